@@ -1,0 +1,27 @@
+// Package fetcher is the seam between streamwatch and the platforms it
+// watches: the records a platform's posts are mapped to, and the ports an
+// embedding program implements to read them.
+//
+// A Fetcher reads one account's timeline, newest post first, a page at a time.
+// That one method is all the engine needs:
+//
+//	type Fetcher interface {
+//		Timeline(ctx context.Context, q TimelineQuery) (Page, error)
+//	}
+//
+// Ready-made adapters live below this package, one per platform
+// (fetcher/mastodon, fetcher/bluesky); fetcher/upstream holds the HTTP manners
+// they share. To write one of your own:
+//
+//  1. Map each post to a Tweet. ID, Text, Username and PublishedAt are what
+//     detection needs; leave empty what the platform does not have.
+//  2. Return posts in the platform's own order, newest first. Ids are opaque to
+//     the engine: it never compares them, so they need not be numbers.
+//  3. Set Page.Next while older posts exist, and return the sentinel errors of
+//     this package so that the engine can tell "gone" from "try again later".
+//  4. If decoding is costly, ask TimelineQuery.Seen before decoding a post, and
+//     report what was left out with Page.Skipped and Page.OldestAt.
+//
+// The records carry the JSON names of the streamwatch wire format, and encode
+// to it with AppendJSON, without reflection.
+package fetcher

@@ -1,0 +1,55 @@
+package fetcher
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors a Fetcher returns so that the engine knows what to do next. Wrap them
+// with %w to add detail. Any other error counts as transient: the target backs
+// off and is polled again.
+var (
+	// ErrNotFound: the account, post or page does not exist (any more).
+	ErrNotFound = errors.New("fetcher: not found")
+	// ErrUnauthorized: the platform refused the credentials.
+	ErrUnauthorized = errors.New("fetcher: unauthorized")
+	// ErrProtected: the account exists but its posts are private, or it is
+	// suspended.
+	ErrProtected = errors.New("fetcher: protected")
+	// ErrMalformed: the answer could not be understood: HTML in place of JSON,
+	// a cut body, a body over the size cap.
+	ErrMalformed = errors.New("fetcher: malformed answer")
+)
+
+// RateLimitError says that the platform refused a call for being over a limit.
+type RateLimitError struct {
+	// RetryAfter is how long to wait; 0 when the platform did not say.
+	RetryAfter time.Duration
+	// Target is true when the limit concerns the polled target alone; by
+	// default it closes the whole Fetcher until RetryAfter has passed.
+	Target bool
+}
+
+func (e *RateLimitError) Error() string {
+	if e.RetryAfter <= 0 {
+		return "fetcher: rate limited"
+	}
+	return fmt.Sprintf("fetcher: rate limited, retry after %s", e.RetryAfter)
+}
+
+// StatusError is an HTTP answer outside 2xx that none of the sentinels covers.
+type StatusError struct {
+	Code int
+	// RetryAfter is how long the server asked to wait, 0 when it did not.
+	RetryAfter time.Duration
+	// Detail is the start of the body, at most 256 bytes, one line.
+	Detail string
+}
+
+func (e *StatusError) Error() string {
+	if e.Detail == "" {
+		return fmt.Sprintf("fetcher: status %d", e.Code)
+	}
+	return fmt.Sprintf("fetcher: status %d: %s", e.Code, e.Detail)
+}

@@ -1,0 +1,119 @@
+package fetcher
+
+import (
+	"context"
+	"time"
+)
+
+// Fetcher reads one account's timeline.
+//
+// Timeline returns one page, in the platform's own order, newest first, and
+// sets Page.Next while older posts can be had. It is called from many
+// goroutines at once, but never twice at a time for one account. It must
+// return when ctx ends. A call makes at most one upstream request where the
+// platform allows it (a look-up of the account's id may be one more, once).
+// On an error the page is ignored and nothing moves: the engine asks again.
+type Fetcher interface {
+	Timeline(ctx context.Context, q TimelineQuery) (Page, error)
+}
+
+// Searcher runs one advanced search query; the contract is Fetcher's.
+type Searcher interface {
+	Search(ctx context.Context, q SearchQuery) (Page, error)
+}
+
+// BatchFetcher reads several timelines in one upstream call. The answer has
+// one page per query, in order.
+type BatchFetcher interface {
+	Timelines(ctx context.Context, qs []TimelineQuery) ([]Page, error)
+}
+
+// Streamer receives posts that the platform pushes. Stream blocks until ctx
+// ends or the stream breaks, and calls emit for each post, one at a time; an
+// error from emit ends it.
+type Streamer interface {
+	Stream(ctx context.Context, q StreamQuery, emit func(Tweet) error) error
+}
+
+// TimelineQuery asks for a page of one account's timeline.
+type TimelineQuery struct {
+	// Username is the account's handle without @, in the user's spelling.
+	Username string
+	// UserID is the account's id as an earlier page gave it in Page.UserID, or
+	// "". It spares a look-up and survives a rename.
+	UserID string
+	// Cursor is the Page.Next of the page before, "" for the newest page.
+	Cursor string
+	// Limit is the wished number of posts; 0 leaves it to the adapter, which
+	// may also return fewer or more.
+	Limit int
+	// Seen reports whether a post is known already and need not be decoded.
+	// It may be nil. It is only valid during the call.
+	Seen func(id string) bool
+}
+
+// SearchQuery asks for a page of posts that match an advanced search.
+type SearchQuery struct {
+	Query  string
+	Type   string // "Latest" (default), "Top" or "Media"
+	Cursor string
+	Limit  int
+	Seen   func(id string) bool
+}
+
+// StreamQuery says what a Streamer should push.
+type StreamQuery struct {
+	Usernames []string
+	Queries   []string
+}
+
+// Page is one answer of a platform.
+type Page struct {
+	// Tweets in the platform's order, newest first, less those left out
+	// because Seen knew them.
+	Tweets []Tweet
+	// Skipped counts the posts left out because Seen knew them.
+	Skipped int
+	// OldestAt is how far back the page reaches, skipped posts included: see
+	// Reach. It must be set when posts were skipped; else zero is fine.
+	OldestAt time.Time
+	// Next fetches the page of older posts, "" when there are none.
+	Next string
+	// UserID is the account's id where the platform has one.
+	UserID string
+	// RateLimit is what the answer said about the caller's budget.
+	RateLimit RateLimit
+	// ServerTime is the upstream's clock when it answered, zero if unknown.
+	ServerTime time.Time
+}
+
+// RateLimit is a platform's statement about the caller's remaining calls. The
+// zero value means the answer said nothing.
+type RateLimit struct {
+	Known     bool
+	Limit     int       // calls per window
+	Remaining int       // calls left in this window
+	Reset     time.Time // when the window ends, zero if unknown
+}
+
+// Reach follows a page's posts in timeline order and tells how far back the
+// page certainly goes. One post with a wrong, too early time must not make a
+// page look complete, so it takes two: the reach is the later of the last two.
+// Pinned posts stand out of order and must not be added.
+type Reach struct{ last, prev time.Time }
+
+// Add notes the next post's publication time.
+func (r *Reach) Add(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	r.prev, r.last = r.last, t
+}
+
+// Time is the reach so far, zero when nothing was added.
+func (r *Reach) Time() time.Time {
+	if r.prev.After(r.last) {
+		return r.prev
+	}
+	return r.last
+}

@@ -1,0 +1,160 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// DefaultUserAgent is sent when Config.UserAgent is empty.
+const DefaultUserAgent = "streamwatch/1 (+https://github.com/streamwatch/streamwatch)"
+
+// Config sets up a Client. The zero value of each field means its default.
+type Config struct {
+	// BaseURL is the server, scheme and host, such as "https://mastodon.social".
+	// Required.
+	BaseURL string
+	// HTTP makes the requests. Defaults to a client of its own that gives up
+	// after 30 s and follows redirects within the same host only.
+	HTTP *http.Client
+	// UserAgent defaults to DefaultUserAgent.
+	UserAgent string
+	// Token is sent as a bearer token when set.
+	Token string
+	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB.
+	MaxBody int64
+	// Now is the clock for rate-limit resets. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Client makes GET requests to one server. It is safe for concurrent use.
+type Client struct {
+	cfg  Config
+	base *url.URL
+}
+
+// Response is a 2xx answer.
+type Response struct {
+	Body       []byte
+	Header     http.Header
+	RateLimit  fetcher.RateLimit
+	ServerTime time.Time // of the Date header, zero if missing
+}
+
+// New checks cfg and returns a client. It makes no request.
+func New(cfg Config) (*Client, error) {
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
+		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want http:// or https:// and a host", cfg.BaseURL)
+	}
+	if base.User != nil {
+		return nil, fmt.Errorf("upstream: BaseURL must not carry a user or password: use Token")
+	}
+	if cfg.MaxBody < 0 {
+		return nil, fmt.Errorf("upstream: MaxBody %d is not allowed: want 0 (8 MiB) or a positive number of bytes", cfg.MaxBody)
+	}
+	if strings.ContainsAny(cfg.Token, "\r\n\x00") || strings.ContainsAny(cfg.UserAgent, "\r\n\x00") {
+		return nil, errors.New("upstream: Token and UserAgent must not contain CR, LF or NUL")
+	}
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = 8 << 20
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = DefaultUserAgent
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost}
+	}
+	return &Client{cfg: cfg, base: base}, nil
+}
+
+// Host is the server's host, with the port when one was given.
+func (c *Client) Host() string { return c.base.Host }
+
+// sameHost keeps a bearer token from following a redirect to another server.
+func sameHost(req *http.Request, via []*http.Request) error {
+	if len(via) >= 5 {
+		return errors.New("upstream: more than 5 redirects")
+	}
+	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// Get requests a path with its query on the server. Anything but a 2xx is an
+// error: 401 ErrUnauthorized, 403 ErrProtected, 404 and 410 ErrNotFound, 429
+// *RateLimitError, the rest *StatusError. A body over the cap or cut short is
+// ErrMalformed. The header may be nil; its fields are added to the request.
+func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
+	ref, err := url.Parse(pathAndQuery)
+	if err != nil || ref.IsAbs() || ref.Host != "" {
+		return nil, fmt.Errorf("upstream: path %q is not allowed: want a path on %s", pathAndQuery, c.base.Host)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.ResolveReference(ref).String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("upstream: %w", err)
+	}
+	for k, vs := range header {
+		req.Header[k] = vs
+	}
+	req.Header.Set("User-Agent", c.cfg.UserAgent)
+	req.Header.Set("Accept", "application/json")
+	if c.cfg.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.cfg.Token)
+	}
+	resp, err := c.cfg.HTTP.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("upstream: %w", err)
+	}
+	defer resp.Body.Close()
+	now := c.cfg.Now()
+	out := &Response{Header: resp.Header, RateLimit: ParseRateLimit(resp.Header, now)}
+	if d, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		out.ServerTime = d
+	}
+	if resp.StatusCode/100 != 2 {
+		return nil, statusError(resp, out.RateLimit, now)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBody+1))
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("upstream: %w", ctx.Err())
+	case err != nil:
+		return nil, fmt.Errorf("upstream: %w: body cut short: %w", fetcher.ErrMalformed, err)
+	case int64(len(body)) > c.cfg.MaxBody:
+		return nil, fmt.Errorf("upstream: %w: body over %d bytes", fetcher.ErrMalformed, c.cfg.MaxBody)
+	}
+	out.Body = body
+	return out, nil
+}
+
+func statusError(resp *http.Response, rl fetcher.RateLimit, now time.Time) error {
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, 256))
+	detail := strings.Join(strings.Fields(strings.ToValidUTF8(string(head), "�")), " ")
+	after, _ := ParseRetryAfter(resp.Header.Get("Retry-After"), now)
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		return fmt.Errorf("upstream: %w: %s", fetcher.ErrUnauthorized, detail)
+	case http.StatusForbidden:
+		return fmt.Errorf("upstream: %w: %s", fetcher.ErrProtected, detail)
+	case http.StatusNotFound, http.StatusGone:
+		return fmt.Errorf("upstream: %w: %s", fetcher.ErrNotFound, detail)
+	case http.StatusTooManyRequests:
+		if after == 0 && rl.Reset.After(now) {
+			after = rl.Reset.Sub(now)
+		}
+		return &fetcher.RateLimitError{RetryAfter: after}
+	}
+	return &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
+}

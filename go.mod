@@ -1,0 +1,3 @@
+module github.com/streamwatch/streamwatch
+
+go 1.25.0
