@@ -1,0 +1,60 @@
+package deliver
+
+import "time"
+
+// State of a delivery.
+type State string
+
+// States of a delivery. Delivered and Failed are final.
+const (
+	StatePending   State = "pending"   // not attempted yet
+	StateRetrying  State = "retrying"  // attempted, and will be again
+	StateDelivered State = "delivered" // the receiver accepted it
+	StateFailed    State = "failed"    // given up
+)
+
+// Final reports whether nothing more will be attempted.
+func (s State) Final() bool { return s == StateDelivered || s == StateFailed }
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	ID         string // DeliveryID(Event.ID, EndpointID)
+	EndpointID string // or HandlerEndpoint(name)
+	Event      *Event // shared and read-only
+	State      State
+	Attempts   int // attempts recorded so far
+	// Due is from when on anyone may claim the delivery. Claiming moves it to
+	// the end of the claim, so that a dead claimant's work is found again.
+	Due       time.Time
+	CreatedAt time.Time
+
+	// Endpoint is the receiver as it is now; the dispatcher fills it in just
+	// before Send. Stores neither set nor keep it.
+	Endpoint Endpoint
+}
+
+// Owner is whose delivery it is.
+func (d *Delivery) Owner() string { return d.Event.Source.Owner }
+
+// Attempt is one try of a delivery.
+type Attempt struct {
+	N          int // from 1
+	At         time.Time
+	Duration   time.Duration
+	StatusCode int    // 0 when there was no HTTP answer
+	Error      string // "" on success
+	// ResponsePreview is the start of the answer's body, at most 4 KiB.
+	ResponsePreview string
+}
+
+// Settlement records an attempt and what becomes of its delivery.
+type Settlement struct {
+	DeliveryID string
+	// Attempt to append to the log. Nil gives the claim back unused: nothing is
+	// recorded, the state stays, and Due is set.
+	Attempt *Attempt
+	// State after the attempt: StateRetrying, StateDelivered or StateFailed.
+	State State
+	// Due is when a delivery in StateRetrying, or one given back, is claimable.
+	Due time.Time
+}

@@ -1,0 +1,84 @@
+package deliver
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"strings"
+	"time"
+)
+
+// SourceKind says whether a monitor or a rule found a post.
+type SourceKind string
+
+// Kinds of sources.
+const (
+	SourceMonitor SourceKind = "monitor"
+	SourceRule    SourceKind = "rule"
+)
+
+// Source is the monitor or rule an event belongs to.
+type Source struct {
+	Kind  SourceKind
+	ID    string
+	Owner string
+	Name  string // the monitor's name or the rule's tag
+}
+
+// Event is one new post for one monitor or rule. It does not change once it is
+// committed.
+type Event struct {
+	ID     string // EventID(Source.ID, TweetID)
+	Seq    uint64 // per owner, from 1 and without holes; set by the journal
+	Source Source
+
+	TweetID        string
+	AuthorUsername string
+	TextPreview    string // the text's first 100 characters
+	TweetURL       string
+
+	PublishedAt time.Time     // when the platform says it was published
+	FetchedAt   time.Time     // when the answer that had it arrived
+	DetectedAt  time.Time     // when it was found to be new
+	Latency     time.Duration // publication to detection, never negative
+
+	// Body is the tweet.detected object, encoded once: every attempt to every
+	// receiver sends these bytes. It must not be modified.
+	Body []byte
+	// Handlers names the in-process handlers that get the event, beside the
+	// endpoints bound to its source.
+	Handlers []string
+}
+
+// EventID is the id of the event that a post is for a source: the same however
+// often it is found.
+func EventID(sourceID, tweetID string) string { return hashID("evt_", sourceID, tweetID) }
+
+// DeliveryID is the id of an event's delivery to an endpoint.
+func DeliveryID(eventID, endpointID string) string { return hashID("dlv_", eventID, endpointID) }
+
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// hashID takes 128 bits of SHA-256 over the parts, each ended by a NUL.
+func hashID(prefix string, parts ...string) string {
+	var buf [128]byte
+	b := buf[:0]
+	for _, p := range parts {
+		b = append(append(b, p...), 0)
+	}
+	sum := sha256.Sum256(b)
+	out := make([]byte, len(prefix), len(prefix)+26)
+	copy(out, prefix)
+	return string(idEncoding.AppendEncode(out, sum[:16]))
+}
+
+// handlerPrefix begins the endpoint id of an in-process handler.
+const handlerPrefix = "handler:"
+
+// HandlerEndpoint is the endpoint id under which a named handler's deliveries
+// are recorded.
+func HandlerEndpoint(name string) string { return handlerPrefix + name }
+
+// HandlerName gives the handler's name for such an endpoint id.
+func HandlerName(endpointID string) (string, bool) {
+	return strings.CutPrefix(endpointID, handlerPrefix)
+}

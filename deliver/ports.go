@@ -1,0 +1,92 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrDeliveryNotFound: no such delivery, or another owner's.
+var ErrDeliveryNotFound = errors.New("deliver: delivery not found")
+
+// Outbox holds the deliveries that are not final. They are put there by the
+// journal's commit, in the same transaction as their events. Every method is
+// safe for concurrent use.
+type Outbox interface {
+	// Claim returns deliveries that are due at r.Now and not final, the longest
+	// due first, and moves their Due to r.Now + r.Lease, atomically: two
+	// claimants never get the same delivery while a lease lasts. The deliveries
+	// come with their events, without their endpoints.
+	Claim(ctx context.Context, r ClaimRequest) ([]Delivery, error)
+	// Settle records the outcomes, all or none. It is idempotent: a settlement
+	// whose attempt is recorded already, or whose delivery is final or gone,
+	// changes nothing.
+	Settle(ctx context.Context, ss ...Settlement) error
+	// NextDue is the smallest Due of the deliveries that are not final; false
+	// when there are none.
+	NextDue(ctx context.Context) (time.Time, bool, error)
+}
+
+// ClaimRequest says which deliveries are wanted.
+type ClaimRequest struct {
+	Now   time.Time
+	Lease time.Duration // how long the claimant keeps them
+	Limit int
+	// Skip leaves out these endpoints, whose lanes have no room.
+	Skip []string
+}
+
+// Log answers questions about deliveries and events, the newest first. Every
+// method is safe for concurrent use, and shows only what the owner owns.
+type Log interface {
+	Deliveries(ctx context.Context, q LogQuery) (LogPage, error)
+	Delivery(ctx context.Context, owner, id string) (LogEntry, error)
+	// Events gives up to limit events of an owner with a sequence number above
+	// afterSeq, in order. An event that retention removed is left out.
+	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]Event, error)
+}
+
+// LogQuery selects deliveries of one owner.
+type LogQuery struct {
+	Owner          string
+	SourceID       string // "" for all
+	AuthorUsername string // "" for all; compared without case
+	State          State  // "" for all
+	Asc            bool   // oldest first; newest first by default
+	Page           int    // from 1; 0 means 1
+	PageSize       int    // 0 means 20
+}
+
+// LogEntry is a delivery with its attempts.
+type LogEntry struct {
+	Delivery
+	Log []Attempt // in order
+}
+
+// LogPage is one page of the delivery log and how many match in all.
+type LogPage struct {
+	Entries []LogEntry
+	Total   int
+}
+
+// Sender brings one delivery to its endpoint. The webhook sender is one; an
+// embedding program adds its own by URL scheme. Send is called from many
+// goroutines, must return when ctx ends, and must be ready to see the same
+// delivery again.
+type Sender interface {
+	Send(ctx context.Context, d *Delivery) Result
+}
+
+// Result is the outcome of one attempt.
+type Result struct {
+	// OK means the receiver took it: nothing more is sent.
+	OK bool
+	// Permanent means that no retry can help.
+	Permanent  bool
+	StatusCode int
+	Error      string // what went wrong, without internal addresses
+	// ResponsePreview is the start of the answer's body, at most 4 KiB.
+	ResponsePreview string
+	// RetryAfter is how long the receiver asked to wait, 0 when it did not.
+	RetryAfter time.Duration
+}

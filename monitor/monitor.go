@@ -1,0 +1,130 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Status of a monitor.
+type Status string
+
+// Statuses of a monitor.
+const (
+	Active Status = "active"
+	Paused Status = "paused"
+)
+
+// Reasons for a status. An upstream error reads ReasonUpstream followed by its
+// text; the monitor stays active and recovers by itself.
+const (
+	ReasonUser     = "paused_by_user"
+	ReasonCredits  = "insufficient_credits"
+	ReasonUpstream = "upstream_error: "
+)
+
+// FilterType is a kind of post a monitor lets through.
+type FilterType string
+
+// Kinds of posts. Original is a post that is none of the others; a reply that
+// quotes is both Reply and Quote.
+const (
+	Original FilterType = "original"
+	Reply    FilterType = "reply"
+	Retweet  FilterType = "retweet"
+	Quote    FilterType = "quote"
+)
+
+// Account is a tracked account.
+type Account struct {
+	Username string // without @, in the user's spelling
+	// Since is when the account was added or the monitor resumed: posts from
+	// before are not events of this monitor.
+	Since time.Time
+}
+
+// Monitor is the record of a stream monitor.
+type Monitor struct {
+	ID          string
+	Owner       string
+	Name        string // unique per owner
+	Accounts    []Account
+	FilterTypes []FilterType // none means all
+	// PollInterval is the wished time between two polls of an account.
+	PollInterval time.Duration
+
+	WebhookURL       string
+	WebhookSecretSet bool
+
+	Status       Status
+	StatusReason string // "" when there is nothing to say
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	// Version counts changes: see Store.Update.
+	Version int64
+}
+
+// Usernames lists the tracked accounts' handles.
+func (m *Monitor) Usernames() []string {
+	names := make([]string, len(m.Accounts))
+	for i, a := range m.Accounts {
+		names[i] = a.Username
+	}
+	return names
+}
+
+// Key is the form in which usernames are compared: without @ and case.
+func Key(username string) string {
+	return strings.ToLower(strings.TrimPrefix(username, "@"))
+}
+
+// Errors of a Store and a Manager.
+var (
+	ErrNotFound  = errors.New("monitor: not found")
+	ErrDuplicate = errors.New("monitor: name already in use")
+	ErrConflict  = errors.New("monitor: changed meanwhile")
+)
+
+// FieldError says which field has a value that is not allowed.
+type FieldError struct{ Field, Value, Allowed string }
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("monitor: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
+}
+
+// Query selects monitors of one owner.
+type Query struct {
+	Owner    string
+	Status   Status // "" for all
+	Page     int    // from 1; 0 means 1
+	PageSize int    // 1 to 100; 0 means 20
+}
+
+// Page is one page of monitors, oldest first, and how many match in all.
+type Page struct {
+	Monitors []Monitor
+	Total    int
+	Page     int
+	PageSize int
+}
+
+// Store keeps monitors. Every method is safe for concurrent use. Get, Update
+// and Delete of another owner's id answer ErrNotFound, as for an unknown one.
+// Records handed in or out share no memory with the store.
+type Store interface {
+	// Create adds m; ErrDuplicate when the owner has the name already.
+	Create(ctx context.Context, m Monitor) error
+	Get(ctx context.Context, owner, id string) (Monitor, error)
+	// List gives a page in order of creation. Query's zero values are resolved
+	// by the caller.
+	List(ctx context.Context, q Query) (Page, error)
+	// Update replaces the monitor if the stored Version equals m.Version, and
+	// stores m.Version+1; ErrConflict otherwise, ErrDuplicate for a taken name.
+	Update(ctx context.Context, m Monitor) error
+	Delete(ctx context.Context, owner, id string) error
+	// Scan calls fn for every monitor of every owner until it returns an
+	// error, which Scan returns. fn must not call the store.
+	Scan(ctx context.Context, fn func(Monitor) error) error
+}

@@ -1,0 +1,115 @@
+package rule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Status of a rule.
+type Status string
+
+// Statuses of a rule.
+const (
+	Active Status = "active"
+	Paused Status = "paused"
+)
+
+// Limits of a rule's fields.
+const (
+	MaxTag      = 100  // characters
+	MaxQuery    = 1024 // characters
+	MinInterval = 100 * time.Millisecond
+	MaxInterval = 24 * time.Hour
+	MaxResults  = 100 // per poll
+)
+
+// Rule is the record of a filter rule.
+type Rule struct {
+	ID         string
+	Owner      string
+	Tag        string // 1 to MaxTag characters, unique per owner
+	Query      string // 1 to MaxQuery characters
+	Interval   time.Duration
+	Schedule   string // a cron expression, instead of Interval
+	MaxResults int    // per poll, 1 to MaxResults
+
+	WebhookURL       string
+	WebhookSecretSet bool
+
+	Status       Status
+	StatusReason string
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	// Version counts changes: see Store.Update.
+	Version int64
+}
+
+// Errors of a Store.
+var (
+	ErrNotFound  = errors.New("rule: not found")
+	ErrDuplicate = errors.New("rule: tag already in use")
+	ErrConflict  = errors.New("rule: changed meanwhile")
+)
+
+// FieldError says which field of a rule has a value that is not allowed.
+type FieldError struct{ Field, Value, Allowed string }
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("rule: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
+}
+
+// Validate checks the fields' bounds. It does not parse the query.
+func (r *Rule) Validate() error {
+	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
+		return &FieldError{"tag", r.Tag, "1 to 100 characters"}
+	}
+	if n := utf8.RuneCountInString(r.Query); n < 1 || n > MaxQuery {
+		return &FieldError{"query", r.Query, "1 to 1,024 characters"}
+	}
+	if r.Schedule == "" && (r.Interval < MinInterval || r.Interval > MaxInterval) {
+		return &FieldError{"interval_seconds", fmt.Sprint(r.Interval.Seconds()), "0.1 to 86,400, or a schedule"}
+	}
+	if r.Schedule != "" && r.Interval != 0 {
+		return &FieldError{"schedule", r.Schedule, "either schedule or interval_seconds, not both"}
+	}
+	if r.MaxResults < 1 || r.MaxResults > MaxResults {
+		return &FieldError{"max_results_per_poll", fmt.Sprint(r.MaxResults), "1 to 100"}
+	}
+	if r.Status != Active && r.Status != Paused {
+		return &FieldError{"status", string(r.Status), `"active" or "paused"`}
+	}
+	return nil
+}
+
+// Query selects rules of one owner.
+type Query struct {
+	Owner    string
+	Status   Status // "" for all
+	Page     int    // from 1; 0 means 1
+	PageSize int    // 0 means 20
+}
+
+// Page is one page of rules, oldest first, and how many match in all.
+type Page struct {
+	Rules []Rule
+	Total int
+}
+
+// Store keeps rules. Every method is safe for concurrent use. Get, Update and
+// Delete of another owner's id answer ErrNotFound, as for an unknown one.
+type Store interface {
+	// Create adds r; ErrDuplicate when the owner has the tag already.
+	Create(ctx context.Context, r Rule) error
+	Get(ctx context.Context, owner, id string) (Rule, error)
+	List(ctx context.Context, q Query) (Page, error)
+	// Update replaces the rule if the stored Version equals r.Version, and
+	// stores r.Version+1; ErrConflict otherwise, ErrDuplicate for a taken tag.
+	Update(ctx context.Context, r Rule) error
+	Delete(ctx context.Context, owner, id string) error
+	// Scan calls fn for every rule of every owner until it returns an error,
+	// which Scan returns. fn must not call the store.
+	Scan(ctx context.Context, fn func(Rule) error) error
+}
