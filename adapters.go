@@ -1,0 +1,64 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// tracker lets the monitor manager steer the detector.
+type tracker struct{ d *detect.Detector }
+
+func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
+	return t.d.Set(ctx, detect.ForMonitor(m))
+}
+
+func (t tracker) Untrack(ctx context.Context, id string) error { return t.d.Remove(ctx, id) }
+
+// webhooks lets the monitor manager keep endpoints.
+type webhooks struct{ m *deliver.EndpointManager }
+
+func (w webhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }
+
+func (w webhooks) Change(ctx context.Context, m monitor.Monitor, from, to string, key secret.Value) (secret.Value, error) {
+	if from != "" {
+		list, err := w.m.List(ctx, m.Owner, m.ID)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range list {
+			if e.URL != from {
+				continue
+			}
+			if to == "" {
+				return "", w.m.Delete(ctx, m.Owner, e.ID)
+			}
+			_, err := w.m.Update(ctx, m.Owner, e.ID, to, key)
+			return "", err
+		}
+	}
+	if to == "" {
+		return "", nil
+	}
+	e, err := w.m.Create(ctx, deliver.NewEndpoint{Source: source(m), URL: to, Secret: key})
+	if err != nil || key != "" {
+		return "", err
+	}
+	return e.Secret, nil
+}
+
+func (w webhooks) Unbind(ctx context.Context, m monitor.Monitor) error {
+	list, err := w.m.List(ctx, m.Owner, m.ID)
+	for _, e := range list {
+		if derr := w.m.Delete(ctx, m.Owner, e.ID); !errors.Is(derr, deliver.ErrEndpointNotFound) {
+			err = errors.Join(err, derr)
+		}
+	}
+	return err
+}
+
+func source(m monitor.Monitor) deliver.Source { return detect.ForMonitor(m).Source }

@@ -1,0 +1,153 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// committer groups whatever batches have arrived while the last commit ran
+// into the next one; it never waits for more. It is one goroutine.
+type committer struct {
+	d    *Detector
+	mu   sync.Mutex
+	wait []waiting
+	bell chan struct{} // one slot
+	stop chan struct{} // closed when no batch will come any more
+}
+
+// waiting is a batch and the target that waits for it.
+type waiting struct {
+	batch *Batch
+	shard *shard
+	slot  int32
+}
+
+func newCommitter(d *Detector) *committer {
+	return &committer{d: d, bell: make(chan struct{}, 1), stop: make(chan struct{})}
+}
+
+// put queues a batch. The queue is bounded by the shards, which stop polling
+// when too many of their targets wait.
+func (c *committer) put(w waiting) {
+	c.mu.Lock()
+	c.wait = append(c.wait, w)
+	c.mu.Unlock()
+	select {
+	case c.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (c *committer) take() []waiting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.wait), maxGroup)
+	group := c.wait[:n:n]
+	c.wait = c.wait[n:]
+	return group
+}
+
+// run commits until stop is closed and nothing waits.
+func (c *committer) run(ctx context.Context) {
+	for {
+		group := c.take()
+		if len(group) > 0 {
+			c.commit(ctx, group)
+			continue
+		}
+		select {
+		case <-c.bell:
+		case <-c.stop:
+			if group = c.take(); len(group) == 0 {
+				return
+			}
+			c.commit(ctx, group)
+		}
+	}
+}
+
+// commit settles every batch of the group: committed with the others, or
+// failed. One batch that the journal refuses does not fail the others.
+func (c *committer) commit(ctx context.Context, group []waiting) {
+	for len(group) > 0 {
+		err := c.try(ctx, group)
+		if err == nil {
+			c.handOver(group)
+			return
+		}
+		c.d.count.commitErrors.Add(1)
+		c.d.cfg.Logger.Error("commit failed", "batches", len(group), "error", err)
+		guilty := -1
+		var be *BatchError
+		if errors.As(err, &be) {
+			for i := range group {
+				if group[i].batch == be.Batch {
+					guilty = i
+				}
+			}
+		}
+		if guilty < 0 {
+			for _, w := range group {
+				w.shard.mail.put(message{committed: &committed{slot: w.slot, err: err}})
+			}
+			return
+		}
+		w := group[guilty]
+		w.shard.mail.put(message{committed: &committed{slot: w.slot, err: err}})
+		rest := make([]waiting, 0, len(group)-1)
+		rest = append(append(rest, group[:guilty]...), group[guilty+1:]...)
+		group = rest
+	}
+}
+
+func (c *committer) try(ctx context.Context, group []waiting) error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	batches := make([]*Batch, len(group))
+	deliverBy := c.d.cfg.Now().Add(c.d.cfg.DeliverBy)
+	for i, w := range group {
+		w.batch.DeliverBy = deliverBy
+		w.batch.Deliveries, w.batch.Unpaid = nil, nil
+		for e := range w.batch.Events {
+			w.batch.Events[e].Seq = 0
+		}
+		batches[i] = w.batch
+	}
+	return c.d.cfg.Journal.Commit(ctx, batches)
+}
+
+func (c *committer) handOver(group []waiting) {
+	c.d.count.commits.Add(1)
+	var out []deliver.Delivery
+	for _, w := range group {
+		out = append(out, w.batch.Deliveries...)
+		for e := range w.batch.Events {
+			if w.batch.Events[e].Seq == 0 {
+				c.d.count.known.Add(1)
+			} else {
+				c.d.count.events.Add(1)
+			}
+		}
+	}
+	if len(out) > 0 {
+		c.d.cfg.OnCommit(out)
+	}
+	for _, w := range group {
+		w.shard.mail.put(message{committed: &committed{slot: w.slot}})
+	}
+}
+
+// backoff is the wait after the n-th failure in a row, n from 1: doubling
+// between the bounds, with ±20 % of jitter. It is a formula rather than an
+// object because there is one for each account.
+func (d *Detector) backoff(n int) time.Duration {
+	wait := d.cfg.MaxBackoff
+	if shift := n - 1; shift < 32 && d.cfg.MinBackoff<<shift > 0 && d.cfg.MinBackoff<<shift < wait {
+		wait = d.cfg.MinBackoff << shift
+	}
+	return jitter(wait)
+}

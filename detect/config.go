@@ -1,0 +1,165 @@
+package detect
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Bounds that are not configurable.
+const (
+	maxPageTweets = 1000             // posts of one page beyond this are dropped
+	maxIDLength   = 512              // bytes; posts with longer ids are dropped
+	maxFuture     = 5 * time.Minute  // posts published further ahead are dropped
+	maxClosed     = 15 * time.Minute // longest a rate limit closes the budget
+	maxOpen       = 1024             // polls under way or waiting for commit, per shard
+	maxGroup      = 1024             // batches in one commit
+	commitTimeout = 30 * time.Second
+	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
+)
+
+// Config sets up a Detector. The zero value of each field means its default.
+type Config struct {
+	// Fetcher reads the timelines. Required.
+	Fetcher fetcher.Fetcher
+	// Journal makes detections last. Required.
+	Journal Journal
+	// OnCommit gets the deliveries of each commit, in order, right after it.
+	// It must not block.
+	OnCommit func([]deliver.Delivery)
+	// OnGap is told of each range that could not be read, once it is recorded.
+	// It must not block.
+	OnGap func(Gap)
+	// OnTrouble is told when an account fails for good (not found, protected,
+	// unauthorized; three times in a row), and with a nil error when it
+	// recovers. It must not block.
+	OnTrouble func(Trouble)
+	// Handlers are the in-process handlers that get every event.
+	Handlers []string
+
+	// Shards is the number of goroutines that own accounts. Defaults to
+	// GOMAXPROCS, at most 16.
+	Shards int
+	// FetchSlots bounds the polls under way at once. Defaults to 64.
+	FetchSlots int
+	// FetchRate bounds the upstream calls per second; 0 means unbounded.
+	FetchRate float64
+	// FetchBurst is how many calls may be made at once after a lull. Defaults
+	// to one second's worth, at least 1. It needs FetchRate.
+	FetchBurst int
+	// FetchTimeout bounds one call. Defaults to 30 s.
+	FetchTimeout time.Duration
+	// Overlap is how far a poll looks back beyond the one before, because posts
+	// become visible late. Defaults to 180 s.
+	Overlap time.Duration
+	// Horizon is the age beyond which a post that turns up late is taken for
+	// history. Defaults to 7 days; journals must know event ids for longer.
+	Horizon time.Duration
+	// MaxPages bounds the pages of one poll. Defaults to 10.
+	MaxPages int
+	// PageSize is the wished number of posts in a page; 0 leaves it to the
+	// Fetcher.
+	PageSize int
+	// DeliverBy is how long a commit's deliveries are the dispatcher's alone.
+	// Defaults to 45 s.
+	DeliverBy time.Duration
+	// MinBackoff and MaxBackoff bound the wait after a failed poll, which
+	// doubles from one to the other. Default to 1 s and 5 min.
+	MinBackoff, MaxBackoff time.Duration
+
+	// Logger gets what an operator should know. Defaults to none.
+	Logger *slog.Logger
+	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Trouble is an account that fails for good, or has recovered.
+type Trouble struct {
+	Username string
+	Source   deliver.Source // a monitor that tracks it; each is told
+	Err      error          // nil: recovered
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Fetcher == nil {
+		return c, fmt.Errorf("detect: Fetcher is missing: want a fetcher.Fetcher")
+	}
+	if c.Journal == nil {
+		return c, fmt.Errorf("detect: Journal is missing: want a detect.Journal")
+	}
+	for _, f := range []struct {
+		name string
+		ptr  *int
+		def  int
+		max  int
+	}{
+		{"Shards", &c.Shards, min(runtime.GOMAXPROCS(0), 16), 1024},
+		{"FetchSlots", &c.FetchSlots, 64, 65536},
+		{"MaxPages", &c.MaxPages, 10, 1000},
+	} {
+		if *f.ptr == 0 {
+			*f.ptr = f.def
+		}
+		if *f.ptr < 0 || *f.ptr > f.max {
+			return c, fmt.Errorf("detect: %s %d is not allowed: want 1 to %d, or 0 for the default", f.name, *f.ptr, f.max)
+		}
+	}
+	if c.PageSize < 0 || c.PageSize > maxPageTweets {
+		return c, fmt.Errorf("detect: PageSize %d is not allowed: want 0 to %d", c.PageSize, maxPageTweets)
+	}
+	if !(c.FetchRate >= 0 && c.FetchRate <= 1e6) {
+		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want 0 (unbounded) to 1e6 calls a second", c.FetchRate)
+	}
+	if c.FetchBurst < 0 || (c.FetchBurst > 0 && c.FetchRate == 0) {
+		return c, fmt.Errorf("detect: FetchBurst %d is not allowed: want a positive number together with FetchRate", c.FetchBurst)
+	}
+	if c.FetchBurst == 0 {
+		c.FetchBurst = max(1, int(c.FetchRate))
+	}
+	for _, f := range []struct {
+		name string
+		ptr  *time.Duration
+		def  time.Duration
+		max  time.Duration
+	}{
+		{"FetchTimeout", &c.FetchTimeout, 30 * time.Second, time.Hour},
+		{"Overlap", &c.Overlap, 180 * time.Second, 24 * time.Hour},
+		{"Horizon", &c.Horizon, 7 * 24 * time.Hour, 366 * 24 * time.Hour},
+		{"DeliverBy", &c.DeliverBy, 45 * time.Second, time.Hour},
+		{"MinBackoff", &c.MinBackoff, time.Second, time.Hour},
+		{"MaxBackoff", &c.MaxBackoff, 5 * time.Minute, 24 * time.Hour},
+	} {
+		if *f.ptr == 0 {
+			*f.ptr = f.def
+		}
+		if *f.ptr < 0 || *f.ptr > f.max {
+			return c, fmt.Errorf("detect: %s %s is not allowed: want more than 0 and at most %s, or 0 for the default", f.name, *f.ptr, f.max)
+		}
+	}
+	if c.MaxBackoff < c.MinBackoff {
+		return c, fmt.Errorf("detect: MaxBackoff %s is not allowed: want at least MinBackoff, %s", c.MaxBackoff, c.MinBackoff)
+	}
+	if c.Horizon < c.Overlap {
+		return c, fmt.Errorf("detect: Horizon %s is not allowed: want at least Overlap, %s", c.Horizon, c.Overlap)
+	}
+	if c.OnCommit == nil {
+		c.OnCommit = func([]deliver.Delivery) {}
+	}
+	if c.OnGap == nil {
+		c.OnGap = func(Gap) {}
+	}
+	if c.OnTrouble == nil {
+		c.OnTrouble = func(Trouble) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c, nil
+}

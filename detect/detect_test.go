@@ -1,0 +1,501 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+func TestBaselineIsMarkedAndNotDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.publish("nasa", "old1", 0)
+		w.publish("nasa", "old2", 0)
+		after(time.Millisecond)
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		w.publish("nasa", "new", 0)
+		after(time.Minute)
+		wantEvents(t, w, "m:new")
+		if n := d.Stats().Baseline; n != 2 {
+			t.Errorf("Baseline = %d, want 2", n)
+		}
+	})
+}
+
+// A post published between the monitor's creation and its first poll counts.
+func TestPostDuringCreationIsDeliveredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		s := sub("m", "nasa")
+		after(3 * time.Millisecond)
+		w.publish("nasa", "during", 0)
+		after(time.Millisecond)
+		set(t, d, s)
+		after(time.Minute)
+		wantEvents(t, w, "m:during")
+	})
+}
+
+// A stamp cut to the second may stand for any moment of it.
+func TestWholeSecondStampCountsForItsSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		after(300 * time.Millisecond)
+		s := sub("m", "nasa")
+		w.posts["nasa"] = []post{
+			{tweet: fetcher.Tweet{ID: "cut", Username: "nasa", PublishedAt: time.Now().Truncate(time.Second)}},
+			{tweet: fetcher.Tweet{ID: "before", Username: "nasa", PublishedAt: time.Now().Truncate(time.Second).Add(-time.Millisecond)}},
+		}
+		set(t, d, s)
+		after(time.Minute)
+		wantEvents(t, w, "m:cut")
+	})
+}
+
+func TestAccountIsPolledOnceForAllMonitors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("a", "nasa"))
+		slow := sub("b", "NASA")
+		slow.Interval = time.Hour
+		set(t, d, slow)
+		after(time.Second)
+		before := len(w.callTimes("nasa"))
+		w.publish("nasa", "p", 0)
+		after(100 * time.Second)
+		if n := len(w.callTimes("nasa")) - before; n != 10 {
+			t.Errorf("%d polls in 100 s, want 10: the shortest interval, once for both", n)
+		}
+		got := w.got()
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"a:p", "b:p"}) {
+			t.Errorf("events = %v, want one for each monitor", got)
+		}
+	})
+}
+
+// A monitor that joins gets what was published since it began, even if the
+// window knows it already.
+func TestJoiningMonitorGetsWhatTheWindowKnows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("a", "nasa"))
+		after(time.Second)
+		w.publish("nasa", "before", 0)
+		after(15 * time.Second)
+		b := sub("b", "nasa") // created now …
+		after(time.Millisecond)
+		w.publish("nasa", "between", 0)
+		after(15 * time.Second) // … polled for a meanwhile …
+		set(t, d, b)            // … and tracked only now
+		after(time.Minute)
+		wantEvents(t, w, "a:before", "a:between", "b:between")
+	})
+}
+
+func TestLateAndOutOfOrderPostsAreFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		w.publish("nasa", "late", 170*time.Second)
+		var want []string
+		for i := range 50 { // the page that shows it must be reached by paging
+			after(3 * time.Second)
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+		}
+		after(time.Minute)
+		got := w.got()
+		want = append(ids("m", "p", 0, 50), "m:late")
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("events = %v, want %v", got, want)
+		}
+		if d.Stats().Late == 0 {
+			t.Error("a late post must be counted")
+		}
+	})
+}
+
+func TestBurstIsReadPageByPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		for i := range 95 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+		}
+		after(10 * time.Second)
+		wantEvents(t, w, ids("m", "p", 0, 95)...)
+	})
+}
+
+func TestPageCapRecordsAndReportsAGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var reported []Gap
+		d := w.detector(t, func(c *Config) {
+			c.MaxPages = 2
+			c.Overlap = time.Second
+			c.OnGap = func(g Gap) { reported = append(reported, g) }
+		})
+		stop := start(t, d)
+		set(t, d, sub("m", "nasa"))
+		w.afterPoll("nasa")
+		for i := range 100 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+			after(10 * time.Millisecond)
+		}
+		after(20 * time.Second)
+		stop()
+		wantEvents(t, w, ids("m", "p", 60, 100)...)
+		gaps := w.cursors["account:nasa"].Gaps
+		if len(reported) != 1 || len(gaps) != 1 || gaps[0] != reported[0] {
+			t.Fatalf("reported %v, recorded %v: want the same one gap", reported, gaps)
+		}
+		lost := w.posts["nasa"][59].tweet.PublishedAt
+		if g := gaps[0]; lost.Before(g.From) || lost.After(g.To) {
+			t.Errorf("gap %v does not cover the unread post of %v", g, lost)
+		}
+	})
+}
+
+func TestGapsAreBounded(t *testing.T) {
+	var gaps []Gap
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	for i := range 3 * MaxGaps {
+		gaps = addGap(gaps, Gap{From: at(10 * i), To: at(10*i + 5)})
+	}
+	if len(gaps) != MaxGaps || !gaps[0].From.Equal(at(0)) {
+		t.Errorf("%d gaps from %v, want %d that reach back to the first", len(gaps), gaps[0].From, MaxGaps)
+	}
+}
+
+func TestLoopingCursorEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+			return &fetcher.Page{Next: map[string]string{"": "a", "a": "b", "b": "a"}[q.Cursor],
+				Tweets: []fetcher.Tweet{{ID: "x", Username: "nasa", PublishedAt: time.Now()}}}, nil
+		}
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		if n := len(w.calls); n != 3 {
+			t.Errorf("%d calls, want 3: the loop is seen", n)
+		}
+		wantEvents(t, w, "m:x")
+		if d.Stats().Gaps != 1 {
+			t.Error("a timeline that was not read to the end is a gap")
+		}
+	})
+}
+
+// What a poll found before it failed counts; how far it got does not.
+func TestFailureOnALaterPageKeepsTheCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		cursor := w.cursors["account:nasa"].Since
+		for i := range 30 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+		}
+		failed := false
+		w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+			if q.Cursor != "" && !failed {
+				failed = true
+				if got := w.cursors["account:nasa"].Since; !got.Equal(cursor) {
+					t.Error("the cursor moved before the poll was complete")
+				}
+				return nil, &fetcher.StatusError{Code: 502}
+			}
+			return nil, nil
+		}
+		after(9500 * time.Millisecond)
+		if !failed {
+			after(time.Second)
+		}
+		after(30 * time.Second)
+		got, want := w.got(), ids("m", "p", 0, 30)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !failed || !slices.Equal(got, want) {
+			t.Errorf("failed = %v, events = %v, want all 30 once", failed, got)
+		}
+	})
+}
+
+func TestFailedCommitForgetsAndFindsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		since := w.cursors["account:nasa"].Since
+		failing := true
+		w.commitErr = func([]*Batch) error {
+			if failing {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+		w.publish("nasa", "p", 0)
+		after(time.Minute)
+		if len(w.handed) > 0 || len(w.order) > 0 {
+			t.Fatal("something was handed over without a commit")
+		}
+		if !w.cursors["account:nasa"].Since.Equal(since) {
+			t.Error("the cursor moved without a commit")
+		}
+		failing = false
+		after(5 * time.Minute)
+		wantEvents(t, w, "m:p")
+		if len(w.handed) != 1 {
+			t.Errorf("%d deliveries handed over, want 1", len(w.handed))
+		}
+		if s := d.Stats(); s.CommitErrors == 0 || s.Events != 1 {
+			t.Errorf("stats = %+v", s)
+		}
+	})
+}
+
+func TestOneRefusedBatchDoesNotFailTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.slowStore = time.Second // so that batches group
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "good", "bad", "fine"))
+		after(3 * time.Second)
+		w.commitErr = func(bs []*Batch) error {
+			for _, b := range bs {
+				if b.Cursor != nil && b.Cursor.Target == "account:bad" {
+					return &BatchError{Batch: b, Err: errors.New("poison")}
+				}
+			}
+			return nil
+		}
+		for _, a := range []string{"good", "bad", "fine"} {
+			w.publish(a, "p-"+a, 0)
+		}
+		after(time.Minute)
+		got := w.got()
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"m:p-fine", "m:p-good"}) {
+			t.Errorf("events = %v, want those of the other accounts", got)
+		}
+	})
+}
+
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		s := sub("m", "nasa")
+		d := w.detector(t, nil)
+		stop := start(t, d)
+		set(t, d, s)
+		after(time.Second)
+		for i := range 40 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+			after(20 * time.Second)
+		}
+		stop()
+		for i := 40; i < 70; i++ { // while nobody watches
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+			after(20 * time.Second)
+		}
+		calls := len(w.calls)
+		d = w.detector(t, nil)
+		set(t, d, s)
+		stop = start(t, d)
+		after(30 * time.Second)
+		stop()
+		wantEvents(t, w, ids("m", "p", 0, 70)...)
+		if n := len(w.calls) - calls; n > 8 {
+			t.Errorf("%d calls after the restart: it must read back to the cursor, not to the monitor's beginning", n)
+		}
+	})
+}
+
+// After a restart the window is empty. Old posts are not taken for news even
+// if the journal has forgotten them.
+func TestRestartDoesNotReviveHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		s := sub("m", "nasa")
+		d := w.detector(t, nil)
+		stop := start(t, d)
+		set(t, d, s)
+		after(time.Second)
+		for i := range 5 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+			after(time.Hour)
+		}
+		stop()
+		clear(w.events)
+		w.order = nil
+		d = w.detector(t, nil)
+		set(t, d, s)
+		stop = start(t, d)
+		after(time.Minute)
+		stop()
+		wantEvents(t, w)
+	})
+}
+
+func TestPausedMonitorCommitsNothingAfterRemoveReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		set(t, d, sub("other", "nasa"))
+		after(time.Second)
+		w.slowStore = 2 * time.Second
+		w.publish("nasa", "p", 0)
+		w.slow = time.Second
+		for d.Stats().Posts == 0 { // until the poll that found it commits
+			after(100 * time.Millisecond)
+		}
+		began := time.Now()
+		if err := d.Remove(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(began) == 0 {
+			t.Error("Remove returned while a commit of the monitor was under way")
+		}
+		n := len(w.got())
+		w.publish("nasa", "q", 0)
+		after(time.Minute)
+		for _, e := range w.got()[n:] {
+			if e[:2] == "m:" {
+				t.Errorf("%s was committed after Remove returned", e)
+			}
+		}
+		if got := w.got(); !slices.Contains(got, "other:q") {
+			t.Errorf("events = %v: the other monitor must go on", got)
+		}
+	})
+}
+
+func TestUnwatchedAccountIsNotPolled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa", "esa"))
+		after(time.Second)
+		set(t, d, sub("m", "esa"))
+		n := len(w.callTimes("nasa"))
+		after(time.Minute)
+		if m := len(w.callTimes("nasa")); m != n {
+			t.Errorf("%d polls of an account that the monitor dropped", m-n)
+		}
+		if got := d.Stats().Targets; got != 1 {
+			t.Errorf("Targets = %d, want 1", got)
+		}
+		if err := d.Remove(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Stats().Targets; got != 0 {
+			t.Errorf("Targets = %d, want 0", got)
+		}
+	})
+}
+
+func TestFilterTypes(t *testing.T) {
+	post := fetcher.Tweet{}
+	reply := fetcher.Tweet{InReplyToStatusID: "1"}
+	retweet := fetcher.Tweet{IsRetweet: true, RetweetedStatusID: "1"}
+	retweetOfQuote := fetcher.Tweet{IsRetweet: true, IsQuoteStatus: true}
+	quote := fetcher.Tweet{IsQuoteStatus: true, QuotedStatusID: "1"}
+	quoteReply := fetcher.Tweet{IsQuoteStatus: true, InReplyToStatusID: "1"}
+	for _, row := range []struct {
+		types []monitor.FilterType
+		want  []bool // post, reply, retweet, retweetOfQuote, quote, quoteReply
+	}{
+		{[]monitor.FilterType{monitor.Original}, []bool{true, false, false, false, false, false}},
+		{[]monitor.FilterType{monitor.Reply}, []bool{false, true, false, false, false, true}},
+		{[]monitor.FilterType{monitor.Retweet}, []bool{false, false, true, true, false, false}},
+		{[]monitor.FilterType{monitor.Quote}, []bool{false, false, false, false, true, true}},
+		{[]monitor.FilterType{monitor.Original, monitor.Quote}, []bool{true, false, false, false, true, true}},
+	} {
+		match := MatchTypes(row.types)
+		for i, tw := range []fetcher.Tweet{post, reply, retweet, retweetOfQuote, quote, quoteReply} {
+			if got := match(&tw); got != row.want[i] {
+				t.Errorf("%v on post %d = %v, want %v", row.types, i, got, row.want[i])
+			}
+		}
+	}
+	if MatchTypes(nil) != nil {
+		t.Error("no types means all posts")
+	}
+}
+
+func TestCursorIsStoredNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Hour)
+		if w.commits < 10 || w.commits > 14 {
+			t.Errorf("%d commits in an hour of silence, want one in about 5 minutes", w.commits)
+		}
+	})
+}
+
+func TestHardStopCutsAFetchShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.slow = 20 * time.Second
+		d := w.detector(t, nil)
+		ctx, cut := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx) }()
+		synctest.Wait()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		began := time.Now()
+		d.Stop()
+		after(time.Second)
+		cut()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run = %v, want context.Canceled", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("a hard stop took %s", took)
+		}
+		if err := d.Set(t.Context(), sub("n", "esa")); err == nil {
+			t.Error("Set after the end must say so")
+		}
+	})
+}

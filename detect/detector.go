@@ -1,0 +1,170 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Detector polls the accounts that its subscriptions name and commits what is
+// new. Its methods are safe for concurrent use.
+type Detector struct {
+	cfg       Config
+	epoch     time.Time
+	budget    *budget
+	shards    []*shard
+	committer *committer
+	count     counters
+
+	mu      sync.Mutex // orders Set and Remove, guards started
+	started bool
+	stop    chan struct{} // closed by Stop
+	stopped sync.Once
+	done    chan struct{} // closed when Run returns
+}
+
+// errStopped answers calls that come after the end.
+var errStopped = errors.New("detect: detector has stopped")
+
+// cursorChunk is how many cursors are asked for in one call of the journal.
+const cursorChunk = 1000
+
+// New checks cfg and returns a detector. It starts nothing: see Run.
+func New(cfg Config) (*Detector, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d := &Detector{cfg: cfg, epoch: time.Now(), budget: newBudget(cfg.FetchRate, cfg.FetchBurst),
+		stop: make(chan struct{}), done: make(chan struct{})}
+	d.committer = newCommitter(d)
+	n := min(cfg.Shards, cfg.FetchSlots)
+	for i := range n {
+		slots := cfg.FetchSlots / n
+		if i < cfg.FetchSlots%n {
+			slots++
+		}
+		d.shards = append(d.shards, newShard(d, slots))
+	}
+	return d, nil
+}
+
+// Run polls until Stop is called, and returns when every poll and commit under
+// way has ended; when ctx ends it cuts them short. It may be called once.
+// What was fetched and not committed is found again by the next process.
+func (d *Detector) Run(ctx context.Context) error {
+	d.mu.Lock()
+	if d.started {
+		d.mu.Unlock()
+		return errors.New("detect: Run called twice")
+	}
+	d.started = true
+	d.mu.Unlock()
+	defer close(d.done)
+
+	var shards, committer sync.WaitGroup
+	committer.Go(func() { d.committer.run(ctx) })
+	for _, sh := range d.shards {
+		shards.Go(func() { sh.run(ctx) })
+	}
+	shards.Wait()
+	close(d.committer.stop)
+	committer.Wait()
+	return context.Cause(ctx)
+}
+
+// Stop makes Run end softly: no new poll starts. It does not wait.
+func (d *Detector) Stop() { d.stopped.Do(func() { close(d.stop) }) }
+
+// Set adds a subscription, or replaces the one its source has, and returns
+// when it is in effect. Before Run it only takes note. An account that nobody
+// watched is polled at once; before Run its first poll is spread over the
+// interval. Posts published before an account's Since are not events.
+func (d *Detector) Set(ctx context.Context, sub Subscription) error {
+	if err := sub.validate(); err != nil {
+		return err
+	}
+	parts, err := d.split(ctx, &sub)
+	if err != nil {
+		return err
+	}
+	settings := make([]*setting, len(d.shards))
+	d.mu.Lock()
+	for i, sh := range d.shards {
+		settings[i] = &setting{sub: sub, accounts: parts[i], done: make(chan struct{})}
+		sh.mail.put(message{set: settings[i]})
+	}
+	started := d.started
+	d.mu.Unlock()
+	for _, s := range settings {
+		if err := d.await(ctx, s.done, started); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remove ends a source's subscription and returns when nothing of it can be
+// committed any more. A source that has none is fine.
+func (d *Detector) Remove(ctx context.Context, sourceID string) error {
+	removals := make([]*removal, len(d.shards))
+	d.mu.Lock()
+	for i, sh := range d.shards {
+		removals[i] = &removal{sourceID: sourceID, done: make(chan struct{})}
+		sh.mail.put(message{remove: removals[i]})
+	}
+	started := d.started
+	d.mu.Unlock()
+	for _, r := range removals {
+		if err := d.await(ctx, r.done, started); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Detector) await(ctx context.Context, done <-chan struct{}, started bool) error {
+	if !started {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-d.done:
+		return errStopped
+	case <-ctx.Done():
+		return fmt.Errorf("detect: %w", context.Cause(ctx))
+	}
+}
+
+// split sorts a subscription's accounts by shard and looks up their cursors.
+func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAccount, error) {
+	parts := make([][]settingAccount, len(d.shards))
+	byKey := make(map[string]int, len(sub.Accounts))
+	keys := make([]string, 0, len(sub.Accounts))
+	for i, a := range sub.Accounts {
+		key := targetKey(a.Username)
+		if _, twice := byKey[key]; !twice {
+			byKey[key] = i
+			keys = append(keys, key)
+		}
+	}
+	cursors := make(map[string]*Cursor)
+	for from := 0; from < len(keys); from += cursorChunk {
+		chunk := keys[from:min(from+cursorChunk, len(keys))]
+		found, err := d.cfg.Journal.Cursors(ctx, chunk...)
+		if err != nil {
+			return nil, fmt.Errorf("detect: read cursors: %w", err)
+		}
+		for i := range found {
+			cursors[found[i].Target] = &found[i]
+		}
+	}
+	for _, key := range keys {
+		i := hashKey(key) % uint64(len(d.shards))
+		parts[i] = append(parts[i], settingAccount{key: key, index: byKey[key], cursor: cursors[key]})
+	}
+	return parts, nil
+}

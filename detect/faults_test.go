@@ -1,0 +1,403 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Each kind of bad post is dropped and counted, the good one beside it is
+// found, and the bad one is news once it comes back whole.
+func TestBadPostsAreDropped(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		spoil func(*fetcher.Tweet)
+		count func(Stats) int64
+	}{
+		{"no id", func(tw *fetcher.Tweet) { tw.ID = "" }, func(s Stats) int64 { return s.DroppedNoID }},
+		{"endless id", func(tw *fetcher.Tweet) { tw.ID = strings.Repeat("9", 600) }, func(s Stats) int64 { return s.DroppedNoID }},
+		{"no time", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Time{} }, func(s Stats) int64 { return s.DroppedNoTime }},
+		{"future", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Now().Add(24 * time.Hour) }, func(s Stats) int64 { return s.DroppedFuture }},
+		{"wrong author by id", func(tw *fetcher.Tweet) { tw.UserID = "id-esa" }, func(s Stats) int64 { return s.DroppedAuthor }},
+		{"wrong author by name", func(tw *fetcher.Tweet) { tw.UserID, tw.Username = "", "esa" }, func(s Stats) int64 { return s.DroppedAuthor }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				d := w.detector(t, nil)
+				defer start(t, d)()
+				set(t, d, sub("m", "nasa"))
+				w.afterPoll("nasa")
+				after(time.Second)
+				w.publish("nasa", "spoilt", 0)
+				w.publish("nasa", "good", 0)
+				whole := w.posts["nasa"][0].tweet
+				row.spoil(&w.posts["nasa"][0].tweet)
+				after(20 * time.Second)
+				wantEvents(t, w, "m:good")
+				if row.count(d.Stats()) == 0 {
+					t.Errorf("not counted: %+v", d.Stats())
+				}
+				w.posts["nasa"][0].tweet = whole
+				after(20 * time.Second)
+				wantEvents(t, w, "m:good", "m:spoilt")
+			})
+		})
+	}
+}
+
+func TestHugePageIsCutAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.pageSize = 5000
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		w.afterPoll("nasa")
+		for i := range 1500 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+		}
+		after(10 * time.Second)
+		s := d.Stats()
+		if len(w.got()) != maxPageTweets || s.DroppedExcess != 500 || s.Gaps != 1 {
+			t.Errorf("%d events, %d dropped, %d gaps: want the newest 1,000, 500 dropped and a gap that says so", len(w.got()), s.DroppedExcess, s.Gaps)
+		}
+	})
+}
+
+// Errors never move the cursor, and the target recovers by itself.
+func TestBrokenUpstream(t *testing.T) {
+	for name, answer := range map[string]func() (*fetcher.Page, error){
+		"html":      func() (*fetcher.Page, error) { return nil, fmt.Errorf("x: %w", fetcher.ErrMalformed) },
+		"5xx":       func() (*fetcher.Page, error) { return nil, &fetcher.StatusError{Code: 503} },
+		"not found": func() (*fetcher.Page, error) { return nil, fetcher.ErrNotFound },
+		"panic":     func() (*fetcher.Page, error) { panic("nil map") },
+		"empty":     func() (*fetcher.Page, error) { return &fetcher.Page{}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				d := w.detector(t, nil)
+				defer start(t, d)()
+				set(t, d, sub("m", "nasa"))
+				after(time.Second)
+				w.publish("nasa", "first", 0)
+				w.afterPoll("nasa")
+				after(time.Second)
+				since := w.cursors["account:nasa"].Since
+				w.before = func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return answer() }
+				w.publish("nasa", "hidden", 0)
+				for i := range 30 {
+					w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+				}
+				after(20 * time.Minute) // longer than the overlap
+				if !w.cursors["account:nasa"].Since.Equal(since) {
+					t.Error("the cursor moved")
+				}
+				w.before = nil
+				after(10 * time.Minute)
+				got := w.got()
+				slices.Sort(got)
+				want := append(ids("m", "p", 0, 30), "m:first", "m:hidden")
+				slices.Sort(want)
+				if !slices.Equal(got, want) {
+					t.Errorf("events = %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestBackoffGrowsWithinBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.before = func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("reset") }
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Hour)
+		at := w.callTimes("nasa")
+		want := time.Second
+		for i := 1; i < 12; i++ {
+			gap := at[i].Sub(at[i-1])
+			if gap < want*8/10 || gap > want*12/10 {
+				t.Errorf("wait %d is %s, want %s ± 20 %%", i, gap, want)
+			}
+			want = min(2*want, 5*time.Minute)
+		}
+	})
+}
+
+func TestRetryAfterOfATargetIsHonoured(t *testing.T) {
+	for name, err := range map[string]error{
+		"429 for the target":   &fetcher.RateLimitError{RetryAfter: 2 * time.Minute, Target: true},
+		"503 with Retry-After": &fetcher.StatusError{Code: 503, RetryAfter: 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+					if q.Username == "nasa" && n <= 2 {
+						return nil, err
+					}
+					return nil, nil
+				}
+				d := w.detector(t, nil)
+				defer start(t, d)()
+				set(t, d, sub("m", "nasa"))
+				after(time.Millisecond)
+				set(t, d, sub("n", "esa"))
+				after(10 * time.Minute)
+				at := w.callTimes("nasa")
+				if gap := at[1].Sub(at[0]); gap < 2*time.Minute || gap > 133*time.Second {
+					t.Errorf("polled again after %s, want 2 min and a little", gap)
+				}
+				if n := len(w.callTimes("esa")); n < 55 {
+					t.Errorf("the other account was polled %d times in 10 min, want about 60", n)
+				}
+			})
+		})
+	}
+}
+
+// No call is made in a closed window, whoever asks, and all recover.
+func TestRateLimitClosesTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		closed, open := time.Now().Add(30*time.Second), time.Now().Add(90*time.Second)
+		inside := 0
+		w.before = func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+			if now := time.Now(); now.After(closed) && now.Before(open) {
+				inside++
+				return nil, &fetcher.RateLimitError{RetryAfter: open.Sub(now)}
+			}
+			return nil, nil
+		}
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		var names []string
+		for i := range 50 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...))
+		after(5 * time.Minute)
+		if inside == 0 || inside > 2 {
+			t.Errorf("%d calls in the closed window, want 1 or 2: the first closes it", inside)
+		}
+		for _, name := range names {
+			if n := len(w.callTimes(name)); n < 20 {
+				t.Errorf("%s was polled %d times, want about 23", name, n)
+			}
+		}
+	})
+}
+
+// An answer that says no calls remain closes the budget before a 429 does.
+func TestRemainingZeroClosesTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		reset := time.Now().Add(3 * time.Minute)
+		w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+			pg := w.timeline(q)
+			if n == 1 {
+				pg.RateLimit = fetcher.RateLimit{Known: true, Limit: 1, Remaining: 0, Reset: reset}
+			}
+			return &pg, nil
+		}
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(10 * time.Minute)
+		at := w.callTimes("nasa")
+		if at[1].Before(reset) || at[1].After(reset.Add(13*time.Second)) {
+			t.Errorf("second poll %s after the reset, want within its interval", at[1].Sub(reset))
+		}
+	})
+}
+
+func TestFetchRateBoundsCallsAndStarvesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, func(c *Config) { c.FetchRate, c.FetchBurst = 2, 4 })
+		defer start(t, d)()
+		var names []string
+		for i := range 60 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...)) // 6 polls a second are wished for
+		after(5 * time.Minute)
+		if n := len(w.calls); n > 2*300+4 {
+			t.Errorf("%d calls in 300 s, want at most 604", n)
+		}
+		for _, name := range names {
+			if n := len(w.callTimes(name)); n < 8 || n > 12 {
+				t.Errorf("%s was polled %d times, want its share of about 10", name, n)
+			}
+		}
+	})
+}
+
+func TestSlotsBoundCallsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.slow = time.Second
+		d := w.detector(t, func(c *Config) { c.FetchSlots = 5 })
+		defer start(t, d)()
+		var names []string
+		for i := range 40 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...))
+		after(time.Minute)
+		if w.most != 5 {
+			t.Errorf("%d calls under way at once, want 5", w.most)
+		}
+	})
+}
+
+// A target that was held up is polled once, and then on its grid again.
+func TestStallIsNotCaughtUpInABurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		w.afterPoll("nasa")
+		w.slow = 25 * time.Second // two and a half intervals
+		w.afterPoll("nasa")
+		w.slow = 0
+		from := time.Now()
+		after(65 * time.Second)
+		n := 0
+		for _, at := range w.callTimes("nasa") {
+			if at.After(from) {
+				n++
+			}
+		}
+		if n > 5 {
+			t.Errorf("%d polls in the 65 s after a stall of 25 s, want 4", n)
+		}
+	})
+}
+
+func TestSlowFetcherMeetsItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.slow = time.Hour
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(29 * time.Second)
+		if n := d.Stats().PollErrors; n != 0 {
+			t.Errorf("%d polls failed before the deadline", n)
+		}
+		after(2 * time.Second)
+		if n := d.Stats().PollErrors; n != 1 {
+			t.Errorf("%d polls failed, want 1 at the deadline", n)
+		}
+	})
+}
+
+func TestRestartSpreadsTheFirstPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		var names []string
+		for i := range 1000 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...)) // before Run, as at a start
+		defer start(t, d)()
+		begun := time.Now()
+		after(10 * time.Second)
+		var busiest [10]int
+		for _, c := range w.calls {
+			busiest[min(9, int(c.at.Sub(begun)/time.Second))]++
+		}
+		if len(w.calls) != 1000 || slices.Max(busiest[:]) > 200 {
+			t.Errorf("polls by second: %v, want 1,000 in all and no second over twice the mean", busiest)
+		}
+	})
+}
+
+func TestTroubleIsReportedAndRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var got []Trouble
+		d := w.detector(t, func(c *Config) { c.OnTrouble = func(tr Trouble) { got = append(got, tr) } })
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		gone := func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, fetcher.ErrNotFound }
+		w.before = gone
+		after(8 * time.Minute)
+		if len(got) != 0 {
+			t.Fatalf("reported %v: a platform that says so for some minutes may be wrong", got)
+		}
+		after(20 * time.Minute)
+		if len(got) != 1 || !errors.Is(got[0].Err, fetcher.ErrNotFound) || got[0].Source.ID != "m" {
+			t.Fatalf("reported %v, want it once", got)
+		}
+		set(t, d, sub("n", "nasa"))
+		if len(got) != 2 || got[1].Source.ID != "n" {
+			t.Fatalf("reported %v: who joins must be told", got)
+		}
+		w.before = nil
+		after(10 * time.Minute)
+		if len(got) != 4 || got[2].Err != nil || got[3].Err != nil {
+			t.Fatalf("reported %v, want the recovery for both", got)
+		}
+		w.before = gone
+		set(t, d, sub("m", "nasa", "tpyo"))
+		after(time.Second)
+		if len(got) != 5 || got[4].Username != "tpyo" {
+			t.Errorf("reported %v: an account that never answered is reported at once", got)
+		}
+	})
+}
+
+func TestConfigErrorsNameTheField(t *testing.T) {
+	w := &world{}
+	for want, tune := range map[string]func(*Config){
+		"Fetcher":      func(c *Config) { c.Fetcher = nil },
+		"Journal":      func(c *Config) { c.Journal = nil },
+		"Shards -1":    func(c *Config) { c.Shards = -1 },
+		"FetchSlots":   func(c *Config) { c.FetchSlots = 1 << 20 },
+		"MaxPages":     func(c *Config) { c.MaxPages = -3 },
+		"PageSize":     func(c *Config) { c.PageSize = 5000 },
+		"FetchRate":    func(c *Config) { c.FetchRate = -1 },
+		"FetchBurst":   func(c *Config) { c.FetchBurst = 5 },
+		"Overlap -1s":  func(c *Config) { c.Overlap = -time.Second },
+		"MaxBackoff":   func(c *Config) { c.MinBackoff, c.MaxBackoff = time.Minute, time.Second },
+		"Horizon":      func(c *Config) { c.Horizon = time.Second },
+		"FetchTimeout": func(c *Config) { c.FetchTimeout = 48 * time.Hour },
+	} {
+		c := Config{Fetcher: w, Journal: w}
+		tune(&c)
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
+			t.Errorf("error %v, want one that names %s and what is allowed", err, want)
+		}
+	}
+	d, err := New(Config{Fetcher: w, Journal: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[string]Subscription{
+		"Source.ID": {Interval: 1},
+		"Interval":  sub(""),
+		"username":  sub("m", ""),
+	} {
+		if want == "Interval" {
+			s.Source.ID, s.Interval = "m", 0
+		}
+		if err := d.Set(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Set error %v, want one that names %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package detect
+
+import "sync"
+
+// mailbox is a shard's inbox: a slice and a one-slot bell. Who puts never
+// blocks; what is in it is bounded by the polls under way and by callers that
+// wait for their answer.
+type mailbox struct {
+	mu   sync.Mutex
+	msgs []message
+	bell chan struct{}
+}
+
+// message is one of its fields.
+type message struct {
+	set       *setting
+	remove    *removal
+	fetched   *fetched
+	committed *committed
+}
+
+// setting adds or replaces a source's subscription on this shard.
+type setting struct {
+	sub      Subscription
+	accounts []settingAccount
+	done     chan struct{}
+}
+
+type settingAccount struct {
+	key    string
+	index  int     // in sub.Accounts
+	cursor *Cursor // what the journal has, nil if nothing
+}
+
+// removal ends a source's subscription; done is closed when nothing of it can
+// be committed any more.
+type removal struct {
+	sourceID string
+	open     int // commits under way that may have events of the source
+	done     chan struct{}
+}
+
+type fetched struct {
+	slot int32
+	out  outcome
+}
+
+type committed struct {
+	slot int32
+	err  error
+}
+
+func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
+
+func (m *mailbox) put(msg message) {
+	m.mu.Lock()
+	m.msgs = append(m.msgs, msg)
+	m.mu.Unlock()
+	select {
+	case m.bell <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the mailbox into buf.
+func (m *mailbox) take(buf []message) []message {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	buf = append(buf[:0], m.msgs...)
+	clear(m.msgs)
+	m.msgs = m.msgs[:0]
+	return buf
+}

@@ -1,0 +1,76 @@
+package detect
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// Subscription says what a source, a monitor, wants to know.
+type Subscription struct {
+	Source   deliver.Source
+	Accounts []monitor.Account
+	// Interval is the wished time between two polls of an account; the
+	// shortest of an account's subscriptions counts.
+	Interval time.Duration
+	// Match decides whether a post is an event; nil takes all.
+	Match func(*fetcher.Tweet) bool
+}
+
+// ForMonitor makes an active monitor's subscription.
+func ForMonitor(m monitor.Monitor) Subscription {
+	return Subscription{
+		Source:   deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name},
+		Accounts: m.Accounts,
+		Interval: m.PollInterval,
+		Match:    MatchTypes(m.FilterTypes),
+	}
+}
+
+// MatchTypes takes posts of any of the given kinds; no kinds means all.
+func MatchTypes(types []monitor.FilterType) func(*fetcher.Tweet) bool {
+	if len(types) == 0 {
+		return nil
+	}
+	types = append([]monitor.FilterType(nil), types...)
+	return func(t *fetcher.Tweet) bool {
+		for _, ft := range types {
+			if isType(t, ft) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func isType(t *fetcher.Tweet, ft monitor.FilterType) bool {
+	quote := t.IsQuoteStatus && !t.IsRetweet
+	switch ft {
+	case monitor.Reply:
+		return t.IsReply()
+	case monitor.Retweet:
+		return t.IsRetweet
+	case monitor.Quote:
+		return quote
+	default:
+		return !t.IsReply() && !t.IsRetweet && !quote
+	}
+}
+
+func (s *Subscription) validate() error {
+	if s.Source.ID == "" {
+		return fmt.Errorf("detect: Source.ID %q is not allowed: want the monitor's id", s.Source.ID)
+	}
+	if s.Interval <= 0 {
+		return fmt.Errorf("detect: Interval %s is not allowed: want more than 0", s.Interval)
+	}
+	for _, a := range s.Accounts {
+		if a.Username == "" {
+			return fmt.Errorf("detect: Accounts: username %q is not allowed: want a handle", a.Username)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// world is a small platform and a small journal, for tests in virtual time.
+type world struct {
+	mu       sync.Mutex
+	posts    map[string][]post // by account, in order of publication
+	pageSize int
+	calls    []call
+	underWay map[string]int
+	most     int // calls under way at once, ever
+	// before may answer a call itself; nil means the timeline.
+	before func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error)
+	slow   time.Duration // every call takes this long
+
+	events    map[string]deliver.Event
+	order     []deliver.Event
+	cursors   map[string]Cursor
+	commits   int
+	commitErr func(bs []*Batch) error
+	slowStore time.Duration
+	handed    []deliver.Delivery
+}
+
+type post struct {
+	tweet   fetcher.Tweet
+	visible time.Time
+}
+
+type call struct {
+	account, cursor string
+	at              time.Time
+}
+
+// newWorld must be called in a bubble. It steps off the whole second at which
+// virtual time begins: a stamp without a fraction stands for its second.
+func newWorld() *world {
+	<-time.After(1234567 * time.Nanosecond)
+	return &world{posts: map[string][]post{}, pageSize: 20, underWay: map[string]int{},
+		events: map[string]deliver.Event{}, cursors: map[string]Cursor{}}
+}
+
+// publish adds a post that becomes visible late.
+func (w *world) publish(account, id string, late time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.posts[account] = append(w.posts[account], post{visible: now.Add(late), tweet: fetcher.Tweet{
+		ID: id, Text: "post " + id, Username: account, UserID: "id-" + account, PublishedAt: now}})
+}
+
+func (w *world) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	w.mu.Lock()
+	w.calls = append(w.calls, call{q.Username, q.Cursor, time.Now()})
+	n := len(w.calls)
+	key := strings.ToLower(q.Username)
+	w.underWay[key]++
+	if w.underWay[key] > 1 {
+		panic("an account is polled twice at a time")
+	}
+	total := 0
+	for _, u := range w.underWay {
+		total += u
+	}
+	w.most = max(w.most, total)
+	before := w.before
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.underWay[key]--
+		w.mu.Unlock()
+	}()
+	if w.slow > 0 {
+		select {
+		case <-time.After(w.slow):
+		case <-ctx.Done():
+			return fetcher.Page{}, ctx.Err()
+		}
+	}
+	if before != nil {
+		if pg, err := before(q, n); pg != nil || err != nil {
+			if pg == nil {
+				pg = &fetcher.Page{}
+			}
+			return *pg, err
+		}
+	}
+	return w.timeline(q), nil
+}
+
+func (w *world) timeline(q fetcher.TimelineQuery) fetcher.Page {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var shown []fetcher.Tweet
+	for account, posts := range w.posts {
+		if !strings.EqualFold(account, q.Username) {
+			continue
+		}
+		for _, p := range slices.Backward(posts) {
+			if !p.visible.After(time.Now()) {
+				shown = append(shown, p.tweet)
+			}
+		}
+	}
+	if q.Cursor != "" {
+		i := slices.IndexFunc(shown, func(t fetcher.Tweet) bool { return t.ID == q.Cursor })
+		shown = shown[i+1:]
+	}
+	pg := fetcher.Page{UserID: "id-" + strings.ToLower(q.Username)}
+	if len(shown) > w.pageSize {
+		shown = shown[:w.pageSize]
+		pg.Next = shown[len(shown)-1].ID
+	}
+	var reach fetcher.Reach
+	for _, t := range shown {
+		reach.Add(t.PublishedAt)
+		if q.Seen != nil && q.Seen(t.ID) {
+			pg.Skipped++
+			continue
+		}
+		pg.Tweets = append(pg.Tweets, t)
+	}
+	pg.OldestAt = reach.Time()
+	return pg
+}
+
+func (w *world) Commit(ctx context.Context, bs []*Batch) error {
+	if w.slowStore > 0 {
+		select {
+		case <-time.After(w.slowStore):
+		case <-ctx.Done():
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.commitErr != nil {
+		if err := w.commitErr(bs); err != nil {
+			return err
+		}
+	}
+	w.commits++
+	for _, b := range bs {
+		if b.Cursor != nil {
+			w.cursors[b.Cursor.Target] = *b.Cursor
+		}
+		for i := range b.Events {
+			ev := &b.Events[i]
+			if _, known := w.events[ev.ID]; known {
+				continue
+			}
+			ev.Seq = uint64(len(w.order) + 1)
+			w.events[ev.ID] = *ev
+			w.order = append(w.order, *ev)
+			b.Deliveries = append(b.Deliveries, deliver.Delivery{ID: deliver.DeliveryID(ev.ID, "x"), Event: ev, Due: b.DeliverBy})
+		}
+	}
+	return nil
+}
+
+func (w *world) Cursors(_ context.Context, targets ...string) ([]Cursor, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []Cursor
+	for _, t := range targets {
+		if c, ok := w.cursors[t]; ok {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// got lists "source:post" of all events, in order.
+func (w *world) got() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []string
+	for _, e := range w.order {
+		out = append(out, e.Source.ID+":"+e.TweetID)
+	}
+	return out
+}
+
+func (w *world) callTimes(account string) []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []time.Time
+	for _, c := range w.calls {
+		if c.account == account && c.cursor == "" {
+			out = append(out, c.at)
+		}
+	}
+	return out
+}
+
+// detector makes a detector on the world; tune may be nil.
+func (w *world) detector(t *testing.T, tune func(*Config)) *Detector {
+	t.Helper()
+	cfg := Config{Fetcher: w, Journal: w, Shards: 2,
+		OnCommit: func(ds []deliver.Delivery) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.handed = append(w.handed, ds...)
+		}}
+	if tune != nil {
+		tune(&cfg)
+	}
+	d, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// start runs d; the function it returns stops it softly and joins it.
+func start(t *testing.T, d *Detector) (stop func()) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- d.Run(context.Background()) }()
+	synctest.Wait()
+	return func() {
+		d.Stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// sub is a monitor's subscription to accounts from now on, every 10 s.
+func sub(source string, accounts ...string) Subscription {
+	s := Subscription{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: source, Owner: "o", Name: source}, Interval: 10 * time.Second}
+	for _, a := range accounts {
+		s.Accounts = append(s.Accounts, monitor.Account{Username: a, Since: time.Now()})
+	}
+	return s
+}
+
+func set(t *testing.T, d *Detector, s Subscription) {
+	t.Helper()
+	if err := d.Set(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func after(d time.Duration) {
+	<-time.After(d) // virtual: only called in a synctest bubble
+	synctest.Wait()
+}
+
+// afterPoll waits for an account's next poll.
+func (w *world) afterPoll(account string) {
+	for n := len(w.callTimes(account)); len(w.callTimes(account)) == n; {
+		after(10 * time.Millisecond)
+	}
+}
+
+func wantEvents(t *testing.T, w *world, want ...string) {
+	t.Helper()
+	if got := w.got(); !slices.Equal(got, want) {
+		t.Errorf("events = %v\nwant     %v", got, want)
+	}
+}
+
+func ids(source, prefix string, from, to int) []string {
+	var out []string
+	for i := from; i < to; i++ {
+		out = append(out, fmt.Sprintf("%s:%s%d", source, prefix, i))
+	}
+	return out
+}

@@ -1,0 +1,26 @@
+// Package streamwatch is an embeddable stream-monitoring engine: it polls social
+// accounts through a Fetcher you plug in, finds the posts that are new, stamps
+// how late it found them, and delivers each one, signed and exactly recorded,
+// at least once, to webhooks and Go handlers.
+//
+//	engine, err := streamwatch.New(streamwatch.Config{
+//		Fetcher: source, // fetcher/mastodon, fetcher/bluesky or your own
+//		OnEvent: func(ctx context.Context, e deliver.Event) error {
+//			fmt.Println(e.AuthorUsername, e.TextPreview, e.Latency)
+//			return nil
+//		},
+//	})
+//	…
+//	go engine.Run(ctx)
+//	engine.Monitors().Create(ctx, monitor.CreateRequest{
+//		Name: "space", Usernames: []string{"nasa", "esa"},
+//	})
+//
+// New starts nothing. Run starts the engine and stops it when its context ends;
+// Start and Shutdown do the same in two steps. Monitors are created, changed,
+// paused and deleted through Engine.Monitors at any time.
+//
+// The parts, from the bottom up: fetcher (what is read), monitor and rule (what
+// is wanted), detect (what is new), deliver (who gets it), storage (what is
+// kept). This package only wires them.
+package streamwatch

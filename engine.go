@@ -1,0 +1,302 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// Config sets up an Engine. Only Fetcher is required; the zero value of each
+// other field means its default.
+type Config struct {
+	// Fetcher reads the accounts' timelines. Required.
+	Fetcher fetcher.Fetcher
+	// Store keeps monitors, events and deliveries. Defaults to a new
+	// storage/memory store, which the engine closes; one that is given is left
+	// open.
+	Store storage.Store
+
+	// OnEvent gets every event in-process, one at a time, in order of
+	// detection, at least once: after an error it comes again, by the retry
+	// schedule. Nil for none.
+	OnEvent deliver.Handler
+	// OnGap is told of each range of a timeline that could not be read. It must
+	// not block. Nil for none.
+	OnGap func(detect.Gap)
+
+	// Detect tunes the polling. Its Fetcher, Journal, hooks, Handlers, Logger
+	// and Now are the engine's to set.
+	Detect detect.Config
+	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Logger and Now are
+	// the engine's to set; Senders are added to the webhook sender, by URL
+	// scheme.
+	Deliver deliver.DispatcherConfig
+	// Webhook tunes the webhook client, which by default reaches public
+	// addresses over HTTPS only.
+	Webhook deliver.WebhookConfig
+
+	// DefaultInterval is a monitor's poll interval when it names none.
+	// Defaults to 60 s.
+	DefaultInterval time.Duration
+	// MinInterval is the shortest poll interval allowed. Defaults to 1 s.
+	MinInterval time.Duration
+	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
+	MaxAccounts int
+
+	// Pricing says what streams cost. Defaults to billing.Presets.
+	Pricing billing.Pricing
+	// ShutdownTimeout bounds the soft stop of Run. Defaults to 15 s.
+	ShutdownTimeout time.Duration
+	// Logger gets what an operator should know. Defaults to none.
+	Logger *slog.Logger
+	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// handlerName is the name under which OnEvent is recorded.
+const handlerName = "default"
+
+// cutGrace is how long Shutdown waits after it has cut everything short.
+const cutGrace = 10 * time.Second
+
+// Engine is the whole of it: detection, delivery and the managers. Its methods
+// are safe for concurrent use.
+type Engine struct {
+	cfg        Config
+	store      storage.Store
+	ownsStore  bool
+	detector   *detect.Detector
+	dispatcher *deliver.Dispatcher
+	webhook    *deliver.Webhook
+	monitors   *monitor.Manager
+	endpoints  *deliver.EndpointManager
+
+	mu    sync.Mutex
+	state state
+	cut   context.CancelFunc
+	parts []*part // in order of stopping
+}
+
+type state uint8
+
+const (
+	fresh state = iota
+	running
+	ended
+)
+
+// part is a long-lived part of a running engine.
+type part struct {
+	name string
+	stop func()
+	done chan struct{}
+}
+
+// Errors of the lifecycle.
+var (
+	ErrStarted    = errors.New("streamwatch: engine was started already")
+	ErrNotRunning = errors.New("streamwatch: engine is not running")
+)
+
+// New checks cfg and puts an engine together. It starts nothing.
+func New(cfg Config) (*Engine, error) {
+	if cfg.Fetcher == nil {
+		return nil, errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher")
+	}
+	if cfg.ShutdownTimeout == 0 {
+		cfg.ShutdownTimeout = 15 * time.Second
+	}
+	if cfg.ShutdownTimeout < 0 {
+		return nil, fmt.Errorf("streamwatch: Config.ShutdownTimeout %s is not allowed: want more than 0, or 0 for 15s", cfg.ShutdownTimeout)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Pricing == nil {
+		cfg.Pricing = billing.Presets{}
+	}
+	e := &Engine{cfg: cfg, store: cfg.Store}
+	if e.store == nil {
+		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
+	}
+	if err := e.wire(); err != nil {
+		return nil, fmt.Errorf("streamwatch: Config: %w", err)
+	}
+	return e, nil
+}
+
+// wire builds the parts from the bottom up.
+func (e *Engine) wire() (err error) {
+	if e.webhook, err = deliver.NewWebhook(e.cfg.Webhook); err != nil {
+		return err
+	}
+	dc := e.cfg.Deliver
+	dc.Outbox, dc.Endpoints = e.store.Outbox(), e.store.Endpoints()
+	dc.Logger, dc.Now = e.cfg.Logger, e.cfg.Now
+	dc.Senders = map[string]deliver.Sender{"https": e.webhook, "http": e.webhook}
+	for scheme, s := range e.cfg.Deliver.Senders {
+		dc.Senders[scheme] = s
+	}
+	tc := e.cfg.Detect
+	tc.Fetcher, tc.Journal, tc.OnGap = e.cfg.Fetcher, e.store.Journal(), e.cfg.OnGap
+	tc.Logger, tc.Now, tc.Handlers = e.cfg.Logger, e.cfg.Now, nil
+	if e.cfg.OnEvent != nil {
+		tc.Handlers = []string{handlerName}
+		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}
+	}
+	if e.dispatcher, err = deliver.NewDispatcher(dc); err != nil {
+		return err
+	}
+	tc.OnCommit = e.dispatcher.Enqueue
+	tc.OnTrouble = func(t detect.Trouble) { e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, t.Err) }
+	if e.detector, err = detect.New(tc); err != nil {
+		return err
+	}
+	if e.endpoints, err = deliver.NewEndpointManager(deliver.EndpointManagerConfig{
+		Store: e.store.Endpoints(), Dispatcher: e.dispatcher, AllowPrivate: e.cfg.Webhook.AllowPrivate, Now: e.cfg.Now,
+	}); err != nil {
+		return err
+	}
+	e.monitors, err = monitor.NewManager(monitor.Config{
+		Store: e.store.Monitors(), Tracker: tracker{e.detector}, Webhooks: webhooks{e.endpoints},
+		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval,
+		Logger: e.cfg.Logger, Now: e.cfg.Now,
+	})
+	return err
+}
+
+// Start reads the monitors from the store and begins to watch and deliver. It
+// returns once everything runs; ctx bounds the reading only. An engine is
+// started once.
+func (e *Engine) Start(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != fresh {
+		return ErrStarted
+	}
+	var active []monitor.Monitor
+	err := e.store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
+		if m.Status == monitor.Active {
+			active = append(active, m)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("streamwatch: read monitors: %w", err)
+	}
+	for _, m := range active {
+		if err := e.detector.Set(ctx, detect.ForMonitor(m)); err != nil {
+			return fmt.Errorf("streamwatch: watch monitor %s: %w", m.ID, err)
+		}
+	}
+	e.state = running
+	hard, cut := context.WithCancel(context.Background())
+	e.cut = cut
+	reasons, endReasons := context.WithCancel(hard)
+	e.run("detector", e.detector.Stop, func() error { return e.detector.Run(hard) })
+	e.run("dispatcher", e.dispatcher.Stop, func() error { return e.dispatcher.Run(hard) })
+	e.run("monitors", endReasons, func() error { return e.monitors.Run(reasons) })
+	return nil
+}
+
+// run starts a part; Shutdown joins it.
+func (e *Engine) run(name string, stop func(), run func() error) {
+	p := &part{name: name, stop: stop, done: make(chan struct{})}
+	e.parts = append(e.parts, p)
+	go func() {
+		defer close(p.done)
+		if err := run(); err != nil && !errors.Is(err, context.Canceled) {
+			e.cfg.Logger.Error("part failed", "part", name, "error", err)
+		}
+	}()
+}
+
+// Shutdown stops softly: no new poll starts, what was fetched is committed,
+// what is due is sent. When ctx ends first it cuts the rest short, gives back
+// what was not sent, and returns ctx's error; what a durable store has is sent
+// by the next process. All goroutines are joined before it returns, unless a
+// Fetcher or Sender ignores its context: then the error says so.
+func (e *Engine) Shutdown(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != running {
+		return ErrNotRunning
+	}
+	e.state = ended
+	var err error
+	for _, p := range e.parts {
+		p.stop()
+		select {
+		case <-p.done:
+			continue
+		case <-ctx.Done():
+		}
+		err = fmt.Errorf("streamwatch: shutdown cut short: %w", context.Cause(ctx))
+		break
+	}
+	e.cut()
+	grace := time.NewTimer(cutGrace)
+	defer grace.Stop()
+	for _, p := range e.parts {
+		p.stop()
+		select {
+		case <-p.done:
+		case <-grace.C:
+			return errors.Join(err, fmt.Errorf("streamwatch: %s does not end: a Fetcher or Sender ignores its context", p.name))
+		}
+	}
+	e.webhook.Close()
+	if e.ownsStore {
+		err = errors.Join(err, e.store.Close(context.WithoutCancel(ctx)))
+	}
+	return err
+}
+
+// Run starts the engine, waits for ctx to end, and shuts down within
+// Config.ShutdownTimeout.
+func (e *Engine) Run(ctx context.Context) error {
+	if err := e.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.ShutdownTimeout)
+	defer cancel()
+	return e.Shutdown(stop)
+}
+
+// Monitors creates and changes monitors, also while the engine runs.
+func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
+
+// Endpoints creates and changes webhook endpoints.
+func (e *Engine) Endpoints() *deliver.EndpointManager { return e.endpoints }
+
+// Log answers questions about deliveries and events.
+func (e *Engine) Log() deliver.Log { return e.store.Log() }
+
+// Price is what a monitor costs by Config.Pricing.
+func (e *Engine) Price(m monitor.Monitor) billing.Price { return e.cfg.Pricing.Monitor(len(m.Accounts)) }
+
+// Stats counts what an engine did since it was made.
+type Stats struct {
+	Detect  detect.Stats
+	Deliver deliver.Stats
+}
+
+// Stats reads the counters.
+func (e *Engine) Stats() Stats {
+	return Stats{Detect: e.detector.Stats(), Deliver: e.dispatcher.Stats()}
+}
