@@ -197,10 +197,10 @@ func TestGapsAreBounded(t *testing.T) {
 func TestLoopingCursorEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
 			return &fetcher.Page{Next: map[string]string{"": "a", "a": "b", "b": "a"}[q.Cursor],
 				Tweets: []fetcher.Tweet{{ID: "x", Username: "nasa", PublishedAt: time.Now()}}}, nil
-		}
+		})
 		d := w.detector(t, nil)
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
@@ -228,7 +228,7 @@ func TestFailureOnALaterPageKeepsTheCursor(t *testing.T) {
 			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
 		}
 		failed := false
-		w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
 			if q.Cursor != "" && !failed {
 				failed = true
 				if got := w.cursors["account:nasa"].Since; !got.Equal(cursor) {
@@ -237,7 +237,7 @@ func TestFailureOnALaterPageKeepsTheCursor(t *testing.T) {
 				return nil, &fetcher.StatusError{Code: 502}
 			}
 			return nil, nil
-		}
+		})
 		after(9500 * time.Millisecond)
 		if !failed {
 			after(time.Second)
@@ -260,13 +260,7 @@ func TestFailedCommitForgetsAndFindsAgain(t *testing.T) {
 		set(t, d, sub("m", "nasa"))
 		after(time.Second)
 		since := w.cursors["account:nasa"].Since
-		failing := true
-		w.commitErr = func([]*Batch) error {
-			if failing {
-				return errors.New("disk full")
-			}
-			return nil
-		}
+		w.setCommitErr(func([]*Batch) error { return errors.New("disk full") })
 		w.publish("nasa", "p", 0)
 		after(time.Minute)
 		if len(w.handed) > 0 || len(w.order) > 0 {
@@ -275,7 +269,7 @@ func TestFailedCommitForgetsAndFindsAgain(t *testing.T) {
 		if !w.cursors["account:nasa"].Since.Equal(since) {
 			t.Error("the cursor moved without a commit")
 		}
-		failing = false
+		w.setCommitErr(nil)
 		after(5 * time.Minute)
 		wantEvents(t, w, "m:p")
 		if len(w.handed) != 1 {
@@ -290,19 +284,19 @@ func TestFailedCommitForgetsAndFindsAgain(t *testing.T) {
 func TestOneRefusedBatchDoesNotFailTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.slowStore = time.Second // so that batches group
+		w.setSlowStore(time.Second) // so that batches group
 		d := w.detector(t, nil)
 		defer start(t, d)()
 		set(t, d, sub("m", "good", "bad", "fine"))
 		after(3 * time.Second)
-		w.commitErr = func(bs []*Batch) error {
+		w.setCommitErr(func(bs []*Batch) error {
 			for _, b := range bs {
 				if b.Cursor != nil && b.Cursor.Target == "account:bad" {
 					return &BatchError{Batch: b, Err: errors.New("poison")}
 				}
 			}
 			return nil
-		}
+		})
 		for _, a := range []string{"good", "bad", "fine"} {
 			w.publish(a, "p-"+a, 0)
 		}
@@ -360,8 +354,7 @@ func TestRestartDoesNotReviveHistory(t *testing.T) {
 			after(time.Hour)
 		}
 		stop()
-		clear(w.events)
-		w.order = nil
+		w.do(func() { clear(w.events); w.order = nil })
 		d = w.detector(t, nil)
 		set(t, d, s)
 		stop = start(t, d)
@@ -379,9 +372,9 @@ func TestPausedMonitorCommitsNothingAfterRemoveReturns(t *testing.T) {
 		set(t, d, sub("m", "nasa"))
 		set(t, d, sub("other", "nasa"))
 		after(time.Second)
-		w.slowStore = 2 * time.Second
+		w.setSlowStore(2 * time.Second)
 		w.publish("nasa", "p", 0)
-		w.slow = time.Second
+		w.setSlow(time.Second)
 		for d.Stats().Posts == 0 { // until the poll that found it commits
 			after(100 * time.Millisecond)
 		}
@@ -476,7 +469,7 @@ func TestCursorIsStoredNowAndThen(t *testing.T) {
 func TestHardStopCutsAFetchShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.slow = 20 * time.Second
+		w.setSlow(20 * time.Second)
 		d := w.detector(t, nil)
 		ctx, cut := context.WithCancel(context.Background())
 		done := make(chan error, 1)

@@ -37,14 +37,17 @@ func TestBadPostsAreDropped(t *testing.T) {
 				after(time.Second)
 				w.publish("nasa", "spoilt", 0)
 				w.publish("nasa", "good", 0)
-				whole := w.posts["nasa"][0].tweet
-				row.spoil(&w.posts["nasa"][0].tweet)
+				var whole fetcher.Tweet
+				w.do(func() {
+					whole = w.posts["nasa"][0].tweet
+					row.spoil(&w.posts["nasa"][0].tweet)
+				})
 				after(20 * time.Second)
 				wantEvents(t, w, "m:good")
 				if row.count(d.Stats()) == 0 {
 					t.Errorf("not counted: %+v", d.Stats())
 				}
-				w.posts["nasa"][0].tweet = whole
+				w.do(func() { w.posts["nasa"][0].tweet = whole })
 				after(20 * time.Second)
 				wantEvents(t, w, "m:good", "m:spoilt")
 			})
@@ -55,7 +58,7 @@ func TestBadPostsAreDropped(t *testing.T) {
 func TestHugePageIsCutAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.pageSize = 5000
+		w.setPageSize(5000)
 		d := w.detector(t, nil)
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
@@ -91,7 +94,7 @@ func TestBrokenUpstream(t *testing.T) {
 				w.afterPoll("nasa")
 				after(time.Second)
 				since := w.cursors["account:nasa"].Since
-				w.before = func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return answer() }
+				w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return answer() })
 				w.publish("nasa", "hidden", 0)
 				for i := range 30 {
 					w.publish("nasa", fmt.Sprintf("p%d", i), 0)
@@ -100,7 +103,7 @@ func TestBrokenUpstream(t *testing.T) {
 				if !w.cursors["account:nasa"].Since.Equal(since) {
 					t.Error("the cursor moved")
 				}
-				w.before = nil
+				w.setBefore(nil)
 				after(10 * time.Minute)
 				got := w.got()
 				slices.Sort(got)
@@ -117,7 +120,7 @@ func TestBrokenUpstream(t *testing.T) {
 func TestBackoffGrowsWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.before = func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("reset") }
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("reset") })
 		d := w.detector(t, nil)
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
@@ -142,12 +145,12 @@ func TestRetryAfterOfATargetIsHonoured(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
-				w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+				w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
 					if q.Username == "nasa" && n <= 2 {
 						return nil, err
 					}
 					return nil, nil
-				}
+				})
 				d := w.detector(t, nil)
 				defer start(t, d)()
 				set(t, d, sub("m", "nasa"))
@@ -172,13 +175,13 @@ func TestRateLimitClosesTheBudget(t *testing.T) {
 		w := newWorld()
 		closed, open := time.Now().Add(30*time.Second), time.Now().Add(90*time.Second)
 		inside := 0
-		w.before = func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
 			if now := time.Now(); now.After(closed) && now.Before(open) {
 				inside++
 				return nil, &fetcher.RateLimitError{RetryAfter: open.Sub(now)}
 			}
 			return nil, nil
-		}
+		})
 		d := w.detector(t, nil)
 		defer start(t, d)()
 		var names []string
@@ -203,13 +206,13 @@ func TestRemainingZeroClosesTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		reset := time.Now().Add(3 * time.Minute)
-		w.before = func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
 			pg := w.timeline(q)
 			if n == 1 {
 				pg.RateLimit = fetcher.RateLimit{Known: true, Limit: 1, Remaining: 0, Reset: reset}
 			}
 			return &pg, nil
-		}
+		})
 		d := w.detector(t, nil)
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
@@ -246,7 +249,7 @@ func TestFetchRateBoundsCallsAndStarvesNobody(t *testing.T) {
 func TestSlotsBoundCallsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.slow = time.Second
+		w.setSlow(time.Second)
 		d := w.detector(t, func(c *Config) { c.FetchSlots = 5 })
 		defer start(t, d)()
 		var names []string
@@ -269,9 +272,9 @@ func TestStallIsNotCaughtUpInABurst(t *testing.T) {
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
 		w.afterPoll("nasa")
-		w.slow = 25 * time.Second // two and a half intervals
+		w.setSlow(25 * time.Second) // two and a half intervals
 		w.afterPoll("nasa")
-		w.slow = 0
+		w.setSlow(0)
 		from := time.Now()
 		after(65 * time.Second)
 		n := 0
@@ -289,7 +292,7 @@ func TestStallIsNotCaughtUpInABurst(t *testing.T) {
 func TestSlowFetcherMeetsItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.slow = time.Hour
+		w.setSlow(time.Hour)
 		d := w.detector(t, nil)
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
@@ -330,12 +333,12 @@ func TestTroubleIsReportedAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var got []Trouble
-		d := w.detector(t, func(c *Config) { c.OnTrouble = func(tr Trouble) { got = append(got, tr) } })
+		d := w.detector(t, func(c *Config) { c.OnTrouble = func(tr Trouble) { w.do(func() { got = append(got, tr) }) } })
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
 		after(time.Second)
 		gone := func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, fetcher.ErrNotFound }
-		w.before = gone
+		w.setBefore(gone)
 		after(8 * time.Minute)
 		if len(got) != 0 {
 			t.Fatalf("reported %v: a platform that says so for some minutes may be wrong", got)
@@ -348,12 +351,12 @@ func TestTroubleIsReportedAndRecovers(t *testing.T) {
 		if len(got) != 2 || got[1].Source.ID != "n" {
 			t.Fatalf("reported %v: who joins must be told", got)
 		}
-		w.before = nil
+		w.setBefore(nil)
 		after(10 * time.Minute)
 		if len(got) != 4 || got[2].Err != nil || got[3].Err != nil {
 			t.Fatalf("reported %v, want the recovery for both", got)
 		}
-		w.before = gone
+		w.setBefore(gone)
 		set(t, d, sub("m", "nasa", "tpyo"))
 		after(time.Second)
 		if len(got) != 5 || got[4].Username != "tpyo" {

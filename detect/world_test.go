@@ -54,6 +54,20 @@ func newWorld() *world {
 		events: map[string]deliver.Event{}, cursors: map[string]Cursor{}}
 }
 
+func (w *world) do(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+func (w *world) setSlow(d time.Duration)      { w.do(func() { w.slow = d }) }
+func (w *world) setSlowStore(d time.Duration) { w.do(func() { w.slowStore = d }) }
+func (w *world) setPageSize(n int)            { w.do(func() { w.pageSize = n }) }
+func (w *world) setBefore(f func(fetcher.TimelineQuery, int) (*fetcher.Page, error)) {
+	w.do(func() { w.before = f })
+}
+func (w *world) setCommitErr(f func([]*Batch) error) { w.do(func() { w.commitErr = f }) }
+
 // publish adds a post that becomes visible late.
 func (w *world) publish(account, id string, late time.Duration) {
 	w.mu.Lock()
@@ -77,16 +91,16 @@ func (w *world) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 		total += u
 	}
 	w.most = max(w.most, total)
-	before := w.before
+	before, slow := w.before, w.slow
 	w.mu.Unlock()
 	defer func() {
 		w.mu.Lock()
 		w.underWay[key]--
 		w.mu.Unlock()
 	}()
-	if w.slow > 0 {
+	if slow > 0 {
 		select {
-		case <-time.After(w.slow):
+		case <-time.After(slow):
 		case <-ctx.Done():
 			return fetcher.Page{}, ctx.Err()
 		}
@@ -139,9 +153,12 @@ func (w *world) timeline(q fetcher.TimelineQuery) fetcher.Page {
 }
 
 func (w *world) Commit(ctx context.Context, bs []*Batch) error {
-	if w.slowStore > 0 {
+	w.mu.Lock()
+	slow := w.slowStore
+	w.mu.Unlock()
+	if slow > 0 {
 		select {
-		case <-time.After(w.slowStore):
+		case <-time.After(slow):
 		case <-ctx.Done():
 		}
 	}
