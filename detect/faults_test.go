@@ -332,34 +332,38 @@ func TestRestartSpreadsTheFirstPolls(t *testing.T) {
 func TestTroubleIsReportedAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		var got []Trouble
-		d := w.detector(t, func(c *Config) { c.OnTrouble = func(tr Trouble) { w.do(func() { got = append(got, tr) }) } })
+		var all []Trouble
+		d := w.detector(t, func(c *Config) { c.OnTrouble = func(tr Trouble) { w.do(func() { all = append(all, tr) }) } })
+		reports := func() (out []Trouble) {
+			w.do(func() { out = slices.Clone(all) })
+			return out
+		}
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
 		after(time.Second)
 		gone := func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, fetcher.ErrNotFound }
 		w.setBefore(gone)
 		after(8 * time.Minute)
-		if len(got) != 0 {
+		if got := reports(); len(got) != 0 {
 			t.Fatalf("reported %v: a platform that says so for some minutes may be wrong", got)
 		}
 		after(20 * time.Minute)
-		if len(got) != 1 || !errors.Is(got[0].Err, fetcher.ErrNotFound) || got[0].Source.ID != "m" {
+		if got := reports(); len(got) != 1 || !errors.Is(got[0].Err, fetcher.ErrNotFound) || got[0].Source.ID != "m" {
 			t.Fatalf("reported %v, want it once", got)
 		}
 		set(t, d, sub("n", "nasa"))
-		if len(got) != 2 || got[1].Source.ID != "n" {
+		if got := reports(); len(got) != 2 || got[1].Source.ID != "n" {
 			t.Fatalf("reported %v: who joins must be told", got)
 		}
 		w.setBefore(nil)
 		after(10 * time.Minute)
-		if len(got) != 4 || got[2].Err != nil || got[3].Err != nil {
+		if got := reports(); len(got) != 4 || got[2].Err != nil || got[3].Err != nil {
 			t.Fatalf("reported %v, want the recovery for both", got)
 		}
 		w.setBefore(gone)
 		set(t, d, sub("m", "nasa", "tpyo"))
 		after(time.Second)
-		if len(got) != 5 || got[4].Username != "tpyo" {
+		if got := reports(); len(got) != 5 || got[4].Username != "tpyo" {
 			t.Errorf("reported %v: an account that never answered is reported at once", got)
 		}
 	})
