@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
 )
 
 // EndpointStatus says whether an endpoint receives.
@@ -60,15 +61,4 @@ func (e *FieldError) Error() string {
 
 // Secret is a signing secret. It prints as *** in every form; string(s) is the
 // value.
-type Secret string
-
-const redacted = "***"
-
-func (Secret) String() string   { return redacted }
-func (Secret) GoString() string { return redacted }
-
-// LogValue keeps the secret out of logs.
-func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText keeps the secret out of JSON and other encodings.
-func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+type Secret = secret.Value

@@ -1,0 +1,48 @@
+package deliver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// MaxRetries bounds the retries of a delivery after its first attempt.
+const MaxRetries = 3
+
+// retryJitter spreads each delay by this share to both sides.
+const retryJitter = 0.2
+
+// defaultSchedule is the wait before each retry.
+var defaultSchedule = []time.Duration{5 * time.Second, time.Minute, 12 * time.Minute}
+
+func checkSchedule(s []time.Duration) ([]time.Duration, error) {
+	if s == nil {
+		return defaultSchedule, nil
+	}
+	if len(s) > MaxRetries {
+		return nil, fmt.Errorf("deliver: RetrySchedule of %d delays is not allowed: want at most %d", len(s), MaxRetries)
+	}
+	for _, d := range s {
+		if d <= 0 || d > 24*time.Hour {
+			return nil, fmt.Errorf("deliver: RetrySchedule delay %s is not allowed: want more than 0 and at most 24h", d)
+		}
+	}
+	return append([]time.Duration{}, s...), nil
+}
+
+// retryDelay is the wait after a failed attempt whose planned delay is base. A
+// receiver that asks for more time gets it, up to twice the plan; then the
+// jitter only adds, so that it is never asked earlier than it wished.
+func retryDelay(base, retryAfter time.Duration) time.Duration {
+	planned := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(base),
+		backoff.WithRandomizationFactor(retryJitter),
+	).NextBackOff()
+	asked := min(retryAfter, 2*base)
+	if asked <= planned {
+		return planned
+	}
+	return asked + rand.N(time.Duration(float64(asked)*retryJitter)+1)
+}
