@@ -1,0 +1,348 @@
+package monitor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Tracker is told of each change, so that it takes effect while the engine
+// runs.
+type Tracker interface {
+	// Track begins or renews the watching of an active monitor.
+	Track(ctx context.Context, m Monitor) error
+	// Untrack ends it: when it returns, nothing is detected for the monitor
+	// any more. A monitor that is not tracked is fine.
+	Untrack(ctx context.Context, id string) error
+}
+
+// Webhooks keeps the endpoint that a monitor's webhook_url makes.
+type Webhooks interface {
+	// Check reports what is wrong with a URL and a signing secret ("" for none).
+	Check(url string, key secret.Value) error
+	// Change makes (from ""), moves or removes (to "") the endpoint. The secret
+	// replaces the one there is; "" keeps it, or has one generated, which is
+	// then returned.
+	Change(ctx context.Context, m Monitor, from, to string, key secret.Value) (generated secret.Value, err error)
+	// Unbind removes all endpoints of the monitor.
+	Unbind(ctx context.Context, m Monitor) error
+}
+
+// Config sets up a Manager. The zero value of each field means its default.
+type Config struct {
+	// Store, Tracker and Webhooks are required.
+	Store    Store
+	Tracker  Tracker
+	Webhooks Webhooks
+	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
+	MaxAccounts int
+	// DefaultInterval is used when a request names none. Defaults to 60 s.
+	DefaultInterval time.Duration
+	// MinInterval is the shortest allowed. Defaults to 1 s.
+	MinInterval time.Duration
+	// Logger gets what an operator should know. Defaults to none.
+	Logger *slog.Logger
+	// Now stamps. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// MaxInterval is the longest poll interval.
+const MaxInterval = 24 * time.Hour
+
+// Manager creates and changes monitors. Its methods are safe for concurrent
+// use; changes are made one after the other.
+type Manager struct {
+	cfg      Config
+	turn     chan struct{} // held by the change under way
+	troubles troubles
+}
+
+// NewManager checks cfg and returns a manager. It starts nothing: see Run.
+func NewManager(cfg Config) (*Manager, error) {
+	if cfg.Store == nil || cfg.Tracker == nil || cfg.Webhooks == nil {
+		return nil, errors.New("monitor: Manager needs a Store, a Tracker and Webhooks")
+	}
+	if cfg.MaxAccounts == 0 {
+		cfg.MaxAccounts = 100
+	}
+	if cfg.MaxAccounts < 0 {
+		return nil, fmt.Errorf("monitor: MaxAccounts %d is not allowed: want a positive number, or 0 for 100", cfg.MaxAccounts)
+	}
+	if cfg.MinInterval == 0 {
+		cfg.MinInterval = time.Second
+	}
+	if cfg.DefaultInterval == 0 {
+		cfg.DefaultInterval = max(time.Minute, cfg.MinInterval)
+	}
+	if cfg.MinInterval < 0 || cfg.MinInterval > MaxInterval {
+		return nil, fmt.Errorf("monitor: MinInterval %s is not allowed: want more than 0 and at most %s", cfg.MinInterval, MaxInterval)
+	}
+	if cfg.DefaultInterval < cfg.MinInterval || cfg.DefaultInterval > MaxInterval {
+		return nil, fmt.Errorf("monitor: DefaultInterval %s is not allowed: want %s to %s", cfg.DefaultInterval, cfg.MinInterval, MaxInterval)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	m := &Manager{cfg: cfg, turn: make(chan struct{}, 1)}
+	m.troubles.bell = make(chan struct{}, 1)
+	return m, nil
+}
+
+// CreateRequest asks for a monitor.
+type CreateRequest struct {
+	Owner         string // whose it is; "" is fine for a single-tenant program
+	Name          string // 1 to 100 characters, unique per owner
+	Usernames     []string
+	FilterTypes   []FilterType  // none means all
+	PollInterval  time.Duration // 0 means the default
+	WebhookURL    string        // "" for none
+	WebhookSecret secret.Value  // "" to have one generated
+}
+
+// Created is a new monitor.
+type Created struct {
+	Monitor
+	// WebhookSecret is the generated signing secret, "" if one was given. It
+	// is shown only here; convert it to a string to see it.
+	WebhookSecret secret.Value
+}
+
+// Create makes a monitor and begins to watch its accounts. Posts published
+// from now on are its events. On an error nothing is left behind.
+func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
+	now := m.cfg.Now().UTC()
+	mon := Monitor{Owner: r.Owner, Name: r.Name, FilterTypes: r.FilterTypes, PollInterval: r.PollInterval,
+		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active, CreatedAt: now, UpdatedAt: now}
+	if mon.PollInterval == 0 {
+		mon.PollInterval = m.cfg.DefaultInterval
+	}
+	var err error
+	if mon.Accounts, err = m.accounts(r.Usernames, nil, now); err != nil {
+		return Created{}, err
+	}
+	if err := m.check(&mon, r.WebhookSecret); err != nil {
+		return Created{}, err
+	}
+	mon.ID = "mon_" + strings.ToLower(rand.Text())
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return Created{}, err
+	}
+	defer unlock()
+	// The endpoint comes first: a monitor without it would lose its first
+	// events, an endpoint without a monitor only waits.
+	var generated secret.Value
+	if mon.WebhookURL != "" {
+		if generated, err = m.cfg.Webhooks.Change(ctx, mon, "", mon.WebhookURL, r.WebhookSecret); err != nil {
+			return Created{}, err
+		}
+	}
+	if err = m.cfg.Store.Create(ctx, mon); err == nil {
+		if err = m.cfg.Tracker.Track(ctx, mon); err == nil {
+			return Created{Monitor: mon, WebhookSecret: generated}, nil
+		}
+	}
+	return Created{}, errors.Join(err, m.undo(ctx, mon))
+}
+
+// undo removes what a failed Create left.
+func (m *Manager) undo(ctx context.Context, mon Monitor) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := m.cfg.Tracker.Untrack(ctx, mon.ID)
+	if derr := m.cfg.Store.Delete(ctx, mon.Owner, mon.ID); !errors.Is(derr, ErrNotFound) {
+		err = errors.Join(err, derr)
+	}
+	if mon.WebhookURL != "" {
+		err = errors.Join(err, m.cfg.Webhooks.Unbind(ctx, mon))
+	}
+	return err
+}
+
+// Get reads a monitor; ErrNotFound for an id that is unknown or another's.
+func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
+	return m.cfg.Store.Get(ctx, owner, id)
+}
+
+// List gives a page of an owner's monitors, oldest first.
+func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
+	if q.Page == 0 {
+		q.Page = 1
+	}
+	if q.PageSize == 0 {
+		q.PageSize = 20
+	}
+	switch {
+	case q.Page < 1:
+		return Page{}, &FieldError{"page", fmt.Sprint(q.Page), "at least 1"}
+	case q.PageSize < 1 || q.PageSize > 100:
+		return Page{}, &FieldError{"page_size", fmt.Sprint(q.PageSize), "1 to 100"}
+	case q.Status != "" && q.Status != Active && q.Status != Paused:
+		return Page{}, &FieldError{"status", string(q.Status), `"active" or "paused"`}
+	}
+	p, err := m.cfg.Store.List(ctx, q)
+	p.Page, p.PageSize = q.Page, q.PageSize
+	return p, err
+}
+
+// UpdateRequest changes the fields that are not nil.
+type UpdateRequest struct {
+	Name          *string
+	Usernames     *[]string
+	FilterTypes   *[]FilterType
+	PollInterval  *time.Duration
+	WebhookURL    *string       // "" removes the endpoint
+	WebhookSecret *secret.Value // replaces the secret
+	Status        *Status       // Paused and Active pause and resume
+}
+
+// Updated is a changed monitor.
+type Updated struct {
+	Monitor
+	// WebhookSecret is a generated secret, as in Created.
+	WebhookSecret secret.Value
+}
+
+// Update changes a monitor. Accounts that stay keep their history; posts of
+// new ones, and of all after a resume, count from now on.
+func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return Updated{}, err
+	}
+	defer unlock()
+	old, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil {
+		return Updated{}, err
+	}
+	mon, key, err := m.changed(old, r)
+	if err != nil {
+		return Updated{}, err
+	}
+	var out Updated
+	if mon.WebhookURL != old.WebhookURL || key != "" {
+		if out.WebhookSecret, err = m.cfg.Webhooks.Change(ctx, mon, old.WebhookURL, mon.WebhookURL, key); err != nil {
+			return Updated{}, err
+		}
+	}
+	if err := m.put(ctx, &mon); err != nil {
+		if mon.WebhookURL != old.WebhookURL {
+			_, undo := m.cfg.Webhooks.Change(context.WithoutCancel(ctx), old, mon.WebhookURL, old.WebhookURL, "")
+			err = errors.Join(err, undo)
+		}
+		return Updated{}, err
+	}
+	m.troubles.keep(&mon)
+	out.Monitor = mon
+	return out, nil
+}
+
+// changed applies a request to a copy of the monitor and checks the result.
+func (m *Manager) changed(old Monitor, r UpdateRequest) (mon Monitor, key secret.Value, err error) {
+	mon = old
+	now := m.cfg.Now().UTC()
+	mon.UpdatedAt = now
+	if r.Name != nil {
+		mon.Name = *r.Name
+	}
+	if r.FilterTypes != nil {
+		mon.FilterTypes = *r.FilterTypes
+	}
+	if r.PollInterval != nil {
+		mon.PollInterval = *r.PollInterval
+	}
+	if r.WebhookURL != nil {
+		mon.WebhookURL = *r.WebhookURL
+		mon.WebhookSecretSet = mon.WebhookURL != ""
+	}
+	if r.WebhookSecret != nil {
+		if key = *r.WebhookSecret; key == "" || mon.WebhookURL == "" {
+			return mon, "", &FieldError{"webhook_secret", secret.Redacted, "24 to 128 characters, for a monitor with a webhook_url"}
+		}
+	}
+	if r.Usernames != nil {
+		if mon.Accounts, err = m.accounts(*r.Usernames, old.Accounts, now); err != nil {
+			return mon, "", err
+		}
+	}
+	if r.Status != nil && *r.Status != old.Status {
+		mon.Status, mon.StatusReason = *r.Status, ""
+		if mon.Status == Paused {
+			mon.StatusReason = ReasonUser
+		} else {
+			mon.Accounts = append([]Account(nil), mon.Accounts...)
+			for i := range mon.Accounts {
+				mon.Accounts[i].Since = now
+			}
+		}
+	}
+	return mon, key, m.check(&mon, key)
+}
+
+// Pause stops the watching: when it returns, nothing is detected any more.
+func (m *Manager) Pause(ctx context.Context, owner, id string) (Monitor, error) {
+	return m.setStatus(ctx, owner, id, Paused)
+}
+
+// Resume goes on with what is published from now on.
+func (m *Manager) Resume(ctx context.Context, owner, id string) (Monitor, error) {
+	return m.setStatus(ctx, owner, id, Active)
+}
+
+func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Monitor, error) {
+	u, err := m.Update(ctx, owner, id, UpdateRequest{Status: &s})
+	return u.Monitor, err
+}
+
+// Delete ends a monitor and removes its endpoints. What it detected stays in
+// the logs.
+func (m *Manager) Delete(ctx context.Context, owner, id string) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	mon, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	if err := m.cfg.Tracker.Untrack(ctx, id); err != nil {
+		return err
+	}
+	if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
+		return err
+	}
+	m.troubles.forget(id)
+	return m.cfg.Webhooks.Unbind(ctx, mon)
+}
+
+// put stores a changed monitor and has the tracker follow.
+func (m *Manager) put(ctx context.Context, mon *Monitor) error {
+	if err := m.cfg.Store.Update(ctx, *mon); err != nil {
+		return err
+	}
+	mon.Version++
+	if mon.Status == Active {
+		return m.cfg.Tracker.Track(ctx, *mon)
+	}
+	m.troubles.forget(mon.ID)
+	return m.cfg.Tracker.Untrack(ctx, mon.ID)
+}
+
+func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case m.turn <- struct{}{}:
+		return func() { <-m.turn }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("monitor: %w", context.Cause(ctx))
+	}
+}

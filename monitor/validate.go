@@ -1,0 +1,126 @@
+package monitor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+const (
+	maxOwner    = 128 // bytes
+	maxName     = 100 // characters
+	maxUsername = 253 // bytes: a handle may be a host name or carry one
+)
+
+// check validates everything but the accounts.
+func (m *Manager) check(mon *Monitor, key secret.Value) error {
+	if len(mon.Owner) > maxOwner || !printable(mon.Owner) {
+		return &FieldError{"owner", clip(mon.Owner), "at most 128 bytes of printable text"}
+	}
+	if n := utf8.RuneCountInString(mon.Name); n < 1 || n > maxName || !printable(mon.Name) || strings.TrimSpace(mon.Name) == "" {
+		return &FieldError{"name", clip(mon.Name), "1 to 100 printable characters"}
+	}
+	seen := make(map[FilterType]bool)
+	for _, ft := range mon.FilterTypes {
+		switch ft {
+		case Original, Reply, Retweet, Quote:
+		default:
+			return &FieldError{"filter_types", clip(string(ft)), `a subset of "original", "reply", "retweet", "quote"`}
+		}
+		if seen[ft] {
+			return &FieldError{"filter_types", string(ft), "each kind once"}
+		}
+		seen[ft] = true
+	}
+	if iv := mon.PollInterval; iv < m.cfg.MinInterval || iv > MaxInterval {
+		return &FieldError{"poll_interval_seconds", fmt.Sprint(iv.Seconds()),
+			fmt.Sprintf("%v to %v", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())}
+	}
+	if mon.Status != Active && mon.Status != Paused {
+		return &FieldError{"status", clip(string(mon.Status)), `"active" or "paused"`}
+	}
+	if mon.WebhookURL == "" {
+		if key != "" {
+			return &FieldError{"webhook_secret", secret.Redacted, "none without a webhook_url"}
+		}
+		return nil
+	}
+	return m.cfg.Webhooks.Check(mon.WebhookURL, key)
+}
+
+// accounts makes the accounts of a request: without @, each once whatever its
+// case; those there were keep their beginning.
+func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]Account, error) {
+	allowed := fmt.Sprintf("1 to %d accounts", m.cfg.MaxAccounts)
+	since := make(map[string]time.Time, len(had))
+	for _, a := range had {
+		since[Key(a.Username)] = a.Since
+	}
+	out := make([]Account, 0, min(len(usernames), m.cfg.MaxAccounts))
+	taken := make(map[string]bool, len(usernames))
+	for _, u := range usernames {
+		name := strings.TrimPrefix(u, "@")
+		if !validUsername(name) {
+			return nil, &FieldError{"usernames", clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@'"}
+		}
+		key := Key(name)
+		if taken[key] {
+			continue
+		}
+		taken[key] = true
+		a := Account{Username: name, Since: now}
+		if t, ok := since[key]; ok {
+			a.Since = t
+		}
+		if len(out) == m.cfg.MaxAccounts {
+			return nil, &FieldError{"usernames", fmt.Sprint(len(usernames)), allowed}
+		}
+		out = append(out, a)
+	}
+	if len(out) == 0 {
+		return nil, &FieldError{"usernames", "[]", allowed}
+	}
+	return out, nil
+}
+
+// validUsername admits the handles of all platforms: names, user@host, host
+// names, DIDs.
+func validUsername(s string) bool {
+	if s == "" || len(s) > maxUsername {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			continue
+		}
+		if i == 0 && c == '@' || !strings.ContainsRune("_-.:@", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+func printable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// clip keeps a value short enough for an error message.
+func clip(s string) string {
+	if len(s) <= 120 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:120], "") + "…"
+}
