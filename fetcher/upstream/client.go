@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -22,22 +24,43 @@ type Config struct {
 	// Required.
 	BaseURL string
 	// HTTP makes the requests. Defaults to a client of its own that gives up
-	// after 30 s and follows redirects within the same host only.
+	// after 30 s and follows redirects within the same host only. When Token is
+	// set, no client is let off to another host; the given one is not changed.
 	HTTP *http.Client
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
-	// Token is sent as a bearer token when set.
+	// Token is sent as a bearer token when set. It prints as ***.
 	Token string
-	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB.
+	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB, at most
+	// 1 GiB.
 	MaxBody int64
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
 }
 
+// maxBodyLimit bounds Config.MaxBody, in bytes.
+const maxBodyLimit = 1 << 30
+
+// Format prints the configuration without its token, whatever the verb.
+func (c Config) Format(f fmt.State, verb rune) {
+	type plain Config // sheds this method
+	c.Token = redacted(c.Token)
+	fmt.Fprintf(f, fmt.FormatString(f, verb), plain(c))
+}
+
+func redacted(secret string) string {
+	if secret == "" {
+		return ""
+	}
+	return "***"
+}
+
 // Client makes GET requests to one server. It is safe for concurrent use.
 type Client struct {
-	cfg  Config
+	cfg  Config // less the token, so that a printed Client does not show it
 	base *url.URL
+	// token gives the bearer token, "" for none.
+	token func() string
 }
 
 // Response is a 2xx answer.
@@ -51,14 +74,17 @@ type Response struct {
 // New checks cfg and returns a client. It makes no request.
 func New(cfg Config) (*Client, error) {
 	base, err := url.Parse(cfg.BaseURL)
-	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want http:// or https:// and a host", cfg.BaseURL)
+	if err != nil {
+		return nil, errors.New("upstream: BaseURL is not a URL: want http:// or https:// and a host")
 	}
 	if base.User != nil {
-		return nil, fmt.Errorf("upstream: BaseURL must not carry a user or password: use Token")
+		return nil, errors.New("upstream: BaseURL must not carry a user or password: use Token")
 	}
-	if cfg.MaxBody < 0 {
-		return nil, fmt.Errorf("upstream: MaxBody %d is not allowed: want 0 (8 MiB) or a positive number of bytes", cfg.MaxBody)
+	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
+		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want http:// or https:// and a host", cfg.BaseURL)
+	}
+	if cfg.MaxBody < 0 || cfg.MaxBody > maxBodyLimit {
+		return nil, fmt.Errorf("upstream: MaxBody %d is not allowed: want 0 (8 MiB) or 1 to %d bytes", cfg.MaxBody, maxBodyLimit)
 	}
 	if strings.ContainsAny(cfg.Token, "\r\n\x00") || strings.ContainsAny(cfg.UserAgent, "\r\n\x00") {
 		return nil, errors.New("upstream: Token and UserAgent must not contain CR, LF or NUL")
@@ -74,8 +100,12 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost}
+	} else if cfg.Token != "" {
+		cfg.HTTP = keepHome(cfg.HTTP)
 	}
-	return &Client{cfg: cfg, base: base}, nil
+	token := cfg.Token
+	cfg.Token = redacted(token)
+	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
 }
 
 // Host is the server's host, with the port when one was given.
@@ -92,10 +122,25 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// keepHome copies a client and bars redirects to another host before the
+// client's own rule is asked. net/http drops the Authorization header only
+// when the name of the host changes: a subdomain or another port would get it.
+func keepHome(h *http.Client) *http.Client {
+	guarded, own := *h, h.CheckRedirect
+	guarded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if err := sameHost(req, via); err != nil || own == nil {
+			return err
+		}
+		return own(req, via)
+	}
+	return &guarded
+}
+
 // Get requests a path with its query on the server. Anything but a 2xx is an
 // error: 401 ErrUnauthorized, 403 ErrProtected, 404 and 410 ErrNotFound, 429
 // *RateLimitError, the rest *StatusError. A body over the cap or cut short is
-// ErrMalformed. The header may be nil; its fields are added to the request.
+// ErrMalformed; a time-out is none of these. The header may be nil; its fields are
+// added to the request and may replace Accept, which is application/json.
 func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
 	ref, err := url.Parse(pathAndQuery)
 	if err != nil || ref.IsAbs() || ref.Host != "" {
@@ -105,13 +150,13 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	if err != nil {
 		return nil, fmt.Errorf("upstream: %w", err)
 	}
+	req.Header.Set("Accept", "application/json")
 	for k, vs := range header {
-		req.Header[k] = vs
+		req.Header[http.CanonicalHeaderKey(k)] = vs
 	}
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
-	req.Header.Set("Accept", "application/json")
-	if c.cfg.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.cfg.Token)
+	if token := c.token(); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.cfg.HTTP.Do(req)
 	if err != nil {
@@ -124,12 +169,14 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 		out.ServerTime = d
 	}
 	if resp.StatusCode/100 != 2 {
-		return nil, statusError(resp, out.RateLimit, now)
+		return nil, c.statusError(resp, out.RateLimit, now)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBody+1))
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("upstream: %w", ctx.Err())
+	case isTimeout(err):
+		return nil, fmt.Errorf("upstream: reading the body: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("upstream: %w: body cut short: %w", fetcher.ErrMalformed, err)
 	case int64(len(body)) > c.cfg.MaxBody:
@@ -139,9 +186,15 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	return out, nil
 }
 
-func statusError(resp *http.Response, rl fetcher.RateLimit, now time.Time) error {
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, 256))
-	detail := strings.Join(strings.Fields(strings.ToValidUTF8(string(head), "�")), " ")
+// isTimeout tells a slow server, which says nothing about the body, from one
+// that cut it short.
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+func (c *Client) statusError(resp *http.Response, rl fetcher.RateLimit, now time.Time) error {
+	detail := c.detail(resp.Body)
 	after, _ := ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
@@ -157,4 +210,34 @@ func statusError(resp *http.Response, rl fetcher.RateLimit, now time.Time) error
 		return &fetcher.RateLimitError{RetryAfter: after}
 	}
 	return &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
+}
+
+// detail is the start of an error's body: one line of at most 256 bytes of
+// valid UTF-8 without control characters, and without the token, which some
+// servers echo.
+func (c *Client) detail(body io.Reader) string {
+	token := c.token()
+	head, _ := io.ReadAll(io.LimitReader(body, int64(1024+len(token))))
+	text := string(head)
+	if token != "" {
+		text = strings.ReplaceAll(text, token, "***")
+	}
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r) || r == utf8.RuneError:
+			return -1
+		}
+		return r
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= 256 {
+		return text
+	}
+	cut := 256
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
 }

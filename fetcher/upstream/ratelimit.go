@@ -67,7 +67,7 @@ func ParseRetryAfter(s string, now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	if f, err := strconv.ParseFloat(s, 64); err == nil {
-		if math.IsNaN(f) {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return 0, false
 		}
 		f = min(max(f, 0), MaxWait.Seconds())

@@ -1,0 +1,46 @@
+// Package mastodon reads accounts of the fediverse through the Mastodon REST
+// API: Mastodon itself, and the servers that speak it (GoToSocial, Pleroma,
+// Akkoma, Pixelfed and others). Mastodon shows public posts without a key.
+//
+//	m, err := mastodon.New(mastodon.Config{BaseURL: "https://mastodon.social"})
+//	page, err := m.Timeline(ctx, fetcher.TimelineQuery{Username: "Gargron"})
+//
+// One Fetcher speaks to one server. It can watch that server's own accounts
+// ("user"), the ones nothing is late for, and those of other servers
+// ("user@host") as far and as soon as that server has heard of their posts.
+// Servers in restricted mode, and GoToSocial as a rule, answer 401
+// (fetcher.ErrUnauthorized) without a Config.Token; a token with the scope
+// "read" (or read:accounts and read:statuses) is enough.
+//
+// # Pages
+//
+// A timeline is read newest post first, and Page.Next walks to older ones: it
+// holds the max_id of the next request, which the server names in its Link
+// header (rel="next"); where a proxy stripped that header it is the id of the
+// page's last post. Short pages are no sign of the end, since servers filter
+// after they cut the page. An empty page is the end. since_id is not used:
+// with a limit it answers the newest posts above the id, so that a burst
+// longer than a page would leave a hole between the id and the page that
+// nothing shows.
+//
+// Replies and boosts are part of the timeline. Pinned posts are not repeated
+// at its top; the Pinned mark is set only on servers that do so.
+//
+// # Posts
+//
+// Ids are opaque strings (numbers, ULIDs, flake ids), unique on the polled
+// server only; publication times are the post's created_at, in milliseconds,
+// a boost's own for a boost. Text is the post's HTML as plain text, after its
+// content warning if it has one; a boost reads "RT @acct: …" and carries the
+// boosted post's media, links, counts and language. A post without an id or a
+// readable created_at is returned with a zero PublishedAt, which the engine
+// drops and counts.
+//
+// Decoding is lenient, since the servers differ: unknown fields, null and
+// optional fields of another type never lose a post.
+//
+// The facts about the API are those of docs.joinmastodon.org (methods
+// accounts/lookup and accounts/statuses, entities Status, Account,
+// MediaAttachment, Poll, PreviewCard and Quote, versions up to 4.5) and
+// docs.gotosocial.org.
+package mastodon

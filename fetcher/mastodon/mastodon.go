@@ -1,0 +1,215 @@
+package mastodon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// maxPageSize is the most posts the API gives in one answer.
+const maxPageSize = 40
+
+// maxIDs bounds the names whose ids are remembered; at the bound all are
+// dropped and looked up again as they are asked for.
+const maxIDs = 100_000
+
+// Config sets up a Fetcher. The zero value of each field means its default.
+type Config struct {
+	// BaseURL is the server, such as "https://mastodon.social". Required.
+	BaseURL string
+	// Token is an access token of the server, sent as a bearer token. None is
+	// needed where public posts are public. It prints as ***.
+	Token string
+	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
+	// redirects within the same host only.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent. Operators of servers ask
+	// for one that names the program and a way to reach its author.
+	UserAgent string
+	// PageSize is the number of posts asked for, 1 to 40. Defaults to 40.
+	PageSize int
+	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	MaxBody int64
+	// Now is the clock for rate-limit resets. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Format prints the configuration without its token, whatever the verb.
+func (c Config) Format(f fmt.State, verb rune) {
+	type plain Config // sheds this method
+	if c.Token != "" {
+		c.Token = "***"
+	}
+	fmt.Fprintf(f, fmt.FormatString(f, verb), plain(c))
+}
+
+// Fetcher reads timelines of one server. It is safe for concurrent use.
+type Fetcher struct {
+	client   *upstream.Client
+	pageSize int
+
+	mu     sync.Mutex
+	ids    map[string]string // lower-case name → account id
+	maxIDs int
+}
+
+var _ fetcher.Fetcher = (*Fetcher)(nil)
+
+// New checks cfg and returns a Fetcher. It makes no request.
+func New(cfg Config) (*Fetcher, error) {
+	if cfg.PageSize == 0 {
+		cfg.PageSize = maxPageSize
+	}
+	if cfg.PageSize < 1 || cfg.PageSize > maxPageSize {
+		return nil, fmt.Errorf("mastodon: PageSize %d is not allowed: want 1 to %d", cfg.PageSize, maxPageSize)
+	}
+	client, err := upstream.New(upstream.Config{
+		BaseURL:   cfg.BaseURL,
+		Token:     cfg.Token,
+		HTTP:      cfg.HTTP,
+		UserAgent: cfg.UserAgent,
+		MaxBody:   cfg.MaxBody,
+		Now:       cfg.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mastodon: %w", err)
+	}
+	return &Fetcher{client: client, pageSize: cfg.PageSize, ids: make(map[string]string), maxIDs: maxIDs}, nil
+}
+
+// Timeline reads one page of an account's posts in one request, after one more
+// for the account's id if neither the query nor an earlier call knows it.
+// Username may be "user" or "user@host". Errors are those of package fetcher:
+// ErrNotFound also means a host the server has never met, ErrUnauthorized a
+// server that wants a token, ErrProtected a suspended account, ErrMalformed an
+// answer that is not a list of posts.
+func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	who := q.Username
+	if who == "" {
+		who = q.UserID
+	}
+	page, err := f.timeline(ctx, q)
+	if err != nil {
+		return fetcher.Page{}, fmt.Errorf("mastodon: account %q: %w", who, err)
+	}
+	return page, nil
+}
+
+func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	id := q.UserID
+	if id == "" {
+		var err error
+		if id, err = f.accountID(ctx, q.Username); err != nil {
+			return fetcher.Page{}, err
+		}
+	}
+	limit := f.pageSize
+	if q.Limit > 0 {
+		limit = min(q.Limit, limit)
+	}
+	params := url.Values{"limit": {strconv.Itoa(limit)}}
+	if q.Cursor != "" {
+		params.Set("max_id", q.Cursor)
+	}
+	resp, err := f.client.Get(ctx, "/api/v1/accounts/"+url.PathEscape(id)+"/statuses?"+params.Encode(), nil)
+	if err != nil {
+		if errors.Is(err, fetcher.ErrNotFound) {
+			f.forget(q.Username, id)
+		}
+		return fetcher.Page{}, err
+	}
+	posts, err := decodePage(resp.Body, q.Seen)
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	for i := range posts.tweets {
+		setAuthor(&posts.tweets[i], id, q.Username)
+	}
+	return fetcher.Page{
+		Tweets:     posts.tweets,
+		Skipped:    posts.skipped,
+		OldestAt:   posts.reach.Time(),
+		Next:       nextCursor(resp.Header, posts, limit, q.Cursor),
+		UserID:     id,
+		RateLimit:  resp.RateLimit,
+		ServerTime: resp.ServerTime,
+	}, nil
+}
+
+// setAuthor names the polled account as the author of a post whose own account
+// field was unusable: the timeline holds nobody else's posts.
+func setAuthor(t *fetcher.Tweet, id, username string) {
+	if t.UserID == "" {
+		t.UserID = id
+	}
+	if t.Username == "" {
+		t.Username = username
+	}
+}
+
+// accountID finds an account's id, in memory or by a request.
+func (f *Fetcher) accountID(ctx context.Context, username string) (string, error) {
+	if username == "" {
+		return "", errors.New("no account named: want a Username or a UserID")
+	}
+	key := strings.ToLower(username)
+	f.mu.Lock()
+	id, ok := f.ids[key]
+	f.mu.Unlock()
+	if ok {
+		return id, nil
+	}
+	resp, err := f.client.Get(ctx, "/api/v1/accounts/lookup?"+url.Values{"acct": {username}}.Encode(), nil)
+	if err != nil {
+		return "", err
+	}
+	var found account
+	if err := unmarshal(resp.Body, &found); err != nil {
+		return "", fmt.Errorf("%w: account look-up: %w", fetcher.ErrMalformed, err)
+	}
+	if found.ID == "" {
+		return "", fmt.Errorf("%w: account look-up without an id", fetcher.ErrMalformed)
+	}
+	if found.Suspended {
+		return "", fmt.Errorf("%w: the account is suspended", fetcher.ErrProtected)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.ids) >= f.maxIDs {
+		clear(f.ids)
+	}
+	f.ids[key] = string(found.ID)
+	return string(found.ID), nil
+}
+
+// forget drops a remembered id that turned out to be gone, so that an account
+// that was made anew under its name is found by the next call.
+func (f *Fetcher) forget(username, id string) {
+	key := strings.ToLower(username)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ids[key] == id {
+		delete(f.ids, key)
+	}
+}
+
+// unmarshal is json.Unmarshal without the complaint about a value of another
+// type: encoding/json leaves that one field at its zero value and reads on.
+func unmarshal(b []byte, v any) error {
+	err := json.Unmarshal(b, v)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package mastodon
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxItems bounds each list inside a post, such as its media or its tags. No
+// server allows as many; the rest of a longer list is left out.
+const maxItems = 100
+
+// status is a post as the API gives it: the entity Status of Mastodon, and the
+// fields of other servers for the same things. Only what is mapped is listed.
+type status struct {
+	ID              ident            `json:"id"`
+	URI             string           `json:"uri"`
+	URL             string           `json:"url"`
+	CreatedAt       string           `json:"created_at"`
+	Account         *account         `json:"account"`
+	Content         string           `json:"content"` // HTML
+	SpoilerText     string           `json:"spoiler_text"`
+	Language        string           `json:"language"`
+	Sensitive       bool             `json:"sensitive"`
+	InReplyToID     ident            `json:"in_reply_to_id"`
+	InReplyToUserID ident            `json:"in_reply_to_account_id"`
+	Reblog          *status          `json:"reblog"`
+	Quote           *quote           `json:"quote"`
+	QuoteID         ident            `json:"quote_id"` // Akkoma, Fedibird
+	Pleroma         *pleroma         `json:"pleroma"`
+	Media           list[attachment] `json:"media_attachments"`
+	Mentions        list[mention]    `json:"mentions"`
+	Tags            list[tag]        `json:"tags"`
+	Card            *card            `json:"card"`
+	Poll            *poll            `json:"poll"`
+	Application     *application     `json:"application"`
+	RepliesCount    float64          `json:"replies_count"`
+	ReblogsCount    float64          `json:"reblogs_count"`
+	FavouritesCount float64          `json:"favourites_count"`
+	QuotesCount     float64          `json:"quotes_count"`
+	Favourited      bool             `json:"favourited"`
+	Reblogged       bool             `json:"reblogged"`
+	Bookmarked      bool             `json:"bookmarked"`
+}
+
+type account struct {
+	ID             ident   `json:"id"`
+	Username       string  `json:"username"`
+	Acct           string  `json:"acct"`
+	DisplayName    string  `json:"display_name"`
+	CreatedAt      string  `json:"created_at"`
+	Note           string  `json:"note"` // HTML
+	URL            string  `json:"url"`
+	Avatar         string  `json:"avatar"`
+	Header         string  `json:"header"`
+	FollowersCount float64 `json:"followers_count"`
+	FollowingCount float64 `json:"following_count"`
+	StatusesCount  float64 `json:"statuses_count"`
+	Suspended      bool    `json:"suspended"`
+}
+
+// quote is Mastodon's Quote (with a post), its ShallowQuote (with an id), or,
+// on other servers, the quoted post itself.
+type quote struct {
+	ID           ident  `json:"id"`
+	State        string `json:"state"`
+	QuotedID     ident  `json:"quoted_status_id"`
+	QuotedStatus *struct {
+		ID ident `json:"id"`
+	} `json:"quoted_status"`
+}
+
+type pleroma struct {
+	ConversationID ident `json:"conversation_id"`
+	QuoteID        ident `json:"quote_id"`
+}
+
+type attachment struct {
+	ID          ident  `json:"id"`
+	Type        string `json:"type"`
+	URL         string `json:"url"`
+	PreviewURL  string `json:"preview_url"`
+	RemoteURL   string `json:"remote_url"`
+	Description string `json:"description"`
+	Meta        struct {
+		Original struct {
+			Width    float64 `json:"width"`
+			Height   float64 `json:"height"`
+			Duration float64 `json:"duration"` // seconds
+		} `json:"original"`
+	} `json:"meta"`
+}
+
+type mention struct {
+	ID       ident  `json:"id"`
+	Username string `json:"username"`
+	Acct     string `json:"acct"`
+	URL      string `json:"url"`
+}
+
+type tag struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+type card struct {
+	URL   string `json:"url"`
+	Title string `json:"title"`
+	Image string `json:"image"`
+}
+
+type poll struct {
+	ID        ident        `json:"id"`
+	ExpiresAt string       `json:"expires_at"`
+	Options   list[option] `json:"options"`
+}
+
+type option struct {
+	Title string  `json:"title"`
+	Votes float64 `json:"votes_count"`
+}
+
+type application struct {
+	Name string `json:"name"`
+}
+
+// ident is an opaque id. Most servers send a string; a number is taken digit
+// by digit, since a float would lose the last ones.
+type ident string
+
+func (i *ident) UnmarshalJSON(b []byte) error {
+	*i = ""
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, (*string)(i))
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return nil
+		}
+	}
+	*i = ident(b)
+	return nil
+}
+
+// list is a JSON array of at most maxItems elements; null elements are left
+// out, and anything but an array is an empty list.
+type list[T any] []T
+
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	*l = nil
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if start, err := dec.Token(); err != nil || start != json.Delim('[') {
+		return nil
+	}
+	for dec.More() && len(*l) < maxItems {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return err
+		}
+		var item *T
+		if err := unmarshal(raw, &item); err != nil {
+			return err
+		}
+		if item != nil {
+			*l = append(*l, *item)
+		}
+	}
+	return nil
+}
+
+// number makes a count or a size of what a server sent: some give -1 for a
+// count that is hidden.
+func number(f float64) int64 {
+	if !(f > 0) {
+		return 0
+	}
+	return int64(math.Round(min(f, 1<<53)))
+}
+
+// parseTime reads the API's ISO 8601 times. The zero time comes with false.
+func parseTime(s string) (time.Time, bool) {
+	t, err := fetcher.ParseTime(s)
+	if err != nil || t.IsZero() {
+		return time.Time{}, false
+	}
+	return t.UTC(), true
+}

@@ -1,0 +1,276 @@
+package mastodon
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// tweet maps a post. PublishedAt stays zero when the post has no id or no
+// readable time.
+func (s *status) tweet() fetcher.Tweet {
+	// What a boost shows is the boosted post; who and when is the wrapper.
+	shown, boost := s, s.Reblog != nil && s.Reblog.ID != ""
+	if boost {
+		shown = s.Reblog
+	}
+	content := parseHTML(shown.Content)
+	text := content.text
+	if shown.SpoilerText != "" {
+		text = strings.TrimSuffix(shown.SpoilerText+"\n\n"+text, "\n\n")
+	}
+	if boost {
+		text = "RT @" + shown.author().Acct + ": " + text
+	}
+	author := s.author()
+	t := fetcher.Tweet{
+		ID:                string(s.ID),
+		Text:              text,
+		FullText:          text,
+		Lang:              shown.Language,
+		UserID:            string(author.ID),
+		Username:          author.Acct,
+		UserName:          author.DisplayName,
+		FavoriteCount:     number(shown.FavouritesCount),
+		RetweetCount:      number(shown.ReblogsCount),
+		ReplyCount:        number(shown.RepliesCount),
+		QuoteCount:        number(shown.QuotesCount),
+		Favorited:         shown.Favourited,
+		Retweeted:         shown.Reblogged,
+		Bookmarked:        shown.Bookmarked,
+		PossiblySensitive: shown.Sensitive,
+		InReplyToStatusID: string(s.InReplyToID),
+		InReplyToUserID:   string(s.InReplyToUserID),
+		Media:             shown.media(),
+		URLs:              shown.urls(content.links),
+		Poll:              shown.poll(),
+		Permalink:         shown.permalink(),
+		User:              s.user(),
+	}
+	if boost {
+		t.IsRetweet = true
+		t.RetweetedStatusID = string(shown.ID)
+	}
+	t.QuotedStatusID, t.IsQuoteStatus = s.quoted()
+	runes := []rune(text)
+	t.Hashtags = shown.hashtags(runes)
+	t.UserMentions = shown.userMentions(runes)
+	if shown.Card != nil && shown.Card.URL != "" {
+		t.HasCard = true
+		t.ThumbnailURL = shown.Card.Image
+		t.ThumbnailTitle = shown.Card.Title
+	}
+	if s.Pleroma != nil {
+		t.ConversationID = string(s.Pleroma.ConversationID)
+	}
+	if shown.Application != nil {
+		t.Source = shown.Application.Name
+	}
+	if at, ok := parseTime(s.CreatedAt); ok {
+		t.CreatedAt = fetcher.FormatTime(at)
+		if s.ID != "" {
+			t.PublishedAt = at
+		}
+	}
+	return t
+}
+
+// author is the account with its names filled in from one another.
+func (s *status) author() account {
+	if s.Account == nil {
+		return account{}
+	}
+	a := *s.Account
+	if a.Acct == "" {
+		a.Acct = a.Username
+	}
+	return a
+}
+
+func (s *status) user() *fetcher.User {
+	a := s.author()
+	if a.ID == "" {
+		return nil
+	}
+	u := &fetcher.User{
+		ID:               string(a.ID),
+		Username:         a.Acct,
+		Name:             a.DisplayName,
+		Description:      optional(parseHTML(a.Note).text),
+		URL:              optional(a.URL),
+		ProfileImageURL:  optional(a.Avatar),
+		ProfileBannerURL: optional(a.Header),
+		FollowersCount:   number(a.FollowersCount),
+		FollowingCount:   number(a.FollowingCount),
+		TweetCount:       number(a.StatusesCount),
+	}
+	if at, ok := parseTime(a.CreatedAt); ok {
+		u.CreatedAt = fetcher.FormatTime(at)
+		u.CreatedAtDatetime = optional(at.Format(time.RFC3339))
+	}
+	return u
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// quoted gives the quoted post's id and whether the post is a quote at all: a
+// quote that may not be shown has a state but no post.
+func (s *status) quoted() (string, bool) {
+	var ids []ident
+	state := ""
+	if q := s.Quote; q != nil {
+		if q.QuotedStatus != nil {
+			ids = append(ids, q.QuotedStatus.ID)
+		}
+		ids = append(ids, q.QuotedID, q.ID)
+		state = q.State
+	}
+	ids = append(ids, s.QuoteID)
+	if s.Pleroma != nil {
+		ids = append(ids, s.Pleroma.QuoteID)
+	}
+	for _, id := range ids {
+		if id != "" {
+			return string(id), true
+		}
+	}
+	return "", state != ""
+}
+
+// permalink is the post's page for people. A boost has none of its own: its
+// address is that of an activity, which browsers show as JSON, so the boosted
+// post's page stands in.
+func (s *status) permalink() string {
+	for _, u := range []string{s.URL, s.URI} {
+		if isWeb(u) {
+			return u
+		}
+	}
+	return ""
+}
+
+// isWeb keeps addresses such as javascript: out of what is passed on.
+func isWeb(u string) bool {
+	return strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://")
+}
+
+// mediaTypes maps the API's types; unknown ones become "".
+var mediaTypes = map[string]string{
+	"image": "photo",
+	"gifv":  "animated_gif",
+	"video": "video",
+	"audio": "audio",
+}
+
+func (s *status) media() []fetcher.Media {
+	var media []fetcher.Media
+	for _, a := range s.Media {
+		m := fetcher.Media{
+			MediaKey:        string(a.ID),
+			Type:            mediaTypes[a.Type],
+			URL:             a.URL,
+			PreviewImageURL: a.PreviewURL,
+			Width:           number(a.Meta.Original.Width),
+			Height:          number(a.Meta.Original.Height),
+			DurationMS:      number(a.Meta.Original.Duration * 1000),
+			AltText:         a.Description,
+		}
+		if m.URL == "" {
+			m.URL = a.RemoteURL
+		}
+		if m.MediaKey == "" && m.URL == "" {
+			continue
+		}
+		media = append(media, m)
+	}
+	return media
+}
+
+// urls are the links of the text that lead neither to a mentioned account nor
+// to a tag, then the card's link if it is not among them.
+func (s *status) urls(links []link) []fetcher.URL {
+	known := make(map[string]bool)
+	for _, m := range s.Mentions {
+		known[m.URL] = true
+	}
+	for _, t := range s.Tags {
+		known[t.URL] = true
+	}
+	var urls []fetcher.URL
+	add := func(href, display string) {
+		if !isWeb(href) || known[href] {
+			return
+		}
+		known[href] = true
+		urls = append(urls, fetcher.URL{URL: href, ExpandedURL: href, DisplayURL: display})
+	}
+	for _, l := range links {
+		add(l.href, l.display)
+	}
+	if s.Card != nil {
+		_, display, _ := strings.Cut(s.Card.URL, "://")
+		add(s.Card.URL, display)
+	}
+	return urls
+}
+
+func (s *status) hashtags(text []rune) []fetcher.Hashtag {
+	if len(s.Tags) == 0 {
+		return nil
+	}
+	found := words(text, "#＃", "")
+	var tags []fetcher.Hashtag
+	for _, t := range s.Tags {
+		if t.Name != "" {
+			tags = append(tags, fetcher.Hashtag{Text: t.Name, Indices: found[strings.ToLower(t.Name)]})
+		}
+	}
+	return tags
+}
+
+// userMentions takes the offsets of "@user@host" or, as most servers write it
+// in HTML, "@user".
+func (s *status) userMentions(text []rune) []fetcher.Mention {
+	if len(s.Mentions) == 0 {
+		return nil
+	}
+	found := words(text, "@", ".-@")
+	var mentions []fetcher.Mention
+	for _, m := range s.Mentions {
+		username := m.Acct
+		if username == "" {
+			username = m.Username
+		}
+		if username == "" {
+			continue
+		}
+		at := found[strings.ToLower(username)]
+		if at == nil {
+			at = found[strings.ToLower(m.Username)]
+		}
+		mentions = append(mentions, fetcher.Mention{ID: string(m.ID), Username: username, Indices: at})
+	}
+	return mentions
+}
+
+func (s *status) poll() *fetcher.Poll {
+	if s.Poll == nil || len(s.Poll.Options) == 0 {
+		return nil
+	}
+	p := &fetcher.Poll{ID: string(s.Poll.ID), EndDatetime: s.Poll.ExpiresAt}
+	created, ok := parseTime(s.CreatedAt)
+	if end, ends := parseTime(s.Poll.ExpiresAt); ok && ends && end.After(created) {
+		p.DurationMinutes = int64(math.Round(end.Sub(created).Minutes()))
+	}
+	for i, o := range s.Poll.Options {
+		p.Options = append(p.Options, fetcher.PollOption{Position: int64(i + 1), Label: o.Title, Votes: number(o.Votes)})
+	}
+	return p
+}
