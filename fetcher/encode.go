@@ -277,7 +277,7 @@ func AppendString(b []byte, s string) []byte {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			b = append(b, s[start:i]...)
-			b = append(b, `\ufffd`...)
+			b = append(b, "\ufffd"...)
 			start = i + size
 		case r == '\u2028' || r == '\u2029':
 			b = append(b, s[start:i]...)

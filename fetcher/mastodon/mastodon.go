@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/secret"
 )
 
 // maxPageSize is the most posts the API gives in one answer.
@@ -29,7 +30,7 @@ type Config struct {
 	BaseURL string
 	// Token is an access token of the server, sent as a bearer token. None is
 	// needed where public posts are public. It prints as ***.
-	Token string
+	Token secret.Value
 	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
 	// redirects within the same host only.
 	HTTP *http.Client
@@ -42,15 +43,6 @@ type Config struct {
 	MaxBody int64
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
-}
-
-// Format prints the configuration without its token, whatever the verb.
-func (c Config) Format(f fmt.State, verb rune) {
-	type plain Config // sheds this method
-	if c.Token != "" {
-		c.Token = "***"
-	}
-	fmt.Fprintf(f, fmt.FormatString(f, verb), plain(c))
 }
 
 // Fetcher reads timelines of one server. It is safe for concurrent use.

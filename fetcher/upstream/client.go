@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/secret"
 )
 
 // DefaultUserAgent is sent when Config.UserAgent is empty.
@@ -30,7 +32,7 @@ type Config struct {
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
 	// Token is sent as a bearer token when set. It prints as ***.
-	Token string
+	Token secret.Value
 	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB, at most
 	// 1 GiB.
 	MaxBody int64
@@ -41,23 +43,9 @@ type Config struct {
 // maxBodyLimit bounds Config.MaxBody, in bytes.
 const maxBodyLimit = 1 << 30
 
-// Format prints the configuration without its token, whatever the verb.
-func (c Config) Format(f fmt.State, verb rune) {
-	type plain Config // sheds this method
-	c.Token = redacted(c.Token)
-	fmt.Fprintf(f, fmt.FormatString(f, verb), plain(c))
-}
-
-func redacted(secret string) string {
-	if secret == "" {
-		return ""
-	}
-	return "***"
-}
-
 // Client makes GET requests to one server. It is safe for concurrent use.
 type Client struct {
-	cfg  Config // less the token, so that a printed Client does not show it
+	cfg  Config // less the token: fmt looks into unexported fields
 	base *url.URL
 	// token gives the bearer token, "" for none.
 	token func() string
@@ -83,10 +71,13 @@ func New(cfg Config) (*Client, error) {
 	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
 		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want http:// or https:// and a host", cfg.BaseURL)
 	}
+	if strings.Trim(base.Path, "/") != "" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want a scheme and a host, without a path or query", cfg.BaseURL)
+	}
 	if cfg.MaxBody < 0 || cfg.MaxBody > maxBodyLimit {
 		return nil, fmt.Errorf("upstream: MaxBody %d is not allowed: want 0 (8 MiB) or 1 to %d bytes", cfg.MaxBody, maxBodyLimit)
 	}
-	if strings.ContainsAny(cfg.Token, "\r\n\x00") || strings.ContainsAny(cfg.UserAgent, "\r\n\x00") {
+	if strings.ContainsAny(string(cfg.Token), "\r\n\x00") || strings.ContainsAny(cfg.UserAgent, "\r\n\x00") {
 		return nil, errors.New("upstream: Token and UserAgent must not contain CR, LF or NUL")
 	}
 	if cfg.MaxBody == 0 {
@@ -99,14 +90,23 @@ func New(cfg Config) (*Client, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.HTTP == nil {
-		cfg.HTTP = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost}
+		cfg.HTTP = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost, Transport: pooled()}
 	} else if cfg.Token != "" {
 		cfg.HTTP = keepHome(cfg.HTTP)
 	}
-	token := cfg.Token
-	cfg.Token = redacted(token)
+	token := string(cfg.Token)
+	cfg.Token = ""
 	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
 }
+
+// pooled is one transport for all clients that bring none. It keeps as many
+// connections to a server as an engine has fetch slots by default; the standard
+// transport keeps two and dials again for the rest.
+var pooled = sync.OnceValue(func() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 1024, 64
+	return t
+})
 
 // Host is the server's host, with the port when one was given.
 func (c *Client) Host() string { return c.base.Host }
@@ -220,7 +220,7 @@ func (c *Client) detail(body io.Reader) string {
 	head, _ := io.ReadAll(io.LimitReader(body, int64(1024+len(token))))
 	text := string(head)
 	if token != "" {
-		text = strings.ReplaceAll(text, token, "***")
+		text = strings.ReplaceAll(text, token, secret.Redacted)
 	}
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -1,0 +1,169 @@
+package bluesky
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// DefaultBaseURL is Bluesky's public AppView, which asks for no key.
+const DefaultBaseURL = "https://public.api.bsky.app"
+
+const (
+	defaultPageSize = 50  // the lexicons' own default
+	maxPageSize     = 100 // the lexicons' maximum
+)
+
+// maxHandles bounds the handles whose DIDs are remembered; at the bound all
+// are dropped and looked up again as they are asked for.
+const maxHandles = 100_000
+
+// Config sets up a Fetcher. The zero value of each field means its default.
+type Config struct {
+	// BaseURL is the AppView. Defaults to DefaultBaseURL.
+	BaseURL string
+	// PDS is a server that hosts accounts, such as "https://pds.example.com".
+	// If set it is read in place of the AppView, and only its own accounts are
+	// found.
+	PDS string
+	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
+	// redirects within the same host only.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// PageSize is the number of posts asked for, 1 to 100; on a PDS that many
+	// posts and that many reposts. Defaults to 50.
+	PageSize int
+	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	MaxBody int64
+	// Now is the clock for rate-limit resets, and for record keys when an
+	// answer has no Date. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Fetcher reads timelines from one AppView or PDS. It is safe for concurrent
+// use.
+type Fetcher struct {
+	client   *upstream.Client
+	pds      string // base address for blobs, "" when the source is an AppView
+	pageSize int
+	now      func() time.Time
+
+	mu         sync.Mutex
+	dids       map[string]string // lower-case handle → DID
+	maxHandles int
+}
+
+var _ fetcher.Fetcher = (*Fetcher)(nil)
+
+// New checks cfg and returns a Fetcher. It makes no request.
+func New(cfg Config) (*Fetcher, error) {
+	if cfg.PageSize == 0 {
+		cfg.PageSize = defaultPageSize
+	}
+	if cfg.PageSize < 1 || cfg.PageSize > maxPageSize {
+		return nil, fmt.Errorf("bluesky: PageSize %d is not allowed: want 1 to %d", cfg.PageSize, maxPageSize)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	field, base := "BaseURL", cfg.BaseURL
+	switch {
+	case cfg.PDS != "":
+		field, base = "PDS", cfg.PDS
+	case base == "":
+		base = DefaultBaseURL
+	}
+	client, err := upstream.New(upstream.Config{
+		BaseURL:   base,
+		HTTP:      cfg.HTTP,
+		UserAgent: cfg.UserAgent,
+		MaxBody:   cfg.MaxBody,
+		Now:       cfg.Now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bluesky: source %s: %w", field, err)
+	}
+	return &Fetcher{
+		client:     client,
+		pds:        strings.TrimRight(cfg.PDS, "/"),
+		pageSize:   cfg.PageSize,
+		now:        cfg.Now,
+		dids:       make(map[string]string),
+		maxHandles: maxHandles,
+	}, nil
+}
+
+// account is whose timeline is read.
+type account struct {
+	did  string
+	name string // what to call it when the source sends no handle
+}
+
+// Timeline reads one page of an account's posts, replies and reposts: in one
+// request from an AppView and two from a PDS, after one more for the DID if
+// neither the query nor an earlier call knows it. Errors are those of package
+// fetcher: ErrNotFound also means a handle that leads nowhere, ErrProtected an
+// account that is taken down, suspended, deactivated or blocked,
+// ErrUnauthorized a server that wants a login, ErrMalformed an answer that is
+// not a list of posts.
+func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	who := q.Username
+	if who == "" {
+		who = q.UserID
+	}
+	did, err := f.did(ctx, q)
+	if err != nil {
+		return fetcher.Page{}, fmt.Errorf("bluesky: account %q: %w", who, err)
+	}
+	var page fetcher.Page
+	a := account{did: did, name: who}
+	if f.pds != "" {
+		page, err = f.records(ctx, a, q)
+	} else {
+		page, err = f.authorFeed(ctx, a, q)
+	}
+	if err != nil {
+		if errors.Is(err, fetcher.ErrNotFound) {
+			f.forget(q.Username, did)
+		}
+		return fetcher.Page{}, fmt.Errorf("bluesky: account %q: %w", who, err)
+	}
+	page.UserID = did
+	return page, nil
+}
+
+// get calls an XRPC query method.
+func (f *Fetcher) get(ctx context.Context, method string, params url.Values) (*upstream.Response, error) {
+	resp, err := f.client.Get(ctx, "/xrpc/"+method+"?"+params.Encode(), nil)
+	if err != nil {
+		return nil, xrpcError(err)
+	}
+	return resp, nil
+}
+
+// limit is the page size to ask for.
+func (f *Fetcher) limit(q fetcher.TimelineQuery) string {
+	n := f.pageSize
+	if q.Limit > 0 {
+		n = min(q.Limit, maxPageSize)
+	}
+	return strconv.Itoa(n)
+}
+
+// answeredAt is the time of an answer, by the server's clock if it told it.
+func (f *Fetcher) answeredAt(resp *upstream.Response) time.Time {
+	if !resp.ServerTime.IsZero() {
+		return resp.ServerTime
+	}
+	return f.now()
+}

@@ -1,0 +1,61 @@
+package bluesky
+
+import (
+	"fmt"
+	"net/url"
+)
+
+// collections of a timeline, in the order of positions.
+var collections = [2]string{postCollection, repostCollection}
+
+// position is how far a collection of a PDS was read.
+type position struct {
+	cursor string // the server's, "" for the newest part
+	below  string // key down to which that part was given, "" for none of it
+	end    bool   // nothing is left
+}
+
+type positions [len(collections)]position
+
+// formatCursor gives the positions as a Page.Next, "" when all ended.
+func formatCursor(ps positions) string {
+	v := url.Values{}
+	left := false
+	for i, p := range ps {
+		if p.end {
+			continue
+		}
+		left = true
+		v[collections[i]] = []string{p.cursor, p.below}
+	}
+	if !left {
+		return ""
+	}
+	return v.Encode()
+}
+
+// parseCursor is the inverse of formatCursor; "" is the newest page.
+func parseCursor(s string) (positions, error) {
+	var ps positions
+	if s == "" {
+		return ps, nil
+	}
+	v, err := url.ParseQuery(s)
+	if err != nil {
+		v = nil
+	}
+	known := 0
+	for i, collection := range collections {
+		switch p := v[collection]; len(p) {
+		case 0:
+			ps[i].end = true
+		case 2:
+			ps[i] = position{cursor: p[0], below: p[1]}
+			known++
+		}
+	}
+	if known == 0 || known != len(v) {
+		return positions{}, fmt.Errorf("Cursor %.64q is not allowed: want the Next of an earlier page", s)
+	}
+	return ps, nil
+}

@@ -1,0 +1,57 @@
+// Package bluesky reads accounts of the AT Protocol (Bluesky and its kin)
+// without a key. One Fetcher has one of two sources:
+//
+//   - an AppView, by default Bluesky's public one, which sends posts with
+//     counts, author, pictures and the reposted post;
+//   - with Config.PDS, the server that hosts the accounts. It is the first to
+//     know of a post and shows the bare records: no counts, no author profile,
+//     and of a repost only which post it repeats.
+//
+// A program that watches a few accounts:
+//
+//	b, err := bluesky.New(bluesky.Config{})
+//	page, err := b.Timeline(ctx, fetcher.TimelineQuery{Username: "bsky.app"})
+//
+// An account is named by its handle ("alice.example.com") or its DID
+// ("did:plc:…"). A handle is looked up once and remembered; Page.UserID is the
+// DID, and a query that carries it as UserID survives a change of the handle.
+//
+// # Posts
+//
+// A post's id is the AT URI of its record, "at://did/app.bsky.feed.post/key",
+// since the key alone is not unique across accounts. A repost is a post of its
+// own with the id of the repost record, IsRetweet, the reposter as author and
+// the text "RT @handle: …". From an AppView too old to name that record the id
+// is made of the reposter and the post, so that reposting again after an undo
+// is not new there. Reposts have no page: Permalink is the reposted post's.
+//
+// PublishedAt comes from the record key, a timestamp identifier (see TIDTime)
+// in microseconds. A key that is no such thing, lies before November 2022 or
+// more than 5 minutes after the AppView indexed it (after the answer's own
+// time on a PDS) is not believed: then it is indexedAt, and without that the
+// record's createdAt, which the posting program sets as it likes. Imported
+// posts have old keys and therefore old times.
+//
+// Indices of hashtags and mentions are code points of Text; Width and Height
+// of media are the aspect ratio that the poster stated, not always pixels. A
+// feed item without a usable URI becomes an empty Tweet, which the engine drops
+// and counts. Unknown fields, null, and fields of another type lose nothing
+// else.
+//
+// # Pages of a PDS
+//
+// A PDS lists posts and reposts as two collections, each newest key first, so
+// a page costs two requests (one, once a collection has ended). The two lists
+// are merged by key and cut where the list that reaches back less far ends:
+// below that point its next part may hold newer records than the other list's
+// rest. Page.Next carries the positions in both collections: the server's
+// cursor, which is opaque, and the key down to which that part was given, so
+// that a half-used part is asked for again and continued. A record whose key
+// claims a time ahead stands at the top for good and is marked Pinned.
+//
+// The facts about the protocol are those of the lexicons app.bsky.feed.defs,
+// app.bsky.feed.getAuthorFeed, app.bsky.embed.*, app.bsky.richtext.facet,
+// com.atproto.repo.listRecords and com.atproto.identity.resolveHandle, of
+// atproto.com/specs/tid and /specs/xrpc, and, for the order of listRecords and
+// the error names, of the reference implementation bluesky-social/atproto.
+package bluesky

@@ -1,0 +1,162 @@
+package bluesky
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// embed is what a post carries besides text, as a record has it (blobs) and as
+// an AppView shows it (addresses): app.bsky.embed.images, video, external,
+// record, recordWithMedia, and their #view forms.
+type embed struct {
+	Images []struct {
+		Image    blob   `json:"image"`    // record
+		Thumb    string `json:"thumb"`    // view
+		Fullsize string `json:"fullsize"` // view
+		Alt      string `json:"alt"`
+		Ratio    ratio  `json:"aspectRatio"`
+	} `json:"images"`
+
+	Video        blob   `json:"video"`     // record
+	CID          string `json:"cid"`       // view of a video, as the next two
+	Playlist     string `json:"playlist"`  // HLS
+	Thumbnail    string `json:"thumbnail"` // picture
+	Presentation string `json:"presentation"`
+	Alt          string `json:"alt"`
+	Ratio        ratio  `json:"aspectRatio"`
+
+	External struct {
+		URI   string `json:"uri"`
+		Title string `json:"title"`
+		Thumb blob   `json:"thumb"`
+	} `json:"external"`
+
+	// Record is the embedded record, one level deeper with media beside it. It
+	// keeps its uri when the record was deleted, blocked or detached.
+	Record struct {
+		URI    string    `json:"uri"`
+		Record strongRef `json:"record"`
+	} `json:"record"`
+	Media *embed `json:"media"`
+}
+
+// ratio is an app.bsky.embed.defs#aspectRatio.
+type ratio struct {
+	Width  int64 `json:"width"`
+	Height int64 `json:"height"`
+}
+
+// blob is a file: an object with a content id in a record, an address in a
+// view.
+type blob struct{ cid, url string }
+
+// UnmarshalJSON takes both forms and leaves the blob empty for any other.
+func (b *blob) UnmarshalJSON(raw []byte) error {
+	if unmarshal(raw, &b.url) == nil && b.url != "" {
+		return nil
+	}
+	var object struct {
+		Ref struct {
+			Link string `json:"$link"`
+		} `json:"ref"`
+		CID string `json:"cid"` // the form before 2023
+	}
+	_ = unmarshal(raw, &object)
+	if b.cid = object.Ref.Link; b.cid == "" {
+		b.cid = object.CID
+	}
+	return nil
+}
+
+// address is where the file can be had. Blobs are served at blobs + content
+// id; with blobs "" only a view's own address is known.
+func (b blob) address(blobs string) string {
+	if b.url != "" || b.cid == "" || blobs == "" {
+		return webURL(b.url)
+	}
+	return blobs + b.cid
+}
+
+// quoted is the embedded post's URI, "" when the embedded record is no post.
+func (e *embed) quoted() string {
+	for _, uri := range []string{e.Record.URI, e.Record.Record.URI} {
+		if isPost(uri) {
+			return uri
+		}
+	}
+	return ""
+}
+
+// attached is the part with the media.
+func (e *embed) attached() *embed {
+	if e.Media != nil {
+		return e.Media
+	}
+	return e
+}
+
+// fill sets the media and the link card.
+func (e *embed) fill(t *fetcher.Tweet, blobs string) {
+	t.Media = e.media(blobs)
+	card := &e.attached().External
+	uri := webURL(card.URI)
+	if uri == "" {
+		return
+	}
+	t.HasCard = true
+	t.ThumbnailTitle = card.Title
+	t.ThumbnailURL = card.Thumb.address(blobs)
+	if !slices.ContainsFunc(t.URLs, func(u fetcher.URL) bool { return u.ExpandedURL == uri }) {
+		_, display, _ := strings.Cut(uri, "://")
+		t.URLs = append(t.URLs, fetcher.URL{URL: uri, ExpandedURL: uri, DisplayURL: display})
+	}
+}
+
+func (e *embed) media(blobs string) []fetcher.Media {
+	e = e.attached()
+	var media []fetcher.Media
+	for _, i := range e.Images {
+		m := fetcher.Media{
+			MediaKey:        i.Image.cid,
+			Type:            "photo",
+			URL:             webURL(i.Fullsize),
+			PreviewImageURL: webURL(i.Thumb),
+			AltText:         i.Alt,
+		}
+		if m.URL == "" {
+			m.URL = i.Image.address(blobs)
+		}
+		if m.MediaKey == "" && m.URL == "" {
+			continue
+		}
+		m.Width, m.Height = max(i.Ratio.Width, 0), max(i.Ratio.Height, 0)
+		media = append(media, m)
+	}
+	if e.Playlist == "" && e.Video.cid == "" {
+		return media
+	}
+	video := fetcher.Media{
+		MediaKey:        e.CID,
+		Type:            "video",
+		URL:             webURL(e.Playlist),
+		PreviewImageURL: webURL(e.Thumbnail),
+		Width:           max(e.Ratio.Width, 0),
+		Height:          max(e.Ratio.Height, 0),
+		AltText:         e.Alt,
+	}
+	if e.Presentation == "gif" {
+		video.Type = "animated_gif"
+	}
+	if video.MediaKey == "" {
+		video.MediaKey = e.Video.cid
+	}
+	if video.URL == "" {
+		video.URL = e.Video.address(blobs)
+	}
+	return append(media, video)
+}
+
+var _ json.Unmarshaler = (*blob)(nil)

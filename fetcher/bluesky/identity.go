@@ -1,0 +1,63 @@
+package bluesky
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+func isDID(s string) bool { return strings.HasPrefix(s, "did:") }
+
+// did finds an account's DID: as given, from memory, or by a request.
+func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, error) {
+	switch {
+	case isDID(q.UserID):
+		return q.UserID, nil
+	case isDID(q.Username):
+		return q.Username, nil
+	case q.Username == "":
+		return "", errors.New("Username is empty and UserID is no DID: want one of them")
+	}
+	key := strings.ToLower(q.Username)
+	f.mu.Lock()
+	did, ok := f.dids[key]
+	f.mu.Unlock()
+	if ok {
+		return did, nil
+	}
+	resp, err := f.get(ctx, "com.atproto.identity.resolveHandle", url.Values{"handle": {key}})
+	if err != nil {
+		return "", unresolved(err)
+	}
+	var answer struct {
+		DID string `json:"did"`
+	}
+	if err := unmarshal(resp.Body, &answer); err != nil {
+		return "", fmt.Errorf("%w: handle look-up: %w", fetcher.ErrMalformed, err)
+	}
+	if !isDID(answer.DID) {
+		return "", fmt.Errorf("%w: handle look-up gave %.64q, want a DID", fetcher.ErrMalformed, answer.DID)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.dids) >= f.maxHandles {
+		clear(f.dids)
+	}
+	f.dids[key] = answer.DID
+	return answer.DID, nil
+}
+
+// forget drops a remembered DID that turned out to be gone, so that the next
+// call finds who has the handle now.
+func (f *Fetcher) forget(handle, did string) {
+	key := strings.ToLower(handle)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dids[key] == did {
+		delete(f.dids, key)
+	}
+}

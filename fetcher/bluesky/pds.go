@@ -1,0 +1,196 @@
+package bluesky
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// records reads a page from a PDS: a part of each collection, merged.
+func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	at, err := parseCursor(q.Cursor)
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	var page fetcher.Page
+	var parts [len(collections)]part
+	now := f.now()
+	for i, collection := range collections {
+		parts[i].at = at[i]
+		if at[i].end {
+			continue
+		}
+		params := url.Values{"repo": {a.did}, "collection": {collection}, "limit": {f.limit(q)}}
+		if at[i].cursor != "" {
+			params.Set("cursor", at[i].cursor)
+		}
+		resp, err := f.get(ctx, "com.atproto.repo.listRecords", params)
+		if err != nil {
+			return fetcher.Page{}, err
+		}
+		if err := parts[i].decode(resp.Body); err != nil {
+			return fetcher.Page{}, err
+		}
+		now = f.answeredAt(resp)
+		page.ServerTime = resp.ServerTime
+		if resp.RateLimit.Known {
+			page.RateLimit = resp.RateLimit
+		}
+	}
+	listed, next := merge(parts)
+	page.Next = formatCursor(next)
+	f.fillPage(&page, listed, a, now, q.Seen)
+	return page, nil
+}
+
+// fillPage decodes the records that are not known yet.
+func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account, now time.Time, seen func(id string) bool) {
+	blobs := f.pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(a.did) + "&cid="
+	ahead := tidAt(now.Add(clockSlack))
+	var reach fetcher.Reach
+	page.Tweets = make([]fetcher.Tweet, 0, len(listed))
+	for i := range listed {
+		l := &listed[i]
+		u, ok := parseURI(l.uri)
+		if !ok {
+			page.Tweets = append(page.Tweets, fetcher.Tweet{})
+			continue
+		}
+		at := published(u.key, "", l.createdAt, now)
+		pinned := u.key > ahead
+		if !pinned {
+			reach.Add(at)
+		}
+		if seen != nil && seen(l.uri) {
+			page.Skipped++
+			continue
+		}
+		t := l.tweet(u, a, blobs)
+		t.Pinned = pinned
+		stamp(&t, l.uri, at)
+		page.Tweets = append(page.Tweets, t)
+	}
+	page.OldestAt = reach.Time()
+}
+
+// listedRecord is an element of a listRecords answer.
+type listedRecord struct {
+	key       string // where it stands in the order of its collection
+	uri       string
+	createdAt string
+	raw       json.RawMessage
+}
+
+// tweet maps a bare record. Of a reposted post it knows the address alone.
+func (l *listedRecord) tweet(u atURI, a account, blobs string) fetcher.Tweet {
+	var value struct {
+		Value record `json:"value"`
+	}
+	_ = unmarshal(l.raw, &value)
+	r := &value.Value
+	t := fetcher.Tweet{UserID: a.did, Username: a.name}
+	if u.collection == repostCollection {
+		subject, _ := parseURI(r.Subject.URI)
+		t.IsRetweet, t.RetweetedStatusID = true, r.Subject.URI
+		t.Text = rtPrefix("", subject) + r.Subject.URI
+		t.FullText = t.Text
+		t.Permalink = permalink(subject, "")
+		return t
+	}
+	handle := a.name
+	if isDID(handle) {
+		handle = ""
+	}
+	t.Permalink = permalink(u, handle)
+	r.relate(&t, l.uri)
+	r.fill(&t, "")
+	r.Embed.fill(&t, blobs)
+	return t
+}
+
+// part is what one collection contributes to a page: a server's answer.
+type part struct {
+	at      position
+	next    string // the server's cursor for what follows, "" at the end
+	records []listedRecord
+}
+
+// topKey sorts above every record key.
+const topKey = "\x7f"
+
+// decode reads an answer of listRecords. An element without a usable URI takes
+// the place of the one before it.
+func (p *part) decode(body []byte) error {
+	var answer struct {
+		Records items  `json:"records"`
+		Cursor  string `json:"cursor"`
+	}
+	if err := decodeList(body, &answer, &answer.Records, "records"); err != nil {
+		return err
+	}
+	key := topKey
+	for _, raw := range answer.Records {
+		var head struct {
+			URI   string `json:"uri"`
+			Value struct {
+				CreatedAt string `json:"createdAt"`
+			} `json:"value"`
+		}
+		_ = unmarshal(raw, &head)
+		if u, ok := parseURI(head.URI); ok {
+			key = u.key
+		}
+		p.records = append(p.records, listedRecord{key: key, uri: head.URI, createdAt: head.Value.CreatedAt, raw: raw})
+	}
+	// The reference server gives a cursor with every record, also the last.
+	if len(p.records) > 0 && answer.Cursor != p.at.cursor {
+		p.next = answer.Cursor
+	}
+	return nil
+}
+
+// merge gives the records of all parts that no later part can precede, newest
+// key first, and where each collection goes on. Keys compare as servers sort
+// them, bytewise; that is by time for timestamp identifiers.
+func merge(parts [len(collections)]part) ([]listedRecord, positions) {
+	cut := "" // keys from here on up are complete in all parts
+	for i := range parts {
+		if p := &parts[i]; p.next != "" {
+			cut = max(cut, slices.MinFunc(p.records, byKey).key)
+		}
+	}
+	var merged []listedRecord
+	var next positions
+	for i := range parts {
+		p := &parts[i]
+		left := false
+		for _, r := range p.records {
+			switch {
+			case p.at.below != "" && r.key >= p.at.below: // given before
+			case r.key >= cut:
+				merged = append(merged, r)
+			default:
+				left = true
+			}
+		}
+		switch {
+		case left:
+			below := cut
+			if p.at.below != "" {
+				below = min(below, p.at.below)
+			}
+			next[i] = position{cursor: p.at.cursor, below: below}
+		default:
+			next[i] = position{cursor: p.next, end: p.next == ""}
+		}
+	}
+	slices.SortStableFunc(merged, func(a, b listedRecord) int { return byKey(b, a) })
+	return merged, next
+}
+
+func byKey(a, b listedRecord) int { return cmp.Compare(a.key, b.key) }

@@ -1,0 +1,77 @@
+package bluesky
+
+import (
+	"strings"
+	"time"
+)
+
+// tidAlphabet is base32-sortable: the order of the digits is that of ASCII, so
+// that identifiers sort by time as strings.
+const tidAlphabet = "234567abcdefghijklmnopqrstuvwxyz"
+
+const tidLength = 13
+
+// clockSlack is how far a record key's time may lie ahead and be believed.
+const clockSlack = 5 * time.Minute
+
+// firstPosts is when the network's first posts were made; keys with an earlier
+// time were not made by a clock.
+var firstPosts = time.Date(2022, time.November, 1, 0, 0, 0, 0, time.UTC)
+
+// TIDTime reads the time, in microseconds and UTC, out of a timestamp
+// identifier such as "3jzfcijpj2z2a", the usual key of a record. It reports
+// false for anything else: 13 digits of 234567abcdefghijklmnopqrstuvwxyz, the
+// first of them at most j, per atproto.com/specs/tid. Whether the time is
+// plausible is not checked; keys are made by clients.
+func TIDTime(tid string) (time.Time, bool) {
+	if len(tid) != tidLength {
+		return time.Time{}, false
+	}
+	var n uint64
+	for i := range tidLength {
+		digit := strings.IndexByte(tidAlphabet, tid[i])
+		if digit < 0 || (i == 0 && digit > 15) {
+			return time.Time{}, false
+		}
+		n = n<<5 | uint64(digit)
+	}
+	return time.UnixMicro(int64(n >> 10)).UTC(), true
+}
+
+// tidAt is the smallest identifier of a moment after 1970.
+func tidAt(t time.Time) string {
+	n := uint64(max(t.UnixMicro(), 0)) << 10
+	var digits [tidLength]byte
+	for i := tidLength - 1; i >= 0; i-- {
+		digits[i] = tidAlphabet[n&31]
+		n >>= 5
+	}
+	return string(digits[:])
+}
+
+// published picks a record's publication time: its key's if that is plausible,
+// else indexedAt, else createdAt. latest is used for a missing indexedAt to
+// judge the key.
+func published(key, indexedAt, createdAt string, latest time.Time) time.Time {
+	indexed, haveIndexed := parseTime(indexedAt)
+	if haveIndexed {
+		latest = indexed
+	}
+	if at, ok := TIDTime(key); ok && !at.Before(firstPosts) && !at.After(latest.Add(clockSlack)) {
+		return at
+	}
+	if haveIndexed {
+		return indexed
+	}
+	created, _ := parseTime(createdAt)
+	return created
+}
+
+// parseTime reads a lexicon datetime, a profile of RFC 3339.
+func parseTime(s string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return t.UTC(), true
+}

@@ -1,0 +1,45 @@
+package bluesky
+
+import "strings"
+
+// Collections that make up a timeline.
+const (
+	postCollection   = "app.bsky.feed.post"
+	repostCollection = "app.bsky.feed.repost"
+)
+
+// atURI is the address of a record: at://did/collection/key.
+type atURI struct{ did, collection, key string }
+
+// parseURI reads a record's address. It is not usable when a part is missing
+// or the authority is a handle, which another account may have tomorrow.
+func parseURI(s string) (atURI, bool) {
+	rest, ok := strings.CutPrefix(s, "at://")
+	if !ok {
+		return atURI{}, false
+	}
+	parts := strings.Split(rest, "/")
+	if len(parts) != 3 || !isDID(parts[0]) || parts[1] == "" || parts[2] == "" {
+		return atURI{}, false
+	}
+	return atURI{did: parts[0], collection: parts[1], key: parts[2]}, true
+}
+
+// isPost tells a post from the other records that can be embedded: feeds,
+// lists, starter packs.
+func isPost(uri string) bool {
+	u, ok := parseURI(uri)
+	return ok && u.collection == postCollection
+}
+
+// permalink is a post's page in Bluesky's own app; a DID works there as well
+// as a handle. Records of other kinds have none.
+func permalink(u atURI, handle string) string {
+	if u.collection != postCollection {
+		return ""
+	}
+	if handle == "" {
+		handle = u.did
+	}
+	return "https://bsky.app/profile/" + handle + "/post/" + u.key
+}

@@ -1,0 +1,160 @@
+package bluesky
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxItems bounds what is taken for a page: ten times what can be asked for.
+const maxItems = 10 * maxPageSize
+
+const invalidRequest = "InvalidRequest"
+
+// xrpcErrors says what the error names of XRPC answers mean to the engine.
+var xrpcErrors = map[string]error{
+	"ActorNotFound":          fetcher.ErrNotFound,
+	"AccountNotFound":        fetcher.ErrNotFound,
+	"HandleNotFound":         fetcher.ErrNotFound,
+	"InvalidHandle":          fetcher.ErrNotFound,
+	"RepoNotFound":           fetcher.ErrNotFound,
+	"AccountDeactivated":     fetcher.ErrProtected,
+	"AccountSuspended":       fetcher.ErrProtected,
+	"AccountTakedown":        fetcher.ErrProtected,
+	"BlockedActor":           fetcher.ErrProtected,
+	"BlockedByActor":         fetcher.ErrProtected,
+	"RepoDeactivated":        fetcher.ErrProtected,
+	"RepoSuspended":          fetcher.ErrProtected,
+	"RepoTakendown":          fetcher.ErrProtected,
+	"AuthMissing":            fetcher.ErrUnauthorized,
+	"AuthenticationRequired": fetcher.ErrUnauthorized,
+	"ExpiredToken":           fetcher.ErrUnauthorized,
+	"InvalidToken":           fetcher.ErrUnauthorized,
+}
+
+// notFoundMessages tell an unknown account from the other reasons for
+// InvalidRequest, such as a bad cursor. Lower case.
+var notFoundMessages = []string{
+	"profile not found",
+	"actor not found",
+	"account not found",
+	"repo not found",
+	"could not find repo",
+	"unable to resolve handle",
+	"must be a valid handle",
+	"must be a valid did or a handle",
+}
+
+// xrpcError gives an error answer the meaning its name has; servers answer
+// most of them with status 400.
+func xrpcError(err error) error {
+	var status *fetcher.StatusError
+	if !errors.As(err, &status) {
+		return err
+	}
+	name, message := errorBody(status.Detail)
+	meaning := xrpcErrors[name]
+	if name == invalidRequest {
+		lower := strings.ToLower(message)
+		for _, m := range notFoundMessages {
+			if strings.Contains(lower, m) {
+				meaning = fetcher.ErrNotFound
+			}
+		}
+	}
+	if meaning == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %s", meaning, name, message)
+}
+
+// unresolved is the meaning of a failed handle look-up: its only parameter is
+// the handle, so a request that is invalid has a handle nobody can have.
+func unresolved(err error) error {
+	var status *fetcher.StatusError
+	if errors.As(err, &status) {
+		if name, message := errorBody(status.Detail); name == invalidRequest {
+			return fmt.Errorf("%w: %s: %s", fetcher.ErrNotFound, name, message)
+		}
+	}
+	return err
+}
+
+// errorBody reads {"error", "message"} from the start of a body, which may be
+// cut off in the middle of the message.
+func errorBody(detail string) (name, message string) {
+	dec := json.NewDecoder(strings.NewReader(detail))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return "", ""
+	}
+	for {
+		key, err := dec.Token()
+		if err != nil {
+			return name, message
+		}
+		value, err := dec.Token()
+		text, ok := value.(string)
+		switch {
+		case err != nil || !ok:
+			return name, message
+		case key == "error":
+			name = text
+		case key == "message":
+			message = text
+		}
+	}
+}
+
+// unmarshal is json.Unmarshal without the complaint about a value of another
+// type: encoding/json leaves that one field at its zero value and reads on.
+func unmarshal(b []byte, v any) error {
+	err := json.Unmarshal(b, v)
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		return nil
+	}
+	return err
+}
+
+// items is a list whose elements are decoded one by one, so that one that is
+// broken does not lose the others. It stays nil when the value is no list.
+type items []json.RawMessage
+
+func (l *items) UnmarshalJSON(b []byte) error {
+	if len(b) == 0 || b[0] != '[' {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	list := items{}
+	for dec.More() {
+		if len(list) == maxItems {
+			return fmt.Errorf("more than %d items", maxItems)
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil && err != io.EOF {
+			return err
+		}
+		list = append(list, raw)
+	}
+	*l = list
+	return nil
+}
+
+// decodeList reads the one list of an answer.
+func decodeList(body []byte, answer any, list *items, name string) error {
+	if err := unmarshal(body, answer); err != nil {
+		return fmt.Errorf("%w: %s: %w", fetcher.ErrMalformed, name, err)
+	}
+	if *list == nil {
+		return fmt.Errorf("%w: the answer has no list %q", fetcher.ErrMalformed, name)
+	}
+	return nil
+}
