@@ -1,0 +1,154 @@
+// Quickstart shows streamwatch at work in one command.
+//
+//	go run ./examples/quickstart
+//
+// runs everything on this machine, without any other network: a fake platform
+// on loopback with a few accounts posting, the engine polling it over real HTTP,
+// and a webhook receiver that verifies every signature. Each detection is a
+// line; a summary with counts and latencies ends it. The exit status is 0 only
+// if nothing was lost, doubled or left unverified.
+//
+//	go run ./examples/quickstart -mastodon https://mastodon.social/@Gargron -since
+//	go run ./examples/quickstart -bluesky bsky.app,atproto.com -since
+//
+// watch real accounts until Ctrl-C, and with -webhook URL deliver what they post.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// options are the command line's flags.
+type options struct {
+	posts    int
+	accounts int
+	interval time.Duration
+	json     bool
+
+	mastodon     list
+	token        string
+	bluesky      list
+	blueskyHost  string
+	pds          string
+	webhook      string
+	secret       string
+	allowPrivate bool
+	since        bool
+	runFor       time.Duration
+}
+
+// list is a comma-separated flag.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+func (l *list) Set(s string) error {
+	for _, item := range strings.Split(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			*l = append(*l, item)
+		}
+	}
+	return nil
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	fs := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Usage = func() {
+		fmt.Fprint(stderr, "Watch a demonstration on this machine (no flags), or real accounts (-mastodon, -bluesky).\n\n")
+		fs.PrintDefaults()
+	}
+	fs.IntVar(&o.posts, "posts", 60, "demonstration: posts to publish, over about 8 seconds")
+	fs.IntVar(&o.accounts, "accounts", 6, "demonstration: accounts that post")
+	fs.DurationVar(&o.interval, "interval", 0, "time between two polls of an account (default 500ms in the demonstration, 15s for real accounts)")
+	fs.BoolVar(&o.json, "json", false, "end with the summary as one JSON object on a line")
+	fs.Var(&o.mastodon, "mastodon", "Mastodon, GoToSocial … accounts: `https://host/@user[,…]`")
+	fs.StringVar(&o.token, "token", "", "access token for the Mastodon servers, if they want one")
+	fs.Var(&o.bluesky, "bluesky", "Bluesky accounts: `handle[,…]`")
+	fs.StringVar(&o.blueskyHost, "bluesky-host", "", "AppView to ask instead of the public one, a `URL`")
+	fs.StringVar(&o.pds, "pds", "", "read the accounts' records from this PDS instead of an AppView, a `URL`")
+	fs.StringVar(&o.webhook, "webhook", "", "deliver real posts to this `URL`, too")
+	fs.StringVar(&o.secret, "secret", "", "webhook signing secret, 24 characters or more (default: one is generated and shown)")
+	fs.BoolVar(&o.allowPrivate, "allow-private", false, "let -webhook be http:// or an address of a private network")
+	fs.BoolVar(&o.since, "since", false, "print the newest post of each real account at once")
+	fs.DurationVar(&o.runFor, "for", 0, "stop watching real accounts after this long (default: at Ctrl-C)")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("argument %q is not allowed: want flags only", fs.Arg(0))
+	}
+	return o, o.check()
+}
+
+func (o *options) real() bool { return len(o.mastodon)+len(o.bluesky) > 0 }
+
+func (o *options) check() error {
+	if o.interval == 0 {
+		o.interval = 500 * time.Millisecond
+		if o.real() {
+			o.interval = 15 * time.Second
+		}
+	}
+	lowest, what := 50*time.Millisecond, "the demonstration"
+	if o.real() {
+		lowest, what = 5*time.Second, "real accounts"
+	}
+	switch {
+	case o.posts < 1 || o.posts > 100_000:
+		return fmt.Errorf("-posts %d is not allowed: want 1 to 100000", o.posts)
+	case o.accounts < 1 || o.accounts > 10_000:
+		return fmt.Errorf("-accounts %d is not allowed: want 1 to 10000", o.accounts)
+	case o.interval < lowest || o.interval > time.Hour:
+		return fmt.Errorf("-interval %s is not allowed: want %s to 1h for %s", o.interval, lowest, what)
+	case o.runFor < 0:
+		return fmt.Errorf("-for %s is not allowed: want a positive duration", o.runFor)
+	case !o.real() && (o.webhook != "" || o.secret != "" || o.token != "" || o.since || o.pds != "" || o.blueskyHost != "" || o.runFor != 0):
+		return errors.New("-webhook, -secret, -token, -since, -for, -pds and -bluesky-host need real accounts: give -mastodon or -bluesky")
+	case o.secret != "" && o.webhook == "":
+		return errors.New("-secret needs -webhook")
+	}
+	return nil
+}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var sum *summary
+	if o.real() {
+		sum, err = watch(ctx, o, os.Stdout)
+	} else {
+		sum, err = demonstrate(ctx, o, os.Stdout)
+	}
+	if sum != nil {
+		sum.print(os.Stdout, o.json)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// key is the secret as a value that does not print.
+func (o *options) key() secret.Value { return secret.Value(o.secret) }

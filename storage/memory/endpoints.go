@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// endpoints implements deliver.EndpointStore.
+type endpoints struct{ s *Store }
+
+// sourceKey is what endpoints are bound to.
+type sourceKey struct{ owner, id string }
+
+func endpointKeys(e *deliver.Endpoint) (owner, id, unique string) {
+	return e.Source.Owner, e.ID, e.Source.ID + "\x00" + e.URL
+}
+
+func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
+	s := es.s
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	r := s.endpoints.create(&e)
+	if r == nil {
+		return deliver.ErrEndpointDuplicate
+	}
+	source := sourceKey{e.Source.Owner, e.Source.ID}
+	s.bound[source] = append(s.bound[source], r)
+	return nil
+}
+
+func (es endpoints) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
+	s := es.s
+	if err := s.lock(ctx); err != nil {
+		return deliver.Endpoint{}, err
+	}
+	defer s.mu.Unlock()
+	r := s.endpoints.get(owner, id)
+	if r == nil {
+		return deliver.Endpoint{}, deliver.ErrEndpointNotFound
+	}
+	return *r.rec, nil
+}
+
+func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
+	s := es.s
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	rows := s.endpoints.owners[owner]
+	if sourceID != "" {
+		rows = s.bound[sourceKey{owner, sourceID}]
+	}
+	list := make([]deliver.Endpoint, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, *r.rec)
+	}
+	return list, nil
+}
+
+// Update answers ErrEndpointDuplicate when another endpoint of the source has
+// the new URL.
+func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
+	s := es.s
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	r := s.endpoints.get(e.Source.Owner, e.ID)
+	if r == nil {
+		return deliver.ErrEndpointNotFound
+	}
+	changed := *r.rec
+	changed.URL, changed.Secret, changed.Status, changed.UpdatedAt = e.URL, e.Secret, e.Status, e.UpdatedAt
+	if !s.endpoints.replace(r, &changed) {
+		return deliver.ErrEndpointDuplicate
+	}
+	return nil
+}
+
+func (es endpoints) Delete(ctx context.Context, owner, id string) error {
+	s := es.s
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	r := s.endpoints.get(owner, id)
+	if r == nil {
+		return deliver.ErrEndpointNotFound
+	}
+	s.endpoints.remove(r)
+
+	source := sourceKey{owner, r.rec.Source.ID}
+	rows := slices.DeleteFunc(s.bound[source], func(b *row[deliver.Endpoint]) bool { return b == r })
+	if len(rows) == 0 {
+		delete(s.bound, source)
+	} else {
+		s.bound[source] = rows
+	}
+
+	now := s.opts.Now()
+	for d := s.open.firstOf(id); d != nil; d = s.open.firstOf(id) {
+		s.finish(d, deliver.StateFailed, now)
+	}
+	s.retain(now)
+	return nil
+}

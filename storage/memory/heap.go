@@ -1,0 +1,34 @@
+package memory
+
+// ordered is an element of a minHeap: it knows who comes first, and where it is
+// in the heap, -1 when it is in none, so that it can be moved and removed there.
+type ordered[T any] interface {
+	before(T) bool
+	place() *int
+}
+
+// minHeap implements heap.Interface.
+type minHeap[T ordered[T]] []T
+
+func (h minHeap[T]) Len() int           { return len(h) }
+func (h minHeap[T]) Less(i, j int) bool { return h[i].before(h[j]) }
+
+func (h minHeap[T]) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	*h[i].place(), *h[j].place() = i, j
+}
+
+func (h *minHeap[T]) Push(x any) {
+	v := x.(T)
+	*v.place() = len(*h)
+	*h = append(*h, v)
+}
+
+func (h *minHeap[T]) Pop() any {
+	last := len(*h) - 1
+	v := (*h)[last]
+	clear((*h)[last:]) // or the array would keep it alive
+	*h = (*h)[:last]
+	*v.place() = -1
+	return v
+}

@@ -1,0 +1,246 @@
+package memory
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// ledger implements billing.Ledger. An account's available and reserved are
+// never below zero, and never exceed an int64 together.
+type ledger struct{ s *Store }
+
+// errID: without an id nothing can be idempotent.
+var errID = errors.New(`memory: ID "" is not allowed: want the id of the entry or reservation`)
+
+// hold is an open reservation.
+type hold struct {
+	billing.Reservation
+	index int // in Store.expiring, -1 when it does not expire
+}
+
+func (h *hold) before(o *hold) bool { return h.ExpiresAt.Before(o.ExpiresAt) }
+func (h *hold) place() *int         { return &h.index }
+
+// outcome is how a reservation was resolved.
+type outcome uint8
+
+const (
+	committed outcome = iota + 1
+	givenBack         // released or expired
+)
+
+func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
+	s := l.s
+	if err := s.lockLedger(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	k := keyOf(r.ID)
+	switch {
+	case r.ID == "":
+		return errID
+	case r.Amount < 0:
+		return billing.ErrAmount
+	case s.holds[r.ID] != nil:
+		return nil
+	case s.resolved.has(k) || s.entryIDs.has(k):
+		return billing.ErrResolved
+	case s.peek(r.Owner).available < r.Amount:
+		return billing.ErrInsufficient
+	}
+	a := s.account(r.Owner)
+	a.available -= r.Amount
+	a.reserved += r.Amount
+	h := &hold{Reservation: r, index: -1}
+	s.holds[r.ID] = h
+	if !r.ExpiresAt.IsZero() {
+		heap.Push(&s.expiring, h)
+	}
+	return nil
+}
+
+func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
+	s := l.s
+	if err := s.lockLedger(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	h := s.holds[id]
+	if h == nil {
+		return s.resolvedAs(id, committed)
+	}
+	// The amount is made available and charged at once, under one lock.
+	s.resolve(h, committed)
+	e.ID, e.Owner, e.Amount = id, h.Owner, -h.Amount
+	return s.post(e)
+}
+
+func (l ledger) Release(ctx context.Context, id string) error {
+	s := l.s
+	if err := s.lockLedger(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	h := s.holds[id]
+	if h == nil {
+		return s.resolvedAs(id, givenBack)
+	}
+	s.resolve(h, givenBack)
+	return nil
+}
+
+func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
+	s := l.s
+	if err := s.lockLedger(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	// Tried on a copy of the balances first: one refusal, and none is made.
+	trial := make(map[string]*account)
+	ids := make(map[string]bool)
+	for i := range entries {
+		e := &entries[i]
+		if err := checkEntry(e); err != nil {
+			return err
+		}
+		if ids[e.ID] || s.entryIDs.has(keyOf(e.ID)) {
+			continue
+		}
+		ids[e.ID] = true
+		a := trial[e.Owner]
+		if a == nil {
+			now := s.peek(e.Owner)
+			a = &account{available: now.available, reserved: now.reserved}
+			trial[e.Owner] = a
+		}
+		if err := a.add(e.Amount); err != nil {
+			return err
+		}
+	}
+	for _, e := range entries {
+		if err := s.post(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, error) {
+	s := l.s
+	if err := s.lockLedger(ctx); err != nil {
+		return billing.Balance{}, err
+	}
+	defer s.mu.Unlock()
+	a := s.peek(owner)
+	return billing.Balance{Available: a.available, Reserved: a.reserved}, nil
+}
+
+func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+	s := l.s
+	if err := s.lockLedger(ctx); err != nil {
+		return billing.EntryPage{}, err
+	}
+	defer s.mu.Unlock()
+	var matching []*billing.Entry // oldest first
+	for _, e := range s.peek(q.Owner).entries {
+		if q.SourceID == "" || e.SourceID == q.SourceID {
+			matching = append(matching, e)
+		}
+	}
+	if !q.Asc {
+		slices.Reverse(matching)
+	}
+	from, to := pageBounds(len(matching), q.Page, q.PageSize)
+	page := billing.EntryPage{Total: len(matching), Entries: make([]billing.Entry, 0, to-from)}
+	for _, e := range matching[from:to] {
+		page.Entries = append(page.Entries, *e)
+	}
+	return page, nil
+}
+
+// lockLedger is lock, with the reservations that have expired given back.
+func (s *Store) lockLedger(ctx context.Context) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	s.expire(s.opts.Now())
+	return nil
+}
+
+func (s *Store) expire(now time.Time) {
+	for len(s.expiring) > 0 && !s.expiring[0].ExpiresAt.After(now) {
+		s.resolve(s.expiring[0], givenBack)
+	}
+}
+
+// resolve ends an open reservation and makes its amount available.
+func (s *Store) resolve(h *hold, as outcome) {
+	a := s.account(h.Owner)
+	a.reserved -= h.Amount
+	a.available += h.Amount
+	delete(s.holds, h.ID)
+	if h.index >= 0 {
+		heap.Remove(&s.expiring, h.index)
+	}
+	s.resolved.put(keyOf(h.ID), as)
+}
+
+// resolvedAs answers a repeated resolution: nil when it was the same.
+func (s *Store) resolvedAs(id string, as outcome) error {
+	switch s.resolved.values[keyOf(id)] {
+	case as:
+		return nil
+	case 0:
+		return billing.ErrNotFound
+	}
+	return billing.ErrResolved
+}
+
+// post makes one entry, unless its id is known or its amount is refused, and
+// removes the oldest entries beyond the maximum.
+func (s *Store) post(e billing.Entry) error {
+	k := keyOf(e.ID)
+	if s.entryIDs.has(k) {
+		return nil
+	}
+	a := s.account(e.Owner)
+	if err := a.add(e.Amount); err != nil {
+		return err
+	}
+	e.Balance = a.available
+	s.entryIDs.put(k, struct{}{})
+	s.entries = append(s.entries, &e)
+	a.entries = append(a.entries, &e)
+	for len(s.entries) > s.opts.MaxEntries {
+		// The oldest of all is also the oldest of its owner.
+		oldest := popFront(&s.entries)
+		popFront(&s.account(oldest.Owner).entries)
+	}
+	return nil
+}
+
+// checkEntry makes sure that an entry can be told from the next one.
+func checkEntry(e *billing.Entry) error {
+	if e.ID == "" {
+		return errID
+	}
+	return nil
+}
+
+// add changes what is available, or says why not.
+func (a *account) add(amount billing.Credits) error {
+	if amount < 0 && a.available+amount < 0 {
+		return billing.ErrInsufficient
+	}
+	if amount > 0 && amount > math.MaxInt64-a.available-a.reserved {
+		return billing.ErrAmount
+	}
+	a.available += amount
+	return nil
+}

@@ -1,0 +1,89 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// deliveryLog implements deliver.Log.
+type deliveryLog struct{ s *Store }
+
+func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+	s := l.s
+	if err := s.lock(ctx); err != nil {
+		return deliver.LogPage{}, err
+	}
+	defer s.mu.Unlock()
+	s.retain(s.opts.Now())
+	var matching []*delivery // oldest first
+	for _, e := range s.peek(q.Owner).events {
+		if e.ev == nil || !matchesEvent(&q, e.ev) {
+			continue
+		}
+		for _, d := range e.deliveries {
+			if q.State == "" || d.state == q.State {
+				matching = append(matching, d)
+			}
+		}
+	}
+	if !q.Asc {
+		slices.Reverse(matching)
+	}
+	from, to := pageBounds(len(matching), q.Page, q.PageSize)
+	page := deliver.LogPage{Total: len(matching), Entries: make([]deliver.LogEntry, 0, to-from)}
+	for _, d := range matching[from:to] {
+		page.Entries = append(page.Entries, d.entry())
+	}
+	return page, nil
+}
+
+func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
+	s := l.s
+	if err := s.lock(ctx); err != nil {
+		return deliver.LogEntry{}, err
+	}
+	defer s.mu.Unlock()
+	s.retain(s.opts.Now())
+	d := s.deliveries[id]
+	if d == nil || d.event.ev.Source.Owner != owner {
+		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
+	}
+	return d.entry(), nil
+}
+
+func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
+	s := l.s
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	s.retain(s.opts.Now())
+	events := s.peek(owner).events
+	first := sort.Search(len(events), func(i int) bool { return events[i].seq > afterSeq })
+	var found []deliver.Event
+	for _, e := range events[first:] {
+		if len(found) >= limit {
+			break
+		}
+		if e.ev == nil {
+			continue
+		}
+		ev := *e.ev
+		ev.Handlers = slices.Clone(ev.Handlers)
+		found = append(found, ev)
+	}
+	return found, nil
+}
+
+func matchesEvent(q *deliver.LogQuery, ev *deliver.Event) bool {
+	return (q.SourceID == "" || ev.Source.ID == q.SourceID) &&
+		(q.AuthorUsername == "" || strings.EqualFold(ev.AuthorUsername, q.AuthorUsername))
+}
+
+func (d *delivery) entry() deliver.LogEntry {
+	return deliver.LogEntry{Delivery: d.view(), Log: slices.Clone(d.attempts)}
+}

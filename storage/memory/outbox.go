@@ -1,0 +1,123 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// outbox implements deliver.Outbox.
+type outbox struct{ s *Store }
+
+func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	s := o.s
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	skipped := s.open.detach(r.Skip)
+	// Taken out first and put back after the last: else a lease that ends at
+	// once would be claimed again within this call.
+	var claimed []*delivery
+	for len(claimed) < r.Limit {
+		d := s.open.first()
+		if d == nil || d.due.After(r.Now) {
+			break
+		}
+		s.open.remove(d)
+		claimed = append(claimed, d)
+	}
+	out := make([]deliver.Delivery, 0, len(claimed))
+	for _, d := range claimed {
+		d.due = r.Now.Add(r.Lease)
+		s.open.add(d)
+		out = append(out, d.view())
+	}
+	s.open.attach(skipped)
+	return out, nil
+}
+
+// Settle refuses all settlements when one with an attempt has a number below 1
+// or a state that does not follow an attempt.
+func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	s := o.s
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	for i := range ss {
+		if err := checkSettlement(&ss[i]); err != nil {
+			return err
+		}
+	}
+	now := s.opts.Now()
+	for i := range ss {
+		s.conclude(&ss[i], now)
+	}
+	s.retain(now)
+	return nil
+}
+
+func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
+	s := o.s
+	if err := s.lock(ctx); err != nil {
+		return time.Time{}, false, err
+	}
+	defer s.mu.Unlock()
+	if d := s.open.first(); d != nil {
+		return d.due, true, nil
+	}
+	return time.Time{}, false, nil
+}
+
+func checkSettlement(st *deliver.Settlement) error {
+	if st.Attempt == nil {
+		return nil
+	}
+	if st.Attempt.N < 1 {
+		return &deliver.FieldError{Field: "Settlement.Attempt.N", Value: fmt.Sprint(st.Attempt.N), Allowed: "1 or more"}
+	}
+	if st.State != deliver.StateRetrying && !st.State.Final() {
+		return &deliver.FieldError{Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
+	}
+	return nil
+}
+
+// conclude applies a checked settlement.
+func (s *Store) conclude(st *deliver.Settlement, now time.Time) {
+	d := s.deliveries[st.DeliveryID]
+	switch {
+	case d == nil || d.state.Final():
+	case st.Attempt == nil: // given back
+		s.open.move(d, st.Due)
+	case d.attempted(st.Attempt.N):
+	default:
+		d.attempts = append(d.attempts, *st.Attempt)
+		if st.State.Final() {
+			s.finish(d, st.State, now)
+			return
+		}
+		d.state = st.State
+		s.open.move(d, st.Due)
+	}
+}
+
+func (d *delivery) attempted(n int) bool {
+	for i := range d.attempts {
+		if d.attempts[i].N == n {
+			return true
+		}
+	}
+	return false
+}
+
+// finish ends an open delivery; with an event's last one the event is settled.
+func (s *Store) finish(d *delivery, state deliver.State, now time.Time) {
+	s.open.remove(d)
+	d.state = state
+	if d.event.open--; d.event.open == 0 {
+		s.settle(d.event, now)
+	}
+}

@@ -1,0 +1,201 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+var _ storage.Store = (*Store)(nil)
+
+// ErrClosed is what every call returns after Close.
+var ErrClosed = errors.New("memory: store is closed")
+
+// Options of a Store. Zero, or a negative number, means the default.
+type Options struct {
+	// Retention is how long an event, its deliveries and their attempts stay
+	// after the last of the deliveries became final. Defaults to 7 days.
+	Retention time.Duration
+	// MaxEvents is how many event records are retained, those with open
+	// deliveries included; these are never removed, so that there are more
+	// while more are open. Defaults to 100,000.
+	MaxEvents int
+	// MaxEventIDs is how many ids of removed events are remembered to recognise
+	// duplicates; beyond it the oldest are forgotten. As many ids of removed
+	// ledger entries and of resolved reservations are remembered. An id costs
+	// about 60 bytes. Defaults to 1,000,000.
+	MaxEventIDs int
+	// MaxEntries is how many ledger entries are retained over all owners;
+	// beyond it the oldest go. Defaults to 100,000.
+	MaxEntries int
+	// Now stamps deliveries and decides what has expired. It is called with the
+	// store locked, so it must not call the store. Defaults to time.Now.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	if o.Retention <= 0 {
+		o.Retention = 7 * 24 * time.Hour
+	}
+	if o.MaxEvents <= 0 {
+		o.MaxEvents = 100_000
+	}
+	if o.MaxEventIDs <= 0 {
+		o.MaxEventIDs = 1_000_000
+	}
+	if o.MaxEntries <= 0 {
+		o.MaxEntries = 100_000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Store is a storage.Store in memory. It is safe for concurrent use.
+type Store struct {
+	opts Options
+
+	mu     sync.Mutex // guards all below
+	closed bool
+
+	monitors  *table[monitor.Monitor]
+	rules     *table[rule.Rule]
+	endpoints *table[deliver.Endpoint]
+	bound     map[sourceKey][]*row[deliver.Endpoint] // in order of creation
+
+	accounts   map[string]*account // by owner
+	cursors    map[string]detect.Cursor
+	events     map[key]*event // retained
+	removed    recent[struct{}]
+	settled    []*event // retained, with no open delivery, longest settled first
+	deliveries map[string]*delivery
+	open       queue
+
+	entries  []*billing.Entry // retained, of all owners, oldest first
+	entryIDs recent[struct{}] // retained and removed
+	holds    map[string]*hold // open reservations
+	expiring minHeap[*hold]   // those of holds that expire
+	resolved recent[outcome]
+}
+
+// account is what an owner has.
+type account struct {
+	seq    uint64   // last sequence number given
+	events []*event // ascending by seq; may hold removed ones
+	gaps   int      // how many of events are removed
+
+	available, reserved billing.Credits
+	entries             []*billing.Entry // retained, oldest first
+}
+
+// New makes an empty store.
+func New(opts Options) *Store {
+	opts = opts.withDefaults()
+	return &Store{
+		opts:       opts,
+		monitors:   newTable(monitorKeys),
+		rules:      newTable(ruleKeys),
+		endpoints:  newTable(endpointKeys),
+		bound:      make(map[sourceKey][]*row[deliver.Endpoint]),
+		accounts:   make(map[string]*account),
+		cursors:    make(map[string]detect.Cursor),
+		events:     make(map[key]*event),
+		removed:    newRecent[struct{}](opts.MaxEventIDs),
+		deliveries: make(map[string]*delivery),
+		open:       queue{byEndpoint: make(map[string]*lane)},
+		// Retained entries are the newest, so this always knows all of them.
+		entryIDs: newRecent[struct{}](opts.MaxEntries + opts.MaxEventIDs),
+		holds:    make(map[string]*hold),
+		resolved: newRecent[outcome](opts.MaxEventIDs),
+	}
+}
+
+// Monitors keeps the monitors.
+func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
+
+// Rules keeps the filter rules.
+func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
+
+// Endpoints keeps the webhook endpoints.
+func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
+
+// Journal records detections.
+func (s *Store) Journal() detect.Journal { return journal{s} }
+
+// Outbox holds the open deliveries.
+func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
+
+// Log answers questions about deliveries and events. A question about
+// deliveries reads all that are retained of the owner.
+func (s *Store) Log() deliver.Log { return deliveryLog{s} }
+
+// Ledger keeps the balances. A reservation without ExpiresAt does not expire.
+func (s *Store) Ledger() billing.Ledger { return ledger{s} }
+
+// Close makes every later call return ErrClosed, Close itself included. It
+// never waits and ignores the context: a call under way finishes by itself.
+func (s *Store) Close(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.closed = true
+	return nil
+}
+
+// lock takes the mutex for one call; after an error it is not held. The context
+// is looked at under the mutex: waiting for it may have taken long.
+func (s *Store) lock(ctx context.Context) error {
+	s.mu.Lock()
+	err := ctx.Err()
+	if s.closed {
+		err = ErrClosed
+	}
+	if err != nil {
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// account gives the owner's account, made when there is none.
+func (s *Store) account(owner string) *account {
+	a := s.accounts[owner]
+	if a == nil {
+		a = new(account)
+		s.accounts[owner] = a
+	}
+	return a
+}
+
+// peek gives the owner's account to read: questions about strangers must not
+// cost memory.
+func (s *Store) peek(owner string) *account {
+	if a := s.accounts[owner]; a != nil {
+		return a
+	}
+	return new(account)
+}
+
+// pageBounds cuts page, from 1, of size items out of n; zero means page 1 and
+// size 20.
+func pageBounds(n, page, size int) (from, to int) {
+	page, size = max(page, 1), max(size, 0)
+	if size == 0 {
+		size = 20
+	}
+	if page-1 > n/size { // the product below might overflow
+		return n, n
+	}
+	from = min((page-1)*size, n)
+	return from, from + min(size, n-from)
+}

@@ -1,0 +1,202 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// table holds records by id, with one more key that is unique per owner. It
+// does no locking.
+type table[T any] struct {
+	keys   func(*T) (owner, id, unique string)
+	byID   map[string]*row[T]
+	taken  map[[2]string]bool   // owner and unique key
+	owners map[string][]*row[T] // in order of creation
+	last   uint64               // n of the newest row
+}
+
+// row is a record in a table. What rec points to never changes: a change puts
+// another pointer there, so that a snapshot can be read without the lock.
+type row[T any] struct {
+	n   uint64 // counts creations
+	rec *T
+}
+
+func newTable[T any](keys func(*T) (owner, id, unique string)) *table[T] {
+	return &table[T]{
+		keys:   keys,
+		byID:   make(map[string]*row[T]),
+		taken:  make(map[[2]string]bool),
+		owners: make(map[string][]*row[T]),
+	}
+}
+
+// create adds a record, or gives nil when its id or its unique key is in use.
+func (t *table[T]) create(rec *T) *row[T] {
+	owner, id, unique := t.keys(rec)
+	if t.byID[id] != nil || t.taken[[2]string{owner, unique}] {
+		return nil
+	}
+	t.last++
+	r := &row[T]{t.last, rec}
+	t.byID[id] = r
+	t.taken[[2]string{owner, unique}] = true
+	t.owners[owner] = append(t.owners[owner], r)
+	return r
+}
+
+// get gives nil when the id is unknown or another owner's.
+func (t *table[T]) get(owner, id string) *row[T] {
+	r := t.byID[id]
+	if r == nil {
+		return nil
+	}
+	if o, _, _ := t.keys(r.rec); o != owner {
+		return nil
+	}
+	return r
+}
+
+// replace puts a record of the same owner and id in r's place; false, and no
+// change, when another has its unique key.
+func (t *table[T]) replace(r *row[T], rec *T) bool {
+	owner, _, before := t.keys(r.rec)
+	_, _, after := t.keys(rec)
+	if before != after {
+		if t.taken[[2]string{owner, after}] {
+			return false
+		}
+		delete(t.taken, [2]string{owner, before})
+		t.taken[[2]string{owner, after}] = true
+	}
+	r.rec = rec
+	return true
+}
+
+func (t *table[T]) remove(r *row[T]) {
+	owner, id, unique := t.keys(r.rec)
+	delete(t.byID, id)
+	delete(t.taken, [2]string{owner, unique})
+	rows := t.owners[owner]
+	i, _ := slices.BinarySearchFunc(rows, r.n, func(r *row[T], n uint64) int { return cmp.Compare(r.n, n) })
+	if rows = slices.Delete(rows, i, i+1); len(rows) == 0 {
+		delete(t.owners, owner)
+	} else {
+		t.owners[owner] = rows
+	}
+}
+
+// records is what monitors and rules have in common: records with a version,
+// changed by compare-and-set. Its methods are those of both ports but List.
+type records[T any] struct {
+	s       *Store
+	t       *table[T]
+	clone   func(T) T
+	version func(*T) *int64
+
+	notFound, duplicate, conflict error
+}
+
+func (rs records[T]) Create(ctx context.Context, rec T) error {
+	if err := rs.s.lock(ctx); err != nil {
+		return err
+	}
+	defer rs.s.mu.Unlock()
+	rec = rs.clone(rec)
+	if rs.t.create(&rec) == nil {
+		return rs.duplicate
+	}
+	return nil
+}
+
+func (rs records[T]) Get(ctx context.Context, owner, id string) (T, error) {
+	var none T
+	if err := rs.s.lock(ctx); err != nil {
+		return none, err
+	}
+	defer rs.s.mu.Unlock()
+	r := rs.t.get(owner, id)
+	if r == nil {
+		return none, rs.notFound
+	}
+	return rs.clone(*r.rec), nil
+}
+
+func (rs records[T]) Update(ctx context.Context, rec T) error {
+	if err := rs.s.lock(ctx); err != nil {
+		return err
+	}
+	defer rs.s.mu.Unlock()
+	rec = rs.clone(rec)
+	owner, id, _ := rs.t.keys(&rec)
+	r := rs.t.get(owner, id)
+	if r == nil {
+		return rs.notFound
+	}
+	if *rs.version(r.rec) != *rs.version(&rec) {
+		return rs.conflict
+	}
+	*rs.version(&rec)++
+	if !rs.t.replace(r, &rec) {
+		return rs.duplicate
+	}
+	return nil
+}
+
+func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
+	if err := rs.s.lock(ctx); err != nil {
+		return err
+	}
+	defer rs.s.mu.Unlock()
+	r := rs.t.get(owner, id)
+	if r == nil {
+		return rs.notFound
+	}
+	rs.t.remove(r)
+	return nil
+}
+
+// Scan goes through the records as they were when it began, oldest first, and
+// stops when the context ends.
+func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
+	if err := rs.s.lock(ctx); err != nil {
+		return err
+	}
+	rows := make([]row[T], 0, len(rs.t.byID))
+	for _, r := range rs.t.byID {
+		rows = append(rows, *r)
+	}
+	rs.s.mu.Unlock()
+
+	slices.SortFunc(rows, func(a, b row[T]) int { return cmp.Compare(a.n, b.n) })
+	for _, r := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(rs.clone(*r.rec)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list gives one page of the owner's records that match, and how many do.
+func (rs records[T]) list(ctx context.Context, owner string, match func(*T) bool, page, size int) ([]T, int, error) {
+	if err := rs.s.lock(ctx); err != nil {
+		return nil, 0, err
+	}
+	defer rs.s.mu.Unlock()
+	var matching []*T
+	for _, r := range rs.t.owners[owner] {
+		if match(r.rec) {
+			matching = append(matching, r.rec)
+		}
+	}
+	from, to := pageBounds(len(matching), page, size)
+	recs := make([]T, 0, to-from)
+	for _, rec := range matching[from:to] {
+		recs = append(recs, rs.clone(*rec))
+	}
+	return recs, len(matching), nil
+}
