@@ -1,0 +1,84 @@
+package main
+
+// breakage is one place to break.
+type breakage struct {
+	name  string
+	file  string
+	old   string // stands in file exactly once
+	new   string
+	tests []string // packages one of whose tests must turn red
+}
+
+var (
+	detectTests  = []string{"./detect"}
+	deliverTests = []string{"./deliver"}
+	memoryTests  = []string{"./storage/memory"}
+	monitorTests = []string{"./monitor"}
+	rootTests    = []string{"."}
+)
+
+var list = []breakage{
+	// Detection.
+	{"cursor moved before the commit", "detect/shard.go",
+		"	sh.pending[slot] = p\n", "	sh.pending[slot] = p\n	t.since = out.begun\n", detectTests},
+	{"failed commit is not forgotten", "detect/shard.go",
+		"	if err == nil {\n		sh.apply(t, p)", "	{\n		sh.apply(t, p)", detectTests},
+	{"handed over before the commit", "detect/committer.go",
+		"		err := c.try(ctx, group)\n", "		c.handOver(group)\n		err := c.try(ctx, group)\n", detectTests},
+	{"seen set keyed wrongly", "detect/shard.go",
+		"t.window.add(m.id, m.published)", "t.window.add(t.username, m.published)", detectTests},
+	{"first page only: a bare high-water mark", "detect/poll.go",
+		"reached := !out.reach.IsZero() && out.reach.Before(p.cutoff)", "reached := !out.reach.IsZero()", detectTests},
+	{"no overlap", "detect/target.go",
+		"back = back.Add(-overlap)", "back = back.Add(-0)", detectTests},
+	{"baseline is delivered", "detect/judge.go",
+		"if before(tw.PublishedAt, sub.since) {", "if false {", detectTests},
+	{"joining monitor misses what is known", "detect/subscribe.go",
+		"match: s.sub.Match, fresh: true})", "match: s.sub.Match})", detectTests},
+	{"failed page moves the cursor", "detect/shard.go",
+		"if p.out.err != nil || !(p.out.complete || p.gap != nil) {\n		return nil", "if !(true || p.gap != nil) {\n		return nil", detectTests},
+	{"empty page moves the cursor", "detect/poll.go",
+		"out.complete = out.posts > 0 || !p.expected", "out.complete = true", detectTests},
+	{"wrong author accepted", "detect/judge.go",
+		"case !ownPost(t, out, tw):", "case false && !ownPost(t, out, tw):", detectTests},
+	{"page cap leaves no gap", "detect/poll.go",
+		"			out.capped = true\n", "			out.complete = true\n", detectTests},
+	{"rate limit does not close the budget", "detect/shard.go",
+		"sh.d.budget.closeUntil(time.Now().Add(wait))", "_ = wait", detectTests},
+	{"late targets are caught up in a burst", "detect/schedule.go",
+		"	for due <= now {\n		due += int64(step)\n	}\n	return due", "	if due <= now {\n		due += int64(step) / 4\n	}\n	return due", detectTests},
+	{"removal does not wait for the commit", "detect/subscribe.go",
+		"if t.state == committing {\n			r.open++", "if false {\n			r.open++", detectTests},
+	{"restart revives history", "detect/subscribe.go",
+		"		t.cold = true\n", "", detectTests},
+	{"Fetcher's panic kills the process", "detect/poll.go",
+		"if v := recover(); v != nil {", "if v := any(nil); v != nil {", detectTests},
+
+	// Delivery.
+	{"retry changes the bytes", "deliver/attempt.go",
+		"	dv.Endpoint = ep\n", "	dv.Endpoint = ep\n	ev := *dv.Event\n	ev.Body = append(append([]byte{}, ev.Body...), make([]byte, it.Attempts)...)\n	dv.Event = &ev\n", deliverTests},
+	{"one retry too few", "deliver/attempt.go",
+		"it.Attempts >= len(d.cfg.RetrySchedule)", "it.Attempts >= len(d.cfg.RetrySchedule)-1", deliverTests},
+	{"lane without a cap", "deliver/lane.go",
+		"len(l.queue) > 0 && l.inFlight < l.limit", "len(l.queue) > 0", deliverTests},
+	{"full lane drops", "deliver/dispatcher.go",
+		"		d.reader.spill(d, dv)\n", "", deliverTests},
+	{"dropped endpoint goes on", "deliver/dispatcher.go",
+		"	l.queue = nil\n	delete(d.lanes, endpointID)\n", "	delete(d.lanes, endpointID)\n", deliverTests},
+	{"cut attempt counts as a failure", "deliver/attempt.go",
+		"if ctx.Err() != nil && !res.OK {", "if false {", deliverTests},
+	{"signature over other bytes", "deliver/webhook.go",
+		"Sign(d.Endpoint.Secret, d.Event.Body)", "Sign(d.Endpoint.Secret, bytes.TrimSpace(d.Event.Body))", deliverTests},
+	{"address guard lets all through", "deliver/guard.go",
+		"	return checkAddr(ap.Addr(), g.AllowPrivate)\n", "	return nil\n", deliverTests},
+	{"no deadline", "deliver/attempt.go",
+		"context.WithTimeout(ctx, d.cfg.Timeout)", "context.WithCancel(ctx)", deliverTests},
+
+	// The store, the manager and the whole.
+	{"trouble is never shown", "monitor/troubles.go",
+		"out[id] = struct{ owner, reason string }{owner, reason(t.failing[id])}", "out[id] = struct{ owner, reason string }{owner, \"\"}", monitorTests},
+	{"resumed monitor gets the past", "monitor/manager.go",
+		"mon.Accounts[i].Since = now", "_ = now", monitorTests},
+	{"engine forgets its monitors", "engine.go",
+		"		if m.Status == monitor.Active {", "		if m.Status == monitor.Paused {", rootTests},
+}
