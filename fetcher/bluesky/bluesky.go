@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -93,9 +92,13 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bluesky: source %s: %w", field, err)
 	}
+	pds := ""
+	if u, err := url.Parse(cfg.PDS); err == nil && u.Host != "" {
+		pds = u.Scheme + "://" + u.Host
+	}
 	return &Fetcher{
 		client:     client,
-		pds:        strings.TrimRight(cfg.PDS, "/"),
+		pds:        pds,
 		pageSize:   cfg.PageSize,
 		now:        cfg.Now,
 		dids:       make(map[string]string),

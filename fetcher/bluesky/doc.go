@@ -47,7 +47,7 @@
 // rest. Page.Next carries the positions in both collections: the server's
 // cursor, which is opaque, and the key down to which that part was given, so
 // that a half-used part is asked for again and continued. A record whose key
-// claims a time ahead stands at the top for good and is marked Pinned.
+// sorts above the present stands at the top for good and is marked Pinned.
 //
 // The facts about the protocol are those of the lexicons app.bsky.feed.defs,
 // app.bsky.feed.getAuthorFeed, app.bsky.embed.*, app.bsky.richtext.facet,

@@ -1,7 +1,6 @@
 package bluesky
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -158,5 +157,3 @@ func (e *embed) media(blobs string) []fetcher.Media {
 	}
 	return append(media, video)
 }
-
-var _ json.Unmarshaler = (*blob)(nil)

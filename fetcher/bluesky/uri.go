@@ -1,6 +1,9 @@
 package bluesky
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+)
 
 // Collections that make up a timeline.
 const (
@@ -41,5 +44,5 @@ func permalink(u atURI, handle string) string {
 	if handle == "" {
 		handle = u.did
 	}
-	return "https://bsky.app/profile/" + handle + "/post/" + u.key
+	return "https://bsky.app/profile/" + url.PathEscape(handle) + "/post/" + url.PathEscape(u.key)
 }

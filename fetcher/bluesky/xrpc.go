@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -139,7 +138,7 @@ func (l *items) UnmarshalJSON(b []byte) error {
 			return fmt.Errorf("more than %d items", maxItems)
 		}
 		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil && err != io.EOF {
+		if err := dec.Decode(&raw); err != nil {
 			return err
 		}
 		list = append(list, raw)
