@@ -79,7 +79,15 @@ func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deli
 func (b *bench) run() {
 	ctx, cut := context.WithCancel(context.Background())
 	b.cut, b.done = cut, make(chan error, 1)
-	go func() { b.done <- b.d.Run(ctx) }()
+	go func() {
+		b.done <- b.d.Run(ctx)
+		close(b.done)
+	}()
+	// A test that fails early must not leave a dispatcher to its timers.
+	b.t.Cleanup(func() {
+		cut()
+		<-b.done
+	})
 	synctest.Wait()
 }
 

@@ -45,8 +45,8 @@ var list = []breakage{
 		"			out.capped = true\n", "			out.complete = true\n", detectTests},
 	{"rate limit does not close the budget", "detect/shard.go",
 		"sh.d.budget.closeUntil(time.Now().Add(wait))", "_ = wait", detectTests},
-	{"late targets are caught up in a burst", "detect/schedule.go",
-		"	for due <= now {\n		due += int64(step)\n	}\n	return due", "	if due <= now {\n		due += int64(step) / 4\n	}\n	return due", detectTests},
+	{"polled more often than the interval", "detect/shard.go",
+		"sh.sched.set(slot, sh.d.gridAfter(now, t.hash, t.interval))", "sh.sched.set(slot, now+int64(t.interval)/2)", detectTests},
 	{"removal does not wait for the commit", "detect/subscribe.go",
 		"if t.state == committing {\n			r.open++", "if false {\n			r.open++", detectTests},
 	{"restart revives history", "detect/subscribe.go",
@@ -75,6 +75,12 @@ var list = []breakage{
 		"context.WithTimeout(ctx, d.cfg.Timeout)", "context.WithCancel(ctx)", deliverTests},
 
 	// The store, the manager and the whole.
+	{"claim ignores the lease", "storage/memory/outbox.go",
+		"d.due = r.Now.Add(r.Lease)", "d.due = r.Now", memoryTests},
+	{"known event is stored again", "storage/memory/journal.go",
+		"if s.events[k] != nil || s.removed.has(k) {", "if s.removed.has(k) {", memoryTests},
+	{"bad batch is committed half", "storage/memory/journal.go",
+		"	if b.Cursor != nil && b.Cursor.Target == \"\" {", "	if false {", memoryTests},
 	{"trouble is never shown", "monitor/troubles.go",
 		"out[id] = struct{ owner, reason string }{owner, reason(t.failing[id])}", "out[id] = struct{ owner, reason string }{owner, \"\"}", monitorTests},
 	{"resumed monitor gets the past", "monitor/manager.go",

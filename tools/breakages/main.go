@@ -85,7 +85,7 @@ func try(dir string, b breakage) (red bool, detail string, err error) {
 			err = werr
 		}
 	}()
-	if out, err := output(dir, "go", "build", "./..."); err != nil {
+	if out, err := output(dir, "go", "build", "./"+filepath.Dir(b.file)); err != nil {
 		return false, "", fmt.Errorf("does not compile: %s", out)
 	}
 	args := append([]string{"test", "-count=1", "-timeout=120s"}, b.tests...)

@@ -1,0 +1,222 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrAddressNotAllowed: a receiver's address is not a public one, or its port
+// is not open to webhooks. It never names the address, so that what a name
+// resolves to inside a network can not be learned from it.
+var ErrAddressNotAllowed = errors.New("deliver: address not allowed")
+
+func prefixes(ss ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(ss))
+	for i, s := range ss {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+var (
+	// deniedV4 is the IANA IPv4 Special-Purpose Address Registry, multicast, the
+	// reserved 240/4, and a cloud's host service at a public address.
+	deniedV4 = prefixes(
+		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+		"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+		"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+		"168.63.129.16/32")
+	// globalV6 is the only range of IPv6 unicast given out (RFC 4291, IANA).
+	globalV6 = netip.MustParsePrefix("2000::/3")
+	// deniedV6 are the special-purpose ranges inside it: protocol assignments
+	// with Teredo and ORCHID, documentation, 6to4, AS112, documentation again.
+	deniedV6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
+
+	// privateNets are what AllowPrivate opens: loopback, RFC 1918, RFC 6598 and
+	// unique local addresses.
+	privateNets = prefixes("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7")
+	// metadataHosts are clouds' metadata services inside those; the others are
+	// link-local, which nothing opens.
+	metadataHosts = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128")
+)
+
+func within(a netip.Addr, nets []netip.Prefix) bool {
+	for _, n := range nets {
+		if n.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// PublicAddr returns nil for a public unicast address and ErrAddressNotAllowed
+// for any other. An IPv4 address mapped into IPv6 is judged as IPv4; other ways
+// of carrying one in IPv6 (NAT64, 6to4, Teredo, ISATAP, …) and zones are
+// refused.
+func PublicAddr(a netip.Addr) error {
+	// The order matters: Prefix.Contains is false for an address with a zone,
+	// and for a mapped one against IPv4 prefixes.
+	if !a.IsValid() || a.Zone() != "" {
+		return ErrAddressNotAllowed
+	}
+	a = a.Unmap()
+	if a.Is4() {
+		if within(a, deniedV4) {
+			return ErrAddressNotAllowed
+		}
+		return nil
+	}
+	if !globalV6.Contains(a) || within(a, deniedV6) || isISATAP(a) {
+		return ErrAddressNotAllowed
+	}
+	return nil
+}
+
+// isISATAP recognises the interface ids 0:5efe:v4 and 200:5efe:v4 of RFC 5214.
+func isISATAP(a netip.Addr) bool {
+	b := a.As16()
+	return b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+}
+
+// checkAddr is PublicAddr with the opt-out for private networks.
+func checkAddr(a netip.Addr, allowPrivate bool) error {
+	if u := a.Unmap(); allowPrivate && within(u, privateNets) && !within(u, metadataHosts) {
+		return nil
+	}
+	return PublicAddr(a)
+}
+
+// Guard makes connections to receivers and keeps them off addresses that are
+// not public, whatever a name resolves to at that moment. Ports are 443 and
+// 8443. The zero value is ready to use, by many goroutines.
+type Guard struct {
+	// AllowPrivate also allows loopback and private networks, on any port, for
+	// tests and for receivers of one's own. Link-local, metadata and multicast
+	// addresses stay refused.
+	AllowPrivate bool
+
+	// Nil but in tests.
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+const (
+	maxAddrs   = 16                     // tried per name, of all that were checked
+	staggering = 250 * time.Millisecond // RFC 8305, connection attempt delay
+)
+
+// Control checks one address that is about to be connected to. It has the form
+// of net.Dialer.Control, which is called for each address of each attempt.
+func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !strings.HasPrefix(network, "tcp") || !portOK(ap.Port(), g.AllowPrivate) {
+		return ErrAddressNotAllowed
+	}
+	return checkAddr(ap.Addr(), g.AllowPrivate)
+}
+
+// DialContext connects to a host and port. A name is looked up once: when any
+// of its addresses is not allowed the name is refused, and otherwise exactly
+// the checked addresses are tried, a quarter of a second apart, until one
+// answers. The error is ErrAddressNotAllowed or net's own.
+func (g *Guard) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, ErrAddressNotAllowed
+	}
+	addrs, err := g.resolve(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	targets := make([]string, len(addrs))
+	for i, a := range addrs {
+		targets[i] = net.JoinHostPort(a.String(), port)
+		if err := g.Control("tcp", targets[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := g.dialFirst(ctx, targets[:min(len(targets), maxAddrs)])
+	if errors.Is(err, ErrAddressNotAllowed) {
+		return nil, ErrAddressNotAllowed // without the address that net adds
+	}
+	return conn, err
+}
+
+func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	if !g.AllowPrivate && !strings.HasSuffix(host, ".") {
+		host += "." // keeps the resolver's search domains out of it
+	}
+	lookup := g.lookup
+	if lookup == nil {
+		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	addrs, err := lookup(ctx, host)
+	if err == nil && len(addrs) == 0 {
+		err = &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	for i, a := range addrs {
+		addrs[i] = a.Unmap()
+	}
+	return addrs, err
+}
+
+// dialFirst tries the targets in order, the next one when the one before has
+// failed or has not answered for a while, and returns the first connection.
+// All attempts have ended when it returns.
+func (g *Guard) dialFirst(ctx context.Context, targets []string) (net.Conn, error) {
+	dial := g.dial
+	if dial == nil {
+		dial = (&net.Dialer{Control: g.Control}).DialContext
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	results := make(chan result)
+	started, pending := 0, 0
+	var won net.Conn
+	var firstErr error
+	for won == nil && (pending > 0 || started < len(targets)) {
+		var next <-chan time.Time
+		if started < len(targets) {
+			target := targets[started]
+			go func() {
+				c, err := dial(ctx, "tcp", target)
+				results <- result{c, err}
+			}()
+			started++
+			pending++
+			next = time.After(staggering)
+		}
+		select {
+		case r := <-results:
+			pending--
+			won = r.conn
+			if firstErr == nil {
+				firstErr = r.err
+			}
+		case <-next:
+		}
+	}
+	cancel()
+	for ; pending > 0; pending-- {
+		if r := <-results; r.conn != nil {
+			r.conn.Close()
+		}
+	}
+	if won == nil {
+		return nil, firstErr
+	}
+	return won, nil
+}

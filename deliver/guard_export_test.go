@@ -1,0 +1,37 @@
+package deliver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/netip"
+)
+
+// SetNet replaces a guard's name look-up and its connecting; nil keeps one.
+func (g *Guard) SetNet(
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error),
+	dial func(ctx context.Context, network, address string) (net.Conn, error),
+) {
+	g.lookup, g.dial = lookup, dial
+}
+
+// NewWebhookOn is NewWebhook with another guard, and with the authorities that
+// its TLS trusts.
+func NewWebhookOn(cfg WebhookConfig, g *Guard, roots *x509.CertPool) *Webhook {
+	w := NewWebhook(cfg)
+	g.AllowPrivate = cfg.AllowPrivate
+	w.own = guardedTransport(g, w.cfg.Timeout)
+	w.own.TLSClientConfig.RootCAs = roots
+	w.cfg.Transport = w.own
+	return w
+}
+
+// TLSConfig is what the sender's own connections use.
+func (w *Webhook) TLSConfig() *tls.Config { return w.own.TLSClientConfig }
+
+// Names for tests of what has none outside.
+var (
+	ParseRetryAfter = parseRetryAfter
+	RedactURL       = redactURL
+)

@@ -1,0 +1,74 @@
+package deliver
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Headers of a webhook request, beside Content-Type and User-Agent.
+const (
+	HeaderSignature  = "X-Signature-256" // see Sign
+	HeaderWebhookID  = "X-Webhook-Id"    // the endpoint's id
+	HeaderDeliveryID = "X-Delivery-Id"   // the same on every attempt
+)
+
+const signaturePrefix = "sha256="
+
+// Bounds of a secret's length, in bytes.
+const minSecret, maxSecret = 24, 128
+
+// Sign gives the X-Signature-256 value for a body: "sha256=" and the lowercase
+// hex HMAC-SHA256 of exactly these bytes. The key is the secret's characters as
+// they stand, the whsec_ prefix included: nothing is decoded.
+func Sign(secret Secret, body []byte) string {
+	var buf [len(signaturePrefix) + 2*sha256.Size]byte
+	copy(buf[:], signaturePrefix)
+	hex.Encode(buf[len(signaturePrefix):], mac(secret, body))
+	return string(buf[:])
+}
+
+// Verify reports whether header is the body's signature by the secret. It
+// compares in constant time. A header in another form than Sign's is refused,
+// and so is everything when the secret is empty.
+func Verify(secret Secret, body []byte, header string) bool {
+	digits, ok := strings.CutPrefix(header, signaturePrefix)
+	if !ok || secret == "" || len(digits) != 2*sha256.Size || strings.ContainsAny(digits, "ABCDEF") {
+		return false
+	}
+	got, err := hex.DecodeString(digits)
+	return err == nil && hmac.Equal(got, mac(secret, body))
+}
+
+func mac(secret Secret, body []byte) []byte {
+	h := hmac.New(sha256.New, []byte(secret))
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+// GenerateSecret makes a signing secret: whsec_ and 32 random bytes in base64,
+// 50 characters in all.
+func GenerateSecret() Secret {
+	var b [32]byte
+	rand.Read(b[:])
+	return Secret("whsec_" + base64.StdEncoding.EncodeToString(b[:]))
+}
+
+// CheckSecret reports whether a caller's own secret can be used: 24 to 128
+// printable ASCII characters without white space. The error is a *FieldError
+// that does not hold the secret.
+func CheckSecret(s Secret) error {
+	ok := len(s) >= minSecret && len(s) <= maxSecret
+	for i := range len(s) {
+		ok = ok && s[i] > ' ' && s[i] <= '~'
+	}
+	if !ok {
+		return &FieldError{"webhook_secret", secret.Redacted, "24 to 128 printable ASCII characters without white space"}
+	}
+	return nil
+}

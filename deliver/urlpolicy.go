@@ -1,0 +1,178 @@
+package deliver
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// maxURL bounds a webhook URL, in bytes.
+const maxURL = 2048
+
+// CheckURL reports whether a webhook URL can be accepted, as a *FieldError
+// whose value has the user, password and query values replaced by ***. It
+// resolves nothing: what a name leads to is judged on each connection, by Guard.
+//
+// Allowed are at most 2,048 bytes of printable ASCII: https, no user, no
+// fragment, no port but 443 and 8443, and as the host a public IP address or a
+// dotted name outside the special-use domains. With allowPrivate also http, any
+// port, private addresses and names that only a private network knows.
+func CheckURL(raw string, allowPrivate bool) error {
+	_, err := parseURL(raw, allowPrivate)
+	return err
+}
+
+func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
+	refuse := func(allowed string) (*url.URL, error) {
+		return nil, &FieldError{"webhook_url", redactURL(raw), allowed}
+	}
+	if raw == "" || len(raw) > maxURL {
+		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
+	}
+	for i := range len(raw) {
+		if c := raw[i]; c <= ' ' || c > '~' || c == '\\' {
+			return refuse("printable ASCII without spaces and backslashes; international names in their xn-- form")
+		}
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Opaque != "":
+		return refuse("a URL such as https://example.com/hook")
+	case u.Scheme != "https" && !(u.Scheme == "http" && allowPrivate):
+		return refuse("https")
+	case u.User != nil:
+		return refuse("no user or password")
+	case strings.Contains(raw, "#"):
+		return refuse("no fragment")
+	}
+	host, ok := cutPort(u, allowPrivate)
+	if !ok {
+		return refuse("port 443 or 8443, or none")
+	}
+	if addr, ok := literal(u.Host, host); ok {
+		if checkAddr(addr, allowPrivate) != nil {
+			return refuse("a public IP address or a name")
+		}
+		return u, nil
+	}
+	if !nameOK(host, allowPrivate) {
+		return refuse("a public host name such as example.com")
+	}
+	return u, nil
+}
+
+// cutPort gives the host without its port, and whether the port is allowed.
+func cutPort(u *url.URL, anyPort bool) (host string, ok bool) {
+	host = u.Hostname()
+	port := u.Port()
+	if port == "" {
+		return host, !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || strconv.FormatUint(n, 10) != port {
+		return host, false
+	}
+	return host, portOK(uint16(n), anyPort)
+}
+
+// portOK is the port policy of registration and of every connection.
+func portOK(port uint16, anyPort bool) bool {
+	return port == 443 || port == 8443 || anyPort && port != 0
+}
+
+// literal reads a host that is an IP address: IPv6 in brackets, IPv4 without.
+func literal(urlHost, host string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(host)
+	return a, err == nil && a.Is6() == strings.HasPrefix(urlHost, "[")
+}
+
+// specialDomains are top-level domains that no public receiver is under: those
+// of the IANA Special-Use Domain Names registry (RFC 6761 and later), ICANN's
+// "internal", and those commonly used inside networks, clusters and routers.
+var specialDomains = map[string]bool{
+	"alt": true, "arpa": true, "example": true, "invalid": true, "local": true, "localhost": true, "onion": true, "test": true,
+	"internal": true, "intranet": true, "private": true, "corp": true, "home": true, "homenet": true, "lan": true,
+	"localdomain": true, "domain": true, "workgroup": true, "mail": true,
+	"svc": true, "cluster": true, "consul": true, "belkin": true, "router": true, "i2p": true,
+}
+
+// nameOK checks a host name's shape: letters, digits and inner hyphens in
+// labels of 1 to 63 bytes, 253 in all, and a last label that can not be read as
+// a number, as in 127.0.1 or 0x7f.1, which some resolvers take for an address.
+// A public name has two labels or more.
+func nameOK(host string, allowPrivate bool) bool {
+	if len(host) > 253 {
+		return false
+	}
+	labels := strings.Split(host, ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
+			return false
+		}
+		for i := range len(l) {
+			if c := l[i] | 0x20; (c < 'a' || c > 'z') && (l[i] < '0' || l[i] > '9') && l[i] != '-' {
+				return false
+			}
+		}
+	}
+	top := strings.ToLower(labels[len(labels)-1])
+	if top[0] >= '0' && top[0] <= '9' {
+		return false
+	}
+	return allowPrivate || len(labels) >= 2 && !specialDomains[top]
+}
+
+// redactURL makes a refused URL fit to be shown and logged: user, password,
+// query values and fragment are replaced by ***, and it is cut to 200 bytes.
+func redactURL(raw string) string {
+	const hidden = "***"
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" {
+		// Where the parts end is unclear, so nothing of them is shown.
+		if strings.ContainsAny(raw, "@?#") {
+			return hidden
+		}
+		return cutText(raw, 200)
+	}
+	var b strings.Builder
+	if u.Scheme != "" {
+		b.WriteString(u.Scheme + ":")
+	}
+	if u.Host != "" || u.User != nil || strings.HasPrefix(raw[len(u.Scheme):], "://") {
+		b.WriteString("//")
+	}
+	if u.User != nil {
+		b.WriteString(hidden + "@")
+	}
+	b.WriteString(u.Host + u.EscapedPath())
+	sep := "?"
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		if part == "" {
+			continue
+		}
+		name, _, pair := strings.Cut(part, "=")
+		if pair {
+			b.WriteString(sep + name + "=" + hidden)
+		} else {
+			b.WriteString(sep + hidden)
+		}
+		sep = "&"
+	}
+	if u.Fragment != "" {
+		b.WriteString("#" + hidden)
+	}
+	return cutText(b.String(), 200)
+}
+
+// cutText shortens s to at most n bytes at the start of a character.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}

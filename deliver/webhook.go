@@ -1,0 +1,231 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// DefaultUserAgent is sent when WebhookConfig.UserAgent is empty.
+const DefaultUserAgent = "streamwatch-webhook/1 (+https://github.com/streamwatch/streamwatch)"
+
+// WebhookConfig sets up a Webhook. The zero value of each field means its
+// default.
+type WebhookConfig struct {
+	// Timeout bounds an attempt: name look-up, connection, TLS, request, status
+	// and what is read of the body. Defaults to 10 s.
+	Timeout time.Duration
+	// UserAgent defaults to DefaultUserAgent.
+	UserAgent string
+	// AllowPrivate also allows http, any port and private networks, for tests
+	// and for receivers of one's own: see CheckURL and Guard. Nothing else is
+	// loosened.
+	AllowPrivate bool
+	// Transport makes the requests instead of the network, for tests. Guard, TLS
+	// settings and the cap on headers are then its own affair; Close leaves it
+	// alone. Defaults to a guarded transport.
+	Transport http.RoundTripper
+}
+
+// Bounds of one attempt's answer and of the connections kept.
+const (
+	maxHeaderBytes  = 16 << 10
+	maxBodyRead     = 16 << 10
+	maxPreview      = 4 << 10
+	maxRetryAfter   = 24 * time.Hour
+	idlePerHost     = 64 // many endpoints can share a host, with a few requests in flight each
+	idleTotal       = 1024
+	idleTimeout     = 60 * time.Second
+	defaultDeadline = 10 * time.Second
+)
+
+// Webhook sends deliveries as signed POST requests. Its connections pass Guard;
+// it follows no redirects and takes no proxy from the environment. It is safe
+// for concurrent use.
+type Webhook struct {
+	cfg WebhookConfig
+	own *http.Transport // nil when the caller brought a Transport
+}
+
+// NewWebhook returns a sender. It connects to nothing.
+func NewWebhook(cfg WebhookConfig) *Webhook {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultDeadline
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = DefaultUserAgent
+	}
+	w := &Webhook{cfg: cfg}
+	if cfg.Transport == nil {
+		w.own = guardedTransport(&Guard{AllowPrivate: cfg.AllowPrivate}, cfg.Timeout)
+		w.cfg.Transport = w.own
+	}
+	return w
+}
+
+// guardedTransport speaks HTTP/1.1 only: a lane's bound on attempts is then a
+// bound on connections, no receiver can stall others on a shared one, and the
+// cap on header bytes is exact.
+func guardedTransport(g *Guard, timeout time.Duration) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:                  nil, // through a proxy the guard would see the proxy's address alone
+		DialContext:            g.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    timeout,
+		Protocols:              protocols,
+		DisableCompression:     true, // a small answer must not unpack into a large one
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConns:           idleTotal,
+		MaxIdleConnsPerHost:    idlePerHost,
+		IdleConnTimeout:        idleTimeout,
+	}
+}
+
+// Close closes idle connections. Attempts under way are not touched.
+func (w *Webhook) Close() {
+	if w.own != nil {
+		w.own.CloseIdleConnections()
+	}
+}
+
+// Send makes one attempt. A 2xx status within the time is success, whatever
+// becomes of the body after it; anything else is a failure, 410 a permanent
+// one. Retry-After is read from 429 and 503.
+func (w *Webhook) Send(ctx context.Context, d *Delivery) Result {
+	// The rules may have changed since the endpoint was registered.
+	if CheckURL(d.Endpoint.URL, w.cfg.AllowPrivate) != nil {
+		return Result{Permanent: true, Error: "url not allowed"}
+	}
+	if d.Endpoint.Secret == "" {
+		return Result{Permanent: true, Error: "no signing secret"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Endpoint.URL, bytes.NewReader(d.Event.Body))
+	if err != nil {
+		return Result{Permanent: true, Error: "url not allowed"}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", w.cfg.UserAgent)
+	req.Header.Set(HeaderWebhookID, d.Endpoint.ID)
+	req.Header.Set(HeaderDeliveryID, d.ID)
+	req.Header.Set(HeaderSignature, Sign(d.Endpoint.Secret, d.Event.Body))
+	// A bare round trip follows no redirect and keeps no cookie.
+	resp, err := w.cfg.Transport.RoundTrip(req)
+	if err != nil {
+		return Result{Error: sendError(err)}
+	}
+	defer resp.Body.Close()
+	return result(resp)
+}
+
+// result judges an answer. Reading the body to its end, when that is near,
+// lets the connection be used again; a failure to read it changes nothing.
+func result(resp *http.Response) Result {
+	r := Result{StatusCode: resp.StatusCode, OK: resp.StatusCode >= 200 && resp.StatusCode <= 299}
+	// After 101 the body is the bare connection, which no deadline ends.
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
+		r.ResponsePreview = preview(head)
+	}
+	switch {
+	case r.OK:
+		return r
+	case resp.StatusCode >= 300 && resp.StatusCode <= 399:
+		r.Error = "redirect not followed"
+	default:
+		r.Error = "status " + strconv.Itoa(resp.StatusCode)
+	}
+	switch resp.StatusCode {
+	case http.StatusGone:
+		r.Permanent = true
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		r.RetryAfter = parseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	return r
+}
+
+// preview is the start of a body as valid UTF-8 of at most maxPreview bytes.
+func preview(body []byte) string {
+	text := string(body[:min(len(body), maxPreview)])
+	return cutText(strings.ToValidUTF8(text, "\ufffd"), maxPreview)
+}
+
+// parseRetryAfter reads seconds, whole or with a fraction, or an HTTP date
+// (RFC 9110, 10.2.3). What it can not read, a past date and a negative number
+// give 0; nothing gives more than maxRetryAfter.
+func parseRetryAfter(s string, now time.Time) time.Duration {
+	s = strings.TrimSpace(s)
+	f, err := strconv.ParseFloat(s, 64)
+	tooLarge := errors.Is(err, strconv.ErrRange) // f is then ±Inf
+	switch {
+	case err == nil && (math.IsNaN(f) || math.IsInf(f, 0)):
+		return 0
+	case err == nil || tooLarge:
+		return time.Duration(min(max(f, 0), maxRetryAfter.Seconds()) * float64(time.Second))
+	}
+	t, err := http.ParseTime(s)
+	if err != nil {
+		return 0
+	}
+	return min(max(t.Sub(now), 0), maxRetryAfter)
+}
+
+// sendError says in a few words what went wrong. The receiver's owner reads
+// it, so it never holds the error's own text where that can name an address.
+func sendError(err error) string {
+	var (
+		timeout   interface{ Timeout() bool }
+		dns       *net.DNSError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		op        *net.OpError
+	)
+	switch {
+	case errors.Is(err, ErrAddressNotAllowed):
+		return "address not allowed"
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "host not found"
+	case errors.As(err, &dns):
+		return "host look-up failed"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "host unreachable"
+	case errors.As(err, &authority):
+		return "tls: certificate of an unknown authority"
+	case errors.As(err, &hostname):
+		return "tls: certificate of another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "tls: certificate expired or not yet valid"
+	case errors.As(err, &invalid):
+		return "tls: certificate not valid"
+	case errors.As(err, &record):
+		return "tls: not a TLS server"
+	case errors.As(err, &op) && op.Op == "remote error", strings.HasPrefix(err.Error(), "tls: "):
+		return "tls: handshake failed"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed before an answer"
+	}
+	return "no valid answer"
+}

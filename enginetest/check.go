@@ -1,0 +1,191 @@
+package enginetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Watch says what was to be delivered: the posts of some accounts.
+type Watch struct {
+	MonitorID string
+	Accounts  []string // handles, as the accounts began; without @, in any case
+	// Since is when the monitor began to watch, its creation or later, such as
+	// monitor.Monitor.CreatedAt. Posts published before are not owed.
+	Since time.Time
+}
+
+// Posts are ids of posts, in the platform's order, by the id of the monitor
+// they concern.
+type Posts map[string][]string
+
+// Report compares what the platform showed with what the receiver saw. A post
+// that two monitors watch counts twice. Where a monitor has several webhooks, a
+// post counts as delivered when each of them has it that has got anything of
+// that monitor.
+type Report struct {
+	Posted    int // posts owed
+	Detected  int // of them, those that came to the receiver at all
+	Delivered int // of them, those that the receiver accepted
+	Verified  int // of them, those whose every attempt was signed rightly
+
+	Lost       Posts // owed and not delivered
+	Duplicated Posts // accepted by one webhook under two delivery ids
+	Unexpected Posts // accepted and not owed: never shown, too old, not watched
+	Changed    Posts // attempts of one delivery id had different bytes
+}
+
+// Check makes the report. It knows nothing but its arguments: Platform.Posted,
+// the watches, and Receiver.Deliveries. Deliveries of filter rules are left out.
+// Repeated attempts of one delivery id are no duplicates. Where either is right,
+// Check asks for neither: a post that was deleted, and one from the second a
+// watch began in, but before it.
+func Check(truth []Truth, watches []Watch, got []Received) Report {
+	var r Report
+	seen := gather(got, &r)
+	owed, allowed := make(map[pair]bool), make(map[pair]bool)
+	watchers := make(map[string][]*Watch) // by account
+	for i := range watches {
+		for _, account := range watches[i].Accounts {
+			account = nameKey(account)
+			watchers[account] = append(watchers[account], &watches[i])
+		}
+	}
+	for _, post := range truth {
+		for _, w := range watchers[nameKey(post.Account)] {
+			p := pair{w.MonitorID, post.ID}
+			switch {
+			case owed[p]: // by an earlier watch of the same monitor
+			case post.PublishedAt.Before(w.Since.Truncate(time.Second)):
+			case post.PublishedAt.Before(w.Since) || !post.DeletedAt.IsZero():
+				allowed[p] = true
+			default:
+				owed[p] = true
+				r.judge(p, seen)
+			}
+		}
+	}
+	for i := range got {
+		p := pair{got[i].MonitorID, got[i].TweetID}
+		if p.monitor != "" && got[i].Accepted > 0 && !owed[p] && !allowed[p] {
+			r.Unexpected.add(p.monitor, p.post)
+		}
+	}
+	return r
+}
+
+// pair is one post for one monitor.
+type pair struct{ monitor, post string }
+
+// arrivals are what came in, sorted for Check.
+type arrivals struct {
+	webhooks map[string]map[string]bool // by monitor: its webhooks
+	accepted map[pair]map[string]int    // by webhook: delivery ids accepted
+	came     map[pair]bool
+	unsigned map[pair]bool // an attempt of an accepted delivery was not verified
+}
+
+func gather(got []Received, r *Report) arrivals {
+	in := arrivals{
+		webhooks: make(map[string]map[string]bool),
+		accepted: make(map[pair]map[string]int),
+		came:     make(map[pair]bool),
+		unsigned: make(map[pair]bool),
+	}
+	for i := range got {
+		d := &got[i]
+		if d.MonitorID == "" {
+			continue
+		}
+		p := pair{d.MonitorID, d.TweetID}
+		if in.webhooks[p.monitor] == nil {
+			in.webhooks[p.monitor] = make(map[string]bool)
+		}
+		in.webhooks[p.monitor][d.WebhookID] = true
+		in.came[p] = true
+		if d.BodyChanged {
+			r.Changed.add(p.monitor, p.post)
+		}
+		if d.Accepted == 0 {
+			continue
+		}
+		if in.accepted[p] == nil {
+			in.accepted[p] = make(map[string]int)
+		}
+		in.accepted[p][d.WebhookID]++
+		if in.accepted[p][d.WebhookID] == 2 {
+			r.Duplicated.add(p.monitor, p.post)
+		}
+		in.unsigned[p] = in.unsigned[p] || !d.Verified
+	}
+	return in
+}
+
+// judge counts a post that is owed.
+func (r *Report) judge(p pair, in arrivals) {
+	r.Posted++
+	if in.came[p] {
+		r.Detected++
+	}
+	// A webhook is in accepted only if it is in webhooks.
+	if n := len(in.accepted[p]); n == 0 || n < len(in.webhooks[p.monitor]) {
+		r.Lost.add(p.monitor, p.post)
+		return
+	}
+	r.Delivered++
+	if !in.unsigned[p] {
+		r.Verified++
+	}
+}
+
+func (ps *Posts) add(monitor, post string) {
+	if *ps == nil {
+		*ps = make(Posts)
+	}
+	(*ps)[monitor] = append((*ps)[monitor], post)
+}
+
+// Err says what is lost, duplicated, unexpected or changed, and names the first
+// posts of each; it is nil when there are none. Posts that were not verified
+// are no error, since a receiver without a secret verifies nothing.
+func (r Report) Err() error {
+	var wrong []string
+	for _, c := range []struct {
+		what  string
+		posts Posts
+	}{
+		{"lost", r.Lost},
+		{"duplicated", r.Duplicated},
+		{"unexpected", r.Unexpected},
+		{"changed", r.Changed},
+	} {
+		if len(c.posts) > 0 {
+			wrong = append(wrong, c.posts.describe(c.what))
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("enginetest: of %d posts %s", r.Posted, strings.Join(wrong, "; "))
+}
+
+// namedPosts is how many posts an error names of each sort.
+const namedPosts = 5
+
+func (ps Posts) describe(what string) string {
+	var n int
+	var names []string
+	for _, monitor := range slices.Sorted(maps.Keys(ps)) {
+		for _, post := range ps[monitor] {
+			if n++; n <= namedPosts {
+				names = append(names, monitor+"/"+post)
+			}
+		}
+	}
+	if n > namedPosts {
+		names = append(names, "…")
+	}
+	return fmt.Sprintf("%d %s (%s)", n, what, strings.Join(names, ", "))
+}

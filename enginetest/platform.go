@@ -1,0 +1,215 @@
+package enginetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// PlatformConfig sets up a Platform. The zero value of each field means its
+// default.
+type PlatformConfig struct {
+	// Seed decides everything that is left to chance.
+	Seed uint64
+	// Accounts are the handles of the platform's accounts, unique without
+	// regard to case. Defaults to AccountNames(10).
+	Accounts []string
+	// PageSize is the most posts of a page. Defaults to 20.
+	PageSize int
+
+	// LateShare is the share of posts, 0 to 1, that become visible late.
+	// Defaults to 0: all are visible at once.
+	LateShare float64
+	// LateUpTo bounds how late; delays are uniform. Defaults to 5 s, a little
+	// more than was measured on X; some timelines there are up to 180 s late.
+	LateUpTo time.Duration
+	// Latency is how long each answer takes. Defaults to none.
+	Latency time.Duration
+	// RateLimit is the number of requests per window, those of all callers and
+	// for all accounts together. Defaults to 0: no limit.
+	RateLimit int
+	// RateWindow is the window's length; one begins with the first request
+	// after the last. Defaults to 5 min.
+	RateWindow time.Duration
+	// Faults are the shares of requests that are answered wrongly.
+	Faults Faults
+
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Platform is a fake social platform. Its methods are safe for concurrent use.
+// Those that name an account take its present handle, without @ and without
+// regard to case, and panic when there is none: that is a mistake in the test.
+//
+// Every post stays in memory, for Posted: some 250 bytes and its text.
+type Platform struct {
+	cfg PlatformConfig
+
+	mu       sync.Mutex
+	accounts []*account // in the order of the configuration
+	byName   map[string]*account
+	byID     map[string]*account
+	lateness *rand.Rand
+	runs     uint64
+	nextID   map[uint64]uint64 // for each id in use, where to look for a free one
+	window   window
+	counts   [kinds]int
+	lookups  int
+}
+
+var _ fetcher.Fetcher = (*Platform)(nil)
+
+type account struct {
+	id, name string
+	first    string // the handle it began with
+	posts    []*post
+	faults   *rand.Rand
+
+	protected, suspended bool
+	closedAt             time.Time // since when it is either
+}
+
+// AccountNames gives n handles: account0001, account0002, …
+func AccountNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("account%04d", i+1)
+	}
+	return names
+}
+
+// NewPlatform returns a platform on which nobody has posted yet. It starts
+// nothing. It panics when a field of cfg has a value that is not allowed.
+func NewPlatform(cfg PlatformConfig) *Platform {
+	if cfg.Accounts == nil {
+		cfg.Accounts = AccountNames(10)
+	}
+	if cfg.PageSize == 0 {
+		cfg.PageSize = 20
+	}
+	if cfg.LateUpTo == 0 {
+		cfg.LateUpTo = 5 * time.Second
+	}
+	if cfg.RateWindow == 0 {
+		cfg.RateWindow = 5 * time.Minute
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.check()
+	p := &Platform{
+		cfg:      cfg,
+		byName:   make(map[string]*account),
+		byID:     make(map[string]*account),
+		lateness: rand.New(rand.NewPCG(cfg.Seed, 1)),
+		nextID:   make(map[uint64]uint64),
+		window:   window{limit: cfg.RateLimit, length: cfg.RateWindow},
+	}
+	for i, name := range cfg.Accounts {
+		// A chance of its own for each account: what is drawn for one does not
+		// depend on how requests for different ones interleave.
+		a := &account{
+			id:     strconv.Itoa(100_001 + i),
+			name:   name,
+			first:  name,
+			faults: rand.New(rand.NewPCG(cfg.Seed, 1<<32+uint64(i))),
+		}
+		key := p.newName(name)
+		p.byName[key], p.byID[a.id] = a, a
+		p.accounts = append(p.accounts, a)
+	}
+	return p
+}
+
+// check panics with the first field whose value is not allowed.
+func (c *PlatformConfig) check() {
+	refuse := func(ok bool, field string, value any, want string) {
+		if !ok {
+			panic(fmt.Sprintf("enginetest: PlatformConfig.%s %v is not allowed: want %s", field, value, want))
+		}
+	}
+	refuse(c.PageSize > 0, "PageSize", c.PageSize, "0 (20) or a positive number of posts")
+	refuse(c.LateShare >= 0 && c.LateShare <= 1, "LateShare", c.LateShare, "0 to 1")
+	refuse(c.LateUpTo > 0, "LateUpTo", c.LateUpTo, "0 (5 s) or a positive duration")
+	refuse(c.Latency >= 0, "Latency", c.Latency, "0 or a positive duration")
+	refuse(c.RateLimit >= 0, "RateLimit", c.RateLimit, "0 (no limit) or a positive number of requests")
+	refuse(c.RateWindow > 0, "RateWindow", c.RateWindow, "0 (5 min) or a positive duration")
+	refuse(c.Faults.sound(), "Faults", c.Faults, "shares of 0 to 1 whose sum is at most 1")
+}
+
+// newName gives the key for a handle that is to be taken.
+func (p *Platform) newName(name string) string {
+	key := strings.ToLower(name)
+	if name == "" || strings.ContainsAny(name, "@/? \t\r\n") {
+		panic(fmt.Sprintf("enginetest: handle %q is not allowed: want one without @, / and spaces", name))
+	}
+	if p.byName[key] != nil {
+		panic(fmt.Sprintf("enginetest: handle %q is taken: want one of its own for each account", name))
+	}
+	return key
+}
+
+// mustFind finds an account for a method that acts on it.
+func (p *Platform) mustFind(name string) *account {
+	a := p.byName[nameKey(name)]
+	if a == nil {
+		panic(fmt.Sprintf("enginetest: account %q does not exist on the platform", name))
+	}
+	return a
+}
+
+func nameKey(name string) string { return strings.ToLower(strings.TrimPrefix(name, "@")) }
+
+// Rename gives an account another handle. Its id stays, and the old handle is
+// unknown from now on.
+func (p *Platform) Rename(account, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.mustFind(account)
+	delete(p.byName, nameKey(account))
+	p.byName[p.newName(name)] = a
+	a.name = name
+}
+
+// SetProtected makes an account's timeline private, or public again: meanwhile
+// readers get fetcher.ErrProtected.
+func (p *Platform) SetProtected(account string, on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.mustFind(account)
+	a.setClosed(on, a.suspended, p.cfg.Now())
+}
+
+// SetSuspended suspends an account, or lifts that: meanwhile readers get
+// fetcher.ErrProtected.
+func (p *Platform) SetSuspended(account string, on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.mustFind(account)
+	a.setClosed(a.protected, on, p.cfg.Now())
+}
+
+func (a *account) closed() bool { return a.protected || a.suspended }
+
+// setClosed changes who may read an account. What was due to appear while
+// nobody could is shown for the first time when the account opens.
+func (a *account) setClosed(protected, suspended bool, now time.Time) {
+	was := a.closed()
+	a.protected, a.suspended = protected, suspended
+	switch {
+	case a.closed() && !was:
+		a.closedAt = now
+	case was && !a.closed():
+		for _, po := range a.posts {
+			if !po.visible.Before(a.closedAt) && po.visible.Before(now) {
+				po.visible = now
+			}
+		}
+	}
+}

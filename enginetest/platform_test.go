@@ -1,0 +1,442 @@
+package enginetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// clock is a clock that a test sets.
+type clock struct{ now time.Time }
+
+func newClock() *clock { return &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time          { return c.now }
+func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
+
+// newPlatform has the accounts nasa and esa, and the clock of the test.
+func newPlatform(c *clock, cfg enginetest.PlatformConfig) *enginetest.Platform {
+	cfg.Accounts, cfg.Now = []string{"nasa", "esa"}, c.Now
+	return enginetest.NewPlatform(cfg)
+}
+
+func read(t *testing.T, p *enginetest.Platform, q fetcher.TimelineQuery) fetcher.Page {
+	t.Helper()
+	page, err := p.Timeline(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+func texts(page fetcher.Page) string {
+	var all []string
+	for _, tw := range page.Tweets {
+		all = append(all, tw.Text)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestTimelineShowsPosts(t *testing.T) {
+	start := newClock().now
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	for _, tc := range []struct {
+		name   string
+		script func(p *enginetest.Platform, c *clock)
+		want   string
+	}{
+		{"nothing before the first post", func(*enginetest.Platform, *clock) {}, ""},
+		{"newest first", func(p *enginetest.Platform, c *clock) {
+			p.Post("nasa", "one")
+			c.advance(time.Second)
+			p.Post("nasa", "two")
+		}, "two one"},
+		{"in the order of calls within a millisecond", func(p *enginetest.Platform, c *clock) {
+			p.Post("nasa", "one")
+			p.Post("nasa", "two")
+			p.Post("nasa", "three")
+		}, "three two one"},
+		{"its own posts alone", func(p *enginetest.Platform, c *clock) {
+			p.Post("esa", "other")
+			p.Post("@NASA", "own")
+		}, "own"},
+		{"by publication and not by appearance", func(p *enginetest.Platform, c *clock) {
+			p.PostAt("nasa", "second", at(2), at(2))
+			p.PostAt("nasa", "first", at(1), at(3))
+			c.now = at(3)
+		}, "second first"},
+		{"not before it is visible", func(p *enginetest.Platform, c *clock) {
+			p.PostAt("nasa", "due", at(-9), at(1))
+			p.PostAt("nasa", "late", at(-8), at(2))
+			c.now = at(1)
+		}, "due"},
+		{"never visible before publication", func(p *enginetest.Platform, c *clock) {
+			p.PostAt("nasa", "to come", at(1), at(-1))
+		}, ""},
+		{"visible at once for a zero time", func(p *enginetest.Platform, c *clock) {
+			p.PostAt("nasa", "old", at(-3600), time.Time{})
+		}, "old"},
+		{"not after it is deleted", func(p *enginetest.Platform, c *clock) {
+			p.Post("nasa", "stays")
+			p.Delete("nasa", p.Post("nasa", "goes").ID)
+		}, "stays"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newClock()
+			p := newPlatform(c, enginetest.PlatformConfig{})
+			tc.script(p, c)
+			if got := texts(read(t, p, fetcher.TimelineQuery{Username: "nasa"})); got != tc.want {
+				t.Errorf("timeline shows %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPostIsWhatReadersSee(t *testing.T) {
+	c := newClock()
+	c.advance(1234567 * time.Nanosecond)
+	p := newPlatform(c, enginetest.PlatformConfig{})
+	posted := p.Post("nasa", "Lift-off")
+	page := read(t, p, fetcher.TimelineQuery{Username: "nasa"})
+	seen := page.Tweets[0]
+
+	want := c.now.Truncate(time.Millisecond)
+	if !seen.PublishedAt.Equal(want) || seen.CreatedAt != fetcher.FormatTime(want) {
+		t.Errorf("published %s (%s), want %s, to the millisecond", seen.PublishedAt, seen.CreatedAt, want)
+	}
+	if at, ok := fetcher.SnowflakeTime(seen.ID); !ok || !at.Equal(want) {
+		t.Errorf("id %s decodes to %s, want %s", seen.ID, at, want)
+	}
+	if seen.Username != "nasa" || seen.UserID != page.UserID || seen.User == nil || seen.User.ID != page.UserID {
+		t.Errorf("author %q, id %q, want nasa with the page's id %q", seen.Username, seen.UserID, page.UserID)
+	}
+	if string(posted.AppendJSON(nil)) != string(seen.AppendJSON(nil)) {
+		t.Errorf("Post gave %s, readers see %s", posted.AppendJSON(nil), seen.AppendJSON(nil))
+	}
+	if !page.ServerTime.Equal(c.now) {
+		t.Errorf("server time %s, want %s", page.ServerTime, c.now)
+	}
+}
+
+func TestPostOptions(t *testing.T) {
+	p := newPlatform(newClock(), enginetest.PlatformConfig{})
+	original := p.Post("esa", "original")
+	reply := p.Post("nasa", "reply", enginetest.ReplyTo(original))
+	further := p.Post("esa", "further", enginetest.ReplyTo(reply))
+	quote := p.Post("nasa", "quote", enginetest.Quoting(original))
+	retweet := p.Post("nasa", "", enginetest.Retweeting(original))
+	for _, tc := range []struct{ name, got, want string }{
+		{"a reply names the post", reply.InReplyToStatusID, original.ID},
+		{"a reply names the author", reply.InReplyToUserID, original.UserID},
+		{"a reply is in the conversation", reply.ConversationID, original.ID},
+		{"so is a reply to it", further.ConversationID, original.ID},
+		{"a quote names the post", quote.QuotedStatusID, original.ID},
+		{"a retweet names the post", retweet.RetweetedStatusID, original.ID},
+		{"a retweet repeats the text", retweet.Text, "RT @esa: original"},
+		{"flags", fmt.Sprint(reply.IsReply(), quote.IsQuoteStatus, retweet.IsRetweet, original.IsReply(), original.IsQuoteStatus, original.IsRetweet), "true true true false false false"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, tc.got, tc.want)
+		}
+	}
+}
+
+func TestIDsAreUniqueAndFollowPublication(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		start time.Time
+	}{
+		{"snowflakes", newClock().now},
+		{"before snowflakes, as in a synctest bubble", time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{"the last moment before snowflakes", time.UnixMilli(1288834974656)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &clock{tc.start}
+			p := newPlatform(c, enginetest.PlatformConfig{PageSize: 100_000})
+			for range 50 {
+				for range 200 { // a burst within one millisecond
+					p.Post("nasa", "x")
+				}
+				c.advance(time.Millisecond)
+			}
+			posts := read(t, p, fetcher.TimelineQuery{Username: "nasa"}).Tweets
+			if len(posts) != 10_000 {
+				t.Fatalf("%d posts, want 10000", len(posts))
+			}
+			ids := make(map[string]bool)
+			for i, tw := range posts {
+				ids[tw.ID] = true
+				if i > 0 && tw.PublishedAt.After(posts[i-1].PublishedAt) {
+					t.Fatalf("post %d is later than the one above it", i)
+				}
+				at, ok := fetcher.SnowflakeTime(tw.ID)
+				if ok && at.Sub(tw.PublishedAt).Abs() > time.Millisecond {
+					t.Fatalf("id %s means %s, published %s", tw.ID, at, tw.PublishedAt)
+				}
+			}
+			if len(ids) != len(posts) {
+				t.Errorf("%d ids for %d posts", len(ids), len(posts))
+			}
+		})
+	}
+}
+
+// A reader that walks to the end meets every post that was there exactly once,
+// while new ones are published and known ones skipped.
+func TestWalkSeesEveryPostOnce(t *testing.T) {
+	for _, limit := range []int{0, 1, 3, 7, 1000} {
+		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
+			c := newClock()
+			p := newPlatform(c, enginetest.PlatformConfig{PageSize: 7})
+			known := make(map[string]bool)
+			for i := range 50 {
+				c.advance(time.Second)
+				tw := p.Post("nasa", fmt.Sprint(i))
+				known[tw.ID] = i%3 == 0
+			}
+			there := len(known)
+			met := make(map[string]int)
+			skipped := 0
+			q := fetcher.TimelineQuery{Username: "nasa", Limit: limit, Seen: func(id string) bool { return known[id] }}
+			for pages := 0; ; pages++ {
+				page := read(t, p, q)
+				if n := len(page.Tweets) + page.Skipped; n == 0 || n > 7 || (limit > 0 && n > limit) {
+					t.Fatalf("page %d has %d posts, limit %d", pages, n, limit)
+				}
+				skipped += page.Skipped
+				for _, tw := range page.Tweets {
+					met[tw.ID]++
+					if page.OldestAt.After(tw.PublishedAt) && tw.ID != page.Tweets[len(page.Tweets)-1].ID {
+						t.Errorf("page reaches %s, but has a post of %s", page.OldestAt, tw.PublishedAt)
+					}
+				}
+				c.advance(time.Second)
+				p.Post("nasa", "new")
+				if page.Next == "" {
+					break
+				}
+				q.Cursor = page.Next
+			}
+			for id, n := range met {
+				if _, ok := known[id]; !ok || n != 1 || known[id] {
+					t.Errorf("post %s was met %d times, known %v", id, n, known[id])
+				}
+			}
+			if len(met)+skipped != there {
+				t.Errorf("met %d posts and skipped %d, want %d together", len(met), skipped, there)
+			}
+		})
+	}
+}
+
+func TestReachOfSkippedPosts(t *testing.T) {
+	c := newClock()
+	p := newPlatform(c, enginetest.PlatformConfig{})
+	for range 3 {
+		c.advance(time.Minute)
+		p.Post("nasa", "x")
+	}
+	page := read(t, p, fetcher.TimelineQuery{Username: "nasa", Seen: func(string) bool { return true }})
+	if len(page.Tweets) != 0 || page.Skipped != 3 {
+		t.Errorf("%d posts and %d skipped, want 0 and 3", len(page.Tweets), page.Skipped)
+	}
+	if want := c.now.Add(-time.Minute); !page.OldestAt.Equal(want) { // the later of the last two
+		t.Errorf("page reaches %s, want %s", page.OldestAt, want)
+	}
+}
+
+func TestLatePosts(t *testing.T) {
+	c := newClock()
+	p := newPlatform(c, enginetest.PlatformConfig{Seed: 3, LateShare: 0.25, LateUpTo: time.Minute, PageSize: 1000})
+	for range 1000 {
+		p.Post("nasa", "x")
+	}
+	atOnce := len(read(t, p, fetcher.TimelineQuery{Username: "nasa"}).Tweets)
+	if atOnce < 700 || atOnce > 800 {
+		t.Errorf("%d of 1000 posts are visible at once, want about 750", atOnce)
+	}
+	if n := len(p.Posted()); n != atOnce {
+		t.Errorf("Posted has %d posts, %d are visible", n, atOnce)
+	}
+	c.advance(30 * time.Second)
+	half := len(read(t, p, fetcher.TimelineQuery{Username: "nasa"}).Tweets)
+	if want := (atOnce + 1000) / 2; half < want-40 || half > want+40 {
+		t.Errorf("%d posts are visible after half the time, want about %d", half, want)
+	}
+	c.advance(30 * time.Second)
+	if n := len(read(t, p, fetcher.TimelineQuery{Username: "nasa"}).Tweets); n != 1000 {
+		t.Errorf("%d posts are visible after LateUpTo, want all 1000", n)
+	}
+	truth := p.Posted()
+	if !slices.IsSortedFunc(truth, func(a, b enginetest.Truth) int { return a.VisibleAt.Compare(b.VisibleAt) }) {
+		t.Error("Posted is not sorted by VisibleAt")
+	}
+	for _, tr := range truth {
+		if late := tr.VisibleAt.Sub(tr.PublishedAt); late < 0 || late > time.Minute {
+			t.Fatalf("a post was %s late, want up to a minute", late)
+		}
+	}
+}
+
+func TestAccountStates(t *testing.T) {
+	find := func(q fetcher.TimelineQuery) func(p *enginetest.Platform) error {
+		return func(p *enginetest.Platform) error {
+			_, err := p.Timeline(context.Background(), q)
+			return err
+		}
+	}
+	byName := find(fetcher.TimelineQuery{Username: "nasa"})
+	for _, tc := range []struct {
+		name   string
+		script func(p *enginetest.Platform)
+		read   func(p *enginetest.Platform) error
+		want   error
+	}{
+		{"a known handle", func(*enginetest.Platform) {}, byName, nil},
+		{"in another case, with @", func(*enginetest.Platform) {}, find(fetcher.TimelineQuery{Username: "@NaSa"}), nil},
+		{"an unknown handle", func(*enginetest.Platform) {}, find(fetcher.TimelineQuery{Username: "nobody"}), fetcher.ErrNotFound},
+		{"no handle", func(*enginetest.Platform) {}, find(fetcher.TimelineQuery{}), fetcher.ErrNotFound},
+		{"an unknown id", func(*enginetest.Platform) {}, find(fetcher.TimelineQuery{Username: "nasa", UserID: "1"}), fetcher.ErrNotFound},
+		{"protected", func(p *enginetest.Platform) { p.SetProtected("nasa", true) }, byName, fetcher.ErrProtected},
+		{"public again", func(p *enginetest.Platform) { p.SetProtected("nasa", true); p.SetProtected("nasa", false) }, byName, nil},
+		{"suspended", func(p *enginetest.Platform) { p.SetSuspended("nasa", true) }, byName, fetcher.ErrProtected},
+		{"unsuspended but protected", func(p *enginetest.Platform) {
+			p.SetProtected("nasa", true)
+			p.SetSuspended("nasa", true)
+			p.SetSuspended("nasa", false)
+		}, byName, fetcher.ErrProtected},
+		{"the old handle after a rename", func(p *enginetest.Platform) { p.Rename("nasa", "space") }, byName, fetcher.ErrNotFound},
+		{"the new handle after a rename", func(p *enginetest.Platform) { p.Rename("nasa", "space") }, find(fetcher.TimelineQuery{Username: "space"}), nil},
+		{"the id after a rename", func(p *enginetest.Platform) { p.Rename("nasa", "space") }, find(fetcher.TimelineQuery{Username: "nasa", UserID: "100001"}), nil},
+		{"a handle in another spelling", func(p *enginetest.Platform) { p.Rename("nasa", "NASA") }, byName, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newPlatform(newClock(), enginetest.PlatformConfig{})
+			tc.script(p)
+			if err := tc.read(p); !errors.Is(err, tc.want) {
+				t.Errorf("error %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestPostedIsWhatWasShown(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		script func(p *enginetest.Platform, c *clock)
+		want   string // account:text, or with DeletedAt a - before it
+	}{
+		{"posts of all accounts", func(p *enginetest.Platform, c *clock) {
+			p.Post("esa", "a")
+			p.Post("nasa", "b")
+		}, "esa:a nasa:b"},
+		{"by the time they appeared", func(p *enginetest.Platform, c *clock) {
+			p.PostAt("nasa", "late", c.now.Add(-time.Minute), c.now)
+			p.PostAt("nasa", "early", c.now.Add(-time.Second), time.Time{})
+		}, "nasa:early nasa:late"},
+		{"not what is to come", func(p *enginetest.Platform, c *clock) {
+			p.PostAt("nasa", "later", c.now, c.now.Add(time.Second))
+		}, ""},
+		{"with what was deleted", func(p *enginetest.Platform, c *clock) {
+			id := p.Post("nasa", "a").ID
+			c.advance(time.Second)
+			p.Delete("nasa", id)
+		}, "-nasa:a"},
+		{"not what was deleted before it appeared", func(p *enginetest.Platform, c *clock) {
+			p.Delete("nasa", p.PostAt("nasa", "a", c.now, c.now.Add(time.Second)).ID)
+			c.advance(time.Minute)
+		}, ""},
+		{"under the handle an account began with", func(p *enginetest.Platform, c *clock) {
+			p.Rename("nasa", "space")
+			p.Post("space", "a")
+		}, "nasa:a"},
+		{"not what a protected account posts", func(p *enginetest.Platform, c *clock) {
+			p.Post("nasa", "before")
+			c.advance(time.Second)
+			p.SetProtected("nasa", true)
+			p.Post("nasa", "meanwhile")
+			c.advance(time.Second)
+		}, "nasa:before"},
+		{"from when it is public again", func(p *enginetest.Platform, c *clock) {
+			p.SetProtected("nasa", true)
+			p.Post("nasa", "meanwhile")
+			c.advance(time.Second)
+			p.Post("esa", "other")
+			c.advance(time.Second)
+			p.SetProtected("nasa", false)
+		}, "esa:other nasa:meanwhile"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newClock()
+			p := newPlatform(c, enginetest.PlatformConfig{})
+			tc.script(p, c)
+			var got []string
+			for _, tr := range p.Posted() {
+				s := tr.Account + ":" + tr.Text
+				if !tr.DeletedAt.IsZero() {
+					s = "-" + s
+				}
+				got = append(got, s)
+			}
+			if s := strings.Join(got, " "); s != tc.want {
+				t.Errorf("Posted has %q, want %q", s, tc.want)
+			}
+		})
+	}
+}
+
+func TestMistakesPanic(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		do   func(p *enginetest.Platform)
+		want string
+	}{
+		{"an unknown account", func(p *enginetest.Platform) { p.Post("nobody", "x") }, `account "nobody" does not exist`},
+		{"an unknown post", func(p *enginetest.Platform) { p.Delete("nasa", "1") }, `account "nasa" has no post "1"`},
+		{"another account's post", func(p *enginetest.Platform) { p.Delete("nasa", p.Post("esa", "x").ID) }, `account "nasa" has no post`},
+		{"a handle that is taken", func(p *enginetest.Platform) { p.Rename("nasa", "ESA") }, `handle "ESA" is taken`},
+		{"a handle with a space", func(p *enginetest.Platform) { p.Rename("nasa", "a b") }, `handle "a b" is not allowed`},
+		{"a time before 2000", func(p *enginetest.Platform) { p.PostAt("nasa", "x", time.Time{}, time.Time{}) }, "published 0001-01-01"},
+		{"two accounts of one name", func(*enginetest.Platform) {
+			enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"a", "A"}})
+		}, `handle "A" is taken`},
+		{"a share above 1", func(*enginetest.Platform) {
+			enginetest.NewPlatform(enginetest.PlatformConfig{LateShare: 1.5})
+		}, "LateShare 1.5 is not allowed: want 0 to 1"},
+		{"faults above 1 together", func(*enginetest.Platform) {
+			enginetest.NewPlatform(enginetest.PlatformConfig{Faults: enginetest.Faults{HTML: 0.6, ServerError: 0.6}})
+		}, "Faults"},
+		{"a negative share", func(*enginetest.Platform) {
+			enginetest.NewPlatform(enginetest.PlatformConfig{Faults: enginetest.Faults{HTML: -0.1}})
+		}, "Faults"},
+		{"a negative page size", func(*enginetest.Platform) {
+			enginetest.NewPlatform(enginetest.PlatformConfig{PageSize: -1})
+		}, "PageSize -1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newPlatform(newClock(), enginetest.PlatformConfig{})
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, tc.want) {
+					t.Errorf("panic %q, want one that says %q", got, tc.want)
+				}
+				p.Post("esa", "the platform is still usable")
+			}()
+			tc.do(p)
+		})
+	}
+}
+
+func TestBadCursor(t *testing.T) {
+	p := newPlatform(newClock(), enginetest.PlatformConfig{})
+	_, err := p.Timeline(t.Context(), fetcher.TimelineQuery{Username: "nasa", Cursor: "page 2"})
+	if err == nil || !strings.Contains(err.Error(), `Cursor "page 2" is not allowed`) {
+		t.Errorf("error %v, want one that names the cursor", err)
+	}
+}

@@ -1,0 +1,247 @@
+package enginetest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// ReceiverConfig sets up a Receiver. The zero value of each field means its
+// default.
+type ReceiverConfig struct {
+	// Secret is what the bodies are signed with. Without it and SecretFor no
+	// signature can be right, and requests are answered all the same.
+	Secret deliver.Secret
+	// SecretFor gives the secret of one webhook, by the X-Webhook-Id header, in
+	// place of Secret; "" for a webhook it does not know.
+	SecretFor func(webhookID string) deliver.Secret
+	// Answer decides what a request gets. It is called from many goroutines.
+	// Defaults to 200 for all. It is not asked about a request whose signature
+	// is wrong: that gets 401.
+	Answer func(AttemptInfo) Answer
+	// OnDelivery is called when a delivery is accepted for the first time, from
+	// the request's goroutine and before the answer is sent.
+	OnDelivery func(Received)
+	// MaxBody caps a body, in bytes; a longer one gets 413. Defaults to 1 MiB.
+	MaxBody int64
+	// MaxDeliveries is the most delivery ids that are remembered, about 1 KiB
+	// and the post's text each. At the bound a new one gets 507, so that nothing
+	// is accepted without a record. Defaults to 100,000.
+	MaxDeliveries int
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// AttemptInfo is one request, before it is answered.
+type AttemptInfo struct {
+	WebhookID  string
+	DeliveryID string
+	N          int  // which attempt of this delivery it is, from 1
+	Verified   bool // the signature is right
+	At         time.Time
+}
+
+// Received is what the receiver knows of one delivery id.
+type Received struct {
+	ID        string // X-Delivery-Id
+	WebhookID string // X-Webhook-Id
+
+	// What the first attempt's body says. All are zero when Malformed is set.
+	Event          string // "tweet.detected"
+	MonitorID      string // or RuleID
+	RuleID         string
+	TweetID        string
+	AuthorUsername string
+	Text           string
+	PublishedAt    time.Time
+	DetectedAt     time.Time
+	Latency        time.Duration
+	Malformed      string // why deliver.ParseBody refused the body, "" if it did not
+
+	Attempts    int               // requests with this id
+	Accepted    int               // how many of them were answered 2xx
+	Verified    bool              // the signature of every attempt was right
+	BodySHA256  [sha256.Size]byte // of the first attempt's body
+	BodyChanged bool              // not all attempts had the same bytes
+
+	FirstAt    time.Time // when the first attempt came
+	AcceptedAt time.Time // when one was first accepted, zero if none was
+}
+
+// Receiver is a webhook endpoint that remembers. It is safe for concurrent use.
+type Receiver struct {
+	cfg  ReceiverConfig
+	open bool // no secrets: what is not verified is answered too
+
+	mu    sync.Mutex
+	byID  map[string]*Received
+	order []*Received // as they first came
+	stats ReceiverStats
+}
+
+// ReceiverStats counts what came in.
+type ReceiverStats struct {
+	Requests    int // all of them
+	Refused     int // not a delivery: method, no id, too long, or no room
+	Unverified  int // requests whose signature was not right
+	Malformed   int // deliveries whose body deliver.ParseBody refuses
+	Accepted    int // deliveries accepted at least once
+	Duplicates  int // deliveries accepted again, each time
+	BodyChanged int // deliveries whose attempts had different bytes
+}
+
+// NewReceiver returns a receiver that has seen nothing yet.
+func NewReceiver(cfg ReceiverConfig) *Receiver {
+	open := cfg.Secret == "" && cfg.SecretFor == nil
+	if cfg.SecretFor == nil {
+		secret := cfg.Secret
+		cfg.SecretFor = func(string) deliver.Secret { return secret }
+	}
+	if cfg.Answer == nil {
+		cfg.Answer = Always(Answer{})
+	}
+	if cfg.MaxBody <= 0 {
+		cfg.MaxBody = 1 << 20
+	}
+	if cfg.MaxDeliveries <= 0 {
+		cfg.MaxDeliveries = 100_000
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Receiver{cfg: cfg, open: open, byID: make(map[string]*Received)}
+}
+
+// Deliveries gives what was received, in the order the ids first came.
+func (r *Receiver) Deliveries() []Received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]Received, len(r.order))
+	for i, d := range r.order {
+		all[i] = *d
+	}
+	return all
+}
+
+// Stats counts what came in so far.
+func (r *Receiver) Stats() ReceiverStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+// ServeHTTP takes one attempt of a delivery: any path, method POST.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	at := r.cfg.Now()
+	id := req.Header.Get(deliver.HeaderDeliveryID)
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, r.cfg.MaxBody))
+	var tooLong *http.MaxBytesError
+	switch {
+	case req.Method != http.MethodPost:
+		r.refuse(w, http.StatusMethodNotAllowed)
+		return
+	case errors.As(err, &tooLong):
+		r.refuse(w, http.StatusRequestEntityTooLarge)
+		return
+	case err != nil || id == "":
+		r.refuse(w, http.StatusBadRequest)
+		return
+	}
+	webhook := req.Header.Get(deliver.HeaderWebhookID)
+	info := AttemptInfo{
+		WebhookID:  webhook,
+		DeliveryID: id,
+		Verified:   deliver.Verify(r.cfg.SecretFor(webhook), body, req.Header.Get(deliver.HeaderSignature)),
+		At:         at,
+	}
+	if info.N = r.record(info, body); info.N == 0 {
+		r.refuse(w, http.StatusInsufficientStorage)
+		return
+	}
+	a := Answer{Status: http.StatusUnauthorized}
+	if info.Verified || r.open {
+		a = r.cfg.Answer(info)
+	}
+	if wait(req.Context(), a.Delay) != nil {
+		panic(http.ErrAbortHandler) // the sender is gone: there is nobody to answer
+	}
+	if a.accepts() {
+		r.accept(id)
+	}
+	a.write(w)
+}
+
+func (r *Receiver) refuse(w http.ResponseWriter, code int) {
+	r.mu.Lock()
+	r.stats.Requests++
+	r.stats.Refused++
+	r.mu.Unlock()
+	http.Error(w, http.StatusText(code), code)
+}
+
+// record notes an attempt and gives its number, 0 when there is no room.
+func (r *Receiver) record(info AttemptInfo, body []byte) int {
+	event, err := deliver.ParseBody(body)
+	sum := sha256.Sum256(body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.byID[info.DeliveryID]
+	if d == nil {
+		if len(r.order) >= r.cfg.MaxDeliveries {
+			return 0
+		}
+		d = &Received{ID: info.DeliveryID, WebhookID: info.WebhookID, FirstAt: info.At, Verified: info.Verified}
+		d.describe(event, err, sum)
+		r.byID[d.ID] = d
+		r.order = append(r.order, d)
+		if err != nil {
+			r.stats.Malformed++
+		}
+	}
+	if sum != d.BodySHA256 && !d.BodyChanged {
+		d.BodyChanged = true
+		r.stats.BodyChanged++
+	}
+	d.Attempts++
+	d.Verified = d.Verified && info.Verified
+	r.stats.Requests++
+	if !info.Verified {
+		r.stats.Unverified++
+	}
+	return d.Attempts
+}
+
+// describe sets what a body says.
+func (d *Received) describe(e deliver.Detected, err error, sum [sha256.Size]byte) {
+	d.BodySHA256 = sum
+	if err != nil {
+		d.Malformed = err.Error()
+		return
+	}
+	d.Event, d.MonitorID, d.RuleID = e.Event, e.MonitorID, e.RuleID
+	d.TweetID, d.AuthorUsername, d.Text = e.TweetID, e.AuthorUsername, e.TweetText
+	d.PublishedAt, d.DetectedAt, d.Latency = e.PublishedAt, e.DetectedAt, e.Latency
+}
+
+func (r *Receiver) accept(id string) {
+	r.mu.Lock()
+	d := r.byID[id]
+	d.Accepted++
+	first := d.Accepted == 1
+	if first {
+		d.AcceptedAt = r.cfg.Now()
+		r.stats.Accepted++
+	} else {
+		r.stats.Duplicates++
+	}
+	copied := *d
+	r.mu.Unlock()
+	if first && r.cfg.OnDelivery != nil {
+		r.cfg.OnDelivery(copied)
+	}
+}

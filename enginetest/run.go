@@ -1,0 +1,53 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// PostRate says how accounts post at random. The zero value of each field means
+// its default.
+type PostRate struct {
+	// PerSecond is the mean number of posts of all accounts together; the gaps
+	// between posts are exponential, as of a Poisson process. Defaults to 1.
+	PerSecond float64
+	// Total ends the run after so many posts. Defaults to 0: no end.
+	Total int
+}
+
+// Run lets random accounts publish posts at a rate until rate.Total is reached,
+// and then returns nil, or until ctx ends, and then returns its error. Each
+// call draws anew from the seed. Now must go on as timers do.
+func (p *Platform) Run(ctx context.Context, rate PostRate) error {
+	if rate.PerSecond == 0 {
+		rate.PerSecond = 1
+	}
+	if !(rate.PerSecond > 0) {
+		return fmt.Errorf("enginetest: PostRate.PerSecond %v is not allowed: want 0 (1) or a positive number", rate.PerSecond)
+	}
+	if rate.Total < 0 {
+		return fmt.Errorf("enginetest: PostRate.Total %d is not allowed: want 0 (no end) or a positive number", rate.Total)
+	}
+	if len(p.accounts) == 0 {
+		return fmt.Errorf("enginetest: PlatformConfig.Accounts is empty: want one account or more to post")
+	}
+	p.mu.Lock()
+	chance := rand.New(rand.NewPCG(p.cfg.Seed, 1<<33+p.runs))
+	p.runs++
+	p.mu.Unlock()
+	// Each post has its moment, so that a late timer does not lower the rate.
+	due := p.cfg.Now()
+	for n := 1; rate.Total == 0 || n <= rate.Total; n++ {
+		due = due.Add(time.Duration(chance.ExpFloat64() / rate.PerSecond * float64(time.Second)))
+		if err := wait(ctx, due.Sub(p.cfg.Now())); err != nil {
+			return err
+		}
+		a := p.accounts[chance.IntN(len(p.accounts))]
+		p.mu.Lock()
+		p.postNow(a, fmt.Sprintf("Post %d, by %s", n, a.first), nil)
+		p.mu.Unlock()
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package streamwatch_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inbox is an OnEvent handler that remembers the posts it got.
+type inbox struct {
+	mu  sync.Mutex
+	got []string
+}
+
+func (in *inbox) handle(_ context.Context, e deliver.Event) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.got = append(in.got, e.TweetID)
+	return nil
+}
+
+func (in *inbox) ids() []string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.Clone(in.got)
+}
+
+func newEngine(t *testing.T, cfg streamwatch.Config) *streamwatch.Engine {
+	t.Helper()
+	e, err := streamwatch.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func create(t *testing.T, e *streamwatch.Engine, r monitor.CreateRequest) monitor.Created {
+	t.Helper()
+	m, err := e.Monitors().Create(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestRunWatchesAndDelivers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		var in inbox
+		e := newEngine(t, streamwatch.Config{Fetcher: p, OnEvent: in.handle})
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- e.Run(ctx) }()
+		pass(time.Second)
+		tw := p.Post("nasa", "Lift-off")
+		pass(10 * time.Second)
+		if got := in.ids(); !slices.Equal(got, []string{tw.ID}) {
+			t.Errorf("handled %v, want %s", got, tw.ID)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if s := e.Stats(); s.Detect.Events != 1 || s.Deliver.Delivered != 1 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+func TestNewStartsNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})})
+	create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"account0001"}})
+	if n := runtime.NumGoroutine(); n != before {
+		t.Errorf("%d goroutines after New, %d before", n, before)
+	}
+}
+
+func TestLifecycleErrors(t *testing.T) {
+	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})})
+	if err := e.Shutdown(t.Context()); !errors.Is(err, streamwatch.ErrNotRunning) {
+		t.Errorf("Shutdown before Start: %v", err)
+	}
+	if err := e.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Start(t.Context()); !errors.Is(err, streamwatch.ErrStarted) {
+		t.Errorf("Start twice: %v", err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := e.Shutdown(t.Context()); !errors.Is(err, streamwatch.ErrNotRunning) {
+		t.Errorf("Shutdown twice: %v", err)
+	}
+	if err := e.Start(t.Context()); !errors.Is(err, streamwatch.ErrStarted) {
+		t.Errorf("Start after Shutdown: %v", err)
+	}
+}
+
+func TestThousandStartsLeaveNothingBehind(t *testing.T) {
+	before := runtime.NumGoroutine()
+	p := enginetest.NewPlatform(enginetest.PlatformConfig{})
+	for range 1000 {
+		e := newEngine(t, streamwatch.Config{Fetcher: p, OnEvent: (&inbox{}).handle})
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: enginetest.AccountNames(10)})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines after 1,000 cycles, %d before", n, before)
+	}
+}
+
+// A store that is given survives the engine: the next one goes on where the
+// last stopped.
+func TestNextEngineGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		store := memory.New(memory.Options{})
+		var in inbox
+		var want []string
+		for round := range 3 {
+			e := newEngine(t, streamwatch.Config{Fetcher: p, OnEvent: in.handle, Store: store})
+			if round == 0 {
+				create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
+			}
+			if err := e.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Second)
+			want = append(want, p.Post("nasa", "while it runs").ID)
+			pass(10 * time.Second)
+			if err := e.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, p.Post("nasa", "while it does not").ID)
+			pass(time.Minute)
+		}
+		if got := in.ids(); !slices.Equal(got, want[:5]) {
+			t.Errorf("handled %v, want %v", got, want[:5])
+		}
+		if err := store.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A handler that fails gets the event again.
+func TestHandlerGetsTheEventUntilItTakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		calls := 0
+		e := newEngine(t, streamwatch.Config{Fetcher: p, OnEvent: func(context.Context, deliver.Event) error {
+			if calls++; calls < 3 {
+				return errors.New("database is down")
+			}
+			return nil
+		}})
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		p.Post("nasa", "Lift-off")
+		pass(5 * time.Minute)
+		page, err := e.Log().Deliveries(t.Context(), deliver.LogQuery{})
+		if err != nil || len(page.Entries) != 1 || page.Entries[0].State != deliver.StateDelivered || len(page.Entries[0].Log) != 3 {
+			t.Errorf("log %+v, %v: want one delivery after three attempts", page, err)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPauseResumeDeleteWhileRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		var in inbox
+		e := newEngine(t, streamwatch.Config{Fetcher: p, OnEvent: in.handle})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m := create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
+		pass(time.Second)
+		a := p.Post("nasa", "a").ID
+		pass(10 * time.Second)
+		if _, err := e.Monitors().Pause(t.Context(), "", m.ID); err != nil {
+			t.Fatal(err)
+		}
+		polls := e.Stats().Detect.Polls
+		p.Post("nasa", "while paused")
+		pass(time.Hour)
+		if n := e.Stats().Detect.Polls; n != polls {
+			t.Errorf("%d polls while paused", n-polls)
+		}
+		if _, err := e.Monitors().Resume(t.Context(), "", m.ID); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		b := p.Post("nasa", "b").ID
+		pass(10 * time.Second)
+		if err := e.Monitors().Delete(t.Context(), "", m.ID); err != nil {
+			t.Fatal(err)
+		}
+		p.Post("nasa", "after the end")
+		pass(time.Hour)
+		if got := in.ids(); !slices.Equal(got, []string{a, b}) {
+			t.Errorf("handled %v, want %v", got, []string{a, b})
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTroubleShowsInTheMonitor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		e := newEngine(t, streamwatch.Config{Fetcher: p})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m := create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa", "nsaa"}})
+		pass(time.Second)
+		got, err := e.Monitors().Get(t.Context(), "", m.ID)
+		if err != nil || got.Status != monitor.Active || !strings.HasPrefix(got.StatusReason, "upstream_error: @nsaa") {
+			t.Errorf("%+v, %v: want an active monitor with a reason that names the account", got, err)
+		}
+		p.Rename("nasa", "nsaa") // and now it exists
+		pass(10 * time.Minute)
+		if got, _ = e.Monitors().Get(t.Context(), "", m.ID); got.StatusReason != "" {
+			t.Errorf("reason %q after the recovery", got.StatusReason)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// stuck is a Fetcher that ignores its context until released.
+type stuck struct{ release chan struct{} }
+
+func (s stuck) Timeline(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
+	<-s.release
+	return fetcher.Page{}, nil
+}
+
+func TestShutdownNamesWhoIgnoresTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stuck{make(chan struct{})}
+		e := newEngine(t, streamwatch.Config{Fetcher: s})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		began := time.Now()
+		err := e.Shutdown(ctx)
+		if err == nil || !strings.Contains(err.Error(), "ignores its context") || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("Shutdown took %s", took)
+		}
+		close(s.release) // the goroutines end after all
+	})
+}
+
+func TestConfigErrorsNameTheField(t *testing.T) {
+	p := enginetest.NewPlatform(enginetest.PlatformConfig{})
+	for want, cfg := range map[string]streamwatch.Config{
+		"Config.Fetcher":         {},
+		"Config.ShutdownTimeout": {Fetcher: p, ShutdownTimeout: -1},
+		"Overlap":                {Fetcher: p, Detect: detect.Config{Overlap: -1}},
+		"Workers":                {Fetcher: p, Deliver: deliver.DispatcherConfig{Workers: -1}},
+		"MinInterval":            {Fetcher: p, MinInterval: -1, DefaultInterval: time.Second},
+		"MaxAccounts":            {Fetcher: p, MaxAccounts: -1},
+		"Webhook":                {Fetcher: p, Webhook: deliver.WebhookConfig{Timeout: -1}},
+	} {
+		if _, err := streamwatch.New(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
+			t.Errorf("error %v, want one that names %s and says what is allowed", err, want)
+		}
+	}
+}
