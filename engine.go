@@ -197,7 +197,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		return fmt.Errorf("streamwatch: read monitors: %w", err)
 	}
 	for _, m := range active {
-		if err := e.detector.Set(ctx, detect.ForMonitor(m)); err != nil {
+		sub := detect.ForMonitor(m)
+		sub.Spread = true
+		if err := e.detector.Set(ctx, sub); err != nil {
 			return fmt.Errorf("streamwatch: watch monitor %s: %w", m.ID, err)
 		}
 	}
@@ -286,7 +288,9 @@ func (e *Engine) Endpoints() *deliver.EndpointManager { return e.endpoints }
 func (e *Engine) Log() deliver.Log { return e.store.Log() }
 
 // Price is what a monitor costs by Config.Pricing.
-func (e *Engine) Price(m monitor.Monitor) billing.Price { return e.cfg.Pricing.Monitor(len(m.Accounts)) }
+func (e *Engine) Price(m monitor.Monitor) billing.Price {
+	return e.cfg.Pricing.Monitor(len(m.Accounts))
+}
 
 // Stats counts what an engine did since it was made.
 type Stats struct {

@@ -245,7 +245,7 @@ func TestPauseResumeDeleteWhileRunning(t *testing.T) {
 
 func TestTroubleShowsInTheMonitor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa"}})
 		e := newEngine(t, streamwatch.Config{Fetcher: p})
 		if err := e.Start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -256,7 +256,7 @@ func TestTroubleShowsInTheMonitor(t *testing.T) {
 		if err != nil || got.Status != monitor.Active || !strings.HasPrefix(got.StatusReason, "upstream_error: @nsaa") {
 			t.Errorf("%+v, %v: want an active monitor with a reason that names the account", got, err)
 		}
-		p.Rename("nasa", "nsaa") // and now it exists
+		p.Rename("esa", "nsaa") // and now it exists
 		pass(10 * time.Minute)
 		if got, _ = e.Monitors().Get(t.Context(), "", m.ID); got.StatusReason != "" {
 			t.Errorf("reason %q after the recovery", got.StatusReason)

@@ -79,9 +79,9 @@ func (d *Detector) Run(ctx context.Context) error {
 func (d *Detector) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 
 // Set adds a subscription, or replaces the one its source has, and returns
-// when it is in effect. Before Run it only takes note. An account that nobody
-// watched is polled at once; before Run its first poll is spread over the
-// interval. Posts published before an account's Since are not events.
+// when it is in effect; before Run it only takes note. An account that nobody
+// watched is polled at once. Posts published before an account's Since are not
+// events.
 func (d *Detector) Set(ctx context.Context, sub Subscription) error {
 	if err := sub.validate(); err != nil {
 		return err

@@ -315,7 +315,9 @@ func TestRestartSpreadsTheFirstPolls(t *testing.T) {
 		for i := range 1000 {
 			names = append(names, fmt.Sprintf("a%d", i))
 		}
-		set(t, d, sub("m", names...)) // before Run, as at a start
+		many := sub("m", names...)
+		many.Spread = true
+		set(t, d, many)
 		defer start(t, d)()
 		begun := time.Now()
 		after(10 * time.Second)

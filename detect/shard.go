@@ -26,7 +26,6 @@ type shard struct {
 	fetching  int // polls under way
 	hasTicket bool
 	ticket    time.Time
-	running   bool
 	stopping  bool
 
 	inPoll  map[string]struct{} // scratch of judge
@@ -60,7 +59,6 @@ func (sh *shard) run(ctx context.Context) {
 			sh.handle(m)
 		}
 		clear(msgs)
-		sh.running = true // targets set up from now on are polled at once
 		wake := sh.startDue(ctx)
 		if sh.stopping && sh.fetching == 0 && len(sh.pending) == 0 {
 			return

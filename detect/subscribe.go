@@ -81,8 +81,7 @@ func (sh *shard) subscribe(slot int32, s *setting, a settingAccount) {
 	case t.state != idle:
 		t.again = true
 	case t.failures > 0 && had != 0: // it is resting
-	case !sh.running:
-		// The first polls after a start are spread over the interval.
+	case s.sub.Spread:
 		sh.sched.set(slot, sh.d.gridAfter(sh.d.clock(), t.hash, t.interval))
 	default:
 		sh.sched.set(slot, sh.d.clock())

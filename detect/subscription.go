@@ -18,6 +18,9 @@ type Subscription struct {
 	Interval time.Duration
 	// Match decides whether a post is an event; nil takes all.
 	Match func(*fetcher.Tweet) bool
+	// Spread lets the first polls wait for their place in the interval, so that
+	// a start with many accounts does not poll them all at once.
+	Spread bool
 }
 
 // ForMonitor makes an active monitor's subscription.

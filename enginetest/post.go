@@ -107,7 +107,7 @@ const firstEarlyID = 1 << 22
 // below those that fetcher.SnowflakeTime reads a time from.
 func (p *Platform) newID(published time.Time) uint64 {
 	id := fetcher.SnowflakeAt(published)
-	if id == 0 {
+	if _, ok := fetcher.SnowflakeTime(formatID(id)); !ok {
 		since := published.Sub(year2000).Milliseconds()
 		if since < 0 {
 			panic(fmt.Sprintf("enginetest: published %s is not allowed: want 2000 or later", published))
