@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+const (
+	demoLasts  = 8 * time.Second         // the accounts post for about this long
+	demoLateBy = 1500 * time.Millisecond // some posts show up this late
+	demoSlack  = 8 * time.Second         // for the last poll and the last retry
+)
+
+// demonstrate runs the whole path on this machine: platform, engine, receiver.
+func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) {
+	names := enginetest.AccountNames(o.accounts)
+	platform := enginetest.NewPlatform(enginetest.PlatformConfig{
+		Seed: 1, Accounts: names, LateShare: 0.1, LateUpTo: demoLateBy,
+		Faults: enginetest.Faults{ServerError: 0.01, Truncated: 0.01},
+	})
+	key := deliver.GenerateSecret()
+	receiver := enginetest.NewReceiver(enginetest.ReceiverConfig{
+		Secret: key, Answer: enginetest.FailFirst(0.05, 1), MaxDeliveries: 2 * o.posts,
+	})
+	platformURL, stopPlatform, err := serve(platform.Handler())
+	if err != nil {
+		return nil, err
+	}
+	defer stopPlatform()
+	receiverURL, stopReceiver, err := serve(receiver)
+	if err != nil {
+		return nil, err
+	}
+	defer stopReceiver()
+
+	source, err := mastodon.New(mastodon.Config{BaseURL: platformURL})
+	if err != nil {
+		return nil, err
+	}
+	lines := &ticker{w: w}
+	cfg := streamwatch.Config{
+		Fetcher: source,
+		OnEvent: func(_ context.Context, e deliver.Event) error {
+			lines.detected(e)
+			return nil
+		},
+		Webhook:     deliver.WebhookConfig{AllowPrivate: true}, // the receiver is on loopback
+		MinInterval: o.interval,
+		MaxAccounts: o.accounts,
+	}
+	cfg.Detect.MinBackoff = o.interval // the platform fails now and then
+	cfg.Deliver.RetrySchedule = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
+	engine, err := streamwatch.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		platform.PostAt(name, "from before the monitor: it must not be delivered", time.Now().Add(-time.Hour), time.Time{})
+	}
+	if err := engine.Start(ctx); err != nil {
+		return nil, err
+	}
+	created, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
+		Name: "quickstart", Usernames: names, PollInterval: o.interval, WebhookURL: receiverURL + "/hook", WebhookSecret: key,
+	})
+	if err != nil {
+		return nil, errors.Join(err, engine.Shutdown(ctx))
+	}
+	fmt.Fprintf(w, "platform %s, receiver %s, %d accounts polled every %s\n\n", platformURL, receiverURL, o.accounts, o.interval)
+
+	err = platform.Run(ctx, enginetest.PostRate{PerSecond: float64(o.posts) / demoLasts.Seconds(), Total: o.posts})
+	if err == nil {
+		err = settled(ctx, platform, receiver, o)
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if ctx.Err() != nil {
+		err = nil // Ctrl-C: what was posted until then is judged
+	}
+	err = errors.Join(err, engine.Shutdown(stop))
+
+	watches := []enginetest.Watch{{MonitorID: created.ID, Accounts: names, Since: created.CreatedAt}}
+	report := enginetest.Check(platform.Posted(), watches, receiver.Deliveries())
+	got, stats := receiver.Stats(), engine.Stats()
+	sum := &summary{
+		Posted: report.Posted, Detected: lines.count(), Delivered: report.Delivered, Verified: report.Verified,
+		Lost: report.Posted - report.Delivered, Duplicated: lines.count() - int(stats.Detect.Events) + count(report.Duplicated),
+		Latency: lines.latencies(),
+		notes: []string{fmt.Sprintf("%d polls, %d of them met a failing platform · %d webhook attempts failed and were retried · %d posts from before the monitor were left alone",
+			stats.Detect.Polls, stats.Detect.PollErrors, stats.Deliver.Retried, stats.Detect.Baseline)},
+	}
+	if got.Unverified > 0 || got.BodyChanged > 0 || sum.Detected != sum.Posted || sum.Verified != sum.Posted || sum.Duplicated != 0 {
+		err = errors.Join(err, errIncomplete)
+	}
+	return sum, errors.Join(err, report.Err())
+}
+
+// settled waits until the receiver has accepted every post that is visible and
+// none is still to come, or time is up.
+func settled(ctx context.Context, p *enginetest.Platform, r *enginetest.Receiver, o options) error {
+	ctx, cancel := context.WithTimeout(ctx, o.interval+demoLateBy+demoSlack)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	visible := o.posts + o.accounts // with the one of each from before
+	for len(p.Posted()) < visible || r.Stats().Accepted < o.posts {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil // the check says what is missing
+		}
+	}
+	return nil
+}
+
+// serve listens on loopback until stop is called.
+func serve(h http.Handler) (url string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l) // ends with ErrServerClosed
+	}()
+	return "http://" + l.Addr().String(), func() {
+		srv.Close()
+		<-done
+	}, nil
+}
+
+func count(p enginetest.Posts) (n int) {
+	for _, ids := range p {
+		n += len(ids)
+	}
+	return n
+}
