@@ -56,13 +56,13 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 				for i := 0; i < accounts; i += accounts / 10 {
 					group := names[i : i+accounts/10]
 					m := create(t, e, monitor.CreateRequest{Name: fmt.Sprint("m", i), Usernames: group,
-						PollInterval: time.Second, WebhookURL: "https://hooks.example.com/x", WebhookSecret: key})
+						PollInterval: 2 * time.Second, WebhookURL: "https://hooks.example.com/x", WebhookSecret: key})
 					watches = append(watches, enginetest.Watch{MonitorID: m.ID, Accounts: group, Since: m.CreatedAt})
 				}
 				if err := p.Run(t.Context(), enginetest.PostRate{PerSecond: perSecond, Total: perSecond * lasts}); err != nil {
 					t.Fatal(err)
 				}
-				pass(time.Minute) // late posts, backed-off accounts, retries
+				pass(20 * time.Second) // late posts, backed-off accounts, retries
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Error(err)
 				}

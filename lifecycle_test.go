@@ -123,7 +123,7 @@ func TestLifecycleErrors(t *testing.T) {
 }
 
 func TestThousandStartsLeaveNothingBehind(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := goleak.IgnoreCurrent()
 	p := enginetest.NewPlatform(enginetest.PlatformConfig{})
 	for range 1000 {
 		e := newEngine(t, streamwatch.Config{Fetcher: p, OnEvent: (&inbox{}).handle})
@@ -135,9 +135,7 @@ func TestThousandStartsLeaveNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("%d goroutines after 1,000 cycles, %d before", n, before)
-	}
+	goleak.VerifyNone(t, before)
 }
 
 // A store that is given survives the engine: the next one goes on where the

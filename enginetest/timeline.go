@@ -103,7 +103,13 @@ func (a *account) page(q request, size int, now time.Time) (posts []*post, older
 		i, _ := slices.BinarySearchFunc(a.posts, id, func(po *post, id uint64) int { return cmp.Compare(po.id, id) })
 		return i
 	}
-	low, high := from(max(q.since, q.min)+1), len(a.posts)
+	low, high := 0, len(a.posts)
+	if bound := max(q.since, q.min); bound > 0 {
+		low = from(bound)
+		if low < high && a.posts[low].id == bound {
+			low++
+		}
+	}
 	if q.max > 0 {
 		high = from(q.max)
 	}
