@@ -28,6 +28,7 @@ func Example() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	done := make(chan error)
 	go func() { done <- engine.Run(ctx) }()
 

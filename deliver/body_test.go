@@ -88,8 +88,9 @@ func TestAppendBodyMembers(t *testing.T) {
 			name: "times are in UTC",
 			change: func(e *deliver.Event, _ *fetcher.Tweet) {
 				e.PublishedAt = published.In(time.FixedZone("", 5*3600))
+				e.DetectedAt = detected.In(time.FixedZone("", -5*3600))
 			},
-			has: `"tweet_published_at":"2026-07-24T21:05:48.792Z"`,
+			has: `"tweet_published_at":"2026-07-24T21:05:48.792Z","detected_at":"2026-07-24T21:05:50.026Z"`,
 		},
 		{
 			name:   "latency under a millisecond",

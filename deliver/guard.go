@@ -140,11 +140,7 @@ func (g *Guard) DialContext(ctx context.Context, _, address string) (net.Conn, e
 			return nil, err
 		}
 	}
-	conn, err := g.dialFirst(ctx, targets[:min(len(targets), maxAddrs)])
-	if errors.Is(err, ErrAddressNotAllowed) {
-		return nil, ErrAddressNotAllowed // without the address that net adds
-	}
-	return conn, err
+	return g.dialFirst(ctx, targets[:min(len(targets), maxAddrs)])
 }
 
 func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -170,13 +166,16 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
+// dialer checks again, at the last moment, what it is about to connect to.
+func (g *Guard) dialer() *net.Dialer { return &net.Dialer{Control: g.Control} }
+
 // dialFirst tries the targets in order, the next one when the one before has
 // failed or has not answered for a while, and returns the first connection.
 // All attempts have ended when it returns.
 func (g *Guard) dialFirst(ctx context.Context, targets []string) (net.Conn, error) {
 	dial := g.dial
 	if dial == nil {
-		dial = (&net.Dialer{Control: g.Control}).DialContext
+		dial = g.dialer().DialContext
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	type result struct {

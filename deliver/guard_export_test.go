@@ -16,6 +16,9 @@ func (g *Guard) SetNet(
 	g.lookup, g.dial = lookup, dial
 }
 
+// Dialer is what a guard connects with.
+func (g *Guard) Dialer() *net.Dialer { return g.dialer() }
+
 // NewWebhookOn is NewWebhook with another guard, and with the authorities that
 // its TLS trusts.
 func NewWebhookOn(cfg WebhookConfig, g *Guard, roots *x509.CertPool) *Webhook {

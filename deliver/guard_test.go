@@ -3,10 +3,12 @@ package deliver_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +45,7 @@ func FuzzPublicAddr(f *testing.F) {
 		a := netip.MustParseAddr(v.input)
 		f.Add(a.AsSlice(), a.Zone())
 	}
+	f.Add(netip.MustParseAddr("::ffff:8.8.8.8").AsSlice(), "eth0")
 	f.Fuzz(func(t *testing.T, raw []byte, zone string) {
 		a, ok := netip.AddrFromSlice(raw)
 		if !ok {
@@ -139,10 +142,8 @@ func TestGuardOnTheNetwork(t *testing.T) {
 	if _, err := g.DialContext(t.Context(), "tcp", "example.com:8443"); err != deliver.ErrAddressNotAllowed {
 		t.Errorf("DialContext of a name: %v, want ErrAddressNotAllowed", err)
 	}
-	// A name that changes between look-up and connection meets Control.
-	dialer := net.Dialer{Control: g.Control}
-	if _, err := dialer.DialContext(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, deliver.ErrAddressNotAllowed) {
-		t.Errorf("a dialer with Control: %v, want ErrAddressNotAllowed", err)
+	if _, err := g.Dialer().DialContext(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, deliver.ErrAddressNotAllowed) {
+		t.Errorf("the last check before connecting: %v, want ErrAddressNotAllowed", err)
 	}
 	if len(accepted) != 0 {
 		t.Error("the listener got a connection")
@@ -164,6 +165,7 @@ func TestGuardTriesAddresses(t *testing.T) {
 	type target struct {
 		after time.Duration
 		err   error
+		deaf  bool // to the end of the attempt
 	}
 	tests := []struct {
 		name    string
@@ -171,17 +173,19 @@ func TestGuardTriesAddresses(t *testing.T) {
 		won     string            // "" when none
 		took    time.Duration
 	}{
-		{"the first answers", map[string]target{"1.1.1.1": {10 * ms, nil}, "1.1.1.2": {0, nil}}, "1.1.1.1", 10 * ms},
-		{"the first is refused: the next at once", map[string]target{"1.1.1.1": {10 * ms, refused}, "1.1.1.2": {10 * ms, nil}}, "1.1.1.2", 20 * ms},
-		{"the first is silent: the next after a quarter second", map[string]target{"1.1.1.1": {time.Hour, nil}, "1.1.1.2": {10 * ms, nil}}, "1.1.1.2", 260 * ms},
-		{"the first is slow and still the first", map[string]target{"1.1.1.1": {300 * ms, nil}, "1.1.1.2": {100 * ms, nil}}, "1.1.1.1", 300 * ms},
-		{"all are refused", map[string]target{"1.1.1.1": {10 * ms, refused}, "1.1.1.2": {10 * ms, refused}}, "", 20 * ms},
-		{"all are silent until the deadline", map[string]target{"1.1.1.1": {time.Hour, nil}, "1.1.1.2": {time.Hour, nil}}, "", 10 * time.Second},
+		{"the first answers", map[string]target{"1.1.1.1": {after: 10 * ms}, "1.1.1.2": {after: 0}}, "1.1.1.1", 10 * ms},
+		{"the first is refused: the next at once", map[string]target{"1.1.1.1": {after: 10 * ms, err: refused}, "1.1.1.2": {after: 10 * ms}}, "1.1.1.2", 20 * ms},
+		{"the first is silent: the next after a quarter second", map[string]target{"1.1.1.1": {after: time.Hour}, "1.1.1.2": {after: 10 * ms}}, "1.1.1.2", 260 * ms},
+		{"the first is slow and still the first", map[string]target{"1.1.1.1": {after: 300 * ms}, "1.1.1.2": {after: 100 * ms}}, "1.1.1.1", 300 * ms},
+		{"a second connection that comes late is closed", map[string]target{"1.1.1.1": {after: 300 * ms}, "1.1.1.2": {after: 100 * ms, deaf: true}}, "1.1.1.1", 350 * ms},
+		{"all are refused", map[string]target{"1.1.1.1": {after: 10 * ms, err: refused}, "1.1.1.2": {after: 10 * ms, err: refused}}, "", 20 * ms},
+		{"all are silent until the deadline", map[string]target{"1.1.1.1": {after: time.Hour}, "1.1.1.2": {after: time.Hour}}, "", 10 * time.Second},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g deliver.Guard
+				var mu sync.Mutex
 				open := map[string]net.Conn{} // the far ends
 				g.SetNet(
 					func(context.Context, string) ([]netip.Addr, error) {
@@ -189,16 +193,23 @@ func TestGuardTriesAddresses(t *testing.T) {
 					},
 					func(ctx context.Context, _, address string) (net.Conn, error) {
 						host := netip.MustParseAddrPort(address).Addr().String()
+						to := tc.targets[host]
+						ended := ctx.Done()
+						if to.deaf {
+							ended = nil
+						}
 						select {
-						case <-time.After(tc.targets[host].after):
-						case <-ctx.Done():
+						case <-time.After(to.after):
+						case <-ended:
 							return nil, ctx.Err()
 						}
-						if tc.targets[host].err != nil {
-							return nil, tc.targets[host].err
+						if to.err != nil {
+							return nil, to.err
 						}
 						near, far := net.Pipe()
+						mu.Lock()
 						open[host] = far
+						mu.Unlock()
 						return near, nil
 					})
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -211,12 +222,16 @@ func TestGuardTriesAddresses(t *testing.T) {
 				if (err == nil) != (tc.won != "") {
 					t.Fatalf("error %v, want a connection to %q", err, tc.won)
 				}
-				if conn != nil {
-					conn.Close()
-					if len(open) != 1 || open[tc.won] == nil {
-						t.Errorf("connected to %v, want %s alone", open, tc.won)
+				if conn == nil {
+					return
+				}
+				go io.WriteString(conn, "x")
+				for host, far := range open {
+					if _, err := far.Read(make([]byte, 1)); (err == nil) != (host == tc.won) {
+						t.Errorf("%s: %v, want only %s open", host, err, tc.won)
 					}
 				}
+				conn.Close()
 			})
 		})
 	}

@@ -38,7 +38,7 @@ func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil || u.Opaque != "":
+	case err != nil:
 		return refuse("a URL such as https://example.com/hook")
 	case u.Scheme != "https" && !(u.Scheme == "http" && allowPrivate):
 		return refuse("https")

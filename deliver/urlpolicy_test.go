@@ -81,6 +81,8 @@ func TestCheckURL(t *testing.T) {
 		{"unspecified", "https://0.0.0.0/", false, false},
 		{"multicast", "https://224.0.0.1/", false, false},
 		{"backslash", `https://example.com\@127.0.0.1/`, false, false},
+		{"backslash in the path", `https://example.com/a\b`, false, false},
+		{"no slashes", "https:example.com", false, false},
 		{"space", "https://example.com/a b", false, false},
 		{"newline", "https://example.com/\r\nX: y", false, false},
 		{"not ASCII in the path", "https://example.com/é", false, false},
@@ -100,6 +102,18 @@ func TestCheckURL(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestCheckURLSpecialDomains(t *testing.T) {
+	for _, top := range strings.Fields(`alt arpa example invalid local localhost onion test internal intranet private corp home
+		homenet lan localdomain domain workgroup mail svc cluster consul belkin router i2p LOCAL Internal`) {
+		if deliver.CheckURL("https://a.b."+top+"/", false) == nil {
+			t.Errorf("a name under .%s was accepted", top)
+		}
+		if err := deliver.CheckURL("https://a."+top+".com/", false); err != nil {
+			t.Errorf("%s in another place: %v", top, err)
+		}
 	}
 }
 

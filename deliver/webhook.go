@@ -80,10 +80,16 @@ func guardedTransport(g *Guard, timeout time.Duration) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:                  nil, // through a proxy the guard would see the proxy's address alone
-		DialContext:            g.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		Proxy: nil, // through a proxy the guard would see the proxy's address alone
+		// net/http goes on connecting after the attempt has ended, in hope of the
+		// next one: each step has a bound of its own.
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, timeout)
+			defer cancel()
+			return g.DialContext(ctx, network, address)
+		},
 		TLSHandshakeTimeout:    timeout,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		Protocols:              protocols,
 		DisableCompression:     true, // a small answer must not unpack into a large one
 		MaxResponseHeaderBytes: maxHeaderBytes,

@@ -225,6 +225,78 @@ func TestWebhookDeadlineOverHTTP(t *testing.T) {
 	}
 }
 
+// TestWebhookLeavesNoConnection: in virtual time, a connection that has become
+// of no use is closed, also without Close.
+func TestWebhookLeavesNoConnection(t *testing.T) {
+	tests := []struct {
+		name, url string
+		answer    string
+		closed    time.Duration // from the beginning
+	}{
+		{"no connection", "http://127.0.0.2/", "", 10 * time.Second},
+		{"no TLS handshake", "https://127.0.0.1/", "", 10 * time.Second},
+		{"no answer", "http://127.0.0.1/", "", 10 * time.Second},
+		{"a body without an end", "http://127.0.0.1/", "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", 16<<10), 0},
+		{"idle", "http://127.0.0.1/", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 60 * time.Second},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				closed := make(chan time.Duration, 1)
+				g := &deliver.Guard{}
+				g.SetNet(nil, func(ctx context.Context, _, address string) (net.Conn, error) {
+					if address == "127.0.0.2:80" {
+						<-ctx.Done()
+						closed <- time.Since(began)
+						return nil, ctx.Err()
+					}
+					near, far := net.Pipe()
+					go func() {
+						r := bufio.NewReader(far)
+						if tc.answer != "" {
+							if _, err := http.ReadRequest(r); err != nil {
+								t.Error(err)
+							}
+							io.WriteString(far, tc.answer)
+						}
+						io.Copy(io.Discard, r)
+						closed <- time.Since(began)
+					}()
+					return near, nil
+				})
+				hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, g, nil)
+				hook.Send(t.Context(), delivery(tc.url))
+				if got := <-closed; got != tc.closed {
+					t.Errorf("closed after %v, want %v", got, tc.closed)
+				}
+			})
+		})
+	}
+}
+
+func TestWebhookClosesTheBody(t *testing.T) {
+	for _, status := range []int{200, 101, 302, 500} {
+		b := &closeCounter{Reader: strings.NewReader("x")}
+		sendVia(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Body: b}, nil
+		}))
+		if b.closed != 1 {
+			t.Errorf("status %d: closed %d times, want once", status, b.closed)
+		}
+	}
+}
+
+type closeCounter struct {
+	io.Reader
+	closed int
+}
+
+func (c *closeCounter) Close() error {
+	c.closed++
+	return nil
+}
+
 func TestWebhookRefusesBeforeTheNetwork(t *testing.T) {
 	calls := 0
 	rt := roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -375,8 +447,11 @@ func TestWebhookTLS(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			var sni string
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sni = r.TLS.ServerName }))
+			var sni, proto string
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				sni, proto = r.TLS.ServerName, r.Proto
+			}))
+			server.EnableHTTP2 = true // and yet it is not used
 			server.Config.ErrorLog = quiet
 			server.TLS = &tls.Config{}
 			if tc.server != nil {
@@ -401,8 +476,8 @@ func TestWebhookTLS(t *testing.T) {
 			if r.OK != (tc.want == "") || r.Error != tc.want {
 				t.Errorf("got %+v, want error %q", r, tc.want)
 			}
-			if r.OK && sni != host {
-				t.Errorf("server name %q, want %q", sni, host)
+			if r.OK && (sni != host || proto != "HTTP/1.1") {
+				t.Errorf("server name %q by %s, want %q by HTTP/1.1", sni, proto, host)
 			}
 		})
 	}

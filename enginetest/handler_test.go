@@ -28,13 +28,13 @@ func serve(t *testing.T, p *enginetest.Platform) string {
 }
 
 // get asks as a client in any language would.
-func get(t *testing.T, url string) (*http.Response, string, error) {
+func get(t *testing.T, client *http.Client, url string) (*http.Response, string, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestHandlerAnswers(t *testing.T) {
 		{"another page", "/about", 404, whole, `{"error":"The page you are looking for isn't here"}`, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			resp, body, err := get(t, base+tc.path)
+			resp, body, err := get(t, http.DefaultClient, base+tc.path)
 			if err != nil || resp.StatusCode != tc.code || tc.show(body) != tc.body {
 				t.Errorf("%d %s (error %v), want %d %s", resp.StatusCode, tc.show(body), err, tc.code, tc.body)
 			}
@@ -130,7 +130,7 @@ func TestHandlerHeaders(t *testing.T) {
 		{"X-Ratelimit-Limit": "1", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "2026-03-01T12:01:00.000000Z", "Retry-After": "", "Date": "Sun, 01 Mar 2026 12:00:00 GMT"},
 		{"X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "2026-03-01T12:01:00.000000Z", "Retry-After": "31", "Date": "Sun, 01 Mar 2026 12:00:29 GMT"},
 	} {
-		resp, _, _ := get(t, base+statuses)
+		resp, _, _ := get(t, http.DefaultClient, base+statuses)
 		for name, value := range want {
 			if got := resp.Header.Get(name); got != value {
 				t.Errorf("%s: %q, want %q", name, got, value)
@@ -199,17 +199,22 @@ func TestHandlerFaults(t *testing.T) {
 			p := newPlatform(newClock(), enginetest.PlatformConfig{Faults: tc.faults})
 			p.Post("nasa", "x")
 			base := serve(t, p)
-			forms := make(map[string]bool)
-			for range 20 {
-				resp, body, err := get(t, base+statuses)
-				form := tc.want(resp, body, err)
-				if form == "" {
-					t.Fatalf("%d %s (error %v) is not the fault", resp.StatusCode, body, err)
+			for via, client := range map[string]*http.Client{
+				"by sockets": http.DefaultClient,
+				"in process": {Transport: p.RoundTripper()},
+			} {
+				forms := make(map[string]bool)
+				for range 20 {
+					resp, body, err := get(t, client, base+statuses)
+					form := tc.want(resp, body, err)
+					if form == "" {
+						t.Fatalf("%s: %d %s (error %v) is not the fault", via, resp.StatusCode, body, err)
+					}
+					forms[form] = true
 				}
-				forms[form] = true
-			}
-			if len(forms) != tc.forms {
-				t.Errorf("forms %v, want %d", forms, tc.forms)
+				if len(forms) != tc.forms {
+					t.Errorf("%s: forms %v, want %d", via, forms, tc.forms)
+				}
 			}
 		})
 	}

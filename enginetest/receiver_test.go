@@ -161,6 +161,19 @@ func TestReceiverSeesChangedBytes(t *testing.T) {
 	}
 }
 
+func TestReceiverNeedsEveryAttemptVerified(t *testing.T) {
+	r := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: secret})
+	b := body("mon_1", "1")
+	forged := request("dlv_1", b)
+	forged.Header.Del(deliver.HeaderSignature)
+	for _, req := range []*http.Request{request("dlv_1", b), forged, request("dlv_1", b)} {
+		send(r, req)
+	}
+	if d := r.Deliveries()[0]; d.Verified || d.Attempts != 3 || d.Accepted != 2 {
+		t.Errorf("recorded %+v, want 2 of 3 attempts accepted and the delivery not verified", d)
+	}
+}
+
 func TestReceiverIsBounded(t *testing.T) {
 	r := enginetest.NewReceiver(enginetest.ReceiverConfig{MaxDeliveries: 2})
 	for i, want := range []int{200, 200, 507, 200} {
