@@ -141,7 +141,9 @@ func New(cfg Config) (*Engine, error) {
 
 // wire builds the parts from the bottom up.
 func (e *Engine) wire() (err error) {
-	e.webhook = deliver.NewWebhook(e.cfg.Webhook)
+	if e.webhook, err = deliver.NewWebhook(e.cfg.Webhook); err != nil {
+		return err
+	}
 	dc := e.cfg.Deliver
 	dc.Outbox, dc.Endpoints = e.store.Outbox(), e.store.Endpoints()
 	dc.Logger, dc.Now = e.cfg.Logger, e.cfg.Now

@@ -22,7 +22,7 @@ func (g *Guard) Dialer() *net.Dialer { return g.dialer() }
 // NewWebhookOn is NewWebhook with another guard, and with the authorities that
 // its TLS trusts.
 func NewWebhookOn(cfg WebhookConfig, g *Guard, roots *x509.CertPool) *Webhook {
-	w := NewWebhook(cfg)
+	w := MustWebhook(cfg)
 	g.AllowPrivate = cfg.AllowPrivate
 	w.own = guardedTransport(g, w.cfg.Timeout)
 	w.own.TLSClientConfig.RootCAs = roots
@@ -38,3 +38,12 @@ var (
 	ParseRetryAfter = parseRetryAfter
 	RedactURL       = redactURL
 )
+
+// MustWebhook is NewWebhook for configurations that are known to be right.
+func MustWebhook(cfg WebhookConfig) *Webhook {
+	w, err := NewWebhook(cfg)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}

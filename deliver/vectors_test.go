@@ -205,7 +205,7 @@ func TestRedirectVectors(t *testing.T) {
 					rw.Header().Set(header, value)
 					rw.WriteHeader(status)
 				}))
-				hook := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+				hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
 				r := hook.Send(t.Context(), delivery(server.URL))
 				hook.Close()
 				server.Close()

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -57,10 +58,16 @@ type Webhook struct {
 	own *http.Transport // nil when the caller brought a Transport
 }
 
-// NewWebhook returns a sender. It connects to nothing.
-func NewWebhook(cfg WebhookConfig) *Webhook {
-	if cfg.Timeout <= 0 {
+// NewWebhook checks cfg and returns a sender. It connects to nothing.
+func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
+	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultDeadline
+	}
+	if cfg.Timeout < 0 || cfg.Timeout > 10*time.Minute {
+		return nil, fmt.Errorf("deliver: Webhook.Timeout %s is not allowed: want more than 0 and at most 10m, or 0 for 10s", cfg.Timeout)
+	}
+	if strings.ContainsFunc(cfg.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return nil, fmt.Errorf("deliver: Webhook.UserAgent %q is not allowed: want printable ASCII", cfg.UserAgent)
 	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = DefaultUserAgent
@@ -70,7 +77,7 @@ func NewWebhook(cfg WebhookConfig) *Webhook {
 		w.own = guardedTransport(&Guard{AllowPrivate: cfg.AllowPrivate}, cfg.Timeout)
 		w.cfg.Transport = w.own
 	}
-	return w
+	return w, nil
 }
 
 // guardedTransport speaks HTTP/1.1 only: a lane's bound on attempts is then a

@@ -161,7 +161,7 @@ func TestHostileReceivers(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			url := receiver(t, tc.script)
-			hook := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true, Timeout: timeout})
+			hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, Timeout: timeout})
 			defer hook.Close()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -194,7 +194,7 @@ func TestStalledTLSHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close() // the connection waits in its backlog
-	hook := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true, Timeout: 100 * time.Millisecond})
+	hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, Timeout: 100 * time.Millisecond})
 	defer hook.Close()
 	r := hook.Send(t.Context(), delivery("https://"+l.Addr().String()))
 	if want := (deliver.Result{Error: "timeout"}); r != want {
@@ -209,7 +209,7 @@ func TestNoReceiver(t *testing.T) {
 	}
 	url := "http://" + l.Addr().String()
 	l.Close()
-	hook := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
 	defer hook.Close()
 	if r, want := hook.Send(t.Context(), delivery(url)), (deliver.Result{Error: "connection refused"}); r != want {
 		t.Errorf("got %+v, want %+v", r, want)
@@ -240,7 +240,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			}
 			server.Start()
 			defer server.Close()
-			hook := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+			hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
 			defer hook.Close()
 			for range 5 {
 				if r := hook.Send(t.Context(), delivery(server.URL)); !r.OK {
@@ -257,7 +257,7 @@ func TestConnectionsAreKept(t *testing.T) {
 func BenchmarkWebhookSend(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) }))
 	defer server.Close()
-	hook := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
 	defer hook.Close()
 	d := delivery(server.URL)
 	d.Event.Body = edited(nil)

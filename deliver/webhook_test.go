@@ -41,7 +41,7 @@ func answer(status int, body string, headers ...string) roundTrip {
 // sendVia makes one attempt with a transport in place of the network.
 func sendVia(t *testing.T, rt http.RoundTripper) deliver.Result {
 	t.Helper()
-	hook := deliver.NewWebhook(deliver.WebhookConfig{Transport: rt})
+	hook := deliver.MustWebhook(deliver.WebhookConfig{Transport: rt})
 	defer hook.Close()
 	return hook.Send(t.Context(), delivery("https://example.com/hook"))
 }
@@ -63,7 +63,7 @@ func TestWebhookRequest(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, agent := range []string{"", "acme/2"} {
-		hook := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true, UserAgent: agent})
+		hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, UserAgent: agent})
 		r := hook.Send(t.Context(), delivery(server.URL+"/hook?x=1"))
 		hook.Close()
 		if want := (deliver.Result{OK: true, StatusCode: 200, ResponsePreview: "thanks"}); r != want {
@@ -147,7 +147,7 @@ func TestWebhookDeadline(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, tc.caller)
 					defer cancel()
 				}
-				hook := deliver.NewWebhook(deliver.WebhookConfig{Timeout: tc.timeout, Transport: after(tc.answered)})
+				hook := deliver.MustWebhook(deliver.WebhookConfig{Timeout: tc.timeout, Transport: after(tc.answered)})
 				began := time.Now()
 				r := hook.Send(ctx, delivery("https://example.com/"))
 				if r.OK != (tc.err == "") || r.Error != tc.err || time.Since(began) != tc.took {
@@ -317,7 +317,7 @@ func TestWebhookRefusesBeforeTheNetwork(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			hook := deliver.NewWebhook(deliver.WebhookConfig{Transport: rt})
+			hook := deliver.MustWebhook(deliver.WebhookConfig{Transport: rt})
 			if r, want := hook.Send(t.Context(), tc.d), (deliver.Result{Permanent: true, Error: tc.want}); r != want {
 				t.Errorf("got %+v, want %+v", r, want)
 			}
@@ -332,7 +332,7 @@ func TestWebhookDoesNotReachLoopback(t *testing.T) {
 	requests := 0
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
 	defer server.Close()
-	hook := deliver.NewWebhook(deliver.WebhookConfig{})
+	hook := deliver.MustWebhook(deliver.WebhookConfig{})
 	defer hook.Close()
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	if err != nil {
@@ -508,5 +508,17 @@ func TestWebhookErrors(t *testing.T) {
 				t.Errorf("got %+v, want %+v", r, want)
 			}
 		})
+	}
+}
+
+func TestNewWebhookRefusesAndNamesTheField(t *testing.T) {
+	for want, cfg := range map[string]deliver.WebhookConfig{
+		"Timeout -1s":   {Timeout: -time.Second},
+		"Timeout 1h":    {Timeout: time.Hour},
+		"UserAgent \"a": {UserAgent: "a\r\nX: y"},
+	} {
+		if _, err := deliver.NewWebhook(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
+			t.Errorf("error %v, want one that names %s and says what is allowed", err, want)
+		}
 	}
 }

@@ -48,7 +48,30 @@ func TestPostDuringCreationIsDeliveredOnce(t *testing.T) {
 	})
 }
 
-// A stamp cut to the second may stand for any moment of it.
+func TestCutStampsCountForWhatTheyStandFor(t *testing.T) {
+	at := func(s string) time.Time {
+		v, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, row := range []struct {
+		published, since string
+		before           bool
+	}{
+		{"2026-01-02T03:04:05.123Z", "2026-01-02T03:04:05.1234567Z", false}, // the same millisecond
+		{"2026-01-02T03:04:05.122Z", "2026-01-02T03:04:05.1234567Z", true},
+		{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.9Z", false}, // the same second
+		{"2026-01-02T03:04:04Z", "2026-01-02T03:04:05.0Z", true},
+		{"2026-01-02T03:04:05.124Z", "2026-01-02T03:04:05.123Z", false},
+	} {
+		if got := before(at(row.published), at(row.since)); got != row.before {
+			t.Errorf("published %s is before %s: %v, want %v", row.published, row.since, got, row.before)
+		}
+	}
+}
+
 func TestWholeSecondStampCountsForItsSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

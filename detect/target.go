@@ -126,11 +126,12 @@ func (t *target) anyFresh() bool {
 	return false
 }
 
-// before reports whether a post is from before since. A stamp without a
-// fraction may stand for any moment of its second.
+// before reports whether a post is from before since. Stamps are cut to the
+// millisecond, some to the second, and may stand for any moment of it.
 func before(published, since time.Time) bool {
+	unit := time.Millisecond
 	if published.Nanosecond() == 0 {
-		since = since.Truncate(time.Second)
+		unit = time.Second
 	}
-	return published.Before(since)
+	return published.Before(since.Truncate(unit))
 }

@@ -30,7 +30,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	sender := deliver.NewWebhook(deliver.WebhookConfig{Transport: receiver.RoundTripper()})
+	sender, err := deliver.NewWebhook(deliver.WebhookConfig{Transport: receiver.RoundTripper()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	for _, post := range page.Tweets {
 		event := deliver.Event{
 			ID:             deliver.EventID(watch.MonitorID, post.ID),

@@ -259,7 +259,10 @@ func TestReceiverOverHTTP(t *testing.T) {
 	r := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: secret, Answer: enginetest.FailFirst(0.5, 1)})
 	srv := httptest.NewServer(r)
 	defer srv.Close()
-	sender := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	sender, err := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer sender.Close()
 	var wg sync.WaitGroup
 	for i := range 40 {

@@ -55,7 +55,7 @@ func parseCursor(s string) (positions, error) {
 		}
 	}
 	if known == 0 || known != len(v) {
-		return positions{}, fmt.Errorf("Cursor %.64q is not allowed: want the Next of an earlier page", s)
+		return positions{}, fmt.Errorf("cursor %.64q is not allowed: want the Next of an earlier page", s)
 	}
 	return ps, nil
 }

@@ -107,7 +107,7 @@ func TestLedger(t *testing.T) {
 			a.commit("r", billing.ErrNotFound)
 			a.reserve("r", 4, nil)
 		}, 6, 4, ""},
-		{"reserve without id", func(a account) { a.reserve("", 1, anyError) }, 10, 0, ""},
+		{"reserve without id", func(a account) { a.reserve("", 1, errAny) }, 10, 0, ""},
 		{"reserve under the id of an entry", func(a account) {
 			a.add(nil, entry("e", -1))
 			a.reserve("e", 1, billing.ErrResolved)
@@ -187,7 +187,7 @@ func TestLedger(t *testing.T) {
 			a.commit("r", nil)
 			a.add(nil, entry("r", -4))
 		}, 6, 0, "r=6"},
-		{"append without id", func(a account) { a.add(anyError, entry("c", -1), entry("", -1)) }, 10, 0, ""},
+		{"append without id", func(a account) { a.add(errAny, entry("c", -1), entry("", -1)) }, 10, 0, ""},
 		{"append more than can be counted", func(a account) {
 			a.reserve("r", 4, nil)
 			a.add(billing.ErrAmount, entry("b", 1), entry("c", math.MaxInt64-10))

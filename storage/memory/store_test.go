@@ -40,12 +40,12 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// anyError is wanted where there is no sentinel to compare with.
-var anyError = errors.New("any error")
+// errAny is wanted where there is no sentinel to compare with.
+var errAny = errors.New("any error")
 
 func wantErr(t testing.TB, got, want error) {
 	t.Helper()
-	if !errors.Is(got, want) && (want != anyError || got == nil) {
+	if !errors.Is(got, want) && (want != errAny || got == nil) {
 		t.Errorf("error = %v, want %v", got, want)
 	}
 }
