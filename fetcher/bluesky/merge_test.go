@@ -187,7 +187,7 @@ func FuzzCursor(f *testing.F) {
 
 func TestCursorErrorsNameTheField(t *testing.T) {
 	for _, s := range []string{"x", "%zz", "app.bsky.feed.post=a", "app.bsky.feed.post=a&app.bsky.feed.post=b&z=1"} {
-		if _, err := parseCursor(s); err == nil || err.Error() != fmt.Sprintf("Cursor %q is not allowed: want the Next of an earlier page", s) {
+		if _, err := parseCursor(s); err == nil || err.Error() != fmt.Sprintf("cursor %q is not allowed: want the Next of an earlier page", s) {
 			t.Errorf("%q: error %v", s, err)
 		}
 	}
