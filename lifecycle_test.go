@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
@@ -311,4 +312,50 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 			t.Errorf("error %v, want one that names %s and says what is allowed", err, want)
 		}
 	}
+}
+
+func TestEndpointsAndPrice(t *testing.T) {
+	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Pricing: flat{}})
+	m := create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: enginetest.AccountNames(3), WebhookURL: "https://one.example.com/"})
+	if m.WebhookSecret == "" {
+		t.Error("a generated secret must be shown")
+	}
+	src := deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: "acme", Name: m.Name}
+	if _, err := e.Endpoints().Create(t.Context(), deliver.NewEndpoint{Source: src, URL: "https://two.example.com/"}); err != nil {
+		t.Errorf("a second endpoint of a monitor: %v", err)
+	}
+	moved := "https://three.example.com/"
+	if _, err := e.Monitors().Update(t.Context(), "acme", m.ID, monitor.UpdateRequest{WebhookURL: &moved}); err != nil {
+		t.Fatal(err)
+	}
+	urls := func() (out []string) {
+		list, err := e.Endpoints().List(t.Context(), "acme", m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ep := range list {
+			out = append(out, ep.URL)
+		}
+		slices.Sort(out)
+		return out
+	}
+	if got := urls(); !slices.Equal(got, []string{moved, "https://two.example.com/"}) {
+		t.Errorf("endpoints %v after the move", got)
+	}
+	if got := e.Price(m.Monitor).PerDay; got != 3*billing.Credit {
+		t.Errorf("price %d, want that of Config.Pricing", got)
+	}
+	if err := e.Monitors().Delete(t.Context(), "acme", m.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := urls(); len(got) != 0 {
+		t.Errorf("endpoints %v after the monitor is gone", got)
+	}
+}
+
+// flat is a price list of one credit per account and day.
+type flat struct{ billing.Presets }
+
+func (flat) Monitor(accounts int) billing.Price {
+	return billing.Price{PerAccountPerDay: billing.Credit, PerDay: billing.Credits(accounts) * billing.Credit, Tier: "flat"}
 }
