@@ -8,58 +8,57 @@ import (
 // AppendJSON appends the post as its wire-format JSON object to b and returns
 // the extended slice. The bytes depend on the record alone.
 func (t *Tweet) AppendJSON(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("id", t.ID)
-	e.str("text", t.Text)
-	e.str("full_text", t.FullText)
-	e.str("created_at", t.CreatedAt)
-	e.str("lang", t.Lang)
-	e.str("user_id", t.UserID)
-	e.str("username", t.Username)
-	e.str("user_name", t.UserName)
-	e.int("favorite_count", t.FavoriteCount)
-	e.int("retweet_count", t.RetweetCount)
-	e.int("reply_count", t.ReplyCount)
-	e.int("quote_count", t.QuoteCount)
-	e.int("view_count", t.ViewCount)
-	e.int("bookmark_count", t.BookmarkCount)
-	e.bool("favorited", t.Favorited)
-	e.bool("retweeted", t.Retweeted)
-	e.bool("bookmarked", t.Bookmarked)
-	e.bool("possibly_sensitive", t.PossiblySensitive)
-	e.bool("is_quote_status", t.IsQuoteStatus)
-	e.bool("is_retweet", t.IsRetweet)
-	e.str("conversation_id", t.ConversationID)
-	e.str("in_reply_to_status_id", t.InReplyToStatusID)
-	e.str("in_reply_to_user_id", t.InReplyToUserID)
-	e.str("quoted_status_id", t.QuotedStatusID)
-	e.str("retweeted_status_id", t.RetweetedStatusID)
-	list(&e, "media", t.Media, (*Media).append)
-	list(&e, "urls", t.URLs, (*URL).append)
-	list(&e, "hashtags", t.Hashtags, (*Hashtag).append)
-	list(&e, "user_mentions", t.UserMentions, (*Mention).append)
+	b = strMember(b, `{"id":`, t.ID)
+	b = strMember(b, `,"text":`, t.Text)
+	b = strMember(b, `,"full_text":`, t.FullText)
+	b = strMember(b, `,"created_at":`, t.CreatedAt)
+	b = strMember(b, `,"lang":`, t.Lang)
+	b = strMember(b, `,"user_id":`, t.UserID)
+	b = strMember(b, `,"username":`, t.Username)
+	b = strMember(b, `,"user_name":`, t.UserName)
+	b = intMember(b, `,"favorite_count":`, t.FavoriteCount)
+	b = intMember(b, `,"retweet_count":`, t.RetweetCount)
+	b = intMember(b, `,"reply_count":`, t.ReplyCount)
+	b = intMember(b, `,"quote_count":`, t.QuoteCount)
+	b = intMember(b, `,"view_count":`, t.ViewCount)
+	b = intMember(b, `,"bookmark_count":`, t.BookmarkCount)
+	b = boolMember(b, `,"favorited":`, t.Favorited)
+	b = boolMember(b, `,"retweeted":`, t.Retweeted)
+	b = boolMember(b, `,"bookmarked":`, t.Bookmarked)
+	b = boolMember(b, `,"possibly_sensitive":`, t.PossiblySensitive)
+	b = boolMember(b, `,"is_quote_status":`, t.IsQuoteStatus)
+	b = boolMember(b, `,"is_retweet":`, t.IsRetweet)
+	b = strMember(b, `,"conversation_id":`, t.ConversationID)
+	b = strMember(b, `,"in_reply_to_status_id":`, t.InReplyToStatusID)
+	b = strMember(b, `,"in_reply_to_user_id":`, t.InReplyToUserID)
+	b = strMember(b, `,"quoted_status_id":`, t.QuotedStatusID)
+	b = strMember(b, `,"retweeted_status_id":`, t.RetweetedStatusID)
+	b = listMember(b, `,"media":`, t.Media, (*Media).append)
+	b = listMember(b, `,"urls":`, t.URLs, (*URL).append)
+	b = listMember(b, `,"hashtags":`, t.Hashtags, (*Hashtag).append)
+	b = listMember(b, `,"user_mentions":`, t.UserMentions, (*Mention).append)
 	if t.Poll != nil {
-		e.key("poll")
-		e.b = t.Poll.append(e.b)
+		b = append(b, `,"poll":`...)
+		b = t.Poll.append(b)
 	}
 	if t.Place != nil {
-		e.key("place")
-		e.b = t.Place.append(e.b)
+		b = append(b, `,"place":`...)
+		b = t.Place.append(b)
 	}
-	list(&e, "edit_tweet_ids", t.EditTweetIDs, appendStringItem)
-	e.int("editable_until_msecs", t.EditableUntilMsecs)
-	e.int("edits_remaining", t.EditsRemaining)
-	e.bool("is_edit_eligible", t.IsEditEligible)
-	e.bool("has_card", t.HasCard)
-	e.str("thumbnail_url", t.ThumbnailURL)
-	e.str("thumbnail_title", t.ThumbnailTitle)
-	e.bool("has_community_notes", t.HasCommunityNotes)
-	e.str("source", t.Source)
+	b = listMember(b, `,"edit_tweet_ids":`, t.EditTweetIDs, appendStringItem)
+	b = intMember(b, `,"editable_until_msecs":`, t.EditableUntilMsecs)
+	b = intMember(b, `,"edits_remaining":`, t.EditsRemaining)
+	b = boolMember(b, `,"is_edit_eligible":`, t.IsEditEligible)
+	b = boolMember(b, `,"has_card":`, t.HasCard)
+	b = strMember(b, `,"thumbnail_url":`, t.ThumbnailURL)
+	b = strMember(b, `,"thumbnail_title":`, t.ThumbnailTitle)
+	b = boolMember(b, `,"has_community_notes":`, t.HasCommunityNotes)
+	b = strMember(b, `,"source":`, t.Source)
 	if t.User != nil {
-		e.key("user")
-		e.b = t.User.AppendJSON(e.b)
+		b = append(b, `,"user":`...)
+		b = t.User.AppendJSON(b)
 	}
-	return append(e.b, '}')
+	return append(b, '}')
 }
 
 // MarshalJSON is AppendJSON for encoding/json.
@@ -67,179 +66,145 @@ func (t Tweet) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
 // AppendJSON appends the account as its wire-format JSON object to b.
 func (u *User) AppendJSON(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("id", u.ID)
-	e.str("username", u.Username)
-	e.str("name", u.Name)
-	e.str("created_at", u.CreatedAt)
-	e.strOrNull("description", u.Description)
-	e.strOrNull("location", u.Location)
-	e.strOrNull("url", u.URL)
-	e.strOrNull("profile_image_url", u.ProfileImageURL)
-	e.strOrNull("profile_banner_url", u.ProfileBannerURL)
-	e.int("followers_count", u.FollowersCount)
-	e.int("following_count", u.FollowingCount)
-	e.int("tweet_count", u.TweetCount)
-	e.int("listed_count", u.ListedCount)
-	e.intOrNull("favourites_count", u.FavouritesCount)
-	e.intOrNull("media_count", u.MediaCount)
-	e.bool("verified", u.Verified)
-	e.strOrNull("verified_type", u.VerifiedType)
-	e.boolOrNull("is_blue_verified", u.IsBlueVerified)
-	e.strOrNull("created_at_datetime", u.CreatedAtDatetime)
-	e.boolOrNull("protected", u.Protected)
-	e.boolOrNull("possibly_sensitive", u.PossiblySensitive)
-	e.boolOrNull("followed_by", u.FollowedBy)
-	e.boolOrNull("following", u.Following)
-	e.boolOrNull("can_dm", u.CanDM)
-	e.strOrNull("professional_type", u.ProfessionalType)
+	b = strMember(b, `{"id":`, u.ID)
+	b = strMember(b, `,"username":`, u.Username)
+	b = strMember(b, `,"name":`, u.Name)
+	b = strMember(b, `,"created_at":`, u.CreatedAt)
+	b = strOrNullMember(b, `,"description":`, u.Description)
+	b = strOrNullMember(b, `,"location":`, u.Location)
+	b = strOrNullMember(b, `,"url":`, u.URL)
+	b = strOrNullMember(b, `,"profile_image_url":`, u.ProfileImageURL)
+	b = strOrNullMember(b, `,"profile_banner_url":`, u.ProfileBannerURL)
+	b = intMember(b, `,"followers_count":`, u.FollowersCount)
+	b = intMember(b, `,"following_count":`, u.FollowingCount)
+	b = intMember(b, `,"tweet_count":`, u.TweetCount)
+	b = intMember(b, `,"listed_count":`, u.ListedCount)
+	b = intOrNullMember(b, `,"favourites_count":`, u.FavouritesCount)
+	b = intOrNullMember(b, `,"media_count":`, u.MediaCount)
+	b = boolMember(b, `,"verified":`, u.Verified)
+	b = strOrNullMember(b, `,"verified_type":`, u.VerifiedType)
+	b = boolOrNullMember(b, `,"is_blue_verified":`, u.IsBlueVerified)
+	b = strOrNullMember(b, `,"created_at_datetime":`, u.CreatedAtDatetime)
+	b = boolOrNullMember(b, `,"protected":`, u.Protected)
+	b = boolOrNullMember(b, `,"possibly_sensitive":`, u.PossiblySensitive)
+	b = boolOrNullMember(b, `,"followed_by":`, u.FollowedBy)
+	b = boolOrNullMember(b, `,"following":`, u.Following)
+	b = boolOrNullMember(b, `,"can_dm":`, u.CanDM)
+	b = strOrNullMember(b, `,"professional_type":`, u.ProfessionalType)
 	if u.PinnedTweetIDs == nil {
-		e.null("pinned_tweet_ids")
+		b = append(b, `,"pinned_tweet_ids":null`...)
 	} else {
-		list(&e, "pinned_tweet_ids", u.PinnedTweetIDs, appendStringItem)
+		b = listMember(b, `,"pinned_tweet_ids":`, u.PinnedTweetIDs, appendStringItem)
 	}
-	return append(e.b, '}')
+	return append(b, '}')
 }
 
 func (m *Media) append(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("media_key", m.MediaKey)
-	e.str("type", m.Type)
-	e.str("url", m.URL)
-	e.str("preview_image_url", m.PreviewImageURL)
-	e.int("width", m.Width)
-	e.int("height", m.Height)
-	e.int("duration_ms", m.DurationMS)
-	e.int("view_count", m.ViewCount)
-	e.str("alt_text", m.AltText)
-	return append(e.b, '}')
+	b = strMember(b, `{"media_key":`, m.MediaKey)
+	b = strMember(b, `,"type":`, m.Type)
+	b = strMember(b, `,"url":`, m.URL)
+	b = strMember(b, `,"preview_image_url":`, m.PreviewImageURL)
+	b = intMember(b, `,"width":`, m.Width)
+	b = intMember(b, `,"height":`, m.Height)
+	b = intMember(b, `,"duration_ms":`, m.DurationMS)
+	b = intMember(b, `,"view_count":`, m.ViewCount)
+	b = strMember(b, `,"alt_text":`, m.AltText)
+	return append(b, '}')
 }
 
 func (u *URL) append(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("url", u.URL)
-	e.str("expanded_url", u.ExpandedURL)
-	e.str("display_url", u.DisplayURL)
-	e.str("unwound_url", u.UnwoundURL)
-	return append(e.b, '}')
+	b = strMember(b, `{"url":`, u.URL)
+	b = strMember(b, `,"expanded_url":`, u.ExpandedURL)
+	b = strMember(b, `,"display_url":`, u.DisplayURL)
+	b = strMember(b, `,"unwound_url":`, u.UnwoundURL)
+	return append(b, '}')
 }
 
 func (h *Hashtag) append(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("text", h.Text)
-	list(&e, "indices", h.Indices, appendIntItem)
-	return append(e.b, '}')
+	b = strMember(b, `{"text":`, h.Text)
+	b = listMember(b, `,"indices":`, h.Indices, appendIntItem)
+	return append(b, '}')
 }
 
 func (m *Mention) append(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("id", m.ID)
-	e.str("username", m.Username)
-	e.str("name", m.Name)
-	list(&e, "indices", m.Indices, appendIntItem)
-	return append(e.b, '}')
+	b = strMember(b, `{"id":`, m.ID)
+	b = strMember(b, `,"username":`, m.Username)
+	b = strMember(b, `,"name":`, m.Name)
+	b = listMember(b, `,"indices":`, m.Indices, appendIntItem)
+	return append(b, '}')
 }
 
 func (p *Poll) append(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("id", p.ID)
-	e.str("end_datetime", p.EndDatetime)
-	e.int("duration_minutes", p.DurationMinutes)
-	list(&e, "options", p.Options, (*PollOption).append)
-	return append(e.b, '}')
+	b = strMember(b, `{"id":`, p.ID)
+	b = strMember(b, `,"end_datetime":`, p.EndDatetime)
+	b = intMember(b, `,"duration_minutes":`, p.DurationMinutes)
+	b = listMember(b, `,"options":`, p.Options, (*PollOption).append)
+	return append(b, '}')
 }
 
 func (o *PollOption) append(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.int("position", o.Position)
-	e.str("label", o.Label)
-	e.int("votes", o.Votes)
-	return append(e.b, '}')
+	b = intMember(b, `{"position":`, o.Position)
+	b = strMember(b, `,"label":`, o.Label)
+	b = intMember(b, `,"votes":`, o.Votes)
+	return append(b, '}')
 }
 
 func (p *Place) append(b []byte) []byte {
-	e := object{b: append(b, '{')}
-	e.str("id", p.ID)
-	e.str("full_name", p.FullName)
-	e.str("name", p.Name)
-	e.str("country", p.Country)
-	e.str("country_code", p.CountryCode)
-	return append(e.b, '}')
+	b = strMember(b, `{"id":`, p.ID)
+	b = strMember(b, `,"full_name":`, p.FullName)
+	b = strMember(b, `,"name":`, p.Name)
+	b = strMember(b, `,"country":`, p.Country)
+	b = strMember(b, `,"country_code":`, p.CountryCode)
+	return append(b, '}')
 }
 
 func appendStringItem(s *string, b []byte) []byte { return AppendString(b, *s) }
 func appendIntItem(n *int, b []byte) []byte       { return strconv.AppendInt(b, int64(*n), 10) }
 
-// object appends members to a JSON object that is being written.
-type object struct {
-	b     []byte
-	begun bool
+// The members: a key with its punctuation, such as `,"id":`, then the value.
+
+func strMember(b []byte, key, v string) []byte {
+	return AppendString(append(b, key...), v)
 }
 
-func (e *object) key(name string) {
-	if e.begun {
-		e.b = append(e.b, ',')
-	}
-	e.begun = true
-	e.b = append(e.b, '"')
-	e.b = append(e.b, name...)
-	e.b = append(e.b, '"', ':')
+func intMember(b []byte, key string, v int64) []byte {
+	return strconv.AppendInt(append(b, key...), v, 10)
 }
 
-func (e *object) str(name, v string) {
-	e.key(name)
-	e.b = AppendString(e.b, v)
+func boolMember(b []byte, key string, v bool) []byte {
+	return strconv.AppendBool(append(b, key...), v)
 }
 
-func (e *object) int(name string, v int64) {
-	e.key(name)
-	e.b = strconv.AppendInt(e.b, v, 10)
-}
-
-func (e *object) bool(name string, v bool) {
-	e.key(name)
-	e.b = strconv.AppendBool(e.b, v)
-}
-
-func (e *object) null(name string) {
-	e.key(name)
-	e.b = append(e.b, "null"...)
-}
-
-func (e *object) strOrNull(name string, v *string) {
+func strOrNullMember(b []byte, key string, v *string) []byte {
 	if v == nil {
-		e.null(name)
-		return
+		return append(append(b, key...), "null"...)
 	}
-	e.str(name, *v)
+	return strMember(b, key, *v)
 }
 
-func (e *object) intOrNull(name string, v *int64) {
+func intOrNullMember(b []byte, key string, v *int64) []byte {
 	if v == nil {
-		e.null(name)
-		return
+		return append(append(b, key...), "null"...)
 	}
-	e.int(name, *v)
+	return intMember(b, key, *v)
 }
 
-func (e *object) boolOrNull(name string, v *bool) {
+func boolOrNullMember(b []byte, key string, v *bool) []byte {
 	if v == nil {
-		e.null(name)
-		return
+		return append(append(b, key...), "null"...)
 	}
-	e.bool(name, *v)
+	return boolMember(b, key, *v)
 }
 
-func list[T any](e *object, name string, items []T, item func(*T, []byte) []byte) {
-	e.key(name)
-	e.b = append(e.b, '[')
+func listMember[T any](b []byte, key string, items []T, item func(*T, []byte) []byte) []byte {
+	b = append(append(b, key...), '[')
 	for i := range items {
 		if i > 0 {
-			e.b = append(e.b, ',')
+			b = append(b, ',')
 		}
-		e.b = item(&items[i], e.b)
+		b = item(&items[i], b)
 	}
-	e.b = append(e.b, ']')
+	return append(b, ']')
 }
 
 const hexDigits = "0123456789abcdef"
@@ -250,6 +215,10 @@ func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
+		if i+8 <= len(s) && plain8(s[i:i+8]) {
+			i += 8
+			continue
+		}
 		c := s[i]
 		if c < utf8.RuneSelf {
 			if c >= ' ' && c != '"' && c != '\\' {
@@ -289,4 +258,15 @@ func AppendString(b []byte, s string) []byte {
 	}
 	b = append(b, s[start:]...)
 	return append(b, '"')
+}
+
+// plain8 reports whether eight bytes are ASCII that needs no escape. It tests
+// them as one word: a byte of y-0x01… borrows into its top bit where y is zero.
+func plain8(s string) bool {
+	_ = s[7]
+	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, slash := x^(ones*'"'), x^(ones*'\\')
+	return (x|(x-ones*' ')|(quote-ones)&^quote|(slash-ones)&^slash)&tops == 0
 }
