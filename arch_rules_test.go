@@ -24,6 +24,7 @@ var levels = [][]string{
 	{"fetcher", "billing", "monitor"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},
+	{"detect/seen"},
 	{"detect"},
 	{"storage"},
 	{"fetcher/upstream"}, // what the adapters share

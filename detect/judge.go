@@ -9,16 +9,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// mark is an id to remember once the batch that it belongs to is committed.
-type mark struct {
-	id        string
-	published time.Time
-}
-
 // verdict is what a poll's pages mean for a target.
 type verdict struct {
 	events []deliver.Event
-	marks  []mark
+	newIDs []string // to remember once the events are committed
 }
 
 // judge decides which posts are news for whom, stamps and encodes them. It
@@ -40,9 +34,9 @@ func (sh *shard) judge(t *target, out *outcome) verdict {
 				continue
 			}
 			sh.inPoll[tw.ID] = struct{}{}
-			seen := t.window.has(tw.ID)
+			seen := out.seen.Has(tw.ID)
 			if !seen {
-				v.marks = append(v.marks, mark{tw.ID, tw.PublishedAt})
+				v.newIDs = append(v.newIDs, tw.ID)
 				if sh.history(t, out, tw, now) {
 					continue
 				}

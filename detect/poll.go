@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/seen"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -13,6 +14,7 @@ import (
 // window, which stays as it is while the poll runs.
 type plan struct {
 	query    fetcher.TimelineQuery
+	seen     *seen.Poll
 	cutoff   time.Time // read back to here
 	expected bool      // the account had posts before
 }
@@ -21,6 +23,7 @@ type plan struct {
 type outcome struct {
 	begun    time.Time
 	cutoff   time.Time
+	seen     *seen.Poll
 	pages    []page
 	userID   string
 	posts    int       // on all pages, skipped ones included
@@ -41,7 +44,7 @@ type page struct {
 // cutoff, there are no more, or the page cap is met. A high-water mark would
 // be cheaper and would miss the posts that become visible late.
 func (d *Detector) poll(ctx context.Context, p plan) outcome {
-	out := outcome{begun: d.cfg.Now(), cutoff: p.cutoff, userID: p.query.UserID}
+	out := outcome{begun: d.cfg.Now(), cutoff: p.cutoff, seen: p.seen, userID: p.query.UserID}
 	cursors := make([]string, 0, 4)
 	for n := 0; ; n++ {
 		if n > 0 {

@@ -73,32 +73,6 @@ func TestPhasesSpread(t *testing.T) {
 	}
 }
 
-func TestWindowTrimKeepsWhatCanComeBack(t *testing.T) {
-	var w window
-	start := time.Unix(1_700_000_000, 0)
-	id := func(i int) string { return time.Duration(i).String() }
-	for i := range 1000 {
-		w.add(id(i), start.Add(time.Duration(i)*time.Second))
-	}
-	w.trim(start.Add(900 * time.Second))
-	for i := range 1000 {
-		if want := i >= 1000-windowKeep; w.has(id(i)) != want {
-			t.Fatalf("id of second %d: has = %v, want %v", i, w.has(id(i)), want)
-		}
-	}
-	w.trim(start) // small now: nothing goes
-	if len(w.ids) != windowKeep {
-		t.Errorf("a small window was trimmed to %d", len(w.ids))
-	}
-	for i := 1000; i < 3000; i++ {
-		w.add(id(i), start.Add(time.Duration(i)*time.Second))
-	}
-	w.trim(start.Add(1500 * time.Second)) // the overlap wants more than windowKeep
-	if !w.has(id(1500)) || w.has(id(1499)) {
-		t.Error("trim must keep exactly what is inside the overlap")
-	}
-}
-
 func BenchmarkSchedule(b *testing.B) {
 	const n = 100_000
 	var s schedule

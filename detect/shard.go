@@ -35,7 +35,7 @@ type shard struct {
 // pending is a judged poll that waits for its commit.
 type pending struct {
 	out    outcome
-	marks  []mark
+	newIDs []string
 	cursor *Cursor
 	gap    *Gap
 }
@@ -123,18 +123,19 @@ func (sh *shard) start(ctx context.Context, slot int32) {
 	sh.sched.remove(slot)
 	t.state, t.again = fetching, false
 	sh.fetching++
+	known := t.window // its own copy: targets move when there are more
 	p := plan{
+		seen:     known.Poll(),
 		query:    fetcher.TimelineQuery{Username: t.username, UserID: t.userID, Limit: sh.d.cfg.PageSize},
 		cutoff:   t.cutoff(sh.d.cfg.Overlap),
-		expected: len(t.window.ids) > 0,
+		expected: known.Len() > 0,
 	}
 	if t.anyFresh() {
 		for i := range t.subs {
 			t.subs[i].covered = t.subs[i].fresh
 		}
 	} else {
-		seen := t.window // the map is shared, and not written before the poll is back
-		p.query.Seen = seen.has
+		p.query.Seen = p.seen.Has
 	}
 	go func() {
 		out := sh.d.poll(ctx, p)
@@ -156,7 +157,7 @@ func (sh *shard) fetched(slot int32, out outcome) {
 		sh.noteRateLimit(t, out.err)
 	}
 	v := sh.judge(t, &out)
-	p := &pending{out: out, marks: v.marks}
+	p := &pending{out: out, newIDs: v.newIDs}
 	if out.capped {
 		to := out.reach
 		if to.IsZero() {
@@ -181,7 +182,7 @@ func (t *target) moved(p *pending) *Cursor {
 		return nil
 	}
 	learned := t.userID == "" && p.out.userID != ""
-	if p.gap == nil && !learned && !t.stored.IsZero() && p.out.begun.Sub(t.stored) < cursorEvery && len(p.marks) == 0 {
+	if p.gap == nil && !learned && !t.stored.IsZero() && p.out.begun.Sub(t.stored) < cursorEvery && len(p.newIDs) == 0 {
 		return nil
 	}
 	c := &Cursor{Target: t.key, Since: p.out.begun, UserID: t.userID, Gaps: t.gaps}
@@ -231,11 +232,9 @@ func (sh *shard) committed(slot int32, err error) {
 	sh.reschedule(slot, err)
 }
 
-// apply makes what was committed known.
+// apply makes what was committed known. Nothing is remembered before: so a
+// failed commit has nothing to undo, and the next poll finds it all again.
 func (sh *shard) apply(t *target, p *pending) {
-	for _, m := range p.marks {
-		t.window.add(m.id, m.published)
-	}
 	if p.cursor != nil {
 		t.stored, t.gaps, t.userID = p.cursor.Since, p.cursor.Gaps, p.cursor.UserID
 	}
@@ -245,15 +244,16 @@ func (sh *shard) apply(t *target, p *pending) {
 		sh.d.cfg.OnGap(*p.gap)
 	}
 	if p.out.err != nil || !(p.out.complete || p.gap != nil) {
+		t.window.Add(p.newIDs)
 		return
 	}
+	t.window.Renew(p.out.seen, p.newIDs)
 	t.since, t.cold = p.out.begun, false
 	for i := range t.subs {
 		if s := &t.subs[i]; s.covered {
 			s.fresh, s.covered = false, false
 		}
 	}
-	t.window.trim(t.since.Add(-2 * sh.d.cfg.Overlap))
 }
 
 // reschedule sets a target's next poll after one that ended with err.

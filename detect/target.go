@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/seen"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -18,7 +19,7 @@ type target struct {
 	hash     uint64
 	interval time.Duration // the shortest of subs
 	subs     []subscriber
-	window   window
+	window   seen.Window
 
 	// since is when the last complete poll began, zero before the first;
 	// stored is what the journal has of it.

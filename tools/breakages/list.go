@@ -26,7 +26,7 @@ var list = []breakage{
 	{"handed over before the commit", "detect/committer.go",
 		"		err := c.try(ctx, group)\n", "		c.handOver(group)\n		err := c.try(ctx, group)\n", detectTests},
 	{"seen set keyed wrongly", "detect/shard.go",
-		"t.window.add(m.id, m.published)", "t.window.add(t.username, m.published)", detectTests},
+		"t.window.Renew(p.out.seen, p.newIDs)", "t.window.Renew(p.out.seen, []string{t.username})", detectTests},
 	{"first page only: a bare high-water mark", "detect/poll.go",
 		"reached := !out.reach.IsZero() && out.reach.Before(p.cutoff)", "reached := !out.reach.IsZero()", detectTests},
 	{"no overlap", "detect/target.go",
