@@ -213,7 +213,8 @@ type Updated struct {
 }
 
 // Update changes a monitor. Accounts that stay keep their history; posts of
-// new ones, and of all after a resume, count from now on.
+// new ones, and of all after a resume, count from now on. An error that comes
+// with the changed monitor says that it is stored and not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -234,15 +235,19 @@ func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest)
 			return Updated{}, err
 		}
 	}
-	if err := m.put(ctx, &mon); err != nil {
+	if err := m.cfg.Store.Update(ctx, mon); err != nil {
 		if mon.WebhookURL != old.WebhookURL {
 			_, undo := m.cfg.Webhooks.Change(context.WithoutCancel(ctx), old, mon.WebhookURL, old.WebhookURL, "")
 			err = errors.Join(err, undo)
 		}
 		return Updated{}, err
 	}
+	mon.Version++
 	m.troubles.keep(&mon)
 	out.Monitor = mon
+	if err := m.apply(ctx, mon); err != nil {
+		return out, fmt.Errorf("monitor: the change is stored and not in effect yet, the same call again completes it: %w", err)
+	}
 	return out, nil
 }
 
@@ -325,14 +330,10 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.cfg.Webhooks.Unbind(ctx, mon)
 }
 
-// put stores a changed monitor and has the tracker follow.
-func (m *Manager) put(ctx context.Context, mon *Monitor) error {
-	if err := m.cfg.Store.Update(ctx, *mon); err != nil {
-		return err
-	}
-	mon.Version++
+// apply has the tracker follow a changed monitor.
+func (m *Manager) apply(ctx context.Context, mon Monitor) error {
 	if mon.Status == Active {
-		return m.cfg.Tracker.Track(ctx, *mon)
+		return m.cfg.Tracker.Track(ctx, mon)
 	}
 	m.troubles.forget(mon.ID)
 	return m.cfg.Tracker.Untrack(ctx, mon.ID)

@@ -246,6 +246,27 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
+// A tracker that fails after the record is stored: the call says so, and the
+// same call again completes the change.
+func TestUpdateThatIsNotInEffectYet(t *testing.T) {
+	d := newDesk(t)
+	c := create(t, d, nil)
+	d.trackErr = errors.New("journal down")
+	r := monitor.UpdateRequest{Name: ptr("renamed"), WebhookURL: ptr("https://new.example.com/")}
+	u, err := d.Update(t.Context(), "acme", c.ID, r)
+	if !errors.Is(err, d.trackErr) || u.Name != "renamed" || !strings.Contains(err.Error(), "not in effect") {
+		t.Errorf("%+v, %v", u, err)
+	}
+	stored, _ := d.Get(t.Context(), "acme", c.ID)
+	if stored.Name != "renamed" || d.webhooks[c.ID] != stored.WebhookURL {
+		t.Errorf("stored %+v with webhook %s: they must agree", stored, d.webhooks[c.ID])
+	}
+	d.trackErr = nil
+	if _, err := d.Update(t.Context(), "acme", c.ID, r); err != nil || d.tracked[c.ID].Name != "renamed" {
+		t.Errorf("again: %v, tracked %+v", err, d.tracked[c.ID])
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 func TestPauseAndResume(t *testing.T) {
