@@ -24,7 +24,8 @@ var levels = [][]string{
 	{"fetcher", "billing", "monitor"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},
-	{"detect/seen"},
+	{"detect/seen", "detect/due"},
+	{"detect/pace"},
 	{"detect"},
 	{"storage"},
 	{"fetcher/upstream"}, // what the adapters share

@@ -28,22 +28,26 @@ type Config struct {
 	Store storage.Store
 
 	// OnEvent gets every event in-process, one at a time, in order of
-	// detection, at least once: after an error it comes again, by the retry
-	// schedule. Nil for none.
+	// detection: after an error it comes again, up to three more times, by the
+	// retry schedule. Nil for none.
 	OnEvent deliver.Handler
 	// OnGap is told of each range of a timeline that could not be read. It must
 	// not block. Nil for none.
 	OnGap func(detect.Gap)
+	// OnTrouble is told when an account's polls keep failing, and when it
+	// recovers; the monitor's StatusReason says so, too. It must not block. Nil
+	// for none.
+	OnTrouble func(detect.Trouble)
 
 	// Detect tunes the polling. Its Fetcher, Journal, hooks, Handlers, Logger
 	// and Now are the engine's to set.
 	Detect detect.Config
 	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Logger and Now are
-	// the engine's to set; Senders are added to the webhook sender, by URL
-	// scheme.
+	// the engine's to set. Senders are added to the webhook sender by URL
+	// scheme; one for "https" or "http" replaces it.
 	Deliver deliver.DispatcherConfig
 	// Webhook tunes the webhook client, which by default reaches public
-	// addresses over HTTPS only.
+	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout.
 	Webhook deliver.WebhookConfig
 
 	// DefaultInterval is a monitor's poll interval when it names none.
@@ -84,7 +88,6 @@ type Engine struct {
 
 	mu    sync.Mutex
 	state state
-	cut   context.CancelFunc
 	parts []*part // in order of stopping
 }
 
@@ -99,7 +102,8 @@ const (
 // part is a long-lived part of a running engine.
 type part struct {
 	name string
-	stop func()
+	stop func() // softly
+	cut  func()
 	done chan struct{}
 }
 
@@ -141,17 +145,27 @@ func New(cfg Config) (*Engine, error) {
 
 // wire builds the parts from the bottom up.
 func (e *Engine) wire() (err error) {
-	if e.webhook, err = deliver.NewWebhook(e.cfg.Webhook); err != nil {
+	wc, dc, tc := e.cfg.Webhook, e.cfg.Deliver, e.cfg.Detect
+	if wc.Timeout == 0 {
+		wc.Timeout = dc.Timeout
+	}
+	if e.webhook, err = deliver.NewWebhook(wc); err != nil {
 		return err
 	}
-	dc := e.cfg.Deliver
 	dc.Outbox, dc.Endpoints = e.store.Outbox(), e.store.Endpoints()
 	dc.Logger, dc.Now = e.cfg.Logger, e.cfg.Now
 	dc.Senders = map[string]deliver.Sender{"https": e.webhook, "http": e.webhook}
 	for scheme, s := range e.cfg.Deliver.Senders {
 		dc.Senders[scheme] = s
 	}
-	tc := e.cfg.Detect
+	// A delivery is handed over with a claim, which must outlast its attempt.
+	shortest := 4 * max(dc.Timeout, 10*time.Second)
+	if tc.DeliverBy == 0 {
+		tc.DeliverBy = max(45*time.Second, shortest)
+	}
+	if tc.DeliverBy < shortest {
+		return fmt.Errorf("detect: DeliverBy %s is not allowed: want at least %s, 4 × Deliver.Timeout", tc.DeliverBy, shortest)
+	}
 	tc.Fetcher, tc.Journal, tc.OnGap = e.cfg.Fetcher, e.store.Journal(), e.cfg.OnGap
 	tc.Logger, tc.Now, tc.Handlers = e.cfg.Logger, e.cfg.Now, nil
 	if e.cfg.OnEvent != nil {
@@ -162,7 +176,12 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	tc.OnCommit = e.dispatcher.Enqueue
-	tc.OnTrouble = func(t detect.Trouble) { e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, t.Err) }
+	tc.OnTrouble = func(t detect.Trouble) {
+		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, t.Err)
+		if e.cfg.OnTrouble != nil {
+			e.cfg.OnTrouble(t)
+		}
+	}
 	if e.detector, err = detect.New(tc); err != nil {
 		return err
 	}
@@ -206,32 +225,35 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	e.state = running
-	hard, cut := context.WithCancel(context.Background())
-	e.cut = cut
-	reasons, endReasons := context.WithCancel(hard)
-	e.run("detector", e.detector.Stop, func() error { return e.detector.Run(hard) })
-	e.run("dispatcher", e.dispatcher.Stop, func() error { return e.dispatcher.Run(hard) })
-	e.run("monitors", endReasons, func() error { return e.monitors.Run(reasons) })
+	e.run("detector", e.detector.Stop, e.detector.Run)
+	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
+	e.run("monitors", nil, e.monitors.Run)
 	return nil
 }
 
-// run starts a part; Shutdown joins it.
-func (e *Engine) run(name string, stop func(), run func() error) {
-	p := &part{name: name, stop: stop, done: make(chan struct{})}
+// run starts a part; Shutdown joins it. A part without a soft stop is cut.
+func (e *Engine) run(name string, stop func(), run func(context.Context) error) {
+	ctx, cut := context.WithCancel(context.Background())
+	if stop == nil {
+		stop = cut
+	}
+	p := &part{name: name, stop: stop, cut: cut, done: make(chan struct{})}
 	e.parts = append(e.parts, p)
 	go func() {
 		defer close(p.done)
-		if err := run(); err != nil && !errors.Is(err, context.Canceled) {
+		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			e.cfg.Logger.Error("part failed", "part", name, "error", err)
 		}
 	}()
 }
 
 // Shutdown stops softly: no new poll starts, what was fetched is committed,
-// what is due is sent. When ctx ends first it cuts the rest short, gives back
-// what was not sent, and returns ctx's error; what a durable store has is sent
-// by the next process. All goroutines are joined before it returns, unless a
-// Fetcher or Sender ignores its context: then the error says so.
+// what is due is sent. A part that does not end in its share of the time until
+// ctx ends is cut short: polls under way are given up, unsent deliveries given
+// back, and the error wraps ctx's or context.DeadlineExceeded. What a durable
+// store has is then sent by the next process. All goroutines are joined before
+// it returns, unless a Fetcher or Sender ignores its context: then the error
+// says so.
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -240,21 +262,20 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	}
 	e.state = ended
 	var err error
-	for _, p := range e.parts {
+	for i, p := range e.parts {
+		share, cancel := shareOf(ctx, len(e.parts)-i)
 		p.stop()
 		select {
 		case <-p.done:
-			continue
-		case <-ctx.Done():
+		case <-share.Done():
+			err = errors.Join(err, fmt.Errorf("streamwatch: %s cut short: %w", p.name, context.Cause(share)))
 		}
-		err = fmt.Errorf("streamwatch: shutdown cut short: %w", context.Cause(ctx))
-		break
+		cancel()
+		p.cut()
 	}
-	e.cut()
 	grace := time.NewTimer(cutGrace)
 	defer grace.Stop()
 	for _, p := range e.parts {
-		p.stop()
 		select {
 		case <-p.done:
 		case <-grace.C:
@@ -266,6 +287,16 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, e.store.Close(context.WithoutCancel(ctx)))
 	}
 	return err
+}
+
+// shareOf gives one of the parts that are still to stop its part of the time,
+// so that a hanging poll does not use up what the deliveries need.
+func shareOf(ctx context.Context, parts int) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(parts))
 }
 
 // Run starts the engine, waits for ctx to end, and shuts down within

@@ -79,6 +79,9 @@ func (d *Dispatcher) record(it *item, began time.Time, res Result) {
 		d.stats.Retried++
 	}
 	d.mu.Unlock()
+	if s.State == StateFailed {
+		d.cfg.Logger.Warn("delivery given up", "delivery", it.ID, "endpoint", it.EndpointID, "attempts", s.Attempt.N, "error", res.Error)
+	}
 	d.settler.put(settled{it: it, s: s})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -58,6 +59,9 @@ func (c DispatcherConfig) withDefaults() (DispatcherConfig, error) {
 		return c, errors.New("deliver: Senders is empty: want at least one by URL scheme")
 	}
 	for scheme, s := range c.Senders {
+		if u, err := url.Parse(scheme + ":x"); err != nil || u.Scheme != scheme {
+			return c, fmt.Errorf("deliver: Senders key %q is not allowed: want a URL scheme in lower case", scheme)
+		}
 		if s == nil {
 			return c, fmt.Errorf("deliver: Senders[%q] is nil: want a deliver.Sender", scheme)
 		}

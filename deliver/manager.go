@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -50,8 +49,8 @@ type NewEndpoint struct {
 // empty secret is fine: one will be generated.
 func (m *EndpointManager) Check(url string, secret Secret) error {
 	if scheme, _, ok := strings.Cut(url, ":"); ok && m.custom(scheme) {
-		if len(url) > maxURL {
-			return &FieldError{"webhook_url", url[:64] + "…", fmt.Sprintf("at most %d bytes", maxURL)}
+		if err := checkCustomURL(url); err != nil {
+			return err
 		}
 	} else if err := CheckURL(url, m.cfg.AllowPrivate); err != nil {
 		return err
@@ -73,9 +72,11 @@ func (m *EndpointManager) custom(scheme string) bool {
 }
 
 // Create makes an endpoint. The result holds the secret, given or generated.
+// Whether the source exists is the caller's to know: an endpoint of one that
+// does not gets nothing.
 func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, error) {
-	if n.Source.ID == "" {
-		return Endpoint{}, &FieldError{"source", "", "the id of a monitor or rule"}
+	if n.Source.ID == "" || n.Source.Kind != SourceMonitor && n.Source.Kind != SourceRule {
+		return Endpoint{}, &FieldError{"source", string(n.Source.Kind) + " " + n.Source.ID, "the kind and id of a monitor or rule"}
 	}
 	if err := m.Check(n.URL, n.Secret); err != nil {
 		return Endpoint{}, err

@@ -63,6 +63,24 @@ func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
 	return u, nil
 }
 
+// checkCustomURL checks what holds for a URL of any scheme: what else its parts
+// mean only its sender knows.
+func checkCustomURL(raw string) error {
+	refuse := func(allowed string) error { return &FieldError{"webhook_url", redactURL(raw), allowed} }
+	if len(raw) > maxURL {
+		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
+	}
+	for i := range len(raw) {
+		if c := raw[i]; c <= ' ' || c > '~' {
+			return refuse("printable ASCII without spaces")
+		}
+	}
+	if _, err := url.Parse(raw); err != nil {
+		return refuse("a URL")
+	}
+	return nil
+}
+
 // cutPort gives the host without its port, and whether the port is allowed.
 func cutPort(u *url.URL, anyPort bool) (host string, ok bool) {
 	host = u.Hostname()

@@ -34,9 +34,10 @@ type Config struct {
 	// OnGap is told of each range that could not be read, once it is recorded.
 	// It must not block.
 	OnGap func(Gap)
-	// OnTrouble is told when an account fails for good (not found, protected,
-	// unauthorized; three times in a row), and with a nil error when it
-	// recovers. It must not block.
+	// OnTrouble is told when an account's polls have failed three times in a row
+	// and for 10 minutes, or at once when one that never answered is not found,
+	// protected or refused; and with a nil error when it recovers. It must not
+	// block.
 	OnTrouble func(Trouble)
 	// Handlers are the in-process handlers that get every event.
 	Handlers []string
@@ -77,7 +78,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Trouble is an account that fails for good, or has recovered.
+// Trouble is an account whose polls keep failing, or that has recovered.
 type Trouble struct {
 	Username string
 	Source   deliver.Source // a monitor that tracks it; each is told

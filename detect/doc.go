@@ -6,8 +6,8 @@
 // it reaches posts older than the overlap, because posts become visible late
 // and out of order; the seen window decides what is new. What is new goes, in
 // one Batch per account, to a group committer, and from there to the
-// deliveries. Nothing is sent before it is committed, and a failed commit
-// forgets what it saw, so that the next poll finds it again.
+// deliveries. Nothing is sent, and no post counts as seen, before it is
+// committed: after a failed commit the next poll finds it again.
 //
 // Journal is the port a backend implements; Subscription is how monitors say
 // what they want to know.

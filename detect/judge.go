@@ -66,20 +66,32 @@ func (sh *shard) judge(t *target, out *outcome) verdict {
 // post is not remembered: if it comes back whole, it is news.
 func (sh *shard) sound(t *target, out *outcome, tw *fetcher.Tweet, now time.Time) bool {
 	c := &sh.d.count
+	what := ""
 	switch {
 	case tw.ID == "" || len(tw.ID) > maxIDLength:
 		c.noID.Add(1)
+		what = "no usable id"
 	case tw.PublishedAt.IsZero():
 		c.noTime.Add(1)
+		what = "no publication time"
 	case tw.PublishedAt.After(now.Add(maxFuture)):
 		c.future.Add(1)
+		what = "published in the future"
 	case !ownPost(t, out, tw):
 		c.author.Add(1)
+		what = "another account's"
 	default:
 		return true
 	}
+	if !t.dropped { // once for an account, so that a stuck post does not fill the log
+		t.dropped = true
+		sh.d.cfg.Logger.Warn("post dropped", "username", t.username, "id", clip(tw.ID), "why", what)
+	}
 	return false
 }
+
+// clip keeps an id of any length fit for a log.
+func clip(id string) string { return id[:min(len(id), 64)] }
 
 // ownPost compares by the platform's id where there is one, because handles
 // change and are given to others.

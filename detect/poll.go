@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/seen"
@@ -128,6 +129,7 @@ func (d *Detector) call(ctx context.Context, q fetcher.TimelineQuery, out *outco
 	defer func() {
 		if v := recover(); v != nil {
 			out.panicked = true
+			d.cfg.Logger.Error("fetcher panicked", "username", q.Username, "panic", v, "stack", string(debug.Stack()))
 			err = fmt.Errorf("detect: fetcher panicked: %v", v)
 		}
 	}()

@@ -1,47 +1,10 @@
 package detect
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 )
-
-// The heap must agree with a plain sorted list under random changes.
-func TestScheduleAgainstModel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	var s schedule
-	model := map[int32]int64{}
-	for step := range 200_000 {
-		slot := int32(rng.IntN(500))
-		switch rng.IntN(4) {
-		case 0, 1:
-			due := rng.Int64N(1000)
-			s.set(slot, due)
-			model[slot] = due
-		case 2:
-			s.remove(slot)
-			delete(model, slot)
-		case 3:
-			got, due, ok := s.next()
-			if ok != (len(model) > 0) {
-				t.Fatalf("step %d: next ok = %v with %d scheduled", step, ok, len(model))
-			}
-			if !ok {
-				continue
-			}
-			least := int64(1 << 62)
-			for _, d := range model {
-				least = min(least, d)
-			}
-			if due != least || model[got] != due {
-				t.Fatalf("step %d: next = slot %d due %d, want due %d (slot's own %d)", step, got, due, least, model[got])
-			}
-			s.remove(got)
-			delete(model, got)
-		}
-	}
-}
 
 func TestGridAfter(t *testing.T) {
 	const step = time.Minute
@@ -70,18 +33,5 @@ func TestPhasesSpread(t *testing.T) {
 	}
 	if busiest := slices.Max(counts[:]); busiest > 2*n/slices20 {
 		t.Errorf("busiest twentieth has %d of %d first polls, want at most %d", busiest, n, 2*n/slices20)
-	}
-}
-
-func BenchmarkSchedule(b *testing.B) {
-	const n = 100_000
-	var s schedule
-	for i := range int32(n) {
-		s.set(i, int64(hashKey(time.Duration(i).String())%uint64(time.Minute)))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		slot, due, _ := s.next()
-		s.set(slot, due+int64(time.Minute))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/due"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -21,7 +22,7 @@ type shard struct {
 	index    map[string]int32   // by target key
 	bySource map[string][]int32 // slots a source subscribes to
 	pending  map[int32]*pending // polls waiting for their commit
-	sched    schedule
+	sched    due.Heap
 
 	fetching  int // polls under way
 	hasTicket bool
@@ -94,13 +95,13 @@ func (sh *shard) handle(m message) {
 // and says how long to sleep if nothing else happens.
 func (sh *shard) startDue(ctx context.Context) time.Duration {
 	for !sh.stopping {
-		slot, due, ok := sh.sched.next()
+		slot, at, ok := sh.sched.Next()
 		now := sh.d.clock()
 		switch {
 		case !ok || sh.fetching >= sh.slots || len(sh.pending) >= maxOpen:
 			return time.Hour // a message will wake the shard
-		case due > now:
-			return time.Duration(due - now)
+		case at > now:
+			return time.Duration(at - now)
 		}
 		if closed := time.Until(sh.d.budget.openAt()); closed > 0 {
 			return closed
@@ -120,7 +121,7 @@ func (sh *shard) startDue(ctx context.Context) time.Duration {
 // start begins a target's poll.
 func (sh *shard) start(ctx context.Context, slot int32) {
 	t := &sh.targets[slot]
-	sh.sched.remove(slot)
+	sh.sched.Remove(slot)
 	t.state, t.again = fetching, false
 	sh.fetching++
 	known := t.window // its own copy: targets move when there are more
@@ -263,16 +264,16 @@ func (sh *shard) reschedule(slot int32, err error) {
 	if err != nil {
 		t.failures++
 		sh.followTrouble(t, err)
-		sh.sched.set(slot, now+int64(sh.retryWait(t, err)))
+		sh.sched.Set(slot, now+int64(sh.retryWait(t, err)))
 		return
 	}
 	t.failures = 0
 	sh.followTrouble(t, nil)
 	if t.again {
-		sh.sched.set(slot, now)
+		sh.sched.Set(slot, now)
 		return
 	}
-	sh.sched.set(slot, sh.d.gridAfter(now, t.hash, t.interval))
+	sh.sched.Set(slot, sh.d.gridAfter(now, t.hash, t.interval))
 }
 
 // retryWait is how long a failing target rests: as long as the upstream asked,

@@ -82,9 +82,9 @@ func (sh *shard) subscribe(slot int32, s *setting, a settingAccount) {
 		t.again = true
 	case t.failures > 0 && had != 0: // it is resting
 	case s.sub.Spread:
-		sh.sched.set(slot, sh.d.gridAfter(sh.d.clock(), t.hash, t.interval))
+		sh.sched.Set(slot, sh.d.gridAfter(sh.d.clock(), t.hash, t.interval))
 	default:
-		sh.sched.set(slot, sh.d.clock())
+		sh.sched.Set(slot, sh.d.clock())
 	}
 }
 
@@ -124,45 +124,50 @@ func (r *removal) settle() {
 // release frees an idle target's slot, unless somebody subscribed again.
 func (sh *shard) release(slot int32) {
 	t := &sh.targets[slot]
-	sh.sched.remove(slot)
+	sh.sched.Remove(slot)
 	delete(sh.index, t.key)
 	*t = target{}
 	sh.free = append(sh.free, slot)
 	sh.d.count.targets.Add(-1)
 }
 
-// followTrouble reports an account whose errors last, and its recovery.
+// followTrouble reports an account whose polls keep failing, and its recovery.
+// A misspelt name is reported at once; anything else may pass, and is only
+// logged until it has lasted.
 func (sh *shard) followTrouble(t *target, err error) {
-	now := sh.d.cfg.Now()
-	switch {
-	case err == nil:
-		if t.trouble.reported {
+	tr := &t.trouble
+	if err == nil {
+		if tr.count >= troubleCount {
+			sh.d.cfg.Logger.Info("account recovers", "username", t.username, "failures", tr.count)
+		}
+		if tr.reported {
 			for i := range t.subs {
 				sh.report(t, nil, &t.subs[i])
 			}
 		}
-		t.trouble = trouble{}
-	case lasting(err):
-		if t.trouble.count == 0 {
-			t.trouble.first = now
-		}
-		t.trouble.count++
-		t.trouble.err = err
-		never := t.since.IsZero()
-		if t.trouble.reported || !(never || t.trouble.count >= troubleCount && now.Sub(t.trouble.first) >= troubleAfter) {
-			return
-		}
-		t.trouble.reported = true
-		for i := range t.subs {
-			sh.report(t, err, &t.subs[i])
-		}
+		*tr = trouble{}
+		return
+	}
+	now := sh.d.cfg.Now()
+	if tr.count == 0 {
+		tr.first = now
+	}
+	tr.count++
+	tr.err = err
+	if tr.count == troubleCount {
+		sh.d.cfg.Logger.Warn("account fails", "username", t.username, "failures", tr.count, "error", err)
+	}
+	misspelt := t.since.IsZero() && lasting(err)
+	if tr.reported || !misspelt && (tr.count < troubleCount || now.Sub(tr.first) < troubleAfter) {
+		return
+	}
+	tr.reported = true
+	for i := range t.subs {
+		sh.report(t, err, &t.subs[i])
 	}
 }
 
 func (sh *shard) report(t *target, err error, s *subscriber) {
-	if err != nil {
-		sh.d.cfg.Logger.Warn("account fails", "username", t.username, "source", s.source.ID, "error", err)
-	}
 	sh.d.cfg.OnTrouble(Trouble{Username: t.username, Source: s.source, Err: err})
 }
 

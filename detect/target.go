@@ -32,6 +32,7 @@ type target struct {
 	state    targetState
 	again    bool // poll at once when the poll under way is done
 	failures int  // polls failed in a row
+	dropped  bool // a post was dropped, and the log has it
 	trouble  trouble
 	waiters  []*removal // told when the commit under way is settled
 }
@@ -55,7 +56,7 @@ type subscriber struct {
 	fresh, covered bool
 }
 
-// trouble follows an account's lasting errors.
+// trouble follows the errors of an account's polls.
 type trouble struct {
 	count    int // in a row
 	first    time.Time
@@ -63,8 +64,7 @@ type trouble struct {
 	reported bool
 }
 
-// Lasting errors are reported when they came this often, over this long; at
-// once for an account that never answered, which is likely misspelt.
+// Errors are reported when they came this often, over this long.
 const (
 	troubleCount = 3
 	troubleAfter = 10 * time.Minute

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -95,20 +96,25 @@ type ReceiverStats struct {
 	BodyChanged int // deliveries whose attempts had different bytes
 }
 
-// NewReceiver returns a receiver that has seen nothing yet.
+// NewReceiver returns a receiver that has seen nothing yet. It panics when a
+// field of cfg has a value that is not allowed.
 func NewReceiver(cfg ReceiverConfig) *Receiver {
 	open := cfg.Secret == "" && cfg.SecretFor == nil
 	if cfg.SecretFor == nil {
 		secret := cfg.Secret
 		cfg.SecretFor = func(string) deliver.Secret { return secret }
+		cfg.Secret = "" // fmt looks into unexported fields
 	}
 	if cfg.Answer == nil {
 		cfg.Answer = Always(Answer{})
 	}
-	if cfg.MaxBody <= 0 {
+	if cfg.MaxBody < 0 || cfg.MaxDeliveries < 0 {
+		panic(fmt.Sprintf("enginetest: ReceiverConfig.MaxBody %d or MaxDeliveries %d is not allowed: want 0 (the default) or more", cfg.MaxBody, cfg.MaxDeliveries))
+	}
+	if cfg.MaxBody == 0 {
 		cfg.MaxBody = 1 << 20
 	}
-	if cfg.MaxDeliveries <= 0 {
+	if cfg.MaxDeliveries == 0 {
 		cfg.MaxDeliveries = 100_000
 	}
 	if cfg.Now == nil {

@@ -9,8 +9,7 @@ import (
 // Redacted is what a Value prints as.
 const Redacted = "***"
 
-// Value is a credential. string(v) is what it is. Do not use it as a map key:
-// encoding/json writes string keys as they are.
+// Value is a credential. string(v) is what it is.
 type Value string
 
 // Format prints *** for every verb.

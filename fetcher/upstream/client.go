@@ -66,19 +66,22 @@ func New(cfg Config) (*Client, error) {
 		return nil, errors.New("upstream: BaseURL is not a URL: want http:// or https:// and a host")
 	}
 	if base.User != nil {
-		return nil, errors.New("upstream: BaseURL must not carry a user or password: use Token")
+		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want no user or password; use Token", plainURL(base))
 	}
 	if (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want http:// or https:// and a host", cfg.BaseURL)
+		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want http:// or https:// and a host", plainURL(base))
 	}
 	if strings.Trim(base.Path, "/") != "" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want a scheme and a host, without a path or query", cfg.BaseURL)
+		return nil, fmt.Errorf("upstream: BaseURL %q is not allowed: want a scheme and a host, without a path or query", plainURL(base))
 	}
 	if cfg.MaxBody < 0 || cfg.MaxBody > maxBodyLimit {
 		return nil, fmt.Errorf("upstream: MaxBody %d is not allowed: want 0 (8 MiB) or 1 to %d bytes", cfg.MaxBody, maxBodyLimit)
 	}
-	if strings.ContainsAny(string(cfg.Token), "\r\n\x00") || strings.ContainsAny(cfg.UserAgent, "\r\n\x00") {
-		return nil, errors.New("upstream: Token and UserAgent must not contain CR, LF or NUL")
+	if strings.ContainsAny(string(cfg.Token), "\r\n\x00") {
+		return nil, errors.New("upstream: Token *** is not allowed: want no CR, LF or NUL")
+	}
+	if strings.ContainsAny(cfg.UserAgent, "\r\n\x00") {
+		return nil, fmt.Errorf("upstream: UserAgent %q is not allowed: want no CR, LF or NUL", cfg.UserAgent)
 	}
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = 8 << 20
@@ -97,6 +100,11 @@ func New(cfg Config) (*Client, error) {
 	token := string(cfg.Token)
 	cfg.Token = ""
 	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
+}
+
+// plainURL is a URL without what may be secret in it.
+func plainURL(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()
 }
 
 // pooled is one transport for all clients that bring none. It keeps as many

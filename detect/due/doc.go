@@ -1,0 +1,10 @@
+// Package due keeps what has to happen next at the top: a Heap of slots by due
+// time, for many accounts and frequent changes.
+//
+//	var h due.Heap
+//	h.Set(slot, now+int64(time.Minute))
+//	slot, at, ok := h.Next() // stays scheduled until Set or Remove
+//
+// A slot is the index of an account in its owner's arrays. Times are
+// nanoseconds on whatever clock the owner uses.
+package due

@@ -1,0 +1,182 @@
+package streamwatch_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// logbook is a logger's output, for tests.
+type logbook struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// fetchFunc is a Fetcher made of a function.
+type fetchFunc func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error)
+
+func (f fetchFunc) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	return f(ctx, q)
+}
+
+// Whoever runs the engine learns of what keeps failing.
+func TestOperatorIsTold(t *testing.T) {
+	for name, row := range map[string]struct {
+		fetch  fetchFunc
+		logged string
+		reason string
+	}{
+		"upstream down": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
+			return fetcher.Page{}, errors.New("connection refused")
+		}, "connection refused", "upstream_error: @nasa: connection refused"},
+		"fetcher panics": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) { panic("nil map") },
+			"operator_test.go", "upstream_error: @nasa: detect: fetcher panicked: nil map"},
+		"posts without a time": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
+			return fetcher.Page{Tweets: []fetcher.Tweet{{ID: "1", Username: "nasa"}}}, nil
+		}, "no publication time", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var book logbook
+				var mu sync.Mutex
+				var troubles []detect.Trouble
+				e := newEngine(t, streamwatch.Config{Fetcher: row.fetch, Logger: slog.New(slog.NewTextHandler(&book, nil)),
+					OnTrouble: func(tr detect.Trouble) {
+						mu.Lock()
+						defer mu.Unlock()
+						troubles = append(troubles, tr)
+					}})
+				if err := e.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				m := create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: 10 * time.Second})
+				pass(30 * time.Minute)
+				if !strings.Contains(book.String(), row.logged) {
+					t.Errorf("the log lacks %q:\n%s", row.logged, book.String())
+				}
+				if n := strings.Count(book.String(), "\n"); n > 60 {
+					t.Errorf("%d lines in the log for one failing account", n)
+				}
+				got, err := e.Monitors().Get(t.Context(), "", m.ID)
+				if err != nil || got.StatusReason != row.reason {
+					t.Errorf("reason %q, %v; want %q", got.StatusReason, err, row.reason)
+				}
+				mu.Lock()
+				if row.reason != "" && (len(troubles) != 1 || troubles[0].Username != "nasa") {
+					t.Errorf("OnTrouble got %v, want it once", troubles)
+				}
+				mu.Unlock()
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestGivenUpDeliveryIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		var book logbook
+		e := newEngine(t, streamwatch.Config{Fetcher: p, Logger: slog.New(slog.NewTextHandler(&book, nil)),
+			OnEvent: func(context.Context, deliver.Event) error { return errors.New("database is down") }})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
+		pass(time.Second)
+		p.Post("nasa", "Lift-off")
+		pass(time.Hour)
+		if s := book.String(); !strings.Contains(s, "delivery given up") || !strings.Contains(s, "database is down") {
+			t.Errorf("log: %s", s)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A long deadline needs a long claim: the first attempt is still made at once.
+func TestLongTimeoutDelaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		var in inbox
+		cfg := streamwatch.Config{Fetcher: p, OnEvent: in.handle}
+		cfg.Deliver.Timeout = time.Minute
+		e := newEngine(t, cfg)
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Second})
+		pass(time.Second)
+		p.Post("nasa", "Lift-off")
+		pass(2 * time.Second)
+		if len(in.ids()) != 1 {
+			t.Error("the event was not handled within two intervals")
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		cfg.Detect.DeliverBy = time.Minute
+		if _, err := streamwatch.New(cfg); err == nil || !strings.Contains(err.Error(), "DeliverBy 1m0s") {
+			t.Errorf("a claim shorter than four attempts: %v", err)
+		}
+	})
+}
+
+// A poll that hangs does not use up the time the deliveries need.
+func TestHangingPollLeavesTimeToDeliver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa"}})
+		slow := fetchFunc(func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+			if q.Username == "esa" {
+				<-ctx.Done()
+				return fetcher.Page{}, ctx.Err()
+			}
+			return p.Timeline(ctx, q)
+		})
+		r := enginetest.NewReceiver(enginetest.ReceiverConfig{Answer: enginetest.Always(enginetest.Answer{Delay: 3 * time.Second})})
+		e := newEngine(t, streamwatch.Config{Fetcher: slow, Webhook: deliver.WebhookConfig{Transport: r.RoundTripper()}})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa", "esa"}, PollInterval: 5 * time.Second, WebhookURL: "https://hooks.example.com/x"})
+		pass(time.Second)
+		p.Post("nasa", "Lift-off")
+		pass(5 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		err := e.Shutdown(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "detector cut short") || strings.Contains(err.Error(), "dispatcher") {
+			t.Errorf("Shutdown: %v, want only the detector cut short", err)
+		}
+		if n := r.Stats().Accepted; n != 1 {
+			t.Errorf("%d deliveries accepted, want 1", n)
+		}
+	})
+}
