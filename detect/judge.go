@@ -134,7 +134,7 @@ func (sh *shard) event(src deliver.Source, tw *fetcher.Tweet, fetched, detected 
 		PublishedAt:    tw.PublishedAt,
 		FetchedAt:      fetched,
 		DetectedAt:     detected,
-		Latency:        detected.Sub(tw.PublishedAt),
+		Latency:        detected.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
 		Handlers:       sh.d.cfg.Handlers,
 	}
 	if ev.Latency < 0 {

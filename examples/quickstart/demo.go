@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -26,7 +27,7 @@ const (
 func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	names := enginetest.AccountNames(o.accounts)
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{
-		Seed: 1, Accounts: names, LateShare: 0.1, LateUpTo: demoLateBy,
+		Seed: 1, Accounts: names, PageSize: 40, LateShare: 0.1, LateUpTo: demoLateBy,
 		Faults: enginetest.Faults{ServerError: 0.01, Truncated: 0.01},
 	})
 	key := deliver.GenerateSecret()
@@ -55,11 +56,14 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 			lines.detected(e)
 			return nil
 		},
+		OnGap:       func(g detect.Gap) { lines.print("gap: %s could not be read\n", g) },
 		Webhook:     deliver.WebhookConfig{AllowPrivate: true}, // the receiver is on loopback
 		MinInterval: o.interval,
 		MaxAccounts: o.accounts,
 	}
 	cfg.Detect.MinBackoff = o.interval // the platform fails now and then
+	cfg.Detect.Overlap = 5 * time.Second
+	cfg.Detect.MaxPages = 1000 // -posts may be many for -accounts
 	cfg.Deliver.RetrySchedule = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
 	engine, err := streamwatch.New(cfg)
 	if err != nil {
@@ -80,14 +84,14 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	fmt.Fprintf(w, "platform %s, receiver %s, %d accounts polled every %s\n\n", platformURL, receiverURL, o.accounts, o.interval)
 
 	err = platform.Run(ctx, enginetest.PostRate{PerSecond: float64(o.posts) / demoLasts.Seconds(), Total: o.posts})
+	if ctx.Err() != nil {
+		err = nil // Ctrl-C: what was posted until then is owed
+	}
 	if err == nil {
-		err = settled(ctx, platform, receiver, o)
+		settle(platform, receiver, o)
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if ctx.Err() != nil {
-		err = nil // Ctrl-C: what was posted until then is judged
-	}
 	err = errors.Join(err, engine.Shutdown(stop))
 
 	watches := []enginetest.Watch{{MonitorID: created.ID, Accounts: names, Since: created.CreatedAt}}
@@ -106,22 +110,22 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	return sum, errors.Join(err, report.Err())
 }
 
-// settled waits until the receiver has accepted every post that is visible and
-// none is still to come, or time is up.
-func settled(ctx context.Context, p *enginetest.Platform, r *enginetest.Receiver, o options) error {
-	ctx, cancel := context.WithTimeout(ctx, o.interval+demoLateBy+demoSlack)
-	defer cancel()
+// settle waits until the last post is visible and the receiver has accepted
+// all, or time is up: then the check says what is missing.
+func settle(p *enginetest.Platform, r *enginetest.Receiver, o options) {
+	late := time.After(demoLateBy)
+	end := time.After(o.interval + demoLateBy + demoSlack)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	visible := o.posts + o.accounts // with the one of each from before
-	for len(p.Posted()) < visible || r.Stats().Accepted < o.posts {
+	for waiting := true; waiting || r.Stats().Accepted < len(p.Posted())-o.accounts; { // less the one of each from before
 		select {
+		case <-late:
+			waiting = false
 		case <-tick.C:
-		case <-ctx.Done():
-			return nil // the check says what is missing
+		case <-end:
+			return
 		}
 	}
-	return nil
 }
 
 // serve listens on loopback until stop is called.

@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -54,6 +55,9 @@ type list []string
 func (l *list) String() string { return strings.Join(*l, ",") }
 
 func (l *list) Set(s string) error {
+	if strings.Trim(s, ", ") == "" {
+		return errors.New("it is empty: want at least one account")
+	}
 	for _, item := range strings.Split(s, ",") {
 		if item = strings.TrimSpace(item); item != "" {
 			*l = append(*l, item)
@@ -65,11 +69,8 @@ func (l *list) Set(s string) error {
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.Usage = func() {
-		fmt.Fprint(stderr, "Watch a demonstration on this machine (no flags), or real accounts (-mastodon, -bluesky).\n\n")
-		fs.PrintDefaults()
-	}
+	fs.SetOutput(io.Discard) // main prints the error, once
+	fs.Usage = func() {}
 	fs.IntVar(&o.posts, "posts", 60, "demonstration: posts to publish, over about 8 seconds")
 	fs.IntVar(&o.accounts, "accounts", 6, "demonstration: accounts that post")
 	fs.DurationVar(&o.interval, "interval", 0, "time between two polls of an account (default 500ms in the demonstration, 15s for real accounts)")
@@ -85,12 +86,58 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.BoolVar(&o.since, "since", false, "print the newest post of each real account at once")
 	fs.DurationVar(&o.runFor, "for", 0, "stop watching real accounts after this long (default: at Ctrl-C)")
 	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(stderr)
+			fmt.Fprint(stderr, "Watch a demonstration on this machine (no flags), or real accounts (-mastodon, -bluesky).\n\n")
+			fs.PrintDefaults()
+		}
 		return o, err
 	}
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("argument %q is not allowed: want flags only", fs.Arg(0))
 	}
-	return o, o.check()
+	var err error
+	fs.Visit(func(f *flag.Flag) {
+		if need := needs[f.Name]; need != "" && !o.has(need) && err == nil {
+			err = fmt.Errorf("-%s %s is not allowed: it needs %s", f.Name, shown(f), need)
+		}
+	})
+	return o, errors.Join(err, o.check())
+}
+
+// needs says what a flag is of no use without.
+var needs = map[string]string{
+	"posts": demonstration, "accounts": demonstration,
+	"token": "-mastodon", "bluesky-host": "-bluesky", "pds": "-bluesky",
+	"webhook": realAccounts, "since": realAccounts, "for": realAccounts,
+	"secret": "-webhook", "allow-private": "-webhook",
+}
+
+const (
+	demonstration = "the demonstration, without -mastodon and -bluesky"
+	realAccounts  = "real accounts: -mastodon or -bluesky"
+)
+
+func (o *options) has(what string) bool {
+	switch what {
+	case demonstration:
+		return !o.real()
+	case "-mastodon":
+		return len(o.mastodon) > 0
+	case "-bluesky":
+		return len(o.bluesky) > 0
+	case "-webhook":
+		return o.webhook != ""
+	}
+	return o.real()
+}
+
+// shown is a flag's value, unless it is a secret.
+func shown(f *flag.Flag) string {
+	if f.Name == "secret" || f.Name == "token" {
+		return secret.Redacted
+	}
+	return strconv.Quote(f.Value.String())
 }
 
 func (o *options) real() bool { return len(o.mastodon)+len(o.bluesky) > 0 }
@@ -102,26 +149,29 @@ func (o *options) check() error {
 			o.interval = 15 * time.Second
 		}
 	}
-	lowest, what := 50*time.Millisecond, "the demonstration"
+	lowest, highest, what := 50*time.Millisecond, 10*time.Second, "the demonstration"
 	if o.real() {
-		lowest, what = 5*time.Second, "real accounts"
+		lowest, highest, what = 5*time.Second, time.Hour, "real accounts"
 	}
 	switch {
 	case o.posts < 1 || o.posts > 100_000:
 		return fmt.Errorf("-posts %d is not allowed: want 1 to 100000", o.posts)
 	case o.accounts < 1 || o.accounts > 10_000:
 		return fmt.Errorf("-accounts %d is not allowed: want 1 to 10000", o.accounts)
-	case o.interval < lowest || o.interval > time.Hour:
-		return fmt.Errorf("-interval %s is not allowed: want %s to 1h for %s", o.interval, lowest, what)
+	case o.interval < lowest || o.interval > highest:
+		return fmt.Errorf("-interval %s is not allowed: want %s to %s for %s", o.interval, lowest, highest, what)
 	case o.runFor < 0:
 		return fmt.Errorf("-for %s is not allowed: want a positive duration", o.runFor)
-	case !o.real() && (o.webhook != "" || o.secret != "" || o.token != "" || o.since || o.pds != "" || o.blueskyHost != "" || o.runFor != 0):
-		return errors.New("-webhook, -secret, -token, -since, -for, -pds and -bluesky-host need real accounts: give -mastodon or -bluesky")
-	case o.secret != "" && o.webhook == "":
-		return errors.New("-secret needs -webhook")
+	case o.pds != "" && o.blueskyHost != "":
+		return fmt.Errorf("-pds %q is not allowed: want one of -pds and -bluesky-host", o.pds)
 	}
 	return nil
 }
+
+// usageError is a mistake on the command line: exit status 2.
+type usageError struct{ error }
+
+func usage(err error) error { return usageError{err} }
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
@@ -133,19 +183,27 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	finished := context.AfterFunc(ctx, func() {
+		stop() // from here on Ctrl-C ends the process at once
+		fmt.Fprintln(os.Stderr, "stopping; Ctrl-C again quits at once")
+	})
 	var sum *summary
 	if o.real() {
 		sum, err = watch(ctx, o, os.Stdout)
 	} else {
 		sum, err = demonstrate(ctx, o, os.Stdout)
 	}
+	finished()
+	stop()
 	if sum != nil {
 		sum.print(os.Stdout, o.json)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		stop()
+		var ue usageError
+		if errors.As(err, &ue) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -41,6 +42,9 @@ func (a *accounts) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetch
 }
 
 func (a *accounts) add(name, local string, source fetcher.Fetcher) {
+	if _, twice := a.at[monitor.Key(name)]; twice {
+		return
+	}
 	a.names = append(a.names, name)
 	a.at[monitor.Key(name)] = account{source: source, local: local}
 }
@@ -80,7 +84,7 @@ func open(o options) (*accounts, error) {
 // splitAccountURL takes https://host/@user apart.
 func splitAccountURL(raw string) (base, user string, err error) {
 	u, err := url.Parse(raw)
-	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !strings.HasPrefix(u.Path, "/@") || len(u.Path) < 3 || strings.Contains(u.Path[2:], "/") {
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || !strings.HasPrefix(u.Path, "/@") || len(u.Path) < 3 || strings.Contains(u.Path[2:], "/") {
 		return "", "", fmt.Errorf("-mastodon %q is not allowed: want https://host/@user", raw)
 	}
 	return u.Scheme + "://" + u.Host, u.Path[2:], nil
@@ -90,54 +94,80 @@ func splitAccountURL(raw string) (base, user string, err error) {
 func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	all, err := open(o)
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
 	lines := &ticker{w: w}
-	gaps := make(chan detect.Gap, 64)
 	engine, err := streamwatch.New(streamwatch.Config{
 		Fetcher: all,
 		OnEvent: func(_ context.Context, e deliver.Event) error {
 			lines.detected(e)
 			return nil
 		},
-		OnGap: func(g detect.Gap) {
-			select {
-			case gaps <- g:
-			default: // it is in the log as well; never hold the engine up
+		OnGap: func(g detect.Gap) { lines.print("gap: %s could not be read\n", g) },
+		OnTrouble: func(t detect.Trouble) {
+			if t.Err != nil {
+				lines.print("@%s can not be read: %v\n", t.Username, t.Err)
+			} else {
+				lines.print("@%s can be read again\n", t.Username)
 			}
 		},
+		Logger:      slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Webhook:     deliver.WebhookConfig{AllowPrivate: o.allowPrivate},
 		MaxAccounts: len(all.names),
 	})
 	if err != nil {
+		return nil, usage(err)
+	}
+	if o.since {
+		printNewest(ctx, all, w)
+	}
+	if ctx.Err() != nil {
+		return &summary{real: true}, nil
+	}
+	if err := engine.Start(ctx); err != nil {
 		return nil, err
 	}
 	created, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
 		Name: "quickstart", Usernames: all.names, PollInterval: o.interval, WebhookURL: o.webhook, WebhookSecret: o.key(),
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		if created.WebhookSecret != "" {
+			fmt.Fprintf(w, "webhook secret, shown once: %s\n", string(created.WebhookSecret))
+		}
+		lines.print("watching %s every %s; Ctrl-C stops\n", strings.Join(all.names, ", "), o.interval)
+		if o.runFor > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, o.runFor)
+			defer cancel()
+		}
+		reportUntil(ctx, engine, lines)
 	}
-	if created.WebhookSecret != "" {
-		fmt.Fprintf(w, "webhook secret, shown once: %s\n", string(created.WebhookSecret))
-	}
-	if o.since {
-		printNewest(ctx, all, w)
-	}
-	if o.runFor > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.runFor)
-		defer cancel()
-	}
-	fmt.Fprintf(w, "watching %s every %s; Ctrl-C stops\n", strings.Join(all.names, ", "), o.interval)
-	if err := engine.Start(ctx); err != nil {
-		return nil, err
-	}
-	reportUntil(ctx, engine, created.ID, gaps, w)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
+	if err != nil {
+		return nil, errors.Join(usage(flagged(err, o)), engine.Shutdown(stop))
+	}
 	err = engine.Shutdown(stop)
-	return sumUp(engine, lines, o), err
+	sum := sumUp(engine, lines, o)
+	if sum.Lost > 0 {
+		err = errors.Join(err, errIncomplete)
+	}
+	return sum, err
+}
+
+// flagged names the flag that a refused value came from.
+func flagged(err error, o options) error {
+	var fe *deliver.FieldError
+	if !errors.As(err, &fe) {
+		return err
+	}
+	switch {
+	case fe.Field == "webhook_secret":
+		return fmt.Errorf("-secret is not allowed: want %s", fe.Allowed)
+	case !o.allowPrivate:
+		return fmt.Errorf("-webhook %q is not allowed: want %s (-allow-private admits http and private addresses)", fe.Value, fe.Allowed)
+	}
+	return fmt.Errorf("-webhook %q is not allowed: want %s", fe.Value, fe.Allowed)
 }
 
 // printNewest shows each account's newest post, so that there is something to
@@ -165,43 +195,51 @@ func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 	}
 }
 
-// reportUntil prints what goes wrong as it happens, until ctx ends.
-func reportUntil(ctx context.Context, engine *streamwatch.Engine, id string, gaps <-chan detect.Gap, w io.Writer) {
+// reportUntil prints what goes wrong with the webhook as it happens, until ctx
+// ends.
+func reportUntil(ctx context.Context, engine *streamwatch.Engine, lines *ticker) {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
-	last := ""
+	var last time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case g := <-gaps:
-			fmt.Fprintf(w, "gap: %s could not be read\n", g)
 		case <-tick.C:
-			m, err := engine.Monitors().Get(ctx, "", id)
-			if err == nil && m.StatusReason != last {
-				if last = m.StatusReason; last != "" {
-					fmt.Fprintln(w, last)
-				}
+		}
+		page, err := engine.Log().Deliveries(ctx, deliver.LogQuery{PageSize: 50})
+		if err != nil {
+			continue
+		}
+		newest := last
+		for _, d := range page.Entries {
+			if len(d.Log) == 0 {
+				continue
+			}
+			a := d.Log[len(d.Log)-1]
+			if a.Error == "" || !a.At.After(last) {
+				continue
+			}
+			lines.print("webhook: attempt %d for post %s failed: %s\n", a.N, d.Event.TweetID, a.Error)
+			if a.At.After(newest) {
+				newest = a.At
 			}
 		}
+		last = newest
 	}
 }
 
-// sumUp counts what the engine and its log say. How much the platforms posted
-// nobody knows but they; what was detected stands for it.
+// sumUp counts what the engine says. How much the platforms posted nobody knows
+// but they; what was detected stands for it.
 func sumUp(engine *streamwatch.Engine, lines *ticker, o options) *summary {
 	stats := engine.Stats()
-	s := &summary{Posted: lines.count(), Detected: lines.count(), Latency: lines.latencies()}
+	s := &summary{real: true, Posted: lines.count(), Detected: lines.count(), Delivered: lines.count(), Latency: lines.latencies()}
 	s.notes = append(s.notes, fmt.Sprintf("%d polls, %d failed, %d gaps, %d posts dropped as malformed", stats.Detect.Polls, stats.Detect.PollErrors, stats.Detect.Gaps,
 		stats.Detect.DroppedNoID+stats.Detect.DroppedNoTime+stats.Detect.DroppedFuture+stats.Detect.DroppedAuthor+stats.Detect.DroppedExcess))
-	if o.webhook == "" {
-		s.Delivered = s.Detected
-		return s
+	if o.webhook != "" {
+		s.Delivered = int(stats.Deliver.Delivered) - s.Detected // the rest went to the handler
+		s.Lost = s.Detected - s.Delivered                       // nothing is kept beyond this process
+		s.notes = append(s.notes, fmt.Sprintf("webhook: %d attempts failed, %d deliveries given up", stats.Deliver.Retried+stats.Deliver.Failed, stats.Deliver.Failed))
 	}
-	s.Delivered = int(stats.Deliver.Delivered) - s.Detected // the rest went to the handler
-	s.notes = append(s.notes, fmt.Sprintf("webhook: %d attempts failed and were or will be retried, %d deliveries given up", stats.Deliver.Retried, stats.Deliver.Failed))
-	s.Lost = int(stats.Deliver.Failed)
 	return s
 }
-
-var errIncomplete = errors.New("the run is not clean: see the summary")
