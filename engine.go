@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,8 +28,8 @@ type Config struct {
 	// open.
 	Store storage.Store
 
-	// OnEvent gets every event in-process, one at a time, in order of
-	// detection: after an error it comes again, up to three more times, by the
+	// OnEvent gets every event in-process, one at a time, and in order of
+	// detection while it keeps up and takes what it gets: after an error it comes again, up to three more times, by the
 	// retry schedule. Nil for none.
 	OnEvent deliver.Handler
 	// OnGap is told of each range of a timeline that could not be read. It must
@@ -72,7 +73,7 @@ type Config struct {
 const handlerName = "default"
 
 // cutGrace is how long Shutdown waits after it has cut everything short.
-const cutGrace = 10 * time.Second
+const cutGrace = 15 * time.Second
 
 // Engine is the whole of it: detection, delivery and the managers. Its methods
 // are safe for concurrent use.
@@ -207,22 +208,19 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.state != fresh {
 		return ErrStarted
 	}
-	var active []monitor.Monitor
-	err := e.store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
-		if m.Status == monitor.Active {
-			active = append(active, m)
+	err := e.monitors.Each(ctx, func(m monitor.Monitor) error {
+		if m.Status != monitor.Active {
+			return nil
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("streamwatch: read monitors: %w", err)
-	}
-	for _, m := range active {
+		if strings.HasPrefix(m.StatusReason, monitor.ReasonUpstream) {
+			e.monitors.Report(m.Owner, m.ID, "", nil) // of the process before; what lasts is reported again
+		}
 		sub := detect.ForMonitor(m)
 		sub.Spread = true
-		if err := e.detector.Set(ctx, sub); err != nil {
-			return fmt.Errorf("streamwatch: watch monitor %s: %w", m.ID, err)
-		}
+		return e.detector.Set(ctx, sub)
+	})
+	if err != nil {
+		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
 	e.state = running
 	e.run("detector", e.detector.Stop, e.detector.Run)

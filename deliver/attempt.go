@@ -17,14 +17,21 @@ func (d *Dispatcher) attempt(ctx context.Context, it *item) {
 		d.letGo(it)
 		return
 	}
-	ep, err := d.endpoint(ctx, it.lane)
+	read, cancelRead := context.WithTimeout(ctx, readTimeout)
+	ep, err := d.endpoint(read, it.lane)
+	cancelRead()
 	switch {
 	case errors.Is(err, ErrEndpointNotFound):
 		d.record(it, now, Result{Permanent: true, Error: "the endpoint was deleted"})
 		return
 	case err != nil:
-		d.cfg.Logger.Error("endpoint not read", "endpoint", it.EndpointID, "error", err)
-		d.letGo(it)
+		// Soon again; at once, and by others, when this process is stopping.
+		due := d.cfg.Now()
+		if ctx.Err() == nil {
+			d.cfg.Logger.Error("endpoint not read", "endpoint", it.EndpointID, "error", err)
+			due = due.Add(time.Second)
+		}
+		d.settler.put(settled{it: it, s: Settlement{DeliveryID: it.ID, Due: due}})
 		return
 	case ep.Status == EndpointDisabled:
 		d.record(it, now, Result{Permanent: true, Error: "the endpoint is disabled"})
@@ -35,7 +42,13 @@ func (d *Dispatcher) attempt(ctx context.Context, it *item) {
 		d.record(it, now, Result{Error: fmt.Sprintf("no sender for scheme %q", scheme)})
 		return
 	}
+	d.mu.Lock()
 	dv := it.Delivery
+	d.mu.Unlock()
+	if dv.Due.Before(d.cfg.Now().Add(d.cfg.Timeout)) { // the read took long
+		d.letGo(it)
+		return
+	}
 	dv.Endpoint = ep
 	actx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 	res := send(actx, sender, &dv)
@@ -106,7 +119,7 @@ func (d *Dispatcher) endpoint(ctx context.Context, l *lane) (Endpoint, error) {
 	}
 	now := d.cfg.Now()
 	d.mu.Lock()
-	ep, fresh := l.endpoint, !l.loaded.IsZero() && now.Sub(l.loaded) < endpointTTL
+	ep, fresh, gen := l.endpoint, !l.loaded.IsZero() && now.Sub(l.loaded) < endpointTTL, l.gen
 	d.mu.Unlock()
 	if fresh {
 		return ep, nil
@@ -116,7 +129,9 @@ func (d *Dispatcher) endpoint(ctx context.Context, l *lane) (Endpoint, error) {
 		return Endpoint{}, err
 	}
 	d.mu.Lock()
-	l.endpoint, l.loaded = ep, now
+	if l.gen == gen {
+		l.endpoint, l.loaded = ep, now
+	}
 	d.mu.Unlock()
 	return ep, nil
 }

@@ -169,7 +169,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.mu.Unlock()
 
 	var settling sync.WaitGroup
-	settling.Go(d.settler.run)
+	settling.Go(func() { d.settler.run(ctx) })
 	unhook := context.AfterFunc(ctx, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -183,7 +183,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.workers.Wait()
 	close(d.settler.stop)
 	settling.Wait()
-	d.giveBackHeld()
+	d.giveBackHeld(ctx)
 	return context.Cause(ctx)
 }
 
@@ -217,6 +217,7 @@ func (d *Dispatcher) push(dv *Delivery) {
 	it := &item{Delivery: *dv, lane: l}
 	d.held[dv.ID] = it
 	l.queue = append(l.queue, it)
+	d.reader.wakeAt(dv.Due.Add(-d.cfg.Lease / 2)) // to renew the claim
 	d.offer(l)
 }
 
@@ -323,6 +324,7 @@ func (d *Dispatcher) Refresh(endpointID string) {
 	defer d.mu.Unlock()
 	if l, ok := d.lanes[endpointID]; ok {
 		l.loaded = time.Time{}
+		l.gen++
 	}
 }
 

@@ -13,6 +13,7 @@ type lane struct {
 	full     bool // was found full, and has not emptied to the half since
 
 	endpoint Endpoint
+	gen      int       // counts Refresh
 	loaded   time.Time // when endpoint was read, zero if it must be read again
 }
 

@@ -99,6 +99,9 @@ func (d *Dispatcher) sleep(wait time.Duration) time.Duration {
 	if s := d.reader.soonest; !s.IsZero() && s.Sub(now) < wait {
 		wait = max(0, s.Sub(now))
 	}
+	// Nobody rings for what another process commits, or for a commit whose
+	// answer was lost.
+	wait = min(wait, d.cfg.Lease)
 	d.reader.asleep = now.Add(wait)
 	return wait
 }
@@ -114,7 +117,10 @@ func (d *Dispatcher) look(ctx context.Context) (wait time.Duration, due bool, er
 	spilled := d.reader.spilled
 	d.reader.spilled = nil
 	d.mu.Unlock()
-	if err := d.giveBack(ctx, spilled); err != nil {
+	if err := d.setDue(ctx, spilled, now); err != nil {
+		return 0, false, err
+	}
+	if err := d.renew(ctx, now); err != nil {
 		return 0, false, err
 	}
 	next, ok, err := d.cfg.Outbox.NextDue(ctx)
@@ -139,6 +145,33 @@ func (d *Dispatcher) look(ctx context.Context) (wait time.Duration, due bool, er
 	}
 	d.Enqueue(got)
 	return 0, true, nil
+}
+
+// renew prolongs the claims on what is queued before attempts would let it go,
+// so that a slow lane keeps its order.
+func (d *Dispatcher) renew(ctx context.Context, now time.Time) error {
+	var ids []string
+	soon, due := now.Add(d.cfg.Lease/2), now.Add(d.cfg.Lease)
+	d.mu.Lock()
+	for _, l := range d.lanes {
+		for _, it := range l.queue {
+			if it.Due.Before(soon) && it.Due.After(now) {
+				ids = append(ids, it.ID)
+			}
+		}
+	}
+	d.mu.Unlock()
+	if err := d.setDue(ctx, ids, due); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range ids {
+		if it, ok := d.held[id]; ok {
+			it.Due = due
+		}
+	}
+	return nil
 }
 
 // room is how many deliveries may be claimed, and the endpoints whose lanes

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type settler struct {
 	wait []settled
 	bell chan struct{}
 	stop chan struct{} // closed when no worker is left
+	end  time.Time     // when calls of the store end after a cut
 }
 
 type settled struct {
@@ -60,11 +62,11 @@ func (s *settler) take() []settled {
 	return group
 }
 
-func (s *settler) run() {
+func (s *settler) run(ctx context.Context) {
 	for {
 		group := s.take()
 		if len(group) > 0 {
-			s.write(group)
+			s.write(ctx, group)
 			continue
 		}
 		select {
@@ -73,45 +75,78 @@ func (s *settler) run() {
 			if group = s.take(); len(group) == 0 {
 				return
 			}
-			s.write(group)
+			s.write(ctx, group)
 		}
 	}
 }
 
 // write records a group, again and again until the store takes it: outcomes
-// must not be lost while the process lives. Once it is shutting down, a store
-// that fails for settleTimeout is left alone; the claims run out, and the
-// attempts repeat with the same ids.
-func (s *settler) write(group []settled) {
+// must not be lost while the process lives. A cut ends that: what is then not
+// recorded is attempted again with the same id, once its claim has run out.
+func (s *settler) write(run context.Context, group []settled) {
 	ss := make([]Settlement, len(group))
 	for i := range group {
 		ss[i] = group[i].s
 	}
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
-	for {
-		ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	for last := false; ; {
+		ctx, cancel := s.timeout(run)
 		err := s.d.cfg.Outbox.Settle(ctx, ss...)
+		var refused *FieldError
+		if errors.As(err, &refused) {
+			err = s.singly(ctx, ss)
+		}
 		cancel()
-		if err == nil {
+		if err == nil || last || run.Err() != nil {
+			if err != nil {
+				s.d.cfg.Logger.Error("outcomes left unrecorded", "deliveries", len(ss), "error", err)
+			}
 			break
 		}
 		s.d.cfg.Logger.Error("outcomes not recorded", "deliveries", len(ss), "error", err)
 		timer := time.NewTimer(pause.NextBackOff())
 		select {
 		case <-timer.C:
-			continue
+		case <-run.Done():
+			last = true
 		case <-s.stop:
-			timer.Stop()
-			ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
-			if err := s.d.cfg.Outbox.Settle(ctx, ss...); err != nil {
-				s.d.cfg.Logger.Error("outcomes left unrecorded", "deliveries", len(ss), "error", err)
-			}
-			cancel()
+			last = true
 		}
-		break
+		timer.Stop()
 	}
 	s.d.finish(group)
+}
+
+// singly records one by one what a store refuses as a group, so that one
+// refused outcome holds up no other.
+func (s *settler) singly(ctx context.Context, ss []Settlement) error {
+	for _, one := range ss {
+		err := s.d.cfg.Outbox.Settle(ctx, one)
+		var refused *FieldError
+		if errors.As(err, &refused) {
+			s.d.cfg.Logger.Error("outcome refused by the store", "delivery", one.DeliveryID, "error", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timeout bounds a call of the store: each on its own while the dispatcher
+// runs, all together once it is cut.
+func (s *settler) timeout(run context.Context) (context.Context, context.CancelFunc) {
+	if run.Err() == nil {
+		return context.WithTimeout(context.Background(), settleTimeout)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.end.IsZero() {
+		s.end = time.Now().Add(settleTimeout)
+	}
+	return context.WithDeadline(context.Background(), s.end)
 }
 
 // finish lets recorded deliveries go, and has retries picked up in time.
@@ -127,7 +162,7 @@ func (d *Dispatcher) finish(group []settled) {
 }
 
 // giveBackHeld makes what is still queued at the end claimable by others.
-func (d *Dispatcher) giveBackHeld() {
+func (d *Dispatcher) giveBackHeld(run context.Context) {
 	d.mu.Lock()
 	ids := d.reader.spilled
 	d.reader.spilled = nil
@@ -136,21 +171,21 @@ func (d *Dispatcher) giveBackHeld() {
 	}
 	clear(d.held)
 	d.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	ctx, cancel := d.settler.timeout(run)
 	defer cancel()
-	if err := d.giveBack(ctx, ids); err != nil {
+	if err := d.setDue(ctx, ids, d.cfg.Now()); err != nil {
 		d.cfg.Logger.Error("deliveries not given back", "deliveries", len(ids), "error", err)
 	}
 }
 
-// giveBack ends the claims on deliveries that were not attempted.
-func (d *Dispatcher) giveBack(ctx context.Context, ids []string) error {
-	now := d.cfg.Now()
+// setDue moves the claims on deliveries that were not attempted: to now gives
+// them back, to later renews them.
+func (d *Dispatcher) setDue(ctx context.Context, ids []string, due time.Time) error {
 	for len(ids) > 0 {
 		n := min(len(ids), settleGroup)
 		ss := make([]Settlement, n)
 		for i, id := range ids[:n] {
-			ss[i] = Settlement{DeliveryID: id, Due: now}
+			ss[i] = Settlement{DeliveryID: id, Due: due}
 		}
 		if err := d.cfg.Outbox.Settle(ctx, ss...); err != nil {
 			return err

@@ -36,7 +36,7 @@ func (b *budget) ticket(now time.Time) time.Time {
 func (b *budget) openAt() time.Time { return time.Unix(0, b.closed.Load()) }
 
 // wait takes a call and waits until it may be made.
-func (b *budget) wait(ctx context.Context) error {
+func (b *budget) wait(ctx context.Context, stop <-chan struct{}) error {
 	at := b.ticket(time.Now())
 	for {
 		if open := b.openAt(); open.After(at) {
@@ -51,6 +51,9 @@ func (b *budget) wait(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
+		case <-stop:
+			timer.Stop()
+			return errStopped
 		case <-timer.C:
 		}
 	}

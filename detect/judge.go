@@ -49,7 +49,7 @@ func (sh *shard) judge(t *target, out *outcome) verdict {
 				if seen && !sub.fresh {
 					continue
 				}
-				if before(tw.PublishedAt, sub.since) {
+				if before(tw.PublishedAt, sub.since.Add(-out.skew)) {
 					c.baseline.Add(1)
 					continue
 				}
@@ -74,7 +74,7 @@ func (sh *shard) sound(t *target, out *outcome, tw *fetcher.Tweet, now time.Time
 	case tw.PublishedAt.IsZero():
 		c.noTime.Add(1)
 		what = "no publication time"
-	case tw.PublishedAt.After(now.Add(maxFuture)):
+	case tw.PublishedAt.After(now.Add(maxFuture - out.skew)):
 		c.future.Add(1)
 		what = "published in the future"
 	case !ownPost(t, out, tw):
@@ -110,7 +110,7 @@ func ownPost(t *target, out *outcome, tw *fetcher.Tweet) bool {
 // the overlap when another process has read the target until then, or older
 // than the journal is sure to remember.
 func (sh *shard) history(t *target, out *outcome, tw *fetcher.Tweet, now time.Time) bool {
-	if t.since.IsZero() || !tw.PublishedAt.Before(out.cutoff) {
+	if t.since.IsZero() || !before(tw.PublishedAt, out.cutoff) {
 		return false
 	}
 	if t.cold {

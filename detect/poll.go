@@ -27,11 +27,12 @@ type outcome struct {
 	seen     *seen.Poll
 	pages    []page
 	userID   string
-	posts    int       // on all pages, skipped ones included
-	excess   int       // posts cut from too long pages
-	reach    time.Time // publication time the pages reach back to
-	complete bool      // nothing newer than cutoff was left out
-	capped   bool      // the page cap, or a cursor that loops, ended it early
+	posts    int           // on all pages, skipped ones included
+	excess   int           // posts cut from too long pages
+	reach    time.Time     // publication time the pages reach back to
+	skew     time.Duration // how far our clock is ahead of the upstream's, 0 when about right
+	complete bool          // nothing newer than cutoff was left out
+	capped   bool          // the page cap, or a cursor that loops, ended it early
 	panicked bool
 	err      error // of the last call; the pages before it are good
 }
@@ -47,9 +48,10 @@ type page struct {
 func (d *Detector) poll(ctx context.Context, p plan) outcome {
 	out := outcome{begun: d.cfg.Now(), cutoff: p.cutoff, seen: p.seen, userID: p.query.UserID}
 	cursors := make([]string, 0, 4)
+	wasOld := false // the page before reached that far too
 	for n := 0; ; n++ {
 		if n > 0 {
-			if out.err = d.budget.wait(ctx); out.err != nil {
+			if out.err = d.budget.wait(ctx, d.stop); out.err != nil {
 				return out
 			}
 		}
@@ -59,11 +61,16 @@ func (d *Detector) poll(ctx context.Context, p plan) outcome {
 			return out
 		}
 		d.count.pages.Add(1)
+		if n == 0 {
+			out.measureSkew(pg.ServerTime, d.cfg.Now())
+		}
 		if pg.RateLimit.Known && pg.RateLimit.Remaining == 0 {
 			d.budget.closeUntil(pg.RateLimit.Reset)
 		}
 		cut := out.take(pg, d.cfg.Now())
-		reached := !out.reach.IsZero() && out.reach.Before(p.cutoff)
+		old := !out.reach.IsZero() && before(out.reach, p.cutoff)
+		reached := old && (len(pg.Tweets)+pg.Skipped > 1 || wasOld)
+		wasOld = old
 		switch {
 		case reached:
 			out.complete = true
@@ -73,8 +80,11 @@ func (d *Detector) poll(ctx context.Context, p plan) outcome {
 			// a glitch than the truth: it must not move the cursor.
 			out.complete = out.posts > 0 || !p.expected
 			return out
-		case n+1 >= d.cfg.MaxPages || pg.Next == "" || looped(cursors, pg.Next):
-			out.capped = true
+		case cut || n+1 >= d.cfg.MaxPages || pg.Next == "" || looped(cursors, pg.Next):
+			// An account so busy that the overlap does not fit into the cap was
+			// read to the end all the same if the last page had nothing new.
+			out.complete = !cut && pg.Next != "" && p.knows(&pg)
+			out.capped = !out.complete
 			return out
 		}
 		cursors = append(cursors, pg.Next)
@@ -82,6 +92,32 @@ func (d *Detector) poll(ctx context.Context, p plan) outcome {
 		if out.userID != "" {
 			p.query.UserID = out.userID
 		}
+	}
+}
+
+// knows reports whether a page shows only what was seen before.
+func (p *plan) knows(pg *fetcher.Page) bool {
+	for i := range pg.Tweets {
+		if !p.seen.Has(pg.Tweets[i].ID) {
+			return false
+		}
+	}
+	return len(pg.Tweets)+pg.Skipped > 0
+}
+
+// maxSkew is the difference of clocks that the Date header's whole seconds and
+// the answer's way explain.
+const maxSkew = 2 * time.Second
+
+// measureSkew compares clocks. What was read is told by the upstream's clock:
+// ours may be ahead by more than the overlap, and must not hide posts.
+func (out *outcome) measureSkew(server, now time.Time) {
+	if server.IsZero() {
+		return
+	}
+	if skew := now.Sub(server); skew > maxSkew || skew < -maxSkew {
+		out.skew = skew
+		out.begun = out.begun.Add(-skew)
 	}
 }
 

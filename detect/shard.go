@@ -129,7 +129,7 @@ func (sh *shard) start(ctx context.Context, slot int32) {
 		seen:     known.Poll(),
 		query:    fetcher.TimelineQuery{Username: t.username, UserID: t.userID, Limit: sh.d.cfg.PageSize},
 		cutoff:   t.cutoff(sh.d.cfg.Overlap),
-		expected: known.Len() > 0,
+		expected: known.Len() > 0 || t.cold,
 	}
 	if t.anyFresh() {
 		for i := range t.subs {
@@ -156,6 +156,11 @@ func (sh *shard) fetched(slot int32, out outcome) {
 	}
 	if out.err != nil {
 		sh.noteRateLimit(t, out.err)
+		out.giveUpPage(t)
+	}
+	if out.skew != 0 && !t.skewed {
+		t.skewed = true
+		sh.d.cfg.Logger.Warn("clocks differ", "username", t.username, "ahead of upstream", out.skew)
 	}
 	v := sh.judge(t, &out)
 	p := &pending{out: out, newIDs: v.newIDs}
@@ -183,7 +188,7 @@ func (t *target) moved(p *pending) *Cursor {
 		return nil
 	}
 	learned := t.userID == "" && p.out.userID != ""
-	if p.gap == nil && !learned && !t.stored.IsZero() && p.out.begun.Sub(t.stored) < cursorEvery && len(p.newIDs) == 0 {
+	if p.gap == nil && !learned && !t.stored.IsZero() && p.out.begun.Sub(t.stored) < cursorEvery && !p.out.begun.Before(t.stored) && len(p.newIDs) == 0 {
 		return nil
 	}
 	c := &Cursor{Target: t.key, Since: p.out.begun, UserID: t.userID, Gaps: t.gaps}
@@ -226,11 +231,26 @@ func (sh *shard) committed(slot int32, err error) {
 		sh.release(slot)
 		return
 	}
-	if err == nil {
-		sh.apply(t, p)
-		err = p.out.err
+	if err != nil {
+		// The store's fault and not the account's: it is due again soon.
+		t.failures++
+		sh.sched.Set(slot, sh.d.clock()+int64(min(sh.d.backoff(t.failures), max(t.interval, sh.d.cfg.MinBackoff))))
+		return
 	}
-	sh.reschedule(slot, err)
+	sh.apply(t, p)
+	sh.reschedule(slot, p.out.err)
+}
+
+// unreadable is how often an older page may fail before it counts as a gap.
+const unreadable = 8
+
+// giveUpPage makes a gap of what an older page hides that keeps failing: the
+// newer pages must not wait for it for ever.
+func (out *outcome) giveUpPage(t *target) {
+	var rl *fetcher.RateLimitError
+	if len(out.pages) > 0 && t.failures >= unreadable && !errors.As(out.err, &rl) && !errors.Is(out.err, errStopped) {
+		out.err, out.capped = nil, true
+	}
 }
 
 // apply makes what was committed known. Nothing is remembered before: so a

@@ -3,6 +3,8 @@ package detect
 import (
 	"slices"
 	"time"
+
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // set adds or replaces a source's subscription on this shard.
@@ -11,7 +13,7 @@ func (sh *shard) set(s *setting) {
 	id := s.sub.Source.ID
 	keep := make(map[int32]bool, len(s.accounts))
 	for _, a := range s.accounts {
-		slot := sh.slotFor(a, s.sub.Accounts[a.index].Username)
+		slot := sh.slotFor(a, s.sub.Accounts[a.index])
 		keep[slot] = true
 		sh.subscribe(slot, s, a)
 	}
@@ -33,7 +35,7 @@ func (sh *shard) set(s *setting) {
 }
 
 // slotFor finds or makes an account's target.
-func (sh *shard) slotFor(a settingAccount, username string) int32 {
+func (sh *shard) slotFor(a settingAccount, account monitor.Account) int32 {
 	if slot, ok := sh.index[a.key]; ok {
 		return slot
 	}
@@ -44,11 +46,14 @@ func (sh *shard) slotFor(a settingAccount, username string) int32 {
 		slot = int32(len(sh.targets))
 		sh.targets = append(sh.targets, target{})
 	}
-	t := target{key: a.key, username: username, hash: hashKey(a.key)}
+	t := target{key: a.key, username: account.Username, hash: hashKey(a.key)}
 	if a.cursor != nil {
 		t.since, t.stored, t.userID = a.cursor.Since, a.cursor.Since, a.cursor.UserID
 		t.gaps = a.cursor.Gaps
 		t.cold = true
+		if account.Since.After(a.cursor.Since) {
+			t.userID = "" // who begins now means whoever has the handle now
+		}
 	}
 	sh.targets[slot] = t
 	sh.index[a.key] = slot
@@ -80,7 +85,7 @@ func (sh *shard) subscribe(slot int32, s *setting, a settingAccount) {
 	case t.interval == had:
 	case t.state != idle:
 		t.again = true
-	case t.failures > 0 && had != 0: // it is resting
+	case t.failures > 0: // it is resting
 	case s.sub.Spread:
 		sh.sched.Set(slot, sh.d.gridAfter(sh.d.clock(), t.hash, t.interval))
 	default:
@@ -102,12 +107,12 @@ func (sh *shard) unsubscribe(slot int32, sourceID string) {
 // remove ends a source's subscription.
 func (sh *shard) remove(r *removal) {
 	r.open = 1
-	for _, slot := range sh.bySource[r.sourceID] {
+	for slot := range sh.pending { // also those the source has left: see set
 		t := &sh.targets[slot]
-		if t.state == committing {
-			r.open++
-			t.waiters = append(t.waiters, r)
-		}
+		r.open++
+		t.waiters = append(t.waiters, r)
+	}
+	for _, slot := range sh.bySource[r.sourceID] {
 		sh.unsubscribe(slot, r.sourceID)
 	}
 	delete(sh.bySource, r.sourceID)

@@ -33,6 +33,7 @@ type target struct {
 	again    bool // poll at once when the poll under way is done
 	failures int  // polls failed in a row
 	dropped  bool // a post was dropped, and the log has it
+	skewed   bool // the clocks differ, and the log has it
 	trouble  trouble
 	waiters  []*removal // told when the commit under way is settled
 }

@@ -48,7 +48,8 @@ type TimelineQuery struct {
 	// may also return fewer or more.
 	Limit int
 	// Seen reports whether a post is known already and need not be decoded.
-	// It may be nil. It is only valid during the call.
+	// It may be nil. It is only valid during the call, and for one goroutine
+	// at a time.
 	Seen func(id string) bool
 }
 

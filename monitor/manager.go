@@ -119,14 +119,13 @@ type Created struct {
 // Create makes a monitor and begins to watch its accounts. Posts published
 // from now on are its events. On an error nothing is left behind.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
-	now := m.cfg.Now().UTC()
 	mon := Monitor{Owner: r.Owner, Name: r.Name, FilterTypes: r.FilterTypes, PollInterval: r.PollInterval,
-		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active, CreatedAt: now, UpdatedAt: now}
+		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active}
 	if mon.PollInterval == 0 {
 		mon.PollInterval = m.cfg.DefaultInterval
 	}
 	var err error
-	if mon.Accounts, err = m.accounts(r.Usernames, nil, now); err != nil {
+	if mon.Accounts, err = m.accounts(r.Usernames, nil, time.Time{}); err != nil {
 		return Created{}, err
 	}
 	if err := m.check(&mon, r.WebhookSecret); err != nil {
@@ -138,6 +137,11 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) 
 		return Created{}, err
 	}
 	defer unlock()
+	now := m.cfg.Now().UTC() // after the wait: from here on posts are its events
+	mon.CreatedAt, mon.UpdatedAt = now, now
+	for i := range mon.Accounts {
+		mon.Accounts[i].Since = now
+	}
 	// The endpoint comes first: a monitor without it would lose its first
 	// events, an endpoint without a monitor only waits.
 	var generated secret.Value
@@ -229,20 +233,17 @@ func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest)
 	if err != nil {
 		return Updated{}, err
 	}
-	var out Updated
-	if mon.WebhookURL != old.WebhookURL || key != "" {
-		if out.WebhookSecret, err = m.cfg.Webhooks.Change(ctx, mon, old.WebhookURL, mon.WebhookURL, key); err != nil {
-			return Updated{}, err
-		}
-	}
+	out := Updated{}
 	if err := m.cfg.Store.Update(ctx, mon); err != nil {
-		if mon.WebhookURL != old.WebhookURL {
-			_, undo := m.cfg.Webhooks.Change(context.WithoutCancel(ctx), old, mon.WebhookURL, old.WebhookURL, "")
-			err = errors.Join(err, undo)
-		}
-		return Updated{}, err
+		return out, err
 	}
 	mon.Version++
+	if r.WebhookURL != nil || key != "" {
+		if out.WebhookSecret, err = m.cfg.Webhooks.Change(ctx, mon, old.WebhookURL, mon.WebhookURL, key); err != nil {
+			old.Version = mon.Version
+			return Updated{}, errors.Join(err, m.cfg.Store.Update(context.WithoutCancel(ctx), old))
+		}
+	}
 	m.troubles.keep(&mon)
 	out.Monitor = mon
 	if err := m.apply(ctx, mon); err != nil {
@@ -320,14 +321,42 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.cfg.Tracker.Untrack(ctx, id); err != nil {
-		return err
+	if err = m.cfg.Tracker.Untrack(ctx, id); err == nil {
+		if err = m.cfg.Webhooks.Unbind(ctx, mon); err == nil {
+			err = m.cfg.Store.Delete(ctx, owner, id)
+		}
 	}
-	if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
+	if err != nil {
+		if mon.Status == Active { // it stays, so it is watched
+			err = errors.Join(err, m.cfg.Tracker.Track(context.WithoutCancel(ctx), mon))
+		}
 		return err
 	}
 	m.troubles.forget(id)
-	return m.cfg.Webhooks.Unbind(ctx, mon)
+	return nil
+}
+
+// Each calls fn for every monitor of every owner, while no change is made. An
+// error ends it.
+func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var all []Monitor // fn must not run inside the store
+	if err := m.cfg.Store.Scan(ctx, func(mon Monitor) error {
+		all = append(all, mon)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, mon := range all {
+		if err := fn(mon); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // apply has the tracker follow a changed monitor.

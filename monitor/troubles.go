@@ -75,6 +75,13 @@ func (t *troubles) note(id, owner string) {
 	}
 }
 
+// again has the next Run's turn write a reason that could not be written.
+func (t *troubles) again(id, owner string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changed[id] = owner
+}
+
 // take empties the list of changes and gives each its reason.
 func (t *troubles) take() map[string]struct{ owner, reason string } {
 	t.mu.Lock()
@@ -107,18 +114,27 @@ func reason(failing map[string]string) string {
 	return s
 }
 
+// retryReason is how long a status reason that could not be written waits.
+const retryReason = 5 * time.Second
+
 // Run writes reported troubles into the monitors' status reasons until ctx
 // ends. It may be called once.
 func (m *Manager) Run(ctx context.Context) error {
+	retry := time.NewTimer(retryReason)
+	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-m.troubles.bell:
+		case <-retry.C:
 		}
+		retry.Stop()
 		for id, c := range m.troubles.take() {
 			if err := m.writeReason(ctx, c.owner, id, c.reason); err != nil && ctx.Err() == nil {
 				m.cfg.Logger.Error("status reason not written", "monitor", id, "error", err)
+				m.troubles.again(id, c.owner)
+				retry.Reset(retryReason)
 			}
 		}
 	}
