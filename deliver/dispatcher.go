@@ -205,7 +205,9 @@ func (d *Dispatcher) Enqueue(ds []Delivery) {
 // push queues a delivery, or renews the claim on one that is held already.
 func (d *Dispatcher) push(dv *Delivery) {
 	if it, ok := d.held[dv.ID]; ok {
-		it.Due = dv.Due
+		if it.Due = dv.Due; !it.sending {
+			it.State, it.Attempts = dv.State, dv.Attempts // another claimant may have tried
+		}
 		return
 	}
 	l := d.lane(dv)
@@ -217,7 +219,7 @@ func (d *Dispatcher) push(dv *Delivery) {
 	it := &item{Delivery: *dv, lane: l}
 	d.held[dv.ID] = it
 	l.queue = append(l.queue, it)
-	d.reader.wakeAt(dv.Due.Add(-d.cfg.Lease / 2)) // to renew the claim
+	d.reader.wakeAt(dv.Due.Add(-3 * d.cfg.Lease / 4)) // claims on what waits are renewed
 	d.offer(l)
 }
 

@@ -21,7 +21,8 @@ type lane struct {
 // its settlement is recorded.
 type item struct {
 	Delivery
-	lane *lane
+	lane    *lane
+	sending bool // taken from the queue
 }
 
 func (l *lane) pop() *item {
@@ -29,6 +30,7 @@ func (l *lane) pop() *item {
 	l.queue[0] = nil
 	l.queue = l.queue[1:]
 	l.inFlight++
+	it.sending = true
 	return it
 }
 

@@ -20,7 +20,7 @@ type Outbox interface {
 	Claim(ctx context.Context, r ClaimRequest) ([]Delivery, error)
 	// Settle records the outcomes, all or none. It is idempotent: a settlement
 	// whose attempt is recorded already, or whose delivery is final or gone,
-	// changes nothing.
+	// changes nothing. One that makes no sense is refused with a *FieldError.
 	Settle(ctx context.Context, ss ...Settlement) error
 	// NextDue is the smallest Due of the deliveries that are not final; false
 	// when there are none.

@@ -102,6 +102,9 @@ func (d *Dispatcher) sleep(wait time.Duration) time.Duration {
 	// Nobody rings for what another process commits, or for a commit whose
 	// answer was lost.
 	wait = min(wait, d.cfg.Lease)
+	if len(d.held) > 0 {
+		wait = min(wait, d.cfg.Lease/4) // to renew claims in time
+	}
 	d.reader.asleep = now.Add(wait)
 	return wait
 }

@@ -158,9 +158,11 @@ func (sh *shard) fetched(slot int32, out outcome) {
 		sh.noteRateLimit(t, out.err)
 		out.giveUpPage(t)
 	}
-	if out.skew != 0 && !t.skewed {
-		t.skewed = true
+	if out.skew != 0 && t.skew == 0 {
 		sh.d.cfg.Logger.Warn("clocks differ", "username", t.username, "ahead of upstream", out.skew)
+	}
+	if len(out.pages) > 0 {
+		t.skew = out.skew
 	}
 	v := sh.judge(t, &out)
 	p := &pending{out: out, newIDs: v.newIDs}

@@ -30,10 +30,10 @@ type target struct {
 	gaps []Gap
 
 	state    targetState
-	again    bool // poll at once when the poll under way is done
-	failures int  // polls failed in a row
-	dropped  bool // a post was dropped, and the log has it
-	skewed   bool // the clocks differ, and the log has it
+	again    bool          // poll at once when the poll under way is done
+	failures int           // polls failed in a row
+	dropped  bool          // a post was dropped, and the log has it
+	skew     time.Duration // of the last poll: how far our clock is ahead of the upstream's
 	trouble  trouble
 	waiters  []*removal // told when the commit under way is settled
 }
@@ -105,11 +105,12 @@ func (t *target) cutoff(overlap time.Duration) time.Time {
 	}
 	for i := range t.subs {
 		s := &t.subs[i]
-		if wanted.IsZero() || s.since.Before(wanted) {
-			wanted = s.since
+		since := s.since.Add(-t.skew)
+		if wanted.IsZero() || since.Before(wanted) {
+			wanted = since
 		}
-		if s.fresh && !t.cold && s.since.Before(back) {
-			back = s.since
+		if s.fresh && !t.cold && since.Before(back) {
+			back = since
 		}
 	}
 	if back.Before(wanted) {

@@ -26,6 +26,7 @@ type world struct {
 	// before may answer a call itself; nil means the timeline.
 	before func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error)
 	slow   time.Duration // every call takes this long
+	dated  bool          // answers have the upstream's time
 
 	events    map[string]deliver.Event
 	order     []deliver.Event
@@ -149,6 +150,9 @@ func (w *world) timeline(q fetcher.TimelineQuery) fetcher.Page {
 		pg.Tweets = append(pg.Tweets, t)
 	}
 	pg.OldestAt = reach.Time()
+	if w.dated {
+		pg.ServerTime = time.Now()
+	}
 	return pg
 }
 
