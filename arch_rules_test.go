@@ -28,10 +28,10 @@ var levels = [][]string{
 	{"detect/pace"},
 	{"detect"},
 	{"storage"},
-	{"fetcher/upstream"}, // what the adapters share
+	{"fetcher/upstream", "fetcher/scan"}, // what the adapters share
 	{"storage/*", "fetcher/*"},
 	{"."}, // the engine, package streamwatch
-	{"enginehttp", "enginetest", "engineprom"},
+	{"enginetest"},
 	{"examples/*"},
 }
 

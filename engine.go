@@ -59,7 +59,8 @@ type Config struct {
 	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
 	MaxAccounts int
 
-	// Pricing says what streams cost. Defaults to billing.Presets.
+	// Pricing is the price list behind Engine.Price. Nothing is charged by it.
+	// Defaults to billing.Presets.
 	Pricing billing.Pricing
 	// ShutdownTimeout bounds the soft stop of Run. Defaults to 15 s.
 	ShutdownTimeout time.Duration

@@ -25,8 +25,7 @@ type PlatformConfig struct {
 	// LateShare is the share of posts, 0 to 1, that become visible late.
 	// Defaults to 0: all are visible at once.
 	LateShare float64
-	// LateUpTo bounds how late; delays are uniform. Defaults to 5 s, a little
-	// more than was measured on X; some timelines there are up to 180 s late.
+	// LateUpTo bounds how late; delays are uniform. Defaults to 5 s.
 	LateUpTo time.Duration
 	// Latency is how long each answer takes. Defaults to none.
 	Latency time.Duration

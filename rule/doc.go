@@ -1,5 +1,5 @@
-// Package rule holds filter rules: advanced search queries that run at an
-// interval or on a schedule and deliver what they find like monitors do.
+// Package rule holds the records of filter rules: advanced search queries with an
+// interval or a schedule. So far they are kept, and nothing runs them yet.
 //
 // A Rule is the stored record; Validate checks a record's fields and Store is
 // the port a backend implements to keep them.

@@ -94,7 +94,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	defer cancel()
 	err = errors.Join(err, engine.Shutdown(stop))
 
-	watches := []enginetest.Watch{{MonitorID: created.ID, Accounts: names, Since: created.CreatedAt}}
+	watches := []enginetest.Watch{{MonitorID: created.ID, Accounts: names, Since: created.CreatedAt.Truncate(time.Millisecond)}} // as fine as posts are stamped
 	report := enginetest.Check(platform.Posted(), watches, receiver.Deliveries())
 	got, stats := receiver.Stats(), engine.Stats()
 	sum := &summary{
