@@ -387,7 +387,3 @@ func (b *bench) commitHandler(prefix string, n int) {
 	}
 	b.d.Enqueue(batch.Deliveries)
 }
-
-type senderFunc func(context.Context, *deliver.Delivery) deliver.Result
-
-func (f senderFunc) Send(ctx context.Context, d *deliver.Delivery) deliver.Result { return f(ctx, d) }
