@@ -42,7 +42,7 @@ var list = []breakage{
 	{"wrong author accepted", "detect/judge.go",
 		"case !ownPost(t, out, tw):", "case false && !ownPost(t, out, tw):", detectTests},
 	{"page cap leaves no gap", "detect/poll.go",
-		"			out.capped = true\n", "			out.complete = true\n", detectTests},
+		"			out.capped = !out.complete\n", "			out.complete = true\n", detectTests},
 	{"rate limit does not close the budget", "detect/shard.go",
 		"sh.d.budget.closeUntil(time.Now().Add(wait))", "_ = wait", detectTests},
 	{"polled more often than the interval", "detect/shard.go",
