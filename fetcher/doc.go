@@ -20,7 +20,8 @@
 //  3. Set Page.Next while older posts exist, and return the sentinel errors of
 //     this package so that the engine can tell "gone" from "try again later".
 //  4. If decoding is costly, ask TimelineQuery.Seen before decoding a post, and
-//     report what was left out with Page.Skipped and Page.OldestAt.
+//     report what was left out with Page.Skipped and Page.OldestAt. Package
+//     fetcher/scan finds the ids in a page of JSON without decoding it.
 //
 // The records carry the JSON names of the streamwatch wire format, and encode
 // to it with AppendJSON, without reflection.

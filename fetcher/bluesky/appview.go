@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
 // authorFeed reads a page from an AppView.
@@ -40,92 +41,112 @@ const (
 	reasonPin    = "app.bsky.feed.defs#reasonPin"
 )
 
+// feedPage is the plan for an answer of getAuthorFeed; the numbers of the
+// values follow.
+var feedPage = scan.NewPlan("feed", []string{"cursor"}, []string{
+	"post.uri", "post.indexedAt", "post.record.createdAt",
+	"reason.$type", "reason.uri", "reason.indexedAt", "reason.by.did",
+})
+
+const (
+	postURIValue = iota
+	postIndexedAt
+	postCreatedAt
+	reasonType
+	reasonURI
+	reasonIndexedAt
+	reasonBy
+)
+
 // itemHead is what has to be known of a feed item before it is worth decoding.
 type itemHead struct {
-	Post struct {
-		URI       string `json:"uri"`
-		IndexedAt string `json:"indexedAt"`
-		Record    struct {
-			CreatedAt string `json:"createdAt"`
-		} `json:"record"`
-	} `json:"post"`
-	Reason struct {
-		Type string `json:"$type"`
-		By   struct {
-			DID string `json:"did"`
-		} `json:"by"`
-		URI       string `json:"uri"`
-		IndexedAt string `json:"indexedAt"`
-	} `json:"reason"`
+	raw []byte // the whole item, in the answer's memory
+	id  string // the event's, "" when the item has no usable one
+	// at is when the post was made, or the repost, whatever the age of the post
+	// that it repeats.
+	at             time.Time
+	repost, pinned bool
+	known          bool
 }
 
-func (h *itemHead) isRepost() bool { return h.Reason.Type == reasonRepost }
-
-// id is the event's id, "" when the item has no usable one.
-func (h *itemHead) id(a account) string {
-	if _, ok := parseURI(h.Post.URI); !ok {
-		return ""
+// readItem reads the element that s is at; one that is no object leaves an
+// empty head.
+func readItem(s *scan.Scanner, a account, now time.Time) itemHead {
+	h := itemHead{raw: s.Element()}
+	kind := textOf(s.Value(reasonType))
+	h.repost, h.pinned = string(kind) == reasonRepost, string(kind) == reasonPin
+	id := string(textOf(s.Value(postURIValue)))
+	u, ok := parseURI(id)
+	if !h.repost {
+		h.at = published(u.key, string(textOf(s.Value(postIndexedAt))), string(textOf(s.Value(postCreatedAt))), now)
+		if ok {
+			h.id = id
+		}
+		return h
 	}
-	if !h.isRepost() {
-		return h.Post.URI
+	repostID := string(textOf(s.Value(reasonURI)))
+	by, named := parseURI(repostID)
+	h.at = published(by.key, string(textOf(s.Value(reasonIndexedAt))), "", now)
+	switch {
+	case !ok:
+	case named:
+		h.id = repostID
+	default:
+		did := string(textOf(s.Value(reasonBy)))
+		if !isDID(did) {
+			did = a.did
+		}
+		h.id = "at://" + did + "/" + repostCollection + "?subject=" + id
 	}
-	if _, ok := parseURI(h.Reason.URI); ok {
-		return h.Reason.URI
-	}
-	by := h.Reason.By.DID
-	if !isDID(by) {
-		by = a.did
-	}
-	return "at://" + by + "/" + repostCollection + "?subject=" + h.Post.URI
+	return h
 }
 
-// publishedAt is when the post was made, or the repost, whatever the age of
-// the post that it repeats.
-func (h *itemHead) publishedAt(now time.Time) time.Time {
-	if h.isRepost() {
-		u, _ := parseURI(h.Reason.URI)
-		return published(u.key, h.Reason.IndexedAt, "", now)
-	}
-	u, _ := parseURI(h.Post.URI)
-	return published(u.key, h.Post.IndexedAt, h.Post.Record.CreatedAt, now)
-}
-
-// decodeFeed reads an answer of getAuthorFeed that was given at now. The error
-// is ErrMalformed when it holds no whole feed.
+// decodeFeed reads an answer of getAuthorFeed that was given at now, and
+// decodes the items that are not known. The error is ErrMalformed when it
+// holds no whole feed.
 func decodeFeed(body []byte, a account, now time.Time, seen func(id string) bool) (fetcher.Page, error) {
-	var answer struct {
-		Feed   items  `json:"feed"`
-		Cursor string `json:"cursor"`
+	var room [defaultPageSize]itemHead // on the stack, for most pages
+	heads := room[:0]
+	s := feedPage.Scan(body)
+	for s.Next() {
+		if len(heads) == maxItems {
+			return fetcher.Page{}, tooMany("feed")
+		}
+		heads = append(heads, readItem(&s, a, now))
 	}
-	if err := decodeList(body, &answer, &answer.Feed, "feed"); err != nil {
+	n, err := listLen(&s, "feed")
+	if err != nil {
 		return fetcher.Page{}, err
 	}
-	page := fetcher.Page{Tweets: make([]fetcher.Tweet, 0, len(answer.Feed)), Next: answer.Cursor}
+	heads = heads[len(heads)-n:]
+	page := fetcher.Page{Next: string(textOf(s.Top(0)))}
 	var reach fetcher.Reach
-	for _, raw := range answer.Feed {
-		// An item that is no object leaves an empty head, and so no id.
-		var h itemHead
-		_ = unmarshal(raw, &h)
-		at, pinned := h.publishedAt(now), h.Reason.Type == reasonPin
-		if !pinned {
-			reach.Add(at)
+	for i := range heads {
+		h := &heads[i]
+		if !h.pinned {
+			reach.Add(h.at)
 		}
-		id := h.id(a)
-		switch {
-		case id == "":
-			page.Tweets = append(page.Tweets, fetcher.Tweet{})
-		case seen != nil && seen(id):
+		if h.known = h.id != "" && seen != nil && seen(h.id); h.known {
 			page.Skipped++
-		default:
-			var item feedItem
-			_ = unmarshal(raw, &item)
-			t := item.tweet(a, h.isRepost())
-			t.Pinned = pinned
-			stamp(&t, id, at)
-			page.Tweets = append(page.Tweets, t)
 		}
 	}
 	page.OldestAt = reach.Time()
+	page.Tweets = make([]fetcher.Tweet, 0, len(heads)-page.Skipped)
+	for i := range heads {
+		h := &heads[i]
+		switch {
+		case h.known:
+		case h.id == "":
+			page.Tweets = append(page.Tweets, fetcher.Tweet{})
+		default:
+			var item feedItem
+			_ = unmarshal(h.raw, &item)
+			t := item.tweet(a, h.repost)
+			t.Pinned = h.pinned
+			stamp(&t, h.id, h.at)
+			page.Tweets = append(page.Tweets, t)
+		}
+	}
 	return page, nil
 }
 

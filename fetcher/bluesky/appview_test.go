@@ -1,6 +1,7 @@
 package bluesky
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -91,6 +92,38 @@ func TestKnownPostsAreSkippedButReached(t *testing.T) {
 	}
 }
 
+func TestKnownItemsAreNotDecoded(t *testing.T) {
+	const n = defaultPageSize
+	one := plain(0, "")
+	body := []byte(doc(feed(strings.Repeat(one+",", n-1) + one)))
+	got := testing.AllocsPerRun(20, func() {
+		if p, err := decodeFeed(body, account{did: alice}, now, func(string) bool { return true }); err != nil || p.Skipped != n {
+			t.Fatalf("skipped %d, error %v", p.Skipped, err)
+		}
+	})
+	if got > n+1 {
+		t.Errorf("%g allocations for %d known items, want their ids'", got, n)
+	}
+}
+
+func TestTheLastOfSeveralLists(t *testing.T) {
+	first, last := plain(time.Minute, ""), plain(0, "")
+	for _, c := range []struct{ name, body string }{
+		{"lists", `{"feed":[` + first + `,` + first + `],"cursor":"a","feed":[` + last + `],"cursor":"b"}`},
+		{"a list and no list", `{"Feed":[` + last + `],"feed":null,"CURSOR":"b"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			page, err := decodeFeed([]byte(doc(c.body)), account{did: alice}, now, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page.Tweets) != 1 || page.Tweets[0].ID != postURI(alice, postedAt) || page.Next != "b" {
+				t.Errorf("%d posts, next %q, want the last list and cursor", len(page.Tweets), page.Next)
+			}
+		})
+	}
+}
+
 func TestPinned(t *testing.T) {
 	page, err := decodeFeed([]byte(doc(feed(plain(48*time.Hour, pinReason), plain(0, "")))), account{did: alice}, now, nil)
 	if err != nil {
@@ -154,4 +187,24 @@ func checkSound(t *testing.T, tw fetcher.Tweet) {
 		check(m.Indices)
 	}
 	_ = tw.AppendJSON(nil)
+}
+
+// A page of 20 items, of which none, one or all are new: see BENCHMARKS.md for
+// whole calls of Timeline.
+func BenchmarkDecodeFeed(b *testing.B) {
+	item := post(`"text":"`+strings.Repeat("x", 200)+`"`, `,"embed":{"media":{"images":[{"fullsize":"https://cdn.example/f"}]},"record":`+quotedView+`}`)
+	body := []byte(doc(feed(strings.Repeat(item+",", 19) + item)))
+	for _, fresh := range []int{0, 1, 20} {
+		b.Run(fmt.Sprintf("new=%d", fresh), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				asked := 0
+				p, err := decodeFeed(body, account{did: alice}, now, func(string) bool { asked++; return asked > fresh })
+				if err != nil || len(p.Tweets) != fresh {
+					b.Fatalf("%d posts, error %v", len(p.Tweets), err)
+				}
+			}
+		})
+	}
 }

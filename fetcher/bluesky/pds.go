@@ -3,12 +3,12 @@ package bluesky
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
 // records reads a page from a PDS: a part of each collection, merged.
@@ -53,7 +53,14 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 	blobs := f.pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(a.did) + "&cid="
 	ahead := tidAt(now.Add(clockSlack))
 	var reach fetcher.Reach
-	page.Tweets = make([]fetcher.Tweet, 0, len(listed))
+	for i := range listed {
+		l := &listed[i]
+		if _, ok := parseURI(l.uri); ok && seen != nil && seen(l.uri) {
+			l.known = true
+			page.Skipped++
+		}
+	}
+	page.Tweets = make([]fetcher.Tweet, 0, len(listed)-page.Skipped)
 	for i := range listed {
 		l := &listed[i]
 		u, ok := parseURI(l.uri)
@@ -61,13 +68,12 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 			page.Tweets = append(page.Tweets, fetcher.Tweet{})
 			continue
 		}
-		at := published(u.key, "", l.createdAt, now)
+		at := published(u.key, "", string(l.createdAt), now)
 		pinned := u.key > ahead
 		if !pinned {
 			reach.Add(at)
 		}
-		if seen != nil && seen(l.uri) {
-			page.Skipped++
+		if l.known {
 			continue
 		}
 		t := l.tweet(u, a, blobs)
@@ -82,8 +88,9 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 type listedRecord struct {
 	key       string // where it stands in the order of its collection
 	uri       string
-	createdAt string
-	raw       json.RawMessage
+	createdAt []byte // in the answer's memory, as is raw
+	raw       []byte // the whole element
+	known     bool
 }
 
 // tweet maps a bare record. Of a reposted post it knows the address alone.
@@ -123,33 +130,40 @@ type part struct {
 // topKey sorts above every record key.
 const topKey = "\x7f"
 
+// recordPage is the plan for an answer of listRecords.
+var recordPage = scan.NewPlan("records", []string{"cursor"}, []string{"uri", "value.createdAt"})
+
 // decode reads an answer of listRecords. An element without a usable URI takes
 // the place of the one before it.
 func (p *part) decode(body []byte) error {
-	var answer struct {
-		Records items  `json:"records"`
-		Cursor  string `json:"cursor"`
+	list := make([]listedRecord, 0, defaultPageSize)
+	s := recordPage.Scan(body)
+	for s.Next() {
+		if len(list) == maxItems {
+			return tooMany("records")
+		}
+		list = append(list, listedRecord{
+			uri:       string(textOf(s.Value(0))),
+			createdAt: textOf(s.Value(1)),
+			raw:       s.Element(),
+		})
 	}
-	if err := decodeList(body, &answer, &answer.Records, "records"); err != nil {
+	n, err := listLen(&s, "records")
+	if err != nil {
 		return err
 	}
+	p.records = list[len(list)-n:]
 	key := topKey
-	for _, raw := range answer.Records {
-		var head struct {
-			URI   string `json:"uri"`
-			Value struct {
-				CreatedAt string `json:"createdAt"`
-			} `json:"value"`
-		}
-		_ = unmarshal(raw, &head)
-		if u, ok := parseURI(head.URI); ok {
+	for i := range p.records {
+		r := &p.records[i]
+		if u, ok := parseURI(r.uri); ok {
 			key = u.key
 		}
-		p.records = append(p.records, listedRecord{key: key, uri: head.URI, createdAt: head.Value.CreatedAt, raw: raw})
+		r.key = key
 	}
 	// The reference server gives a cursor with every record, also the last.
-	if len(p.records) > 0 && answer.Cursor != p.at.cursor {
-		p.next = answer.Cursor
+	if cursor := string(textOf(s.Top(0))); len(p.records) > 0 && cursor != p.at.cursor {
+		p.next = cursor
 	}
 	return nil
 }
@@ -164,7 +178,7 @@ func merge(parts [len(collections)]part) ([]listedRecord, positions) {
 			cut = max(cut, slices.MinFunc(p.records, byKey).key)
 		}
 	}
-	var merged []listedRecord
+	merged := make([]listedRecord, 0, len(parts[0].records)+len(parts[1].records))
 	var next positions
 	for i := range parts {
 		p := &parts[i]

@@ -77,6 +77,16 @@ func TestBrokenRecordsStandWithTheOneBefore(t *testing.T) {
 	}
 }
 
+func TestRecordsOfTheLastOfSeveralLists(t *testing.T) {
+	var p part
+	if err := p.decode([]byte(doc(`{"records":[{"uri":"ORIGINAL"},7],"cursor":"a","records":[{"uri":"POST"}],"cursor":"b"}`))); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.records) != 1 || p.records[0].uri != postURI(alice, postedAt) || p.next != "b" {
+		t.Errorf("%d records, next %q, want the last list and cursor", len(p.records), p.next)
+	}
+}
+
 func TestKeysAreJudgedByTheServersClock(t *testing.T) {
 	for _, c := range []struct {
 		name      string

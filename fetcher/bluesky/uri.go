@@ -21,11 +21,12 @@ func parseURI(s string) (atURI, bool) {
 	if !ok {
 		return atURI{}, false
 	}
-	parts := strings.Split(rest, "/")
-	if len(parts) != 3 || !isDID(parts[0]) || parts[1] == "" || parts[2] == "" {
+	did, rest, _ := strings.Cut(rest, "/")
+	collection, key, _ := strings.Cut(rest, "/")
+	if !isDID(did) || collection == "" || key == "" || strings.Contains(key, "/") {
 		return atURI{}, false
 	}
-	return atURI{did: parts[0], collection: parts[1], key: parts[2]}, true
+	return atURI{did: did, collection: collection, key: key}, true
 }
 
 // isPost tells a post from the other records that can be embedded: feeds,

@@ -1,13 +1,13 @@
 package bluesky
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
 // maxItems bounds what is taken for a page: ten times what can be asked for.
@@ -120,40 +120,25 @@ func unmarshal(b []byte, v any) error {
 	return err
 }
 
-// items is a list whose elements are decoded one by one, so that one that is
-// broken does not lose the others. It stays nil when the value is no list.
-type items []json.RawMessage
-
-func (l *items) UnmarshalJSON(b []byte) error {
-	if len(b) == 0 || b[0] != '[' {
-		return nil
+// listLen is how many elements the list of an answer has, once s has been
+// through it: the last of those it handed out.
+func listLen(s *scan.Scanner, name string) (int, error) {
+	if err := s.Err(); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if _, err := dec.Token(); err != nil {
-		return err
+	n, ok := s.Len()
+	if !ok {
+		return 0, fmt.Errorf("%w: the answer has no list %q", fetcher.ErrMalformed, name)
 	}
-	list := items{}
-	for dec.More() {
-		if len(list) == maxItems {
-			return fmt.Errorf("more than %d items", maxItems)
-		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return err
-		}
-		list = append(list, raw)
-	}
-	*l = list
-	return nil
+	return n, nil
 }
 
-// decodeList reads the one list of an answer.
-func decodeList(body []byte, answer any, list *items, name string) error {
-	if err := unmarshal(body, answer); err != nil {
-		return fmt.Errorf("%w: %s: %w", fetcher.ErrMalformed, name, err)
-	}
-	if *list == nil {
-		return fmt.Errorf("%w: the answer has no list %q", fetcher.ErrMalformed, name)
-	}
-	return nil
+func tooMany(name string) error {
+	return fmt.Errorf("%w: %s: more than %d items", fetcher.ErrMalformed, name, maxItems)
+}
+
+// textOf is a string's text, nil for a value that is no string.
+func textOf(v scan.Value) []byte {
+	text, _ := v.Text()
+	return text
 }

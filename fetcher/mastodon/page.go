@@ -1,16 +1,14 @@
 package mastodon
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
 // maxPosts bounds what is taken for a page: servers that give more than was
@@ -26,44 +24,70 @@ type posts struct {
 	lastID  string // the oldest post's id, "" when none has one
 }
 
-// head is what has to be known of a post before it is worth decoding.
+// head is what has to be known of a post before it is worth decoding. It
+// shares the memory of the answer.
 type head struct {
-	ID        ident  `json:"id"`
-	CreatedAt string `json:"created_at"`
-	Pinned    bool   `json:"pinned"`
-	at        time.Time
+	raw    []byte // the whole post
+	id     []byte
+	at     time.Time
+	pinned bool
+	known  bool
+}
+
+// statuses is the plan for a list of posts; readHead has the values' numbers.
+var statuses = scan.NewPlan("", nil, []string{"id", "created_at", "pinned"})
+
+// readHead reads the element that s is at; one that is no object leaves it
+// empty.
+func readHead(s *scan.Scanner) head {
+	createdAt, _ := s.Value(1).Text()
+	h := head{raw: s.Element(), id: identText(s.Value(0)), pinned: string(s.Value(2)) == "true"}
+	h.at, _ = parseTime(string(createdAt))
+	return h
 }
 
 // decodePage reads a list of statuses, each on its own, so that one that is
-// broken does not lose the others. The error is ErrMalformed when the body is
-// not a whole list.
+// broken does not lose the others, and decodes those that are not known. The
+// error is ErrMalformed when the body is not a whole list.
 func decodePage(body []byte, seen func(id string) bool) (posts, error) {
-	elements, err := split(body)
-	if err != nil {
-		return posts{}, fmt.Errorf("%w: list of posts: %w", fetcher.ErrMalformed, err)
+	var room [maxPageSize]head // on the stack, for a page as it was asked for
+	heads := room[:0]
+	s := statuses.Scan(body)
+	for s.Next() {
+		if len(heads) == maxPosts {
+			return posts{}, fmt.Errorf("%w: list of more than %d posts", fetcher.ErrMalformed, maxPosts)
+		}
+		heads = append(heads, readHead(&s))
 	}
-	heads := make([]head, len(elements))
-	for i, raw := range elements {
-		// An element that is no object leaves an empty head.
-		_ = unmarshal(raw, &heads[i])
-		heads[i].at, _ = parseTime(heads[i].CreatedAt)
+	if err := s.Err(); err != nil {
+		return posts{}, fmt.Errorf("list of posts: %w", err)
+	}
+	if _, ok := s.Len(); !ok {
+		return posts{}, fmt.Errorf("%w: want a list of posts", fetcher.ErrMalformed)
 	}
 	pinned := pinnedOnTop(heads)
-	p := posts{total: len(elements), tweets: make([]fetcher.Tweet, 0, len(elements))}
-	for i, raw := range elements {
+	p := posts{total: len(heads)}
+	var last []byte
+	for i := range heads {
 		h := &heads[i]
 		if i >= pinned {
 			p.reach.Add(h.at)
-			if h.ID != "" {
-				p.lastID = string(h.ID)
+			if len(h.id) > 0 {
+				last = h.id
 			}
 		}
-		if h.ID != "" && seen != nil && seen(string(h.ID)) {
+		if h.known = len(h.id) > 0 && seen != nil && seen(string(h.id)); h.known {
 			p.skipped++
+		}
+	}
+	p.lastID = string(last)
+	p.tweets = make([]fetcher.Tweet, 0, p.total-p.skipped)
+	for i := range heads {
+		if heads[i].known {
 			continue
 		}
 		var s status
-		_ = unmarshal(raw, &s)
+		_ = unmarshal(heads[i].raw, &s)
 		t := s.tweet()
 		t.Pinned = i < pinned
 		p.tweets = append(p.tweets, t)
@@ -71,42 +95,12 @@ func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 	return p, nil
 }
 
-// split cuts a JSON list into its elements.
-func split(body []byte) ([]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	start, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	if start != json.Delim('[') {
-		return nil, fmt.Errorf("starts with %v in place of a list", start)
-	}
-	var elements []json.RawMessage
-	for dec.More() {
-		if len(elements) == maxPosts {
-			return nil, fmt.Errorf("more than %d posts", maxPosts)
-		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return nil, err
-		}
-		elements = append(elements, raw)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("text after the list")
-	}
-	return elements, nil
-}
-
 // pinnedOnTop counts the pinned posts that stand at the top out of order: the
 // leading ones, up to the last that is older than a post below. Most servers
 // mark pinned posts where they stand by their time, and those count as normal.
 func pinnedOnTop(heads []head) int {
 	lead := 0
-	for lead < len(heads) && heads[lead].Pinned {
+	for lead < len(heads) && heads[lead].pinned {
 		lead++
 	}
 	var newest time.Time

@@ -61,6 +61,11 @@ func TestDecodePage(t *testing.T) {
 		{"a pinned post on top", []string{minimal("a", 10, pinned), minimal("c", 30, ""), minimal("b", 20, "")}, "", []string{"a", "c", "b"}, 0, 30, "b", []string{"a"}},
 		{"a known pinned post on top", []string{minimal("a", 10, pinned), minimal("c", 30, "")}, "a", []string{"c"}, 1, 30, "c", nil},
 		{"a pinned post further down", []string{minimal("c", 30, ""), minimal("a", 10, pinned), minimal("b", 20, "")}, "", []string{"c", "a", "b"}, 0, 20, "b", nil},
+		{"a known post by a name in another case", []string{`{"ID": "a", "Created_At": "2026-03-01T12:00:10Z"}`}, "a", nil, 1, 10, "a", nil},
+		{"a known post by the last of its ids", []string{`{"id": "b", "created_at": "2026-03-01T12:00:10Z", "id": "a"}`}, "a", nil, 1, 10, "a", nil},
+		{"a new post by the last of its ids", []string{`{"id": "a", "created_at": "2026-03-01T12:00:10Z", "id": "b"}`}, "a", []string{"b"}, 0, 10, "b", nil},
+		{"a known post with a number for an id", []string{`{"id": 114000000000000005, "created_at": "2026-03-01T12:00:10Z"}`}, "114000000000000005", nil, 1, 10, "114000000000000005", nil},
+		{"a known post with escapes in its id", []string{`{"i\u0064": "\u0061\/", "created_at": "2026-03-01T12:00:10Z"}`}, "a/", nil, 1, 10, "a/", nil},
 		{"pinned posts alone, out of order", []string{minimal("a", 10, pinned), minimal("c", 30, pinned)}, "", []string{"a", "c"}, 0, 30, "c", []string{"a"}},
 	}
 	for _, tt := range tests {
@@ -91,6 +96,19 @@ func TestDecodePage(t *testing.T) {
 				t.Errorf("reach at second %d, want %d", reach, tt.reach)
 			}
 		})
+	}
+}
+
+// What is known costs its id, which Seen is asked about, and nothing else.
+func TestKnownPostsAreNotDecoded(t *testing.T) {
+	body := []byte("[" + strings.Repeat(mastodonPost+",", maxPageSize-1) + mastodonPost + "]")
+	got := testing.AllocsPerRun(20, func() {
+		if p, err := decodePage(body, func(string) bool { return true }); err != nil || p.skipped != maxPageSize {
+			t.Fatalf("skipped %d, error %v", p.skipped, err)
+		}
+	})
+	if got > maxPageSize+1 {
+		t.Errorf("%g allocations for %d known posts", got, maxPageSize)
 	}
 }
 
@@ -167,4 +185,23 @@ func FuzzDecodePage(f *testing.F) {
 			t.Errorf("the next cursor is the one asked for: %q", next)
 		}
 	})
+}
+
+// A page of 20 posts, of which none, one or all are new: see BENCHMARKS.md for
+// whole calls of Timeline.
+func BenchmarkDecodePage(b *testing.B) {
+	body := []byte("[" + strings.Repeat(mastodonPost+",", 19) + mastodonPost + "]")
+	for _, fresh := range []int{0, 1, 20} {
+		b.Run(fmt.Sprintf("new=%d", fresh), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				asked := 0
+				p, err := decodePage(body, func(string) bool { asked++; return asked > fresh })
+				if err != nil || len(p.tweets) != fresh {
+					b.Fatalf("%d posts, error %v", len(p.tweets), err)
+				}
+			}
+		})
+	}
 }

@@ -1,12 +1,11 @@
 package mastodon
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
 // maxItems bounds each list inside a post, such as its media or its tags. No
@@ -132,17 +131,21 @@ type application struct {
 type ident string
 
 func (i *ident) UnmarshalJSON(b []byte) error {
-	*i = ""
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(i))
+	*i = ident(identText(b))
+	return nil
+}
+
+// identText is the id that a JSON value stands for, nil for none.
+func identText(v scan.Value) []byte {
+	if text, ok := v.Text(); ok {
+		return text
 	}
-	for _, c := range b {
+	for _, c := range v {
 		if c < '0' || c > '9' {
 			return nil
 		}
 	}
-	*i = ident(b)
-	return nil
+	return v
 }
 
 // list is a JSON array of at most maxItems elements; null elements are left
@@ -151,17 +154,10 @@ type list[T any] []T
 
 func (l *list[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if start, err := dec.Token(); err != nil || start != json.Delim('[') {
-		return nil
-	}
-	for dec.More() && len(*l) < maxItems {
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return err
-		}
+	s := anyList.Scan(b)
+	for len(*l) < maxItems && s.Next() {
 		var item *T
-		if err := unmarshal(raw, &item); err != nil {
+		if err := unmarshal(s.Element(), &item); err != nil {
 			return err
 		}
 		if item != nil {
@@ -170,6 +166,9 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	}
 	return nil
 }
+
+// anyList is the plan for a list whose elements are decoded one by one.
+var anyList = scan.NewPlan("", nil, nil)
 
 // number makes a count or a size of what a server sent: some give -1 for a
 // count that is hidden.

@@ -46,7 +46,7 @@ var list = []breakage{
 	{"rate limit does not close the budget", "detect/shard.go",
 		"sh.d.budget.closeUntil(time.Now().Add(wait))", "_ = wait", detectTests},
 	{"polled more often than the interval", "detect/shard.go",
-		"sh.sched.set(slot, sh.d.gridAfter(now, t.hash, t.interval))", "sh.sched.set(slot, now+int64(t.interval)/2)", detectTests},
+		"sh.sched.Set(slot, sh.d.gridAfter(now, t.hash, t.interval))", "sh.sched.Set(slot, now+int64(t.interval)/2)", detectTests},
 	{"removal does not wait for the commit", "detect/subscribe.go",
 		"		r.open++\n		t.waiters = append(t.waiters, r)\n", "		_ = t\n", detectTests},
 	{"restart revives history", "detect/subscribe.go",
@@ -84,7 +84,7 @@ var list = []breakage{
 	{"trouble is never shown", "monitor/troubles.go",
 		"out[id] = struct{ owner, reason string }{owner, reason(t.failing[id])}", "out[id] = struct{ owner, reason string }{owner, \"\"}", monitorTests},
 	{"resumed monitor gets the past", "monitor/manager.go",
-		"mon.Accounts[i].Since = now", "mon.Accounts[i].Since = old.CreatedAt", monitorTests},
+		"				mon.Accounts[i].Since = now", "				mon.Accounts[i].Since = old.CreatedAt", monitorTests},
 	{"engine forgets its monitors", "engine.go",
 		"		if m.Status != monitor.Active {", "		if m.Status == monitor.Active {", rootTests},
 }

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,6 +37,9 @@ func run(words []string) error {
 	}
 	defer os.RemoveAll(dir)
 	if err := copyTree(root, dir); err != nil {
+		return err
+	}
+	if err := checkList(dir); err != nil {
 		return err
 	}
 	alive, tried := 0, 0
@@ -66,15 +70,26 @@ func run(words []string) error {
 	return nil
 }
 
+// checkList reports every breakage whose place is gone or is not the only one.
+func checkList(dir string) error {
+	var errs []error
+	for _, b := range list {
+		whole, err := os.ReadFile(filepath.Join(dir, b.file))
+		if err != nil {
+			errs = append(errs, err)
+		} else if n := strings.Count(string(whole), b.old); n != 1 {
+			errs = append(errs, fmt.Errorf("%s: %s has %d times %q, want once", b.name, b.file, n, b.old))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // try breaks one place, runs the tests, and mends it again.
 func try(dir string, b breakage) (red bool, detail string, err error) {
 	path := filepath.Join(dir, b.file)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		return false, "", err
-	}
-	if n := strings.Count(string(whole), b.old); n != 1 {
-		return false, "", fmt.Errorf("%s has %d times %q, want once", b.file, n, b.old)
 	}
 	broken := strings.Replace(string(whole), b.old, b.new, 1)
 	if err := os.WriteFile(path, []byte(broken), 0o644); err != nil {

@@ -1,0 +1,162 @@
+// Page compares what an answer of a platform costs when nothing in it is new,
+// one post, or all of them: the Timeline of fetcher/mastodon and
+// fetcher/bluesky beside encoding/json, which decodes the whole page into
+// structs of the members that the adapter maps.
+//
+//	go run ./page
+//
+// Timeline makes its request to a transport that answers from memory. What is
+// not decoding in it (the request, reading the body) is also shown alone, and
+// so is the scan for ids. Before anything is timed, the ids are compared: a
+// contestant that finds other posts ends the program.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+func main() {
+	opts, err := report.ParseFlags("page", os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(report.ExitCode(err))
+	}
+	if err := run(opts); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// newCounts are the cases: how many posts at the top of a page are new.
+var newCounts = []struct {
+	name  string
+	count int
+}{{"nothing new", 0}, {"one new", 1}, {"all new", pagePosts}}
+
+func run(opts report.Options) error {
+	ps, err := platforms()
+	if err != nil {
+		return err
+	}
+	var rows []report.Row
+	for _, p := range ps {
+		for _, n := range newCounts {
+			impls := contestants(p, n.count)
+			if err := check(impls, p.ids, n.count); err != nil {
+				return fmt.Errorf("page: %s, %s: %w", p.name, n.name, err)
+			}
+			runs := make([]func() float64, len(impls))
+			for i, c := range impls {
+				runs[i] = func() float64 { return report.PerOp(opts.For, func() { must(c.read()) }) }
+			}
+			for i, ns := range report.Interleave(opts.Rounds, runs...) {
+				c := impls[i]
+				add := func(metric string, v float64, unit string) {
+					rows = append(rows, report.Row{Bench: "page", Case: p.name + ", " + n.name, Impl: c.name, Metric: metric, Value: v, Unit: unit})
+				}
+				add("time", ns, "ns/page")
+				add("allocations", testing.AllocsPerRun(100, func() { must(c.read()) }), "1/page")
+				add("size", float64(p.size), "B")
+			}
+		}
+	}
+	return report.Write(os.Stdout, opts.JSON, rows)
+}
+
+// contestant reads a page. It returns how many posts it found, and keeps the
+// ids of those that it decoded or, the scan, would hand on.
+type contestant struct {
+	name string
+	read func() (found int, err error)
+	ids  func() []string // nil for one that does not look at posts
+}
+
+func contestants(p *platform, newest int) []contestant {
+	known := map[string]bool{}
+	for _, id := range p.ids[newest:] {
+		known[id] = true
+	}
+	query := p.query
+	query.Seen = func(id string) bool { return known[id] }
+	var page fetcher.Page
+	var scanned []string
+	whole := p.structs()
+	return []contestant{
+		{report.Ours, func() (int, error) {
+			var err error
+			page, err = p.fetcher.Timeline(context.Background(), query)
+			return page.Skipped + len(page.Tweets), err
+		}, func() []string {
+			var ids []string
+			for i := range page.Tweets {
+				ids = append(ids, page.Tweets[i].ID)
+			}
+			return ids
+		}},
+		{"streamwatch, the request alone", func() (int, error) { return pagePosts, p.request() }, nil},
+		{"streamwatch, the scan alone", func() (int, error) {
+			scanned = scanned[:0]
+			n := 0
+			for _, body := range p.bodies {
+				s := p.plan.Scan(body)
+				for s.Next() {
+					if id, _ := s.Value(0).Text(); !known[string(id)] {
+						scanned = append(scanned, string(id))
+					}
+				}
+				if s.Err() != nil {
+					return n, s.Err()
+				}
+				found, _ := s.Len()
+				n += found
+			}
+			return n, nil
+		}, func() []string { return scanned }},
+		{"encoding/json", func() (int, error) {
+			whole = p.structs()
+			for i, body := range p.bodies {
+				if err := json.Unmarshal(body, whole.targets[i]); err != nil {
+					return 0, err
+				}
+			}
+			return len(whole.ids()), nil
+		}, func() []string { return whole.ids()[:newest] }},
+	}
+}
+
+// check wants every contestant to find the whole page, and what is new in it.
+func check(impls []contestant, ids []string, newest int) error {
+	for _, c := range impls {
+		n, err := c.read()
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", c.name, err)
+		case n != len(ids):
+			return fmt.Errorf("%s: %d posts, want %d", c.name, n, len(ids))
+		case c.ids != nil && !slices.Equal(c.ids(), ids[:newest]):
+			return fmt.Errorf("%s: new are %q, want %q", c.name, c.ids(), ids[:newest])
+		}
+	}
+	return nil
+}
+
+var errNoPosts = errors.New("no posts")
+
+// must is for calls that check has seen succeed.
+func must(n int, err error) {
+	if err == nil && n == 0 {
+		err = errNoPosts
+	}
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestContestantsAgree(t *testing.T) {
+	ps, err := platforms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range ps {
+		for _, n := range newCounts {
+			t.Run(p.name+", "+n.name, func(t *testing.T) {
+				if err := check(contestants(p, n.count), p.ids, n.count); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for _, body := range p.bodies {
+			if !json.Valid(body) {
+				t.Errorf("%s: the page is not JSON", p.name)
+			}
+		}
+		if p.name != "bluesky PDS" && (p.size < 44<<10 || p.size > 52<<10) {
+			t.Errorf("%s: a page of %d bytes, want about 48 KiB", p.name, p.size)
+		}
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	says := func(n int, ids ...string) []contestant {
+		return []contestant{{"theirs", func() (int, error) { return n, nil }, func() []string { return ids }}}
+	}
+	for _, tc := range []struct {
+		name  string
+		impls []contestant
+		want  string
+	}{
+		{"the same", says(2, "b"), ""},
+		{"too few posts", says(1, "b"), "theirs: 1 posts, want 2"},
+		{"another new one", says(2, "a"), `theirs: new are ["a"], want ["b"]`},
+		{"an error", []contestant{{"theirs", func() (int, error) { return 2, errNoPosts }, nil}}, "theirs: no posts"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := check(tc.impls, []string{"b", "a"}, 1)
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

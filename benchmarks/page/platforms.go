@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/bluesky"
+	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// platform is an adapter with the page that its server gives.
+type platform struct {
+	name    string
+	fetcher fetcher.Fetcher
+	query   fetcher.TimelineQuery
+	request func() error // what Timeline requests, and nothing else
+	bodies  [][]byte     // the answers that make up the page
+	size    int          // of all bodies
+	ids     []string     // newest first
+	plan    *scan.Plan   // finds ids, value 0
+	structs func() structs
+}
+
+const server = "http://platform.example"
+
+// answeredAt is when the servers answer, and the adapters' clock.
+var answeredAt = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+
+func clock() time.Time { return answeredAt }
+
+// memory is a transport that gives the answers in turns.
+type memory struct {
+	bodies [][]byte
+	next   int
+}
+
+func (m *memory) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := m.bodies[m.next%len(m.bodies)]
+	m.next++
+	return &http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Header:        http.Header{"Date": {answeredAt.Format(http.TimeFormat)}, "Content-Type": {"application/json"}},
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+	}, nil
+}
+
+// platforms are Mastodon, Bluesky's AppView and a PDS.
+func platforms() ([]*platform, error) {
+	posts, postIDs := mastodonPage()
+	m := &platform{
+		name: "mastodon", bodies: [][]byte{posts}, ids: postIDs,
+		query: fetcher.TimelineQuery{Username: "ann", UserID: "109302436954721982"},
+		plan:  scan.NewPlan("", nil, []string{"id", "created_at", "pinned"}),
+		structs: func() structs {
+			var list []status
+			return structs{[]any{&list}, func() (ids []string) {
+				for i := range list {
+					ids = append(ids, list[i].ID)
+				}
+				return ids
+			}}
+		},
+	}
+	items, itemIDs := feedPage()
+	b := &platform{
+		name: "bluesky", bodies: [][]byte{items}, ids: itemIDs,
+		query: fetcher.TimelineQuery{Username: handle, UserID: did},
+		plan: scan.NewPlan("feed", []string{"cursor"}, []string{
+			"post.uri", "post.indexedAt", "post.record.createdAt", "reason.$type", "reason.uri", "reason.indexedAt", "reason.by.did",
+		}),
+		structs: func() structs {
+			var f feed
+			return structs{[]any{&f}, func() (ids []string) {
+				for i := range f.Feed {
+					ids = append(ids, f.Feed[i].Post.URI)
+				}
+				return ids
+			}}
+		},
+	}
+	listed, recordIDs := recordPage()
+	d := &platform{
+		name: "bluesky PDS", bodies: [][]byte{listed, []byte(`{"records":[]}`)}, ids: recordIDs,
+		query: b.query,
+		plan:  scan.NewPlan("records", []string{"cursor"}, []string{"uri", "value.createdAt"}),
+		structs: func() structs {
+			var r, reposts records
+			return structs{[]any{&r, &reposts}, func() (ids []string) {
+				for i := range r.Records {
+					ids = append(ids, r.Records[i].URI)
+				}
+				return ids
+			}}
+		},
+	}
+	ps := []*platform{m, b, d}
+	for _, p := range ps {
+		for _, body := range p.bodies {
+			p.size += len(body)
+		}
+		if err := p.connect(); err != nil {
+			return nil, err
+		}
+	}
+	return ps, nil
+}
+
+// connect makes the adapter, and a client for its requests.
+func (p *platform) connect() (err error) {
+	serve := func() *http.Client { return &http.Client{Transport: &memory{bodies: p.bodies}} }
+	path := "/api/v1/accounts/" + p.query.UserID + "/statuses?limit=40"
+	switch p.name {
+	case "mastodon":
+		p.fetcher, err = mastodon.New(mastodon.Config{BaseURL: server, HTTP: serve(), Now: clock})
+	case "bluesky":
+		path = "/xrpc/app.bsky.feed.getAuthorFeed?limit=50"
+		p.fetcher, err = bluesky.New(bluesky.Config{BaseURL: server, HTTP: serve(), Now: clock})
+	default:
+		path = "/xrpc/com.atproto.repo.listRecords?limit=50"
+		p.fetcher, err = bluesky.New(bluesky.Config{PDS: server, HTTP: serve(), Now: clock})
+	}
+	if err != nil {
+		return err
+	}
+	client, err := upstream.New(upstream.Config{BaseURL: server, HTTP: serve(), Now: clock})
+	if err != nil {
+		return err
+	}
+	p.request = func() error {
+		for _, want := range p.bodies {
+			resp, err := client.Get(context.Background(), path, nil)
+			if err != nil {
+				return err
+			}
+			if len(resp.Body) != len(want) {
+				return fmt.Errorf("page: read %d bytes of %d", len(resp.Body), len(want))
+			}
+		}
+		return nil
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package scan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// MaxPaths bounds the members that a Plan looks up at the top, and those in
+// each element: a Scanner has room for them without allocating.
+const MaxPaths = 8
+
+// Plan says which list of a document to go through, and what to look up. It
+// does not change, and is safe for concurrent use.
+type Plan struct {
+	list    string // "" when the document is the list
+	top     node
+	element node
+}
+
+// NewPlan makes a plan for the list that is the member named list of the
+// document, or with list "" the document itself. The paths in top are members
+// of the document beside the list, those in element are members of each of the
+// list's elements; a dot leads into an object ("post.uri"). It panics on a name
+// that is empty, not ASCII or has a backslash, a path that is given twice, and
+// more than MaxPaths of a kind.
+func NewPlan(list string, top, element []string) *Plan {
+	p := &Plan{list: list, top: newNode(top), element: newNode(element)}
+	if list == "" && len(top) > 0 {
+		panic(fmt.Sprintf("scan: top %q is not allowed: a document that is a list has no members", top))
+	}
+	if !plain([]byte(list)) {
+		panic(fmt.Sprintf("scan: list %q is not allowed: want a name in ASCII", list))
+	}
+	if list != "" {
+		p.top.child(list).list = true
+	}
+	return p
+}
+
+// node is an object on the way to a member, or the member.
+type node struct {
+	name     string
+	slot     int // where its value is kept, -1 for nowhere
+	list     bool
+	children []*node
+	lengths  uint64 // bit n: a child's name has n bytes; bit 63: that or more
+}
+
+func newNode(paths []string) node {
+	if len(paths) > MaxPaths {
+		panic(fmt.Sprintf("scan: %d paths are not allowed: want at most %d", len(paths), MaxPaths))
+	}
+	root := node{slot: -1}
+	for slot, path := range paths {
+		n := &root
+		for name := range strings.SplitSeq(path, ".") {
+			if name == "" || !plain([]byte(name)) {
+				panic(fmt.Sprintf("scan: path %q is not allowed: want names in ASCII with dots between them", path))
+			}
+			n = n.child(name)
+		}
+		if n.slot >= 0 {
+			panic(fmt.Sprintf("scan: path %q is not allowed twice", path))
+		}
+		n.slot = slot
+	}
+	return root
+}
+
+// child finds or makes the child of that name.
+func (n *node) child(name string) *node {
+	for _, c := range n.children {
+		if c.name == name {
+			return c
+		}
+	}
+	c := &node{name: name, slot: -1}
+	n.children = append(n.children, c)
+	n.lengths |= 1 << min(len(name), 63)
+	return c
+}
+
+// match finds the child that a key between its quotes names, nil for none.
+func (n *node) match(key []byte) *node {
+	if n.lengths>>min(len(key), 63)&1 == 0 {
+		if plain(key) {
+			return nil
+		}
+		return n.matchAny(key)
+	}
+	for _, c := range n.children {
+		if c.name == string(key) {
+			return c
+		}
+	}
+	if !plain(key) {
+		return n.matchAny(key)
+	}
+	for _, c := range n.children {
+		if len(c.name) == len(key) && strings.EqualFold(c.name, string(key)) {
+			return c
+		}
+	}
+	return nil
+}
+
+// matchAny is match for keys with escapes or letters outside ASCII.
+func (n *node) matchAny(key []byte) *node {
+	quoted := append(append([]byte{'"'}, key...), '"')
+	var name string
+	if json.Unmarshal(quoted, &name) != nil {
+		return nil
+	}
+	for _, c := range n.children {
+		if c.name == name {
+			return c
+		}
+	}
+	for _, c := range n.children {
+		if strings.EqualFold(c.name, name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// plain reports whether a key is ASCII without escapes.
+func plain(key []byte) bool {
+	for _, c := range key {
+		if c >= 0x80 || c == '\\' {
+			return false
+		}
+	}
+	return true
+}

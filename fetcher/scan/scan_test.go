@@ -1,0 +1,379 @@
+package scan_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
+)
+
+// Example finds the posts of a page that are not known yet.
+func Example() {
+	plan := scan.NewPlan("feed", []string{"cursor"}, []string{"post.uri", "reason.$type"})
+	page := []byte(`{"feed": [{"post": {"uri": "at://b", "text": "new"}}, {"post": {"uri": "at://a"}, "reason": {"$type": "repost"}}], "cursor": "older"}`)
+	s := plan.Scan(page)
+	for s.Next() {
+		uri, _ := s.Value(0).Text()
+		reason, ok := s.Value(1).Text()
+		fmt.Printf("%s %q %t: %d bytes\n", uri, reason, ok, len(s.Element()))
+	}
+	if err := s.Err(); err != nil {
+		panic(err)
+	}
+	n, _ := s.Len()
+	cursor, _ := s.Top(0).Text()
+	fmt.Printf("%d posts, older ones at %s", n, cursor)
+	// Output:
+	// at://b "" false: 42 bytes
+	// at://a "repost" true: 58 bytes
+	// 2 posts, older ones at older
+}
+
+// read gives what a plan finds: the elements of the last list with their
+// values in brackets, then the members of the document.
+func read(p *scan.Plan, doc string, element, top int) (found string, elements []string, err error) {
+	s := p.Scan([]byte(doc))
+	var lines []string
+	for s.Next() {
+		elements = append(elements, string(s.Element()))
+		var b strings.Builder
+		for i := range element {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.Write(s.Value(i))
+		}
+		lines = append(lines, "["+b.String()+"]")
+	}
+	n, ok := s.Len()
+	if s.Err() == nil {
+		lines, elements = lines[len(lines)-n:], elements[len(elements)-n:]
+	}
+	if !ok {
+		lines = append(lines, "no list")
+	}
+	for i := range top {
+		lines = append(lines, string(s.Top(i)))
+	}
+	return strings.Join(lines, " "), elements, s.Err()
+}
+
+func TestList(t *testing.T) {
+	plan := scan.NewPlan("", nil, []string{"id", "a.b", "a.c.d"})
+	for _, tc := range []struct{ name, doc, want string }{
+		{"empty", ` [ ] `, ``},
+		{"members in any order", `[{"a":{"c":{"d":3},"b":2},"x":[{"id":9}],"id":1}]`, `[1 2 3]`},
+		{"white space everywhere", " [ {\n\"id\" :\t1 , \"a\" : { \"b\" : [ 2 , { } ] } } ,\r{ } ] ", `[1 [ 2 , { } ] ] [  ]`},
+		{"elements that are no objects", `[7, "id", null, ["id", 1], {"id":1}]`, `[  ] [  ] [  ] [  ] [1  ]`},
+		{"nothing is left over from the element before", `[{"id":1,"a":{"b":2}},{"x":1}]`, `[1 2 ] [  ]`},
+		{"the way leads through no object", `[{"a":5},{"a":[{"b":1}]},{"a":{"c":null}}]`, `[  ] [  ] [  ]`},
+		{"the last of several", `[{"id":1,"id":null}]`, `[null  ]`},
+		{"an object that comes twice", `[{"a":{"b":1,"c":{"d":2}},"a":{"b":3}}]`, `[ 3 2]`},
+		{"a value after it that is no object", `[{"a":{"b":1},"a":null}]`, `[ 1 ]`},
+		{"another case", `[{"ID":1,"A":{"B":2}}]`, `[1 2 ]`},
+		{"the last in any case", `[{"id":1,"Id":2},{"iD":3,"id":4}]`, `[2  ] [4  ]`},
+		{"a name with escapes", `[{"\u0069d":1,"\u0041":{"b":2}}]`, `[1 2 ]`},
+		{"a name of the same length", `[{"if":1,"ix":1}]`, `[  ]`},
+		{"names outside ASCII", `[{"ıd":1,"é":2,"id":3}]`, `[3  ]`},
+		{"an object in place of the list", `{"id":[{"id":1}]}`, `no list`},
+		{"a text", `"[]"`, `no list`},
+		{"a number", `-0.5e+1`, `no list`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, _, err := read(plan, tc.doc, 3, 0)
+			if err != nil || got != tc.want {
+				t.Errorf("found %q, error %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestListInAnObject(t *testing.T) {
+	plan := scan.NewPlan("records", []string{"cursor", "meta.n"}, []string{"uri", "s", "zz"})
+	for _, tc := range []struct{ name, doc, want string }{
+		{"members on both sides", `{"cursor":"c","records":[{"uri":1},{"uri":2}],"meta":{"m":0,"n":[1]}}`, `[1 ] [2 ] "c" [1]`},
+		{"no members", `{ }`, `no list  `},
+		{"an empty list", `{"records":[]}`, ` `},
+		{"white space", " { \"records\" : [ { \"uri\" : 1 } ] , \"cursor\" : null } ", `[1 ] null `},
+		{"a value that is no list", `{"records":{"uri":1},"cursor":1}`, `no list 1 `},
+		{"a list of that name further in", `{"meta":{"records":[{"uri":1}]}}`, `no list  `},
+		{"the last of several lists", `{"records":[{"uri":1},{"uri":2}],"cursor":1,"records":[{"uri":3}],"cursor":2}`, `[3 ] 2 `},
+		{"the last of several lists is empty", `{"records":[{"uri":1}],"records":[]}`, ` `},
+		{"no list after a list", `{"records":[{"uri":1}],"records":null}`, `[1 ]  `},
+		{"another case", `{"RECORDS":[{"URI":1}],"Cursor":2}`, `[1 ] 2 `},
+		{"letters that fold to ASCII", `{"recordſ":[{"ſ":1}]}`, `[ 1]  `},
+		{"a list in place of the object", `[{"records":[{"uri":1}]}]`, `no list  `},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, _, err := read(plan, tc.doc, 2, 2)
+			if err != nil || got != tc.want {
+				t.Errorf("found %q, error %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// broken are documents that are not JSON, with what the error says of each.
+var broken = []struct{ name, doc, want string }{
+	{"nothing", ``, "unexpected end of JSON at byte 0"},
+	{"white space alone", " \n", "unexpected end of JSON at byte 2"},
+	{"an HTML page", `<!DOCTYPE html>`, `not JSON at byte 0: '<'`},
+	{"a list that is cut", `[1,`, "unexpected end of JSON at byte 3"},
+	{"a list without its end", `[1`, "unexpected end of JSON at byte 2"},
+	{"a comma at the end", `[1,]`, `not JSON at byte 3: ']'`},
+	{"a comma at the start", `[,1]`, `not JSON at byte 1: ','`},
+	{"two values", `[1 2]`, `not JSON at byte 3: '2'`},
+	{"something after the list", `[] []`, `not JSON at byte 3: '['`},
+	{"the wrong bracket", `[1}`, `not JSON at byte 2: '}'`},
+	{"the wrong bracket further in", `[[1}]`, `not JSON at byte 3: '}'`},
+	{"the wrong bracket of nothing", `[[}]`, `not JSON at byte 2: '}'`},
+	{"a name without quotes", `[{id:1}]`, `not JSON at byte 2: 'i'`},
+	{"a name without a value", `[{"id"}]`, `not JSON at byte 6: '}'`},
+	{"a name without a colon", `[[{"id" 1}]]`, `not JSON at byte 8: '1'`},
+	{"a comma before the brace", `[{"id":1,}]`, `not JSON at byte 9: '}'`},
+	{"a comma before the brace further in", `[[{"id":1,}]]`, `not JSON at byte 10: '}'`},
+	{"a text without its end", `["abc`, "unexpected end of JSON at byte 5"},
+	{"a control character", "[\"abcdefgh\tij\"]", `not JSON at byte 10: '\t'`},
+	{"an unknown escape", `["\x41"]`, `not JSON at byte 3: 'x'`},
+	{"an escape that is cut", `["\u00`, "unexpected end of JSON at byte 6"},
+	{"an escape that is not hexadecimal", `["\u00g0"]`, `not JSON at byte 6: 'g'`},
+	{"an escape with a control character for a digit", "[\"\\u00\x110\"]", `not JSON at byte 6: '\x11'`},
+	{"a zero before a number", `[01]`, `not JSON at byte 2: '1'`},
+	{"a plus", `[+1]`, `not JSON at byte 1: '+'`},
+	{"a minus alone", `[-]`, `not JSON at byte 2: ']'`},
+	{"no digits after the point", `[1.]`, `not JSON at byte 3: ']'`},
+	{"no digits before the point", `[.5]`, `not JSON at byte 1: '.'`},
+	{"no digits in the exponent", `[1e+]`, `not JSON at byte 4: ']'`},
+	{"a word", `[nul]`, `not JSON at byte 4: ']'`},
+	{"a word in capitals", `[True]`, `not JSON at byte 1: 'T'`},
+	{"a form feed", "[\f1]", `not JSON at byte 1: '\f'`},
+	{"a byte-order mark", "\ufeff[]", `not JSON at byte 0: 'ï'`},
+	{"an object that is cut", `{"records":[{"id":1}]`, "unexpected end of JSON at byte 21"},
+	{"a comma at the document's end", `{"records":[],}`, `not JSON at byte 14: '}'`},
+	{"two members without a comma", `{"records":[] "cursor":1}`, `not JSON at byte 14: '"'`},
+}
+
+func TestMalformed(t *testing.T) {
+	for _, plan := range []*scan.Plan{
+		scan.NewPlan("", nil, []string{"id"}),
+		scan.NewPlan("records", []string{"cursor"}, []string{"id"}),
+	} {
+		for _, tc := range broken {
+			t.Run(tc.name, func(t *testing.T) {
+				_, _, err := read(plan, tc.doc, 1, 0)
+				if !errors.Is(err, fetcher.ErrMalformed) || !strings.HasSuffix(err.Error(), tc.want) {
+					t.Errorf("error %v, want ErrMalformed and %q", err, tc.want)
+				}
+				if json.Valid([]byte(tc.doc)) {
+					t.Error("encoding/json accepts it")
+				}
+			})
+		}
+	}
+}
+
+func TestDepth(t *testing.T) {
+	nested := func(open, inner, closing string, n int) string {
+		return strings.Repeat(open, n) + inner + strings.Repeat(closing, n)
+	}
+	list := scan.NewPlan("", nil, []string{"a.a"})
+	member := scan.NewPlan("a", nil, []string{"a"})
+	deep := scan.NewPlan("", nil, []string{strings.Repeat("a.", 10_000) + "a"})
+	for _, tc := range []struct {
+		name string
+		plan *scan.Plan
+		doc  string
+		want bool
+	}{
+		{"lists", list, nested("[", "", "]", 10_000), true},
+		{"one list more", list, nested("[", "", "]", 10_001), false},
+		{"objects", list, nested(`{"a":`, "1", "}", 10_000), true},
+		{"one object more", list, nested(`{"a":`, "1", "}", 10_001), false},
+		{"both", member, nested(`{"a":[`, "", "]}", 5_000), true},
+		{"one pair more", member, nested(`{"a":[`, "", "]}", 5_001), false},
+		{"an object in the last list", member, nested(`{"a":[`, "{}", "]}", 5_000), false},
+		{"both, looked at from a list", list, nested(`[{"a":`, "1", "}]", 5_000), true},
+		{"looked at all the way", deep, "[" + nested(`{"a":`, "1", "}", 9_999) + "]", true},
+		{"and one object more", deep, "[" + nested(`{"a":`, "1", "}", 10_000) + "]", false},
+		{"and one list more", list, nested(`[{"a":`, "[]", "}]", 5_000), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if json.Valid([]byte(tc.doc)) != tc.want {
+				t.Fatalf("encoding/json does not see it so")
+			}
+			_, _, err := read(tc.plan, tc.doc, 1, 0)
+			if (err == nil) != tc.want {
+				t.Errorf("error %v, want none: %t", err, tc.want)
+			}
+			if !tc.want && (!errors.Is(err, fetcher.ErrMalformed) || !strings.Contains(err.Error(), "more than 10000 levels of JSON")) {
+				t.Errorf("error %v, want one about the depth", err)
+			}
+		})
+	}
+}
+
+func TestText(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		v    string
+		want string
+		ok   bool
+	}{
+		{"plain", `"abc"`, "abc", true},
+		{"empty", `""`, "", true},
+		{"outside ASCII", `"né 🚀"`, "né 🚀", true},
+		{"escapes", `"a\n\u00e9\ud83d\ude80\/"`, "a\né🚀/", true},
+		{"half a pair", `"\ud83d"`, "\ufffd", true},
+		{"invalid UTF-8", "\"a\xff\"", "a\ufffd", true},
+		{"none", ``, "", false},
+		{"null", `null`, "", false},
+		{"a number", `12`, "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, ok := scan.Value(tc.v).Text()
+			if string(got) != tc.want || ok != tc.ok {
+				t.Errorf("%q, %t, want %q, %t", got, ok, tc.want, tc.ok)
+			}
+		})
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	nine := strings.Split("a b c d e f g h i", " ")
+	for _, tc := range []struct {
+		name         string
+		list         string
+		top, element []string
+		want         string
+	}{
+		{"an empty path", "", nil, []string{""}, `path "" is not allowed`},
+		{"an empty name", "", nil, []string{"a..b"}, `path "a..b" is not allowed`},
+		{"a name outside ASCII", "", nil, []string{"ſ"}, `path "ſ" is not allowed`},
+		{"a list's name outside ASCII", "ſ", nil, nil, `list "ſ" is not allowed`},
+		{"a path twice", "", nil, []string{"a", "b", "a"}, `path "a" is not allowed twice`},
+		{"too many", "x", nine, nil, "9 paths are not allowed: want at most 8"},
+		{"members of a list", "", []string{"cursor"}, nil, `top ["cursor"] is not allowed`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "scan: ") || !strings.Contains(got, tc.want) {
+					t.Errorf("panic %s, want %q", got, tc.want)
+				}
+			}()
+			scan.NewPlan(tc.list, tc.top, tc.element)
+		})
+	}
+	scan.NewPlan("x", nine[:scan.MaxPaths], nine[:scan.MaxPaths])
+}
+
+func TestScanAllocatesNothing(t *testing.T) {
+	plan := scan.NewPlan("feed", []string{"cursor"}, []string{"post.uri", "pinned"})
+	doc := []byte(`{"feed":[` + strings.Repeat(`{"post":{"uri":"at://é","x":[1,{"y":"\n"}]},"pinned":true},`, 30) + `0],"cursor":"c"}`)
+	n := 0
+	if allocs := testing.AllocsPerRun(100, func() {
+		s := plan.Scan(doc)
+		for s.Next() {
+			uri, _ := s.Value(0).Text()
+			n += len(uri)
+		}
+		if s.Err() != nil {
+			n = 0
+		}
+	}); allocs != 0 || n == 0 {
+		t.Errorf("%g allocations, %d bytes, want none and some", allocs, n)
+	}
+}
+
+// The plans of FuzzScan.
+var (
+	atTop  = scan.NewPlan("", nil, []string{"id", "a.b"})
+	inside = scan.NewPlan("list", []string{"top"}, []string{"id", "a.b"})
+)
+
+// FuzzScan holds every pass against encoding/json: the same documents are
+// valid, the same elements are in them, and the same members in those.
+func FuzzScan(f *testing.F) {
+	for _, doc := range []string{
+		`[{"id":"1","a":{"b":"x"}},{"ID":2,"a":{"B":null}},{"\u0069d":"é","A":{"b":[1,{}]},"a":7}]`,
+		`{"list":[{"id":"1"},null,7,"x",[{"id":2}]],"top":"c","list":[{"id":{},"id":false}],"TOP":-1.5e3}`,
+		`{"liſt":[{"id":"1"}], "list":null, "tOp" : 1}`, ` [ ] `, `{ }`, `[[[[]]],{"a":{"a":{"b":1}}}]`,
+		`"\ud800\n\"\\"`, `-0.0E-1`, "[\"\xff\",{\"a\":{\"b\xff\":1,\"b\":\"\xff\\/\"}}]",
+	} {
+		f.Add([]byte(doc))
+	}
+	for _, b := range broken {
+		f.Add([]byte(b.doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		var list lastList
+		_ = json.Unmarshal(doc, &list)
+		compare(t, atTop, doc, list, nil)
+
+		var object struct {
+			List lastList        `json:"list"`
+			Top  json.RawMessage `json:"top"`
+		}
+		_ = json.Unmarshal(doc, &object)
+		compare(t, inside, doc, object.List, object.Top)
+	})
+}
+
+// lastList keeps the elements of a list, and passes over anything else.
+type lastList []json.RawMessage
+
+func (l *lastList) UnmarshalJSON(b []byte) error {
+	if b[0] != '[' {
+		return nil
+	}
+	*l = lastList{}
+	return json.Unmarshal(b, (*[]json.RawMessage)(l))
+}
+
+func compare(t *testing.T, plan *scan.Plan, doc []byte, list lastList, top json.RawMessage) {
+	t.Helper()
+	type element struct {
+		ID json.RawMessage `json:"id"`
+		A  struct {
+			B json.RawMessage `json:"b"`
+		} `json:"a"`
+	}
+	s := plan.Scan(doc)
+	var raws, ids, bs []scan.Value
+	for s.Next() {
+		raws, ids, bs = append(raws, s.Element()), append(ids, s.Value(0)), append(bs, s.Value(1))
+	}
+	if valid := json.Valid(doc); valid != (s.Err() == nil) {
+		t.Fatalf("error %v, encoding/json calls it valid: %t", s.Err(), valid)
+	}
+	if s.Err() != nil {
+		if !errors.Is(s.Err(), fetcher.ErrMalformed) || s.Next() {
+			t.Errorf("error %v, want ErrMalformed and the end", s.Err())
+		}
+		return
+	}
+	n, ok := s.Len()
+	if n != len(list) || ok != (list != nil) {
+		t.Fatalf("%d elements, %t, encoding/json has %d, %t", n, ok, len(list), list != nil)
+	}
+	raws, ids, bs = raws[len(raws)-n:], ids[len(ids)-n:], bs[len(bs)-n:]
+	for i, raw := range list {
+		var want element
+		_ = json.Unmarshal(raw, &want)
+		if !slices.Equal(raws[i], scan.Value(raw)) || !slices.Equal(ids[i], scan.Value(want.ID)) || !slices.Equal(bs[i], scan.Value(want.A.B)) {
+			t.Errorf("element %q with id %q and b %q, encoding/json has %q, %q, %q", raws[i], ids[i], bs[i], raw, want.ID, want.A.B)
+		}
+		var text string
+		isText := len(want.ID) > 0 && want.ID[0] == '"' && json.Unmarshal(want.ID, &text) == nil
+		if got, ok := ids[i].Text(); string(got) != text || ok != isText {
+			t.Errorf("text %q, %t of %q, encoding/json has %q, %t", got, ok, ids[i], text, isText)
+		}
+	}
+	if !slices.Equal(s.Top(0), scan.Value(top)) {
+		t.Errorf("top %q, encoding/json has %q", s.Top(0), top)
+	}
+}

@@ -1,0 +1,253 @@
+package scan
+
+import (
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Scanner goes through a list once. The zero value is not usable: see
+// Plan.Scan. It is not safe for concurrent use.
+type Scanner struct {
+	plan  *Plan
+	data  []byte
+	pos   int // of the next token
+	state state
+	err   error
+
+	len     int // elements of the list so far
+	found   bool
+	element Value
+	values  [MaxPaths]Value
+	tops    [MaxPaths]Value
+
+	kinds stack
+	deep  bool // the error is one of depth
+}
+
+// state is what comes at pos.
+type state uint8
+
+const (
+	atStart   state = iota
+	atFirst         // the list's first element or its end
+	atElement       // what follows an element
+	atMember        // what follows a member of the document
+	atEnd
+)
+
+// Scan begins a pass over a document, which must not change meanwhile.
+func (p *Plan) Scan(document []byte) Scanner { return Scanner{plan: p, data: document} }
+
+// Next moves to the next element. It reports false after the last one, when
+// the rest of the document was read too, and at the first error.
+func (s *Scanner) Next() bool {
+	for {
+		i := space(s.data, s.pos)
+		if s.state == atEnd {
+			if s.err == nil && i < len(s.data) {
+				s.fail(i)
+			}
+			return false
+		}
+		if i >= len(s.data) {
+			return s.fail(i)
+		}
+		c := s.data[i]
+		switch s.state {
+		case atStart:
+			i = s.start(i, c)
+		case atFirst:
+			if c == ']' {
+				i = s.endList(i + 1)
+				break
+			}
+			return s.readElement(i)
+		case atElement:
+			switch c {
+			case ']':
+				i = s.endList(i + 1)
+			case ',':
+				return s.readElement(space(s.data, i+1))
+			default:
+				return s.fail(i)
+			}
+		case atMember:
+			switch c {
+			case '}':
+				s.state = atEnd
+				i++
+			case ',':
+				i = s.member(space(s.data, i+1))
+			default:
+				return s.fail(i)
+			}
+		}
+		if i < 0 {
+			return s.fail(^i)
+		}
+		s.pos = i
+	}
+}
+
+// Err is nil as long as the document was valid JSON as far as it was read: all
+// of it once Next gave false. Else it wraps fetcher.ErrMalformed and names the
+// byte.
+func (s *Scanner) Err() error { return s.err }
+
+// Len is the number of elements handed out. It is that of the last list when
+// the document has several of that name, and false when it has none.
+func (s *Scanner) Len() (n int, ok bool) { return s.len, s.found }
+
+// Element is the current element, whole.
+func (s *Scanner) Element() Value { return s.element }
+
+// Value is the current element's member of the plan's element path i, from 0.
+func (s *Scanner) Value(i int) Value { return s.values[i] }
+
+// Top is the document's member of the plan's top path i, from 0. It is final
+// when Next has given false.
+func (s *Scanner) Top(i int) Value { return s.tops[i] }
+
+// fail ends the pass with an error at byte i.
+func (s *Scanner) fail(i int) bool {
+	s.state = atEnd
+	switch {
+	case i >= len(s.data):
+		s.err = fmt.Errorf("scan: %w: unexpected end of JSON at byte %d", fetcher.ErrMalformed, len(s.data))
+	case s.deep:
+		s.err = fmt.Errorf("scan: %w: more than %d levels of JSON at byte %d", fetcher.ErrMalformed, maxDepth, i)
+	default:
+		s.err = fmt.Errorf("scan: %w: not JSON at byte %d: %q", fetcher.ErrMalformed, i, s.data[i])
+	}
+	s.pos = len(s.data)
+	return false
+}
+
+// start reads the document's first byte, c.
+func (s *Scanner) start(i int, c byte) int {
+	switch {
+	case c == '[' && s.plan.list == "":
+		s.beginList()
+		return i + 1
+	case c == '{' && s.plan.list != "":
+		i = space(s.data, i+1)
+		if i < len(s.data) && s.data[i] == '}' {
+			s.state = atEnd
+			return i + 1
+		}
+		return s.member(i)
+	}
+	s.state = atEnd
+	return s.skip(i, 0)
+}
+
+func (s *Scanner) beginList() {
+	s.state, s.len, s.found = atFirst, 0, true
+}
+
+func (s *Scanner) endList(i int) int {
+	s.state = atEnd
+	if s.plan.list != "" {
+		s.state = atMember
+	}
+	return i
+}
+
+// member reads a member of the document, up to the first element if it is the
+// list.
+func (s *Scanner) member(i int) int {
+	name, i := s.key(i)
+	if i < 0 {
+		return i
+	}
+	s.state = atMember
+	n := s.plan.top.match(name)
+	if n != nil && n.list && i < len(s.data) && s.data[i] == '[' {
+		s.beginList()
+		return i + 1
+	}
+	return s.memberValue(i, n, &s.tops, 1)
+}
+
+func (s *Scanner) readElement(i int) bool {
+	s.values = [MaxPaths]Value{}
+	depth := 1
+	if s.plan.list != "" {
+		depth = 2
+	}
+	end := s.look(i, &s.plan.element, &s.values, depth)
+	if end < 0 {
+		return s.fail(^end)
+	}
+	s.element = s.data[i:end]
+	s.pos, s.state = end, atElement
+	s.len++
+	return true
+}
+
+// memberValue reads the value at i, which n is looked up for, if not nil.
+func (s *Scanner) memberValue(i int, n *node, values *[MaxPaths]Value, depth int) int {
+	if n == nil {
+		return s.skip(i, depth)
+	}
+	end := s.look(i, n, values, depth)
+	if end >= 0 && n.slot >= 0 {
+		values[n.slot] = s.data[i:end]
+	}
+	return end
+}
+
+// look reads the value at i and notes the members below n. Like all that read,
+// it returns what follows, or the complement of where it failed.
+func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
+	if len(n.children) == 0 || i >= len(s.data) || s.data[i] != '{' {
+		return s.skip(i, depth)
+	}
+	if depth++; depth > maxDepth {
+		s.deep = true
+		return ^i
+	}
+	i = space(s.data, i+1)
+	if i < len(s.data) && s.data[i] == '}' {
+		return i + 1
+	}
+	for {
+		var name []byte
+		if name, i = s.key(i); i < 0 {
+			return i
+		}
+		i = s.memberValue(i, n.match(name), values, depth)
+		if i < 0 {
+			return i
+		}
+		if i = space(s.data, i); i >= len(s.data) {
+			return ^i
+		}
+		switch s.data[i] {
+		case ',':
+			i = space(s.data, i+1)
+		case '}':
+			return i + 1
+		default:
+			return ^i
+		}
+	}
+}
+
+// key reads a member's name and the colon, up to the value.
+func (s *Scanner) key(i int) (name []byte, next int) {
+	if i >= len(s.data) || s.data[i] != '"' {
+		return nil, ^i
+	}
+	end := text(s.data, i+1)
+	if end < 0 {
+		return nil, end
+	}
+	name = s.data[i+1 : end-1]
+	end = space(s.data, end)
+	if end >= len(s.data) || s.data[end] != ':' {
+		return nil, ^end
+	}
+	return name, space(s.data, end+1)
+}
