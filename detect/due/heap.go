@@ -24,6 +24,9 @@ func (h *Heap) Next() (slot int32, due int64, ok bool) {
 	return h.heap[0].slot, h.heap[0].due, true
 }
 
+// Has says whether a slot is scheduled.
+func (h *Heap) Has(slot int32) bool { return int(slot) < len(h.pos) && h.pos[slot] != 0 }
+
 // Set schedules a slot, or moves it.
 func (h *Heap) Set(slot int32, due int64) {
 	for int(slot) >= len(h.pos) {
@@ -47,7 +50,7 @@ func (h *Heap) Set(slot int32, due int64) {
 
 // Remove takes a slot out; one that is not scheduled is left alone.
 func (h *Heap) Remove(slot int32) {
-	if int(slot) >= len(h.pos) || h.pos[slot] == 0 {
+	if !h.Has(slot) {
 		return
 	}
 	i := int(h.pos[slot] - 1)

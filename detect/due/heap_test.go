@@ -16,6 +16,9 @@ func TestHeapAgainstModel(t *testing.T) {
 	model := map[int32]int64{}
 	for step := range 200_000 {
 		slot := int32(rng.IntN(500))
+		if _, want := model[slot]; h.Has(slot) != want {
+			t.Fatalf("step %d: Has(%d) = %v, want %v", step, slot, !want, want)
+		}
 		switch rng.IntN(4) {
 		case 0, 1:
 			at := rng.Int64N(1000)

@@ -1,0 +1,33 @@
+// Package pace decides which account to poll next, so that posts are found as
+// early as a budget of requests allows. It is pure: the caller passes the time,
+// and calls it from one goroutine.
+//
+//	p, err := pace.New(pace.Config{Budget: 5}) // requests a second
+//	err = p.Add(slot, now, pace.Account{})
+//	…
+//	slot, ok := p.Next(now)                           // whenever a request may be made
+//	due, err := p.Observe(slot, now, posts)           // it succeeded and found so many
+//	due, err = p.History(slot, now, since, postTimes) // it was the account's first
+//	p.Fail(slot, until)                               // it failed
+//
+// # Policy
+//
+// For Poisson posting the mean delay is least when accounts are polled evenly
+// and in proportion to the root of their rates λ: at intervals (2ν/λ)^½ for one
+// price ν. An exponent of 0.4 in place of ½ gives up little of the mean for a
+// much shorter tail. The rate is an estimate from two decayed counts, of a week
+// and of half an hour, so that a burst is followed while it lasts. The price
+// follows the budget: it rises when polls come later than planned and falls
+// when they come earlier. Polls are made ahead of plan rather than not at all,
+// but never within an account's Min, and bounded by its Max, 2.4 times the
+// interval of an equal share unless set, so that nobody starves.
+//
+// The least possible mean for Poisson posting, (Σ√λ)² / (2 B Σλ), and the idea of
+// a price are from the literature on refresh scheduling: Sia, Cho, Cho, "Efficient
+// monitoring algorithm for fast news alerts", TKDE 2007; Azar et al., "Tractable
+// near-optimal policies for crawling", PNAS 2018.
+//
+// A Pacer stands for one rate-limit bucket. Slots are indices that the caller
+// gives out, dense from 0. Times are Unix nanoseconds, or any other clock that
+// does not step back.
+package pace

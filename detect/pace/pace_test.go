@@ -1,0 +1,258 @@
+package pace
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+const second = int64(time.Second)
+
+func newPacer(t testing.TB, cfg Config, accounts int) *Pacer {
+	t.Helper()
+	p, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range accounts {
+		if err := p.Add(int32(i), 0, Account{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func TestNotAllowed(t *testing.T) {
+	add := func(slot int32, a Account) error { return newPacer(t, Config{Budget: 1}, 1).Add(slot, 0, a) }
+	made := func(cfg Config) error { _, err := New(cfg); return err }
+	observed := func(slot int32, posts int) error {
+		_, err := newPacer(t, Config{Budget: 1}, 1).Observe(slot, 0, posts)
+		return err
+	}
+	for _, tc := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"no budget", made(Config{}), "Config.Budget 0 is not allowed"},
+		{"no number", made(Config{Budget: math.NaN()}), "Config.Budget NaN is not allowed"},
+		{"negative floor", made(Config{Budget: 1, Floor: -1}), "Config.Floor -1ns is not allowed"},
+		{"ceiling below floor", made(Config{Budget: 1, Ceiling: time.Millisecond}), "Config.Ceiling 1ms is not allowed"},
+		{"slot taken", add(0, Account{}), "slot 0 is taken"},
+		{"negative slot", add(-1, Account{}), "slot -1 is not allowed"},
+		{"negative weight", add(1, Account{Weight: -1}), "Account.Weight -1 is not allowed"},
+		{"negative min", add(1, Account{Min: -1}), "Account.Min -1ns is not allowed"},
+		{"max below min", add(1, Account{Min: time.Minute, Max: time.Second}), "Account.Max 1s is not allowed"},
+		{"unknown slot", observed(7, 0), "slot 7 is not in use"},
+		{"negative posts", observed(0, -1), "-1 posts are not allowed"},
+		{"update of an unknown slot", newPacer(t, Config{Budget: 1}, 0).Update(0, Account{}), "slot 0 is not in use"},
+	} {
+		if tc.err == nil || !strings.HasPrefix(tc.err.Error(), "pace: ") || !strings.Contains(tc.err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want one with %q", tc.name, tc.err, tc.want)
+		}
+	}
+}
+
+func TestStateSize(t *testing.T) {
+	if got := unsafe.Sizeof(state{}); got != 40 {
+		t.Errorf("state of %d bytes, want 40", got)
+	}
+	if BytesPerAccount > 64 {
+		t.Errorf("%d bytes an account in all, want at most 64", BytesPerAccount)
+	}
+}
+
+func TestDecisionAllocatesNothing(t *testing.T) {
+	p := newPacer(t, Config{Budget: 10}, 1000)
+	now := int64(0)
+	if got := testing.AllocsPerRun(5000, func() {
+		now += second / 10
+		if slot, ok := p.Next(now); ok {
+			if _, err := p.Observe(slot, now, int(slot%2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}); got != 0 {
+		t.Errorf("%g allocations a decision, want 0", got)
+	}
+}
+
+// Under random operations Next gives what a plain search over all accounts
+// would, and every plan keeps its bounds.
+func TestNextAgainstModel(t *testing.T) {
+	type entry struct {
+		from, due int64 // may be polled from, planned for
+		a         Account
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	p := newPacer(t, Config{Budget: 1, Floor: 2 * time.Second, Ceiling: 200 * time.Second}, 0)
+	model := map[int32]entry{}
+	now := int64(0)
+	random := func() Account {
+		return Account{Weight: rng.Float64() * 4, Min: time.Duration(rng.IntN(20)) * time.Second,
+			Max: time.Duration(rng.IntN(2)*(20+rng.IntN(80))) * time.Second}
+	}
+	for step := range 30_000 {
+		now += rng.Int64N(2 * second)
+		slot := int32(rng.IntN(60))
+		_, known := model[slot]
+		switch op := rng.IntN(20); {
+		case op == 0:
+			a := random()
+			if err := p.Add(slot, now, a); (err == nil) == known {
+				t.Fatalf("step %d: Add(%d) error %v, taken %v", step, slot, err, known)
+			}
+			if !known {
+				model[slot] = entry{now, now, a}
+			}
+			continue
+		case op == 1 && rng.IntN(2) == 0:
+			p.Remove(slot)
+			delete(model, slot)
+			continue
+		}
+		best, bestDue := int32(-1), int64(math.MaxInt64)
+		for s, e := range model {
+			if e.from <= now && e.due < bestDue {
+				best, bestDue = s, e.due
+			}
+		}
+		got, ok := p.Next(now)
+		if ok != (best >= 0) {
+			t.Fatalf("step %d: Next ok = %v, want %v", step, ok, best >= 0)
+		}
+		if !ok {
+			continue
+		}
+		e := model[got]
+		if e.from > now || e.due != bestDue {
+			t.Fatalf("step %d: slot %d due %d, may be polled in %d, want one due %d", step, got, e.due, e.from-now, bestDue)
+		}
+		if rng.IntN(10) == 0 {
+			until := now + rng.Int64N(60*second)
+			p.Fail(got, until)
+			e.from = until
+			e.due = max(p.due(&p.accounts[got]), 0)
+			model[got] = e
+			continue
+		}
+		due, err := p.Observe(got, now, rng.IntN(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, most := e.a.Min, e.a.Max
+		if least == 0 {
+			least = 2 * time.Second
+		}
+		if most == 0 {
+			most = 200 * time.Second
+		}
+		if every := time.Duration(due - now); every < least-time.Microsecond || every > most+time.Millisecond {
+			t.Fatalf("step %d: interval %s, want %s to %s", step, every, least, most)
+		}
+		model[got] = entry{now + int64(least), due, e.a}
+	}
+}
+
+func TestFailTeachesNothing(t *testing.T) {
+	p := newPacer(t, Config{Budget: 1}, 2)
+	for now := int64(0); now < 100*second; now += second {
+		if slot, ok := p.Next(now); ok {
+			p.Observe(slot, now, 1)
+		}
+	}
+	slot, _ := p.Next(200 * second)
+	before, price := p.accounts[slot], p.price
+	p.Fail(slot, 5000*second)
+	other, _ := p.Next(300 * second)
+	if other == slot {
+		t.Fatalf("slot %d is given during its back-off", slot)
+	}
+	p.Remove(other)
+	price += math.Log(0.5) / exponent // one account where there were two
+	if at, ok := p.NextAt(); !ok || at != 5000*second {
+		t.Errorf("NextAt %d, %v, want the end of the back-off", at, ok)
+	}
+	after := p.accounts[slot]
+	after.status = before.status
+	if after != before {
+		t.Errorf("state %+v, want %+v as before", after, before)
+	}
+	if again, ok := p.Next(5000 * second); !ok || again != slot {
+		t.Fatalf("after the back-off slot %d, %v, want %d", again, ok, slot)
+	}
+	p.Observe(slot, 5000*second, 0)
+	if p.price != price {
+		t.Errorf("price %g after a failure's long gap, want %g as before", p.price, price)
+	}
+}
+
+func TestDemand(t *testing.T) {
+	p := newPacer(t, Config{Budget: 1}, 100)
+	if got, want := p.Demand(), 1/defaultCeiling; math.Abs(got-want) > 1e-9 {
+		t.Errorf("default bounds demand %g requests/s, want %g", got, want)
+	}
+	for i := range int32(100) {
+		if err := p.Update(i, Account{Max: 50 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.Demand(); math.Abs(got-2) > 1e-6 {
+		t.Errorf("100 accounts at least every 50 s demand %g requests/s, want 2, above the budget of 1", got)
+	}
+	for i := range int32(100) {
+		p.Remove(i)
+	}
+	if got := p.Demand(); got != 0 {
+		t.Errorf("no accounts demand %g, want 0", got)
+	}
+}
+
+// A lower Max also moves a poll that is already planned.
+func TestUpdateMax(t *testing.T) {
+	p := newPacer(t, Config{Budget: 1, Ceiling: time.Hour}, 2)
+	p.price += 50 // long intervals
+	for range 2 {
+		slot, _ := p.Next(0)
+		p.Observe(slot, 0, 0)
+	}
+	if err := p.Update(1, Account{Max: 10 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if slot, ok := p.Next(5 * second); !ok || slot != 1 {
+		t.Errorf("next is slot %d, %v, want 1, due after 10 s", slot, ok)
+	}
+}
+
+// A page of history teaches a rate at once.
+func TestHistory(t *testing.T) {
+	const now = 1_700_000_000 * second
+	p := newPacer(t, Config{Budget: 1, Ceiling: 1000 * time.Hour}, 3)
+	dues := make([]int64, 3)
+	for range dues {
+		slot, _ := p.Next(now)
+		var times []int64
+		since := int64(math.MinInt64) // slot 0: complete, and silent
+		if slot > 0 {
+			every := []int64{0, 6 * 3600, 600}[slot] * second
+			for k := range int64(20) {
+				times = append(times, now-k*every)
+			}
+			since = times[19]
+		}
+		due, err := p.History(slot, now, since, times)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dues[slot] = due - now
+	}
+	if !(dues[2] < dues[1] && dues[1] < dues[0]) {
+		t.Errorf("intervals %v for silent, slow and busy: want falling", dues)
+	}
+	if _, err := p.History(0, now, now+1, nil); err == nil {
+		t.Error("history that begins in the future is accepted")
+	}
+}

@@ -1,0 +1,166 @@
+package pace
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// poissonRun polls n accounts with constant rates, posts a second, for some
+// days at accounts/budget = 300 s, and gives the mean delay after the first
+// third relative to D* = (Σ√λ)² / (2 B Σλ), and the longest gap in intervals.
+func poissonRun(t *testing.T, p *Pacer, rates []float64, days float64) (mean, gap float64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(7, 8))
+	n := len(rates)
+	next := make([]float64, n)
+	last := make([]float64, n)
+	var roots, sum float64
+	for i, r := range rates {
+		next[i] = rng.ExpFloat64() / r
+		roots += math.Sqrt(r)
+		sum += r
+	}
+	var delays, posts float64
+	end := days * 86_400
+	for k := 1.0; k/p.cfg.Budget < end; k++ {
+		now := k / p.cfg.Budget
+		slot, ok := p.Next(int64(now * 1e9))
+		if !ok {
+			continue
+		}
+		found := 0
+		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rates[slot] {
+			found++
+			if now > end/3 {
+				delays += now - next[slot]
+				posts++
+			}
+		}
+		if now > end/3 {
+			gap = max(gap, now-last[slot])
+		}
+		last[slot] = now
+		if _, err := p.Observe(slot, int64(now*1e9), found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return delays / posts / (roots * roots / (2 * p.cfg.Budget * sum)), gap / (float64(n) / p.cfg.Budget)
+}
+
+func equal(n int, perDay float64) []float64 {
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = perDay / 86_400
+	}
+	return rates
+}
+
+func logNormal(n int, sigma float64) []float64 {
+	rng := rand.New(rand.NewPCG(9, 10))
+	rates := make([]float64, n)
+	for i := range rates {
+		rates[i] = 20.0 / 86_400 * math.Exp(sigma*rng.NormFloat64())
+	}
+	return rates
+}
+
+func TestEqualRatesReachTheLeastMean(t *testing.T) {
+	const n = 200
+	mean, _ := poissonRun(t, newPacer(t, Config{Budget: n / 300.0}, n), equal(n, 20), 12)
+	if mean > 1.05 {
+		t.Errorf("mean %.3f × D*, want at most 1.05", mean)
+	}
+}
+
+func TestUnequalRates(t *testing.T) {
+	const n = 200
+	mean, gap := poissonRun(t, newPacer(t, Config{Budget: n / 300.0}, n), logNormal(n, 1.6), 30)
+	if mean > 1.12 {
+		t.Errorf("mean %.3f × D*, want at most 1.12: the bound and the shorter tail cost something", mean)
+	}
+	if gap > 2.8 {
+		t.Errorf("longest gap %.2f intervals, want no more than the bound of %g and a little", gap, defaultCeiling)
+	}
+}
+
+// Ten times the gain of the price control overshoots: the plans swing and the
+// gain over polling in turn shrinks.
+func TestGainOfThePrice(t *testing.T) {
+	const n = 200
+	run := func(kappa float64) (mean, swing float64) {
+		p := newPacer(t, Config{Budget: n / 300.0}, n)
+		p.kappa = kappa
+		mean, _ = poissonRun(t, p, logNormal(n, 1.6), 20)
+		low, high := math.Inf(1), math.Inf(-1)
+		for k := range 3000 { // the price over the 4.5 intervals that follow
+			now := int64((20*86_400 + float64(k)/p.cfg.Budget) * 1e9)
+			if slot, ok := p.Next(now); ok {
+				p.Observe(slot, now, 0)
+			}
+			low, high = min(low, p.price), max(high, p.price)
+		}
+		return mean, high - low
+	}
+	calm, calmSwing := run(0.3)
+	wild, wildSwing := run(3)
+	t.Logf("mean %.3f × D* swing %.2f with 0.3, %.3f and %.2f with 3", calm, calmSwing, wild, wildSwing)
+	if wild < calm*1.02 {
+		t.Errorf("mean %.3f × D* with a gain of 3, %.3f with 0.3: want it clearly worse", wild, calm)
+	}
+	if wildSwing < 2*calmSwing {
+		t.Errorf("the price swings by %.2f with a gain of 3, %.2f with 0.3: want much more", wildSwing, calmSwing)
+	}
+}
+
+// A price that is wrong for every account, so that all plans are at a bound,
+// finds its way back.
+func TestPriceRecovers(t *testing.T) {
+	const n = 200
+	for _, off := range []float64{-20, 20} {
+		p := newPacer(t, Config{Budget: n / 300.0, Floor: 30 * time.Second}, n)
+		p.price += off
+		if mean, _ := poissonRun(t, p, logNormal(n, 1.6), 20); mean > 1.15 {
+			t.Errorf("ln price off by %g: mean %.3f × D* later, want at most 1.15", off, mean)
+		}
+	}
+}
+
+// Twice the weight shortens the wait, by the power of the policy.
+func TestWeight(t *testing.T) {
+	const n = 100
+	p := newPacer(t, Config{Budget: n / 300.0}, n)
+	for i := range int32(n / 2) {
+		if err := p.Update(i, Account{Weight: 4}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	polls := [2]float64{}
+	for k := range 50_000 {
+		now := int64(float64(k) / p.cfg.Budget * 1e9)
+		slot, ok := p.Next(now)
+		if !ok {
+			continue
+		}
+		polls[int(slot)*2/n]++
+		p.Observe(slot, now, 0)
+	}
+	want := math.Pow(4, exponent)
+	if got := polls[0] / polls[1]; math.Abs(got/want-1) > 0.1 {
+		t.Errorf("four times the weight is polled %.2f times as often, want %.2f", got, want)
+	}
+}
+
+func BenchmarkDecision(b *testing.B) {
+	const n = 100_000
+	p := newPacer(b, Config{Budget: n / 300.0}, n)
+	now := int64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 3_000_000
+		if slot, ok := p.Next(now); ok {
+			p.Observe(slot, now, int(slot)&1)
+		}
+	}
+}
