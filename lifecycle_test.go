@@ -3,7 +3,6 @@ package streamwatch_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -93,12 +92,10 @@ func TestRunWatchesAndDelivers(t *testing.T) {
 }
 
 func TestNewStartsNothing(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := goleak.IgnoreCurrent()
 	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})})
 	create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"account0001"}})
-	if n := runtime.NumGoroutine(); n != before {
-		t.Errorf("%d goroutines after New, %d before", n, before)
-	}
+	goleak.VerifyNone(t, before)
 }
 
 func TestLifecycleErrors(t *testing.T) {
