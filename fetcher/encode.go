@@ -213,11 +213,14 @@ const hexDigits = "0123456789abcdef"
 // control characters and U+2028, U+2029 are escaped; '<', '>' and '&' are not.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
-	start := 0
+	start, again := 0, 0 // again: from where a plain word may be expected
 	for i := 0; i < len(s); {
-		if i+8 <= len(s) && plain8(s[i:i+8]) {
-			i += 8
-			continue
+		if i >= again && i+8 <= len(s) {
+			if plain8(s[i : i+8]) {
+				i += 8
+				continue
+			}
+			again = i + 8
 		}
 		c := s[i]
 		if c < utf8.RuneSelf {
