@@ -180,3 +180,21 @@ func TestHangingPollLeavesTimeToDeliver(t *testing.T) {
 		}
 	})
 }
+
+func TestLogRefusesAndNamesTheField(t *testing.T) {
+	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})})
+	for field, q := range map[string]deliver.LogQuery{
+		"page":            {Page: -1},
+		"page_size":       {PageSize: deliver.MaxLogPage + 1},
+		"delivery_status": {State: "lost"},
+	} {
+		_, err := e.Log().Deliveries(t.Context(), q)
+		var fe *deliver.FieldError
+		if !errors.As(err, &fe) || fe.Field != field || fe.Allowed == "" {
+			t.Errorf("%+v: error %v, want one about %s", q, err, field)
+		}
+	}
+	if _, err := e.Log().Deliveries(t.Context(), deliver.LogQuery{}); err != nil {
+		t.Errorf("the zero query: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 )
 
@@ -55,6 +56,25 @@ type LogQuery struct {
 	Asc            bool   // oldest first; newest first by default
 	Page           int    // from 1; 0 means 1
 	PageSize       int    // 0 means 20
+}
+
+// MaxLogPage bounds LogQuery.PageSize.
+const MaxLogPage = 10_000
+
+// Validate reports the first field whose value is not allowed, as a *FieldError.
+// Stores call it before they answer.
+func (q *LogQuery) Validate() error {
+	switch {
+	case q.Page < 0:
+		return &FieldError{"page", strconv.Itoa(q.Page), "at least 1, or 0 for 1"}
+	case q.PageSize < 0 || q.PageSize > MaxLogPage:
+		return &FieldError{"page_size", strconv.Itoa(q.PageSize), "1 to 10,000, or 0 for 20"}
+	}
+	switch q.State {
+	case "", StatePending, StateRetrying, StateDelivered, StateFailed:
+		return nil
+	}
+	return &FieldError{"delivery_status", cutText(string(q.State), 64), `"pending", "retrying", "delivered" or "failed", or none for all`}
 }
 
 // LogEntry is a delivery with its attempts.

@@ -171,7 +171,7 @@ func TestRefreshDuringARead(t *testing.T) {
 	})
 }
 
-// P5 (-race, in real time: virtual time orders what the code does not). The
+// For -race, in real time: virtual time orders what the code does not. The
 // store is slow. The reader is within Claim when the worker, whose claim ran out
 // while it read the endpoint, copies the delivery without the lock; then the
 // reader renews the claim, under the lock.

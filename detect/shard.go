@@ -243,14 +243,15 @@ func (sh *shard) committed(slot int32, err error) {
 	sh.reschedule(slot, p.out.err)
 }
 
-// unreadable is how often an older page may fail before it counts as a gap.
+// unreadable is how many polls in a row may fail before an older page that
+// can not be read counts as a gap. Failed commits are not the page's.
 const unreadable = 8
 
 // giveUpPage makes a gap of what an older page hides that keeps failing: the
 // newer pages must not wait for it for ever.
 func (out *outcome) giveUpPage(t *target) {
 	var rl *fetcher.RateLimitError
-	if len(out.pages) > 0 && t.failures >= unreadable && !errors.As(out.err, &rl) && !errors.Is(out.err, errStopped) {
+	if len(out.pages) > 0 && t.trouble.count >= unreadable && !errors.As(out.err, &rl) && !errors.Is(out.err, errStopped) {
 		out.err, out.capped = nil, true
 	}
 }

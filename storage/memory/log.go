@@ -13,6 +13,9 @@ import (
 type deliveryLog struct{ s *Store }
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+	if err := q.Validate(); err != nil {
+		return deliver.LogPage{}, err
+	}
 	s := l.s
 	if err := s.lock(ctx); err != nil {
 		return deliver.LogPage{}, err
