@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -21,9 +20,9 @@ type committer struct {
 
 // waiting is a batch and the target that waits for it.
 type waiting struct {
-	batch *Batch
-	shard *shard
-	slot  int32
+	batch  *Batch
+	shard  *shard
+	flight *flight
 }
 
 func newCommitter(d *Detector) *committer {
@@ -92,12 +91,12 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 		}
 		if guilty < 0 {
 			for _, w := range group {
-				w.shard.mail.put(message{committed: &committed{slot: w.slot, err: err}})
+				w.shard.mail.put(message{committed: w.flight, err: err})
 			}
 			return
 		}
 		w := group[guilty]
-		w.shard.mail.put(message{committed: &committed{slot: w.slot, err: err}})
+		w.shard.mail.put(message{committed: w.flight, err: err})
 		rest := make([]waiting, 0, len(group)-1)
 		rest = append(append(rest, group[:guilty]...), group[guilty+1:]...)
 		group = rest
@@ -123,6 +122,7 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 func (c *committer) handOver(group []waiting) {
 	c.d.count.commits.Add(1)
 	var out []deliver.Delivery
+	now := c.d.cfg.Now()
 	for _, w := range group {
 		out = append(out, w.batch.Deliveries...)
 		for e := range w.batch.Events {
@@ -130,6 +130,7 @@ func (c *committer) handOver(group []waiting) {
 				c.d.count.known.Add(1)
 			} else {
 				c.d.count.events.Add(1)
+				c.d.stages.record(&w.batch.Events[e], w.flight, now)
 			}
 		}
 	}
@@ -137,17 +138,6 @@ func (c *committer) handOver(group []waiting) {
 		c.d.cfg.OnCommit(out)
 	}
 	for _, w := range group {
-		w.shard.mail.put(message{committed: &committed{slot: w.slot}})
+		w.shard.mail.put(message{committed: w.flight})
 	}
-}
-
-// backoff is the wait after the n-th failure in a row, n from 1: doubling
-// between the bounds, with ±20 % of jitter. It is a formula rather than an
-// object because there is one for each account.
-func (d *Detector) backoff(n int) time.Duration {
-	wait := d.cfg.MaxBackoff
-	if shift := n - 1; shift < 32 && d.cfg.MinBackoff<<shift > 0 && d.cfg.MinBackoff<<shift < wait {
-		wait = d.cfg.MinBackoff << shift
-	}
-	return jitter(wait)
 }

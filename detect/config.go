@@ -18,6 +18,7 @@ const (
 	maxClosed     = 15 * time.Minute // longest a rate limit closes the budget
 	maxOpen       = 1024             // polls under way or waiting for commit, per shard
 	maxGroup      = 1024             // batches in one commit
+	maxBatch      = 1000             // accounts in one call
 	commitTimeout = 30 * time.Second
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
@@ -31,8 +32,9 @@ type Config struct {
 	// OnCommit gets the deliveries of each commit, in order, right after it.
 	// It must not block.
 	OnCommit func([]deliver.Delivery)
-	// OnGap is told of each range that could not be read, once it is recorded.
-	// It must not block.
+	// OnGap is told of each range that could not be read, once it is recorded,
+	// and again when it was read after all: then FilledAt is set. It must not
+	// block.
 	OnGap func(Gap)
 	// OnTrouble is told when an account's polls have failed three times in a row
 	// and for 10 minutes, or at once when one that never answered is not found,
@@ -42,21 +44,32 @@ type Config struct {
 	// Handlers are the in-process handlers that get every event.
 	Handlers []string
 
+	// Pace says what decides when an account is polled: its interval, or
+	// FetchRate as a budget. Defaults to PaceInterval.
+	Pace Pace
 	// Shards is the number of goroutines that own accounts. Defaults to
-	// GOMAXPROCS, at most 16.
+	// GOMAXPROCS, at most 16; to 1, and no other value, when a budget sets the
+	// pace, because it is spent on all accounts together.
 	Shards int
-	// FetchSlots bounds the polls under way at once. Defaults to 64.
+	// FetchSlots bounds the upstream calls under way at once. Defaults to 64.
 	FetchSlots int
 	// FetchRate bounds the upstream calls per second; 0 means unbounded.
 	FetchRate float64
 	// FetchBurst is how many calls may be made at once after a lull. Defaults
-	// to one second's worth, at least 1. It needs FetchRate.
+	// to one second's worth, at least 1; to 1 when a budget sets the pace. It
+	// needs FetchRate.
 	FetchBurst int
+	// BatchSize is how many accounts go in one call when the Fetcher is a
+	// BatchFetcher; 1 for none. Defaults to what its BatchLimit() int says,
+	// where it has that method, and else to 20.
+	BatchSize int
 	// FetchTimeout bounds one call. Defaults to 30 s.
 	FetchTimeout time.Duration
 	// Overlap is how far a poll looks back beyond the one before, because posts
-	// become visible late. Defaults to 180 s.
-	Overlap time.Duration
+	// become visible late. Defaults to 180 s. It follows what the posts need,
+	// from MinOverlap, by default Overlap, to MaxOverlap, by default 30 min.
+	Overlap                time.Duration
+	MinOverlap, MaxOverlap time.Duration
 	// Horizon is the age beyond which a post that turns up late is taken for
 	// history. Defaults to 7 days; journals must know event ids for longer.
 	Horizon time.Duration
@@ -78,6 +91,21 @@ type Config struct {
 	Now func() time.Time
 }
 
+// Pace says what decides when accounts are polled.
+type Pace uint8
+
+const (
+	// PaceInterval polls every account at the shortest interval of its
+	// subscriptions. FetchRate only bounds the calls: polls wait for it in turn.
+	PaceInterval Pace = iota
+	// PaceBudget spends FetchRate where it finds posts earliest: see package
+	// pace. A subscription's Interval is the longest time between two polls;
+	// when the budget does not suffice for all, Stats.Pace and the log say so.
+	PaceBudget
+	// PaceAtLeast is PaceBudget, but with Interval as the shortest time.
+	PaceAtLeast
+)
+
 // Trouble is an account whose polls keep failing, or that has recovered.
 type Trouble struct {
 	Username string
@@ -92,13 +120,24 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Journal == nil {
 		return c, fmt.Errorf("detect: Journal is missing: want a detect.Journal")
 	}
+	shards, burst := min(runtime.GOMAXPROCS(0), 16), max(1, int(min(c.FetchRate, 1e6)))
+	switch {
+	case c.Pace > PaceAtLeast:
+		return c, fmt.Errorf("detect: Pace %d is not allowed: want PaceInterval, PaceBudget or PaceAtLeast", c.Pace)
+	case c.Pace != PaceInterval && !(c.FetchRate > 0):
+		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want the calls a second that Pace is to spend", c.FetchRate)
+	case c.Pace != PaceInterval && c.Shards > 1:
+		return c, fmt.Errorf("detect: Shards %d is not allowed: want 1, or 0 for it, when a budget sets the pace", c.Shards)
+	case c.Pace != PaceInterval:
+		shards, burst = 1, 1
+	}
 	for _, f := range []struct {
 		name string
 		ptr  *int
 		def  int
 		max  int
 	}{
-		{"Shards", &c.Shards, min(runtime.GOMAXPROCS(0), 16), 1024},
+		{"Shards", &c.Shards, shards, 1024},
 		{"FetchSlots", &c.FetchSlots, 64, 65536},
 		{"MaxPages", &c.MaxPages, 10, 1000},
 	} {
@@ -119,7 +158,14 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("detect: FetchBurst %d is not allowed: want a positive number together with FetchRate", c.FetchBurst)
 	}
 	if c.FetchBurst == 0 {
-		c.FetchBurst = max(1, int(c.FetchRate))
+		c.FetchBurst = burst
+	}
+	if c.BatchSize < 0 || c.BatchSize > maxBatch {
+		return c, fmt.Errorf("detect: BatchSize %d is not allowed: want 1 to %d, or 0 for the default", c.BatchSize, maxBatch)
+	}
+	overlap := 180 * time.Second
+	if c.Overlap > 0 {
+		overlap = c.Overlap
 	}
 	for _, f := range []struct {
 		name string
@@ -128,7 +174,8 @@ func (c Config) withDefaults() (Config, error) {
 		max  time.Duration
 	}{
 		{"FetchTimeout", &c.FetchTimeout, 30 * time.Second, time.Hour},
-		{"Overlap", &c.Overlap, 180 * time.Second, 24 * time.Hour},
+		{"Overlap", &c.Overlap, overlap, 24 * time.Hour},
+		{"MaxOverlap", &c.MaxOverlap, max(30*time.Minute, overlap), 24 * time.Hour},
 		{"Horizon", &c.Horizon, 7 * 24 * time.Hour, 366 * 24 * time.Hour},
 		{"DeliverBy", &c.DeliverBy, 45 * time.Second, time.Hour},
 		{"MinBackoff", &c.MinBackoff, time.Second, time.Hour},
@@ -144,8 +191,17 @@ func (c Config) withDefaults() (Config, error) {
 	if c.MaxBackoff < c.MinBackoff {
 		return c, fmt.Errorf("detect: MaxBackoff %s is not allowed: want at least MinBackoff, %s", c.MaxBackoff, c.MinBackoff)
 	}
-	if c.Horizon < c.Overlap {
-		return c, fmt.Errorf("detect: Horizon %s is not allowed: want at least Overlap, %s", c.Horizon, c.Overlap)
+	if c.MinOverlap == 0 {
+		c.MinOverlap = c.Overlap
+	}
+	if c.MinOverlap < 0 || c.MinOverlap > c.Overlap {
+		return c, fmt.Errorf("detect: MinOverlap %s is not allowed: want more than 0 and at most Overlap, %s", c.MinOverlap, c.Overlap)
+	}
+	if c.MaxOverlap < c.Overlap {
+		return c, fmt.Errorf("detect: MaxOverlap %s is not allowed: want at least Overlap, %s", c.MaxOverlap, c.Overlap)
+	}
+	if c.Horizon < c.MaxOverlap {
+		return c, fmt.Errorf("detect: Horizon %s is not allowed: want at least MaxOverlap, %s", c.Horizon, c.MaxOverlap)
 	}
 	if c.OnCommit == nil {
 		c.OnCommit = func([]deliver.Delivery) {}

@@ -176,36 +176,6 @@ func TestBurstIsReadPageByPage(t *testing.T) {
 	})
 }
 
-func TestPageCapRecordsAndReportsAGap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		var reported []Gap
-		d := w.detector(t, func(c *Config) {
-			c.MaxPages = 2
-			c.Overlap = time.Second
-			c.OnGap = func(g Gap) { reported = append(reported, g) }
-		})
-		stop := start(t, d)
-		set(t, d, sub("m", "nasa"))
-		w.afterPoll("nasa")
-		for i := range 100 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(10 * time.Millisecond)
-		}
-		after(20 * time.Second)
-		stop()
-		wantEvents(t, w, ids("m", "p", 60, 100)...)
-		gaps := w.cursors["account:nasa"].Gaps
-		if len(reported) != 1 || len(gaps) != 1 || gaps[0] != reported[0] {
-			t.Fatalf("reported %v, recorded %v: want the same one gap", reported, gaps)
-		}
-		lost := w.posts["nasa"][59].tweet.PublishedAt
-		if g := gaps[0]; lost.Before(g.From) || lost.After(g.To) {
-			t.Errorf("gap %v does not cover the unread post of %v", g, lost)
-		}
-	})
-}
-
 func TestGapsAreBounded(t *testing.T) {
 	var gaps []Gap
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }

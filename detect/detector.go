@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/detect/lateness"
+	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // Detector polls the accounts that its subscriptions name and commits what is
@@ -14,9 +18,14 @@ type Detector struct {
 	cfg       Config
 	epoch     time.Time
 	budget    *budget
+	batch     fetcher.BatchFetcher // nil: one account a call
+	batchSize int
+	late      *lateness.Tracker
 	shards    []*shard
 	committer *committer
 	count     counters
+	stages    stages
+	foresight foresight
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -39,6 +48,10 @@ func New(cfg Config) (*Detector, error) {
 	}
 	d := &Detector{cfg: cfg, epoch: time.Now(), budget: newBudget(cfg.FetchRate, cfg.FetchBurst),
 		stop: make(chan struct{}), done: make(chan struct{})}
+	d.batch, d.batchSize = d.batching()
+	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
+		return nil, fmt.Errorf("detect: %w", err)
+	}
 	d.committer = newCommitter(d)
 	n := min(cfg.Shards, cfg.FetchSlots)
 	for i := range n {
@@ -47,6 +60,11 @@ func New(cfg Config) (*Detector, error) {
 			slots++
 		}
 		d.shards = append(d.shards, newShard(d, slots))
+	}
+	if cfg.Pace != PaceInterval {
+		if d.shards[0].pacer, err = pace.New(pace.Config{Budget: cfg.FetchRate * float64(d.batchSize)}); err != nil {
+			return nil, fmt.Errorf("detect: FetchRate: %w", err)
+		}
 	}
 	return d, nil
 }
@@ -69,6 +87,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	for _, sh := range d.shards {
 		shards.Go(func() { sh.run(ctx) })
 	}
+	shards.Go(func() { d.foresight.run(ctx, d) })
 	shards.Wait()
 	close(d.committer.stop)
 	committer.Wait()
@@ -83,7 +102,7 @@ func (d *Detector) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 // watched is polled at once. Posts published before an account's Since are not
 // events.
 func (d *Detector) Set(ctx context.Context, sub Subscription) error {
-	if err := sub.validate(); err != nil {
+	if err := sub.validate(d.cfg.Pace); err != nil {
 		return err
 	}
 	parts, err := d.split(ctx, &sub)
@@ -163,8 +182,18 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAcc
 		}
 	}
 	for _, key := range keys {
-		i := hashKey(key) % uint64(len(d.shards))
-		parts[i] = append(parts[i], settingAccount{key: key, index: byKey[key], cursor: cursors[key]})
+		hash := hashKey(key)
+		i := hash % uint64(len(d.shards))
+		parts[i] = append(parts[i], settingAccount{hash: hash, index: byKey[key], cursor: cursors[key]})
 	}
 	return parts, nil
+}
+
+// clock is the detector's own time, in nanoseconds since it was made: it does
+// not follow jumps of the wall clock.
+func (d *Detector) clock() int64 { return int64(time.Since(d.epoch)) }
+
+func (d *Detector) gridAfter(now int64, hash uint64, step time.Duration) int64 {
+	base := d.epoch.UnixNano()
+	return gridAfter(base+now, hash, step) - base
 }

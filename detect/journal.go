@@ -57,11 +57,18 @@ type Cursor struct {
 const MaxGaps = 16
 
 // Gap is a range of a timeline that could not be read within the page cap:
-// posts published in it may have been missed.
+// posts published in it may have been missed. It is read on from Resume, bit
+// by bit from its newer end, in calls that the polls leave over.
 type Gap struct {
 	Target   string
 	From, To time.Time // publication times
 	FoundAt  time.Time
+	// Resume is the Fetcher's cursor for the rest of the range; "" when it can
+	// not be read any more, and the gap stays.
+	Resume string
+	// FilledAt is when the last of the range was read: then it is not a gap any
+	// more. Zero in a stored Cursor.
+	FilledAt time.Time
 }
 
 func (g Gap) String() string {

@@ -9,24 +9,20 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// verdict is what a poll's pages mean for a target.
-type verdict struct {
-	events []deliver.Event
-	newIDs []string // to remember once the events are committed
-}
-
-// judge decides which posts are news for whom, stamps and encodes them. It
-// changes nothing but the counters. Events come out oldest first.
-func (sh *shard) judge(t *target, out *outcome) verdict {
-	var v verdict
-	c := &sh.d.count
+// judge decides which posts are news for whom, stamps and encodes them, and
+// notes in the flight what to remember once they are committed. It changes
+// nothing else but counters. Events come out oldest first.
+func (sh *shard) judge(f *flight) (events []deliver.Event) {
+	out := &f.out
 	now := sh.d.cfg.Now()
 	clear(sh.inPoll)
+	f.sound = true
 	for p := len(out.pages) - 1; p >= 0; p-- {
 		pg := &out.pages[p]
 		for i := len(pg.tweets) - 1; i >= 0; i-- {
 			tw := &pg.tweets[i]
-			if !sh.sound(t, out, tw, now) {
+			if !sh.sound(f, tw, now) {
+				f.sound = false
 				continue
 			}
 			// Pages shift while they are read: the same post may be on two.
@@ -34,37 +30,38 @@ func (sh *shard) judge(t *target, out *outcome) verdict {
 				continue
 			}
 			sh.inPoll[tw.ID] = struct{}{}
+			if tw.PublishedAt.After(f.posted) && !tw.Pinned {
+				f.posted = tw.PublishedAt
+			}
 			seen := out.seen.Has(tw.ID)
 			if !seen {
-				v.newIDs = append(v.newIDs, tw.ID)
-				if sh.history(t, out, tw, now) {
+				f.newIDs = append(f.newIDs, tw.ID)
+				if sh.history(f, tw, now) {
 					continue
 				}
-				if !t.since.IsZero() && tw.PublishedAt.Before(t.since) {
-					c.late.Add(1)
-				}
+				sh.noteLate(f, tw)
 			}
-			for s := range t.subs {
-				sub := &t.subs[s]
-				if seen && !sub.fresh {
-					continue
+			sh.eachSub(f.slot, func(s *subscriber) {
+				if seen && !s.fresh {
+					return
 				}
-				if before(tw.PublishedAt, sub.since.Add(-out.skew)) {
-					c.baseline.Add(1)
-					continue
+				want := &sh.wants[s.want]
+				if before(tw.PublishedAt, want.since.Add(-out.skew)) {
+					sh.d.count.baseline.Add(1)
+					return
 				}
-				if sub.match == nil || sub.match(tw) {
-					v.events = append(v.events, sh.event(sub.source, tw, pg.at, now))
+				if want.source.match == nil || want.source.match(tw) {
+					events = append(events, sh.event(f, want.source.Source, tw, pg, now))
 				}
-			}
+			})
 		}
 	}
-	return v
+	return events
 }
 
 // sound drops and counts a post that can not be what it should be. A dropped
 // post is not remembered: if it comes back whole, it is news.
-func (sh *shard) sound(t *target, out *outcome, tw *fetcher.Tweet, now time.Time) bool {
+func (sh *shard) sound(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 	c := &sh.d.count
 	what := ""
 	switch {
@@ -74,18 +71,18 @@ func (sh *shard) sound(t *target, out *outcome, tw *fetcher.Tweet, now time.Time
 	case tw.PublishedAt.IsZero():
 		c.noTime.Add(1)
 		what = "no publication time"
-	case tw.PublishedAt.After(now.Add(maxFuture - out.skew)):
+	case tw.PublishedAt.After(now.Add(maxFuture - f.out.skew)):
 		c.future.Add(1)
 		what = "published in the future"
-	case !ownPost(t, out, tw):
+	case !sh.ownPost(f, tw):
 		c.author.Add(1)
 		what = "another account's"
 	default:
 		return true
 	}
-	if !t.dropped { // once for an account, so that a stuck post does not fill the log
-		t.dropped = true
-		sh.d.cfg.Logger.Warn("post dropped", "username", t.username, "id", clip(tw.ID), "why", what)
+	if t := sh.targets.at(f.slot); !t.is(dropped) { // once for an account, so that a stuck post does not fill the log
+		t.set(dropped, true)
+		sh.d.cfg.Logger.Warn("post dropped", "username", f.plan.query.Username, "id", clip(tw.ID), "why", what)
 	}
 	return false
 }
@@ -95,35 +92,52 @@ func clip(id string) string { return id[:min(len(id), 64)] }
 
 // ownPost compares by the platform's id where there is one, because handles
 // change and are given to others.
-func ownPost(t *target, out *outcome, tw *fetcher.Tweet) bool {
-	id := t.userID
+func (sh *shard) ownPost(f *flight, tw *fetcher.Tweet) bool {
+	id := sh.userID(f.slot)
 	if id == "" {
-		id = out.userID
+		id = f.out.userID
 	}
 	if id != "" && tw.UserID != "" {
 		return tw.UserID == id
 	}
-	return tw.Username == "" || strings.EqualFold(strings.TrimPrefix(tw.Username, "@"), t.username)
+	return tw.Username == "" || strings.EqualFold(strings.TrimPrefix(tw.Username, "@"), f.plan.query.Username)
 }
 
 // history reports whether an unseen post is nevertheless old news: from before
 // the overlap when another process has read the target until then, or older
-// than the journal is sure to remember.
-func (sh *shard) history(t *target, out *outcome, tw *fetcher.Tweet, now time.Time) bool {
-	if t.since.IsZero() || !before(tw.PublishedAt, out.cutoff) {
+// than the journal is sure to remember. In a gap everything is news, and what
+// is older than the gap is not.
+func (sh *shard) history(f *flight, tw *fetcher.Tweet, now time.Time) bool {
+	t := sh.targets.at(f.slot)
+	switch {
+	case f.plan.gap != nil:
+		return before(tw.PublishedAt, f.plan.gap.From)
+	case t.since == 0 || !before(tw.PublishedAt, f.out.cutoff):
 		return false
-	}
-	if t.cold {
+	case t.is(cold):
 		return true
-	}
-	if tw.PublishedAt.Before(now.Add(-sh.d.cfg.Horizon)) {
+	case tw.PublishedAt.Before(now.Add(-sh.d.cfg.Horizon)):
 		sh.d.count.ancient.Add(1)
 		return true
 	}
 	return false
 }
 
-func (sh *shard) event(src deliver.Source, tw *fetcher.Tweet, fetched, detected time.Time) deliver.Event {
+// noteLate counts a new post, and how late it became visible: how far it was
+// published before the last complete poll, which should have shown it.
+func (sh *shard) noteLate(f *flight, tw *fetcher.Tweet) {
+	f.found++
+	if f.first || f.plan.gap != nil {
+		return
+	}
+	needed := sh.targets.at(f.slot).since.time().Sub(tw.PublishedAt)
+	if needed > 0 {
+		sh.d.count.late.Add(1)
+	}
+	sh.d.late.Observe(max(0, needed), sh.d.cfg.Now())
+}
+
+func (sh *shard) event(f *flight, src deliver.Source, tw *fetcher.Tweet, pg *page, now time.Time) deliver.Event {
 	ev := deliver.Event{
 		ID:             deliver.EventID(src.ID, tw.ID),
 		Source:         src,
@@ -132,9 +146,11 @@ func (sh *shard) event(src deliver.Source, tw *fetcher.Tweet, fetched, detected 
 		TextPreview:    preview(tw),
 		TweetURL:       tw.Permalink,
 		PublishedAt:    tw.PublishedAt,
-		FetchedAt:      fetched,
-		DetectedAt:     detected,
-		Latency:        detected.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
+		EarliestAt:     sh.earliest(f, tw.PublishedAt),
+		RequestedAt:    pg.asked,
+		FetchedAt:      pg.at,
+		DetectedAt:     now,
+		Latency:        now.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
 		Handlers:       sh.d.cfg.Handlers,
 	}
 	if ev.Latency < 0 {

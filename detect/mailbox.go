@@ -11,12 +11,14 @@ type mailbox struct {
 	bell chan struct{}
 }
 
-// message is one of its fields.
+// message is one of its fields; err goes with committed.
 type message struct {
 	set       *setting
 	remove    *removal
-	fetched   *fetched
-	committed *committed
+	landed    *flight // a poll's pages have come
+	committed *flight
+	err       error
+	ask       func(*shard)
 }
 
 // setting adds or replaces a source's subscription on this shard.
@@ -27,7 +29,7 @@ type setting struct {
 }
 
 type settingAccount struct {
-	key    string
+	hash   uint64
 	index  int     // in sub.Accounts
 	cursor *Cursor // what the journal has, nil if nothing
 }
@@ -38,16 +40,6 @@ type removal struct {
 	sourceID string
 	open     int // commits under way that may have events of the source
 	done     chan struct{}
-}
-
-type fetched struct {
-	slot int32
-	out  outcome
-}
-
-type committed struct {
-	slot int32
-	err  error
 }
 
 func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
@@ -62,12 +54,11 @@ func (m *mailbox) put(msg message) {
 	}
 }
 
-// take empties the mailbox into buf.
-func (m *mailbox) take(buf []message) []message {
+// take gives the messages in exchange for the last ones' space, cleared.
+func (m *mailbox) take(last []message) []message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	buf = append(buf[:0], m.msgs...)
-	clear(m.msgs)
-	m.msgs = m.msgs[:0]
-	return buf
+	msgs := m.msgs
+	m.msgs = last[:0]
+	return msgs
 }

@@ -14,16 +14,3 @@ func gridAfter(now int64, hash uint64, step time.Duration) int64 {
 	}
 	return due
 }
-
-// hashKey is FNV-1a over the target's key: the same in every process.
-func hashKey(key string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := 0; i < len(key); i++ {
-		h = (h ^ uint64(key[i])) * 1099511628211
-	}
-	// FNV's high bits differ little for short keys; a final mix spreads them.
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	return h
-}

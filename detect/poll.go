@@ -11,88 +11,154 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// plan is what a poll has to do. It shares nothing with the target but the
-// window, which stays as it is while the poll runs.
+// plan is what a poll has to do.
 type plan struct {
 	query    fetcher.TimelineQuery
 	seen     *seen.Poll
 	cutoff   time.Time // read back to here
 	expected bool      // the account had posts before
+	gap      *Gap      // what to read, in place of the newest posts
 }
 
 // outcome is what a poll brought.
 type outcome struct {
-	begun    time.Time
-	cutoff   time.Time
-	seen     *seen.Poll
-	pages    []page
-	userID   string
-	posts    int           // on all pages, skipped ones included
-	excess   int           // posts cut from too long pages
-	reach    time.Time     // publication time the pages reach back to
-	skew     time.Duration // how far our clock is ahead of the upstream's, 0 when about right
-	complete bool          // nothing newer than cutoff was left out
-	capped   bool          // the page cap, or a cursor that loops, ended it early
-	panicked bool
-	err      error // of the last call; the pages before it are good
+	begun     time.Time
+	cutoff    time.Time
+	seen      *seen.Poll
+	pages     []page
+	cursors   []string // of the pages after the first
+	next      string   // of the page that was not read any more
+	userID    string
+	version   uint64        // of the first page
+	unchanged bool          // the first page is as it was
+	posts     int           // on all pages, skipped ones included
+	excess    int           // posts cut from too long pages
+	reach     time.Time     // publication time the pages reach back to
+	wasOld    bool          // the last page reached further back than the cutoff
+	skew      time.Duration // how far our clock is ahead of the upstream's, 0 when about right
+	complete  bool          // nothing newer than cutoff was left out
+	capped    bool          // the page cap, or a cursor that loops, ended it early
+	panicked  bool
+	together  bool  // in a call with others, which failed
+	err       error // of the last call; the pages before it are good
 }
 
+// page is what a call brought, and when it was made.
 type page struct {
-	at     time.Time // when it arrived
-	tweets []fetcher.Tweet
+	asked, at time.Time
+	tweets    []fetcher.Tweet
 }
 
-// poll reads pages, newest first, until they reach posts older than the
-// cutoff, there are no more, or the page cap is met. A high-water mark would
-// be cheaper and would miss the posts that become visible late.
-func (d *Detector) poll(ctx context.Context, p plan) outcome {
-	out := outcome{begun: d.cfg.Now(), cutoff: p.cutoff, seen: p.seen, userID: p.query.UserID}
-	cursors := make([]string, 0, 4)
-	wasOld := false // the page before reached that far too
-	for n := 0; ; n++ {
-		if n > 0 {
-			if out.err = d.budget.wait(ctx, d.stop); out.err != nil {
-				return out
-			}
+// fly makes a poll, with an upstream call of its own.
+func (sh *shard) fly(ctx context.Context, f *flight) {
+	f.begin(sh.d.cfg.Now())
+	pg, err := sh.d.call(ctx, &f.plan.query, &f.out)
+	sh.d.read(ctx, f, &pg, err, f.out.begun)
+	sh.mail.put(message{landed: f})
+}
+
+func (f *flight) begin(now time.Time) {
+	f.out = outcome{begun: now, cutoff: f.plan.cutoff, seen: f.plan.seen, userID: f.plan.query.UserID}
+	if f.plan.query.Cursor != "" {
+		f.out.cursors = append(f.out.cursors, f.plan.query.Cursor)
+	}
+}
+
+// read takes the first call's answer and reads pages, newest first, until they
+// reach posts older than the cutoff, there are no more, or the page cap is met.
+// A high-water mark would be cheaper and would miss the posts that become
+// visible late.
+func (d *Detector) read(ctx context.Context, f *flight, pg *fetcher.Page, err error, asked time.Time) {
+	if err != nil {
+		f.out.err = err
+		return
+	}
+	if !d.takePage(f, pg, asked) {
+		d.readOn(ctx, f, pg.Next)
+	}
+}
+
+// readOn reads the pages from next on.
+func (d *Detector) readOn(ctx context.Context, f *flight, next string) {
+	out, q := &f.out, &f.plan.query
+	for {
+		out.cursors = append(out.cursors, next)
+		q.Cursor, q.Known = next, 0
+		if out.userID != "" {
+			q.UserID = out.userID
 		}
-		pg, err := d.call(ctx, p.query, &out)
+		if out.err = d.budget.wait(ctx, d.stop); out.err != nil {
+			return
+		}
+		asked := d.cfg.Now()
+		pg, err := d.call(ctx, q, out)
 		if err != nil {
 			out.err = err
-			return out
+			return
 		}
-		d.count.pages.Add(1)
-		if n == 0 {
-			out.measureSkew(pg.ServerTime, d.cfg.Now())
+		if d.takePage(f, &pg, asked) {
+			return
 		}
-		if pg.RateLimit.Known && pg.RateLimit.Remaining == 0 {
-			d.budget.closeUntil(pg.RateLimit.Reset)
+		next = pg.Next
+	}
+}
+
+// takePage adds a page and reports whether the poll has what it needs.
+func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done bool) {
+	p, out := &f.plan, &f.out
+	now := d.cfg.Now()
+	d.count.pages.Add(1)
+	d.count.fetch.Record(now.Sub(asked))
+	first := len(out.pages) == 0
+	if pg.Unchanged && (!first || p.query.Known == 0) {
+		out.err = errors.New("detect: fetcher says unchanged of a page that it was not asked to compare")
+		return true
+	}
+	if first {
+		if !pg.ServerTime.IsZero() {
+			d.count.noteSkew(now.Sub(pg.ServerTime))
+			if out.measureSkew(pg.ServerTime, now); out.skew != 0 {
+				d.count.skewed.Add(1)
+			}
 		}
-		cut := out.take(pg, d.cfg.Now())
-		old := !out.reach.IsZero() && before(out.reach, p.cutoff)
-		reached := old && (len(pg.Tweets)+pg.Skipped > 1 || wasOld)
-		wasOld = old
-		switch {
-		case reached:
-			out.complete = true
-			return out
-		case pg.Next == "" && !cut:
-			// An empty first page for an account that had posts is more likely
-			// a glitch than the truth: it must not move the cursor.
-			out.complete = out.posts > 0 || !p.expected
-			return out
-		case cut || n+1 >= d.cfg.MaxPages || pg.Next == "" || looped(cursors, pg.Next):
-			// An account so busy that the overlap does not fit into the cap was
-			// read to the end all the same if the last page had nothing new.
-			out.complete = !cut && pg.Next != "" && p.knows(&pg)
-			out.capped = !out.complete
-			return out
-		}
-		cursors = append(cursors, pg.Next)
-		p.query.Cursor = pg.Next
-		if out.userID != "" {
-			p.query.UserID = out.userID
+		out.version, out.unchanged = pg.Version, pg.Unchanged
+		if pg.Unchanged {
+			d.count.unchanged.Add(1)
+			out.version = p.query.Known
 		}
 	}
+	if pg.RateLimit.Known && pg.RateLimit.Remaining == 0 {
+		d.budget.closeUntil(pg.RateLimit.Reset)
+	}
+	cut := out.take(pg, asked, now)
+	out.next = pg.Next
+	old := !out.reach.IsZero() && before(out.reach, p.cutoff)
+	reached := old && (len(pg.Tweets)+pg.Skipped > 1 || out.wasOld)
+	out.wasOld = old
+	most := d.cfg.MaxPages
+	if p.gap != nil {
+		most = min(most, fillPages)
+	}
+	switch {
+	case reached:
+		out.complete = true
+		return true
+	case pg.Next == "" && !cut:
+		// An empty first page for an account that had posts is more likely
+		// a glitch than the truth: it must not move the cursor.
+		out.complete = out.posts > 0 || !p.expected
+		return true
+	case cut || len(out.pages) >= most || pg.Next == "" || out.looped(pg.Next):
+		// An account so busy that the overlap does not fit into the cap was
+		// read to the end all the same if the last page had nothing new.
+		out.complete = p.gap == nil && !cut && pg.Next != "" && p.knows(pg)
+		out.capped = !out.complete
+		if cut || out.looped(pg.Next) {
+			out.next = ""
+		}
+		return true
+	}
+	return false
 }
 
 // knows reports whether a page shows only what was seen before.
@@ -112,17 +178,14 @@ const maxSkew = 2 * time.Second
 // measureSkew compares clocks. What was read is told by the upstream's clock:
 // ours may be ahead by more than the overlap, and must not hide posts.
 func (out *outcome) measureSkew(server, now time.Time) {
-	if server.IsZero() {
-		return
-	}
 	if skew := now.Sub(server); skew > maxSkew || skew < -maxSkew {
 		out.skew = skew
 		out.begun = out.begun.Add(-skew)
 	}
 }
 
-func looped(cursors []string, next string) bool {
-	for _, c := range cursors {
+func (out *outcome) looped(next string) bool {
+	for _, c := range out.cursors {
 		if c == next {
 			return true
 		}
@@ -131,7 +194,7 @@ func looped(cursors []string, next string) bool {
 }
 
 // take adds a page and reports whether it had to be cut.
-func (out *outcome) take(pg fetcher.Page, at time.Time) (cut bool) {
+func (out *outcome) take(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 	tweets := pg.Tweets
 	out.posts += len(tweets) + max(0, pg.Skipped)
 	oldest := pg.OldestAt
@@ -154,26 +217,31 @@ func (out *outcome) take(pg fetcher.Page, at time.Time) (cut bool) {
 	if out.userID == "" && len(pg.UserID) <= maxIDLength {
 		out.userID = pg.UserID
 	}
-	out.pages = append(out.pages, page{at: at, tweets: tweets})
+	out.pages = append(out.pages, page{asked: asked, at: at, tweets: tweets})
 	return cut
 }
 
 // call asks the Fetcher for one page. A Fetcher that panics has failed.
-func (d *Detector) call(ctx context.Context, q fetcher.TimelineQuery, out *outcome) (pg fetcher.Page, err error) {
+func (d *Detector) call(ctx context.Context, q *fetcher.TimelineQuery, out *outcome) (pg fetcher.Page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.FetchTimeout)
 	defer cancel()
 	defer func() {
 		if v := recover(); v != nil {
 			out.panicked = true
-			d.cfg.Logger.Error("fetcher panicked", "username", q.Username, "panic", v, "stack", string(debug.Stack()))
-			err = fmt.Errorf("detect: fetcher panicked: %v", v)
+			err = d.panicked(v, q.Username)
 		}
 	}()
-	pg, err = d.cfg.Fetcher.Timeline(ctx, q)
+	d.count.calls.Add(1)
+	pg, err = d.cfg.Fetcher.Timeline(ctx, *q)
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("detect: answer came after the deadline: %w", ctx.Err())
 	}
 	return pg, err
+}
+
+func (d *Detector) panicked(v any, username string) error {
+	d.cfg.Logger.Error("fetcher panicked", "username", username, "panic", v, "stack", string(debug.Stack()))
+	return fmt.Errorf("detect: fetcher panicked: %v", v)
 }
 
 // lasting reports whether an error says that the account itself is the matter.

@@ -2,12 +2,11 @@ package detect
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/due"
-	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/detect/seen"
 )
 
 // shard owns a share of the targets. All of its state is touched by its
@@ -15,36 +14,49 @@ import (
 type shard struct {
 	d     *Detector
 	mail  *mailbox
-	slots int // polls that may be under way at once
+	slots int // upstream calls that may be under way at once
 
-	targets  []target
+	// By slot.
+	targets  dense[target]
+	windows  dense[seen.Window]
+	versions dense[uint64] // of first pages, where the Fetcher names them
+	size     int32         // slots ever used
 	free     []int32
-	index    map[string]int32   // by target key
-	bySource map[string][]int32 // slots a source subscribes to
-	pending  map[int32]*pending // polls waiting for their commit
+	roster   roster
+	names    names
 	sched    due.Heap
+	pacer    *pace.Pacer // in place of sched when a budget sets the pace
 
-	fetching  int // polls under way
+	// What few targets have, by slot.
+	more     map[int32][]subscriber // subscribers beyond the first
+	troubles map[int32]*trouble
+	gaps     map[int32][]Gap
+	skews    map[int32]time.Duration // of the last poll: how far our clock is ahead of the upstream's
+
+	sources   map[string]*source
+	wants     []want
+	freeWants []int32
+
+	flights   map[int32]*flight // polls that have not ended, by slot
+	calls     int               // upstream calls under way
+	fills     due.Heap          // targets with a gap to read, by when to try
+	fillTries map[int32]int     // fills that failed in a row
+	starved   int               // polls started since the last fill
 	hasTicket bool
 	ticket    time.Time
 	stopping  bool
 
 	inPoll  map[string]struct{} // scratch of judge
 	scratch []byte
-}
-
-// pending is a judged poll that waits for its commit.
-type pending struct {
-	out    outcome
-	newIDs []string
-	cursor *Cursor
-	gap    *Gap
+	taken   []dueSlot
 }
 
 func newShard(d *Detector, slots int) *shard {
-	return &shard{d: d, mail: newMailbox(), slots: slots,
-		index: map[string]int32{}, bySource: map[string][]int32{},
-		pending: map[int32]*pending{}, inPoll: map[string]struct{}{}}
+	sh := &shard{d: d, mail: newMailbox(), slots: slots,
+		more: map[int32][]subscriber{}, troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{},
+		sources: map[string]*source{}, flights: map[int32]*flight{}, fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
+	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
+	return sh
 }
 
 // run is the shard's goroutine. It ends when the detector stops and no poll or
@@ -56,12 +68,12 @@ func (sh *shard) run(ctx context.Context) {
 	stop := sh.d.stop
 	for {
 		msgs = sh.mail.take(msgs)
-		for _, m := range msgs {
-			sh.handle(m)
+		for i := range msgs {
+			sh.handle(&msgs[i])
 		}
-		clear(msgs)
+		clear(msgs) // its space goes back to the mailbox
 		wake := sh.startDue(ctx)
-		if sh.stopping && sh.fetching == 0 && len(sh.pending) == 0 {
+		if sh.stopping && len(sh.flights) == 0 {
 			return
 		}
 		timer.Reset(wake)
@@ -78,16 +90,18 @@ func (sh *shard) run(ctx context.Context) {
 	}
 }
 
-func (sh *shard) handle(m message) {
+func (sh *shard) handle(m *message) {
 	switch {
 	case m.set != nil:
 		sh.set(m.set)
 	case m.remove != nil:
 		sh.remove(m.remove)
-	case m.fetched != nil:
-		sh.fetched(m.fetched.slot, m.fetched.out)
+	case m.landed != nil:
+		sh.landed(m.landed)
 	case m.committed != nil:
-		sh.committed(m.committed.slot, m.committed.err)
+		sh.committed(m.committed, m.err)
+	case m.ask != nil:
+		m.ask(sh)
 	}
 }
 
@@ -95,13 +109,14 @@ func (sh *shard) handle(m message) {
 // and says how long to sleep if nothing else happens.
 func (sh *shard) startDue(ctx context.Context) time.Duration {
 	for !sh.stopping {
-		slot, at, ok := sh.sched.Next()
 		now := sh.d.clock()
+		at, ok := sh.nextAt()
+		fill, fillAt := sh.fillTurn(ok && at <= now, now)
 		switch {
-		case !ok || sh.fetching >= sh.slots || len(sh.pending) >= maxOpen:
+		case sh.calls >= sh.slots || len(sh.flights) >= maxOpen || !ok && fillAt == never:
 			return time.Hour // a message will wake the shard
-		case at > now:
-			return time.Duration(at - now)
+		case !fill && (!ok || at > now):
+			return time.Duration(min(at, fillAt) - now)
 		}
 		if closed := time.Until(sh.d.budget.openAt()); closed > 0 {
 			return closed
@@ -112,232 +127,216 @@ func (sh *shard) startDue(ctx context.Context) time.Duration {
 		if early := time.Until(sh.ticket); early > 0 {
 			return early
 		}
-		sh.hasTicket = false
-		sh.start(ctx, slot)
+		if fill {
+			sh.startFill(ctx)
+			continue
+		}
+		sh.startPolls(ctx, now)
 	}
 	return time.Hour
 }
 
-// start begins a target's poll.
-func (sh *shard) start(ctx context.Context, slot int32) {
-	t := &sh.targets[slot]
-	sh.sched.Remove(slot)
-	t.state, t.again = fetching, false
-	sh.fetching++
-	known := t.window // its own copy: targets move when there are more
-	p := plan{
-		seen:     known.Poll(),
-		query:    fetcher.TimelineQuery{Username: t.username, UserID: t.userID, Limit: sh.d.cfg.PageSize},
-		cutoff:   t.cutoff(sh.d.cfg.Overlap),
-		expected: known.Len() > 0 || t.cold,
-	}
-	if t.anyFresh() {
-		for i := range t.subs {
-			t.subs[i].covered = t.subs[i].fresh
+// startPolls begins the poll of the target due first, and in the same call of
+// those that are due about then, as many as one call takes.
+func (sh *shard) startPolls(ctx context.Context, now int64) {
+	sh.starved++
+	var group []*flight
+	for _, next := range sh.take(now) {
+		if sh.targets.at(next.slot).state != idle { // its gap is being read
+			sh.postpone(next.slot, now)
+			continue
 		}
-	} else {
-		p.query.Seen = p.seen.Has
+		f := sh.newFlight(next.slot, next.at)
+		if sh.targets.at(next.slot).is(alone) {
+			sh.depart(ctx, f)
+			continue
+		}
+		group = append(group, f)
 	}
-	go func() {
-		out := sh.d.poll(ctx, p)
-		sh.mail.put(message{fetched: &fetched{slot: slot, out: out}})
-	}()
+	sh.depart(ctx, group...)
 }
 
-// fetched takes a poll's outcome: judge it, and commit what came of it.
-func (sh *shard) fetched(slot int32, out outcome) {
-	t := &sh.targets[slot]
-	sh.fetching--
-	sh.countPoll(&out)
-	if len(t.subs) == 0 {
-		t.state = idle
-		sh.release(slot)
+// depart sends flights off in one upstream call, which uses the ticket.
+func (sh *shard) depart(ctx context.Context, group ...*flight) {
+	if len(group) == 0 {
+		return
+	}
+	sh.hasTicket = false
+	sh.calls++
+	now := sh.d.clock()
+	call := &sharedCall{open: len(group)}
+	for _, f := range group {
+		f.call = call
+		if f.plan.gap == nil {
+			sh.d.count.lag.Record(time.Duration(now - f.due))
+		}
+	}
+	if len(group) == 1 {
+		go sh.fly(ctx, group[0])
+		return
+	}
+	go sh.flyTogether(ctx, group)
+}
+
+// landed takes a poll's outcome: judge it, and commit what came of it.
+func (sh *shard) landed(f *flight) {
+	if f.call.open--; f.call.open == 0 {
+		sh.calls--
+	}
+	t, out := sh.targets.at(f.slot), &f.out
+	sh.countPoll(f)
+	if t.want < 0 {
+		sh.end(f)
 		return
 	}
 	if out.err != nil {
-		sh.noteRateLimit(t, out.err)
-		out.giveUpPage(t)
-	}
-	if out.skew != 0 && t.skew == 0 {
-		sh.d.cfg.Logger.Warn("clocks differ", "username", t.username, "ahead of upstream", out.skew)
+		t.set(alone, out.together)
+		sh.noteRateLimit(f.slot, out.err)
+		sh.giveUpPage(f)
 	}
 	if len(out.pages) > 0 {
-		t.skew = out.skew
-	}
-	v := sh.judge(t, &out)
-	p := &pending{out: out, newIDs: v.newIDs}
-	if out.capped {
-		to := out.reach
-		if to.IsZero() {
-			to = out.begun
+		if out.skew != 0 && sh.skews[f.slot] == 0 {
+			sh.d.cfg.Logger.Warn("clocks differ", "username", f.plan.query.Username, "ahead of upstream", out.skew)
 		}
-		p.gap = &Gap{Target: t.key, From: out.cutoff, To: to, FoundAt: out.begun}
+		if out.skew == 0 {
+			delete(sh.skews, f.slot)
+		} else {
+			sh.skews[f.slot] = out.skew
+		}
 	}
-	p.cursor = t.moved(p)
-	sh.pending[slot] = p
+	events := sh.judge(f)
+	sh.noteGaps(f)
+	f.cursor = sh.moved(f)
 	t.state = committing
-	if p.cursor == nil && len(v.events) == 0 {
-		sh.committed(slot, nil)
+	if f.cursor == nil && len(events) == 0 {
+		sh.committed(f, nil)
 		return
 	}
-	sh.d.committer.put(waiting{batch: &Batch{Cursor: p.cursor, Events: v.events}, shard: sh, slot: slot})
+	sh.d.committer.put(waiting{batch: &Batch{Cursor: f.cursor, Events: events}, shard: sh, flight: f})
+}
+
+// end lets go of a flight whose target nobody watches any more.
+func (sh *shard) end(f *flight) {
+	delete(sh.flights, f.slot)
+	sh.targets.at(f.slot).state = idle
+	for _, r := range f.waiters {
+		r.settle()
+	}
+	sh.release(f.slot)
+}
+
+// whole reports whether a poll left nothing out that it should have read.
+func (f *flight) whole() bool {
+	return f.plan.gap == nil && f.out.err == nil && (f.out.complete || f.opened != nil)
 }
 
 // moved is the cursor to store with this poll, nil when that can wait: a
 // stored cursor that lags only makes the next start read further back.
-func (t *target) moved(p *pending) *Cursor {
-	if p.out.err != nil || !(p.out.complete || p.gap != nil) {
+func (sh *shard) moved(f *flight) *Cursor {
+	t := sh.targets.at(f.slot)
+	c := &Cursor{Target: targetKey(f.plan.query.Username), Since: t.since.time(), UserID: sh.userID(f.slot), Gaps: sh.gaps[f.slot]}
+	if f.plan.gap != nil {
+		if f.closing == nil {
+			return nil
+		}
+		c.Gaps = f.mergedGaps(c.Gaps)
+		return c
+	}
+	if !f.whole() {
 		return nil
 	}
-	learned := t.userID == "" && p.out.userID != ""
-	if p.gap == nil && !learned && !t.stored.IsZero() && p.out.begun.Sub(t.stored) < cursorEvery && !p.out.begun.Before(t.stored) && len(p.newIDs) == 0 {
-		return nil
-	}
-	c := &Cursor{Target: t.key, Since: p.out.begun, UserID: t.userID, Gaps: t.gaps}
+	learned := c.UserID == "" && f.out.userID != ""
 	if learned {
-		c.UserID = p.out.userID
+		c.UserID = f.out.userID
 	}
-	if p.gap != nil {
-		c.Gaps = addGap(t.gaps, *p.gap)
+	if f.opened == nil && !learned && len(f.newIDs) == 0 && t.since != 0 && sh.period(f.slot, t.since.time()) == sh.period(f.slot, f.out.begun) {
+		return nil
 	}
+	c.Since = f.out.begun
+	c.Gaps = f.mergedGaps(c.Gaps)
 	return c
 }
 
-// addGap appends to a copy; when there are too many, the oldest two become one
-// range that covers both.
-func addGap(gaps []Gap, g Gap) []Gap {
-	out := append(append(make([]Gap, 0, len(gaps)+1), gaps...), g)
-	if len(out) > MaxGaps {
-		if out[0].From.Before(out[1].From) {
-			out[1].From = out[0].From
-		}
-		if out[0].To.After(out[1].To) {
-			out[1].To = out[0].To
-		}
-		out = out[1:]
-	}
-	return out
+// period numbers the times within which a cursor that moved without events
+// is stored once. Each target has its own, so that not all are stored at once.
+func (sh *shard) period(slot int32, at time.Time) int64 {
+	const seconds = int64(cursorEvery / time.Second)
+	return (at.Unix() - int64(sh.roster.hash(slot)%uint64(seconds))) / seconds
 }
 
 // committed applies a poll once its batch is in the journal, or forgets it.
-func (sh *shard) committed(slot int32, err error) {
-	t := &sh.targets[slot]
-	p := sh.pending[slot]
-	delete(sh.pending, slot)
+func (sh *shard) committed(f *flight, err error) {
+	t := sh.targets.at(f.slot)
+	if t.want < 0 {
+		sh.end(f)
+		return
+	}
+	delete(sh.flights, f.slot)
 	t.state = idle
-	for _, r := range t.waiters {
+	for _, r := range f.waiters {
 		r.settle()
 	}
-	t.waiters = nil
-	if len(t.subs) == 0 {
-		sh.release(slot)
-		return
+	if err == nil {
+		sh.apply(f)
 	}
-	if err != nil {
-		// The store's fault and not the account's: it is due again soon.
-		t.failures++
-		sh.sched.Set(slot, sh.d.clock()+int64(min(sh.d.backoff(t.failures), max(t.interval, sh.d.cfg.MinBackoff))))
-		return
-	}
-	sh.apply(t, p)
-	sh.reschedule(slot, p.out.err)
-}
-
-// unreadable is how many polls in a row may fail before an older page that
-// can not be read counts as a gap. Failed commits are not the page's.
-const unreadable = 8
-
-// giveUpPage makes a gap of what an older page hides that keeps failing: the
-// newer pages must not wait for it for ever.
-func (out *outcome) giveUpPage(t *target) {
-	var rl *fetcher.RateLimitError
-	if len(out.pages) > 0 && t.trouble.count >= unreadable && !errors.As(out.err, &rl) && !errors.Is(out.err, errStopped) {
-		out.err, out.capped = nil, true
-	}
+	sh.reschedule(f, err)
 }
 
 // apply makes what was committed known. Nothing is remembered before: so a
 // failed commit has nothing to undo, and the next poll finds it all again.
-func (sh *shard) apply(t *target, p *pending) {
-	if p.cursor != nil {
-		t.stored, t.gaps, t.userID = p.cursor.Since, p.cursor.Gaps, p.cursor.UserID
+func (sh *shard) apply(f *flight) {
+	t, out := sh.targets.at(f.slot), &f.out
+	if f.cursor != nil {
+		sh.setUserID(f.slot, f.cursor.UserID)
+		sh.setGaps(f.slot, f.cursor.Gaps)
 	}
-	if p.gap != nil {
-		sh.d.count.gaps.Add(1)
-		sh.d.cfg.Logger.Warn("gap", "target", p.gap.Target, "from", p.gap.From, "to", p.gap.To)
-		sh.d.cfg.OnGap(*p.gap)
-	}
-	if p.out.err != nil || !(p.out.complete || p.gap != nil) {
-		t.window.Add(p.newIDs)
+	sh.reportGaps(f)
+	t.post = max(t.post, toSeconds(f.posted))
+	window := sh.windows.at(f.slot)
+	if !f.whole() {
+		window.Add(f.newIDs)
 		return
 	}
-	t.window.Renew(p.out.seen, p.newIDs)
-	t.since, t.cold = p.out.begun, false
-	for i := range t.subs {
-		if s := &t.subs[i]; s.covered {
+	if out.unchanged {
+		window.Add(f.newIDs) // of older pages; those of the first were not asked for
+	} else {
+		window.Renew(out.seen, f.newIDs)
+	}
+	sh.learn(f)
+	sh.keepVersion(f)
+	t.since = toSeconds(out.begun)
+	t.set(cold, false)
+	sh.eachSub(f.slot, func(s *subscriber) {
+		if s.covered {
 			s.fresh, s.covered = false, false
 		}
+	})
+}
+
+// keepVersion remembers which state of the first page has been dealt with. One
+// with a post that was dropped has not: it may be fit to deliver later.
+func (sh *shard) keepVersion(f *flight) {
+	version := f.out.version
+	if !f.sound {
+		version = 0
+	}
+	if version != 0 || sh.versions.chunks != nil {
+		*sh.versions.at(f.slot) = version
 	}
 }
 
-// reschedule sets a target's next poll after one that ended with err.
-func (sh *shard) reschedule(slot int32, err error) {
-	t := &sh.targets[slot]
-	now := sh.d.clock()
-	if err != nil {
-		t.failures++
-		sh.followTrouble(t, err)
-		sh.sched.Set(slot, now+int64(sh.retryWait(t, err)))
+// learn takes from a poll how often the account posts.
+func (sh *shard) learn(f *flight) {
+	t, out := sh.targets.at(f.slot), &f.out
+	if f.first {
+		t.rate = rateOf(out.posts, out.begun.Sub(out.reach))
 		return
 	}
-	t.failures = 0
-	sh.followTrouble(t, nil)
-	if t.again {
-		sh.sched.Set(slot, now)
-		return
-	}
-	sh.sched.Set(slot, sh.d.gridAfter(now, t.hash, t.interval))
+	t.rate = t.rate.after(f.found, out.begun.Sub(t.since.time()))
 }
 
-// retryWait is how long a failing target rests: as long as the upstream asked,
-// never less, and otherwise ever longer.
-func (sh *shard) retryWait(t *target, err error) time.Duration {
-	wait := sh.d.backoff(t.failures)
-	var asked time.Duration
-	var rl *fetcher.RateLimitError
-	var se *fetcher.StatusError
-	switch {
-	case errors.As(err, &rl):
-		asked = rl.RetryAfter
-	case errors.As(err, &se):
-		asked = se.RetryAfter
-	}
-	if asked > 0 {
-		asked = min(asked, maxClosed)
-		wait = max(wait, asked+rand.N(asked/10+1))
-	}
-	return wait
-}
-
-// noteRateLimit closes the budget when the whole Fetcher is over its limit.
-func (sh *shard) noteRateLimit(t *target, err error) {
-	var rl *fetcher.RateLimitError
-	if !errors.As(err, &rl) {
-		return
-	}
-	sh.d.count.rateLimited.Add(1)
-	if rl.Target {
-		return
-	}
-	wait := rl.RetryAfter
-	if wait <= 0 {
-		wait = sh.d.backoff(t.failures + 1)
-	}
-	sh.d.budget.closeUntil(time.Now().Add(wait))
-}
-
-func (sh *shard) countPoll(out *outcome) {
-	c := &sh.d.count
+func (sh *shard) countPoll(f *flight) {
+	c, out := &sh.d.count, &f.out
 	c.polls.Add(1)
 	c.posts.Add(int64(out.posts))
 	c.excess.Add(int64(out.excess))
@@ -347,9 +346,4 @@ func (sh *shard) countPoll(out *outcome) {
 	if out.err != nil {
 		c.pollErrors.Add(1)
 	}
-}
-
-// jitter spreads d by ±20 %.
-func jitter(d time.Duration) time.Duration {
-	return d - d/5 + rand.N(2*d/5+1)
 }

@@ -1,16 +1,25 @@
 package detect
 
-import "sync/atomic"
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/lateness"
+	"github.com/streamwatch/streamwatch/latency"
+)
 
 // Stats counts what a Detector did since it was made.
 type Stats struct {
 	Targets int64 // accounts watched now
 
 	Polls       int64 // polls finished, failed ones included
+	Calls       int64 // upstream calls made
 	Pages       int64 // pages read
 	PollErrors  int64
 	RateLimited int64 // polls refused for being over a limit
 	Panics      int64 // Fetcher calls that panicked
+	Unchanged   int64 // first pages that were as they had been, and not read
 
 	Posts    int64 // posts on all pages, those not decoded included
 	Events   int64 // events committed
@@ -18,7 +27,8 @@ type Stats struct {
 	Baseline int64 // posts from before a monitor tracked the account
 	Late     int64 // new posts published before the poll that should have shown them
 	Ancient  int64 // posts that turned up older than the horizon, not delivered
-	Gaps     int64
+	Gaps     int64 // ranges that could not be read
+	Filled   int64 // of them, read later
 
 	// Dropped posts, by what was wrong with them.
 	DroppedNoID   int64 // no id, or one over 512 bytes
@@ -30,7 +40,38 @@ type Stats struct {
 	NegativeLatency int64 // clamped to 0: clocks disagree
 	Commits         int64
 	CommitErrors    int64
+
+	// Lag is from when a poll was due until it began; under a budget every
+	// poll is due when it may be made.
+	Lag latency.Snapshot
+	// Fetch is how long calls of the Fetcher took that brought a page.
+	Fetch latency.Snapshot
+	// Latency is how long events took, by cause.
+	Latency Latency
+	// Lateness is how late posts become visible, and Overlap what follows.
+	Lateness lateness.Stats
+	// ClockSkew is how far our clock is ahead of the upstream's by its answers,
+	// a running mean good to about half a second, 0 while none told the time;
+	// SkewedPolls are those with clocks more than 2 s apart.
+	ClockSkew   time.Duration
+	SkewedPolls int64
+
+	Pace PaceStats
+	// Forecast compares the plan made an hour before with that hour; nil until
+	// the first is over.
+	Forecast *Comparison
 }
+
+// PaceStats tells how a budget is doing; zero when intervals set the pace.
+type PaceStats struct {
+	Budget float64 // account polls a second that the calls allow
+	// Demand is what the longest times between polls need of it. Above Budget
+	// they are not kept: every poll is later by the same share.
+	Demand float64
+}
+
+// Feasible reports whether the budget suffices for the bounds.
+func (p PaceStats) Feasible() bool { return p.Demand <= p.Budget }
 
 // counters are the live form of Stats.
 type counters struct {
@@ -40,12 +81,15 @@ type counters struct {
 	ancient, gaps                                atomic.Int64
 	noID, noTime, future, author, excess         atomic.Int64
 	negative, commits, commitErrors              atomic.Int64
+	unchanged, filled, skew, skewed, calls       atomic.Int64
+	demand                                       atomic.Uint64 // bits of a float64
+	lag, fetch                                   latency.Histogram
 }
 
 // Stats reads the counters. It may be called at any time.
 func (d *Detector) Stats() Stats {
 	c := &d.count
-	return Stats{
+	s := Stats{
 		Targets: c.targets.Load(),
 		Polls:   c.polls.Load(), Pages: c.pages.Load(), PollErrors: c.pollErrors.Load(),
 		RateLimited: c.rateLimited.Load(), Panics: c.panics.Load(),
@@ -54,5 +98,31 @@ func (d *Detector) Stats() Stats {
 		DroppedNoID: c.noID.Load(), DroppedNoTime: c.noTime.Load(), DroppedFuture: c.future.Load(),
 		DroppedAuthor: c.author.Load(), DroppedExcess: c.excess.Load(),
 		NegativeLatency: c.negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
+		Calls: c.calls.Load(), Unchanged: c.unchanged.Load(), Filled: c.filled.Load(),
+		Lag: c.lag.Snapshot(), Fetch: c.fetch.Snapshot(), Latency: d.stages.snapshot(), Lateness: d.late.Stats(),
+		ClockSkew: time.Duration(c.skew.Load()), SkewedPolls: c.skewed.Load(),
+		Pace: d.paceStats(),
 	}
+	if last, ok := d.foresight.comparison(); ok {
+		s.Forecast = &last
+	}
+	return s
+}
+
+func (d *Detector) paceStats() PaceStats {
+	if d.cfg.Pace == PaceInterval {
+		return PaceStats{}
+	}
+	return PaceStats{Budget: d.cfg.FetchRate * float64(d.batchSize), Demand: math.Float64frombits(d.count.demand.Load())}
+}
+
+// noteSkew keeps a running mean. A Date header is cut to the second: in the
+// mean it is half a second behind.
+func (c *counters) noteSkew(ahead time.Duration) {
+	const memory = 16
+	ahead -= time.Second / 2
+	if old := c.skew.Load(); old != 0 {
+		ahead = time.Duration(old) + (ahead-time.Duration(old))/memory
+	}
+	c.skew.Store(int64(ahead))
 }

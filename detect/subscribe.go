@@ -4,118 +4,194 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/seen"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // set adds or replaces a source's subscription on this shard.
 func (sh *shard) set(s *setting) {
 	defer close(s.done)
-	id := s.sub.Source.ID
-	keep := make(map[int32]bool, len(s.accounts))
+	src := sh.sources[s.sub.Source.ID]
+	if src == nil {
+		src = &source{}
+		sh.sources[s.sub.Source.ID] = src
+	}
+	weight := s.sub.Weight
+	if weight == 0 {
+		weight = 1
+	}
+	changed := src.interval != s.sub.Interval || src.weight != weight
+	src.Source, src.interval, src.weight, src.match = s.sub.Source, s.sub.Interval, weight, s.sub.Match
+	slots := make([]int32, 0, len(s.accounts))
 	for _, a := range s.accounts {
 		slot := sh.slotFor(a, s.sub.Accounts[a.index])
-		keep[slot] = true
-		sh.subscribe(slot, s, a)
-	}
-	for _, slot := range sh.bySource[id] {
-		if !keep[slot] {
-			sh.unsubscribe(slot, id)
+		slots = append(slots, slot)
+		if added := sh.subscribe(slot, src, s.sub.Accounts[a.index].Since); added || changed {
+			sh.plan(slot, added, s.sub.Spread)
 		}
 	}
-	if len(keep) == 0 {
-		delete(sh.bySource, id)
-		return
-	}
-	slots := make([]int32, 0, len(keep))
-	for slot := range keep {
-		slots = append(slots, slot)
-	}
 	slices.Sort(slots)
-	sh.bySource[id] = slots
+	for _, slot := range src.slots {
+		if _, kept := slices.BinarySearch(slots, slot); !kept {
+			sh.unsubscribe(slot, src)
+		}
+	}
+	src.slots = slots
+	if len(slots) == 0 {
+		delete(sh.sources, s.sub.Source.ID)
+	}
+	sh.pack()
 }
 
 // slotFor finds or makes an account's target.
 func (sh *shard) slotFor(a settingAccount, account monitor.Account) int32 {
-	if slot, ok := sh.index[a.key]; ok {
+	if slot, ok := sh.find(a.hash, account.Username); ok {
 		return slot
 	}
-	var slot int32
+	slot := sh.size
 	if n := len(sh.free); n > 0 {
 		slot, sh.free = sh.free[n-1], sh.free[:n-1]
 	} else {
-		slot = int32(len(sh.targets))
-		sh.targets = append(sh.targets, target{})
+		sh.size++
 	}
-	t := target{key: a.key, username: account.Username, hash: hashKey(a.key)}
-	if a.cursor != nil {
-		t.since, t.stored, t.userID = a.cursor.Since, a.cursor.Since, a.cursor.UserID
-		t.gaps = a.cursor.Gaps
-		t.cold = true
-		if account.Since.After(a.cursor.Since) {
-			t.userID = "" // who begins now means whoever has the handle now
+	t := sh.targets.at(slot)
+	*t = target{name: sh.names.add(account.Username), want: -1, state: idle}
+	*sh.windows.at(slot) = seen.Window{}
+	if c := a.cursor; c != nil {
+		t.since = toSeconds(c.Since)
+		t.set(cold, true)
+		sh.setGaps(slot, c.Gaps)
+		if len(c.Gaps) > 0 {
+			sh.fills.Set(slot, sh.d.clock()+int64(fillWait))
+		}
+		// Who begins now means whoever has the handle now.
+		if !account.Since.After(c.Since) {
+			sh.setUserID(slot, c.UserID)
 		}
 	}
-	sh.targets[slot] = t
-	sh.index[a.key] = slot
+	sh.roster.add(slot)
 	sh.d.count.targets.Add(1)
 	return slot
 }
 
+// find gives the slot of an account that is watched.
+func (sh *shard) find(hash uint64, username string) (int32, bool) {
+	return sh.roster.find(hash, func(slot int32) bool { return sameAccount(sh.username(slot), username) })
+}
+
 // subscribe gives a target one more subscriber, or renews the one it has.
-func (sh *shard) subscribe(slot int32, s *setting, a settingAccount) {
-	t := &sh.targets[slot]
-	since := s.sub.Accounts[a.index].Since
-	had := t.interval
-	if old := t.find(s.sub.Source.ID); old != nil {
-		if since.After(old.since) {
-			old.since = since
+func (sh *shard) subscribe(slot int32, src *source, since time.Time) (added bool) {
+	added = true
+	sh.eachSub(slot, func(s *subscriber) {
+		if sh.wants[s.want].source != src {
+			return
 		}
-		old.source, old.interval, old.match = s.sub.Source, s.sub.Interval, s.sub.Match
+		added = false
+		if since.After(sh.wants[s.want].since) {
+			sh.letGo(s.want)
+			s.want = sh.wantFor(src, since)
+		}
+	})
+	if !added {
+		return false
+	}
+	t := sh.targets.at(slot)
+	s := subscriber{want: sh.wantFor(src, since), fresh: true}
+	if t.want < 0 {
+		t.want = s.want
+		t.set(fresh, true)
+		t.set(covered, false)
 	} else {
-		t.subs = append(t.subs, subscriber{source: s.sub.Source, since: since,
-			interval: s.sub.Interval, match: s.sub.Match, fresh: true})
-		had = 0
-		if t.trouble.reported {
-			last := &t.subs[len(t.subs)-1]
-			sh.report(t, t.trouble.err, last)
-		}
+		sh.more[slot] = append(sh.more[slot], s)
+		t.set(shared, true)
 	}
-	t.refresh()
-	switch {
-	case t.interval == had:
-	case t.state != idle:
-		t.again = true
-	case t.failures > 0: // it is resting
-	case s.sub.Spread:
-		sh.sched.Set(slot, sh.d.gridAfter(sh.d.clock(), t.hash, t.interval))
-	default:
-		sh.sched.Set(slot, sh.d.clock())
+	if tr := sh.troubles[slot]; tr != nil && tr.reported {
+		sh.report(slot, tr.err, &s)
 	}
+	return true
 }
 
 // unsubscribe takes a subscriber from a target, and lets the target go with
 // the last of them once no poll of it is under way.
-func (sh *shard) unsubscribe(slot int32, sourceID string) {
-	t := &sh.targets[slot]
-	t.subs = slices.DeleteFunc(t.subs, func(s subscriber) bool { return s.source.ID == sourceID })
-	t.refresh()
-	if len(t.subs) == 0 && t.state == idle {
-		sh.release(slot)
+func (sh *shard) unsubscribe(slot int32, src *source) {
+	t := sh.targets.at(slot)
+	more := sh.more[slot]
+	if t.want >= 0 && sh.wants[t.want].source == src {
+		sh.letGo(t.want)
+		t.want = -1
+		if n := len(more); n > 0 {
+			last := more[n-1]
+			t.want = last.want
+			t.set(fresh, last.fresh)
+			t.set(covered, last.covered)
+			more = more[:n-1]
+		}
+	} else if i := slices.IndexFunc(more, func(s subscriber) bool { return sh.wants[s.want].source == src }); i >= 0 {
+		sh.letGo(more[i].want)
+		more = slices.Delete(more, i, i+1)
 	}
+	sh.more[slot] = more
+	if len(more) == 0 {
+		delete(sh.more, slot)
+		t.set(shared, false)
+	}
+	switch {
+	case t.want < 0 && t.state == idle:
+		sh.release(slot)
+	case t.want >= 0 && sh.pacer != nil:
+		sh.pace(slot)
+	}
+}
+
+// wantFor finds or makes a source's want with the given beginning. Only the
+// last few are looked at: most accounts of a source begin with it.
+func (sh *shard) wantFor(src *source, since time.Time) int32 {
+	const few = 4
+	for _, w := range src.wants[max(0, len(src.wants)-few):] {
+		if sh.wants[w].since.Equal(since) {
+			sh.wants[w].refs++
+			return w
+		}
+	}
+	var w int32
+	if n := len(sh.freeWants); n > 0 {
+		w, sh.freeWants = sh.freeWants[n-1], sh.freeWants[:n-1]
+	} else {
+		w = int32(len(sh.wants))
+		sh.wants = append(sh.wants, want{})
+	}
+	sh.wants[w] = want{source: src, since: since, refs: 1}
+	src.wants = append(src.wants, w)
+	return w
+}
+
+// letGo takes back what wantFor gave.
+func (sh *shard) letGo(w int32) {
+	if sh.wants[w].refs--; sh.wants[w].refs > 0 {
+		return
+	}
+	src := sh.wants[w].source
+	src.wants = slices.DeleteFunc(src.wants, func(x int32) bool { return x == w })
+	sh.wants[w] = want{}
+	sh.freeWants = append(sh.freeWants, w)
 }
 
 // remove ends a source's subscription.
 func (sh *shard) remove(r *removal) {
 	r.open = 1
-	for slot := range sh.pending { // also those the source has left: see set
-		t := &sh.targets[slot]
-		r.open++
-		t.waiters = append(t.waiters, r)
+	for slot, f := range sh.flights { // also those the source has left: see set
+		if sh.targets.at(slot).state == committing {
+			r.open++
+			f.waiters = append(f.waiters, r)
+		}
 	}
-	for _, slot := range sh.bySource[r.sourceID] {
-		sh.unsubscribe(slot, r.sourceID)
+	if src := sh.sources[r.sourceID]; src != nil {
+		for _, slot := range src.slots {
+			sh.unsubscribe(slot, src)
+		}
+		delete(sh.sources, r.sourceID)
 	}
-	delete(sh.bySource, r.sourceID)
+	sh.pack()
 	r.settle()
 }
 
@@ -126,61 +202,41 @@ func (r *removal) settle() {
 	}
 }
 
-// release frees an idle target's slot, unless somebody subscribed again.
+// release frees an idle target's slot.
 func (sh *shard) release(slot int32) {
-	t := &sh.targets[slot]
-	sh.sched.Remove(slot)
-	delete(sh.index, t.key)
-	*t = target{}
+	sh.unplan(slot)
+	sh.roster.remove(slot)
+	t := sh.targets.at(slot)
+	sh.setUserID(slot, "")
+	sh.names.drop(t.name)
+	*t = target{want: -1}
+	*sh.windows.at(slot) = seen.Window{}
+	if sh.versions.chunks != nil {
+		*sh.versions.at(slot) = 0
+	}
+	delete(sh.troubles, slot)
+	delete(sh.gaps, slot)
+	delete(sh.skews, slot)
 	sh.free = append(sh.free, slot)
 	sh.d.count.targets.Add(-1)
 }
 
-// followTrouble reports an account whose polls keep failing, and its recovery.
-// A misspelt name is reported at once; anything else may pass, and is only
-// logged until it has lasted.
-func (sh *shard) followTrouble(t *target, err error) {
-	tr := &t.trouble
-	if err == nil {
-		if tr.count >= troubleCount {
-			sh.d.cfg.Logger.Info("account recovers", "username", t.username, "failures", tr.count)
-		}
-		if tr.reported {
-			for i := range t.subs {
-				sh.report(t, nil, &t.subs[i])
-			}
-		}
-		*tr = trouble{}
+// pack writes the names anew when most of their space is of targets that went.
+// Strings handed out before stay good.
+func (sh *shard) pack() {
+	if !sh.names.wasteful() {
 		return
 	}
-	now := sh.d.cfg.Now()
-	if tr.count == 0 {
-		tr.first = now
+	old := sh.names
+	sh.names = names{}
+	for slot := range sh.size {
+		t := sh.targets.at(slot)
+		if t.state == free {
+			continue
+		}
+		t.name = sh.names.add(old.at(t.name))
+		if t.is(textID) {
+			t.idLo = sh.names.add(old.at(t.idLo))
+		}
 	}
-	tr.count++
-	tr.err = err
-	if tr.count == troubleCount {
-		sh.d.cfg.Logger.Warn("account fails", "username", t.username, "failures", tr.count, "error", err)
-	}
-	misspelt := t.since.IsZero() && lasting(err)
-	if tr.reported || !misspelt && (tr.count < troubleCount || now.Sub(tr.first) < troubleAfter) {
-		return
-	}
-	tr.reported = true
-	for i := range t.subs {
-		sh.report(t, err, &t.subs[i])
-	}
-}
-
-func (sh *shard) report(t *target, err error, s *subscriber) {
-	sh.d.cfg.OnTrouble(Trouble{Username: t.username, Source: s.source, Err: err})
-}
-
-// clock is the detector's own time, in nanoseconds since it was made: it does
-// not follow jumps of the wall clock.
-func (d *Detector) clock() int64 { return int64(time.Since(d.epoch)) }
-
-func (d *Detector) gridAfter(now int64, hash uint64, step time.Duration) int64 {
-	base := d.epoch.UnixNano()
-	return gridAfter(base+now, hash, step) - base
 }

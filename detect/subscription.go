@@ -14,14 +14,25 @@ type Subscription struct {
 	Source   deliver.Source
 	Accounts []monitor.Account
 	// Interval is the wished time between two polls of an account; the
-	// shortest of an account's subscriptions counts.
+	// shortest of an account's subscriptions counts. When a budget sets the
+	// pace it is a bound, and 0 is none.
 	Interval time.Duration
+	// Weight is how much a post's latency counts when a budget sets the pace;
+	// the weights of an account's subscriptions add up. Defaults to 1.
+	Weight float64
 	// Match decides whether a post is an event; nil takes all.
 	Match func(*fetcher.Tweet) bool
 	// Spread lets the first polls wait for their place in the interval, so that
 	// a start with many accounts does not poll them all at once.
 	Spread bool
 }
+
+// Bounds of a subscription.
+const (
+	maxInterval = 366 * 24 * time.Hour
+	minBound    = time.Second // of the time between polls under a budget
+	maxWeight   = 1e6
+)
 
 // ForMonitor makes an active monitor's subscription.
 func ForMonitor(m monitor.Monitor) Subscription {
@@ -63,16 +74,22 @@ func isType(t *fetcher.Tweet, ft monitor.FilterType) bool {
 	}
 }
 
-func (s *Subscription) validate() error {
+func (s *Subscription) validate(pace Pace) error {
 	if s.Source.ID == "" {
 		return fmt.Errorf("detect: Source.ID %q is not allowed: want the monitor's id", s.Source.ID)
 	}
-	if s.Interval <= 0 {
-		return fmt.Errorf("detect: Interval %s is not allowed: want more than 0", s.Interval)
+	if s.Interval < 0 || s.Interval > maxInterval || s.Interval == 0 && pace == PaceInterval {
+		return fmt.Errorf("detect: Interval %s is not allowed: want more than 0 and at most %s", s.Interval, maxInterval)
+	}
+	if pace != PaceInterval && s.Interval > 0 && s.Interval < minBound {
+		return fmt.Errorf("detect: Interval %s is not allowed: want at least %s, or 0 for none, when a budget sets the pace", s.Interval, minBound)
+	}
+	if !(s.Weight >= 0 && s.Weight <= maxWeight) {
+		return fmt.Errorf("detect: Weight %v is not allowed: want 0 to %g", s.Weight, float64(maxWeight))
 	}
 	for _, a := range s.Accounts {
-		if a.Username == "" {
-			return fmt.Errorf("detect: Accounts: username %q is not allowed: want a handle", a.Username)
+		if a.Username == "" || len(a.Username) > maxIDLength {
+			return fmt.Errorf("detect: Accounts: username %q is not allowed: want a handle of at most %d bytes", clip(a.Username), maxIDLength)
 		}
 	}
 	return nil

@@ -27,6 +27,14 @@ func (h *Heap) Next() (slot int32, due int64, ok bool) {
 // Has says whether a slot is scheduled.
 func (h *Heap) Has(slot int32) bool { return int(slot) < len(h.pos) && h.pos[slot] != 0 }
 
+// At is when a slot is due; ok is false when it is not scheduled.
+func (h *Heap) At(slot int32) (due int64, ok bool) {
+	if !h.Has(slot) {
+		return 0, false
+	}
+	return h.heap[h.pos[slot]-1].due, true
+}
+
 // Set schedules a slot, or moves it.
 func (h *Heap) Set(slot int32, due int64) {
 	for int(slot) >= len(h.pos) {

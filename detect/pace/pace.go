@@ -263,3 +263,11 @@ func (p *Pacer) unlimit(s *state) {
 		p.demand = 0 // no rounding is carried along
 	}
 }
+
+func (p *Pacer) Has(slot int32) bool { return p.has(slot) }
+func (p *Pacer) Hurry(slot int32, now int64) {
+	p.resting.Remove(slot)
+	p.ready.Set(slot, 0)
+}
+
+func (p *Pacer) Rate(slot int32) float64 { return 0 }

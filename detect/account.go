@@ -1,0 +1,68 @@
+package detect
+
+import (
+	"context"
+	"time"
+)
+
+// AccountStatus tells how one account is doing: a silent one is polled and
+// posts nothing, a dead one is not reached any more.
+type AccountStatus struct {
+	Username string
+	UserID   string // on its platform, "" while unknown
+	Sources  int    // monitors that watch it
+
+	LastPoll    time.Time // begin of the last complete poll, to the second
+	LastContact time.Time // when the upstream last gave a page of it, to the second
+	LastPost    time.Time // publication of the newest post seen, to the second
+	// NextPoll is when it is due; zero while it is being polled, or when a
+	// budget decides.
+	NextPoll time.Time
+	// Interval is the shortest that a monitor asks for; 0 for none.
+	Interval time.Duration
+	// Rate is how often it posts, a second, as far as that is known.
+	Rate float64
+
+	Failures int   // polls and commits that failed in a row
+	Err      error // of the last of them
+	Gaps     []Gap // open ranges
+}
+
+// Account tells how an account is doing; ok is false when nobody watches it.
+// The detector must be running.
+func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
+	hash := hashAccount(username)
+	var found *AccountStatus
+	err = d.ask(ctx, d.shards[hash%uint64(len(d.shards))], func(sh *shard) {
+		if slot, ok := sh.find(hash, username); ok {
+			st := sh.status(slot)
+			found = &st
+		}
+	})
+	if err != nil || found == nil {
+		return AccountStatus{}, false, err
+	}
+	return *found, true, nil
+}
+
+func (sh *shard) status(slot int32) AccountStatus {
+	t := sh.targets.at(slot)
+	st := AccountStatus{Username: sh.username(slot), UserID: sh.userID(slot), LastPoll: t.since.time(), LastPost: t.post.time(),
+		Interval: sh.interval(slot), Rate: t.rate.perSecond(), Gaps: append([]Gap(nil), sh.gaps[slot]...)}
+	if !t.is(cold) { // what another process did is no contact of ours
+		st.LastContact = st.LastPoll
+	}
+	sh.eachSub(slot, func(*subscriber) { st.Sources++ })
+	if tr := sh.troubles[slot]; tr != nil {
+		st.Failures, st.Err = tr.failures, tr.err
+		if tr.contact.After(st.LastContact) {
+			st.LastContact = tr.contact
+		}
+	}
+	if sh.pacer != nil {
+		st.Rate = sh.pacer.Rate(slot)
+	} else if at, ok := sh.sched.At(slot); ok {
+		st.NextPoll = sh.d.wall(at)
+	}
+	return st
+}

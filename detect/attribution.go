@@ -1,0 +1,125 @@
+package detect
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// Latency tells where the time from publication to commit went, for every
+// event committed: each part is a histogram over all events, and the parts of
+// one event add up to its Total.
+type Latency struct {
+	// Schedule is from publication to the first poll due after it.
+	Schedule latency.Snapshot
+	// Visibility is from there to the poll that found the post, where polls
+	// between did not show it: the upstream was late.
+	Visibility latency.Snapshot
+	// Failure is the same time where polls or commits between had failed.
+	Failure latency.Snapshot
+	// Queue is from when the poll was due until its call began: waiting for the
+	// budget, a rate limit, a slot, and for the pages before.
+	Queue latency.Snapshot
+	// Fetch is the call that brought the post.
+	Fetch latency.Snapshot
+	// Process is from the answer to the end of stamping: pages after, the
+	// shard's queue, decoding nothing.
+	Process latency.Snapshot
+	// Commit is from there until the journal had it.
+	Commit latency.Snapshot
+	// Total is from publication to commit, and Detection to detection.
+	Total, Detection latency.Snapshot
+}
+
+// Cause is a part of the latency and its share of the whole.
+type Cause struct {
+	Name  string
+	Share float64 // of the time of all events, 0 to 1
+	Mean  time.Duration
+}
+
+// Causes are the parts in the order in which they follow each other, with
+// their shares of the total time.
+func (l *Latency) Causes() []Cause {
+	causes := []Cause{
+		{Name: "schedule", Mean: l.Schedule.Mean()}, {Name: "visibility", Mean: l.Visibility.Mean()},
+		{Name: "failure", Mean: l.Failure.Mean()}, {Name: "queue", Mean: l.Queue.Mean()},
+		{Name: "fetch", Mean: l.Fetch.Mean()}, {Name: "process", Mean: l.Process.Mean()}, {Name: "commit", Mean: l.Commit.Mean()},
+	}
+	var sum time.Duration
+	for _, c := range causes {
+		sum += c.Mean
+	}
+	for i := range causes {
+		if sum > 0 {
+			causes[i].Share = float64(causes[i].Mean) / float64(sum)
+		}
+	}
+	return causes
+}
+
+// stages are the live form of Latency.
+type stages struct {
+	schedule, visibility, failure, queue, fetch, process, commit, total, detection latency.Histogram
+}
+
+func (s *stages) snapshot() Latency {
+	return Latency{Schedule: s.schedule.Snapshot(), Visibility: s.visibility.Snapshot(), Failure: s.failure.Snapshot(),
+		Queue: s.queue.Snapshot(), Fetch: s.fetch.Snapshot(), Process: s.process.Snapshot(), Commit: s.commit.Snapshot(),
+		Total: s.total.Snapshot(), Detection: s.detection.Snapshot()}
+}
+
+// record takes an event apart. Each moment is no earlier than the one before:
+// where clocks disagree a part is 0.
+func (s *stages) record(ev *deliver.Event, f *flight, committed time.Time) {
+	if f.plan.gap != nil {
+		return // how late gaps are read says nothing of the polls
+	}
+	at := ev.PublishedAt
+	part := func(h *latency.Histogram, end time.Time) {
+		h.Record(end.Sub(at))
+		if end.After(at) {
+			at = end
+		}
+	}
+	due := f.at
+	if due.After(ev.RequestedAt) {
+		due = ev.RequestedAt
+	}
+	part(&s.schedule, ev.EarliestAt)
+	if f.failed {
+		s.visibility.Record(0)
+		part(&s.failure, due)
+	} else {
+		part(&s.visibility, due)
+		s.failure.Record(0)
+	}
+	part(&s.queue, ev.RequestedAt)
+	part(&s.fetch, ev.FetchedAt)
+	part(&s.process, ev.DetectedAt)
+	part(&s.commit, committed)
+	s.total.Record(committed.Sub(ev.PublishedAt))
+	s.detection.Record(ev.DetectedAt.Sub(ev.PublishedAt))
+}
+
+// earliest is when the first poll was due that could have shown a post.
+func (sh *shard) earliest(f *flight, published time.Time) time.Time {
+	first := f.at // of the polls since the last complete one
+	if tr := sh.troubles[f.slot]; tr != nil && tr.due.Before(first) {
+		first = tr.due
+	}
+	if last := sh.targets.at(f.slot).since.time(); !f.first && published.Before(last) {
+		first = last
+		if iv := sh.interval(f.slot); sh.pacer == nil && iv > 0 {
+			grid := time.Unix(0, gridAfter(published.UnixNano(), sh.roster.hash(f.slot), iv))
+			if grid.Before(first) {
+				first = grid
+			}
+		}
+	}
+	if first.Before(published) {
+		return published
+	}
+	return first
+}

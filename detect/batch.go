@@ -1,0 +1,92 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// flyTogether makes several polls with one upstream call. Those that need more
+// pages go on alone, and the others do not wait for them.
+func (sh *shard) flyTogether(ctx context.Context, group []*flight) {
+	asked := sh.d.cfg.Now()
+	for _, f := range group {
+		f.begin(asked)
+	}
+	pages, err := sh.d.callTogether(ctx, group)
+	for i, f := range group {
+		var pg fetcher.Page
+		ferr := err
+		if err == nil {
+			pg, ferr = pages[i], pages[i].Err
+		}
+		var rl *fetcher.RateLimitError
+		f.out.together = err != nil && !errors.As(err, &rl)
+		if ferr == nil && !sh.d.takePage(f, &pg, asked) {
+			go func() {
+				sh.d.readOn(ctx, f, pg.Next)
+				sh.mail.put(message{landed: f})
+			}()
+			continue
+		}
+		if ferr != nil {
+			f.out.err = ferr
+		}
+		sh.mail.put(message{landed: f})
+	}
+}
+
+// callTogether asks the Fetcher for the first pages of several accounts.
+func (d *Detector) callTogether(ctx context.Context, group []*flight) (pages []fetcher.Page, err error) {
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.FetchTimeout)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			group[0].out.panicked = true
+			err = d.panicked(v, group[0].plan.query.Username)
+		}
+	}()
+	queries := make([]fetcher.TimelineQuery, len(group))
+	for i, f := range group {
+		queries[i] = f.plan.query
+	}
+	d.count.calls.Add(1)
+	pages, err = d.batch.Timelines(ctx, queries)
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("detect: answer came after the deadline: %w", ctx.Err())
+	case len(pages) != len(queries):
+		return nil, fmt.Errorf("detect: fetcher answered %d timelines with %d pages: want one for each", len(queries), len(pages))
+	}
+	return pages, nil
+}
+
+// defaultBatch is how many accounts go in one call when a BatchFetcher does
+// not tell its limit.
+const defaultBatch = 20
+
+// batching decides how many accounts share a call.
+func (d *Detector) batching() (fetcher.BatchFetcher, int) {
+	b, ok := d.cfg.Fetcher.(fetcher.BatchFetcher)
+	if !ok || d.cfg.BatchSize == 1 {
+		return nil, 1
+	}
+	size := defaultBatch
+	if l, ok := b.(interface{ BatchLimit() int }); ok {
+		size = max(1, min(l.BatchLimit(), maxBatch))
+	}
+	if d.cfg.BatchSize > 0 {
+		size = d.cfg.BatchSize
+	}
+	return b, size
+}
+
+// wall gives the time of the day for a moment of the detector's clock.
+func (d *Detector) wall(at int64) time.Time {
+	return d.cfg.Now().Add(time.Duration(at - d.clock()))
+}

@@ -1,0 +1,55 @@
+package detect
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// logRate is a rate of posts in 16 bits: its logarithm in steps of 0.04 %.
+// 0 means that nothing is known. It is what a plan for an account that is
+// polled at a fixed interval needs to know of it.
+type logRate uint16
+
+const (
+	rateSteps = 2400 // per e-fold
+	rateLow   = -20  // ln of the least rate, posts a second: one in 15 years
+)
+
+// rateMemory is how long a post counts.
+const rateMemory = 7 * 24 * time.Hour
+
+// perSecond is the rate, above 0 when known.
+func (r logRate) perSecond() float64 {
+	if r == 0 {
+		return 0
+	}
+	return math.Exp(rateLow + float64(r-1)/rateSteps)
+}
+
+// toRate rounds up or down by chance, so that changes smaller than a step
+// count in the mean.
+func toRate(perSecond float64) logRate {
+	steps := (math.Log(max(perSecond, 1e-12))-rateLow)*rateSteps + 1
+	whole := math.Floor(steps)
+	if rand.Float64() < steps-whole {
+		whole++
+	}
+	return logRate(min(max(whole, 1), 1<<16-1))
+}
+
+// after is the rate after a poll that found so many posts in the time since
+// the one before.
+func (r logRate) after(posts int, took time.Duration) logRate {
+	if took <= 0 {
+		return r
+	}
+	keep := math.Exp(-float64(took) / float64(rateMemory))
+	return toRate(r.perSecond()*keep + (1-keep)*float64(posts)/took.Seconds())
+}
+
+// rateOf is the first estimate, from pages that show so many posts over the
+// last while. A twentieth of a post in a tenth of a day is assumed besides.
+func rateOf(posts int, over time.Duration) logRate {
+	return toRate((float64(posts) + 0.05) / (max(0, over) + 144*time.Minute).Seconds())
+}

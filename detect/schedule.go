@@ -1,0 +1,235 @@
+package detect
+
+import (
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/pace"
+)
+
+// never is a time that does not come.
+const never = math.MaxInt64
+
+// dueSlot is a target and when its poll was due.
+type dueSlot struct {
+	slot int32
+	at   int64
+}
+
+// busyPause is how long a target that is due waits while its gap is being read.
+const busyPause = int64(250 * time.Millisecond)
+
+// lookAhead is the part of its interval that an account may be polled early
+// to share a call with others that are due.
+const lookAhead = 10
+
+// nextAt is when the next poll is due; ok is false when none is planned. Times
+// are the detector's clock.
+func (sh *shard) nextAt() (at int64, ok bool) {
+	if sh.pacer != nil {
+		if at, ok = sh.pacer.NextAt(); !ok {
+			return never, false
+		}
+		return at, true
+	}
+	if _, at, ok = sh.sched.Next(); !ok {
+		return never, false
+	}
+	return at, true
+}
+
+// take takes out the targets that one upstream call polls now.
+func (sh *shard) take(now int64) []dueSlot {
+	sh.taken = sh.taken[:0]
+	size := sh.d.batchSize
+	if sh.pacer != nil {
+		for len(sh.taken) < size {
+			slot, ok := sh.pacer.Next(now)
+			if !ok {
+				break
+			}
+			sh.taken = append(sh.taken, dueSlot{slot, now})
+		}
+		return sh.taken
+	}
+	for len(sh.taken) < size {
+		slot, at, ok := sh.sched.Next()
+		if !ok || at > now && (len(sh.taken) == 0 || at > now+int64(sh.interval(slot))/lookAhead) {
+			break
+		}
+		sh.sched.Remove(slot)
+		sh.taken = append(sh.taken, dueSlot{slot, at})
+	}
+	return sh.taken
+}
+
+// postpone puts a target back whose gap is being read.
+func (sh *shard) postpone(slot int32, now int64) { sh.rest(slot, now+busyPause) }
+
+// rest lets a target wait until then, whatever its interval.
+func (sh *shard) rest(slot int32, until int64) {
+	if sh.pacer != nil {
+		sh.pacer.Fail(slot, until)
+		return
+	}
+	sh.sched.Set(slot, until)
+}
+
+// hurry lets an idle target be polled at once, as far as the budget allows.
+func (sh *shard) hurry(slot int32) {
+	if sh.pacer != nil {
+		sh.pacer.Hurry(slot, sh.d.clock())
+		return
+	}
+	sh.sched.Set(slot, sh.d.clock())
+}
+
+// unplan takes a target out of the schedule.
+func (sh *shard) unplan(slot int32) {
+	sh.fills.Remove(slot)
+	delete(sh.fillTries, slot)
+	if sh.pacer != nil {
+		sh.pacer.Remove(slot)
+		sh.noteDemand()
+		return
+	}
+	sh.sched.Remove(slot)
+}
+
+// plan takes a target into the schedule, or follows a change of what its
+// subscribers ask for.
+func (sh *shard) plan(slot int32, added, spread bool) {
+	t := sh.targets.at(slot)
+	if sh.pacer != nil {
+		sh.pace(slot)
+	}
+	switch {
+	case t.state != idle:
+		t.set(again, true)
+	case sh.troubles[slot] != nil: // it is resting
+	case sh.pacer != nil && (spread || !added):
+	case spread:
+		sh.sched.Set(slot, sh.d.gridAfter(sh.d.clock(), sh.roster.hash(slot), sh.interval(slot)))
+	default:
+		sh.hurry(slot)
+	}
+}
+
+// pace tells the pacer what the subscribers of a target ask for together.
+func (sh *shard) pace(slot int32) {
+	var a pace.Account
+	sh.eachSub(slot, func(s *subscriber) { a.Weight += sh.wants[s.want].source.weight })
+	if iv := sh.interval(slot); iv > 0 {
+		if sh.d.cfg.Pace == PaceAtLeast {
+			a.Min = iv
+		} else {
+			a.Max = iv
+		}
+	}
+	var err error
+	if sh.pacer.Has(slot) {
+		err = sh.pacer.Update(slot, a)
+	} else {
+		err = sh.pacer.Add(slot, sh.d.clock(), a)
+	}
+	sh.noteDemand()
+	if err != nil { // subscriptions were checked: see Subscription.validate
+		sh.d.cfg.Logger.Error("account is not paced", "username", sh.username(slot), "error", err)
+	}
+}
+
+// noteDemand publishes what the accounts' bounds need of the budget, and warns
+// when it becomes too much.
+func (sh *shard) noteDemand() {
+	was := sh.d.paceStats()
+	sh.d.count.demand.Store(math.Float64bits(sh.pacer.Demand()))
+	if is := sh.d.paceStats(); was.Feasible() && !is.Feasible() {
+		sh.d.cfg.Logger.Warn("the budget does not suffice for the longest times between polls", "budget", is.Budget, "demand", is.Demand)
+	}
+}
+
+// reschedule sets a target's next poll after one whose commit ended with err.
+func (sh *shard) reschedule(f *flight, err error) {
+	t, now := sh.targets.at(f.slot), sh.d.clock()
+	if f.plan.gap != nil {
+		sh.filled(f, err, now)
+		if t.is(again) && sh.troubles[f.slot] == nil {
+			t.set(again, false)
+			sh.hurry(f.slot)
+		}
+		return
+	}
+	switch {
+	case err != nil: // the store's fault and not the account's: it is due again soon
+		tr := sh.trouble(f)
+		tr.failures++
+		wait := sh.d.backoff(tr.failures)
+		if iv := sh.interval(f.slot); iv > 0 {
+			wait = min(wait, max(iv, sh.d.cfg.MinBackoff))
+		}
+		sh.rest(f.slot, now+int64(wait))
+	case f.out.err != nil:
+		sh.followTrouble(f)
+		sh.rest(f.slot, now+int64(sh.retryWait(f.slot, f.out.err)))
+	default:
+		sh.followTrouble(f)
+		sh.succeeded(f, now)
+	}
+}
+
+// succeeded plans the poll after a successful one.
+func (sh *shard) succeeded(f *flight, now int64) {
+	t := sh.targets.at(f.slot)
+	hurry := t.is(again)
+	t.set(again|alone, false)
+	if sh.pacer != nil {
+		sh.observe(f, now)
+		if hurry {
+			sh.hurry(f.slot)
+		}
+		return
+	}
+	if hurry {
+		sh.sched.Set(f.slot, now)
+		return
+	}
+	// A poll that was made early counts for when it was due.
+	sh.sched.Set(f.slot, sh.d.gridAfter(max(now, f.due), sh.roster.hash(f.slot), sh.interval(f.slot)))
+}
+
+// observe lets the pacer learn from a successful poll.
+func (sh *shard) observe(f *flight, now int64) {
+	var err error
+	if times, since, ok := f.history(now); ok {
+		_, err = sh.pacer.History(f.slot, now, since, times)
+	} else {
+		_, err = sh.pacer.Observe(f.slot, now, f.found)
+	}
+	if err != nil {
+		sh.d.cfg.Logger.Error("poll is not counted", "username", f.plan.query.Username, "error", err)
+		sh.pacer.Fail(f.slot, now+int64(sh.d.cfg.MinBackoff))
+	}
+}
+
+// history gives the times of the posts that a first poll showed, on the
+// detector's clock, and since when it showed all of them.
+func (f *flight) history(now int64) (times []int64, since int64, ok bool) {
+	if !f.first {
+		return nil, 0, false
+	}
+	wall := f.out.begun
+	since = math.MinInt64
+	for _, pg := range f.out.pages {
+		for i := range pg.tweets {
+			at := now - int64(wall.Sub(pg.tweets[i].PublishedAt))
+			times = append(times, min(at, now))
+		}
+	}
+	if f.out.next != "" && !f.out.reach.IsZero() { // there is more
+		since = min(now, now-int64(wall.Sub(f.out.reach)))
+	}
+	return times, since, true
+}
+
+// overlap is how far a poll looks back beyond the one before.
+func (d *Detector) overlap() time.Duration { return d.late.Overlap() }
