@@ -3,6 +3,7 @@ package streamwatch
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -11,13 +12,28 @@ import (
 )
 
 // tracker lets the monitor manager steer the detector.
-type tracker struct{ d *detect.Detector }
+type tracker struct{ e *Engine }
 
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
-	return t.d.Set(ctx, detect.ForMonitor(m))
+	return t.e.detector.Set(ctx, t.e.subscription(m))
 }
 
-func (t tracker) Untrack(ctx context.Context, id string) error { return t.d.Remove(ctx, id) }
+func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.detector.Remove(ctx, id) }
+
+// subscription is what a monitor asks of the detector. The monitor may have
+// been stored by an engine with another pace.
+func (e *Engine) subscription(m monitor.Monitor) detect.Subscription {
+	sub := detect.ForMonitor(m)
+	switch paced := e.cfg.Detect.Pace != detect.PaceInterval; {
+	case paced && sub.Interval > 0:
+		sub.Interval = max(sub.Interval, detect.MinBound)
+	case !paced && sub.Interval == 0:
+		if sub.Interval = e.cfg.DefaultInterval; sub.Interval == 0 {
+			sub.Interval = time.Minute
+		}
+	}
+	return sub
+}
 
 // webhooks lets the monitor manager keep endpoints.
 type webhooks struct{ m *deliver.EndpointManager }

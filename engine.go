@@ -32,16 +32,17 @@ type Config struct {
 	// detection while it keeps up and takes what it gets: after an error it comes again, up to three more times, by the
 	// retry schedule. Nil for none.
 	OnEvent deliver.Handler
-	// OnGap is told of each range of a timeline that could not be read. It must
-	// not block. Nil for none.
+	// OnGap is told of each range of a timeline that could not be read, and
+	// again when it was read later. It must not block. Nil for none.
 	OnGap func(detect.Gap)
 	// OnTrouble is told when an account's polls keep failing, and when it
 	// recovers; the monitor's StatusReason says so, too. It must not block. Nil
 	// for none.
 	OnTrouble func(detect.Trouble)
 
-	// Detect tunes the polling. Its Fetcher, Journal, hooks, Handlers, Logger
-	// and Now are the engine's to set.
+	// Detect tunes the polling: among others whether intervals set the pace or
+	// a budget of calls does (Pace, FetchRate). Its Fetcher, Journal, hooks,
+	// Handlers, Logger and Now are the engine's to set.
 	Detect detect.Config
 	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Logger and Now are
 	// the engine's to set. Senders are added to the webhook sender by URL
@@ -52,7 +53,8 @@ type Config struct {
 	Webhook deliver.WebhookConfig
 
 	// DefaultInterval is a monitor's poll interval when it names none.
-	// Defaults to 60 s.
+	// Defaults to 60 s. Where a budget sets the pace it is not used: such a
+	// monitor has no bound of its own.
 	DefaultInterval time.Duration
 	// MinInterval is the shortest poll interval allowed. Defaults to 1 s.
 	MinInterval time.Duration
@@ -193,7 +195,8 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
-		Store: e.store.Monitors(), Tracker: tracker{e.detector}, Webhooks: webhooks{e.endpoints},
+		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.endpoints},
+		Paced:       tc.Pace != detect.PaceInterval,
 		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
@@ -216,7 +219,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		if strings.HasPrefix(m.StatusReason, monitor.ReasonUpstream) {
 			e.monitors.Report(m.Owner, m.ID, "", nil) // of the process before; what lasts is reported again
 		}
-		sub := detect.ForMonitor(m)
+		sub := e.subscription(m)
 		sub.Spread = true
 		return e.detector.Set(ctx, sub)
 	})
@@ -323,6 +326,17 @@ func (e *Engine) Log() deliver.Log { return e.store.Log() }
 func (e *Engine) Price(m monitor.Monitor) billing.Price {
 	return e.cfg.Pricing.Monitor(len(m.Accounts))
 }
+
+// Account tells how a watched account is doing: a silent one from a dead one.
+// ok is false when no active monitor tracks it. The engine must be running.
+func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
+	return e.detector.Account(ctx, username)
+}
+
+// Spend takes one upstream call out of the budget that the polls share
+// (Detect.FetchRate, and rate limits that the upstream told), and waits until
+// it may be made: for calls that the embedding program makes itself.
+func (e *Engine) Spend(ctx context.Context) error { return e.detector.Spend(ctx) }
 
 // Stats counts what an engine did since it was made.
 type Stats struct {

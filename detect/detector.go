@@ -158,6 +158,10 @@ func (d *Detector) await(ctx context.Context, done <-chan struct{}, started bool
 	}
 }
 
+// Spend takes one call out of the budget that all polls share, and waits until
+// it may be made: for calls of the same upstream that are not polls.
+func (d *Detector) Spend(ctx context.Context) error { return d.budget.wait(ctx, d.stop) }
+
 // split sorts a subscription's accounts by shard and looks up their cursors.
 func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAccount, error) {
 	parts := make([][]settingAccount, len(d.shards))

@@ -47,25 +47,18 @@ type Comparison struct {
 	CallsPerMinute float64
 }
 
-// PlanConfig is what Plans are made from, beside the accounts.
-type PlanConfig struct {
-	Pace      Pace
-	FetchRate float64       // calls a second, 0 for unbounded
-	BatchSize int           // accounts in a call, at least 1
-	FetchTime time.Duration // of one call, in the mean
-}
-
-// PlanFor makes plans for accounts that nobody polls yet, or for other
+// PlanFor makes plans for accounts that are not polled yet, at the detector's
 // settings. The groups' Interval is what the monitors ask for.
-func PlanFor(groups []pace.Group, cfg PlanConfig, budgets ...float64) (Plans, error) {
+func (d *Detector) PlanFor(groups []pace.Group, budgets ...float64) (Plans, error) {
+	cfg := planning{pace: d.cfg.Pace, rate: d.cfg.FetchRate, batch: d.batchSize, fetch: d.count.fetch.Snapshot().Mean()}
 	var p Plans
 	for _, g := range groups {
 		p.Accounts += g.Accounts
 	}
 	var err error
-	if cfg.Pace == PaceInterval {
+	if cfg.pace == PaceInterval {
 		p.Now = planIntervals(groups, cfg)
-	} else if p.Now, err = planBudget(groups, cfg, cfg.FetchRate); err != nil {
+	} else if p.Now, err = planBudget(groups, cfg, cfg.rate); err != nil {
 		return Plans{}, err
 	}
 	for _, b := range budgets {
@@ -78,10 +71,18 @@ func PlanFor(groups []pace.Group, cfg PlanConfig, budgets ...float64) (Plans, er
 	return p, nil
 }
 
-func planIntervals(groups []pace.Group, cfg PlanConfig) Plan {
+// planning is what plans are made from, beside the accounts.
+type planning struct {
+	pace  Pace
+	rate  float64       // calls a second, 0 for unbounded
+	batch int           // accounts in a call
+	fetch time.Duration // of one call, in the mean
+}
+
+func planIntervals(groups []pace.Group, cfg planning) Plan {
 	f := pace.Intervals(groups)
 	plan := newPlan(f, cfg)
-	if allowed := 60 * cfg.FetchRate; allowed > 0 && plan.CallsPerMinute > allowed {
+	if allowed := 60 * cfg.rate; allowed > 0 && plan.CallsPerMinute > allowed {
 		// All polls wait their turn: intervals become longer by the same share.
 		late := plan.CallsPerMinute / allowed
 		slower := make([]pace.Group, len(groups))
@@ -96,11 +97,11 @@ func planIntervals(groups []pace.Group, cfg PlanConfig) Plan {
 	return plan
 }
 
-func planBudget(groups []pace.Group, cfg PlanConfig, budget float64) (Plan, error) {
+func planBudget(groups []pace.Group, cfg planning, budget float64) (Plan, error) {
 	bounded := make([]pace.Group, len(groups))
 	for i, g := range groups {
 		if g.Interval > 0 && g.Min == 0 && g.Max == 0 {
-			if cfg.Pace == PaceAtLeast {
+			if cfg.pace == PaceAtLeast {
 				g.Min = g.Interval
 			} else {
 				g.Max = g.Interval
@@ -108,7 +109,7 @@ func planBudget(groups []pace.Group, cfg PlanConfig, budget float64) (Plan, erro
 		}
 		bounded[i] = g
 	}
-	f, err := pace.Budget(bounded, pace.Config{Budget: budget * float64(cfg.BatchSize)})
+	f, err := pace.Budget(bounded, pace.Config{Budget: budget * float64(cfg.batch)})
 	if err != nil {
 		return Plan{}, fmt.Errorf("detect: plan for %v calls a second: %w", budget, err)
 	}
@@ -117,9 +118,9 @@ func planBudget(groups []pace.Group, cfg PlanConfig, budget float64) (Plan, erro
 	return plan, nil
 }
 
-func newPlan(f pace.Forecast, cfg PlanConfig) Plan {
-	calls := 1 / float64(max(1, cfg.BatchSize))
-	return Plan{Mean: f.Mean + cfg.FetchTime, P95: f.P95 + cfg.FetchTime, CallsPerMinute: f.CallsPerMinute * calls,
+func newPlan(f pace.Forecast, cfg planning) Plan {
+	calls := 1 / float64(max(1, cfg.batch))
+	return Plan{Mean: f.Mean + cfg.fetch, P95: f.P95 + cfg.fetch, CallsPerMinute: f.CallsPerMinute * calls,
 		LongestInterval: f.LongestInterval, Feasible: f.Feasible, Shortfall: f.Shortfall * calls}
 }
 
@@ -130,8 +131,7 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	if err != nil {
 		return Plans{}, err
 	}
-	return PlanFor(groups, PlanConfig{Pace: d.cfg.Pace, FetchRate: d.cfg.FetchRate, BatchSize: d.batchSize,
-		FetchTime: d.count.fetch.Snapshot().Mean()}, budgets...)
+	return d.PlanFor(groups, budgets...)
 }
 
 // groupSlots is how many targets are summarised at a time, so that polls do
@@ -178,13 +178,13 @@ func (sh *shard) group(slot int32) pace.Group {
 	if r := sh.targets.at(slot).rate.perSecond(); r > 0 {
 		g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
 	} else {
-		g.Rate = unknownRate
+		g.Rate = UnknownRate
 	}
 	return g
 }
 
-// unknownRate stands for that of accounts not polled yet: a post a day.
-const unknownRate = 1.0 / 86_400
+// UnknownRate stands for that of accounts not polled yet: a post a day.
+const UnknownRate = 1.0 / 86_400
 
 // errNotRunning answers questions before Run.
 var errNotRunning = errors.New("detect: detector is not running")

@@ -30,9 +30,12 @@ type Subscription struct {
 // Bounds of a subscription.
 const (
 	maxInterval = 366 * 24 * time.Hour
-	minBound    = time.Second // of the time between polls under a budget
 	maxWeight   = 1e6
 )
+
+// MinBound is the least Interval of a subscription where a budget sets the
+// pace: no account is polled more often.
+const MinBound = time.Second
 
 // ForMonitor makes an active monitor's subscription.
 func ForMonitor(m monitor.Monitor) Subscription {
@@ -40,6 +43,7 @@ func ForMonitor(m monitor.Monitor) Subscription {
 		Source:   deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name},
 		Accounts: m.Accounts,
 		Interval: m.PollInterval,
+		Weight:   m.Weight,
 		Match:    MatchTypes(m.FilterTypes),
 	}
 }
@@ -81,8 +85,8 @@ func (s *Subscription) validate(pace Pace) error {
 	if s.Interval < 0 || s.Interval > maxInterval || s.Interval == 0 && pace == PaceInterval {
 		return fmt.Errorf("detect: Interval %s is not allowed: want more than 0 and at most %s", s.Interval, maxInterval)
 	}
-	if pace != PaceInterval && s.Interval > 0 && s.Interval < minBound {
-		return fmt.Errorf("detect: Interval %s is not allowed: want at least %s, or 0 for none, when a budget sets the pace", s.Interval, minBound)
+	if pace != PaceInterval && s.Interval > 0 && s.Interval < MinBound {
+		return fmt.Errorf("detect: Interval %s is not allowed: want at least %s, or 0 for none, when a budget sets the pace", s.Interval, MinBound)
 	}
 	if !(s.Weight >= 0 && s.Weight <= maxWeight) {
 		return fmt.Errorf("detect: Weight %v is not allowed: want 0 to %g", s.Weight, float64(maxWeight))

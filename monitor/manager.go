@@ -44,6 +44,9 @@ type Config struct {
 	MaxAccounts int
 	// DefaultInterval is used when a request names none. Defaults to 60 s.
 	DefaultInterval time.Duration
+	// Paced means that a budget sets the pace: a request without an interval
+	// gets none, and DefaultInterval is not used.
+	Paced bool
 	// MinInterval is the shortest allowed. Defaults to 1 s.
 	MinInterval time.Duration
 	// Logger gets what an operator should know. Defaults to none.
@@ -103,7 +106,8 @@ type CreateRequest struct {
 	Name          string // 1 to 100 characters, unique per owner
 	Usernames     []string
 	FilterTypes   []FilterType  // none means all
-	PollInterval  time.Duration // 0 means the default
+	PollInterval  time.Duration // 0 means the default: see Config.Paced
+	Weight        float64       // 0 to 1,000; 0 means 1
 	WebhookURL    string        // "" for none
 	WebhookSecret secret.Value  // "" to have one generated
 }
@@ -119,9 +123,9 @@ type Created struct {
 // Create makes a monitor and begins to watch its accounts. Posts published
 // from now on are its events. On an error nothing is left behind.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
-	mon := Monitor{Owner: r.Owner, Name: r.Name, FilterTypes: r.FilterTypes, PollInterval: r.PollInterval,
+	mon := Monitor{Owner: r.Owner, Name: r.Name, FilterTypes: r.FilterTypes, PollInterval: r.PollInterval, Weight: r.Weight,
 		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active}
-	if mon.PollInterval == 0 {
+	if mon.PollInterval == 0 && !m.cfg.Paced {
 		mon.PollInterval = m.cfg.DefaultInterval
 	}
 	var err error
@@ -204,6 +208,7 @@ type UpdateRequest struct {
 	Usernames     *[]string
 	FilterTypes   *[]FilterType
 	PollInterval  *time.Duration
+	Weight        *float64
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
 	Status        *Status       // Paused and Active pause and resume
@@ -265,6 +270,9 @@ func (m *Manager) changed(old Monitor, r UpdateRequest) (mon Monitor, key secret
 	}
 	if r.PollInterval != nil {
 		mon.PollInterval = *r.PollInterval
+	}
+	if r.Weight != nil {
+		mon.Weight = *r.Weight
 	}
 	if r.WebhookURL != nil {
 		mon.WebhookURL = *r.WebhookURL

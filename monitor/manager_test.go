@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,9 @@ func TestCreateRefusesAndNamesTheField(t *testing.T) {
 		{"poll_interval_seconds", func(r *monitor.CreateRequest) { r.PollInterval = time.Millisecond }},
 		{"poll_interval_seconds", func(r *monitor.CreateRequest) { r.PollInterval = -time.Second }},
 		{"poll_interval_seconds", func(r *monitor.CreateRequest) { r.PollInterval = 25 * time.Hour }},
+		{"weight", func(r *monitor.CreateRequest) { r.Weight = -1 }},
+		{"weight", func(r *monitor.CreateRequest) { r.Weight = math.NaN() }},
+		{"weight", func(r *monitor.CreateRequest) { r.Weight = 1001 }},
 		{"webhook_url", func(r *monitor.CreateRequest) { r.WebhookURL = "ftp://x" }},
 		{"webhook_secret", func(r *monitor.CreateRequest) { r.WebhookURL, r.WebhookSecret = "", "0123456789012345678901234" }},
 	} {
@@ -222,6 +226,7 @@ func TestUpdate(t *testing.T) {
 			"usernames":             {Usernames: ptr([]string{})},
 			"filter_types":          {FilterTypes: ptr([]monitor.FilterType{"x"})},
 			"poll_interval_seconds": {PollInterval: ptr(time.Duration(0))},
+			"weight":                {Weight: ptr(-0.5)},
 			"status":                {Status: ptr(monitor.Status("stopped"))},
 			"webhook_url":           {WebhookURL: ptr("gopher://x")},
 			"webhook_secret":        {WebhookSecret: ptr(secret.Value(""))},

@@ -13,6 +13,7 @@ import (
 const (
 	maxOwner    = 128 // bytes
 	maxName     = 100 // characters
+	maxWeight   = 1000
 	maxUsername = 253 // bytes: a handle may be a host name or carry one
 )
 
@@ -36,9 +37,12 @@ func (m *Manager) check(mon *Monitor, key secret.Value) error {
 		}
 		seen[ft] = true
 	}
-	if iv := mon.PollInterval; iv < m.cfg.MinInterval || iv > MaxInterval {
+	if iv := mon.PollInterval; (iv < m.cfg.MinInterval || iv > MaxInterval) && !(iv == 0 && m.cfg.Paced) {
 		return &FieldError{"poll_interval_seconds", fmt.Sprint(iv.Seconds()),
 			fmt.Sprintf("%v to %v", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())}
+	}
+	if !(mon.Weight >= 0 && mon.Weight <= maxWeight) {
+		return &FieldError{"weight", fmt.Sprint(mon.Weight), fmt.Sprintf("0 to %d", maxWeight)}
 	}
 	if mon.Status != Active && mon.Status != Paused {
 		return &FieldError{"status", clip(string(mon.Status)), `"active" or "paused"`}

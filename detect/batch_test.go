@@ -1,0 +1,191 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// batchWorld reads several timelines in one call.
+type batchWorld struct {
+	*world
+	sizes []int
+	// answer may replace the pages.
+	answer func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error)
+}
+
+func (b *batchWorld) BatchLimit() int { return 10 }
+
+func (b *batchWorld) Timelines(_ context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+	pages := make([]fetcher.Page, len(qs))
+	for i, q := range qs {
+		pages[i] = b.timeline(q)
+	}
+	b.mu.Lock()
+	b.sizes = append(b.sizes, len(qs))
+	b.mu.Unlock()
+	if b.answer != nil {
+		return b.answer(qs, pages)
+	}
+	return pages, nil
+}
+
+func accounts(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("account%02d", i)
+	}
+	return names
+}
+
+func batchDetector(t *testing.T, b *batchWorld, tune func(*Config)) *Detector {
+	return b.detector(t, func(c *Config) {
+		c.Fetcher, c.Shards = b, 1
+		if tune != nil {
+			tune(c)
+		}
+	})
+}
+
+func TestAccountsDueTogetherShareACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		d := batchDetector(t, b, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", accounts(40)...))
+		after(time.Millisecond)
+		b.mu.Lock()
+		first := len(b.sizes)
+		b.mu.Unlock()
+		if first != 4 {
+			t.Errorf("%d calls for 40 accounts that are all due, want 4 of 10", first)
+		}
+		for i := range 40 {
+			b.publish(fmt.Sprintf("account%02d", i), fmt.Sprintf("p%d", i), 0)
+		}
+		after(100 * time.Second)
+		if got := len(b.events); got != 40 {
+			t.Errorf("%d events, want 40", got)
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		// Over 10 s 40 accounts are due one by one; within a second, a tenth of
+		// the interval, four or so.
+		if calls := len(b.sizes) - first + len(b.calls); calls > 140 {
+			t.Errorf("%d calls for about 400 polls, want those due within a second in one", calls)
+		}
+	})
+}
+
+func TestBatchSizeOneIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		d := batchDetector(t, b, func(c *Config) { c.BatchSize = 1 })
+		defer start(t, d)()
+		set(t, d, sub("m", accounts(5)...))
+		after(time.Millisecond)
+		if len(b.sizes) != 0 || len(b.calls) != 5 {
+			t.Errorf("calls of %v accounts and %d of one, want 5 of one", b.sizes, len(b.calls))
+		}
+	})
+}
+
+func TestMorePagesAreReadAloneAndNobodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		d := batchDetector(t, b, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", accounts(2)...))
+		after(time.Second)
+		for i := range 50 {
+			b.publish("account00", fmt.Sprintf("a%d", i), 0)
+		}
+		b.publish("account01", "b", 0)
+		b.setSlow(3 * time.Second) // the pages read alone
+		after(30 * time.Second)
+		if got := len(b.events); got != 51 {
+			t.Fatalf("%d events, want 51", got)
+		}
+		quick := b.events[deliver.EventID("m", "b")]
+		for _, ev := range b.order {
+			if ev.TweetID == "a0" && !quick.DetectedAt.Before(ev.DetectedAt) {
+				t.Errorf("the other account's post was found at %v, not before %v, when the last page had come", quick.DetectedAt, ev.DetectedAt)
+			}
+		}
+	})
+}
+
+func TestOneAccountOfABatchFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
+			for i, q := range qs {
+				if q.Username == "account01" {
+					pages[i] = fetcher.Page{Err: fetcher.ErrNotFound}
+				}
+			}
+			return pages, nil
+		}
+		b.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) { // when it is due alone
+			if q.Username == "account01" {
+				return nil, fetcher.ErrNotFound
+			}
+			return nil, nil
+		})
+		var troubled []string
+		d := batchDetector(t, b, func(c *Config) {
+			c.OnTrouble = func(tr Trouble) { troubled = append(troubled, tr.Username) }
+		})
+		defer start(t, d)()
+		set(t, d, sub("m", accounts(3)...))
+		after(time.Second)
+		b.publish("account00", "p", 0)
+		b.publish("account02", "q", 0)
+		after(20 * time.Second)
+		if len(b.events) != 2 || len(troubled) != 1 || troubled[0] != "account01" {
+			t.Errorf("%d events, trouble of %v: want both others' posts, and the one account reported", len(b.events), troubled)
+		}
+	})
+}
+
+// A call that fails for the sake of one account must not fail all for ever.
+func TestAccountsOfAFailedBatchAreTriedAlone(t *testing.T) {
+	for name, answer := range map[string]func([]fetcher.TimelineQuery, []fetcher.Page) ([]fetcher.Page, error){
+		"error": func([]fetcher.TimelineQuery, []fetcher.Page) ([]fetcher.Page, error) {
+			return nil, errors.New("bad request")
+		},
+		"too few pages": func(_ []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) { return pages[1:], nil },
+		"panic":         func([]fetcher.TimelineQuery, []fetcher.Page) ([]fetcher.Page, error) { panic("no") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &batchWorld{world: newWorld()}
+				poison := false
+				b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
+					if poison {
+						return answer(qs, pages)
+					}
+					return pages, nil
+				}
+				d := batchDetector(t, b, nil)
+				defer start(t, d)()
+				set(t, d, sub("m", accounts(3)...))
+				after(time.Second)
+				b.do(func() { poison = true })
+				for i := range 3 {
+					b.publish(fmt.Sprintf("account%02d", i), fmt.Sprintf("p%d", i), 0)
+				}
+				after(40 * time.Second)
+				if len(b.events) != 3 {
+					t.Errorf("%d events, want 3: each account read alone", len(b.events))
+				}
+			})
+		})
+	}
+}
