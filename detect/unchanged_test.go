@@ -1,0 +1,171 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// versioned makes a world name the states of its first pages, and answer
+// Unchanged when asked for the one there is; it counts these.
+func versioned(w *world, unchanged *int) {
+	versions := map[string]uint64{}
+	w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+		pg := w.timeline(q)
+		if q.Cursor != "" {
+			return &pg, nil
+		}
+		whole := w.timeline(fetcher.TimelineQuery{Username: q.Username})
+		state := q.Username
+		for _, tw := range whole.Tweets {
+			state += " " + tw.ID
+		}
+		if versions[state] == 0 {
+			versions[state] = uint64(len(versions) + 1)
+		}
+		pg.Version = versions[state]
+		if q.Known == pg.Version {
+			if q.Seen == nil {
+				return nil, errors.New("known without seen")
+			}
+			*unchanged++
+			pg.Tweets, pg.Skipped, pg.Unchanged = nil, len(whole.Tweets), true
+		}
+		return &pg, nil
+	})
+}
+
+func TestUnchangedPagesAreNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		unchanged := 0
+		versioned(w, &unchanged)
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		for i := range 3 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+			after(100 * time.Second)
+		}
+		wantEvents(t, w, ids("m", "p", 0, 3)...)
+		if s := d.Stats(); unchanged < 24 || int64(unchanged) != s.Unchanged || s.Known != 0 {
+			t.Errorf("%d pages were answered as unchanged, %+v: want all but those after a post", unchanged, s)
+		}
+	})
+}
+
+// What a failed commit did not record must be read again, whatever the version.
+func TestUnchangedIsNotAskedForBeforeTheCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		unchanged := 0
+		versioned(w, &unchanged)
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		fails := 3
+		w.setCommitErr(func(bs []*Batch) error {
+			if fails > 0 && len(bs[0].Events) > 0 {
+				fails--
+				return errors.New("disk full")
+			}
+			return nil
+		})
+		w.publish("nasa", "p0", 0)
+		after(time.Minute)
+		wantEvents(t, w, "m:p0")
+		if fails != 0 {
+			t.Error("no commit failed")
+		}
+	})
+}
+
+func TestUnchangedIsNotAskedForByAJoiningMonitor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		unchanged := 0
+		versioned(w, &unchanged)
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		joining := sub("joins", "nasa")
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		w.publish("nasa", "p0", 0)
+		after(time.Minute)
+		set(t, d, joining) // since before the post
+		after(time.Minute)
+		wantEvents(t, w, "m:p0", "joins:p0")
+	})
+}
+
+// A post that could not be delivered as it was is looked at again, although
+// its page stays the same.
+func TestUnchangedDoesNotHideADroppedPost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		unchanged := 0
+		versioned(w, &unchanged)
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		w.publish("nasa", "early", 0)
+		w.do(func() { w.posts["nasa"][0].tweet.PublishedAt = time.Now().Add(8 * time.Minute) })
+		after(10 * time.Minute)
+		wantEvents(t, w, "m:early")
+	})
+}
+
+// Older pages are read on as ever; what the unchanged first page shows stays
+// known.
+func TestUnchangedFirstPageOfSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.setPageSize(3)
+		unchanged := 0
+		versioned(w, &unchanged)
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Second)
+		for i := range 8 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+		}
+		w.publish("nasa", "late", 40*time.Second)
+		w.do(func() { // published first, so that it turns up on the last page
+			p := w.posts["nasa"]
+			late := p[len(p)-1]
+			copy(p[1:], p[:len(p)-1])
+			p[0] = late
+		})
+		after(2 * time.Minute)
+		if got := len(w.got()); got != 9 {
+			t.Errorf("events %v, want all 9 once", w.got())
+		}
+		if s := d.Stats(); s.Unchanged < 5 || s.Known != 0 {
+			t.Errorf("%d unchanged, %d known to the journal: want the first page unchanged, and nothing found twice", s.Unchanged, s.Known)
+		}
+	})
+}
+
+func TestUnchangedWithoutAQuestionIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+			return &fetcher.Page{Unchanged: true, Skipped: 3}, nil
+		})
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(time.Minute)
+		if s := d.Stats(); s.PollErrors == 0 || s.PollErrors != s.Polls {
+			t.Errorf("%d of %d polls failed, want all: nothing was known", s.PollErrors, s.Polls)
+		}
+	})
+}
