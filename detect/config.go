@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/due"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // Bounds that are not configurable.
 const (
-	maxPageTweets = 1000             // posts of one page beyond this are dropped
-	maxIDLength   = 512              // bytes; posts with longer ids are dropped
-	maxFuture     = 5 * time.Minute  // posts published further ahead are dropped
-	maxClosed     = 15 * time.Minute // longest a rate limit closes the budget
-	maxOpen       = 1024             // polls under way or waiting for commit, per shard
-	maxGroup      = 1024             // batches in one commit
-	maxBatch      = 1000             // accounts in one call
+	maxPageTweets = 1000                 // posts of one page beyond this are dropped
+	maxIDLength   = 512                  // bytes; posts with longer ids are dropped
+	maxFuture     = 5 * time.Minute      // posts published further ahead are dropped
+	maxClosed     = 15 * time.Minute     // longest a rate limit closes the budget
+	maxOpen       = 1024                 // polls under way or waiting for commit, per shard
+	maxGroup      = 1024                 // batches in one commit
+	maxBatch      = 1000                 // accounts in one call
+	maxTargets    = due.MaxSlots / 4 * 3 // accounts of a shard, leaving room for unequal shards
 	commitTimeout = 30 * time.Second
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )

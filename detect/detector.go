@@ -105,6 +105,9 @@ func (d *Detector) Set(ctx context.Context, sub Subscription) error {
 	if err := sub.validate(d.cfg.Pace); err != nil {
 		return err
 	}
+	if most := int64(len(d.shards)) * maxTargets; d.count.targets.Load()+int64(len(sub.Accounts)) > most {
+		return fmt.Errorf("detect: Accounts: %d more are not allowed: want at most %d in all, with %d Shards", len(sub.Accounts), most, len(d.shards))
+	}
 	parts, err := d.split(ctx, &sub)
 	if err != nil {
 		return err

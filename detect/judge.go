@@ -134,7 +134,7 @@ func (sh *shard) noteLate(f *flight, tw *fetcher.Tweet) {
 	if needed > 0 {
 		sh.d.count.late.Add(1)
 	}
-	sh.d.late.Observe(max(0, needed), sh.d.cfg.Now())
+	sh.d.late.Observe(sh.d.cfg.Now(), max(0, needed))
 }
 
 func (sh *shard) event(f *flight, src deliver.Source, tw *fetcher.Tweet, pg *page, now time.Time) deliver.Event {

@@ -49,7 +49,7 @@ type Stats struct {
 	// Latency is how long events took, by cause.
 	Latency Latency
 	// Lateness is how late posts become visible, and Overlap what follows.
-	Lateness lateness.Stats
+	Lateness lateness.Snapshot
 	// ClockSkew is how far our clock is ahead of the upstream's by its answers,
 	// a running mean good to about half a second, 0 while none told the time;
 	// SkewedPolls are those with clocks more than 2 s apart.
@@ -99,7 +99,7 @@ func (d *Detector) Stats() Stats {
 		DroppedAuthor: c.author.Load(), DroppedExcess: c.excess.Load(),
 		NegativeLatency: c.negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
 		Calls: c.calls.Load(), Unchanged: c.unchanged.Load(), Filled: c.filled.Load(),
-		Lag: c.lag.Snapshot(), Fetch: c.fetch.Snapshot(), Latency: d.stages.snapshot(), Lateness: d.late.Stats(),
+		Lag: c.lag.Snapshot(), Fetch: c.fetch.Snapshot(), Latency: d.stages.snapshot(), Lateness: d.late.Snapshot(),
 		ClockSkew: time.Duration(c.skew.Load()), SkewedPolls: c.skewed.Load(),
 		Pace: d.paceStats(),
 	}

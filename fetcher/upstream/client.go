@@ -51,12 +51,18 @@ type Client struct {
 	token func() string
 }
 
-// Response is a 2xx answer.
+// Response is a 2xx answer, or a 304 to a request with a condition.
 type Response struct {
 	Body       []byte
 	Header     http.Header
 	RateLimit  fetcher.RateLimit
 	ServerTime time.Time // of the Date header, zero if missing
+	// NotModified: what the condition names is what the server still has. Body
+	// is empty.
+	NotModified bool
+
+	print  fingerprint // of Body and Header, once it was asked for
+	hashed bool
 }
 
 // New checks cfg and returns a client. It makes no request.
@@ -148,7 +154,8 @@ func keepHome(h *http.Client) *http.Client {
 // error: 401 ErrUnauthorized, 403 ErrProtected, 404 and 410 ErrNotFound, 429
 // *RateLimitError, the rest *StatusError. A body over the cap or cut short is
 // ErrMalformed; a time-out is none of these. The header may be nil; its fields are
-// added to the request and may replace Accept, which is application/json.
+// added to the request and may replace Accept, which is application/json. With
+// If-None-Match or If-Modified-Since in it a 304 is an answer too.
 func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
 	ref, err := url.Parse(pathAndQuery)
 	if err != nil || ref.IsAbs() || ref.Host != "" {
@@ -176,10 +183,17 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	if d, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		out.ServerTime = d
 	}
+	if resp.StatusCode == http.StatusNotModified {
+		if req.Header.Get("If-None-Match") == "" && req.Header.Get("If-Modified-Since") == "" {
+			return nil, &fetcher.StatusError{Code: resp.StatusCode, Detail: "not modified, but the request had no condition"}
+		}
+		out.NotModified = true
+		return out, nil
+	}
 	if resp.StatusCode/100 != 2 {
 		return nil, c.statusError(resp, out.RateLimit, now)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBody+1))
+	body, err := readBody(io.LimitReader(resp.Body, c.cfg.MaxBody+1), resp.ContentLength)
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("upstream: %w", ctx.Err())
@@ -192,6 +206,33 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	}
 	out.Body = body
 	return out, nil
+}
+
+const (
+	unknownRoom = 16 << 10 // bytes for a body of unknown length, at first
+	maxRoom     = 1 << 20  // bytes on the strength of a Content-Length alone
+)
+
+// readBody is io.ReadAll with a buffer of the announced length, so that it
+// need not grow. Compressed bodies come with an announced length of -1.
+func readBody(r io.Reader, announced int64) ([]byte, error) {
+	room := int64(unknownRoom)
+	if announced >= 0 {
+		room = min(announced, maxRoom)
+	}
+	b := make([]byte, 0, room+1) // one more for the read that finds the end
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return b, err
+		case len(b) == cap(b):
+			b = append(b, 0)[:len(b)]
+		}
+	}
 }
 
 // isTimeout tells a slow server, which says nothing about the body, from one

@@ -145,7 +145,7 @@ func TestStatusBecomesError(t *testing.T) {
 		{"429 with an end that has passed", 429, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2026-03-01T11:05:00Z"}, limited(0)},
 		{"500", 500, nil, &fetcher.StatusError{Code: 500, Detail: "why not"}},
 		{"503 with Retry-After", 503, map[string]string{"Retry-After": "7"}, &fetcher.StatusError{Code: 503, RetryAfter: 7 * time.Second, Detail: "why not"}},
-		{"304", 304, nil, &fetcher.StatusError{Code: 304}},
+		{"304 to a request without a condition", 304, nil, &fetcher.StatusError{Code: 304, Detail: "not modified, but the request had no condition"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -233,6 +233,75 @@ func TestBodyIsWholeOrAnError(t *testing.T) {
 			}
 			if !tt.ok && !errors.Is(err, fetcher.ErrMalformed) {
 				t.Errorf("error %v, want ErrMalformed", err)
+			}
+		})
+	}
+}
+
+func TestBodyOfAnyLength(t *testing.T) {
+	tests := []struct {
+		name      string
+		size      int
+		announced bool
+	}{
+		{"nothing, announced", 0, true},
+		{"nothing, not announced", 0, false},
+		{"announced", 50_000, true},
+		{"announced, more than is believed at once", 3 * maxRoom, true},
+		{"not announced, little", 100, false},
+		{"not announced, more than there is room for", 5 * unknownRoom, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			body := strings.Repeat("x", tt.size)
+			c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				if tt.announced {
+					w.Header().Set("Content-Length", fmt.Sprint(tt.size))
+				} else {
+					http.NewResponseController(w).Flush()
+				}
+				io.WriteString(w, body)
+			}, nil)
+			resp, err := c.Get(t.Context(), "/", nil)
+			if err != nil || string(resp.Body) != body {
+				t.Errorf("error %v, want %d bytes", err, tt.size)
+			}
+		})
+	}
+}
+
+// An announced body is read into one buffer, however long it is.
+func TestAnnouncedBodyDoesNotGrow(t *testing.T) {
+	body := strings.NewReader(strings.Repeat("x", 50_000))
+	allocs := testing.AllocsPerRun(20, func() {
+		body.Seek(0, io.SeekStart)
+		if b, err := readBody(body, body.Size()); err != nil || len(b) != 50_000 {
+			t.Fatalf("%d bytes, error %v", len(b), err)
+		}
+	})
+	if allocs != 1 {
+		t.Errorf("%g allocations, want the buffer's", allocs)
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	for _, condition := range []string{"If-None-Match", "If-Modified-Since"} {
+		t.Run(condition, func(t *testing.T) {
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", "Sun, 01 Mar 2026 11:59:58 GMT")
+				w.Header().Set("X-RateLimit-Limit", "300")
+				w.Header().Set("X-RateLimit-Remaining", "12")
+				w.WriteHeader(http.StatusNotModified)
+			}, nil)
+			resp, err := c.Get(t.Context(), "/", http.Header{condition: {"x"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !resp.NotModified || len(resp.Body) != 0 {
+				t.Errorf("not modified %t with %d bytes", resp.NotModified, len(resp.Body))
+			}
+			if !resp.RateLimit.Known || resp.RateLimit.Remaining != 12 || !resp.ServerTime.Equal(noon.Add(-2*time.Second)) {
+				t.Errorf("rate limit %+v, server time %s", resp.RateLimit, resp.ServerTime)
 			}
 		})
 	}
