@@ -112,7 +112,7 @@ func (sh *shard) earliest(f *flight, published time.Time) time.Time {
 	if last := sh.targets.at(f.slot).since.time(); !f.first && published.Before(last) {
 		first = last
 		if iv := sh.interval(f.slot); sh.pacer == nil && iv > 0 {
-			grid := time.Unix(0, gridAfter(published.UnixNano(), sh.roster.hash(f.slot), iv))
+			grid := time.Unix(0, gridAfter(published.UnixNano(), f.hash, iv))
 			if grid.Before(first) {
 				first = grid
 			}

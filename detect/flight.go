@@ -11,6 +11,8 @@ import (
 // reads the target's window; before and after, to the shard.
 type flight struct {
 	slot int32
+	hash uint64    // hashAccount
+	id   string    // the account's, as known before
 	due  int64     // when the poll was due, on the detector's clock
 	at   time.Time // the same on the wall
 	call *sharedCall
@@ -40,11 +42,13 @@ func (sh *shard) newFlight(slot int32, due int64) *flight {
 	t.state = fetching
 	t.set(again, false)
 	window := sh.windows.at(slot)
-	f := &flight{slot: slot, due: due, at: sh.d.wall(due),
-		first: t.since == 0 || t.is(cold), failed: sh.troubles[slot] != nil}
+	name := sh.username(slot)
+	f := sh.blankFlight()
+	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), due, sh.d.wall(due)
+	f.first, f.failed = t.since == 0 || t.is(cold), sh.troubles[slot] != nil
 	f.plan = plan{
 		seen:     window.Poll(),
-		query:    fetcher.TimelineQuery{Username: sh.username(slot), UserID: sh.userID(slot), Limit: sh.d.cfg.PageSize},
+		query:    fetcher.TimelineQuery{Username: name, UserID: f.id, Limit: sh.d.cfg.PageSize},
 		cutoff:   sh.cutoff(slot, sh.d.overlap()),
 		expected: window.Len() > 0 || t.is(cold),
 	}
@@ -63,11 +67,12 @@ func (sh *shard) newFlight(slot int32, due int64) *flight {
 // newFill plans to read on where an earlier poll of the target had to stop.
 func (sh *shard) newFill(slot int32, gap Gap) *flight {
 	sh.targets.at(slot).state = fetching
-	now := sh.d.clock()
-	f := &flight{slot: slot, due: now, at: sh.d.cfg.Now()}
+	name := sh.username(slot)
+	f := sh.blankFlight()
+	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), sh.d.clock(), sh.d.cfg.Now()
 	f.plan = plan{
 		seen:   sh.windows.at(slot).Poll(),
-		query:  fetcher.TimelineQuery{Username: sh.username(slot), UserID: sh.userID(slot), Limit: sh.d.cfg.PageSize, Cursor: gap.Resume},
+		query:  fetcher.TimelineQuery{Username: name, UserID: f.id, Limit: sh.d.cfg.PageSize, Cursor: gap.Resume},
 		cutoff: gap.From,
 		gap:    &gap,
 		// An empty answer does not say that there was nothing.
@@ -76,4 +81,24 @@ func (sh *shard) newFill(slot int32, gap Gap) *flight {
 	f.plan.query.Seen = f.plan.seen.Has
 	sh.flights[slot] = f
 	return f
+}
+
+// blankFlight gives a flight to fill in, used before if possible.
+func (sh *shard) blankFlight() *flight {
+	n := len(sh.blank)
+	if n == 0 {
+		return &flight{}
+	}
+	f := sh.blank[n-1]
+	sh.blank = sh.blank[:n-1]
+	return f
+}
+
+// reuse takes back a flight that has ended.
+func (sh *shard) reuse(f *flight) {
+	pages, cursors := f.out.pages, f.out.cursors
+	clear(pages)
+	*f = flight{}
+	f.out.pages, f.out.cursors = pages[:0], cursors[:0]
+	sh.blank = append(sh.blank, f)
 }

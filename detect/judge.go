@@ -93,7 +93,7 @@ func clip(id string) string { return id[:min(len(id), 64)] }
 // ownPost compares by the platform's id where there is one, because handles
 // change and are given to others.
 func (sh *shard) ownPost(f *flight, tw *fetcher.Tweet) bool {
-	id := sh.userID(f.slot)
+	id := f.id
 	if id == "" {
 		id = f.out.userID
 	}

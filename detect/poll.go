@@ -58,7 +58,8 @@ func (sh *shard) fly(ctx context.Context, f *flight) {
 }
 
 func (f *flight) begin(now time.Time) {
-	f.out = outcome{begun: now, cutoff: f.plan.cutoff, seen: f.plan.seen, userID: f.plan.query.UserID}
+	f.out = outcome{begun: now, cutoff: f.plan.cutoff, seen: f.plan.seen, userID: f.plan.query.UserID,
+		pages: f.out.pages[:0], cursors: f.out.cursors[:0]}
 	if f.plan.query.Cursor != "" {
 		f.out.cursors = append(f.out.cursors, f.plan.query.Cursor)
 	}

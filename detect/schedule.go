@@ -194,7 +194,7 @@ func (sh *shard) succeeded(f *flight, now int64) {
 		return
 	}
 	// A poll that was made early counts for when it was due.
-	sh.sched.Set(f.slot, sh.d.gridAfter(max(now, f.due), sh.roster.hash(f.slot), sh.interval(f.slot)))
+	sh.sched.Set(f.slot, sh.d.gridAfter(max(now, f.due), f.hash, sh.interval(f.slot)))
 }
 
 // observe lets the pacer learn from a successful poll.

@@ -38,6 +38,7 @@ type shard struct {
 	freeWants []int32
 
 	flights   map[int32]*flight // polls that have not ended, by slot
+	blank     []*flight         // that have ended, to be used again
 	calls     int               // upstream calls under way
 	fills     due.Heap          // targets with a gap to read, by when to try
 	fillTries map[int32]int     // fills that failed in a row
@@ -223,6 +224,7 @@ func (sh *shard) end(f *flight) {
 		r.settle()
 	}
 	sh.release(f.slot)
+	sh.reuse(f)
 }
 
 // whole reports whether a poll left nothing out that it should have read.
@@ -234,34 +236,30 @@ func (f *flight) whole() bool {
 // stored cursor that lags only makes the next start read further back.
 func (sh *shard) moved(f *flight) *Cursor {
 	t := sh.targets.at(f.slot)
-	c := &Cursor{Target: targetKey(f.plan.query.Username), Since: t.since.time(), UserID: sh.userID(f.slot), Gaps: sh.gaps[f.slot]}
-	if f.plan.gap != nil {
-		if f.closing == nil {
+	since, id := t.since.time(), f.id
+	if f.plan.gap == nil {
+		if !f.whole() {
 			return nil
 		}
-		c.Gaps = f.mergedGaps(c.Gaps)
-		return c
-	}
-	if !f.whole() {
+		learned := id == "" && f.out.userID != ""
+		if learned {
+			id = f.out.userID
+		}
+		if f.opened == nil && !learned && len(f.newIDs) == 0 && t.since != 0 && f.period(since) == f.period(f.out.begun) {
+			return nil
+		}
+		since = f.out.begun
+	} else if f.closing == nil {
 		return nil
 	}
-	learned := c.UserID == "" && f.out.userID != ""
-	if learned {
-		c.UserID = f.out.userID
-	}
-	if f.opened == nil && !learned && len(f.newIDs) == 0 && t.since != 0 && sh.period(f.slot, t.since.time()) == sh.period(f.slot, f.out.begun) {
-		return nil
-	}
-	c.Since = f.out.begun
-	c.Gaps = f.mergedGaps(c.Gaps)
-	return c
+	return &Cursor{Target: targetKey(f.plan.query.Username), Since: since, UserID: id, Gaps: f.mergedGaps(sh.gaps[f.slot])}
 }
 
 // period numbers the times within which a cursor that moved without events
 // is stored once. Each target has its own, so that not all are stored at once.
-func (sh *shard) period(slot int32, at time.Time) int64 {
+func (f *flight) period(at time.Time) int64 {
 	const seconds = int64(cursorEvery / time.Second)
-	return (at.Unix() - int64(sh.roster.hash(slot)%uint64(seconds))) / seconds
+	return (at.Unix() - int64(f.hash%uint64(seconds))) / seconds
 }
 
 // committed applies a poll once its batch is in the journal, or forgets it.
@@ -280,6 +278,7 @@ func (sh *shard) committed(f *flight, err error) {
 		sh.apply(f)
 	}
 	sh.reschedule(f, err)
+	sh.reuse(f)
 }
 
 // apply makes what was committed known. Nothing is remembered before: so a
