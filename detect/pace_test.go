@@ -1,0 +1,306 @@
+package detect
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// paced makes a detector that spends so many calls a second.
+func paced(t *testing.T, w *world, rate float64, tune func(*Config)) *Detector {
+	return w.detector(t, func(c *Config) {
+		c.Pace, c.FetchRate, c.Shards = PaceBudget, rate, 0
+		if tune != nil {
+			tune(c)
+		}
+	})
+}
+
+// bounded is a subscription with an interval, 0 for none, and a weight.
+func bounded(source string, interval time.Duration, weight float64, accounts ...string) Subscription {
+	s := sub(source, accounts...)
+	s.Interval, s.Weight = interval, weight
+	return s
+}
+
+// longestWait is the longest time between two polls of an account since from.
+func (w *world) longestWait(account string, from time.Time) (longest time.Duration) {
+	last := from
+	for _, at := range w.callTimes(account) {
+		if at.Before(from) {
+			continue
+		}
+		longest = max(longest, at.Sub(last))
+		last = at
+	}
+	return max(longest, time.Since(last))
+}
+
+func (w *world) callsSince(from time.Time) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.calls {
+		if !c.at.Before(from) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestBudgetIsSpentWherePostsAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 1, nil)
+		defer start(t, d)()
+		set(t, d, bounded("m", 0, 0, accounts(100)...))
+		begin := time.Now()
+		for i := range 3 * 60 {
+			after(20 * time.Second)
+			w.publish("account00", fmt.Sprintf("p%d", i), 0)
+		}
+		from := begin.Add(30 * time.Minute)
+		busy, silent := 0, 0
+		for _, at := range w.callTimes("account00") {
+			if at.After(from) {
+				busy++
+			}
+		}
+		for _, at := range w.callTimes("account50") {
+			if at.After(from) {
+				silent++
+			}
+		}
+		if busy < 5*silent || silent == 0 {
+			t.Errorf("the account that posts was polled %d times, a silent one %d times, want it at least 5 times as often", busy, silent)
+		}
+		calls := float64(w.callsSince(begin))
+		if perSecond := calls / time.Since(begin).Seconds(); perSecond > 1.01 || perSecond < 0.95 {
+			t.Errorf("%.3f calls a second, want the budget of 1, all of it", perSecond)
+		}
+		for _, a := range accounts(100) {
+			if gap := w.longestWait(a, begin); gap > 260*time.Second {
+				t.Errorf("%s was not polled for %v, want at most 2.4 equal shares of 100 s, and a little", a, gap)
+			}
+		}
+		if got := len(w.events); got < 175 {
+			t.Errorf("%d events of 180 posts", got)
+		}
+		if s := d.Stats().Pace; s.Budget != 1 || !s.Feasible() || s.Demand < 0.3 {
+			t.Errorf("pace %+v, want a feasible budget of 1", s)
+		}
+	})
+}
+
+func TestIntervalIsTheLongestWaitUnderABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 1, nil)
+		defer start(t, d)()
+		set(t, d, bounded("rest", 0, 0, accounts(60)...))
+		set(t, d, bounded("tight", 10*time.Second, 0, "account07"))
+		after(time.Minute)
+		begin := time.Now()
+		after(time.Hour)
+		if gap := w.longestWait("account07", begin); gap > 13*time.Second {
+			t.Errorf("longest wait %v, want at most the monitor's 10 s and a little", gap)
+		}
+		st, ok, err := d.Account(t.Context(), "account07")
+		if !ok || err != nil || st.Interval != 10*time.Second || st.Sources != 2 || !st.NextPoll.IsZero() {
+			t.Errorf("%+v %v %v", st, ok, err)
+		}
+	})
+}
+
+func TestIntervalIsTheShortestWaitWherePaceSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 10, func(c *Config) { c.Pace = PaceAtLeast })
+		defer start(t, d)()
+		set(t, d, bounded("m", 30*time.Second, 0, accounts(3)...))
+		begin := time.Now()
+		after(10 * time.Minute)
+		for _, a := range accounts(3) {
+			times := w.callTimes(a)
+			for i := 1; i < len(times); i++ {
+				if wait := times[i].Sub(times[i-1]); wait < 30*time.Second {
+					t.Errorf("%s: polled again after %v, want at least 30 s", a, wait)
+				}
+			}
+		}
+		if n := w.callsSince(begin); n < 55 {
+			t.Errorf("%d polls of 3 accounts in 10 minutes, want about 60", n)
+		}
+	})
+}
+
+func TestWeightsOfMonitorsAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 1, nil)
+		defer start(t, d)()
+		set(t, d, bounded("all", 0, 1, accounts(40)...))
+		set(t, d, bounded("dear", 0, 15, "account05"))
+		after(2 * time.Hour)
+		dear, other := len(w.callTimes("account05")), len(w.callTimes("account06"))
+		if dear < 2*other {
+			t.Errorf("polled %d times with 16 times the weight of one polled %d times, want about three times as often", dear, other)
+		}
+		if err := d.Remove(t.Context(), "dear"); err != nil {
+			t.Fatal(err)
+		}
+		after(10 * time.Minute)
+		begin := time.Now()
+		after(2 * time.Hour)
+		n := 0
+		for _, at := range w.callTimes("account05") {
+			if at.After(begin) {
+				n++
+			}
+		}
+		if n > dear*2/3 {
+			t.Errorf("polled %d times after the dear monitor went, %d before", n, dear)
+		}
+	})
+}
+
+func TestBudgetThatCanNotKeepTheIntervalsIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var log bytes.Buffer
+		d := paced(t, w, 1, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		defer start(t, d)()
+		set(t, d, bounded("m", 10*time.Second, 0, accounts(40)...))
+		after(time.Minute)
+		if s := d.Stats().Pace; s.Feasible() || s.Demand < 3.9 || s.Demand > 4.1 {
+			t.Errorf("pace %+v, want a demand of 4 calls a second for a budget of 1", s)
+		}
+		if n := strings.Count(log.String(), "does not suffice"); n != 1 {
+			t.Errorf("the log says so %d times, want once:\n%s", n, log.String())
+		}
+		begin := time.Now()
+		after(time.Hour)
+		for _, a := range accounts(40) {
+			if gap := w.longestWait(a, begin); gap > 60*time.Second {
+				t.Errorf("%s waited %v, want all to wait alike: about 40 s", a, gap)
+			}
+		}
+		p, err := d.Plan(t.Context(), 8)
+		if err != nil || p.Now.Feasible || p.Now.Shortfall < 170 || p.Now.Shortfall > 190 || !p.Other[0].Feasible {
+			t.Errorf("plan %+v %v, want 180 calls a minute missing now, none with a budget of 8 a second", p, err)
+		}
+	})
+}
+
+func TestNewAccountComesFirstUnderABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 1, nil)
+		defer start(t, d)()
+		set(t, d, bounded("m", 0, 0, accounts(100)...))
+		after(10 * time.Minute)
+		begin := time.Now()
+		set(t, d, bounded("new", 0, 0, "newcomer"))
+		after(3 * time.Second)
+		if len(w.callTimes("newcomer")) == 0 {
+			t.Error("a new account was not polled at once")
+		}
+		set(t, d, bounded("joins", 0, 0, "account42"))
+		after(3 * time.Second)
+		if n := len(w.callTimes("account42")); w.callTimes("account42")[n-1].Before(begin) {
+			t.Error("an account with a new monitor was not polled at once")
+		}
+	})
+}
+
+func TestOutageUnderABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 2, nil)
+		defer start(t, d)()
+		set(t, d, bounded("m", 0, 0, accounts(50)...))
+		after(10 * time.Minute)
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("down") })
+		for i := range 50 {
+			w.publish(fmt.Sprintf("account%02d", i), fmt.Sprintf("p%d", i), 0)
+		}
+		after(30 * time.Minute)
+		w.setBefore(nil)
+		back := time.Now()
+		after(6 * time.Minute)
+		if got := len(w.events); got != 50 {
+			t.Errorf("%d events, want all 50 within the longest back-off", got)
+		}
+		for s := range 300 {
+			from := back.Add(time.Duration(s) * time.Second)
+			if n := w.callsSince(from) - w.callsSince(from.Add(time.Second)); n > 3 {
+				t.Fatalf("%d calls in a second after the outage, want no herd: the budget is 2", n)
+			}
+		}
+	})
+}
+
+func TestBudgetWithSharedCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		d := paced(t, b.world, 0.5, func(c *Config) { c.Fetcher = b })
+		defer start(t, d)()
+		set(t, d, bounded("m", 0, 0, accounts(95)...))
+		begin := time.Now()
+		after(20 * time.Minute)
+		b.mu.Lock()
+		calls, polls := len(b.sizes), 0
+		for _, n := range b.sizes {
+			polls += n
+		}
+		b.mu.Unlock()
+		if perSecond := float64(calls) / time.Since(begin).Seconds(); perSecond > 0.51 || perSecond < 0.45 {
+			t.Errorf("%.3f calls a second, want the budget of 0.5", perSecond)
+		}
+		if polls < 9*calls {
+			t.Errorf("%d polls in %d calls, want calls full with 10", polls, calls)
+		}
+		if s := d.Stats().Pace; s.Budget != 5 {
+			t.Errorf("%+v, want a budget of 5 polls a second", s)
+		}
+	})
+}
+
+func TestPaceConfig(t *testing.T) {
+	w := &world{}
+	for want, cfg := range map[string]Config{
+		"FetchRate 0":   {Pace: PaceBudget},
+		"Shards 4":      {Pace: PaceBudget, FetchRate: 1, Shards: 4},
+		"Pace 7":        {Pace: 7},
+		"BatchSize -1":  {BatchSize: -1},
+		"MinOverlap 1h": {MinOverlap: time.Hour},
+		"MaxOverlap 1s": {MaxOverlap: time.Second},
+	} {
+		cfg.Fetcher, cfg.Journal = w, w
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+	d, err := New(Config{Fetcher: w, Journal: w, Pace: PaceBudget, FetchRate: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := []monitor.Account{{Username: "a"}}
+	for want, s := range map[string]Subscription{
+		"Interval 100ms": {Interval: 100 * time.Millisecond, Accounts: one},
+		"Weight -1":      {Weight: -1, Accounts: one},
+		"Interval -1s":   {Interval: -time.Second, Accounts: one},
+	} {
+		s.Source.ID = "m"
+		if err := d.Set(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
