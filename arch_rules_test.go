@@ -20,7 +20,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // a pattern's * stands for one path element. A new package goes on the line
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
-	{"secret"},
+	{"secret", "latency"},
 	{"fetcher", "billing", "monitor"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},

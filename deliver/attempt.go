@@ -77,6 +77,7 @@ func (d *Dispatcher) record(it *item, began time.Time, res Result) {
 		N: it.Attempts + 1, At: began, Duration: max(0, end.Sub(began)),
 		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview,
 	}}
+	d.timing.record(it.Event, s.Attempt, res.OK)
 	d.mu.Lock()
 	d.stats.Attempts++
 	switch {

@@ -62,6 +62,17 @@ func TestAppendBody(t *testing.T) {
 	}
 }
 
+// The stamps that are not on the wire leave the bytes as they are: a journal
+// sets CommittedAt after the body is made.
+func TestBodyHasNoOtherStamps(t *testing.T) {
+	got := edited(func(e *deliver.Event, _ *fetcher.Tweet) {
+		e.EarliestAt, e.RequestedAt, e.FetchedAt, e.CommittedAt = published, published, published, detected
+	})
+	if want := edited(nil); !bytes.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestAppendBodyMembers(t *testing.T) {
 	tests := []struct {
 		name   string

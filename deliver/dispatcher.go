@@ -128,18 +128,8 @@ type Dispatcher struct {
 	closing bool            // nothing is taken any more
 	closed  bool            // no attempt starts any more
 	reader  reader
-	stats   Stats
-}
-
-// Stats counts what a Dispatcher did since it was made.
-type Stats struct {
-	Attempts  int64
-	Delivered int64
-	Retried   int64 // failed attempts with another to come
-	Failed    int64 // deliveries given up
-	Overflow  int64 // deliveries that found their lane full and wait in the outbox
-	Held      int64 // deliveries in memory now
-	InFlight  int64 // attempts under way now
+	stats   Stats // the counters
+	timing  timing
 }
 
 // NewDispatcher checks cfg and returns a dispatcher. It starts nothing: see Run.
@@ -328,13 +318,4 @@ func (d *Dispatcher) Refresh(endpointID string) {
 		l.loaded = time.Time{}
 		l.gen++
 	}
-}
-
-// Stats reads the counters.
-func (d *Dispatcher) Stats() Stats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.stats
-	s.Held = int64(len(d.held))
-	return s
 }

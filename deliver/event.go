@@ -36,9 +36,14 @@ type Event struct {
 	TextPreview    string // the text's first 100 characters
 	TweetURL       string
 
+	// The way of the post, in order unless clocks disagree. Only PublishedAt,
+	// DetectedAt and Latency are in Body.
 	PublishedAt time.Time     // when the platform says it was published
+	EarliestAt  time.Time     // when the first poll after its publication was due; zero if unknown
+	RequestedAt time.Time     // when the call that brought it began; zero if unknown
 	FetchedAt   time.Time     // when the answer that had it arrived
 	DetectedAt  time.Time     // when it was found to be new
+	CommittedAt time.Time     // when the journal recorded it; set by the journal
 	Latency     time.Duration // publication to detection, never negative
 
 	// Body is the tweet.detected object, encoded once: every attempt to every

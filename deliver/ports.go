@@ -83,6 +83,24 @@ type LogEntry struct {
 	Log []Attempt // in order
 }
 
+// FirstAttemptAt is when the first recorded attempt began, zero before one is.
+func (e *LogEntry) FirstAttemptAt() time.Time {
+	if len(e.Log) == 0 {
+		return time.Time{}
+	}
+	return e.Log[0].At
+}
+
+// AcknowledgedAt is when the receiver had accepted the delivery: the end of the
+// attempt that did it, which is the last. It is zero before that.
+func (e *LogEntry) AcknowledgedAt() time.Time {
+	if e.State != StateDelivered || len(e.Log) == 0 {
+		return time.Time{}
+	}
+	last := e.Log[len(e.Log)-1]
+	return last.At.Add(last.Duration)
+}
+
 // LogPage is one page of the delivery log and how many match in all.
 type LogPage struct {
 	Entries []LogEntry

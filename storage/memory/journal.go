@@ -115,11 +115,11 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 	}
 	for i := range b.Events {
 		b.Events[i].Seq = 0
-		e := s.record(b.Events[i])
+		e := s.record(b.Events[i], now)
 		if e == nil {
 			continue
 		}
-		b.Events[i].Seq = e.seq
+		b.Events[i].Seq, b.Events[i].CommittedAt = e.seq, now
 		s.addressees(e.ev, func(endpointID string) {
 			if d := s.deliverTo(e, endpointID, b.DeliverBy, now); d != nil {
 				b.Deliveries = append(b.Deliveries, d.view())
@@ -138,14 +138,14 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 
 // record stores a new event under the owner's next sequence number, or gives
 // nil when its id is known.
-func (s *Store) record(ev deliver.Event) *event {
+func (s *Store) record(ev deliver.Event, now time.Time) *event {
 	k := keyOf(ev.ID)
 	if s.events[k] != nil || s.removed.has(k) {
 		return nil
 	}
 	a := s.account(ev.Source.Owner)
 	a.seq++
-	ev.Seq = a.seq
+	ev.Seq, ev.CommittedAt = a.seq, now
 	ev.Handlers = slices.Clone(ev.Handlers)
 	e := &event{key: k, owner: a, seq: a.seq, ev: &ev}
 	s.events[k] = e

@@ -49,6 +49,30 @@ func TestCommitMakesDeliveries(t *testing.T) {
 	want(t, "another owner's source with the same id", endpointIDs(theirs.Deliveries), "theirs")
 }
 
+// A new event is stamped with the store's time, whatever it came with, wherever
+// it is read; one already known keeps its stamp.
+func TestCommitStampsEvents(t *testing.T) {
+	s, c := open(t, memory.Options{})
+	c.Advance(time.Second)
+	ev := handled(acme, "1", "log")
+	ev.CommittedAt = start.Add(time.Hour)
+	b := commitAt(t, s, start, ev)
+	c.Advance(time.Minute)
+	commitAt(t, s, start, ev, newEvent(acme, "2"))
+
+	stamp := start.Add(time.Second)
+	want(t, "batch", b.Events[0].CommittedAt, stamp)
+	want(t, "delivery", b.Deliveries[0].Event.CommittedAt, stamp)
+	want(t, "logged event", eventsOf(t, s, "acme")[0].CommittedAt, stamp)
+	want(t, "later event", eventsOf(t, s, "acme")[1].CommittedAt, stamp.Add(time.Minute))
+	entry, err := s.Log().Delivery(t.Context(), "acme", b.Deliveries[0].ID)
+	must(t, err)
+	want(t, "logged delivery", entry.Event.CommittedAt, stamp)
+	claimed, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start, Lease: time.Minute, Limit: 1})
+	must(t, err)
+	want(t, "claimed delivery", claimed[0].Event.CommittedAt, stamp)
+}
+
 func TestCommitDropsKnownEvents(t *testing.T) {
 	for _, row := range []struct {
 		name    string

@@ -36,8 +36,9 @@ type Options struct {
 	// MaxEntries is how many ledger entries are retained over all owners;
 	// beyond it the oldest go. Defaults to 100,000.
 	MaxEntries int
-	// Now stamps deliveries and decides what has expired. It is called with the
-	// store locked, so it must not call the store. Defaults to time.Now.
+	// Now stamps events and deliveries and decides what has expired. It is
+	// called with the store locked, so it must not call the store. Defaults to
+	// time.Now.
 	Now func() time.Time
 }
 

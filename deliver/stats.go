@@ -1,0 +1,62 @@
+package deliver
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// Stats tells what a Dispatcher did since it was made. Durations run from stamps
+// of the platform, the journal and the dispatcher; where clocks disagree they
+// count as 0.
+type Stats struct {
+	Attempts  int64
+	Delivered int64
+	Retried   int64 // failed attempts with another to come
+	Failed    int64 // deliveries given up
+	Overflow  int64 // deliveries that found their lane full and wait in the outbox
+	Held      int64 // deliveries in memory now
+	InFlight  int64 // attempts under way now
+
+	// Handover is from an event's commit to the begin of a delivery's first
+	// attempt, counted when that has ended. Events without CommittedAt are
+	// left out.
+	Handover latency.Snapshot
+	// Send is from the begin of a successful attempt to the acknowledgement.
+	Send latency.Snapshot
+	// Total is from publication to the acknowledgement. Events without
+	// PublishedAt are left out.
+	Total latency.Snapshot
+}
+
+// Stats reads the counters and histograms. The counters are of one moment.
+func (d *Dispatcher) Stats() Stats {
+	d.mu.Lock()
+	s := d.stats
+	s.Held = int64(len(d.held))
+	d.mu.Unlock()
+	s.Handover, s.Send, s.Total = d.timing.handover.Snapshot(), d.timing.send.Snapshot(), d.timing.total.Snapshot()
+	return s
+}
+
+// timing is the live form of the histograms in Stats.
+type timing struct{ handover, send, total latency.Histogram }
+
+// record counts an attempt that has ended.
+func (t *timing) record(ev *Event, a *Attempt, ok bool) {
+	if a.N == 1 {
+		recordSince(&t.handover, ev.CommittedAt, a.At)
+	}
+	if ok {
+		t.send.Record(a.Duration)
+		recordSince(&t.total, ev.PublishedAt, a.At.Add(a.Duration))
+	}
+}
+
+// recordSince leaves out what has no begin: a zero time would count as the
+// longest duration of all.
+func recordSince(h *latency.Histogram, begin, end time.Time) {
+	if !begin.IsZero() {
+		h.Record(end.Sub(begin))
+	}
+}
