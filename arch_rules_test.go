@@ -24,7 +24,7 @@ var levels = [][]string{
 	{"fetcher", "billing", "monitor"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},
-	{"detect/seen", "detect/due"},
+	{"detect/seen", "detect/due", "detect/lateness"},
 	{"detect/pace"},
 	{"detect"},
 	{"storage"},

@@ -1,0 +1,288 @@
+package pace
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// Group is a number of accounts that are alike, so that a forecast for a million
+// accounts is made from some thousand groups.
+type Group struct {
+	Accounts int
+	Rate     float64       // posts a second of each account; 0 for one that never posts
+	Weight   float64       // as in Account. Defaults to 1
+	Interval time.Duration // as they are polled now, for Intervals; 0 under a budget
+	Min, Max time.Duration // as in Account, for Budget. Default to the Config's
+}
+
+// Forecast is what a way of polling will bring and cost. Latency is a post's
+// time from publication to the start of the poll that finds it: what the
+// upstream takes to show it and to answer comes on top.
+type Forecast struct {
+	Mean, P95       time.Duration // over posts
+	CallsPerMinute  float64       // one account a call
+	LongestInterval time.Duration // of any account
+	Feasible        bool          // the budget suffices to keep every Max
+	Shortfall       float64       // calls a minute that keeping them takes beyond the budget
+}
+
+// Intervals forecasts accounts that are each polled at the fixed Interval of
+// their group: a post waits any part of it with the same likelihood, whether
+// posts come in bursts or not. Groups without accounts or Interval are left
+// out; a Rate that is not a number above 0 counts as 0.
+func Intervals(groups []Group) Forecast {
+	parts := make([]part, 0, len(groups))
+	for _, g := range groups {
+		if g.Accounts <= 0 || g.Interval <= 0 {
+			continue
+		}
+		rate := g.Rate
+		if !(rate > 0) || math.IsInf(rate, 1) {
+			rate = 0
+		}
+		n := float64(g.Accounts)
+		parts = append(parts, part{accounts: n, posts: n * rate, interval: g.Interval.Seconds()})
+	}
+	return forecast(parts)
+}
+
+// Budget forecasts accounts that a Pacer with this Config polls, for rates that
+// it knows and that stay as they are. For no accounts all figures are 0. For
+// calls that carry k accounts each, pass k times the budget of calls, and
+// divide the calls of the Forecast by k.
+//
+// A Pacer's rates are estimates, which costs up to 5 % of the mean where posts
+// come independently of each other (Poisson). Where they come in bursts it
+// follows these: in generated worlds the mean was 2 to 7 % below the forecast
+// when each post brought about half a post, and 12 to 20 % when 0.8 of one. So
+// take a forecast for the upper end. For equal weights and bounds it is never
+// above that of one Interval for all at the same cost.
+//
+// When the budget is too small for the Max of all accounts, the forecast is of
+// what a Pacer does then: every poll is late by the same time. When it exceeds
+// what the Min of all accounts allow, the rest is not spent.
+func Budget(groups []Group, cfg Config) (Forecast, error) {
+	p, err := New(cfg)
+	if err != nil {
+		return Forecast{}, err
+	}
+	for i, g := range groups {
+		if err := p.checkGroup(i, g); err != nil {
+			return Forecast{}, err
+		}
+		p.n += g.Accounts
+	}
+	plans := make([]plan, 0, len(groups))
+	parts := make([]part, 0, len(groups))
+	var demand float64
+	for _, g := range groups {
+		if g.Accounts == 0 {
+			continue
+		}
+		n, least, most := float64(g.Accounts), p.cfg.Floor.Seconds(), p.ceiling()
+		if g.Min > 0 {
+			least = g.Min.Seconds()
+		}
+		if g.Max > 0 {
+			most = g.Max.Seconds()
+		}
+		most = max(most, least)
+		weight := g.Weight
+		if weight == 0 {
+			weight = 1
+		}
+		share := exponent * (math.Log(weight) + math.Log(max(g.Rate, rarest)))
+		plans = append(plans, plan{accounts: n, share: math.Exp(-share), least: least, most: most})
+		parts = append(parts, part{accounts: n, posts: n * g.Rate})
+		demand += n / most
+	}
+	short := demand - p.cfg.Budget
+	if short <= p.cfg.Budget*rounding {
+		short = 0
+		unit := price(plans, p.cfg.Budget)
+		for i := range plans {
+			parts[i].interval = plans[i].interval(unit)
+		}
+	} else {
+		late := lateness(plans, p.cfg.Budget)
+		for i := range plans {
+			parts[i].interval = plans[i].most + late
+		}
+	}
+	f := forecast(parts)
+	f.Feasible, f.Shortfall = short == 0, 60*short
+	return f, nil
+}
+
+// rarest stands for a rate of 0, in posts a second: such accounts are polled as
+// seldom as the others' need of the budget makes them, and among each other
+// equally.
+const rarest = 1e-12
+
+// rounding is the share of the budget by which a sum may miss it for no other
+// reason than its rounding.
+const rounding = 1e-9
+
+// steps of a bisection: the start, at most some thousand units wide, is halved
+// to less than the rounding of a float64.
+const steps = 60
+
+// plan is how the policy polls the accounts of a group, in seconds.
+type plan struct {
+	accounts    float64
+	share       float64 // interval for a price of one unit
+	least, most float64
+}
+
+// interval is the policy's, for (2ν)^exponent.
+func (pl *plan) interval(unit float64) float64 {
+	return min(max(unit*pl.share, pl.least), pl.most)
+}
+
+// price finds (2ν)^exponent for which the intervals use up the budget, in calls
+// a second, or as much of it as the least intervals allow. The calls fall as it
+// rises.
+func price(plans []plan, budget float64) float64 {
+	low, high := math.Inf(1), math.Inf(-1) // logarithms: all at their least, all at their most
+	for i := range plans {
+		low = min(low, math.Log(plans[i].least/plans[i].share))
+		high = max(high, math.Log(plans[i].most/plans[i].share))
+	}
+	return math.Exp(bisect(low, high, func(ln float64) bool {
+		unit, calls := math.Exp(ln), 0.0
+		for i := range plans {
+			calls += plans[i].accounts / plans[i].interval(unit)
+		}
+		return calls <= budget
+	}))
+}
+
+// lateness finds how many seconds every poll is late when even the longest
+// intervals need more than the budget: the poll due first is made first, so that
+// all wait equally.
+func lateness(plans []plan, budget float64) float64 {
+	var accounts float64
+	for i := range plans {
+		accounts += plans[i].accounts
+	}
+	return bisect(0, accounts/budget, func(late float64) bool {
+		calls := 0.0
+		for i := range plans {
+			calls += plans[i].accounts / (plans[i].most + late)
+		}
+		return calls <= budget
+	})
+}
+
+// bisect gives the least x in [low, high] for which enough holds, or high. What
+// holds for an x must hold for all above.
+func bisect(low, high float64, enough func(x float64) bool) float64 {
+	for range steps {
+		if mid := low + (high-low)/2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}
+
+// part is the share of a group in a forecast.
+type part struct {
+	accounts float64
+	posts    float64 // a second, of all its accounts
+	interval float64 // seconds
+}
+
+// forecast mixes the uniform waits of the parts by their posts.
+func forecast(parts []part) Forecast {
+	var posts, waits, calls, most float64
+	for _, q := range parts {
+		posts += q.posts
+		waits += q.posts * q.interval / 2
+		calls += q.accounts / q.interval
+		most = max(most, q.interval)
+	}
+	f := Forecast{CallsPerMinute: 60 * calls, LongestInterval: duration(most), Feasible: true}
+	if posts == 0 {
+		return f
+	}
+	f.Mean = duration(waits / posts)
+	f.P95 = duration(bisect(0, most, func(wait float64) bool {
+		found := 0.0
+		for i := range parts {
+			found += parts[i].posts * min(1, wait/parts[i].interval)
+		}
+		return found >= 0.95*posts
+	}))
+	return f
+}
+
+// duration rounds seconds to nanoseconds, and ends where a Duration does.
+func duration(seconds float64) time.Duration {
+	ns := math.Round(seconds * 1e9)
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(ns)
+}
+
+func (p *Pacer) checkGroup(i int, g Group) error {
+	least := g.Min
+	if least == 0 {
+		least = p.cfg.Floor
+	}
+	switch {
+	case g.Accounts < 0:
+		return fmt.Errorf("pace: groups[%d].Accounts %d is not allowed: want 0 or more", i, g.Accounts)
+	case !(g.Rate >= 0) || math.IsInf(g.Rate, 1):
+		return fmt.Errorf("pace: groups[%d].Rate %g is not allowed: want posts a second, 0 or more", i, g.Rate)
+	case !(g.Weight >= 0) || math.IsInf(g.Weight, 1):
+		return fmt.Errorf("pace: groups[%d].Weight %g is not allowed: want 0 for 1, or more", i, g.Weight)
+	case g.Min < 0:
+		return fmt.Errorf("pace: groups[%d].Min %s is not allowed: want 0 or more", i, g.Min)
+	case g.Max < 0 || g.Max > 0 && g.Max < least:
+		return fmt.Errorf("pace: groups[%d].Max %s is not allowed: want 0, or at least the Min %s", i, g.Max, least)
+	}
+	return nil
+}
+
+// Groups summarises the accounts and what was learnt of them, for Budget. Those
+// of a group have the same weight and bounds, and rates within 13 % (an eighth of
+// ln Rate), whose mean is given. The rarest posters come first. It looks at every
+// account, which takes about 0.2 s for a million.
+func (p *Pacer) Groups() []Group {
+	type key struct {
+		step             int
+		weight, min, max float32
+	}
+	type total struct {
+		accounts int
+		rates    float64
+	}
+	totals := map[key]total{}
+	for i := range p.accounts {
+		if !p.has(int32(i)) {
+			continue
+		}
+		s := &p.accounts[i]
+		rate := p.rate(s)
+		k := key{int(math.Floor(8 * math.Log(rate))), s.weight, s.min, s.max}
+		t := totals[k]
+		totals[k] = total{t.accounts + 1, t.rates + rate}
+	}
+	keys := slices.SortedFunc(maps.Keys(totals), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.weight, b.weight), cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max))
+	})
+	groups := make([]Group, len(keys))
+	for i, k := range keys {
+		t := totals[k]
+		groups[i] = Group{Accounts: t.accounts, Rate: t.rates / float64(t.accounts), Weight: float64(k.weight),
+			Min: duration(float64(k.min)), Max: duration(float64(k.max))}
+	}
+	return groups
+}

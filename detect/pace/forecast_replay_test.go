@@ -1,0 +1,141 @@
+package pace_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/pace"
+)
+
+const day = 86_400.0
+
+// branching gives the posts of n accounts until end, in seconds: log-normal rates
+// around 20 a day, of which each post brings about so many more, within an hour
+// or so. It is Poisson for 0.
+func branching(n int, sigma, more, end float64) [][]float64 {
+	posts := make([][]float64, n)
+	for i := range posts {
+		rng := rand.New(rand.NewPCG(11, uint64(i)))
+		rate := 20 / day * math.Exp(sigma*rng.NormFloat64()) * (1 - more)
+		var post func(at float64)
+		post = func(at float64) {
+			if at >= end {
+				return
+			}
+			posts[i] = append(posts[i], at)
+			for rng.Float64() < more/(1+more) { // geometric
+				post(at + 600*math.Exp(1.2*rng.NormFloat64()))
+			}
+		}
+		for at := rng.ExpFloat64() / rate; at < end; at += rng.ExpFloat64() / rate {
+			post(at)
+		}
+		slices.Sort(posts[i])
+	}
+	return posts
+}
+
+// compare lets a Pacer poll the accounts for 20 days, and forecasts the second
+// half from what it has learnt in the first. It gives what happened in that
+// half as a multiple of the forecast.
+func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, posts [][]float64) (mean, p95, longest, calls float64) {
+	t.Helper()
+	const from, end = 10 * day, 20 * day
+	p, err := pace.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range posts {
+		if err := p.Add(int32(i), 0, of(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var (
+		f          pace.Forecast
+		delays     []float64
+		found      = make([]int, len(posts))
+		last       = make([]float64, len(posts))
+		forecasted bool
+	)
+	for k := 1.0; k/cfg.Budget < end; k++ {
+		now := k / cfg.Budget
+		if now >= from && !forecasted {
+			forecasted = true
+			if f, err = pace.Budget(p.Groups(), cfg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slot, ok := p.Next(int64(now * 1e9))
+		if !ok {
+			continue
+		}
+		news := 0
+		for _, at := range posts[slot][found[slot]:] {
+			if at > now {
+				break
+			}
+			news++
+			if now > from {
+				delays = append(delays, now-at)
+			}
+		}
+		if now > from {
+			calls++
+			longest = max(longest, now-last[slot])
+		}
+		found[slot] += news
+		last[slot] = now
+		if _, err := p.Observe(slot, int64(now*1e9), news); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range delays {
+		mean += d / float64(len(delays))
+	}
+	slices.Sort(delays)
+	calls *= 60 / (end - from)
+	return mean / f.Mean.Seconds(), delays[len(delays)*95/100] / f.P95.Seconds(), longest / f.LongestInterval.Seconds(), calls / f.CallsPerMinute
+}
+
+// What a Pacer does with posts is what was forecast from what it had learnt:
+// closely where they are independent, and better where they come in bursts.
+func TestForecastAgainstReplay(t *testing.T) {
+	const n = 200
+	ordinary := func(int) pace.Account { return pace.Account{} }
+	bounded := func(i int) pace.Account {
+		return pace.Account{Max: []time.Duration{100, 1000}[i%2] * time.Second}
+	}
+	floored := func(i int) pace.Account { return pace.Account{Min: 15 * time.Minute, Weight: float64(1 + i%3)} }
+	for _, tc := range []struct {
+		name        string
+		share       float64 // accounts / Budget, seconds
+		of          func(slot int) pace.Account
+		sigma, more float64
+		least, most float64 // of mean and p95
+	}{
+		{"Poisson, equal rates", 900, ordinary, 0, 0, 0.94, 1.06},
+		{"Poisson, unequal rates", 900, ordinary, 1, 0, 0.94, 1.06},
+		{"Poisson, very unequal rates", 900, ordinary, 1.6, 0, 0.94, 1.06},
+		{"Poisson, weights, and many at their Min", 1200, floored, 1, 0, 0.93, 1.07},
+		{"Poisson, Max far beyond the budget", 900, bounded, 1.6, 0, 0.94, 1.06},
+		{"each post brings half a post", 900, ordinary, 1.6, 0.5, 0.6, 1.06},
+		{"each post brings 0.8 posts", 900, ordinary, 1.6, 0.8, 0.5, 1.06},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			mean, p95, longest, calls := compare(t, pace.Config{Budget: n / tc.share}, tc.of, branching(n, tc.sigma, tc.more, 20*day))
+			t.Logf("happened / forecast: mean %.3f, p95 %.3f, longest %.3f, calls %.4f", mean, p95, longest, calls)
+			if min(mean, p95) < tc.least || max(mean, p95) > tc.most {
+				t.Errorf("mean %.3f and p95 %.3f of the forecast, want %g to %g", mean, p95, tc.least, tc.most)
+			}
+			if calls < 0.99 || calls > 1.01 {
+				t.Errorf("calls %.3f of the forecast", calls)
+			}
+			if longest < 0.95 || longest > 1.3 {
+				t.Errorf("longest interval %.3f of the forecast", longest)
+			}
+		})
+	}
+}

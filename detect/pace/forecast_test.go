@@ -1,0 +1,297 @@
+package pace_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/pace"
+)
+
+// near allows for the rounding of sums and of nanoseconds.
+func near(got, want float64) bool { return math.Abs(got-want) <= 1e-8*math.Abs(want)+1e-8 }
+
+func checkForecast(t *testing.T, got, want pace.Forecast) {
+	t.Helper()
+	same := near(got.Mean.Seconds(), want.Mean.Seconds()) && near(got.P95.Seconds(), want.P95.Seconds()) &&
+		near(got.LongestInterval.Seconds(), want.LongestInterval.Seconds()) &&
+		near(got.CallsPerMinute, want.CallsPerMinute) && near(got.Shortfall, want.Shortfall) && got.Feasible == want.Feasible
+	if !same {
+		t.Errorf("forecast\n%+v, want\n%+v", got, want)
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
+
+func TestIntervals(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		groups []pace.Group
+		want   pace.Forecast
+	}{
+		{"no accounts cost nothing", nil, pace.Forecast{Feasible: true}},
+		{"one account: waits are uniform in the interval",
+			[]pace.Group{{Accounts: 1, Rate: 0.1, Interval: 100 * time.Second}},
+			pace.Forecast{Mean: seconds(50), P95: seconds(95), CallsPerMinute: 0.6, LongestInterval: seconds(100), Feasible: true}},
+		{"groups count by their posts, and calls by their accounts",
+			[]pace.Group{{Accounts: 10, Rate: 0.1, Interval: 10 * time.Second}, {Accounts: 30, Rate: 0.1, Interval: 100 * time.Second}},
+			pace.Forecast{Mean: seconds(38.75), P95: seconds(280.0 / 3), CallsPerMinute: 78, LongestInterval: seconds(100), Feasible: true}},
+		{"accounts that never post cost calls only",
+			[]pace.Group{{Accounts: 1, Rate: 1, Interval: 10 * time.Second}, {Accounts: 1, Interval: 20 * time.Second}},
+			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 9, LongestInterval: seconds(20), Feasible: true}},
+		{"no posts, no latency",
+			[]pace.Group{{Accounts: 2, Rate: math.NaN(), Interval: 10 * time.Second}, {Accounts: 2, Rate: math.Inf(1), Interval: 10 * time.Second}},
+			pace.Forecast{CallsPerMinute: 24, LongestInterval: seconds(10), Feasible: true}},
+		{"left out without accounts or interval",
+			[]pace.Group{{Rate: 1, Interval: time.Hour}, {Accounts: 9, Rate: 1}, {Accounts: 1, Rate: 1, Interval: time.Second}},
+			pace.Forecast{Mean: seconds(0.5), P95: seconds(0.95), CallsPerMinute: 60, LongestInterval: seconds(1), Feasible: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { checkForecast(t, pace.Intervals(tc.groups), tc.want) })
+	}
+}
+
+// The rates 1 and 32 are polled at intervals of 4 to 1, by the power of 0.4.
+func TestBudget(t *testing.T) {
+	hour := pace.Config{Budget: 1, Ceiling: time.Hour}
+	for _, tc := range []struct {
+		name   string
+		cfg    pace.Config
+		groups []pace.Group
+		want   pace.Forecast
+	}{
+		{"no accounts cost nothing", hour, nil, pace.Forecast{Feasible: true}},
+		{"groups without accounts are left out", hour, []pace.Group{{Rate: 1, Max: 1e9 * time.Second}}, pace.Forecast{Feasible: true}},
+		{"one account gets it all", pace.Config{Budget: 0.1, Ceiling: time.Hour}, []pace.Group{{Accounts: 1, Rate: 1}},
+			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 6, LongestInterval: seconds(10), Feasible: true}},
+		{"equal accounts share equally", hour, []pace.Group{{Accounts: 30, Rate: 1e-4}, {Accounts: 70, Rate: 1e-4}},
+			pace.Forecast{Mean: seconds(50), P95: seconds(95), CallsPerMinute: 60, LongestInterval: seconds(100), Feasible: true}},
+		{"the busy are polled more often", hour, []pace.Group{{Accounts: 2, Rate: 1e-3}, {Accounts: 2, Rate: 32e-3}},
+			pace.Forecast{Mean: seconds((10 + 32*2.5) / 66), P95: seconds(0.95 * 33 / (1/10.0 + 32/2.5)), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
+		{"a weight counts as a rate does, and not in the mean", hour, []pace.Group{{Accounts: 2, Rate: 1e-3}, {Accounts: 2, Rate: 1e-3, Weight: 32}},
+			pace.Forecast{Mean: seconds(12.5 / 4), P95: seconds(9), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
+		{"a Max is kept, and others pay for it", hour, []pace.Group{{Accounts: 1, Rate: 1e-3, Max: 2 * time.Second}, {Accounts: 1, Rate: 1}},
+			pace.Forecast{Mean: seconds(1), P95: seconds(1.9), CallsPerMinute: 60, LongestInterval: seconds(2), Feasible: true}},
+		{"a Min is kept, and others gain", hour, []pace.Group{{Accounts: 1, Rate: 1, Min: 10 * time.Second}, {Accounts: 9, Rate: 1e-3}},
+			pace.Forecast{Mean: seconds((10 + 0.009*10) / 2 / 1.009), P95: seconds(9.5), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
+		{"a Min goes before the Ceiling", pace.Config{Budget: 1, Ceiling: 2 * time.Second}, []pace.Group{{Accounts: 1, Rate: 1, Min: 10 * time.Second}},
+			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 6, LongestInterval: seconds(10), Feasible: true}},
+		{"nobody waits more than 2.4 equal shares by default", pace.Config{Budget: 1}, []pace.Group{{Accounts: 100, Rate: 1e-9}, {Accounts: 100, Rate: 1}},
+			pace.Forecast{Mean: seconds(480 / 2 / 3.8), P95: seconds(0.95 * 480 / 3.8), CallsPerMinute: 60, LongestInterval: seconds(480), Feasible: true}},
+		{"what the floor does not allow is not spent", pace.Config{Budget: 1e9}, []pace.Group{{Accounts: 3, Rate: 1}, {Accounts: 1, Rate: 9, Min: 4 * time.Second}},
+			pace.Forecast{Mean: seconds((3 + 36.0) / 24), P95: seconds(4 * (0.95*12 - 3) / 9), CallsPerMinute: 195, LongestInterval: seconds(4), Feasible: true}},
+		{"the silent get what the others leave", pace.Config{Budget: 1, Floor: 2 * time.Second, Ceiling: time.Hour}, []pace.Group{{Accounts: 1, Rate: 1}, {Accounts: 5}},
+			pace.Forecast{Mean: seconds(1), P95: seconds(1.9), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
+		{"all silent share equally", hour, []pace.Group{{Accounts: 3}, {Accounts: 2}},
+			pace.Forecast{CallsPerMinute: 60, LongestInterval: seconds(5), Feasible: true}},
+		{"bounds that take just the budget fit", pace.Config{Budget: 0.3}, // 0.1 + 0.1 + 0.1 > 0.3
+			[]pace.Group{{Accounts: 1, Rate: 1, Max: 10 * time.Second}, {Accounts: 1, Rate: 1, Max: 10 * time.Second}, {Accounts: 1, Rate: 1, Max: 10 * time.Second}},
+			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 18, LongestInterval: seconds(10), Feasible: true}},
+		{"bounds that do not fit: each poll is late by the same time", pace.Config{Budget: 0.5}, // 1/4 + 1/4 = 2/8 + 6/24
+			[]pace.Group{{Accounts: 2, Rate: 1, Max: 2 * time.Second}, {Accounts: 6, Rate: 1, Max: 18 * time.Second}},
+			pace.Forecast{Mean: seconds((2*8 + 6*24) / 16.0), P95: seconds(24 * (0.95*8 - 2) / 6), CallsPerMinute: 30, LongestInterval: seconds(24), Shortfall: 60 * (1 + 1/3.0 - 0.5)}},
+		{"intervals end where a Duration does", pace.Config{Budget: 1e-11}, []pace.Group{{Accounts: 1, Rate: 1, Max: math.MaxInt64}},
+			pace.Forecast{Mean: math.MaxInt64, P95: math.MaxInt64, LongestInterval: math.MaxInt64}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := pace.Budget(tc.groups, tc.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkForecast(t, got, tc.want)
+		})
+	}
+}
+
+func TestBudgetNotAllowed(t *testing.T) {
+	for _, tc := range []struct {
+		want string
+		g    pace.Group
+	}{
+		{"Accounts -1", pace.Group{Accounts: -1}},
+		{"Rate -1", pace.Group{Rate: -1}},
+		{"Rate NaN", pace.Group{Rate: math.NaN()}},
+		{"Rate +Inf", pace.Group{Rate: math.Inf(1)}},
+		{"Weight -1", pace.Group{Weight: -1}},
+		{"Weight +Inf", pace.Group{Weight: math.Inf(1)}},
+		{"Min -1ns", pace.Group{Min: -1}},
+		{"Max -1ns", pace.Group{Max: -1}},
+		{"Max 500ms", pace.Group{Max: 500 * time.Millisecond}}, // below the Floor
+		{"Max 1s", pace.Group{Max: time.Second, Min: time.Minute}},
+	} {
+		_, err := pace.Budget([]pace.Group{{Accounts: 1, Rate: 1}, tc.g}, pace.Config{Budget: 1})
+		if want := "pace: groups[1]." + tc.want + " is not allowed"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if _, err := pace.Budget(nil, pace.Config{}); err == nil || !strings.Contains(err.Error(), "Config.Budget 0 is not allowed") {
+		t.Errorf("error %v without a budget", err)
+	}
+}
+
+func randomGroups(rng *rand.Rand) (groups []pace.Group, accounts int) {
+	for range 1 + rng.IntN(30) {
+		g := pace.Group{Accounts: 1 + rng.IntN(50), Rate: 1e-4 * math.Exp(2*rng.NormFloat64())}
+		groups = append(groups, g)
+		accounts += g.Accounts
+	}
+	return groups, accounts
+}
+
+// More budget never raises the mean, the longest interval or the shortfall, with
+// any weights and bounds, and is spent unless the floors are reached.
+func TestMoreBudgetIsNeverWorse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	feasible := map[bool]int{}
+	for range 100 {
+		groups, _ := randomGroups(rng)
+		for i := range groups {
+			g := &groups[i]
+			g.Weight = rng.Float64()
+			g.Min = time.Duration(rng.IntN(2)) * seconds(rng.Float64()*100)
+			g.Max = time.Duration(rng.IntN(2)) * (g.Min + seconds(1+rng.Float64()*3000))
+		}
+		const most = math.MaxInt64 - 1
+		before := pace.Forecast{Mean: most, P95: most, LongestInterval: most, Shortfall: math.Inf(1)}
+		for budget := 0.01; budget < 1e4; budget *= 1 + 3*rng.Float64() {
+			f, err := pace.Budget(groups, pace.Config{Budget: budget})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Mean > before.Mean+1 || f.P95 > before.P95+1 || f.LongestInterval > before.LongestInterval+1 || f.Shortfall > before.Shortfall+1e-6 {
+				t.Fatalf("budget %g of %+v:\n%+v, with less it was\n%+v", budget, groups, f, before)
+			}
+			if f.CallsPerMinute > 60*budget*(1+1e-6) || f.CallsPerMinute < before.CallsPerMinute*(1-1e-6) || f.Feasible != (f.Shortfall == 0) {
+				t.Fatalf("budget %g: %+v, with less %+v", budget, f, before)
+			}
+			before = f
+			feasible[f.Feasible]++
+		}
+	}
+	if feasible[true] < 100 || feasible[false] < 100 {
+		t.Errorf("%d feasible and %d infeasible cases are too few", feasible[true], feasible[false])
+	}
+}
+
+// For the calls that one interval for all costs, the policy never does worse.
+func TestBudgetBeatsOneInterval(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		groups, accounts := randomGroups(rng)
+		every := seconds(1 + 1000*rng.Float64())
+		for i := range groups {
+			groups[i].Interval = every
+		}
+		fixed := pace.Intervals(groups)
+		f, err := pace.Budget(groups, pace.Config{Budget: fixed.CallsPerMinute / 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Mean.Seconds() > fixed.Mean.Seconds()*(1+1e-9) || !near(f.CallsPerMinute, fixed.CallsPerMinute) {
+			t.Fatalf("%d accounts: %+v, with one interval %+v", accounts, f, fixed)
+		}
+	}
+}
+
+func TestGroups(t *testing.T) {
+	p, err := pace.New(pace.Config{Budget: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Groups(); len(got) != 0 {
+		t.Errorf("groups %+v of no accounts", got)
+	}
+	const busy, heavy, bounded, removed, accounts = 0, 1, 2, 3, 1000
+	for i := range int32(accounts) {
+		var a pace.Account
+		switch i {
+		case heavy:
+			a.Weight = 3
+		case bounded:
+			a.Min, a.Max = 5*time.Second, time.Hour
+		}
+		if err := p.Add(i, 0, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var times []int64
+	for k := range int64(1000) {
+		times = append(times, k*int64(time.Minute))
+	}
+	if _, err := p.History(busy, times[999], 0, times); err != nil {
+		t.Fatal(err)
+	}
+	p.Remove(removed)
+	groups := p.Groups()
+	if len(groups) != 4 {
+		t.Fatalf("groups %+v, want the ordinary, the heavy, the bounded and the busy", groups)
+	}
+	sum := 0
+	for i, g := range groups {
+		sum += g.Accounts
+		if g.Interval != 0 {
+			t.Errorf("group %d has the interval %s, want none", i, g.Interval)
+		}
+	}
+	if sum != accounts-1 {
+		t.Errorf("%d accounts in groups, want %d", sum, accounts-1)
+	}
+	if g := groups[0]; g.Accounts != accounts-4 || g.Weight != 1 || g.Min != 0 || g.Max != 0 {
+		t.Errorf("the ordinary: %+v", g)
+	}
+	if g := groups[1]; g.Accounts != 1 || g.Min != 5*time.Second || g.Max != time.Hour {
+		t.Errorf("the bounded: %+v", g)
+	}
+	if g := groups[2]; g.Accounts != 1 || g.Weight != 3 {
+		t.Errorf("the heavy: %+v", g)
+	}
+	if g := groups[3]; g.Accounts != 1 || math.Abs(g.Rate*60-1) > 0.3 {
+		t.Errorf("the busy: %+v, want about a post a minute", g)
+	}
+}
+
+// Ten busy accounts and ninety that post twice a day are polled every five
+// minutes. The same calls find posts earlier when more of them go to the busy.
+func ExampleBudget() {
+	groups := []pace.Group{
+		{Accounts: 10, Rate: 100.0 / 86_400, Interval: 5 * time.Minute},
+		{Accounts: 90, Rate: 2.0 / 86_400, Interval: 5 * time.Minute},
+	}
+	now := pace.Intervals(groups)
+	planned, err := pace.Budget(groups, pace.Config{Budget: now.CallsPerMinute / 60})
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range []pace.Forecast{now, planned} {
+		fmt.Printf("mean %s, 95 %% within %s, %.0f calls a minute, at most %s between polls\n",
+			f.Mean.Round(time.Second), f.P95.Round(time.Second), f.CallsPerMinute, f.LongestInterval.Round(time.Second))
+	}
+	// Output:
+	// mean 2m30s, 95 % within 4m45s, 20 calls a minute, at most 5m0s between polls
+	// mean 1m8s, 95 % within 4m38s, 20 calls a minute, at most 6m53s between polls
+}
+
+func BenchmarkBudget(b *testing.B) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	groups := make([]pace.Group, 1000)
+	for i := range groups {
+		groups[i] = pace.Group{Accounts: 1 + rng.IntN(2000), Rate: 1e-4 * math.Exp(2*rng.NormFloat64()), Weight: 1 + rng.Float64()}
+	}
+	for b.Loop() {
+		if _, err := pace.Budget(groups, pace.Config{Budget: 1000}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkIntervals(b *testing.B) {
+	groups := make([]pace.Group, 1000)
+	for i := range groups {
+		groups[i] = pace.Group{Accounts: 1 + i, Rate: 1e-4, Interval: time.Duration(1+i) * time.Second}
+	}
+	for b.Loop() {
+		pace.Intervals(groups)
+	}
+}
