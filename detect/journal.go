@@ -13,12 +13,13 @@ import (
 type Journal interface {
 	// Commit records the batches in one transaction: all or nothing. For each
 	// batch it stores the cursor (when not nil), and for each event whose id is
-	// not known yet it gives the owner's next sequence number, stores the
-	// event, and makes one delivery per active endpoint bound to its source and
-	// one per name in Handlers, each due at Batch.DeliverBy. It adds these to
-	// Batch.Deliveries, in order. An event already known is dropped: its Seq
-	// stays 0. A charge whose id is known is skipped; one that the balance does
-	// not cover is not made, and its id is added to Batch.Unpaid.
+	// not known yet it gives the owner's next sequence number, stamps
+	// CommittedAt of the new event with its clock, stores it, and makes one
+	// delivery per active endpoint bound to its source and one per name in
+	// Handlers, each due at Batch.DeliverBy. It adds these to Batch.Deliveries,
+	// in order. An event already known is dropped: its Seq stays 0. A charge
+	// whose id is known is skipped; one that the balance does not cover is not
+	// made, and its id is added to Batch.Unpaid.
 	//
 	// After a failure nothing is recorded, and the out-fields of the batches
 	// are not used. A *BatchError says that one batch alone is at fault.

@@ -12,6 +12,7 @@ type breakage struct {
 var (
 	detectTests  = []string{"./detect"}
 	deliverTests = []string{"./deliver"}
+	latencyTests = []string{"./latency"}
 	memoryTests  = []string{"./storage/memory"}
 	monitorTests = []string{"./monitor"}
 	rootTests    = []string{"."}
@@ -73,6 +74,10 @@ var list = []breakage{
 		"	return checkAddr(ap.Addr(), g.AllowPrivate)\n", "	return nil\n", deliverTests},
 	{"no deadline", "deliver/attempt.go",
 		"context.WithTimeout(ctx, d.cfg.Timeout)", "context.WithCancel(ctx)", deliverTests},
+	{"retry counts as a handover", "deliver/stats.go",
+		"	if a.N == 1 {", "	if a.N > 0 {", deliverTests},
+	{"quantile below the true one", "latency/snapshot.go",
+		"return min(upperBound(i), s.r.max)", "return min(upperBound(max(0, i-1)), s.r.max)", latencyTests},
 
 	// The store, the manager and the whole.
 	{"claim ignores the lease", "storage/memory/outbox.go",
