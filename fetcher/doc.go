@@ -22,6 +22,9 @@
 //  4. If decoding is costly, ask TimelineQuery.Seen before decoding a post, and
 //     report what was left out with Page.Skipped and Page.OldestAt. Package
 //     fetcher/scan finds the ids in a page of JSON without decoding it.
+//  5. If a page can be told to be the same as last time, give it a Page.Version
+//     and answer TimelineQuery.Known with Page.Unchanged. Type upstream.Pages
+//     does so by ETag, Last-Modified and a hash of the body.
 //
 // The records carry the JSON names of the streamwatch wire format, and encode
 // to it with AppendJSON, without reflection.

@@ -23,7 +23,8 @@ type Searcher interface {
 }
 
 // BatchFetcher reads several timelines in one upstream call. The answer has
-// one page per query, in order.
+// one page per query, in order; an error of one account alone is its Page.Err.
+// A method BatchLimit() int tells how many one call takes.
 type BatchFetcher interface {
 	Timelines(ctx context.Context, qs []TimelineQuery) ([]Page, error)
 }
@@ -51,6 +52,11 @@ type TimelineQuery struct {
 	// It may be nil. It is only valid during the call, and for one goroutine
 	// at a time.
 	Seen func(id string) bool
+	// Known is the Version of the first page whose posts have all been dealt
+	// with, 0 for none. When the page is still the same, the adapter may answer
+	// Page.Unchanged instead of its posts. A Known that the adapter does not
+	// remember, one with a Cursor and one without Seen are ignored.
+	Known uint64
 }
 
 // SearchQuery asks for a page of posts that match an advanced search.
@@ -86,6 +92,17 @@ type Page struct {
 	RateLimit RateLimit
 	// ServerTime is the upstream's clock when it answered, zero if unknown.
 	ServerTime time.Time
+	// Err says of a page of a BatchFetcher's answer that this account could not
+	// be read, while others could; the page's other fields are ignored.
+	Err error
+	// Version names the state of this first page for TimelineQuery.Known; 0
+	// when the adapter does not tell. Equal versions of one account mean equal
+	// posts in equal order; unequal ones mean nothing.
+	Version uint64
+	// Unchanged: the page is as Known says. Tweets is empty, Skipped counts its
+	// posts, and OldestAt, Next, UserID and Version are as they were; RateLimit
+	// and ServerTime are this answer's.
+	Unchanged bool
 }
 
 // RateLimit is a platform's statement about the caller's remaining calls. The

@@ -20,9 +20,15 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 	if q.Cursor != "" {
 		params.Set("cursor", q.Cursor)
 	}
-	resp, err := f.get(ctx, "app.bsky.feed.getAuthorFeed", params)
+	path := xrpcPath("app.bsky.feed.getAuthorFeed", params)
+	kept := f.pages.Known(path, q)
+	resp, err := f.get(ctx, path, kept.Header(0))
 	if err != nil {
 		return fetcher.Page{}, err
+	}
+	defer resp.Release()
+	if kept.Same(0, resp) {
+		return f.pages.Unchanged(kept, resp), nil
 	}
 	page, err := decodeFeed(resp.Body, a, f.answeredAt(resp), q.Seen)
 	if err != nil {
@@ -31,7 +37,10 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 	if page.Next == q.Cursor {
 		page.Next = "" // a server that ignores the cursor would be read for ever
 	}
-	page.RateLimit, page.ServerTime = resp.RateLimit, resp.ServerTime
+	page.UserID, page.RateLimit, page.ServerTime = a.did, resp.RateLimit, resp.ServerTime
+	if q.Cursor == "" {
+		f.pages.Keep(path, &page, resp)
+	}
 	return page, nil
 }
 

@@ -44,6 +44,10 @@ type Config struct {
 	PageSize int
 	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
+	// MaxPages is how many accounts' newest pages are remembered, so that one
+	// that is still the same is not decoded; some 400 bytes each. Defaults to
+	// upstream.DefaultMaxPages.
+	MaxPages int
 	// Now is the clock for rate-limit resets, and for record keys when an
 	// answer has no Date. Defaults to time.Now.
 	Now func() time.Time
@@ -53,6 +57,7 @@ type Config struct {
 // use.
 type Fetcher struct {
 	client   *upstream.Client
+	pages    *upstream.Pages
 	pds      string // base address for blobs, "" when the source is an AppView
 	pageSize int
 	now      func() time.Time
@@ -92,12 +97,17 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bluesky: source %s: %w", field, err)
 	}
+	pages, err := upstream.NewPages(cfg.MaxPages)
+	if err != nil {
+		return nil, fmt.Errorf("bluesky: %w", err)
+	}
 	pds := ""
 	if u, err := url.Parse(cfg.PDS); err == nil && u.Host != "" {
 		pds = u.Scheme + "://" + u.Host
 	}
 	return &Fetcher{
 		client:     client,
+		pages:      pages,
 		pds:        pds,
 		pageSize:   cfg.PageSize,
 		now:        cfg.Now,
@@ -118,7 +128,9 @@ type account struct {
 // fetcher: ErrNotFound also means a handle that leads nowhere, ErrProtected an
 // account that is taken down, suspended, deactivated or blocked,
 // ErrUnauthorized a server that wants a login, ErrMalformed an answer that is
-// not a list of posts.
+// not a list of posts. Page.Unchanged goes by the server's validators (ETag,
+// Last-Modified) and, where it sends none, by the body; from a PDS both lists
+// must be unchanged.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {
@@ -141,13 +153,17 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 		}
 		return fetcher.Page{}, fmt.Errorf("bluesky: account %q: %w", who, err)
 	}
-	page.UserID = did
 	return page, nil
 }
 
-// get calls an XRPC query method.
-func (f *Fetcher) get(ctx context.Context, method string, params url.Values) (*upstream.Response, error) {
-	resp, err := f.client.Get(ctx, "/xrpc/"+method+"?"+params.Encode(), nil)
+// xrpcPath is the address of an XRPC query method on its server.
+func xrpcPath(method string, params url.Values) string {
+	return "/xrpc/" + method + "?" + params.Encode()
+}
+
+// get calls an XRPC query method; the header may be nil.
+func (f *Fetcher) get(ctx context.Context, path string, header http.Header) (*upstream.Response, error) {
+	resp, err := f.client.Get(ctx, path, header)
 	if err != nil {
 		return nil, xrpcError(err)
 	}

@@ -29,7 +29,7 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	if ok {
 		return did, nil
 	}
-	resp, err := f.get(ctx, "com.atproto.identity.resolveHandle", url.Values{"handle": {key}})
+	resp, err := f.get(ctx, xrpcPath("com.atproto.identity.resolveHandle", url.Values{"handle": {key}}), nil)
 	if err != nil {
 		return "", unresolved(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/scan"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
 // records reads a page from a PDS: a part of each collection, merged.
@@ -17,21 +18,29 @@ func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuer
 	if err != nil {
 		return fetcher.Page{}, err
 	}
-	var page fetcher.Page
-	var parts [len(collections)]part
-	now := f.now()
+	var paths [len(collections)]string
 	for i, collection := range collections {
-		parts[i].at = at[i]
-		if at[i].end {
-			continue
-		}
 		params := url.Values{"repo": {a.did}, "collection": {collection}, "limit": {f.limit(q)}}
 		if at[i].cursor != "" {
 			params.Set("cursor", at[i].cursor)
 		}
-		resp, err := f.get(ctx, "com.atproto.repo.listRecords", params)
-		if err != nil {
-			return fetcher.Page{}, err
+		paths[i] = xrpcPath("com.atproto.repo.listRecords", params)
+	}
+	answers, kept, err := f.list(ctx, at, paths, f.pages.Known(paths[0], q))
+	defer answers.release()
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	if kept != nil {
+		return f.pages.Unchanged(kept, answers[:]...), nil
+	}
+	page := fetcher.Page{UserID: a.did}
+	var parts [len(collections)]part
+	now := f.now()
+	for i, resp := range answers {
+		parts[i].at = at[i]
+		if resp == nil {
+			continue
 		}
 		if err := parts[i].decode(resp.Body); err != nil {
 			return fetcher.Page{}, err
@@ -45,7 +54,52 @@ func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuer
 	listed, next := merge(parts)
 	page.Next = formatCursor(next)
 	f.fillPage(&page, listed, a, now, q.Seen)
+	if q.Cursor == "" { // no collection has ended, so that each has an answer
+		f.pages.Keep(paths[0], &page, answers[:]...)
+	}
 	return page, nil
+}
+
+// lists are the collections' answers, nil for one that has ended.
+type lists [len(collections)]*upstream.Response
+
+func (l *lists) release() {
+	for _, resp := range l {
+		if resp != nil {
+			resp.Release()
+		}
+	}
+}
+
+// list requests a part of each collection. It returns kept when all are as
+// there, else nil and answers that have their bodies: then a collection that
+// was not modified is asked for again.
+func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections)]string, kept *upstream.Kept) (lists, *upstream.Kept, error) {
+	var got lists
+	var err error
+	for i, path := range paths {
+		if at[i].end {
+			continue
+		}
+		if got[i], err = f.get(ctx, path, kept.Header(i)); err != nil {
+			return got, nil, err
+		}
+		if !kept.Same(i, got[i]) {
+			kept = nil // what follows needs its body in any case
+		}
+	}
+	if kept != nil {
+		return got, kept, nil
+	}
+	for i, path := range paths {
+		if got[i] == nil || !got[i].NotModified {
+			continue
+		}
+		if got[i], err = f.get(ctx, path, nil); err != nil {
+			return got, nil, err
+		}
+	}
+	return got, nil, nil
 }
 
 // fillPage decodes the records that are not known yet.

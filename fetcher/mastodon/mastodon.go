@@ -1,6 +1,7 @@
 package mastodon
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,10 @@ type Config struct {
 	PageSize int
 	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
 	MaxBody int64
+	// MaxPages is how many accounts' newest pages are remembered, so that one
+	// that is still the same is not decoded; some 400 bytes each. Defaults to
+	// upstream.DefaultMaxPages.
+	MaxPages int
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -48,6 +53,7 @@ type Config struct {
 // Fetcher reads timelines of one server. It is safe for concurrent use.
 type Fetcher struct {
 	client   *upstream.Client
+	pages    *upstream.Pages
 	pageSize int
 
 	mu     sync.Mutex
@@ -76,7 +82,11 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mastodon: %w", err)
 	}
-	return &Fetcher{client: client, pageSize: cfg.PageSize, ids: make(map[string]string), maxIDs: maxIDs}, nil
+	pages, err := upstream.NewPages(cfg.MaxPages)
+	if err != nil {
+		return nil, fmt.Errorf("mastodon: %w", err)
+	}
+	return &Fetcher{client: client, pages: pages, pageSize: cfg.PageSize, ids: make(map[string]string), maxIDs: maxIDs}, nil
 }
 
 // Timeline reads one page of an account's posts in one request, after one more
@@ -84,7 +94,8 @@ func New(cfg Config) (*Fetcher, error) {
 // Username may be "user" or "user@host". Errors are those of package fetcher:
 // ErrNotFound also means a host the server has never met, ErrUnauthorized a
 // server that wants a token, ErrProtected a suspended account, ErrMalformed an
-// answer that is not a list of posts.
+// answer that is not a list of posts. Page.Unchanged goes by the server's
+// validators (ETag, Last-Modified) and, where it sends none, by the body.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {
@@ -113,12 +124,18 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	if q.Cursor != "" {
 		params.Set("max_id", q.Cursor)
 	}
-	resp, err := f.client.Get(ctx, "/api/v1/accounts/"+url.PathEscape(id)+"/statuses?"+params.Encode(), nil)
+	path := "/api/v1/accounts/" + url.PathEscape(id) + "/statuses?" + params.Encode()
+	kept := f.pages.Known(path, q)
+	resp, err := f.client.Get(ctx, path, kept.Header(0))
 	if err != nil {
 		if errors.Is(err, fetcher.ErrNotFound) {
 			f.forget(q.Username, id)
 		}
 		return fetcher.Page{}, err
+	}
+	defer resp.Release()
+	if kept.Same(0, resp) {
+		return f.pages.Unchanged(kept, resp), nil
 	}
 	posts, err := decodePage(resp.Body, q.Seen)
 	if err != nil {
@@ -127,7 +144,7 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	for i := range posts.tweets {
 		setAuthor(&posts.tweets[i], id, q.Username)
 	}
-	return fetcher.Page{
+	page := fetcher.Page{
 		Tweets:     posts.tweets,
 		Skipped:    posts.skipped,
 		OldestAt:   posts.reach.Time(),
@@ -135,7 +152,11 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 		UserID:     id,
 		RateLimit:  resp.RateLimit,
 		ServerTime: resp.ServerTime,
-	}, nil
+	}
+	if q.Cursor == "" {
+		f.pages.Keep(path, &page, resp)
+	}
+	return page, nil
 }
 
 // setAuthor names the polled account as the author of a post whose own account
@@ -165,10 +186,12 @@ func (f *Fetcher) accountID(ctx context.Context, username string) (string, error
 	if err != nil {
 		return "", err
 	}
-	var found account
-	if err := unmarshal(resp.Body, &found); err != nil {
-		return "", fmt.Errorf("%w: account look-up: %w", fetcher.ErrMalformed, err)
+	defer resp.Release()
+	if !json.Valid(resp.Body) {
+		return "", fmt.Errorf("%w: account look-up: not JSON", fetcher.ErrMalformed)
 	}
+	var found account
+	found.decode(bytes.TrimSpace(resp.Body))
 	if found.ID == "" {
 		return "", fmt.Errorf("%w: account look-up without an id", fetcher.ErrMalformed)
 	}
@@ -193,15 +216,4 @@ func (f *Fetcher) forget(username, id string) {
 	if f.ids[key] == id {
 		delete(f.ids, key)
 	}
-}
-
-// unmarshal is json.Unmarshal without the complaint about a value of another
-// type: encoding/json leaves that one field at its zero value and reads on.
-func unmarshal(b []byte, v any) error {
-	err := json.Unmarshal(b, v)
-	var other *json.UnmarshalTypeError
-	if errors.As(err, &other) {
-		return nil
-	}
-	return err
 }

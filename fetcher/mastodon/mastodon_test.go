@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ var noon = utc("2026-03-01T12:00:00Z")
 // path; a path without an answer is 404.
 type server struct {
 	*httptest.Server
+	mu       sync.Mutex
 	requests []string
 	answers  map[string]http.HandlerFunc
 }
@@ -28,7 +30,9 @@ type server struct {
 func newServer(t *testing.T, answers map[string]http.HandlerFunc) *server {
 	s := &server{answers: answers}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
 		s.requests = append(s.requests, r.URL.RequestURI())
+		s.mu.Unlock()
 		if h := s.answers[r.URL.Path]; h != nil {
 			h(w, r)
 			return

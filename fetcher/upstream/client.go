@@ -51,12 +51,19 @@ type Client struct {
 	token func() string
 }
 
-// Response is a 2xx answer.
+// Response is a 2xx answer, or a 304 to a request with a condition.
 type Response struct {
-	Body       []byte
+	Body       []byte // until Release
 	Header     http.Header
 	RateLimit  fetcher.RateLimit
 	ServerTime time.Time // of the Date header, zero if missing
+	// NotModified: what the condition names is what the server still has. Body
+	// is empty.
+	NotModified bool
+
+	print  fingerprint // of Body and Header, once it was asked for
+	hashed bool
+	room   *[]byte // what Body is in, nil once it was released
 }
 
 // New checks cfg and returns a client. It makes no request.
@@ -148,7 +155,8 @@ func keepHome(h *http.Client) *http.Client {
 // error: 401 ErrUnauthorized, 403 ErrProtected, 404 and 410 ErrNotFound, 429
 // *RateLimitError, the rest *StatusError. A body over the cap or cut short is
 // ErrMalformed; a time-out is none of these. The header may be nil; its fields are
-// added to the request and may replace Accept, which is application/json.
+// added to the request and may replace Accept, which is application/json. With
+// If-None-Match or If-Modified-Since in it a 304 is an answer too.
 func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
 	ref, err := url.Parse(pathAndQuery)
 	if err != nil || ref.IsAbs() || ref.Host != "" {
@@ -176,22 +184,38 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	if d, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		out.ServerTime = d
 	}
+	if resp.StatusCode == http.StatusNotModified {
+		if req.Header.Get("If-None-Match") == "" && req.Header.Get("If-Modified-Since") == "" {
+			return nil, &fetcher.StatusError{Code: resp.StatusCode, Detail: "not modified, but the request had no condition"}
+		}
+		out.NotModified = true
+		return out, nil
+	}
 	if resp.StatusCode/100 != 2 {
 		return nil, c.statusError(resp, out.RateLimit, now)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxBody+1))
+	out.room, err = readBody(io.LimitReader(resp.Body, c.cfg.MaxBody+1), resp.ContentLength)
+	out.Body = *out.room
+	if err = c.bodyError(ctx, int64(len(out.Body)), err); err != nil {
+		out.Release()
+		return nil, err
+	}
+	return out, nil
+}
+
+// bodyError says what is wrong with a body of n bytes that was read until err.
+func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("upstream: %w", ctx.Err())
+		return fmt.Errorf("upstream: %w", ctx.Err())
 	case isTimeout(err):
-		return nil, fmt.Errorf("upstream: reading the body: %w", err)
+		return fmt.Errorf("upstream: reading the body: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("upstream: %w: body cut short: %w", fetcher.ErrMalformed, err)
-	case int64(len(body)) > c.cfg.MaxBody:
-		return nil, fmt.Errorf("upstream: %w: body over %d bytes", fetcher.ErrMalformed, c.cfg.MaxBody)
+		return fmt.Errorf("upstream: %w: body cut short: %w", fetcher.ErrMalformed, err)
+	case n > c.cfg.MaxBody:
+		return fmt.Errorf("upstream: %w: body over %d bytes", fetcher.ErrMalformed, c.cfg.MaxBody)
 	}
-	out.Body = body
-	return out, nil
+	return nil
 }
 
 // isTimeout tells a slow server, which says nothing about the body, from one

@@ -145,7 +145,7 @@ func TestStatusBecomesError(t *testing.T) {
 		{"429 with an end that has passed", 429, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2026-03-01T11:05:00Z"}, limited(0)},
 		{"500", 500, nil, &fetcher.StatusError{Code: 500, Detail: "why not"}},
 		{"503 with Retry-After", 503, map[string]string{"Retry-After": "7"}, &fetcher.StatusError{Code: 503, RetryAfter: 7 * time.Second, Detail: "why not"}},
-		{"304", 304, nil, &fetcher.StatusError{Code: 304}},
+		{"304 to a request without a condition", 304, nil, &fetcher.StatusError{Code: 304, Detail: "not modified, but the request had no condition"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -233,6 +233,29 @@ func TestBodyIsWholeOrAnError(t *testing.T) {
 			}
 			if !tt.ok && !errors.Is(err, fetcher.ErrMalformed) {
 				t.Errorf("error %v, want ErrMalformed", err)
+			}
+		})
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	for _, condition := range []string{"If-None-Match", "If-Modified-Since"} {
+		t.Run(condition, func(t *testing.T) {
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", "Sun, 01 Mar 2026 11:59:58 GMT")
+				w.Header().Set("X-RateLimit-Limit", "300")
+				w.Header().Set("X-RateLimit-Remaining", "12")
+				w.WriteHeader(http.StatusNotModified)
+			}, nil)
+			resp, err := c.Get(t.Context(), "/", http.Header{condition: {"x"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !resp.NotModified || len(resp.Body) != 0 {
+				t.Errorf("not modified %t with %d bytes", resp.NotModified, len(resp.Body))
+			}
+			if !resp.RateLimit.Known || resp.RateLimit.Remaining != 12 || !resp.ServerTime.Equal(noon.Add(-2*time.Second)) {
+				t.Errorf("rate limit %+v, server time %s", resp.RateLimit, resp.ServerTime)
 			}
 		})
 	}

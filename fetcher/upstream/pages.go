@@ -1,0 +1,188 @@
+package upstream
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+const (
+	// DefaultMaxPages is how many pages a Pages remembers unless told
+	// otherwise: some 400 bytes each.
+	DefaultMaxPages = 100_000
+	maxPagesLimit   = 100_000_000
+	// maxKeptText bounds the texts kept with a page, in bytes. A page that has
+	// more is not remembered.
+	maxKeptText = 4 << 10
+)
+
+// Pages remembers the newest page of each account, less its posts, to tell when
+// it is still the same. It does for an adapter what TimelineQuery.Known and
+// Page.Version ask for:
+//
+//	kept := pages.Known(path, q)
+//	resp, err := client.Get(ctx, path, kept.Header(0))
+//	// …
+//	if kept.Same(0, resp) {
+//		return pages.Unchanged(kept, resp), nil
+//	}
+//	page := decode(resp.Body)
+//	if q.Cursor == "" {
+//		pages.Keep(path, &page, resp)
+//	}
+//
+// The key is the page's path and query on the server: what a validator belongs
+// to. A page that was put together from several answers is unchanged when each
+// of them is. Pages is safe for concurrent use.
+type Pages struct {
+	max int
+
+	mu   sync.Mutex
+	kept map[string]*Kept
+}
+
+// Kept is a page that a query may find unchanged. It does not change; nil
+// stands for none.
+type Kept struct {
+	key          string
+	version      uint64
+	posts        int
+	oldestAt     time.Time
+	next, userID string
+	prints       []fingerprint // one per answer
+}
+
+// NewPages makes room for that many pages, 0 for DefaultMaxPages. At the bound
+// one page makes room for another, which costs its account one more decode.
+func NewPages(n int) (*Pages, error) {
+	if n < 0 || n > maxPagesLimit {
+		return nil, fmt.Errorf("upstream: MaxPages %d is not allowed: want 0 (%d) or 1 to %d", n, DefaultMaxPages, maxPagesLimit)
+	}
+	if n == 0 {
+		n = DefaultMaxPages
+	}
+	return &Pages{max: n, kept: make(map[string]*Kept)}, nil
+}
+
+// Known is the page that a query says it knows, nil when it is not remembered,
+// has changed since, or the query is for other posts or for all of them.
+func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
+	if q.Known == 0 || q.Cursor != "" || q.Seen == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k := p.kept[key]; k != nil && k.version == q.Known {
+		return k
+	}
+	return nil
+}
+
+// Header has the conditions for the page's request i, from 0: nil when there
+// are none.
+func (k *Kept) Header(i int) http.Header {
+	if k == nil {
+		return nil
+	}
+	return k.prints[i].header()
+}
+
+// Same reports whether the answer to request i is what the page was made of.
+func (k *Kept) Same(i int, resp *Response) bool {
+	return k != nil && (resp.NotModified || k.prints[i].same(resp.fingerprint()))
+}
+
+// Unchanged is the page for a query that knows it, given the answers, which
+// must all be the same.
+func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
+	page := fetcher.Page{
+		Skipped: k.posts, OldestAt: k.oldestAt, Next: k.next, UserID: k.userID,
+		Version: k.version, Unchanged: true,
+	}
+	moved := false
+	for i, resp := range answers {
+		page.ServerTime = resp.ServerTime
+		if resp.RateLimit.Known {
+			page.RateLimit = resp.RateLimit
+		}
+		moved = moved || !resp.NotModified && *resp.fingerprint() != k.prints[i]
+	}
+	if moved { // the same body under another validator
+		p.renew(k, answers)
+	}
+	return page
+}
+
+// renew takes over the validators of answers whose bodies were the same.
+func (p *Pages) renew(k *Kept, answers []*Response) {
+	renewed := *k
+	renewed.prints = slices.Clone(k.prints)
+	for i, resp := range answers {
+		if !resp.NotModified {
+			renewed.prints[i] = resp.fingerprint().clone()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept[k.key] == k {
+		p.kept[k.key] = &renewed
+	}
+}
+
+// Keep remembers a first page and gives it its Version: the one it had when it
+// is the same as the last time, which is how a page whose posts were not dealt
+// with is told from a new one. The answers must have their bodies.
+func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
+	if len(key)+len(page.Next)+len(page.UserID) > maxKeptText {
+		return
+	}
+	k := &Kept{
+		key: strings.Clone(key), posts: len(page.Tweets) + page.Skipped, oldestAt: page.OldestAt,
+		// Texts that are part of a larger one would keep all of it.
+		next: strings.Clone(page.Next), userID: strings.Clone(page.UserID),
+		prints: make([]fingerprint, len(answers)),
+	}
+	for i, resp := range answers {
+		k.prints[i] = resp.fingerprint().clone()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old, known := p.kept[key]
+	if known && old.equal(k) {
+		k.version = old.version
+	} else {
+		k.version = newVersion()
+	}
+	if !known && len(p.kept) >= p.max {
+		for other := range p.kept { // any: none is worth more than another
+			delete(p.kept, other)
+			break
+		}
+	}
+	p.kept[k.key] = k
+	page.Version = k.version
+}
+
+// equal reports whether two pages have the same posts, by the same answers.
+func (k *Kept) equal(other *Kept) bool {
+	return k.posts == other.posts && k.next == other.next && k.userID == other.userID && k.oldestAt.Equal(other.oldestAt) &&
+		slices.EqualFunc(k.prints, other.prints, func(a, b fingerprint) bool { return a.same(&b) })
+}
+
+// lastVersion counts versions for the whole process, so that none is given
+// twice, whatever was evicted. It begins anywhere: a version that outlived its
+// process means nothing.
+var lastVersion = func() *atomic.Uint64 {
+	v := new(atomic.Uint64)
+	v.Store(rand.Uint64() >> 1)
+	return v
+}()
+
+func newVersion() uint64 { return lastVersion.Add(1) }
