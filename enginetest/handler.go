@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -30,6 +32,9 @@ const apiTime = "2006-01-02T15:04:05.000Z"
 // from above and below, both exclusive, and min_id gives those right after an
 // id. The Link header names the page of older posts with rel="next" while there
 // are any, and that of newer ones with rel="prev". Other parameters are ignored.
+//
+// Answers carry a weak ETag of their body, as Mastodon's do, and one that an
+// If-None-Match names is 304 without a body.
 //
 // With a rate limit every answer has X-RateLimit-Limit, -Remaining and -Reset,
 // the last as ISO 8601 time, and what is over it gets 429 and Retry-After in
@@ -119,6 +124,15 @@ func (p *Platform) serve(w http.ResponseWriter, req *http.Request, q request) {
 			body = encode(r.statuses())
 			r.link(h, req)
 		}
+		if r.kind != truncated {
+			sum := sha256.Sum256(body)
+			tag := fmt.Sprintf(`"%x"`, sum[:16])
+			h.Set("ETag", "W/"+tag)
+			if matches(req.Header.Values("If-None-Match"), tag) {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+		}
 		h.Set("Content-Type", "application/json; charset=utf-8")
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		if r.kind == truncated {
@@ -130,6 +144,19 @@ func (p *Platform) serve(w http.ResponseWriter, req *http.Request, q request) {
 		}
 		w.Write(body)
 	}
+}
+
+// matches reports whether an If-None-Match lists a tag, weak or strong, or has
+// the star that stands for any.
+func matches(conditions []string, tag string) bool {
+	for _, line := range conditions {
+		for c := range strings.SplitSeq(line, ",") {
+			if c = strings.TrimSpace(c); c == "*" || strings.TrimPrefix(c, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // link names the neighbouring pages of a page that has posts.

@@ -23,7 +23,8 @@ type Searcher interface {
 }
 
 // BatchFetcher reads several timelines in one upstream call. The answer has
-// one page per query, in order.
+// one page per query, in order; an error of one account alone is its Page.Err.
+// A method BatchLimit() int tells how many one call takes.
 type BatchFetcher interface {
 	Timelines(ctx context.Context, qs []TimelineQuery) ([]Page, error)
 }

@@ -1,5 +1,6 @@
-// Page compares what an answer of a platform costs when nothing in it is new,
-// one post, or all of them: the Timeline of fetcher/mastodon and
+// Page compares what an answer of a platform costs when it is the same as last
+// time (told by the server, or by the body), when nothing in it is new though
+// counts changed, when one post is, and when all of them are: the Timeline of fetcher/mastodon and
 // fetcher/bluesky beside encoding/json, which decodes the whole page into
 // structs of the members that the adapter maps.
 //
@@ -36,11 +37,21 @@ func main() {
 	}
 }
 
-// newCounts are the cases: how many posts at the top of a page are new.
-var newCounts = []struct {
-	name  string
-	count int
-}{{"nothing new", 0}, {"one new", 1}, {"all new", pagePosts}}
+// pageCase is what there is to find on a page.
+type pageCase struct {
+	name   string
+	count  int  // how many posts at its top are new
+	known  bool // the page is the same as last time
+	tagged bool // and the server says so
+}
+
+var cases = []pageCase{
+	{name: "not modified", known: true, tagged: true},
+	{name: "unchanged", known: true},
+	{name: "nothing new"},
+	{name: "one new", count: 1},
+	{name: "all new", count: pagePosts},
+}
 
 func run(opts report.Options) error {
 	ps, err := platforms()
@@ -49,8 +60,11 @@ func run(opts report.Options) error {
 	}
 	var rows []report.Row
 	for _, p := range ps {
-		for _, n := range newCounts {
-			impls := contestants(p, n.count)
+		for _, n := range cases {
+			impls, err := contestants(p, n)
+			if err != nil {
+				return fmt.Errorf("page: %s, %s: %w", p.name, n.name, err)
+			}
 			if err := check(impls, p.ids, n.count); err != nil {
 				return fmt.Errorf("page: %s, %s: %w", p.name, n.name, err)
 			}
@@ -80,20 +94,35 @@ type contestant struct {
 	ids  func() []string // nil for one that does not look at posts
 }
 
-func contestants(p *platform, newest int) []contestant {
+func contestants(p *platform, c pageCase) ([]contestant, error) {
+	newest := c.count
 	known := map[string]bool{}
 	for _, id := range p.ids[newest:] {
 		known[id] = true
 	}
 	query := p.query
 	query.Seen = func(id string) bool { return known[id] }
+	source, request := p.fetcher, p.request
+	if c.tagged {
+		source, request = p.tagged, p.check
+	}
+	if c.known {
+		first, err := source.Timeline(context.Background(), query)
+		if err != nil {
+			return nil, err
+		}
+		query.Known = first.Version
+	}
 	var page fetcher.Page
 	var scanned []string
 	whole := p.structs()
-	return []contestant{
+	ours := []contestant{
 		{report.Ours, func() (int, error) {
 			var err error
-			page, err = p.fetcher.Timeline(context.Background(), query)
+			page, err = source.Timeline(context.Background(), query)
+			if err == nil && page.Unchanged != c.known {
+				err = fmt.Errorf("unchanged %t, want %t", page.Unchanged, c.known)
+			}
 			return page.Skipped + len(page.Tweets), err
 		}, func() []string {
 			var ids []string
@@ -102,7 +131,12 @@ func contestants(p *platform, newest int) []contestant {
 			}
 			return ids
 		}},
-		{"streamwatch, the request alone", func() (int, error) { return pagePosts, p.request() }, nil},
+		{"streamwatch, the request alone", func() (int, error) { return pagePosts, request() }, nil},
+	}
+	if c.tagged {
+		return ours, nil // others would have no body to decode
+	}
+	return append(ours, []contestant{
 		{"streamwatch, the scan alone", func() (int, error) {
 			scanned = scanned[:0]
 			n := 0
@@ -130,7 +164,7 @@ func contestants(p *platform, newest int) []contestant {
 			}
 			return len(whole.ids()), nil
 		}, func() []string { return whole.ids()[:newest] }},
-	}
+	}...), nil
 }
 
 // check wants every contestant to find the whole page, and what is new in it.

@@ -12,9 +12,13 @@ func TestContestantsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range ps {
-		for _, n := range newCounts {
+		for _, n := range cases {
 			t.Run(p.name+", "+n.name, func(t *testing.T) {
-				if err := check(contestants(p, n.count), p.ids, n.count); err != nil {
+				impls, err := contestants(p, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := check(impls, p.ids, n.count); err != nil {
 					t.Error(err)
 				}
 			})

@@ -18,9 +18,11 @@ import (
 // platform is an adapter with the page that its server gives.
 type platform struct {
 	name    string
-	fetcher fetcher.Fetcher
+	fetcher fetcher.Fetcher // of a server without validators
+	tagged  fetcher.Fetcher // of one with an ETag
 	query   fetcher.TimelineQuery
 	request func() error // what Timeline requests, and nothing else
+	check   func() error // the same of a server with an ETag, which is named
 	bodies  [][]byte     // the answers that make up the page
 	size    int          // of all bodies
 	ids     []string     // newest first
@@ -35,21 +37,29 @@ var answeredAt = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return answeredAt }
 
-// memory is a transport that gives the answers in turns.
+// memory is a transport that gives the answers in turns. With a tag it sends
+// it, and 304 to whoever names it.
 type memory struct {
 	bodies [][]byte
+	tag    string
 	next   int
 }
 
 func (m *memory) RoundTrip(req *http.Request) (*http.Response, error) {
 	body := m.bodies[m.next%len(m.bodies)]
 	m.next++
-	return &http.Response{
+	resp := &http.Response{
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header:        http.Header{"Date": {answeredAt.Format(http.TimeFormat)}, "Content-Type": {"application/json"}},
-		Body:          io.NopCloser(bytes.NewReader(body)),
-		ContentLength: int64(len(body)),
-	}, nil
+		Header: http.Header{"Date": {answeredAt.Format(http.TimeFormat)}, "Content-Type": {"application/json"}},
+	}
+	if m.tag != "" {
+		resp.Header["Etag"] = []string{m.tag}
+		if req.Header.Get("If-None-Match") == m.tag {
+			resp.StatusCode, body = http.StatusNotModified, nil
+		}
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
 }
 
 // platforms are Mastodon, Bluesky's AppView and a PDS.
@@ -113,38 +123,65 @@ func platforms() ([]*platform, error) {
 	return ps, nil
 }
 
-// connect makes the adapter, and a client for its requests.
+// tag is the ETag of every answer of a server that sends one.
+const tag = `W/"c2ad08f3d6f0ab7e1b7c5f8f4d1f3b52"`
+
+// connect makes the adapters, and clients for their requests.
 func (p *platform) connect() (err error) {
-	serve := func() *http.Client { return &http.Client{Transport: &memory{bodies: p.bodies}} }
-	path := "/api/v1/accounts/" + p.query.UserID + "/statuses?limit=40"
+	serve := func(tag string) *http.Client { return &http.Client{Transport: &memory{bodies: p.bodies, tag: tag}} }
+	var path string
+	var open func(*http.Client) (fetcher.Fetcher, error)
 	switch p.name {
 	case "mastodon":
-		p.fetcher, err = mastodon.New(mastodon.Config{BaseURL: server, HTTP: serve(), Now: clock})
+		path = "/api/v1/accounts/" + p.query.UserID + "/statuses?limit=40"
+		open = func(c *http.Client) (fetcher.Fetcher, error) {
+			return mastodon.New(mastodon.Config{BaseURL: server, HTTP: c, Now: clock})
+		}
 	case "bluesky":
 		path = "/xrpc/app.bsky.feed.getAuthorFeed?limit=50"
-		p.fetcher, err = bluesky.New(bluesky.Config{BaseURL: server, HTTP: serve(), Now: clock})
+		open = func(c *http.Client) (fetcher.Fetcher, error) {
+			return bluesky.New(bluesky.Config{BaseURL: server, HTTP: c, Now: clock})
+		}
 	default:
 		path = "/xrpc/com.atproto.repo.listRecords?limit=50"
-		p.fetcher, err = bluesky.New(bluesky.Config{PDS: server, HTTP: serve(), Now: clock})
+		open = func(c *http.Client) (fetcher.Fetcher, error) {
+			return bluesky.New(bluesky.Config{PDS: server, HTTP: c, Now: clock})
+		}
 	}
-	if err != nil {
+	if p.fetcher, err = open(serve("")); err != nil {
 		return err
 	}
-	client, err := upstream.New(upstream.Config{BaseURL: server, HTTP: serve(), Now: clock})
-	if err != nil {
+	if p.tagged, err = open(serve(tag)); err != nil {
 		return err
 	}
-	p.request = func() error {
-		for _, want := range p.bodies {
-			resp, err := client.Get(context.Background(), path, nil)
+	if p.request, err = p.requests(serve(""), path, nil); err != nil {
+		return err
+	}
+	p.check, err = p.requests(serve(tag), path, http.Header{"If-None-Match": {tag}})
+	return err
+}
+
+// requests asks for all parts of the page, which come whole, or not at all
+// under a condition.
+func (p *platform) requests(via *http.Client, path string, condition http.Header) (func() error, error) {
+	client, err := upstream.New(upstream.Config{BaseURL: server, HTTP: via, Now: clock})
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		for _, body := range p.bodies {
+			resp, err := client.Get(context.Background(), path, condition)
 			if err != nil {
 				return err
 			}
-			if len(resp.Body) != len(want) {
-				return fmt.Errorf("page: read %d bytes of %d", len(resp.Body), len(want))
+			if want := len(body); condition == nil && len(resp.Body) != want {
+				return fmt.Errorf("page: read %d bytes of %d", len(resp.Body), want)
+			}
+			resp.Release()
+			if resp.NotModified != (condition != nil) {
+				return fmt.Errorf("page: not modified %t, want %t", resp.NotModified, condition != nil)
 			}
 		}
 		return nil
-	}
-	return nil
+	}, nil
 }

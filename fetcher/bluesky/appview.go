@@ -26,6 +26,7 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 	if err != nil {
 		return fetcher.Page{}, err
 	}
+	defer resp.Release()
 	if kept.Same(0, resp) {
 		return f.pages.Unchanged(kept, resp), nil
 	}

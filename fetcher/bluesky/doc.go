@@ -49,6 +49,13 @@
 // that a half-used part is asked for again and continued. A record whose key
 // sorts above the present stands at the top for good and is marked Pinned.
 //
+// # Unchanged pages
+//
+// A newest page that is still the same is Page.Unchanged to a caller that gives
+// its version as TimelineQuery.Known: see package upstream. On a PDS both lists
+// have to be the same; when only the reposts have changed and the server spared
+// the posts by a 304, these are asked for again, a third request.
+//
 // The facts about the protocol are those of the lexicons app.bsky.feed.defs,
 // app.bsky.feed.getAuthorFeed, app.bsky.embed.*, app.bsky.richtext.facet,
 // com.atproto.repo.listRecords and com.atproto.identity.resolveHandle, of

@@ -27,6 +27,7 @@ func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuer
 		paths[i] = xrpcPath("com.atproto.repo.listRecords", params)
 	}
 	answers, kept, err := f.list(ctx, at, paths, f.pages.Known(paths[0], q))
+	defer answers.release()
 	if err != nil {
 		return fetcher.Page{}, err
 	}
@@ -62,6 +63,14 @@ func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuer
 // lists are the collections' answers, nil for one that has ended.
 type lists [len(collections)]*upstream.Response
 
+func (l *lists) release() {
+	for _, resp := range l {
+		if resp != nil {
+			resp.Release()
+		}
+	}
+}
+
 // list requests a part of each collection. It returns kept when all are as
 // there, else nil and answers that have their bodies: then a collection that
 // was not modified is asked for again.
@@ -73,7 +82,7 @@ func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections
 			continue
 		}
 		if got[i], err = f.get(ctx, path, kept.Header(i)); err != nil {
-			return lists{}, nil, err
+			return got, nil, err
 		}
 		if !kept.Same(i, got[i]) {
 			kept = nil // what follows needs its body in any case
@@ -87,7 +96,7 @@ func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections
 			continue
 		}
 		if got[i], err = f.get(ctx, path, nil); err != nil {
-			return lists{}, nil, err
+			return got, nil, err
 		}
 	}
 	return got, nil, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -195,5 +196,42 @@ func TestEvictedPageIsReadAgain(t *testing.T) {
 	}
 	if _, err := New(Config{MaxPages: -1}); err == nil || !strings.Contains(err.Error(), "MaxPages -1 is not allowed") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Posts keep nothing of the answers, whose memory is used again.
+func TestPostsShareNoMemoryWithTheAnswer(t *testing.T) {
+	const rich = `"text":"né #x","langs":["en"],"facets":[{"index":{"byteStart":4,"byteEnd":6},"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"x"}]}],` +
+		`"reply":{"root":{"uri":"ORIGINAL"},"parent":{"uri":"ORIGINAL"}},"embed":{"images":[{"alt":"a","image":{"ref":{"$link":"bafkrei"}}}]}`
+	for _, c := range []struct {
+		name, body string
+		decode     func(body []byte) (fetcher.Page, error)
+	}{
+		{"AppView", feed(post(rich, `,"embed":{"media":{"images":[{"fullsize":"https://cdn.example/f"}]},"record":`+quotedView+`}`), repost(aliceView+`,"uri":"REPOST","indexedAt":"INDEXED"`)),
+			func(body []byte) (fetcher.Page, error) { return decodeFeed(body, account{did: alice}, now, nil) }},
+		{"PDS", `{"records":[{"uri":"POST","value":{` + rich + `,"createdAt":"AT"}},{"uri":"REPOST","value":{"subject":{"uri":"ORIGINAL"}}}],"cursor":"c"}`,
+			func(body []byte) (fetcher.Page, error) {
+				var parts [len(collections)]part
+				err := parts[0].decode(body)
+				listed, next := merge(parts)
+				page := fetcher.Page{Next: formatCursor(next)}
+				(&Fetcher{}).fillPage(&page, listed, account{did: alice}, now, nil)
+				return page, err
+			}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want, err := c.decode([]byte(doc(c.body)))
+			if err != nil || len(want.Tweets) != 2 {
+				t.Fatalf("%d posts, error %v", len(want.Tweets), err)
+			}
+			body := []byte(doc(c.body))
+			got, _ := c.decode(body)
+			for i := range body {
+				body[i] = 'x'
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v changed with the memory of the answer, want %+v", got, want)
+			}
+		})
 	}
 }

@@ -26,6 +26,10 @@
 // Replies and boosts are part of the timeline. Pinned posts are not repeated
 // at its top; the Pinned mark is set only on servers that do so.
 //
+// A newest page that is still the same is Page.Unchanged to a caller that gives
+// its version as TimelineQuery.Known: see package upstream. Mastodon has an ETag
+// with its answers.
+//
 // # Posts
 //
 // Ids are opaque strings (numbers, ULIDs, flake ids), unique on the polled

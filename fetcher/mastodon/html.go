@@ -25,17 +25,21 @@ type link struct {
 // The hidden parts of shortened links are kept, so that links are whole. It
 // never fails: what is not HTML is text.
 func parseHTML(s string) content {
+	if s == "" {
+		return content{}
+	}
 	var r htmlReader
+	r.out.b.Grow(len(s) / 2) // the rest is tags, mostly
 	z := html.NewTokenizer(strings.NewReader(s))
 	for {
-		switch z.Next() {
+		switch t := z.Next(); t {
 		case html.ErrorToken:
 			r.endLink()
 			return content{text: r.out.String(), links: r.links}
 		case html.TextToken:
-			r.text(string(z.Text()))
+			r.text(z.Text())
 		case html.StartTagToken, html.SelfClosingTagToken:
-			r.start(z.Token())
+			r.start(z, t)
 		case html.EndTagToken:
 			name, _ := z.TagName()
 			r.end(atom.Lookup(name))
@@ -57,33 +61,40 @@ type htmlReader struct {
 	spans   []string // classes of the open <span>s, at most maxItems
 }
 
-func (r *htmlReader) text(s string) {
+func (r *htmlReader) text(s []byte) {
 	if r.hidden {
 		return
 	}
 	r.out.write(s, r.pre)
 	if r.inLink && !slices.Contains(r.spans, "invisible") {
-		r.display.WriteString(s)
+		r.display.Write(s)
 	}
 }
 
-func (r *htmlReader) start(t html.Token) {
-	switch t.DataAtom {
+// start reads a start tag that z is at, of type t.
+func (r *htmlReader) start(z *html.Tokenizer, t html.TokenType) {
+	name, more := z.TagName()
+	tag := atom.Lookup(name)
+	var a attributes
+	if more && (tag == atom.A || tag == atom.Span) {
+		a = readAttributes(z)
+	}
+	switch tag {
 	case atom.Br:
 		r.out.breakLine()
 	case atom.A:
 		r.endLink()
-		r.startLink(t)
+		r.startLink(a)
 	case atom.Span:
-		if r.inLink && t.Type == html.StartTagToken && len(r.spans) < maxItems {
-			r.spans = append(r.spans, attribute(t, "class"))
+		if r.inLink && t == html.StartTagToken && len(r.spans) < maxItems {
+			r.spans = append(r.spans, a.class)
 		}
 	case atom.Pre:
 		r.pre = true
 	case atom.Script, atom.Style:
 		r.hidden = true
 	}
-	r.out.block(blankLines(t.DataAtom))
+	r.out.block(blankLines(tag))
 }
 
 func (r *htmlReader) end(a atom.Atom) {
@@ -107,13 +118,13 @@ func (r *htmlReader) end(a atom.Atom) {
 
 // startLink begins a link unless it is a mention or a tag: servers mark those
 // by class, and some tags by rel="tag" alone.
-func (r *htmlReader) startLink(t html.Token) {
-	class := strings.Fields(attribute(t, "class"))
+func (r *htmlReader) startLink(a attributes) {
+	class := strings.Fields(a.class)
 	if slices.Contains(class, "mention") || slices.Contains(class, "hashtag") ||
-		slices.Contains(strings.Fields(attribute(t, "rel")), "tag") {
+		slices.Contains(strings.Fields(a.rel), "tag") {
 		return
 	}
-	r.inLink, r.href = true, attribute(t, "href")
+	r.inLink, r.href = true, a.href
 }
 
 func (r *htmlReader) endLink() {
@@ -124,13 +135,30 @@ func (r *htmlReader) endLink() {
 	r.display.Reset()
 }
 
-func attribute(t html.Token, key string) string {
-	for _, a := range t.Attr {
-		if a.Key == key {
-			return a.Val
+// attributes are those of a tag that matter, the first of each name.
+type attributes struct{ href, class, rel string }
+
+func readAttributes(z *html.Tokenizer) attributes {
+	var a attributes
+	var had [3]bool
+	set := func(i int, s *string, value []byte) {
+		if !had[i] {
+			had[i], *s = true, string(value)
 		}
 	}
-	return ""
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "href":
+			set(0, &a.href, value)
+		case "class":
+			set(1, &a.class, value)
+		case "rel":
+			set(2, &a.rel, value)
+		}
+	}
+	return a
 }
 
 // blankLines is how many line breaks an element's start and end make at least.
@@ -161,19 +189,30 @@ func (w *textWriter) breakLine() { w.breaks++ }
 // block sees to at least n line breaks.
 func (w *textWriter) block(n int) { w.breaks = max(w.breaks, n) }
 
-func (w *textWriter) write(s string, pre bool) {
-	for _, r := range s {
-		switch {
-		case pre && r == '\n':
+// write adds a piece of text, which is valid UTF-8: JSON has nothing else.
+func (w *textWriter) write(s []byte, pre bool) {
+	for len(s) > 0 {
+		switch c := s[0]; {
+		case pre && c == '\n':
 			w.breaks++
-		case !pre && (r == ' ' || r == '\t' || r == '\n' || r == '\r' || r == '\f'):
+			s = s[1:]
+		case !pre && isSpace(c):
 			w.space = true
+			s = s[1:]
 		default:
+			end := 1
+			for end < len(s) && !(pre && s[end] == '\n') && !(!pre && isSpace(s[end])) {
+				end++
+			}
 			w.flush()
-			w.b.WriteRune(r)
+			w.b.Write(s[:end])
+			s = s[end:]
 		}
 	}
 }
+
+// isSpace reports whether a browser takes c for white space.
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
 func (w *textWriter) flush() {
 	switch {

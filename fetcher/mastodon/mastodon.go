@@ -1,6 +1,7 @@
 package mastodon
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,6 +133,7 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 		}
 		return fetcher.Page{}, err
 	}
+	defer resp.Release()
 	if kept.Same(0, resp) {
 		return f.pages.Unchanged(kept, resp), nil
 	}
@@ -184,10 +186,12 @@ func (f *Fetcher) accountID(ctx context.Context, username string) (string, error
 	if err != nil {
 		return "", err
 	}
-	var found account
-	if err := unmarshal(resp.Body, &found); err != nil {
-		return "", fmt.Errorf("%w: account look-up: %w", fetcher.ErrMalformed, err)
+	defer resp.Release()
+	if !json.Valid(resp.Body) {
+		return "", fmt.Errorf("%w: account look-up: not JSON", fetcher.ErrMalformed)
 	}
+	var found account
+	found.decode(bytes.TrimSpace(resp.Body))
 	if found.ID == "" {
 		return "", fmt.Errorf("%w: account look-up without an id", fetcher.ErrMalformed)
 	}
@@ -212,15 +216,4 @@ func (f *Fetcher) forget(username, id string) {
 	if f.ids[key] == id {
 		delete(f.ids, key)
 	}
-}
-
-// unmarshal is json.Unmarshal without the complaint about a value of another
-// type: encoding/json leaves that one field at its zero value and reads on.
-func unmarshal(b []byte, v any) error {
-	err := json.Unmarshal(b, v)
-	var other *json.UnmarshalTypeError
-	if errors.As(err, &other) {
-		return nil
-	}
-	return err
 }

@@ -87,7 +87,7 @@ func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 			continue
 		}
 		var s status
-		_ = unmarshal(heads[i].raw, &s)
+		s.decode(heads[i].raw, false)
 		t := s.tweet()
 		t.Pinned = i < pinned
 		p.tweets = append(p.tweets, t)

@@ -3,6 +3,7 @@ package mastodon
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -102,11 +103,14 @@ func TestDecodePage(t *testing.T) {
 // What is known costs its id, which Seen is asked about, and nothing else.
 func TestKnownPostsAreNotDecoded(t *testing.T) {
 	body := []byte("[" + strings.Repeat(mastodonPost+",", maxPageSize-1) + mastodonPost + "]")
-	got := testing.AllocsPerRun(20, func() {
-		if p, err := decodePage(body, func(string) bool { return true }); err != nil || p.skipped != maxPageSize {
-			t.Fatalf("skipped %d, error %v", p.skipped, err)
-		}
-	})
+	got := math.Inf(1)
+	for range 5 { // what a connection of another test does as it closes counts too
+		got = min(got, testing.AllocsPerRun(20, func() {
+			if p, err := decodePage(body, func(string) bool { return true }); err != nil || p.skipped != maxPageSize {
+				t.Fatalf("skipped %d, error %v", p.skipped, err)
+			}
+		}))
+	}
 	if got > maxPageSize+1 {
 		t.Errorf("%g allocations for %d known posts", got, maxPageSize)
 	}

@@ -13,7 +13,8 @@ import (
 const maxItems = 100
 
 // status is a post as the API gives it: the entity Status of Mastodon, and the
-// fields of other servers for the same things. Only what is mapped is listed.
+// fields of other servers for the same things. Only what is mapped is listed, under
+// the names that decode goes by.
 type status struct {
 	ID              ident            `json:"id"`
 	URI             string           `json:"uri"`
@@ -64,12 +65,14 @@ type account struct {
 // quote is Mastodon's Quote (with a post), its ShallowQuote (with an id), or,
 // on other servers, the quoted post itself.
 type quote struct {
-	ID           ident  `json:"id"`
-	State        string `json:"state"`
-	QuotedID     ident  `json:"quoted_status_id"`
-	QuotedStatus *struct {
-		ID ident `json:"id"`
-	} `json:"quoted_status"`
+	ID           ident         `json:"id"`
+	State        string        `json:"state"`
+	QuotedID     ident         `json:"quoted_status_id"`
+	QuotedStatus *quotedStatus `json:"quoted_status"`
+}
+
+type quotedStatus struct {
+	ID ident `json:"id"`
 }
 
 type pleroma struct {
@@ -85,12 +88,14 @@ type attachment struct {
 	RemoteURL   string `json:"remote_url"`
 	Description string `json:"description"`
 	Meta        struct {
-		Original struct {
-			Width    float64 `json:"width"`
-			Height   float64 `json:"height"`
-			Duration float64 `json:"duration"` // seconds
-		} `json:"original"`
+		Original original `json:"original"`
 	} `json:"meta"`
+}
+
+type original struct {
+	Width    float64 `json:"width"`
+	Height   float64 `json:"height"`
+	Duration float64 `json:"duration"` // seconds
 }
 
 type mention struct {
@@ -130,11 +135,6 @@ type application struct {
 // by digit, since a float would lose the last ones.
 type ident string
 
-func (i *ident) UnmarshalJSON(b []byte) error {
-	*i = ident(identText(b))
-	return nil
-}
-
 // identText is the id that a JSON value stands for, nil for none.
 func identText(v scan.Value) []byte {
 	if text, ok := v.Text(); ok {
@@ -148,27 +148,8 @@ func identText(v scan.Value) []byte {
 	return v
 }
 
-// list is a JSON array of at most maxItems elements; null elements are left
-// out, and anything but an array is an empty list.
+// list holds at most maxItems elements.
 type list[T any] []T
-
-func (l *list[T]) UnmarshalJSON(b []byte) error {
-	*l = nil
-	s := anyList.Scan(b)
-	for len(*l) < maxItems && s.Next() {
-		var item *T
-		if err := unmarshal(s.Element(), &item); err != nil {
-			return err
-		}
-		if item != nil {
-			*l = append(*l, *item)
-		}
-	}
-	return nil
-}
-
-// anyList is the plan for a list whose elements are decoded one by one.
-var anyList = scan.NewPlan("", nil, nil)
 
 // number makes a count or a size of what a server sent: some give -1 for a
 // count that is hidden.

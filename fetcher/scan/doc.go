@@ -15,6 +15,9 @@
 //	err := s.Err()               // nil only if the whole body is valid JSON
 //	cursor, _ := s.Top(0).Text() // "cursor", once Next gave false
 //
+// Value.Members then reads such an element member by member, without a second
+// look at its syntax.
+//
 // Elements are handed out before the rest of the body was looked at, so what
 // they say counts only after Err gave nil.
 //

@@ -228,7 +228,11 @@ func TestText(t *testing.T) {
 		{"empty", `""`, "", true},
 		{"outside ASCII", `"né 🚀"`, "né 🚀", true},
 		{"escapes", `"a\n\u00e9\ud83d\ude80\/"`, "a\né🚀/", true},
+		{"every escape", `"\"\\\/\b\f\n\r\t\u00E9"`, "\"\\/\b\f\n\r\té", true},
 		{"half a pair", `"\ud83d"`, "\ufffd", true},
+		{"half a pair, then a letter", `"\ud83d\u0041"`, "\ufffdA", true},
+		{"a pair after half of one", `"\ud83d\ud83d\ude80"`, "\ufffd🚀", true},
+		{"a pair the wrong way round", `"\ude80\ud83d"`, "\ufffd\ufffd", true},
 		{"invalid UTF-8", "\"a\xff\"", "a\ufffd", true},
 		{"none", ``, "", false},
 		{"null", `null`, "", false},
@@ -376,4 +380,21 @@ func compare(t *testing.T, plan *scan.Plan, doc []byte, list lastList, top json.
 	if !slices.Equal(s.Top(0), scan.Value(top)) {
 		t.Errorf("top %q, encoding/json has %q", s.Top(0), top)
 	}
+}
+
+// FuzzText holds strings against encoding/json.
+func FuzzText(f *testing.F) {
+	for _, s := range []string{`\ud83d\ude80`, `\ud83d\u0041\n`, "\xff\\u00e9\\/", `\uD83D\uD83D\uDE80é`, `plain`, "\xed\xa0\x80\\t"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		v := scan.Value(`"` + s + `"`)
+		var want string
+		if json.Unmarshal(v, &want) != nil {
+			return
+		}
+		if got, ok := v.Text(); !ok || string(got) != want {
+			t.Errorf("%q, %t, want %q", got, ok, want)
+		}
+	})
 }

@@ -53,7 +53,7 @@ type Client struct {
 
 // Response is a 2xx answer, or a 304 to a request with a condition.
 type Response struct {
-	Body       []byte
+	Body       []byte // until Release
 	Header     http.Header
 	RateLimit  fetcher.RateLimit
 	ServerTime time.Time // of the Date header, zero if missing
@@ -63,6 +63,7 @@ type Response struct {
 
 	print  fingerprint // of Body and Header, once it was asked for
 	hashed bool
+	room   *[]byte // what Body is in, nil once it was released
 }
 
 // New checks cfg and returns a client. It makes no request.
@@ -193,19 +194,28 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	if resp.StatusCode/100 != 2 {
 		return nil, c.statusError(resp, out.RateLimit, now)
 	}
-	body, err := readBody(io.LimitReader(resp.Body, c.cfg.MaxBody+1), resp.ContentLength)
+	out.room, err = readBody(io.LimitReader(resp.Body, c.cfg.MaxBody+1), resp.ContentLength)
+	out.Body = *out.room
+	if err = c.bodyError(ctx, int64(len(out.Body)), err); err != nil {
+		out.Release()
+		return nil, err
+	}
+	return out, nil
+}
+
+// bodyError says what is wrong with a body of n bytes that was read until err.
+func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("upstream: %w", ctx.Err())
+		return fmt.Errorf("upstream: %w", ctx.Err())
 	case isTimeout(err):
-		return nil, fmt.Errorf("upstream: reading the body: %w", err)
+		return fmt.Errorf("upstream: reading the body: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("upstream: %w: body cut short: %w", fetcher.ErrMalformed, err)
-	case int64(len(body)) > c.cfg.MaxBody:
-		return nil, fmt.Errorf("upstream: %w: body over %d bytes", fetcher.ErrMalformed, c.cfg.MaxBody)
+		return fmt.Errorf("upstream: %w: body cut short: %w", fetcher.ErrMalformed, err)
+	case n > c.cfg.MaxBody:
+		return fmt.Errorf("upstream: %w: body over %d bytes", fetcher.ErrMalformed, c.cfg.MaxBody)
 	}
-	out.Body = body
-	return out, nil
+	return nil
 }
 
 const (

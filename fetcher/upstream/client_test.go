@@ -238,52 +238,6 @@ func TestBodyIsWholeOrAnError(t *testing.T) {
 	}
 }
 
-func TestBodyOfAnyLength(t *testing.T) {
-	tests := []struct {
-		name      string
-		size      int
-		announced bool
-	}{
-		{"nothing, announced", 0, true},
-		{"nothing, not announced", 0, false},
-		{"announced", 50_000, true},
-		{"announced, more than is believed at once", 3 * maxRoom, true},
-		{"not announced, little", 100, false},
-		{"not announced, more than there is room for", 5 * unknownRoom, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			body := strings.Repeat("x", tt.size)
-			c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				if tt.announced {
-					w.Header().Set("Content-Length", fmt.Sprint(tt.size))
-				} else {
-					http.NewResponseController(w).Flush()
-				}
-				io.WriteString(w, body)
-			}, nil)
-			resp, err := c.Get(t.Context(), "/", nil)
-			if err != nil || string(resp.Body) != body {
-				t.Errorf("error %v, want %d bytes", err, tt.size)
-			}
-		})
-	}
-}
-
-// An announced body is read into one buffer, however long it is.
-func TestAnnouncedBodyDoesNotGrow(t *testing.T) {
-	body := strings.NewReader(strings.Repeat("x", 50_000))
-	allocs := testing.AllocsPerRun(20, func() {
-		body.Seek(0, io.SeekStart)
-		if b, err := readBody(body, body.Size()); err != nil || len(b) != 50_000 {
-			t.Fatalf("%d bytes, error %v", len(b), err)
-		}
-	})
-	if allocs != 1 {
-		t.Errorf("%g allocations, want the buffer's", allocs)
-	}
-}
-
 func TestNotModified(t *testing.T) {
 	for _, condition := range []string{"If-None-Match", "If-Modified-Since"} {
 		t.Run(condition, func(t *testing.T) {

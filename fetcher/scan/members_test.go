@@ -1,0 +1,99 @@
+package scan_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/fetcher/scan"
+)
+
+func TestMembers(t *testing.T) {
+	for _, tc := range []struct {
+		name, v string
+		want    []string // names and values
+	}{
+		{"nothing", ``, nil},
+		{"null", `null`, nil},
+		{"a list", `[{"a":1}]`, nil},
+		{"a string", `"a"`, nil},
+		{"an empty object", `{ }`, nil},
+		{"values of all types", `{"a":"x","b":-1.5e3,"c":[1,{"d":2}],"e":{"f":"}"},"g":null,"h":true}`,
+			[]string{"a", `"x"`, "b", `-1.5e3`, "c", `[1,{"d":2}]`, "e", `{"f":"}"}`, "g", `null`, "h", `true`}},
+		{"white space", "{ \"a\" :\t1 ,\n\"b\" : [ ] }", []string{"a", "1", "b", "[ ]"}},
+		{"a name twice", `{"a":1,"a":2}`, []string{"a", "1", "a", "2"}},
+		{"an empty name", `{"":1}`, []string{"", "1"}},
+		{"names in another case", `{"ID":1,"Created_At":2}`, []string{"id", "1", "created_at", "2"}},
+		{"names with escapes", `{"i\u0064":1,"a\"b":2}`, []string{"id", "1", `a"b`, "2"}},
+		{"letters that fold to ASCII", `{"ſpoiler":1,"K":2,"\u212a":3}`, []string{"spoiler", "1", "k", "2", "k", "3"}},
+		{"letters that do not", `{"é":1,"É":2}`, []string{"é", "1", "É", "2"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for name, v := range scan.Value(tc.v).Members() {
+				got = append(got, string(name), string(v))
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+	t.Run("up to where it is left", func(t *testing.T) {
+		for name := range scan.Value(`{"a":1,"b":2}`).Members() {
+			if string(name) != "a" {
+				t.Errorf("went on to %q", name)
+			}
+			break
+		}
+	})
+}
+
+func TestMembersAllocateNothing(t *testing.T) {
+	v := scan.Value(`{"id":"1","account":{"id":"2"},"tags":[{"name":"x"}]}`)
+	n := 0
+	if allocs := testing.AllocsPerRun(100, func() {
+		for name, value := range v.Members() {
+			n += len(name) + len(value)
+		}
+	}); allocs != 0 || n == 0 {
+		t.Errorf("%g allocations, %d bytes, want none and some", allocs, n)
+	}
+}
+
+// FuzzMembers holds the members against a Decoder's, and whatever is no valid
+// object to the promise that it ends.
+func FuzzMembers(f *testing.F) {
+	for _, doc := range []string{`{"a":1,"A":{"b":[]},"\u0061":"é"}`, `{"ſ":1,"":{}}`, `{}`, `[]`, `{"a":1,}`, `{"a`, "{\"a\xff\":1}"} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		doc = bytes.TrimSpace(doc)
+		type member struct{ name, value string }
+		var got []member
+		for name, v := range scan.Value(doc).Members() {
+			got = append(got, member{string(name), string(v)})
+		}
+		if !json.Valid(doc) || doc[0] != '{' {
+			return
+		}
+		var want []member
+		d := json.NewDecoder(bytes.NewReader(doc))
+		d.UseNumber()
+		_, _ = d.Token()
+		for d.More() {
+			name, _ := d.Token()
+			var v json.RawMessage
+			if err := d.Decode(&v); err != nil {
+				t.Skip(err) // nested deeper than a Decoder counts
+			}
+			want = append(want, member{name.(string), string(v)})
+		}
+		if !slices.EqualFunc(got, want, func(a, b member) bool {
+			return a.value == b.value && strings.EqualFold(a.name, b.name) && !strings.ContainsAny(a.name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+		}) {
+			t.Errorf("members %q, want %q", got, want)
+		}
+	})
+}
