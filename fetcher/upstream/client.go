@@ -218,33 +218,6 @@ func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	return nil
 }
 
-const (
-	unknownRoom = 16 << 10 // bytes for a body of unknown length, at first
-	maxRoom     = 1 << 20  // bytes on the strength of a Content-Length alone
-)
-
-// readBody is io.ReadAll with a buffer of the announced length, so that it
-// need not grow. Compressed bodies come with an announced length of -1.
-func readBody(r io.Reader, announced int64) ([]byte, error) {
-	room := int64(unknownRoom)
-	if announced >= 0 {
-		room = min(announced, maxRoom)
-	}
-	b := make([]byte, 0, room+1) // one more for the read that finds the end
-	for {
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		switch {
-		case err == io.EOF:
-			return b, nil
-		case err != nil:
-			return b, err
-		case len(b) == cap(b):
-			b = append(b, 0)[:len(b)]
-		}
-	}
-}
-
 // isTimeout tells a slow server, which says nothing about the body, from one
 // that cut it short.
 func isTimeout(err error) bool {
