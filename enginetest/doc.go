@@ -1,7 +1,8 @@
 // Package enginetest holds what a test of a stream-monitoring service needs at
 // both ends: a fake platform to poll and a webhook receiver to deliver to, and
-// a check that compares the two. The package does not import testing, so that
-// demonstrations can use it as well.
+// a check that compares the two; and a harness that measures how late an engine
+// finds posts. The package does not import testing, so that demonstrations can
+// use it as well.
 //
 // # A platform that can be trusted to misbehave
 //
@@ -48,11 +49,33 @@
 //		t.Fatal(err) // posts lost, duplicated, changed or unexpected
 //	}
 //
+// # How late are posts found?
+//
+// MeasureLatency plays a recording of when accounts posted to an engine with a
+// poll interval, store, budget or policy of the caller's, and reports the latency
+// of every post, what the platform was asked, and what was missed or came twice:
+//
+//	arrivals, err := enginetest.OpenArrivals("arrivals.tsv.gz")
+//	…
+//	report, err := enginetest.MeasureLatency(ctx, enginetest.LatencyConfig{
+//		Arrivals: arrivals,
+//		Interval: 5 * time.Minute,
+//		Engine:   func(c *streamwatch.Config) { c.Detect.FetchRate = 5 },
+//	})
+//	fmt.Println(report)
+//
+// ReadArrivals has the file's format. Without a recording, GenerateArrivals makes
+// one of accounts whose rates differ, move with the hour of day, and burst. In a
+// testing/synctest bubble a day passes in seconds; LatencyConfig.Speed shortens
+// it elsewhere. A Replay is the platform in it, for an engine that is put together
+// by hand, or, as a BatchReplay, for a client that reads many accounts in a call.
+//
 // # Time and chance
 //
-// Nothing here looks at a clock but through Now, which defaults to time.Now, and
-// waits are timers: inside a testing/synctest bubble hours pass in moments.
-// Sockets do not work in a bubble; Platform.RoundTripper and
-// Receiver.RoundTripper serve HTTP clients without any. The same seed and the
-// same sequence of calls give the same posts, delays and faults.
+// Nothing here looks at a clock but through Now, which defaults to time.Now (and
+// is always that in a Replay), and waits are timers: inside a testing/synctest
+// bubble hours pass in moments. Sockets do not work in a bubble;
+// Platform.RoundTripper and Receiver.RoundTripper serve HTTP clients without any.
+// The same seed and the same sequence of calls give the same posts, delays and
+// faults.
 package enginetest

@@ -78,10 +78,12 @@ type account struct {
 func AccountNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprintf("account%04d", i+1)
+		names[i] = accountName(i)
 	}
 	return names
 }
+
+func accountName(i int) string { return fmt.Sprintf("account%04d", i+1) }
 
 // NewPlatform returns a platform on which nobody has posted yet. It starts
 // nothing. It panics when a field of cfg has a value that is not allowed.

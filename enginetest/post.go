@@ -101,18 +101,24 @@ var year2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // scheme have smaller ones.
 const firstEarlyID = 1 << 22
 
-// newID gives the next free id at or above the smallest one for a moment, as
-// the X platform's scheme has it. Before that scheme's epoch in November 2010
-// ids count steps of 12 ms since 2000: in the same order, and all of them
-// below those that fetcher.SnowflakeTime reads a time from.
-func (p *Platform) newID(published time.Time) uint64 {
+// smallestID gives the smallest id for a moment, as the X platform's scheme has
+// it. Before that scheme's epoch in November 2010 ids count steps of 12 ms since
+// 2000: in the same order, and all of them below those that
+// fetcher.SnowflakeTime reads a time from. It reports false before 2000.
+func smallestID(published time.Time) (uint64, bool) {
 	id := fetcher.SnowflakeAt(published)
-	if _, ok := fetcher.SnowflakeTime(formatID(id)); !ok {
-		since := published.Sub(year2000).Milliseconds()
-		if since < 0 {
-			panic(fmt.Sprintf("enginetest: published %s is not allowed: want 2000 or later", published))
-		}
-		id = firstEarlyID + uint64(since)/12
+	if _, ok := fetcher.SnowflakeTime(formatID(id)); ok {
+		return id, true
+	}
+	since := published.Sub(year2000).Milliseconds()
+	return firstEarlyID + uint64(since)/12, since >= 0
+}
+
+// newID gives the next free id for a moment.
+func (p *Platform) newID(published time.Time) uint64 {
+	id, ok := smallestID(published)
+	if !ok {
+		panic(fmt.Sprintf("enginetest: published %s is not allowed: want 2000 or later", published))
 	}
 	free := id
 	for next, used := p.nextID[free]; used; next, used = p.nextID[free] {

@@ -1,0 +1,94 @@
+package enginetest
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// WriteArrivals writes a recording as ReadArrivals reads it, to the nanosecond.
+// The caller compresses.
+func WriteArrivals(w io.Writer, a *Arrivals) error {
+	if err := a.check(); err != nil {
+		return fmt.Errorf("enginetest: arrivals: %w", err)
+	}
+	start := time.Duration(a.Start.UnixNano())
+	events := a.inOrder()
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "# arrivals v1 name=%s accounts=%d events=%d start=%s end=%s\n",
+		a.Name, len(a.Posts), len(events), formatUnix(start), formatUnix(start+a.Length))
+	var line []byte
+	for _, e := range events {
+		line = strconv.AppendInt(line[:0], int64(e.account), 10)
+		line = append(appendUnix(append(line, '\t'), start+e.at), '\n')
+		out.Write(line) // Flush has the error
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("enginetest: arrivals: %w", err)
+	}
+	return nil
+}
+
+// inOrder gives all posts by time, those of one moment by account.
+func (a *Arrivals) inOrder() []arrival {
+	n := 0
+	for _, posts := range a.Posts {
+		n += len(posts)
+	}
+	events := make([]arrival, 0, n)
+	for account, posts := range a.Posts {
+		for index, at := range posts {
+			events = append(events, arrival{at, int32(account), int32(index)})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b arrival) int { return cmp.Compare(a.at, b.at) })
+	return events
+}
+
+// check reports what of a recording made by hand is not allowed.
+func (a *Arrivals) check() error {
+	if a == nil {
+		return errors.New("there is no recording: want one from ReadArrivals or GenerateArrivals")
+	}
+	if n := len(a.Posts); n < 1 || n > maxArrivalAccounts {
+		return fmt.Errorf("%d accounts are not allowed: want 1 to %d", n, maxArrivalAccounts)
+	}
+	if strings.ContainsFunc(a.Name, unicode.IsSpace) {
+		return fmt.Errorf("name %q is not allowed: want one without spaces", a.Name)
+	}
+	if a.Length <= 0 || a.Length > maxArrivalLength {
+		return fmt.Errorf("length %s is not allowed: want more than 0 and at most %s", a.Length, maxArrivalLength)
+	}
+	if a.Start.Unix() < 0 || a.Start.Add(a.Length).Unix() >= maxUnixSeconds {
+		return fmt.Errorf("start %s is not allowed: want 1970 or later, and the end in 2190 or earlier", a.Start)
+	}
+	total := 0
+	for i, posts := range a.Posts {
+		if total += len(posts); total > maxArrivalPosts {
+			return fmt.Errorf("more than %d posts are not allowed", maxArrivalPosts)
+		}
+		if len(posts) > 0 && (!slices.IsSorted(posts) || posts[0] < 0 || posts[len(posts)-1] > a.Length) {
+			return fmt.Errorf("posts of account %d are not allowed: want them sorted and from 0 to %s", i, a.Length)
+		}
+	}
+	return nil
+}
+
+func formatUnix(t time.Duration) string { return string(appendUnix(nil, t)) }
+
+func appendUnix(b []byte, t time.Duration) []byte {
+	b = strconv.AppendInt(b, int64(t/time.Second), 10)
+	if t %= time.Second; t > 0 {
+		b = fmt.Appendf(b, ".%09d", int64(t))
+		b = bytes.TrimRight(b, "0")
+	}
+	return b
+}

@@ -1,0 +1,224 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// LatencyConfig sets up MeasureLatency. The zero value of each field but
+// Arrivals means its default. Durations are recorded time: at Speed 60 an
+// Interval of a minute is a second for the engine.
+type LatencyConfig struct {
+	// Arrivals is the recording. Required.
+	Arrivals *Arrivals
+	// Speed is how much faster than recorded it is played. Defaults to 1, for a
+	// testing/synctest bubble, where any recording is played in moments.
+	Speed float64
+	// Interval is the monitors' poll interval, of at least a millisecond for
+	// the engine. Defaults to 60 s.
+	Interval time.Duration
+	// PerMonitor is how many accounts each monitor watches. Defaults to 100.
+	PerMonitor int
+	// Warmup is how long posts are not scored. Defaults to 0; those published
+	// while the monitors are being made are never scored.
+	Warmup time.Duration
+	// For is how much of the recording is played, Warmup included. Defaults to
+	// all of it.
+	For time.Duration
+
+	// Replay is how the platform behaves. Its Arrivals, Start and Speed are set.
+	Replay ReplayConfig
+	// Engine changes the engine's configuration before it is made: the store,
+	// the budget, the policy, or a Fetcher around the one that is there, a
+	// *Replay. A store must be empty. Detect.Overlap, MinBackoff and MaxBackoff
+	// hold their defaults as played; durations and rates set here are the
+	// engine's, not recorded ones. OnEvent is taken.
+	Engine func(*streamwatch.Config)
+}
+
+// shortestInterval is what timers of the runtime still do well.
+const shortestInterval = time.Millisecond
+
+// stopWithin bounds the soft stop, unless Config.ShutdownTimeout says otherwise.
+const stopWithin = 30 * time.Second
+
+// MeasureLatency plays a recording to an engine whose monitors watch all of its
+// accounts, and reports how late the posts came to an in-process handler: from
+// publication until the handler has the event, so that commits count as well.
+// It returns when LatencyConfig.For has passed and the engine is stopped, softly
+// and with all of its goroutines joined. Inside a testing/synctest bubble time is
+// virtual; elsewhere Speed shortens it, and what the machine takes is
+// multiplied with it.
+//
+// What was missed or came twice is told by the replay's and the handler's own
+// record, which share nothing with the engine. The error is ctx's when that
+// ends first, the engine's, or says which field is not allowed.
+func MeasureLatency(ctx context.Context, cfg LatencyConfig) (LatencyReport, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return LatencyReport{}, err
+	}
+	m := &measurement{cfg: cfg}
+	if m.replay, err = newReplay(cfg.Replay); err != nil {
+		return LatencyReport{}, err
+	}
+	m.got = make([][]time.Duration, len(cfg.Arrivals.Posts))
+	for i, posts := range cfg.Arrivals.Posts {
+		m.got[i] = make([]time.Duration, len(posts))
+	}
+	if err := m.run(ctx); err != nil {
+		return LatencyReport{}, fmt.Errorf("enginetest: measure latency: %w", err)
+	}
+	return m.report(), nil
+}
+
+func (c LatencyConfig) withDefaults() (LatencyConfig, error) {
+	if err := c.Arrivals.check(); err != nil {
+		return c, fmt.Errorf("enginetest: LatencyConfig.Arrivals: %w", err)
+	}
+	if c.Speed == 0 {
+		c.Speed = 1
+	}
+	if c.Interval == 0 {
+		c.Interval = time.Minute
+	}
+	if c.PerMonitor == 0 {
+		c.PerMonitor = 100
+	}
+	if c.For == 0 {
+		c.For = c.Arrivals.Length
+	}
+	for _, f := range []struct {
+		ok    bool
+		field string
+		value any
+		want  string
+	}{
+		{c.Interval.Seconds() >= c.Speed*shortestInterval.Seconds(), "Interval", c.Interval, "0 (60 s) or at least a millisecond × Speed"},
+		{c.PerMonitor > 0, "PerMonitor", c.PerMonitor, "0 (100) or a positive number of accounts"},
+		{c.For > 0 && c.For <= c.Arrivals.Length, "For", c.For, fmt.Sprintf("0 (all) to %s, as long as the recording is", c.Arrivals.Length)},
+		{c.Warmup >= 0 && c.Warmup < c.For, "Warmup", c.Warmup, fmt.Sprintf("0 to less than For, %s", c.For)},
+	} {
+		if !f.ok {
+			return c, fmt.Errorf("enginetest: LatencyConfig.%s %v is not allowed: want %s", f.field, f.value, f.want)
+		}
+	}
+	c.Replay.Arrivals, c.Replay.Start, c.Replay.Speed = c.Arrivals, time.Time{}, c.Speed
+	return c, nil
+}
+
+// measurement is one run. Times are since the replay's start, as played.
+type measurement struct {
+	cfg    LatencyConfig
+	replay *Replay
+
+	from, end time.Duration // posts of this range are scored
+	calls     int           // made meanwhile
+	gap       time.Duration // longest of an account then, as recorded
+
+	mu      sync.Mutex
+	got     [][]time.Duration // by account and post: when it first came; 0: not yet
+	doubled int
+}
+
+func (m *measurement) run(ctx context.Context) error {
+	cfg := m.config()
+	engine, err := streamwatch.New(cfg)
+	if err != nil {
+		return err
+	}
+	if err := engine.Start(ctx); err != nil {
+		return err
+	}
+	err = m.play(ctx, engine)
+	within := cfg.ShutdownTimeout
+	if within == 0 {
+		within = stopWithin
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	return errors.Join(err, engine.Shutdown(stop))
+}
+
+// config is the engine's.
+func (m *measurement) config() streamwatch.Config {
+	played := func(d time.Duration) time.Duration { return max(shortestInterval, m.replay.played(d)) }
+	interval := m.replay.played(m.cfg.Interval)
+	cfg := streamwatch.Config{
+		Fetcher:         m.replay,
+		DefaultInterval: interval,
+		MinInterval:     min(interval, time.Second),
+		MaxAccounts:     m.cfg.PerMonitor,
+		Detect: detect.Config{
+			Overlap:    played(180 * time.Second),
+			MinBackoff: played(time.Second),
+			MaxBackoff: played(5 * time.Minute),
+		},
+	}
+	if m.cfg.Engine != nil {
+		m.cfg.Engine(&cfg)
+	}
+	cfg.OnEvent = m.take
+	return cfg
+}
+
+// play makes the monitors and waits for the end.
+func (m *measurement) play(ctx context.Context, engine *streamwatch.Engine) error {
+	names := AccountNames(len(m.cfg.Arrivals.Posts))
+	for n := 0; len(names) > 0; n++ {
+		few := min(m.cfg.PerMonitor, len(names))
+		_, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
+			Name:         fmt.Sprintf("replay %d", n+1),
+			Usernames:    names[:few],
+			PollInterval: m.replay.played(m.cfg.Interval),
+		})
+		if err != nil {
+			return err
+		}
+		names = names[few:]
+	}
+	m.from, m.end = max(m.replay.now(), m.replay.played(m.cfg.Warmup)), m.replay.played(m.cfg.For)
+	if m.from >= m.end {
+		return fmt.Errorf("making the monitors took all of For, %s: want more, or a lower Speed", m.cfg.For)
+	}
+	if err := wait(ctx, m.from-m.replay.now()); err != nil {
+		return err
+	}
+	m.replay.forgetGaps()
+	before := m.replay.Calls()
+	err := wait(ctx, m.end-m.replay.now())
+	m.calls, m.gap = m.replay.Calls()-before, m.replay.LongestGap()
+	return err
+}
+
+// take is the engine's handler.
+func (m *measurement) take(_ context.Context, e deliver.Event) error {
+	now := m.replay.now()
+	account := accountIndex(e.AuthorUsername)
+	id, ok := parseID(e.TweetID)
+	if !ok || account < 0 || account >= len(m.got) {
+		return nil // none of the recording's: a Fetcher of the caller's made it
+	}
+	ids := m.replay.ids[account]
+	post := sort.Search(len(ids), func(k int) bool { return ids[k] >= id })
+	if post == len(ids) || ids[post] != id {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.got[account][post] != 0 {
+		m.doubled++
+		return nil
+	}
+	m.got[account][post] = max(1, now)
+	return nil
+}
