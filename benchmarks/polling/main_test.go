@@ -1,60 +1,14 @@
 package main
 
 import (
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"reflect"
 	"testing"
 	"time"
 )
 
 const sample = "# arrivals v1 name=tiny accounts=2 events=3 start=100 end=200\n# a comment\n0\t101.5\n1\t110\n0\t110\n"
-
-func TestParseArrivals(t *testing.T) {
-	a, err := parseArrivals(strings.NewReader(sample))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.name != "tiny" || a.length != 100*second || len(a.posts) != 2 ||
-		!slices.Equal(a.posts[0], []int64{1_500_000_000, 10 * second}) {
-		t.Errorf("got %+v", a)
-	}
-	for _, tc := range []struct{ name, from, to, want string }{
-		{"another format", "arrivals v1", "arrivals v2", "line 1"},
-		{"no accounts", "accounts=2", "accounts=0", "want 1 to"},
-		{"end before start", "end=200", "end=99", "start before end"},
-		{"unknown account", "1\t110", "2\t110", `line 4: account "2"`},
-		{"a time outside", "1\t110", "1\t210", `line 4: time "210"`},
-		{"not sorted", "0\t110\n", "0\t101\n", `line 5: time "101"`},
-		{"another count", "events=3", "events=4", "3 events"},
-	} {
-		_, err := parseArrivals(strings.NewReader(strings.Replace(sample, tc.from, tc.to, 1)))
-		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: error %v, want one with %q", tc.name, err, tc.want)
-		}
-	}
-}
-
-func FuzzParseArrivals(f *testing.F) {
-	f.Add(sample)
-	f.Add("# arrivals v1 accounts=1 events=0 start=NaN end=1\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 10_000 || strings.Contains(text, "0000") { // not millions of accounts
-			return
-		}
-		a, err := parseArrivals(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		for _, posts := range a.posts {
-			if !slices.IsSorted(posts) || len(posts) > 0 && (posts[0] < 0 || posts[len(posts)-1] > a.length) {
-				t.Errorf("posts %v, want sorted and within %d", posts, a.length)
-			}
-		}
-	})
-}
 
 func TestMissingFileIsSkipped(t *testing.T) {
 	o := options{arrivals: filepath.Join(t.TempDir(), "none"), interval: time.Minute}
@@ -64,8 +18,13 @@ func TestMissingFileIsSkipped(t *testing.T) {
 	if err := os.WriteFile(o.arrivals, []byte(sample), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := o.inputs(); err != nil || len(got) != 1 {
-		t.Errorf("inputs %v, error %v, want the file", got, err)
+	got, err := o.inputs()
+	if err != nil || len(got) != 1 {
+		t.Fatalf("inputs %v, error %v, want the file", got, err)
+	}
+	want := &arrivals{name: "tiny", length: 100 * second, posts: [][]int64{{1_500_000_000, 10 * second}, {10 * second}}}
+	if !reflect.DeepEqual(got[0], want) {
+		t.Errorf("read %+v, want %+v", got[0], want)
 	}
 }
 
@@ -88,18 +47,14 @@ func TestReplay(t *testing.T) {
 }
 
 func TestGenerate(t *testing.T) {
-	w := world{accounts: 300, days: 30, sigma: 0, daily: 0.8, turnover: 0.1, burst: 0.5}
-	a, b := w.generate(1), w.generate(1)
-	total := 0
-	for i := range a.posts {
-		if !slices.Equal(a.posts[i], b.posts[i]) || !slices.IsSorted(a.posts[i]) {
-			t.Fatalf("account %d: not the same twice, or not sorted", i)
-		}
-		total += len(a.posts[i])
+	w := world{accounts: 3, days: 30, sigma: 1.6}
+	a := w.generate(2)
+	if a.name != "Poisson, sigma 1.6, seed 2" || !a.poisson || a.length != 30*day || len(a.posts) != 3 {
+		t.Errorf("got %s, %d ns, %d accounts", a.name, a.length, len(a.posts))
 	}
-	// Two posts a day, less half the life of the fifth that join or leave.
-	if want := 300 * 30 * 2 * 0.9; math.Abs(float64(total)/want-1) > 0.1 {
-		t.Errorf("%d posts, want about %g", total, want)
+	w.burst = 0.5
+	if a := w.generate(2); a.name != "bursty, sigma 1.6, seed 2" || a.poisson {
+		t.Errorf("got %s, Poisson %t", a.name, a.poisson)
 	}
 }
 
