@@ -103,6 +103,20 @@ func (s *stages) record(ev *deliver.Event, f *flight, committed time.Time) {
 	s.detection.Record(ev.DetectedAt.Sub(ev.PublishedAt))
 }
 
+// noteLate learns from an event how late its post became visible: how far it
+// was published before the last complete poll, which should have shown it. The
+// event is new to the journal: so its post was not seen and forgotten before.
+func (d *Detector) noteLate(f *flight, ev *deliver.Event, now time.Time) {
+	if f.first || f.plan.query.Seen == nil || f.plan.gap != nil {
+		return
+	}
+	needed := max(0, f.since.time().Sub(ev.PublishedAt))
+	if needed > 0 {
+		d.count.late.Add(1)
+	}
+	d.late.Observe(now, needed)
+}
+
 // earliest is when the first poll was due that could have shown a post.
 func (sh *shard) earliest(f *flight, published time.Time) time.Time {
 	first := f.at // of the polls since the last complete one

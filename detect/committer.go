@@ -131,6 +131,7 @@ func (c *committer) handOver(group []waiting) {
 			} else {
 				c.d.count.events.Add(1)
 				c.d.stages.record(&w.batch.Events[e], w.flight, now)
+				c.d.noteLate(w.flight, &w.batch.Events[e], now)
 			}
 		}
 	}

@@ -23,13 +23,14 @@ type flight struct {
 	// What came of it, until the commit is settled.
 	newIDs  []string
 	cursor  *Cursor
-	opened  *Gap      // a gap that this poll leaves
-	closing *Gap      // a gap that this poll has read on from, as it is now
-	found   int       // new posts, for the pace
-	posted  time.Time // the newest sound post
-	first   bool      // since the process began: its pages are history
-	failed  bool      // it follows polls or commits that failed
-	sound   bool      // no post was dropped
+	opened  *Gap        // a gap that this poll leaves
+	closing *Gap        // a gap that this poll has read on from, as it is now
+	found   int         // new posts, for the pace
+	posted  time.Time   // the newest sound post
+	since   unixSeconds // the target's, when the poll began
+	first   bool        // since the process began: its pages are history
+	failed  bool        // it follows polls or commits that failed
+	sound   bool        // no post was dropped
 	waiters []*removal
 }
 
@@ -45,7 +46,7 @@ func (sh *shard) newFlight(slot int32, due int64) *flight {
 	name := sh.username(slot)
 	f := sh.blankFlight()
 	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), due, sh.d.wall(due)
-	f.first, f.failed = t.since == 0 || t.is(cold), sh.troubles[slot] != nil
+	f.since, f.first, f.failed = t.since, t.since == 0 || t.is(cold), sh.troubles[slot] != nil
 	f.plan = plan{
 		seen:     window.Poll(),
 		query:    fetcher.TimelineQuery{Username: name, UserID: f.id, Limit: sh.d.cfg.PageSize},

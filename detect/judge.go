@@ -39,7 +39,7 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 				if sh.history(f, tw, now) {
 					continue
 				}
-				sh.noteLate(f, tw)
+				f.found++
 			}
 			sh.eachSub(f.slot, func(s *subscriber) {
 				if seen && !s.fresh {
@@ -121,20 +121,6 @@ func (sh *shard) history(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 		return true
 	}
 	return false
-}
-
-// noteLate counts a new post, and how late it became visible: how far it was
-// published before the last complete poll, which should have shown it.
-func (sh *shard) noteLate(f *flight, tw *fetcher.Tweet) {
-	f.found++
-	if f.first || f.plan.gap != nil {
-		return
-	}
-	needed := sh.targets.at(f.slot).since.time().Sub(tw.PublishedAt)
-	if needed > 0 {
-		sh.d.count.late.Add(1)
-	}
-	sh.d.late.Observe(sh.d.cfg.Now(), max(0, needed))
 }
 
 func (sh *shard) event(f *flight, src deliver.Source, tw *fetcher.Tweet, pg *page, now time.Time) deliver.Event {

@@ -25,7 +25,7 @@ type Stats struct {
 	Events   int64 // events committed
 	Known    int64 // events the journal knew already
 	Baseline int64 // posts from before a monitor tracked the account
-	Late     int64 // new posts published before the poll that should have shown them
+	Late     int64 // events of posts published before the poll that should have shown them
 	Ancient  int64 // posts that turned up older than the horizon, not delivered
 	Gaps     int64 // ranges that could not be read
 	Filled   int64 // of them, read later

@@ -130,7 +130,7 @@ func TestMeasureLatencyOnAHardPlatform(t *testing.T) {
 	}
 	// 30 s for the interval and 10 s for the answer, and a third of the posts come
 	// 10 s late; some are on a second page.
-	if r.Mean < 32*time.Second || r.Mean > 50*time.Second || r.Max < 70*time.Second {
+	if r.Mean < 32*time.Second || r.Mean > 55*time.Second || r.Max < 70*time.Second {
 		t.Errorf("mean %s, max %s", r.Mean, r.Max)
 	}
 }
