@@ -330,7 +330,16 @@ func (e *Engine) Price(m monitor.Monitor) billing.Price {
 // Account tells how a watched account is doing: a silent one from a dead one.
 // ok is false when no active monitor tracks it. The engine must be running.
 func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
+	if !e.runs() {
+		return detect.AccountStatus{}, false, ErrNotRunning
+	}
 	return e.detector.Account(ctx, username)
+}
+
+func (e *Engine) runs() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state == running
 }
 
 // Spend takes one upstream call out of the budget that the polls share
@@ -342,6 +351,15 @@ func (e *Engine) Spend(ctx context.Context) error { return e.detector.Spend(ctx)
 type Stats struct {
 	Detect  detect.Stats
 	Deliver deliver.Stats
+}
+
+// Causes tells where the time from publication to acknowledgement went, in the
+// order of the flow: the parts of detect.Latency, the wait for the first attempt
+// ("handover"), and the successful attempts ("send").
+func (s *Stats) Causes() []detect.Cause {
+	causes := append(s.Detect.Latency.Causes(),
+		detect.Cause{Name: "handover", Mean: s.Deliver.Handover.Mean()}, detect.Cause{Name: "send", Mean: s.Deliver.Send.Mean()})
+	return detect.Shares(causes)
 }
 
 // Stats reads the counters.

@@ -49,10 +49,7 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
 	}
-	e.mu.Lock()
-	live := e.state == running
-	e.mu.Unlock()
-	if live {
+	if e.runs() {
 		plan.Plans, err = e.detector.Plan(ctx, budgets...)
 	} else {
 		groups := make([]pace.Group, 0, len(accounts))

@@ -29,7 +29,7 @@ type AccountStatus struct {
 }
 
 // Account tells how an account is doing; ok is false when nobody watches it.
-// The detector must be running.
+// It waits for Run to begin.
 func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
 	hash := hashAccount(username)
 	var found *AccountStatus

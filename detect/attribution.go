@@ -42,11 +42,15 @@ type Cause struct {
 // Causes are the parts in the order in which they follow each other, with
 // their shares of the total time.
 func (l *Latency) Causes() []Cause {
-	causes := []Cause{
+	return Shares([]Cause{
 		{Name: "schedule", Mean: l.Schedule.Mean()}, {Name: "visibility", Mean: l.Visibility.Mean()},
 		{Name: "failure", Mean: l.Failure.Mean()}, {Name: "queue", Mean: l.Queue.Mean()},
 		{Name: "fetch", Mean: l.Fetch.Mean()}, {Name: "process", Mean: l.Process.Mean()}, {Name: "commit", Mean: l.Commit.Mean()},
-	}
+	})
+}
+
+// Shares sets the Share of each cause from the Means.
+func Shares(causes []Cause) []Cause {
 	var sum time.Duration
 	for _, c := range causes {
 		sum += c.Mean

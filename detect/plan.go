@@ -2,7 +2,6 @@ package detect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -125,7 +124,7 @@ func newPlan(f pace.Forecast, cfg planning) Plan {
 }
 
 // Plan predicts what the subscriptions as they are will bring, and what other
-// budgets, in calls a second, would. The detector must be running.
+// budgets, in calls a second, would. It waits for Run to begin.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	groups, err := d.groups(ctx)
 	if err != nil {
@@ -186,17 +185,8 @@ func (sh *shard) group(slot int32) pace.Group {
 // UnknownRate stands for that of accounts not polled yet: a post a day.
 const UnknownRate = 1.0 / 86_400
 
-// errNotRunning answers questions before Run.
-var errNotRunning = errors.New("detect: detector is not running")
-
 // ask lets a shard's goroutine run fn, and waits for it.
 func (d *Detector) ask(ctx context.Context, sh *shard, fn func(*shard)) error {
-	d.mu.Lock()
-	started := d.started
-	d.mu.Unlock()
-	if !started {
-		return errNotRunning
-	}
 	done := make(chan struct{})
 	sh.mail.put(message{ask: func(sh *shard) { fn(sh); close(done) }})
 	select {
