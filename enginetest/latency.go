@@ -24,7 +24,8 @@ type LatencyConfig struct {
 	// testing/synctest bubble, where any recording is played in moments.
 	Speed float64
 	// Interval is the monitors' poll interval, of at least a millisecond for
-	// the engine. Defaults to 60 s.
+	// the engine. Defaults to 60 s; to none when Engine lets a budget set the
+	// pace.
 	Interval time.Duration
 	// PerMonitor is how many accounts each monitor watches. Defaults to 100.
 	PerMonitor int
@@ -63,11 +64,12 @@ const stopWithin = 30 * time.Second
 // record, which share nothing with the engine. The error is ctx's when that
 // ends first, the engine's, or says which field is not allowed.
 func MeasureLatency(ctx context.Context, cfg LatencyConfig) (LatencyReport, error) {
+	anyInterval := cfg.Interval == 0
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return LatencyReport{}, err
 	}
-	m := &measurement{cfg: cfg}
+	m := &measurement{cfg: cfg, anyInterval: anyInterval}
 	if m.replay, err = newReplay(cfg.Replay); err != nil {
 		return LatencyReport{}, err
 	}
@@ -121,6 +123,9 @@ type measurement struct {
 	cfg    LatencyConfig
 	replay *Replay
 
+	anyInterval bool          // none was asked for
+	interval    time.Duration // the monitors', as played
+
 	from, end time.Duration // posts of this range are scored
 	calls     int           // made meanwhile
 	gap       time.Duration // longest of an account then, as recorded
@@ -152,11 +157,11 @@ func (m *measurement) run(ctx context.Context) error {
 // config is the engine's.
 func (m *measurement) config() streamwatch.Config {
 	played := func(d time.Duration) time.Duration { return max(shortestInterval, m.replay.played(d)) }
-	interval := m.replay.played(m.cfg.Interval)
+	m.interval = m.replay.played(m.cfg.Interval)
 	cfg := streamwatch.Config{
 		Fetcher:         m.replay,
-		DefaultInterval: interval,
-		MinInterval:     min(interval, time.Second),
+		DefaultInterval: m.interval,
+		MinInterval:     min(m.interval, time.Second),
 		MaxAccounts:     m.cfg.PerMonitor,
 		Detect: detect.Config{
 			Overlap:    played(180 * time.Second),
@@ -166,6 +171,9 @@ func (m *measurement) config() streamwatch.Config {
 	}
 	if m.cfg.Engine != nil {
 		m.cfg.Engine(&cfg)
+	}
+	if m.anyInterval && cfg.Detect.Pace != detect.PaceInterval {
+		m.interval = 0
 	}
 	cfg.OnEvent = m.take
 	return cfg
@@ -179,7 +187,7 @@ func (m *measurement) play(ctx context.Context, engine *streamwatch.Engine) erro
 		_, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
 			Name:         fmt.Sprintf("replay %d", n+1),
 			Usernames:    names[:few],
-			PollInterval: m.replay.played(m.cfg.Interval),
+			PollInterval: m.interval,
 		})
 		if err != nil {
 			return err
