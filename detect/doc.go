@@ -1,5 +1,9 @@
-// Package detect finds new posts: it polls accounts at their intervals, knows
-// what it has seen, stamps how late each new post was found, and commits it.
+// Package detect finds new posts: it polls accounts, knows what it has seen,
+// stamps how late each new post was found and why, and commits it.
+//
+//	d, err := detect.New(detect.Config{Fetcher: f, Journal: j})
+//	go d.Run(ctx)
+//	err = d.Set(ctx, detect.ForMonitor(m)) // from now on its accounts are polled
 //
 // A Detector owns a fixed number of shards, each one goroutine that owns the
 // schedule and the state of its share of the accounts. A poll reads pages until
@@ -11,4 +15,22 @@
 //
 // Journal is the port a backend implements; Subscription is how monitors say
 // what they want to know.
+//
+// # Pace
+//
+// With PaceInterval every account is polled at the shortest interval of its
+// subscriptions, at a moment of it that follows from its name (see Phase).
+// With PaceBudget the calls that FetchRate allows are spent where they find
+// posts earliest: see package pace. Plan predicts what either brings.
+//
+// # What can not be read
+//
+// A poll that meets its page cap leaves a Gap: recorded with the cursor,
+// reported, and read on later from where the poll stopped. How late posts
+// become visible is learnt (package lateness), and the overlap follows it.
+//
+// # Why it was late
+//
+// Stats takes the latency of all events apart, by cause. Account tells how one
+// account is doing.
 package detect
