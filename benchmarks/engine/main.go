@@ -1,0 +1,161 @@
+// Engine measures the whole engine at work: package streamwatch with its
+// defaults, a memory store and a handler, on a Fetcher that answers at once from
+// pages of 20 posts built beforehand. A poll finds nothing new or, in the share
+// -new of all polls, one new post.
+//
+//	go run ./engine -accounts 10000,100000,1000000
+//
+// Two loads: saturated, where intervals are so short that ten million polls a
+// second are due and the engine is never idle, and 20,000 polls a second. At the
+// latter a naive program stands beside it, with a goroutine, a ticker and a map
+// for each account. CPU is user and system time of the process, garbage
+// collection included, and less what a call of the Fetcher takes alone, which is
+// shown; memory is the heap after a collection and the stacks, less the
+// Fetcher's. The latency is from Event.DetectedAt to the handler's call.
+//
+// After the measured rounds, one more is profiled and split into stages by the
+// functions on the stack; -profile FILE writes that as text. Every run ends with
+// a check that each post shown was detected and handled once. It needs a Unix.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+)
+
+// options are the program's flags.
+type options struct {
+	report.Options
+	accounts []int
+	share    float64
+	profile  string
+}
+
+func main() {
+	opts, err := parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(report.ExitCode(err))
+	}
+	if err := run(opts); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// parse takes the program's own flags out, for report.ParseFlags refuses what
+// it does not know.
+func parse(args []string) (options, error) {
+	var o options
+	own := flag.NewFlagSet("engine", flag.ContinueOnError)
+	accounts := own.String("accounts", "10000", "how many accounts, 1 to 9999999; several numbers with commas between them")
+	own.Float64Var(&o.share, "new", 0.01, "share of the polls that find a new post, 0 to 1")
+	own.StringVar(&o.profile, "profile", "", "file to write the CPU share by stage to")
+	var mine, shared []string
+	for i := 0; i < len(args); i++ {
+		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if !strings.HasPrefix(args[i], "-") || own.Lookup(name) == nil {
+			shared = append(shared, args[i])
+			continue
+		}
+		mine = append(mine, args[i])
+		if !joined && i+1 < len(args) {
+			i++
+			mine = append(mine, args[i])
+		}
+	}
+	var err error
+	if o.Options, err = report.ParseFlags("engine", shared); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			own.PrintDefaults()
+		}
+		return options{}, err
+	}
+	if err := own.Parse(mine); err != nil {
+		return options{}, err
+	}
+	for _, s := range strings.Split(*accounts, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 9_999_999 {
+			return options{}, fmt.Errorf("engine: -accounts %q is not allowed: want numbers from 1 to 9999999 with commas between them", *accounts)
+		}
+		o.accounts = append(o.accounts, n)
+	}
+	if !(o.share >= 0 && o.share <= 1) {
+		return options{}, fmt.Errorf("engine: -new %v is not allowed: want 0 to 1", o.share)
+	}
+	return o, nil
+}
+
+// load is how many polls are due in a second.
+type load struct {
+	name      string
+	perSecond float64
+}
+
+var (
+	saturated = load{"saturated", 10e6}
+	paced     = load{"20,000 polls/s", 20e3}
+)
+
+func (l load) interval(accounts int) time.Duration {
+	return max(time.Microsecond, time.Duration(float64(accounts)/l.perSecond*float64(time.Second)))
+}
+
+// maxNaive bounds the accounts of the naive program, which takes about 8 kB for
+// each.
+const maxNaive = 200_000
+
+func run(o options) error {
+	var rows, shares []report.Row
+	var profiles []profiled
+	smallest := map[load]float64{}
+	for _, n := range o.accounts {
+		for _, l := range []load{saturated, paced} {
+			res, err := race(o, n, l, startEngine)
+			if err != nil {
+				return err
+			}
+			if smallest[l] == 0 {
+				smallest[l] = res.cpu
+			}
+			kase := fmt.Sprintf("%d accounts, %s", n, l.name)
+			rows = append(rows, res.rows(kase, report.Ours)...)
+			rows = append(rows, row(kase, report.Ours, "growth", res.cpu/smallest[l], "×"),
+				row(kase, "the Fetcher alone", "CPU", res.fetcher, "µs/poll"))
+			p := profiled{kase: kase, polls: res.profiledPolls, stacks: res.stacks}
+			profiles = append(profiles, p)
+			shares = append(shares, p.rows()...)
+			if l == paced && n <= maxNaive {
+				if res, err = race(o, n, l, startNaive); err != nil {
+					return err
+				}
+				rows = append(rows, res.rows(kase, "goroutine+ticker+map")...)
+			}
+		}
+	}
+	if o.profile != "" {
+		if err := writeProfile(o.profile, profiles); err != nil {
+			return err
+		}
+	}
+	if o.JSON {
+		return report.Write(os.Stdout, true, append(rows, shares...))
+	}
+	if err := report.Write(os.Stdout, false, rows); err != nil {
+		return err
+	}
+	fmt.Println()
+	return writeStages(os.Stdout, profiles)
+}
+
+func row(kase, impl, metric string, v float64, unit string) report.Row {
+	return report.Row{Bench: "engine", Case: kase, Impl: impl, Metric: metric, Value: v, Unit: unit}
+}
