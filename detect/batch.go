@@ -26,10 +26,10 @@ func (sh *shard) flyTogether(ctx context.Context, group []*flight) {
 		var rl *fetcher.RateLimitError
 		f.out.together = err != nil && !errors.As(err, &rl)
 		if ferr == nil && !sh.d.takePage(f, &pg, asked) {
-			go func() {
+			sh.workers.all.Go(func() {
 				sh.d.readOn(ctx, f, pg.Next)
 				sh.mail.put(message{landed: f})
-			}()
+			})
 			continue
 		}
 		if ferr != nil {
@@ -41,8 +41,8 @@ func (sh *shard) flyTogether(ctx context.Context, group []*flight) {
 
 // callTogether asks the Fetcher for the first pages of several accounts.
 func (d *Detector) callTogether(ctx context.Context, group []*flight) (pages []fetcher.Page, err error) {
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.FetchTimeout)
-	defer cancel()
+	limit := &deadline{parent: ctx, at: time.Now().Add(d.cfg.FetchTimeout)}
+	defer limit.end()
 	defer func() {
 		if v := recover(); v != nil {
 			group[0].out.panicked = true
@@ -54,12 +54,12 @@ func (d *Detector) callTogether(ctx context.Context, group []*flight) (pages []f
 		queries[i] = f.plan.query
 	}
 	d.count.calls.Add(1)
-	pages, err = d.batch.Timelines(ctx, queries)
+	pages, err = d.batch.Timelines(limit, queries)
 	switch {
 	case err != nil:
 		return nil, err
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("detect: answer came after the deadline: %w", ctx.Err())
+	case limit.Err() != nil:
+		return nil, fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
 	case len(pages) != len(queries):
 		return nil, fmt.Errorf("detect: fetcher answered %d timelines with %d pages: want one for each", len(queries), len(pages))
 	}

@@ -10,70 +10,87 @@ import (
 )
 
 // budget bounds the upstream calls of one Fetcher: a token bucket, and a gate
-// that a rate-limit answer closes. It is shared by all shards.
+// that a rate-limit answer closes. It is shared by all shards. Times are the
+// detector's clock.
 type budget struct {
+	d       *Detector
 	limiter *rate.Limiter // nil: unbounded
-	closed  atomic.Int64  // Unix nanoseconds until which no call is made
+	until   atomic.Int64  // the gate is closed until then
 }
 
-func newBudget(perSecond float64, burst int) *budget {
-	b := &budget{}
+func newBudget(d *Detector, perSecond float64, burst int) *budget {
+	b := &budget{d: d}
 	if perSecond > 0 {
 		b.limiter = rate.NewLimiter(rate.Limit(perSecond), burst)
 	}
 	return b
 }
 
+// closed is how long no call may be made, 0 or less when the gate is open.
+func (b *budget) closed(now int64) time.Duration { return time.Duration(b.until.Load() - now) }
+
 // ticket takes one call out of the budget and says when it may be made.
-func (b *budget) ticket(now time.Time) time.Time {
+func (b *budget) ticket(now int64) int64 {
 	if b.limiter == nil {
 		return now
 	}
-	return now.Add(b.limiter.ReserveN(now, 1).DelayFrom(now))
+	wall := b.d.epoch.Add(time.Duration(now))
+	return now + int64(b.limiter.ReserveN(wall, 1).DelayFrom(wall))
 }
 
-// openAt is from when on calls may be made.
-func (b *budget) openAt() time.Time { return time.Unix(0, b.closed.Load()) }
-
-// wait takes a call and waits until it may be made.
+// wait takes a call and waits until it may be made: first for the gate, so
+// that all who waited do not come at once when it opens.
 func (b *budget) wait(ctx context.Context, stop <-chan struct{}) error {
-	at := b.ticket(time.Now())
 	for {
-		if open := b.openAt(); open.After(at) {
-			at = open
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		d := time.Until(at)
-		if d <= 0 {
-			return ctx.Err()
+		now := b.d.clock()
+		closed := b.closed(now)
+		if closed <= 0 {
+			at := b.ticket(now)
+			if err := pause(ctx, stop, time.Duration(at-now)); err != nil {
+				return err
+			}
+			if b.closed(b.d.clock()) <= 0 {
+				return nil
+			}
+			continue // it closed meanwhile
 		}
-		timer := time.NewTimer(d)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-stop:
-			timer.Stop()
-			return errStopped
-		case <-timer.C:
+		if err := pause(ctx, stop, closed); err != nil {
+			return err
 		}
 	}
 }
 
-// closeUntil stops all calls until t, at most maxClosed ahead, and a random
-// part of two seconds longer, so that the processes that share a limit do not
-// all come back at once. A gate never opens earlier than it was told before.
-func (b *budget) closeUntil(t time.Time) {
-	now := time.Now()
-	if latest := now.Add(maxClosed); t.After(latest) {
-		t = latest
+// pause waits, unless ctx ends or the detector stops.
+func pause(ctx context.Context, stop <-chan struct{}, wait time.Duration) error {
+	if wait <= 0 {
+		return nil
 	}
-	if !t.After(now) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-stop:
+		return errStopped
+	case <-timer.C:
+		return nil
+	}
+}
+
+// closeFor stops all calls for so long, at most maxClosed, and a random part of
+// two seconds longer, so that the processes that share a limit do not all come
+// back at once. A gate never opens earlier than it was told before.
+func (b *budget) closeFor(wait time.Duration) {
+	if wait <= 0 {
 		return
 	}
-	until := t.Add(rand.N(2 * time.Second)).UnixNano()
+	until := b.d.clock() + int64(min(wait, maxClosed)+rand.N(2*time.Second))
 	for {
-		old := b.closed.Load()
-		if until <= old || b.closed.CompareAndSwap(old, until) {
+		old := b.until.Load()
+		if until <= old || b.until.CompareAndSwap(old, until) {
 			return
 		}
 	}

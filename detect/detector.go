@@ -46,8 +46,9 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Detector{cfg: cfg, epoch: time.Now(), budget: newBudget(cfg.FetchRate, cfg.FetchBurst),
+	d := &Detector{cfg: cfg, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
+	d.budget = newBudget(d, cfg.FetchRate, cfg.FetchBurst)
 	d.batch, d.batchSize = d.batching()
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)

@@ -129,7 +129,7 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 		}
 	}
 	if pg.RateLimit.Known && pg.RateLimit.Remaining == 0 {
-		d.budget.closeUntil(pg.RateLimit.Reset)
+		d.budget.closeFor(time.Until(pg.RateLimit.Reset))
 	}
 	cut := out.take(pg, asked, now)
 	out.next = pg.Next
@@ -224,8 +224,8 @@ func (out *outcome) take(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 
 // call asks the Fetcher for one page. A Fetcher that panics has failed.
 func (d *Detector) call(ctx context.Context, q *fetcher.TimelineQuery, out *outcome) (pg fetcher.Page, err error) {
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.FetchTimeout)
-	defer cancel()
+	limit := &deadline{parent: ctx, at: time.Now().Add(d.cfg.FetchTimeout)}
+	defer limit.end()
 	defer func() {
 		if v := recover(); v != nil {
 			out.panicked = true
@@ -233,9 +233,9 @@ func (d *Detector) call(ctx context.Context, q *fetcher.TimelineQuery, out *outc
 		}
 	}()
 	d.count.calls.Add(1)
-	pg, err = d.cfg.Fetcher.Timeline(ctx, *q)
-	if err == nil && ctx.Err() != nil {
-		err = fmt.Errorf("detect: answer came after the deadline: %w", ctx.Err())
+	pg, err = d.cfg.Fetcher.Timeline(limit, *q)
+	if err == nil && limit.Err() != nil {
+		err = fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
 	}
 	return pg, err
 }

@@ -39,12 +39,12 @@ type shard struct {
 
 	flights   map[int32]*flight // polls that have not ended, by slot
 	blank     []*flight         // that have ended, to be used again
-	calls     int               // upstream calls under way
-	fills     due.Heap          // targets with a gap to read, by when to try
-	fillTries map[int32]int     // fills that failed in a row
-	starved   int               // polls started since the last fill
+	workers   workers
+	fills     due.Heap      // targets with a gap to read, by when to try
+	fillTries map[int32]int // fills that failed in a row
+	starved   int           // polls started since the last fill
 	hasTicket bool
-	ticket    time.Time
+	ticket    int64 // when the next call may be made, on the detector's clock
 	stopping  bool
 
 	inPoll  map[string]struct{} // scratch of judge
@@ -56,6 +56,7 @@ func newShard(d *Detector, slots int) *shard {
 	sh := &shard{d: d, mail: newMailbox(), slots: slots,
 		more: map[int32][]subscriber{}, troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{},
 		sources: map[string]*source{}, flights: map[int32]*flight{}, fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
+	sh.workers = newWorkers(slots)
 	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
 	return sh
 }
@@ -64,6 +65,7 @@ func newShard(d *Detector, slots int) *shard {
 // commit of this shard is under way; ctx cuts the polls short.
 func (sh *shard) run(ctx context.Context) {
 	var msgs []message
+	defer sh.workers.join()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	stop := sh.d.stop
@@ -114,19 +116,13 @@ func (sh *shard) startDue(ctx context.Context) time.Duration {
 		at, ok := sh.nextAt()
 		fill, fillAt := sh.fillTurn(ok && at <= now, now)
 		switch {
-		case sh.calls >= sh.slots || len(sh.flights) >= maxOpen || !ok && fillAt == never:
+		case sh.workers.busy >= sh.slots || len(sh.flights) >= maxOpen || !ok && fillAt == never:
 			return time.Hour // a message will wake the shard
 		case !fill && (!ok || at > now):
 			return time.Duration(min(at, fillAt) - now)
 		}
-		if closed := time.Until(sh.d.budget.openAt()); closed > 0 {
-			return closed
-		}
-		if !sh.hasTicket {
-			sh.ticket, sh.hasTicket = sh.d.budget.ticket(time.Now()), true
-		}
-		if early := time.Until(sh.ticket); early > 0 {
-			return early
+		if wait := sh.budgetWait(now); wait > 0 {
+			return wait
 		}
 		if fill {
 			sh.startFill(ctx)
@@ -135,6 +131,24 @@ func (sh *shard) startDue(ctx context.Context) time.Duration {
 		sh.startPolls(ctx, now)
 	}
 	return time.Hour
+}
+
+// budgetWait is how long the next call must wait for the budget.
+func (sh *shard) budgetWait(now int64) time.Duration {
+	b := sh.d.budget
+	if closed := b.closed(now); closed > 0 {
+		// What was waiting for its turn must not come with all others when the
+		// gate opens: it takes a new turn then.
+		sh.hasTicket = false
+		return closed
+	}
+	if b.limiter == nil {
+		return 0
+	}
+	if !sh.hasTicket {
+		sh.ticket, sh.hasTicket = b.ticket(now), true
+	}
+	return time.Duration(sh.ticket - now)
 }
 
 // startPolls begins the poll of the target due first, and in the same call of
@@ -163,7 +177,6 @@ func (sh *shard) depart(ctx context.Context, group ...*flight) {
 		return
 	}
 	sh.hasTicket = false
-	sh.calls++
 	now := sh.d.clock()
 	call := &sharedCall{open: len(group)}
 	for _, f := range group {
@@ -173,16 +186,16 @@ func (sh *shard) depart(ctx context.Context, group ...*flight) {
 		}
 	}
 	if len(group) == 1 {
-		go sh.fly(ctx, group[0])
+		sh.workers.give(sh, job{ctx: ctx, one: group[0]})
 		return
 	}
-	go sh.flyTogether(ctx, group)
+	sh.workers.give(sh, job{ctx: ctx, group: group})
 }
 
 // landed takes a poll's outcome: judge it, and commit what came of it.
 func (sh *shard) landed(f *flight) {
 	if f.call.open--; f.call.open == 0 {
-		sh.calls--
+		sh.workers.busy--
 	}
 	t, out := sh.targets.at(f.slot), &f.out
 	sh.countPoll(f)

@@ -105,7 +105,7 @@ func (sh *shard) noteRateLimit(slot int32, err error) {
 	if wait <= 0 {
 		wait = sh.d.backoff(sh.failures(slot) + 1)
 	}
-	sh.d.budget.closeUntil(time.Now().Add(wait))
+	sh.d.budget.closeFor(wait)
 }
 
 // backoff is the wait after the n-th failure in a row, n from 1: doubling
