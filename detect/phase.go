@@ -15,6 +15,16 @@ func gridAfter(now int64, hash uint64, step time.Duration) int64 {
 	return due
 }
 
+// Phase is an account's place in its interval, 0 to less than interval, which
+// must be above 0: undisturbed, it is polled within a millisecond after the
+// moments that are whole intervals and the phase after the Unix epoch. The
+// interval is the shortest of the account's subscriptions. The phase follows
+// from the handle alone, whatever its case and with or without "@": it is the
+// same in every process and after every restart.
+func Phase(username string, interval time.Duration) time.Duration {
+	return time.Duration(hashKey(targetKey(username)) % uint64(interval))
+}
+
 // hashKey is FNV-1a over the target's key: the same in every process.
 func hashKey(key string) uint64 {
 	h := uint64(14695981039346656037)

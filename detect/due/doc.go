@@ -5,6 +5,8 @@
 //	h.Set(slot, now+int64(time.Minute))
 //	slot, at, ok := h.Next() // stays scheduled until Set or Remove
 //
-// A slot is the index of an account in its owner's arrays. Times are
-// nanoseconds on whatever clock the owner uses.
+// A slot is the index of an account in its owner's arrays, below MaxSlots.
+// Times are nanoseconds on whatever clock the owner uses, such as Unix time or
+// time since a start, and are kept in whole milliseconds, rounded up: nothing
+// comes early, and nothing a millisecond late.
 package due
