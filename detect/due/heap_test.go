@@ -252,3 +252,18 @@ func ExampleHeap() {
 	// 0 30ms
 	// 1 41ms
 }
+
+func TestAt(t *testing.T) {
+	var h due.Heap
+	h.Set(3, 5_000_000)
+	h.Set(7, 1_500_000)
+	for _, tc := range []struct {
+		slot int32
+		at   int64
+		ok   bool
+	}{{3, 5_000_000, true}, {7, 2_000_000, true}, {4, 0, false}, {-1, 0, false}} {
+		if at, ok := h.At(tc.slot); at != tc.at || ok != tc.ok {
+			t.Errorf("slot %d is due at %d, %v, want %d, %v", tc.slot, at, ok, tc.at, tc.ok)
+		}
+	}
+}

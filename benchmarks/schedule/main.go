@@ -1,0 +1,154 @@
+// Schedule compares what decides when each of many accounts is polled: how late
+// polls come, what an account costs in memory, and what a poll costs in CPU.
+//
+//	go run ./schedule -accounts 1000000 -period 60s -for 30s -garbage 8192
+//	go run ./schedule -accounts 10000000 -impl streamwatch
+//	go run ./schedule -accounts 100000 -period 10s -stall 1s
+//
+// streamwatch is the whole detection core, a detect.Detector with its names,
+// cursors, a goroutine a poll and a group committer; its Fetcher answers at once
+// with an empty page, and its Journal keeps nothing. The peers only schedule:
+// they call the poll and do nothing else. Every account has the phase that
+// detect.Phase gives it, for all alike; a poll's lag is the moment of the call
+// less the moment it was due. A poll that is not made within 3 s after the
+// measured time is lost; its lag goes on until then. Every poll, ours and
+// theirs, allocates -garbage bytes, which a real fetch would, so that the
+// garbage collector has to mark what the scheduler keeps.
+//
+// Each contestant runs in a process of its own, one after the other. A peer
+// that can not do the accounts asked for gets fewer: the row says how many.
+// CPU times are getrusage's and the stall is a SIGSTOP, so it runs on Unix only.
+// -for below 50 ms takes at most 200 accounts and 100 ms.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+)
+
+// options are the program's flags.
+type options struct {
+	report.Options
+	accounts int
+	period   time.Duration
+	warm     time.Duration
+	garbage  int
+	stall    time.Duration
+	impls    []string
+}
+
+// Bounds of the flags.
+const (
+	maxAccounts = 100_000_000
+	maxFor      = 30 * time.Minute // lags are 31 bits of µs
+	maxGarbage  = 1 << 20
+)
+
+func main() {
+	if name := os.Getenv(contestantEnv); name != "" {
+		exit(child(name, os.Args[1:]))
+	}
+	opts, err := parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(report.ExitCode(err))
+	}
+	rows, err := compare(opts, os.Args[1:])
+	if err == nil {
+		err = report.Write(os.Stdout, opts.JSON, rows)
+	}
+	exit(err)
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// parse takes the program's own flags out, for report.ParseFlags refuses what
+// it does not know. Its defaults stand before the others, which win.
+func parse(args []string) (options, error) {
+	var o options
+	var impl string
+	own := flag.NewFlagSet("schedule", flag.ContinueOnError)
+	own.IntVar(&o.accounts, "accounts", 1_000_000, "accounts, at most 100 million")
+	own.DurationVar(&o.period, "period", time.Minute, "how often each account is polled, 10ms to 24h")
+	own.DurationVar(&o.warm, "warm", 2*time.Second, "how long a contestant runs before it is measured")
+	own.IntVar(&o.garbage, "garbage", 8192, "bytes that every poll allocates, at most 1 MiB")
+	own.DurationVar(&o.stall, "stall", 0, "stop the process once for so long, less than -period and half of -for; 0 for not at all")
+	own.StringVar(&impl, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
+	var mine []string
+	shared := []string{"-for", "30s", "-rounds", "1"}
+	for i := 0; i < len(args); i++ {
+		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		if !strings.HasPrefix(args[i], "-") || own.Lookup(name) == nil {
+			shared = append(shared, args[i])
+			continue
+		}
+		mine = append(mine, args[i])
+		if !joined && i+1 < len(args) {
+			i++
+			mine = append(mine, args[i])
+		}
+	}
+	var err error
+	if o.Options, err = report.ParseFlags("schedule", shared); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			own.PrintDefaults()
+		}
+		return options{}, err
+	}
+	if err := own.Parse(mine); err != nil {
+		return options{}, err
+	}
+	o.impls = names()
+	if impl != "" {
+		o.impls = strings.Split(impl, ",")
+	}
+	if o.For < 50*time.Millisecond {
+		o.accounts, o.period, o.warm = min(o.accounts, 200), min(o.period, 100*time.Millisecond), 0
+	}
+	return o, o.check()
+}
+
+func (o *options) check() error {
+	switch {
+	case o.accounts < 1 || o.accounts > maxAccounts:
+		return fmt.Errorf("schedule: -accounts %d is not allowed: want 1 to %d", o.accounts, maxAccounts)
+	case o.period < 10*time.Millisecond || o.period > 24*time.Hour:
+		return fmt.Errorf("schedule: -period %s is not allowed: want 10ms to 24h", o.period)
+	case o.For > maxFor:
+		return fmt.Errorf("schedule: -for %s is not allowed: want at most %s", o.For, maxFor)
+	case o.warm < 0:
+		return fmt.Errorf("schedule: -warm %s is not allowed: want 0 or more", o.warm)
+	case o.garbage < 0 || o.garbage > maxGarbage:
+		return fmt.Errorf("schedule: -garbage %d is not allowed: want 0 to %d", o.garbage, maxGarbage)
+	case o.stall < 0 || o.stall > 0 && (o.stall >= o.period || o.stall > o.For/2):
+		return fmt.Errorf("schedule: -stall %s is not allowed: want less than -period, %s, and at most half of -for, %s", o.stall, o.period, o.For)
+	}
+	for _, name := range o.impls {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("schedule: -impl %q is not allowed: want any of %s", name, strings.Join(names(), ", "))
+		}
+	}
+	return nil
+}
+
+// kase says what was measured, with the accounts there were.
+func (o *options) kase(accounts int) string {
+	s := fmt.Sprintf("%d accounts, %s, %d B", accounts, o.period, o.garbage)
+	if o.stall > 0 {
+		s += fmt.Sprintf(", stall %s", o.stall)
+	}
+	return s
+}

@@ -1,0 +1,206 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// The program runs itself for each contestant; under test, that is the test.
+func TestMain(m *testing.M) {
+	if os.Getenv(contestantEnv) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+func TestParse(t *testing.T) {
+	for _, tc := range []struct{ args, err string }{
+		{"", ""},
+		{"-accounts 10 -period 1s -for 2s -garbage 0 -stall 500ms -warm 0s -impl heap,cron -json", ""},
+		{"-accounts=0", "-accounts 0 is not allowed: want 1 to 100000000"},
+		{"-period 1ms", "-period 1ms is not allowed: want 10ms to 24h"},
+		{"-for 2h", "-for 2h0m0s is not allowed: want at most 30m0s"},
+		{"-warm -1s", "-warm -1s is not allowed: want 0 or more"},
+		{"-garbage -1", "-garbage -1 is not allowed: want 0 to 1048576"},
+		{"-stall 3s -period 3s", "-stall 3s is not allowed: want less than -period, 3s, and at most half of -for, 30s"},
+		{"-stall 3s -for 5s", "-stall 3s is not allowed"},
+		{"-impl heap,wheel", `-impl "wheel" is not allowed: want any of streamwatch, ticker, afterfunc, heap, cron`},
+		{"-rounds 0", "-rounds 0 is not allowed"},
+	} {
+		_, err := parse(strings.Fields(tc.args))
+		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+			t.Errorf("%q: error %v, want %q", tc.args, err, tc.err)
+		}
+	}
+	o, err := parse(strings.Fields("-for 10ms -rounds 1 -json"))
+	if err != nil || o.accounts > 200 || o.period > 100*time.Millisecond || len(o.impls) != len(contestants) {
+		t.Errorf("got %+v, error %v, want a tiny case with every contestant", o, err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, i := range []int{0, 7, 12345678, maxAccounts - 1} {
+		if got := accountOf(username(i)); got != i {
+			t.Errorf("%q is account %d, want %d", username(i), got, i)
+		}
+	}
+}
+
+func TestNextDue(t *testing.T) {
+	for _, tc := range []struct {
+		at, phase, want time.Duration
+	}{
+		{0, 3, 3},
+		{3, 3, 13},
+		{4, 3, 13},
+		{19, 9, 29},
+		{20, 9, 29},
+	} {
+		if got := nextDue(time.Unix(100, int64(tc.at)), tc.phase, 10).Sub(time.Unix(100, 0)); got != tc.want {
+			t.Errorf("after %d, phase %d: %d, want %d", tc.at, tc.phase, got, tc.want)
+		}
+	}
+}
+
+// Polls are told apart: in time, late, missing, one too many, and not of the
+// window.
+func TestResult(t *testing.T) {
+	const period, window = 10 * time.Second, 10 * time.Second
+	for _, tc := range []struct {
+		name  string
+		calls []time.Duration // of the one account, after its due time
+		want  result
+	}{
+		{"in time", []time.Duration{0}, result{expected: 1, made: 1, lags: []int32{0}}},
+		{"late", []time.Duration{7 * time.Second}, result{expected: 1, made: 1, lags: []int32{7_000_000}}},
+		{"a little early", []time.Duration{-time.Millisecond}, result{expected: 1, made: 1, lags: []int32{-1000}}},
+		{"lost", nil, result{expected: 1, lost: 1, lags: []int32{12_000_000}}},
+		{"twice", []time.Duration{0, time.Second}, result{expected: 1, made: 2, extra: 1, lags: []int32{0, 1_000_000}}},
+		{"a period late is of the next window", []time.Duration{period}, result{expected: 1, lost: 1, lags: []int32{12_000_000}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRecord(10, 0)
+			r.base = time.Unix(1_800_000_000, 0)
+			r.from.Store(0)
+			phase := int64(detect.Phase(username(0), period))
+			start := r.base.UnixNano()
+			due := nextDue(r.base, time.Duration(phase), period).UnixNano() - start
+			for i, after := range tc.calls {
+				r.polls[i].Store(uint64((due+int64(after)+999)/1000 + 1))
+			}
+			r.n.Store(int64(len(tc.calls)))
+			got := r.result(1, period, window, r.base.Add(time.Duration(due)+12*time.Second))
+			same := slices.EqualFunc(got.lags, tc.want.lags, func(a, b int32) bool { return math.Abs(float64(a-b)) <= 1 })
+			if got.expected != tc.want.expected || got.made != tc.want.made || got.lost != tc.want.lost || got.extra != tc.want.extra || !same {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	r := result{lags: []int32{1000, 2000, 3000, 4000}}
+	for q, want := range map[float64]float64{0: 1, 0.5: 3, 0.99: 4, 1: 4} {
+		if got := r.quantile(q); got != want {
+			t.Errorf("quantile %g is %g ms, want %g", q, got, want)
+		}
+	}
+	if got := new(result).quantile(0.5); got != 0 {
+		t.Errorf("quantile of nothing is %g, want 0", got)
+	}
+}
+
+// value finds a figure.
+func value(t *testing.T, rows []report.Row, impl, metric string) float64 {
+	t.Helper()
+	for _, r := range rows {
+		if r.Impl == impl && r.Metric == metric {
+			return r.Value
+		}
+	}
+	t.Fatalf("no %q of %s in %v", metric, impl, rows)
+	return 0
+}
+
+// Every contestant polls every account that is due, once.
+func TestCompare(t *testing.T) {
+	args := strings.Fields("-accounts 500 -period 3s -for 1s -warm 50ms -rounds 1")
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := compare(o, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range contestants {
+		if got := value(t, rows, c.impl, "expected"); got < 100 || got > 250 {
+			t.Errorf("%s: %g polls expected, want about a third of 500", c.impl, got)
+		}
+		for _, metric := range []string{"lost", "extra"} {
+			if got := value(t, rows, c.impl, metric); got != 0 {
+				t.Errorf("%s: %g polls %s, want 0", c.impl, got, metric)
+			}
+		}
+		for _, metric := range []string{"memory", "setup", "CPU", "lag max"} {
+			if got := value(t, rows, c.impl, metric); got <= 0 {
+				t.Errorf("%s: %s is %g, want more than 0", c.impl, metric, got)
+			}
+		}
+	}
+}
+
+// A contestant does not outlive the program that started it.
+func TestContestantEndsWithItsParent(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-accounts", "10", "-for", "10m")
+	cmd.Env = append(os.Environ(), contestantEnv+"=heap")
+	alive, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	alive.Close()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("ended with %v, want exit status 1", err)
+	}
+}
+
+// A process that stood still polls late what was due meanwhile, once.
+func TestStall(t *testing.T) {
+	args := strings.Fields("-accounts 500 -period 2s -for 2s -warm 50ms -stall 500ms -rounds 1 -impl streamwatch")
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := compare(o, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := value(t, rows, report.Ours, "lag max"); got < 400 {
+		t.Errorf("longest lag is %g ms, want nearly the stall of 500", got)
+	}
+	if got := value(t, rows, report.Ours, "made"); got != 500 {
+		t.Errorf("%g polls made, want 500", got)
+	}
+	if lost, extra := value(t, rows, report.Ours, "lost"), value(t, rows, report.Ours, "extra"); lost+extra != 0 {
+		t.Errorf("%g polls lost, %g too many, want none", lost, extra)
+	}
+}
