@@ -16,6 +16,7 @@ type flight struct {
 	due  int64     // when the poll was due, on the detector's clock
 	at   time.Time // the same on the wall
 	call *sharedCall
+	own  sharedCall // call, when it is the flight's alone
 
 	plan plan
 	out  outcome

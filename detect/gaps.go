@@ -151,7 +151,7 @@ func (sh *shard) startFill(ctx context.Context) {
 			sh.fills.Set(slot, sh.d.clock()+busyPause)
 			return
 		}
-		sh.depart(ctx, sh.newFill(slot, gaps[i]))
+		sh.depart(job{ctx: ctx, one: sh.newFill(slot, gaps[i])})
 		return
 	}
 	delete(sh.fillTries, slot)

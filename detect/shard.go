@@ -157,39 +157,41 @@ func (sh *shard) startPolls(ctx context.Context, now int64) {
 	sh.starved++
 	var group []*flight
 	for _, next := range sh.take(now) {
-		if sh.targets.at(next.slot).state != idle { // its gap is being read
+		t := sh.targets.at(next.slot)
+		if t.state != idle { // its gap is being read
 			sh.postpone(next.slot, now)
 			continue
 		}
 		f := sh.newFlight(next.slot, next.at)
-		if sh.targets.at(next.slot).is(alone) {
-			sh.depart(ctx, f)
+		sh.d.count.lag.Record(time.Duration(now - next.at))
+		if sh.d.batchSize == 1 || t.is(alone) {
+			sh.depart(job{ctx: ctx, one: f})
 			continue
 		}
 		group = append(group, f)
 	}
-	sh.depart(ctx, group...)
+	switch len(group) {
+	case 0:
+	case 1:
+		sh.depart(job{ctx: ctx, one: group[0]})
+	default:
+		sh.depart(job{ctx: ctx, group: group})
+	}
 }
 
-// depart sends flights off in one upstream call, which uses the ticket.
-func (sh *shard) depart(ctx context.Context, group ...*flight) {
-	if len(group) == 0 {
-		return
-	}
+// depart makes an upstream call, which uses the ticket.
+func (sh *shard) depart(j job) {
 	sh.hasTicket = false
-	now := sh.d.clock()
-	call := &sharedCall{open: len(group)}
-	for _, f := range group {
-		f.call = call
-		if f.plan.gap == nil {
-			sh.d.count.lag.Record(time.Duration(now - f.due))
+	if j.one != nil {
+		j.one.call = &j.one.own
+		j.one.own.open = 1
+	} else {
+		call := &sharedCall{open: len(j.group)}
+		for _, f := range j.group {
+			f.call = call
 		}
 	}
-	if len(group) == 1 {
-		sh.workers.give(sh, job{ctx: ctx, one: group[0]})
-		return
-	}
-	sh.workers.give(sh, job{ctx: ctx, group: group})
+	sh.workers.give(sh, j)
 }
 
 // landed takes a poll's outcome: judge it, and commit what came of it.
