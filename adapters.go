@@ -15,7 +15,9 @@ import (
 type tracker struct{ e *Engine }
 
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
-	return t.e.detector.Set(ctx, t.e.subscription(m))
+	sub := t.e.subscription(m)
+	sub.Spread = t.e.is() == fresh
+	return t.e.detector.Set(ctx, sub)
 }
 
 func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.detector.Remove(ctx, id) }

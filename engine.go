@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -29,15 +30,18 @@ type Config struct {
 	Store storage.Store
 
 	// OnEvent gets every event in-process, one at a time, and in order of
-	// detection while it keeps up and takes what it gets: after an error it comes again, up to three more times, by the
-	// retry schedule. Nil for none.
+	// detection while it keeps up and takes what it gets: after an error it
+	// comes again, up to three more times, by the retry schedule. Nil for none.
 	OnEvent deliver.Handler
 	// OnGap is told of each range of a timeline that could not be read, and
-	// again when it was read later. It must not block. Nil for none.
+	// again, with FilledAt set, when it was read later: Target and FoundAt are
+	// then the same. It must not block, nor ask the engine for Account or Plan,
+	// nor change monitors: it is called by what would have to answer. Nil for
+	// none.
 	OnGap func(detect.Gap)
 	// OnTrouble is told when an account's polls keep failing, and when it
-	// recovers; the monitor's StatusReason says so, too. It must not block. Nil
-	// for none.
+	// recovers; the monitor's StatusReason says so, too. What OnGap must not do,
+	// it must not do either. Nil for none.
 	OnTrouble func(detect.Trouble)
 
 	// Detect tunes the polling: among others whether intervals set the pace or
@@ -90,9 +94,9 @@ type Engine struct {
 	monitors   *monitor.Manager
 	endpoints  *deliver.EndpointManager
 
-	mu    sync.Mutex
-	state state
-	parts []*part // in order of stopping
+	state atomic.Int32 // a state
+	mu    sync.Mutex   // orders Start and Shutdown
+	parts []*part      // in order of stopping
 }
 
 type state uint8
@@ -209,7 +213,7 @@ func (e *Engine) wire() (err error) {
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.state != fresh {
+	if e.is() != fresh {
 		return ErrStarted
 	}
 	err := e.monitors.Each(ctx, func(m monitor.Monitor) error {
@@ -226,7 +230,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
-	e.state = running
+	e.state.Store(int32(running))
 	e.run("detector", e.detector.Stop, e.detector.Run)
 	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	e.run("monitors", nil, e.monitors.Run)
@@ -259,10 +263,10 @@ func (e *Engine) run(name string, stop func(), run func(context.Context) error) 
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.state != running {
+	if e.is() != running {
 		return ErrNotRunning
 	}
-	e.state = ended
+	e.state.Store(int32(ended))
 	var err error
 	for i, p := range e.parts {
 		share, cancel := shareOf(ctx, len(e.parts)-i)
@@ -328,24 +332,35 @@ func (e *Engine) Price(m monitor.Monitor) billing.Price {
 }
 
 // Account tells how a watched account is doing: a silent one from a dead one.
-// ok is false when no active monitor tracks it. The engine must be running.
+// ok is false when no active monitor tracks it; the error is ErrNotRunning, or
+// ctx's.
 func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
-	if !e.runs() {
+	if e.is() != running {
 		return detect.AccountStatus{}, false, ErrNotRunning
 	}
-	return e.detector.Account(ctx, username)
-}
-
-func (e *Engine) runs() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.state == running
+	st, ok, err = e.detector.Account(ctx, username)
+	return st, ok, notRunning(err)
 }
 
 // Spend takes one upstream call out of the budget that the polls share
 // (Detect.FetchRate, and rate limits that the upstream told), and waits until
-// it may be made: for calls that the embedding program makes itself.
-func (e *Engine) Spend(ctx context.Context) error { return e.detector.Spend(ctx) }
+// it may be made: for calls that the embedding program makes itself. Without
+// FetchRate it waits for rate limits only. It works before Start; after
+// Shutdown it gives ErrNotRunning. What a caller gave up waiting for is left
+// to the others.
+func (e *Engine) Spend(ctx context.Context) error {
+	return notRunning(e.detector.Spend(ctx))
+}
+
+func (e *Engine) is() state { return state(e.state.Load()) }
+
+// notRunning turns the detector's word for it into the engine's.
+func notRunning(err error) error {
+	if errors.Is(err, detect.ErrStopped) {
+		return ErrNotRunning
+	}
+	return err
+}
 
 // Stats counts what an engine did since it was made.
 type Stats struct {

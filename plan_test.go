@@ -89,8 +89,8 @@ func TestPlanIsComparedWithWhatHappened(t *testing.T) {
 				if f == nil {
 					t.Fatal("no comparison after two hours")
 				}
-				if f.To.Sub(f.From) != time.Hour || f.Events < 1000 {
-					t.Errorf("%v events between %v and %v", f.Events, f.From, f.To)
+				if f.To.Sub(f.From) != time.Hour || f.Posts < 1000 {
+					t.Errorf("%v events between %v and %v", f.Posts, f.From, f.To)
 				}
 				if !near(f.Mean.Seconds(), f.Plan.Mean.Seconds(), 0.1) || !near(f.P95.Seconds(), f.Plan.P95.Seconds(), 0.15) ||
 					!near(f.CallsPerMinute, f.Plan.CallsPerMinute, 0.05) {

@@ -23,9 +23,10 @@ type AccountStatus struct {
 	// Rate is how often it posts, a second, as far as that is known.
 	Rate float64
 
-	Failures int   // polls and commits that failed in a row
-	Err      error // of the last of them
-	Gaps     []Gap // open ranges
+	Failures int    // polls and commits that failed in a row
+	Err      error  `json:"-"` // of the last of them
+	Error    string // its text
+	Gaps     []Gap  // open ranges
 }
 
 // Account tells how an account is doing; ok is false when nobody watches it.
@@ -34,7 +35,7 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 	hash := hashAccount(username)
 	var found *AccountStatus
 	err = d.ask(ctx, d.shards[hash%uint64(len(d.shards))], func(sh *shard) {
-		if slot, ok := sh.find(hash, username); ok {
+		if slot, ok := sh.find(hash, username); ok && sh.targets.at(slot).want >= 0 {
 			st := sh.status(slot)
 			found = &st
 		}
@@ -55,9 +56,12 @@ func (sh *shard) status(slot int32) AccountStatus {
 	sh.eachSub(slot, func(*subscriber) { st.Sources++ })
 	if tr := sh.troubles[slot]; tr != nil {
 		st.Failures, st.Err = tr.failures, tr.err
-		if tr.contact.After(st.LastContact) {
-			st.LastContact = tr.contact
+		if tr.err != nil {
+			st.Error = tr.err.Error()
 		}
+	}
+	if at, ok := sh.contacts[slot]; ok {
+		st.LastContact = at.time()
 	}
 	if sh.pacer != nil {
 		st.Rate = sh.pacer.Rate(slot)

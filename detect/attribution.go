@@ -7,9 +7,10 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// Latency tells where the time from publication to commit went, for every
-// event committed: each part is a histogram over all events, and the parts of
-// one event add up to its Total.
+// Latency tells where the time from publication to commit went: each part is a
+// histogram over the posts for which an event was committed, and the parts of
+// one post add up to its Total. Posts from gaps are not among them: they say
+// nothing of the polls.
 type Latency struct {
 	// Schedule is from publication to the first poll due after it.
 	Schedule latency.Snapshot
@@ -23,8 +24,8 @@ type Latency struct {
 	Queue latency.Snapshot
 	// Fetch is the call that brought the post.
 	Fetch latency.Snapshot
-	// Process is from the answer to the end of stamping: pages after, the
-	// shard's queue, decoding nothing.
+	// Process is from the answer until the post was known to be new: reading
+	// the pages behind it, and waiting for the shard's goroutine.
 	Process latency.Snapshot
 	// Commit is from there until the journal had it.
 	Commit latency.Snapshot
@@ -35,7 +36,7 @@ type Latency struct {
 // Cause is a part of the latency and its share of the whole.
 type Cause struct {
 	Name  string
-	Share float64 // of the time of all events, 0 to 1
+	Share float64 // of the time of all posts, 0 to 1
 	Mean  time.Duration
 }
 
@@ -77,9 +78,6 @@ func (s *stages) snapshot() Latency {
 // record takes an event apart. Each moment is no earlier than the one before:
 // where clocks disagree a part is 0.
 func (s *stages) record(ev *deliver.Event, f *flight, committed time.Time) {
-	if f.plan.gap != nil {
-		return // how late gaps are read says nothing of the polls
-	}
 	at := ev.PublishedAt
 	part := func(h *latency.Histogram, end time.Time) {
 		h.Record(end.Sub(at))
@@ -107,18 +105,22 @@ func (s *stages) record(ev *deliver.Event, f *flight, committed time.Time) {
 	s.detection.Record(ev.DetectedAt.Sub(ev.PublishedAt))
 }
 
-// noteLate learns from an event how late its post became visible: how far it
-// was published before the last complete poll, which should have shown it. The
-// event is new to the journal: so its post was not seen and forgotten before.
-func (d *Detector) noteLate(f *flight, ev *deliver.Event, now time.Time) {
-	if f.first || f.plan.query.Seen == nil || f.plan.gap != nil {
+// noteLatency counts a post for which an event was committed.
+func (d *Detector) noteLatency(f *flight, ev *deliver.Event, committed time.Time) {
+	if f.plan.gap != nil {
 		return
 	}
+	d.stages.record(ev, f, committed)
+	if f.first || f.plan.query.Seen == nil {
+		return
+	}
+	// The post is new to the journal: so it was not seen and forgotten before,
+	// and if it is older than the last complete poll, that did not show it.
 	needed := max(0, f.since.time().Sub(ev.PublishedAt))
 	if needed > 0 {
 		d.count.late.Add(1)
 	}
-	d.late.Observe(now, needed)
+	d.late.Observe(committed, needed)
 }
 
 // earliest is when the first poll was due that could have shown a post.

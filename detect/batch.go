@@ -54,7 +54,7 @@ func (d *Detector) callTogether(ctx context.Context, group []*flight) (pages []f
 		queries[i] = f.plan.query
 	}
 	d.count.calls.Add(1)
-	pages, err = d.batch.Timelines(limit, queries)
+	pages, err = d.cfg.Fetcher.(fetcher.BatchFetcher).Timelines(limit, queries)
 	switch {
 	case err != nil:
 		return nil, err
@@ -70,23 +70,16 @@ func (d *Detector) callTogether(ctx context.Context, group []*flight) (pages []f
 // not tell its limit.
 const defaultBatch = 20
 
-// batching decides how many accounts share a call.
-func (d *Detector) batching() (fetcher.BatchFetcher, int) {
-	b, ok := d.cfg.Fetcher.(fetcher.BatchFetcher)
-	if !ok || d.cfg.BatchSize == 1 {
-		return nil, 1
+// batching says how many accounts a Fetcher reads in one call by default, and
+// at most.
+func batching(f fetcher.Fetcher) (size, limit int) {
+	b, ok := f.(fetcher.BatchFetcher)
+	if !ok {
+		return 1, 1
 	}
-	size := defaultBatch
 	if l, ok := b.(interface{ BatchLimit() int }); ok {
 		size = max(1, min(l.BatchLimit(), maxBatch))
+		return size, size
 	}
-	if d.cfg.BatchSize > 0 {
-		size = d.cfg.BatchSize
-	}
-	return b, size
-}
-
-// wall gives the time of the day for a moment of the detector's clock.
-func (d *Detector) wall(at int64) time.Time {
-	return d.cfg.Now().Add(time.Duration(at - d.clock()))
+	return defaultBatch, maxBatch
 }

@@ -3,6 +3,8 @@ package detect
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +18,9 @@ type budget struct {
 	d       *Detector
 	limiter *rate.Limiter // nil: unbounded
 	until   atomic.Int64  // the gate is closed until then
+
+	mu    sync.Mutex
+	spare []int64 // tickets given back, earliest first
 }
 
 func newBudget(d *Detector, perSecond float64, burst int) *budget {
@@ -34,22 +39,49 @@ func (b *budget) ticket(now int64) int64 {
 	if b.limiter == nil {
 		return now
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	// A ticket that nobody used for longer than the bucket holds calls is void.
+	void := now - int64(float64(b.limiter.Burst())/float64(b.limiter.Limit())*1e9)
+	for len(b.spare) > 0 {
+		at := b.spare[0]
+		b.spare = b.spare[1:]
+		if at > void {
+			return at
+		}
+	}
 	wall := b.d.epoch.Add(time.Duration(now))
 	return now + int64(b.limiter.ReserveN(wall, 1).DelayFrom(wall))
+}
+
+// giveBack lets the next caller have a ticket that was not used.
+func (b *budget) giveBack(at int64) {
+	if b.limiter == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i, _ := slices.BinarySearch(b.spare, at)
+	b.spare = slices.Insert(b.spare, i, at)
 }
 
 // wait takes a call and waits until it may be made: first for the gate, so
 // that all who waited do not come at once when it opens.
 func (b *budget) wait(ctx context.Context, stop <-chan struct{}) error {
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
+		select {
+		case <-stop:
+			return ErrStopped
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
 		}
 		now := b.d.clock()
 		closed := b.closed(now)
 		if closed <= 0 {
 			at := b.ticket(now)
 			if err := pause(ctx, stop, time.Duration(at-now)); err != nil {
+				b.giveBack(at)
 				return err
 			}
 			if b.closed(b.d.clock()) <= 0 {
@@ -74,7 +106,7 @@ func pause(ctx context.Context, stop <-chan struct{}, wait time.Duration) error 
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-stop:
-		return errStopped
+		return ErrStopped
 	case <-timer.C:
 		return nil
 	}

@@ -130,8 +130,9 @@ func (c *committer) handOver(group []waiting) {
 				c.d.count.known.Add(1)
 			} else {
 				c.d.count.events.Add(1)
-				c.d.stages.record(&w.batch.Events[e], w.flight, now)
-				c.d.noteLate(w.flight, &w.batch.Events[e], now)
+				if e == 0 || w.batch.Events[e].TweetID != w.batch.Events[e-1].TweetID {
+					c.d.noteLatency(w.flight, &w.batch.Events[e], now)
+				}
 			}
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	maxClosed     = 15 * time.Minute     // longest a rate limit closes the budget
 	maxOpen       = 1024                 // polls under way or waiting for commit, per shard
 	maxGroup      = 1024                 // batches in one commit
+	maxRate       = 1e6                  // calls a second
 	maxBatch      = 1000                 // accounts in one call
 	maxTargets    = due.MaxSlots / 4 * 3 // accounts of a shard, leaving room for unequal shards
 	commitTimeout = 30 * time.Second
@@ -35,13 +36,14 @@ type Config struct {
 	// It must not block.
 	OnCommit func([]deliver.Delivery)
 	// OnGap is told of each range that could not be read, once it is recorded,
-	// and again when it was read after all: then FilledAt is set. It must not
-	// block.
+	// and again when it was read after all: then FilledAt is set, and Target and
+	// FoundAt are the same. It must not block, nor call the detector, which would
+	// have to answer itself.
 	OnGap func(Gap)
 	// OnTrouble is told when an account's polls have failed three times in a row
 	// and for 10 minutes, or at once when one that never answered is not found,
-	// protected or refused; and with a nil error when it recovers. It must not
-	// block.
+	// protected or refused; and with a nil error when it recovers. What OnGap
+	// must not do, it must not do either.
 	OnTrouble func(Trouble)
 	// Handlers are the in-process handlers that get every event.
 	Handlers []string
@@ -50,8 +52,8 @@ type Config struct {
 	// FetchRate as a budget. Defaults to PaceInterval.
 	Pace Pace
 	// Shards is the number of goroutines that own accounts. Defaults to
-	// GOMAXPROCS, at most 16; to 1, and no other value, when a budget sets the
-	// pace, because it is spent on all accounts together.
+	// GOMAXPROCS, at most 16; to 1 when accounts share calls; to 1, and no other
+	// value, when a budget sets the pace, because it is spent on all together.
 	Shards int
 	// FetchSlots bounds the upstream calls under way at once. Defaults to 64.
 	FetchSlots int
@@ -108,6 +110,18 @@ const (
 	PaceAtLeast
 )
 
+func (p Pace) String() string {
+	switch p {
+	case PaceInterval:
+		return "interval"
+	case PaceBudget:
+		return "budget"
+	case PaceAtLeast:
+		return "budget, at least the interval"
+	}
+	return fmt.Sprint(uint8(p))
+}
+
 // Trouble is an account whose polls keep failing, or that has recovered.
 type Trouble struct {
 	Username string
@@ -122,16 +136,26 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Journal == nil {
 		return c, fmt.Errorf("detect: Journal is missing: want a detect.Journal")
 	}
-	shards, burst := min(runtime.GOMAXPROCS(0), 16), max(1, int(min(c.FetchRate, 1e6)))
+	shards, burst := min(runtime.GOMAXPROCS(0), 16), max(1, int(min(c.FetchRate, maxRate)))
 	switch {
 	case c.Pace > PaceAtLeast:
-		return c, fmt.Errorf("detect: Pace %d is not allowed: want PaceInterval, PaceBudget or PaceAtLeast", c.Pace)
+		return c, fmt.Errorf("detect: Pace %s is not allowed: want PaceInterval, PaceBudget or PaceAtLeast", c.Pace)
 	case c.Pace != PaceInterval && !(c.FetchRate > 0):
-		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want the calls a second that Pace is to spend", c.FetchRate)
+		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want more than 0 and at most %g calls a second for Pace to spend", c.FetchRate, maxRate)
 	case c.Pace != PaceInterval && c.Shards > 1:
 		return c, fmt.Errorf("detect: Shards %d is not allowed: want 1, or 0 for it, when a budget sets the pace", c.Shards)
 	case c.Pace != PaceInterval:
 		shards, burst = 1, 1
+	}
+	batch, limit := batching(c.Fetcher)
+	switch {
+	case c.BatchSize < 0 || c.BatchSize > limit:
+		return c, fmt.Errorf("detect: BatchSize %d is not allowed: want 1 to %d, what the Fetcher takes, or 0 for the default", c.BatchSize, limit)
+	case c.BatchSize == 0:
+		c.BatchSize = batch
+	}
+	if c.BatchSize > 1 {
+		shards = 1
 	}
 	for _, f := range []struct {
 		name string
@@ -153,17 +177,14 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PageSize < 0 || c.PageSize > maxPageTweets {
 		return c, fmt.Errorf("detect: PageSize %d is not allowed: want 0 to %d", c.PageSize, maxPageTweets)
 	}
-	if !(c.FetchRate >= 0 && c.FetchRate <= 1e6) {
-		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want 0 (unbounded) to 1e6 calls a second", c.FetchRate)
+	if !(c.FetchRate >= 0 && c.FetchRate <= maxRate) {
+		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want 0 (unbounded) to %g calls a second", c.FetchRate, maxRate)
 	}
 	if c.FetchBurst < 0 || (c.FetchBurst > 0 && c.FetchRate == 0) {
 		return c, fmt.Errorf("detect: FetchBurst %d is not allowed: want a positive number together with FetchRate", c.FetchBurst)
 	}
 	if c.FetchBurst == 0 {
 		c.FetchBurst = burst
-	}
-	if c.BatchSize < 0 || c.BatchSize > maxBatch {
-		return c, fmt.Errorf("detect: BatchSize %d is not allowed: want 1 to %d, or 0 for the default", c.BatchSize, maxBatch)
 	}
 	overlap := 180 * time.Second
 	if c.Overlap > 0 {
@@ -197,7 +218,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.MinOverlap = c.Overlap
 	}
 	if c.MinOverlap < 0 || c.MinOverlap > c.Overlap {
-		return c, fmt.Errorf("detect: MinOverlap %s is not allowed: want more than 0 and at most Overlap, %s", c.MinOverlap, c.Overlap)
+		return c, fmt.Errorf("detect: MinOverlap %s is not allowed: want more than 0 and at most Overlap, %s, or 0 for it", c.MinOverlap, c.Overlap)
 	}
 	if c.MaxOverlap < c.Overlap {
 		return c, fmt.Errorf("detect: MaxOverlap %s is not allowed: want at least Overlap, %s", c.MaxOverlap, c.Overlap)

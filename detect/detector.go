@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/detect/lateness"
 	"github.com/streamwatch/streamwatch/detect/pace"
-	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // Detector polls the accounts that its subscriptions name and commits what is
@@ -18,8 +17,7 @@ type Detector struct {
 	cfg       Config
 	epoch     time.Time
 	budget    *budget
-	batch     fetcher.BatchFetcher // nil: one account a call
-	batchSize int
+	batchSize int // accounts in a call at most
 	late      *lateness.Tracker
 	shards    []*shard
 	committer *committer
@@ -34,8 +32,8 @@ type Detector struct {
 	done    chan struct{} // closed when Run returns
 }
 
-// errStopped answers calls that come after the end.
-var errStopped = errors.New("detect: detector has stopped")
+// ErrStopped answers calls that come after Stop.
+var ErrStopped = errors.New("detect: detector has stopped")
 
 // cursorChunk is how many cursors are asked for in one call of the journal.
 const cursorChunk = 1000
@@ -49,7 +47,7 @@ func New(cfg Config) (*Detector, error) {
 	d := &Detector{cfg: cfg, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.budget = newBudget(d, cfg.FetchRate, cfg.FetchBurst)
-	d.batch, d.batchSize = d.batching()
+	d.batchSize = cfg.BatchSize
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
@@ -156,14 +154,15 @@ func (d *Detector) await(ctx context.Context, done <-chan struct{}, started bool
 	case <-done:
 		return nil
 	case <-d.done:
-		return errStopped
+		return ErrStopped
 	case <-ctx.Done():
 		return fmt.Errorf("detect: %w", context.Cause(ctx))
 	}
 }
 
 // Spend takes one call out of the budget that all polls share, and waits until
-// it may be made: for calls of the same upstream that are not polls.
+// it may be made: for calls of the same upstream that are not polls. The error
+// is ctx's or ErrStopped; the call is then left to others.
 func (d *Detector) Spend(ctx context.Context) error { return d.budget.wait(ctx, d.stop) }
 
 // split sorts a subscription's accounts by shard and looks up their cursors.
@@ -200,6 +199,11 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAcc
 // clock is the detector's own time, in nanoseconds since it was made: it does
 // not follow jumps of the wall clock.
 func (d *Detector) clock() int64 { return int64(time.Since(d.epoch)) }
+
+// wall gives the time of the day for a moment of the detector's clock.
+func (d *Detector) wall(at int64) time.Time {
+	return d.cfg.Now().Add(time.Duration(at - d.clock()))
+}
 
 func (d *Detector) gridAfter(now int64, hash uint64, step time.Duration) int64 {
 	base := d.epoch.UnixNano()

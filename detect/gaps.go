@@ -27,7 +27,7 @@ func (sh *shard) giveUpPage(f *flight) {
 	var rl *fetcher.RateLimitError
 	tr := sh.troubles[f.slot]
 	if f.plan.gap == nil && len(out.pages) > 0 && tr != nil && tr.count >= unreadable &&
-		!errors.As(out.err, &rl) && !errors.Is(out.err, errStopped) {
+		!errors.As(out.err, &rl) && !errors.Is(out.err, ErrStopped) {
 		out.err, out.capped = nil, true
 	}
 }

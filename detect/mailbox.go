@@ -1,6 +1,10 @@
 package detect
 
-import "sync"
+import (
+	"context"
+	"fmt"
+	"sync"
+)
 
 // mailbox is a shard's inbox: a slice and a one-slot bell. Who puts never
 // blocks; what is in it is bounded by the polls under way and by callers that
@@ -61,4 +65,20 @@ func (m *mailbox) take(last []message) []message {
 	msgs := m.msgs
 	m.msgs = last[:0]
 	return msgs
+}
+
+// ask lets a shard's goroutine run fn, and waits for it.
+func (d *Detector) ask(ctx context.Context, sh *shard, fn func(*shard)) error {
+	done := make(chan struct{})
+	sh.mail.put(message{ask: func(sh *shard) { fn(sh); close(done) }})
+	select {
+	case <-done:
+		return nil
+	case <-d.stop: // Run waits for some who ask
+		return ErrStopped
+	case <-d.done:
+		return ErrStopped
+	case <-ctx.Done():
+		return fmt.Errorf("detect: %w", context.Cause(ctx))
+	}
 }

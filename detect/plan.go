@@ -4,21 +4,22 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/pace"
-	"github.com/streamwatch/streamwatch/latency"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // Plan predicts what polling will bring and cost, from how often the accounts
-// have posted so far. Pages beyond the first, and the reading of gaps, are not
-// in it; nor are failures.
+// have posted, how many pages a poll has read and how long calls have taken so
+// far. Failures are not in it, nor is a change of these. Where a budget is too
+// small for bounds that differ much, what happens may be better than planned.
 type Plan struct {
-	// Budget is the calls a second that are spent; 0 when intervals set the
-	// pace.
+	// Budget is the calls a second that are spent where they find posts
+	// earliest, with intervals as bounds; 0 when intervals set the pace.
 	Budget float64
-	// Mean and P95 are from publication to detection, over posts.
+	// Mean and P95 are from publication to detection, over posts; they contain
+	// the mean time of a call.
 	Mean, P95       time.Duration
 	CallsPerMinute  float64
 	LongestInterval time.Duration // of any account
@@ -39,88 +40,36 @@ type Plans struct {
 // Comparison sets a plan beside what then happened.
 type Comparison struct {
 	From, To time.Time
-	Plan     Plan
-	// What happened, over events: see Latency.Detection.
+	Plan     Plan // made at From
+	// What happened: see Latency.Detection.
 	Mean, P95      time.Duration
-	Events         int64
+	Posts          int64
 	CallsPerMinute float64
 }
 
-// PlanFor makes plans for accounts that are not polled yet, at the detector's
-// settings. The groups' Interval is what the monitors ask for.
-func (d *Detector) PlanFor(groups []pace.Group, budgets ...float64) (Plans, error) {
-	cfg := planning{pace: d.cfg.Pace, rate: d.cfg.FetchRate, batch: d.batchSize, fetch: d.count.fetch.Snapshot().Mean()}
-	var p Plans
-	for _, g := range groups {
-		p.Accounts += g.Accounts
-	}
-	var err error
-	if cfg.pace == PaceInterval {
-		p.Now = planIntervals(groups, cfg)
-	} else if p.Now, err = planBudget(groups, cfg, cfg.rate); err != nil {
-		return Plans{}, err
-	}
-	for _, b := range budgets {
-		other, err := planBudget(groups, cfg, b)
-		if err != nil {
-			return Plans{}, err
-		}
-		p.Other = append(p.Other, other)
-	}
-	return p, nil
-}
-
-// planning is what plans are made from, beside the accounts.
-type planning struct {
-	pace  Pace
-	rate  float64       // calls a second, 0 for unbounded
-	batch int           // accounts in a call
-	fetch time.Duration // of one call, in the mean
-}
-
-func planIntervals(groups []pace.Group, cfg planning) Plan {
-	f := pace.Intervals(groups)
-	plan := newPlan(f, cfg)
-	if allowed := 60 * cfg.rate; allowed > 0 && plan.CallsPerMinute > allowed {
-		// All polls wait their turn: intervals become longer by the same share.
-		late := plan.CallsPerMinute / allowed
-		slower := make([]pace.Group, len(groups))
-		for i, g := range groups {
-			g.Interval = time.Duration(float64(g.Interval) * late)
-			slower[i] = g
-		}
-		short := plan.CallsPerMinute - allowed
-		plan = newPlan(pace.Intervals(slower), cfg)
-		plan.Feasible, plan.Shortfall = false, short
-	}
-	return plan
-}
-
-func planBudget(groups []pace.Group, cfg planning, budget float64) (Plan, error) {
-	bounded := make([]pace.Group, len(groups))
-	for i, g := range groups {
-		if g.Interval > 0 && g.Min == 0 && g.Max == 0 {
-			if cfg.pace == PaceAtLeast {
-				g.Min = g.Interval
-			} else {
-				g.Max = g.Interval
+// PlanFor predicts for subscriptions that nobody polls yet, at the detector's
+// settings; every account counts alike, with a post a day.
+func (d *Detector) PlanFor(subs []Subscription, budgets ...float64) (Plans, error) {
+	accounts := map[string]*pace.Group{}
+	for _, sub := range subs {
+		for _, a := range sub.Accounts {
+			key := monitor.Key(a.Username)
+			g := accounts[key]
+			if g == nil {
+				g = &pace.Group{Accounts: 1, Rate: unknownRate}
+				accounts[key] = g
+			}
+			g.Weight += sub.weight()
+			if sub.Interval > 0 && (g.Interval == 0 || sub.Interval < g.Interval) {
+				g.Interval = sub.Interval
 			}
 		}
-		bounded[i] = g
 	}
-	f, err := pace.Budget(bounded, pace.Config{Budget: budget * float64(cfg.batch)})
-	if err != nil {
-		return Plan{}, fmt.Errorf("detect: plan for %v calls a second: %w", budget, err)
+	groups := make([]pace.Group, 0, len(accounts))
+	for _, g := range accounts {
+		groups = append(groups, *g)
 	}
-	plan := newPlan(f, cfg)
-	plan.Budget = budget
-	return plan, nil
-}
-
-func newPlan(f pace.Forecast, cfg planning) Plan {
-	calls := 1 / float64(max(1, cfg.batch))
-	return Plan{Mean: f.Mean + cfg.fetch, P95: f.P95 + cfg.fetch, CallsPerMinute: f.CallsPerMinute * calls,
-		LongestInterval: f.LongestInterval, Feasible: f.Feasible, Shortfall: f.Shortfall * calls}
+	return d.planning().plans(groups, budgets)
 }
 
 // Plan predicts what the subscriptions as they are will bring, and what other
@@ -130,7 +79,97 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	if err != nil {
 		return Plans{}, err
 	}
-	return d.PlanFor(groups, budgets...)
+	return d.planning().plans(groups, budgets)
+}
+
+// planning is what plans are made from, beside the accounts.
+type planning struct {
+	pace   Pace
+	rate   float64 // calls a second, 0 for unbounded
+	batch  int     // accounts in a call at most
+	shards int
+	pages  float64       // of a poll, in the mean
+	fetch  time.Duration // of one call, in the mean
+}
+
+func (d *Detector) planning() planning {
+	return planning{pace: d.cfg.Pace, rate: d.cfg.FetchRate, batch: d.batchSize, shards: len(d.shards),
+		pages: d.pagesPerPoll(), fetch: d.count.fetch.Snapshot().Mean()}
+}
+
+// pagesPerPoll is how many pages a successful poll has read in the mean.
+func (d *Detector) pagesPerPoll() float64 {
+	polls := d.count.polls.Load() - d.count.pollErrors.Load()
+	if polls <= 0 {
+		return 1
+	}
+	return max(1, float64(d.count.pages.Load())/float64(polls))
+}
+
+func (cfg planning) plans(groups []pace.Group, budgets []float64) (Plans, error) {
+	var p Plans
+	for _, g := range groups {
+		p.Accounts += g.Accounts
+	}
+	var err error
+	if cfg.pace == PaceInterval {
+		p.Now = cfg.intervals(groups, p.Accounts)
+	} else if p.Now, err = cfg.budget(groups, p.Accounts, cfg.rate); err != nil {
+		return Plans{}, err
+	}
+	for i, b := range budgets {
+		if !(b > 0 && b <= maxRate) {
+			return Plans{}, fmt.Errorf("detect: budgets[%d] %v is not allowed: want more than 0 and at most %g calls a second", i, b, maxRate)
+		}
+		other, err := cfg.budget(groups, p.Accounts, b)
+		if err != nil {
+			return Plans{}, err
+		}
+		p.Other = append(p.Other, other)
+	}
+	return p, nil
+}
+
+func (cfg planning) intervals(groups []pace.Group, accounts int) Plan {
+	// An account shares its call with those due in the next part of its interval.
+	together := min(float64(cfg.batch), 1+float64(accounts)/float64(cfg.shards*lookAhead))
+	calls := cfg.callsPerPoll(together)
+	f := pace.Intervals(groups)
+	if cfg.rate > 0 {
+		f = pace.IntervalsWithin(groups, cfg.rate/calls)
+	}
+	return cfg.plan(f, calls)
+}
+
+func (cfg planning) budget(groups []pace.Group, accounts int, budget float64) (Plan, error) {
+	bounded := make([]pace.Group, len(groups))
+	for i, g := range groups {
+		if g.Interval > 0 && g.Min == 0 && g.Max == 0 {
+			if bound := max(g.Interval, MinBound); cfg.pace == PaceAtLeast {
+				g.Min = bound
+			} else {
+				g.Max = bound
+			}
+		}
+		bounded[i] = g
+	}
+	calls := cfg.callsPerPoll(float64(max(1, min(cfg.batch, accounts))))
+	f, err := pace.Budget(bounded, pace.Config{Budget: budget / calls})
+	if err != nil {
+		return Plan{}, fmt.Errorf("detect: plan for %v calls a second: %w", budget, err)
+	}
+	plan := cfg.plan(f, calls)
+	plan.Budget = budget
+	return plan, nil
+}
+
+// callsPerPoll is for first pages that so many accounts share; pages after the
+// first are read alone.
+func (cfg planning) callsPerPoll(together float64) float64 { return 1/together + cfg.pages - 1 }
+
+func (cfg planning) plan(f pace.Forecast, calls float64) Plan {
+	return Plan{Mean: f.Mean + cfg.fetch, P95: f.P95 + cfg.fetch, CallsPerMinute: f.CallsPerMinute * calls,
+		LongestInterval: f.LongestInterval, Feasible: f.Feasible, Shortfall: f.Shortfall * calls}
 }
 
 // groupSlots is how many targets are summarised at a time, so that polls do
@@ -177,82 +216,10 @@ func (sh *shard) group(slot int32) pace.Group {
 	if r := sh.targets.at(slot).rate.perSecond(); r > 0 {
 		g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
 	} else {
-		g.Rate = UnknownRate
+		g.Rate = unknownRate
 	}
 	return g
 }
 
-// UnknownRate stands for that of accounts not polled yet: a post a day.
-const UnknownRate = 1.0 / 86_400
-
-// ask lets a shard's goroutine run fn, and waits for it.
-func (d *Detector) ask(ctx context.Context, sh *shard, fn func(*shard)) error {
-	done := make(chan struct{})
-	sh.mail.put(message{ask: func(sh *shard) { fn(sh); close(done) }})
-	select {
-	case <-done:
-		return nil
-	case <-d.stop: // Run waits for some who ask
-		return errStopped
-	case <-d.done:
-		return errStopped
-	case <-ctx.Done():
-		return fmt.Errorf("detect: %w", context.Cause(ctx))
-	}
-}
-
-// foresight makes a plan every hour and compares it with what happened.
-type foresight struct {
-	mu   sync.Mutex
-	last *Comparison
-}
-
-// Times of the comparison: the first plan is made once polls have shown how
-// often accounts post.
-const (
-	firstPlan  = time.Minute
-	comparison = time.Hour
-)
-
-// run is a goroutine of Run.
-func (o *foresight) run(ctx context.Context, d *Detector) {
-	timer := time.NewTimer(firstPlan)
-	defer timer.Stop()
-	var open *Comparison
-	var detection latency.Snapshot
-	var pages int64
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-d.stop:
-			return
-		case <-timer.C:
-			timer.Reset(comparison)
-		}
-		now, seen, calls := d.cfg.Now(), d.stages.detection.Snapshot(), d.count.calls.Load()
-		if open != nil {
-			window := seen.Sub(detection)
-			open.To, open.Mean, open.P95, open.Events = now, window.Mean(), window.Quantile(0.95), window.Count()
-			open.CallsPerMinute = float64(calls-pages) / now.Sub(open.From).Minutes()
-			o.mu.Lock()
-			o.last = open
-			o.mu.Unlock()
-		}
-		plans, err := d.Plan(ctx)
-		if err != nil {
-			return // it is stopping
-		}
-		open, detection, pages = &Comparison{From: now, Plan: plans.Now}, seen, calls
-	}
-}
-
-// comparison is the last that is complete.
-func (o *foresight) comparison() (Comparison, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.last == nil {
-		return Comparison{}, false
-	}
-	return *o.last, true
-}
+// unknownRate stands for that of accounts not polled yet: a post a day.
+const unknownRate = 1.0 / 86_400

@@ -16,8 +16,11 @@ const (
 	rateLow   = -20  // ln of the least rate, posts a second: one in 15 years
 )
 
-// rateMemory is how long a post counts.
-const rateMemory = 7 * 24 * time.Hour
+// How long a post counts: no longer than posts were watched.
+const (
+	longestMemory  = 7 * 24 * time.Hour
+	shortestMemory = time.Hour
+)
 
 // perSecond is the rate, above 0 when known.
 func (r logRate) perSecond() float64 {
@@ -39,12 +42,13 @@ func toRate(perSecond float64) logRate {
 }
 
 // after is the rate after a poll that found so many posts in the time since
-// the one before.
-func (r logRate) after(posts int, took time.Duration) logRate {
+// the one before, when posts have been watched for so long.
+func (r logRate) after(posts int, took, watched time.Duration) logRate {
 	if took <= 0 {
 		return r
 	}
-	keep := math.Exp(-float64(took) / float64(rateMemory))
+	memory := min(max(watched, shortestMemory), longestMemory)
+	keep := math.Exp(-float64(took) / float64(memory))
 	return toRate(r.perSecond()*keep + (1-keep)*float64(posts)/took.Seconds())
 }
 

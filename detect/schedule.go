@@ -48,7 +48,15 @@ func (sh *shard) take(now int64) []dueSlot {
 			if !ok {
 				break
 			}
+			single := sh.targets.at(slot).is(alone)
+			if single && len(sh.taken) > 0 {
+				sh.pacer.Fail(slot, now) // it is the next call's
+				break
+			}
 			sh.taken = append(sh.taken, dueSlot{slot, now})
+			if single {
+				break
+			}
 		}
 		return sh.taken
 	}
@@ -57,8 +65,15 @@ func (sh *shard) take(now int64) []dueSlot {
 		if !ok || at > now && (len(sh.taken) == 0 || at > now+int64(sh.interval(slot))/lookAhead) {
 			break
 		}
+		single := sh.targets.at(slot).is(alone)
+		if single && len(sh.taken) > 0 {
+			break
+		}
 		sh.sched.Remove(slot)
 		sh.taken = append(sh.taken, dueSlot{slot, at})
+		if single {
+			break
+		}
 	}
 	return sh.taken
 }
@@ -163,6 +178,7 @@ func (sh *shard) reschedule(f *flight, err error) {
 	case err != nil: // the store's fault and not the account's: it is due again soon
 		tr := sh.trouble(f)
 		tr.failures++
+		tr.err = err
 		wait := sh.d.backoff(tr.failures)
 		if iv := sh.interval(f.slot); iv > 0 {
 			wait = min(wait, max(iv, sh.d.cfg.MinBackoff))
@@ -195,40 +211,6 @@ func (sh *shard) succeeded(f *flight, now int64) {
 	}
 	// A poll that was made early counts for when it was due.
 	sh.sched.Set(f.slot, sh.d.gridAfter(max(now, f.due), f.hash, sh.interval(f.slot)))
-}
-
-// observe lets the pacer learn from a successful poll.
-func (sh *shard) observe(f *flight, now int64) {
-	var err error
-	if times, since, ok := f.history(now); ok {
-		_, err = sh.pacer.History(f.slot, now, since, times)
-	} else {
-		_, err = sh.pacer.Observe(f.slot, now, f.found)
-	}
-	if err != nil {
-		sh.d.cfg.Logger.Error("poll is not counted", "username", f.plan.query.Username, "error", err)
-		sh.pacer.Fail(f.slot, now+int64(sh.d.cfg.MinBackoff))
-	}
-}
-
-// history gives the times of the posts that a first poll showed, on the
-// detector's clock, and since when it showed all of them.
-func (f *flight) history(now int64) (times []int64, since int64, ok bool) {
-	if !f.first {
-		return nil, 0, false
-	}
-	wall := f.out.begun
-	since = math.MinInt64
-	for _, pg := range f.out.pages {
-		for i := range pg.tweets {
-			at := now - int64(wall.Sub(pg.tweets[i].PublishedAt))
-			times = append(times, min(at, now))
-		}
-	}
-	if f.out.next != "" && !f.out.reach.IsZero() { // there is more
-		since = min(now, now-int64(wall.Sub(f.out.reach)))
-	}
-	return times, since, true
 }
 
 // overlap is how far a poll looks back beyond the one before.

@@ -32,6 +32,7 @@ type shard struct {
 	troubles map[int32]*trouble
 	gaps     map[int32][]Gap
 	skews    map[int32]time.Duration // of the last poll: how far our clock is ahead of the upstream's
+	contacts map[int32]unixSeconds   // when a page last came, where that is not when it was last whole
 
 	sources   map[string]*source
 	wants     []want
@@ -55,7 +56,8 @@ type shard struct {
 func newShard(d *Detector, slots int) *shard {
 	sh := &shard{d: d, mail: newMailbox(), slots: slots,
 		more: map[int32][]subscriber{}, troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{},
-		sources: map[string]*source{}, flights: map[int32]*flight{}, fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
+		contacts: map[int32]unixSeconds{},
+		sources:  map[string]*source{}, flights: map[int32]*flight{}, fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
 	sh.workers = newWorkers(slots)
 	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
 	return sh
@@ -164,9 +166,9 @@ func (sh *shard) startPolls(ctx context.Context, now int64) {
 		}
 		f := sh.newFlight(next.slot, next.at)
 		sh.d.count.lag.Record(time.Duration(now - next.at))
-		if sh.d.batchSize == 1 || t.is(alone) {
+		if len(sh.taken) == 1 {
 			sh.depart(job{ctx: ctx, one: f})
-			continue
+			return
 		}
 		group = append(group, f)
 	}
@@ -210,7 +212,8 @@ func (sh *shard) landed(f *flight) {
 		sh.noteRateLimit(f.slot, out.err)
 		sh.giveUpPage(f)
 	}
-	if len(out.pages) > 0 {
+	if n := len(out.pages); n > 0 {
+		sh.contacts[f.slot] = toSeconds(out.pages[n-1].at)
 		if out.skew != 0 && sh.skews[f.slot] == 0 {
 			sh.d.cfg.Logger.Warn("clocks differ", "username", f.plan.query.Username, "ahead of upstream", out.skew)
 		}
@@ -320,6 +323,7 @@ func (sh *shard) apply(f *flight) {
 	sh.keepVersion(f)
 	t.since = toSeconds(out.begun)
 	t.set(cold, false)
+	delete(sh.contacts, f.slot)
 	sh.eachSub(f.slot, func(s *subscriber) {
 		if s.covered {
 			s.fresh, s.covered = false, false
@@ -337,16 +341,6 @@ func (sh *shard) keepVersion(f *flight) {
 	if version != 0 || sh.versions.chunks != nil {
 		*sh.versions.at(f.slot) = version
 	}
-}
-
-// learn takes from a poll how often the account posts.
-func (sh *shard) learn(f *flight) {
-	t, out := sh.targets.at(f.slot), &f.out
-	if f.first {
-		t.rate = rateOf(out.posts, out.begun.Sub(out.reach))
-		return
-	}
-	t.rate = t.rate.after(f.found, out.begun.Sub(t.since.time()))
 }
 
 func (sh *shard) countPoll(f *flight) {

@@ -25,7 +25,7 @@ type Stats struct {
 	Events   int64 // events committed
 	Known    int64 // events the journal knew already
 	Baseline int64 // posts from before a monitor tracked the account
-	Late     int64 // events of posts published before the poll that should have shown them
+	Late     int64 // posts with events, published before the poll that should have shown them
 	Ancient  int64 // posts that turned up older than the horizon, not delivered
 	Gaps     int64 // ranges that could not be read
 	Filled   int64 // of them, read later
@@ -46,7 +46,7 @@ type Stats struct {
 	Lag latency.Snapshot
 	// Fetch is how long calls of the Fetcher took that brought a page.
 	Fetch latency.Snapshot
-	// Latency is how long events took, by cause.
+	// Latency is how long it took until posts were committed, by cause.
 	Latency Latency
 	// Lateness is how late posts become visible, and Overlap what follows.
 	Lateness lateness.Snapshot

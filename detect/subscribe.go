@@ -16,10 +16,7 @@ func (sh *shard) set(s *setting) {
 		src = &source{}
 		sh.sources[s.sub.Source.ID] = src
 	}
-	weight := s.sub.Weight
-	if weight == 0 {
-		weight = 1
-	}
+	weight := s.sub.weight()
 	changed := src.interval != s.sub.Interval || src.weight != weight
 	src.Source, src.interval, src.weight, src.match = s.sub.Source, s.sub.Interval, weight, s.sub.Match
 	slots := make([]int32, 0, len(s.accounts))
@@ -217,6 +214,7 @@ func (sh *shard) release(slot int32) {
 	delete(sh.troubles, slot)
 	delete(sh.gaps, slot)
 	delete(sh.skews, slot)
+	delete(sh.contacts, slot)
 	sh.free = append(sh.free, slot)
 	sh.d.count.targets.Add(-1)
 }

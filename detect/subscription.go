@@ -78,6 +78,13 @@ func isType(t *fetcher.Tweet, ft monitor.FilterType) bool {
 	}
 }
 
+func (s *Subscription) weight() float64 {
+	if s.Weight == 0 {
+		return 1
+	}
+	return s.Weight
+}
+
 func (s *Subscription) validate(pace Pace) error {
 	if s.Source.ID == "" {
 		return fmt.Errorf("detect: Source.ID %q is not allowed: want the monitor's id", s.Source.ID)

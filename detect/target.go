@@ -110,7 +110,6 @@ type trouble struct {
 	due      time.Time // when the first of them was due
 	count    int       // polls that failed in a row
 	first    time.Time
-	contact  time.Time // when the upstream gave a page, before the failure
 	err      error
 	reported bool
 }

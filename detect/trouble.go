@@ -46,9 +46,6 @@ func (sh *shard) followTrouble(f *flight) {
 	}
 	tr.count++
 	tr.err = err
-	if len(f.out.pages) > 0 {
-		tr.contact = f.out.pages[len(f.out.pages)-1].at
-	}
 	if tr.count == troubleCount {
 		sh.d.cfg.Logger.Warn("account fails", "username", f.plan.query.Username, "failures", tr.count, "error", err)
 	}

@@ -21,7 +21,8 @@ type LatencyConfig struct {
 	// Arrivals is the recording. Required.
 	Arrivals *Arrivals
 	// Speed is how much faster than recorded it is played. Defaults to 1, for a
-	// testing/synctest bubble, where any recording is played in moments.
+	// testing/synctest bubble, where any recording is played in moments; it must
+	// be 1 when Engine lets a budget set the pace.
 	Speed float64
 	// Interval is the monitors' poll interval, of at least a millisecond for
 	// the engine. Defaults to 60 s; to none when Engine lets a budget set the
@@ -136,7 +137,10 @@ type measurement struct {
 }
 
 func (m *measurement) run(ctx context.Context) error {
-	cfg := m.config()
+	cfg, err := m.config()
+	if err != nil {
+		return err
+	}
 	engine, err := streamwatch.New(cfg)
 	if err != nil {
 		return err
@@ -155,7 +159,7 @@ func (m *measurement) run(ctx context.Context) error {
 }
 
 // config is the engine's.
-func (m *measurement) config() streamwatch.Config {
+func (m *measurement) config() (streamwatch.Config, error) {
 	played := func(d time.Duration) time.Duration { return max(shortestInterval, m.replay.played(d)) }
 	m.interval = m.replay.played(m.cfg.Interval)
 	cfg := streamwatch.Config{
@@ -172,11 +176,14 @@ func (m *measurement) config() streamwatch.Config {
 	if m.cfg.Engine != nil {
 		m.cfg.Engine(&cfg)
 	}
+	if m.cfg.Speed != 1 && cfg.Detect.Pace != detect.PaceInterval {
+		return cfg, fmt.Errorf("LatencyConfig.Speed %v is not allowed with Detect.Pace %q: want 1, because a budget's policy goes by real minutes and days", m.cfg.Speed, cfg.Detect.Pace)
+	}
 	if m.anyInterval && cfg.Detect.Pace != detect.PaceInterval {
 		m.interval = 0
 	}
 	cfg.OnEvent = m.take
-	return cfg
+	return cfg, nil
 }
 
 // play makes the monitors and waits for the end.

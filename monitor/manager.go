@@ -125,10 +125,10 @@ type Created struct {
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
 	mon := Monitor{Owner: r.Owner, Name: r.Name, FilterTypes: r.FilterTypes, PollInterval: r.PollInterval, Weight: r.Weight,
 		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active}
-	if mon.PollInterval == 0 && !m.cfg.Paced {
-		mon.PollInterval = m.cfg.DefaultInterval
+	err := m.setInterval(&mon)
+	if err != nil {
+		return Created{}, err
 	}
-	var err error
 	if mon.Accounts, err = m.accounts(r.Usernames, nil, time.Time{}); err != nil {
 		return Created{}, err
 	}
@@ -207,7 +207,7 @@ type UpdateRequest struct {
 	Name          *string
 	Usernames     *[]string
 	FilterTypes   *[]FilterType
-	PollInterval  *time.Duration
+	PollInterval  *time.Duration // 0 means the default: see Config.Paced
 	Weight        *float64
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
@@ -270,6 +270,9 @@ func (m *Manager) changed(old Monitor, r UpdateRequest) (mon Monitor, key secret
 	}
 	if r.PollInterval != nil {
 		mon.PollInterval = *r.PollInterval
+		if err := m.setInterval(&mon); err != nil {
+			return mon, "", err
+		}
 	}
 	if r.Weight != nil {
 		mon.Weight = *r.Weight

@@ -225,7 +225,7 @@ func TestUpdate(t *testing.T) {
 			"name":                  {Name: ptr("")},
 			"usernames":             {Usernames: ptr([]string{})},
 			"filter_types":          {FilterTypes: ptr([]monitor.FilterType{"x"})},
-			"poll_interval_seconds": {PollInterval: ptr(time.Duration(0))},
+			"poll_interval_seconds": {PollInterval: ptr(time.Millisecond)},
 			"weight":                {Weight: ptr(-0.5)},
 			"status":                {Status: ptr(monitor.Status("stopped"))},
 			"webhook_url":           {WebhookURL: ptr("gopher://x")},

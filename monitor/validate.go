@@ -37,10 +37,6 @@ func (m *Manager) check(mon *Monitor, key secret.Value) error {
 		}
 		seen[ft] = true
 	}
-	if iv := mon.PollInterval; (iv < m.cfg.MinInterval || iv > MaxInterval) && !(iv == 0 && m.cfg.Paced) {
-		return &FieldError{"poll_interval_seconds", fmt.Sprint(iv.Seconds()),
-			fmt.Sprintf("%v to %v", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())}
-	}
 	if !(mon.Weight >= 0 && mon.Weight <= maxWeight) {
 		return &FieldError{"weight", fmt.Sprint(mon.Weight), fmt.Sprintf("0 to %d", maxWeight)}
 	}
@@ -54,6 +50,22 @@ func (m *Manager) check(mon *Monitor, key secret.Value) error {
 		return nil
 	}
 	return m.cfg.Webhooks.Check(mon.WebhookURL, key)
+}
+
+// setInterval resolves and checks an interval that a request asks for. One that
+// is stored may be of a manager with other bounds, and stays.
+func (m *Manager) setInterval(mon *Monitor) error {
+	if mon.PollInterval == 0 && !m.cfg.Paced {
+		mon.PollInterval = m.cfg.DefaultInterval
+	}
+	if iv := mon.PollInterval; iv >= m.cfg.MinInterval && iv <= MaxInterval || iv == 0 {
+		return nil
+	}
+	allowed := fmt.Sprintf("%v to %v, or 0 for the default", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())
+	if m.cfg.Paced {
+		allowed = fmt.Sprintf("%v to %v, or 0 for none", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())
+	}
+	return &FieldError{"poll_interval_seconds", fmt.Sprint(mon.PollInterval.Seconds()), allowed}
 }
 
 // accounts makes the accounts of a request: without @, each once whatever its

@@ -50,6 +50,33 @@ func Intervals(groups []Group) Forecast {
 	return forecast(parts)
 }
 
+// IntervalsWithin is Intervals where only so many accounts a second can be
+// polled. When that is too little, polls are made in the order in which they
+// are due, and all are late by the same time.
+func IntervalsWithin(groups []Group, perSecond float64) Forecast {
+	f := Intervals(groups)
+	short := f.CallsPerMinute/60 - perSecond
+	if short <= perSecond*rounding {
+		return f
+	}
+	var plans []plan
+	for _, g := range groups {
+		if g.Accounts > 0 && g.Interval > 0 {
+			plans = append(plans, plan{accounts: float64(g.Accounts), most: g.Interval.Seconds()})
+		}
+	}
+	late := duration(lateness(plans, perSecond))
+	slower := slices.Clone(groups)
+	for i := range slower {
+		if slower[i].Interval > 0 {
+			slower[i].Interval += late
+		}
+	}
+	f = Intervals(slower)
+	f.Feasible, f.Shortfall = false, 60*short
+	return f
+}
+
 // Budget forecasts accounts that a Pacer with this Config polls, for rates that
 // it knows and that stay as they are. For no accounts all figures are 0. For
 // calls that carry k accounts each, pass k times the budget of calls, and
