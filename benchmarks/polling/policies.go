@@ -17,8 +17,8 @@ type contestant struct {
 	fresh func() (policy, error)
 }
 
-// heapBytes is what due.Heap keeps of an account: 16 bytes and its position.
-const heapBytes = 20
+// heapBytes is what due.Heap keeps of an account: 8 bytes and its position.
+const heapBytes = 12
 
 func contestants(a *arrivals, budget float64) []contestant {
 	n := len(a.posts)
@@ -50,8 +50,8 @@ func newPaced(n int, budget float64) (policy, error) {
 
 func (p paced) next(now int64) (int32, bool) { return p.p.Next(now) }
 
-func (p paced) found(account int32, now int64, posts int) {
-	if _, err := p.p.Observe(account, now, posts); err != nil {
+func (p paced) found(account int32, now int64, posts []int64) {
+	if _, err := p.p.ObserveAt(account, now, posts); err != nil {
 		panic(err) // the replay polls only what it was given
 	}
 }
@@ -65,7 +65,7 @@ func (p *inTurn) next(int64) (int32, bool) {
 	return account, true
 }
 
-func (p *inTurn) found(int32, int64, int) {}
+func (p *inTurn) found(int32, int64, []int64) {}
 
 // intervals polls whoever is due first, also ahead of time, and leaves it to
 // adapt what the next interval of an account is, in seconds.
@@ -83,8 +83,8 @@ func (p *intervals) next(int64) (int32, bool) {
 	return account, ok
 }
 
-func (p *intervals) found(account int32, now int64, posts int) {
-	every := p.adapt(account, now, posts)
+func (p *intervals) found(account int32, now int64, posts []int64) {
+	every := p.adapt(account, now, len(posts))
 	p.every[account] = every
 	from := p.due
 	if p.ahead {

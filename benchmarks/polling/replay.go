@@ -10,7 +10,7 @@ import (
 // start. Between next and found no other account is asked for.
 type policy interface {
 	next(now int64) (account int32, ok bool)
-	found(account int32, now int64, posts int)
+	found(account int32, now int64, posts []int64) // when each was posted
 }
 
 // result is what a policy reached: seconds, and gap in seconds.
@@ -60,7 +60,7 @@ func replay(a *arrivals, budget float64, scoreFrom int64, p policy) result {
 			gap = max(gap, now-last[account])
 		}
 		last[account] = now
-		p.found(account, now, i-found[account])
+		p.found(account, now, posts[found[account]:i])
 		found[account] = i
 	}
 	took := time.Since(began)

@@ -6,21 +6,37 @@
 //	err = p.Add(slot, now, pace.Account{})
 //	…
 //	slot, ok := p.Next(now)                           // whenever a request may be made
-//	due, err := p.Observe(slot, now, posts)           // it succeeded and found so many
+//	due, err := p.ObserveAt(slot, now, postTimes)     // it succeeded and found these
 //	due, err = p.History(slot, now, since, postTimes) // it was the account's first
 //	p.Fail(slot, until)                               // it failed
+//
+// NextBatch is Next for a call that carries several accounts, Observe is
+// ObserveAt for posts of unknown times, and Hurry puts an account first.
 //
 // # Policy
 //
 // For Poisson posting the mean delay is least when accounts are polled evenly
 // and in proportion to the root of their rates λ: at intervals (2ν/λ)^½ for one
-// price ν. An exponent of 0.4 in place of ½ gives up little of the mean for a
-// much shorter tail. The rate is an estimate from two decayed counts, of a week
-// and of half an hour, so that a burst is followed while it lasts. The price
-// follows the budget: it rises when polls come later than planned and falls
-// when they come earlier. Polls are made ahead of plan rather than not at all,
-// but never within an account's Min, and bounded by its Max, 2.4 times the
-// interval of an equal share unless set, so that nobody starves.
+// price ν. An exponent of 0.42 in place of ½ gives up little of the mean for
+// a much shorter tail.
+//
+// The rate is an estimate from two decayed counts, of a week and of half an
+// hour, so that a burst is followed while it lasts. What the fast count means is
+// learnt, not assumed: for accounts of a similar slow and fast rate, a record of
+// what was expected and what was found corrects the estimate. So bursts count
+// for much where they last, and for little where posts are independent.
+//
+// Many accounts post on a schedule, at minutes of their own. A profile of the
+// hour in twenty parts foretells when, and is believed as far as it foretold the
+// account's posts before. Such an account is polled when the posts to be
+// expected since its last poll have waited long enough together: soon after its
+// minutes, and hardly before. The hour is that of the caller's clock.
+//
+// The price follows the budget: it rises when polls come later than planned and
+// falls when they come earlier. Polls are made ahead of plan rather than not at
+// all, but never within an account's Min, and bounded by its Max, 2.2 times the
+// interval of an equal share unless set, so that nobody starves: when many
+// accounts post on one schedule, others wait up to 0.4 shares longer.
 //
 // The least possible mean for Poisson posting, (Σ√λ)² / (2 B Σλ), and the idea of
 // a price are from the literature on refresh scheduling: Sia, Cho, Cho, "Efficient
@@ -28,6 +44,6 @@
 // near-optimal policies for crawling", PNAS 2018.
 //
 // A Pacer stands for one rate-limit bucket. Slots are indices that the caller
-// gives out, dense from 0. Times are Unix nanoseconds, or any other clock that
-// does not step back.
+// gives out, dense from 0, below due.MaxSlots. Times are Unix nanoseconds, or
+// any other clock that does not step back. An account takes 64 bytes.
 package pace

@@ -84,8 +84,8 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 //
 // A Pacer's rates are estimates, which costs up to 5 % of the mean where posts
 // come independently of each other (Poisson). Where they come in bursts it
-// follows these: in generated worlds the mean was 2 to 7 % below the forecast
-// when each post brought about half a post, and 12 to 20 % when 0.8 of one. So
+// follows these: in generated worlds the mean was up to 7 % below the forecast
+// when each post brought about half a post, and 9 to 20 % when 0.8 of one. So
 // take a forecast for the upper end. For equal weights and bounds it is never
 // above that of one Interval for all at the same cost.
 //

@@ -11,16 +11,18 @@ const (
 	tauFast   = 30 * 60
 	tauSlow   = 7 * 86_400
 	leastFast = 600
-	mix       = 0.2 // share of the fast rate
-	prior     = 0.5 // posts of the average account that a new one starts with
-	exponent  = 0.4 // ½ is best for the mean alone, less shortens the tail
+	mix       = 0.2  // share of the fast rate
+	prior     = 0.5  // posts of the average account that a new one starts with
+	exponent  = 0.42 // ½ is best for the mean alone, less shortens the tail
+	guess     = 1800 // seconds: the longest gap that says when within the hour a post came
 )
 
 // firstRate is the rate that the price starts from: a post a day.
 const firstRate = 1.0 / 86_400
 
-// Observe records a successful poll at now that found posts new ones, and gives
-// when the next one is planned. An error means that nothing was recorded.
+// Observe records a successful poll at now that found posts new ones, whose
+// times are not known, and gives when the next one is planned. An error means
+// that nothing was recorded.
 func (p *Pacer) Observe(slot int32, now int64, posts int) (due int64, err error) {
 	switch {
 	case !p.has(slot):
@@ -30,20 +32,63 @@ func (p *Pacer) Observe(slot int32, now int64, posts int) (due int64, err error)
 	}
 	s := &p.accounts[slot]
 	since := max(0, float64(now-s.last)/1e9)
-	p.learnPrice(s, since)
-
-	// Half way through the gap is as good as the posts' own times, which an
-	// upstream may not tell.
-	n, halfFast, halfSlow := float64(posts), math.Exp(-since/2/tauFast), math.Exp(-since/2/tauSlow)
-	s.fast = float32((float64(s.fast)*halfFast + n) * halfFast)
-	s.slow = float32((float64(s.slow)*halfSlow + n) * halfSlow)
-	keep := halfSlow * halfSlow
-	s.observed = float32(float64(s.observed)*keep + tauSlow*(1-keep))
-	p.posts += n
-	p.seconds += since
-	s.last = max(s.last, now)
+	p.begin(s, now, since, posts)
+	n := float64(posts)
+	s.fast += float32(n * math.Exp(-since/2/tauFast)) // as if half way through the gap
+	s.slow += float32(n * math.Exp(-since/2/tauSlow))
+	if posts > 0 && since > 0 && since <= guess {
+		s.addWithin(now-int64(since*1e9), since)
+	}
 	p.plan(slot, s)
 	return p.due(s), nil
+}
+
+// ObserveAt is Observe for new posts whose times are known, in any order. It
+// learns at which minutes an account posts also when it is polled less often
+// than that.
+func (p *Pacer) ObserveAt(slot int32, now int64, times []int64) (due int64, err error) {
+	if !p.has(slot) {
+		return 0, fmt.Errorf("pace: slot %d is not in use", slot)
+	}
+	s := &p.accounts[slot]
+	p.begin(s, now, max(0, float64(now-s.last)/1e9), len(times))
+	p.count(s, now, math.MinInt64, times)
+	p.plan(slot, s)
+	return p.due(s), nil
+}
+
+// begin is what every successful poll teaches before its posts are counted.
+func (p *Pacer) begin(s *state, now int64, since float64, posts int) {
+	p.learnPrice(s, since)
+	if s.status >= planned {
+		model, cell := p.model(s)
+		exposed := since
+		if shape, ok := s.shape(); ok {
+			exposed = shape.exposure(s.last, since)
+		}
+		p.record.learn(cell, float64(posts), model*exposed)
+	}
+	keep := math.Exp(-since / tauSlow)
+	s.fast *= float32(math.Exp(-since / tauFast))
+	s.slow *= float32(keep)
+	s.observed = float32(float64(s.observed)*keep + tauSlow*(1-keep))
+	p.posts += float64(posts)
+	p.seconds += since
+	s.last = max(s.last, now)
+}
+
+// count adds posts to what is known of an account.
+func (p *Pacer) count(s *state, now, since int64, times []int64) {
+	var fast, slow float64
+	for _, t := range times {
+		t = min(max(t, since), now)
+		age := seconds(t, now)
+		fast += math.Exp(-age / tauFast)
+		slow += math.Exp(-age / tauSlow)
+		s.add(t)
+	}
+	s.fast += float32(fast)
+	s.slow += float32(slow)
 }
 
 // History records an account's first successful poll, in place of Observe, when
@@ -59,17 +104,14 @@ func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64,
 	}
 	s := &p.accounts[slot]
 	observed := min(seconds(since, now), 4*tauSlow)
-	var fast, slow float64
 	for _, t := range times {
-		age := seconds(min(max(t, since), now), now)
-		fast += math.Exp(-age / tauFast)
-		slow += math.Exp(-age / tauSlow)
-		if age <= observed {
+		if seconds(max(t, since), now) <= observed {
 			p.posts++
 		}
 	}
 	p.seconds += observed
-	s.fast, s.slow = float32(fast), float32(slow)
+	s.fast, s.slow, s.profile = 0, 0, profile{}
+	p.count(s, now, since, times)
 	s.observed = float32(tauSlow * (1 - math.Exp(-observed/tauSlow)))
 	s.last = max(s.last, now)
 	p.plan(slot, s)
@@ -82,44 +124,64 @@ func seconds(from, to int64) float64 { return (float64(to) - float64(from)) / 1e
 
 // rate is the estimate of an account's posts a second, above 0.
 func (p *Pacer) rate(s *state) float64 {
+	model, cell := p.model(s)
+	return model * p.record.factor(cell)
+}
+
+// model is the estimate from the account's own counts, and where the record
+// corrects it.
+func (p *Pacer) model(s *state) (rate float64, at uint8) {
 	observed := float64(s.observed)
 	slow := (float64(s.slow) + prior) / (observed + prior*p.seconds/p.posts)
 	// What the slow count has observed says how long the fast one has.
-	left := math.Pow(max(0, 1-observed/tauSlow), tauSlow/tauFast)
-	fast := float64(s.fast) / max(tauFast*(1-left), leastFast)
-	return (1-mix)*slow + mix*fast
+	span := float64(tauFast)
+	if rest := 1 - observed/tauSlow; rest > 0.95 { // else longer than 17 tauFast
+		span = max(tauFast*(1-math.Pow(rest, tauSlow/tauFast)), leastFast)
+	}
+	fast := float64(s.fast) / span
+	return (1-mix)*slow + mix*fast, cell(slow, fast)
 }
 
 // plan chooses the interval after a successful poll and lets the account rest.
 func (p *Pacer) plan(slot int32, s *state) {
-	interval := math.Exp(exponent * (math.Ln2 + p.price - math.Log(float64(s.weight)*p.rate(s))))
+	rate := float64(s.weight) * p.rate(s)
+	interval := math.Exp(exponent * (math.Ln2 + p.price - math.Log(rate)))
+	most, least := p.max(s), p.min(s)
+	if interval < 3600 { // else the minute matters little
+		if shape, ok := s.shape(); ok {
+			interval = shape.interval(s.last, rate, math.Exp(p.price), min(most, 2*3600))
+		}
+	}
 	s.status = planned
-	if most := p.max(s); interval > most {
+	if interval >= most {
 		interval, s.status = most, capped
 	}
-	if least := p.min(s); interval < least {
+	if interval < least {
 		interval, s.status = least, floored
 	}
-	s.planned = float32(interval)
+	s.planned = shorten(interval)
 	p.ready.Remove(slot)
-	p.resting.Set(slot, s.last+int64(p.min(s)*1e9))
+	p.resting.Set(slot, s.last+int64(least*1e9))
 }
 
 // learnPrice compares the interval that a poll took with the one planned. At a
-// bound it only counts when it is far on the price's side: so a price that is
-// wrong for all accounts finds its way back.
+// bound it counts only on the price's side, and near the bound as far as hardly
+// any poll is between its bounds: so a price that is wrong for all accounts finds
+// its way back.
 func (p *Pacer) learnPrice(s *state, took float64) {
-	if s.planned <= 0 || took <= 0 {
+	if s.status < planned || took <= 0 {
 		return
 	}
-	late := math.Log(took / float64(s.planned))
+	late, bound := math.Log(took/s.planned.seconds()), 1.0
 	switch {
 	case s.status == planned:
-	case s.status == capped && late < -math.Ln2:
-	case s.status == floored && late > math.Ln2:
-	default:
-		return
+		bound = 0
+	case s.status == capped && late > 0, s.status == floored && late < 0:
+		late = 0
+	case math.Abs(late) < math.Ln2:
+		late *= math.Pow(p.bound, 8)
 	}
+	p.bound += (bound - p.bound) / float64(p.n)
 	p.price += 2 * p.kappa / float64(p.n) * max(-1, min(1, late))
 }
 

@@ -13,7 +13,7 @@ import (
 type Config struct {
 	Budget  float64       // requests a second, above 0
 	Floor   time.Duration // least time between two polls of an account. Defaults to 1 s
-	Ceiling time.Duration // most time that is planned between them. Defaults to 2.4 × accounts / Budget
+	Ceiling time.Duration // most time that is planned between them. Defaults to 2.2 × accounts / Budget
 }
 
 // Account is what one account asks for. The zero value is an ordinary one.
@@ -26,32 +26,45 @@ type Account struct {
 // state is what is kept of an account: no pointers, seconds unless said.
 type state struct {
 	last     int64   // nanoseconds: the last successful poll, or Add
-	planned  float32 // the interval chosen then
 	fast     float32 // posts, decayed with tauFast
 	slow     float32 // posts, decayed with tauSlow
 	observed float32 // seconds observed, decayed with tauSlow
 	weight   float32
 	min, max float32 // 0: the configured default
+	planned  short   // the interval chosen at last
+	profile          // when within the hour it posts
 	status   status
 }
 
 // BytesPerAccount is what a Pacer keeps of an account: its state, the entry in
 // one of the two heaps, and the position in each.
-const BytesPerAccount = int(unsafe.Sizeof(state{})) + 16 + 2*4
+const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 2*4
 
-// status says where an account stands and what its next poll tells of the price.
-type status uint32
+// short is a number above 0, rounded down to nine significant bits: the upper
+// half of a float32 without its sign.
+type short uint16
+
+func shorten(x float64) short    { return short(math.Float32bits(float32(x)) >> 15) }
+func (x short) seconds() float64 { return float64(math.Float32frombits(uint32(x) << 15)) }
+
+// status says where an account stands and what its next poll tells of the price:
+// something from planned on.
+type status uint8
 
 const (
-	absent  status = iota
-	unsure         // no lesson: the first poll, or one after a failure
-	planned        // by the price
-	capped         // the price asked for a longer interval
-	floored        // the price asked for a shorter interval
+	absent       status = iota
+	unsure              // the first poll, or after a bound was changed
+	failed              // backs off, or did before its next poll
+	hurried             // goes first
+	hurriedAside        // goes first when its back-off is over
+	planned             // by the price
+	capped              // the price asked for a longer interval
+	floored             // the price asked for a shorter interval
 )
 
-// defaultCeiling is the default longest interval as a multiple of an equal share.
-const defaultCeiling = 2.4
+// defaultCeiling is the default longest interval as a multiple of an equal
+// share: a longer one gains little of the mean, at the cost of who rarely posts.
+const defaultCeiling = 2.2
 
 // longest bounds every interval, in seconds, so that due times do not overflow.
 const longest = 1e8
@@ -63,10 +76,12 @@ type Pacer struct {
 	n        int     // accounts present
 	price    float64 // ln ν, ν in seconds
 	kappa    float64 // how fast the price follows
+	bound    float64 // share of the polls, of late, whose plan was at a bound
 
 	ready   due.Heap // may be polled, by planned time
 	resting due.Heap // within Min or a back-off, by its end
 
+	record         record
 	posts, seconds float64 // of all accounts ever: the rate a new one starts from
 
 	demand    float64 // Σ 1/max of the accounts with a Max of their own
@@ -78,9 +93,10 @@ func New(cfg Config) (*Pacer, error) {
 	if cfg.Floor == 0 {
 		cfg.Floor = time.Second
 	}
+	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
+		return nil, err
+	}
 	switch {
-	case !(cfg.Budget > 0) || math.IsInf(cfg.Budget, 1):
-		return nil, fmt.Errorf("pace: Config.Budget %g is not allowed: want requests a second, above 0", cfg.Budget)
 	case cfg.Floor < 0:
 		return nil, fmt.Errorf("pace: Config.Floor %s is not allowed: want 0 or more", cfg.Floor)
 	case cfg.Ceiling < 0 || cfg.Ceiling > 0 && cfg.Ceiling < cfg.Floor:
@@ -90,10 +106,11 @@ func New(cfg Config) (*Pacer, error) {
 }
 
 // Add begins to pace an account, whose first poll is due at once. It is an
-// error when the slot is taken or negative, or the account is not allowed.
+// error when the slot is taken, negative or beyond due.MaxSlots, or the account is
+// not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
-	if slot < 0 {
-		return fmt.Errorf("pace: slot %d is not allowed: want 0 or more", slot)
+	if slot < 0 || slot >= due.MaxSlots {
+		return fmt.Errorf("pace: slot %d is not allowed: want 0 to %d", slot, due.MaxSlots-1)
 	}
 	if p.has(slot) {
 		return fmt.Errorf("pace: slot %d is taken", slot)
@@ -124,8 +141,15 @@ func (p *Pacer) Update(slot int32, a Account) error {
 	s := &p.accounts[slot]
 	p.unlimit(s)
 	p.limit(s, a)
-	if most := p.max(s); float64(s.planned) > most {
-		s.planned, s.status = float32(most), unsure
+	if most := p.max(s); s.planned.seconds() > most {
+		s.planned = shorten(most)
+		switch s.status {
+		case hurried, hurriedAside:
+			return nil
+		case failed:
+		default:
+			s.status = unsure
+		}
 		if p.ready.Has(slot) {
 			p.ready.Set(slot, p.due(s))
 		}
@@ -146,45 +170,45 @@ func (p *Pacer) Remove(slot int32) {
 	p.resize(p.n - 1)
 }
 
-// Next takes out the account to poll now: the one due first, even when that
-// lies in the future, of those that may be polled. The caller then calls
-// Observe, Fail or Remove for it. ok is false when no account may be polled.
-func (p *Pacer) Next(now int64) (slot int32, ok bool) {
-	for {
-		rested, at, any := p.resting.Next()
-		if !any || at > now {
-			break
-		}
-		p.resting.Remove(rested)
-		p.ready.Set(rested, p.due(&p.accounts[rested]))
+// SetBudget replaces Config.Budget, in requests a second. Plans already made
+// stay, and are polled earlier or later by about the same factor.
+func (p *Pacer) SetBudget(perSecond float64) error {
+	if err := checkBudget("budget", perSecond); err != nil {
+		return err
 	}
-	slot, _, ok = p.ready.Next()
-	if ok {
-		p.ready.Remove(slot)
-	}
-	return slot, ok
+	p.price += math.Log(p.cfg.Budget/perSecond) / exponent
+	p.cfg.Budget = perSecond
+	return nil
 }
 
-// NextAt is when Next will have an account to give, in the past when it has one
-// already; ok is false when all are being polled.
-func (p *Pacer) NextAt() (at int64, ok bool) {
-	if _, _, any := p.ready.Next(); any {
-		return math.MinInt64, true
+func checkBudget(name string, perSecond float64) error {
+	if !(perSecond > 0) || math.IsInf(perSecond, 1) {
+		return fmt.Errorf("pace: %s %g is not allowed: want requests a second, above 0", name, perSecond)
 	}
-	_, at, ok = p.resting.Next()
-	return at, ok
+	return nil
 }
 
-// Fail puts an account back that could not be polled. It rests until the given
-// time; what was learnt, its age and the price stay as they are.
-func (p *Pacer) Fail(slot int32, until int64) {
+// Rate is the estimate of an account's posts a second as of its last poll, the
+// mean over the hour; 0 for a slot not in use.
+func (p *Pacer) Rate(slot int32) float64 {
 	if !p.has(slot) {
-		return
+		return 0
 	}
-	s := &p.accounts[slot]
-	s.status = unsure
-	p.ready.Remove(slot)
-	p.resting.Set(slot, until)
+	return p.rate(&p.accounts[slot])
+}
+
+// LongestGap is how long ago the last successful poll is of the account that
+// waits longest, or its Add, and the largest share of its Max that any account
+// has waited: above 1 a bound is not kept. It looks at every account.
+func (p *Pacer) LongestGap(now int64) (gap time.Duration, share float64) {
+	for i := range p.accounts {
+		if s := &p.accounts[i]; s.status != absent {
+			waited := max(0, time.Duration(now-s.last))
+			gap = max(gap, waited)
+			share = max(share, waited.Seconds()/p.max(s))
+		}
+	}
+	return gap, share
 }
 
 // Demand is the requests a second that the Max of all accounts ask for. Above
@@ -201,8 +225,11 @@ func (p *Pacer) has(slot int32) bool {
 	return slot >= 0 && int(slot) < len(p.accounts) && p.accounts[slot].status != absent
 }
 
-func (p *Pacer) due(s *state) int64 { return s.last + int64(float64(s.planned)*1e9) }
-func (p *Pacer) share() float64     { return float64(p.n) / p.cfg.Budget }
+func (p *Pacer) due(s *state) int64 {
+	return s.last + int64(max(s.planned.seconds(), p.min(s))*1e9)
+}
+
+func (p *Pacer) share() float64 { return float64(p.n) / p.cfg.Budget }
 
 func (p *Pacer) ceiling() float64 {
 	if p.cfg.Ceiling > 0 {

@@ -32,6 +32,10 @@ func TestNotAllowed(t *testing.T) {
 		_, err := newPacer(t, Config{Budget: 1}, 1).Observe(slot, 0, posts)
 		return err
 	}
+	observedAt := func(slot int32) error {
+		_, err := newPacer(t, Config{Budget: 1}, 1).ObserveAt(slot, 0, nil)
+		return err
+	}
 	for _, tc := range []struct {
 		name string
 		err  error
@@ -43,6 +47,9 @@ func TestNotAllowed(t *testing.T) {
 		{"ceiling below floor", made(Config{Budget: 1, Ceiling: time.Millisecond}), "Config.Ceiling 1ms is not allowed"},
 		{"slot taken", add(0, Account{}), "slot 0 is taken"},
 		{"negative slot", add(-1, Account{}), "slot -1 is not allowed"},
+		{"slot beyond the heap", add(1<<24, Account{}), "slot 16777216 is not allowed: want 0 to 16777215"},
+		{"no live budget", newPacer(t, Config{Budget: 1}, 1).SetBudget(0), "budget 0 is not allowed"},
+		{"times of an unknown slot", observedAt(7), "slot 7 is not in use"},
 		{"negative weight", add(1, Account{Weight: -1}), "Account.Weight -1 is not allowed"},
 		{"negative min", add(1, Account{Min: -1}), "Account.Min -1ns is not allowed"},
 		{"max below min", add(1, Account{Min: time.Minute, Max: time.Second}), "Account.Max 1s is not allowed"},
@@ -57,8 +64,8 @@ func TestNotAllowed(t *testing.T) {
 }
 
 func TestStateSize(t *testing.T) {
-	if got := unsafe.Sizeof(state{}); got != 40 {
-		t.Errorf("state of %d bytes, want 40", got)
+	if got := unsafe.Sizeof(state{}); got != 48 {
+		t.Errorf("state of %d bytes, want 48", got)
 	}
 	if BytesPerAccount > 64 {
 		t.Errorf("%d bytes an account in all, want at most 64", BytesPerAccount)
@@ -116,8 +123,8 @@ func TestNextAgainstModel(t *testing.T) {
 		}
 		best, bestDue := int32(-1), int64(math.MaxInt64)
 		for s, e := range model {
-			if e.from <= now && e.due < bestDue {
-				best, bestDue = s, e.due
+			if ceil(e.from) <= now && ceil(e.due) < bestDue {
+				best, bestDue = s, ceil(e.due)
 			}
 		}
 		got, ok := p.Next(now)
@@ -128,7 +135,7 @@ func TestNextAgainstModel(t *testing.T) {
 			continue
 		}
 		e := model[got]
-		if e.from > now || e.due != bestDue {
+		if e.from > now || ceil(e.due) != bestDue {
 			t.Fatalf("step %d: slot %d due %d, may be polled in %d, want one due %d", step, got, e.due, e.from-now, bestDue)
 		}
 		if rng.IntN(10) == 0 {
@@ -155,6 +162,12 @@ func TestNextAgainstModel(t *testing.T) {
 		}
 		model[got] = entry{now + int64(least), due, e.a}
 	}
+}
+
+// ceil rounds a time up to the millisecond, as package due does.
+func ceil(at int64) int64 {
+	const ms = int64(time.Millisecond)
+	return (at + ms - 1) / ms * ms
 }
 
 func TestFailTeachesNothing(t *testing.T) {

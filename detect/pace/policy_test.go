@@ -127,6 +127,134 @@ func TestPriceRecovers(t *testing.T) {
 	}
 }
 
+// Bounds that leave a price no lesson, because every poll is a little beyond its
+// bound, do not hold it for ever.
+func TestPriceRecoversNearBounds(t *testing.T) {
+	const n = 200
+	for _, tc := range []struct {
+		name string
+		cfg  Config
+		off  float64
+	}{
+		{"all at the floor", Config{Budget: n / 300.0, Floor: 200 * time.Second}, -20},
+		{"all at the ceiling", Config{Budget: n / 300.0, Ceiling: 450 * time.Second}, 20},
+	} {
+		p := newPacer(t, tc.cfg, n)
+		p.price += tc.off
+		mean, _ := poissonRun(t, p, logNormal(n, 1.6), 20)
+		good, _ := poissonRun(t, newPacer(t, tc.cfg, n), logNormal(n, 1.6), 20)
+		if mean > 1.03*good {
+			t.Errorf("%s: mean %.3f × D*, want no more than the %.3f of a good price", tc.name, mean, good)
+		}
+	}
+}
+
+// A budget that changes by a factor changes all intervals by it, at once and
+// without leaving the policy.
+func TestSetBudget(t *testing.T) {
+	const n = 200
+	p := newPacer(t, Config{Budget: n / 1200.0}, n)
+	rates := logNormal(n, 1.6)
+	poissonRun(t, p, rates, 20)
+	planned := func() (polls float64) {
+		for i := range p.accounts {
+			p.plan(int32(i), &p.accounts[i])
+			polls += 1 / p.accounts[i].planned.seconds()
+		}
+		return polls
+	}
+	before := planned()
+	if err := p.SetBudget(n / 300.0); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.Demand(), n/300.0/defaultCeiling; math.Abs(got/want-1) > 1e-9 {
+		t.Errorf("bounds demand %g polls a second, want %g", got, want)
+	}
+	if after := planned(); math.Abs(after/before/4-1) > 0.02 {
+		t.Errorf("%.2f times as many polls planned, want 4", after/before)
+	}
+}
+
+// Accounts that post on a schedule are found out, also when the times of posts
+// are not given, and each on its own minutes.
+func TestSchedules(t *testing.T) {
+	const n, interval, days = 100, 300.0, 12.0
+	run := func(known bool) float64 {
+		p := newPacer(t, Config{Budget: n / interval}, n)
+		last := make([]float64, n)
+		var delays, posts float64
+		for k := 1.0; k*interval/n < days*86_400; k++ {
+			now := k * interval / n
+			slot, ok := p.Next(int64(now * 1e9))
+			if !ok {
+				continue
+			}
+			var times []int64
+			minute := float64(slot*37%60) * 60 // within each hour, once in three on average
+			for hour := math.Floor(last[slot] / 3600); hour*3600 <= now; hour++ {
+				at := hour*3600 + minute + float64(int(hour)*7919%60)
+				if at > last[slot] && at <= now && (int(hour)*31+int(slot)*17)%97 < 32 {
+					times = append(times, int64(at*1e9))
+					if now > days*43_200 {
+						delays += now - at
+						posts++
+					}
+				}
+			}
+			last[slot] = now
+			var err error
+			if known {
+				_, err = p.ObserveAt(slot, int64(now*1e9), times)
+			} else {
+				_, err = p.Observe(slot, int64(now*1e9), len(times))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return delays / posts / (interval / 2)
+	}
+	known, unknown := run(true), run(false)
+	t.Logf("mean delay %.2f of a fixed interval's with known times, %.2f without", known, unknown)
+	if known > 0.15 || unknown > 0.15 {
+		t.Errorf("mean delay %.2f of a fixed interval's with known times, %.2f without; want at most 0.15", known, unknown)
+	}
+}
+
+// A time that is not given counts as the middle of the gap.
+func TestTimesAreOptional(t *testing.T) {
+	given, not := newPacer(t, Config{Budget: 1}, 1), newPacer(t, Config{Budget: 1}, 1)
+	for now := 100 * second; now < 5000*second; now += 100 * second {
+		mid := now - 50*second
+		given.Next(now)
+		not.Next(now)
+		_, err := given.ObserveAt(0, now, []int64{mid, mid})
+		_, err2 := not.Observe(0, now, 2)
+		a, b := given.accounts[0], not.accounts[0]
+		if err != nil || err2 != nil || math.Abs(float64(a.fast/b.fast)-1) > 1e-4 || math.Abs(float64(a.slow/b.slow)-1) > 1e-4 {
+			t.Fatalf("at %d s %+v and %+v, errors %v, %v: want the same counts", now/second, a, b, err, err2)
+		}
+	}
+}
+
+// Rate follows what an account posts.
+func TestRate(t *testing.T) {
+	const n = 200
+	p := newPacer(t, Config{Budget: n / 300.0}, n)
+	rates := logNormal(n, 1)
+	poissonRun(t, p, rates, 30)
+	off := 0.0
+	for i, want := range rates {
+		off += math.Abs(math.Log(p.Rate(int32(i)) / want))
+	}
+	if off /= n; off > 0.35 {
+		t.Errorf("rates off by a factor of %.2f on average, want at most 1.4", math.Exp(off))
+	}
+	if got := p.Rate(n); got != 0 {
+		t.Errorf("rate %g of a slot not in use, want 0", got)
+	}
+}
+
 // Twice the weight shortens the wait, by the power of the policy.
 func TestWeight(t *testing.T) {
 	const n = 100

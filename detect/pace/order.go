@@ -1,0 +1,98 @@
+package pace
+
+import "math"
+
+// Next takes out the account to poll now: the one due first, even when that
+// lies in the future, of those that may be polled. The caller then calls
+// Observe, Fail or Remove for it. ok is false when no account may be polled.
+func (p *Pacer) Next(now int64) (slot int32, ok bool) {
+	p.wake(now)
+	slot, _, ok = p.ready.Next()
+	if ok {
+		p.ready.Remove(slot)
+	}
+	return slot, ok
+}
+
+// NextBatch takes out up to cap(buf) accounts for one call that carries them
+// all, those due first before the others, and gives them in buf. Each of them is
+// a poll like one from Next: Config.Budget counts accounts, not calls.
+func (p *Pacer) NextBatch(now int64, buf []int32) []int32 {
+	buf = buf[:0]
+	for len(buf) < cap(buf) {
+		slot, ok := p.Next(now)
+		if !ok {
+			break
+		}
+		buf = append(buf, slot)
+	}
+	return buf
+}
+
+// wake makes those ready whose rest is over.
+func (p *Pacer) wake(now int64) {
+	for {
+		slot, at, any := p.resting.Next()
+		if !any || at > now {
+			return
+		}
+		p.resting.Remove(slot)
+		s := &p.accounts[slot]
+		if s.status == hurriedAside {
+			s.status = hurried
+			p.ready.Set(slot, first(at))
+		} else {
+			p.ready.Set(slot, p.due(s))
+		}
+	}
+}
+
+// Hurry puts an account before all others that were not hurried earlier, for the
+// next poll only: somebody new wants its posts. It need not wait for its Min
+// then, but a back-off after a failure it still waits for. For an account that
+// is being polled, or hurried already, nothing changes.
+func (p *Pacer) Hurry(slot int32, now int64) {
+	if !p.has(slot) {
+		return
+	}
+	s := &p.accounts[slot]
+	switch resting := p.resting.Has(slot); {
+	case s.status == hurried || s.status == hurriedAside:
+	case resting && s.status == failed:
+		s.status = hurriedAside
+	case resting || p.ready.Has(slot):
+		s.status = hurried
+		p.resting.Remove(slot)
+		p.ready.Set(slot, first(now))
+	}
+}
+
+// first is the due time of who was hurried at a time: before all plans, and
+// within what package due can order.
+func first(at int64) int64 { return at - longest*1e9 }
+
+// NextAt is when Next will have an account to give, in the past when it has one
+// already; ok is false when all are being polled.
+func (p *Pacer) NextAt() (at int64, ok bool) {
+	if _, _, any := p.ready.Next(); any {
+		return math.MinInt64, true
+	}
+	_, at, ok = p.resting.Next()
+	return at, ok
+}
+
+// Fail puts an account back that could not be polled. It rests until the given
+// time; what was learnt, its age and the price stay as they are.
+func (p *Pacer) Fail(slot int32, until int64) {
+	if !p.has(slot) {
+		return
+	}
+	s := &p.accounts[slot]
+	if s.status == hurried || s.status == hurriedAside {
+		s.status = hurriedAside
+	} else {
+		s.status = failed
+	}
+	p.ready.Remove(slot)
+	p.resting.Set(slot, until)
+}

@@ -1,0 +1,151 @@
+package pace
+
+import (
+	"math"
+	"time"
+)
+
+// The parts of an hour: automated accounts post at minutes of their own.
+const (
+	parts     = 20
+	partNanos = int64(time.Hour) / parts
+	partLong  = 3600.0 / parts // seconds
+
+	// evenPosts is how many posts' worth of evenness a profile starts with.
+	evenPosts = 4
+	// A belief is kept in steps of 1/beliefUnit and within ±beliefMost, so that
+	// a few posts at other minutes end it.
+	beliefUnit = 16
+	beliefMost = 5 * beliefUnit
+)
+
+// profile is when within the hour an account posts: counts of 0 to 15 by part,
+// halved when one would go beyond. It is believed as far as it foretold the
+// account's own posts, so that chance patterns change nothing.
+type profile struct {
+	counts [parts / 2]uint8 // two to a byte
+	belief int8             // ln of how much better than evenness it foretold
+	latest uint8            // part of the latest post, counted from the epoch, modulo 256
+}
+
+// add takes in a post. Several in the same three minutes are one: a burst is no
+// schedule.
+func (f *profile) add(at int64) {
+	f.learn(at, f.full().at(partOf(at)))
+}
+
+// addWithin takes in posts of a gap between polls, as one in its middle. They
+// bear the profile out only as far as it told this gap from others: its middle
+// comes of when the account is polled.
+func (f *profile) addWithin(from int64, seconds float64) {
+	f.learn(from+int64(seconds/2*1e9), f.full().exposure(from, seconds)/seconds)
+}
+
+func (f *profile) learn(at int64, foretold float64) {
+	since := uint8(at / partNanos)
+	if f.latest == since {
+		return
+	}
+	f.latest = since
+	belief := float64(f.belief) + math.Round(beliefUnit*math.Log(foretold))
+	f.belief = int8(max(-beliefMost, min(beliefMost, belief)))
+	i := partOf(at)
+	if f.count(i) == 15 {
+		for k := range f.counts {
+			f.counts[k] = f.counts[k] >> 1 & 0x77
+		}
+	}
+	f.counts[i/2] += 1 << (i % 2 * 4)
+}
+
+func (f *profile) count(i int) float64 { return float64(f.counts[i/2] >> (i % 2 * 4) & 15) }
+
+func (f *profile) total() float64 {
+	sum := 0
+	for _, c := range f.counts {
+		sum += int(c&15) + int(c>>4)
+	}
+	return float64(sum)
+}
+
+// partOf is the part of the hour, also before the epoch.
+func partOf(at int64) int {
+	hour := at % int64(time.Hour)
+	if hour < 0 {
+		hour += int64(time.Hour)
+	}
+	return int(hour / partNanos)
+}
+
+// shape is a profile at work: an account's rate relative to its mean is
+// even + each × count in a part of the hour.
+type shape struct {
+	*profile
+	even, each float64
+}
+
+// shape is the profile as far as it is believed; ok is false where it is not.
+func (f *profile) shape() (s shape, ok bool) {
+	if f.belief <= 0 {
+		return shape{}, false
+	}
+	trust := 1 - math.Exp(-float64(f.belief)/beliefUnit)
+	s = f.full()
+	return shape{f, 1 - trust + trust*s.even, trust * s.each}, true
+}
+
+// full is the profile as if it were believed entirely.
+func (f *profile) full() shape {
+	all := evenPosts + f.total()
+	return shape{f, evenPosts / all, parts / all}
+}
+
+// at is the relative rate in a part, counted from the beginning of any hour.
+func (s shape) at(i int) float64 { return s.even + s.each*s.count(i%parts) }
+
+// left is how many seconds of its part are left at a time.
+func left(at int64) float64 {
+	in := at % partNanos
+	if in < 0 {
+		in += partNanos
+	}
+	return float64(partNanos-in) / 1e9
+}
+
+// exposure is the seconds from a time on, weighted with the relative rate: as
+// many as there are in any whole hour.
+func (s shape) exposure(from int64, seconds float64) float64 {
+	sum := 3600 * math.Floor(seconds/3600)
+	seconds -= sum
+	for i, step := partOf(from), left(from); seconds > 0; i, step = i+1, partLong {
+		step = min(step, seconds)
+		sum += step * s.at(i)
+		seconds -= step
+	}
+	return sum
+}
+
+// interval is when after now a poll is worth the price, in seconds, for a mean
+// rate: for constant rates (2ν/rate)^exponent, and otherwise when the posts to
+// be expected have waited as long together, times the same power of the
+// interval. It is at most most.
+func (s shape) interval(now int64, rate, price, most float64) float64 {
+	const power = 1/exponent - 2
+	var took, posts, waited float64 // since now: seconds, posts, post seconds
+	for i, step := partOf(now), left(now); took < most; i, step = i+1, partLong {
+		r := rate * s.at(i)
+		all := waited + (posts+r*step/2)*step
+		if all*math.Pow(took+step, power) >= price {
+			// Where in this part: the power hardly changes within a step.
+			x := step
+			for range 4 {
+				want := price/math.Pow(took+x, power) - waited
+				next := (math.Sqrt(max(0, posts*posts+2*r*want)) - posts) / r
+				x = min(step, 0.3*x+0.7*next)
+			}
+			return min(took+x, most)
+		}
+		waited, posts, took = all, posts+r*step, took+step
+	}
+	return most
+}
