@@ -40,17 +40,19 @@ func (p *Pacer) wake(now int64) {
 		s := &p.accounts[slot]
 		if s.status == hurriedAside {
 			s.status = hurried
-			p.ready.Set(slot, first(at))
+			p.ready.Set(slot, p.first(at))
 		} else {
 			p.ready.Set(slot, p.due(s))
 		}
 	}
 }
 
-// Hurry puts an account before all others that were not hurried earlier, for the
-// next poll only: somebody new wants its posts. It need not wait for its Min
-// then, but a back-off after a failure it still waits for. For an account that
-// is being polled, or hurried already, nothing changes.
+// Hurry puts an account before all others, for the next poll only: somebody new
+// wants its posts. It need not wait for its Min then, but a back-off after a
+// failure it still waits for. Of many that are added or hurried together all but
+// the first are due one after the other, as the budget has calls, so that the
+// bounds of others are kept meanwhile. For an account that is being polled, or
+// hurried already, nothing changes.
 func (p *Pacer) Hurry(slot int32, now int64) {
 	if !p.has(slot) {
 		return
@@ -63,13 +65,24 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 	case resting || p.ready.Has(slot):
 		s.status = hurried
 		p.resting.Remove(slot)
-		p.ready.Set(slot, first(now))
+		p.ready.Set(slot, p.first(now))
 	}
 }
 
-// first is the due time of who was hurried at a time: before all plans, and
-// within what package due can order.
-func first(at int64) int64 { return at - longest*1e9 }
+// first is the due time of who is hurried: before all plans, and within what
+// package due can order, unless another was hurried just before.
+func (p *Pacer) first(now int64) int64 {
+	if at := p.turn(now); at > now {
+		return at
+	}
+	return now - longest*1e9
+}
+
+// turn is when the next of those who are to be polled at once is due.
+func (p *Pacer) turn(now int64) int64 {
+	p.lastTurn = max(now, p.lastTurn+int64(min(1e9/p.cfg.Budget, longest*1e9)))
+	return p.lastTurn
+}
 
 // NextAt is when Next will have an account to give, in the past when it has one
 // already; ok is false when all are being polled.

@@ -76,6 +76,7 @@ type Pacer struct {
 	n        int     // accounts present
 	price    float64 // ln ν, ν in seconds
 	kappa    float64 // how fast the price follows
+	lastTurn int64   // see turn
 	bound    float64 // share of the polls, of late, whose plan was at a bound
 
 	ready   due.Heap // may be polled, by planned time
@@ -105,7 +106,7 @@ func New(cfg Config) (*Pacer, error) {
 	return &Pacer{cfg: cfg, kappa: 0.3, posts: 1, seconds: 86_400}, nil
 }
 
-// Add begins to pace an account, whose first poll is due at once. It is an
+// Add begins to pace an account, whose first poll is due at once: see Hurry. It is an
 // error when the slot is taken, negative or beyond due.MaxSlots, or the account is
 // not allowed.
 func (p *Pacer) Add(slot int32, now int64, a Account) error {
@@ -125,7 +126,7 @@ func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	s := &p.accounts[slot]
 	*s = state{last: now, status: unsure}
 	p.limit(s, a)
-	p.ready.Set(slot, now)
+	p.ready.Set(slot, p.turn(now))
 	return nil
 }
 
@@ -291,10 +292,5 @@ func (p *Pacer) unlimit(s *state) {
 	}
 }
 
+// Has says whether a slot is in use.
 func (p *Pacer) Has(slot int32) bool { return p.has(slot) }
-func (p *Pacer) Hurry(slot int32, now int64) {
-	p.resting.Remove(slot)
-	p.ready.Set(slot, 0)
-}
-
-func (p *Pacer) Rate(slot int32) float64 { return 0 }

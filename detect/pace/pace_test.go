@@ -97,7 +97,7 @@ func TestNextAgainstModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := newPacer(t, Config{Budget: 1, Floor: 2 * time.Second, Ceiling: 200 * time.Second}, 0)
 	model := map[int32]entry{}
-	now := int64(0)
+	now, turn := int64(0), int64(0)
 	random := func() Account {
 		return Account{Weight: rng.Float64() * 4, Min: time.Duration(rng.IntN(20)) * time.Second,
 			Max: time.Duration(rng.IntN(2)*(20+rng.IntN(80))) * time.Second}
@@ -113,7 +113,8 @@ func TestNextAgainstModel(t *testing.T) {
 				t.Fatalf("step %d: Add(%d) error %v, taken %v", step, slot, err, known)
 			}
 			if !known {
-				model[slot] = entry{now, now, a}
+				turn = max(now, turn+second) // a call a second
+				model[slot] = entry{now, turn, a}
 			}
 			continue
 		case op == 1 && rng.IntN(2) == 0:
