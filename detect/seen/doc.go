@@ -1,5 +1,6 @@
 // Package seen remembers which posts were shown: exactly, without pointers for
-// the garbage collector to follow, in a few bytes an id.
+// the garbage collector to follow, in a few bytes an id. Filters that guess
+// (bloom, cuckoo, lossy caches) lose or double posts and are no use here.
 //
 // A Window is the memory of one account's timeline. It holds what the last
 // complete poll showed, and what the one before it showed besides; because a
@@ -12,8 +13,15 @@
 //	…
 //	w.Renew(poll, newIDs)        // it was complete, and this was new
 //
-// Numeric ids cost 8 bytes. Others are kept whole in an arena behind their
-// hashes, so that two ids with one hash are never taken for each other. Filters
-// that guess (bloom, cuckoo, lossy caches) lose or double posts and are no use
-// here.
+// A Set is for what has no such order: queries, and sources that answer as they
+// like. It remembers by age, each id for one to two horizons of time.
+//
+//	s := seen.NewSet(24 * time.Hour)
+//	s.Has("1212092628029698048") // false: a new post
+//	…
+//	s.Add(now, shown...)         // after the commit: new ones, and those shown again
+//
+// Numbers are kept as such: up to 8 bytes each in a Window, 10.7 to 13.5 in a
+// large Set. Other ids are kept whole behind their hashes, so that two ids with
+// one hash are never taken for each other.
 package seen

@@ -1,0 +1,156 @@
+package seen
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A window's ids lie in one string, which has no room to spare and nothing for
+// the garbage collector to follow:
+//
+//	keys     count × width bits: two runs, each ascending, less the base
+//	ends     count × 4 bytes: where each id ends in the text; only with text
+//	text     the ids; only with text
+//	trailer  base 8 bytes, count 4, last 4, form 1; all numbers little-endian
+//
+// Posts of one account are close in time, so that the upper bits of their ids
+// are mostly the same: a page over a month takes 54 bits a snowflake id. With
+// text the keys are hashes. The trailer stands last, next to the newest keys,
+// and a load of eight bytes never reaches past it.
+const (
+	trailerSize = 8 + 4 + 4 + 1
+	textForm    = 0xff // else the form is the width
+	// Beyond widestPacked a key with its shift does not fit into one load.
+	widestPacked = 57
+)
+
+// layout is the string, read.
+type layout struct {
+	data  string
+	base  uint64
+	mask  uint64 // width ones
+	count int
+	last  int   // length of the first run
+	width uint8 // bits
+	text  bool
+}
+
+func readLayout(data string) layout {
+	if data == "" {
+		return layout{}
+	}
+	t := len(data) - trailerSize
+	counts := load64(data, t+8)
+	l := layout{data: data, base: load64(data, t), width: data[t+16], count: int(uint32(counts)), last: int(counts >> 32)}
+	if l.width == textForm {
+		l.text, l.width = true, 64
+	}
+	l.mask = 1<<l.width - 1
+	return l
+}
+
+// offset is the i-th key less the base.
+func (l *layout) offset(i int) uint64 {
+	bit := i * int(l.width)
+	return load64(l.data, bit>>3) >> (bit & 7) & l.mask
+}
+
+// id is the i-th id, with text.
+func (l *layout) id(i int) string {
+	ends := l.count * 8
+	text := ends + l.count*4
+	from := 0
+	if i > 0 {
+		from = l.end(ends, i-1)
+	}
+	return l.data[text+from : text+l.end(ends, i)]
+}
+
+func (l *layout) end(ends, i int) int { return int(uint32(load64(l.data, ends+4*i))) }
+
+// want is the offset that an id would have; false for a text among numbers.
+func (l *layout) want(id string) (uint64, bool) {
+	if l.text {
+		return textKey(id), true
+	}
+	key, numeric := numericKey(id)
+	return key - l.base, numeric
+}
+
+// find is the index of an id with the offset want, -1 when it is not here.
+func (l *layout) find(want uint64, id string) int {
+	if i := l.search(want, id, 0, l.last); i >= 0 || l.last == l.count {
+		return i
+	}
+	return l.search(want, id, l.last, l.count)
+}
+
+// search looks in one run; ids with the same hash stand next to each other.
+func (l *layout) search(want uint64, id string, from, to int) int {
+	end := to
+	for from < to {
+		mid := int(uint(from+to) / 2)
+		if l.offset(mid) < want {
+			from = mid + 1
+		} else {
+			to = mid
+		}
+	}
+	for ; from < end && l.offset(from) == want; from++ {
+		if !l.text || l.id(from) == id {
+			return from
+		}
+	}
+	return -1
+}
+
+// pack lays out two runs, each sorted and without doubles.
+func pack(first, second []entry, text bool) string {
+	count := len(first) + len(second)
+	if count == 0 {
+		return ""
+	}
+	low, high := ^uint64(0), uint64(0)
+	length := 0
+	for _, run := range [2][]entry{first, second} {
+		if len(run) > 0 {
+			low, high = min(low, run[0].key), max(high, run[len(run)-1].key)
+		}
+		for i := range run {
+			length += len(run[i].id)
+		}
+	}
+	width := bits.Len64(high - low)
+	form := width
+	if text || width > widestPacked {
+		low, width, form = 0, 64, 64
+	}
+	keys := (count*width + 7) / 8
+	size := keys + trailerSize
+	if text {
+		form = textForm
+		size += count*4 + length
+	}
+	var small [512]byte // most windows fit, and the string is a copy
+	out := append(small[:0], make([]byte, size)...)
+	i, end := 0, 0
+	for _, run := range [2][]entry{first, second} {
+		for _, e := range run {
+			bit := i * width
+			at := out[bit>>3:]
+			binary.LittleEndian.PutUint64(at, binary.LittleEndian.Uint64(at)|(e.key-low)<<(bit&7))
+			if text {
+				copy(out[keys+count*4+end:], e.id)
+				end += len(e.id)
+				binary.LittleEndian.PutUint32(out[keys+4*i:], uint32(end))
+			}
+			i++
+		}
+	}
+	t := out[size-trailerSize:]
+	binary.LittleEndian.PutUint64(t, low)
+	binary.LittleEndian.PutUint32(t[8:], uint32(count))
+	binary.LittleEndian.PutUint32(t[12:], uint32(len(first)))
+	t[16] = byte(form)
+	return string(out)
+}

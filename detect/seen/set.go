@@ -1,0 +1,121 @@
+package seen
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"time"
+)
+
+// Set is the ids that came lately, for queries and for sources without order,
+// whose answers have no end to read back to. It remembers an id for at least
+// the horizon after it was last added. When twice the horizon has passed, the
+// next Add lets go of it at the latest.
+//
+// It is exact. A numeric id takes 10.7 to 13.5 bytes in a large set, another
+// one 22 to 28 and its own length. An id that is added again while it is in the
+// older half of its life is kept twice until that is over. No Add moves more
+// than about 6,000 ids, whatever the size: some 40 µs.
+//
+// A Set is not safe for concurrent use, but Has may be called by many while
+// nothing else is.
+type Set struct {
+	horizon time.Duration
+	since   time.Time // young takes what comes from here on, for one horizon
+	young   generation
+	old     generation
+	both    int // ids in both
+
+	// An author of ids who knew the hash could make all of them meet.
+	seed     uint64
+	textSeed maphash.Seed
+}
+
+// generation is what was added in one horizon of time.
+type generation struct {
+	numbers table
+	texts   table
+}
+
+func (g *generation) len() int { return g.numbers.count + g.texts.count }
+
+func (g *generation) table(text bool) *table {
+	if text {
+		return &g.texts
+	}
+	return &g.numbers
+}
+
+// NewSet makes an empty set. It panics when the horizon is not above 0.
+func NewSet(horizon time.Duration) *Set {
+	if horizon <= 0 {
+		panic(fmt.Sprintf("seen: horizon %s is not allowed: want more than 0", horizon))
+	}
+	return &Set{horizon: horizon, seed: rand.Uint64(), textSeed: maphash.MakeSeed()}
+}
+
+// Len is the number of ids remembered.
+func (s *Set) Len() int { return s.young.len() + s.old.len() - s.both }
+
+// Has reports whether the set remembers an id. It changes nothing: what was
+// shown again is given to Add, once it is dealt with.
+func (s *Set) Has(id string) bool {
+	h, text := s.hash(id)
+	// Two places of memory that are waited for together, in place of one after
+	// the other: most ids are at home.
+	if !text && min(s.young.numbers.atHome(h)^h, s.old.numbers.atHome(h)^h) == 0 {
+		return true
+	}
+	return s.young.table(text).has(h, id) || s.old.table(text).has(h, id)
+}
+
+// Add remembers ids from now on, also those that it knows. Calls come in the
+// order of time; now may step back, and then counts as the latest one given.
+// Without ids it only lets go of what is over.
+func (s *Set) Add(now time.Time, ids ...string) {
+	s.advance(now)
+	for _, id := range ids {
+		h, text := s.hash(id)
+		if s.young.table(text).add(h, id, text) && s.old.table(text).has(h, id) {
+			s.both++
+		}
+	}
+}
+
+// advance makes young old when its time is over. Its successor begins at that
+// very moment, not now, so that twice the horizon is kept to.
+func (s *Set) advance(now time.Time) {
+	if s.since.IsZero() {
+		s.since = now
+		return
+	}
+	switch age := now.Sub(s.since); {
+	case age < s.horizon:
+		return
+	case age-s.horizon < s.horizon:
+		s.old, s.since = s.young, s.since.Add(s.horizon)
+	default:
+		s.old, s.since = generation{}, now
+	}
+	s.young, s.both = generation{}, 0
+}
+
+// hash gives what the tables go by. Of numbers it is one to one: the number
+// need not be kept. The only one whose hash would be 0, which marks a free
+// slot, is kept as text.
+func (s *Set) hash(id string) (h uint64, text bool) {
+	if n, ok := numericKey(id); ok {
+		if h = mix(n ^ s.seed); h != 0 {
+			return h, false
+		}
+	}
+	return max(1, maphash.String(s.textSeed, id)), true
+}
+
+// mix spreads a number over all bits and can be undone: each step can.
+func mix(n uint64) uint64 {
+	const odd = 0xd6e8feb86659fd93
+	n = (n ^ n>>32) * odd
+	n = (n ^ n>>32) * odd
+	return n ^ n>>32
+}
