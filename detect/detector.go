@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -61,9 +62,10 @@ func New(cfg Config) (*Detector, error) {
 		d.shards = append(d.shards, newShard(d, slots))
 	}
 	if cfg.Pace != PaceInterval {
-		if d.shards[0].pacer, err = pace.New(pace.Config{Budget: cfg.FetchRate * float64(d.batchSize)}); err != nil {
+		if d.shards[0].pacer, err = pace.New(pace.Config{Budget: d.pollRate()}); err != nil {
 			return nil, fmt.Errorf("detect: FetchRate: %w", err)
 		}
+		d.count.budget.Store(math.Float64bits(d.pollRate()))
 	}
 	return d, nil
 }

@@ -26,7 +26,7 @@ type flight struct {
 	cursor  *Cursor
 	opened  *Gap        // a gap that this poll leaves
 	closing *Gap        // a gap that this poll has read on from, as it is now
-	found   int         // new posts, for the pace
+	found   []time.Time // when the new posts were published
 	posted  time.Time   // the newest sound post
 	since   unixSeconds // the target's, when the poll began
 	first   bool        // since the process began: its pages are history
@@ -98,9 +98,9 @@ func (sh *shard) blankFlight() *flight {
 
 // reuse takes back a flight that has ended.
 func (sh *shard) reuse(f *flight) {
-	pages, cursors := f.out.pages, f.out.cursors
+	pages, cursors, found := f.out.pages, f.out.cursors, f.found[:0]
 	clear(pages)
 	*f = flight{}
-	f.out.pages, f.out.cursors = pages[:0], cursors[:0]
+	f.out.pages, f.out.cursors, f.found = pages[:0], cursors[:0], found
 	sh.blank = append(sh.blank, f)
 }

@@ -39,7 +39,7 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 				if sh.history(f, tw, now) {
 					continue
 				}
-				f.found++
+				f.found = append(f.found, tw.PublishedAt)
 			}
 			sh.eachSub(f.slot, func(s *subscriber) {
 				if seen && !s.fresh {

@@ -10,7 +10,7 @@ import (
 func (sh *shard) learn(f *flight) {
 	t, out := sh.targets.at(f.slot), &f.out
 	if !f.first {
-		t.rate = t.rate.after(f.found, out.begun.Sub(f.since.time()), time.Duration(sh.d.clock()))
+		t.rate = t.rate.after(len(f.found), out.begun.Sub(f.since.time()), time.Duration(sh.d.clock()))
 		return
 	}
 	var over time.Duration
@@ -26,7 +26,7 @@ func (sh *shard) observe(f *flight, now int64) {
 	if times, since, ok := f.history(now); ok {
 		_, err = sh.pacer.History(f.slot, now, since, times)
 	} else {
-		_, err = sh.pacer.Observe(f.slot, now, f.found)
+		_, err = sh.pacer.ObserveAt(f.slot, now, f.times(now, f.found))
 	}
 	if err != nil {
 		sh.d.cfg.Logger.Error("poll is not counted", "username", f.plan.query.Username, "error", err)
@@ -40,16 +40,24 @@ func (f *flight) history(now int64) (times []int64, since int64, ok bool) {
 	if !f.first {
 		return nil, 0, false
 	}
-	wall := f.out.begun
-	since = math.MinInt64
+	var shown []time.Time
 	for _, pg := range f.out.pages {
 		for i := range pg.tweets {
-			at := now - int64(wall.Sub(pg.tweets[i].PublishedAt))
-			times = append(times, min(at, now))
+			shown = append(shown, pg.tweets[i].PublishedAt)
 		}
 	}
+	since = math.MinInt64
 	if f.out.next != "" && !f.out.reach.IsZero() { // there is more
-		since = min(now, now-int64(wall.Sub(f.out.reach)))
+		since = min(now, now-int64(f.out.begun.Sub(f.out.reach)))
 	}
-	return times, since, true
+	return f.times(now, shown), since, true
+}
+
+// times gives publication times on the detector's clock, none ahead of now.
+func (f *flight) times(now int64, published []time.Time) []int64 {
+	times := make([]int64, len(published))
+	for i, at := range published {
+		times[i] = min(now, now-int64(f.out.begun.Sub(at)))
+	}
+	return times
 }

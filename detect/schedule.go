@@ -105,7 +105,7 @@ func (sh *shard) unplan(slot int32) {
 	delete(sh.fillTries, slot)
 	if sh.pacer != nil {
 		sh.pacer.Remove(slot)
-		sh.noteDemand()
+		sh.noteBudget()
 		return
 	}
 	sh.sched.Remove(slot)
@@ -115,6 +115,7 @@ func (sh *shard) unplan(slot int32) {
 // subscribers ask for.
 func (sh *shard) plan(slot int32, added, spread bool) {
 	t := sh.targets.at(slot)
+	fresh := sh.pacer != nil && !sh.pacer.Has(slot) // due at once by itself
 	if sh.pacer != nil {
 		sh.pace(slot)
 	}
@@ -122,7 +123,7 @@ func (sh *shard) plan(slot int32, added, spread bool) {
 	case t.state != idle:
 		t.set(again, true)
 	case sh.troubles[slot] != nil: // it is resting
-	case sh.pacer != nil && (spread || !added):
+	case sh.pacer != nil && (spread || fresh || !added):
 	case spread:
 		sh.sched.Set(slot, sh.d.gridAfter(sh.d.clock(), sh.roster.hash(slot), sh.interval(slot)))
 	default:
@@ -147,21 +148,38 @@ func (sh *shard) pace(slot int32) {
 	} else {
 		err = sh.pacer.Add(slot, sh.d.clock(), a)
 	}
-	sh.noteDemand()
+	sh.noteBudget()
 	if err != nil { // subscriptions were checked: see Subscription.validate
 		sh.d.cfg.Logger.Error("account is not paced", "username", sh.username(slot), "error", err)
 	}
 }
 
-// noteDemand publishes what the accounts' bounds need of the budget, and warns
-// when it becomes too much.
-func (sh *shard) noteDemand() {
+// noteBudget tells the pacer how many accounts a second can be polled, as calls
+// are shared and pages are read now, publishes what the accounts' bounds need
+// of it, and warns when that becomes too much.
+func (sh *shard) noteBudget() {
 	was := sh.d.paceStats()
+	if polls := sh.d.pollRate(); polls != was.Budget {
+		if err := sh.pacer.SetBudget(polls); err != nil {
+			sh.d.cfg.Logger.Error("budget is not set", "error", err)
+		}
+		sh.d.count.budget.Store(math.Float64bits(polls))
+	}
 	sh.d.count.demand.Store(math.Float64bits(sh.pacer.Demand()))
-	if is := sh.d.paceStats(); was.Feasible() && !is.Feasible() {
+	is := sh.d.paceStats()
+	if was.Feasible && !is.Feasible {
 		sh.d.cfg.Logger.Warn("the budget does not suffice for the longest times between polls", "budget", is.Budget, "demand", is.Demand)
 	}
 }
+
+// pollRate is how many accounts a second the calls allow to poll.
+func (d *Detector) pollRate() float64 {
+	together := max(1, min(int64(d.batchSize), d.count.targets.Load()))
+	return d.cfg.FetchRate / d.planning().callsPerPoll(float64(together))
+}
+
+// noteBudgetEvery is how many polls apart the budget is looked at again.
+const noteBudgetEvery = 256
 
 // reschedule sets a target's next poll after one whose commit ended with err.
 func (sh *shard) reschedule(f *flight, err error) {
@@ -200,6 +218,9 @@ func (sh *shard) succeeded(f *flight, now int64) {
 	t.set(again|alone, false)
 	if sh.pacer != nil {
 		sh.observe(f, now)
+		if sh.observed++; sh.observed%noteBudgetEvery == 0 {
+			sh.noteBudget()
+		}
 		if hurry {
 			sh.hurry(f.slot)
 		}

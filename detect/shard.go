@@ -44,6 +44,7 @@ type shard struct {
 	fills     due.Heap      // targets with a gap to read, by when to try
 	fillTries map[int32]int // fills that failed in a row
 	starved   int           // polls started since the last fill
+	observed  int           // successful polls under a budget
 	hasTicket bool
 	ticket    int64 // when the next call may be made, on the detector's clock
 	stopping  bool

@@ -64,14 +64,14 @@ type Stats struct {
 
 // PaceStats tells how a budget is doing; zero when intervals set the pace.
 type PaceStats struct {
-	Budget float64 // account polls a second that the calls allow
+	// Budget is how many accounts a second the calls allow to poll, by how many
+	// share a call and how many pages a poll reads.
+	Budget float64
 	// Demand is what the longest times between polls need of it. Above Budget
-	// they are not kept: every poll is later by the same share.
-	Demand float64
+	// they are not kept: every poll is late by about the same time.
+	Demand   float64
+	Feasible bool // Demand is at most Budget
 }
-
-// Feasible reports whether the budget suffices for the bounds.
-func (p PaceStats) Feasible() bool { return p.Demand <= p.Budget }
 
 // counters are the live form of Stats.
 type counters struct {
@@ -82,7 +82,7 @@ type counters struct {
 	noID, noTime, future, author, excess         atomic.Int64
 	negative, commits, commitErrors              atomic.Int64
 	unchanged, filled, skew, skewed, calls       atomic.Int64
-	demand                                       atomic.Uint64 // bits of a float64
+	budget, demand                               atomic.Uint64 // bits of a float64
 	lag, fetch                                   latency.Histogram
 }
 
@@ -113,7 +113,9 @@ func (d *Detector) paceStats() PaceStats {
 	if d.cfg.Pace == PaceInterval {
 		return PaceStats{}
 	}
-	return PaceStats{Budget: d.cfg.FetchRate * float64(d.batchSize), Demand: math.Float64frombits(d.count.demand.Load())}
+	s := PaceStats{Budget: math.Float64frombits(d.count.budget.Load()), Demand: math.Float64frombits(d.count.demand.Load())}
+	s.Feasible = s.Demand <= s.Budget
+	return s
 }
 
 // noteSkew keeps a running mean. A Date header is cut to the second: in the
