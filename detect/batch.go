@@ -9,14 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// flyTogether makes several polls with one upstream call. Those that need more
-// pages go on alone, and the others do not wait for them.
+// flyTogether makes several polls with one upstream call. Those that need no
+// more pages do not wait for the others.
 func (sh *shard) flyTogether(ctx context.Context, group []*flight) {
 	asked := sh.d.cfg.Now()
 	for _, f := range group {
 		f.begin(asked)
 	}
 	pages, err := sh.d.callTogether(ctx, group)
+	var more []*flight
 	for i, f := range group {
 		var pg fetcher.Page
 		ferr := err
@@ -26,15 +27,16 @@ func (sh *shard) flyTogether(ctx context.Context, group []*flight) {
 		var rl *fetcher.RateLimitError
 		f.out.together = err != nil && !errors.As(err, &rl)
 		if ferr == nil && !sh.d.takePage(f, &pg, asked) {
-			sh.workers.all.Go(func() {
-				sh.d.readOn(ctx, f, pg.Next)
-				sh.mail.put(message{landed: f})
-			})
+			more = append(more, f)
 			continue
 		}
 		if ferr != nil {
 			f.out.err = ferr
 		}
+		sh.mail.put(message{landed: f})
+	}
+	for _, f := range more { // one after the other: the call has one slot
+		sh.d.readOn(ctx, f, f.out.next)
 		sh.mail.put(message{landed: f})
 	}
 }

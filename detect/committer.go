@@ -46,7 +46,9 @@ func (c *committer) take() []waiting {
 	defer c.mu.Unlock()
 	n := min(len(c.wait), maxGroup)
 	group := c.wait[:n:n]
-	c.wait = c.wait[n:]
+	if c.wait = c.wait[n:]; len(c.wait) == 0 {
+		c.wait = nil // lets go of what is committed
+	}
 	return group
 }
 

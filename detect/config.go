@@ -19,6 +19,7 @@ const (
 	maxClosed     = 15 * time.Minute     // longest a rate limit closes the budget
 	maxOpen       = 1024                 // polls under way or waiting for commit, per shard
 	maxGroup      = 1024                 // batches in one commit
+	maxResume     = 4096                 // bytes; a gap with a longer cursor can not be read on
 	maxRate       = 1e6                  // calls a second
 	maxBatch      = 1000                 // accounts in one call
 	maxTargets    = due.MaxSlots / 4 * 3 // accounts of a shard, leaving room for unequal shards

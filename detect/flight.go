@@ -52,6 +52,7 @@ func (sh *shard) newFlight(slot int32, due int64) *flight {
 		seen:     window.Poll(),
 		query:    fetcher.TimelineQuery{Username: name, UserID: f.id, Limit: sh.d.cfg.PageSize},
 		cutoff:   sh.cutoff(slot, sh.d.overlap()),
+		since:    t.since.time(),
 		expected: window.Len() > 0 || t.is(cold),
 	}
 	if sh.anyFresh(slot) {
@@ -80,7 +81,8 @@ func (sh *shard) newFill(slot int32, gap Gap) *flight {
 		// An empty answer does not say that there was nothing.
 		expected: true,
 	}
-	f.plan.query.Seen = f.plan.seen.Has
+	// No Seen: the window may know posts as history, or from a poll that did
+	// not cover every subscriber.
 	sh.flights[slot] = f
 	return f
 }
@@ -100,6 +102,7 @@ func (sh *shard) blankFlight() *flight {
 func (sh *shard) reuse(f *flight) {
 	pages, cursors, found := f.out.pages, f.out.cursors, f.found[:0]
 	clear(pages)
+	clear(cursors)
 	*f = flight{}
 	f.out.pages, f.out.cursors, f.found = pages[:0], cursors[:0], found
 	sh.blank = append(sh.blank, f)

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -47,8 +48,13 @@ func (o *foresight) run(ctx context.Context, d *Detector) {
 			o.mu.Unlock()
 		}
 		plans, err := d.Plan(ctx)
+		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
+			return
+		}
 		if err != nil {
-			return // it is stopping
+			d.cfg.Logger.Error("no plan can be made", "error", err)
+			open = nil
+			continue
 		}
 		open, detection, made = &Comparison{From: now, Plan: plans.Now}, seen, calls
 	}

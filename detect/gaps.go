@@ -51,7 +51,7 @@ func (sh *shard) noteGaps(f *flight) {
 	switch {
 	case out.complete:
 		gap.FilledAt, gap.Resume = sh.d.cfg.Now(), ""
-	case len(out.pages) > 0 && out.posts > 0 && out.next != "" && out.next != gap.Resume:
+	case len(out.pages) > 0 && out.posts > 0 && out.next != "" && out.next != gap.Resume && (to.Before(gap.To) || len(f.newIDs) > 0):
 		gap.Resume = out.next
 		if !to.IsZero() && to.Before(gap.To) {
 			gap.To = to
@@ -146,6 +146,10 @@ func (sh *shard) startFill(ctx context.Context) {
 	for i := len(gaps) - 1; i >= 0; i-- {
 		if gaps[i].Resume == "" || gaps[i].To.Before(oldest) {
 			continue
+		}
+		if sh.troubles[slot] != nil { // it is resting
+			sh.fills.Set(slot, sh.d.clock()+int64(fillWait))
+			return
 		}
 		if sh.targets.at(slot).state != idle {
 			sh.fills.Set(slot, sh.d.clock()+busyPause)

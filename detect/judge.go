@@ -33,6 +33,9 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 			if tw.PublishedAt.After(f.posted) && !tw.Pinned {
 				f.posted = tw.PublishedAt
 			}
+			if gap := f.plan.gap; gap != nil && before(tw.PublishedAt, gap.From) {
+				continue // not of this gap, and not marked: it may be of another
+			}
 			seen := out.seen.Has(tw.ID)
 			if !seen {
 				f.newIDs = append(f.newIDs, tw.ID)
@@ -42,11 +45,13 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 				f.found = append(f.found, tw.PublishedAt)
 			}
 			sh.eachSub(f.slot, func(s *subscriber) {
-				if seen && !s.fresh {
+				// What the window knows from a poll that met its cap, not every
+				// subscriber has got: in a gap the journal decides.
+				if seen && !s.fresh && f.plan.gap == nil {
 					return
 				}
 				want := &sh.wants[s.want]
-				if before(tw.PublishedAt, want.since.Add(-out.skew)) {
+				if before(tw.PublishedAt, want.since.Add(-max(0, out.skew))) {
 					sh.d.count.baseline.Add(1)
 					return
 				}
@@ -105,13 +110,12 @@ func (sh *shard) ownPost(f *flight, tw *fetcher.Tweet) bool {
 
 // history reports whether an unseen post is nevertheless old news: from before
 // the overlap when another process has read the target until then, or older
-// than the journal is sure to remember. In a gap everything is news, and what
-// is older than the gap is not.
+// than the journal is sure to remember. In a gap everything is news.
 func (sh *shard) history(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 	t := sh.targets.at(f.slot)
 	switch {
 	case f.plan.gap != nil:
-		return before(tw.PublishedAt, f.plan.gap.From)
+		return false
 	case t.since == 0 || !before(tw.PublishedAt, f.out.cutoff):
 		return false
 	case t.is(cold):

@@ -135,8 +135,12 @@ func (cfg planning) intervals(groups []pace.Group, accounts int) Plan {
 	together := min(float64(cfg.batch), 1+float64(accounts)/float64(cfg.shards*lookAhead))
 	calls := cfg.callsPerPoll(together)
 	f := pace.Intervals(groups)
-	if cfg.rate > 0 {
-		f = pace.IntervalsWithin(groups, cfg.rate/calls)
+	if polls := f.CallsPerMinute / 60; cfg.rate > 0 && polls*calls > cfg.rate {
+		// More are due at a time: calls are as full as they need to be, or can.
+		full := cfg.callsPerPoll(float64(max(1, min(cfg.batch, accounts))))
+		if calls = max(full, cfg.rate/polls); calls == full {
+			f = pace.IntervalsWithin(groups, cfg.rate/full)
+		}
 	}
 	return cfg.plan(f, calls)
 }

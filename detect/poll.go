@@ -17,6 +17,7 @@ type plan struct {
 	seen     *seen.Poll
 	cutoff   time.Time // read back to here
 	expected bool      // the account had posts before
+	since    time.Time // when the last complete poll began
 	gap      *Gap      // what to read, in place of the newest posts
 }
 
@@ -37,6 +38,7 @@ type outcome struct {
 	wasOld    bool          // the last page reached further back than the cutoff
 	skew      time.Duration // how far our clock is ahead of the upstream's, 0 when about right
 	complete  bool          // nothing newer than cutoff was left out
+	shallow   bool          // and complete, but short of the whole overlap
 	capped    bool          // the page cap, or a cursor that loops, ended it early
 	panicked  bool
 	together  bool  // in a call with others, which failed
@@ -150,11 +152,13 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 		out.complete = out.posts > 0 || !p.expected
 		return true
 	case cut || len(out.pages) >= most || pg.Next == "" || out.looped(pg.Next):
-		// An account so busy that the overlap does not fit into the cap was
-		// read to the end all the same if the last page had nothing new.
-		out.complete = p.gap == nil && !cut && pg.Next != "" && p.knows(pg)
-		out.capped = !out.complete
-		if cut || out.looped(pg.Next) {
+		// For an account so busy that the overlap does not fit into the cap it
+		// has to do that the pages reach beyond the last complete poll and the
+		// last one has nothing new: what is behind was read then.
+		out.shallow = p.gap == nil && p.query.Seen != nil && !cut && pg.Next != "" &&
+			!out.reach.IsZero() && before(out.reach, p.since) && p.knows(pg)
+		out.complete, out.capped = out.shallow, !out.shallow
+		if cut || out.looped(pg.Next) || len(pg.Next) > maxResume {
 			out.next = ""
 		}
 		return true
@@ -181,7 +185,7 @@ const maxSkew = 2 * time.Second
 func (out *outcome) measureSkew(server, now time.Time) {
 	if skew := now.Sub(server); skew > maxSkew || skew < -maxSkew {
 		out.skew = skew
-		out.begun = out.begun.Add(-skew)
+		out.begun = out.begun.Add(-max(0, skew)) // one wrong answer must not do so either
 	}
 }
 
@@ -234,6 +238,9 @@ func (d *Detector) call(ctx context.Context, q *fetcher.TimelineQuery, out *outc
 	}()
 	d.count.calls.Add(1)
 	pg, err = d.cfg.Fetcher.Timeline(limit, *q)
+	if err == nil {
+		err = pg.Err
+	}
 	if err == nil && limit.Err() != nil {
 		err = fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
 	}

@@ -209,7 +209,7 @@ func (sh *shard) landed(f *flight) {
 		return
 	}
 	if out.err != nil {
-		t.set(alone, out.together)
+		t.set(alone, out.together || t.is(alone))
 		sh.noteRateLimit(f.slot, out.err)
 		sh.giveUpPage(f)
 	}
@@ -351,6 +351,9 @@ func (sh *shard) countPoll(f *flight) {
 	c.excess.Add(int64(out.excess))
 	if out.panicked {
 		c.panics.Add(1)
+	}
+	if out.shallow {
+		c.shallow.Add(1)
 	}
 	if out.err != nil {
 		c.pollErrors.Add(1)

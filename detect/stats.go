@@ -28,7 +28,11 @@ type Stats struct {
 	Late     int64 // posts with events, published before the poll that should have shown them
 	Ancient  int64 // posts that turned up older than the horizon, not delivered
 	Gaps     int64 // ranges that could not be read
-	Filled   int64 // of them, read later
+	// Shallow polls reached beyond the poll before, and not to the end of the
+	// overlap: the page cap is low for so busy an account. A post that became
+	// visible late may hide behind them: see Config.MaxPages.
+	Shallow int64
+	Filled  int64 // of them, read later
 
 	// Dropped posts, by what was wrong with them.
 	DroppedNoID   int64 // no id, or one over 512 bytes
@@ -75,15 +79,15 @@ type PaceStats struct {
 
 // counters are the live form of Stats.
 type counters struct {
-	targets                                      atomic.Int64
-	polls, pages, pollErrors, rateLimited        atomic.Int64
-	panics, posts, events, known, baseline, late atomic.Int64
-	ancient, gaps                                atomic.Int64
-	noID, noTime, future, author, excess         atomic.Int64
-	negative, commits, commitErrors              atomic.Int64
-	unchanged, filled, skew, skewed, calls       atomic.Int64
-	budget, demand                               atomic.Uint64 // bits of a float64
-	lag, fetch                                   latency.Histogram
+	targets                                         atomic.Int64
+	polls, pages, pollErrors, rateLimited           atomic.Int64
+	panics, posts, events, known, baseline, late    atomic.Int64
+	ancient, gaps                                   atomic.Int64
+	noID, noTime, future, author, excess            atomic.Int64
+	negative, commits, commitErrors                 atomic.Int64
+	unchanged, filled, skew, skewed, calls, shallow atomic.Int64
+	budget, demand                                  atomic.Uint64 // bits of a float64
+	lag, fetch                                      latency.Histogram
 }
 
 // Stats reads the counters. It may be called at any time.
@@ -98,7 +102,7 @@ func (d *Detector) Stats() Stats {
 		DroppedNoID: c.noID.Load(), DroppedNoTime: c.noTime.Load(), DroppedFuture: c.future.Load(),
 		DroppedAuthor: c.author.Load(), DroppedExcess: c.excess.Load(),
 		NegativeLatency: c.negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
-		Calls: c.calls.Load(), Unchanged: c.unchanged.Load(), Filled: c.filled.Load(),
+		Calls: c.calls.Load(), Unchanged: c.unchanged.Load(), Filled: c.filled.Load(), Shallow: c.shallow.Load(),
 		Lag: c.lag.Snapshot(), Fetch: c.fetch.Snapshot(), Latency: d.stages.snapshot(), Lateness: d.late.Snapshot(),
 		ClockSkew: time.Duration(c.skew.Load()), SkewedPolls: c.skewed.Load(),
 		Pace: d.paceStats(),

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/seen"
@@ -52,7 +53,7 @@ func (sh *shard) slotFor(a settingAccount, account monitor.Account) int32 {
 		sh.size++
 	}
 	t := sh.targets.at(slot)
-	*t = target{name: sh.names.add(account.Username), want: -1, state: idle}
+	*t = target{name: sh.names.add(strings.TrimPrefix(account.Username, "@")), want: -1, state: idle}
 	*sh.windows.at(slot) = seen.Window{}
 	if c := a.cursor; c != nil {
 		t.since = toSeconds(c.Since)
@@ -157,7 +158,7 @@ func (sh *shard) wantFor(src *source, since time.Time) int32 {
 		w = int32(len(sh.wants))
 		sh.wants = append(sh.wants, want{})
 	}
-	sh.wants[w] = want{source: src, since: since, refs: 1}
+	sh.wants[w] = want{source: src, since: since, refs: 1, at: len(src.wants)}
 	src.wants = append(src.wants, w)
 	return w
 }
@@ -167,8 +168,11 @@ func (sh *shard) letGo(w int32) {
 	if sh.wants[w].refs--; sh.wants[w].refs > 0 {
 		return
 	}
-	src := sh.wants[w].source
-	src.wants = slices.DeleteFunc(src.wants, func(x int32) bool { return x == w })
+	src, at := sh.wants[w].source, sh.wants[w].at
+	last := len(src.wants) - 1
+	src.wants[at] = src.wants[last]
+	sh.wants[src.wants[at]].at = at
+	src.wants = src.wants[:last]
 	sh.wants[w] = want{}
 	sh.freeWants = append(sh.freeWants, w)
 }

@@ -92,6 +92,7 @@ type want struct {
 	source *source
 	since  time.Time
 	refs   int
+	at     int // in source.wants
 }
 
 // source is a subscription on its shard.
@@ -162,16 +163,17 @@ func (sh *shard) interval(slot int32) (shortest time.Duration) {
 // before the overlap was dealt with by the process before.
 func (sh *shard) cutoff(slot int32, overlap time.Duration) time.Time {
 	t := sh.targets.at(slot)
+	first := true
 	var wanted time.Time // earliest beginning of all subscribers
 	back := t.since.time()
 	if !back.IsZero() {
 		back = back.Add(-overlap)
 	}
-	skew := sh.skews[slot]
+	skew := max(0, sh.skews[slot])
 	sh.eachSub(slot, func(s *subscriber) {
 		since := sh.wants[s.want].since.Add(-skew)
-		if wanted.IsZero() || since.Before(wanted) {
-			wanted = since
+		if first || since.Before(wanted) {
+			wanted, first = since, false
 		}
 		if s.fresh && !t.is(cold) && since.Before(back) {
 			back = since

@@ -69,9 +69,9 @@ func (sh *shard) retryWait(slot int32, err error) time.Duration {
 	var rl *fetcher.RateLimitError
 	var se *fetcher.StatusError
 	switch {
-	case errors.As(err, &rl):
+	case errors.As(err, &rl) && rl != nil:
 		asked = rl.RetryAfter
-	case errors.As(err, &se):
+	case errors.As(err, &se) && se != nil:
 		asked = se.RetryAfter
 	}
 	if asked > 0 {
@@ -91,7 +91,7 @@ func (sh *shard) failures(slot int32) int {
 // noteRateLimit closes the budget when the whole Fetcher is over its limit.
 func (sh *shard) noteRateLimit(slot int32, err error) {
 	var rl *fetcher.RateLimitError
-	if !errors.As(err, &rl) {
+	if !errors.As(err, &rl) || rl == nil {
 		return
 	}
 	sh.d.count.rateLimited.Add(1)

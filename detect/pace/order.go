@@ -78,9 +78,10 @@ func (p *Pacer) first(now int64) int64 {
 	return now - longest*1e9
 }
 
-// turn is when the next of those who are to be polled at once is due.
+// turn is when the next of those who are to be polled at once is due: together
+// they take half of the budget.
 func (p *Pacer) turn(now int64) int64 {
-	p.lastTurn = max(now, p.lastTurn+int64(min(1e9/p.cfg.Budget, longest*1e9)))
+	p.lastTurn = max(now, p.lastTurn+int64(min(2e9/p.cfg.Budget, longest*1e9)))
 	return p.lastTurn
 }
 

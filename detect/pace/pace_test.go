@@ -113,7 +113,7 @@ func TestNextAgainstModel(t *testing.T) {
 				t.Fatalf("step %d: Add(%d) error %v, taken %v", step, slot, err, known)
 			}
 			if !known {
-				turn = max(now, turn+second) // a call a second
+				turn = max(now, turn+2*second) // half of a call a second
 				model[slot] = entry{now, turn, a}
 			}
 			continue

@@ -1,0 +1,160 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+func churn(t *testing.T, seed uint64, pace Pace) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	b := &batchWorld{world: newWorld()}
+	b.setSlow(30 * time.Millisecond)
+	b.setSlowStore(20 * time.Millisecond)
+	frng := rand.New(rand.NewPCG(seed, 9))
+	fails := true
+	chance := func(of int) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return fails && frng.IntN(of) == 0
+	}
+	b.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+		if chance(10) {
+			return nil, errors.New("502")
+		}
+		if chance(40) {
+			panic("no")
+		}
+		if chance(40) {
+			return nil, &fetcher.RateLimitError{RetryAfter: 3 * time.Second, Target: true}
+		}
+		return nil, nil
+	})
+	b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
+		if chance(10) {
+			return nil, errors.New("502")
+		}
+		for i := range pages {
+			if chance(20) {
+				pages[i] = fetcher.Page{Err: errors.New("one")}
+			}
+		}
+		return pages, nil
+	}
+	b.setCommitErr(func(bs []*Batch) error { // under the lock
+		if fails && frng.IntN(10) == 0 {
+			if frng.IntN(2) == 0 {
+				return &BatchError{Batch: bs[frng.IntN(len(bs))], Err: errors.New("refused")}
+			}
+			return errors.New("disk")
+		}
+		return nil
+	})
+	d := batchDetector(t, b, func(c *Config) {
+		c.Pace = pace
+		c.FetchRate, c.FetchBurst = 200, 1
+		c.FetchSlots = 4
+		c.MaxBackoff = 20 * time.Second
+	})
+	stop := start(t, d)
+	names := accounts(12)
+	keep := bounded("keep", 10*time.Second, 0, names[:8]...)
+	set(t, d, keep)
+	var want []string
+	n := 0
+	for range 1500 {
+		after(time.Duration(rng.IntN(200)) * time.Millisecond)
+		switch rng.IntN(6) {
+		case 0:
+			src := fmt.Sprint("s", rng.IntN(3))
+			from := rng.IntN(8)
+			s := bounded(src, 10*time.Second, float64(rng.IntN(3)), names[from:from+rng.IntN(12-from)]...)
+			set(t, d, s)
+		case 1:
+			if err := d.Remove(t.Context(), fmt.Sprint("s", rng.IntN(3))); err != nil {
+				t.Fatal(err)
+			}
+		case 2:
+			if _, _, err := d.Account(t.Context(), names[rng.IntN(12)]); err != nil {
+				t.Fatal(err)
+			}
+		case 3:
+			if rng.IntN(20) == 0 { // the one that stays is removed and set again, with its old beginning
+				if err := d.Remove(t.Context(), "keep"); err != nil {
+					t.Fatal(err)
+				}
+				set(t, d, keep)
+			}
+		default:
+			a := rng.IntN(12)
+			id := fmt.Sprintf("p%d", n)
+			n++
+			b.publish(names[a], id, time.Duration(rng.IntN(5))*time.Second)
+			if a < 8 {
+				want = append(want, "keep:"+id)
+			}
+		}
+	}
+	b.do(func() { fails = false })
+	after(3 * time.Minute)
+	if lost := missing(b.world, want); len(lost) > 0 {
+		t.Errorf("lost %d of %d: %v", len(lost), len(want), lost)
+	}
+	for _, src := range []string{"s0", "s1", "s2"} {
+		if err := d.Remove(t.Context(), src); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after(time.Minute)
+	err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
+		if sh.workers.busy > 4 || len(sh.flights) > 12 {
+			t.Errorf("%d calls, %d flights", sh.workers.busy, len(sh.flights))
+		}
+		if int(sh.size)-len(sh.free) != 8 || sh.roster.n != 8 || len(sh.more) != 0 || len(sh.sources) != 1 {
+			t.Errorf("size %d free %d roster %d more %d sources %d", sh.size, len(sh.free), sh.roster.n, len(sh.more), len(sh.sources))
+		}
+		if used := len(sh.wants) - len(sh.freeWants); used != 1 {
+			t.Errorf("%d wants in use", used)
+		}
+		for slot := range sh.size {
+			tg := sh.targets.at(slot)
+			if tg.state == free {
+				if sh.sched.Has(slot) || sh.fills.Has(slot) || sh.pacer != nil && sh.pacer.Has(slot) {
+					t.Errorf("free slot %d is planned", slot)
+				}
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := time.Now()
+	after(2 * time.Minute)
+	for _, a := range names[:8] {
+		if w := b.lastSeen(a, last); !w {
+			t.Errorf("%s is not polled any more", a)
+		}
+	}
+	begin := time.Now()
+	stop()
+	if time.Since(begin) > time.Minute {
+		t.Errorf("stopping took %v", time.Since(begin))
+	}
+	for _, sh := range d.shards {
+		if sh.workers.busy != 0 || len(sh.flights) != 0 {
+			t.Errorf("%d calls %d flights after the end", sh.workers.busy, len(sh.flights))
+		}
+	}
+}
+
+// lastSeen says whether an account's status moved since then.
+func (b *batchWorld) lastSeen(account string, then time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, ok := b.cursors[targetKey(account)]
+	return ok && c.Since.After(then.Add(-5*time.Minute))
+}

@@ -1,0 +1,101 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Small pages, a low cap, bursts, failing pages and commits, unchanged pages,
+// soft and hard restarts: every post comes once, gaps included.
+func TestZZRestartsAndGaps(t *testing.T) {
+	for seed := range 8 {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { restarts(t, uint64(seed)) })
+		})
+	}
+}
+
+func restarts(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	frng := rand.New(rand.NewPCG(seed, 4))
+	w := newWorld()
+	w.setPageSize(4)
+	fails := true
+	unchanged := 0
+	versioned(w, &unchanged)
+	read := w.before
+	var one sync.Mutex
+	w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+		w.mu.Lock()
+		fail := fails && frng.IntN(6) == 0
+		w.mu.Unlock()
+		if fail {
+			return nil, errors.New("502")
+		}
+		one.Lock() // versioned is for one account at a time
+		defer one.Unlock()
+		return read(q, n)
+	})
+	w.setCommitErr(func(bs []*Batch) error {
+		if fails && frng.IntN(8) == 0 {
+			return errors.New("disk")
+		}
+		return nil
+	})
+	w.setSlow(20 * time.Millisecond)
+	w.setSlowStore(10 * time.Millisecond)
+	tune := func(c *Config) {
+		c.Shards, c.MaxPages, c.Overlap, c.MaxBackoff = 1, 2, 10*time.Second, 10*time.Second
+		c.MaxOverlap = 20 * time.Second
+	}
+	names := accounts(4)
+	keep := bounded("keep", 7*time.Second, 0, names...)
+	var want []string
+	n := 0
+	for range 6 {
+		d := w.detector(t, tune)
+		ctx, cut := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx) }()
+		set(t, d, keep)
+		for range 60 {
+			after(time.Duration(rng.IntN(4000)) * time.Millisecond)
+			a := names[rng.IntN(4)]
+			for range 1 + rng.IntN(14)*(rng.IntN(4)/3) {
+				id := fmt.Sprintf("p%d", n)
+				n++
+				w.publish(a, id, 0) // none is late: the cap may hide late ones behind a known page
+				want = append(want, "keep:"+id)
+				after(time.Duration(rng.IntN(300)) * time.Millisecond)
+			}
+		}
+		if rng.IntN(2) == 0 {
+			d.Stop()
+		} else {
+			cut()
+		}
+		<-done
+		cut()
+	}
+	w.do(func() { fails = false })
+	d := w.detector(t, tune)
+	stop := start(t, d)
+	set(t, d, keep)
+	after(3 * time.Hour)
+	stop()
+	if lost := missing(w, want); len(lost) > 0 {
+		gaps := 0
+		for _, c := range w.cursors {
+			gaps += len(c.Gaps)
+		}
+		t.Errorf("lost %d of %d: %v; %d gaps still recorded, %d unchanged", len(lost), len(want), lost, gaps, unchanged)
+	}
+}
