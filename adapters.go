@@ -3,7 +3,6 @@ package streamwatch
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -26,13 +25,8 @@ func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.dete
 // been stored by an engine with another pace.
 func (e *Engine) subscription(m monitor.Monitor) detect.Subscription {
 	sub := detect.ForMonitor(m)
-	switch paced := e.cfg.Detect.Pace != detect.PaceInterval; {
-	case paced && sub.Interval > 0:
+	if e.cfg.Detect.Pace != detect.PaceInterval && sub.Interval > 0 {
 		sub.Interval = max(sub.Interval, detect.MinBound)
-	case !paced && sub.Interval == 0:
-		if sub.Interval = e.cfg.DefaultInterval; sub.Interval == 0 {
-			sub.Interval = time.Minute
-		}
 	}
 	return sub
 }

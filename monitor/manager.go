@@ -125,7 +125,7 @@ type Created struct {
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
 	mon := Monitor{Owner: r.Owner, Name: r.Name, FilterTypes: r.FilterTypes, PollInterval: r.PollInterval, Weight: r.Weight,
 		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active}
-	err := m.setInterval(&mon)
+	err := m.checkInterval(mon.PollInterval)
 	if err != nil {
 		return Created{}, err
 	}
@@ -155,6 +155,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) 
 		}
 	}
 	if err = m.cfg.Store.Create(ctx, mon); err == nil {
+		mon = m.effective(mon)
 		if err = m.cfg.Tracker.Track(ctx, mon); err == nil {
 			return Created{Monitor: mon, WebhookSecret: generated}, nil
 		}
@@ -178,7 +179,17 @@ func (m *Manager) undo(ctx context.Context, mon Monitor) error {
 
 // Get reads a monitor; ErrNotFound for an id that is unknown or another's.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Monitor, error) {
-	return m.cfg.Store.Get(ctx, owner, id)
+	mon, err := m.cfg.Store.Get(ctx, owner, id)
+	return m.effective(mon), err
+}
+
+// effective resolves what a stored monitor leaves to the manager: an interval
+// that was not asked for is the default of whoever runs it.
+func (m *Manager) effective(mon Monitor) Monitor {
+	if mon.PollInterval == 0 && !m.cfg.Paced && mon.ID != "" {
+		mon.PollInterval = m.cfg.DefaultInterval
+	}
+	return mon
 }
 
 // List gives a page of an owner's monitors, oldest first.
@@ -198,6 +209,9 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 		return Page{}, &FieldError{"status", string(q.Status), `"active" or "paused"`}
 	}
 	p, err := m.cfg.Store.List(ctx, q)
+	for i := range p.Monitors {
+		p.Monitors[i] = m.effective(p.Monitors[i])
+	}
 	p.Page, p.PageSize = q.Page, q.PageSize
 	return p, err
 }
@@ -250,7 +264,7 @@ func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest)
 		}
 	}
 	m.troubles.keep(&mon)
-	out.Monitor = mon
+	out.Monitor = m.effective(mon)
 	if err := m.apply(ctx, mon); err != nil {
 		return out, fmt.Errorf("monitor: the change is stored and not in effect yet, the same call again completes it: %w", err)
 	}
@@ -270,7 +284,7 @@ func (m *Manager) changed(old Monitor, r UpdateRequest) (mon Monitor, key secret
 	}
 	if r.PollInterval != nil {
 		mon.PollInterval = *r.PollInterval
-		if err := m.setInterval(&mon); err != nil {
+		if err := m.checkInterval(mon.PollInterval); err != nil {
 			return mon, "", err
 		}
 	}
@@ -339,7 +353,7 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	}
 	if err != nil {
 		if mon.Status == Active { // it stays, so it is watched
-			err = errors.Join(err, m.cfg.Tracker.Track(context.WithoutCancel(ctx), mon))
+			err = errors.Join(err, m.cfg.Tracker.Track(context.WithoutCancel(ctx), m.effective(mon)))
 		}
 		return err
 	}
@@ -357,7 +371,7 @@ func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	defer unlock()
 	var all []Monitor // fn must not run inside the store
 	if err := m.cfg.Store.Scan(ctx, func(mon Monitor) error {
-		all = append(all, mon)
+		all = append(all, m.effective(mon))
 		return nil
 	}); err != nil {
 		return err
@@ -373,7 +387,7 @@ func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 // apply has the tracker follow a changed monitor.
 func (m *Manager) apply(ctx context.Context, mon Monitor) error {
 	if mon.Status == Active {
-		return m.cfg.Tracker.Track(ctx, mon)
+		return m.cfg.Tracker.Track(ctx, m.effective(mon))
 	}
 	m.troubles.forget(mon.ID)
 	return m.cfg.Tracker.Untrack(ctx, mon.ID)

@@ -419,3 +419,35 @@ func TestManagerConfigErrorsNameTheField(t *testing.T) {
 		}
 	}
 }
+
+// What was not asked for is the default of whoever runs the monitor.
+func TestIntervalThatWasNotAskedFor(t *testing.T) {
+	d := newDesk(t)
+	c := create(t, d, func(r *monitor.CreateRequest) { r.PollInterval = 0 })
+	if c.PollInterval != time.Minute {
+		t.Errorf("created with %v, want the default reported", c.PollInterval)
+	}
+	for _, tc := range []struct {
+		cfg  monitor.Config
+		want time.Duration
+	}{
+		{monitor.Config{DefaultInterval: 5 * time.Minute}, 5 * time.Minute},
+		{monitor.Config{Paced: true}, 0},
+	} {
+		tc.cfg.Store, tc.cfg.Tracker, tc.cfg.Webhooks = d.store.Monitors(), d, d
+		other, err := monitor.NewManager(tc.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := other.Get(t.Context(), "acme", c.ID); err != nil || m.PollInterval != tc.want {
+			t.Errorf("read with %v, %v, want %v", m.PollInterval, err, tc.want)
+		}
+		if m, err := other.Pause(t.Context(), "acme", c.ID); err != nil || m.PollInterval != tc.want {
+			t.Errorf("paused with %v, %v, want %v", m.PollInterval, err, tc.want)
+		}
+		name := "renamed " + tc.want.String()
+		if m, err := other.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Name: &name}); err != nil || m.PollInterval != tc.want {
+			t.Errorf("renamed with %v, %v, want %v", m.PollInterval, err, tc.want)
+		}
+	}
+}

@@ -52,8 +52,9 @@ type Monitor struct {
 	Name        string // unique per owner
 	Accounts    []Account
 	FilterTypes []FilterType // none means all
-	// PollInterval is the wished time between two polls of an account. Where a
-	// budget sets the pace it is a bound, and 0 is none.
+	// PollInterval is the wished time between two polls of an account. A Manager
+	// gives its default for 0, which is what a Store keeps when none was asked
+	// for; where a budget sets the pace it is a bound, and 0 is none.
 	PollInterval time.Duration
 	// Weight is how much this monitor's latency counts where a budget sets the
 	// pace; 0 stands for 1.

@@ -52,20 +52,18 @@ func (m *Manager) check(mon *Monitor, key secret.Value) error {
 	return m.cfg.Webhooks.Check(mon.WebhookURL, key)
 }
 
-// setInterval resolves and checks an interval that a request asks for. One that
-// is stored may be of a manager with other bounds, and stays.
-func (m *Manager) setInterval(mon *Monitor) error {
-	if mon.PollInterval == 0 && !m.cfg.Paced {
-		mon.PollInterval = m.cfg.DefaultInterval
-	}
-	if iv := mon.PollInterval; iv >= m.cfg.MinInterval && iv <= MaxInterval || iv == 0 {
+// checkInterval checks an interval that a request asks for; 0 asks for none.
+// What is stored may be of a manager with other bounds, and stays.
+func (m *Manager) checkInterval(iv time.Duration) error {
+	if iv >= m.cfg.MinInterval && iv <= MaxInterval || iv == 0 {
 		return nil
 	}
-	allowed := fmt.Sprintf("%v to %v, or 0 for the default", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())
+	none := "the default"
 	if m.cfg.Paced {
-		allowed = fmt.Sprintf("%v to %v, or 0 for none", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())
+		none = "none"
 	}
-	return &FieldError{"poll_interval_seconds", fmt.Sprint(mon.PollInterval.Seconds()), allowed}
+	return &FieldError{"poll_interval_seconds", fmt.Sprint(iv.Seconds()),
+		fmt.Sprintf("%v to %v, or 0 for %s", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds(), none)}
 }
 
 // accounts makes the accounts of a request: without @, each once whatever its

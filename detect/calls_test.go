@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +15,7 @@ import (
 
 // After a shared call that failed, all its accounts are tried alone: on one
 // ticket, and beside each other whatever the slots.
-func TestZZAccountsAloneKeepToTheBudget(t *testing.T) {
+func TestAccountsAloneKeepToTheBudget(t *testing.T) {
 	for _, pace := range []Pace{PaceInterval, PaceBudget} {
 		t.Run(fmt.Sprint(pace), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,7 +48,7 @@ func TestZZAccountsAloneKeepToTheBudget(t *testing.T) {
 }
 
 // Accounts of a shared call that need more pages read on all at once.
-func TestZZReadingOnKeepsToTheSlots(t *testing.T) {
+func TestReadingOnKeepsToTheSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		d := batchDetector(t, b, func(c *Config) { c.FetchSlots = 1 })
@@ -81,7 +80,7 @@ func TestZZReadingOnKeepsToTheSlots(t *testing.T) {
 
 // A timeline whose pages never end, with a new cursor each: the gap is read on
 // and on without a pause.
-func TestZZEndlessGap(t *testing.T) {
+func TestEndlessGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		stuck := fetcher.Tweet{ID: "x", Username: "nasa", PublishedAt: time.Now().Add(time.Second)}
@@ -107,7 +106,7 @@ func TestZZEndlessGap(t *testing.T) {
 }
 
 // The platform asks to leave the account alone for 10 minutes; its gap is read.
-func TestZZGapKeepsToRetryAfter(t *testing.T) {
+func TestGapKeepsToRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var reported []Gap
@@ -146,7 +145,7 @@ func TestZZGapKeepsToRetryAfter(t *testing.T) {
 
 // Twenty minutes in which the upstream is down, or refuses for being over a
 // limit, make every open gap unreadable for ever.
-func TestZZOutageGivesUpGaps(t *testing.T) {
+func TestOutageGivesUpGaps(t *testing.T) {
 	for name, fail := range map[string]error{
 		"down":    errors.New("connection refused"),
 		"limited": &fetcher.RateLimitError{RetryAfter: 5 * time.Minute},
@@ -184,7 +183,7 @@ func TestZZOutageGivesUpGaps(t *testing.T) {
 
 // One account that the platform refuses must not fail the others' calls again
 // and again.
-func TestZZOnePoisonInABatch(t *testing.T) {
+func TestOnePoisonInABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		failed := 0
@@ -215,7 +214,7 @@ func TestZZOnePoisonInABatch(t *testing.T) {
 	})
 }
 
-func TestZZRateUnderABudget(t *testing.T) {
+func TestRateUnderABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 1, nil)
@@ -232,7 +231,7 @@ func TestZZRateUnderABudget(t *testing.T) {
 	})
 }
 
-func TestZZPlanForBudgetsWithShortIntervals(t *testing.T) {
+func TestPlanForBudgetsWithShortIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, nil)
@@ -247,7 +246,7 @@ func TestZZPlanForBudgetsWithShortIntervals(t *testing.T) {
 }
 
 // A cursor of a megabyte is let go with the poll.
-func TestZZBlankFlightsKeepNoCursors(t *testing.T) {
+func TestBlankFlightsKeepNoCursors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
@@ -278,11 +277,8 @@ func TestZZBlankFlightsKeepNoCursors(t *testing.T) {
 }
 
 // A Fetcher that returns a nil *RateLimitError as an error: the usual mistake
-// in Go. Run alone: it ends the process.
-func TestZZTypedNilError(t *testing.T) {
-	if os.Getenv("ZZ_PANIC") == "" {
-		t.Skip("ends the process: set ZZ_PANIC")
-	}
+// in Go.
+func TestTypedNilError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
@@ -297,7 +293,7 @@ func TestZZTypedNilError(t *testing.T) {
 }
 
 // Removing a monitor whose accounts each have their own Since.
-func TestZZRemoveWithManyBeginnings(t *testing.T) {
+func TestRemoveWithManyBeginnings(t *testing.T) {
 	w := &world{posts: map[string][]post{}, underWay: map[string]int{}, cursors: map[string]Cursor{}}
 	w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return &fetcher.Page{}, nil })
 	took := func(n int) time.Duration {
@@ -332,7 +328,7 @@ func TestZZRemoveWithManyBeginnings(t *testing.T) {
 // Random life: several monitors that come, go, change and join while polls,
 // commits and shared calls fail. Whoever stays gets every post once, and
 // nothing is left under way.
-func TestZZChurn(t *testing.T) {
+func TestChurn(t *testing.T) {
 	for seed := range 6 {
 		for _, pace := range []Pace{PaceInterval, PaceBudget} {
 			t.Run(fmt.Sprint(seed, pace), func(t *testing.T) {

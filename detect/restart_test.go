@@ -15,7 +15,7 @@ import (
 
 // Small pages, a low cap, bursts, failing pages and commits, unchanged pages,
 // soft and hard restarts: every post comes once, gaps included.
-func TestZZRestartsAndGaps(t *testing.T) {
+func TestRestartsAndGaps(t *testing.T) {
 	for seed := range 8 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { restarts(t, uint64(seed)) })

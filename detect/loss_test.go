@@ -28,7 +28,7 @@ func missing(w *world, want []string) (lost []string) {
 
 // What a poll that broke off has read makes the last page of the next look
 // known, although what lies behind was never read.
-func TestZZKnownLastPageAfterABrokenPoll(t *testing.T) {
+func TestKnownLastPageAfterABrokenPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, func(c *Config) { c.MaxPages = 3 })
@@ -65,7 +65,7 @@ func TestZZKnownLastPageAfterABrokenPoll(t *testing.T) {
 
 // Two gaps: reading the newer marks posts of the older as seen, although they
 // were not delivered; reading the older then skips them.
-func TestZZOverlappingGaps(t *testing.T) {
+func TestOverlappingGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var reported []Gap
@@ -111,7 +111,7 @@ func TestZZOverlappingGaps(t *testing.T) {
 
 // After a restart the first poll takes what is older than the overlap for
 // history and marks it as seen, also where a stored gap says it was never read.
-func TestZZRestartHidesAGap(t *testing.T) {
+func TestRestartHidesAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var reported []Gap
@@ -163,7 +163,7 @@ func TestZZRestartHidesAGap(t *testing.T) {
 
 // A monitor that joins needs posts the window knows. Where its first poll
 // meets the cap, reading the gap skips them.
-func TestZZJoinerAndGap(t *testing.T) {
+func TestJoinerAndGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, func(c *Config) { c.MaxPages = 2 })
@@ -196,7 +196,7 @@ func TestZZJoinerAndGap(t *testing.T) {
 
 // The same without a gap: the last page under the cap shows what the window
 // knows, which says nothing to the monitor that joins.
-func TestZZJoinerAndKnownLastPage(t *testing.T) {
+func TestJoinerAndKnownLastPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, func(c *Config) { c.MaxPages = 2 })
@@ -222,7 +222,7 @@ func TestZZJoinerAndKnownLastPage(t *testing.T) {
 
 // One answer with a wrong Date, an hour ahead, moves the cursor past what was
 // never read.
-func TestZZOneWrongServerTimePaging(t *testing.T) {
+func TestOneWrongServerTimePaging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, nil)
@@ -254,7 +254,7 @@ func TestZZOneWrongServerTimePaging(t *testing.T) {
 }
 
 // The same answer makes posts of the first hour baseline.
-func TestZZOneWrongServerTimeBaseline(t *testing.T) {
+func TestOneWrongServerTimeBaseline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, nil)
@@ -280,7 +280,7 @@ func TestZZOneWrongServerTimeBaseline(t *testing.T) {
 }
 
 // A monitor without a Since wants everything; another that begins now hides it.
-func TestZZZeroSinceBesideAnother(t *testing.T) {
+func TestZeroSinceBesideAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		for i := range 50 {
@@ -302,7 +302,7 @@ func TestZZZeroSinceBesideAnother(t *testing.T) {
 }
 
 // A Fetcher for both ways may say the error of an account in the page.
-func TestZZPageErrOfASingleCall(t *testing.T) {
+func TestPageErrOfASingleCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, nil)
@@ -320,7 +320,7 @@ func TestZZPageErrOfASingleCall(t *testing.T) {
 }
 
 // A handle with "@" is allowed in a subscription and asked for as it is.
-func TestZZAtSign(t *testing.T) {
+func TestAtSign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, nil)
