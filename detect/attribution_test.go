@@ -1,7 +1,10 @@
 package detect
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,4 +175,57 @@ func TestSpendSharesTheBudget(t *testing.T) {
 			t.Errorf("%d polls beside 30 other calls, want neither to starve", polls)
 		}
 	})
+}
+
+// A Spend that is given up leaves its call to others: to the polls, and to the
+// next Spend.
+func TestSpendGivenUpLeavesItsCallToOthers(t *testing.T) {
+	for _, pace := range []Pace{PaceInterval, PaceBudget} {
+		t.Run(fmt.Sprint(pace), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				d := w.detector(t, func(c *Config) { c.Shards, c.Pace, c.FetchRate, c.FetchBurst = 1, pace, 1, 1 })
+				defer start(t, d)()
+				set(t, d, sub("m", accounts(20)...)) // ask for 2 calls a second
+				after(2 * time.Minute)
+
+				begin := time.Now()
+				gone, cancel := context.WithCancel(t.Context())
+				cancel()
+				for range 100 {
+					if err := d.Spend(gone); !errors.Is(err, context.Canceled) {
+						t.Fatal(err)
+					}
+				}
+				after(time.Minute)
+				if n := w.callsSince(begin); n < 58 {
+					t.Errorf("%d polls in the minute after 100 Spends with a context that had ended, want 60", n)
+				}
+
+				begin = time.Now()
+				var made atomic.Int64
+				for range 4 { // at a time
+					go func() {
+						for range 50 {
+							ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+							if d.Spend(ctx) == nil {
+								made.Add(1)
+							}
+							cancel()
+						}
+					}()
+				}
+				after(time.Minute)
+				if n := w.callsSince(begin) + int(made.Load()); n < 58 {
+					t.Errorf("%d calls in the minute in which 200 Spends waited 100 ms each, want 60", n)
+				}
+
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := d.Spend(ctx); err != nil {
+					t.Errorf("a Spend after those given up: %v", err)
+				}
+			})
+		})
+	}
 }

@@ -189,3 +189,100 @@ func TestAccountsOfAFailedBatchAreTriedAlone(t *testing.T) {
 		})
 	}
 }
+
+// Accounts that are tried alone after a shared call take a call of the budget
+// each, and a slot.
+func TestAccountsOfAFailedBatchKeepToRateAndSlots(t *testing.T) {
+	for _, pace := range []Pace{PaceInterval, PaceBudget} {
+		t.Run(fmt.Sprint(pace), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &batchWorld{world: newWorld()}
+				b.answer = func([]fetcher.TimelineQuery, []fetcher.Page) ([]fetcher.Page, error) {
+					return nil, errors.New("the batch endpoint is down")
+				}
+				b.setSlow(100 * time.Millisecond)
+				d := batchDetector(t, b, func(c *Config) {
+					c.Pace, c.FetchRate, c.FetchBurst, c.FetchSlots = pace, 1, 1, 2
+				})
+				begin := time.Now()
+				defer start(t, d)()
+				s := sub("m", accounts(40)...)
+				s.Interval = 100 * time.Second
+				set(t, d, s)
+				after(5 * time.Minute)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				calls := len(b.calls) + len(b.sizes)
+				if allowed := int(time.Since(begin).Seconds()) + 2; calls > allowed {
+					t.Errorf("%d calls in %v at 1 a second", calls, time.Since(begin))
+				}
+				if b.most > 2 {
+					t.Errorf("%d calls under way at once, FetchSlots is 2", b.most)
+				}
+			})
+		})
+	}
+}
+
+// Accounts of a shared call that have more pages are read on within FetchSlots.
+func TestReadingOnKeepsToTheSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		d := batchDetector(t, b, func(c *Config) { c.FetchSlots = 1 })
+		defer start(t, d)()
+		set(t, d, sub("m", accounts(10)...))
+		after(time.Second)
+		for a := range 10 {
+			for i := range 50 {
+				b.publish(fmt.Sprintf("account%02d", a), fmt.Sprintf("a%d-%d", a, i), 0)
+			}
+		}
+		if err := d.Remove(t.Context(), "m"); err != nil { // all due together
+			t.Fatal(err)
+		}
+		s := sub("n", accounts(10)...)
+		for i := range s.Accounts {
+			s.Accounts[i].Since = time.Now().Add(-time.Minute)
+		}
+		b.setSlow(time.Second)
+		set(t, d, s)
+		after(30 * time.Second)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.most > 1 {
+			t.Errorf("%d calls under way at once, FetchSlots is 1", b.most)
+		}
+	})
+}
+
+// An account for whose sake shared calls fail is polled alone from then on.
+func TestRefusedAccountIsKeptOutOfSharedCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &batchWorld{world: newWorld()}
+		failed := 0
+		b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
+			for _, q := range qs {
+				if q.Username == "account05" {
+					failed++
+					return nil, errors.New("bad request")
+				}
+			}
+			return pages, nil
+		}
+		b.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if q.Username == "account05" {
+				return nil, errors.New("bad request")
+			}
+			return nil, nil
+		})
+		d := paced(t, b.world, 1, func(c *Config) { c.Fetcher = b })
+		defer start(t, d)()
+		set(t, d, bounded("m", 0, 0, accounts(10)...))
+		after(2 * time.Hour)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if failed > 2 {
+			t.Errorf("%d shared calls failed for the sake of one account in 2 hours", failed)
+		}
+	})
+}

@@ -5,10 +5,23 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
+
+// Several monitors come, go, change and join while polls, commits and shared
+// calls fail. Whoever stays gets every post once, and nothing is left under way.
+func TestChurn(t *testing.T) {
+	for seed := range 3 {
+		for _, pace := range []Pace{PaceInterval, PaceBudget} {
+			t.Run(fmt.Sprint(seed, pace), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { churn(t, uint64(seed), pace) })
+			})
+		}
+	}
+}
 
 func churn(t *testing.T, seed uint64, pace Pace) {
 	rng := rand.New(rand.NewPCG(seed, 7))

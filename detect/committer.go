@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -106,8 +107,8 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 }
 
 func (c *committer) try(ctx context.Context, group []waiting) error {
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
+	limit := &deadline{parent: ctx, at: time.Now().Add(commitTimeout)}
+	defer limit.end()
 	batches := make([]*Batch, len(group))
 	deliverBy := c.d.cfg.Now().Add(c.d.cfg.DeliverBy)
 	for i, w := range group {
@@ -118,7 +119,7 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 		}
 		batches[i] = w.batch
 	}
-	return c.d.cfg.Journal.Commit(ctx, batches)
+	return c.d.cfg.Journal.Commit(limit, batches)
 }
 
 func (c *committer) handOver(group []waiting) {

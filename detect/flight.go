@@ -10,13 +10,14 @@ import (
 // Between start and landing it belongs to the goroutine that fetches, which
 // reads the target's window; before and after, to the shard.
 type flight struct {
-	slot int32
-	hash uint64    // hashAccount
-	id   string    // the account's, as known before
-	due  int64     // when the poll was due, on the detector's clock
-	at   time.Time // the same on the wall
-	call *sharedCall
-	own  sharedCall // call, when it is the flight's alone
+	slot  int32
+	index int       // in shard.flights
+	hash  uint64    // hashAccount
+	id    string    // the account's, as known before
+	due   int64     // when the poll was due, on the detector's clock
+	at    time.Time // the same on the wall
+	call  *sharedCall
+	own   sharedCall // call, when it is the flight's alone
 
 	plan plan
 	out  outcome
@@ -39,14 +40,14 @@ type flight struct {
 type sharedCall struct{ open int }
 
 // newFlight plans a target's poll.
-func (sh *shard) newFlight(slot int32, due int64) *flight {
+func (sh *shard) newFlight(slot int32, due, now int64) *flight {
 	t := sh.targets.at(slot)
 	t.state = fetching
 	t.set(again, false)
 	window := sh.windows.at(slot)
 	name := sh.username(slot)
 	f := sh.blankFlight()
-	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), due, sh.d.wall(due)
+	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), due, sh.d.cfg.Now().Add(time.Duration(due-now))
 	f.since, f.first, f.failed = t.since, t.since == 0 || t.is(cold), sh.troubles[slot] != nil
 	f.plan = plan{
 		seen:     window.Poll(),
@@ -63,8 +64,7 @@ func (sh *shard) newFlight(slot int32, due int64) *flight {
 			f.plan.query.Known = *sh.versions.at(slot)
 		}
 	}
-	sh.flights[slot] = f
-	return f
+	return sh.started(f)
 }
 
 // newFill plans to read on where an earlier poll of the target had to stop.
@@ -83,8 +83,22 @@ func (sh *shard) newFill(slot int32, gap Gap) *flight {
 	}
 	// No Seen: the window may know posts as history, or from a poll that did
 	// not cover every subscriber.
-	sh.flights[slot] = f
+	return sh.started(f)
+}
+
+// started notes a flight as under way, ended that it is not any more.
+func (sh *shard) started(f *flight) *flight {
+	f.index = len(sh.flights)
+	sh.flights = append(sh.flights, f)
 	return f
+}
+
+func (sh *shard) ended(f *flight) {
+	last := len(sh.flights) - 1
+	moved := sh.flights[last]
+	sh.flights[f.index], moved.index = moved, f.index
+	sh.flights[last] = nil
+	sh.flights = sh.flights[:last]
 }
 
 // blankFlight gives a flight to fill in, used before if possible.

@@ -19,6 +19,27 @@ func burst(w *world) {
 	}
 }
 
+// pollAfter is when an account is polled next after t, at this interval.
+func pollAfter(account string, t time.Time, interval time.Duration) time.Time {
+	return time.Unix(0, gridAfter(t.UnixNano(), hashAccount(account), interval))
+}
+
+// swell publishes 45 posts a tenth of a second apart and then 40 in half a
+// second, up to the account's next poll: a poll of two pages reads the latter.
+func swell(w *world, interval time.Duration) (want []string) {
+	next := pollAfter("nasa", time.Now().Add(6*time.Second), interval)
+	after(time.Until(next.Add(-5200 * time.Millisecond)))
+	for i := range 45 {
+		w.publish("nasa", fmt.Sprintf("a%d", i), 0)
+		after(100 * time.Millisecond)
+	}
+	for i := range 40 {
+		w.publish("nasa", fmt.Sprintf("b%d", i), 0)
+		after(12 * time.Millisecond)
+	}
+	return append(ids("m", "a", 0, 45), ids("m", "b", 0, 40)...)
+}
+
 func twoPages(reported *[]Gap) func(*Config) {
 	return func(c *Config) {
 		c.MaxPages = 2
@@ -181,4 +202,177 @@ func TestGapStaysWhenItsCommitFails(t *testing.T) {
 			t.Errorf("%d events, %d failures left, reported %v: want all 100 after the failures", len(w.events), fails, reported)
 		}
 	})
+}
+
+// Reading one gap does not count posts of another as delivered: each brings its
+// own.
+func TestGapsThatOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var reported []Gap
+		d := w.detector(t, twoPages(&reported))
+		stop := start(t, d)
+		set(t, d, sub("m", "nasa"))
+		w.afterPoll("nasa")
+		want := swell(w, 10*time.Second)
+		failed := false
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if q.Cursor == "b0" && !failed { // the first reading of the first gap
+				failed = true
+				return nil, errors.New("502")
+			}
+			return nil, nil
+		})
+		w.afterPoll("nasa")
+		after(2 * time.Second)
+		for i := range 60 {
+			w.publish("nasa", fmt.Sprintf("c%d", i), 0)
+			after(10 * time.Millisecond)
+		}
+		want = append(want, ids("m", "c", 0, 60)...)
+		after(20 * time.Minute)
+		stop()
+		if s := d.Stats(); !failed || s.Gaps < 2 {
+			t.Fatalf("%d gaps, reading failed %v: want two gaps open at once", s.Gaps, failed)
+		}
+		if lost := missing(w, want); len(lost) > 0 {
+			t.Errorf("lost %d posts: %v; %d gaps, %d filled, still recorded %v", len(lost), lost, d.Stats().Gaps, d.Stats().Filled, w.cursors["account:nasa"].Gaps)
+		}
+	})
+}
+
+// A gap's posts reach a monitor that joined meanwhile, also those that the
+// others know already.
+func TestGapReachesAMonitorThatJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, func(c *Config) { c.MaxPages = 2 })
+		stop := start(t, d)
+		set(t, d, sub("a", "nasa"))
+		w.afterPoll("nasa")
+		b := sub("b", "nasa")
+		var want []string
+		after(time.Millisecond)
+		for i := range 15 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+			after(time.Millisecond)
+			want = append(want, fmt.Sprintf("a:p%d", i), fmt.Sprintf("b:p%d", i))
+		}
+		w.afterPoll("nasa")
+		after(time.Second)
+		for i := range 45 {
+			w.publish("nasa", fmt.Sprintf("q%d", i), 0)
+			after(time.Millisecond)
+			want = append(want, fmt.Sprintf("a:q%d", i), fmt.Sprintf("b:q%d", i))
+		}
+		set(t, d, b)
+		after(20 * time.Minute)
+		stop()
+		if lost := missing(w, want); len(lost) > 0 {
+			t.Errorf("lost %d posts: %v; %d gaps, %d filled", len(lost), lost, d.Stats().Gaps, d.Stats().Filled)
+		}
+	})
+}
+
+// A timeline whose pages never end, with a new cursor each, takes no more calls
+// than polls and the tries of a gap.
+func TestGapWithoutAnEndTakesFewCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		stuck := fetcher.Tweet{ID: "x", Username: "nasa", PublishedAt: time.Now().Add(time.Second)}
+		n := 0
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			n++
+			return &fetcher.Page{Tweets: []fetcher.Tweet{stuck}, Next: fmt.Sprint("c", n)}, nil
+		})
+		w.setSlow(100 * time.Millisecond)
+		d := w.detector(t, nil)
+		stop := start(t, d)
+		set(t, d, sub("m", "nasa"))
+		after(10 * time.Minute)
+		calls := len(w.calls)
+		stop()
+		// 60 polls of 10 pages are 600 calls.
+		if calls > 60*10+5*fillPages+10 {
+			t.Errorf("%d calls in 10 minutes for one account, of which some 600 are polls", calls)
+		}
+	})
+}
+
+// An account that is to be left alone is left alone: its gap waits, too.
+func TestGapKeepsToRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var reported []Gap
+		d := w.detector(t, twoPages(&reported))
+		stop := start(t, d)
+		set(t, d, sub("m", "nasa"))
+		w.afterPoll("nasa")
+		after(time.Second)
+		limited := false
+		var from time.Time
+		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			switch {
+			case q.Cursor == "p60" && !limited: // reading the gap fails once
+				return nil, errors.New("502")
+			case q.Cursor == "" && len(reported) > 0 && !limited: // the next poll
+				limited, from = true, time.Now()
+				return nil, &fetcher.RateLimitError{RetryAfter: 10 * time.Minute, Target: true}
+			}
+			return nil, nil
+		})
+		burst(w)
+		after(20 * time.Minute)
+		stop()
+		if !limited {
+			t.Fatal("not limited")
+		}
+		for _, c := range w.calls {
+			if wait := c.at.Sub(from); wait > 0 && wait < 10*time.Minute {
+				t.Errorf("called with cursor %q %v after an answer that asked for 10 minutes", c.cursor, wait)
+			}
+		}
+	})
+}
+
+// Tries that fail because nothing is answered at all, or because of a limit, do
+// not count: the gap is read when the upstream is back.
+func TestGapOutlastsAnOutage(t *testing.T) {
+	for name, fail := range map[string]error{
+		"down":    errors.New("connection refused"),
+		"limited": &fetcher.RateLimitError{RetryAfter: 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				var reported []Gap
+				d := w.detector(t, twoPages(&reported))
+				stop := start(t, d)
+				set(t, d, sub("m", "nasa"))
+				w.afterPoll("nasa")
+				down := time.Time{}
+				w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					if q.Cursor == "p60" && down.IsZero() {
+						down = time.Now()
+					}
+					if !down.IsZero() && time.Since(down) < 40*time.Minute {
+						return nil, fail
+					}
+					return nil, nil
+				})
+				burst(w)
+				after(3 * time.Hour)
+				stop()
+				if lost := missing(w, ids("m", "p", 0, 100)); len(lost) > 0 {
+					t.Errorf("%d posts never read although the upstream came back after 40 minutes; recorded %+v", len(lost), w.cursors["account:nasa"].Gaps)
+				}
+			})
+		})
+	}
 }

@@ -304,3 +304,36 @@ func TestPaceConfig(t *testing.T) {
 		}
 	}
 }
+
+// Account tells how often an account posts also where a budget sets the pace.
+func TestRateUnderABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 1, nil)
+		defer start(t, d)()
+		set(t, d, bounded("m", 0, 0, "nasa"))
+		for i := range 100 {
+			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
+			after(time.Minute)
+		}
+		st, _, err := d.Account(t.Context(), "nasa")
+		if err != nil || st.Rate < 1.0/600 {
+			t.Errorf("rate %v %v, want about a post a minute", st.Rate, err)
+		}
+	})
+}
+
+// Intervals below MinBound are planned for a budget as MinBound.
+func TestPlanForBudgetsWithShortIntervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		s := sub("m", "nasa")
+		s.Interval = 500 * time.Millisecond
+		set(t, d, s)
+		if _, err := d.Plan(t.Context(), 5); err != nil {
+			t.Error(err)
+		}
+	})
+}

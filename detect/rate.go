@@ -30,10 +30,13 @@ func (r logRate) perSecond() float64 {
 	return math.Exp(rateLow + float64(r-1)/rateSteps)
 }
 
-// toRate rounds up or down by chance, so that changes smaller than a step
-// count in the mean.
 func toRate(perSecond float64) logRate {
-	steps := (math.Log(max(perSecond, 1e-12))-rateLow)*rateSteps + 1
+	return fromSteps((math.Log(max(perSecond, 1e-12))-rateLow)*rateSteps + 1)
+}
+
+// fromSteps rounds up or down by chance, so that changes smaller than a step
+// count in the mean.
+func fromSteps(steps float64) logRate {
 	whole := math.Floor(steps)
 	if rand.Float64() < steps-whole {
 		whole++
@@ -48,6 +51,9 @@ func (r logRate) after(posts int, took, watched time.Duration) logRate {
 		return r
 	}
 	memory := min(max(watched, shortestMemory), longestMemory)
+	if posts == 0 {
+		return fromSteps(float64(r) - rateSteps*float64(took)/float64(memory))
+	}
 	keep := math.Exp(-float64(took) / float64(memory))
 	return toRate(r.perSecond()*keep + (1-keep)*float64(posts)/took.Seconds())
 }

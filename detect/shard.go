@@ -38,8 +38,8 @@ type shard struct {
 	wants     []want
 	freeWants []int32
 
-	flights   map[int32]*flight // polls that have not ended, by slot
-	blank     []*flight         // that have ended, to be used again
+	flights   []*flight // polls that have not ended
+	blank     []*flight // that have ended, to be used again
 	workers   workers
 	fills     due.Heap      // targets with a gap to read, by when to try
 	fillTries map[int32]int // fills that failed in a row
@@ -58,7 +58,7 @@ func newShard(d *Detector, slots int) *shard {
 	sh := &shard{d: d, mail: newMailbox(), slots: slots,
 		more: map[int32][]subscriber{}, troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{},
 		contacts: map[int32]unixSeconds{},
-		sources:  map[string]*source{}, flights: map[int32]*flight{}, fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
+		sources:  map[string]*source{}, fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
 	sh.workers = newWorkers(slots)
 	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
 	return sh
@@ -165,7 +165,7 @@ func (sh *shard) startPolls(ctx context.Context, now int64) {
 			sh.postpone(next.slot, now)
 			continue
 		}
-		f := sh.newFlight(next.slot, next.at)
+		f := sh.newFlight(next.slot, next.at, now)
 		sh.d.count.lag.Record(time.Duration(now - next.at))
 		if len(sh.taken) == 1 {
 			sh.depart(job{ctx: ctx, one: f})
@@ -237,7 +237,7 @@ func (sh *shard) landed(f *flight) {
 
 // end lets go of a flight whose target nobody watches any more.
 func (sh *shard) end(f *flight) {
-	delete(sh.flights, f.slot)
+	sh.ended(f)
 	sh.targets.at(f.slot).state = idle
 	for _, r := range f.waiters {
 		r.settle()
@@ -288,7 +288,7 @@ func (sh *shard) committed(f *flight, err error) {
 		sh.end(f)
 		return
 	}
-	delete(sh.flights, f.slot)
+	sh.ended(f)
 	t.state = idle
 	for _, r := range f.waiters {
 		r.settle()

@@ -29,12 +29,13 @@ func (sh *shard) set(s *setting) {
 		}
 	}
 	slices.Sort(slots)
-	for _, slot := range src.slots {
-		if _, kept := slices.BinarySearch(slots, slot); !kept {
+	had := src.slots
+	src.slots = setOf(slots)
+	had.each(func(slot int32) {
+		if !src.slots.has(slot) {
 			sh.unsubscribe(slot, src)
 		}
-	}
-	src.slots = slots
+	})
 	if len(slots) == 0 {
 		delete(sh.sources, s.sub.Source.ID)
 	}
@@ -180,16 +181,14 @@ func (sh *shard) letGo(w int32) {
 // remove ends a source's subscription.
 func (sh *shard) remove(r *removal) {
 	r.open = 1
-	for slot, f := range sh.flights { // also those the source has left: see set
-		if sh.targets.at(slot).state == committing {
+	for _, f := range sh.flights { // also those the source has left: see set
+		if sh.targets.at(f.slot).state == committing {
 			r.open++
 			f.waiters = append(f.waiters, r)
 		}
 	}
 	if src := sh.sources[r.sourceID]; src != nil {
-		for _, slot := range src.slots {
-			sh.unsubscribe(slot, src)
-		}
+		src.slots.each(func(slot int32) { sh.unsubscribe(slot, src) })
 		delete(sh.sources, r.sourceID)
 	}
 	sh.pack()

@@ -101,7 +101,7 @@ type source struct {
 	interval time.Duration
 	weight   float64
 	match    func(*fetcher.Tweet) bool
-	slots    []int32 // its targets here, sorted
+	slots    slotSet // its targets here
 	wants    []int32 // its wants
 }
 
