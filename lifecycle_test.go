@@ -3,6 +3,7 @@ package streamwatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -292,6 +293,60 @@ func TestShutdownNamesWhoIgnoresTheContext(t *testing.T) {
 		}
 		close(s.release) // the goroutines end after all
 	})
+}
+
+// Who asks while the engine shuts down is answered at once, and holds nothing
+// up.
+func TestQuestionsDuringShutdown(t *testing.T) {
+	var e *streamwatch.Engine
+	for what, ask := range map[string]func(context.Context) error{
+		"Account": func(ctx context.Context) error { _, _, err := e.Account(ctx, "nasa"); return err },
+		"Plan":    func(ctx context.Context) error { _, err := e.Plan(ctx, 1); return err },
+		"Spend":   func(ctx context.Context) error { return e.Spend(ctx) },
+	} {
+		for _, byHandler := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, by a handler %v", what, byHandler), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					answer := func(ctx context.Context) {
+						from := time.Now()
+						if err := ask(ctx); err != nil && !errors.Is(err, streamwatch.ErrNotRunning) {
+							t.Errorf("%v, want an answer or ErrNotRunning", err)
+						}
+						if took := time.Since(from); took > 0 {
+							t.Errorf("took %v", took)
+						}
+					}
+					p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+					handled := false
+					e = newEngine(t, streamwatch.Config{Fetcher: p, OnEvent: func(ctx context.Context, _ deliver.Event) error {
+						pass(3 * time.Second)
+						if byHandler {
+							answer(ctx)
+						}
+						handled = true
+						return nil
+					}})
+					create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Second})
+					if err := e.Start(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					pass(2 * time.Second)
+					p.Post("nasa", "hello")
+					pass(time.Second + time.Millisecond)
+					ended := make(chan error, 1)
+					from := time.Now()
+					go func() { ended <- e.Shutdown(context.Background()) }()
+					pass(time.Second)
+					if !byHandler {
+						answer(t.Context())
+					}
+					if err := <-ended; err != nil || !handled || time.Since(from) > 3*time.Second {
+						t.Errorf("Shutdown: %v after %v, the event handled: %v", err, time.Since(from), handled)
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestConfigErrorsNameTheField(t *testing.T) {

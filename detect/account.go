@@ -53,7 +53,7 @@ func (sh *shard) status(slot int32) AccountStatus {
 	if !t.is(cold) { // what another process did is no contact of ours
 		st.LastContact = st.LastPoll
 	}
-	sh.eachSub(slot, func(*subscriber) { st.Sources++ })
+	sh.eachSub(slot, func(subscriber) { st.Sources++ })
 	if tr := sh.troubles[slot]; tr != nil {
 		st.Failures, st.Err = tr.failures, tr.err
 		if tr.err != nil {

@@ -57,7 +57,10 @@ func (sh *shard) newFlight(slot int32, due, now int64) *flight {
 		expected: window.Len() > 0 || t.is(cold),
 	}
 	if sh.anyFresh(slot) {
-		sh.eachSub(slot, func(s *subscriber) { s.covered = s.fresh })
+		sh.changeSubs(slot, func(s subscriber) subscriber {
+			s.covered = s.fresh
+			return s
+		})
 	} else {
 		f.plan.query.Seen = f.plan.seen.Has
 		if sh.versions.chunks != nil {

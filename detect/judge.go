@@ -44,7 +44,7 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 				}
 				f.found = append(f.found, tw.PublishedAt)
 			}
-			sh.eachSub(f.slot, func(s *subscriber) {
+			sh.eachSub(f.slot, func(s subscriber) {
 				// What the window knows from a poll that met its cap, not every
 				// subscriber has got: in a gap the journal decides.
 				if seen && !s.fresh && f.plan.gap == nil {

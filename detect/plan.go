@@ -216,7 +216,7 @@ func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
 // group is the group of one account, with its rate to an eighth of an e-fold.
 func (sh *shard) group(slot int32) pace.Group {
 	g := pace.Group{Interval: sh.interval(slot)}
-	sh.eachSub(slot, func(s *subscriber) { g.Weight += sh.wants[s.want].source.weight })
+	sh.eachSub(slot, func(s subscriber) { g.Weight += sh.wants[s.want].source.weight })
 	if r := sh.targets.at(slot).rate.perSecond(); r > 0 {
 		g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
 	} else {

@@ -134,7 +134,7 @@ func (sh *shard) plan(slot int32, added, spread bool) {
 // pace tells the pacer what the subscribers of a target ask for together.
 func (sh *shard) pace(slot int32) {
 	var a pace.Account
-	sh.eachSub(slot, func(s *subscriber) { a.Weight += sh.wants[s.want].source.weight })
+	sh.eachSub(slot, func(s subscriber) { a.Weight += sh.wants[s.want].source.weight })
 	if iv := sh.interval(slot); iv > 0 {
 		if sh.d.cfg.Pace == PaceAtLeast {
 			a.Min = iv

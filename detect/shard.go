@@ -325,11 +325,14 @@ func (sh *shard) apply(f *flight) {
 	t.since = toSeconds(out.begun)
 	t.set(cold, false)
 	delete(sh.contacts, f.slot)
-	sh.eachSub(f.slot, func(s *subscriber) {
-		if s.covered {
-			s.fresh, s.covered = false, false
-		}
-	})
+	if t.is(fresh | shared) {
+		sh.changeSubs(f.slot, func(s subscriber) subscriber {
+			if s.covered {
+				s.fresh, s.covered = false, false
+			}
+			return s
+		})
+	}
 }
 
 // keepVersion remembers which state of the first page has been dealt with. One

@@ -81,15 +81,16 @@ func (sh *shard) find(hash uint64, username string) (int32, bool) {
 // subscribe gives a target one more subscriber, or renews the one it has.
 func (sh *shard) subscribe(slot int32, src *source, since time.Time) (added bool) {
 	added = true
-	sh.eachSub(slot, func(s *subscriber) {
+	sh.changeSubs(slot, func(s subscriber) subscriber {
 		if sh.wants[s.want].source != src {
-			return
+			return s
 		}
 		added = false
 		if since.After(sh.wants[s.want].since) {
 			sh.letGo(s.want)
 			s.want = sh.wantFor(src, since)
 		}
+		return s
 	})
 	if !added {
 		return false
@@ -97,15 +98,13 @@ func (sh *shard) subscribe(slot int32, src *source, since time.Time) (added bool
 	t := sh.targets.at(slot)
 	s := subscriber{want: sh.wantFor(src, since), fresh: true}
 	if t.want < 0 {
-		t.want = s.want
-		t.set(fresh, true)
-		t.set(covered, false)
+		t.setFirst(s)
 	} else {
 		sh.more[slot] = append(sh.more[slot], s)
 		t.set(shared, true)
 	}
 	if tr := sh.troubles[slot]; tr != nil && tr.reported {
-		sh.report(slot, tr.err, &s)
+		sh.report(slot, tr.err, s)
 	}
 	return true
 }
@@ -119,10 +118,7 @@ func (sh *shard) unsubscribe(slot int32, src *source) {
 		sh.letGo(t.want)
 		t.want = -1
 		if n := len(more); n > 0 {
-			last := more[n-1]
-			t.want = last.want
-			t.set(fresh, last.fresh)
-			t.set(covered, last.covered)
+			t.setFirst(more[n-1])
 			more = more[:n-1]
 		}
 	} else if i := slices.IndexFunc(more, func(s subscriber) bool { return sh.wants[s.want].source == src }); i >= 0 {

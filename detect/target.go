@@ -121,35 +121,54 @@ const (
 	troubleAfter = 10 * time.Minute
 )
 
-// eachSub calls fn for each subscriber of a target, which fn may change.
-func (sh *shard) eachSub(slot int32, fn func(*subscriber)) {
+// first is a target's first subscriber.
+func (t *target) first() subscriber { return subscriber{t.want, t.is(fresh), t.is(covered)} }
+
+func (t *target) setFirst(s subscriber) {
+	t.want = s.want
+	t.set(fresh, s.fresh)
+	t.set(covered, s.covered)
+}
+
+// eachSub calls fn for each subscriber of a target.
+func (sh *shard) eachSub(slot int32, fn func(subscriber)) {
 	t := sh.targets.at(slot)
 	if t.want < 0 {
 		return
 	}
-	s := subscriber{t.want, t.is(fresh), t.is(covered)}
-	fn(&s)
-	t.want = s.want
-	t.set(fresh, s.fresh)
-	t.set(covered, s.covered)
+	fn(t.first())
+	if t.is(shared) {
+		for _, s := range sh.more[slot] {
+			fn(s)
+		}
+	}
+}
+
+// changeSubs puts in place of each subscriber what fn makes of it.
+func (sh *shard) changeSubs(slot int32, fn func(subscriber) subscriber) {
+	t := sh.targets.at(slot)
+	if t.want < 0 {
+		return
+	}
+	t.setFirst(fn(t.first()))
 	if t.is(shared) {
 		more := sh.more[slot]
 		for i := range more {
-			fn(&more[i])
+			more[i] = fn(more[i])
 		}
 	}
 }
 
 // anyFresh reports whether posts the window knows may still be news.
 func (sh *shard) anyFresh(slot int32) (any bool) {
-	sh.eachSub(slot, func(s *subscriber) { any = any || s.fresh })
+	sh.eachSub(slot, func(s subscriber) { any = any || s.fresh })
 	return any
 }
 
 // interval is the shortest that a subscriber of the target wishes; 0 when none
 // wishes any.
 func (sh *shard) interval(slot int32) (shortest time.Duration) {
-	sh.eachSub(slot, func(s *subscriber) {
+	sh.eachSub(slot, func(s subscriber) {
 		if iv := sh.wants[s.want].source.interval; iv > 0 && (shortest == 0 || iv < shortest) {
 			shortest = iv
 		}
@@ -170,7 +189,7 @@ func (sh *shard) cutoff(slot int32, overlap time.Duration) time.Time {
 		back = back.Add(-overlap)
 	}
 	skew := max(0, sh.skews[slot])
-	sh.eachSub(slot, func(s *subscriber) {
+	sh.eachSub(slot, func(s subscriber) {
 		since := sh.wants[s.want].since.Add(-skew)
 		if first || since.Before(wanted) {
 			wanted, first = since, false

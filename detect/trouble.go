@@ -33,7 +33,7 @@ func (sh *shard) followTrouble(f *flight) {
 			sh.d.cfg.Logger.Info("account recovers", "username", f.plan.query.Username, "failures", tr.count)
 		}
 		if tr.reported {
-			sh.eachSub(f.slot, func(s *subscriber) { sh.report(f.slot, nil, s) })
+			sh.eachSub(f.slot, func(s subscriber) { sh.report(f.slot, nil, s) })
 		}
 		delete(sh.troubles, f.slot)
 		return
@@ -54,10 +54,10 @@ func (sh *shard) followTrouble(f *flight) {
 		return
 	}
 	tr.reported = true
-	sh.eachSub(f.slot, func(s *subscriber) { sh.report(f.slot, err, s) })
+	sh.eachSub(f.slot, func(s subscriber) { sh.report(f.slot, err, s) })
 }
 
-func (sh *shard) report(slot int32, err error, s *subscriber) {
+func (sh *shard) report(slot int32, err error, s subscriber) {
 	sh.d.cfg.OnTrouble(Trouble{Username: sh.username(slot), Source: sh.wants[s.want].source.Source, Err: err})
 }
 
