@@ -19,6 +19,8 @@ type budget struct {
 	limiter *rate.Limiter // nil: unbounded
 	until   atomic.Int64  // the gate is closed until then
 
+	reading atomic.Int64 // polls that wait to read on: see waitPage
+
 	mu    sync.Mutex
 	spare []int64 // tickets given back, earliest first
 }
@@ -93,6 +95,18 @@ func (b *budget) wait(ctx context.Context, stop <-chan struct{}) error {
 			return err
 		}
 	}
+}
+
+// waitPage is wait for a poll that reads on. No poll begins meanwhile: what has
+// begun is finished first, so that all polls do not end late together.
+func (b *budget) waitPage(ctx context.Context, stop <-chan struct{}) error {
+	b.reading.Add(1)
+	defer func() {
+		if b.reading.Add(-1) == 0 {
+			b.d.ring()
+		}
+	}()
+	return b.wait(ctx, stop)
 }
 
 // pause waits, unless ctx ends or the detector stops.

@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // A Fetcher for both ways may say the error of an account in the page: the poll
@@ -90,40 +88,4 @@ func TestEndedPollsKeepNoCursors(t *testing.T) {
 			t.Errorf("%d bytes of cursors are kept by flights that have ended", kept)
 		}
 	})
-}
-
-// Removing a monitor takes no longer when each account has its own beginning
-// than when all have one, but for keeping them: the shard does nothing else
-// meanwhile.
-func TestRemoveWithManyBeginnings(t *testing.T) {
-	w := &world{posts: map[string][]post{}, underWay: map[string]int{}, cursors: map[string]Cursor{}}
-	w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return &fetcher.Page{}, nil })
-	remove := func(apart time.Duration) time.Duration {
-		d := w.detector(t, func(c *Config) { c.Shards = 1 })
-		done := make(chan error, 1)
-		go func() { done <- d.Run(context.Background()) }()
-		s := sub("m")
-		s.Interval, s.Spread = 24*time.Hour, true
-		begin := time.Now().Add(-time.Hour)
-		for i := range 40_000 {
-			s.Accounts = append(s.Accounts, monitor.Account{Username: fmt.Sprint("a", i), Since: begin.Add(time.Duration(i) * apart)})
-		}
-		set(t, d, s)
-		from := time.Now()
-		if err := d.Remove(context.Background(), "m"); err != nil {
-			t.Fatal(err)
-		}
-		took := time.Since(from)
-		d.Stop()
-		<-done
-		return took
-	}
-	// The best of some against the worst of some: other work runs beside.
-	one, own := time.Duration(0), time.Hour
-	for range 3 {
-		one, own = max(one, remove(0)), min(own, remove(time.Millisecond))
-	}
-	if own > 10*one {
-		t.Errorf("%v for accounts with a beginning each, %v with one for all", own, one)
-	}
 }

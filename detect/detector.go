@@ -96,7 +96,28 @@ func (d *Detector) Run(ctx context.Context) error {
 }
 
 // Stop makes Run end softly: no new poll starts. It does not wait.
-func (d *Detector) Stop() { d.stopped.Do(func() { close(d.stop) }) }
+func (d *Detector) Stop() {
+	d.stopped.Do(func() {
+		close(d.stop)
+		d.ring()
+	})
+}
+
+// ring wakes all shards.
+func (d *Detector) ring() {
+	for _, sh := range d.shards {
+		sh.mail.ring()
+	}
+}
+
+func (d *Detector) isStopped() bool {
+	select {
+	case <-d.stop:
+		return true
+	default:
+		return false
+	}
+}
 
 // Set adds a subscription, or replaces the one its source has, and returns
 // when it is in effect; before Run it only takes note. An account that nobody

@@ -52,6 +52,11 @@ func (m *mailbox) put(msg message) {
 	m.mu.Lock()
 	m.msgs = append(m.msgs, msg)
 	m.mu.Unlock()
+	m.ring()
+}
+
+// ring wakes the shard.
+func (m *mailbox) ring() {
 	select {
 	case m.bell <- struct{}{}:
 	default:

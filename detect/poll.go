@@ -90,7 +90,7 @@ func (d *Detector) readOn(ctx context.Context, f *flight, next string) {
 		if out.userID != "" {
 			q.UserID = out.userID
 		}
-		if out.err = d.budget.wait(ctx, d.stop); out.err != nil {
+		if out.err = d.budget.waitPage(ctx, d.stop); out.err != nil {
 			return
 		}
 		asked := d.cfg.Now()

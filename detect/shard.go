@@ -67,31 +67,33 @@ func newShard(d *Detector, slots int) *shard {
 // run is the shard's goroutine. It ends when the detector stops and no poll or
 // commit of this shard is under way; ctx cuts the polls short.
 func (sh *shard) run(ctx context.Context) {
-	var msgs []message
 	defer sh.workers.join()
+	defer context.AfterFunc(ctx, sh.mail.ring)()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	stop := sh.d.stop
+	var msgs []message
+	var armed int64 // when the timer fires
 	for {
 		msgs = sh.mail.take(msgs)
 		for i := range msgs {
 			sh.handle(&msgs[i])
 		}
 		clear(msgs) // its space goes back to the mailbox
+		if !sh.stopping && (sh.d.isStopped() || ctx.Err() != nil) {
+			sh.stopping = true
+		}
 		wake := sh.startDue(ctx)
 		if sh.stopping && len(sh.flights) == 0 {
 			return
 		}
-		timer.Reset(wake)
+		if wake != armed {
+			armed = wake
+			timer.Reset(time.Duration(wake - sh.d.clock()))
+		}
 		select {
 		case <-sh.mail.bell:
 		case <-timer.C:
-		case <-stop:
-			stop, sh.stopping = nil, true
-		case <-ctx.Done():
-			sh.stopping = true
-			// From here on only polls and commits that end can wake the shard.
-			ctx = context.WithoutCancel(ctx)
+			armed = 0
 		}
 	}
 }
@@ -112,20 +114,20 @@ func (sh *shard) handle(m *message) {
 }
 
 // startDue starts the polls that are due, as far as slots and budget allow,
-// and says how long to sleep if nothing else happens.
-func (sh *shard) startDue(ctx context.Context) time.Duration {
+// and says when to go on if nothing else happens.
+func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		now := sh.d.clock()
 		at, ok := sh.nextAt()
 		fill, fillAt := sh.fillTurn(ok && at <= now, now)
 		switch {
 		case sh.workers.busy >= sh.slots || len(sh.flights) >= maxOpen || !ok && fillAt == never:
-			return time.Hour // a message will wake the shard
+			return longSleep // a message will wake the shard
 		case !fill && (!ok || at > now):
-			return time.Duration(min(at, fillAt) - now)
+			return min(at, fillAt)
 		}
 		if wait := sh.budgetWait(now); wait > 0 {
-			return wait
+			return now + int64(wait)
 		}
 		if fill {
 			sh.startFill(ctx)
@@ -133,8 +135,11 @@ func (sh *shard) startDue(ctx context.Context) time.Duration {
 		}
 		sh.startPolls(ctx, now)
 	}
-	return time.Hour
+	return longSleep
 }
+
+// longSleep is a time that only messages come before.
+const longSleep = int64(1 << 62)
 
 // budgetWait is how long the next call must wait for the budget.
 func (sh *shard) budgetWait(now int64) time.Duration {
@@ -147,6 +152,9 @@ func (sh *shard) budgetWait(now int64) time.Duration {
 	}
 	if b.limiter == nil {
 		return 0
+	}
+	if !sh.hasTicket && b.reading.Load() > 0 {
+		return time.Duration(longSleep - now) // the last of them rings
 	}
 	if !sh.hasTicket {
 		sh.ticket, sh.hasTicket = b.ticket(now), true
