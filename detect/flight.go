@@ -115,8 +115,11 @@ func (sh *shard) blankFlight() *flight {
 	return f
 }
 
-// reuse takes back a flight that has ended.
+// reuse takes back a flight that has ended, unless there are plenty.
 func (sh *shard) reuse(f *flight) {
+	if len(sh.blank) >= maxBlank {
+		return
+	}
 	pages, cursors, found := f.out.pages, f.out.cursors, f.found[:0]
 	clear(pages)
 	clear(cursors)

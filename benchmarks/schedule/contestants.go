@@ -27,7 +27,7 @@ func names() []string {
 // Accounts are named by their number, so that the Fetcher needs no map.
 const (
 	namePrefix = "user"
-	nameDigits = 8
+	nameDigits = 7 // with the prefix a handle of usual length
 )
 
 func username(account int) string { return fmt.Sprintf("%s%0*d", namePrefix, nameDigits, account) }

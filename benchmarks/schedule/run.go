@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
+	"github.com/streamwatch/streamwatch/detect/seen"
 )
 
 // contestantEnv names the contestant that this process is.
@@ -150,6 +152,9 @@ func measure(o *options, c contestant) ([]report.Row, error) {
 	add("lag p99.9", res.quantile(0.999), "ms")
 	add("lag max", res.quantile(1), "ms")
 	add("memory", float64(kept)/float64(n), "B/account")
+	if c.impl == report.Ours { // no account has posted: its window has no more
+		add("memory besides the seen window", float64(kept)/float64(n)-float64(unsafe.Sizeof(seen.Window{})), "B/account")
+	}
 	add("setup", setup.Seconds(), "s")
 	add("CPU", 100*used.cpu.Seconds()/took.Seconds(), "% of a core")
 	add("polls", float64(res.made)/o.For.Seconds(), "/s")
