@@ -19,7 +19,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -50,41 +49,23 @@ func main() {
 	}
 }
 
-// parse takes the program's own flags out, for report.ParseFlags refuses what
-// it does not know.
+// parse reads the command line.
 func parse(args []string) (options, error) {
 	var o options
-	own := flag.NewFlagSet("engine", flag.ContinueOnError)
-	accounts := own.String("accounts", "10000", "how many accounts, 1 to 9999999; several numbers with commas between them")
-	own.Float64Var(&o.share, "new", 0.01, "share of the polls that find a new post, 0 to 1")
-	own.StringVar(&o.profile, "profile", "", "file to write the CPU share by stage to")
-	var mine, shared []string
-	for i := 0; i < len(args); i++ {
-		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if !strings.HasPrefix(args[i], "-") || own.Lookup(name) == nil {
-			shared = append(shared, args[i])
-			continue
-		}
-		mine = append(mine, args[i])
-		if !joined && i+1 < len(args) {
-			i++
-			mine = append(mine, args[i])
-		}
-	}
+	var accounts string
 	var err error
-	if o.Options, err = report.ParseFlags("engine", shared); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			own.PrintDefaults()
-		}
+	o.Options, err = report.ParseFlags("engine", args, func(own *flag.FlagSet) {
+		own.StringVar(&accounts, "accounts", "10000", "how many accounts, 1 to 9999999; several numbers with commas between them")
+		own.Float64Var(&o.share, "new", 0.01, "share of the polls that find a new post, 0 to 1")
+		own.StringVar(&o.profile, "profile", "", "file to write the CPU share by stage to")
+	})
+	if err != nil {
 		return options{}, err
 	}
-	if err := own.Parse(mine); err != nil {
-		return options{}, err
-	}
-	for _, s := range strings.Split(*accounts, ",") {
+	for _, s := range strings.Split(accounts, ",") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > 9_999_999 {
-			return options{}, fmt.Errorf("engine: -accounts %q is not allowed: want numbers from 1 to 9999999 with commas between them", *accounts)
+			return options{}, fmt.Errorf("engine: -accounts %q is not allowed: want numbers from 1 to 9999999 with commas between them", accounts)
 		}
 		o.accounts = append(o.accounts, n)
 	}

@@ -21,7 +21,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -47,35 +46,16 @@ func main() {
 	}
 }
 
-// parse takes the program's own flags out, for report.ParseFlags refuses what
-// it does not know.
+// parse reads the command line.
 func parse(args []string) (options, error) {
 	o := options{interval: 300 * time.Second, seed: 1}
-	own := flag.NewFlagSet("polling", flag.ContinueOnError)
-	own.StringVar(&o.arrivals, "arrivals", "", "arrivals file to replay, may be gzipped; skipped when missing")
-	own.DurationVar(&o.interval, "interval", o.interval, "accounts / budget, 1s to 24h")
-	own.Uint64Var(&o.seed, "seed", o.seed, "seed of the generated worlds")
-	var mine, shared []string
-	for i := 0; i < len(args); i++ {
-		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if !strings.HasPrefix(args[i], "-") || own.Lookup(name) == nil {
-			shared = append(shared, args[i])
-			continue
-		}
-		mine = append(mine, args[i])
-		if !joined && i+1 < len(args) {
-			i++
-			mine = append(mine, args[i])
-		}
-	}
 	var err error
-	if o.Options, err = report.ParseFlags("polling", shared); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			own.PrintDefaults()
-		}
-		return options{}, err
-	}
-	if err := own.Parse(mine); err != nil {
+	o.Options, err = report.ParseFlags("polling", args, func(own *flag.FlagSet) {
+		own.StringVar(&o.arrivals, "arrivals", "", "arrivals file to replay, may be gzipped; skipped when missing")
+		own.DurationVar(&o.interval, "interval", o.interval, "accounts / budget, 1s to 24h")
+		own.Uint64Var(&o.seed, "seed", o.seed, "seed of the generated worlds")
+	})
+	if err != nil {
 		return options{}, err
 	}
 	if o.interval < time.Second || o.interval > 24*time.Hour {

@@ -15,14 +15,18 @@ type Options struct {
 	JSON   bool          // lines of JSON in place of a table
 }
 
-// ParseFlags reads a program's command line. It prints the usage and gives
+// ParseFlags reads a program's command line; own adds the program's own flags,
+// or other defaults, to those that all have. It prints the usage and gives
 // flag.ErrHelp for -h, and an error for anything that is not allowed.
-func ParseFlags(program string, args []string) (Options, error) {
+func ParseFlags(program string, args []string, own ...func(*flag.FlagSet)) (Options, error) {
 	var o Options
 	fs := flag.NewFlagSet(program, flag.ContinueOnError)
 	fs.DurationVar(&o.For, "for", 200*time.Millisecond, "how long each implementation runs in a round")
 	fs.IntVar(&o.Rounds, "rounds", 9, "rounds to take the medians over, 1 to 1000")
 	fs.BoolVar(&o.JSON, "json", false, "print one JSON object per line")
+	for _, add := range own {
+		add(fs)
+	}
 	if err := fs.Parse(args); err != nil {
 		return Options{}, err
 	}

@@ -124,3 +124,17 @@ func TestWriteNothing(t *testing.T) {
 		t.Errorf("wrote %q, error %v, want nothing", b.String(), err)
 	}
 }
+
+// A program has flags of its own beside those of all.
+func TestParseFlagsOfAProgram(t *testing.T) {
+	var n int
+	own := func(fs *flag.FlagSet) { fs.IntVar(&n, "n", 3, "how many") }
+	for args, want := range map[string]int{"": 3, "-n 5 -json": 5, "-rounds 2 -n=7": 7} {
+		if _, err := report.ParseFlags("test", strings.Fields(args), own); err != nil || n != want {
+			t.Errorf("%q: n = %d, %v, want %d", args, n, err, want)
+		}
+	}
+	if _, err := report.ParseFlags("test", []string{"-m", "1"}, own); err == nil {
+		t.Error("an unknown flag is accepted")
+	}
+}

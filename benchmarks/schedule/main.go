@@ -22,7 +22,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -75,40 +74,27 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// parse takes the program's own flags out, for report.ParseFlags refuses what
-// it does not know. Its defaults stand before the others, which win.
+// parse reads the command line.
 func parse(args []string) (options, error) {
 	var o options
 	var impl string
-	own := flag.NewFlagSet("schedule", flag.ContinueOnError)
-	own.IntVar(&o.accounts, "accounts", 1_000_000, "accounts, at most 100 million")
-	own.DurationVar(&o.period, "period", time.Minute, "how often each account is polled, 10ms to 24h")
-	own.DurationVar(&o.warm, "warm", 2*time.Second, "how long a contestant runs before it is measured")
-	own.IntVar(&o.garbage, "garbage", 8192, "bytes that every poll allocates, at most 1 MiB")
-	own.DurationVar(&o.stall, "stall", 0, "stop the process once for so long, less than -period and half of -for; 0 for not at all")
-	own.StringVar(&impl, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
-	var mine []string
-	shared := []string{"-for", "30s", "-rounds", "1"}
-	for i := 0; i < len(args); i++ {
-		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if !strings.HasPrefix(args[i], "-") || own.Lookup(name) == nil {
-			shared = append(shared, args[i])
-			continue
-		}
-		mine = append(mine, args[i])
-		if !joined && i+1 < len(args) {
-			i++
-			mine = append(mine, args[i])
-		}
-	}
 	var err error
-	if o.Options, err = report.ParseFlags("schedule", shared); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			own.PrintDefaults()
+	o.Options, err = report.ParseFlags("schedule", args, func(own *flag.FlagSet) {
+		for name, value := range map[string]string{"for": "30s", "rounds": "1"} { // in place of what other programs do
+			f := own.Lookup(name)
+			f.DefValue = value
+			if err := f.Value.Set(value); err != nil {
+				panic(err)
+			}
 		}
-		return options{}, err
-	}
-	if err := own.Parse(mine); err != nil {
+		own.IntVar(&o.accounts, "accounts", 1_000_000, "accounts, at most 100 million")
+		own.DurationVar(&o.period, "period", time.Minute, "how often each account is polled, 10ms to 24h")
+		own.DurationVar(&o.warm, "warm", 2*time.Second, "how long a contestant runs before it is measured")
+		own.IntVar(&o.garbage, "garbage", 8192, "bytes that every poll allocates, at most 1 MiB")
+		own.DurationVar(&o.stall, "stall", 0, "stop the process once for so long, less than -period and half of -for; 0 for not at all")
+		own.StringVar(&impl, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
+	})
+	if err != nil {
 		return options{}, err
 	}
 	o.impls = names()

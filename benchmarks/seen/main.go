@@ -19,12 +19,10 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -51,41 +49,28 @@ func main() {
 	}
 }
 
-// parse takes the program's own flags out, for report.ParseFlags refuses what
-// it does not know.
+// parse reads the command line.
 func parse(args []string) (options, error) {
 	var o options
-	own := flag.NewFlagSet("seen", flag.ContinueOnError)
-	own.IntVar(&o.ids, "ids", 10_000_000, "ids in a set whose time is taken, 1000 to 1e9")
-	own.IntVar(&o.gcIDs, "gcids", 50_000_000, "ids in a set when the garbage collector's time is taken, 1000 to 1e9")
-	own.IntVar(&o.windows, "windows", 100_000, "accounts, 1 to 1e7")
-	own.IntVar(&o.verify, "verify", 0, "check this many operations against maps instead of taking times, up to 1e10")
-	own.StringVar(&o.redis, "redis", "", "address of a Redis server to compare with")
-	var mine, shared []string
-	for i := 0; i < len(args); i++ {
-		name, _, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		if !strings.HasPrefix(args[i], "-") || own.Lookup(name) == nil {
-			shared = append(shared, args[i])
-			continue
-		}
-		mine = append(mine, args[i])
-		if !joined && i+1 < len(args) {
-			i++
-			mine = append(mine, args[i])
-		}
-	}
 	var err error
-	if o.Options, err = report.ParseFlags("seen", shared); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			own.PrintDefaults()
+	o.Options, err = report.ParseFlags("seen", args, func(own *flag.FlagSet) {
+		own.IntVar(&o.ids, "ids", 0, "ids in a set whose time is taken, 1000 to 1e9; 0 for 10 million")
+		own.IntVar(&o.gcIDs, "gcids", 0, "ids in a set when the garbage collector's time is taken, 1000 to 1e9; 0 for 50 million")
+		own.IntVar(&o.windows, "windows", 0, "accounts, 1 to 1e7; 0 for 100,000")
+		own.IntVar(&o.verify, "verify", 0, "check this many operations against maps instead of taking times, up to 1e10")
+		own.StringVar(&o.redis, "redis", "", "address of a Redis server to compare with")
+	})
+	if err != nil {
+		return options{}, err
+	}
+	sizes := [3]int{10_000_000, 50_000_000, 100_000}
+	if o.For < 50*time.Millisecond { // a trial
+		sizes = [3]int{20_000, 50_000, 500}
+	}
+	for i, n := range []*int{&o.ids, &o.gcIDs, &o.windows} {
+		if *n == 0 {
+			*n = sizes[i]
 		}
-		return options{}, err
-	}
-	if o.For < 50*time.Millisecond { // unless they are given
-		o.ids, o.gcIDs, o.windows = 20_000, 50_000, 500
-	}
-	if err := own.Parse(mine); err != nil {
-		return options{}, err
 	}
 	for _, f := range []struct {
 		name               string

@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{"unless told", "-for 10ms -ids 5000 -windows=7", options{ids: 5000, gcIDs: 50_000, windows: 7}, ""},
 		{"a server and a check", "-redis a:1 -verify 9", options{ids: 10_000_000, gcIDs: 50_000_000, windows: 100_000, redis: "a:1", verify: 9}, ""},
 		{"too few ids", "-ids 10", options{}, "-ids 10 is not allowed: want 1000 to 1000000000"},
-		{"no windows", "-windows 0", options{}, "-windows 0 is not allowed"},
+		{"no windows", "-windows -1", options{}, "-windows -1 is not allowed"},
 		{"another flag", "-fast", options{}, "fast"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

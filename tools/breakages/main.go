@@ -103,7 +103,7 @@ func try(dir string, b breakage) (red bool, detail string, err error) {
 	if out, err := output(dir, "go", "build", "./"+filepath.Dir(b.file)); err != nil {
 		return false, "", fmt.Errorf("does not compile: %s", out)
 	}
-	args := append([]string{"test", "-count=1", "-timeout=120s"}, b.tests...)
+	args := append([]string{"test", "-count=1", "-short", "-failfast", "-vet=off", "-timeout=60s"}, b.tests...)
 	out, err := output(dir, "go", args...)
 	if err == nil {
 		return false, "", nil
