@@ -45,7 +45,7 @@ func (r *roster) after(i int) int {
 func (r *roster) add(slot int32) {
 	if r.n >= len(r.table)*7/8 {
 		old := r.table
-		r.table = make([]int32, max(16, len(old)+len(old)/8))
+		r.table = make([]int32, max(16, len(old)+len(old)/4))
 		for _, s := range old {
 			if s != 0 {
 				r.put(s)
