@@ -247,6 +247,28 @@ func TestOutageUnderABudget(t *testing.T) {
 	})
 }
 
+func TestFailingAccountRestsUnderABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := paced(t, w, 2, nil)
+		defer start(t, d)()
+		set(t, d, bounded("m", 0, 0, accounts(50)...))
+		after(5 * time.Minute)
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if q.Username == "account07" {
+				return nil, errors.New("down")
+			}
+			return nil, nil
+		})
+		failing, other := len(w.callTimes("account07")), len(w.callTimes("account08"))
+		after(30 * time.Minute)
+		failing, other = len(w.callTimes("account07"))-failing, len(w.callTimes("account08"))-other
+		if failing > 20 || failing < 6 || other < 30 {
+			t.Errorf("the failing account was polled %d times, another %d times: want it to rest ever longer, and to cost the others nothing", failing, other)
+		}
+	})
+}
+
 func TestBudgetWithSharedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
