@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Backup writes the state of this moment to a new file at path, which Open can
+// open. Calls go on meanwhile; what they write is not in it. The file is
+// complete and on the disk when Backup returns nil, and is not there after an
+// error. An existing file is refused with fs.ErrExist.
+func (s *Store) Backup(ctx context.Context, path string) (err error) {
+	if err := s.calling.enter(); err != nil {
+		return err
+	}
+	defer s.calling.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fs.ErrExist
+		}
+		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
+	}
+	// It gets its name when it is whole.
+	partial := path + ".partial"
+	if err := createFile(partial); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(partial)
+		}
+	}()
+	if err := s.copyTo(ctx, partial); err != nil {
+		return err
+	}
+	if err := syncFile(partial); err != nil {
+		return wrap(err)
+	}
+	return wrap(os.Rename(partial, path))
+}
+
+// copyTo needs a connection of its own: those that read may not write anywhere.
+func (s *Store) copyTo(ctx context.Context, path string) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.cut, cancel)()
+	db, err := connect(s.path, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(inner, `VACUUM INTO ?`, path); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case s.cut.Err() != nil:
+			return ErrClosed
+		}
+		return wrap(err)
+	}
+	return nil
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

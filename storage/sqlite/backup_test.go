@@ -1,0 +1,87 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+func TestBackup(t *testing.T) {
+	s := furnished(t)
+	before := dump(t, s)
+	path := filepath.Join(t.TempDir(), "it's a backup.db")
+	must(t, s.Backup(t.Context(), path))
+	commitAt(t, s, start, newEvent(source("acme", "src"), "later"))
+
+	info, err := os.Stat(path)
+	must(t, err)
+	want(t, "mode", info.Mode().Perm(), fs.FileMode(0o600))
+	for range 2 {
+		copied, _ := openAt(t, path, sqlite.Options{})
+		want(t, "content", dump(t, copied), before)
+		closed(t, copied)
+	}
+	copied, _ := openAt(t, path, sqlite.Options{})
+	b := commitAt(t, copied, start, newEvents(source("acme", "src"), "1", "2")...)
+	want(t, "sequence numbers", seqs(b.Events), "0 2") // it goes on from there
+}
+
+func TestBackupRefuses(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, row := range []struct {
+		name, file string // in a directory that has taken.db
+		ctx        context.Context
+		want       error
+	}{
+		{"an existing file", "taken.db", t.Context(), fs.ErrExist},
+		{"a missing directory", "none/b.db", t.Context(), fs.ErrNotExist},
+		{"an ended context", "b.db", ended, context.Canceled},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.WriteFile(filepath.Join(dir, "taken.db"), []byte("mine"), 0o600))
+			wantErr(t, furnished(t).Backup(row.ctx, filepath.Join(dir, row.file)), row.want)
+			want(t, "the other file", string(read(t, filepath.Join(dir, "taken.db"))), "mine")
+			files, err := os.ReadDir(dir)
+			must(t, err)
+			want(t, "files", len(files), 1)
+		})
+	}
+	s := furnished(t)
+	closed(t, s)
+	wantErr(t, s.Backup(t.Context(), filepath.Join(t.TempDir(), "b.db")), sqlite.ErrClosed)
+}
+
+// Backups of a store in use hold the state of one moment.
+func TestBackupWhileWriting(t *testing.T) {
+	s, _ := open(t, sqlite.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	written := background(func() error {
+		for i := 0; ctx.Err() == nil; i++ {
+			commitAt(t, s, start, handled(acme, fmt.Sprint(i), "log"), handled(globex, fmt.Sprint(i), "log"))
+		}
+		return errors.New("done")
+	})
+	dir := t.TempDir()
+	for i := range 5 {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		must(t, s.Backup(t.Context(), path))
+		copied, _ := openAt(t, path, sqlite.Options{})
+		evs := eventsOf(t, copied, "acme")
+		want(t, "events of the other owner", len(eventsOf(t, copied, "globex")), len(evs))
+		page, err := copied.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+		must(t, err)
+		want(t, "deliveries", page.Total, len(evs))
+		closed(t, copied)
+	}
+	cancel()
+	<-written
+}

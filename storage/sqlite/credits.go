@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"database/sql"
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// balance of an owner, expired reservations still held; zero for one never seen.
+func balance(a asker, owner string) (b billing.Balance, err error) {
+	_, err = one(a, `SELECT available, reserved FROM owners WHERE owner = ?`, []any{owner}, &b.Available, &b.Reserved)
+	return b, err
+}
+
+func (t *tx) setBalance(owner string, b billing.Balance) error {
+	return t.exec(`INSERT INTO owners (owner, available, reserved) VALUES (?, ?, ?)
+		ON CONFLICT DO UPDATE SET available = excluded.available, reserved = excluded.reserved`,
+		owner, int64(b.Available), int64(b.Reserved))
+}
+
+// post makes one entry, unless its id is known or its amount is refused.
+func (t *tx) post(e billing.Entry, now time.Time) error {
+	known, err := t.exists(`SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, e.ID)
+	if known || err != nil {
+		return err
+	}
+	b, err := balance(t, e.Owner)
+	if err != nil {
+		return err
+	}
+	if e.Amount < 0 && b.Available+e.Amount < 0 {
+		return billing.ErrInsufficient
+	}
+	if e.Amount > 0 && e.Amount > math.MaxInt64-b.Available-b.Reserved {
+		return billing.ErrAmount
+	}
+	b.Available += e.Amount
+	if err := t.setBalance(e.Owner, b); err != nil {
+		return err
+	}
+	t.added++
+	return t.exec(`INSERT INTO ledger_entries (id, owner, kind, amount, balance, at,
+		source_id, source_name, endpoint, num_accounts, tier_label, rate, recorded_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(b.Available), optional(e.At),
+		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(now))
+}
+
+// expire gives back the reservations that have ended.
+func (t *tx) expire(now time.Time) error {
+	var ids []string
+	err := each(t, `SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at`, []any{nanos(now)}, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return wrap(err)
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if _, err := t.resolve(id, givenBack, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolve ends an open reservation, makes its amount available, and gives what
+// it was; nil when it was resolved in the same way before.
+func (t *tx) resolve(id, how string, now time.Time) (*billing.Reservation, error) {
+	var r billing.Reservation
+	open, err := one(t, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.Owner, &r.Amount)
+	if err != nil {
+		return nil, err
+	}
+	if !open {
+		return nil, t.resolvedAs(id, how)
+	}
+	b, err := balance(t, r.Owner)
+	if err != nil {
+		return nil, err
+	}
+	b.Reserved -= r.Amount
+	b.Available += r.Amount
+	if err := t.setBalance(r.Owner, b); err != nil {
+		return nil, err
+	}
+	if err := t.exec(`DELETE FROM reservations WHERE id = ?`, id); err != nil {
+		return nil, err
+	}
+	return &r, t.exec(`INSERT INTO resolved_reservations (id, recorded_at, outcome) VALUES (?, ?, ?)`, id, nanos(now), how)
+}
+
+// resolvedAs answers a repeated resolution: nil when it was the same.
+func (t *tx) resolvedAs(id, how string) error {
+	var was string
+	found, err := one(t, `SELECT outcome FROM resolved_reservations WHERE id = ?`, []any{id}, &was)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return billing.ErrNotFound
+	case was != how:
+		return billing.ErrResolved
+	}
+	return nil
+}

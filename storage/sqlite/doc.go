@@ -1,0 +1,68 @@
+// Package sqlite keeps everything a storage.Store keeps in one SQLite file: for
+// services on one machine that must not lose anything. It is pure Go.
+//
+//	store, err := sqlite.Open(ctx, "/var/lib/myservice/streams.db", sqlite.Options{})
+//	…
+//	defer store.Close(context.Background())
+//
+// Each role implements the contract written on its port.
+//
+// # What a caller may rely on
+//
+// A write that returned nil is on the disk: it survives a kill -9 and, as far as
+// the disk keeps what it says is synced, a power failure. The file is in
+// write-ahead logging mode with synchronous=FULL. One connection writes. Calls
+// that arrive while a transaction is synced share the next one, up to 256 of
+// them: nobody waits for company, and each gets its own error, since each runs
+// in its own savepoint. Reads go beside that on connections of their own, see
+// what was committed when they began, and wait for no writer.
+//
+// A context that ends before a write has begun withdraws it. Once it has begun
+// the outcome is waited for, at most one transaction long, so that an error
+// always means that nothing was recorded, and nil that everything was.
+//
+// When the disk is full or fails, the calls concerned return an error with what
+// SQLite says, and nothing of theirs is recorded. Later calls try again: no
+// reopening is needed once the cause is gone. Options.Logger hears of the first
+// failure and of the recovery. Another program that locks the file for more than
+// 5 seconds is such a failure, too.
+//
+// Open makes the file with mode 0600. It refuses a file that is not its own, is
+// damaged or was written by a newer version, and does not touch it; one that was
+// not closed is checked first. An older schema is brought up to date. Backup
+// copies a store in use. Copying the file with cp is safe only while it is
+// closed: what was last written is in the file ending in -wal beside it.
+//
+// Endpoint secrets are stored as given: whoever can read the file, or a backup,
+// can read them.
+//
+// # What is kept, and how long
+//
+// Open deliveries, those that are not final, are never dropped. An event stays
+// as long as one of its deliveries is open, and Options.Retention longer, or
+// less when there are more than Options.MaxEvents, those that became final first
+// going first. Its id stays known after that (Options.MaxEventIDs and
+// IDRetention), so that a post found again is still a duplicate. Balances are
+// exact however many ledger entries were removed.
+//
+// Every transaction removes a few rows of what is too old or too much, at least
+// 64 of each kind and twice as many as it adds, so that removing holds up no
+// one. What is past its retention is not shown meanwhile. The file does not
+// shrink: freed pages are used again.
+//
+// # For people
+//
+// Three views have the logs in readable form, with times as RFC 3339 in UTC:
+// delivery_log, attempt_log and billing_log.
+//
+//	sqlite3 -readonly streams.db "SELECT * FROM delivery_log WHERE state = 'failed' AND created > '2026-11-01'"
+//	sqlite3 -readonly streams.db "SELECT * FROM attempt_log WHERE delivery = 'dlv_…'"
+//	sqlite3 -readonly streams.db "SELECT owner, sum(credits) FROM billing_log GROUP BY owner"
+//
+// The tables behind them are monitors, rules, endpoints, cursors, owners (last
+// sequence number and balance), events, deliveries, attempts, ledger_entries and
+// reservations; settled, counts and those beginning with removed_ or resolved_
+// serve the retention. Times in tables are integers: Unix nanoseconds, NULL for
+// none; amounts are thousandths of a credit. Look at them, do not write to them.
+// What is read has its times in UTC; they reach from 1677 to 2262.
+package sqlite

@@ -1,0 +1,78 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// A new post is committed, claimed, delivered, and found in the log.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "streamwatch")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "streams.db"), sqlite.Options{Retention: 24 * time.Hour})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer store.Close(ctx)
+
+	src := deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_1", Owner: "acme", Name: "space"}
+	if err := store.Endpoints().Create(ctx, deliver.Endpoint{
+		ID: "wh_1", Source: src, URL: "https://hooks.example.com/posts", Status: deliver.EndpointActive,
+	}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	found := &detect.Batch{
+		Cursor: &detect.Cursor{Target: "nasa", Since: time.Now()},
+		Events: []deliver.Event{{
+			ID: deliver.EventID(src.ID, "1234"), Source: src, TweetID: "1234",
+			Body: []byte(`{"event":"tweet.detected","tweet_id":"1234"}`),
+		}},
+	}
+	if err := store.Journal().Commit(ctx, []*detect.Batch{found}); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	claimed, err := store.Outbox().Claim(ctx, deliver.ClaimRequest{Now: time.Now(), Lease: time.Minute, Limit: 10})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range claimed {
+		fmt.Printf("send event %d of %s to %s: %s\n", d.Event.Seq, d.Owner(), d.EndpointID, d.Event.Body)
+		err := store.Outbox().Settle(ctx, deliver.Settlement{
+			DeliveryID: d.ID,
+			Attempt:    &deliver.Attempt{N: d.Attempts + 1, At: time.Now(), StatusCode: 204},
+			State:      deliver.StateDelivered,
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	log, err := store.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, e := range log.Entries {
+		fmt.Printf("%s: %s after %d attempt, status %d\n", e.Event.TweetID, e.State, e.Attempts, e.Log[0].StatusCode)
+	}
+	// Output:
+	// send event 1 of acme to wh_1: {"event":"tweet.detected","tweet_id":"1234"}
+	// 1234: delivered after 1 attempt, status 204
+}

@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+)
+
+// Newest is the schema version that this package writes.
+const Newest = 1
+
+// Migrations are the scripts that lead there.
+var Migrations = migrations
+
+// Migrate brings a file to the schema of other scripts.
+func Migrate(ctx context.Context, path string, scripts []string) error {
+	db, err := connect(path, 1)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return prepareFile(ctx, db, scripts)
+}
+
+// Block keeps the writer busy with a transaction, from when it closes begun
+// until end is closed.
+func (s *Store) Block(ctx context.Context, begun chan<- struct{}, end <-chan struct{}) error {
+	return s.write(ctx, func(*tx) error {
+		close(begun)
+		<-end
+		return nil
+	})
+}
+
+// Queued is how many writes wait for the next transaction.
+func (s *Store) Queued() int {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return len(s.w.queue)
+}
+
+// Stopped says whether the writer takes no more jobs.
+func (s *Store) Stopped() bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.w.closed
+}
+
+// Ask gives the first column of a query's last row, asked where writes go.
+func (s *Store) Ask(ctx context.Context, query string) (answer string, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		return each(t, query, nil, func(rows *sql.Rows) error { return rows.Scan(&answer) })
+	})
+	return answer, err
+}
+
+// AskReader is Ask where reads go.
+func (s *Store) AskReader(ctx context.Context, query string) (answer string, err error) {
+	err = s.read(ctx, func(r *snapshot) error {
+		return each(r, query, nil, func(rows *sql.Rows) error { return rows.Scan(&answer) })
+	})
+	return answer, err
+}

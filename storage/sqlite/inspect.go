@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// The database header: https://sqlite.org/fileformat.html#the_database_header
+const (
+	headerSize  = 100
+	headerMagic = "SQLite format 3\x00"
+	atVersion   = 60 // PRAGMA user_version, 4 bytes
+	atAppID     = 68 // PRAGMA application_id, 4 bytes
+)
+
+// inspect refuses a file that can not be opened, before SQLite may touch it: it
+// would copy a leftover log into any file it is given. No file, and an empty
+// one, are fine.
+func inspect(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return createFile(path)
+	}
+	if err != nil {
+		return wrap(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return wrap(err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: no regular file", ErrForeign)
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	header := make([]byte, headerSize)
+	if _, err := io.ReadFull(f, header); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return wrap(err)
+	}
+	if err := checkHeader(header); err != nil {
+		return err
+	}
+	if notEmpty(path + "-wal") {
+		return checkPages(ctx, path)
+	}
+	return nil
+}
+
+// checkHeader judges a file by its first bytes. A file cut short SQLite refuses
+// by itself, before it writes.
+func checkHeader(header []byte) error {
+	if !strings.HasPrefix(string(header), headerMagic) {
+		return fmt.Errorf("%w: no SQLite database", ErrForeign)
+	}
+	if id := binary.BigEndian.Uint32(header[atAppID:]); id != applicationID {
+		return fmt.Errorf("%w: application id %#x, want %#x", ErrForeign, id, applicationID)
+	}
+	return checkVersion(int(binary.BigEndian.Uint32(header[atVersion:])))
+}
+
+func checkVersion(version int) error {
+	if version > len(migrations) {
+		return fmt.Errorf("%w: schema version %d, want up to %d", ErrNewer, version, len(migrations))
+	}
+	return nil
+}
+
+// checkPages reads a whole file with its log, through a connection that can not
+// write and so leaves both as they are.
+func checkPages(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout)}}))
+	if err != nil {
+		return wrap(err)
+	}
+	defer db.Close()
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return classify(err)
+	}
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	var found string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return classify(err)
+	}
+	if found != "ok" {
+		return fmt.Errorf("%w: %s", ErrCorrupt, found)
+	}
+	return nil
+}
+
+func notEmpty(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
+}

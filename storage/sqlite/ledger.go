@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// ledger implements billing.Ledger. An owner's available and reserved are never
+// below zero, and never exceed an int64 together.
+type ledger struct{ s *Store }
+
+// errID: without an id nothing can be idempotent.
+var errID = errors.New(`sqlite: ID "" is not allowed: want the id of the entry or reservation`)
+
+// How a reservation was resolved.
+const (
+	committed = "committed"
+	givenBack = "given back" // released or expired
+)
+
+func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
+	switch {
+	case r.ID == "":
+		return errID
+	case r.Amount < 0:
+		return billing.ErrAmount
+	}
+	return l.change(ctx, func(t *tx) error {
+		open, err := t.exists(`SELECT 1 FROM reservations WHERE id = ?`, r.ID)
+		if open || err != nil {
+			return err
+		}
+		known, err := t.exists(`SELECT 1 FROM resolved_reservations WHERE id = ?1
+			UNION ALL SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, r.ID)
+		if err != nil {
+			return err
+		}
+		if known {
+			return billing.ErrResolved
+		}
+		b, err := balance(t, r.Owner)
+		if err != nil {
+			return err
+		}
+		if b.Available < r.Amount {
+			return billing.ErrInsufficient
+		}
+		b.Available -= r.Amount
+		b.Reserved += r.Amount
+		if err := t.setBalance(r.Owner, b); err != nil {
+			return err
+		}
+		return t.exec(`INSERT INTO reservations (id, owner, amount, expires_at) VALUES (?, ?, ?, ?)`,
+			r.ID, r.Owner, int64(r.Amount), optional(r.ExpiresAt))
+	})
+}
+
+func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
+	return l.change(ctx, func(t *tx) error {
+		r, err := t.resolve(id, committed, l.s.opts.Now())
+		if r == nil || err != nil {
+			return err
+		}
+		// Made available and charged in one transaction.
+		e.ID, e.Owner, e.Amount = id, r.Owner, -r.Amount
+		return t.post(e, l.s.opts.Now())
+	})
+}
+
+func (l ledger) Release(ctx context.Context, id string) error {
+	return l.change(ctx, func(t *tx) error {
+		_, err := t.resolve(id, givenBack, l.s.opts.Now())
+		return err
+	})
+}
+
+func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
+	for i := range entries {
+		if err := checkEntry(&entries[i]); err != nil {
+			return err
+		}
+	}
+	return l.change(ctx, func(t *tx) error {
+		for _, e := range entries {
+			if err := t.post(e, l.s.opts.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Balance counts reservations that have expired as given back, though the next
+// write is what records it.
+func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, err error) {
+	err = l.s.read(ctx, func(r *snapshot) error {
+		if b, err = balance(r, owner); err != nil {
+			return err
+		}
+		var expired billing.Credits
+		_, err := one(r, `SELECT coalesce(sum(amount), 0) FROM reservations WHERE expires_at <= ? AND owner = ?`,
+			[]any{nanos(l.s.opts.Now()), owner}, (*int64)(&expired))
+		b.Available += expired
+		b.Reserved -= expired
+		return err
+	})
+	if err != nil {
+		return billing.Balance{}, err
+	}
+	return b, nil
+}
+
+func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+	order := "DESC"
+	if q.Asc {
+		order = "ASC"
+	}
+	limit, offset := pageBounds(q.Page, q.PageSize)
+	const from = ` FROM ledger_entries WHERE owner = ?1 AND ?2 IN ('', source_id)`
+	args := []any{q.Owner, q.SourceID}
+	page := billing.EntryPage{Entries: []billing.Entry{}}
+	err := l.s.read(ctx, func(r *snapshot) error {
+		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
+			return err
+		}
+		return each(r, `SELECT id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
+			from+` ORDER BY n `+order+` LIMIT ?3 OFFSET ?4`, append(args, limit, offset), func(rows *sql.Rows) error {
+			var e billing.Entry
+			err := rows.Scan(&e.ID, &e.Owner, &e.Kind, &e.Amount, &e.Balance, timeColumn{&e.At},
+				&e.SourceID, &e.SourceName, &e.Endpoint, &e.NumAccounts, &e.TierLabel, &e.Rate)
+			page.Entries = append(page.Entries, e)
+			return wrap(err)
+		})
+	})
+	if err != nil {
+		return billing.EntryPage{}, err
+	}
+	return page, nil
+}
+
+// change is a write with the reservations that have expired given back.
+func (l ledger) change(ctx context.Context, do func(*tx) error) error {
+	return l.s.write(ctx, func(t *tx) error {
+		if err := t.expire(l.s.opts.Now()); err != nil {
+			return err
+		}
+		return do(t)
+	})
+}
+
+// checkEntry makes sure that an entry can be told from the next one.
+func checkEntry(e *billing.Entry) error {
+	if e.ID == "" {
+		return errID
+	}
+	return nil
+}

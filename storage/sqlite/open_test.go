@@ -1,0 +1,321 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// raw opens a file as another program would.
+func raw(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	return db
+}
+
+func run(t testing.TB, db *sql.DB, query string) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), query)
+	must(t, err)
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	must(t, err)
+	return data
+}
+
+// crash copies a store in use to another directory, as it is on the disk between
+// two calls: what a process that dies then leaves behind.
+func crash(t testing.TB, path string) string {
+	t.Helper()
+	left := filepath.Join(t.TempDir(), "left.db")
+	for _, suffix := range []string{"", "-wal"} {
+		must(t, os.WriteFile(left+suffix, read(t, path+suffix), 0o600))
+	}
+	return left
+}
+
+// worked is a store with one of everything, some of it in the log beside the
+// file and, after Close, all of it in the file.
+func worked(t *testing.T, path string) *sqlite.Store {
+	s, _ := openAt(t, path, sqlite.Options{})
+	furnish(t, s)
+	commit(t, s, &detect.Batch{Cursor: &detect.Cursor{Target: "new", Since: start}, Events: newEvents(source("acme", "src"), "2")})
+	return s
+}
+
+func TestReopen(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		end  func(t *testing.T, s *sqlite.Store, path string) string // gives the file to open
+	}{
+		{"after Close", func(t *testing.T, s *sqlite.Store, path string) string { closed(t, s); return path }},
+		{"after a crash", func(t *testing.T, s *sqlite.Store, path string) string { return crash(t, path) }},
+		{"while another has it open", func(t *testing.T, s *sqlite.Store, path string) string { return path }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a ?#%41 b.db") // a name that an address could get wrong
+			s := worked(t, path)
+			before := dump(t, s)
+			again, _ := openAt(t, row.end(t, s, path), sqlite.Options{})
+			want(t, "content", dump(t, again), before)
+			b := commitAt(t, again, start, newEvents(source("acme", "src"), "1", "2", "3")...)
+			want(t, "sequence numbers", seqs(b.Events), "0 0 3")
+			wantErr(t, again.Ledger().Reserve(t.Context(), billing.Reservation{ID: "kept", Owner: "acme", Amount: 99}), nil)
+		})
+	}
+}
+
+// Wherever the log was cut by the crash, what is left is what was committed up
+// to some moment.
+func TestATornLogLosesOnlyItsEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := openAt(t, path, sqlite.Options{})
+	const commits = 20
+	for i := range commits {
+		commitAt(t, s, start, handled(acme, string(rune('a'+i)), "log"))
+	}
+	wal := read(t, path+"-wal")
+	most := 0
+	for cut := len(wal); cut > 0; cut -= 7_001 {
+		left := crash(t, path)
+		must(t, os.WriteFile(left+"-wal", wal[:cut], 0o600))
+		again, _ := openAt(t, left, sqlite.Options{})
+		evs := eventsOf(t, again, "acme")
+		for i, ev := range evs {
+			want(t, "sequence number", ev.Seq, uint64(i+1))
+		}
+		page, err := again.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+		must(t, err)
+		want(t, "deliveries", page.Total, len(evs))
+		most = max(most, len(evs))
+		closed(t, again)
+	}
+	want(t, "with the whole log", most, commits)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	// Each makes a file at path, and what is to be left alone.
+	store := func(change func(t *testing.T, db *sql.DB)) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			closed(t, worked(t, path))
+			db := raw(t, path)
+			change(t, db)
+			must(t, db.Close())
+		}
+	}
+	spoil := func(change func(data []byte) []byte) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			closed(t, worked(t, path))
+			must(t, os.WriteFile(path, change(read(t, path)), 0o600))
+		}
+	}
+	for _, row := range []struct {
+		name string
+		make func(t *testing.T, path string)
+		want error
+	}{
+		{"a text", func(t *testing.T, path string) { must(t, os.WriteFile(path, []byte("dear diary"), 0o600)) }, sqlite.ErrForeign},
+		{"a long text", func(t *testing.T, path string) {
+			must(t, os.WriteFile(path, bytes.Repeat([]byte("dear diary "), 1000), 0o600))
+		}, sqlite.ErrForeign},
+		{"a directory", func(t *testing.T, path string) { must(t, os.Mkdir(path, 0o700)) }, sqlite.ErrForeign},
+		{"another program's database", func(t *testing.T, path string) {
+			db := raw(t, path)
+			run(t, db, "CREATE TABLE events (n INTEGER)")
+			must(t, db.Close())
+		}, sqlite.ErrForeign},
+		{"another program's database, not closed", func(t *testing.T, path string) {
+			other := filepath.Join(t.TempDir(), "other.db")
+			db := raw(t, other)
+			run(t, db, "CREATE TABLE a (n INTEGER); PRAGMA journal_mode = WAL; CREATE TABLE events (n INTEGER)")
+			must(t, os.Rename(crash(t, other), path))
+			must(t, os.WriteFile(path+"-wal", read(t, other+"-wal"), 0o600))
+		}, sqlite.ErrForeign},
+		{"a newer schema", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA user_version = 2") }), sqlite.ErrNewer},
+		{"a newer schema that is in the log only", func(t *testing.T, path string) {
+			old := filepath.Join(t.TempDir(), "old.db")
+			closed(t, worked(t, old))
+			db := raw(t, old)
+			run(t, db, "PRAGMA user_version = 2")
+			left := crash(t, old)
+			must(t, os.Rename(left, path))
+			must(t, os.Rename(left+"-wal", path+"-wal"))
+			want(t, "version in the file", binary.BigEndian.Uint32(read(t, path)[60:]), sqlite.Newest)
+		}, sqlite.ErrNewer},
+		{"cut off", spoil(func(data []byte) []byte { return data[:len(data)-4096] }), sqlite.ErrCorrupt},
+		{"cut off in the header", spoil(func(data []byte) []byte { return data[:80] }), sqlite.ErrCorrupt},
+		{"the schema overwritten", spoil(func(data []byte) []byte { clear(data[100:4096]); return data }), sqlite.ErrCorrupt},
+		{"a page overwritten, not closed", func(t *testing.T, path string) {
+			old := filepath.Join(t.TempDir(), "old.db")
+			s := worked(t, old)
+			closed(t, s)
+			s, _ = openAt(t, old, sqlite.Options{})
+			commitAt(t, s, start, newEvent(acme, "3"))
+			data := read(t, old)
+			// A page that the log does not have: the root of the table of rules.
+			root, err := s.Ask(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'rules'")
+			must(t, err)
+			page := int(root[0]-'0') * 4096
+			if len(root) != 1 || page == 0 {
+				t.Fatalf("root page %q", root)
+			}
+			for i := range 4096 {
+				data[page-4096+i] = 0xa5
+			}
+			must(t, os.WriteFile(path, data, 0o600))
+			must(t, os.WriteFile(path+"-wal", read(t, old+"-wal"), 0o600))
+		}, sqlite.ErrCorrupt},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			row.make(t, path)
+			contents := func() string {
+				if info, err := os.Stat(path); err == nil && info.IsDir() {
+					return "a directory"
+				}
+				return string(read(t, path)) + "|" + string(read(t, path+"-wal"))
+			}
+			before := contents()
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+			if err == nil {
+				closed(t, s)
+			}
+			wantErr(t, err, row.want)
+			if err != nil && !strings.Contains(err.Error(), path) {
+				t.Errorf("the error does not name the file: %v", err)
+			}
+			if contents() != before {
+				t.Error("the file was changed")
+			}
+		})
+	}
+}
+
+func TestOpenWithoutDirectory(t *testing.T) {
+	_, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "none", "store.db"), sqlite.Options{})
+	wantErr(t, err, fs.ErrNotExist)
+}
+
+func TestOpenHonoursAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+	wantErr(t, err, context.Canceled)
+}
+
+func TestAnEmptyFileIsAStoreToBe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	must(t, os.WriteFile(path, nil, 0o600))
+	worked(t, path)
+}
+
+func TestFilesAreForTheirOwnerOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	worked(t, path)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		must(t, err)
+		want(t, "mode of "+suffix, info.Mode().Perm(), fs.FileMode(0o600))
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s, _ := open(t, sqlite.Options{})
+	for _, row := range []struct {
+		pragma, want string
+		ask          func(context.Context, string) (string, error)
+	}{
+		{"journal_mode", "wal", s.Ask},
+		{"synchronous", "2", s.Ask},
+		{"foreign_keys", "1", s.Ask},
+		{"busy_timeout", "5000", s.Ask},
+		{"query_only", "1", s.AskReader},
+		{"busy_timeout", "5000", s.AskReader},
+	} {
+		got, err := row.ask(t.Context(), "PRAGMA "+row.pragma)
+		must(t, err)
+		want(t, row.pragma, got, row.want)
+	}
+}
+
+func TestMigration(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "store.db")
+	closed(t, worked(t, path))
+	version := func() (v int) {
+		t.Helper()
+		must(t, raw(t, path).QueryRowContext(ctx, "PRAGMA user_version").Scan(&v))
+		return v
+	}
+	want(t, "version", version(), sqlite.Newest)
+
+	next := append(sqlite.Migrations[:sqlite.Newest:sqlite.Newest], "ALTER TABLE rules ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
+	broken := append(next[:len(next):len(next)], "CREATE TABLE third (n INTEGER); CREATE TABLE nonsense")
+	wantErr(t, sqlite.Migrate(ctx, path, broken), errAny)
+	want(t, "version after one that failed", version(), sqlite.Newest)
+	s, _ := openAt(t, path, sqlite.Options{})
+	want(t, "events", tweets(eventsOf(t, s, "acme")), "1:1 2:2")
+	closed(t, s)
+
+	for range 2 { // the second finds nothing to do
+		must(t, sqlite.Migrate(ctx, path, next))
+		want(t, "version", version(), sqlite.Newest+1)
+	}
+	var note string
+	must(t, raw(t, path).QueryRowContext(ctx, "SELECT note FROM rules WHERE id = 'kept'").Scan(&note))
+	want(t, "a kept rule's new column", note, "none")
+	_, err := sqlite.Open(ctx, path, sqlite.Options{})
+	wantErr(t, err, sqlite.ErrNewer)
+}
+
+// Opening any file gives a store or an error that leaves the file alone.
+func FuzzOpen(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "seed.db")
+	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	must(f, err)
+	must(f, s.Close(context.Background()))
+	whole := read(f, path)
+	f.Add([]byte{})
+	f.Add([]byte("SQLite format 3\x00"))
+	f.Add(whole[:100])
+	f.Add(whole[:4096])
+	f.Add(whole)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "store.db")
+		must(t, os.WriteFile(path, data, 0o600))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		s, err := sqlite.Open(ctx, path, sqlite.Options{})
+		if err == nil {
+			// Damage below the header may show later, as an error.
+			s.Log().Events(ctx, "acme", 0, 1)
+			s.Close(ctx)
+			return
+		}
+		if !bytes.Equal(read(t, path), data) {
+			t.Errorf("refused with %v, yet changed", err)
+		}
+	})
+}

@@ -1,0 +1,276 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// history is a store under test and the deliveries of the tweets 1, 2, …
+type history struct {
+	*testing.T
+	s  *sqlite.Store
+	c  *clock
+	ds []deliver.Delivery
+}
+
+// open commits n tweets with one delivery each.
+func (h *history) open(n int) {
+	for range n {
+		ev := handled(acme, fmt.Sprint(len(h.ds)+1), "a")
+		h.ds = append(h.ds, commitAt(h.T, h.s, start, ev).Deliveries...)
+	}
+}
+
+// end settles the deliveries of these tweets.
+func (h *history) end(tweets ...int) {
+	for _, n := range tweets {
+		must(h.T, h.s.Outbox().Settle(h.Context(), deliver.Settlement{
+			DeliveryID: h.ds[n-1].ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered,
+		}))
+	}
+}
+
+func (h *history) wait(d time.Duration) { h.c.Advance(d) }
+
+func TestRetention(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		opts sqlite.Options
+		do   func(h *history)
+		want string
+	}{
+		{"younger than the retention", sqlite.Options{Retention: time.Hour}, func(h *history) {
+			h.open(2)
+			h.end(1, 2)
+			h.wait(time.Hour - 1)
+		}, "1:1 2:2"},
+		{"as old as the retention", sqlite.Options{Retention: time.Hour}, func(h *history) {
+			h.open(2)
+			h.end(1)
+			h.wait(time.Minute)
+			h.end(2)
+			h.wait(59 * time.Minute)
+		}, "2:2"},
+		{"age counts from the end, not from the commit", sqlite.Options{Retention: time.Hour}, func(h *history) {
+			h.open(2)
+			h.wait(2 * time.Hour)
+			h.end(2, 1)
+			h.wait(time.Hour - 1)
+		}, "1:1 2:2"},
+		{"open deliveries are never too old", sqlite.Options{Retention: time.Hour}, func(h *history) {
+			h.open(3)
+			h.end(2)
+			h.wait(1000 * time.Hour)
+		}, "1:1 3:3"},
+		{"7 days by default", sqlite.Options{}, func(h *history) {
+			h.open(2)
+			h.end(1)
+			h.wait(1)
+			h.end(2)
+			h.wait(7*24*time.Hour - 1)
+		}, "2:2"},
+		{"no more than the maximum", sqlite.Options{MaxEvents: 3}, func(h *history) {
+			h.open(3)
+			h.end(1, 2, 3)
+			h.open(2)
+		}, "3:3 4:4 5:5"},
+		{"open deliveries are never too many", sqlite.Options{MaxEvents: 3}, func(h *history) {
+			h.open(5)
+		}, "1:1 2:2 3:3 4:4 5:5"},
+		{"what ends beyond the maximum goes", sqlite.Options{MaxEvents: 3}, func(h *history) {
+			h.open(5)
+			h.end(4, 2)
+		}, "1:1 3:3 5:5"},
+		{"what ended first goes first", sqlite.Options{MaxEvents: 3}, func(h *history) {
+			h.open(3)
+			h.end(3, 1)
+			h.open(1)
+		}, "1:1 2:2 4:4"},
+		{"what has no delivery ends with the commit", sqlite.Options{MaxEvents: 2}, func(h *history) {
+			commitAt(h.T, h.s, start, newEvents(acme, "1", "2", "3")...)
+		}, "2:2 3:3"},
+		{"numbers go on after all is removed", sqlite.Options{Retention: time.Hour}, func(h *history) {
+			h.open(2)
+			h.end(1, 2)
+			h.wait(time.Hour)
+			h.open(1)
+		}, "3:3"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s, c := open(t, row.opts)
+			h := &history{T: t, s: s, c: c}
+			row.do(h)
+			// The log first: it must not depend on an earlier question.
+			page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceID: acme.ID, PageSize: 100})
+			must(t, err)
+			evs := eventsOf(t, s, "acme")
+			want(t, "events", tweets(evs), row.want)
+			if len(h.ds) > 0 {
+				want(t, "deliveries", page.Total, len(evs))
+			}
+			kept := make(map[string]bool)
+			for _, ev := range evs {
+				kept[ev.ID] = true
+			}
+			for _, d := range h.ds {
+				_, err := s.Log().Delivery(t.Context(), "acme", d.ID)
+				var gone error
+				if !kept[d.Event.ID] {
+					gone = deliver.ErrDeliveryNotFound
+				}
+				wantErr(t, err, gone)
+			}
+		})
+	}
+}
+
+func TestAnEventStaysUntilItsLastDeliveryEnds(t *testing.T) {
+	s, c := open(t, sqlite.Options{Retention: time.Hour})
+	h := &history{T: t, s: s, c: c, ds: commitAt(t, s, start, handled(acme, "1", "a", "b")).Deliveries}
+	h.end(1)
+	h.wait(2 * time.Hour)
+	want(t, "one delivery open", tweets(eventsOf(t, s, "acme")), "1:1")
+	h.end(2)
+	want(t, "both ended just now", tweets(eventsOf(t, s, "acme")), "1:1")
+	h.wait(time.Hour)
+	want(t, "both ended an hour ago", tweets(eventsOf(t, s, "acme")), "")
+	h.end(1, 2) // settling what is gone changes nothing
+	want(t, "settled again", tweets(eventsOf(t, s, "acme")), "")
+}
+
+func TestDeletingAnEndpointLetsEventsGo(t *testing.T) {
+	s, _ := open(t, sqlite.Options{MaxEvents: 1})
+	bind(t, s, acme, "e")
+	bind(t, s, acme, "f")
+	ds := commitAt(t, s, start, newEvents(acme, "1", "2", "3")...).Deliveries
+	h := &history{T: t, s: s, ds: ds}
+	h.end(2, 6) // to f, of tweets 1 and 3
+	must(t, s.Endpoints().Delete(t.Context(), "acme", "e"))
+	want(t, "tweet 2 is still open to f", tweets(eventsOf(t, s, "acme")), "2:2")
+	must(t, s.Endpoints().Delete(t.Context(), "acme", "f"))
+	want(t, "all ended, one is retained", tweets(eventsOf(t, s, "acme")), "2:2")
+	want(t, "settled", rows(t, s, "settled"), 1)
+}
+
+func TestIDsOfRemovedEventsStayKnown(t *testing.T) {
+	s, _ := open(t, sqlite.Options{MaxEvents: 1, MaxEventIDs: 2})
+	for i := 1; i <= 4; i++ {
+		commitAt(t, s, start, newEvent(acme, fmt.Sprint(i)))
+	}
+	// 4 is retained, 3 and 2 are remembered, 1 is forgotten.
+	for _, row := range []struct{ tweet, seqs string }{{"4", "0"}, {"3", "0"}, {"2", "0"}, {"1", "5"}} {
+		b := commitAt(t, s, start, newEvent(acme, row.tweet))
+		want(t, "sequence number of tweet "+row.tweet, seqs(b.Events), row.seqs)
+	}
+}
+
+func TestARetainedEventIsAlwaysKnown(t *testing.T) {
+	s, c := open(t, sqlite.Options{MaxEventIDs: 1})
+	h := &history{T: t, s: s, c: c}
+	h.open(5)
+	b := commitAt(t, s, start, newEvents(acme, "1", "2", "3", "4", "5")...)
+	want(t, "sequence numbers", seqs(b.Events), "0 0 0 0 0")
+}
+
+func TestBalancesStayExactWhenEntriesGo(t *testing.T) {
+	ctx := t.Context()
+	s, _ := open(t, sqlite.Options{MaxEntries: 3})
+	for i := 1; i <= 5; i++ {
+		must(t, s.Ledger().Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 10}))
+	}
+	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "theirs", Owner: "globex", Amount: 1}))
+	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "1", Owner: "acme", Amount: 10})) // gone, but known
+	wantBalance(t, s, "acme", 50, 0)
+	want(t, "acme's entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "5=50 4=40")
+	want(t, "globex's entries", entries(t, s, billing.EntryQuery{Owner: "globex"}), "theirs=1")
+}
+
+// rows counts a table's rows, shown or not.
+func rows(t *testing.T, s *sqlite.Store, table string) int {
+	t.Helper()
+	answer, err := s.AskReader(t.Context(), "SELECT count(*) FROM "+table)
+	must(t, err)
+	n, err := strconv.Atoi(answer)
+	must(t, err)
+	return n
+}
+
+// A great many old rows are removed bit by bit by the writes that follow, and
+// are not shown meanwhile.
+func TestRemovalGoesInSmallSteps(t *testing.T) {
+	const old = 500
+	s, c := open(t, sqlite.Options{Retention: time.Hour, EntryRetention: time.Hour})
+	h := &history{T: t, s: s, c: c}
+	var evs []deliver.Event
+	for i := range old {
+		evs = append(evs, handled(acme, fmt.Sprint("old ", i), "a"))
+		must(t, s.Ledger().Append(t.Context(), entry(fmt.Sprint(i), 1)))
+	}
+	h.ds = commitAt(t, s, start, evs...).Deliveries
+	for i := range old {
+		h.end(i + 1)
+	}
+	c.Advance(2 * time.Hour)
+	for left := old; left > 0; {
+		want(t, "shown", len(eventsOf(t, s, "acme")), 0)
+		before := rows(t, s, "ledger_entries")
+		must(t, s.Outbox().Settle(t.Context())) // a write that adds nothing
+		now := rows(t, s, "events")
+		want(t, "removed", left-now, min(64, left))
+		want(t, "removed entries", before-rows(t, s, "ledger_entries"), min(64, before))
+		left = now
+	}
+	for _, table := range []string{"deliveries", "attempts", "settled", "ledger_entries"} {
+		want(t, table, rows(t, s, table), 0)
+	}
+	wantBalance(t, s, "acme", old, 0)
+	want(t, "known ids", rows(t, s, "removed_events"), old)
+}
+
+// Removing keeps up with a stream of events, however many come at a time.
+func TestRemovalKeepsUp(t *testing.T) {
+	const limit = 100
+	s, _ := open(t, sqlite.Options{MaxEvents: limit, MaxEventIDs: limit, MaxEntries: limit})
+	for i := range 10 {
+		b := &detect.Batch{}
+		for j := range 200 {
+			id := fmt.Sprint(i, "-", j)
+			b.Events = append(b.Events, newEvent(acme, id))
+			b.Charges = append(b.Charges, entry(id, 1))
+		}
+		commit(t, s, b)
+		for _, table := range []string{"events", "ledger_entries"} {
+			want(t, table, rows(t, s, table), limit)
+		}
+		for _, table := range []string{"removed_events", "removed_entries"} {
+			want(t, table, rows(t, s, table), limit)
+		}
+	}
+}
+
+func TestIDsAreForgottenWithAge(t *testing.T) {
+	ctx := t.Context()
+	s, c := open(t, sqlite.Options{MaxEvents: 1, MaxEntries: 1, IDRetention: time.Hour})
+	commitAt(t, s, start, newEvents(acme, "1", "2")...)
+	must(t, s.Ledger().Append(ctx, entry("1", 1), entry("2", 1)))
+	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
+	must(t, s.Ledger().Release(ctx, "r"))
+	c.Advance(time.Hour - 1)
+	want(t, "just before", seqs(commitAt(t, s, start, newEvent(acme, "1")).Events), "0")
+	must(t, s.Ledger().Append(ctx, entry("1", 1)))
+	wantErr(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}), billing.ErrResolved)
+	wantBalance(t, s, "acme", 2, 0)
+	c.Advance(1)
+	must(t, s.Outbox().Settle(ctx)) // any write
+	want(t, "afterwards", seqs(commitAt(t, s, start, newEvent(acme, "1")).Events), "3")
+	must(t, s.Ledger().Append(ctx, entry("1", 1)))
+	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
+	wantBalance(t, s, "acme", 3, 0)
+}

@@ -1,0 +1,197 @@
+package sqlite
+
+import "strings"
+
+// applicationID marks a file as this package's: "strw", in the header where
+// SQLite and file(1) look for it.
+const applicationID = 0x73747277
+
+// migrations lead from each version of the schema to the next: the first makes
+// it, and PRAGMA user_version counts those that were applied. One that was
+// released is never changed.
+var migrations = []string{firstSchema + views()}
+
+// In every table n counts rows in the order they were made. AUTOINCREMENT where
+// a number must not come back after its row was removed.
+const firstSchema = `
+CREATE TABLE monitors (
+	n       INTEGER PRIMARY KEY,
+	id      TEXT NOT NULL UNIQUE,
+	owner   TEXT NOT NULL,
+	name    TEXT NOT NULL,
+	status  TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	record  TEXT NOT NULL, -- all fields, JSON
+	UNIQUE (owner, name)
+) STRICT;
+
+CREATE TABLE rules (
+	n       INTEGER PRIMARY KEY,
+	id      TEXT NOT NULL UNIQUE,
+	owner   TEXT NOT NULL,
+	tag     TEXT NOT NULL,
+	status  TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	record  TEXT NOT NULL, -- all fields, JSON
+	UNIQUE (owner, tag)
+) STRICT;
+
+CREATE TABLE endpoints (
+	n           INTEGER PRIMARY KEY,
+	id          TEXT NOT NULL UNIQUE,
+	owner       TEXT NOT NULL,
+	source_kind TEXT NOT NULL,
+	source_id   TEXT NOT NULL,
+	source_name TEXT NOT NULL,
+	url         TEXT NOT NULL,
+	secret      TEXT NOT NULL, -- as given
+	status      TEXT NOT NULL,
+	created_at  INTEGER,
+	updated_at  INTEGER,
+	UNIQUE (owner, source_id, url)
+) STRICT;
+
+CREATE TABLE cursors (
+	target  TEXT PRIMARY KEY,
+	since   INTEGER,
+	user_id TEXT NOT NULL,
+	gaps    TEXT -- JSON, NULL for none
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE owners (
+	owner     TEXT PRIMARY KEY,
+	last_seq  INTEGER NOT NULL DEFAULT 0, -- of the newest event
+	available INTEGER NOT NULL DEFAULT 0 CHECK (available >= 0), -- thousandths of a credit
+	reserved  INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE events (
+	n               INTEGER PRIMARY KEY AUTOINCREMENT,
+	id              TEXT NOT NULL UNIQUE,
+	owner           TEXT NOT NULL,
+	seq             INTEGER NOT NULL,
+	source_kind     TEXT NOT NULL,
+	source_id       TEXT NOT NULL,
+	source_name     TEXT NOT NULL,
+	tweet_id        TEXT NOT NULL,
+	author_username TEXT NOT NULL,
+	author_key      TEXT NOT NULL, -- without case
+	text_preview    TEXT NOT NULL,
+	tweet_url       TEXT NOT NULL,
+	published_at    INTEGER,
+	earliest_at     INTEGER,
+	requested_at    INTEGER,
+	fetched_at      INTEGER,
+	detected_at     INTEGER,
+	committed_at    INTEGER NOT NULL,
+	latency         INTEGER NOT NULL, -- nanoseconds
+	handlers        TEXT, -- JSON, NULL for none
+	body            BLOB NOT NULL,
+	UNIQUE (owner, seq)
+) STRICT;
+
+CREATE TABLE deliveries (
+	n           INTEGER PRIMARY KEY AUTOINCREMENT,
+	id          TEXT NOT NULL UNIQUE,
+	event       INTEGER NOT NULL REFERENCES events (n) ON DELETE CASCADE,
+	owner       TEXT NOT NULL,
+	source_id   TEXT NOT NULL,
+	endpoint_id TEXT NOT NULL,
+	state       TEXT NOT NULL CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
+	due_at      INTEGER, -- NULL once the state is final
+	created_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX deliveries_of_event ON deliveries (event);
+CREATE INDEX deliveries_of_owner ON deliveries (owner);
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_lane ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE attempts (
+	n                INTEGER PRIMARY KEY,
+	delivery         INTEGER NOT NULL REFERENCES deliveries (n) ON DELETE CASCADE,
+	attempt          INTEGER NOT NULL, -- from 1
+	at               INTEGER,
+	duration         INTEGER NOT NULL, -- nanoseconds
+	status_code      INTEGER NOT NULL, -- 0 without an HTTP answer
+	error            TEXT NOT NULL,
+	response_preview TEXT NOT NULL,
+	UNIQUE (delivery, attempt)
+) STRICT;
+
+-- Events with no open delivery, in the order they became so.
+CREATE TABLE settled (
+	n          INTEGER PRIMARY KEY AUTOINCREMENT,
+	event      INTEGER NOT NULL UNIQUE REFERENCES events (n) ON DELETE CASCADE,
+	settled_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE counts (events INTEGER NOT NULL) STRICT;
+INSERT INTO counts VALUES (0);
+
+CREATE TABLE ledger_entries (
+	n            INTEGER PRIMARY KEY AUTOINCREMENT,
+	id           TEXT NOT NULL UNIQUE,
+	owner        TEXT NOT NULL,
+	kind         TEXT NOT NULL,
+	amount       INTEGER NOT NULL, -- thousandths of a credit
+	balance      INTEGER NOT NULL, -- available after this entry
+	at           INTEGER,
+	source_id    TEXT NOT NULL,
+	source_name  TEXT NOT NULL,
+	endpoint     TEXT NOT NULL,
+	num_accounts INTEGER NOT NULL,
+	tier_label   TEXT NOT NULL,
+	rate         INTEGER NOT NULL,
+	recorded_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX ledger_entries_of_owner ON ledger_entries (owner);
+
+CREATE TABLE reservations (
+	id         TEXT PRIMARY KEY,
+	owner      TEXT NOT NULL,
+	amount     INTEGER NOT NULL,
+	expires_at INTEGER -- NULL when it does not expire
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reservations_expiring ON reservations (expires_at) WHERE expires_at IS NOT NULL;
+
+-- Ids that are still known though their rows are gone.
+CREATE TABLE removed_events (
+	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE removed_entries (
+	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE resolved_reservations (
+	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL,
+	outcome TEXT NOT NULL CHECK (outcome IN ('committed', 'given back'))
+) STRICT;
+`
+
+// views are the logs for people: doc.go shows how to ask them.
+func views() string {
+	return strings.NewReplacer(
+		"{due}", readable("d.due_at"), "{created}", readable("d.created_at"),
+		"{published}", readable("e.published_at"), "{detected}", readable("e.detected_at"),
+		"{committed}", readable("e.committed_at"), "{attempted}", readable("a.at"), "{entered}", readable("l.at"),
+	).Replace(`
+CREATE VIEW delivery_log AS SELECT
+	d.id AS delivery, d.state, d.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
+	(SELECT p.url FROM endpoints p WHERE p.id = d.endpoint_id) AS url,
+	e.id AS event, e.seq, e.tweet_id, e.author_username, e.text_preview, e.tweet_url,
+	{published} AS published, {detected} AS detected, {committed} AS committed,
+	e.latency / 1000000 AS latency_ms, {created} AS created, {due} AS due,
+	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n) AS attempts
+	FROM deliveries d JOIN events e ON e.n = d.event ORDER BY d.n;
+
+CREATE VIEW attempt_log AS SELECT
+	d.id AS delivery, d.owner, d.endpoint_id, a.attempt, {attempted} AS at,
+	a.duration / 1000000 AS duration_ms, a.status_code, a.error, a.response_preview
+	FROM attempts a JOIN deliveries d ON d.n = a.delivery ORDER BY a.n;
+
+CREATE VIEW billing_log AS SELECT
+	l.id AS entry, l.owner, {entered} AS at, l.kind, l.amount / 1000.0 AS credits,
+	l.balance / 1000.0 AS balance_credits, l.source_id, l.source_name, l.endpoint,
+	l.num_accounts, l.tier_label, l.rate / 1000.0 AS credits_per_account_day
+	FROM ledger_entries l ORDER BY l.n;
+`)
+}

@@ -1,0 +1,176 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+var _ storage.Store = (*Store)(nil)
+
+// Store is a storage.Store in a file. It is safe for concurrent use.
+type Store struct {
+	path    string
+	opts    Options
+	w       *writer
+	writes  *sql.DB // one connection
+	reads   *sql.DB // a few, which can not write
+	cut     context.Context
+	cutNow  context.CancelFunc // ends the calls under way
+	calling gate
+}
+
+// Monitors keeps the monitors.
+func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
+
+// Rules keeps the filter rules.
+func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
+
+// Endpoints keeps the webhook endpoints, secrets as given.
+func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
+
+// Journal records detections.
+func (s *Store) Journal() detect.Journal { return journal{s} }
+
+// Outbox holds the open deliveries.
+func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
+
+// Log answers questions about deliveries and events. The total of a question
+// about deliveries takes reading all that are retained of the owner.
+func (s *Store) Log() deliver.Log { return deliveryLog{s} }
+
+// Ledger keeps the balances. A reservation without ExpiresAt does not expire.
+func (s *Store) Ledger() billing.Ledger { return ledger{s} }
+
+// Close makes later calls return ErrClosed, Close itself included, waits for
+// the calls under way, and closes the file. When ctx ends first, writes that
+// wait for their turn and reads are cut short with ErrClosed, the transaction
+// under way is finished all the same, and ctx.Err() is returned.
+func (s *Store) Close(ctx context.Context) error {
+	idle, err := s.calling.shut()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = ctx.Err()
+		s.cutNow()
+	}
+	s.w.stop()
+	s.cutNow()
+	// The last connection to go copies the log into the file: that of the writer.
+	return errors.Join(err, wrap(s.reads.Close()), wrap(s.writes.Close()))
+}
+
+// write runs do in a transaction: see writer.write.
+func (s *Store) write(ctx context.Context, do func(*tx) error) error {
+	if err := s.calling.enter(); err != nil {
+		return err
+	}
+	defer s.calling.leave()
+	return s.w.write(ctx, do)
+}
+
+// snapshot is the state after some commit, for a call that reads.
+type snapshot struct {
+	ctx context.Context
+	tx  *sql.Tx
+}
+
+func (r *snapshot) query(query string, args ...any) (*sql.Rows, error) {
+	return r.tx.QueryContext(r.ctx, query, args...)
+}
+
+// read shows do the state of one moment. It waits for no writer.
+func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
+	if err := s.calling.enter(); err != nil {
+		return err
+	}
+	defer s.calling.leave()
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.cut, cancel)()
+	err := s.look(inner, do)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err() // what SQLite says of an interruption helps nobody
+	case s.cut.Err() != nil:
+		return ErrClosed
+	}
+	return err
+}
+
+func (s *Store) look(ctx context.Context, do func(*snapshot) error) error {
+	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return wrap(err)
+	}
+	defer tx.Rollback() // nothing to commit
+	if err := do(&snapshot{ctx, tx}); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// gate counts the calls under way until it is shut.
+type gate struct {
+	mu      sync.Mutex
+	callers int
+	idle    chan struct{} // nil while open; closed when shut and empty
+}
+
+func (g *gate) enter() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.idle != nil {
+		return ErrClosed
+	}
+	g.callers++
+	return nil
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.callers--; g.callers == 0 && g.idle != nil {
+		close(g.idle)
+	}
+}
+
+func (g *gate) shut() (idle <-chan struct{}, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.idle != nil {
+		return nil, ErrClosed
+	}
+	g.idle = make(chan struct{})
+	if g.callers == 0 {
+		close(g.idle)
+	}
+	return g.idle, nil
+}
+
+// pageBounds turns page, from 1, of size items into LIMIT and OFFSET; zero
+// means page 1 and size 20.
+func pageBounds(page, size int) (limit, offset int64) {
+	page, size = max(page, 1), max(size, 0)
+	if size == 0 {
+		size = 20
+	}
+	if page-1 > math.MaxInt64/size { // the product below would overflow
+		return int64(size), math.MaxInt64
+	}
+	return int64(size), int64(page-1) * int64(size)
+}

@@ -1,0 +1,289 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+var start = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// clock is a time that tests move.
+type clock struct{ offset atomic.Int64 }
+
+func (c *clock) Now() time.Time          { return start.Add(time.Duration(c.offset.Load())) }
+func (c *clock) Advance(d time.Duration) { c.offset.Add(int64(d)) }
+
+// open makes a store in a new file, whose time stands still at start until the
+// clock is moved.
+func open(t testing.TB, opts sqlite.Options) (*sqlite.Store, *clock) {
+	t.Helper()
+	return openAt(t, filepath.Join(t.TempDir(), "store.db"), opts)
+}
+
+func openAt(t testing.TB, path string, opts sqlite.Options) (*sqlite.Store, *clock) {
+	t.Helper()
+	c := new(clock)
+	opts.Now = c.Now
+	s, err := sqlite.Open(t.Context(), path, opts)
+	must(t, err)
+	t.Cleanup(func() { closed(t, s) })
+	return s, c
+}
+
+// closed closes a store that the test may have closed already.
+func closed(t testing.TB, s *sqlite.Store) {
+	t.Helper()
+	if err := s.Close(context.Background()); err != nil && !errors.Is(err, sqlite.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// errAny is wanted where there is no sentinel to compare with.
+var errAny = errors.New("any error")
+
+func wantErr(t testing.TB, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) && (want != errAny || got == nil) {
+		t.Errorf("error = %v, want %v", got, want)
+	}
+}
+
+func want[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
+func source(owner, id string) deliver.Source {
+	return deliver.Source{Kind: deliver.SourceMonitor, ID: id, Owner: owner, Name: "name of " + id}
+}
+
+func newEvent(src deliver.Source, tweetID string) deliver.Event {
+	return deliver.Event{
+		ID: deliver.EventID(src.ID, tweetID), Source: src, TweetID: tweetID,
+		AuthorUsername: "NASA", Body: []byte(`{"tweet_id":"` + tweetID + `"}`),
+	}
+}
+
+func newEvents(src deliver.Source, tweetIDs ...string) []deliver.Event {
+	evs := make([]deliver.Event, len(tweetIDs))
+	for i, id := range tweetIDs {
+		evs[i] = newEvent(src, id)
+	}
+	return evs
+}
+
+// handled makes an event that goes to an in-process handler: a delivery without
+// an endpoint.
+func handled(src deliver.Source, tweetID string, handlers ...string) deliver.Event {
+	ev := newEvent(src, tweetID)
+	ev.Handlers = handlers
+	return ev
+}
+
+func bind(t testing.TB, s *sqlite.Store, src deliver.Source, id string) {
+	t.Helper()
+	must(t, s.Endpoints().Create(t.Context(), deliver.Endpoint{
+		ID: id, Source: src, URL: "https://example.com/" + id, Secret: "s3cr3t-s3cr3t-s3cr3t-s3cr3t",
+		Status: deliver.EndpointActive, CreatedAt: start,
+	}))
+}
+
+func commit(t testing.TB, s *sqlite.Store, batches ...*detect.Batch) {
+	t.Helper()
+	must(t, s.Journal().Commit(t.Context(), batches))
+}
+
+// commitAt commits the events in one batch, its deliveries due at due.
+func commitAt(t testing.TB, s *sqlite.Store, due time.Time, evs ...deliver.Event) *detect.Batch {
+	t.Helper()
+	b := &detect.Batch{Events: evs, DeliverBy: due}
+	commit(t, s, b)
+	return b
+}
+
+func eventsOf(t testing.TB, s *sqlite.Store, owner string) []deliver.Event {
+	t.Helper()
+	evs, err := s.Log().Events(t.Context(), owner, 0, 1000)
+	must(t, err)
+	return evs
+}
+
+func tweets(evs []deliver.Event) string {
+	var ids []string
+	for _, ev := range evs {
+		ids = append(ids, fmt.Sprintf("%d:%s", ev.Seq, ev.TweetID))
+	}
+	return strings.Join(ids, " ")
+}
+
+// everyCall is one call of every method of every role.
+func everyCall(s *sqlite.Store) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"Monitors.Create": func(ctx context.Context) error {
+			return s.Monitors().Create(ctx, monitor.Monitor{ID: "m", Owner: "acme", Name: "n"})
+		},
+		"Monitors.Get":  func(ctx context.Context) error { _, err := s.Monitors().Get(ctx, "acme", "kept"); return err },
+		"Monitors.List": func(ctx context.Context) error { _, err := s.Monitors().List(ctx, monitor.Query{}); return err },
+		"Monitors.Update": func(ctx context.Context) error {
+			return s.Monitors().Update(ctx, monitor.Monitor{ID: "kept", Owner: "acme"})
+		},
+		"Monitors.Delete": func(ctx context.Context) error { return s.Monitors().Delete(ctx, "acme", "kept") },
+		"Monitors.Scan": func(ctx context.Context) error {
+			return s.Monitors().Scan(ctx, func(monitor.Monitor) error { return nil })
+		},
+		"Rules.Create": func(ctx context.Context) error {
+			return s.Rules().Create(ctx, rule.Rule{ID: "r", Owner: "acme", Tag: "t"})
+		},
+		"Rules.Get":    func(ctx context.Context) error { _, err := s.Rules().Get(ctx, "acme", "kept"); return err },
+		"Rules.List":   func(ctx context.Context) error { _, err := s.Rules().List(ctx, rule.Query{}); return err },
+		"Rules.Update": func(ctx context.Context) error { return s.Rules().Update(ctx, rule.Rule{ID: "kept", Owner: "acme"}) },
+		"Rules.Delete": func(ctx context.Context) error { return s.Rules().Delete(ctx, "acme", "kept") },
+		"Rules.Scan": func(ctx context.Context) error {
+			return s.Rules().Scan(ctx, func(rule.Rule) error { return nil })
+		},
+		"Endpoints.Create": func(ctx context.Context) error {
+			return s.Endpoints().Create(ctx, deliver.Endpoint{ID: "e", Source: source("acme", "src"), URL: "https://e"})
+		},
+		"Endpoints.Get":  func(ctx context.Context) error { _, err := s.Endpoints().Get(ctx, "acme", "kept"); return err },
+		"Endpoints.List": func(ctx context.Context) error { _, err := s.Endpoints().List(ctx, "acme", ""); return err },
+		"Endpoints.Update": func(ctx context.Context) error {
+			return s.Endpoints().Update(ctx, deliver.Endpoint{ID: "kept", Source: source("acme", "src")})
+		},
+		"Endpoints.Delete": func(ctx context.Context) error { return s.Endpoints().Delete(ctx, "acme", "kept") },
+		"Journal.Commit": func(ctx context.Context) error {
+			return s.Journal().Commit(ctx, []*detect.Batch{{
+				Cursor: &detect.Cursor{Target: "new"}, Events: newEvents(source("acme", "src"), "2"),
+			}})
+		},
+		"Journal.Cursors": func(ctx context.Context) error { _, err := s.Journal().Cursors(ctx, "new"); return err },
+		"Outbox.Claim": func(ctx context.Context) error {
+			_, err := s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: 10})
+			return err
+		},
+		"Outbox.Settle": func(ctx context.Context) error {
+			id := deliver.DeliveryID(deliver.EventID("src", "1"), "kept")
+			return s.Outbox().Settle(ctx, deliver.Settlement{
+				DeliveryID: id, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateFailed,
+			})
+		},
+		"Outbox.NextDue": func(ctx context.Context) error { _, _, err := s.Outbox().NextDue(ctx); return err },
+		"Log.Deliveries": func(ctx context.Context) error { _, err := s.Log().Deliveries(ctx, deliver.LogQuery{}); return err },
+		"Log.Delivery": func(ctx context.Context) error {
+			_, err := s.Log().Delivery(ctx, "acme", deliver.DeliveryID(deliver.EventID("src", "1"), "kept"))
+			return err
+		},
+		"Log.Events": func(ctx context.Context) error { _, err := s.Log().Events(ctx, "acme", 0, 1); return err },
+		"Ledger.Reserve": func(ctx context.Context) error {
+			return s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 1, ExpiresAt: start.Add(time.Hour)})
+		},
+		"Ledger.Commit":  func(ctx context.Context) error { return s.Ledger().Commit(ctx, "kept", billing.Entry{}) },
+		"Ledger.Release": func(ctx context.Context) error { return s.Ledger().Release(ctx, "kept") },
+		"Ledger.Append": func(ctx context.Context) error {
+			return s.Ledger().Append(ctx, billing.Entry{ID: "new", Owner: "acme", Amount: 1})
+		},
+		"Ledger.Balance": func(ctx context.Context) error { _, err := s.Ledger().Balance(ctx, "acme"); return err },
+		"Ledger.Entries": func(ctx context.Context) error { _, err := s.Ledger().Entries(ctx, billing.EntryQuery{}); return err },
+	}
+}
+
+// furnished makes a store with one of everything, named kept.
+func furnished(t *testing.T) *sqlite.Store {
+	s, _ := open(t, sqlite.Options{})
+	furnish(t, s)
+	return s
+}
+
+func furnish(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, s.Monitors().Create(ctx, monitor.Monitor{ID: "kept", Owner: "acme", Name: "kept"}))
+	must(t, s.Rules().Create(ctx, rule.Rule{ID: "kept", Owner: "acme", Tag: "kept"}))
+	bind(t, s, source("acme", "src"), "kept")
+	commitAt(t, s, start, newEvent(source("acme", "src"), "1"))
+	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
+	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "kept", Owner: "acme", Amount: 4, ExpiresAt: start.Add(time.Hour)}))
+}
+
+// dump is all that a store shows.
+func dump(t *testing.T, s *sqlite.Store) string {
+	t.Helper()
+	ctx := t.Context()
+	var b strings.Builder
+	show := func(v any, err error) { must(t, err); fmt.Fprintf(&b, "%+v\n", v) }
+	show(s.Monitors().List(ctx, monitor.Query{Owner: "acme"}))
+	show(s.Rules().List(ctx, rule.Query{Owner: "acme"}))
+	show(s.Endpoints().List(ctx, "acme", ""))
+	show(s.Journal().Cursors(ctx, "new"))
+	show(s.Log().Events(ctx, "acme", 0, 100))
+	page, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
+	must(t, err)
+	for _, e := range page.Entries {
+		e.Event = nil // an address
+		show(e, nil)
+	}
+	show(s.Ledger().Balance(ctx, "acme"))
+	show(s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme"}))
+	return b.String()
+}
+
+func TestEveryCallHonoursAnEndedContext(t *testing.T) {
+	s := furnished(t)
+	before := dump(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range everyCall(s) {
+		t.Run(name, func(t *testing.T) {
+			wantErr(t, call(ctx), context.Canceled)
+			if after := dump(t, s); after != before {
+				t.Errorf("the call changed the store:\n%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+}
+
+func TestEveryCallSucceedsWhileOpen(t *testing.T) {
+	for name := range everyCall(nil) {
+		t.Run(name, func(t *testing.T) { must(t, everyCall(furnished(t))[name](t.Context())) })
+	}
+}
+
+func TestEveryCallFailsAfterClose(t *testing.T) {
+	s := furnished(t)
+	must(t, s.Close(t.Context()))
+	calls := everyCall(s)
+	calls["Close"] = s.Close
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) { wantErr(t, call(t.Context()), sqlite.ErrClosed) })
+	}
+}
+
+func TestPrintingAStoreShowsNoSecret(t *testing.T) {
+	s := furnished(t)
+	for _, verb := range []string{"%v", "%+v", "%#v"} {
+		if out := fmt.Sprintf(verb, s); strings.Contains(out, "s3cr3t") {
+			t.Errorf("%s shows the secret: %s", verb, out)
+		}
+	}
+}

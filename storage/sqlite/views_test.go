@@ -1,0 +1,60 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// What a person sees who opens the file with the sqlite3 program.
+func TestViews(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := openAt(t, path, sqlite.Options{})
+	bind(t, s, acme, "wh_1")
+	ev := newEvent(acme, "1")
+	ev.PublishedAt, ev.DetectedAt, ev.Latency = start.Add(-1500*time.Millisecond), start.Add(-time.Millisecond), 1499*time.Millisecond
+	d := commitAt(t, s, start.Add(time.Minute), ev).Deliveries[0]
+	must(t, s.Outbox().Settle(t.Context(), deliver.Settlement{
+		DeliveryID: d.ID, State: deliver.StateRetrying, Due: start.Add(2 * time.Minute),
+		Attempt: &deliver.Attempt{N: 1, At: start.Add(time.Second), Duration: 250 * time.Millisecond, StatusCode: 503, Error: "HTTP 503"},
+	}))
+	must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Kind: billing.KindTopUp, Amount: 2500, At: start}))
+	for _, row := range []struct{ query, want string }{
+		{"SELECT state, owner, source_name, url, author_username, attempts FROM delivery_log",
+			"retrying|acme|name of m1|https://example.com/wh_1|NASA|1"},
+		{"SELECT published, detected, committed, latency_ms FROM delivery_log",
+			"2025-03-01T11:59:58.500Z|2025-03-01T11:59:59.999Z|2025-03-01T12:00:00.000Z|1499"},
+		{"SELECT created, due FROM delivery_log", "2025-03-01T12:00:00.000Z|2025-03-01T12:02:00.000Z"},
+		{"SELECT count(*) FROM delivery_log WHERE created >= '2025-03-01' AND created < '2025-03-02'", "1"},
+		{"SELECT attempt, at, duration_ms, status_code, error FROM attempt_log", "1|2025-03-01T12:00:01.000Z|250|503|HTTP 503"},
+		{"SELECT owner, at, kind, credits, balance_credits FROM billing_log", "acme|2025-03-01T12:00:00.000Z|top_up|2.5|2.5"},
+		{"SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND sql LIKE '%secret%'", "0"},
+	} {
+		t.Run(row.query, func(t *testing.T) {
+			rows, err := raw(t, path).QueryContext(t.Context(), row.query)
+			must(t, err)
+			defer rows.Close()
+			columns, err := rows.Columns()
+			must(t, err)
+			if !rows.Next() {
+				t.Fatal("no row")
+			}
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(any)
+			}
+			must(t, rows.Scan(values...))
+			var got []string
+			for _, v := range values {
+				got = append(got, fmt.Sprint(*v.(*any)))
+			}
+			want(t, "row", strings.Join(got, "|"), row.want)
+		})
+	}
+}
