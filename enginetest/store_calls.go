@@ -1,0 +1,201 @@
+package enginetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// storeCall is a call of one method that succeeds on a furnished store.
+type storeCall struct {
+	role, method string
+	do           func(ctx context.Context, s storage.Store, start time.Time) error
+}
+
+// storeRoleNames are the roles of a storage.Store by their accessors.
+var storeRoleNames = []string{"Monitors", "Rules", "Endpoints", "Journal", "Outbox", "Log", "Ledger"}
+
+// storeCalls is one call of every method of every role, each of which would
+// change something if its method can.
+func storeCalls() []storeCall {
+	src := storeSource("acme", "src")
+	id := deliver.DeliveryID(deliver.EventID("src", "1"), "kept")
+	return []storeCall{
+		{"Monitors", "Create", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Monitors().Create(ctx, monitor.Monitor{ID: "m", Owner: "acme", Name: "n"})
+		}},
+		{"Monitors", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Monitors().Get(ctx, "acme", "kept")
+			return err
+		}},
+		{"Monitors", "List", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Monitors().List(ctx, monitor.Query{Owner: "acme", Page: 1, PageSize: 10})
+			return err
+		}},
+		{"Monitors", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Monitors().Update(ctx, monitor.Monitor{ID: "kept", Owner: "acme", Name: "changed"})
+		}},
+		{"Monitors", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Monitors().Delete(ctx, "acme", "kept")
+		}},
+		{"Monitors", "Scan", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Monitors().Scan(ctx, func(monitor.Monitor) error { return nil })
+		}},
+		{"Rules", "Create", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Rules().Create(ctx, rule.Rule{ID: "r", Owner: "acme", Tag: "t"})
+		}},
+		{"Rules", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Rules().Get(ctx, "acme", "kept")
+			return err
+		}},
+		{"Rules", "List", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Rules().List(ctx, rule.Query{Owner: "acme"})
+			return err
+		}},
+		{"Rules", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Rules().Update(ctx, rule.Rule{ID: "kept", Owner: "acme", Tag: "changed"})
+		}},
+		{"Rules", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Rules().Delete(ctx, "acme", "kept")
+		}},
+		{"Rules", "Scan", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Rules().Scan(ctx, func(rule.Rule) error { return nil })
+		}},
+		{"Endpoints", "Create", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Endpoints().Create(ctx, deliver.Endpoint{ID: "e", Source: src, URL: "https://e.example.com"})
+		}},
+		{"Endpoints", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Endpoints().Get(ctx, "acme", "kept")
+			return err
+		}},
+		{"Endpoints", "List", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Endpoints().List(ctx, "acme", "")
+			return err
+		}},
+		{"Endpoints", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Endpoints().Update(ctx, deliver.Endpoint{ID: "kept", Source: src, URL: "https://changed.example.com"})
+		}},
+		{"Endpoints", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Endpoints().Delete(ctx, "acme", "kept")
+		}},
+		{"Journal", "Commit", func(ctx context.Context, s storage.Store, start time.Time) error {
+			return s.Journal().Commit(ctx, []*detect.Batch{{
+				Cursor: &detect.Cursor{Target: "kept", Since: start.Add(time.Hour)}, Events: newEvents(src, "2"), DeliverBy: start,
+				Charges: []billing.Entry{{ID: "charge", Owner: "acme", Amount: -1}},
+			}})
+		}},
+		{"Journal", "Cursors", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Journal().Cursors(ctx, "kept")
+			return err
+		}},
+		{"Outbox", "Claim", func(ctx context.Context, s storage.Store, start time.Time) error {
+			_, err := s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: start, Lease: time.Hour, Limit: 10})
+			return err
+		}},
+		{"Outbox", "Settle", func(ctx context.Context, s storage.Store, start time.Time) error {
+			return s.Outbox().Settle(ctx, attempted(id, 1, deliver.StateFailed, start))
+		}},
+		{"Outbox", "NextDue", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, _, err := s.Outbox().NextDue(ctx)
+			return err
+		}},
+		{"Log", "Deliveries", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
+			return err
+		}},
+		{"Log", "Delivery", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Log().Delivery(ctx, "acme", id)
+			return err
+		}},
+		{"Log", "Events", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Log().Events(ctx, "acme", 0, 1)
+			return err
+		}},
+		{"Ledger", "Reserve", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme", Amount: 1})
+		}},
+		{"Ledger", "Commit", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Ledger().Commit(ctx, "kept", billing.Entry{})
+		}},
+		{"Ledger", "Release", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Ledger().Release(ctx, "kept")
+		}},
+		{"Ledger", "Append", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Ledger().Append(ctx, billing.Entry{ID: "new", Owner: "acme", Amount: 1})
+		}},
+		{"Ledger", "Balance", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ledger().Balance(ctx, "acme")
+			return err
+		}},
+		{"Ledger", "Entries", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme"})
+			return err
+		}},
+	}
+}
+
+// furnish gives the store one of everything, named kept, and a second event
+// whose delivery has been claimed and tried once.
+func (t *storeTest) furnish() {
+	t.Helper()
+	ctx := t.Context()
+	m, r, c := fullMonitor(t), fullRule(t), fullCursor(t, "kept")
+	m.ID, r.ID, m.Version, r.Version = "kept", "kept", 0, 0
+	t.ok(t.store.Monitors().Create(ctx, m), "Monitors.Create")
+	t.ok(t.store.Rules().Create(ctx, r), "Rules.Create")
+	src := storeSource("acme", "src")
+	t.bind(src, "kept")
+	t.topUp("acme", 10)
+	t.ok(t.store.Ledger().Reserve(ctx, billing.Reservation{ID: "kept", Owner: "acme", Amount: 4, ExpiresAt: t.at(3600)}), "Ledger.Reserve")
+	t.commit(&detect.Batch{
+		Cursor: &c, Events: []deliver.Event{newEvent(src, "1"), newEvent(src, "0", "log")}, DeliverBy: t.start,
+		Charges: []billing.Entry{fullEntry(t, "charge of the start", -1)},
+	})
+	for _, d := range t.claim(t.start, 10) {
+		if d.Event.TweetID == "0" {
+			t.settle(attempted(d.ID, 1, deliver.StateRetrying, t.at(30)))
+		}
+	}
+}
+
+// storeView is all that a store shows of acme.
+type storeView struct {
+	Monitors   []monitor.Monitor
+	Rules      []rule.Rule
+	Endpoints  []deliver.Endpoint
+	Cursors    []detect.Cursor
+	Events     []deliver.Event
+	Deliveries []deliver.LogEntry
+	NextDue    time.Time
+	Balance    billing.Balance
+	Entries    []billing.Entry
+}
+
+func (t *storeTest) view() storeView {
+	t.Helper()
+	ctx := t.Context()
+	monitors, err := t.store.Monitors().List(ctx, monitor.Query{Owner: "acme", Page: 1, PageSize: 100})
+	t.ok(err, "Monitors.List")
+	rules, err := t.store.Rules().List(ctx, rule.Query{Owner: "acme", Page: 1, PageSize: 100})
+	t.ok(err, "Rules.List")
+	v := storeView{Monitors: monitors.Monitors, Rules: rules.Rules, Cursors: t.cursors("kept"), Events: t.events("acme")}
+	v.Endpoints, err = t.store.Endpoints().List(ctx, "acme", "")
+	t.ok(err, "Endpoints.List")
+	log, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme", PageSize: 1000})
+	t.ok(err, "Log.Deliveries")
+	v.Deliveries = log.Entries
+	v.NextDue, _, err = t.store.Outbox().NextDue(ctx)
+	t.ok(err, "Outbox.NextDue")
+	v.Balance, err = t.store.Ledger().Balance(ctx, "acme")
+	t.ok(err, "Ledger.Balance")
+	entries, err := t.store.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme", PageSize: 1000})
+	t.ok(err, "Ledger.Entries")
+	v.Entries = entries.Entries
+	return v
+}
