@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -18,6 +19,19 @@ import (
 type memory struct {
 	add func(age float64, ids []string)
 	has func(id string) bool
+	// hasEach answers for a page; nil asks has for one id after the other.
+	hasEach func(ids []string, known []bool)
+}
+
+// page answers for a page of ids.
+func (m *memory) page(ids []string, known []bool) {
+	if m.hasEach != nil {
+		m.hasEach(ids, known)
+		return
+	}
+	for i, id := range ids {
+		known[i] = m.has(id)
+	}
 }
 
 type contestant struct {
@@ -37,7 +51,7 @@ func setContestants() []contestant {
 				func(age float64, ids []string) {
 					s.Add(begin.Add(time.Duration(age*float64(2*horizon-1))), ids...)
 				},
-				s.Has,
+				s.Has, s.HasEach,
 			}
 		}, true},
 		{"map[uint64]struct{}, for numbers", func() memory {
@@ -50,22 +64,22 @@ func setContestants() []contestant {
 				n, err := strconv.ParseUint(id, 10, 64)
 				_, known := m[n]
 				return known && err == nil
-			}}
+			}, nil}
 		}, true},
 		{"map[string]struct{}", func() memory {
 			m := map[string]struct{}{}
 			return memory{each(func(id string) { m[own(id)] = struct{}{} }),
-				func(id string) bool { _, known := m[id]; return known }}
+				func(id string) bool { _, known := m[id]; return known }, nil}
 		}, true},
 		{"xsync.Map", func() memory {
 			m := xsync.NewMap[string, struct{}]()
 			return memory{each(func(id string) { m.Store(own(id), struct{}{}) }),
-				func(id string) bool { _, known := m.Load(id); return known }}
+				func(id string) bool { _, known := m.Load(id); return known }, nil}
 		}, false},
 		{"sync.Map", func() memory {
 			m := new(sync.Map)
 			return memory{each(func(id string) { m.Store(own(id), struct{}{}) }),
-				func(id string) bool { _, known := m.Load(id); return known }}
+				func(id string) bool { _, known := m.Load(id); return known }, nil}
 		}, false},
 	}
 }
@@ -127,22 +141,38 @@ func measureSet(o options, c contestant, n int, times bool) ([]report.Row, error
 		rows = append(rows, row(kase("add"), c.name, "time", float64(spent.Nanoseconds())/float64(n), "ns/op"))
 		rng := rand.New(rand.NewPCG(1, 2))
 		wrong := 0
-		lookup := func(from int, want bool) float64 {
-			return perID(o.For, func() {
-				b.fill(func(int) uint64 { return snowflake(uint64(from + rng.IntN(n))) })
-			}, func() {
-				for _, id := range b.ids {
-					if m.has(id) != want {
+		known := make([]bool, pageSize)
+		pages := func() {
+			for page := range slices.Chunk(b.ids[:], pageSize) {
+				m.page(page, known)
+			}
+		}
+		single := func() {
+			for _, id := range b.ids {
+				m.has(id)
+			}
+		}
+		lookup := func(from int, want bool, ask func()) func() float64 {
+			return func() float64 {
+				ns := perID(o.For, func() {
+					b.fill(func(int) uint64 { return snowflake(uint64(from + rng.IntN(n))) })
+				}, ask)
+				for page := range slices.Chunk(b.ids[:], pageSize) {
+					m.page(page, known)
+					if slices.Contains(known, !want) || m.has(page[0]) != want {
 						wrong++
 					}
 				}
-			})
+				return ns
+			}
 		}
-		ns := report.Interleave(o.Rounds, func() float64 { return lookup(0, true) }, func() float64 { return lookup(n, false) })
+		ns := report.Interleave(o.Rounds, lookup(0, true, pages), lookup(n, false, pages),
+			lookup(0, true, single), lookup(n, false, single))
 		if wrong > 0 {
-			return nil, fmt.Errorf("seen: %s: %d answers are wrong", c.name, wrong)
+			return nil, fmt.Errorf("seen: %s: %d pages got wrong answers", c.name, wrong)
 		}
-		rows = append(rows, row(kase("hit"), c.name, "time", ns[0], "ns/op"), row(kase("miss"), c.name, "time", ns[1], "ns/op"))
+		rows = append(rows, row(kase("hit"), c.name, "time", ns[0], "ns/op"), row(kase("miss"), c.name, "time", ns[1], "ns/op"),
+			row(kase("hit, one at a time"), c.name, "time", ns[2], "ns/op"), row(kase("miss, one at a time"), c.name, "time", ns[3], "ns/op"))
 	}
 	if !m.has(strconv.FormatUint(snowflake(0), 10)) || m.has("0") {
 		return nil, fmt.Errorf("seen: %s: the first id is not known, or one that never came is", c.name)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,9 +93,17 @@ func TestSetAgainstModel(t *testing.T) {
 					t.Fatalf("operation %d: %d ids, want %d", op, s.Len(), m.len())
 				}
 			}
-			for n := newest - 200_000; n <= newest+1000; n++ {
-				if got, want := s.Has(id(n)), m.has(id(n)); got != want {
-					t.Fatalf("at the end: Has(%s) = %v, want %v", id(n), got, want)
+			for n := newest - 200_000; n <= newest+1000; {
+				page := make([]string, rng.IntN(60))
+				for i := range page {
+					page[i], n = id(n), n+1
+				}
+				known := make([]bool, len(page))
+				s.HasEach(page, known)
+				for i, id := range page {
+					if want := m.has(id); s.Has(id) != want || known[i] != want {
+						t.Fatalf("at the end: Has(%s) = %v, HasEach %v, want %v", id, s.Has(id), known[i], want)
+					}
 				}
 			}
 			if s.Len() != m.len() || m.len() < 10_000 {
@@ -237,7 +246,13 @@ func TestTableIsBounded(t *testing.T) {
 func TestHasAllocatesNothing(t *testing.T) {
 	s := NewSet(time.Hour)
 	s.Add(start, "1212092628029698048", "at://did:plc:x/1")
+	page := []string{"1212092628029698048", "7", "at://did:plc:x/1", "x"}
+	known := make([]bool, len(page))
 	if n := testing.AllocsPerRun(100, func() {
+		s.HasEach(page, known)
+		if !slices.Equal(known, []bool{true, false, true, false}) {
+			t.Fatalf("HasEach: %v", known)
+		}
 		if !s.Has("1212092628029698048") || !s.Has("at://did:plc:x/1") || s.Has("7") || s.Has("x") {
 			t.Fatal("forgotten, or taken for another")
 		}
@@ -275,7 +290,9 @@ func FuzzSet(f *testing.F) {
 				s.Add(now, id)
 				m.add(now, id)
 			}
-			if got, want := s.Has(id), m.has(id); got != want || s.Len() != m.len() {
+			known := make([]bool, 1)
+			s.HasEach([]string{id}, known)
+			if got, want := s.Has(id), m.has(id); got != want || known[0] != want || s.Len() != m.len() {
 				t.Fatalf("Has(%q) = %v, want %v; %d ids, want %d", id, got, want, s.Len(), m.len())
 			}
 		}
@@ -330,12 +347,13 @@ func ExampleSet() {
 	recent := NewSet(24 * time.Hour)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, answer := range []string{"12 11", "13 12 9"} { // of one query
-		var shown []string
-		for _, id := range strings.Fields(answer) {
-			if !recent.Has(id) {
+		shown := strings.Fields(answer)
+		known := make([]bool, len(shown))
+		recent.HasEach(shown, known)
+		for i, id := range shown {
+			if !known[i] {
 				fmt.Println("new:", id)
 			}
-			shown = append(shown, id)
 		}
 		recent.Add(now, shown...) // after what is new was committed
 		now = now.Add(time.Minute)
