@@ -20,7 +20,8 @@ var (
 	ErrResolved = errors.New("billing: reservation already resolved")
 	// ErrNotFound: no such reservation.
 	ErrNotFound = errors.New("billing: reservation not found")
-	// ErrAmount: the amount is not allowed, such as a negative reservation.
+	// ErrAmount: the amount is not allowed: a negative reservation, or more
+	// than a balance can count.
 	ErrAmount = errors.New("billing: amount not allowed")
 )
 
@@ -37,7 +38,7 @@ const (
 
 // Entry is one line of the ledger.
 type Entry struct {
-	ID    string // unique; the same id again changes nothing
+	ID    string // unique over all owners; the same id again changes nothing
 	Owner string
 	Kind  Kind
 	// Amount changes the balance: negative for a charge, positive for a top-up.
@@ -51,15 +52,19 @@ type Entry struct {
 	TierLabel   string
 	Rate        Credits // per account and day
 
-	// Balance is the available balance after this entry. The ledger sets it.
+	// Balance is the available balance after this entry. The ledger sets it,
+	// whatever the caller had there.
 	Balance Credits
 }
 
 // Reservation holds an amount back until it is committed, released or expires.
 type Reservation struct {
-	ID        string
-	Owner     string
-	Amount    Credits // ≥ 0
+	ID     string // unique over all owners and entries
+	Owner  string
+	Amount Credits // ≥ 0
+	// ExpiresAt is the first moment, by the store's clock, at which it is
+	// resolved as by Release, in every balance and for every charge. Zero: it
+	// does not expire.
 	ExpiresAt time.Time
 }
 
@@ -74,11 +79,11 @@ type EntryQuery struct {
 	Owner    string
 	SourceID string // "" for all
 	Asc      bool   // oldest first; newest first by default
-	Page     int    // from 1; 0 means 1
+	Page     int    // from 1; 0 means 1; empty beyond the last
 	PageSize int    // 0 means 20
 }
 
-// EntryPage is one page of entries.
+// EntryPage is one page of entries and how many match in all, on whatever page.
 type EntryPage struct {
 	Entries []Entry
 	Total   int
@@ -86,22 +91,36 @@ type EntryPage struct {
 
 // Ledger keeps the balances. Every method is safe for concurrent use, is all
 // or nothing, and idempotent by id, so that a caller that got no answer simply
-// asks again. No balance is ever below zero.
+// asks again; what holds for every port is written at storage.Store. An entry or
+// reservation without ID is refused with an error of the store's own.
+//
+// No balance is ever below zero, and an owner's available and reserved credits
+// together never exceed an int64. The sum of an owner's entries is what is
+// available and reserved, also when old entries have been removed. Ids stay
+// known after that, and those of resolved reservations likewise.
 type Ledger interface {
-	// Reserve holds r.Amount back. ErrInsufficient when the available balance
-	// does not cover it. The same id again is a no-op while it is open, and
-	// ErrResolved afterwards.
+	// Reserve holds r.Amount back. The same id again is a no-op while it is
+	// open, even if nothing is left, and ErrResolved afterwards, as is the id of
+	// an entry. ErrInsufficient when the available balance does not cover it,
+	// ErrAmount when it is negative; the id is then free still.
 	Reserve(ctx context.Context, r Reservation) error
-	// Commit turns a reservation into a charge: e with the reservation's id,
-	// owner and amount. Again: no-op. After Release or expiry: ErrResolved.
+	// Commit turns a reservation into a charge: e with the reservation's id and
+	// owner, and its amount below zero, whatever e says of these. When Append
+	// has made an entry of that id meanwhile, the reservation ends and nothing
+	// more is charged. Again: no-op. After Release or expiry: ErrResolved.
+	// ErrNotFound without such a reservation.
 	Commit(ctx context.Context, id string, e Entry) error
-	// Release gives a reservation back. Again: no-op. After Commit: ErrResolved.
+	// Release gives a reservation back. Again, or after expiry: no-op. After
+	// Commit: ErrResolved. ErrNotFound without such a reservation.
 	Release(ctx context.Context, id string) error
-	// Append adds entries in order, all or none. An id already known is
-	// skipped. ErrInsufficient when a charge is not covered.
+	// Append adds entries in order, all or none; an amount of 0 is an entry,
+	// too. An id already known, of whomever, or twice in the call, is skipped
+	// whatever its amount. ErrInsufficient when a charge is not covered by what
+	// is available in its turn, ErrAmount when a balance could not be counted.
 	Append(ctx context.Context, entries ...Entry) error
 	// Balance of an owner; zero for one never seen.
 	Balance(ctx context.Context, owner string) (Balance, error)
-	// Entries pages through an owner's lines.
+	// Entries gives one page of an owner's lines in the order in which they were
+	// made, whatever their At, the last first unless q.Asc.
 	Entries(ctx context.Context, q EntryQuery) (EntryPage, error)
 }

@@ -12,38 +12,60 @@ var ErrDeliveryNotFound = errors.New("deliver: delivery not found")
 
 // Outbox holds the deliveries that are not final. They are put there by the
 // journal's commit, in the same transaction as their events. Every method is
-// safe for concurrent use.
+// safe for concurrent use; what holds for every port is written at
+// storage.Store.
 type Outbox interface {
-	// Claim returns deliveries that are due at r.Now and not final, the longest
-	// due first, and moves their Due to r.Now + r.Lease, atomically: two
-	// claimants never get the same delivery while a lease lasts. The deliveries
-	// come with their events, without their endpoints.
+	// Claim returns deliveries that are not final and due at r.Now or before,
+	// the longest due first and of those due at once the one made first. It
+	// moves their Due to r.Now + r.Lease, atomically: two claimants never get
+	// the same delivery while a lease lasts, and one call gives none twice. The
+	// time is the caller's: the store's clock has no say. The deliveries come
+	// with their new Due and their events, without their endpoints.
 	Claim(ctx context.Context, r ClaimRequest) ([]Delivery, error)
-	// Settle records the outcomes, all or none. It is idempotent: a settlement
-	// whose attempt is recorded already, or whose delivery is final or gone,
-	// changes nothing. One that makes no sense is refused with a *FieldError.
+	// Settle records the outcomes in their order, all or none, whoever has the
+	// claim. It is idempotent: a settlement whose Attempt.N is in the log
+	// already, or whose delivery is final or gone, changes nothing and hinders
+	// no other. An attempt is appended to the log as it is.
+	//
+	// An Attempt with N below 1, or with another State than StateRetrying,
+	// StateDelivered or StateFailed, is refused with a *FieldError. Without an
+	// Attempt only Due is looked at.
 	Settle(ctx context.Context, ss ...Settlement) error
-	// NextDue is the smallest Due of the deliveries that are not final; false
-	// when there are none.
+	// NextDue is the smallest Due of the deliveries that are not final, those
+	// claimed included, and may be the zero time; false when there are none.
 	NextDue(ctx context.Context) (time.Time, bool, error)
 }
 
 // ClaimRequest says which deliveries are wanted.
 type ClaimRequest struct {
 	Now   time.Time
-	Lease time.Duration // how long the claimant keeps them
-	Limit int
-	// Skip leaves out these endpoints, whose lanes have no room.
+	Lease time.Duration // how long the claimant keeps them; 0 for not at all
+	Limit int           // at most so many; none for 0 or less
+	// Skip leaves out these endpoints, whose lanes have no room: the deliveries
+	// of others fill Limit. Names may be unknown or there twice.
 	Skip []string
 }
 
 // Log answers questions about deliveries and events, the newest first. Every
-// method is safe for concurrent use, and shows only what the owner owns.
+// method is safe for concurrent use, and shows only what the owner owns; what
+// holds for every port is written at storage.Store.
+//
+// Retention removes an event with its deliveries and their attempts, when it
+// has passed since the last delivery became final or, without any, since the
+// commit, by the store's clock. While a delivery is not final nothing of its
+// event is removed.
 type Log interface {
+	// Deliveries gives one page of those that match every condition of q, open
+	// and final ones, in the order in which Commit made them, the last first
+	// unless q.Asc. Clocks do not matter for that. What q.Validate refuses it
+	// refuses with that error.
 	Deliveries(ctx context.Context, q LogQuery) (LogPage, error)
+	// Delivery shows one as Deliveries does. Unknown, removed and another
+	// owner's give ErrDeliveryNotFound.
 	Delivery(ctx context.Context, owner, id string) (LogEntry, error)
 	// Events gives up to limit events of an owner with a sequence number above
-	// afterSeq, in order. An event that retention removed is left out.
+	// afterSeq, in order; none for a limit of 0 or less. An event that retention
+	// removed is left out.
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]Event, error)
 }
 
@@ -54,7 +76,7 @@ type LogQuery struct {
 	AuthorUsername string // "" for all; compared without case
 	State          State  // "" for all
 	Asc            bool   // oldest first; newest first by default
-	Page           int    // from 1; 0 means 1
+	Page           int    // from 1; 0 means 1; empty beyond the last
 	PageSize       int    // 0 means 20
 }
 
@@ -101,7 +123,8 @@ func (e *LogEntry) AcknowledgedAt() time.Time {
 	return last.At.Add(last.Duration)
 }
 
-// LogPage is one page of the delivery log and how many match in all.
+// LogPage is one page of the delivery log and how many match in all, on
+// whatever page.
 type LogPage struct {
 	Entries []LogEntry
 	Total   int

@@ -9,23 +9,40 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Journal makes detections last. Every method is safe for concurrent use.
+// Journal makes detections last. Every method is safe for concurrent use; what
+// holds for every port is written at storage.Store.
 type Journal interface {
-	// Commit records the batches in one transaction: all or nothing. For each
-	// batch it stores the cursor (when not nil), and for each event whose id is
-	// not known yet it gives the owner's next sequence number, stamps
-	// CommittedAt of the new event with its clock, stores it, and makes one
-	// delivery per active endpoint bound to its source and one per name in
-	// Handlers, each due at Batch.DeliverBy. It adds these to Batch.Deliveries,
-	// in order. An event already known is dropped: its Seq stays 0. A charge
-	// whose id is known is skipped; one that the balance does not cover is not
-	// made, and its id is added to Batch.Unpaid.
+	// Commit records the batches in one transaction, all or nothing, in their
+	// order: of each the cursor (when not nil), the events and the charges.
 	//
-	// After a failure nothing is recorded, and the out-fields of the batches
-	// are not used. A *BatchError says that one batch alone is at fault.
+	// A cursor replaces the whole one that its target had, gaps included, even
+	// when it is earlier: the journal does not judge it.
+	//
+	// An event is known by its id alone, over all owners and within this call,
+	// and stays known when its deliveries are final and when retention has
+	// removed it. A known one is dropped: its Seq is set to 0, whatever it was.
+	// A new one is stored, received by somebody or not. In Batch.Events it gets
+	// its owner's next Seq, over all sources and without holes (a failed Commit
+	// uses up none), and CommittedAt by the store's clock; no more is changed.
+	//
+	// A new event has one delivery for each active endpoint with its
+	// Source.Owner and Source.ID, the oldest endpoint first, and then one for
+	// each name in Handlers; a name that is there twice counts once. They are
+	// StatePending, due at Batch.DeliverBy and created at CommittedAt, and are
+	// appended to Batch.Deliveries in this order, event by event. Their Event
+	// shares no memory but Body with Batch.Events.
+	//
+	// A charge is a line of the ledger, made as by billing.Ledger.Append, but
+	// each on its own: an id that is known is skipped. One that Append would
+	// refuse for its amount is not made, its id is appended to Batch.Unpaid and
+	// stays unknown. The events are recorded, paid or not.
+	//
+	// An event without ID, Source.ID or Body, a charge without ID, or a cursor
+	// without Target fails the call with a *BatchError. After a failure the
+	// out-fields of the batches are not used.
 	Commit(ctx context.Context, batches []*Batch) error
-	// Cursors gives the stored cursors of the targets that have one, in any
-	// order.
+	// Cursors gives the stored cursors of the targets that have one, as they
+	// were committed last, in any order and however many are asked for.
 	Cursors(ctx context.Context, targets ...string) ([]Cursor, error)
 }
 
@@ -38,8 +55,8 @@ type Batch struct {
 	// itself; afterwards anyone may claim them.
 	DeliverBy time.Time
 
-	Deliveries []deliver.Delivery // set by Commit
-	Unpaid     []string           // set by Commit: ids of charges not made
+	Deliveries []deliver.Delivery // Commit appends those it made
+	Unpaid     []string           // Commit appends the ids of charges not made
 }
 
 // Cursor is how far a target has been read.
@@ -76,8 +93,9 @@ func (g Gap) String() string {
 	return fmt.Sprintf("%s from %s to %s", g.Target, g.From.UTC().Format(time.RFC3339), g.To.UTC().Format(time.RFC3339))
 }
 
-// BatchError is a failed Commit that names the batch at fault: the others may
-// be committed without it.
+// BatchError is a failed Commit that names the batch at fault, by the pointer
+// that was given: nothing was recorded, and the others may be committed without
+// it.
 type BatchError struct {
 	Batch *Batch
 	Err   error

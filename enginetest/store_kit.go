@@ -16,7 +16,8 @@ type StoreKit struct {
 	// opened before. The suite closes it. t.TempDir outlives the store.
 	Open func(t testing.TB) storage.Store
 	// Reopen ends a store, by Close or as a crash would, and opens its data
-	// again. Nil when there is nothing that could be opened again.
+	// again. Calls may be under way on the old store: each has to fail, or to be
+	// there in the new one. Nil when there is nothing that could be opened again.
 	Reopen func(t testing.TB, s storage.Store) storage.Store
 	// Join opens the data of a store that stays open once more, as a second
 	// process would. Needed for Features.Shared.
@@ -47,9 +48,8 @@ type StoreFeatures struct {
 //		enginetest.TestStore(t, enginetest.StoreKit{Open: open})
 //	}
 //
-// Where a port's text leaves a point open, the suite decides it as
-// storage/memory does. Times have to survive to the microsecond, text as the
-// bytes it is made of as long as it is UTF-8, and bodies whatever they hold.
+// What it asks is written at the ports and, where it holds for all of them, at
+// storage.Store; the guide for a store's author is in package storage.
 func TestStore(t *testing.T, kit StoreKit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {

@@ -88,7 +88,7 @@ func Key(username string) string {
 // Errors of a Store and a Manager.
 var (
 	ErrNotFound  = errors.New("monitor: not found")
-	ErrDuplicate = errors.New("monitor: name already in use")
+	ErrDuplicate = errors.New("monitor: name already in use") // or id
 	ErrConflict  = errors.New("monitor: changed meanwhile")
 )
 
@@ -103,11 +103,12 @@ func (e *FieldError) Error() string {
 type Query struct {
 	Owner    string
 	Status   Status // "" for all
-	Page     int    // from 1; 0 means 1
+	Page     int    // from 1; 0 means 1; empty beyond the last
 	PageSize int    // 1 to 100; 0 means 20
 }
 
-// Page is one page of monitors, oldest first, and how many match in all.
+// Page is one page of monitors, in order of creation, and how many match in all,
+// on whatever page.
 type Page struct {
 	Monitors []Monitor
 	Total    int
@@ -115,21 +116,28 @@ type Page struct {
 	PageSize int
 }
 
-// Store keeps monitors. Every method is safe for concurrent use. Get, Update
-// and Delete of another owner's id answer ErrNotFound, as for an unknown one.
-// Records handed in or out share no memory with the store.
+// Store keeps monitors. Every method is safe for concurrent use; what holds for
+// every port is written at storage.Store. Get, Update and Delete of another
+// owner's id answer ErrNotFound, as for an unknown one. Records handed in or out
+// share no memory with the store.
 type Store interface {
-	// Create adds m; ErrDuplicate when the owner has the name already.
+	// Create adds m as it is, Version included; ErrDuplicate when the owner has
+	// the name already, in the same case, or when any monitor of any owner has
+	// the id.
 	Create(ctx context.Context, m Monitor) error
 	Get(ctx context.Context, owner, id string) (Monitor, error)
-	// List gives a page in order of creation. Query's zero values are resolved
-	// by the caller.
+	// List gives a page in the order of the Create calls, whatever was updated
+	// since. Query's zero values are resolved by the caller; Page and PageSize
+	// are the query's.
 	List(ctx context.Context, q Query) (Page, error)
-	// Update replaces the monitor if the stored Version equals m.Version, and
+	// Update replaces every field if the stored Version equals m.Version, and
 	// stores m.Version+1; ErrConflict otherwise, ErrDuplicate for a taken name.
 	Update(ctx context.Context, m Monitor) error
+	// Delete removes the monitor and frees its id and name.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every monitor of every owner until it returns an
-	// error, which Scan returns. fn must not call the store.
+	// Scan calls fn for every monitor of every owner, in any order, until it
+	// returns an error, which Scan returns, or ctx ends between two. Beside
+	// writers it shows each that is there all along once. fn must not call the
+	// store.
 	Scan(ctx context.Context, fn func(Monitor) error) error
 }

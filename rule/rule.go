@@ -50,7 +50,7 @@ type Rule struct {
 // Errors of a Store.
 var (
 	ErrNotFound  = errors.New("rule: not found")
-	ErrDuplicate = errors.New("rule: tag already in use")
+	ErrDuplicate = errors.New("rule: tag already in use") // or id
 	ErrConflict  = errors.New("rule: changed meanwhile")
 )
 
@@ -88,28 +88,38 @@ func (r *Rule) Validate() error {
 type Query struct {
 	Owner    string
 	Status   Status // "" for all
-	Page     int    // from 1; 0 means 1
+	Page     int    // from 1; 0 means 1; empty beyond the last
 	PageSize int    // 0 means 20
 }
 
-// Page is one page of rules, oldest first, and how many match in all.
+// Page is one page of rules, in order of creation, and how many match in all, on
+// whatever page.
 type Page struct {
 	Rules []Rule
 	Total int
 }
 
-// Store keeps rules. Every method is safe for concurrent use. Get, Update and
-// Delete of another owner's id answer ErrNotFound, as for an unknown one.
+// Store keeps rules, apart from monitors: a rule and a monitor may have the same
+// id. Every method is safe for concurrent use; what holds for every port is
+// written at storage.Store. Get, Update and Delete of another owner's id answer
+// ErrNotFound, as for an unknown one. A Store does not call Validate.
 type Store interface {
-	// Create adds r; ErrDuplicate when the owner has the tag already.
+	// Create adds r as it is, Version included; ErrDuplicate when the owner has
+	// the tag already, in the same case, or when any rule of any owner has the
+	// id.
 	Create(ctx context.Context, r Rule) error
 	Get(ctx context.Context, owner, id string) (Rule, error)
+	// List gives a page in the order of the Create calls, whatever was updated
+	// since.
 	List(ctx context.Context, q Query) (Page, error)
-	// Update replaces the rule if the stored Version equals r.Version, and
+	// Update replaces every field if the stored Version equals r.Version, and
 	// stores r.Version+1; ErrConflict otherwise, ErrDuplicate for a taken tag.
 	Update(ctx context.Context, r Rule) error
+	// Delete removes the rule and frees its id and tag.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every rule of every owner until it returns an error,
-	// which Scan returns. fn must not call the store.
+	// Scan calls fn for every rule of every owner, in any order, until it
+	// returns an error, which Scan returns, or ctx ends between two. Beside
+	// writers it shows each that is there all along once. fn must not call the
+	// store.
 	Scan(ctx context.Context, fn func(Rule) error) error
 }

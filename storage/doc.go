@@ -1,12 +1,150 @@
 // Package storage names what a backend has to offer: Store, a set of accessors
-// to the ports that the other packages own.
+// to the ports that the other packages own. This page helps to choose a backend
+// and to write one; it has no code.
 //
-// The contract of each port is written where it is declared: monitor.Store,
-// rule.Store, deliver.EndpointStore, detect.Journal, deliver.Outbox,
-// deliver.Log and billing.Ledger. Journal, Outbox, Log and Ledger share one
-// transaction domain: a commit is seen whole in all of them, or not at all.
+// # Which store
 //
-// storage/memory is the backend for tests and for services that need nothing to
-// survive a restart. To change one role of a backend, embed the Store and
-// override its accessor.
+//   - storage/memory: for tests, and services that need nothing to survive the
+//     process. With it all is gone, so there is nothing to back up. Keeps 7 days
+//     of events, at most 100,000.
+//   - storage/sqlite: for one machine; one file, pure Go. What was acknowledged
+//     survives a power loss (write-ahead log, synchronous=FULL). Keeps 7 days, at
+//     most 1,000,000 events. Back it up with Store.Backup while it is used; watch
+//     Options.Logger and the views delivery_log, attempt_log and billing_log.
+//   - storage/redisstore: for several machines, on a single Redis, Sentinel or
+//     Cluster. One Name is one hash tag, hence one shard in one slot; several
+//     Names share a cluster. With appendfsync always a power loss takes nothing
+//     that was acknowledged, with everysec up to a second or two; a failover may
+//     take the last writes. Posts whose detection was lost are found again, since
+//     polls look back, and may be delivered again with the same id. Keeps what
+//     sqlite does. Backups are the server's; watch its memory, Options.Logger and
+//     Store.Stats.
+//   - one of your own: the rest of this page. examples/customstore is a whole one,
+//     durable in a file of JSON lines, written from this documentation.
+//
+// The numbers are defaults of Options.
+//
+// # What a store is
+//
+// Seven roles, each an interface of two to six methods in the package of its
+// noun, whose text is the contract. What holds for all of them is written at
+// Store: read it first, since it decides how records are encoded. Write the
+// roles in this order, each of which needs those before it:
+//
+//  1. Monitors and Rules (monitor.Store, rule.Store): records with a version,
+//     replaced by compare-and-set. One table can serve both kinds.
+//  2. Endpoints (deliver.EndpointStore): the same, with a URL unique per source.
+//  3. Ledger (billing.Ledger): balances; the journal makes charges with it.
+//  4. Journal (detect.Journal): the heart, and what throughput depends on. An
+//     engine makes one Commit at a time, of up to 1,024 batches.
+//  5. Outbox (deliver.Outbox): the deliveries that are not final, by Due. An
+//     engine claims up to 512 and settles up to 1,024 at a time, within 5 s, and
+//     asks for NextDue often: a large store keeps them in order.
+//  6. Log (deliver.Log): what the tests of Journal and Outbox look through.
+//  7. Retention, and Close.
+//
+// # One transaction
+//
+// Endpoints, Journal, Outbox, Log and Ledger are views of one set of data. These
+// calls change several of them at once, or nothing:
+//
+//   - Journal.Commit: cursors, events, their numbers, deliveries, charges.
+//   - Outbox.Settle: every delivery of the call, its attempts, and, with the last
+//     of an event's that becomes final, the start of the event's retention.
+//   - Endpoints.Delete: the endpoint, and the end of its open deliveries.
+//   - Ledger: each call the balance, the entries and the reservation.
+//
+// No reader sees a part of one, in whatever order it asks the roles. A single
+// mutex or writer is enough, for the engine groups its writes. Decide every
+// refusal before the first change, or be able to take changes back. Nothing is
+// sent before its Commit has returned nil, so do not return it before the change
+// is as safe as the store promises. After a failed sync nobody knows what the disk
+// has: refuse further calls until the data has been read again.
+//
+// # What must always hold
+//
+//   - An event id is one event: a post found again is no second one.
+//   - The numbers of an owner's events are 1, 2, 3 … in the order of the commits.
+//     They go on after restarts, refused commits and removals: keep the last
+//     number given, do not count events.
+//   - An event has one delivery for each receiver it had at its Commit.
+//   - A delivery that is not final is never removed, and Claim finds it when it is
+//     due. One that is final does not change. Attempts is the length of its log.
+//   - A balance is the sum of all entries ever made. What is reserved is a part of
+//     it, and what is available is at no moment below zero.
+//   - The cursor of a target is the last one committed, whole, and no part of the
+//     poll that it came with is missing.
+//
+// # Claims
+//
+// A claim is nothing but a Due in the future. There is no list of claimants: when
+// one dies, its deliveries become due by themselves. A store never compares Due
+// with its own clock, and Settle does not ask whose the claim is: the number of
+// the attempt says whether it is news.
+//
+// # What may be removed
+//
+// An event goes, with its deliveries and attempts, when a time of the store's
+// choice has passed since the last of the deliveries became final, or since the
+// Commit if there are none; by the store's clock at that call, not by Attempt.At.
+// There may be a maximum number, too, beyond which those go first that became
+// final first. Remove a little with each write rather than all at once.
+//
+// Ids outlive what they were for, those of events, entries and resolved
+// reservations, or a repetition counts as new. Forget them too, but days after any
+// poll or caller could repeat them. Last numbers, balances and cursors stay.
+//
+// # Traps
+//
+//   - A deliver.Secret encodes as ***: endpoints go through
+//     deliver.EncodeEndpoint and DecodeEndpoint.
+//   - A deliver.Delivery holds its Event and an Endpoint: keep the event once, the
+//     delivery with the event's id, and the endpoint not at all.
+//   - Copy slices on the way in and out: Accounts, FilterTypes, Handlers, Gaps, a
+//     log's attempts, and those of an endpoint with its Clone.
+//   - A reservation expires without a call: look at ExpiresAt wherever a balance
+//     counts, Journal.Commit included. Record the expiry with the first write that
+//     uses what it set free, or a clock that steps back takes it away again.
+//   - An endpoint's Update keeps its source: whether the URL is taken is asked of
+//     the stored source, not of the one in the call.
+//
+// # Is it right? Is it fast?
+//
+// enginetest.TestStore checks all of this, and its failures are sentences;
+// BenchStore measures the calls that count. A whole test:
+//
+//	func TestStore(t *testing.T) {
+//		clock := enginetest.NewClock()
+//		enginetest.TestStore(t, enginetest.StoreKit{
+//			Open:      func(t testing.TB) storage.Store { return open(t.TempDir(), clock.Now) },
+//			Reopen:    func(t testing.TB, s storage.Store) storage.Store { … },
+//			Features:  enginetest.StoreFeatures{Durable: true},
+//			Clock:     clock,
+//			Retention: time.Hour, // what open sets
+//		})
+//	}
+//
+// Begin with Open alone; cases that need more are skipped. Claim Durable when what
+// was acknowledged outlives the process, and run the suite twice: with a Reopen
+// that closes the store, and with one that ends it as a crash would, throwing away
+// what was not synced. Other goroutines may be calling the old store then: their
+// calls have to fail, or be kept. Claim Shared, with Join, when several processes
+// may have the data open at once; if not, refuse the second. A store that is gone
+// with its process claims neither.
+//
+// # To change one role
+//
+// Embed a store and override its accessor, embed the role and override a method:
+//
+//	type audited struct{ storage.Store }
+//	func (a audited) Monitors() monitor.Store { return auditedMonitors{a.Store.Monitors()} }
+//
+//	type auditedMonitors struct{ monitor.Store }
+//	func (m auditedMonitors) Delete(ctx context.Context, owner, id string) error {
+//		slog.Info("monitor deleted", "owner", owner, "monitor", id)
+//		return m.Store.Delete(ctx, owner, id)
+//	}
+//
+// Monitors and Rules may even come from another database. The other five may be
+// wrapped, but not taken from different stores: they share their transactions.
 package storage

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// ledger implements billing.Ledger.
+type ledger struct{ s *Store }
+
+var errNoID = errors.New(`customstore: ID "" is not allowed: want the id of the entry or reservation`)
+
+// update is Store.update with the reservations that have expired given back: a
+// clock that steps back later must not take the credits from who has them then.
+func (l ledger) update(ctx context.Context, f func(draft *state, now time.Time) error) error {
+	return l.s.update(ctx, func(draft *state, now time.Time) error {
+		draft.expire(now)
+		return f(draft, now)
+	})
+}
+
+func (s *state) expire(now time.Time) {
+	for id, r := range s.Reservations.all() {
+		if r.Outcome == held && !r.open(now) {
+			r.Outcome = released
+			s.Reservations.put(id, r)
+		}
+	}
+}
+
+func (r *reservation) open(now time.Time) bool {
+	return r.Outcome == held && (r.ExpiresAt.IsZero() || now.Before(r.ExpiresAt))
+}
+
+func (s *state) balance(name string, now time.Time) billing.Balance {
+	o, _ := s.Owners.get(name)
+	b := billing.Balance{Available: o.Total}
+	for _, r := range s.Reservations.all() {
+		if r.Owner == name && r.open(now) {
+			b.Available -= r.Amount
+			b.Reserved += r.Amount
+		}
+	}
+	return b
+}
+
+// post makes an entry, unless its id is known, or says why it can not.
+func (s *state) post(e billing.Entry, now time.Time) error {
+	if e.ID == "" {
+		return errNoID
+	}
+	if _, known := s.Entries.get(e.ID); known {
+		return nil
+	}
+	b := s.balance(e.Owner, now)
+	switch {
+	case e.Amount < 0 && b.Available+e.Amount < 0:
+		return billing.ErrInsufficient
+	case e.Amount > math.MaxInt64-b.Available-b.Reserved:
+		return billing.ErrAmount
+	}
+	e.Balance = b.Available + e.Amount
+	s.Entries.put(e.ID, e)
+	o, _ := s.Owners.get(e.Owner)
+	o.Total += e.Amount
+	s.Owners.put(e.Owner, o)
+	return nil
+}
+
+func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
+	return l.update(ctx, func(draft *state, now time.Time) error {
+		before, there := draft.Reservations.get(r.ID)
+		_, entry := draft.Entries.get(r.ID)
+		switch {
+		case r.ID == "":
+			return errNoID
+		case r.Amount < 0:
+			return billing.ErrAmount
+		case there && before.Outcome == held:
+			return nil
+		case there || entry:
+			return billing.ErrResolved
+		case draft.balance(r.Owner, now).Available < r.Amount:
+			return billing.ErrInsufficient
+		}
+		draft.Reservations.put(r.ID, reservation{Reservation: r})
+		return nil
+	})
+}
+
+func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
+	return l.update(ctx, func(draft *state, now time.Time) error {
+		r, err := draft.resolve(id, committed)
+		if r == nil || err != nil {
+			return err
+		}
+		e.ID, e.Owner, e.Amount = id, r.Owner, -r.Amount
+		return draft.post(e, now)
+	})
+}
+
+func (l ledger) Release(ctx context.Context, id string) error {
+	return l.update(ctx, func(draft *state, _ time.Time) error {
+		_, err := draft.resolve(id, released)
+		return err
+	})
+}
+
+// resolve ends a reservation; nil when it was ended in this way before.
+func (s *state) resolve(id string, as outcome) (*reservation, error) {
+	r, ok := s.Reservations.get(id)
+	switch {
+	case !ok:
+		return nil, billing.ErrNotFound
+	case r.Outcome == as:
+		return nil, nil
+	case r.Outcome != held:
+		return nil, billing.ErrResolved
+	}
+	r.Outcome = as
+	s.Reservations.put(id, r)
+	return &r, nil
+}
+
+func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
+	return l.update(ctx, func(draft *state, now time.Time) error {
+		for _, e := range entries {
+			if err := draft.post(e, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, err error) {
+	err = l.s.view(ctx, func(st *state, now time.Time) { b = st.balance(owner, now) })
+	return b, err
+}
+
+func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (page billing.EntryPage, err error) {
+	err = l.s.view(ctx, func(st *state, _ time.Time) {
+		var all []billing.Entry
+		for _, e := range st.Entries.all() {
+			if e.Owner == q.Owner && (q.SourceID == "" || e.SourceID == q.SourceID) {
+				all = append(all, e)
+			}
+		}
+		if !q.Asc {
+			slices.Reverse(all)
+		}
+		page = billing.EntryPage{Entries: slices.Clone(pageOf(all, q.Page, q.PageSize)), Total: len(all)}
+	})
+	return page, err
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// outbox implements deliver.Outbox: the deliveries that are not final.
+type outbox struct{ s *Store }
+
+func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []deliver.Delivery, err error) {
+	type candidate struct {
+		id string
+		d  delivery
+	}
+	err = o.s.update(ctx, func(draft *state, _ time.Time) error {
+		var due []candidate // in the order in which they were made
+		for id, d := range draft.Deliveries.all() {
+			if !d.State.Final() && !d.Due.After(r.Now) && !slices.Contains(r.Skip, d.EndpointID) {
+				due = append(due, candidate{id, d})
+			}
+		}
+		slices.SortStableFunc(due, func(a, b candidate) int { return a.d.Due.Compare(b.d.Due) })
+		for _, c := range due[:min(max(r.Limit, 0), len(due))] {
+			c.d.Due = r.Now.Add(r.Lease)
+			draft.Deliveries.put(c.id, c.d)
+			claimed = append(claimed, draft.delivery(c.id, c.d))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	return o.s.update(ctx, func(draft *state, now time.Time) error {
+		for _, s := range ss {
+			if err := checkSettlement(s); err != nil {
+				return err
+			}
+			draft.settle(s, now)
+		}
+		return nil
+	})
+}
+
+func checkSettlement(s deliver.Settlement) error {
+	switch {
+	case s.Attempt == nil:
+	case s.Attempt.N < 1:
+		return &deliver.FieldError{Field: "Attempt.N", Value: strconv.Itoa(s.Attempt.N), Allowed: "1 or more"}
+	case s.State != deliver.StateRetrying && !s.State.Final():
+		return &deliver.FieldError{Field: "State", Value: string(s.State), Allowed: "retrying, delivered or failed"}
+	}
+	return nil
+}
+
+func (s *state) settle(st deliver.Settlement, now time.Time) {
+	d, ok := s.Deliveries.get(st.DeliveryID)
+	if !ok || d.State.Final() {
+		return
+	}
+	if st.Attempt == nil { // given back
+		d.Due = st.Due
+		s.Deliveries.put(st.DeliveryID, d)
+		return
+	}
+	if slices.ContainsFunc(d.Log, func(a deliver.Attempt) bool { return a.N == st.Attempt.N }) {
+		return
+	}
+	d.Log = append(slices.Clip(d.Log), *st.Attempt)
+	d.State = st.State
+	if d.State.Final() {
+		s.end(st.DeliveryID, d, now)
+		return
+	}
+	d.Due = st.Due
+	s.Deliveries.put(st.DeliveryID, d)
+}
+
+// end records a delivery that has become final. With the last one of an event
+// its retention begins.
+func (s *state) end(id string, d delivery, now time.Time) {
+	s.Deliveries.put(id, d)
+	l, _ := s.Lives.get(d.EventID)
+	if l.Open--; l.Open == 0 {
+		l.Since = now
+	}
+	s.Lives.put(d.EventID, l)
+}
+
+func (o outbox) NextDue(ctx context.Context) (next time.Time, open bool, err error) {
+	err = o.s.view(ctx, func(st *state, _ time.Time) {
+		for _, d := range st.Deliveries.all() {
+			if !d.State.Final() && (!open || d.Due.Before(next)) {
+				next, open = d.Due, true
+			}
+		}
+	})
+	return next, open, err
+}

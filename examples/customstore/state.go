@@ -1,0 +1,118 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// state is everything the store knows, or, as a draft, everything that a call
+// changes: one line of the file.
+type state struct {
+	Monitors     table[monitor.Monitor] `json:"monitors,omitzero"`
+	Rules        table[rule.Rule]       `json:"rules,omitzero"`
+	Endpoints    table[endpoint]        `json:"endpoints,omitzero"`
+	Cursors      table[detect.Cursor]   `json:"cursors,omitzero"` // by target
+	Owners       table[owner]           `json:"owners,omitzero"`
+	Events       table[deliver.Event]   `json:"events,omitzero"`
+	Lives        table[life]            `json:"lives,omitzero"` // by event id
+	Deliveries   table[delivery]        `json:"deliveries,omitzero"`
+	Entries      table[billing.Entry]   `json:"entries,omitzero"`
+	Reservations table[reservation]     `json:"reservations,omitzero"`
+}
+
+// draft is an empty layer above the state.
+func (s *state) draft() *state {
+	return &state{
+		Monitors:     table[monitor.Monitor]{under: &s.Monitors},
+		Rules:        table[rule.Rule]{under: &s.Rules},
+		Endpoints:    table[endpoint]{under: &s.Endpoints},
+		Cursors:      table[detect.Cursor]{under: &s.Cursors},
+		Owners:       table[owner]{under: &s.Owners},
+		Events:       table[deliver.Event]{under: &s.Events},
+		Lives:        table[life]{under: &s.Lives},
+		Deliveries:   table[delivery]{under: &s.Deliveries},
+		Entries:      table[billing.Entry]{under: &s.Entries},
+		Reservations: table[reservation]{under: &s.Reservations},
+	}
+}
+
+func (s *state) apply(d *state) {
+	s.Monitors.apply(&d.Monitors)
+	s.Rules.apply(&d.Rules)
+	s.Endpoints.apply(&d.Endpoints)
+	s.Cursors.apply(&d.Cursors)
+	s.Owners.apply(&d.Owners)
+	s.Events.apply(&d.Events)
+	s.Lives.apply(&d.Lives)
+	s.Deliveries.apply(&d.Deliveries)
+	s.Entries.apply(&d.Entries)
+	s.Reservations.apply(&d.Reservations)
+}
+
+// endpoint is one that is encoded with its secrets.
+type endpoint struct{ deliver.Endpoint }
+
+func (e endpoint) MarshalJSON() ([]byte, error) { return deliver.EncodeEndpoint(e.Endpoint) }
+
+func (e *endpoint) UnmarshalJSON(b []byte) (err error) {
+	e.Endpoint, err = deliver.DecodeEndpoint(b)
+	return err
+}
+
+// owner is what is kept of an owner for good.
+type owner struct {
+	Seq   uint64          // the last number given to an event
+	Total billing.Credits // the sum of all entries: available and reserved
+}
+
+// life is what is kept of an event apart from its contents, and longer: an id
+// with a life is known.
+type life struct {
+	Open       int       // deliveries that are not final
+	Since      time.Time // when Open became 0
+	Deliveries []string  `json:",omitempty"` // their ids, until they are removed
+}
+
+// delivery is a deliver.Delivery without its event, and its log.
+type delivery struct {
+	EventID    string
+	EndpointID string
+	State      deliver.State
+	Due        time.Time
+	CreatedAt  time.Time
+	Log        []deliver.Attempt `json:",omitempty"`
+}
+
+// reservation is a billing.Reservation and what became of it.
+type reservation struct {
+	billing.Reservation
+	Outcome outcome
+}
+
+type outcome string
+
+const (
+	held      outcome = ""
+	committed outcome = "committed"
+	released  outcome = "released" // or expired
+)
+
+// event gives a copy for a caller, but for Body, which is read-only.
+func (s *state) event(id string) *deliver.Event {
+	ev, _ := s.Events.get(id)
+	ev.Handlers = slices.Clone(ev.Handlers)
+	return &ev
+}
+
+func (s *state) delivery(id string, d delivery) deliver.Delivery {
+	return deliver.Delivery{
+		ID: id, EndpointID: d.EndpointID, Event: s.event(d.EventID), State: d.State,
+		Attempts: len(d.Log), Due: d.Due, CreatedAt: d.CreatedAt,
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+var _ storage.Store = (*Store)(nil)
+
+// Errors of Open, and of calls after Close.
+var (
+	ErrLocked  = errors.New("customstore: the file is open in another store")
+	ErrForeign = errors.New("customstore: not a file of this store")
+	ErrDamaged = errors.New("customstore: the file is damaged")
+	ErrClosed  = errors.New("customstore: store is closed")
+)
+
+// Options of a Store. Zero means the default.
+type Options struct {
+	// Retention is how long an event stays after its last delivery became
+	// final. Defaults to 7 days. Its id is known for 30 days more.
+	Retention time.Duration
+	// Now is the store's clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Store is a storage.Store in one file. It is safe for concurrent use.
+type Store struct {
+	opts    Options
+	path    string
+	release func() error // of the lock
+
+	mu    sync.Mutex // guards all below; held while the disk writes
+	state *state
+	file  file
+	size  int       // of the file, in bytes
+	full  int       // the size at which the file is rewritten
+	swept time.Time // when retention was last looked at
+	ended error     // why no call can be made any more
+}
+
+// Open opens the file, or makes it, with path + ".lock" beside it. It ends with
+// Close.
+func Open(path string, opts Options) (*Store, error) {
+	if opts.Retention == 0 {
+		opts.Retention = 7 * 24 * time.Hour
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	release, err := lock(path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("customstore: open %q: %w", path, err)
+	}
+	s := &Store{opts: opts, path: path, release: release}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("customstore: open %q: %w", path, err), release())
+	}
+	return s, nil
+}
+
+// Close waits for the call under way, which is one write at most, whatever its
+// context says. Later calls fail with ErrClosed.
+func (s *Store) Close(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.ended, ErrClosed) {
+		return ErrClosed
+	}
+	s.ended = ErrClosed
+	return errors.Join(s.file.Close(), s.release())
+}
+
+// view shows f the state.
+func (s *Store) view(ctx context.Context, f func(st *state, now time.Time)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	f(s.state, s.opts.Now())
+	return nil
+}
+
+// update has f change a draft, and makes the changes last. Nothing is changed
+// when f fails.
+func (s *Store) update(ctx context.Context, f func(draft *state, now time.Time) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	draft, now := s.state.draft(), s.opts.Now()
+	if err := f(draft, now); err != nil {
+		return err
+	}
+	s.sweep(draft, now)
+	body, err := json.Marshal(draft)
+	if err != nil {
+		return fmt.Errorf("customstore: not encoded: %w", err)
+	}
+	if string(body) == "{}" {
+		return nil
+	}
+	if err := s.write(body); err != nil {
+		s.ended = fmt.Errorf("customstore: the disk failed, open the store again: %w", err)
+		return s.ended
+	}
+	return nil
+}
+
+func (s *Store) ready(ctx context.Context) error {
+	if s.ended != nil {
+		return s.ended
+	}
+	return ctx.Err()
+}
+
+// Monitors keeps the monitors.
+func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
+
+// Rules keeps the filter rules.
+func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
+
+// Endpoints keeps the webhook endpoints, with their secrets.
+func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s.endpointRecords()} }
+
+// Journal records detections.
+func (s *Store) Journal() detect.Journal { return journal{s} }
+
+// Outbox holds the open deliveries.
+func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
+
+// Log answers questions about deliveries and events.
+func (s *Store) Log() deliver.Log { return deliveryLog{s} }
+
+// Ledger keeps the balances.
+func (s *Store) Ledger() billing.Ledger { return ledger{s} }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func kit(reopen func(testing.TB, *Store, Options) storage.Store) enginetest.StoreKit {
+	clock := enginetest.NewClock()
+	opts := Options{Now: clock.Now, Retention: time.Hour}
+	return enginetest.StoreKit{
+		Open: func(t testing.TB) storage.Store {
+			s := open(t, filepath.Join(t.TempDir(), "streams.jsonl"), opts)
+			s.file = &unsynced{File: s.file.(*os.File), synced: int64(s.size)}
+			return s
+		},
+		Reopen:   func(t testing.TB, s storage.Store) storage.Store { return reopen(t, s.(*Store), opts) },
+		Features: enginetest.StoreFeatures{Durable: true},
+		Clock:    clock, Retention: opts.Retention,
+	}
+}
+
+func open(t testing.TB, path string, opts Options) *Store {
+	t.Helper()
+	s, err := Open(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestStore runs the suite with each way in which a process can end.
+func TestStore(t *testing.T) {
+	t.Run("closed", func(t *testing.T) {
+		enginetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
+			if err := s.Close(t.Context()); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			return open(t, s.path, opts)
+		}))
+	})
+	t.Run("power lost", func(t *testing.T) {
+		enginetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
+			s.file.(*unsynced).losePower(t)
+			if err := s.release(); err != nil { // as the end of the process does
+				t.Error(err)
+			}
+			return open(t, s.path, opts)
+		}))
+	})
+}
+
+func BenchmarkStore(b *testing.B) { enginetest.BenchStore(b, kit(nil)) }
+
+// unsynced is a file that loses what was not synced.
+type unsynced struct {
+	*os.File
+	mu              sync.Mutex
+	written, synced int64 // bytes of the file; written counts from the start of synced
+	dead            bool
+}
+
+var errPower = errors.New("no power")
+
+func (f *unsynced) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return 0, errPower
+	}
+	f.written += int64(len(b))
+	return f.File.Write(b)
+}
+
+// Sync counts instead of syncing: the test has no power to lose.
+func (f *unsynced) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return errPower
+	}
+	f.synced, f.written = f.synced+f.written, 0
+	return nil
+}
+
+func (f *unsynced) losePower(t testing.TB) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dead = true
+	if err := errors.Join(f.File.Truncate(f.synced), f.File.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASecondStoreIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "streams.jsonl")
+	first := open(t, path, Options{})
+	if _, err := Open(path, Options{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second Open of the file gives %v, want ErrLocked", err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, path, Options{}).Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheFileIsRewrittenWhenItHasGrown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "streams.jsonl")
+	s := open(t, path, Options{})
+	defer func() { s.Close(context.Background()) }()
+	s.full = 0 // at once
+	before := s.file
+	top(t, s, "a", 5)
+	if s.file == before || s.size > s.full {
+		t.Error("the file was not rewritten at its full size")
+	}
+	top(t, s, "b", 7)
+	if info, err := os.Stat(path); err != nil || int(info.Size()) != s.size {
+		t.Errorf("the file has %v bytes (error %v), the store counts %d", info, err, s.size)
+	}
+	s.Close(t.Context())
+	s = open(t, path, Options{})
+	if got := available(t, s); got != 12 {
+		t.Errorf("after it was rewritten the store has %d credits, want 12", got)
+	}
+}
+
+// TestProgram runs the program, in virtual time.
+func TestProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		path := filepath.Join(t.TempDir(), "streams.jsonl")
+		if err := run(t.Context(), &out, path); err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		for _, want := range []string{"event 20: ", "20 deliveries are recorded", "event 25: @nasa", "25 deliveries are recorded"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the program does not print %q:\n%s", want, &out)
+			}
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+)
+
+// table is a map that remembers in which order its rows were added. A draft is a
+// table above another one: it shows that one's rows as changed by its own, and
+// leaves it as it is.
+type table[T any] struct {
+	rows  map[string]T
+	order []string        // of rows, as they were added
+	gone  map[string]bool // in a draft: rows to remove
+	under *table[T]       // of a draft
+}
+
+// get finds a row. What it has behind pointers and slices is not to be changed.
+func (t *table[T]) get(id string) (T, bool) {
+	var none T
+	if t.gone[id] {
+		return none, false
+	}
+	row, ok := t.rows[id]
+	if !ok && t.under != nil {
+		return t.under.get(id)
+	}
+	return row, ok
+}
+
+// put adds a row, or replaces it in its place.
+func (t *table[T]) put(id string, row T) {
+	if t.rows == nil {
+		t.rows = map[string]T{}
+	}
+	if _, there := t.rows[id]; !there {
+		t.order = append(t.order, id)
+	}
+	t.rows[id] = row
+}
+
+// remove takes a row out of a draft. It is not put again in the same draft.
+func (t *table[T]) remove(id string) {
+	if t.gone == nil {
+		t.gone = map[string]bool{}
+	}
+	t.gone[id] = true
+}
+
+// all gives the rows in their order. A draft may be changed meanwhile.
+func (t *table[T]) all() iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		if t.under != nil {
+			for id := range t.under.all() {
+				if row, ok := t.get(id); ok && !yield(id, row) {
+					return
+				}
+			}
+		}
+		for _, id := range t.order {
+			if t.under != nil {
+				if _, shown := t.under.get(id); shown {
+					continue
+				}
+			}
+			if row, ok := t.get(id); ok && !yield(id, row) {
+				return
+			}
+		}
+	}
+}
+
+// apply makes the changes that a draft was encoded with.
+func (t *table[T]) apply(draft *table[T]) {
+	for _, id := range draft.order {
+		t.put(id, draft.rows[id])
+	}
+	if len(draft.gone) == 0 {
+		return
+	}
+	for id := range draft.gone {
+		delete(t.rows, id)
+	}
+	t.order = slices.DeleteFunc(t.order, func(id string) bool { return draft.gone[id] })
+}
+
+// IsZero leaves a table without changes out of a line.
+func (t table[T]) IsZero() bool { return len(t.rows) == 0 && len(t.gone) == 0 }
+
+// encoded is a table in a line of the file, without what is under it.
+type encoded[T any] struct {
+	Put    []encodedRow[T] `json:"put,omitempty"`
+	Remove []string        `json:"remove,omitempty"`
+}
+
+type encodedRow[T any] struct {
+	ID  string `json:"id"`
+	Row T      `json:"row"`
+}
+
+func (t table[T]) MarshalJSON() ([]byte, error) {
+	e := encoded[T]{Remove: slices.Sorted(maps.Keys(t.gone))}
+	for _, id := range t.order {
+		e.Put = append(e.Put, encodedRow[T]{id, t.rows[id]})
+	}
+	return json.Marshal(e)
+}
+
+func (t *table[T]) UnmarshalJSON(b []byte) error {
+	var e encoded[T]
+	if err := json.Unmarshal(b, &e); err != nil {
+		return err
+	}
+	for _, r := range e.Put {
+		t.put(r.ID, r.Row)
+	}
+	for _, id := range e.Remove {
+		t.remove(id)
+	}
+	return nil
+}
