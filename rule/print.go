@@ -1,0 +1,125 @@
+package rule
+
+import "strings"
+
+// printer writes a tree in a dialect's own names, in the one form that is
+// called normalised: a space between clauses, parentheses round every group
+// inside another, quotes only where they are needed.
+type printer struct {
+	d  Dialect
+	to strings.Builder
+}
+
+func (p *printer) print(n *node) string {
+	p.to.Reset()
+	p.node(n, leafNode)
+	return p.to.String()
+}
+
+// node writes n as a part of a group of kind inside.
+func (p *printer) node(n *node, inside nodeKind) {
+	if n.neg {
+		p.to.WriteByte('-')
+	}
+	if n.kind == leafNode {
+		p.leaf(n)
+		return
+	}
+	group := inside != leafNode || n.neg
+	if group {
+		p.to.WriteByte('(')
+	}
+	for i, k := range n.kids {
+		if i > 0 {
+			p.to.WriteString(" ")
+			if n.kind == orNode {
+				p.to.WriteString("OR ")
+			}
+		}
+		p.node(k, n.kind)
+	}
+	if group {
+		p.to.WriteByte(')')
+	}
+}
+
+func (p *printer) leaf(n *node) {
+	a := &n.arg
+	switch n.op {
+	case opTerm:
+		p.term(a)
+		return
+	case opEmoticon, opQuestion:
+		p.to.WriteString(a.text)
+		return
+	case opHashtag, opMention, opCashtag:
+		p.to.WriteString(n.op.label(p.d) + a.text)
+		return
+	}
+	p.to.WriteString(n.op.label(p.d))
+	if operators[n.op].arg == argNone {
+		return
+	}
+	p.to.WriteByte(':')
+	p.to.WriteString(p.value(n.op, a))
+}
+
+func (p *printer) term(a *argument) {
+	switch {
+	case a.force:
+		p.to.WriteString("+" + a.text)
+	case plainWord(a.text) && !(a.quoted && p.d == Web):
+		p.to.WriteString(a.text) // quotes make a difference only to the web's plurals
+	default:
+		p.to.WriteString(quote(a.text))
+		if a.near > 0 {
+			p.to.WriteByte('~')
+			p.to.WriteByte('0' + byte(a.near))
+		}
+	}
+}
+
+// quote gives s in quotes. A backslash at the end would escape the closing
+// one; the space that keeps it apart is not part of a phrase.
+func quote(s string) string {
+	s = strings.ReplaceAll(s, `"`, `\"`)
+	if strings.HasSuffix(s, `\`) {
+		s += " "
+	}
+	return `"` + s + `"`
+}
+
+// value gives an operator's value, in quotes where it needs them.
+func (p *printer) value(op opID, a *argument) string {
+	switch kind := operators[op].arg; kind {
+	case argCircle, argBox:
+		return a.text
+	case argText, argWords, argLiteral:
+		text := a.text
+		if p.d == Web && (op == opURL || op == opSource) {
+			text = strings.Map(func(r rune) rune {
+				if r == ' ' || r == '-' {
+					return '_'
+				}
+				return r
+			}, text)
+		}
+		bare := kind != argWords || p.d == Web
+		for _, r := range text {
+			if !bareRune(r) {
+				bare = false
+			}
+		}
+		if bare || plainWord(text) || text == "OR" || text == "AND" {
+			return text
+		}
+		return quote(text)
+	}
+	return a.text
+}
+
+// bareRune reports characters that never need quotes in a value.
+func bareRune(r rune) bool {
+	c := classify(r)
+	return c == joins || c == alone || c == flagHalf || r == '_' || r == '-' || r == '.' || r == '/' || r == '&' || r == '='
+}
