@@ -49,7 +49,11 @@ func (w webhooks) Change(ctx context.Context, m monitor.Monitor, from, to string
 			if to == "" {
 				return "", w.m.Delete(ctx, m.Owner, e.ID)
 			}
-			_, err := w.m.Update(ctx, m.Owner, e.ID, to, key)
+			u := deliver.EndpointUpdate{URL: &to}
+			if key != "" {
+				u.Secret = &key
+			}
+			_, err := w.m.Update(ctx, m.Owner, e.ID, u)
 			return "", err
 		}
 	}

@@ -20,7 +20,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // a pattern's * stands for one path element. A new package goes on the line
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
-	{"secret", "latency"},
+	{"secret", "latency", "storage/internal/crashpoint"},
 	{"fetcher", "billing", "monitor"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},
@@ -29,10 +29,10 @@ var levels = [][]string{
 	{"detect"},
 	{"storage"},
 	{"fetcher/upstream", "fetcher/scan"}, // what the adapters share
-	{"storage/*", "fetcher/*"},
+	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest"},
-	{"examples/*"},
+	{"examples/*", "storage/crashtest"},
 }
 
 // testLevel is the highest package a test may import.

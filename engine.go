@@ -53,8 +53,13 @@ type Config struct {
 	// scheme; one for "https" or "http" replaces it.
 	Deliver deliver.DispatcherConfig
 	// Webhook tunes the webhook client, which by default reaches public
-	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout.
+	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout, its Now
+	// is the engine's to set.
 	Webhook deliver.WebhookConfig
+	// Sealer encrypts the endpoints' secrets and header values before the Store
+	// sees them: see deliver.SealedStore. Defaults to none: they are stored as
+	// they are.
+	Sealer deliver.Sealer
 
 	// DefaultInterval is a monitor's poll interval when it names none.
 	// Defaults to 60 s. Where a budget sets the pace it is not used: such a
@@ -157,10 +162,16 @@ func (e *Engine) wire() (err error) {
 	if wc.Timeout == 0 {
 		wc.Timeout = dc.Timeout
 	}
+	wc.Now = e.cfg.Now
 	if e.webhook, err = deliver.NewWebhook(wc); err != nil {
 		return err
 	}
 	dc.Outbox, dc.Endpoints = e.store.Outbox(), e.store.Endpoints()
+	if e.cfg.Sealer != nil {
+		if dc.Endpoints, err = deliver.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
+			return err
+		}
+	}
 	dc.Logger, dc.Now = e.cfg.Logger, e.cfg.Now
 	dc.Senders = map[string]deliver.Sender{"https": e.webhook, "http": e.webhook}
 	for scheme, s := range e.cfg.Deliver.Senders {
@@ -194,7 +205,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	if e.endpoints, err = deliver.NewEndpointManager(deliver.EndpointManagerConfig{
-		Store: e.store.Endpoints(), Dispatcher: e.dispatcher, AllowPrivate: e.cfg.Webhook.AllowPrivate, Now: e.cfg.Now,
+		Store: dc.Endpoints, Dispatcher: e.dispatcher, AllowPrivate: e.cfg.Webhook.AllowPrivate, Now: e.cfg.Now,
 	}); err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ func appendText(b []byte, key, v string) []byte { return fetcher.AppendString(ap
 // Either the monitor or the rule fields are set.
 type Detected struct {
 	Event          string // "tweet.detected"
+	Test           bool   // a test call: the post does not exist
 	MonitorID      string
 	MonitorName    string
 	RuleID         string
@@ -80,6 +81,7 @@ type Detected struct {
 // body has a pointer for each member that must be there.
 type body struct {
 	Event          *string        `json:"event"`
+	Test           bool           `json:"test"`
 	MonitorID      *string        `json:"monitor_id"`
 	MonitorName    *string        `json:"monitor_name"`
 	RuleID         *string        `json:"rule_id"`
@@ -112,7 +114,7 @@ func ParseBody(b []byte) (Detected, error) {
 		return Detected{}, fmt.Errorf("deliver: body is not JSON: %w", err)
 	}
 	var p fieldReader
-	out := Detected{Event: p.text("event", in.Event)}
+	out := Detected{Event: p.text("event", in.Event), Test: in.Test}
 	if out.Event != eventTweetDetected {
 		p.refuse("event", out.Event, eventTweetDetected)
 	}

@@ -6,14 +6,43 @@
 // per endpoint, so that a slow receiver delays nobody else. Delivery is at
 // least once, with the same id and the same bytes on every attempt.
 //
-// A receiver checks a request with Verify:
+// # Endpoints
 //
-//	body, _ := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-//	if !deliver.Verify(secret, body, r.Header.Get(deliver.HeaderSignature)) {
-//		http.Error(w, "bad signature", http.StatusUnauthorized)
-//		return
-//	}
+// An EndpointManager creates, changes, disables, tries and deletes endpoints,
+// several for one monitor or rule:
 //
-// Backends implement the ports Outbox, Log and EndpointStore; other ways of
-// sending implement Sender.
+//	e, err := manager.Create(ctx, deliver.NewEndpoint{Source: source, URL: "https://hooks.example.com/posts"})
+//	// string(e.Secret) is shown only here; later calls do not have it
+//	e, err = manager.RotateSecret(ctx, owner, e.ID) // both secrets are valid for a day
+//	r, err := manager.Test(ctx, owner, e.ID)        // r.OK, r.StatusCode, r.Duration, r.ResponsePreview
+//
+// A SealedStore keeps secrets from the store they are in.
+//
+// # Signatures
+//
+// Every request carries two, each over exactly the bytes of the body:
+// X-Signature-256 (see Sign), and webhook-signature beside webhook-id and
+// webhook-timestamp as in the Standard Webhooks specification (see
+// SignStandard), which covers the time as well and has room for the old and the
+// new secret during a rotation.
+//
+// # The receiver's side
+//
+// A Verifier checks requests and reads them:
+//
+//	v, err := deliver.NewVerifier(deliver.VerifierConfig{Secrets: []deliver.Secret{secret}, RequireTimestamp: true})
+//	…
+//	http.Handle("/webhook", v.Handler(func(ctx context.Context, r deliver.Received) error {
+//		return store(ctx, r.DeliveryID, r.TweetText) // may come again with the same DeliveryID
+//	}))
+//
+// Where requests come by other ways than net/http, Verifier.Verify does the same
+// for a header and a body, and Verify for X-Signature-256 alone. Any library for
+// Standard Webhooks works, too. examples/receiver is a whole program.
+//
+// # Ports
+//
+// Backends implement Outbox, Log and EndpointStore; other ways of sending
+// implement Sender; other ways of encrypting, such as a key service, implement
+// Sealer.
 package deliver

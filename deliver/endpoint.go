@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/secret"
@@ -12,43 +13,93 @@ import (
 // EndpointStatus says whether an endpoint receives.
 type EndpointStatus string
 
-// Statuses of an endpoint. A disabled endpoint gets no new deliveries.
+// Statuses of an endpoint. A disabled endpoint gets no new deliveries; those it
+// had stay open.
 const (
 	EndpointActive   EndpointStatus = "active"
 	EndpointDisabled EndpointStatus = "disabled"
 )
 
-// Endpoint is where the events of one monitor or rule are sent.
+// Endpoint is where the events of one monitor or rule are sent. Its slices are
+// shared between copies and not to be modified.
 type Endpoint struct {
-	ID        string
-	Source    Source
-	URL       string
-	Secret    Secret // signs the bodies
-	Status    EndpointStatus
+	ID     string
+	Source Source
+	URL    string
+	// Secret signs: see Sign and SignStandard. OldSecrets are those before it
+	// that are valid for a while yet, the newest first.
+	Secret     Secret
+	OldSecrets []OldSecret
+	Headers    []Header // sent beside those of every request
+	Limits     Limits
+
+	Status EndpointStatus
+	// StatusReason is why it is disabled, "" when it is not; StatusSince is
+	// since when the status is what it is.
+	StatusReason string
+	StatusSince  time.Time
+
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// Version counts changes: see EndpointStore.Update.
+	Version int64
+}
+
+// OldSecret is a secret that a rotation replaced.
+type OldSecret struct {
+	Secret Secret
+	Until  time.Time // it signs before this moment, beside the newer ones
+}
+
+// Header is a header of an endpoint's own. Its value may be a credential of the
+// receiver's, so it prints as ***, too.
+type Header struct {
+	Name  string
+	Value Secret
+}
+
+// Limits bound what an endpoint gets at a time.
+type Limits struct {
+	Rate     float64 // attempts a second, 0 for any number
+	Burst    int     // how many may start at once under a Rate; 0 means a second's
+	InFlight int     // attempts under way; 0 means DispatcherConfig.LaneInFlight
+}
+
+// Clone is a copy that shares no memory with e.
+func (e Endpoint) Clone() Endpoint {
+	e.OldSecrets = slices.Clone(e.OldSecrets)
+	e.Headers = slices.Clone(e.Headers)
+	return e
 }
 
 // Errors of an EndpointStore.
 var (
 	ErrEndpointNotFound  = errors.New("deliver: endpoint not found")
 	ErrEndpointDuplicate = errors.New("deliver: url already bound to this source")
+	ErrEndpointConflict  = errors.New("deliver: endpoint changed meanwhile")
 )
 
-// EndpointStore keeps endpoints. Every method is safe for concurrent use. Get,
-// Update and Delete of another owner's id answer ErrEndpointNotFound, as for
-// an unknown one.
+// EndpointStore keeps endpoints. Every method is safe for concurrent use; what
+// holds for every port is written at storage.Store. The owner of an endpoint is
+// its Source.Owner. Get, Update and Delete of another owner's id answer
+// ErrEndpointNotFound, as for an unknown one. A Secret prints as *** in JSON,
+// too: EncodeEndpoint is the encoding for stores.
 type EndpointStore interface {
-	// Create adds e; ErrEndpointDuplicate when its source has the URL already.
+	// Create adds e as it is, Version included; ErrEndpointDuplicate when its
+	// source, which is Source.Owner and Source.ID, has the URL already, or when
+	// any endpoint of any owner has the id. Events from before do not go to it.
 	Create(ctx context.Context, e Endpoint) error
 	Get(ctx context.Context, owner, id string) (Endpoint, error)
-	// List gives an owner's endpoints, oldest first; of one source only when
-	// sourceID is not "".
+	// List gives an owner's endpoints in the order of the Create calls; of one
+	// source only when sourceID is not "".
 	List(ctx context.Context, owner, sourceID string) ([]Endpoint, error)
-	// Update replaces URL, Secret, Status and UpdatedAt.
+	// Update replaces all but Source and CreatedAt if the stored Version equals
+	// e.Version, and stores e.Version+1; ErrEndpointConflict otherwise,
+	// ErrEndpointDuplicate when another endpoint of the source has the URL.
 	Update(ctx context.Context, e Endpoint) error
-	// Delete removes the endpoint; deliveries still open for it end in
-	// StateFailed with nothing more attempted.
+	// Delete removes the endpoint and frees its id and URL. In the same
+	// transaction deliveries still open for it end in StateFailed, with their
+	// attempts as they are and nothing more attempted.
 	Delete(ctx context.Context, owner, id string) error
 }
 
@@ -59,6 +110,6 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("deliver: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
 }
 
-// Secret is a signing secret. It prints as *** in every form; string(s) is the
-// value.
+// Secret is a signing secret. It prints as *** in every form, JSON included;
+// string(s) is the value.
 type Secret = secret.Value

@@ -4,45 +4,71 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // EndpointManager creates and changes endpoints: it checks every value before
-// anything is stored, and tells the dispatcher of each change. Its methods are
-// safe for concurrent use.
+// anything is stored, and tells the dispatcher of each change. What it returns
+// has no secrets and no values of headers, but for the secret that Create and a
+// rotation show once. Its methods are safe for concurrent use.
 type EndpointManager struct {
-	cfg EndpointManagerConfig
+	cfg   EndpointManagerConfig
+	tests chan struct{} // slots of test calls
 }
 
 // EndpointManagerConfig sets up an EndpointManager.
 type EndpointManagerConfig struct {
-	// Store keeps the endpoints. Required.
+	// Store keeps the endpoints. Required. See SealedStore.
 	Store EndpointStore
-	// Dispatcher is told when an endpoint changed or is gone. Required.
+	// Dispatcher is told when an endpoint changed or is gone, and has the
+	// senders of test calls. Required.
 	Dispatcher *Dispatcher
 	// AllowPrivate accepts URLs that WebhookConfig.AllowPrivate can reach.
 	AllowPrivate bool
+	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
+	// the same time may exceed it. Defaults to 100.
+	MaxPerSource int
 	// Now stamps. Defaults to time.Now.
 	Now func() time.Time
 }
+
+const (
+	maxStatusReason = 200 // characters
+	changeTries     = 20  // of a change that meets others
+)
 
 // NewEndpointManager checks cfg and returns a manager.
 func NewEndpointManager(cfg EndpointManagerConfig) (*EndpointManager, error) {
 	if cfg.Store == nil || cfg.Dispatcher == nil {
 		return nil, errors.New("deliver: EndpointManager needs a Store and a Dispatcher")
 	}
+	if cfg.MaxPerSource < 0 {
+		return nil, fmt.Errorf("deliver: MaxPerSource %d is not allowed: want 1 or more, or 0 for 100", cfg.MaxPerSource)
+	}
+	if cfg.MaxPerSource == 0 {
+		cfg.MaxPerSource = 100
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &EndpointManager{cfg: cfg}, nil
+	return &EndpointManager{cfg: cfg, tests: make(chan struct{}, maxTests)}, nil
 }
 
 // NewEndpoint asks for an endpoint.
 type NewEndpoint struct {
 	Source Source
 	URL    string
-	Secret Secret // "" to have one generated
+	Secret Secret // 24 to 128 printable ASCII characters; "" to have one generated
+	// Headers are up to 20, of up to 2,048 printable ASCII characters, none of
+	// them reserved: neither those of every request nor those of a connection, a
+	// proxy, a browser or a cloud.
+	Headers []Header
+	Limits  Limits
 }
 
 // Check reports what is wrong with a URL and a secret, as a *FieldError. An
@@ -78,39 +104,98 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 	if n.Source.ID == "" || n.Source.Kind != SourceMonitor && n.Source.Kind != SourceRule {
 		return Endpoint{}, &FieldError{"source", string(n.Source.Kind) + " " + n.Source.ID, "the kind and id of a monitor or rule"}
 	}
-	if err := m.Check(n.URL, n.Secret); err != nil {
+	if err := m.checkUpdate(&EndpointUpdate{URL: &n.URL, Headers: n.Headers, Limits: &n.Limits, Secret: &n.Secret}); err != nil {
 		return Endpoint{}, err
+	}
+	others, err := m.List(ctx, n.Source.Owner, n.Source.ID)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	if len(others) >= m.cfg.MaxPerSource {
+		return Endpoint{}, &FieldError{"endpoints", strconv.Itoa(len(others) + 1), fmt.Sprintf("at most %d for one monitor or rule", m.cfg.MaxPerSource)}
 	}
 	if n.Secret == "" {
 		n.Secret = GenerateSecret()
 	}
-	now := m.cfg.Now().UTC()
+	now := m.now()
 	e := Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
-		Status: EndpointActive, CreatedAt: now, UpdatedAt: now}
+		Headers: n.Headers, Limits: n.Limits, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now}
 	if err := m.cfg.Store.Create(ctx, e); err != nil {
 		return Endpoint{}, err
 	}
-	return e, nil
+	return shown(e, true), nil
 }
 
-// Update changes an endpoint's URL, and its secret when one is given.
-func (m *EndpointManager) Update(ctx context.Context, owner, id, url string, secret Secret) (Endpoint, error) {
-	if err := m.Check(url, secret); err != nil {
-		return Endpoint{}, err
-	}
+// Get reads an endpoint; ErrEndpointNotFound for an id that is unknown or
+// another's.
+func (m *EndpointManager) Get(ctx context.Context, owner, id string) (Endpoint, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
-	if err != nil {
-		return Endpoint{}, err
+	return shown(e, false), err
+}
+
+// List gives an owner's endpoints, oldest first; of one source only when
+// sourceID is not "". It shows those whose secrets can not be opened, too.
+func (m *EndpointManager) List(ctx context.Context, owner, sourceID string) ([]Endpoint, error) {
+	es, err := m.cfg.Store.List(ctx, owner, sourceID)
+	if errors.Is(err, ErrSealed) {
+		err = nil
 	}
-	e.URL, e.UpdatedAt = url, m.cfg.Now().UTC()
-	if secret != "" {
-		e.Secret = secret
+	for i := range es {
+		es[i] = shown(es[i], false)
 	}
-	if err := m.cfg.Store.Update(ctx, e); err != nil {
-		return Endpoint{}, err
+	return es, err
+}
+
+// Disable stops new deliveries to an endpoint, for a reason of 1 to 200
+// characters. One that is disabled already keeps its reason.
+func (m *EndpointManager) Disable(ctx context.Context, owner, id, reason string) (Endpoint, error) {
+	if n := utf8.RuneCountInString(reason); n < 1 || n > maxStatusReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
+		return Endpoint{}, &FieldError{"status_reason", cutText(strings.ToValidUTF8(reason, "\ufffd"), maxStatusReason),
+			fmt.Sprintf("1 to %d characters without control characters", maxStatusReason)}
 	}
-	m.cfg.Dispatcher.Refresh(id)
-	return e, nil
+	return m.setStatus(ctx, owner, id, EndpointDisabled, reason)
+}
+
+// Enable lets an endpoint have what is detected from now on.
+func (m *EndpointManager) Enable(ctx context.Context, owner, id string) (Endpoint, error) {
+	return m.setStatus(ctx, owner, id, EndpointActive, "")
+}
+
+func (m *EndpointManager) setStatus(ctx context.Context, owner, id string, s EndpointStatus, reason string) (Endpoint, error) {
+	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
+		if e.Status != s {
+			e.Status, e.StatusReason, e.StatusSince = s, reason, now
+		}
+		return nil
+	})
+	return shown(e, false), err
+}
+
+// change stores what edit makes of an endpoint. A change that another one met
+// is made anew on what that one left, so that neither is lost.
+func (m *EndpointManager) change(ctx context.Context, owner, id string, edit func(*Endpoint, time.Time) error) (Endpoint, error) {
+	for tries := 1; ; tries++ {
+		e, err := m.cfg.Store.Get(ctx, owner, id)
+		if err != nil {
+			return Endpoint{}, err
+		}
+		now := m.now()
+		e.expire(now)
+		if err := edit(&e, now); err != nil {
+			return Endpoint{}, err
+		}
+		e.UpdatedAt = now
+		err = m.cfg.Store.Update(ctx, e)
+		if errors.Is(err, ErrEndpointConflict) && tries < changeTries {
+			continue
+		}
+		if err != nil {
+			return Endpoint{}, err
+		}
+		m.cfg.Dispatcher.Refresh(id)
+		e.Version++
+		return e, nil
+	}
 }
 
 // Delete removes an endpoint. When it returns, no attempt to it starts any
@@ -123,12 +208,21 @@ func (m *EndpointManager) Delete(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// List gives an owner's endpoints, oldest first, without their secrets; of one
-// source only when sourceID is not "".
-func (m *EndpointManager) List(ctx context.Context, owner, sourceID string) ([]Endpoint, error) {
-	es, err := m.cfg.Store.List(ctx, owner, sourceID)
-	for i := range es {
-		es[i].Secret = ""
+// now is the wall clock's time: stored times are compared with those of other
+// processes.
+func (m *EndpointManager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
+
+// shown is an endpoint as its owner may see it.
+func shown(e Endpoint, withSecret bool) Endpoint {
+	e = e.Clone()
+	if !withSecret {
+		e.Secret = ""
 	}
-	return es, err
+	for i := range e.OldSecrets {
+		e.OldSecrets[i].Secret = ""
+	}
+	for i := range e.Headers {
+		e.Headers[i].Value = ""
+	}
+	return e
 }

@@ -158,7 +158,7 @@ func TestRefreshDuringARead(t *testing.T) {
 		}
 		b.commit("a", "p", 1, true)
 		pass(50 * time.Millisecond)
-		if _, err := m.Update(t.Context(), "o", "a", "https://new.example.com/", ""); err != nil {
+		if _, err := m.Update(t.Context(), "o", "a", deliver.EndpointUpdate{URL: ptr("https://new.example.com/")}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Second)

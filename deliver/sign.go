@@ -11,7 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Headers of a webhook request, beside Content-Type and User-Agent.
+// Headers of a webhook request, beside Content-Type, User-Agent and those of
+// SignStandard.
 const (
 	HeaderSignature  = "X-Signature-256" // see Sign
 	HeaderWebhookID  = "X-Webhook-Id"    // the endpoint's id
@@ -56,7 +57,7 @@ func mac(secret Secret, body []byte) []byte {
 func GenerateSecret() Secret {
 	var b [32]byte
 	rand.Read(b[:])
-	return Secret("whsec_" + base64.StdEncoding.EncodeToString(b[:]))
+	return Secret(secretPrefix + base64.StdEncoding.EncodeToString(b[:]))
 }
 
 // CheckSecret reports whether a caller's own secret can be used: 24 to 128

@@ -32,6 +32,8 @@ type WebhookConfig struct {
 	// and for receivers of one's own: see CheckURL and Guard. Nothing else is
 	// loosened.
 	AllowPrivate bool
+	// Now stamps the signatures. Defaults to time.Now.
+	Now func() time.Time
 	// Transport makes the requests instead of the network, for tests. Guard, TLS
 	// settings and the cap on headers are then its own affair; Close leaves it
 	// alone. Defaults to a guarded transport.
@@ -71,6 +73,9 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = DefaultUserAgent
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	w := &Webhook{cfg: cfg}
 	if cfg.Transport == nil {
@@ -130,11 +135,15 @@ func (w *Webhook) Send(ctx context.Context, d *Delivery) Result {
 	if err != nil {
 		return Result{Permanent: true, Error: "url not allowed"}
 	}
+	for _, h := range d.Endpoint.Headers { // first: none can replace those below
+		req.Header.Set(h.Name, string(h.Value))
+	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", w.cfg.UserAgent)
 	req.Header.Set(HeaderWebhookID, d.Endpoint.ID)
 	req.Header.Set(HeaderDeliveryID, d.ID)
 	req.Header.Set(HeaderSignature, Sign(d.Endpoint.Secret, d.Event.Body))
+	setStandard(req.Header, d, w.cfg.Now())
 	// A bare round trip follows no redirect and keeps no cookie.
 	resp, err := w.cfg.Transport.RoundTrip(req)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestWebhookRequest(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, agent := range []string{"", "acme/2"} {
-		hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, UserAgent: agent})
+		hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, UserAgent: agent, Now: func() time.Time { return time.Unix(1700000000, 0) }})
 		r := hook.Send(t.Context(), delivery(server.URL+"/hook?x=1"))
 		hook.Close()
 		if want := (deliver.Result{OK: true, StatusCode: 200, ResponsePreview: "thanks"}); r != want {
@@ -77,7 +77,10 @@ func TestWebhookRequest(t *testing.T) {
 		want := map[string]string{
 			"Content-Type": "application/json", deliver.HeaderWebhookID: "whk_1", deliver.HeaderDeliveryID: "dlv_1",
 			deliver.HeaderSignature: signature, "User-Agent": []string{deliver.DefaultUserAgent, "acme/2"}[i],
-			"Content-Length": strconv.Itoa(len(body)),
+			"Content-Length":                strconv.Itoa(len(body)),
+			deliver.HeaderStandardID:        "dlv_1",
+			deliver.HeaderStandardTimestamp: "1700000000",
+			deliver.HeaderStandardSignature: deliver.SignStandard(secret, "dlv_1", time.Unix(1700000000, 0), []byte(body)),
 		}
 		for name, value := range want {
 			if s.header.Get(name) != value {

@@ -39,7 +39,7 @@ func storeCalls() []storeCall {
 			return err
 		}},
 		{"Monitors", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Monitors().Update(ctx, monitor.Monitor{ID: "kept", Owner: "acme", Name: "changed"})
+			return s.Monitors().Update(ctx, monitor.Monitor{ID: "kept", Owner: "acme", Name: "changed", Version: keptVersion})
 		}},
 		{"Monitors", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
 			return s.Monitors().Delete(ctx, "acme", "kept")
@@ -59,7 +59,7 @@ func storeCalls() []storeCall {
 			return err
 		}},
 		{"Rules", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Rules().Update(ctx, rule.Rule{ID: "kept", Owner: "acme", Tag: "changed"})
+			return s.Rules().Update(ctx, rule.Rule{ID: "kept", Owner: "acme", Tag: "changed", Version: keptVersion})
 		}},
 		{"Rules", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
 			return s.Rules().Delete(ctx, "acme", "kept")
@@ -79,7 +79,7 @@ func storeCalls() []storeCall {
 			return err
 		}},
 		{"Endpoints", "Update", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			return s.Endpoints().Update(ctx, deliver.Endpoint{ID: "kept", Source: src, URL: "https://changed.example.com"})
+			return s.Endpoints().Update(ctx, deliver.Endpoint{ID: "kept", Source: src, URL: "https://changed.example.com", Version: keptVersion})
 		}},
 		{"Endpoints", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
 			return s.Endpoints().Delete(ctx, "acme", "kept")
@@ -138,64 +138,4 @@ func storeCalls() []storeCall {
 			return err
 		}},
 	}
-}
-
-// furnish gives the store one of everything, named kept, and a second event
-// whose delivery has been claimed and tried once.
-func (t *storeTest) furnish() {
-	t.Helper()
-	ctx := t.Context()
-	m, r, c := fullMonitor(t), fullRule(t), fullCursor(t, "kept")
-	m.ID, r.ID, m.Version, r.Version = "kept", "kept", 0, 0
-	t.ok(t.store.Monitors().Create(ctx, m), "Monitors.Create")
-	t.ok(t.store.Rules().Create(ctx, r), "Rules.Create")
-	src := storeSource("acme", "src")
-	t.bind(src, "kept")
-	t.topUp("acme", 10)
-	t.ok(t.store.Ledger().Reserve(ctx, billing.Reservation{ID: "kept", Owner: "acme", Amount: 4, ExpiresAt: t.at(3600)}), "Ledger.Reserve")
-	t.commit(&detect.Batch{
-		Cursor: &c, Events: []deliver.Event{newEvent(src, "1"), newEvent(src, "0", "log")}, DeliverBy: t.start,
-		Charges: []billing.Entry{fullEntry(t, "charge of the start", -1)},
-	})
-	for _, d := range t.claim(t.start, 10) {
-		if d.Event.TweetID == "0" {
-			t.settle(attempted(d.ID, 1, deliver.StateRetrying, t.at(30)))
-		}
-	}
-}
-
-// storeView is all that a store shows of acme.
-type storeView struct {
-	Monitors   []monitor.Monitor
-	Rules      []rule.Rule
-	Endpoints  []deliver.Endpoint
-	Cursors    []detect.Cursor
-	Events     []deliver.Event
-	Deliveries []deliver.LogEntry
-	NextDue    time.Time
-	Balance    billing.Balance
-	Entries    []billing.Entry
-}
-
-func (t *storeTest) view() storeView {
-	t.Helper()
-	ctx := t.Context()
-	monitors, err := t.store.Monitors().List(ctx, monitor.Query{Owner: "acme", Page: 1, PageSize: 100})
-	t.ok(err, "Monitors.List")
-	rules, err := t.store.Rules().List(ctx, rule.Query{Owner: "acme", Page: 1, PageSize: 100})
-	t.ok(err, "Rules.List")
-	v := storeView{Monitors: monitors.Monitors, Rules: rules.Rules, Cursors: t.cursors("kept"), Events: t.events("acme")}
-	v.Endpoints, err = t.store.Endpoints().List(ctx, "acme", "")
-	t.ok(err, "Endpoints.List")
-	log, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme", PageSize: 1000})
-	t.ok(err, "Log.Deliveries")
-	v.Deliveries = log.Entries
-	v.NextDue, _, err = t.store.Outbox().NextDue(ctx)
-	t.ok(err, "Outbox.NextDue")
-	v.Balance, err = t.store.Ledger().Balance(ctx, "acme")
-	t.ok(err, "Ledger.Balance")
-	entries, err := t.store.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme", PageSize: 1000})
-	t.ok(err, "Ledger.Entries")
-	v.Entries = entries.Entries
-	return v
 }

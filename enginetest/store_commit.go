@@ -185,29 +185,25 @@ func knownEventCases() []storeCase {
 
 // refusedBatchCases: one bad batch fails the whole commit, and is named.
 func refusedBatchCases() []storeCase {
-	spoil := func(change func(*deliver.Event)) func() *detect.Batch {
-		return func() *detect.Batch {
-			evs := newEvents(acme, "8", "9")
-			change(&evs[1])
-			return &detect.Batch{Events: evs}
-		}
-	}
 	var cases []storeCase
 	for _, row := range []struct {
-		name string
-		bad  func() *detect.Batch
+		name  string
+		spoil func(*detect.Batch)
 	}{
-		{"an event without ID", spoil(func(ev *deliver.Event) { ev.ID = "" })},
-		{"an event without Source.ID", spoil(func(ev *deliver.Event) { ev.Source.ID = "" })},
-		{"an event without Body", spoil(func(ev *deliver.Event) { ev.Body = nil })},
-		{"a cursor without Target", func() *detect.Batch { return &detect.Batch{Cursor: &detect.Cursor{UserID: "1"}} }},
-		{"a charge without ID", func() *detect.Batch {
-			return &detect.Batch{Charges: []billing.Entry{{Owner: "acme", Amount: -1}}}
-		}},
+		{"an event without ID", func(b *detect.Batch) { b.Events[1].ID = "" }},
+		{"an event without Source.ID", func(b *detect.Batch) { b.Events[1].Source.ID = "" }},
+		{"an event without Body", func(b *detect.Batch) { b.Events[1].Body = nil }},
+		{"a cursor without Target", func(b *detect.Batch) { b.Cursor.Target = "" }},
+		{"a charge without ID", func(b *detect.Batch) { b.Charges[1].ID = "" }},
 	} {
 		cases = append(cases, storeCase{name: row.name + " fails the whole commit", run: func(t *storeTest) {
 			t.topUp("acme", 10)
-			bad := row.bad()
+			bad := &detect.Batch{
+				Cursor: &detect.Cursor{Target: "t2", Since: t.start}, Events: newEvents(acme, "8", "9"), DeliverBy: t.start,
+				Charges: []billing.Entry{line("c8", -1), line("c9", -1)},
+			}
+			bad.Events[0].Handlers = []string{"log"}
+			row.spoil(bad)
 			group := []*detect.Batch{
 				{
 					Cursor: &detect.Cursor{Target: "t1", Since: t.start}, Events: []deliver.Event{newEvent(acme, "1", "log")}, DeliverBy: t.start,
@@ -222,9 +218,7 @@ func refusedBatchCases() []storeCase {
 				t.Fatalf("Commit has to answer with a *detect.BatchError that names the batch with %s, so that the others can go without it (the error is %v)", row.name, err)
 			}
 			expect(t, t.logged("acme"), "", "Commit stored the events of a batch although another batch of the same call failed: all or nothing")
-			cursors, err := t.store.Journal().Cursors(t.Context(), "t1", "t3")
-			t.ok(err, "Journal.Cursors")
-			expect(t, len(cursors), 0, "Commit stored a cursor although another batch of the same call failed: all or nothing")
+			expect(t, len(t.cursors("t1", "t2", "t3")), 0, "Commit stored a cursor although a batch of the same call failed: all or nothing")
 			expect(t, t.nextDue(), "none", "Commit made deliveries although another batch of the same call failed: all or nothing")
 			expect(t, t.balance("acme"), "10+0", "Commit made a charge although another batch of the same call failed: all or nothing")
 
@@ -232,6 +226,7 @@ func refusedBatchCases() []storeCase {
 			t.commit(group[0], group[2])
 			expect(t, t.logged("acme"), "1:1 2:3", "after a refused Commit the other batches have to be new still, and their numbers without holes")
 			expect(t, endpointsOf(t.claim(t.start, 10)), "handler:log", "after a refused Commit the other batches' deliveries have to be made")
+			expect(t, len(t.cursors("t1", "t2", "t3")), 2, "after a refused Commit the other batches' cursors have to be stored, and that of the refused one not")
 			expect(t, t.balance("acme"), "9+0", "after a refused Commit the other batches' charges have to be made")
 		}})
 	}

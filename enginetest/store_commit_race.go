@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 )
 
@@ -45,45 +44,6 @@ func concurrentCommits(t *storeTest) {
 	for i, ev := range t.events("acme") {
 		if ev.Seq != uint64(i+1) {
 			t.Fatalf("concurrent commits left a hole: event %d has number %d", i+1, ev.Seq)
-		}
-	}
-}
-
-// wholeCommits looks at the roles one after the other, those first that must
-// not be ahead of the next.
-func wholeCommits(t *storeTest) {
-	const commits = 60
-	t.topUp("acme", commits)
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(done)
-		for i := range commits {
-			err := t.store.Journal().Commit(t.Context(), []*detect.Batch{{
-				Events:  []deliver.Event{newEvent(acme, fmt.Sprint(i), "log")},
-				Charges: []billing.Entry{{ID: fmt.Sprint(i), Owner: "acme", Amount: -1}},
-			}})
-			if err != nil {
-				t.Errorf("Journal.Commit failed: %v", err)
-			}
-		}
-	})
-	defer wg.Wait()
-	for more := true; more; {
-		select {
-		case <-done:
-			more = false
-		default:
-		}
-		events := len(t.events("acme"))
-		log, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
-		t.ok(err, "Log.Deliveries")
-		balance, err := t.store.Ledger().Balance(t.Context(), "acme")
-		t.ok(err, "Ledger.Balance")
-		after := len(t.events("acme"))
-		if log.Total < events || commits-int(balance.Available) < log.Total || after < commits-int(balance.Available) {
-			t.Fatalf("a commit was seen in part: %d events, then %d deliveries, then %d charges, then %d events: Journal, Outbox, Log and Ledger share one transaction",
-				events, log.Total, commits-int(balance.Available), after)
 		}
 	}
 }

@@ -129,9 +129,9 @@ func (t *storeTest) outcome() string {
 	var b strings.Builder
 	v := t.view()
 	fmt.Fprintf(&b, "monitors %d, endpoints %d, cursors %d\n", len(v.Monitors), len(v.Endpoints), len(v.Cursors))
-	fmt.Fprintf(&b, "events %s; of globex %s\n", numbered(v.Events), t.logged("globex"))
+	fmt.Fprintf(&b, "events %s\n", joined(v.Events, func(ev deliver.Event) string { return fmt.Sprintf("%s %d:%s", ev.Source.Owner, ev.Seq, ev.TweetID) }))
 	for _, e := range v.Deliveries {
-		fmt.Fprintf(&b, "delivery of %s to %s: %s, log %s\n", e.Event.TweetID, e.EndpointID, e.State,
+		fmt.Fprintf(&b, "delivery of %s of %s to %s: %s, log %s\n", e.Event.TweetID, e.Owner(), e.EndpointID, e.State,
 			joined(e.Log, func(a deliver.Attempt) string { return fmt.Sprint(a.N) }))
 	}
 	fmt.Fprintf(&b, "next due %s, balance %s\n", t.nextDue(), t.balance("acme"))

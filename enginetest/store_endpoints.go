@@ -1,7 +1,7 @@
 package enginetest
 
 import (
-	"time"
+	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -20,28 +20,29 @@ func endpointCases() []storeCase {
 	on := func(name string, run func(*storeTest, deliver.EndpointStore)) storeCase {
 		return storeCase{name: name, run: func(t *storeTest) { run(t, withEndpoints(t)) }}
 	}
-	return append(append(endpointErrorCases(), endpointDeliveryCases()...),
+	cases := slices.Concat(endpointErrorCases(), endpointFieldCases(), endpointVersionCases(), endpointMemoryCases(), endpointDeliveryCases())
+	return append(cases,
 		on("an endpoint comes back as it was created", func(t *storeTest, es deliver.EndpointStore) {
-			e := t.endpoint(deliver.Source{Kind: deliver.SourceRule, ID: "r1", Owner: "acme", Name: "rockets"}, "full")
-			e.Status, e.CreatedAt, e.UpdatedAt = deliver.EndpointDisabled, t.start.Add(time.Microsecond), t.at(9)
+			e := fullEndpoint(t)
 			t.ok(es.Create(t.Context(), e), "Endpoints.Create")
-			got, err := es.Get(t.Context(), "acme", "full")
+			got, err := es.Get(t.Context(), "acme", e.ID)
 			t.ok(err, "Endpoints.Get")
 			t.same(got, e, "Get gave another endpoint than Create was given")
 			list, err := es.List(t.Context(), "acme", "r1")
 			t.ok(err, "Endpoints.List")
 			t.same(list, []deliver.Endpoint{e}, "List gave another endpoint than Create was given")
 		}),
-		on("Update replaces URL, Secret, Status and UpdatedAt only", func(t *storeTest, es deliver.EndpointStore) {
-			change := deliver.Endpoint{
-				ID: "a", Source: deliver.Source{Owner: "acme", ID: "elsewhere", Name: "new"}, URL: "https://example.com/new",
-				Secret: "another", Status: deliver.EndpointDisabled, CreatedAt: t.at(5), UpdatedAt: t.at(6),
-			}
+		on("Update leaves Source and CreatedAt", func(t *storeTest, es deliver.EndpointStore) {
+			change := fullEndpoint(t)
+			change.ID, change.Source.ID, change.Version = "a", "elsewhere", 0
 			t.ok(es.Update(t.Context(), change), "Endpoints.Update")
-			change.Source, change.CreatedAt = storeSource("acme", "one"), t.start
+			change.Source, change.CreatedAt, change.Version = storeSource("acme", "one"), t.start, 1
 			got, err := es.Get(t.Context(), "acme", "a")
 			t.ok(err, "Endpoints.Get")
-			t.same(got, change, "Update has to replace four fields and to leave the others")
+			t.same(got, change, "Update has to replace all but Source and CreatedAt, which do not change")
+			list, err := es.List(t.Context(), "acme", "elsewhere")
+			t.ok(err, "Endpoints.List")
+			expect(t, len(list), 0, "Update has moved an endpoint to another source")
 		}),
 		on("List shows an owner's endpoints, the oldest first", func(t *storeTest, es deliver.EndpointStore) {
 			for _, row := range []struct{ what, owner, sourceID, want string }{
@@ -138,7 +139,8 @@ func endpointErrorCases() []storeCase {
 func endpointDeliveryCases() []storeCase {
 	one := storeSource("acme", "one")
 	set := func(t *storeTest, id string, status deliver.EndpointStatus) {
-		e := t.endpoint(one, id)
+		e, err := t.store.Endpoints().Get(t.Context(), "acme", id)
+		t.ok(err, "Endpoints.Get")
 		e.Status = status
 		t.ok(t.store.Endpoints().Update(t.Context(), e), "Endpoints.Update")
 	}

@@ -23,6 +23,14 @@ func journalCases() []storeCase {
 			t.commit(&detect.Batch{Cursor: &detect.Cursor{Target: "t1", Since: t.at(90)}})
 			t.same(t.cursors("t1"), []detect.Cursor{{Target: "t1", Since: t.at(90)}}, "Commit has to replace a cursor with all its fields, gaps included")
 		}},
+		storeCase{name: "a cursor's gaps are replaced, be they fewer or more", run: func(t *storeTest) {
+			for _, gaps := range []int{detect.MaxGaps, 2, 0, 3} {
+				c := fullCursor(t, "t1")
+				c.Gaps = c.Gaps[len(c.Gaps)-gaps:]
+				t.commit(&detect.Batch{Cursor: &c})
+				t.same(t.cursors("t1"), []detect.Cursor{c}, "Commit has to replace the gaps of a cursor, here by %d", gaps)
+			}
+		}},
 		storeCase{name: "the last cursor counts, even if it is earlier", run: func(t *storeTest) {
 			for _, since := range []int{10, 30, 20} {
 				t.commit(&detect.Batch{Cursor: &detect.Cursor{Target: "t1", Since: t.at(since)}})
@@ -113,6 +121,7 @@ func chargeCases() []storeCase {
 	}{
 		{"that is covered is made", []billing.Entry{charge("c", "acme", -4)}, "6+0", "[]"},
 		{"of all there is is made", []billing.Entry{charge("c", "acme", -10)}, "0+0", "[]"},
+		{"that is not covered is named, each of several", []billing.Entry{charge("c", "acme", -11), charge("d", "acme", -3), charge("e", "acme", -8), charge("f", "globex", -1)}, "7+0", "[c e f]"},
 		{"that is not covered is not made but named", []billing.Entry{charge("c", "acme", -11)}, "10+0", "[c]"},
 		{"of one id is made once", []billing.Entry{charge("c", "acme", -4), charge("c", "acme", -4)}, "6+0", "[]"},
 		{"under an id known before is skipped", []billing.Entry{charge("top-up of acme", "acme", -4)}, "10+0", "[]"},

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -118,8 +119,8 @@ func storeRoles() []storeRole {
 	return []storeRole{
 		{"monitors", monitorCases()},
 		{"rules", ruleCases()},
-		{"endpoints", endpointCases()},
-		{"journal", append(commitCases(), journalCases()...)},
+		{"endpoints", append(endpointCases(), endpointDeletionCases()...)},
+		{"journal", slices.Concat(commitCases(), knownBatchCases(), journalCases())},
 		{"outbox", append(claimCases(), settleCases()...)},
 		{"log", logCases()},
 		{"ledger", append(ledgerCases(), reservationCases()...)},
@@ -128,7 +129,7 @@ func storeRoles() []storeRole {
 		{"retention", retentionCases()},
 		{"lifecycle", lifecycleCases()},
 		{"crash", crashCases()},
-		{"restart", restartCases()},
+		{"restart", append(restartCases(), rememberedCases()...)},
 		{"shared", sharedCases()},
 	}
 }

@@ -135,6 +135,7 @@ func ledgerCases() []storeCase {
 			wg.Wait()
 			expect(t, t.balance("acme"), "0+0", "of 40 concurrent charges of 1 against a balance of 20, 20 have to be made")
 		}},
+		storeCase{name: "entries of one call stay together beside other calls", run: wholeAppends},
 		storeCase{name: "concurrent entries of one id are one", run: func(t *storeTest) {
 			var wg sync.WaitGroup
 			for range 16 {

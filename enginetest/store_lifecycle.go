@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/storage"
@@ -57,7 +58,7 @@ func lifecycleCases() []storeCase {
 		storeCase{name: "an empty store answers questions", run: func(t *storeTest) {
 			v := t.view()
 			v.NextDue = time.Time{} // says nothing when there is no delivery
-			t.same(v, storeView{}, "a store that was just opened has to be empty")
+			t.same(v, storeView{Balances: make([]billing.Balance, 2)}, "a store that was just opened has to be empty")
 			expect(t, t.nextDue(), "none", "a store that was just opened has no deliveries")
 		}},
 		storeCase{name: "stores opened apart share nothing", run: func(t *storeTest) {
@@ -66,7 +67,7 @@ func lifecycleCases() []storeCase {
 			defer other.close()
 			before := t.view()
 			other.furnish()
-			expect(t, other.logged("acme"), numbered(before.Events), "a second store knew what was committed to the first")
+			expect(t, numbered(other.view().Events), numbered(before.Events), "a second store knew what was committed to the first")
 			t.same(t.view(), before, "a second store changed the first")
 		}},
 		storeCase{name: "accessors give a role at any time", run: func(t *storeTest) {

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -31,6 +32,11 @@ func withDue(t *storeTest, dues ...int) []deliver.Delivery {
 // claimCases are about who gets a delivery, and when.
 func claimCases() []storeCase {
 	a, b := deliver.HandlerEndpoint("a"), deliver.HandlerEndpoint("b")
+	full := make([]string, 1000) // lanes without room, and one more
+	for i := range full {
+		full[i] = deliver.HandlerEndpoint(fmt.Sprint("full ", i))
+	}
+	full = append(full, a)
 	var cases []storeCase
 	for _, row := range []struct {
 		name  string
@@ -48,8 +54,11 @@ func claimCases() []storeCase {
 		{"gives no more than Limit", []int{3, 1, 2, 4}, 10, 2, nil, "2 3"},
 		{"gives nothing for a Limit of 0", []int{1}, 10, 0, nil, ""},
 		{"gives nothing for a Limit below 0", []int{1}, 10, -1, nil, ""},
+		{"gives all that is due for the largest Limit", []int{3, 1, 2, 4}, 3, math.MaxInt, nil, "2 3 1"},
+		{"gives all that is due for the largest Limit, but for an endpoint to skip", []int{3, 1, 2, 4}, 3, math.MaxInt, []string{b}, "3 1"},
 		{"leaves out an endpoint to skip", []int{1, 2, 3, 4}, 10, 10, []string{a}, "2 4"},
 		{"fills Limit although an endpoint is skipped", []int{1, 9, 2, 8}, 10, 2, []string{a}, "4 2"},
+		{"leaves out a thousand endpoints and one", []int{1, 2, 3, 4}, 10, 10, full, "2 4"},
 		{"gives nothing when all endpoints are skipped", []int{1, 2}, 10, 10, []string{a, b}, ""},
 		{"takes names to skip that are unknown or there twice", []int{1, 2, 3}, 10, 10, []string{"x", b, b}, "1 3"},
 	} {

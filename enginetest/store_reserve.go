@@ -51,6 +51,18 @@ func reservationCases() []storeCase {
 		{"Reserve of nothing is a reservation", 0, func(l *ledgerTest) { l.reserve("r", 0, nil); l.commit("r", nil) }, "10+0", "r=10"},
 		{"Reserve of less than nothing is refused", 0, func(l *ledgerTest) { l.reserve("r", -1, billing.ErrAmount) }, "10+0", ""},
 		{"Reserve again while it is open changes nothing", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.reserve("r", 4, nil) }, "6+4", ""},
+		{"Reserve again with another amount changes nothing", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.reserve("r", 7, nil); l.reserve("r", 1, nil) }, "6+4", ""},
+		{"Reserve again does not put off the expiry", needsClock, func(l *ledgerTest) {
+			l.reserve("r", 4, nil)
+			l.wait(30 * time.Second)
+			l.reserve("r", 4, nil)
+			l.wait(30 * time.Second)
+		}, "10+0", ""},
+		{"Reserve under another owner's open id changes nothing", 0, func(l *ledgerTest) {
+			l.reserve("r", 4, nil)
+			l.refused(l.store.Ledger().Reserve(l.Context(), billing.Reservation{ID: "r", Owner: "globex", Amount: 4}), nil, "Reserve: %s", l.rule)
+			l.commit("r", nil)
+		}, "6+0", "r=6"},
 		{"Reserve again is fine though nothing is left", 0, func(l *ledgerTest) { l.reserve("r", 10, nil); l.reserve("r", 10, nil) }, "0+10", ""},
 		{"Reserve again after Commit is refused", 0, func(l *ledgerTest) {
 			l.reserve("r", 4, nil)
@@ -62,6 +74,13 @@ func reservationCases() []storeCase {
 			l.release("r", nil)
 			l.reserve("r", 4, resolved)
 		}, "10+0", ""},
+		{"Reserve again after its end is refused as such, though it is not covered", 0, func(l *ledgerTest) {
+			l.add(nil, line("e", -1))
+			l.reserve("r", 4, nil)
+			l.release("r", nil)
+			l.reserve("r", 99, resolved)
+			l.reserve("e", 99, resolved)
+		}, "9+0", "e=9"},
 		{"Reserve again after expiry is refused", needsClock, func(l *ledgerTest) {
 			l.reserve("r", 4, nil)
 			l.wait(time.Minute)

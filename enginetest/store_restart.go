@@ -24,7 +24,7 @@ func restartCases() []storeCase {
 		{"events", func(v storeView) any { return v.Events }},
 		{"deliveries and their attempts", func(v storeView) any { return v.Deliveries }},
 		{"when the next delivery is due", func(v storeView) any { return v.NextDue }},
-		{"balances", func(v storeView) any { return v.Balance }},
+		{"balances", func(v storeView) any { return v.Balances }},
 		{"ledger entries", func(v storeView) any { return v.Entries }},
 	} {
 		cases = append(cases, storeCase{name: row.name + " survive a restart", needs: needsDurable, run: func(t *storeTest) {
@@ -43,8 +43,9 @@ func restartCases() []storeCase {
 	}
 	src := storeSource("acme", "src")
 	on("events stay known after a restart, and numbers go on", func(t *storeTest) {
-		b := t.commitDue(t.start, newEvents(src, "1", "0", "2")...)
-		expect(t, seqsOf(b.Events), "0 0 3", "after Reopen a known event has to be known still, and the next has the next number")
+		b := t.commitDue(t.start, append(newEvents(src, "1", "0", "2"), newEvents(globex, "9", "10")...)...)
+		expect(t, seqsOf(b.Events), "0 0 3 0 2", "after Reopen a known event has to be known still, and the next has its owner's next number")
+		expect(t, endpointsOf(b.Deliveries), "kept", "after Reopen Commit has to make deliveries for the endpoints that are active, and no others")
 	})
 	on("leases last over a restart", func(t *storeTest) {
 		expect(t, len(t.claim(t.at(29), 10)), 0, "after Reopen Claim gave a delivery whose lease lasts, or a retry that is not due")

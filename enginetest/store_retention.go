@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -12,23 +13,18 @@ func retentionCases() []storeCase {
 	on := func(name string, run func(t *storeTest, keep time.Duration)) storeCase {
 		return storeCase{name: name, needs: needsRetention, run: func(t *storeTest) { run(t, t.kit.Retention) }}
 	}
-	end := func(t *storeTest, ds ...deliver.Delivery) {
-		for _, d := range ds {
-			t.settle(attempted(d.ID, 1, deliver.StateDelivered, t.start))
-		}
-	}
 	return []storeCase{
 		on("an event is kept for the whole retention", func(t *storeTest, keep time.Duration) {
-			end(t, t.commitDue(t.start, newEvent(acme, "1", "log")).Deliveries...)
+			t.deliver(t.commitDue(t.start, newEvent(acme, "1", "log")).Deliveries...)
 			t.kit.Clock.Advance(keep - time.Second)
 			t.touch()
 			expect(t, t.logged("acme"), "1:1", "an event was removed before its retention had passed")
 		}),
 		on("retention counts from the end of the last delivery", func(t *storeTest, keep time.Duration) {
 			ds := t.commitDue(t.start, newEvent(acme, "1", "a", "b")).Deliveries
-			end(t, ds[0])
+			t.deliver(ds[0])
 			t.kit.Clock.Advance(2 * keep)
-			end(t, ds[1])
+			t.deliver(ds[1])
 			t.kit.Clock.Advance(keep - time.Second)
 			t.touch()
 			expect(t, t.logged("acme"), "1:1", "retention has to count from when the last delivery of an event became final, not from the commit")
@@ -44,7 +40,7 @@ func retentionCases() []storeCase {
 		on("what is too old goes, and its id stays known", func(t *storeTest, keep time.Duration) {
 			t.topUp("acme", 10)
 			ds := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2")).Deliveries
-			end(t, ds...)
+			t.deliver(ds...)
 			t.kit.Clock.Advance(keep)
 			t.gone(func() bool { return len(t.events("acme")) == 0 })
 			_, err := t.store.Log().Delivery(t.Context(), "acme", ds[0].ID)
@@ -52,7 +48,7 @@ func retentionCases() []storeCase {
 			page, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 			t.ok(err, "Log.Deliveries")
 			expect(t, page.Total, 0, "the deliveries of removed events have to be removed with them")
-			end(t, ds...) // changes nothing
+			t.deliver(ds...) // changes nothing
 
 			b := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "3"))
 			expect(t, seqsOf(b.Events), "0 3", "the id of a removed event has to stay known, and numbers go on after the last one given")
@@ -63,6 +59,21 @@ func retentionCases() []storeCase {
 			t.kit.Clock.Advance(keep - time.Second)
 			t.touch()
 			expect(t, t.logged("acme"), "1:1", "an event without deliveries was removed before its retention had passed")
+			t.kit.Clock.Advance(time.Second)
+			t.gone(func() bool { return len(t.events("acme")) == 0 })
+		}),
+		on("what is left is shown, counted and found by its number", leftOver),
+		on("a clock that was ahead holds nothing back", func(t *storeTest, keep time.Duration) {
+			var evs []deliver.Event
+			for i := range 200 {
+				evs = append(evs, newEvent(globex, fmt.Sprint(i), "log"))
+			}
+			t.kit.Clock.Advance(10 * keep)
+			t.deliver(t.commitDue(t.start, evs...).Deliveries...)
+			t.kit.Clock.Advance(-10 * keep)
+			t.deliver(t.commitDue(t.start, newEvent(acme, "1", "log")).Deliveries...)
+			t.kit.Clock.Advance(keep - time.Second)
+			expect(t, t.logged("acme"), "1:1", "an event was removed before its retention had passed")
 			t.kit.Clock.Advance(time.Second)
 			t.gone(func() bool { return len(t.events("acme")) == 0 })
 		}),
@@ -77,6 +88,54 @@ func retentionCases() []storeCase {
 			t.gone(func() bool { return len(t.events("acme")) == 0 })
 		}),
 	}
+}
+
+// leftOver: some events of eight are removed, then more.
+func leftOver(t *storeTest, keep time.Duration) {
+	var evs []deliver.Event
+	for i := 1; i <= 8; i++ {
+		evs = append(evs, newEvent(acme, fmt.Sprint(i), "log"))
+	}
+	ds := t.commitDue(t.start, evs...).Deliveries
+	type question struct {
+		after uint64
+		limit int
+		want  string
+	}
+	for _, step := range []struct {
+		end  []int // tweets
+		left int
+		asks []question
+		page string // the second of two, the oldest first
+	}{
+		{[]int{2, 3, 5}, 5, []question{{0, 2, "1:1 4:4"}, {1, 1, "4:4"}, {3, 2, "4:4 6:6"}, {4, 1, "6:6"}, {5, 10, "6:6 7:7 8:8"}, {7, 5, "8:8"}, {8, 5, ""}}, "6 7"},
+		{[]int{1, 6}, 3, []question{{0, 2, "4:4 7:7"}, {4, 1, "7:7"}, {6, 10, "7:7 8:8"}, {7, 1, "8:8"}}, "8"},
+	} {
+		for _, tweet := range step.end {
+			t.deliver(ds[tweet-1])
+		}
+		t.kit.Clock.Advance(keep)
+		t.gone(func() bool { return len(t.events("acme")) == step.left })
+		for _, q := range step.asks {
+			got, err := t.store.Log().Events(t.Context(), "acme", q.after, q.limit)
+			t.ok(err, "Log.Events")
+			expect(t, numbered(got), q.want, "Events after %d, at most %d, has to leave out what was removed, and neither to count it nor to take a number for a place", q.after, q.limit)
+		}
+		p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", Asc: true, Page: 2, PageSize: 2})
+		t.ok(err, "Log.Deliveries")
+		expect(t, joined(p.Entries, func(e deliver.LogEntry) string { return e.Event.TweetID }), step.page, "pages of Deliveries have to leave out what was removed")
+		expect(t, p.Total, step.left, "Total must not count what was removed")
+	}
+}
+
+// deliver settles deliveries as delivered, with their first attempt.
+func (t *storeTest) deliver(ds ...deliver.Delivery) {
+	t.Helper()
+	var ss []deliver.Settlement
+	for _, d := range ds {
+		ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
+	}
+	t.settle(ss...)
 }
 
 // touch makes calls with which a store may remove what is too old.

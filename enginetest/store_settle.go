@@ -44,6 +44,12 @@ func settleCases() []storeCase {
 		{"an attempt recorded already changes nothing, whatever its outcome", func(t *storeTest, id string) []deliver.Settlement {
 			return []deliver.Settlement{try(t, id, 1, retrying, 90), try(t, id, 1, failed, 0)}
 		}, retrying, "1", "90"},
+		{"an attempt before the last changes nothing when it is settled again", func(t *storeTest, id string) []deliver.Settlement {
+			return []deliver.Settlement{try(t, id, 1, retrying, 90), try(t, id, 2, retrying, 100), try(t, id, 1, failed, 0)}
+		}, retrying, "1 2", "100"},
+		{"an attempt that comes after a later one is recorded, too", func(t *storeTest, id string) []deliver.Settlement {
+			return []deliver.Settlement{try(t, id, 2, retrying, 90), try(t, id, 1, retrying, 30)}
+		}, retrying, "2 1", "30"},
 		{"an attempt after the end changes nothing", func(t *storeTest, id string) []deliver.Settlement {
 			return []deliver.Settlement{try(t, id, 1, delivered, 0), try(t, id, 2, failed, 0)}
 		}, delivered, "1", "none"},
@@ -114,6 +120,7 @@ func settleCases() []storeCase {
 				}
 			}
 		}},
+		storeCase{name: "a call of Settle is seen whole", run: wholeSettlements},
 		storeCase{name: "a thousand outcomes in one call", run: func(t *storeTest) {
 			var evs []deliver.Event
 			for i := range 1024 {

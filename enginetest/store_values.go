@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 )
 
 // valueCases are about text and bytes that are big or meant to do harm.
@@ -67,6 +68,7 @@ func valueCases() []storeCase {
 				}
 			}
 		}},
+		storeCase{name: "texts that differ in one character are different", run: distinctTexts},
 		storeCase{name: "a condition is text and no pattern", run: func(t *storeTest) {
 			t.commitDue(t.start, newEvent(acme, "1", "log"))
 			t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", SourceID: "m1", Amount: 1}), "Ledger.Append")
@@ -155,4 +157,38 @@ func textSurvives(t *storeTest, text string) {
 	t.ok(err, "Ledger.Entries")
 	charge.Balance = 3
 	t.same(lines.Entries, []billing.Entry{charge}, "an entry's text did not survive")
+}
+
+// distinctTexts uses texts that could be taken for each other as owner and id of
+// everything: each owner has one of each.
+func distinctTexts(t *storeTest) {
+	ctx, l := t.Context(), t.store.Ledger()
+	texts := []string{"case", "CASE", "Case", "\u00e9", "e\u0301", "7", "07", "7.0", "end", "end ", "end\x00", "a\x00b", "a\x00c"}
+	for _, text := range texts {
+		src := storeSource(text, text)
+		e := t.endpoint(src, text)
+		e.URL = text
+		t.ok(t.store.Monitors().Create(ctx, monitor.Monitor{ID: text, Owner: text, Name: text}), fmt.Sprintf("Monitors.Create of %q", text))
+		t.ok(t.store.Rules().Create(ctx, rule.Rule{ID: text, Owner: text, Tag: text}), fmt.Sprintf("Rules.Create of %q", text))
+		t.ok(t.store.Endpoints().Create(ctx, e), fmt.Sprintf("Endpoints.Create of %q", text))
+		ev := newEvent(src, "1", text)
+		ev.ID = text
+		t.commit(&detect.Batch{Cursor: &detect.Cursor{Target: text, UserID: text}, Events: []deliver.Event{ev}, Charges: []billing.Entry{{ID: text, Owner: text, Amount: 3}}, DeliverBy: t.start})
+		t.ok(l.Reserve(ctx, billing.Reservation{ID: "r " + text, Owner: text, Amount: 1}), fmt.Sprintf("Ledger.Reserve of %q", text))
+	}
+	for _, text := range texts {
+		got, err := t.store.Monitors().Get(ctx, text, text)
+		t.ok(err, fmt.Sprintf("Monitors.Get of %q", text))
+		expect(t, got.Name, text, "Monitors.Get of %q gave another monitor", text)
+		expect(t, t.logged(text), "1:1", "the event of %q was taken for another's: ids and owners are compared byte by byte", text)
+		expect(t, t.balance(text), "2+1", "the credits of %q were taken for another's: ids and owners are compared byte by byte", text)
+		t.same(t.cursors(text), []detect.Cursor{{Target: text, UserID: text}}, "the cursor of %q was taken for another's", text)
+		list, err := t.store.Endpoints().List(ctx, text, text)
+		t.ok(err, "Endpoints.List")
+		expect(t, len(list), 1, "Endpoints.List shows others for the endpoints of %q", text)
+		p, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: text, SourceID: text})
+		t.ok(err, "Log.Deliveries")
+		expect(t, p.Total, 2, "Deliveries shows others for those of %q", text)
+	}
+	expect(t, len(t.claim(t.start, 100, texts[0], deliver.HandlerEndpoint(texts[0]))), 2*len(texts)-2, "Claim left out endpoints that were not to be skipped, or gave one that was")
 }

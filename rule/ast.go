@@ -1,5 +1,7 @@
 package rule
 
+import "slices"
+
 // nodeKind is what a node joins.
 type nodeKind uint8
 
@@ -76,6 +78,12 @@ func normalise(n *node, neg bool) *node {
 			out.kids = append(out.kids, k.kids...)
 		} else {
 			out.kids = append(out.kids, k)
+		}
+	}
+	if out.neg && !slices.ContainsFunc(out.kids, func(k *node) bool { return !k.neg }) {
+		out.kind, out.neg = orNode, false // -(-a -b) is a OR b
+		for _, k := range out.kids {
+			k.neg = false
 		}
 	}
 	if len(out.kids) == 1 {

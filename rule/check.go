@@ -50,6 +50,9 @@ func checkTree(root *node, d Dialect, f *findings) {
 		f.warn("W_MANY", root.start, root.end, "split it into several rules", "%d clauses; the web takes about %d", leaves, maxWebOperators)
 	}
 	branch := negativeBranch(root)
+	if root.neg {
+		branch = root // not all of several: nearly every post
+	}
 	switch {
 	case !positive:
 		f.fail("E_ONLY_NEGATED", root.start, root.end, "add a keyword or another clause that selects posts", "negated clauses can not be used alone")

@@ -39,8 +39,12 @@ func (p *Program) Steps(t *fetcher.Tweet) int {
 }
 
 // Hashtags, Mentions, Cashtags and Links give what is found in a text.
-func Hashtags(s string) []string { return parts(s, appendHashtags(nil, s, appendLinks(nil, s, new(int)))) }
-func Mentions(s string) []string { return parts(s, appendMentions(nil, s, appendLinks(nil, s, new(int)))) }
+func Hashtags(s string) []string {
+	return parts(s, appendHashtags(nil, s, appendLinks(nil, s, new(int))))
+}
+func Mentions(s string) []string {
+	return parts(s, appendMentions(nil, s, appendLinks(nil, s, new(int))))
+}
 func Cashtags(s string) []string { return parts(s, appendCashtags(nil, s)) }
 func Links(s string) []string    { return parts(s, appendLinks(nil, s, new(int))) }
 

@@ -1,6 +1,7 @@
 package rule_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -79,6 +80,7 @@ func TestMatchText(t *testing.T) {
 		{u, `"happy birthday"`, []any{"happy birthday", "HAPPY, birthday!", "so happy-birthday"}, []any{"birthday happy", "happy big birthday", "happy birthdays"}},
 		{u, `"Toys \"R\" Us"`, []any{`Toys "R" Us`, "toys r us"}, []any{"toys us"}},
 		{u, `"$TWTR"`, []any{"TWTR", "$twtr"}, nil},
+		{u, `"` + strings.Repeat("a b ", 70) + `c"`, []any{"x " + strings.Repeat("a b ", 71) + "c d"}, []any{strings.Repeat("a b ", 69) + "c", strings.Repeat("a b ", 80)}},
 		{u, `"a b a c"`, []any{"a b a b a c"}, []any{"a b a b"}},
 		{u, `coca-cola`, []any{"Coca Cola", "coca-cola"}, []any{"cola coca", "coca and cola"}},
 		{u, "apple banana", []any{"banana and apple"}, []any{"apple", "banana"}},
@@ -149,6 +151,8 @@ func TestMatchEntities(t *testing.T) {
 
 		{u, `url:"https://nasa.gov/moon"`, []any{link("https://nasa.gov/moon?x=1"), "see https://nasa.gov/moon"}, []any{link("https://nasa.gov/mars"), "nasa gov moon"}},
 		{u, "url:nasa", []any{link("https://www.nasa.gov/")}, []any{link("https://nasaspaceflight.com")}},
+		{u, `url:"one two"`, []any{link("https://one.two/")}, []any{tweet{URLs: []fetcher.URL{{ExpandedURL: "https://x.org/one"}, {ExpandedURL: "two.org"}}}}},
+		{w, `"cat ann"`, nil, []any{tweet{Text: "a cat", UserName: "Ann"}}},
 		{w, "url:t_mobile.com", []any{link("https://t-mobile.com/a")}, []any{link("https://tmobile.com")}},
 		{u, "url_contains:spaceflight", []any{link("https://nasaspaceflight.com")}, []any{"spaceflight"}},
 		{u, "a has:links", []any{"a http://x.org/", tweet{Text: "a", Media: []fetcher.Media{{}}}}, []any{"a"}},

@@ -23,6 +23,7 @@ func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 		return err
 	}
 	defer s.mu.Unlock()
+	e = e.Clone()
 	r := s.endpoints.create(&e)
 	if r == nil {
 		return deliver.ErrEndpointDuplicate
@@ -42,7 +43,7 @@ func (es endpoints) Get(ctx context.Context, owner, id string) (deliver.Endpoint
 	if r == nil {
 		return deliver.Endpoint{}, deliver.ErrEndpointNotFound
 	}
-	return *r.rec, nil
+	return r.rec.Clone(), nil
 }
 
 func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
@@ -57,13 +58,11 @@ func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver
 	}
 	list := make([]deliver.Endpoint, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, *r.rec)
+		list = append(list, r.rec.Clone())
 	}
 	return list, nil
 }
 
-// Update answers ErrEndpointDuplicate when another endpoint of the source has
-// the new URL.
 func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 	s := es.s
 	if err := s.lock(ctx); err != nil {
@@ -74,8 +73,11 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 	if r == nil {
 		return deliver.ErrEndpointNotFound
 	}
-	changed := *r.rec
-	changed.URL, changed.Secret, changed.Status, changed.UpdatedAt = e.URL, e.Secret, e.Status, e.UpdatedAt
+	if r.rec.Version != e.Version {
+		return deliver.ErrEndpointConflict
+	}
+	changed := e.Clone()
+	changed.Source, changed.CreatedAt, changed.Version = r.rec.Source, r.rec.CreatedAt, e.Version+1
 	if !s.endpoints.replace(r, &changed) {
 		return deliver.ErrEndpointDuplicate
 	}

@@ -3,13 +3,20 @@ package memory
 import (
 	"crypto/sha256"
 	"slices"
+	"sort"
 	"time"
 )
 
-// settle marks an event that has no open delivery: it may be removed.
+// settle marks an event that has no open delivery: it may be removed. The list is
+// kept in order of time, though the clock may have stepped back: events settled
+// while it was ahead must not hold back the removal of those after them.
 func (s *Store) settle(e *event, now time.Time) {
 	e.settledAt = now
-	s.settled = append(s.settled, e)
+	i := len(s.settled)
+	if i > 0 && s.settled[i-1].settledAt.After(now) {
+		i = sort.Search(i, func(i int) bool { return s.settled[i].settledAt.After(now) })
+	}
+	s.settled = slices.Insert(s.settled, i, e)
 }
 
 // retain removes settled events that are too old or too many. Whoever records or

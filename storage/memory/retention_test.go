@@ -94,6 +94,17 @@ func TestRetention(t *testing.T) {
 		{"what has no delivery ends with the commit", memory.Options{MaxEvents: 2}, func(h *history) {
 			commitAt(h.T, h.s, start, newEvents(acme, "1", "2", "3")...)
 		}, "2:2 3:3"},
+		{"a clock that was ahead holds nothing back", memory.Options{Retention: time.Hour}, func(h *history) {
+			h.open(6)
+			h.end(1)
+			h.wait(1000 * time.Hour)
+			h.end(2, 3)
+			h.wait(-1000 * time.Hour)
+			h.end(4)
+			h.wait(time.Minute)
+			h.end(5, 6)
+			h.wait(59 * time.Minute)
+		}, "2:2 3:3 5:5 6:6"},
 		{"numbers go on after all is removed", memory.Options{Retention: time.Hour}, func(h *history) {
 			h.open(2)
 			h.end(1, 2)

@@ -77,7 +77,7 @@ type Store struct {
 	cursors    map[string]detect.Cursor
 	events     map[key]*event // retained
 	removed    recent[struct{}]
-	settled    []*event // retained, with no open delivery, longest settled first
+	settled    []*event // retained, with no open delivery, by settledAt
 	deliveries map[string]*delivery
 	open       queue
 

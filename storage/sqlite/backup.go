@@ -2,16 +2,22 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // Backup writes the state of this moment to a new file at path, which Open can
 // open. Calls go on meanwhile; what they write is not in it. The file is
 // complete and on the disk when Backup returns nil, and is not there after an
-// error. An existing file is refused with fs.ErrExist.
+// error. An existing file is refused with fs.ErrExist. A process that is killed
+// meanwhile leaves a file beside it whose name begins like path and ends in
+// .partial; it may be removed.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -26,8 +32,9 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		}
 		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
 	}
-	// It gets its name when it is whole.
-	partial := path + ".partial"
+	// It gets its name when it is whole. Until then it has one of its own, which
+	// what a killed process left can not be in the way of.
+	partial := path + "." + strings.ToLower(rand.Text()) + ".partial"
 	if err := createFile(partial); err != nil {
 		return err
 	}
@@ -42,6 +49,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := syncFile(partial); err != nil {
 		return wrap(err)
 	}
+	crashpoint.Hit("sqlite.backup.copied")
 	return wrap(os.Rename(partial, path))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // balance of an owner, expired reservations still held; zero for one never seen.
@@ -40,6 +41,7 @@ func (t *tx) post(e billing.Entry, now time.Time) error {
 	if err := t.setBalance(e.Owner, b); err != nil {
 		return err
 	}
+	crashpoint.Hit("sqlite.ledger.balance")
 	t.added++
 	return t.exec(`INSERT INTO ledger_entries (id, owner, kind, amount, balance, at,
 		source_id, source_name, endpoint, num_accounts, tier_label, rate, recorded_at)
@@ -88,6 +90,7 @@ func (t *tx) resolve(id, how string, now time.Time) (*billing.Reservation, error
 	if err := t.setBalance(r.Owner, b); err != nil {
 		return nil, err
 	}
+	crashpoint.Hit("sqlite.ledger.resolve")
 	if err := t.exec(`DELETE FROM reservations WHERE id = ?`, id); err != nil {
 		return nil, err
 	}

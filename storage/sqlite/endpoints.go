@@ -3,27 +3,25 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
-// endpoints implements deliver.EndpointStore.
+// endpoints implements deliver.EndpointStore. A record is stored whole; what is
+// asked for has columns of its own, and of the version the column is the truth.
 type endpoints struct{ s *Store }
 
-const endpointColumns = `id, owner, source_kind, source_id, source_name, url, secret, status, created_at, updated_at`
-
-func endpointInto(e *deliver.Endpoint) []any {
-	return []any{
-		&e.ID, &e.Source.Owner, &e.Source.Kind, &e.Source.ID, &e.Source.Name, &e.URL, (*string)(&e.Secret), &e.Status,
-		timeColumn{&e.CreatedAt}, timeColumn{&e.UpdatedAt},
-	}
-}
-
 func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
+	doc, err := deliver.EncodeEndpoint(e)
+	if err != nil {
+		return wrap(err)
+	}
 	return es.s.write(ctx, func(t *tx) error {
-		n, err := t.change(`INSERT INTO endpoints (`+endpointColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			e.ID, e.Source.Owner, string(e.Source.Kind), e.Source.ID, e.Source.Name, e.URL, string(e.Secret), string(e.Status),
-			optional(e.CreatedAt), optional(e.UpdatedAt))
+		n, err := t.change(`INSERT INTO endpoints (id, owner, source_id, url, status, version, record)
+			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			e.ID, e.Source.Owner, e.Source.ID, e.URL, string(e.Status), e.Version, string(doc))
 		if err == nil && n == 0 {
 			return deliver.ErrEndpointDuplicate
 		}
@@ -33,24 +31,33 @@ func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 
 func (es endpoints) Get(ctx context.Context, owner, id string) (e deliver.Endpoint, err error) {
 	err = es.s.read(ctx, func(r *snapshot) error {
-		found, err := one(r, `SELECT `+endpointColumns+` FROM endpoints WHERE id = ? AND owner = ?`, []any{id, owner}, endpointInto(&e)...)
-		if err == nil && !found {
-			return deliver.ErrEndpointNotFound
-		}
+		e, err = endpointOf(r, owner, id)
 		return err
 	})
+	return e, err
+}
+
+func endpointOf(a asker, owner, id string) (e deliver.Endpoint, err error) {
+	var version int64
+	found, err := one(a, `SELECT record, version FROM endpoints WHERE id = ? AND owner = ?`, []any{id, owner}, endpointColumn{&e}, &version)
+	if err == nil && !found {
+		err = deliver.ErrEndpointNotFound
+	}
+	e.Version = version
 	return e, err
 }
 
 func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	list := []deliver.Endpoint{}
 	err := es.s.read(ctx, func(r *snapshot) error {
-		return each(r, `SELECT `+endpointColumns+` FROM endpoints WHERE owner = ?1 AND ?2 IN ('', source_id) ORDER BY n`,
+		return each(r, `SELECT record, version FROM endpoints WHERE owner = ?1 AND ?2 IN ('', source_id) ORDER BY n`,
 			[]any{owner, sourceID}, func(rows *sql.Rows) error {
 				var e deliver.Endpoint
-				if err := rows.Scan(endpointInto(&e)...); err != nil {
+				var version int64
+				if err := rows.Scan(endpointColumn{&e}, &version); err != nil {
 					return wrap(err)
 				}
+				e.Version = version
 				list = append(list, e)
 				return nil
 			})
@@ -58,19 +65,23 @@ func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver
 	return list, err
 }
 
-// Update answers ErrEndpointDuplicate when another endpoint of the source has
-// the new URL.
 func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 	return es.s.write(ctx, func(t *tx) error {
-		found, err := t.exists(`SELECT 1 FROM endpoints WHERE id = ? AND owner = ?`, e.ID, e.Source.Owner)
+		stored, err := endpointOf(t, e.Source.Owner, e.ID)
 		if err != nil {
 			return err
 		}
-		if !found {
-			return deliver.ErrEndpointNotFound
+		if stored.Version != e.Version {
+			return deliver.ErrEndpointConflict
 		}
-		n, err := t.change(`UPDATE OR IGNORE endpoints SET url = ?, secret = ?, status = ?, updated_at = ? WHERE id = ?`,
-			e.URL, string(e.Secret), string(e.Status), optional(e.UpdatedAt), e.ID)
+		changed := e
+		changed.Source, changed.CreatedAt, changed.Version = stored.Source, stored.CreatedAt, e.Version+1
+		doc, err := deliver.EncodeEndpoint(changed)
+		if err != nil {
+			return wrap(err)
+		}
+		n, err := t.change(`UPDATE OR IGNORE endpoints SET url = ?, status = ?, version = ?, record = ? WHERE id = ?`,
+			e.URL, string(e.Status), changed.Version, string(doc), e.ID)
 		if err == nil && n == 0 {
 			return deliver.ErrEndpointDuplicate
 		}
@@ -96,6 +107,20 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if err != nil {
 			return err
 		}
+		crashpoint.Hit("sqlite.endpoint.settled")
 		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
 	})
+}
+
+// endpointColumn scans a stored record into an endpoint.
+type endpointColumn struct{ to *deliver.Endpoint }
+
+// Scan implements sql.Scanner.
+func (c endpointColumn) Scan(v any) (err error) {
+	doc, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("sqlite: a document stored as %T: want text", v)
+	}
+	*c.to, err = deliver.DecodeEndpoint([]byte(doc))
+	return err
 }

@@ -90,7 +90,7 @@ func TestEndpointList(t *testing.T) {
 	}
 }
 
-func TestEndpointUpdateReplacesFourFields(t *testing.T) {
+func TestEndpointUpdateLeavesSourceAndCreation(t *testing.T) {
 	s := withEndpoints(t)
 	later := start.Add(time.Hour)
 	change := deliver.Endpoint{
@@ -98,15 +98,16 @@ func TestEndpointUpdateReplacesFourFields(t *testing.T) {
 		URL: "https://example.com/new", Secret: "new", Status: deliver.EndpointDisabled, CreatedAt: later, UpdatedAt: later,
 	}
 	must(t, s.Endpoints().Update(t.Context(), change))
+	wantErr(t, s.Endpoints().Update(t.Context(), change), deliver.ErrEndpointConflict)
 	got, err := s.Endpoints().Get(t.Context(), "acme", "a")
 	must(t, err)
-	change.Source, change.CreatedAt = source("acme", "one"), start
 	want(t, "url", got.URL, change.URL)
 	want(t, "secret", string(got.Secret), string(change.Secret))
 	want(t, "status", got.Status, change.Status)
 	want(t, "updated", got.UpdatedAt, later)
-	want(t, "source", got.Source, change.Source)
+	want(t, "source", got.Source, source("acme", "one"))
 	want(t, "created", got.CreatedAt, start)
+	want(t, "version", got.Version, 1)
 }
 
 func TestOnlyActiveEndpointsGetDeliveries(t *testing.T) {

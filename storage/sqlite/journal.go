@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // journal implements detect.Journal.
@@ -143,6 +144,7 @@ func (c *commit) batch(b *detect.Batch) error {
 	for i := range b.Events {
 		ev := b.Events[i]
 		ev.Handlers = slices.Clone(ev.Handlers)
+		crashpoint.Hit("sqlite.commit.batch")
 		ds, err := c.event(&ev, b.DeliverBy)
 		if err != nil {
 			return err
@@ -176,6 +178,7 @@ func (c *commit) event(ev *deliver.Event, due time.Time) ([]deliver.Delivery, er
 	if err != nil {
 		return nil, err
 	}
+	crashpoint.Hit("sqlite.commit.event")
 	to, err := c.addressees(ev)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestCommitMakesDeliveries(t *testing.T) {
 		want(t, "due", d.Due, due)
 		want(t, "created", d.CreatedAt, start.Add(time.Second))
 		want(t, "owner", d.Owner(), "acme")
-		want(t, "endpoint", d.Endpoint, deliver.Endpoint{})
+		want(t, "endpoint", d.Endpoint.ID, "")
 	}
 	if b.Deliveries[0].Event != b.Deliveries[3].Event {
 		t.Error("deliveries of one event have different events")

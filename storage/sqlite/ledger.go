@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // ledger implements billing.Ledger. An owner's available and reserved are never
@@ -53,6 +54,7 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 		if err := t.setBalance(r.Owner, b); err != nil {
 			return err
 		}
+		crashpoint.Hit("sqlite.ledger.reserve")
 		return t.exec(`INSERT INTO reservations (id, owner, amount, expires_at) VALUES (?, ?, ?, ?)`,
 			r.ID, r.Owner, int64(r.Amount), optional(r.ExpiresAt))
 	})

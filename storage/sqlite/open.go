@@ -12,6 +12,8 @@ import (
 
 	driver "modernc.org/sqlite"
 	result "modernc.org/sqlite/lib"
+
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // Reading connections, and how long one that writes waits for another program.
@@ -85,6 +87,7 @@ func prepareFile(ctx context.Context, db *sql.DB, scripts []string) error {
 	if err := migrate(ctx, conn, scripts); err != nil {
 		return err
 	}
+	crashpoint.Hit("sqlite.schema.committed")
 	var mode string
 	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
 		return err
@@ -121,6 +124,7 @@ func migrate(ctx context.Context, conn *sql.Conn, scripts []string) (err error) 
 			return fmt.Errorf("sqlite: schema version %d: %w", version+1, err)
 		}
 		version++
+		crashpoint.Hit("sqlite.schema.script")
 	}
 	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, version)
 	_, err = conn.ExecContext(ctx, mark)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // outbox implements deliver.Outbox.
@@ -60,6 +61,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 			if err := t.exec(`UPDATE deliveries SET due_at = ? WHERE n = ?`, nanos(r.Now.Add(r.Lease)), n); err != nil {
 				return err
 			}
+			crashpoint.Hit("sqlite.claim.leased")
 			err := each(t, `SELECT `+deliveryColumns+` FROM deliveries d JOIN events e ON e.n = d.event WHERE d.n = ?`,
 				[]any{n}, func(found *sql.Rows) error {
 					_, d, err := dr.scan(found)
@@ -135,6 +137,7 @@ func (t *tx) conclude(st *deliver.Settlement, now time.Time) error {
 	if recorded == 0 || err != nil {
 		return err
 	}
+	crashpoint.Hit("sqlite.settle.attempt")
 	if !st.State.Final() {
 		return t.exec(`UPDATE deliveries SET state = ?, due_at = ? WHERE n = ?`, string(st.State), nanos(st.Due), n)
 	}

@@ -85,7 +85,7 @@ func TestClaimedDeliveries(t *testing.T) {
 	want(t, "due", got.Due, at(7).Add(lease))
 	want(t, "state", got.State, deliver.StatePending)
 	want(t, "attempts", got.Attempts, 0)
-	want(t, "endpoint", got.Endpoint, deliver.Endpoint{})
+	want(t, "endpoint", got.Endpoint.ID, "")
 	if !reflect.DeepEqual(got.Event, ds[0].Event) {
 		t.Errorf("the event is %+v, the commit gave %+v", got.Event, ds[0].Event)
 	}

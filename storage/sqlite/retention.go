@@ -3,6 +3,8 @@ package sqlite
 import (
 	"database/sql"
 	"time"
+
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // tidyStep is how many rows of each kind a transaction removes at least, beside
@@ -65,6 +67,7 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 		if err := t.exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ? FROM events WHERE n = ?`, nanos(now), event); err != nil {
 			return err
 		}
+		crashpoint.Hit("sqlite.retention.event")
 		if err := t.exec(`DELETE FROM events WHERE n = ?`, event); err != nil {
 			return err
 		}

@@ -37,17 +37,14 @@ CREATE TABLE rules (
 ) STRICT;
 
 CREATE TABLE endpoints (
-	n           INTEGER PRIMARY KEY,
-	id          TEXT NOT NULL UNIQUE,
-	owner       TEXT NOT NULL,
-	source_kind TEXT NOT NULL,
-	source_id   TEXT NOT NULL,
-	source_name TEXT NOT NULL,
-	url         TEXT NOT NULL,
-	secret      TEXT NOT NULL, -- as given
-	status      TEXT NOT NULL,
-	created_at  INTEGER,
-	updated_at  INTEGER,
+	n         INTEGER PRIMARY KEY,
+	id        TEXT NOT NULL UNIQUE,
+	owner     TEXT NOT NULL,
+	source_id TEXT NOT NULL,
+	url       TEXT NOT NULL,
+	status    TEXT NOT NULL,
+	version   INTEGER NOT NULL,
+	record    TEXT NOT NULL, -- all fields, JSON, secrets as given
 	UNIQUE (owner, source_id, url)
 ) STRICT;
 

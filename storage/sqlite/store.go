@@ -13,6 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 var _ storage.Store = (*Store)(nil)
@@ -67,6 +68,7 @@ func (s *Store) Close(ctx context.Context) error {
 		s.cutNow()
 	}
 	s.w.stop()
+	crashpoint.Hit("sqlite.close.stopped")
 	s.cutNow()
 	// The last connection to go copies the log into the file: that of the writer.
 	return errors.Join(err, wrap(s.reads.Close()), wrap(s.writes.Close()))

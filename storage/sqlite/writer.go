@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	driver "modernc.org/sqlite"
+
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // maxGroup bounds how many calls share a transaction, and so how long the first
@@ -175,9 +177,11 @@ func (w *writer) commit(jobs []*job) (err error) {
 	if err != nil {
 		return err
 	}
+	crashpoint.Hit("sqlite.tx.written")
 	if err := t.exec("COMMIT"); err != nil {
 		return err
 	}
+	crashpoint.Hit("sqlite.tx.committed")
 	if refused != nil {
 		w.logger.Warn("old records not removed", "error", refused)
 	}

@@ -1,0 +1,81 @@
+package deliver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Bounds of an endpoint's own headers; names and values in bytes.
+const (
+	maxHeaders     = 20
+	maxHeaderName  = 128
+	maxHeaderValue = 2048
+)
+
+// reservedHeaders are the request's own, those of a connection or a proxy (RFC
+// 9110, 7.6), those a browser alone sets, and those that open a cloud's
+// metadata service. The second list are prefixes.
+var (
+	reservedHeaders = []string{
+		"accept-encoding", "alt-svc", "connection", "cookie", "date", "expect", "forwarded", "host", "http2-settings",
+		"keep-alive", "max-forwards", "metadata", "metadata-flavor", "origin", "referer", "te", "trailer", "transfer-encoding",
+		"upgrade", "user-agent", "via", "x-delivery-id", "x-http-method-override", "x-real-ip", "x-signature-256", "x-webhook-id",
+	}
+	reservedPrefixes = []string{
+		"access-control-", "content-", "proxy-", "sec-", "webhook-", "x-aliyun-", "x-amz-", "x-amzn-", "x-aws-", "x-azure-",
+		"x-forwarded-", "x-goog-", "x-google-", "x-ms-",
+	}
+)
+
+// checkHeaders reports the first header that can not be sent, as a *FieldError
+// that names it and does not hold its value.
+func checkHeaders(hs []Header) error {
+	if len(hs) > maxHeaders {
+		return &FieldError{"headers", fmt.Sprint(len(hs)), fmt.Sprintf("at most %d", maxHeaders)}
+	}
+	seen := make(map[string]bool, len(hs))
+	for _, h := range hs {
+		if err := checkHeader(h); err != nil {
+			return err
+		}
+		key := headerKey(h.Name)
+		if seen[key] {
+			return &FieldError{"headers", h.Name, "each name once, whatever its case"}
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+func checkHeader(h Header) error {
+	shown := cutText(strings.ToValidUTF8(h.Name, "\ufffd"), maxHeaderName)
+	if h.Name == "" || len(h.Name) > maxHeaderName || strings.ContainsFunc(h.Name, func(r rune) bool { return !tokenRune(r) }) {
+		return &FieldError{"headers", shown, fmt.Sprintf("a name of 1 to %d letters, digits and !#$%%&'*+-.^_`|~", maxHeaderName)}
+	}
+	key := headerKey(h.Name)
+	if slices.Contains(reservedHeaders, key) || slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(key, p) }) {
+		return &FieldError{"headers", shown, "a name that is not reserved"}
+	}
+	v := string(h.Value)
+	ok := v != "" && len(v) <= maxHeaderValue && v == strings.Trim(v, " \t")
+	for i := range len(v) {
+		ok = ok && (v[i] >= ' ' && v[i] <= '~' || v[i] == '\t')
+	}
+	if !ok {
+		return &FieldError{"headers", shown + ": " + secret.Redacted,
+			fmt.Sprintf("a value of 1 to %d printable ASCII characters without white space at its ends", maxHeaderValue)}
+	}
+	return nil
+}
+
+// headerKey is a name as it is compared: many servers hand _ and - to programs
+// as the same, so X_Signature_256 would pass for X-Signature-256.
+func headerKey(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
+
+// tokenRune reports whether a name may hold r: tchar of RFC 9110, 5.6.2.
+func tokenRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}

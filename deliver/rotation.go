@@ -1,0 +1,61 @@
+package deliver
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// DefaultOverlap is how long a replaced secret stays valid.
+const DefaultOverlap = 24 * time.Hour
+
+const (
+	maxOverlap    = 7 * 24 * time.Hour
+	maxOldSecrets = 10 // valid at once, beside the new one
+)
+
+func (u *EndpointUpdate) overlap() time.Duration {
+	if u.Overlap == nil {
+		return DefaultOverlap
+	}
+	return *u.Overlap
+}
+
+func (u *EndpointUpdate) checkSecret() error {
+	d := u.overlap()
+	switch {
+	case u.Secret == nil && u.Overlap != nil:
+		return &FieldError{"overlap", d.String(), "none without a new secret"}
+	case d < 0 || d > maxOverlap:
+		return &FieldError{"overlap", d.String(), "0s to " + maxOverlap.String()}
+	case u.Secret == nil || *u.Secret == "":
+		return nil
+	}
+	return CheckSecret(*u.Secret)
+}
+
+// rotate makes key the endpoint's secret. One that is so already, or was before,
+// is not old any more.
+func (e *Endpoint) rotate(key Secret, overlap time.Duration, now time.Time) error {
+	until := now.Add(overlap)
+	var old []OldSecret
+	for _, o := range slices.Concat([]OldSecret{{e.Secret, until}}, e.OldSecrets) {
+		if o.Until.After(until) {
+			o.Until = until
+		}
+		if o.Until.After(now) && o.Secret != key {
+			old = append(old, o)
+		}
+	}
+	if len(old) > maxOldSecrets {
+		return &FieldError{"webhook_secret", fmt.Sprintf("rotation with %d old secrets", len(old)),
+			fmt.Sprintf("at most %d that are valid: wait until one ends, or give a shorter overlap", maxOldSecrets)}
+	}
+	e.Secret, e.OldSecrets = key, old
+	return nil
+}
+
+// expire drops the old secrets whose time has passed.
+func (e *Endpoint) expire(now time.Time) {
+	e.OldSecrets = slices.DeleteFunc(slices.Clone(e.OldSecrets), func(o OldSecret) bool { return !now.Before(o.Until) })
+}

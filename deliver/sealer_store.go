@@ -1,0 +1,186 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrSealed: a stored secret can not be opened. The error that wraps it names
+// the endpoint and the field.
+var ErrSealed = errors.New("deliver: stored secret can not be opened")
+
+var errNotSealed = errors.New("deliver: secret can not be sealed")
+
+// sealedPrefix tells sealed values from those stored before there was a sealer.
+const sealedPrefix = "sealed:"
+
+// SealedStore is an EndpointStore on top of another that never sees a plain
+// secret or header value: it gets them sealed, each for its endpoint's id and
+// its field. A row whose secrets were taken from another row, or that is not
+// sealed, does not open: Get says so with an error that wraps ErrSealed, and so
+// does Update, while Delete works.
+type SealedStore struct {
+	store  EndpointStore
+	sealer Sealer
+}
+
+// NewSealedStore puts sealer on store. Rows that store has already in plain, or
+// sealed with an older key, are sealed by Reseal.
+func NewSealedStore(store EndpointStore, sealer Sealer) (*SealedStore, error) {
+	if store == nil || sealer == nil {
+		return nil, errors.New("deliver: SealedStore needs an EndpointStore and a Sealer")
+	}
+	return &SealedStore{store, sealer}, nil
+}
+
+// Create implements EndpointStore.
+func (s *SealedStore) Create(ctx context.Context, e Endpoint) error {
+	e, err := s.seal(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.store.Create(ctx, e)
+}
+
+// Get implements EndpointStore.
+func (s *SealedStore) Get(ctx context.Context, owner, id string) (Endpoint, error) {
+	e, err := s.store.Get(ctx, owner, id)
+	if err == nil {
+		e, err = s.each(ctx, e, ErrSealed, s.open)
+	}
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return e, nil
+}
+
+// List implements EndpointStore. With an error that wraps ErrSealed it gives the
+// whole list all the same: those that do not open are in it without secrets.
+func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]Endpoint, error) {
+	list, err := s.store.List(ctx, owner, sourceID)
+	if err != nil {
+		return nil, err
+	}
+	var sealed error
+	for i, e := range list {
+		if list[i], err = s.each(ctx, e, ErrSealed, s.open); err != nil {
+			if !errors.Is(err, ErrSealed) {
+				return nil, err
+			}
+			sealed = errors.Join(sealed, err)
+			list[i] = shown(e, false)
+		}
+	}
+	return list, sealed
+}
+
+// Update implements EndpointStore.
+func (s *SealedStore) Update(ctx context.Context, e Endpoint) error {
+	e, err := s.seal(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.store.Update(ctx, e)
+}
+
+// Delete implements EndpointStore.
+func (s *SealedStore) Delete(ctx context.Context, owner, id string) error {
+	return s.store.Delete(ctx, owner, id)
+}
+
+// Reseal stores each of an owner's endpoints again, sealed with the newest key,
+// also those that were stored in plain. It says how many; those that do not
+// open are left as they are, and the error names them.
+func (s *SealedStore) Reseal(ctx context.Context, owner string) (int, error) {
+	list, err := s.store.List(ctx, owner, "")
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	var failed error
+	for _, e := range list {
+		err := s.reseal(ctx, e)
+		switch {
+		case err == nil:
+			n++
+		case errors.Is(err, ErrSealed):
+			failed = errors.Join(failed, err)
+		case !errors.Is(err, ErrEndpointNotFound): // else it was deleted meanwhile
+			return n, errors.Join(failed, err)
+		}
+	}
+	return n, failed
+}
+
+func (s *SealedStore) reseal(ctx context.Context, e Endpoint) error {
+	for tries := 1; ; tries++ {
+		opened, err := s.each(ctx, e, ErrSealed, s.openOrPlain)
+		if err != nil {
+			return err
+		}
+		err = s.Update(ctx, opened)
+		if !errors.Is(err, ErrEndpointConflict) || tries == changeTries {
+			return err
+		}
+		if e, err = s.store.Get(ctx, e.Source.Owner, e.ID); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *SealedStore) seal(ctx context.Context, e Endpoint) (Endpoint, error) {
+	return s.each(ctx, e, errNotSealed, func(ctx context.Context, v Secret, place string) (Secret, error) {
+		sealed, err := s.sealer.Seal(ctx, []byte(v), place)
+		return Secret(sealedPrefix + sealed), err
+	})
+}
+
+func (s *SealedStore) open(ctx context.Context, v Secret, place string) (Secret, error) {
+	sealed, ok := strings.CutPrefix(string(v), sealedPrefix)
+	if !ok {
+		return "", errors.New("it is not sealed: see SealedStore.Reseal")
+	}
+	plain, err := s.sealer.Open(ctx, sealed, place)
+	return Secret(plain), err
+}
+
+func (s *SealedStore) openOrPlain(ctx context.Context, v Secret, place string) (Secret, error) {
+	if !strings.HasPrefix(string(v), sealedPrefix) {
+		return v, nil
+	}
+	return s.open(ctx, v, place)
+}
+
+// each gives a copy of e with every secret changed. The place is the endpoint's
+// id and the field, so that values can not be swapped inside a row either. An
+// error wraps what failed.
+func (s *SealedStore) each(ctx context.Context, e Endpoint, failed error, change func(ctx context.Context, v Secret, place string) (Secret, error)) (Endpoint, error) {
+	e = e.Clone()
+	one := func(v *Secret, field string) error {
+		changed, err := change(ctx, *v, e.ID+"\x00"+field)
+		switch {
+		case err == nil:
+			*v = changed
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: %s of endpoint %q: %w", failed, field, e.ID, err)
+	}
+	if err := one(&e.Secret, "secret"); err != nil {
+		return Endpoint{}, err
+	}
+	for i := range e.OldSecrets {
+		if err := one(&e.OldSecrets[i].Secret, "old secret"); err != nil {
+			return Endpoint{}, err
+		}
+	}
+	for i := range e.Headers {
+		if err := one(&e.Headers[i].Value, "header "+e.Headers[i].Name); err != nil {
+			return Endpoint{}, err
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,75 @@
+package deliver
+
+import (
+	"context"
+	"time"
+)
+
+// EndpointUpdate changes the fields that are not nil.
+type EndpointUpdate struct {
+	URL     *string
+	Headers []Header // all of them; empty and not nil means none
+	Limits  *Limits
+	// Secret replaces the secret, by a generated one when it is "". There is no
+	// moment in which a receiver that knows the old or the new one has nothing to
+	// verify: until Overlap has passed webhook-signature has a signature by each.
+	// X-Signature-256 has room for one, which is the new secret's from then on.
+	Secret *Secret
+	// Overlap is how long the secrets that are valid now stay so, at most: 0 to
+	// 7 days, where 0 ends them at once, as after a leak. Nil means
+	// DefaultOverlap.
+	Overlap *time.Duration
+}
+
+// Update changes an endpoint, all of it or nothing. The result holds the new
+// secret when there is one. Other processes know of the change within 10 s.
+func (m *EndpointManager) Update(ctx context.Context, owner, id string, u EndpointUpdate) (Endpoint, error) {
+	if err := m.checkUpdate(&u); err != nil {
+		return Endpoint{}, err
+	}
+	var key Secret
+	if u.Secret != nil {
+		if key = *u.Secret; key == "" {
+			key = GenerateSecret() // once, however often the change is tried
+		}
+	}
+	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
+		if u.URL != nil {
+			e.URL = *u.URL
+		}
+		if u.Headers != nil {
+			e.Headers = u.Headers
+		}
+		if u.Limits != nil {
+			e.Limits = *u.Limits
+		}
+		if key != "" {
+			return e.rotate(key, u.overlap(), now)
+		}
+		return nil
+	})
+	return shown(e, key != ""), err
+}
+
+func (m *EndpointManager) checkUpdate(u *EndpointUpdate) error {
+	if u.URL != nil {
+		if err := m.Check(*u.URL, ""); err != nil {
+			return err
+		}
+	}
+	if err := checkHeaders(u.Headers); err != nil {
+		return err
+	}
+	if u.Limits != nil {
+		if err := u.Limits.check(); err != nil {
+			return err
+		}
+	}
+	return u.checkSecret()
+}
+
+// RotateSecret replaces the secret by a generated one, which the result holds,
+// and keeps the old one valid for DefaultOverlap: see EndpointUpdate.Secret.
+func (m *EndpointManager) RotateSecret(ctx context.Context, owner, id string) (Endpoint, error) {
+	return m.Update(ctx, owner, id, EndpointUpdate{Secret: new(Secret)})
+}

@@ -1,0 +1,292 @@
+package wshub
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+)
+
+// Bounds of a connection.
+const (
+	writeTimeout = 5 * time.Second  // of a write; who does not read for so long is cut
+	closeGrace   = time.Second      // for the close handshake; then the connection is cut
+	maxMessage   = 32 << 10         // bytes of a message from a client
+	messageTime  = time.Second      // for the rest of a message once it has begun
+	maxHeard     = 100              // messages, pings and pongs from a client in a second
+	pingEvery    = 30 * time.Second // ping frames, in JSON
+	aliveEvery   = 20 * time.Second // protocol pings
+	pongTime     = 2 * aliveEvery   // for the answer to a protocol ping
+	replayPage   = 64               // events read at a time for one connection
+)
+
+// Close codes beside those of RFC 6455.
+const (
+	codeBadKey    websocket.StatusCode = 4001
+	codeTooMany   websocket.StatusCode = 4003
+	codeGoingAway                      = websocket.StatusGoingAway
+	codeGone      websocket.StatusCode = 0 // the client is gone: nothing is written any more
+)
+
+// conn is a client's connection: one goroutine reads, one writes.
+type conn struct {
+	h      *Hub
+	ws     *websocket.Conn
+	net    net.Conn // below ws, for deadlines and the hard cut
+	stream *stream
+	filter filter
+	key    string // id; "" before it is authenticated; the hub's mutex guards it
+
+	bell chan struct{} // one slot
+	// pos is a sequence number: what is not above it was written, was not for
+	// this client, or was dropped. The writer alone moves it.
+	pos  atomic.Uint64
+	live bool // has had everything since it came; the stream's mutex guards it
+
+	pinging atomic.Bool
+	second  time.Time // when the counting of heard began; the reader's
+	count   int
+
+	once   sync.Once
+	done   chan struct{} // closed by end
+	code   websocket.StatusCode
+	reason string
+	killer *time.Timer
+}
+
+// end has the connection closed; the first reason counts. It does not wait.
+func (c *conn) end(code websocket.StatusCode, reason string) {
+	c.once.Do(func() {
+		c.code, c.reason = code, reason
+		c.killer = time.AfterFunc(closeGrace, func() { c.net.Close() })
+		close(c.done)
+	})
+}
+
+// farewell says why the connection ends, and closes it. end was called.
+func (c *conn) farewell() {
+	if c.code == codeGone {
+		c.net.Close()
+		c.ws.CloseNow()
+		return
+	}
+	if c.code == codeBadKey || c.code == codeTooMany {
+		c.send(errorFrame(int(c.code)))
+	}
+	c.net.SetReadDeadline(time.Time{}) // of the first message
+	c.ws.Close(c.code, c.reason)
+}
+
+// serve returns when the connection is closed.
+func (c *conn) serve(key string) {
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		c.writeAll(connectedFrame("con_"+rand.Text(), key, c.pos.Load()))
+		c.farewell()
+	})
+	c.readAll()
+	c.end(codeGone, "")
+	writing.Wait()
+}
+
+// readAll reads until the connection is closed, also while it is closing.
+func (c *conn) readAll() {
+	for {
+		b, err := c.message()
+		if err != nil {
+			return
+		}
+		var in struct {
+			Type string `json:"type"`
+		}
+		// Types are left alone that it does not know, and pong, which says no
+		// more than a protocol pong.
+		if b != nil && json.Unmarshal(b, &in) != nil {
+			c.end(websocket.StatusPolicyViolation, "want JSON objects")
+		}
+	}
+}
+
+// message reads one. It gives nil for one that must not be, which has ended the
+// connection.
+func (c *conn) message() ([]byte, error) {
+	kind, r, err := c.ws.Reader(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	c.heard()
+	// A message in endless fragments would never reach the limit on its size.
+	c.net.SetReadDeadline(time.Now().Add(messageTime))
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	c.net.SetReadDeadline(time.Time{})
+	switch {
+	case kind != websocket.MessageText:
+		c.end(websocket.StatusUnsupportedData, "want text messages")
+		return nil, nil
+	case !utf8.Valid(b):
+		c.end(websocket.StatusInvalidFramePayloadData, "want UTF-8")
+		return nil, nil
+	}
+	return b, nil
+}
+
+// heard counts what the client sends, and ends the connection when that is too
+// much. The reader calls it.
+func (c *conn) heard() bool {
+	if now := time.Now(); now.Sub(c.second) >= time.Second {
+		c.second, c.count = now, 0
+	}
+	if c.count++; c.count > maxHeard {
+		c.end(websocket.StatusPolicyViolation, "more than 100 messages a second")
+	}
+	return c.count <= maxHeard
+}
+
+// writeAll writes until the connection ends.
+func (c *conn) writeAll(first []byte) {
+	if !c.send(first) {
+		return
+	}
+	ping, alive := time.NewTicker(pingEvery), time.NewTicker(aliveEvery)
+	defer ping.Stop()
+	defer alive.Stop()
+	var buf [writeBatch]*frame
+	ready := make(chan struct{})
+	close(ready)
+	for {
+		frames, upTo, do := c.stream.next(c, buf[:])
+		work := ready
+		if do == level {
+			work = c.bell
+		}
+		select {
+		case <-c.done:
+			return
+		case <-ping.C:
+			if !c.send(pingFrame(time.Now())) {
+				return
+			}
+			continue
+		case <-alive.C:
+			c.checkAlive()
+			continue
+		case <-work:
+		}
+		switch do {
+		case write:
+			if !c.writeFrames(frames, upTo) {
+				return
+			}
+		case replay:
+			if !c.replay(upTo) {
+				return
+			}
+		case slow:
+			c.h.tooSlow.Add(1)
+			c.end(websocket.StatusTryAgainLater, "too slow: resume with since="+strconv.FormatUint(upTo, 10))
+			return
+		}
+	}
+}
+
+// writeFrames moves to upTo when all are written.
+func (c *conn) writeFrames(frames []*frame, upTo uint64) bool {
+	for _, fr := range frames {
+		select {
+		case <-c.done:
+			return false
+		default:
+		}
+		if !c.send(fr.data) {
+			return false
+		}
+		c.wrote(fr)
+	}
+	c.moveTo(upTo)
+	return true
+}
+
+// wrote records a frame that is in the socket.
+func (c *conn) wrote(fr *frame) {
+	if fr.source != "" {
+		c.h.sent.Add(1)
+		if fr.logged && fr.sent.CompareAndSwap(false, true) {
+			c.h.record.add(outcome{c.stream.owner, fr.seq})
+		}
+	}
+	c.moveTo(fr.seq)
+}
+
+func (c *conn) moveTo(pos uint64) {
+	if c.pos.Load() < pos {
+		c.pos.Store(pos)
+		c.stream.progress()
+	}
+}
+
+// replay writes a page of what the store has above the position. head is a
+// sequence number that had been committed before.
+func (c *conn) replay(head uint64) bool {
+	pos := c.pos.Load()
+	evs, err := c.h.read(c.h.ctx, c.stream.owner, pos, replayPage)
+	if err != nil {
+		c.h.trouble("events not replayed", "owner", c.stream.owner, "after", pos, "error", err)
+		c.end(websocket.StatusTryAgainLater, "store unavailable: resume with since="+strconv.FormatUint(pos, 10))
+		return false
+	}
+	if len(evs) == 0 { // removed by retention
+		return c.writeFrames([]*frame{gapFrame(pos+1, head)}, head)
+	}
+	for i := range evs {
+		ev := &evs[i]
+		if ev.Seq > pos+1 && !c.writeFrames([]*frame{gapFrame(pos+1, ev.Seq-1)}, ev.Seq-1) {
+			return false
+		}
+		if pos = ev.Seq; c.filter.takes(ev.Source.Kind, ev.Source.ID) && !c.writeFrames([]*frame{eventFrame(ev)}, pos) {
+			return false
+		}
+	}
+	c.moveTo(pos)
+	return true
+}
+
+// send writes a text frame within writeTimeout.
+func (c *conn) send(b []byte) bool {
+	err := c.ws.Write(context.Background(), websocket.MessageText, b)
+	if err == nil {
+		return true
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.h.tooSlow.Add(1)
+	}
+	c.end(codeGone, "")
+	return false
+}
+
+// checkAlive pings, and cuts the connection when the answer does not come.
+func (c *conn) checkAlive() {
+	if !c.pinging.CompareAndSwap(false, true) {
+		return
+	}
+	c.h.wg.Go(func() {
+		defer c.pinging.Store(false)
+		ctx, cancel := context.WithTimeout(c.h.ctx, pongTime)
+		defer cancel()
+		if c.ws.Ping(ctx) != nil {
+			c.end(codeGone, "")
+		}
+	})
+}

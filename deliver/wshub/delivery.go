@@ -1,0 +1,143 @@
+package wshub
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// handlerPrefix begins the name under which deliveries to an owner's clients
+// are recorded. Each owner has a lane in the dispatcher, so that one whose
+// clients are slow delays no other.
+const handlerPrefix = "websocket/"
+
+func handlerName(owner string) string { return handlerPrefix + owner }
+
+// IsDelivery reports whether a delivery's endpoint id is that of a hub.
+func IsDelivery(endpointID string) bool {
+	name, ok := deliver.HandlerName(endpointID)
+	return ok && strings.HasPrefix(name, handlerPrefix)
+}
+
+// Handler is the name to add to the Handlers of an event of src that is about
+// to be committed, so that its delivery to a client shows in the delivery log;
+// ok is false when its owner has no client that would get it. The dispatcher
+// then gives the delivery to Send.
+func (h *Hub) Handler(src deliver.Source) (name string, ok bool) {
+	h.mu.Lock()
+	s := h.streams[src.Owner]
+	h.mu.Unlock()
+	if s == nil {
+		return "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.filter.takes(src.Kind, src.ID) {
+			return handlerName(src.Owner), true
+		}
+	}
+	return "", false
+}
+
+var _ deliver.Sender = (*Hub)(nil)
+
+// Send is the outcome of a delivery made for Handler: it sends nothing, but
+// waits until a frame of the event was written to some client's socket. When
+// no connection is left that has yet to get it, the delivery has failed for
+// good; by its sequence number a client can still have the event. A write that
+// succeeds says that the kernel took the bytes, not that the client read them.
+func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
+	ev := d.Event
+	for {
+		h.mu.Lock()
+		s := h.streams[ev.Source.Owner]
+		h.mu.Unlock()
+		var pending bool
+		var moved <-chan struct{}
+		if s != nil {
+			s.waiting.Add(1)
+			pending, moved = s.pending(ev)
+		}
+		// Looked at second: a connection records a write before it moves on.
+		done := h.record.has(outcome{ev.Source.Owner, ev.Seq})
+		cut := false
+		if !done && pending {
+			select {
+			case <-moved:
+			case <-ctx.Done():
+				cut = true
+			}
+		}
+		if s != nil {
+			s.waiting.Add(-1)
+		}
+		switch {
+		case done:
+			return deliver.Result{OK: true}
+		case cut:
+			return deliver.Result{Error: "no client has got it yet"}
+		case !pending:
+			return deliver.Result{Permanent: true, Error: "no client connected"}
+		}
+	}
+}
+
+// pending reports whether a connection has yet to get the event, and gives the
+// channel that is closed when one got on.
+func (s *stream) pending(ev *deliver.Event) (bool, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.pos.Load() < ev.Seq && c.filter.takes(ev.Source.Kind, ev.Source.ID) {
+			return true, s.moved
+		}
+	}
+	return false, s.moved
+}
+
+// maxOutcomes bounds the writes remembered for Send: as many as a dispatcher
+// holds deliveries in memory. The oldest are forgotten.
+const maxOutcomes = 65_536
+
+// outcome is an event that a client got.
+type outcome struct {
+	owner string
+	seq   uint64
+}
+
+// outcomes remembers them for Send, which may come after the client has left.
+type outcomes struct {
+	mu    sync.Mutex
+	known map[outcome]struct{}
+	order []outcome // a ring once it is full
+	next  int
+}
+
+func (o *outcomes) add(k outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, ok := o.known[k]; ok {
+		return
+	}
+	if o.known == nil {
+		o.known = map[outcome]struct{}{}
+	}
+	o.known[k] = struct{}{}
+	if len(o.order) < maxOutcomes {
+		o.order = append(o.order, k)
+		return
+	}
+	delete(o.known, o.order[o.next])
+	o.order[o.next] = k
+	o.next = (o.next + 1) % maxOutcomes
+}
+
+func (o *outcomes) has(k outcome) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, ok := o.known[k]
+	return ok
+}

@@ -1,0 +1,49 @@
+// Package wshub sends events to WebSocket clients, in order and with nothing
+// missing between a client's last frame and its next connection.
+//
+//	hub, err := wshub.New(wshub.Options{
+//		Events: store.Log(), // any deliver.Log: what is replayed
+//		Authenticate: func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
+//			return keys.Lookup(ctx, string(key)) // wshub.ErrBadKey for one that is not valid
+//		},
+//	})
+//	mux.Handle("GET /v1/social/stream", hub)
+//
+// An engine makes its own from streamwatch.Config.WebSocket, hands it every
+// commit, and records what was sent in the delivery log: see Hub.Handler.
+//
+// # Protocol
+//
+// A client connects with its key in the header x-api-key or, where headers can
+// not be set, sends {"type":"auth","api_key":"…"} within 5 s. It may narrow the
+// stream with ?monitor_id= and ?rule_id=, each as often as it likes, and resumes
+// with ?since=<seq>. Text frames, one JSON object each:
+//
+//	{"type":"connected","connection_id":"con_…","api_key_id":"…","seq":41}   first: what follows is above seq
+//	{"type":"tweet","seq":42,"event":"tweet.detected",…,"tweet_data":{…},"tweet":{…}}   the webhook's body, and the post as tweet
+//	{"type":"gap","from_seq":43,"to_seq":57}     these are not sent
+//	{"type":"ping","timestamp":"2026-11-21T09:00:00.000Z"}   every 30 s; the answer is {"type":"pong"}
+//	{"type":"error","code":4001}                 before the connection is closed with that code
+//
+// Close codes: 1001 the server goes away, 1003, 1007, 1008 and 1009 for what a
+// client must not send, 1013 come again later (the reason ends in since=<seq>
+// when the client was too slow), 4001 the key is not valid (any more), 4003 the
+// key has too many connections. Protocol pings go out every 20 s; a client that
+// answers none for 40 s is cut.
+//
+// # Order
+//
+// Frames have the owner's sequence numbers and come in their order, whatever the
+// order in which commits are announced: what was not announced is read from the
+// store before anything after it is sent. So a client that resumes from the last
+// seq it saw, gap frames by their to_seq, loses nothing and gets nothing twice.
+// A gap frame says that events were dropped for a slow client (they can be
+// replayed with since=<from_seq - 1>) or that retention had removed them.
+//
+// # Bounds
+//
+// A client reads from its owner's stream, where an event is encoded once for
+// all. What waits for one client is bounded by Options.QueueMessages and
+// QueueBytes, a write by 5 s, a message from a client by 32 KiB and 1 s, messages
+// and pings from a client by 100 a second. Publish never blocks.
+package wshub

@@ -1,0 +1,89 @@
+package wshub
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// frame is one text frame of a stream: an event, or a range that is not sent.
+// All connections share it; it does not change.
+type frame struct {
+	seq    uint64 // of the event, or the last of the gap
+	source string // id of the monitor or rule; "" for a gap
+	kind   deliver.SourceKind
+	data   []byte
+	logged bool        // a delivery to the hub waits for it
+	sent   atomic.Bool // to some client
+}
+
+// tweetData begins the last member of a body. Quotes inside of strings are
+// escaped, so that it stands there only once at the top.
+var tweetData = []byte(`,"tweet_data":`)
+
+// eventFrame splices the stored body: seq goes before its members, the post
+// once more after them under the name of the WebSocket's format.
+func eventFrame(ev *deliver.Event) *frame {
+	body := ev.Body
+	var members, post []byte
+	if n := len(body); n > 2 && body[0] == '{' && body[n-1] == '}' {
+		members = body[1 : n-1]
+		if i := bytes.Index(members, tweetData); i >= 0 {
+			post = members[i+len(tweetData):]
+		}
+	}
+	b := make([]byte, 0, len(members)+len(post)+64)
+	b = append(b, `{"type":"tweet","seq":`...)
+	b = strconv.AppendUint(b, ev.Seq, 10)
+	if len(members) > 0 {
+		b = append(append(b, ','), members...)
+	}
+	if len(post) > 0 {
+		b = append(append(b, `,"tweet":`...), post...)
+	}
+	return &frame{seq: ev.Seq, source: ev.Source.ID, kind: ev.Source.Kind, data: append(b, '}'),
+		logged: slices.Contains(ev.Handlers, handlerName(ev.Source.Owner))}
+}
+
+func gapFrame(from, to uint64) *frame {
+	b := append([]byte(nil), `{"type":"gap","from_seq":`...)
+	b = strconv.AppendUint(b, from, 10)
+	b = append(b, `,"to_seq":`...)
+	return &frame{seq: to, data: append(strconv.AppendUint(b, to, 10), '}')}
+}
+
+func connectedFrame(connection, key string, seq uint64) []byte {
+	b := fetcher.AppendString([]byte(`{"type":"connected","connection_id":`), connection)
+	b = fetcher.AppendString(append(b, `,"api_key_id":`...), key)
+	return append(strconv.AppendUint(append(b, `,"seq":`...), seq, 10), '}')
+}
+
+func pingFrame(now time.Time) []byte {
+	b := append([]byte(nil), `{"type":"ping","timestamp":"`...)
+	return append(now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z"), `"}`...)
+}
+
+func errorFrame(code int) []byte {
+	return append(strconv.AppendInt([]byte(`{"type":"error","code":`), int64(code), 10), '}')
+}
+
+// filter is what a client narrowed its stream to; the zero value takes all.
+type filter struct{ monitors, rules []string }
+
+func (f *filter) takes(kind deliver.SourceKind, id string) bool {
+	if len(f.monitors) == 0 && len(f.rules) == 0 {
+		return true
+	}
+	if kind == deliver.SourceRule {
+		return slices.Contains(f.rules, id)
+	}
+	return slices.Contains(f.monitors, id)
+}
+
+// wants reports whether the client gets a frame; gaps concern everybody.
+func (f *filter) wants(fr *frame) bool { return fr.source == "" || f.takes(fr.kind, fr.source) }

@@ -1,0 +1,389 @@
+package wshub_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// store is a deliver.Log's Events: numbers go to an owner's events in order of
+// commit, whoever announces them when.
+type store struct {
+	mu     sync.Mutex
+	events map[string][]deliver.Event
+	last   map[string]uint64
+	reads  int
+	err    error
+	delay  func() // before an answer
+}
+
+func newStore() *store {
+	return &store{events: map[string][]deliver.Event{}, last: map[string]uint64{}}
+}
+
+// commit stores one event per source, and returns them with their numbers.
+func (s *store) commit(srcs ...deliver.Source) []deliver.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []deliver.Event
+	for _, src := range srcs {
+		s.last[src.Owner]++
+		ev := event(src, s.last[src.Owner])
+		s.events[src.Owner] = append(s.events[src.Owner], ev)
+		out = append(out, ev)
+	}
+	return out
+}
+
+// commitFor is commit of events that a hub was asked about, as an engine does.
+func (s *store) commitFor(hub *wshub.Hub, src deliver.Source) (deliver.Event, bool) {
+	name, ok := hub.Handler(src)
+	ev := s.commit(src)[0]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok {
+		ev.Handlers = []string{name}
+		list := s.events[src.Owner]
+		list[len(list)-1] = ev
+	}
+	return ev, ok
+}
+
+// remove is what retention does.
+func (s *store) remove(owner string, seqs ...uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events[owner] = slices.DeleteFunc(s.events[owner], func(e deliver.Event) bool { return slices.Contains(seqs, e.Seq) })
+}
+
+func (s *store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *store) Events(ctx context.Context, owner string, after uint64, limit int) ([]deliver.Event, error) {
+	s.mu.Lock()
+	s.reads++
+	delay := s.delay
+	s.mu.Unlock()
+	if delay != nil {
+		delay()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	var out []deliver.Event
+	for _, ev := range s.events[owner] {
+		if ev.Seq > after && len(out) < limit {
+			out = append(out, ev)
+		}
+	}
+	return out, ctx.Err()
+}
+
+var (
+	alpha = deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_a", Owner: "ann", Name: "alpha"}
+	beta  = deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_b", Owner: "ann", Name: "beta"}
+	gamma = deliver.Source{Kind: deliver.SourceRule, ID: "rul_c", Owner: "ann", Name: "gamma"}
+	other = deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_x", Owner: "bob", Name: "other"}
+)
+
+func event(src deliver.Source, seq uint64) deliver.Event {
+	id := fmt.Sprintf("%s-%d", src.ID, seq)
+	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	ev := deliver.Event{
+		ID: deliver.EventID(src.ID, id), Seq: seq, Source: src, TweetID: id, AuthorUsername: "nasa",
+		TweetURL: "https://x.com/nasa/status/" + id, PublishedAt: at, DetectedAt: at.Add(time.Second), Latency: time.Second,
+	}
+	ev.Body = deliver.AppendBody(nil, &ev, &fetcher.Tweet{ID: id, Text: `said ,"tweet_data":{} and left`, Username: "nasa"})
+	return ev
+}
+
+// keys: "key-<owner>" is valid, with the id "id-<owner>", unless revoked.
+type keys struct {
+	mu      sync.Mutex
+	revoked map[string]bool
+	err     error
+	calls   int
+}
+
+func (k *keys) authenticate(_ context.Context, key secret.Value) (wshub.Identity, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.calls++
+	owner, ok := strings.CutPrefix(string(key), "key-")
+	switch {
+	case k.err != nil:
+		return wshub.Identity{}, k.err
+	case !ok || k.revoked[owner]:
+		return wshub.Identity{}, fmt.Errorf("look-up: %w", wshub.ErrBadKey)
+	}
+	return wshub.Identity{Owner: owner, KeyID: "id-" + owner}, nil
+}
+
+func (k *keys) revoke(owner string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.revoked[owner] = true
+}
+
+// world is a hub behind an HTTP server on pipes, in a bubble.
+type world struct {
+	t     testing.TB
+	store *store
+	keys  *keys
+	hub   *wshub.Hub
+	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// inWorld runs f in a bubble; the hub has to end without a trace after it.
+func inWorld(t *testing.T, change func(*wshub.Options), f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, change)
+		f(t, w)
+	})
+}
+
+func newWorld(t testing.TB, change func(*wshub.Options)) *world {
+	w := &world{t: t, store: newStore(), keys: &keys{revoked: map[string]bool{}}}
+	o := wshub.Options{Events: w.store, Authenticate: w.keys.authenticate}
+	if change != nil {
+		change(&o)
+	}
+	hub, err := wshub.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.hub = hub
+	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	w.dial = l.dial
+	srv := &http.Server{Handler: hub}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		srv.Serve(l)
+	}()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := hub.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		srv.Close()
+		<-served
+		if st := hub.Stats(); st.Connections != 0 || st.Queued != 0 {
+			t.Errorf("left after shutdown: %+v", st)
+		}
+	})
+	return w
+}
+
+// pipes is a listener without a network.
+type pipes struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.conns <- server:
+		return client, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// client is the other end.
+type client struct {
+	t  testing.TB
+	ws *websocket.Conn
+}
+
+// open connects with ann's key.
+func (w *world) open(query string) *client { return w.openAs("ann", query) }
+
+func (w *world) openAs(owner, query string) *client {
+	w.t.Helper()
+	c, resp, err := w.connect(query, http.Header{"X-Api-Key": {"key-" + owner}})
+	if err != nil {
+		w.t.Fatalf("connect: %v (%v)", err, resp)
+	}
+	return c
+}
+
+func (w *world) connect(query string, header http.Header) (*client, *http.Response, error) {
+	tr := &http.Transport{DialContext: w.dial, DisableKeepAlives: true}
+	ws, resp, err := websocket.Dial(context.Background(), "ws://hub.example/v1/social/stream?"+query,
+		&websocket.DialOptions{HTTPClient: &http.Client{Transport: tr}, HTTPHeader: header})
+	if err != nil {
+		return nil, resp, err
+	}
+	ws.SetReadLimit(1 << 20)
+	c := &client{w.t, ws}
+	w.t.Cleanup(func() { ws.CloseNow() })
+	return c, resp, nil
+}
+
+// message is what a text frame holds.
+type message struct {
+	Type         string          `json:"type"`
+	Seq          uint64          `json:"seq"`
+	From         uint64          `json:"from_seq"`
+	To           uint64          `json:"to_seq"`
+	Code         int             `json:"code"`
+	ConnectionID string          `json:"connection_id"`
+	KeyID        string          `json:"api_key_id"`
+	Timestamp    string          `json:"timestamp"`
+	Event        string          `json:"event"`
+	MonitorID    string          `json:"monitor_id"`
+	RuleID       string          `json:"rule_id"`
+	TweetID      string          `json:"tweet_id"`
+	TweetData    json.RawMessage `json:"tweet_data"`
+	Tweet        json.RawMessage `json:"tweet"`
+}
+
+func (m message) String() string {
+	switch m.Type {
+	case "tweet":
+		return fmt.Sprintf("tweet %d", m.Seq)
+	case "gap":
+		return fmt.Sprintf("gap %d-%d", m.From, m.To)
+	case "connected":
+		return fmt.Sprintf("connected %d", m.Seq)
+	case "error":
+		return fmt.Sprintf("error %d", m.Code)
+	}
+	return m.Type
+}
+
+// read gives the next message, or says how the connection was closed.
+func (c *client) read() (message, error) {
+	_, b, err := c.ws.Read(context.Background())
+	if err != nil {
+		return message{}, err
+	}
+	var m message
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("frame %q: %w", b, err)
+	}
+	return m, nil
+}
+
+// readN reads n messages, pings left out.
+func (c *client) readN(n int) []string {
+	c.t.Helper()
+	var got []string
+	for len(got) < n {
+		m, err := c.read()
+		if err != nil {
+			c.t.Fatalf("after %q: %v", got, err)
+		}
+		if m.Type != "ping" {
+			got = append(got, m.String())
+		}
+	}
+	return got
+}
+
+// rest reads until the connection is closed, and how it was. A cut is -1.
+func (c *client) rest() (got []string, code websocket.StatusCode, reason string) {
+	for {
+		m, err := c.read()
+		var ce websocket.CloseError
+		switch {
+		case errors.As(err, &ce):
+			return got, ce.Code, ce.Reason
+		case err != nil:
+			return got, -1, err.Error()
+		case m.Type != "ping":
+			got = append(got, m.String())
+		}
+	}
+}
+
+func (c *client) wants(want ...string) {
+	c.t.Helper()
+	if got := c.readN(len(want)); !slices.Equal(got, want) {
+		c.t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func (c *client) wantsEnd(code websocket.StatusCode, want ...string) {
+	c.t.Helper()
+	got, ended, reason := c.rest()
+	if ended != code || !slices.Equal(got, want) {
+		c.t.Fatalf("got %q and the end %d %q, want %q and %d", got, ended, reason, want, code)
+	}
+}
+
+func (c *client) write(text string) {
+	c.t.Helper()
+	if err := c.ws.Write(context.Background(), websocket.MessageText, []byte(text)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func tweets(from, to uint64) (want []string) {
+	for n := from; n <= to; n++ {
+		want = append(want, fmt.Sprintf("tweet %d", n))
+	}
+	return want
+}
+
+func repeat(src deliver.Source, n int) []deliver.Source {
+	srcs := make([]deliver.Source, n)
+	for i := range srcs {
+		srcs[i] = src
+	}
+	return srcs
+}
+
+var errDown = errors.New("store is down")
+
+
+type wshubKey = secret.Value
+
+// advance lets virtual time pass.
+func advance(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}

@@ -1,0 +1,281 @@
+package wshub
+
+import (
+	"context"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// Bounds of a stream.
+const (
+	maxInbox    = 1024            // announced events that wait; beyond it they are read from the store
+	readLimit   = 256             // events in one read of the store
+	readTimeout = 5 * time.Second // of one read of the store
+	ringFactor  = 4               // a stream keeps at most so many times what may wait for one client
+)
+
+// stream puts an owner's events in order and keeps those that a client has yet
+// to get. It lives while the owner has a connection, as one goroutine.
+//
+// The store is the truth, Publish a short cut: an event that continues the
+// sequence is taken from memory, and wherever one is missing the stream reads
+// on from the store, which shows a sequence number only with all before it.
+type stream struct {
+	h     *Hub
+	owner string
+	refs  int           // connections, counted under the hub's mutex
+	bell  chan struct{} // one slot
+	ready chan struct{} // closed when head is known
+	stop  context.CancelFunc
+
+	waiting atomic.Int32 // callers of outcome
+
+	mu     sync.Mutex
+	inbox  []deliver.Event
+	behind bool   // there is something in the store that nobody announced
+	head   uint64 // everything up to here is in the ring, or was
+	known  bool   // head is a number that was really reached
+	base   uint64 // the ring has everything above it
+	ring   []*frame
+	bytes  int // of the ring
+	conns  map[*conn]struct{}
+	moved  chan struct{} // closed when a client got on while a caller waits
+}
+
+func newStream(h *Hub, owner string, stop context.CancelFunc) *stream {
+	return &stream{h: h, owner: owner, stop: stop, bell: make(chan struct{}, 1), ready: make(chan struct{}),
+		conns: map[*conn]struct{}{}, moved: make(chan struct{})}
+}
+
+// announce takes a committed event. It does not block.
+func (s *stream) announce(ev *deliver.Event) {
+	s.mu.Lock()
+	if len(s.inbox) >= maxInbox {
+		clear(s.inbox)
+		s.inbox, s.behind = s.inbox[:0], true
+	}
+	if !s.behind {
+		s.inbox = append(s.inbox, *ev)
+	}
+	s.mu.Unlock()
+	ring(s.bell)
+}
+
+func ring(bell chan struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
+}
+
+// run finds the head, then follows until ctx ends.
+func (s *stream) run(ctx context.Context) {
+	pause := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
+	timer := time.NewTimer(0) // finds the head at once
+	defer timer.Stop()
+	found := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.bell:
+			if !found {
+				continue // the timer is set
+			}
+		case <-timer.C:
+			s.mu.Lock()
+			s.behind = found // time to look for what nobody announced
+			s.mu.Unlock()
+		}
+		var err error
+		if !found {
+			if err = s.find(ctx); err == nil {
+				found = true
+				close(s.ready)
+			}
+		}
+		if err == nil {
+			err = s.follow(ctx)
+		}
+		wait := s.h.opts.CatchUp
+		if err == nil {
+			pause.Reset()
+		} else if ctx.Err() == nil {
+			s.h.opts.Logger.Error("events not read", "owner", s.owner, "error", err)
+			wait = min(wait, pause.NextBackOff())
+		}
+		timer.Reset(wait)
+	}
+}
+
+// find looks for the last sequence number in the store, in about twice as many
+// reads as it has bits.
+func (s *stream) find(ctx context.Context) error {
+	var err error
+	none := func(after uint64) bool { // none above
+		if err != nil {
+			return true
+		}
+		var evs []deliver.Event
+		evs, err = s.h.read(ctx, s.owner, after, 1)
+		return len(evs) == 0
+	}
+	low, high := uint64(0), uint64(1)
+	for high < 1<<63 && !none(high-1) {
+		low, high = high, high*2
+	}
+	for low < high { // the last is in low…high
+		if mid := low + (high-low)/2; none(mid) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.head, s.base = low, low
+	return nil
+}
+
+// follow takes what was announced, in order; where something is missing it
+// reads the store up to its end. What was announced before a read began was
+// committed before it, so the read has it, too.
+func (s *stream) follow(ctx context.Context) error {
+	s.mu.Lock()
+	inbox := s.inbox
+	s.inbox = nil
+	sort.Slice(inbox, func(i, j int) bool { return inbox[i].Seq < inbox[j].Seq })
+	for i := range inbox {
+		if inbox[i].Seq > s.head+1 {
+			s.behind = true
+			break
+		}
+		s.push(&inbox[i])
+	}
+	behind := s.behind
+	s.mu.Unlock()
+	if !behind {
+		return nil
+	}
+	for {
+		s.mu.Lock()
+		s.behind = false // what is announced from here on is kept, or read next time
+		after := s.head
+		s.mu.Unlock()
+		evs, err := s.h.read(ctx, s.owner, after, readLimit)
+		s.mu.Lock()
+		for i := range evs {
+			s.push(&evs[i])
+		}
+		s.behind = s.behind || err != nil
+		s.mu.Unlock()
+		if err != nil || len(evs) < readLimit {
+			return err
+		}
+	}
+}
+
+// push adds an event to the ring, unless it is there, and a gap before it where
+// the store has nothing any more. The mutex is held.
+func (s *stream) push(ev *deliver.Event) {
+	if ev.Seq <= s.head {
+		return
+	}
+	if s.known && ev.Seq > s.head+1 {
+		s.add(gapFrame(s.head+1, ev.Seq-1))
+	}
+	s.add(eventFrame(ev))
+	s.known = true
+	s.trim()
+	for c := range s.conns {
+		ring(c.bell)
+	}
+}
+
+func (s *stream) add(fr *frame) {
+	s.ring = append(s.ring, fr)
+	s.bytes += len(fr.data)
+	s.head = fr.seq
+}
+
+// trim lets go of what every client that reads from the ring has got, and of
+// what is too much: who lags behind that reads from the store.
+func (s *stream) trim() {
+	done := s.head
+	for c := range s.conns {
+		if pos := c.pos.Load(); pos >= s.base {
+			done = min(done, pos)
+		}
+	}
+	n := 0
+	for n < len(s.ring) && (s.ring[n].seq <= done ||
+		len(s.ring)-n > ringFactor*s.h.opts.QueueMessages || s.bytes > ringFactor*s.h.opts.QueueBytes) {
+		s.base = s.ring[n].seq
+		s.bytes -= len(s.ring[n].data)
+		s.ring[n] = nil
+		n++
+	}
+	s.ring = s.ring[n:]
+}
+
+// join registers a connection that resumes after since, or goes on from now
+// when since is nil. A since that was never reached counts as now: the store has
+// begun anew. It waits until the head is known.
+func (s *stream) join(ctx context.Context, c *conn, since *uint64) error {
+	select {
+	case <-s.ready:
+	case <-c.done: // the hub is closing
+		return context.Canceled
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	head := s.head
+	s.mu.Unlock()
+	reached := since != nil && *since <= head
+	if since != nil && !reached {
+		evs, err := s.h.read(ctx, s.owner, *since-1, 1)
+		if err != nil {
+			return err
+		}
+		reached = len(evs) > 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	start := s.head
+	if reached {
+		start = *since
+	}
+	c.pos.Store(start)
+	s.conns[c] = struct{}{}
+	return nil
+}
+
+func (s *stream) leave(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+// progress wakes who waits for an outcome.
+func (s *stream) progress() {
+	if s.waiting.Load() == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.moved)
+	s.moved = make(chan struct{})
+}

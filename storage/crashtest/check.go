@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// violation is a promise that was not kept.
+type violation struct {
+	Invariant string // such as "I1"
+	Text      string // what is wrong, and the ids to look at
+}
+
+func (v violation) String() string { return v.Invariant + ": " + v.Text }
+
+// slack is how far the store's stamp of a commit may be from when it took
+// effect, where an endpoint was removed at about that time.
+const slack = time.Second
+
+// checker compares what four sides say. It knows the engine's promises and none
+// of its code.
+type checker struct {
+	*outcome
+	found []violation
+
+	posts   map[string]*post // by id
+	events  map[string]*event
+	removed map[string]bool
+	rows    map[string]*delivery
+	owners  map[string]string // by event, of monitors that stay; nil until needed
+	now     time.Time
+}
+
+// checkMoment checks what must hold at any moment, also right after a kill.
+func checkMoment(o *outcome) []violation { return newChecker(o).moment() }
+
+// checkRest checks, beside that, what must hold once the process has had the
+// time to finish everything and has stopped.
+func checkRest(o *outcome) []violation {
+	c := newChecker(o)
+	c.moment()
+	if c.State.Damage == "" {
+		c.allDetected()
+		c.allSettled()
+		c.nothingReserved()
+	}
+	return c.found
+}
+
+func newChecker(o *outcome) *checker {
+	c := &checker{outcome: o, now: time.Now(), posts: make(map[string]*post), events: make(map[string]*event),
+		removed: make(map[string]bool), rows: make(map[string]*delivery)}
+	for i := range o.Shown {
+		c.posts[o.Shown[i].ID] = &o.Shown[i]
+	}
+	return c
+}
+
+func (c *checker) moment() []violation {
+	if c.State.Damage != "" {
+		c.add("store", "%s", c.State.Damage)
+		return c.found
+	}
+	c.Customers.noteState(&c.State)
+	c.found = append(c.found, c.Customers.Broken...)
+	c.detections()
+	c.cursors()
+	c.recordsKept()
+	c.deliveries()
+	c.requests()
+	c.entries()
+	c.reservations()
+	return c.found
+}
+
+func (c *checker) add(invariant, format string, args ...any) {
+	c.found = append(c.found, violation{invariant, fmt.Sprintf(format, args...)})
+}
+
+// known says whether a detection was recorded, removed since or not.
+func (c *checker) known(event string) bool { return c.events[event] != nil || c.removed[event] }
+
+// detections: each is a post that was shown, for a monitor that watched its
+// account at that time, and there is one for each of both (I1, the half that
+// says "at most").
+func (c *checker) detections() {
+	type pair struct{ source, tweet string }
+	pairs := make(map[pair]string)
+	next := make(map[string]int64)
+	for _, id := range c.State.Removed {
+		if c.removed[id] {
+			c.add("I1", "event %s was removed twice", id)
+		}
+		c.removed[id] = true
+	}
+	for i := range c.State.Events {
+		e := &c.State.Events[i]
+		if c.known(e.ID) {
+			c.add("I1", "event %s is there twice", e.ID)
+		}
+		c.events[e.ID] = e
+		if other, twice := pairs[pair{e.Source, e.Tweet}]; twice {
+			c.add("I1", "post %s was detected twice for %s: events %s and %s", e.Tweet, e.Source, other, e.ID)
+		}
+		pairs[pair{e.Source, e.Tweet}] = e.ID
+		if e.ID != eventID(e.Source, e.Tweet) {
+			c.add("I1", "event %s of %s and post %s: want the id %s", e.ID, e.Source, e.Tweet, eventID(e.Source, e.Tweet))
+		}
+		c.wasWatched(e)
+		if next[e.Owner]++; !c.Retaining && e.Seq != next[e.Owner] {
+			c.add("I2", "event %s of %s has number %d, want %d", e.ID, e.Owner, e.Seq, next[e.Owner])
+			next[e.Owner] = e.Seq
+		}
+	}
+}
+
+// wasWatched: posts from before a monitor watched their account are not its.
+func (c *checker) wasWatched(e *event) {
+	p, w := c.posts[e.Tweet], c.Customers.Watches[e.Source]
+	switch {
+	case p == nil:
+		c.add("I1", "event %s: the platform never showed post %s", e.ID, e.Tweet)
+	case w == nil:
+		c.add("I1", "event %s: nobody ever made the monitor %s", e.ID, e.Source)
+	case e.Owner != w.Owner || e.Author != p.Account:
+		c.add("I1", "event %s is of %s by %s, want %s and %s", e.ID, e.Owner, e.Author, w.Owner, p.Account)
+	case !slices.ContainsFunc(w.Since[p.Account], func(since time.Time) bool {
+		return !p.Published.Before(since.Truncate(time.Second)) // some platforms cut stamps to it
+	}):
+		c.add("I1", "event %s: monitor %s did not watch %s yet at %s", e.ID, e.Source, p.Account, p.Published)
+	}
+}
+
+// allDetected: each post shown to a monitor that is active (I1, "at least").
+func (c *checker) allDetected() {
+	for _, w := range c.State.Monitors {
+		if !w.Active {
+			continue
+		}
+		since := make(map[string]time.Time)
+		for _, a := range w.Accounts {
+			since[a.Username] = a.Since
+		}
+		for i := range c.Shown {
+			p := &c.Shown[i]
+			from, watched := since[p.Account]
+			if watched && !p.Published.Before(from) && !c.known(eventID(w.ID, p.ID)) {
+				c.add("I1", "post %s of %s, published %s and visible %s, was never detected for %s (%s), which watches since %s",
+					p.ID, p.Account, clock(p.Published), clock(p.Visible), w.ID, w.Name, clock(from))
+			}
+		}
+	}
+}
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+
+// cursors: what was visible at the begin of the last complete poll has been
+// detected (I6). Monitors that change are left to the end.
+func (c *checker) cursors() {
+	for id, w := range c.Customers.Watches {
+		if !w.Fixed {
+			continue
+		}
+		for i := range c.Shown {
+			p := &c.Shown[i]
+			since := w.Since[p.Account]
+			if len(since) != 1 || p.Published.Before(since[0]) {
+				continue
+			}
+			if at, ok := c.State.Cursors[target(p.Account)]; ok && p.Visible.Before(at) && !c.known(eventID(id, p.ID)) {
+				c.add("I6", "the cursor of %s is at %s, and post %s, visible since %s, was not detected for %s",
+					p.Account, clock(at), p.ID, clock(p.Visible), id)
+			}
+		}
+	}
+}
+
+func sameWatch(a, b *watch) bool {
+	return a.Active == b.Active && slices.EqualFunc(a.Accounts, b.Accounts, func(x, y accountSince) bool {
+		return x.Username == y.Username && x.Since.Equal(y.Since)
+	})
+}
+
+// cursorsBack: from one moment to a later one no cursor moves back further than
+// the overlap (I6).
+func cursorsBack(before, after map[string]time.Time) (found []violation) {
+	for name, was := range before {
+		if is := after[name]; is.Before(was.Add(-overlap)) {
+			found = append(found, violation{"I6", fmt.Sprintf("the cursor of %s moved back from %s to %s", name, clock(was), clock(is))})
+		}
+	}
+	return found
+}
+
+// recordsKept: what a customer was told is there, and what was deleted is not.
+func (c *checker) recordsKept() {
+	monitors, endpoints := make(map[string]bool), make(map[string]bool)
+	for _, w := range c.State.Monitors {
+		monitors[w.ID] = true
+		if wf := c.Customers.Watches[w.ID]; wf.Last != nil && !sameWatch(&w, wf.Last) {
+			c.add("records", "monitor %s is %+v, and its owner was told %+v", w.ID, w, *wf.Last)
+		}
+	}
+	for _, e := range c.State.Endpoints {
+		endpoints[e.ID] = true
+	}
+	for id, w := range c.Customers.Watches {
+		if !w.Told.IsZero() && !w.DeleteAsked && !monitors[id] || w.Deleted && monitors[id] {
+			c.add("records", "monitor %s (%s): there %t, deleted %t", id, w.Name, monitors[id], w.Deleted)
+		}
+	}
+	for id, e := range c.Customers.Endpoints {
+		if !e.Told.IsZero() && e.DeleteAsked.IsZero() && !endpoints[id] || !e.Deleted.IsZero() && endpoints[id] {
+			c.add("records", "endpoint %s (%s): there %t, deleted %t", id, e.URL, endpoints[id], !e.Deleted.IsZero())
+		}
+	}
+}

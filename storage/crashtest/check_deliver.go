@@ -1,0 +1,192 @@
+package main
+
+// deliveries: each event has one for the handler and for each webhook that was
+// bound to its monitor (I2), and what is said of their attempts makes sense (I3).
+func (c *checker) deliveries() {
+	of := make(map[string]map[string]bool) // endpoints by event
+	for i := range c.State.Deliveries {
+		d := &c.State.Deliveries[i]
+		if c.rows[d.ID] != nil {
+			c.add("I2", "delivery %s is there twice", d.ID)
+		}
+		c.rows[d.ID] = d
+		e := c.events[d.Event]
+		if e == nil {
+			c.add("I2", "delivery %s is of event %s, which is not there", d.ID, d.Event)
+			continue
+		}
+		if d.ID != deliveryID(d.Event, d.Endpoint) {
+			c.add("I2", "delivery %s of event %s to %s: want the id %s", d.ID, d.Event, d.Endpoint, deliveryID(d.Event, d.Endpoint))
+		}
+		if of[d.Event] == nil {
+			of[d.Event] = make(map[string]bool)
+		}
+		of[d.Event][d.Endpoint] = true
+		c.mayReceive(d, e)
+		c.attempts(d)
+	}
+	bound := make(map[string][]string) // endpoints by source
+	for id, ef := range c.Customers.Endpoints {
+		bound[ef.Source] = append(bound[ef.Source], id)
+	}
+	for i := range c.State.Events {
+		e := &c.State.Events[i]
+		if !of[e.ID][handlerEndpoint] {
+			c.add("I2", "event %s has no delivery to the handler", e.ID)
+		}
+		for _, id := range bound[e.Source] {
+			if c.mustReceive(id, e) && !of[e.ID][id] {
+				c.add("I2", "event %s, committed %s, has no delivery to webhook %s, there since %s", e.ID, clock(e.Committed), id, clock(c.Customers.Endpoints[id].Told))
+			}
+		}
+	}
+	c.removedWereSent()
+}
+
+// mustReceive: the webhook was confirmed before the commit, and nobody asked for
+// its removal until after it.
+func (c *checker) mustReceive(endpoint string, e *event) bool {
+	ef := c.Customers.Endpoints[endpoint]
+	return !ef.Told.IsZero() && ef.Told.Before(e.Committed) &&
+		(ef.DeleteAsked.IsZero() || e.Committed.Before(ef.DeleteAsked.Add(-slack)))
+}
+
+func (c *checker) mayReceive(d *delivery, e *event) {
+	if d.Endpoint == handlerEndpoint {
+		return
+	}
+	ef := c.Customers.Endpoints[d.Endpoint]
+	switch {
+	case ef == nil:
+		c.add("I2", "delivery %s is to %s, which nobody made", d.ID, d.Endpoint)
+	case ef.Source != e.Source:
+		c.add("I2", "delivery %s of monitor %s is to %s, a webhook of %s", d.ID, e.Source, d.Endpoint, ef.Source)
+	case !ef.Deleted.IsZero() && e.Committed.After(ef.Deleted.Add(slack)):
+		c.add("I2", "delivery %s, committed %s, is to %s, which was deleted at %s", d.ID, clock(e.Committed), d.Endpoint, clock(ef.Deleted))
+	}
+}
+
+// attempts: at most four, numbered from 1, and the state follows from them.
+func (c *checker) attempts(d *delivery) {
+	n := len(d.Attempts)
+	if n > maxAttempts {
+		c.add("I3", "delivery %s was attempted %d times", d.ID, n)
+	}
+	answers := 0
+	for i, a := range d.Attempts {
+		if a.Status != 0 {
+			answers++
+		}
+		if a.N != i+1 {
+			c.add("I3", "delivery %s: attempt %d has number %d", d.ID, i+1, a.N)
+		}
+	}
+	if got := len(c.Requests[d.ID]); answers > got {
+		c.add("I3", "delivery %s has %d answers recorded, and %s got %d requests", d.ID, answers, d.Endpoint, got)
+	}
+	final := d.State == stateDelivered || d.State == stateFailed
+	if final == d.Open {
+		c.add("I3", "delivery %s is %s, and open %t", d.ID, d.State, d.Open)
+	}
+	last := attempt{}
+	if n > 0 {
+		last = d.Attempts[n-1]
+	}
+	sound := false
+	switch d.State {
+	case statePending:
+		sound = n == 0
+	case stateRetrying:
+		sound = n > 0 && n < maxAttempts && last.Error != ""
+	case stateDelivered:
+		sound = n > 0 && last.Error == "" && (d.Endpoint == handlerEndpoint || last.Status == 200)
+	case stateFailed:
+		ef := c.Customers.Endpoints[d.Endpoint]
+		sound = n == maxAttempts && last.Error != "" || ef != nil && !ef.DeleteAsked.IsZero()
+	}
+	if !sound {
+		c.add("I3", "delivery %s is %s after %d attempts, the last %d %q", d.ID, d.State, n, last.Status, last.Error)
+	}
+}
+
+// removedWereSent: nothing is removed before it was sent.
+func (c *checker) removedWereSent() {
+	if len(c.removed) == 0 {
+		return
+	}
+	for endpoint, ef := range c.Customers.Endpoints {
+		w := c.Customers.Watches[ef.Source]
+		if w == nil || !w.Fixed || ef.Told.IsZero() || !ef.DeleteAsked.IsZero() {
+			continue
+		}
+		for i := range c.Shown {
+			p := &c.Shown[i]
+			id := eventID(ef.Source, p.ID)
+			if !c.removed[id] || !ef.Told.Before(p.Visible) {
+				continue
+			}
+			if len(c.Requests[deliveryID(id, endpoint)]) == 0 {
+				c.add("I2", "event %s was removed and never sent to webhook %s", id, endpoint)
+			}
+		}
+	}
+}
+
+// requests: what reached the receiver was recorded before, is signed with the
+// webhook's key, and is the same at each attempt and to each receiver (I4).
+func (c *checker) requests() {
+	bodies := make(map[string]sum) // by event
+	same := func(event, what string, body sum) {
+		if was, ok := bodies[event]; ok && was != body {
+			c.add("I4", "%s of event %s has other bytes than before", what, event)
+		}
+		bodies[event] = body
+	}
+	for id, visits := range c.Requests {
+		for _, v := range visits {
+			event := eventID(v.Source, v.Tweet)
+			if id != deliveryID(event, v.Endpoint) {
+				c.add("I4", "a request to %s with id %q says it is of monitor %s, post %s to %s", v.Path, id, v.Source, v.Tweet, v.Endpoint)
+				continue
+			}
+			if !v.Signed {
+				c.add("I4", "delivery %s to %s is not signed with its key", id, v.Path)
+			}
+			if !c.known(event) {
+				c.add("I2", "delivery %s was sent, and its event %s is not recorded", id, event)
+			} else if c.events[event] != nil && c.rows[id] == nil {
+				c.add("I2", "delivery %s was sent and is not recorded", id)
+			}
+			same(event, "delivery "+id, v.Body)
+		}
+	}
+	for event, taken := range c.Handled {
+		if !c.known(event) {
+			c.add("I2", "the handler got event %s, which is not recorded", event)
+		}
+		for _, body := range taken {
+			same(event, "the handler's copy", body)
+		}
+	}
+}
+
+// allSettled: every delivery has ended, and what is called delivered was taken
+// (I3).
+func (c *checker) allSettled() {
+	for i := range c.State.Deliveries {
+		d := &c.State.Deliveries[i]
+		if d.Open || d.State != stateDelivered && d.State != stateFailed {
+			c.add("I3", "delivery %s has not ended: it is %s after %d attempts", d.ID, d.State, len(d.Attempts))
+		}
+		if d.State != stateDelivered {
+			continue
+		}
+		taken := d.Endpoint == handlerEndpoint && len(c.Handled[d.Event]) > 0
+		for _, v := range c.Requests[d.ID] {
+			taken = taken || v.Status == 200
+		}
+		if !taken {
+			c.add("I3", "delivery %s is delivered, and %s never took it", d.ID, d.Endpoint)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// healthy is a small outcome in which everything is as it should be: a monitor
+// of each customer, three posts, a webhook each; one delivery was retried and
+// came twice, one was given up.
+func healthy() *outcome {
+	o := &outcome{Requests: make(map[string][]visit), Handled: make(map[string][]sum), Customers: newFacts(), Rested: at(60)}
+	s := &o.State
+	s.Cursors, s.Balances = map[string]time.Time{"account:nasa": at(50)}, make(map[string]balance)
+	for i := range 3 {
+		o.Shown = append(o.Shown, post{"nasa", fmt.Sprint("post", i), at(10 + i), at(10 + i)})
+	}
+	for _, owner := range []string{rich, poor} {
+		source, hook := "mon_"+owner, "whk_"+owner
+		url := "http://receiver/hook/" + owner
+		w := watch{source, owner, owner + "'s", true, []accountSince{{"nasa", at(1)}}}
+		s.Monitors = append(s.Monitors, w)
+		s.Endpoints = append(s.Endpoints, endpoint{hook, source, url})
+		wf := o.Customers.noteWatch(&w)
+		wf.Told, wf.Fixed, wf.Last = at(1), true, &w
+		o.Customers.noteEndpoint(endpoint{hook, source, url}).Told = at(1)
+		topUp := entry{"top-up-" + owner, owner, 1000, 1000}
+		s.Entries = append(s.Entries, topUp)
+		o.Customers.Entries[topUp.ID] = &entryFacts{Owner: owner, Amount: 1000, Must: true}
+		balanceNow := int64(1000)
+		for i, p := range o.Shown {
+			ev := event{ID: eventID(source, p.ID), Owner: owner, Source: source, Tweet: p.ID, Author: "nasa", Seq: int64(i + 1), Committed: at(20 + i)}
+			s.Events = append(s.Events, ev)
+			balanceNow -= detectionPrice
+			s.Entries = append(s.Entries, entry{chargeID(ev.ID), owner, -detectionPrice, balanceNow})
+			body := sha256.Sum256([]byte(ev.ID))
+			o.Handled[ev.ID] = []sum{body}
+			toHandler := delivery{deliveryID(ev.ID, handlerEndpoint), ev.ID, handlerEndpoint, stateDelivered, false, []attempt{{1, 0, ""}}}
+			toHook := delivery{deliveryID(ev.ID, hook), ev.ID, hook, stateDelivered, false, []attempt{{1, 200, ""}}}
+			visits := []visit{{Path: "/hook/" + owner, Endpoint: hook, Body: body, Signed: true, Source: source, Tweet: p.ID, Status: 200}}
+			switch i {
+			case 1: // retried, and sent again after a crash
+				toHook.Attempts = []attempt{{1, 500, "status 500"}, {2, 200, ""}}
+				visits = []visit{visits[0], visits[0], visits[0]}
+				visits[0].Status = 500
+			case 2: // given up
+				toHook.State, toHook.Attempts = stateFailed, nil
+				for n := range maxAttempts {
+					toHook.Attempts = append(toHook.Attempts, attempt{n + 1, 500, "status 500"})
+				}
+				visits[0].Status = 500
+				visits = []visit{visits[0], visits[0], visits[0], visits[0]}
+			}
+			s.Deliveries = append(s.Deliveries, toHandler, toHook)
+			o.Requests[toHook.ID] = visits
+		}
+		held := reservation{"held-" + owner, owner, 100, time.Now().Add(time.Hour)}
+		s.Reservations = append(s.Reservations, held)
+		o.Customers.Reservations[held.ID] = &reservationFacts{Owner: owner, Amount: 100, Expires: held.Expires, Held: true}
+		s.Balances[owner] = balance{balanceNow - 100, 100}
+	}
+	return o
+}
+
+func at(seconds int) time.Time { return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC) }
+
+func TestHealthyOutcome(t *testing.T) {
+	if found := checkRest(healthy()); len(found) > 0 {
+		t.Errorf("found %v in an outcome that is as it should be", found)
+	}
+}
+
+// Each row does one thing to a healthy outcome that must not happen.
+func TestViolationsAreFound(t *testing.T) {
+	event := func(o *outcome, i int) *event { return &o.State.Events[i] }
+	hookDelivery := func(o *outcome) *delivery { return &o.State.Deliveries[1] }
+	firstRequests := func(o *outcome) []visit { return o.Requests[hookDelivery(o).ID] }
+	for _, row := range []struct {
+		name, invariant string
+		do              func(*outcome)
+	}{
+		{"a lost post", "I1", func(o *outcome) {
+			o.Shown = append(o.Shown, post{"nasa", "post3", at(55), at(55)})
+		}},
+		{"a detection with its deliveries and charge is gone", "I1", func(o *outcome) {
+			id := event(o, 2).ID
+			o.State.Events = slices.Delete(o.State.Events, 2, 3)
+			o.State.Deliveries = slices.DeleteFunc(o.State.Deliveries, func(d delivery) bool { return d.Event == id })
+			o.State.Entries = slices.DeleteFunc(o.State.Entries, func(e entry) bool { return e.ID == chargeID(id) })
+		}},
+		{"a doubled detection under another id", "I1", func(o *outcome) {
+			e := *event(o, 0)
+			e.ID, e.Seq = "evt_other", 4
+			o.State.Events = append(o.State.Events, e)
+		}},
+		{"the same detection twice", "I1", func(o *outcome) { o.State.Events = append(o.State.Events, *event(o, 0)) }},
+		{"a detection of what was removed", "I1", func(o *outcome) { o.State.Removed = []string{event(o, 0).ID} }},
+		{"a post from before the monitor", "I1", func(o *outcome) { o.Shown[0].Published = at(0).Add(-time.Minute) }},
+		{"a post that was never shown", "I1", func(o *outcome) { o.Shown = o.Shown[1:] }},
+		{"a number left out", "I2", func(o *outcome) { event(o, 2).Seq = 4 }},
+		{"a missing delivery to a webhook", "I2", func(o *outcome) { o.State.Deliveries = slices.Delete(o.State.Deliveries, 1, 2) }},
+		{"a missing delivery to the handler", "I2", func(o *outcome) { o.State.Deliveries = slices.Delete(o.State.Deliveries, 0, 1) }},
+		{"a delivery twice", "I2", func(o *outcome) { o.State.Deliveries = append(o.State.Deliveries, *hookDelivery(o)) }},
+		{"a delivery without its event", "I2", func(o *outcome) { hookDelivery(o).Event = "evt_none" }},
+		{"a delivery to another monitor's webhook", "I2", func(o *outcome) { hookDelivery(o).Endpoint = "whk_" + poor }},
+		{"sent before it was recorded", "I2", func(o *outcome) {
+			v := firstRequests(o)[0]
+			v.Tweet = "post9"
+			o.Requests[deliveryID(eventID(v.Source, v.Tweet), v.Endpoint)] = []visit{v}
+		}},
+		{"handled before it was recorded", "I2", func(o *outcome) { o.Handled["evt_none"] = nil }},
+		{"removed before it was sent", "I2", func(o *outcome) {
+			o.Retaining = true
+			o.State.Removed = []string{event(o, 0).ID}
+			o.State.Events = slices.Delete(o.State.Events, 0, 1)
+			delete(o.Requests, hookDelivery(o).ID)
+			o.State.Deliveries = slices.Delete(o.State.Deliveries, 0, 2)
+		}},
+		{"an attempt 5", "I3", func(o *outcome) {
+			d := &o.State.Deliveries[5]
+			d.Attempts = append(d.Attempts, attempt{5, 500, "status 500"})
+		}},
+		{"an attempt that is not recorded", "I3", func(o *outcome) { hookDelivery(o).Attempts[0].N = 2 }},
+		{"given up early", "I3", func(o *outcome) {
+			d := &o.State.Deliveries[5]
+			d.Attempts = d.Attempts[:3]
+		}},
+		{"a delivery that does not end", "I3", func(o *outcome) {
+			d := hookDelivery(o)
+			d.State, d.Open, d.Attempts = statePending, true, nil
+		}},
+		{"delivered, and attempted again", "I3", func(o *outcome) { hookDelivery(o).Open = true }},
+		{"delivered, and never received", "I3", func(o *outcome) { delete(o.Requests, hookDelivery(o).ID) }},
+		{"an answer that was never given", "I3", func(o *outcome) {
+			d := &o.State.Deliveries[3]
+			o.Requests[d.ID] = o.Requests[d.ID][2:]
+		}},
+		{"delivered, and refused", "I3", func(o *outcome) { firstRequests(o)[0].Status = 500 }},
+		{"different bytes on a retry", "I4", func(o *outcome) { o.Requests[o.State.Deliveries[3].ID][1].Body[0]++ }},
+		{"different bytes for the handler", "I4", func(o *outcome) { o.Handled[event(o, 0).ID][0][0]++ }},
+		{"a wrong signature", "I4", func(o *outcome) { firstRequests(o)[0].Signed = false }},
+		{"another delivery id", "I4", func(o *outcome) { o.Requests["dlv_other"] = firstRequests(o) }},
+		{"the same charge twice", "I5", func(o *outcome) { o.State.Entries = append(o.State.Entries, o.State.Entries[1]) }},
+		{"a charge twice under another id", "I5", func(o *outcome) {
+			e := o.State.Entries[3]
+			e.ID, e.Balance = e.ID+"-again", e.Balance-detectionPrice
+			o.State.Entries = slices.Insert(o.State.Entries, 4, e)
+			o.State.Balances[rich] = balance{e.Balance - 100, 100}
+		}},
+		{"a missing charge", "I5", func(o *outcome) {
+			o.State.Entries = slices.Delete(o.State.Entries, 3, 4)
+			o.State.Balances[rich] = balance{1000 - 2*detectionPrice - 100, 100}
+		}},
+		{"a charge for nothing", "I5", func(o *outcome) {
+			o.State.Entries = append(o.State.Entries, entry{chargeID("evt_none"), rich, -detectionPrice, 900})
+		}},
+		{"a negative balance", "I5", func(o *outcome) { o.State.Entries[2].Balance = -1 }},
+		{"an owner who owes", "I5", func(o *outcome) { o.State.Balances[rich] = balance{-100, 1079} }},
+		{"a balance that is not the sum", "I5", func(o *outcome) { o.State.Balances[rich] = balance{1000, 100} }},
+		{"a lost top-up", "I5", func(o *outcome) { o.Customers.Entries["lost"] = &entryFacts{Owner: rich, Amount: 5, Must: true} }},
+		{"an entry that was refused", "I5", func(o *outcome) { o.Customers.Entries["top-up-"+rich].Never = true }},
+		{"an entry of another amount", "I5", func(o *outcome) { o.Customers.Entries["top-up-"+rich].Amount = 999 }},
+		{"a lost reservation", "I5", func(o *outcome) {
+			o.State.Reservations = o.State.Reservations[1:]
+			o.State.Balances[rich] = balance{1000 - 3*detectionPrice, 0}
+		}},
+		{"a reservation that outlives its time", "I5", func(o *outcome) { o.State.Reservations[0].Expires = at(30) }},
+		{"a reservation that is not held back", "I5", func(o *outcome) { o.State.Balances[rich] = balance{1000 - 3*detectionPrice, 0} }},
+		{"a cursor ahead of a post", "I6", func(o *outcome) { o.Shown = append(o.Shown, post{"nasa", "post3", at(40), at(41)}) }},
+		{"a monitor that was confirmed is gone", "records", func(o *outcome) { o.State.Monitors = o.State.Monitors[1:] }},
+		{"a monitor that was deleted is back", "records", func(o *outcome) { o.Customers.Watches["mon_"+rich].Deleted = true }},
+		{"a monitor that has forgotten an account", "records", func(o *outcome) { o.State.Monitors[0].Accounts = nil }},
+		{"a monitor that is paused again", "records", func(o *outcome) { o.State.Monitors[0].Active = false }},
+		{"an endpoint that was confirmed is gone", "records", func(o *outcome) { o.State.Endpoints = o.State.Endpoints[1:] }},
+		{"a damaged file", "store", func(o *outcome) { o.State.Damage = "row 3 is missing from index" }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := healthy()
+			row.do(o)
+			found := checkRest(o)
+			if !slices.ContainsFunc(found, func(v violation) bool { return v.Invariant == row.invariant }) {
+				t.Errorf("found %v, want a violation of %s", found, row.invariant)
+			}
+		})
+	}
+}
+
+func TestCursorsBack(t *testing.T) {
+	before := map[string]time.Time{"account:nasa": at(50)}
+	for _, row := range []struct {
+		name  string
+		after map[string]time.Time
+		want  int
+	}{
+		{"it moved on", map[string]time.Time{"account:nasa": at(51)}, 0},
+		{"it moved back by less than the overlap", map[string]time.Time{"account:nasa": at(47)}, 0},
+		{"it moved back by more", map[string]time.Time{"account:nasa": at(45)}, 1},
+		{"it is gone", nil, 1},
+	} {
+		if got := cursorsBack(before, row.after); len(got) != row.want {
+			t.Errorf("%s: %v, want %d violations", row.name, got, row.want)
+		}
+	}
+}
+
+// The restated formulas are the ones on the wire.
+func TestIDs(t *testing.T) {
+	event := deliver.EventID("mon_1", "42")
+	if got := eventID("mon_1", "42"); got != event {
+		t.Errorf("event id %s, want %s", got, event)
+	}
+	if got, want := deliveryID(event, "whk_1"), deliver.DeliveryID(event, "whk_1"); got != want {
+		t.Errorf("delivery id %s, want %s", got, want)
+	}
+	if handlerEndpoint != deliver.HandlerEndpoint("default") {
+		t.Errorf("handler's endpoint %s, want %s", handlerEndpoint, deliver.HandlerEndpoint("default"))
+	}
+	key, body := webhookKey("/hook"), []byte("body")
+	if got, want := signature(key, body), deliver.Sign(deliver.Secret(key), body); got != want {
+		t.Errorf("signature %s, want %s", got, want)
+	}
+}

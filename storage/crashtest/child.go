@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+)
+
+// childVariable names the environment variable that makes this binary the
+// process that is killed; its value is a childConfig.
+const childVariable = "STREAMWATCH_CRASHTEST_CHILD"
+
+// childConfig is what the process is told.
+type childConfig struct {
+	Life     int    // numbers the processes of a round
+	Platform string // URL
+	Receiver string // URL
+	Store    storeConfig
+	Point    string // at which to die, "" for none
+	Skip     int
+	Bug      string // a planted fault, see bugs; "" for none
+}
+
+// bugs are faults that a store can be wrapped in, to see that they are found.
+// Only tests plant any.
+var bugs = map[string]func(storage.Store) storage.Store{}
+
+// Times of the process under test: short, so that much happens before it dies.
+const (
+	pollInterval   = tempo * 50 * time.Millisecond
+	attemptTimeout = tempo * 400 * time.Millisecond
+	claimLasts     = 4 * attemptTimeout // the shortest a dispatcher takes
+)
+
+// runChild is the process that is killed: an engine on a store, as a service
+// would embed it. Its customers talk to it by lines on standard input; it ends
+// when that does.
+func runChild(setting string) error {
+	var cfg childConfig
+	if err := json.Unmarshal([]byte(setting), &cfg); err != nil {
+		return fmt.Errorf("crashtest: %s: %w", childVariable, err)
+	}
+	if cfg.Point != "" {
+		crashpoint.Arm(cfg.Point, cfg.Skip)
+	}
+	ctx := context.Background()
+	opened, err := openStore(ctx, cfg.Store)
+	if err != nil {
+		return err
+	}
+	crashpoint.Hit("store.opened")
+	store := withPoints(opened.Store)
+	if cfg.Bug != "" {
+		store = bugs[cfg.Bug](store)
+	}
+	engine, err := newEngine(cfg, store)
+	if err != nil {
+		return err
+	}
+	if err := engine.Start(ctx); err != nil {
+		return err
+	}
+	c := child{service: service{engine: engine, store: store, backup: opened.backup}, lines: json.NewEncoder(os.Stdout)}
+	return c.serve(ctx, os.Stdin)
+}
+
+// newEngine is set up to do much in little time.
+func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error) {
+	source, err := mastodon.New(mastodon.Config{BaseURL: cfg.Platform, UserAgent: lifeAgent(cfg.Life), PageSize: pageSize})
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	ec := streamwatch.Config{
+		Fetcher:     pointedFetcher{source},
+		Store:       store,
+		OnEvent:     (&sink{cfg.Receiver + handlerPath, &http.Client{Transport: transport}}).take,
+		Webhook:     deliver.WebhookConfig{AllowPrivate: true, Transport: pointedTransport{transport}},
+		MinInterval: pollInterval,
+	}
+	ec.Detect.Overlap = overlap
+	ec.Detect.MaxPages = 100
+	ec.Detect.FetchTimeout = time.Second
+	ec.Detect.MinBackoff, ec.Detect.MaxBackoff = pollInterval/2, 4*pollInterval
+	ec.Deliver.Timeout = attemptTimeout
+	ec.Deliver.Lease = claimLasts
+	ec.Deliver.RetrySchedule = []time.Duration{40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond}
+	return streamwatch.New(ec)
+}
+
+// lifeAgent tells the platform which process asks.
+func lifeAgent(life int) string { return fmt.Sprintf("crashtest/%d", life) }
+
+// child answers its customers, many at once.
+type child struct {
+	service
+	mu    sync.Mutex
+	lines *json.Encoder
+}
+
+// send writes a line in one go: a killed process leaves no half of it.
+func (c *child) send(r reply) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lines.Encode(r)
+}
+
+func (c *child) serve(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var o op
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return fmt.Errorf("crashtest: operation %q: %w", lines.Text(), err)
+		}
+		if o.Do == doStop {
+			return c.stop(ctx, o)
+		}
+		go func() {
+			if err := c.send(c.do(ctx, o)); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}()
+	}
+	return errors.Join(errors.New("crashtest: nobody asks any more"), lines.Err())
+}
+
+// stop ends softly, as a service does that is updated.
+func (c *child) stop(ctx context.Context, o op) error {
+	soft, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err := c.engine.Shutdown(soft)
+	crashpoint.Hit("engine.stopped")
+	err = errors.Join(err, c.store.Close(soft))
+	crashpoint.Hit("store.closed")
+	if err != nil {
+		return err
+	}
+	return c.send(reply{N: o.N})
+}
+
+// sink is the in-process handler: it passes events on to the parent.
+type sink struct {
+	url    string
+	client *http.Client
+}
+
+// Headers of what the handler passes on.
+const (
+	handlerPath   = "/handler"
+	headerEventID = "X-Event-Id"
+)
+
+func (s *sink) take(ctx context.Context, e deliver.Event) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(e.Body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set(headerEventID, e.ID)
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("crashtest: handler was answered %s", resp.Status)
+	}
+	crashpoint.Hit("handler.done")
+	return nil
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Customers: one has plenty of credits, the other runs out of them.
+const (
+	rich = "ada"
+	poor = "bob"
+)
+
+// task is an operation that is asked until it is answered.
+type task struct {
+	op
+	tries int
+	done  func(reply)
+}
+
+// Bounds of what customers do.
+const (
+	maxInFlight = 8
+	maxTries    = 100 // of one operation, each after a kill or a failure
+)
+
+// customers ask for things, one after the other for each thing, and remember
+// what they were told. They outlive the process.
+type customers struct {
+	*facts
+	rand    *rand.Rand
+	urls    string // of the receiver
+	dir     string // for backups; "" for none
+	asked   int    // numbers operations
+	made    int    // numbers things
+	waiting []*task
+	flight  map[int]*task
+
+	monitors  [3]monitorSlot
+	endpoints [3]endpointSlot
+	money     [4]moneySlot
+	saving    bool   // a backup is under way
+	fixed     string // id of the first monitor that is never changed
+	backups   []backup
+}
+
+// backup is one that was confirmed, and monitors that must be in it.
+type backup struct {
+	path string
+	has  []string
+}
+
+// The things that come and go. A busy one has an operation under way.
+type (
+	monitorSlot struct {
+		busy, paused    bool
+		owner, name, id string
+	}
+	endpointSlot struct {
+		busy bool
+		id   string
+	}
+	moneySlot struct {
+		busy bool
+		id   string // of a reservation that is held
+	}
+)
+
+func newCustomers(seed uint64, urls, dir string) *customers {
+	return &customers{facts: newFacts(), rand: rand.New(rand.NewPCG(seed, 3)), urls: urls, dir: dir, flight: make(map[int]*task)}
+}
+
+// settle is asked for once, before anything is killed: monitors that stay as
+// they are, with two webhooks each, and credits.
+func (c *customers) settle(names []string) {
+	for i, of := range [][]string{names[:6], names[4:10], names, names[8:]} {
+		owner := rich
+		if i%2 == 1 {
+			owner = poor
+		}
+		c.createMonitor(&monitorSlot{}, owner, fmt.Sprintf("fixed-%d", i), of, func(w *watch) {
+			c.Watches[w.ID].Fixed = true
+			if i == 0 {
+				c.fixed = w.ID
+			}
+			c.createEndpoint(&endpointSlot{}, owner, w.ID, w.Name+"-second")
+		})
+	}
+	c.append(rich, 1_000_000_000)
+	c.append(poor, 2_000)
+}
+
+// idle says whether every answer has come.
+func (c *customers) idle() bool { return len(c.waiting) == 0 && len(c.flight) == 0 }
+
+// next is the operation to ask now, nil for none.
+func (c *customers) next() *task {
+	if len(c.waiting) == 0 || len(c.flight) >= maxInFlight {
+		return nil
+	}
+	t := c.waiting[0]
+	c.waiting = c.waiting[1:]
+	c.asked++
+	t.N = c.asked
+	t.tries++
+	c.flight[t.N] = t
+	return t
+}
+
+// answered takes a reply. What failed for no reason a customer could give is
+// asked again.
+func (c *customers) answered(r reply) {
+	t := c.flight[r.N]
+	if t == nil {
+		c.broke("answers", "operation %d was answered twice, or never asked", r.N)
+		return
+	}
+	delete(c.flight, r.N)
+	switch r.Err {
+	case "", wasGone, wasInsufficient, wasResolved:
+		t.done(r)
+		return
+	}
+	if t.Do == doBackup && exists(t.Path) { // made by a try that nobody answered
+		t.done(reply{})
+		return
+	}
+	if t.tries >= maxTries {
+		c.broke("answers", "%s failed %d times, at last with %q", t.Do, t.tries, r.Err)
+		return
+	}
+	c.waiting = append(c.waiting, t)
+}
+
+// orphaned puts back what a process took with it.
+func (c *customers) orphaned() {
+	for n, t := range c.flight {
+		delete(c.flight, n)
+		c.waiting = append(c.waiting, t)
+	}
+}
+
+func (c *customers) ask(o op, done func(reply)) {
+	c.waiting = append(c.waiting, &task{op: o, done: done})
+}
+
+// want makes sure that something is waiting to be asked: the given operation
+// when it is not "" and what it needs is there, else any.
+func (c *customers) want(do string) {
+	if len(c.waiting) > 0 {
+		return
+	}
+	switch do {
+	case "":
+		c.any()
+	case doCreateMonitor, doUpdateMonitor, doPauseMonitor, doResumeMonitor, doDeleteMonitor:
+		c.changeMonitors(do)
+	case doCreateEndpoint, doDeleteEndpoint:
+		c.changeEndpoints(do)
+	case doReserve, doCommit, doRelease, doAppend:
+		c.changeMoney(do)
+	case doBackup:
+		c.makeBackup()
+	}
+}
+
+func (c *customers) any() {
+	switch n := c.rand.IntN(20); {
+	case n < 4:
+		c.changeMonitors([]string{doUpdateMonitor, doPauseMonitor, doDeleteMonitor, doCreateMonitor}[n])
+	case n < 7:
+		c.changeEndpoints([]string{doCreateEndpoint, doDeleteEndpoint}[n%2])
+	case n < 19:
+		c.changeMoney([]string{doAppend, doReserve, doCommit, doRelease}[n%4])
+	default:
+		if c.rand.IntN(10) == 0 {
+			c.makeBackup()
+		}
+	}
+}
+
+// number makes a name that was never used in this round.
+func (c *customers) number(what string) string {
+	c.made++
+	return fmt.Sprintf("%s-%d", what, c.made)
+}
+
+func (c *customers) makeBackup() {
+	if c.dir == "" || c.saving {
+		return
+	}
+	c.saving = true
+	var has []string
+	for id, w := range c.Watches {
+		if w.Fixed {
+			has = append(has, id)
+		}
+	}
+	o := op{Do: doBackup, Path: filepath.Join(c.dir, c.number("backup")+".db")}
+	c.ask(o, func(r reply) {
+		c.saving = false
+		if r.Err != "" {
+			c.broke("answers", "backup: %s", r.Err)
+			return
+		}
+		c.backups = append(c.backups, backup{o.Path, has})
+	})
+}
+
+// createMonitor asks for a monitor with a webhook, and calls then with what was
+// made.
+func (c *customers) createMonitor(slot *monitorSlot, owner, name string, accounts []string, then func(*watch)) {
+	slot.busy = true
+	path := "/hook/" + name
+	o := op{Do: doCreateMonitor, Owner: owner, Name: name, Accounts: accounts, Interval: pollInterval, URL: c.urls + path, Key: webhookKey(path)}
+	c.ask(o, func(r reply) {
+		slot.busy = false
+		if r.Err != "" || r.Watch == nil {
+			c.broke("answers", "create monitor %s: %s", name, r.Err)
+			return
+		}
+		now := time.Now()
+		wf := c.noteWatch(r.Watch)
+		wf.Told, wf.Last = now, r.Watch
+		for _, e := range r.Endpoints {
+			c.noteEndpoint(e).Told = now
+		}
+		if !strings.Contains(fmt.Sprint(r.Endpoints), path) {
+			c.broke("I2", "monitor %s was made without its webhook", name)
+		}
+		*slot = monitorSlot{owner: owner, name: name, id: r.Watch.ID}
+		then(r.Watch)
+	})
+}
+
+func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name string) {
+	slot.busy = true
+	path := "/hook/" + name
+	o := op{Do: doCreateEndpoint, Owner: owner, Name: name, ID: source, URL: c.urls + path, Key: webhookKey(path)}
+	c.ask(o, func(r reply) {
+		slot.busy = false
+		if len(r.Endpoints) != 1 {
+			c.broke("answers", "create endpoint %s: %d endpoints, %q", name, len(r.Endpoints), r.Err)
+			return
+		}
+		c.noteEndpoint(r.Endpoints[0]).Told = time.Now()
+		slot.id = r.Endpoints[0].ID
+	})
+}

@@ -1,0 +1,51 @@
+// Crashtest kills a process that runs the engine on a durable store, again and
+// again, and then checks that every promise was kept.
+//
+//	go run ./storage/crashtest -store sqlite -kills 1000 -seed 1
+//
+// ends with a table of where the process died and what happened meanwhile, and
+// with "0 violations" and status 0, or with each violation, what to look at, and
+// status 1. With -json the figures come as one JSON object a line.
+//
+// # What is killed
+//
+// The process under test is this program, started again: an engine as a service
+// embeds it, with the real Mastodon adapter and the real webhook client, on the
+// store under test. It polls a fake platform, on which people post at random
+// moments, in bursts, and so that posts appear late and out of order; it delivers
+// to a receiver that answers 200, 500, 429, slowly, too late, or not at all; an
+// in-process handler gets every event, too. Meanwhile customers create, change
+// and delete monitors and webhooks, and top up, reserve, commit and release
+// credits. Platform, receiver and customers are in the parent and go on when the
+// process dies. Each detection is charged for in its commit.
+//
+// It dies by SIGKILL: either at a random moment, 5 to 500 ms after its first
+// poll, or at a named point (see points.go), such as between a COMMIT and the
+// answer to its caller. A point that gets fewer hits than one for every 50 kills
+// fails the run.
+//
+// # What is checked
+//
+// Right after every kill, and once more when the process was at last allowed to
+// finish everything, a checker compares what the platform showed, what the
+// receiver saw, what customers were told, and what the store says. It restates
+// the rules it checks, and uses no code of the engine or of the store: an SQLite
+// file is copied and read with SQL.
+//
+//	I1  every post shown to an active monitor is detected, exactly once
+//	I2  every detection has exactly one delivery to each webhook that was bound
+//	I3  every delivery ends in one state, after at most 4 attempts, and what is
+//	    called delivered was taken
+//	I4  what the receiver gets again has the same id and the same bytes
+//	I5  the ledger has each charge, top-up and reservation once, its sum is the
+//	    balance, and no balance was ever below zero
+//	I6  no cursor passes a post that was not detected
+//	I7  a restarted process polls within 5 s
+//
+// and that what a customer was told is still so: a monitor, a webhook, a backup.
+//
+// A run has rounds of 25 kills, each on a new store; in every second one settled
+// events are removed after a second, so that the removal is hit as well. The same
+// seed gives the same posts, answers and kills, as far as two processes and a
+// scheduler can be repeated.
+package main

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// facts are what customers know: what they asked for, and what they were told.
+// An answer is a promise; what was asked and never answered may be either way.
+type facts struct {
+	Watches      map[string]*watchFacts    // by monitor id
+	Endpoints    map[string]*endpointFacts // by id
+	Entries      map[string]*entryFacts    // by id
+	Reservations map[string]*reservationFacts
+	Broken       []violation // promises that an answer itself broke
+}
+
+// watchFacts are about a monitor.
+type watchFacts struct {
+	Owner, Name string
+	// Since are the moments from which an account was known to be watched: more
+	// than one when it was taken out and added again, or paused.
+	Since map[string][]time.Time
+	// Told is when the customer knew of it; zero when only the store has shown it.
+	Told time.Time
+	// Last is what the customer was told last, and nothing has been asked of it
+	// since; nil for neither.
+	Last *watch
+	// Fixed: it is never changed after the beginning of the round.
+	Fixed       bool
+	DeleteAsked bool
+	Deleted     bool
+}
+
+// endpointFacts are about a webhook.
+type endpointFacts struct {
+	Source, URL string
+	Told        time.Time // zero when only the store has shown it
+	DeleteAsked time.Time // zero while nobody has
+	Deleted     time.Time // when that was answered
+}
+
+// entryFacts are about a line of the ledger.
+type entryFacts struct {
+	Owner  string
+	Amount int64
+	// Must: it was confirmed. Never: it was refused. Neither: nobody knows.
+	Must, Never bool
+}
+
+// reservationFacts are about a reservation. Its id is its entry's.
+type reservationFacts struct {
+	Owner   string
+	Amount  int64
+	Expires time.Time
+	// Held: it was confirmed, and nothing else was asked of it since.
+	Held bool
+}
+
+func newFacts() *facts {
+	return &facts{
+		Watches: make(map[string]*watchFacts), Endpoints: make(map[string]*endpointFacts),
+		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts),
+	}
+}
+
+func (f *facts) broke(invariant, format string, args ...any) {
+	f.Broken = append(f.Broken, violation{invariant, fmt.Sprintf(format, args...)})
+}
+
+// noteWatch learns of a monitor and since when it watches whom.
+func (f *facts) noteWatch(w *watch) *watchFacts {
+	wf := f.Watches[w.ID]
+	if wf == nil {
+		wf = &watchFacts{Owner: w.Owner, Name: w.Name, Since: make(map[string][]time.Time)}
+		f.Watches[w.ID] = wf
+	}
+	for _, a := range w.Accounts {
+		if !slices.ContainsFunc(wf.Since[a.Username], a.Since.Equal) {
+			wf.Since[a.Username] = append(wf.Since[a.Username], a.Since)
+		}
+	}
+	return wf
+}
+
+func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
+	ef := f.Endpoints[e.ID]
+	if ef == nil {
+		ef = &endpointFacts{Source: e.Source, URL: e.URL}
+		f.Endpoints[e.ID] = ef
+	}
+	return ef
+}
+
+// noteState learns of what nobody was told: what was made by an operation whose
+// answer the kill prevented.
+func (f *facts) noteState(s *state) {
+	for i := range s.Monitors {
+		f.noteWatch(&s.Monitors[i])
+	}
+	for _, e := range s.Endpoints {
+		f.noteEndpoint(e)
+	}
+}

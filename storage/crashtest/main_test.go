@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary is also the process that is killed.
+func TestMain(m *testing.M) {
+	if setting, ok := os.LookupEnv(childVariable); ok {
+		os.Exit(childStatus(runChild(setting)))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestParse(t *testing.T) {
+	for _, row := range []struct {
+		name, args string
+		want       options
+		err        string // part of the error, "" for none
+	}{
+		{"defaults", "", options{kind: kindSQLite, kills: 1000, seed: 1}.shared(), ""},
+		{"all set", "-store redis -kills 300 -seed 7 -json", options{kind: kindRedis, kills: 300, seed: 7, json: true}.shared(), ""},
+		{"a store that loses everything", "-store memory", options{}, `-store "memory" is not allowed`},
+		{"no kills", "-kills 0", options{}, "-kills 0 is not allowed"},
+		{"an argument", "sqlite", options{}, `argument "sqlite" is not allowed`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, err := parse(strings.Fields(row.args))
+			if row.err != "" {
+				if err == nil || !strings.Contains(err.Error(), row.err) {
+					t.Errorf("error %v, want %q", err, row.err)
+				}
+				return
+			}
+			if err != nil || got != row.want {
+				t.Errorf("got %+v, %v, want %+v", got, err, row.want)
+			}
+		})
+	}
+}
+
+func TestCommandRefuses(t *testing.T) {
+	var out, trouble strings.Builder
+	if status := command([]string{"-kills", "-1"}, &out, &trouble); status != 2 || !strings.Contains(trouble.String(), "-kills -1") {
+		t.Errorf("status %d, said %q", status, trouble.String())
+	}
+}

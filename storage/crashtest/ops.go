@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/secret"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// What a customer asks of the process, which may die at it. Each can be asked
+// again when no answer came.
+const (
+	doCreateMonitor  = "create monitor"
+	doUpdateMonitor  = "update monitor"
+	doPauseMonitor   = "pause monitor"
+	doResumeMonitor  = "resume monitor"
+	doDeleteMonitor  = "delete monitor"
+	doCreateEndpoint = "create endpoint"
+	doDeleteEndpoint = "delete endpoint"
+	doAppend         = "append"
+	doReserve        = "reserve"
+	doCommit         = "commit"
+	doRelease        = "release"
+	doBackup         = "backup"
+	doAsk            = "ask" // whether deliveries are open
+	doStop           = "stop"
+)
+
+// op is one line to the process.
+type op struct {
+	N         int // numbers the asking
+	Do, Owner string
+	Name      string   // of the monitor
+	Accounts  []string // of the monitor
+	Interval  time.Duration
+	ID        string // of the monitor, endpoint or reservation
+	URL, Key  string // of the endpoint
+	Entries   []entry
+	Amount    int64
+	Expires   time.Time
+	Path      string // of the backup
+}
+
+// reply is one line from it.
+type reply struct {
+	N         int    // of the op
+	Err       string // "" or one of the words below, or an error's text
+	Watch     *watch
+	Endpoints []endpoint
+	Open      bool
+}
+
+// Words for the errors that are answers.
+const (
+	wasGone         = "not found"
+	wasInsufficient = "insufficient"
+	wasResolved     = "resolved"
+)
+
+// service carries out what customers ask.
+type service struct {
+	engine *streamwatch.Engine
+	store  storage.Store
+	backup func(context.Context, string) error // nil when the store has none
+}
+
+func (s service) do(ctx context.Context, o op) reply {
+	r, err := s.answer(ctx, o)
+	r.N = o.N
+	switch {
+	case err == nil:
+	case errors.Is(err, monitor.ErrNotFound), errors.Is(err, deliver.ErrEndpointNotFound), errors.Is(err, billing.ErrNotFound):
+		r.Err = wasGone
+	case errors.Is(err, billing.ErrInsufficient):
+		r.Err = wasInsufficient
+	case errors.Is(err, billing.ErrResolved):
+		r.Err = wasResolved
+	default:
+		r.Err = err.Error()
+	}
+	return r
+}
+
+func (s service) answer(ctx context.Context, o op) (reply, error) {
+	ledger := s.store.Ledger()
+	switch o.Do {
+	case doCreateMonitor:
+		return s.createMonitor(ctx, o)
+	case doUpdateMonitor:
+		u, err := s.engine.Monitors().Update(ctx, o.Owner, o.ID, monitor.UpdateRequest{Usernames: &o.Accounts})
+		return reply{Watch: watchOf(u.Monitor)}, err
+	case doPauseMonitor:
+		m, err := s.engine.Monitors().Pause(ctx, o.Owner, o.ID)
+		return reply{Watch: watchOf(m)}, err
+	case doResumeMonitor:
+		m, err := s.engine.Monitors().Resume(ctx, o.Owner, o.ID)
+		return reply{Watch: watchOf(m)}, err
+	case doDeleteMonitor:
+		return reply{}, s.engine.Monitors().Delete(ctx, o.Owner, o.ID)
+	case doCreateEndpoint:
+		return s.createEndpoint(ctx, o)
+	case doDeleteEndpoint:
+		return reply{}, s.engine.Endpoints().Delete(ctx, o.Owner, o.ID)
+	case doAppend:
+		var entries []billing.Entry
+		for _, e := range o.Entries {
+			entries = append(entries, billing.Entry{ID: e.ID, Owner: o.Owner, Kind: billing.KindRequest, Amount: billing.Credits(e.Amount), At: time.Now()})
+		}
+		return reply{}, ledger.Append(ctx, entries...)
+	case doReserve:
+		return reply{}, ledger.Reserve(ctx, billing.Reservation{ID: o.ID, Owner: o.Owner, Amount: billing.Credits(o.Amount), ExpiresAt: o.Expires})
+	case doCommit:
+		return reply{}, ledger.Commit(ctx, o.ID, billing.Entry{Kind: billing.KindRequest, At: time.Now()})
+	case doRelease:
+		return reply{}, ledger.Release(ctx, o.ID)
+	case doBackup:
+		return reply{}, s.backup(ctx, o.Path)
+	case doAsk:
+		_, open, err := s.store.Outbox().NextDue(ctx)
+		return reply{Open: open}, err
+	}
+	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")
+}
+
+// createMonitor finds the monitor when an earlier try, which nobody answered,
+// has made it.
+func (s service) createMonitor(ctx context.Context, o op) (reply, error) {
+	made, err := s.engine.Monitors().Create(ctx, monitor.CreateRequest{
+		Owner: o.Owner, Name: o.Name, Usernames: o.Accounts, PollInterval: o.Interval, WebhookURL: o.URL, WebhookSecret: secret.Value(o.Key),
+	})
+	m := made.Monitor
+	if errors.Is(err, monitor.ErrDuplicate) {
+		m, err = s.named(ctx, o)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	bound, err := s.endpoints(ctx, o.Owner, m.ID)
+	return reply{Watch: watchOf(m), Endpoints: bound}, err
+}
+
+func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
+	page, err := s.engine.Monitors().List(ctx, monitor.Query{Owner: o.Owner, PageSize: 100})
+	if err != nil {
+		return monitor.Monitor{}, err
+	}
+	i := slices.IndexFunc(page.Monitors, func(m monitor.Monitor) bool { return m.Name == o.Name })
+	if i < 0 {
+		return monitor.Monitor{}, monitor.ErrNotFound
+	}
+	return page.Monitors[i], nil
+}
+
+// createEndpoint finds the endpoint when an earlier try has made it.
+func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
+	made, err := s.engine.Endpoints().Create(ctx, deliver.NewEndpoint{
+		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key),
+	})
+	if err == nil {
+		return reply{Endpoints: []endpoint{{made.ID, o.ID, made.URL}}}, nil
+	}
+	if !errors.Is(err, deliver.ErrEndpointDuplicate) {
+		return reply{}, err
+	}
+	bound, err := s.endpoints(ctx, o.Owner, o.ID)
+	return reply{Endpoints: slices.DeleteFunc(bound, func(e endpoint) bool { return e.URL != o.URL })}, err
+}
+
+func (s service) endpoints(ctx context.Context, owner, source string) (bound []endpoint, err error) {
+	list, err := s.engine.Endpoints().List(ctx, owner, source)
+	for _, e := range list {
+		bound = append(bound, endpoint{e.ID, e.Source.ID, e.URL})
+	}
+	return bound, err
+}
+
+func watchOf(m monitor.Monitor) *watch {
+	w := &watch{ID: m.ID, Owner: m.Owner, Name: m.Name, Active: m.Status == monitor.Active}
+	for _, a := range m.Accounts {
+		w.Accounts = append(w.Accounts, accountSince{a.Username, a.Since})
+	}
+	return w
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"crypto/sha256"
+	"time"
+)
+
+// outcome is everything that is known about a round, from four sides that do
+// not ask each other: the platform, the receiver, the customers and the store.
+// The checks look at nothing else.
+type outcome struct {
+	Shown     []post             // by the platform, until now
+	Requests  map[string][]visit // to the receiver, by delivery id, in order
+	Handled   map[string][]sum   // bodies that the in-process handler took, by event id
+	Customers *facts
+	State     state
+	// Retaining: settled events may have been removed.
+	Retaining bool
+	// Rested is before the last write to the ledger; zero before there is one.
+	Rested time.Time
+}
+
+type sum = [sha256.Size]byte
+
+// post is one post as the platform showed it.
+type post struct {
+	Account   string
+	ID        string
+	Published time.Time // to the millisecond
+	Visible   time.Time
+}
+
+// visit is one request that the receiver got.
+type visit struct {
+	Path     string
+	Endpoint string // X-Webhook-Id
+	Body     sum
+	Signed   bool   // the signature is that of this path's key
+	Source   string // what the body says: the monitor's id
+	Tweet    string
+	At       time.Time
+	Status   int // what it was answered; 0 when the connection was cut
+}
+
+// state is what a store says, read by other code than its own where that can
+// be.
+type state struct {
+	Events       []event
+	Removed      []string // ids of events that retention removed
+	Deliveries   []delivery
+	Cursors      map[string]time.Time // by target
+	Entries      []entry
+	Balances     map[string]balance // by owner
+	Reservations []reservation      // open ones
+	// ReservationsHidden: the store has no way to list them.
+	ReservationsHidden bool
+	Monitors           []watch
+	Endpoints          []endpoint
+	Damage             string // what is wrong with the store itself, "" for nothing
+}
+
+type event struct {
+	ID, Owner, Source, Tweet, Author string
+	Seq                              int64
+	Committed                        time.Time // zero when it can not be read
+}
+
+type delivery struct {
+	ID, Event, Endpoint, State string
+	Open                       bool // it will be attempted again
+	Attempts                   []attempt
+}
+
+type attempt struct {
+	N, Status int
+	Error     string
+}
+
+type entry struct {
+	ID, Owner string
+	Amount    int64 // thousandths of a credit
+	Balance   int64 // available after it
+}
+
+type balance struct{ Available, Reserved int64 }
+
+type reservation struct {
+	ID, Owner string
+	Amount    int64
+	Expires   time.Time // zero: never
+}
+
+// watch is a monitor.
+type watch struct {
+	ID, Owner, Name string
+	Active          bool
+	Accounts        []accountSince
+}
+
+type accountSince struct {
+	Username string
+	Since    time.Time
+}
+
+// endpoint is a webhook bound to a monitor.
+type endpoint struct{ ID, Source, URL string }
+
+const (
+	statePending   = "pending"
+	stateRetrying  = "retrying"
+	stateDelivered = "delivered"
+	stateFailed    = "failed"
+
+	maxAttempts = 4
+)

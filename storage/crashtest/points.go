@@ -1,0 +1,86 @@
+package main
+
+// point is a moment at which a process may be made to die.
+type point struct {
+	name string
+	// skip bounds how often it is passed before the last time; drawn from 0 up.
+	skip int
+	// when says what it takes to get there.
+	when moment
+	// do is the operation that leads there, "" when polling and delivering do.
+	do string
+	// store is the backend that has it, "" for all.
+	store string
+}
+
+type moment int
+
+const (
+	running  moment = iota // it is passed while the engine runs
+	starting               // at each start
+	opening                // when the store has not been used yet
+	stopping               // in a graceful stop
+)
+
+// points are all named moments. Those that begin with sqlite. are inside the
+// store's transactions, the others in what is wrapped around its ports, the
+// fetcher, the webhook's transport and the handler: "x.asked" just before the
+// call of x, "x.done" after it took effect and before its caller is told.
+var points = []point{
+	{name: "fetch.done", skip: 60},
+	{name: "commit.asked", skip: 10},
+	{name: "commit.done", skip: 10},
+	{name: "send.asked", skip: 20},
+	{name: "send.done", skip: 20},
+	{name: "handler.done", skip: 10},
+	{name: "settle.asked", skip: 10},
+	{name: "settle.done", skip: 10},
+	{name: "claim.asked", skip: 2},
+	{name: "claim.done", skip: 2},
+
+	{name: "monitors.create.done", do: doCreateMonitor},
+	{name: "monitors.update.done", do: doUpdateMonitor},
+	{name: "monitors.delete.asked", do: doDeleteMonitor},
+	{name: "endpoints.create.done", do: doCreateEndpoint},
+	{name: "endpoints.delete.done", do: doDeleteEndpoint},
+	{name: "ledger.reserve.done", do: doReserve, skip: 2},
+	{name: "ledger.commit.done", do: doCommit, skip: 2},
+	{name: "ledger.release.done", do: doRelease, skip: 2},
+	{name: "ledger.append.done", do: doAppend, skip: 2},
+
+	{name: "store.opened", when: starting},
+	{name: "monitors.scan.done", when: starting},
+	{name: "cursors.done", when: starting, skip: 3},
+	{name: "engine.stopped", when: stopping},
+	{name: "store.closed", when: stopping},
+
+	{name: "sqlite.schema.script", when: opening, store: "sqlite"},
+	{name: "sqlite.schema.committed", when: opening, store: "sqlite"},
+	{name: "sqlite.tx.written", skip: 30, store: "sqlite"},
+	{name: "sqlite.tx.committed", skip: 30, store: "sqlite"},
+	{name: "sqlite.commit.batch", skip: 20, store: "sqlite"},
+	{name: "sqlite.commit.event", skip: 20, store: "sqlite"},
+	{name: "sqlite.settle.attempt", skip: 20, store: "sqlite"},
+	{name: "sqlite.claim.leased", skip: 4, store: "sqlite"},
+	{name: retentionPoint, skip: 20, store: "sqlite"},
+	{name: "sqlite.ledger.balance", skip: 10, store: "sqlite"},
+	{name: "sqlite.ledger.reserve", skip: 2, do: doReserve, store: "sqlite"},
+	{name: "sqlite.ledger.resolve", skip: 2, do: doCommit, store: "sqlite"},
+	{name: "sqlite.endpoint.settled", do: doDeleteEndpoint, store: "sqlite"},
+	{name: "sqlite.backup.copied", do: doBackup, store: "sqlite"},
+	{name: "sqlite.close.stopped", when: stopping, store: "sqlite"},
+}
+
+// pointsOf are the points that a backend has.
+func pointsOf(store string) []point {
+	var of []point
+	for _, p := range points {
+		if p.store == "" || p.store == store {
+			of = append(of, p)
+		}
+	}
+	return of
+}
+
+// retentionPoint is where an event is removed.
+const retentionPoint = "sqlite.retention.event"

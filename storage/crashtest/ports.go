@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// portPage is how many records are asked for at a time.
+const portPage = 10_000
+
+// readPorts fills in what a store's ports tell. No port lists reservations.
+func readPorts(ctx context.Context, store storage.Store, s *state) error {
+	s.ReservationsHidden = true
+	s.Balances = make(map[string]balance)
+	for _, owner := range []string{rich, poor} {
+		err := errors.Join(readEvents(ctx, store.Log(), owner, s), readDeliveries(ctx, store.Log(), owner, s), readMoney(ctx, store.Ledger(), owner, s))
+		if err != nil {
+			return err
+		}
+		bound, err := store.Endpoints().List(ctx, owner, "")
+		if err != nil {
+			return err
+		}
+		for _, e := range bound {
+			s.Endpoints = append(s.Endpoints, endpoint{e.ID, e.Source.ID, e.URL})
+		}
+	}
+	if err := readCursors(ctx, store.Journal(), s); err != nil {
+		return err
+	}
+	return store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
+		s.Monitors = append(s.Monitors, *watchOf(m))
+		return nil
+	})
+}
+
+func readEvents(ctx context.Context, log deliver.Log, owner string, s *state) error {
+	for after := uint64(0); ; {
+		list, err := log.Events(ctx, owner, after, portPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			s.Events = append(s.Events, event{e.ID, e.Source.Owner, e.Source.ID, e.TweetID, e.AuthorUsername, int64(e.Seq), e.CommittedAt})
+			after = e.Seq
+		}
+		if len(list) < portPage {
+			return nil
+		}
+	}
+}
+
+func readDeliveries(ctx context.Context, log deliver.Log, owner string, s *state) error {
+	for page := 1; ; page++ {
+		list, err := log.Deliveries(ctx, deliver.LogQuery{Owner: owner, Asc: true, Page: page, PageSize: portPage})
+		if err != nil {
+			return err
+		}
+		for _, e := range list.Entries {
+			d := delivery{ID: e.ID, Event: e.Event.ID, Endpoint: e.EndpointID, State: string(e.State), Open: !e.State.Final()}
+			for _, a := range e.Log {
+				d.Attempts = append(d.Attempts, attempt{a.N, a.StatusCode, a.Error})
+			}
+			s.Deliveries = append(s.Deliveries, d)
+		}
+		if page*portPage >= list.Total {
+			return nil
+		}
+	}
+}
+
+func readMoney(ctx context.Context, ledger billing.Ledger, owner string, s *state) error {
+	for page := 1; ; page++ {
+		list, err := ledger.Entries(ctx, billing.EntryQuery{Owner: owner, Asc: true, Page: page, PageSize: portPage})
+		if err != nil {
+			return err
+		}
+		for _, e := range list.Entries {
+			s.Entries = append(s.Entries, entry{e.ID, e.Owner, int64(e.Amount), int64(e.Balance)})
+		}
+		if page*portPage >= list.Total {
+			break
+		}
+	}
+	b, err := ledger.Balance(ctx, owner)
+	s.Balances[owner] = balance{int64(b.Available), int64(b.Reserved)}
+	return err
+}
+
+func readCursors(ctx context.Context, journal detect.Journal, s *state) error {
+	var targets []string
+	for _, name := range accountNames() {
+		targets = append(targets, target(name))
+	}
+	list, err := journal.Cursors(ctx, targets...)
+	s.Cursors = make(map[string]time.Time)
+	for _, c := range list {
+		if !c.Since.IsZero() {
+			s.Cursors[c.Target] = c.Since
+		}
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// receiver gets webhooks and what the in-process handler passes on, and
+// remembers everything. What it answers follows from the seed, the delivery and
+// how often it has come.
+type receiver struct {
+	seed uint64
+
+	mu       sync.Mutex
+	requests map[string][]visit
+	handled  map[string][]sum
+}
+
+func newReceiver(seed uint64) *receiver {
+	return &receiver{seed: seed, requests: make(map[string][]visit), handled: make(map[string][]sum)}
+}
+
+// webhookKey is the signing key of the webhook at a path.
+func webhookKey(path string) string {
+	digest := sha256.Sum256([]byte("crashtest" + path))
+	return hex.EncodeToString(digest[:20])
+}
+
+// seen copies what came so far.
+func (r *receiver) seen() (requests map[string][]visit, handled map[string][]sum) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	requests = make(map[string][]visit, len(r.requests))
+	for id, visits := range r.requests {
+		requests[id] = slices.Clone(visits)
+	}
+	handled = make(map[string][]sum, len(r.handled))
+	maps.Copy(handled, r.handled) // appended to, never changed
+	return requests, handled
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return // the process died while it wrote: nothing came
+	}
+	if req.URL.Path == handlerPath {
+		r.handle(w, req.Header.Get(headerEventID), body)
+		return
+	}
+	var said struct {
+		Source string `json:"monitor_id"`
+		Tweet  string `json:"tweet_id"`
+	}
+	_ = json.Unmarshal(body, &said) // what can not be read has no ids, which the check finds
+	v := visit{
+		Path: req.URL.Path, Endpoint: req.Header.Get("X-Webhook-Id"), Body: sha256.Sum256(body),
+		Signed: req.Header.Get("X-Signature-256") == signature(webhookKey(req.URL.Path), body),
+		Source: said.Source, Tweet: said.Tweet, At: time.Now(),
+	}
+	id := req.Header.Get("X-Delivery-Id")
+	r.mu.Lock()
+	n := len(r.requests[id])
+	a := r.answer(id, n)
+	v.Status = a.status
+	r.requests[id] = append(r.requests[id], v)
+	r.mu.Unlock()
+	a.write(w, req)
+}
+
+func (r *receiver) handle(w http.ResponseWriter, event string, body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.handled[event]); n < 2 && r.chance(event, n) < 0.03 {
+		r.handled[event] = append(r.handled[event], sha256.Sum256(body))
+		http.Error(w, "not now", http.StatusInternalServerError)
+		return
+	}
+	r.handled[event] = append(r.handled[event], sha256.Sum256(body))
+}
+
+// chance is a number of 0 up to 1 for the n-th coming of an id.
+func (r *receiver) chance(id string, n int) float64 {
+	b := binary.BigEndian.AppendUint64(nil, r.seed)
+	b = binary.BigEndian.AppendUint64(b, uint64(n))
+	digest := sha256.Sum256(append(b, id...))
+	return float64(binary.BigEndian.Uint64(digest[:])>>11) / (1 << 53)
+}
+
+// answer is what a request gets: status 0 cuts the connection.
+type answer struct {
+	status     int
+	wait       time.Duration
+	retryAfter string // seconds
+}
+
+func (r *receiver) answer(id string, n int) answer {
+	if r.chance(id, -1) < 0.02 { // one that never takes it
+		return answer{status: http.StatusInternalServerError}
+	}
+	switch c := r.chance(id, n); {
+	case c < 0.06:
+		return answer{status: http.StatusInternalServerError}
+	case c < 0.09:
+		return answer{status: http.StatusTooManyRequests, retryAfter: "0.05"}
+	case c < 0.12:
+		return answer{}
+	case c < 0.15:
+		return answer{status: http.StatusOK, wait: attemptTimeout / 4}
+	case c < 0.16: // taken, but told too late
+		return answer{status: http.StatusOK, wait: attemptTimeout + attemptTimeout/4}
+	}
+	return answer{status: http.StatusOK}
+}
+
+func (a answer) write(w http.ResponseWriter, req *http.Request) {
+	if a.wait > 0 {
+		timer := time.NewTimer(a.wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-req.Context().Done():
+		}
+	}
+	if a.status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	if a.retryAfter != "" {
+		w.Header().Set("Retry-After", a.retryAfter)
+	}
+	w.WriteHeader(a.status)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/streamwatch/streamwatch/storage/redisstore"
+)
+
+// redisServer is the store under test on a redis-server of its own, which syncs
+// every write to the disk, and is killed now and then itself.
+type redisServer struct {
+	dir       string
+	address   string
+	retaining bool
+	process   *exec.Cmd
+	client    *redis.Client // for plain commands
+}
+
+// redisName is the store's name on the server.
+const redisName = "crashtest"
+
+// answersWithin bounds how long a server takes to load what it has.
+const answersWithin = 20 * time.Second
+
+func startRedis(dir string, retaining bool) (*redisServer, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // for a free port
+	if err != nil {
+		return nil, err
+	}
+	s := &redisServer{dir: dir, address: l.Addr().String(), retaining: retaining}
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	s.client = redis.NewClient(&redis.Options{Addr: s.address, MaxRetries: -1, PoolSize: 1, ContextTimeoutEnabled: true, DisableIdentity: true})
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.client.Close())
+	}
+	return s, nil
+}
+
+// start brings the server up and waits until it has loaded its data.
+func (s *redisServer) start() error {
+	_, port, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return err
+	}
+	s.process = exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--logfile", "redis.log",
+		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+	endWithParent(s.process)
+	if err := s.process.Start(); err != nil {
+		return fmt.Errorf("crashtest: redis-server: %w", err)
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		now := <-tick.C
+		ok, err := s.answers()
+		if ok {
+			return nil
+		}
+		if now.Sub(began) > answersWithin {
+			return errors.Join(fmt.Errorf("crashtest: redis-server at %s does not answer: %w; see redis.log in %s", s.address, err, s.dir), s.kill())
+		}
+	}
+}
+
+// answers asks over a connection of its own: a pool that could not connect
+// rests for a while.
+func (s *redisServer) answers() (bool, error) {
+	conn, err := net.DialTimeout("tcp", s.address, time.Second)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return false, err
+	}
+	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+		return false, err
+	}
+	answer := make([]byte, 64)
+	n, err := conn.Read(answer)
+	return strings.HasPrefix(string(answer[:n]), "+PONG"), err
+}
+
+func (s *redisServer) kill() error {
+	err := s.process.Process.Kill()
+	_ = s.process.Wait() // says that it was killed
+	return err
+}
+
+func (s *redisServer) config() storeConfig {
+	return storeConfig{Kind: kindRedis, Address: s.address, Retaining: s.retaining}
+}
+
+func (s *redisServer) backups() string { return "" }
+
+func (s *redisServer) disturb() (string, error) {
+	return "kills of redis-server", errors.Join(s.kill(), s.start())
+}
+
+func (s *redisServer) close() error { return errors.Join(s.client.Close(), s.kill()) }
+
+func openRedis(ctx context.Context, cfg storeConfig) (opened, error) {
+	opts := redisstore.Options{Name: redisName}
+	if cfg.Retaining {
+		opts.Retention = retention
+	}
+	store, err := redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{cfg.Address}}, opts)
+	if err != nil {
+		return opened{}, err
+	}
+	return opened{Store: store}, nil
+}
+
+// alone waits until the server has done what the killed process had sent: then
+// it closes that one's connections, and only ours is left.
+func (s *redisServer) alone(ctx context.Context) error {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		now := <-tick.C
+		list, err := s.client.ClientList(ctx).Result()
+		if err == nil && strings.Count(list, "\n") == 1 {
+			return nil
+		}
+		if now.Sub(began) > answersWithin {
+			return errors.Join(fmt.Errorf("crashtest: redis-server at %s has other clients: %q", s.address, list), err)
+		}
+	}
+}
+
+// read asks the store's own ports, because its records are not made for others'
+// eyes; what was removed, which no port shows, it reads with plain commands.
+func (s *redisServer) read(ctx context.Context) (st state, err error) {
+	if err := s.alone(ctx); err != nil {
+		return st, err
+	}
+	// Nothing is past its retention for this reader.
+	store, err := redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{s.address}}, redisstore.Options{Name: redisName})
+	if err != nil {
+		return st, err
+	}
+	defer func() { err = errors.Join(err, store.Close(ctx)) }()
+	if st.Removed, err = s.client.HKeys(ctx, "{"+redisName+"}:forgotten").Result(); err != nil {
+		return st, err
+	}
+	return st, readPorts(ctx, store, &st)
+}

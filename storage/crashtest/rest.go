@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// rest lets a process finish: everything is posted and visible, every account
+// was read again, and nothing is due. Then it stops, and everything is checked.
+func (r *round) rest(ctx context.Context) error {
+	f := finishing{round: r, visible: time.Now().Add(lateUpTo)}
+	if err := r.live(ctx, plan{point: point{when: stopping}}, f.done); err != nil || len(r.found) > 0 {
+		return err
+	}
+	if err := r.look(ctx, true); err != nil {
+		return err
+	}
+	for _, b := range r.customers.backups {
+		r.checkBackup(ctx, b)
+	}
+	r.tally.backups += len(r.customers.backups)
+	r.tally.add(r.last)
+	return nil
+}
+
+// checkBackup: what was confirmed can be read, is whole, and has what was there.
+func (r *round) checkBackup(ctx context.Context, b backup) {
+	s, err := readSQLite(ctx, b.path)
+	if err != nil || s.Damage != "" {
+		r.violated("backup", "%s can not be read: %v %s", b.path, err, s.Damage)
+		return
+	}
+	for _, id := range b.has {
+		if !slices.ContainsFunc(s.Monitors, func(w watch) bool { return w.ID == id }) {
+			r.violated("backup", "%s lacks monitor %s", b.path, id)
+		}
+	}
+}
+
+// finishing is how far a resting process has come.
+type finishing struct {
+	*round
+	visible time.Time
+	stage   stage
+	asking  bool
+	quiet   int // answers in a row that nothing is due
+}
+
+type stage int
+
+const (
+	appearing stage = iota // posts become visible
+	reading                // each account is read after that
+	sending                // deliveries end
+	closing                // the ledger is touched, so that what has expired is given back
+	finished
+)
+
+// Enough of both, so that an answer that was wrong or too early does not count.
+const (
+	readOften  = 5
+	quietOften = 3
+)
+
+// done takes one step, if one can be taken.
+func (f *finishing) done() bool {
+	if !f.customers.idle() {
+		return false
+	}
+	switch f.stage {
+	case appearing:
+		if time.Now().After(f.visible) {
+			f.world.watchPolls()
+			f.stage++
+		}
+	case reading:
+		if f.world.polled(readOften) {
+			f.stage++
+		}
+	case sending:
+		if f.quiet >= quietOften {
+			f.rested = time.Now()
+			f.customers.append(rich, 1)
+			f.customers.append(poor, 1)
+			f.stage++
+			break
+		}
+		f.customers.ask(op{Do: doAsk}, func(r reply) {
+			if f.quiet++; r.Open {
+				f.quiet = 0
+			}
+		})
+	case closing:
+		f.stage++
+	}
+	return f.stage == finished
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// played runs a round of some kills.
+func played(t *testing.T, o options) *run {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("kills processes for some seconds")
+	}
+	o.dir = t.TempDir()
+	r := newRun(o, t.Output())
+	if err := r.play(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestNothingIsViolated(t *testing.T) {
+	t.Run(kindSQLite, func(t *testing.T) { nothingIsViolated(t, kindSQLite, 5+20/tempo) })
+	t.Run(kindRedis, func(t *testing.T) {
+		if _, err := exec.LookPath("redis-server"); err != nil {
+			t.Skipf("no redis-server to kill: %v", err)
+		}
+		nothingIsViolated(t, kindRedis, 10)
+	})
+}
+
+func nothingIsViolated(t *testing.T, kind string, kills int) {
+	r := played(t, options{kind: kind, kills: kills, seed: 1}.shared())
+	var out strings.Builder
+	if err := r.write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.tally.found) > 0 || !strings.HasSuffix(out.String(), "\n0 violations\n") {
+		t.Errorf("%s", out.String())
+	}
+	if c := r.tally; c.kills != kills || c.posts < 20/tempo || c.events < c.posts || c.delivered < c.events || c.charges < 20/tempo || len(c.firstPolls) < kills/2 {
+		t.Errorf("too little happened for the test to show anything:\n%s", out.String())
+	}
+	for _, p := range pointsOf(kind) {
+		if !strings.Contains(out.String(), p.name) {
+			t.Errorf("the table lacks %s:\n%s", p.name, out.String())
+		}
+	}
+	r.json = true
+	out.Reset()
+	if err := r.write(&out); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		var f figure
+		if err := json.Unmarshal([]byte(line), &f); err != nil || f.Bench != "crashtest" || f.Case != kind || f.Unit == "" {
+			t.Errorf("line %q: %v", line, err)
+		}
+	}
+}
+
+// A harness that finds nothing is worth what it finds in a store that is wrong.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	for i, row := range []struct{ fault, invariants string }{
+		{"charges for a detection twice", "I5"},
+		{"lets a cursor run ahead", "I6"},
+		{"acknowledges every second commit without doing it", "I1 I6"},
+		{"forgets what became of some deliveries", "rest"},
+		{"acknowledges an entry without making it", "I5"},
+		{"hands over deliveries under another id", "I4"},
+		{"records no delivery to the handler", "I2"},
+	} {
+		t.Run(row.fault, func(t *testing.T) {
+			if tempo > 1 && i > 1 {
+				t.Skip("the harness is the same as in the rows before, and slow in this build")
+			}
+			t.Parallel()
+			o := options{kind: kindSQLite, kills: 6, seed: 2, bug: row.fault}.shared()
+			o.patience = tempo * 6 * time.Second
+			r := played(t, o)
+			if !slices.ContainsFunc(r.tally.found, func(v violation) bool { return strings.Contains(row.invariants, v.Invariant) }) {
+				t.Errorf("found %v, want a violation of %s", r.tally.found, row.invariants)
+			}
+		})
+	}
+}
+
+func init() {
+	bugs["acknowledges every second commit without doing it"] = func(s storage.Store) storage.Store {
+		n := 0
+		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
+			if n++; n%2 == 0 && slices.ContainsFunc(bs, func(b *detect.Batch) bool { return len(b.Events) > 0 }) {
+				return nil
+			}
+			return j.Commit(ctx, bs)
+		}}
+	}
+	bugs["lets a cursor run ahead"] = func(s storage.Store) storage.Store {
+		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
+			for _, b := range bs {
+				if b.Cursor != nil {
+					b.Cursor.Since = b.Cursor.Since.Add(time.Hour)
+				}
+			}
+			return j.Commit(ctx, bs)
+		}}
+	}
+	bugs["charges for a detection twice"] = func(s storage.Store) storage.Store {
+		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
+			if err := j.Commit(ctx, bs); err != nil {
+				return err
+			}
+			for _, b := range bs {
+				for _, e := range b.Charges {
+					e.ID += "-again"
+					if err := s.Ledger().Append(ctx, e); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}}
+	}
+	bugs["hands over deliveries under another id"] = func(s storage.Store) storage.Store {
+		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
+			err := j.Commit(ctx, bs)
+			for _, b := range bs {
+				for i := range b.Deliveries {
+					d := &b.Deliveries[i]
+					d.ID = deliver.DeliveryID(d.ID, "other")
+				}
+			}
+			return err
+		}}
+	}
+	bugs["records no delivery to the handler"] = func(s storage.Store) storage.Store {
+		return journaled{s, func(j detect.Journal, ctx context.Context, bs []*detect.Batch) error {
+			for _, b := range bs {
+				for i := range b.Events {
+					b.Events[i].Handlers = nil
+				}
+			}
+			return j.Commit(ctx, bs)
+		}}
+	}
+	bugs["forgets what became of some deliveries"] = func(s storage.Store) storage.Store { return forgetful{s} }
+	bugs["acknowledges an entry without making it"] = func(s storage.Store) storage.Store { return spendthrift{s} }
+}
+
+// journaled is a store whose commits go another way.
+type journaled struct {
+	storage.Store
+	commit func(detect.Journal, context.Context, []*detect.Batch) error
+}
+
+func (s journaled) Journal() detect.Journal { return journal{s.Store.Journal(), s.commit} }
+
+type journal struct {
+	detect.Journal
+	commit func(detect.Journal, context.Context, []*detect.Batch) error
+}
+
+func (j journal) Commit(ctx context.Context, bs []*detect.Batch) error {
+	return j.commit(j.Journal, ctx, bs)
+}
+
+// forgetful settles nothing of every eighth delivery or so.
+type forgetful struct{ storage.Store }
+
+func (s forgetful) Outbox() deliver.Outbox { return forgetfulOutbox{s.Store.Outbox()} }
+
+type forgetfulOutbox struct{ deliver.Outbox }
+
+func (o forgetfulOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	return o.Outbox.Settle(ctx, slices.DeleteFunc(slices.Clone(ss), func(s deliver.Settlement) bool {
+		return s.Attempt != nil && strings.ContainsAny(s.DeliveryID[len("dlv_"):][:1], "abcd")
+	})...)
+}
+
+// spendthrift makes no entry that is asked for on its own.
+type spendthrift struct{ storage.Store }
+
+func (s spendthrift) Ledger() billing.Ledger { return spendthriftLedger{s.Store.Ledger()} }
+
+type spendthriftLedger struct{ billing.Ledger }
+
+func (l spendthriftLedger) Append(ctx context.Context, entries ...billing.Entry) error {
+	if len(entries) == 1 {
+		return nil
+	}
+	return l.Ledger.Append(ctx, entries...)
+}

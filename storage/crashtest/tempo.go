@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// tempo stretches the times of a run.
+const tempo = 1

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"time"
+)
+
+// changeMonitors asks for a change of a monitor that comes and goes, or for what
+// has to be there before.
+func (c *customers) changeMonitors(do string) {
+	slot := &c.monitors[c.rand.IntN(len(c.monitors))]
+	if slot.busy {
+		return
+	}
+	if slot.id == "" {
+		c.createMonitor(slot, []string{rich, poor}[c.rand.IntN(2)], c.number("changing"), c.someAccounts(), func(*watch) {})
+		return
+	}
+	if do == doCreateMonitor { // there is one: make room
+		do = doDeleteMonitor
+	}
+	if do == doPauseMonitor && slot.paused {
+		do = doResumeMonitor
+	}
+	wf := c.Watches[slot.id]
+	wf.Last = nil
+	o := op{Do: do, Owner: slot.owner, ID: slot.id}
+	switch do {
+	case doUpdateMonitor:
+		o.Accounts = c.someAccounts()
+	case doDeleteMonitor:
+		wf.DeleteAsked = true
+		now := time.Now()
+		for _, e := range c.Endpoints {
+			if e.Source == slot.id {
+				e.DeleteAsked = now
+			}
+		}
+	}
+	slot.busy = true
+	c.ask(o, func(r reply) {
+		slot.busy = false
+		switch {
+		case do == doDeleteMonitor:
+			wf.Deleted = true
+			now := time.Now()
+			for _, e := range c.Endpoints {
+				if e.Source == slot.id {
+					e.Deleted = now
+				}
+			}
+			*slot = monitorSlot{}
+		case r.Err != "" || r.Watch == nil:
+			c.broke("answers", "%s of %s, which was confirmed: %s", do, slot.id, r.Err)
+			*slot = monitorSlot{}
+		default:
+			c.noteWatch(r.Watch).Last = r.Watch
+			slot.paused = !r.Watch.Active
+		}
+	})
+}
+
+// someAccounts chooses between 1 and 6 that follow each other.
+func (c *customers) someAccounts() []string {
+	names := accountNames()
+	from := c.rand.IntN(len(names) - 6)
+	return names[from : from+1+c.rand.IntN(6)]
+}
+
+// changeEndpoints asks for a webhook of the first fixed monitor that comes and
+// goes.
+func (c *customers) changeEndpoints(do string) {
+	slot := &c.endpoints[c.rand.IntN(len(c.endpoints))]
+	if slot.busy || c.fixed == "" {
+		return
+	}
+	if slot.id == "" {
+		c.createEndpoint(slot, rich, c.fixed, c.number("hook"))
+		return
+	}
+	// It receives a while, unless it is in the way.
+	if do != doDeleteEndpoint && c.rand.IntN(4) > 0 {
+		return
+	}
+	ef := c.Endpoints[slot.id]
+	ef.DeleteAsked = time.Now()
+	slot.busy = true
+	c.ask(op{Do: doDeleteEndpoint, Owner: rich, ID: slot.id}, func(reply) {
+		ef.Deleted = time.Now()
+		*slot = endpointSlot{}
+	})
+}
+
+// changeMoney asks for a reservation or what becomes of one, or for entries.
+func (c *customers) changeMoney(do string) {
+	owner := []string{rich, poor}[c.rand.IntN(2)]
+	if do == doAppend {
+		switch c.rand.IntN(4) {
+		case 0:
+			c.append(owner, c.rand.Int64N(5000)+1)
+		case 1: // all or none, and the second can not be
+			c.append(owner, 1, -1_000_000_000_000)
+		default:
+			c.append(owner, -c.rand.Int64N(2000)-1)
+		}
+		return
+	}
+	slot := &c.money[c.rand.IntN(len(c.money))]
+	switch {
+	case slot.busy:
+	case slot.id == "":
+		c.reserve(slot, owner)
+	case do == doCommit:
+		c.resolve(slot, doCommit)
+	default:
+		c.resolve(slot, doRelease)
+	}
+}
+
+func (c *customers) append(owner string, amounts ...int64) {
+	o := op{Do: doAppend, Owner: owner}
+	for _, amount := range amounts {
+		e := entry{ID: c.number("entry"), Owner: owner, Amount: amount}
+		o.Entries = append(o.Entries, e)
+		c.Entries[e.ID] = &entryFacts{Owner: owner, Amount: amount}
+	}
+	c.ask(o, func(r reply) {
+		if r.Err != "" && r.Err != wasInsufficient {
+			c.broke("answers", "append: %s", r.Err)
+			return
+		}
+		for _, e := range o.Entries {
+			c.Entries[e.ID].Must, c.Entries[e.ID].Never = r.Err == "", r.Err != ""
+		}
+	})
+}
+
+// reserve holds an amount, for an hour or for a moment.
+func (c *customers) reserve(slot *moneySlot, owner string) {
+	o := op{Do: doReserve, Owner: owner, ID: c.number("reservation"), Amount: c.rand.Int64N(500), Expires: time.Now().Add(time.Hour)}
+	short := c.rand.IntN(3) == 0
+	if short {
+		o.Expires = time.Now().Add(time.Duration(50+c.rand.IntN(350)) * time.Millisecond)
+	}
+	slot.busy = true
+	c.Entries[o.ID] = &entryFacts{Owner: owner, Amount: -o.Amount, Never: true} // until it is committed
+	rf := &reservationFacts{Owner: owner, Amount: o.Amount, Expires: o.Expires}
+	c.Reservations[o.ID] = rf
+	c.ask(o, func(r reply) {
+		slot.busy = false
+		switch {
+		case r.Err == "":
+			slot.id, rf.Held = o.ID, true
+		case r.Err == wasInsufficient, r.Err == wasResolved && short:
+		default:
+			c.broke("I5", "reserve %s: %s", o.ID, r.Err)
+		}
+	})
+}
+
+// resolve commits or releases what a slot holds.
+func (c *customers) resolve(slot *moneySlot, do string) {
+	id := slot.id
+	rf, ef := c.Reservations[id], c.Entries[id]
+	short := time.Until(rf.Expires) < time.Minute
+	rf.Held = false
+	ef.Never = do == doRelease
+	slot.busy = true
+	c.ask(op{Do: do, Owner: rf.Owner, ID: id}, func(r reply) {
+		*slot = moneySlot{}
+		switch {
+		case r.Err == "":
+			ef.Must = do == doCommit
+		case r.Err == wasResolved && do == doCommit && short:
+			ef.Never = true
+		default:
+			c.broke("I5", "%s of reservation %s, which was confirmed: %s", do, id, r.Err)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+)
+
+// passing gives what a call gave, once the point after it is passed.
+func passing[T any](name string, v T, err error) (T, error) {
+	if err == nil {
+		crashpoint.Hit(name)
+	}
+	return v, err
+}
+
+func passed(name string, err error) error {
+	_, err = passing(name, struct{}{}, err)
+	return err
+}
+
+// pointedStore has points around the calls of its ports.
+type pointedStore struct{ storage.Store }
+
+func withPoints(s storage.Store) storage.Store { return pointedStore{s} }
+
+func (s pointedStore) Monitors() monitor.Store          { return pointedMonitors{s.Store.Monitors()} }
+func (s pointedStore) Endpoints() deliver.EndpointStore { return pointedEndpoints{s.Store.Endpoints()} }
+func (s pointedStore) Journal() detect.Journal          { return chargedJournal{s.Store.Journal()} }
+func (s pointedStore) Outbox() deliver.Outbox           { return pointedOutbox{s.Store.Outbox()} }
+func (s pointedStore) Ledger() billing.Ledger           { return pointedLedger{s.Store.Ledger()} }
+
+type pointedMonitors struct{ monitor.Store }
+
+func (m pointedMonitors) Create(ctx context.Context, mon monitor.Monitor) error {
+	return passed("monitors.create.done", m.Store.Create(ctx, mon))
+}
+
+func (m pointedMonitors) Update(ctx context.Context, mon monitor.Monitor) error {
+	return passed("monitors.update.done", m.Store.Update(ctx, mon))
+}
+
+// Delete is where the manager has ended the watching and removed the endpoints.
+func (m pointedMonitors) Delete(ctx context.Context, owner, id string) error {
+	crashpoint.Hit("monitors.delete.asked")
+	return m.Store.Delete(ctx, owner, id)
+}
+
+func (m pointedMonitors) Scan(ctx context.Context, fn func(monitor.Monitor) error) error {
+	return passed("monitors.scan.done", m.Store.Scan(ctx, fn))
+}
+
+type pointedEndpoints struct{ deliver.EndpointStore }
+
+func (e pointedEndpoints) Create(ctx context.Context, ep deliver.Endpoint) error {
+	return passed("endpoints.create.done", e.EndpointStore.Create(ctx, ep))
+}
+
+func (e pointedEndpoints) Delete(ctx context.Context, owner, id string) error {
+	return passed("endpoints.delete.done", e.EndpointStore.Delete(ctx, owner, id))
+}
+
+// detectionPrice is charged for each event, in thousandths of a credit.
+const detectionPrice = 7
+
+// chargedJournal charges for each event in the commit that records it, as a
+// service would that sells detections: so a commit touches everything it can. It
+// also lets the claims of a commit end as early as a dispatcher allows, because
+// nobody else sends what a killed process was handed.
+type chargedJournal struct{ detect.Journal }
+
+func (j chargedJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
+	by := time.Now().Add(claimLasts)
+	for _, b := range batches {
+		b.DeliverBy = by
+		b.Charges = nil
+		for i := range b.Events {
+			e := &b.Events[i]
+			b.Charges = append(b.Charges, billing.Entry{
+				ID: chargeID(e.ID), Owner: e.Source.Owner, Kind: billing.KindMonitor, Amount: -detectionPrice,
+				At: e.DetectedAt, SourceID: e.Source.ID, SourceName: e.Source.Name,
+			})
+		}
+	}
+	crashpoint.Hit("commit.asked")
+	return passed("commit.done", j.Journal.Commit(ctx, batches))
+}
+
+func (j chargedJournal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
+	cs, err := j.Journal.Cursors(ctx, targets...)
+	return passing("cursors.done", cs, err)
+}
+
+type pointedOutbox struct{ deliver.Outbox }
+
+func (o pointedOutbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	crashpoint.Hit("claim.asked")
+	ds, err := o.Outbox.Claim(ctx, r)
+	return passing("claim.done", ds, err)
+}
+
+func (o pointedOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	if len(ss) == 0 {
+		return o.Outbox.Settle(ctx)
+	}
+	crashpoint.Hit("settle.asked")
+	return passed("settle.done", o.Outbox.Settle(ctx, ss...))
+}
+
+type pointedLedger struct{ billing.Ledger }
+
+func (l pointedLedger) Reserve(ctx context.Context, r billing.Reservation) error {
+	return passed("ledger.reserve.done", l.Ledger.Reserve(ctx, r))
+}
+
+func (l pointedLedger) Commit(ctx context.Context, id string, e billing.Entry) error {
+	return passed("ledger.commit.done", l.Ledger.Commit(ctx, id, e))
+}
+
+func (l pointedLedger) Release(ctx context.Context, id string) error {
+	return passed("ledger.release.done", l.Ledger.Release(ctx, id))
+}
+
+func (l pointedLedger) Append(ctx context.Context, entries ...billing.Entry) error {
+	return passed("ledger.append.done", l.Ledger.Append(ctx, entries...))
+}
+
+type pointedFetcher struct{ fetcher.Fetcher }
+
+func (f pointedFetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	page, err := f.Fetcher.Timeline(ctx, q)
+	return passing("fetch.done", page, err)
+}
+
+type pointedTransport struct{ http.RoundTripper }
+
+func (t pointedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	crashpoint.Hit("send.asked")
+	resp, err := t.RoundTripper.RoundTrip(r)
+	return passing("send.done", resp, err)
+}

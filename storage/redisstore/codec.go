@@ -1,0 +1,80 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+)
+
+// recordForm is the first byte of what only this package reads in a record. A
+// new form gets a new number, and the old stays readable.
+const recordForm = 1
+
+// encoder appends values; decoder takes them off again in the same order.
+type encoder []byte
+
+func newEncoder(size int) encoder { return append(make(encoder, 0, size), recordForm) }
+
+func (e *encoder) text(s string) {
+	*e = binary.AppendUvarint(*e, uint64(len(s)))
+	*e = append(*e, s...)
+}
+
+func (e *encoder) number(n int64)      { *e = binary.AppendVarint(*e, n) }
+func (e *encoder) instant(t time.Time) { *e = binary.BigEndian.AppendUint64(*e, uint64(nanos(t))) }
+
+var errRecord = errors.New("redisstore: stored record is damaged, or of a newer version")
+
+// decoder keeps the first error: what follows is zero.
+type decoder struct {
+	rest string
+	err  error
+}
+
+func newDecoder(s string) *decoder {
+	if len(s) == 0 || s[0] != recordForm {
+		return &decoder{err: errRecord}
+	}
+	return &decoder{rest: s[1:]}
+}
+
+func (d *decoder) take(n uint64) string {
+	if d.err != nil || n > uint64(len(d.rest)) {
+		d.err = errRecord
+		return ""
+	}
+	s := d.rest[:n]
+	d.rest = d.rest[n:]
+	return s
+}
+
+func (d *decoder) uvarint() uint64 {
+	var n uint64
+	for shift := 0; shift < 70; shift += 7 {
+		b := d.take(1)
+		if d.err != nil {
+			return 0
+		}
+		n |= uint64(b[0]&0x7f) << shift
+		if b[0] < 0x80 {
+			return n
+		}
+	}
+	d.err = errRecord
+	return 0
+}
+
+func (d *decoder) text() string { return d.take(d.uvarint()) }
+
+func (d *decoder) number() int64 {
+	n := d.uvarint()
+	return int64(n>>1) ^ -int64(n&1) // as binary.AppendVarint has it
+}
+
+func (d *decoder) instant() time.Time {
+	s := d.take(8)
+	if d.err != nil {
+		return time.Time{}
+	}
+	return fromNanos(int64(binary.BigEndian.Uint64([]byte(s))))
+}

@@ -1,0 +1,89 @@
+package redisstore
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+var noon = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// A new field of a record has to be stored: these have a value in each.
+func TestRecordsComeBackWhole(t *testing.T) {
+	ev := &deliver.Event{}
+	fill(reflect.ValueOf(ev).Elem())
+	ev.ID, ev.Seq = "evt", 0 // stand beside the record
+	got, err := decodeEvent("evt", string(appendEvent(ev)))
+	same(t, got, ev, err)
+
+	var a deliver.Attempt
+	fill(reflect.ValueOf(&a).Elem())
+	log, err := decodeAttempts(hex(uint64(a.N)) + string(appendField(nil, appendAttempt(&a))))
+	same(t, log, []deliver.Attempt{a}, err)
+
+	var c detect.Cursor
+	fill(reflect.ValueOf(&c).Elem())
+	cursor, err := decodeCursor(c.Target, string(appendCursor(&c)))
+	same(t, cursor, c, err)
+
+	var e billing.Entry
+	fill(reflect.ValueOf(&e).Elem())
+	head := appendField(appendField(nil, "7"), "7")
+	head = appendField(appendField(head, escaped(e.Owner)), e.SourceID)
+	entry, err := decodeEntry(e.ID, string(head)+string(entryRest(&e)))
+	same(t, entry, e, err)
+}
+
+func same(t *testing.T, got, want any, err error) {
+	t.Helper()
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("came back as %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+// fill sets every field to something.
+func fill(v reflect.Value) {
+	switch {
+	case v.Type() == reflect.TypeFor[time.Time]():
+		v.Set(reflect.ValueOf(noon))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0))
+		fill(v.Index(1))
+	case v.Kind() == reflect.String:
+		v.SetString("text")
+	case v.CanInt():
+		v.SetInt(7)
+	case v.CanUint():
+		v.SetUint(7)
+	}
+}
+
+// Whatever is stored, reading it gives a record or an error.
+func FuzzDecode(f *testing.F) {
+	ev := &deliver.Event{Source: deliver.Source{Owner: "acme"}, Body: []byte("{}"), Handlers: []string{"log"}}
+	f.Add(string(appendEvent(ev)))
+	f.Add("p" + stamp(noon) + "00000001" + hex(1) + hex(1) + string(appendDelivery(ev, escaped("acme"), escaped("e"), noon)))
+	f.Add(hex(1) + string(appendField(nil, appendAttempt(&deliver.Attempt{}))))
+	f.Add(string(appendCursor(&detect.Cursor{Gaps: make([]detect.Gap, 2)})))
+	f.Add("1:0" + "2:-1" + "6:acme\x00\x00" + "0:" + string(entryRest(&billing.Entry{})))
+	f.Add("6:acme\x00\x000:0:0:0:1:7:0:0:2:{}")
+	f.Fuzz(func(t *testing.T, stored string) {
+		decodeEvent("e", stored)
+		decodeDelivery("d", stored, nil)
+		decodeAttempts(stored)
+		decodeCursor("t", stored)
+		decodeEntry("e", stored)
+		decodeEndpoint("e", stored)
+		splitFields(stored)
+		numbers(stored)
+	})
+}

@@ -1,0 +1,71 @@
+package redisstore_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/redisstore"
+	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
+)
+
+// The contract of every port holds on real servers. A store is opened again
+// after its server was killed: what was acknowledged is there.
+func TestServerConformance(t *testing.T) {
+	server := redistest.Single(t, "appendfsync always")
+	kit := serverKit(&redis.UniversalOptions{Addrs: []string{server.Addr()}})
+	reopen := kit.Reopen
+	kit.Reopen = func(t testing.TB, s storage.Store) storage.Store {
+		server.Restart()
+		return reopen(t, s)
+	}
+	enginetest.TestStore(t, kit)
+}
+
+// A cluster refuses scripts whose keys are not in one slot, which a single
+// server does not.
+func TestServerClusterConformance(t *testing.T) {
+	nodes := redistest.Cluster(t, false)
+	if testing.Short() {
+		t.Skip("the whole suite once more")
+	}
+	enginetest.TestStore(t, serverKit(&redis.UniversalOptions{Addrs: nodes.Addrs()}))
+}
+
+// serverKit gives each store a name, and with it keys, of its own.
+func serverKit(to *redis.UniversalOptions) enginetest.StoreKit {
+	clock := enginetest.NewClock()
+	const retention = time.Hour
+	var mu sync.Mutex
+	names := map[storage.Store]string{}
+	open := func(t testing.TB, name string) storage.Store {
+		s, err := redisstore.Open(t.Context(), to, redisstore.Options{Name: name, Now: clock.Now, Retention: retention})
+		if err != nil {
+			t.Fatalf("Open: %v", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		names[s] = name
+		return s
+	}
+	nameOf := func(s storage.Store) string {
+		mu.Lock()
+		defer mu.Unlock()
+		return names[s]
+	}
+	return enginetest.StoreKit{
+		Open: func(t testing.TB) storage.Store { return open(t, freshName()) },
+		Reopen: func(t testing.TB, s storage.Store) storage.Store {
+			need(t, s.Close(context.Background()))
+			return open(t, nameOf(s))
+		},
+		Join:     func(t testing.TB, s storage.Store) storage.Store { return open(t, nameOf(s)) },
+		Features: enginetest.StoreFeatures{Durable: true, Shared: true},
+		Clock:    clock, Retention: retention,
+	}
+}

@@ -1,0 +1,51 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/redisstore"
+)
+
+// kit is for stores on one server, each under a name of its own.
+func kit(addr string) enginetest.StoreKit {
+	clock := enginetest.NewClock()
+	names, last := map[storage.Store]string{}, 0
+	on := func(t testing.TB, name string) storage.Store {
+		s, err := redisstore.Open(t.Context(), &redis.UniversalOptions{Addrs: []string{addr}}, redisstore.Options{
+			Name: name, Now: clock.Now, Retention: time.Hour, AllowEviction: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[s] = name
+		return s
+	}
+	return enginetest.StoreKit{
+		Open: func(t testing.TB) storage.Store {
+			last++
+			return on(t, fmt.Sprint("test ", last))
+		},
+		Reopen: func(t testing.TB, s storage.Store) storage.Store {
+			if err := s.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			return on(t, names[s])
+		},
+		Join:      func(t testing.TB, s storage.Store) storage.Store { return on(t, names[s]) },
+		Features:  enginetest.StoreFeatures{Durable: true, Shared: true},
+		Clock:     clock,
+		Retention: time.Hour,
+	}
+}
+
+func TestStoreConformance(t *testing.T) {
+	enginetest.TestStore(t, kit(miniredis.RunT(t).Addr()))
+}

@@ -1,0 +1,102 @@
+package redistest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// slots is how many hash slots a cluster has.
+const slots = 16384
+
+// Nodes are the servers of a cluster.
+type Nodes struct {
+	Masters  []*Server
+	Replicas []*Server // the i-th is of the i-th master; none when not asked for
+}
+
+// Cluster starts three masters that share the slots, each with a replica when
+// replicated, and waits until all of them find the cluster in order. A master
+// that does not answer for a second is replaced by its replica.
+func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
+	t.Helper()
+	Need(t)
+	node := func() *Server {
+		return startServer(t, append([]string{
+			"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 1000",
+			fmt.Sprintf("cluster-port %d", freePort(t)), "cluster-replica-validity-factor 0",
+		}, config...)...)
+	}
+	c := &Nodes{}
+	const masters = 3
+	for range masters {
+		c.Masters = append(c.Masters, node())
+		if replicated {
+			c.Replicas = append(c.Replicas, node())
+		}
+	}
+	for i, m := range c.Masters {
+		m.Do("CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
+		m.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1) // two nodes with one epoch would have to agree first
+	}
+	for _, s := range c.all()[1:] {
+		// The bus port has to be told: it is not the port + 10000 of the default.
+		s.Do("CLUSTER", "MEET", "127.0.0.1", c.Masters[0].port, busPort(c.Masters[0]))
+	}
+	c.await(t, "every node knows every other", func(s *Server) bool {
+		return strings.Contains(clusterInfo(s), fmt.Sprintf("cluster_known_nodes:%d\r", len(c.all())))
+	})
+	for i, r := range c.Replicas {
+		r.Do("CLUSTER", "REPLICATE", c.Masters[i].Do("CLUSTER", "MYID"))
+	}
+	c.await(t, "every node finds the cluster in order", func(s *Server) bool {
+		return strings.Contains(clusterInfo(s), "cluster_state:ok")
+	})
+	if replicated {
+		c.AwaitReplicas(t)
+	}
+	return c
+}
+
+// AwaitReplicas waits until each replica has its master's data.
+func (c *Nodes) AwaitReplicas(t testing.TB) {
+	t.Helper()
+	for _, r := range c.Replicas {
+		Until(t, readyWithin, fmt.Sprintf("replica %s has its master's data", r.Addr()), func() bool {
+			return r.Info("master_link_status") == "up"
+		})
+	}
+}
+
+// Addrs are the nodes' addresses, for a client to begin with.
+func (c *Nodes) Addrs() (addrs []string) {
+	for _, s := range c.all() {
+		addrs = append(addrs, s.Addr())
+	}
+	return addrs
+}
+
+// Of gives the number, in Masters, of the one that was given a key's slot.
+func (c *Nodes) Of(key string) int {
+	slot := int(c.Masters[0].Do("CLUSTER", "KEYSLOT", key).(int64))
+	i := 0
+	for slot >= (i+1)*slots/len(c.Masters) {
+		i++
+	}
+	return i
+}
+
+func (c *Nodes) all() []*Server { return append(append([]*Server{}, c.Masters...), c.Replicas...) }
+
+func (c *Nodes) await(t testing.TB, what string, condition func(*Server) bool) {
+	t.Helper()
+	for _, s := range c.all() {
+		Until(t, readyWithin, what+", as seen by "+s.Addr(), func() bool { return condition(s) })
+	}
+}
+
+func busPort(s *Server) any {
+	return s.Do("CONFIG", "GET", "cluster-port").(map[any]any)["cluster-port"]
+}
+
+func clusterInfo(s *Server) string { return fmt.Sprint(s.Do("CLUSTER", "INFO")) }

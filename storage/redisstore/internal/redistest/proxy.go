@@ -1,0 +1,246 @@
+package redistest
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Proxy passes what a client and a server say to each other on, and can do to it
+// what networks do. Its methods may be called at any time, from any goroutine.
+type Proxy struct {
+	listener net.Listener
+	server   string
+	group    sync.WaitGroup
+	cuts     atomic.Int64
+	delay    atomic.Int64 // nanoseconds
+
+	mu     sync.Mutex
+	closed bool
+	cut    func(Exchange) bool
+	open   chan struct{} // closed while requests and replies pass
+	conns  map[*proxied]struct{}
+}
+
+// Exchange is a request that the server has answered.
+type Exchange struct {
+	Request [][]byte // the command and its arguments
+	Reply   []byte   // as it came, with the protocol's framing
+}
+
+// Failed reports whether the reply is an error.
+func (x Exchange) Failed() bool { return x.Reply[0] == '-' || x.Reply[0] == '!' }
+
+// NewProxy listens on loopback for clients of the server. It ends with the test.
+func NewProxy(t testing.TB, server string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	p := &Proxy{listener: l, server: server, open: make(chan struct{}), conns: map[*proxied]struct{}{}}
+	close(p.open)
+	p.group.Go(p.accept)
+	t.Cleanup(p.close)
+	return p
+}
+
+// Addr is where clients connect.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// CutWhen has the connection closed instead of a reply passed on, when judge
+// says so: the server has executed the request, and the client will not know.
+// Nil ends it. judge is called from several goroutines.
+func (p *Proxy) CutWhen(judge func(Exchange) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = judge
+}
+
+// Cuts is how many replies have been lost so far.
+func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
+
+// Delay holds each reply back for so long, one after the other. 0 ends it.
+func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
+
+// BlackHole lets nothing pass any more, and closes nothing: connections can be
+// made, and stay silent. Pass ends it; what was sent meanwhile arrives then.
+func (p *Proxy) BlackHole() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.passing() {
+		p.open = make(chan struct{})
+	}
+}
+
+// Pass ends a black hole.
+func (p *Proxy) Pass() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.passing() {
+		close(p.open)
+	}
+}
+
+func (p *Proxy) passing() bool {
+	select {
+	case <-p.open:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *Proxy) close() {
+	p.listener.Close()
+	p.mu.Lock()
+	p.closed = true
+	for c := range p.conns {
+		c.close()
+	}
+	p.mu.Unlock()
+	p.group.Wait()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.server)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		c := &proxied{p: p, client: client, server: server, asked: make(chan value, maxAsked), gone: make(chan struct{})}
+		p.mu.Lock()
+		if p.closed {
+			c.close()
+		}
+		p.conns[c] = struct{}{}
+		p.mu.Unlock()
+		p.group.Go(c.requests)
+		p.group.Go(c.replies)
+	}
+}
+
+// maxAsked bounds the requests of a connection that are not answered yet;
+// beyond it the client waits.
+const maxAsked = 4096
+
+// proxied is one connection of a client and the one to the server for it.
+type proxied struct {
+	p              *Proxy
+	client, server net.Conn
+	asked          chan value
+	gone           chan struct{}
+	once           sync.Once
+}
+
+func (c *proxied) close() {
+	c.once.Do(func() {
+		close(c.gone)
+		c.client.Close()
+		c.server.Close()
+	})
+}
+
+// end closes and forgets the connection.
+func (c *proxied) end() {
+	c.close()
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	delete(c.p.conns, c)
+}
+
+// requests passes on what the client asks.
+func (c *proxied) requests() {
+	defer c.end()
+	r := bufio.NewReader(c.client)
+	for {
+		v, err := readValue(r)
+		if err != nil || !c.mayPass() {
+			return
+		}
+		select {
+		case c.asked <- v:
+		case <-c.gone:
+			return
+		}
+		if _, err := c.server.Write(v.raw); err != nil {
+			return
+		}
+	}
+}
+
+// replies passes on what the server answers, each with its request in mind.
+func (c *proxied) replies() {
+	defer c.end()
+	r := bufio.NewReader(c.server)
+	for {
+		v, err := readValue(r)
+		if err != nil || !c.mayPass() {
+			return
+		}
+		if v.kind() != '>' { // what is pushed answers nothing
+			select {
+			case request := <-c.asked: // it was noted before it was sent
+				if c.p.loses(Exchange{Request: request.parts, Reply: v.raw}) {
+					return
+				}
+			case <-c.gone:
+				return
+			}
+		}
+		if !c.wait(time.Duration(c.p.delay.Load())) {
+			return
+		}
+		if _, err := c.client.Write(v.raw); err != nil {
+			return
+		}
+	}
+}
+
+// loses reports whether a reply is to be lost.
+func (p *Proxy) loses(x Exchange) bool {
+	p.mu.Lock()
+	cut := p.cut
+	p.mu.Unlock()
+	if cut == nil || !cut(x) {
+		return false
+	}
+	p.cuts.Add(1)
+	return true
+}
+
+// mayPass waits for the end of a black hole; false when the connection ended.
+func (c *proxied) mayPass() bool {
+	c.p.mu.Lock()
+	open := c.p.open
+	c.p.mu.Unlock()
+	select {
+	case <-open:
+		return true
+	case <-c.gone:
+		return false
+	}
+}
+
+// wait holds a reply back; false when the connection ended.
+func (c *proxied) wait(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.gone:
+		return false
+	}
+}

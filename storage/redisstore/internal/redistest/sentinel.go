@@ -1,0 +1,182 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// MasterName is what the sentinels of a Group call its master.
+const MasterName = "mymaster"
+
+// failoverWithin bounds how long a group may take to agree on a new master.
+const failoverWithin = 30 * time.Second
+
+// Group is a master with replicas, and three sentinels of which two have to
+// agree that the master is down.
+type Group struct {
+	t         testing.TB
+	Servers   []*Server // the first was made the master; Master tells who is it now
+	Sentinels []*Server
+}
+
+// Sentinel starts a group with one or two replicas. A master that does not
+// answer for a second is taken to be down.
+func Sentinel(t testing.TB, replicas int, config ...string) *Group {
+	t.Helper()
+	Need(t)
+	g := &Group{t: t}
+	// A replica whose link broke counts as good: in these groups the links break
+	// all the time.
+	config = append([]string{"repl-timeout 5", "repl-ping-replica-period 1"}, config...)
+	master := startServer(t, config...)
+	g.Servers = append(g.Servers, master)
+	for range replicas {
+		g.Servers = append(g.Servers, startServer(t, append(config, fmt.Sprintf("replicaof 127.0.0.1 %d", master.port))...))
+	}
+	const sentinels, quorum = 3, 2
+	for range sentinels {
+		s := start(t, "redis-sentinel", freePort(t), []string{
+			fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", MasterName, master.port, quorum),
+			"sentinel down-after-milliseconds " + MasterName + " 1000",
+			"sentinel failover-timeout " + MasterName + " 4000",
+		})
+		// Sentinels look every ten seconds and write every two, which would make
+		// most of a test waiting. They ping often enough for one late answer not to
+		// make a new master look down, and not more often: what a replica said
+		// five ping periods ago counts for nothing, and it is asked each second.
+		s.Do("SENTINEL", "DEBUG", "PING-PERIOD", 300, "INFO-PERIOD", 300, "PUBLISH-PERIOD", 200, "ASK-PERIOD", 200, "TILT-PERIOD", 2000)
+		g.Sentinels = append(g.Sentinels, s)
+	}
+	g.AwaitOrder()
+	return g
+}
+
+// Addrs are the sentinels' addresses, for a client to ask.
+func (g *Group) Addrs() (addrs []string) {
+	for _, s := range g.Sentinels {
+		addrs = append(addrs, s.Addr())
+	}
+	return addrs
+}
+
+// Master is the server that the sentinels agree on; nil while they do not.
+func (g *Group) Master() *Server {
+	agreed := ""
+	for _, s := range g.Sentinels {
+		addr := g.ask(s)
+		if addr == "" || agreed != "" && addr != agreed {
+			return nil
+		}
+		agreed = addr
+	}
+	for _, s := range g.Servers {
+		if s.Addr() == agreed {
+			return s
+		}
+	}
+	return nil
+}
+
+// ask is the master's address as one sentinel knows it.
+func (g *Group) ask(sentinel *Server) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	at, err := sentinel.client.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterName).StringSlice()
+	if err != nil {
+		return ""
+	}
+	return strings.Join(at, ":")
+}
+
+// AwaitOrder waits until the sentinels agree on a master, know each other, and
+// every replica has its data: the next failover can begin.
+func (g *Group) AwaitOrder() {
+	g.t.Helper()
+	Until(g.t, failoverWithin, "the group is in order", func() bool {
+		m := g.Master()
+		return m != nil && m.Info("role") == "master" && g.followed(m) && g.calm()
+	})
+}
+
+// followed reports whether all others follow m and have its data.
+func (g *Group) followed(m *Server) bool {
+	for _, s := range g.Servers {
+		if s == m {
+			continue
+		}
+		if s.Info("master_port") != fmt.Sprint(m.port) || s.Info("master_link_status") != "up" {
+			return false
+		}
+	}
+	return true
+}
+
+// calm reports whether no sentinel is at a failover, or misses somebody.
+func (g *Group) calm() bool {
+	for _, s := range g.Sentinels {
+		state, err := s.client.Do(g.t.Context(), "SENTINEL", "MASTER", MasterName).Result()
+		fields, ok := state.(map[any]any)
+		if err != nil || !ok || fields["flags"] != "master" ||
+			fields["num-slaves"] != fmt.Sprint(len(g.Servers)-1) || fields["num-other-sentinels"] != fmt.Sprint(len(g.Sentinels)-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// Failover makes the sentinels promote a replica although the master is well,
+// and returns when all agree on the new one. The old master takes writes for a
+// while after the promotion: they are lost.
+func (g *Group) Failover() {
+	g.t.Helper()
+	old := g.Master()
+	if old == nil {
+		g.t.Fatal("redistest: the sentinels agree on no master to be replaced")
+	}
+	leader := g.Sentinels[0]
+	Until(g.t, failoverWithin, "a sentinel replaces the master", func() bool {
+		if g.ask(leader) != old.Addr() {
+			return true
+		}
+		// INPROG once it has begun; NOGOODSLAVE when it is too soon after the last.
+		leader.client.Do(g.t.Context(), "SENTINEL", "FAILOVER", MasterName)
+		return false
+	})
+	g.awaitOther(old)
+}
+
+// KillMaster ends the master with kill -9 and returns it when the sentinels
+// agree on another. Rejoin brings it back.
+func (g *Group) KillMaster() *Server {
+	g.t.Helper()
+	old := g.Master()
+	if old == nil {
+		g.t.Fatal("redistest: the sentinels agree on no master to be killed")
+	}
+	old.Kill()
+	g.awaitOther(old)
+	return old
+}
+
+// Rejoin starts a killed server as a replica of the present master. Sentinels
+// do that too, after some ten seconds.
+func (g *Group) Rejoin(s *Server) {
+	g.t.Helper()
+	m := g.Master()
+	if m == nil {
+		g.t.Fatal("redistest: the sentinels agree on no master to be followed")
+	}
+	s.Start()
+	s.Do("REPLICAOF", "127.0.0.1", m.port)
+}
+
+func (g *Group) awaitOther(old *Server) {
+	g.t.Helper()
+	Until(g.t, failoverWithin, "the sentinels agree on another master", func() bool {
+		m := g.Master()
+		return m != nil && m != old && m.Info("role") == "master"
+	})
+}

@@ -1,0 +1,235 @@
+package redistest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// readyWithin bounds how long a server may take to answer after its start.
+const readyWithin = 20 * time.Second
+
+// Server is one redis-server or redis-sentinel process. Its methods are called
+// on the test's goroutine; Addr and Client at any time.
+type Server struct {
+	t       testing.TB
+	program string
+	port    int
+	dir     string // working directory, with its configuration, data and log
+	client  *redis.Client
+
+	mu      sync.Mutex
+	process *os.Process   // nil while it is down
+	ended   chan struct{} // closed when process has ended and was waited for
+}
+
+// Single starts one server that stands alone, with further lines of
+// configuration such as "appendfsync always" or "maxmemory 20mb".
+func Single(t testing.TB, config ...string) *Server {
+	t.Helper()
+	Need(t)
+	return startServer(t, config...)
+}
+
+func startServer(t testing.TB, config ...string) *Server {
+	t.Helper()
+	port := freePort(t)
+	lines := append([]string{
+		`save ""`, "appendonly yes", "appendfsync everysec", "maxmemory-policy noeviction",
+		// Test servers are small: no wait before a replica is fed, a backlog that
+		// makes every replica's return a partial one.
+		"repl-diskless-sync-delay 0", "repl-backlog-size 32mb",
+	}, config...)
+	return start(t, "redis-server", port, lines)
+}
+
+// start writes the configuration and brings the process up.
+func start(t testing.TB, program string, port int, lines []string) *Server {
+	t.Helper()
+	s := &Server{t: t, program: program, port: port, dir: t.TempDir()}
+	lines = append([]string{
+		"bind 127.0.0.1", fmt.Sprintf("port %d", port), "dir " + s.dir, "daemonize no", "logfile " + s.logFile(),
+	}, lines...)
+	if err := os.WriteFile(s.configFile(), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	s.client = redis.NewClient(&redis.Options{
+		Addr: s.Addr(), MaxRetries: -1, DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: 10 * time.Second,
+		ContextTimeoutEnabled: true, DisableIdentity: true,
+		// A pool that failed to connect as often as it has places waits for a second.
+		PoolSize: 1000,
+	})
+	t.Cleanup(func() {
+		s.Kill()
+		s.client.Close()
+		if t.Failed() {
+			t.Logf("the end of the log of %s %s:\n%s", s.program, s.Addr(), s.logEnd(40))
+		}
+	})
+	s.Start()
+	return s
+}
+
+func (s *Server) configFile() string { return filepath.Join(s.dir, "server.conf") }
+func (s *Server) logFile() string    { return filepath.Join(s.dir, "server.log") }
+
+// Addr is where the server listens: it stays the same over restarts.
+func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+
+// Client talks to this server directly, without retries, to look and to change
+// settings. It is closed with the test.
+func (s *Server) Client() *redis.Client { return s.client }
+
+// Start brings a server that is down up with the data it has, and waits until
+// it answers and has loaded them.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.Launch()
+	ends := time.Now().Add(readyWithin)
+	err := s.ping()
+	for ; err != nil && !s.down() && time.Now().Before(ends); err = s.ping() {
+		<-time.After(5 * time.Millisecond)
+	}
+	if err != nil {
+		s.t.Fatalf("redistest: %s %s does not answer: %v\n%s", s.program, s.Addr(), err, s.logEnd(20))
+	}
+}
+
+// ping asks over a connection of its own: the client's pool waits for a second
+// after it could not connect.
+func (s *Server) ping() error {
+	conn, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Second))
+	if _, err := conn.Write([]byte("*1\r\n$4\r\nPING\r\n")); err != nil {
+		return err
+	}
+	answer, err := readValue(bufio.NewReader(conn))
+	if err == nil && answer.kind() == '-' {
+		err = errors.New(string(answer.parts[0]))
+	}
+	return err
+}
+
+// Launch is Start without the wait: the server may refuse connections, or
+// answer LOADING, for a while.
+func (s *Server) Launch() {
+	s.t.Helper()
+	cmd := exec.Command(s.program, s.configFile())
+	cmd.Dir = s.dir
+	bind(cmd)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatalf("redistest: %s: %v", s.program, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		cmd.Wait()
+	}()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process, s.ended = cmd.Process, ended
+}
+
+// down reports whether the process ended by itself.
+func (s *Server) down() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Kill ends the server with kill -9 and returns when the process is gone. Its
+// data stay where they are.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	process, ended := s.process, s.ended
+	s.process = nil
+	s.mu.Unlock()
+	if process == nil {
+		return
+	}
+	process.Kill()
+	<-ended
+}
+
+// Restart kills the server and starts it with its data.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	s.Start()
+}
+
+// Pause stops the process where it stands: connections stay open and are not
+// answered, as with a machine that hangs. Resume lets it go on.
+func (s *Server) Pause() { s.signal(stopSignal) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() { s.signal(goOnSignal) }
+
+func (s *Server) signal(sig os.Signal) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		s.t.Fatalf("redistest: %s is down: no signal can be sent", s.Addr())
+	}
+	if err := s.process.Signal(sig); err != nil {
+		s.t.Fatalf("redistest: %s: %v", s.Addr(), err)
+	}
+}
+
+// Do runs one command and ends the test when it fails.
+func (s *Server) Do(args ...any) any {
+	s.t.Helper()
+	v, err := s.client.Do(s.t.Context(), args...).Result()
+	if err != nil {
+		s.t.Fatalf("redistest: %v at %s: %v", args, s.Addr(), err)
+	}
+	return v
+}
+
+// Info reads one field of INFO, "" when the server has none of that name or
+// does not answer.
+func (s *Server) Info(field string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	text, err := s.client.Info(ctx, "all").Result()
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), field+":"); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// logEnd is the last lines of the server's log.
+func (s *Server) logEnd(lines int) string {
+	text, err := os.ReadFile(s.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

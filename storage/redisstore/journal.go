@@ -1,0 +1,120 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// journal implements detect.Journal.
+type journal struct{ s *Store }
+
+// Commit refuses a batch, before anything is changed, when an event lacks ID,
+// Source.ID or Body, a charge lacks ID, or the cursor lacks Target.
+func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
+	for _, b := range batches {
+		if err := checkBatch(b); err != nil {
+			return &detect.BatchError{Batch: b, Err: err}
+		}
+	}
+	now := j.s.opts.Now()
+	for {
+		p := j.s.plan(batches, now)
+		out, err := j.s.run(ctx, p.script(), "", p.words()...)
+		if err != nil {
+			return err
+		}
+		if text(out[0]) == "stale" { // endpoints were bound or unbound elsewhere
+			j.s.bound.learn(p.sources.names, list(out[1]))
+			continue
+		}
+		return p.tell(batches, list(out[1]))
+	}
+}
+
+// cursorChunk is how many cursors a question reads.
+const cursorChunk = 1000
+
+func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
+	var found []detect.Cursor
+	for chunk := range slices.Chunk(targets, cursorChunk) {
+		words := []any{len(chunk)}
+		for _, target := range chunk {
+			words = append(words, target)
+		}
+		out, err := j.s.run(ctx, "journal_cursors", "", words...)
+		if err != nil {
+			return nil, err
+		}
+		for i, stored := range list(out[0]) {
+			if stored == nil {
+				continue
+			}
+			c, err := decodeCursor(chunk[i], text(stored))
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, c)
+		}
+	}
+	if len(targets) == 0 { // answered like any other question
+		return nil, j.s.reach(ctx)
+	}
+	return found, nil
+}
+
+func checkBatch(b *detect.Batch) error {
+	for i := range b.Events {
+		ev := &b.Events[i]
+		switch {
+		case ev.ID == "":
+			return &deliver.FieldError{Field: "Event.ID", Allowed: "the event's id"}
+		case ev.Source.ID == "":
+			return &deliver.FieldError{Field: "Event.Source.ID", Allowed: "the id of a monitor or rule"}
+		case len(ev.Body) == 0:
+			return &deliver.FieldError{Field: "Event.Body", Allowed: "the encoded event"}
+		}
+	}
+	for i := range b.Charges {
+		if err := checkEntry(&b.Charges[i]); err != nil {
+			return err
+		}
+	}
+	if b.Cursor != nil && b.Cursor.Target == "" {
+		return &deliver.FieldError{Field: "Cursor.Target", Allowed: "the polled target"}
+	}
+	return nil
+}
+
+func appendCursor(c *detect.Cursor) []byte {
+	e := newEncoder(64)
+	e.instant(c.Since)
+	e.text(c.UserID)
+	e.number(int64(len(c.Gaps)))
+	for i := range c.Gaps {
+		g := &c.Gaps[i]
+		e.text(g.Target)
+		for _, t := range []time.Time{g.From, g.To, g.FoundAt, g.FilledAt} {
+			e.instant(t)
+		}
+		e.text(g.Resume)
+	}
+	return e
+}
+
+func decodeCursor(target, stored string) (detect.Cursor, error) {
+	d := newDecoder(stored)
+	c := detect.Cursor{Target: target, Since: d.instant(), UserID: d.text()}
+	for n := d.number(); n > 0 && d.err == nil; n-- {
+		g := detect.Gap{Target: d.text()}
+		for _, t := range []*time.Time{&g.From, &g.To, &g.FoundAt, &g.FilledAt} {
+			*t = d.instant()
+		}
+		g.Resume = d.text()
+		c.Gaps = append(c.Gaps, g)
+	}
+	return c, d.err
+}

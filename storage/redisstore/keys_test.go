@@ -1,0 +1,162 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mini "github.com/alicebob/miniredis/v2/server"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/redisstore"
+)
+
+// questions are calls that only read.
+func questions(s *redisstore.Store) []func(context.Context) error {
+	return []func(context.Context) error{
+		func(ctx context.Context) error { _, err := s.Monitors().Get(ctx, "acme", "m"); return err },
+		func(ctx context.Context) error {
+			_, err := s.Monitors().List(ctx, monitor.Query{Owner: "acme"})
+			return err
+		},
+		func(ctx context.Context) error {
+			_, err := s.Monitors().List(ctx, monitor.Query{Owner: "acme", Status: "active"})
+			return err
+		},
+		func(ctx context.Context) error {
+			return s.Monitors().Scan(ctx, func(monitor.Monitor) error { return nil })
+		},
+		func(ctx context.Context) error { _, err := s.Endpoints().Get(ctx, "acme", "kept"); return err },
+		func(ctx context.Context) error { _, err := s.Endpoints().List(ctx, "acme", ""); return err },
+		func(ctx context.Context) error { _, err := s.Journal().Cursors(ctx, "t"); return err },
+		func(ctx context.Context) error { _, _, err := s.Outbox().NextDue(ctx); return err },
+		func(ctx context.Context) error {
+			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
+			return err
+		},
+		func(ctx context.Context) error {
+			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme", State: deliver.StatePending})
+			return err
+		},
+		func(ctx context.Context) error { _, err := s.Log().Events(ctx, "acme", 0, 10); return err },
+		func(ctx context.Context) error { _, err := s.Ledger().Balance(ctx, "acme"); return err },
+		func(ctx context.Context) error {
+			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme"})
+			return err
+		},
+		func(ctx context.Context) error {
+			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme", SourceID: "x"})
+			return err
+		},
+	}
+}
+
+// What scripts do on a server is what they have declared, in every call.
+func TestCommandsOfScriptsUseDeclaredKeys(t *testing.T) {
+	s, server, clock := open(t, redisstore.Options{MaxEvents: 1, Retention: time.Hour, MaxEventIDs: 1, MaxEntries: 1})
+	furnish(t, s)
+	var mu sync.Mutex
+	var declared []string
+	seen := map[string]bool{}
+	server.Server().SetPreHook(func(_ *mini.Peer, cmd string, args ...string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.HasPrefix(cmd, "EVAL") {
+			n, _ := strconv.Atoi(args[1])
+			declared = args[2 : 2+n]
+			return false
+		}
+		seen[cmd] = true
+		if !slices.Contains(declared, args[0]) {
+			t.Errorf("%s %q is none of the declared keys %q", cmd, args[0], declared)
+		}
+		return false
+	})
+	for _, call := range writingCalls(s) {
+		_, err := call.do(t.Context())
+		must(t, err)
+		if call.name == "Monitors.Create" {
+			for _, ask := range questions(s) {
+				must(t, ask(t.Context()))
+			}
+		}
+	}
+	for i := range 3 { // with something to remove
+		clock.Advance(2 * time.Hour)
+		settle(t, s, commit(t, s, newEvent(acme, fmt.Sprint("more ", i), "a", "b")).Deliveries...)
+		must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint("more ", i), Owner: "acme", Amount: 1}))
+	}
+	for _, cmd := range []string{"LTRIM", "ZREM", "HDEL", "ZRANGEBYLEX"} {
+		if !seen[cmd] {
+			t.Errorf("no script made a %s: the calls of this test are not all there are", cmd)
+		}
+	}
+}
+
+func TestNamesShareNothing(t *testing.T) {
+	one, server, _ := open(t, redisstore.Options{Name: "one"})
+	two, _ := openOn(t, server, redisstore.Options{Name: "two"})
+	commit(t, one, newEvent(acme, "1"))
+	commit(t, two, newEvent(acme, "2"))
+	want(t, "events of the first", logged(t, one, "acme", 0), "1:1")
+	want(t, "events of the second", logged(t, two, "acme", 0), "1:2")
+	for _, key := range server.Keys() {
+		if !strings.HasPrefix(key, "{one}:") && !strings.HasPrefix(key, "{two}:") {
+			t.Errorf("key %s does not begin with the name in braces", key)
+		}
+	}
+}
+
+func TestAnswersOfAStoreThatIsGoneExpire(t *testing.T) {
+	s, server, _ := open(t, redisstore.Options{})
+	commit(t, s, newEvent(acme, "1"))
+	answers := func() (keys int) {
+		for _, key := range server.Keys() {
+			if strings.Contains(key, ":replies:") {
+				keys++
+			}
+		}
+		return keys
+	}
+	want(t, "answers while it may ask", answers(), 1)
+	server.FastForward(2 * time.Hour)
+	want(t, "answers two hours later", answers(), 0)
+	commit(t, s, newEvent(acme, "2"))
+	server.FastForward(2 * time.Hour)
+	want(t, "answers two hours after the next", answers(), 0)
+}
+
+// An event leaves nothing behind but its id, and that for a while.
+func TestNothingIsLeftBehind(t *testing.T) {
+	s, server, clock := open(t, redisstore.Options{Retention: time.Hour, IDRetention: 2 * time.Hour, EntryRetention: time.Hour})
+	bind(t, s, acme, "e")
+	var ds []deliver.Delivery
+	for i := range 20 {
+		ds = append(ds, commit(t, s, newEvent(acme, fmt.Sprint(i), "a", "b"), newEvent(source("globex", "x"), fmt.Sprint(i))).Deliveries...)
+		must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 1}))
+	}
+	must(t, s.Ledger().Reserve(t.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 1, ExpiresAt: start.Add(time.Minute)}))
+	settle(t, s, ds...)
+	must(t, s.Endpoints().Delete(t.Context(), "acme", "e"))
+	for range 4 {
+		clock.Advance(2 * time.Hour)
+		must(t, s.Outbox().Settle(t.Context()))
+		must(t, s.Ledger().Append(t.Context()))
+	}
+	kept := map[string]bool{"version": true, "count": true, "seqs": true, "firsts": true, "balances": true}
+	for _, key := range server.Keys() {
+		name := strings.TrimPrefix(key, "{streamwatch}:")
+		if !kept[name] && !strings.HasPrefix(name, "replies:") {
+			t.Errorf("%s is there still, with %s", name, server.Dump())
+			break
+		}
+	}
+	want(t, "numbers go on", commit(t, s, newEvent(acme, "later")).Events[0].Seq, 21)
+}

@@ -1,0 +1,200 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// ledger implements billing.Ledger. An owner's available and reserved are never
+// below zero, and never exceed an int64 together.
+type ledger struct{ s *Store }
+
+// errID: without an id nothing can be idempotent.
+var errID = errors.New(`redisstore: ID "" is not allowed: want the id of the entry or reservation`)
+
+// How a reservation is resolved.
+const (
+	committed = "c"
+	givenBack = "g" // released or expired
+)
+
+// verdict is the error that a script's first word stands for.
+func (l ledger) verdict(out []any, err error) error {
+	if err != nil {
+		return err
+	}
+	switch text(out[0]) {
+	case "insufficient":
+		return billing.ErrInsufficient
+	case "amount":
+		return billing.ErrAmount
+	case "resolved":
+		return billing.ErrResolved
+	case "unknown":
+		return billing.ErrNotFound
+	}
+	return nil
+}
+
+func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
+	switch {
+	case r.ID == "":
+		return errID
+	case r.Amount < 0:
+		return billing.ErrAmount
+	}
+	expires := ""
+	if !r.ExpiresAt.IsZero() {
+		expires = stamp(r.ExpiresAt)
+	}
+	return l.verdict(l.s.run(ctx, "ledger_reserve", "",
+		r.ID, escaped(r.Owner), strconv.FormatInt(int64(r.Amount), 10), expires))
+}
+
+func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
+	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, committed, e.SourceID, entryRest(&e)))
+}
+
+func (l ledger) Release(ctx context.Context, id string) error {
+	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, givenBack, "", ""))
+}
+
+func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
+	words := make([]any, 0, 1+5*len(entries))
+	words = append(words, len(entries))
+	for i := range entries {
+		if err := checkEntry(&entries[i]); err != nil {
+			return err
+		}
+		words = append(words, entries[i].ID)
+	}
+	for i := range entries {
+		words = appendPosting(words, &entries[i])
+	}
+	return l.verdict(l.s.run(ctx, "ledger_append", "", words...))
+}
+
+// Balance counts reservations that have expired as given back, though the next
+// write is what records it.
+func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, error) {
+	out, err := l.s.run(ctx, "ledger_balance", "", escaped(owner), stamp(l.s.opts.Now()))
+	if err != nil {
+		return billing.Balance{}, err
+	}
+	available, reserved, _ := strings.Cut(text(out[0]), " ")
+	a, errA := decimal(available)
+	r, errR := decimal(reserved)
+	err = errors.Join(errA, errR)
+	for _, held := range list(out[1]) {
+		n, errN := decimal(text(held))
+		err = errors.Join(err, errN)
+		a += n
+		r -= n
+	}
+	if err != nil {
+		return billing.Balance{}, err
+	}
+	return billing.Balance{Available: billing.Credits(a), Reserved: billing.Credits(r)}, nil
+}
+
+// entryChunk is how many entries or deliveries a question reads through.
+const entryChunk = 1000
+
+func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+	from, count := pageBounds(q.Page, q.PageSize)
+	if q.SourceID != "" {
+		return l.ofSource(ctx, q, from, count)
+	}
+	out, err := l.s.run(ctx, "ledger_page", "", escaped(q.Owner), flag(q.Asc), from, count)
+	if err != nil {
+		return billing.EntryPage{}, err
+	}
+	total, err := decimal(text(out[0]))
+	if err != nil {
+		return billing.EntryPage{}, err
+	}
+	page := billing.EntryPage{Entries: []billing.Entry{}, Total: int(total)}
+	page.Entries, err = appendEntries(page.Entries, list(out[1]), 0, count)
+	return page, err
+}
+
+// ofSource reads all entries of the owner, chunk by chunk.
+func (l ledger) ofSource(ctx context.Context, q billing.EntryQuery, from, count int) (billing.EntryPage, error) {
+	page := billing.EntryPage{Entries: []billing.Entry{}}
+	for beyond := ""; ; {
+		out, err := l.s.run(ctx, "ledger_scan", "", escaped(q.Owner), flag(q.Asc), beyond, entryChunk, q.SourceID)
+		if err != nil {
+			return billing.EntryPage{}, err
+		}
+		stored := list(out[1])
+		page.Entries, err = appendEntries(page.Entries, stored, from-page.Total, count)
+		if err != nil {
+			return billing.EntryPage{}, err
+		}
+		page.Total += len(stored) / 2
+		if beyond = text(out[0]); beyond == "" {
+			return page, nil
+		}
+	}
+}
+
+// appendEntries adds stored entries from number from on, up to count in all.
+func appendEntries(entries []billing.Entry, stored []any, from, count int) ([]billing.Entry, error) {
+	for i := 2 * max(from, 0); i+1 < len(stored) && len(entries) < count; i += 2 {
+		e, err := decodeEntry(text(stored[i]), text(stored[i+1]))
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// checkEntry makes sure that an entry can be told from the next one.
+func checkEntry(e *billing.Entry) error {
+	if e.ID == "" {
+		return errID
+	}
+	return nil
+}
+
+// entryRest is what no script reads of an entry.
+func entryRest(e *billing.Entry) []byte {
+	enc := newEncoder(64)
+	enc.text(string(e.Kind))
+	enc.instant(e.At)
+	enc.text(e.SourceName)
+	enc.text(e.Endpoint)
+	enc.number(int64(e.NumAccounts))
+	enc.text(e.TierLabel)
+	enc.number(int64(e.Rate))
+	return enc
+}
+
+// decodeEntry reads what lua/account.lua wrote.
+func decodeEntry(id, stored string) (e billing.Entry, err error) {
+	var balance, amount, owner string
+	e.ID = id
+	rest, err := cutFields(stored, &balance, &amount, &owner, &e.SourceID)
+	if err != nil {
+		return e, err
+	}
+	b, errB := decimal(balance)
+	a, errA := decimal(amount)
+	if err := errors.Join(errB, errA); err != nil {
+		return e, fmt.Errorf("redisstore: entry %q: %w", id, err)
+	}
+	e.Balance, e.Amount = billing.Credits(b), billing.Credits(a)
+	if e.Owner, err = unescaped(owner); err != nil {
+		return e, err
+	}
+	d := newDecoder(rest)
+	e.Kind, e.At, e.SourceName, e.Endpoint = billing.Kind(d.text()), d.instant(), d.text(), d.text()
+	e.NumAccounts, e.TierLabel, e.Rate = int(d.number()), d.text(), billing.Credits(d.number())
+	return e, d.err
+}

@@ -1,0 +1,155 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// deliveryLog implements deliver.Log.
+type deliveryLog struct{ s *Store }
+
+const (
+	entriesChunk = 256 // log entries that a question brings with their bodies
+	eventChunk   = 128 // events that it brings
+)
+
+func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+	if err := q.Validate(); err != nil {
+		return deliver.LogPage{}, err
+	}
+	from, count := pageBounds(q.Page, q.PageSize)
+	if q.SourceID != "" || q.AuthorUsername != "" || q.State != "" {
+		return l.matching(ctx, q, from, count)
+	}
+	out, err := l.s.run(ctx, "log_page", "", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk)
+	if err != nil {
+		return deliver.LogPage{}, err
+	}
+	total, err := decimal(text(out[0]))
+	if err != nil {
+		return deliver.LogPage{}, err
+	}
+	page := deliver.LogPage{Total: int(total)}
+	if page.Entries, err = entriesOf(out[2:]); err != nil {
+		return deliver.LogPage{}, err
+	}
+	if ids := list(out[1]); len(ids) > entriesChunk {
+		more, err := l.entries(ctx, ids[entriesChunk:])
+		if err != nil {
+			return deliver.LogPage{}, err
+		}
+		page.Entries = append(page.Entries, more...)
+	}
+	return page, nil
+}
+
+// matching reads through all deliveries of the owner, chunk by chunk.
+func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
+	total := 0
+	var ids []any
+	for beyond := ""; ; {
+		out, err := l.s.run(ctx, "log_scan", "", escaped(q.Owner), flag(q.Asc), beyond, entryChunk,
+			q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State])
+		if err != nil {
+			return deliver.LogPage{}, err
+		}
+		found := list(out[1])
+		if first := max(from-total, 0); first < len(found) {
+			ids = append(ids, found[first:min(first+count-len(ids), len(found))]...)
+		}
+		total += len(found)
+		if beyond = text(out[0]); beyond == "" {
+			break
+		}
+	}
+	entries, err := l.entries(ctx, ids)
+	return deliver.LogPage{Total: total, Entries: entries}, err
+}
+
+func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
+	found, err := l.entries(ctx, []any{id})
+	if err != nil {
+		return deliver.LogEntry{}, err
+	}
+	if len(found) == 0 || found[0].Owner() != owner {
+		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
+	}
+	return found[0], nil
+}
+
+func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
+	const most = 1 << 53 // no event has a number above, and no script counts so far
+	if limit <= 0 || afterSeq >= most {
+		return nil, l.s.reach(ctx)
+	}
+	var found []deliver.Event
+	for from := int64(afterSeq) + 1; ; {
+		count := min(limit-len(found), eventChunk)
+		out, err := l.s.run(ctx, "log_events", "", escaped(owner), from, count)
+		if err != nil {
+			return nil, err
+		}
+		stored := list(out[1])
+		for i := 0; i+2 < len(stored); i += 3 {
+			ev, err := decodeEvent(text(stored[i+1]), text(stored[i+2]))
+			if err != nil {
+				return nil, err
+			}
+			if ev.Seq, err = fromHex(text(stored[i])); err != nil {
+				return nil, err
+			}
+			found = append(found, *ev)
+		}
+		next := text(out[0])
+		if next == "" || len(found) >= limit {
+			return found, nil
+		}
+		if from, err = decimal(next); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// entries reads deliveries by their ids; those that are gone are left out.
+func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry, error) {
+	entries := make([]deliver.LogEntry, 0, len(ids))
+	for chunk := range slices.Chunk(ids, entriesChunk) {
+		out, err := l.s.run(ctx, "log_entries", "", append([]any{len(chunk)}, chunk...)...)
+		if err != nil {
+			return nil, err
+		}
+		some, err := entriesOf(out)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, some...)
+	}
+	return entries, nil
+}
+
+// entriesOf reads what log_entries of lua/entries.lua gives.
+func entriesOf(out []any) ([]deliver.LogEntry, error) {
+	stored := list(out[0])
+	events, err := eventsByID(list(out[1]))
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]deliver.LogEntry, 0, len(stored)/3)
+	for i := 0; i+2 < len(stored); i += 3 {
+		d, err := decodeDelivery(text(stored[i]), text(stored[i+1]), events)
+		if err != nil {
+			return nil, err
+		}
+		if d.Event == nil {
+			continue
+		}
+		attempts, err := decodeAttempts(text(stored[i+2]))
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, deliver.LogEntry{Delivery: d, Log: attempts})
+	}
+	return entries, nil
+}

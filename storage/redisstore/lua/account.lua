@@ -1,0 +1,103 @@
+-- uses: write amount count limits
+-- keys: balances entries entriesgone ledger entryorder holds expiring resolved resolvedorder
+-- Changes of balances are tried on tables, and written by keep_accounts once
+-- nothing can be refused any more.
+local accounts = {} -- by owner: available and reserved
+local ended = {} -- reservations that end in this call: how, by id
+local endings, postings = {}, {} -- in order
+local known = {} -- ids of entries
+
+local function account(owner)
+	local a = accounts[owner]
+	if not a then
+		local text = call('HGET', K.balances, owner) or '0 0'
+		local gap = find(text, ' ', 1, true)
+		a = { amount(sub(text, 1, gap - 1)), amount(sub(text, gap + 1)) }
+		accounts[owner] = a
+	end
+	return a
+end
+
+-- know looks up which of these entries there are or were.
+local function know(ids)
+	local gone = get(K.entriesgone, ids)
+	for i, there in ipairs(get(K.entries, ids)) do
+		if there or gone[i] then known[ids[i]] = true end
+	end
+end
+
+-- hold gives an open reservation, nil when there is none.
+local function hold(id)
+	local text = not ended[id] and call('HGET', K.holds, id)
+	if not text then return nil end
+	local h, at = { id = id }, 1
+	h.owner, at = field(text, at)
+	h.amount, at = field(text, at)
+	h.expires = sub(text, at)
+	return h
+end
+
+-- finish ends a reservation, c for committed, g for given back.
+local function finish(h, how)
+	local a = account(h.owner)
+	a[1], a[2], a.changed = plus(a[1], amount(h.amount)), minus(a[2], amount(h.amount)), true
+	ended[h.id] = how
+	insert(endings, h)
+end
+
+local function outcome(id) return ended[id] or call('HGET', K.resolved, id) end
+
+-- expire gives back the reservations whose time has come.
+local function expire()
+	for _, e in ipairs(call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now))) do
+		local h = hold(sub(e, 17))
+		if h then finish(h, 'g') end
+	end
+end
+
+-- post makes an entry unless its id is known, or says what is wrong with it.
+local function post(id, owner, change, source, rest)
+	if known[id] then return nil end
+	local a, by = account(owner), amount(change)
+	local available = plus(a[1], by)
+	if by[1] < 0 and available[1] < 0 then return 'insufficient' end
+	if by[1] >= 0 and below(MOST, plus(available, a[2])) then return 'amount' end
+	a[1], a.changed = available, true
+	known[id] = true
+	insert(postings, { id, owner, to_field(to_text(available)) .. to_field(change) .. to_field(owner) .. to_field(source) .. rest })
+	return nil
+end
+
+local function keep_accounts()
+	local balances, closed, expiring, resolved, order = {}, {}, {}, {}, {}
+	for owner, a in pairs(accounts) do
+		if a.changed then
+			insert(balances, owner)
+			insert(balances, to_text(a[1]) .. ' ' .. to_text(a[2]))
+		end
+	end
+	for i, h in ipairs(endings) do
+		closed[i] = h.id
+		if h.expires ~= '' then insert(expiring, h.expires .. h.id) end
+		insert(resolved, h.id)
+		insert(resolved, ended[h.id])
+		order[i] = now .. h.id
+	end
+	many('HSET', K.balances, balances)
+	many('HDEL', K.holds, closed)
+	many('ZREM', K.expiring, expiring)
+	many('HSET', K.resolved, resolved)
+	many('RPUSH', K.resolvedorder, order)
+	if #postings == 0 then return end
+	local entries, listed, dated = {}, {}, {}
+	for i, e in ipairs(postings) do
+		local n = hex(next_number())
+		entries[2 * i - 1], entries[2 * i] = e[1], e[3]
+		listed[2 * i - 1], listed[2 * i] = '0', e[2] .. n .. e[1]
+		dated[i] = now .. to_field(e[2]) .. n .. e[1]
+	end
+	many('HSET', K.entries, entries)
+	many('ZADD', K.ledger, listed)
+	many('RPUSH', K.entryorder, dated)
+	keep_count()
+end

@@ -1,0 +1,38 @@
+-- Amounts have 64 bits, and a number here is exact to 53. So they come as text
+-- and are counted in two numbers, high * 10^9 + low with low in [0, 10^9).
+local BILLION = 1e9
+local MOST = { 9223372036, 854775807 }
+
+local function amount(text)
+	local negative = sub(text, 1, 1) == '-'
+	if negative then text = sub(text, 2) end
+	local high, low = tonumber(sub(text, 1, -10)) or 0, tonumber(sub(text, -9))
+	if not negative then return { high, low } end
+	if low == 0 then return { 0 - high, 0 } end
+	return { -1 - high, BILLION - low }
+end
+
+local function plus(a, b)
+	local high, low = a[1] + b[1], a[2] + b[2]
+	if low >= BILLION then return { high + 1, low - BILLION } end
+	return { high, low }
+end
+
+local function minus(a, b)
+	local high, low = a[1] - b[1], a[2] - b[2]
+	if low < 0 then return { high - 1, low + BILLION } end
+	return { high, low }
+end
+
+local function below(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end
+
+-- to_text is of an amount that is not negative.
+local function to_text(a)
+	if a[1] == 0 then return format('%.0f', a[2]) end
+	return format('%.0f%09.0f', a[1], a[2])
+end
+
+local function negated(text)
+	if text == '0' then return text end
+	return '-' .. text
+end

@@ -1,0 +1,72 @@
+-- uses: lane limits
+-- keys: deliveries others settled
+-- A delivery is its state (1), due (16), number of attempts (8), number (16),
+-- sequence number of the event (16), and fields: event, owner, lane, source,
+-- author, and what only the caller reads. Final states are d and f.
+local function open_delivery(id, value)
+	local d = { id = id, state = sub(value, 1, 1), due = sub(value, 2, 17), was = sub(value, 2, 17),
+		attempts = tonumber(sub(value, 18, 25), 16), number = sub(value, 26, 41), seq = sub(value, 42, 57), rest = sub(value, 42) }
+	local at
+	d.event, at = field(value, 58)
+	d.owner, at = field(value, at)
+	d.lane = field(value, at)
+	return d
+end
+
+local function final(d) return d.state == 'd' or d.state == 'f' end
+
+-- An event with more than one delivery is in others: how many are open beside
+-- one (8), the number of the first (16), and their ids in fields.
+local others = {}
+
+-- prepare reads what save needs, before the first write. The deliveries were
+-- open, and are in the order in which they were changed.
+local function prepare(list)
+	local events = {}
+	for _, d in ipairs(list) do
+		touch(d.lane)
+		if final(d) and not others[d.event] then
+			others[d.event] = { left = 0, first = d.number, ids = to_field(d.id) }
+			insert(events, d.event)
+		end
+	end
+	for i, text in ipairs(get(K.others, events)) do
+		if text then
+			others[events[i]] = { left = tonumber(sub(text, 1, 8), 16), first = sub(text, 9, 24), ids = sub(text, 25), several = true }
+		end
+	end
+end
+
+local function save(list)
+	local out, into, records, settled, done, few = {}, {}, {}, {}, {}, {}
+	for _, d in ipairs(list) do
+		if final(d) or d.due ~= d.was then insert(out, d.lane .. d.was .. d.number .. d.id) end
+		if final(d) then
+			local o = others[d.event]
+			if o.left == 0 then
+				insert(settled, now .. d.seq .. o.first .. to_field(d.owner) .. to_field(o.ids) .. d.event)
+			end
+			o.left = o.left - 1
+		elseif d.due ~= d.was then
+			insert(into, '0')
+			insert(into, d.lane .. d.due .. d.number .. d.id)
+		end
+		insert(records, d.id)
+		insert(records, d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest)
+	end
+	for event, o in pairs(others) do
+		if o.left >= 0 then
+			insert(few, event)
+			insert(few, format('%08x', o.left) .. o.first .. o.ids)
+		elseif o.several then
+			insert(done, event)
+		end
+	end
+	many('ZREM', K.queue, out)
+	many('ZADD', K.queue, into)
+	many('HSET', K.deliveries, records)
+	many('HSET', K.others, few)
+	many('HDEL', K.others, done)
+	many('RPUSH', K.settled, settled)
+	relink()
+end

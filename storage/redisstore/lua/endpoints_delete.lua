@@ -1,0 +1,32 @@
+-- uses: write endpoint delivery tidy_events
+-- Removes an endpoint and ends its open deliveries.
+local given = answered()
+if given then return reply(given[1]) end
+
+local id, owner, lane = arg(), arg(), arg()
+local e = endpoint(id, owner)
+if not e then return reply('unknown') end
+local ids, open, lost = {}, {}, {}
+local members = call('ZRANGEBYLEX', K.queue, '[' .. lane, '(' .. after(lane))
+for i, member in ipairs(members) do ids[i] = sub(member, #lane + 33) end
+for i, value in ipairs(get(K.deliveries, ids)) do
+	if value then
+		local d = open_delivery(ids[i], value)
+		d.state, d.due = 'f', hex(0)
+		insert(open, d)
+	else
+		insert(lost, members[i])
+	end
+end
+touch(lane)
+prepare(open)
+
+answer({ 'done' })
+call('HDEL', K.endpoints, id)
+call('HDEL', K.urls, e.url)
+call('ZREM', K.endpointorder, place(e))
+rebind(e)
+many('ZREM', K.queue, lost)
+save(open)
+tidy_events(step)
+return reply('done')

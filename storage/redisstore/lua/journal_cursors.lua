@@ -1,0 +1,2 @@
+-- keys: cursors
+return reply(get(K.cursors, args(tonumber(arg()))))

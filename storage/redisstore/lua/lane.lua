@@ -1,0 +1,31 @@
+-- keys: queue lanes
+-- queue has the open deliveries: lane, due, number, id of each. A lane is an
+-- endpoint's escaped id. lanes has the first of each lane: due, number, lane.
+local touched = {} -- lanes to set right: due and number of the first, or false
+
+local function first_of(lane)
+	local first = call('ZRANGEBYLEX', K.queue, '[' .. lane, '(' .. after(lane), 'LIMIT', '0', '1')[1]
+	return first and sub(first, #lane + 1, #lane + 32) or false
+end
+
+-- touch comes before the queue is changed.
+local function touch(lane)
+	if touched[lane] == nil then touched[lane] = first_of(lane) end
+end
+
+-- relink comes after it.
+local function relink()
+	local gone, come = {}, {}
+	for lane, was in pairs(touched) do
+		local is = first_of(lane)
+		if is ~= was then
+			if was then insert(gone, was .. lane) end
+			if is then
+				insert(come, '0')
+				insert(come, is .. lane)
+			end
+		end
+	end
+	many('ZREM', K.lanes, gone)
+	many('ZADD', K.lanes, come)
+end

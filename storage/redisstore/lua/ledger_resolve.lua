@@ -1,0 +1,22 @@
+-- uses: account tidy_entries
+-- Ends a reservation: c commits it with an entry, g gives it back.
+local given = answered()
+if given then return reply(given[1]) end
+
+local id, how, source, record = arg(), arg(), arg(), arg()
+expire()
+local h = hold(id)
+if not h then
+	local was = outcome(id)
+	if not was then return reply('unknown') end
+	return reply(was == how and 'done' or 'resolved')
+end
+finish(h, how)
+if how == 'c' then
+	know({ id })
+	post(id, h.owner, negated(h.amount), source, record) -- covered by what was held
+end
+answer({ 'done' })
+keep_accounts()
+tidy_entries(step)
+return reply('done')

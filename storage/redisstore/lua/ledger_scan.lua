@@ -1,0 +1,18 @@
+-- keys: ledger entries
+-- Looks on for entries of one source: where it came to; id, record of each.
+local owner, asc, beyond, count, source = arg(), arg() == '1', arg(), arg(), arg()
+local members, ids, list = scan(K.ledger, owner, asc, beyond, count), {}, {}
+for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
+for i, record in ipairs(get(K.entries, ids)) do
+	if record then
+		local _, at
+		_, at = field(record, 1)
+		_, at = field(record, at)
+		_, at = field(record, at)
+		if field(record, at) == source then
+			insert(list, ids[i])
+			insert(list, record)
+		end
+	end
+end
+return reply(#members < tonumber(count) and '' or members[#members], list)

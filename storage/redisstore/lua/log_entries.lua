@@ -1,0 +1,2 @@
+-- uses: entries
+return reply(log_entries(args(tonumber(arg()))))

@@ -1,0 +1,106 @@
+-- uses: write lane with
+-- keys: deliveries
+-- Takes what is due, the longest due first, and makes it due when the lease
+-- ends. Lanes to skip are left out whole: they cost nothing for what they have.
+local now, ends, limit = arg(), arg(), tonumber(arg())
+local skip = {}
+for _, lane in ipairs(args(tonumber(arg()))) do skip[lane] = true end
+
+-- found shows claimed deliveries with their events.
+local function found(ids)
+	local list, values = {}, {}
+	for i, value in ipairs(get(K.deliveries, ids)) do
+		if value then
+			insert(list, ids[i])
+			insert(list, value)
+			insert(values, value)
+		end
+	end
+	return list, with_events(values)
+end
+
+local given = answered()
+if given then
+	local list, events = found(given)
+	return reply(list, events, {})
+end
+
+-- The wanted are among the first of those lanes whose first is longest due.
+local order, from = {}, '-'
+repeat
+	local lanes = call('ZRANGEBYLEX', K.lanes, from, '(' .. after(now), 'LIMIT', '0', '100')
+	for _, l in ipairs(lanes) do
+		local name = sub(l, 33)
+		if not skip[name] and #order < limit then insert(order, { name = name, key = sub(l, 1, 32), at = 0, list = {} }) end
+	end
+	from = '(' .. (lanes[100] or '')
+until #lanes < 100 or #order == limit
+
+-- advance goes to a lane's next that is due; its key is nil when there is none.
+local share = math.floor(limit / max(#order, 1)) + 1
+local function advance(lane)
+	lane.at = lane.at + 1
+	if lane.at > #lane.list and not lane.ended then
+		local first = lane.list[#lane.list]
+		lane.size = (lane.size or share / 2) * 2
+		lane.list = call('ZRANGEBYLEX', K.queue, first and '(' .. first or '[' .. lane.name, '(' .. lane.name .. after(now),
+			'LIMIT', '0', format('%d', lane.size))
+		lane.at, lane.ended = 1, #lane.list < lane.size
+	end
+	lane.member = lane.list[lane.at]
+	lane.key = lane.member and sub(lane.member, #lane.name + 1, #lane.name + 32)
+end
+
+local ids, members, into = {}, {}, {}
+for _, lane in ipairs(order) do touched[lane.name] = lane.key end
+for _, lane in ipairs(order) do advance(lane) end
+local top = 1 -- order is sorted from here on
+while #ids < limit and top <= #order do
+	local lane = order[top]
+	if lane.key then
+		insert(members, lane.member)
+		insert(ids, sub(lane.member, #lane.name + 33))
+		insert(into, '0')
+		insert(into, lane.name .. ends .. sub(lane.key, 17) .. ids[#ids])
+		advance(lane)
+	end
+	if not lane.key then
+		top = top + 1
+	else
+		local i = top
+		while order[i + 1] and order[i + 1].key < lane.key do
+			order[i] = order[i + 1]
+			i = i + 1
+		end
+		order[i] = lane
+	end
+end
+
+-- A member of the queue whose delivery or event is gone is taken out and told.
+local kept, values, records, lost, back = {}, {}, {}, {}, {}
+local is = get(K.deliveries, ids)
+for i, value in ipairs(is) do
+	if value then insert(values, value) end
+end
+local events, there = with_events(values), {}
+for i = 1, #events, 2 do there[events[i]] = true end
+for i, value in ipairs(is) do
+	if value and there[(field(value, 58))] then
+		value = sub(value, 1, 1) .. ends .. sub(value, 18)
+		insert(kept, ids[i])
+		insert(records, ids[i])
+		insert(records, value)
+		insert(back, '0')
+		insert(back, into[2 * i])
+	else
+		insert(lost, ids[i])
+	end
+end
+if #ids == 0 then return reply({}, {}, {}) end
+
+answer(kept)
+many('ZREM', K.queue, members)
+many('ZADD', K.queue, back)
+many('HSET', K.deliveries, records)
+relink()
+return reply(records, events, lost)

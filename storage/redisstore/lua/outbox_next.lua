@@ -1,0 +1,3 @@
+-- keys: lanes
+local first = call('ZRANGE', K.lanes, '0', '0')[1]
+return reply(first and sub(first, 1, 16) or '')

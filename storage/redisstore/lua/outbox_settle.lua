@@ -1,0 +1,73 @@
+-- uses: write delivery tidy_events
+-- keys: attempts
+-- Records outcomes: delivery, what (b for given back, or the state), due,
+-- attempt number, attempt. Attempts are kept one after the other: number, field.
+local given = answered()
+if given then return reply() end
+
+local count = tonumber(arg())
+local ids, by_id = {}, {}
+for i = 1, count do
+	local id = ARGV[word + 5 * i - 4]
+	if not by_id[id] then
+		by_id[id] = true
+		insert(ids, id)
+	end
+end
+local tried = {}
+for i, value in ipairs(get(K.deliveries, ids)) do
+	local d = value and open_delivery(ids[i], value)
+	by_id[ids[i]] = d and not final(d) and d or nil
+	if by_id[ids[i]] and d.attempts > 0 then insert(tried, ids[i]) end
+end
+for i, log in ipairs(get(K.attempts, tried)) do by_id[tried[i]].log = log or '' end
+
+local function has(d, n)
+	local log, at = d.log, 1
+	while log and at <= #log do
+		if sub(log, at, at + 15) == n then return true end
+		local _
+		_, at = field(log, at + 16)
+	end
+	return false
+end
+
+local changed, seen, logs = {}, {}, {}
+for _ = 1, count do
+	local id, what, due, n, attempt = arg(), arg(), arg(), arg(), arg()
+	local d = by_id[id]
+	if d and not final(d) and not (what ~= 'b' and has(d, n)) then
+		if not seen[id] or what == 'd' or what == 'f' then
+			if seen[id] then -- to where it became final
+				for i, c in ipairs(changed) do
+					if c == d then
+						table.remove(changed, i)
+						break
+					end
+				end
+			end
+			seen[id] = true
+			insert(changed, d)
+		end
+		d.due = due
+		if what ~= 'b' then
+			d.state, d.attempts = what, d.attempts + 1
+			d.log = (d.log or '') .. n .. to_field(attempt)
+			d.logged = true
+		end
+		if final(d) then d.due = hex(0) end
+	end
+end
+prepare(changed)
+for _, d in ipairs(changed) do
+	if d.logged then
+		insert(logs, d.id)
+		insert(logs, d.log)
+	end
+end
+
+answer({})
+many('HSET', K.attempts, logs)
+save(changed)
+tidy_events(step)
+return reply()

@@ -1,0 +1,11 @@
+-- keys: *records *order
+-- Looks on in all records, by owner: where it came to, and the records.
+local beyond, count = arg(), arg()
+local members = call('ZRANGEBYLEX', K.order, beyond == '' and '-' or '(' .. beyond, '+', 'LIMIT', '0', count)
+local ids = {}
+for i, member in ipairs(members) do
+	-- an owner is escaped and ends in two NUL; then come 16 digits
+	local _, last = find(member, '\0\0', 1, true)
+	ids[i] = sub(member, last + 17)
+end
+return reply(#members < tonumber(count) and '' or members[#members], get(K.records, ids))

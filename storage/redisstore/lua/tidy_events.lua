@@ -1,0 +1,50 @@
+-- uses: tidy
+-- keys: settled events byowner seqs firsts deliveries attempts log forgotten forgottenorder
+-- raise finds the first event that an owner still has, in steps.
+local function raise(owner)
+	local first = tonumber(call('HGET', K.firsts, owner) or '1')
+	local last = tonumber(call('HGET', K.seqs, owner) or '0')
+	local was, there = first, false
+	repeat
+		local fields = {}
+		for seq = first, min(first + 127, last) do insert(fields, owner .. hex(seq)) end
+		for _, id in ipairs(get(K.byowner, fields)) do
+			there = there or id
+			if not there then first = first + 1 end
+		end
+	until there or first > last or first - was > 16 * step
+	if first ~= was then call('HSET', K.firsts, owner, format('%d', first)) end
+end
+
+-- Settled events have, beside the time: sequence number and number of the first
+-- delivery (16 each), fields for owner and the ids of the deliveries, and the id.
+local function tidy_events(most)
+	local list = head(K.settled, call('HLEN', K.events) - max_events, old_event, most)
+	if #list > 0 then
+		local ids, numbered, deliveries, logged, owners = {}, {}, {}, {}, {}
+		for i, e in ipairs(list) do
+			local owner, at = field(e, 49)
+			local of
+			of, at = field(e, at)
+			ids[i], numbered[i], owners[owner] = sub(e, at), owner .. sub(e, 17, 32), true
+			local n
+			n, at = tonumber(sub(e, 33, 48), 16), 1
+			while at <= #of do
+				local id
+				id, at = field(of, at)
+				deliveries[#deliveries + 1] = id
+				logged[#logged + 1] = owner .. hex(n) .. id
+				n = n + 1
+			end
+		end
+		many('HDEL', K.events, ids)
+		many('HDEL', K.byowner, numbered)
+		many('HDEL', K.deliveries, deliveries)
+		many('HDEL', K.attempts, deliveries)
+		many('ZREM', K.log, logged)
+		for owner in pairs(owners) do raise(owner) end
+		remember(K.forgotten, K.forgottenorder, ids)
+		drop(K.settled, #list)
+	end
+	forget_ids(K.forgotten, K.forgottenorder, most)
+end

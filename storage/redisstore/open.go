@@ -1,0 +1,179 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// dataVersion is the form of the data under the keys; what is newer is
+	// refused.
+	dataVersion = 1
+	dataMark    = "streamwatch "
+	// oldestServer: since 7.0 a script's error keeps its code, by which calls
+	// that may be made again are told from others.
+	oldestServer = 7
+)
+
+// Open opens the store of opts.Name on a server, through Sentinel, or on a
+// cluster: see redis.NewUniversalClient for which address means what. The
+// connections are the store's own. Whatever to says, they are not retried by
+// the client, heed the contexts of calls, and never go to a replica.
+//
+// It refuses a server older than 7.0 with ErrServer, one that may evict keys
+// with ErrEviction, and data that it can not read with ErrNewer or ErrForeign.
+// The context bounds the opening, not the store.
+func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store, error) {
+	if to == nil {
+		return nil, errors.New("redisstore: options of the client are missing: want at least Addrs")
+	}
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	own := *to
+	own.MaxRetries = -1
+	own.DialerRetries = 1
+	own.ContextTimeoutEnabled = true
+	own.ReadOnly, own.RouteByLatency, own.RouteRandomly = false, false, false
+	s := &Store{
+		opts: opts, redis: redis.NewUniversalClient(&own), prefix: "{" + opts.Name + "}:", client: rand.Text(),
+		slots: make(chan *slot, callSlots), bound: newBindings(),
+	}
+	_, s.cluster = s.redis.(*redis.ClusterClient)
+	for i := range callSlots {
+		s.slots <- &slot{id: strconv.Itoa(i)}
+	}
+	s.cut, s.cutNow = context.WithCancel(context.Background())
+	if err := s.check(ctx, own.Protocol); err != nil {
+		s.cutNow()
+		return nil, errors.Join(err, s.redis.Close())
+	}
+	return s, nil
+}
+
+// check looks at the server and the data before anything is written.
+func (s *Store) check(ctx context.Context, protocol int) error {
+	var refusal error // which is final
+	err := s.retry(ctx, false, func(ctx context.Context) (err error) {
+		refusal, err = s.look(ctx, protocol)
+		return err
+	})
+	switch {
+	case refusal != nil:
+		return refusal
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("redisstore: open: %w", err)
+	}
+	out, err := s.run(ctx, "open", "", dataMark+strconv.Itoa(dataVersion))
+	if err != nil {
+		if strings.Contains(err.Error(), "WRONGTYPE") {
+			return fmt.Errorf("%w: key %sversion is no text", ErrForeign, s.prefix)
+		}
+		return err
+	}
+	mark, _ := out[0].(string)
+	return checkMark(mark)
+}
+
+// look says what is wrong with the server that has the store's slot.
+func (s *Store) look(ctx context.Context, protocol int) (refusal, err error) {
+	var node redis.UniversalClient = s.redis
+	if c, ok := s.redis.(*redis.ClusterClient); ok {
+		if node, err = c.MasterForKey(ctx, s.prefix); err != nil {
+			return nil, err
+		}
+	}
+	refusal, err = checkServer(ctx, node, protocol)
+	if refusal != nil || err != nil || s.opts.AllowEviction {
+		return refusal, err
+	}
+	return checkEviction(ctx, node)
+}
+
+func checkMark(mark string) error {
+	text, ours := strings.CutPrefix(mark, dataMark)
+	version, err := strconv.Atoi(text)
+	switch {
+	case !ours || err != nil || version < 1:
+		return fmt.Errorf("%w: the key of the version says %.40q, want %q", ErrForeign, mark, dataMark+strconv.Itoa(dataVersion))
+	case version > dataVersion:
+		return fmt.Errorf("%w: version %d, want up to %d", ErrNewer, version, dataVersion)
+	}
+	return nil
+}
+
+// checkServer asks for the version: https://redis.io/commands/hello
+func checkServer(ctx context.Context, node redis.UniversalClient, protocol int) (refusal, err error) {
+	if protocol != 2 {
+		protocol = 3 // the client's default; HELLO also sets it
+	}
+	hello, err := node.Do(ctx, "HELLO", protocol).Result()
+	if redis.HasErrorPrefix(err, "unknown command") {
+		return fmt.Errorf("%w: Redis before 6.0, want %d.0 or newer", ErrServer, oldestServer), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	version := helloField(hello, "version")
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err != nil || n < oldestServer {
+		return fmt.Errorf("%w: version %.40q, want %d.0 or newer", ErrServer, version, oldestServer), nil
+	}
+	return nil, nil
+}
+
+func helloField(hello any, name string) string {
+	var value any
+	switch h := hello.(type) {
+	case map[any]any:
+		value = h[name]
+	case []any:
+		for i := 0; i+1 < len(h); i += 2 {
+			if h[i] == name {
+				value = h[i+1]
+			}
+		}
+	}
+	text, _ := value.(string)
+	return text
+}
+
+const noEviction = "noeviction"
+
+// checkEviction wants a server that refuses writes when its memory is full.
+// Managed services refuse CONFIG and have the policy in INFO.
+func checkEviction(ctx context.Context, node redis.UniversalClient) (refusal, err error) {
+	const fix = `set "maxmemory-policy noeviction" in its configuration, or Options.AllowEviction to take the risk`
+	config, err := node.ConfigGet(ctx, "maxmemory-policy").Result()
+	if err != nil && judge(err).again {
+		return nil, err
+	}
+	policy := config["maxmemory-policy"]
+	if policy == "" {
+		info, err := node.Info(ctx, "memory").Result()
+		if err != nil && judge(err).again {
+			return nil, err
+		}
+		for line := range strings.Lines(info) {
+			if value, ok := strings.CutPrefix(line, "maxmemory_policy:"); ok {
+				policy = strings.TrimSpace(value)
+			}
+		}
+	}
+	switch policy {
+	case "noeviction":
+		return nil, nil
+	case "":
+		return fmt.Errorf("%w: it does not say what it does when its memory is full: %s", ErrEviction, fix), nil
+	}
+	return fmt.Errorf("%w: maxmemory-policy %q is not allowed: %s", ErrEviction, policy, fix), nil
+}

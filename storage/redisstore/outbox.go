@@ -1,0 +1,120 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// outbox implements deliver.Outbox.
+type outbox struct{ s *Store }
+
+// claimChunk is how many deliveries a call claims at once, unless the lease has
+// no length: then a second call would claim them again.
+const claimChunk = 512
+
+// Claim takes more than 512 in several steps. After an error in a later one it
+// gives what it has.
+func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	if r.Limit <= 0 {
+		return []deliver.Delivery{}, o.s.reach(ctx)
+	}
+	var claimed []deliver.Delivery
+	for {
+		step := r
+		step.Limit -= len(claimed)
+		if r.Lease > 0 {
+			step.Limit = min(step.Limit, claimChunk)
+		}
+		ds, err := o.claim(ctx, &step)
+		if err != nil && len(claimed) == 0 {
+			return nil, err
+		}
+		claimed = append(claimed, ds...)
+		if err != nil || len(ds) < step.Limit || len(claimed) == r.Limit {
+			return claimed, nil
+		}
+	}
+}
+
+func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	words := make([]any, 0, 4+len(r.Skip))
+	words = append(words, stamp(r.Now), stamp(r.Now.Add(r.Lease)), r.Limit, len(r.Skip))
+	for _, id := range r.Skip {
+		words = append(words, escaped(id))
+	}
+	out, err := o.s.run(ctx, "outbox_claim", "", words...)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range list(out[2]) {
+		o.s.stats.lost.Add(1)
+		o.s.opts.Logger.Error("queued delivery has no record, something has removed data of this store", "delivery", text(id))
+	}
+	stored := list(out[0])
+	events, err := eventsByID(list(out[1]))
+	if err != nil {
+		return nil, err
+	}
+	ds := make([]deliver.Delivery, 0, len(stored)/2)
+	for i := 0; i+1 < len(stored); i += 2 {
+		d, err := decodeDelivery(text(stored[i]), text(stored[i+1]), events)
+		if err != nil {
+			return nil, err
+		}
+		if d.Event != nil {
+			ds = append(ds, d)
+		}
+	}
+	return ds, nil
+}
+
+// Settle refuses all settlements when one with an attempt has a number below 1
+// or a state that does not follow an attempt.
+func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	words := make([]any, 0, 1+5*len(ss))
+	words = append(words, len(ss))
+	for i := range ss {
+		st := &ss[i]
+		if err := checkSettlement(st); err != nil {
+			return err
+		}
+		if st.Attempt == nil {
+			words = append(words, st.DeliveryID, "b", stamp(st.Due), "", "")
+			continue
+		}
+		words = append(words, st.DeliveryID, stateLetters[st.State], stamp(st.Due), hex(uint64(st.Attempt.N)), appendAttempt(st.Attempt))
+	}
+	_, err := o.s.run(ctx, "outbox_settle", "", words...)
+	return err
+}
+
+func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
+	out, err := o.s.run(ctx, "outbox_next", "")
+	if err != nil || text(out[0]) == "" {
+		return time.Time{}, false, err
+	}
+	due, err := fromStamp(text(out[0]))
+	return due, err == nil, err
+}
+
+// reach is a call for nothing: it fails if others would.
+func (s *Store) reach(ctx context.Context) error {
+	_, err := s.run(ctx, "outbox_next", "")
+	return err
+}
+
+func checkSettlement(st *deliver.Settlement) error {
+	if st.Attempt == nil {
+		return nil
+	}
+	if st.Attempt.N < 1 {
+		return &deliver.FieldError{Field: "Settlement.Attempt.N", Value: fmt.Sprint(st.Attempt.N), Allowed: "1 or more"}
+	}
+	if st.State != deliver.StateRetrying && !st.State.Final() {
+		return &deliver.FieldError{Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+var _ storage.Store = (*Store)(nil)
+
+// Store is a storage.Store on Redis. It is safe for concurrent use.
+type Store struct {
+	opts    Options
+	redis   redis.UniversalClient
+	cluster bool
+	prefix  string // of all keys: the hash tag
+	client  string // names this store among those on the same data
+
+	slots     chan *slot    // those not in use
+	questions atomic.Uint64 // counts calls that write nothing
+	renewed   atomic.Int64  // when the answers were last given time, Unix nanoseconds
+	bound     *bindings
+	stats     stats
+
+	cut     context.Context
+	cutNow  context.CancelFunc // ends the calls under way
+	calling gate
+}
+
+// Monitors keeps the monitors.
+func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
+
+// Rules keeps the filter rules.
+func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
+
+// Endpoints keeps the webhook endpoints, secrets as given.
+func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
+
+// Journal records detections.
+func (s *Store) Journal() detect.Journal { return journal{s} }
+
+// Outbox holds the open deliveries.
+func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
+
+// Log answers questions about deliveries and events. One about the deliveries of
+// a source, an author or a state reads all that are retained of the owner.
+func (s *Store) Log() deliver.Log { return deliveryLog{s} }
+
+// Ledger keeps the balances. A reservation without ExpiresAt does not expire.
+func (s *Store) Ledger() billing.Ledger { return ledger{s} }
+
+// Close makes later calls return ErrClosed, Close itself included, waits for
+// the calls under way, and closes the connections. When ctx ends first, these
+// calls are cut short with ErrClosed, those that write with ErrUnknown, too,
+// and ctx.Err() is returned. The data stays.
+func (s *Store) Close(ctx context.Context) error {
+	idle, err := s.calling.shut()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	s.cutNow()
+	e := s.redis.Close() // which ends what still waits for an answer
+	<-idle
+	if e != nil {
+		err = errors.Join(err, fmt.Errorf("redisstore: %w", e))
+	}
+	return err
+}
+
+// gate counts the calls under way until it is shut.
+type gate struct {
+	mu      sync.Mutex
+	callers int
+	idle    chan struct{} // nil while open; closed when shut and empty
+}
+
+func (g *gate) enter() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.idle != nil {
+		return ErrClosed
+	}
+	g.callers++
+	return nil
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.callers--; g.callers == 0 && g.idle != nil {
+		close(g.idle)
+	}
+}
+
+func (g *gate) shut() (idle <-chan struct{}, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.idle != nil {
+		return nil, ErrClosed
+	}
+	g.idle = make(chan struct{})
+	if g.callers == 0 {
+		close(g.idle)
+	}
+	return g.idle, nil
+}
+
+// maxPage bounds a page of records or entries, beyond what the ports allow.
+const maxPage = 10_000
+
+// pageBounds turns page, from 1, of size items into a first item, from 0, and a
+// number of items; zero means page 1 and size 20.
+func pageBounds(page, size int) (from, count int) {
+	page, size = max(page, 1), max(size, 0)
+	if size == 0 {
+		size = 20
+	}
+	size = min(size, maxPage)
+	if page-1 > math.MaxInt32/size { // no list has that many
+		return math.MaxInt32, 0
+	}
+	return (page - 1) * size, size
+}
+
+// Replies consist of texts and lists of texts, nil for what is not there.
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+func decimal(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("redisstore: stored number %q is damaged", s)
+	}
+	return n, nil
+}
