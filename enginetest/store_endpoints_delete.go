@@ -89,7 +89,7 @@ func endpointDeletionCases() []storeCase {
 // deleteBesideCommits: what a commit made for an endpoint was made before its
 // deletion, and ended by it, or was not made at all.
 func deleteBesideCommits(t *storeTest) {
-	const rounds, committers = 8, 4
+	const rounds, committers = 8, 8
 	const most = 500 // commits of each in a round
 	for r := range rounds {
 		t.bind(acme, "a")
