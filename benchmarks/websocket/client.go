@@ -17,14 +17,16 @@ type client struct {
 }
 
 // dial connects and reads up to the connected frame.
-func dial(addr string) (client, error) {
+func dial(addr string, small bool) (client, error) {
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
 		return client{}, err
 	}
 	c := client{nc, bufio.NewReader(nc)}
-	if err := nc.(*net.TCPConn).SetReadBuffer(sockets); err != nil {
-		return c, err
+	if small {
+		if err := nc.(*net.TCPConn).SetReadBuffer(sockets); err != nil {
+			return c, err
+		}
 	}
 	fmt.Fprintf(nc, "GET / HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
 		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-Api-Key: key\r\n\r\n", addr)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 const (
 	owner     = "acme"
-	sockets   = 4 << 10 // bytes of a socket's buffers, so that a stalled client blocks soon
+	sockets   = 4 << 10 // bytes of a stalled client's socket buffers, so that it blocks soon
 	warm      = 10      // events before it counts
 	maxEvents = 100_000
 )
@@ -33,15 +34,19 @@ type nothing struct{}
 
 func (nothing) Events(context.Context, string, uint64, int) ([]deliver.Event, error) { return nil, nil }
 
-// smallBuffers accepts connections whose writes block when a client has read
-// nothing for some events.
-type smallBuffers struct{ *net.TCPListener }
+// smallFirst accepts connections of which the first block soon when the client
+// does not read. Only Serve calls Accept.
+type smallFirst struct {
+	*net.TCPListener
+	small int
+}
 
-func (l smallBuffers) Accept() (net.Conn, error) {
+func (l *smallFirst) Accept() (net.Conn, error) {
 	c, err := l.AcceptTCP()
-	if err != nil {
-		return nil, err
+	if err != nil || l.small == 0 {
+		return c, err
 	}
+	l.small--
 	return c, c.SetWriteBuffer(sockets)
 }
 
@@ -60,7 +65,7 @@ func round(s settings, stalled int, lasts time.Duration) (latency.Snapshot, erro
 	}
 	server := &http.Server{Handler: hub}
 	var running sync.WaitGroup
-	running.Go(func() { server.Serve(smallBuffers{l}) })
+	running.Go(func() { server.Serve(&smallFirst{l, stalled}) })
 	m := &measurement{begun: make([]atomic.Int64, maxEvents), got: make(chan error, s.clients)}
 	var conns []net.Conn
 	defer func() {
@@ -73,8 +78,8 @@ func round(s settings, stalled int, lasts time.Duration) (latency.Snapshot, erro
 		hub.Shutdown(ctx)
 		running.Wait()
 	}()
-	for range s.clients {
-		c, err := dial(l.Addr().String())
+	for i := range s.clients { // one after the other, so that the first are accepted first
+		c, err := dial(l.Addr().String(), i < stalled)
 		if err != nil {
 			return latency.Snapshot{}, err
 		}
@@ -101,7 +106,11 @@ func (m *measurement) publish(hub *wshub.Hub, s settings, stalled int, lasts tim
 	m.last.Store(uint64(min(events, maxEvents-1)))
 	for seq := uint64(1); seq <= m.last.Load(); seq++ {
 		ev := deliver.Event{Seq: seq, Source: source, TweetID: "1", AuthorUsername: "nasa"}
-		ev.Body = deliver.AppendBody(nil, &ev, &fetcher.Tweet{ID: "1", Text: "T-0: liftoff!", Username: "nasa"})
+		text := "T-0: liftoff!"
+		if seq <= warm { // fills the sockets of those that do not read
+			text = strings.Repeat("x", 4000)
+		}
+		ev.Body = deliver.AppendBody(nil, &ev, &fetcher.Tweet{ID: "1", Text: text, Username: "nasa"})
 		m.begun[seq].Store(time.Now().UnixNano())
 		hub.Publish([]deliver.Event{ev})
 		<-tick.C
