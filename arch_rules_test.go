@@ -31,7 +31,7 @@ var levels = [][]string{
 	{"fetcher/upstream", "fetcher/scan"}, // what the adapters share
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
-	{"enginetest", "engineprom"},
+	{"enginetest", "engineprom", "enginehttp"},
 	{"examples/*", "storage/crashtest"},
 }
 

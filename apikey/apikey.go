@@ -71,12 +71,12 @@ type Key struct {
 
 // Lookup is what a key is found by: the first 8 bytes of its hash, as 16
 // hexadecimal digits.
-func (k *Key) Lookup() string { return k.Hash[:min(lookupLen, len(k.Hash))] }
+func (k Key) Lookup() string { return k.Hash[:min(lookupLen, len(k.Hash))] }
 
 const lookupLen = 16
 
 // Valid says whether the key may be used at a moment.
-func (k *Key) Valid(now time.Time) bool {
+func (k Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
