@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // Reopen implements deliver.Outbox.
@@ -34,7 +33,6 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if err := t.reopen(ns, nanos(r.Due)); err != nil {
 			return err
 		}
-		crashpoint.Hit("sqlite.reopen.reopened")
 		// Reading the whole table is for a call as rare as this.
 		list, err := listJSON(events)
 		if err != nil {
