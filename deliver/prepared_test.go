@@ -31,7 +31,9 @@ func TestWebhookRequestFollowsItsEndpoint(t *testing.T) {
 		{"as it is", func(*deliver.Endpoint) {}},
 		{"again", func(*deliver.Endpoint) {}},
 		{"another url", func(e *deliver.Endpoint) { e.URL = "https://example.com/2" }},
-		{"another secret", func(e *deliver.Endpoint) { e.Secret, e.OldSecrets = key, []deliver.OldSecret{{Secret: e.Secret, Until: time.Now().Add(time.Hour)}} }},
+		{"another secret", func(e *deliver.Endpoint) {
+			e.Secret, e.OldSecrets = key, []deliver.OldSecret{{Secret: e.Secret, Until: time.Now().Add(time.Hour)}}
+		}},
 		{"the old one ends", func(e *deliver.Endpoint) { e.OldSecrets = nil }},
 		{"a header", func(e *deliver.Endpoint) { e.Headers = []deliver.Header{{Name: "X-Own", Value: "1"}} }},
 		{"another value", func(e *deliver.Endpoint) { e.Headers = []deliver.Header{{Name: "X-Own", Value: "2"}} }},

@@ -116,7 +116,7 @@ func TestHostileReceivers(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le")
 			c.(*net.TCPConn).CloseWrite()
 			hang(c)
-		}, deliver.Result{Error: "connection closed before an answer"}},
+		}, deliver.Result{Error: "no valid answer"}},
 		{"endless body", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			forever(c, block, 0)

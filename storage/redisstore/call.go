@@ -178,6 +178,10 @@ var passing = []string{
 	"max number of clients reached",
 }
 
+// beforeWrites are in the errors of scripts that have written nothing: the first
+// write was refused, or the script refuses the call.
+var beforeWrites = []string{"OOM ", "MISCONF ", "streamwatch: "}
+
 func judge(err error) verdict {
 	var answer redis.Error
 	var op *net.OpError
@@ -191,7 +195,15 @@ func judge(err error) verdict {
 		// What refuses before the script runs, as a password that was changed,
 		// says nothing about an earlier attempt. Since Redis 7.0 the errors of
 		// scripts end in "script: 1f2e…, on @user_script:9."
-		return verdict{refused: strings.Contains(answer.Error(), " script: ")}
+		if !strings.Contains(answer.Error(), " script: ") {
+			return verdict{}
+		}
+		for _, reason := range beforeWrites {
+			if strings.Contains(answer.Error(), reason) {
+				return verdict{refused: true}
+			}
+		}
+		return verdict{sent: true} // as of a key of the wrong kind: some of it may be done
 	case errors.Is(err, redis.ErrClosed):
 		return verdict{}
 	case errors.Is(err, context.Canceled):

@@ -45,7 +45,8 @@
 // So calls are tried again, within their context and Options.RetryFor, when the
 // connection breaks or the server answers LOADING, READONLY, CLUSTERDOWN,
 // TRYAGAIN, MOVED or the like. If there was no answer in the end, the error is
-// ErrUnknown, too: the call may have taken effect, and can be made again. Other
+// ErrUnknown, too: the call may have taken effect, and can be made again. So it is
+// when a script fails in the middle, over keys that something else wrote. Other
 // errors mean that nothing was recorded. A context with a deadline ends a call
 // that is under way at that moment; one that is cancelled without, after the
 // client's ReadTimeout at the latest.

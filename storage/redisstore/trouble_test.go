@@ -53,6 +53,13 @@ func TestARefusedRepetition(t *testing.T) {
 	}
 }
 
+// Redis takes nothing back of a script that fails in the middle.
+func TestAScriptThatFailsMayHaveWritten(t *testing.T) {
+	s, server, _ := open(t, redisstore.Options{})
+	server.Server().SetPreHook(failFirst(1, "WRONGTYPE Operation against a key holding the wrong kind of value script: 1f2e, on @user_script:90."))
+	wantErr(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1}), redisstore.ErrUnknown)
+}
+
 // Between a claim and its answer, which was lost, the lease may have ended.
 func TestALateAnswerOfAClaim(t *testing.T) {
 	for _, row := range []struct {

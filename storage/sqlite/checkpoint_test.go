@@ -68,42 +68,6 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// At every moment some question is being answered, though none for long: the log
-// is emptied all the same.
-func TestTheLogIsUsedAgainBesideOverlappingQuestions(t *testing.T) {
-	const limit = 64 << 20
-	path := newFile(t)
-	s, _ := openAt(t, path, sqlite.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	ask := func() (end chan struct{}, done <-chan error) {
-		begun, end := make(chan struct{}), make(chan struct{})
-		done = background(func() error { return s.Search(context.Background(), begun, end) })
-		<-begun
-		return end, done
-	}
-	asked := background(func() error {
-		end, done := ask()
-		for ctx.Err() == nil {
-			nextEnd, nextDone := ask()
-			close(end)
-			if err := <-done; err != nil {
-				return err
-			}
-			end, done = nextEnd, nextDone
-		}
-		close(end)
-		return <-done
-	})
-	for round := range 30 {
-		fillLog(t, s, fmt.Sprint(round))
-	}
-	if size := logSize(t, path); size > limit {
-		t.Errorf("the log has %d MiB, want at most %d", size>>20, limit>>20)
-	}
-	cancel()
-	must(t, <-asked)
-}
-
 // A read that lasts is not waited for: the log grows, somebody hears of it once,
 // and it is emptied when the read has ended.
 func TestTheLogBesideALongRead(t *testing.T) {
