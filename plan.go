@@ -39,7 +39,7 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if e.is() == running {
 		plan.Plans, err = e.detector.Plan(ctx, budgets...)
 	} else {
-		plan.Plans, err = e.detector.PlanFor(subs, budgets...)
+		plan.Plans, err = e.detector.PlanFor(subs, nil, budgets...)
 	}
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: %w", notRunning(err))

@@ -1,0 +1,312 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// planner knows all query subscriptions, and decides for each where its posts
+// come from: a search of its own, or the timelines that are polled anyway.
+type planner struct {
+	turn chan struct{} // held by the change under way
+	bell chan struct{} // accounts have changed
+	subs map[string]*ruled
+}
+
+// ruled is a query subscription and what has become of it.
+type ruled struct {
+	sub  QuerySubscription
+	from origin
+	// read is how far the process before had read the authors' timelines, when
+	// the subscription was set before Run; zero if unknown.
+	read time.Time
+}
+
+// origin is where a subscription's posts come from.
+type origin uint8
+
+const (
+	noOrigin  origin = iota // before Run
+	searched                // a search
+	timelines               // its authors' timelines
+)
+
+func newPlanner() planner {
+	return planner{turn: make(chan struct{}, 1), bell: make(chan struct{}, 1), subs: map[string]*ruled{}}
+}
+
+// lockRules waits for the changes before. What Run waits for must not wait for
+// one that waits for Run to end.
+func (d *Detector) lockRules(ctx context.Context) (unlock func(), err error) {
+	select {
+	case <-d.stop:
+		return nil, ErrStopped
+	default:
+	}
+	select {
+	case d.rules.turn <- struct{}{}:
+		return func() { <-d.rules.turn }, nil
+	case <-d.stop:
+		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, fmt.Errorf("detect: %w", context.Cause(ctx))
+	}
+}
+
+func (d *Detector) isStarted() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.started
+}
+
+// SetQuery adds a query subscription, or replaces the one its source has, and
+// returns when it is in effect; before Run it only takes note. A query that
+// nobody had is polled at once if it has an interval. Posts published before
+// Since are not events. ErrNoSearcher when the query can not be polled.
+func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
+	if err := sub.validate(); err != nil {
+		return err
+	}
+	if d.cfg.Searcher == nil && !sub.coverable() {
+		return fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query))
+	}
+	unlock, err := d.lockRules(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r := d.rules.subs[sub.Source.ID]
+	if r == nil {
+		if len(d.rules.subs) >= maxQueries {
+			return fmt.Errorf("detect: another query is not allowed: want at most %d in all", maxQueries)
+		}
+		r = &ruled{}
+	}
+	if !d.isStarted() {
+		if r.read, err = d.readBefore(ctx, sub); err == nil {
+			r.sub = sub
+			d.rules.subs[sub.Source.ID] = r
+		}
+		return err
+	}
+	covered, err := d.covered(ctx, sub)
+	if err != nil {
+		return err
+	}
+	d.rules.subs[sub.Source.ID] = r // also if it fails half-way: it is removed as a whole
+	if err := d.direct(ctx, r, sub, covered[0]); err != nil {
+		return err
+	}
+	d.noteQueries()
+	return nil
+}
+
+// RemoveQuery ends a source's query subscription and returns when nothing of it
+// can be committed any more. A source that has none is fine.
+func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
+	unlock, err := d.lockRules(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if d.rules.subs[sourceID] == nil {
+		return nil
+	}
+	if d.isStarted() {
+		if err := errors.Join(d.unsearch(ctx, sourceID), d.remove(ctx, sourceID)); err != nil {
+			return err
+		}
+	}
+	delete(d.rules.subs, sourceID)
+	d.noteQueries()
+	return nil
+}
+
+// direct has a subscription's posts come from where they should.
+func (d *Detector) direct(ctx context.Context, r *ruled, sub QuerySubscription, covered bool) error {
+	had := r.from
+	if had != noOrigin && r.sub.Query != sub.Query {
+		had = noOrigin // what was read was another query
+	}
+	var err error
+	if covered {
+		err = d.fromTimelines(ctx, r, sub, had)
+	} else {
+		err = d.fromSearch(ctx, r, sub, had)
+	}
+	if err == nil {
+		r.sub = sub
+		r.from = searched
+		if covered {
+			r.from = timelines
+		}
+	}
+	return err
+}
+
+// fromTimelines has the authors' timelines asked instead of the platform.
+func (d *Detector) fromTimelines(ctx context.Context, r *ruled, sub QuerySubscription, had origin) error {
+	since := sub.Since
+	later := func(t time.Time) {
+		if t = t.Add(-d.cfg.MaxOverlap); t.After(since) {
+			since = t
+		}
+	}
+	switch had {
+	case searched:
+		read, err := d.searchedUntil(ctx, sub.Query)
+		if err != nil {
+			return err
+		}
+		later(read)
+	case noOrigin:
+		later(r.read) // what the process before has read it has dealt with
+	}
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, Match: sub.Answers, Spread: sub.Spread || d.cfg.Searcher != nil}
+	if d.cfg.Pace != PaceInterval {
+		s.Interval = max(s.Interval, MinBound)
+	}
+	for _, name := range sub.Authors {
+		s.Accounts = append(s.Accounts, monitor.Account{Username: name, Since: since})
+	}
+	if err := d.set(ctx, s); err != nil {
+		return err
+	}
+	if r.from != searched {
+		return nil
+	}
+	if err := d.unsearch(ctx, sub.Source.ID); err != nil {
+		return err
+	}
+	// Its cursor would tell the next process that nothing was read since.
+	return d.forgetQuery(ctx, r)
+}
+
+// fromSearch has the platform asked.
+func (d *Detector) fromSearch(ctx context.Context, r *ruled, sub QuerySubscription, had origin) error {
+	start, err := d.queryStart(ctx, sub.Query)
+	if err != nil {
+		return err
+	}
+	read := start.since
+	if had == timelines { // others may have searched further, not for this one
+		if read, err = d.timelinesUntil(ctx, sub.Authors); err != nil {
+			return err
+		}
+		if start.since.IsZero() {
+			start.since = read
+		}
+	}
+	if start.from = sub.Since; !read.IsZero() && read.Add(-d.cfg.MaxOverlap).After(start.from) {
+		start.from = read.Add(-d.cfg.MaxOverlap)
+	}
+	if err := d.setSearch(ctx, sub, start); err != nil {
+		return err
+	}
+	if r.from == timelines {
+		return d.remove(ctx, sub.Source.ID)
+	}
+	return nil
+}
+
+// forgetQuery puts an empty cursor in the place of what a rule searched for,
+// unless others still do.
+func (d *Detector) forgetQuery(ctx context.Context, left *ruled) error {
+	for _, r := range d.rules.subs {
+		if r != left && r.from == searched && r.sub.Query == left.sub.Query {
+			return nil
+		}
+	}
+	return d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &Cursor{Target: QueryTarget(left.sub.Query)}}})
+}
+
+// runRules plans what was set before Run, and again whenever accounts have changed.
+// It is a goroutine of Run.
+func (d *Detector) runRules(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-d.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.rules.bell:
+		case <-retry.C:
+		}
+		if err := d.replan(ctx); err != nil && ctx.Err() == nil {
+			d.cfg.Logger.Error("queries are not planned", "error", err)
+			retry.Reset(replanWait)
+		}
+	}
+}
+
+// replanWait is how long a plan that failed waits.
+const replanWait = 5 * time.Second
+
+// replan directs every subscription anew for which something has changed.
+func (d *Detector) replan(ctx context.Context) error {
+	unlock, err := d.lockRules(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var list []*ruled
+	var subs []QuerySubscription
+	for _, r := range d.rules.subs {
+		if r.from == noOrigin || r.sub.coverable() {
+			list = append(list, r)
+			subs = append(subs, r.sub)
+		}
+	}
+	covered, err := d.covered(ctx, subs...)
+	if err != nil {
+		return err
+	}
+	for i, r := range list {
+		if want := covered[i]; r.from == noOrigin || want != (r.from == timelines) {
+			if derr := d.direct(ctx, r, r.sub, want); derr != nil {
+				err = errors.Join(err, fmt.Errorf("query %q: %w", clip(r.sub.Query), derr))
+			}
+		}
+	}
+	d.noteQueries()
+	return err
+}
+
+// accountsChanged has the rules planned anew.
+func (d *Detector) accountsChanged() {
+	select {
+	case d.rules.bell <- struct{}{}:
+	default:
+	}
+}
+
+// noteQueries publishes how many calls a second the searches take, and how many
+// rules need none.
+func (d *Detector) noteQueries() {
+	plan := planQueries(d.rules.list(), d.pagesPerSearch())
+	covered := 0
+	for i := range plan {
+		if plan[i].Covered {
+			covered += len(plan[i].Sources)
+		}
+	}
+	d.count.covered.Store(int64(covered))
+	d.count.queryRate.Store(math.Float64bits(callsASecond(plan)))
+	if d.cfg.Pace != PaceInterval {
+		d.shards[0].mail.put(message{ask: func(sh *shard) { sh.noteBudget() }})
+	}
+}
