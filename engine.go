@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -56,6 +57,9 @@ type Config struct {
 	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout, its Now
 	// is the engine's to set.
 	Webhook deliver.WebhookConfig
+	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. Its
+	// Events and Logger are the engine's to set. Nil for none.
+	WebSocket *wshub.Options
 	// Sealer encrypts the endpoints' secrets and header values before the Store
 	// sees them: see deliver.SealedStore. Defaults to none: they are stored as
 	// they are.
@@ -96,6 +100,7 @@ type Engine struct {
 	detector   *detect.Detector
 	dispatcher *deliver.Dispatcher
 	webhook    *deliver.Webhook
+	hub        *wshub.Hub // nil without Config.WebSocket
 	monitors   *monitor.Manager
 	endpoints  *deliver.EndpointManager
 
@@ -190,6 +195,9 @@ func (e *Engine) wire() (err error) {
 	if e.cfg.OnEvent != nil {
 		tc.Handlers = []string{handlerName}
 		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}
+	}
+	if err = e.addHub(&tc, dc.Senders); err != nil {
+		return err
 	}
 	if e.dispatcher, err = deliver.NewDispatcher(dc); err != nil {
 		return err
@@ -290,6 +298,9 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		cancel()
 		p.cut()
 	}
+	if e.hub != nil {
+		err = errors.Join(err, e.hub.Shutdown(ctx))
+	}
 	grace := time.NewTimer(cutGrace)
 	defer grace.Stop()
 	for _, p := range e.parts {
@@ -377,6 +388,8 @@ func notRunning(err error) error {
 type Stats struct {
 	Detect  detect.Stats
 	Deliver deliver.Stats
+	// WebSocket is zero without Config.WebSocket.
+	WebSocket wshub.Stats
 }
 
 // Causes tells where the time from publication to acknowledgement went, in the
@@ -390,5 +403,9 @@ func (s *Stats) Causes() []detect.Cause {
 
 // Stats reads the counters.
 func (e *Engine) Stats() Stats {
-	return Stats{Detect: e.detector.Stats(), Deliver: e.dispatcher.Stats()}
+	st := Stats{Detect: e.detector.Stats(), Deliver: e.dispatcher.Stats()}
+	if e.hub != nil {
+		st.WebSocket = e.hub.Stats()
+	}
+	return st
 }

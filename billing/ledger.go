@@ -99,9 +99,10 @@ type EntryPage struct {
 // available and reserved, also when old entries have been removed. Ids stay
 // known after that, and those of resolved reservations likewise.
 type Ledger interface {
-	// Reserve holds r.Amount back. The same id again is a no-op while it is
-	// open, even if nothing is left, and ErrResolved afterwards, as is the id of
-	// an entry. ErrInsufficient when the available balance does not cover it,
+	// Reserve holds r.Amount back. The same id again, of whomever, whatever its
+	// amount and ExpiresAt, is a no-op while it is open, even if nothing is left,
+	// and ErrResolved afterwards, covered or not, as is the id of an entry.
+	// ErrInsufficient when the available balance does not cover it,
 	// ErrAmount when it is negative; the id is then free still.
 	Reserve(ctx context.Context, r Reservation) error
 	// Commit turns a reservation into a charge: e with the reservation's id and
@@ -116,7 +117,8 @@ type Ledger interface {
 	// Append adds entries in order, all or none; an amount of 0 is an entry,
 	// too. An id already known, of whomever, or twice in the call, is skipped
 	// whatever its amount. ErrInsufficient when a charge is not covered by what
-	// is available in its turn, ErrAmount when a balance could not be counted.
+	// is available in its turn, ErrAmount when a balance could not be counted. No
+	// entry of another call comes between those of one call.
 	Append(ctx context.Context, entries ...Entry) error
 	// Balance of an owner; zero for one never seen.
 	Balance(ctx context.Context, owner string) (Balance, error)

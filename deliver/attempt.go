@@ -2,63 +2,150 @@ package deliver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"time"
 )
 
-// attempt makes one try of a delivery and hands the outcome to the settler.
-func (d *Dispatcher) attempt(ctx context.Context, it *item) {
-	now := d.cfg.Now()
-	if it.claimEnds(d).Before(now.Add(d.cfg.Timeout)) {
-		// It waited too long: another process may have claimed it by the time
-		// this attempt ends. The outbox still has it.
-		d.letGo(it)
-		return
-	}
-	read, cancelRead := context.WithTimeout(ctx, readTimeout)
-	ep, err := d.endpoint(read, it.lane)
-	cancelRead()
-	switch {
-	case errors.Is(err, ErrEndpointNotFound):
-		d.record(it, now, Result{Permanent: true, Error: "the endpoint was deleted"})
-		return
-	case err != nil:
-		// Soon again; at once, and by others, when this process is stopping.
-		due := d.cfg.Now()
-		if ctx.Err() == nil {
-			d.cfg.Logger.Error("endpoint not read", "endpoint", it.EndpointID, "error", err)
-			due = due.Add(time.Second)
+// job is what a worker does for a lane: it reads the endpoint, ends deliveries
+// that are not to be sent, or makes one attempt.
+type job struct {
+	kind    jobKind
+	lane    *lane
+	class   class   // whose share of the workers it takes
+	items   []*item // all that were queued, or the one to attempt
+	refusal string
+	dv      Delivery // what is sent
+	sender  Sender
+	scheme  string
+	began   time.Time
+}
+
+type jobKind uint8
+
+const (
+	jobRead jobKind = iota
+	jobRefuse
+	jobAttempt
+)
+
+// next finds the next job, false when there is none. What it decides is in the
+// same critical section as EndpointManager's word that an endpoint is changed or
+// gone: an attempt has begun before that, or it does not begin.
+func (d *Dispatcher) next(j *job) bool {
+	now := time.Now()
+	for !d.closed {
+		l := d.turns.next(d.cfg.Workers)
+		if l == nil {
+			return false
 		}
-		d.settler.put(settled{it: it, s: Settlement{DeliveryID: it.ID, Due: due}})
-		return
-	case ep.Status == EndpointDisabled:
-		d.record(it, now, Result{Permanent: true, Error: "the endpoint is disabled"})
-		return
+		*j = job{lane: l, class: l.class()}
+		switch {
+		case !l.fresh(now):
+			l.loading = true
+			j.kind = jobRead
+		case l.refusal != "":
+			j.kind, j.items, j.refusal = jobRefuse, l.queue, l.refusal
+			l.queue = nil
+		case d.delayed(l, now):
+			continue
+		default:
+			if !d.begin(l, j) {
+				continue
+			}
+		}
+		d.turns.under[j.class]++
+		d.stats.InFlight++
+		d.offer(l)
+		if l.full && len(l.queue) <= d.capacity(l)/2 {
+			d.reader.ring()
+		}
+		return true
 	}
-	sender, scheme := d.sender(ep.URL)
-	if sender == nil {
-		d.record(it, now, Result{Error: fmt.Sprintf("no sender for scheme %q", scheme)})
-		return
+	return false
+}
+
+// delayed has a lane wait that may not start anything yet.
+func (d *Dispatcher) delayed(l *lane, now time.Time) bool {
+	if l.limiter != nil && !now.Before(l.until) {
+		r := l.limiter.ReserveN(now, 1)
+		if wait := r.DelayFrom(now); wait > 0 {
+			r.CancelAt(now)
+			l.until = now.Add(wait)
+		}
 	}
-	d.mu.Lock()
-	dv := it.Delivery
-	d.mu.Unlock()
-	if dv.Due.Before(d.cfg.Now().Add(d.cfg.Timeout)) { // the read took long
-		d.letGo(it)
-		return
+	if now.Before(l.until) {
+		d.offer(l)
+		return true
 	}
-	dv.Endpoint = ep
-	actx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
-	res := send(actx, sender, &dv)
-	cancel()
+	return false
+}
+
+// begin takes the lane's next delivery whose claim lasts long enough. Those
+// whose claim does not are let go: another process may have claimed them by the
+// time the attempt ends, and the outbox still has them.
+func (d *Dispatcher) begin(l *lane, j *job) bool {
+	now := d.cfg.Now()
+	for len(l.queue) > 0 {
+		it := l.pop()
+		if !d.lasts(it.Due, now) {
+			delete(d.held, it.ID)
+			d.reader.wakeAt(it.Due)
+			continue
+		}
+		it.sending = true
+		l.inFlight++
+		j.kind, j.items = jobAttempt, []*item{it}
+		j.dv, j.dv.Endpoint = it.Delivery, l.endpoint
+		j.sender, j.scheme, j.began = l.sender, l.scheme, now
+		return true
+	}
+	return false
+}
+
+// work does jobs until there is none.
+func (d *Dispatcher) work(ctx context.Context, j *job) {
+	for more := true; more; {
+		switch j.kind {
+		case jobRead:
+			d.readEndpoint(ctx, j.lane)
+		case jobRefuse:
+			for _, it := range j.items {
+				d.settler.put(settled{it, d.refused(it, j.refusal)})
+			}
+		case jobAttempt:
+			d.attempt(ctx, j)
+		}
+		d.mu.Lock()
+		if j.kind == jobAttempt {
+			j.lane.inFlight--
+		}
+		d.turns.under[j.class]--
+		d.stats.InFlight--
+		d.offer(j.lane)
+		if more = d.next(j); more {
+			d.pump()
+		}
+		d.mu.Unlock()
+	}
+}
+
+// attempt makes one try of a delivery and hands the outcome to the settler.
+func (d *Dispatcher) attempt(ctx context.Context, j *job) {
+	it := j.items[0]
+	res, timedOut := Result{Error: fmt.Sprintf("no sender for scheme %q", j.scheme)}, false
+	if j.sender != nil {
+		actx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+		res = send(actx, j.sender, &j.dv)
+		timedOut = !res.OK && (actx.Err() != nil || res.Error == errTimeout)
+		cancel()
+	}
 	if ctx.Err() != nil && !res.OK {
 		// Cut by the shutdown: that says nothing about the receiver.
-		d.settler.put(settled{it: it, s: Settlement{DeliveryID: it.ID, Due: d.cfg.Now()}})
+		d.settler.put(settled{it, Settlement{DeliveryID: it.ID, Due: d.cfg.Now()}})
 		return
 	}
-	d.record(it, now, res)
+	d.settler.put(settled{it, d.outcome(j, &res, timedOut)})
 }
 
 func send(ctx context.Context, s Sender, dv *Delivery) (r Result) {
@@ -68,73 +155,6 @@ func send(ctx context.Context, s Sender, dv *Delivery) (r Result) {
 		}
 	}()
 	return s.Send(ctx, dv)
-}
-
-// record turns an attempt's result into its settlement.
-func (d *Dispatcher) record(it *item, began time.Time, res Result) {
-	end := d.cfg.Now()
-	s := Settlement{DeliveryID: it.ID, State: StateDelivered, Attempt: &Attempt{
-		N: it.Attempts + 1, At: began, Duration: max(0, end.Sub(began)),
-		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview,
-	}}
-	d.timing.record(it.Event, s.Attempt, res.OK)
-	d.mu.Lock()
-	d.stats.Attempts++
-	switch {
-	case res.OK:
-		s.Attempt.Error = ""
-		d.stats.Delivered++
-	case res.Permanent || it.Attempts >= len(d.cfg.RetrySchedule):
-		s.State = StateFailed
-		d.stats.Failed++
-	default:
-		s.State = StateRetrying
-		s.Due = end.Add(retryDelay(d.cfg.RetrySchedule[it.Attempts], res.RetryAfter))
-		d.stats.Retried++
-	}
-	d.mu.Unlock()
-	if s.State == StateFailed {
-		d.cfg.Logger.Warn("delivery given up", "delivery", it.ID, "endpoint", it.EndpointID, "attempts", s.Attempt.N, "error", res.Error)
-	}
-	d.settler.put(settled{it: it, s: s})
-}
-
-// letGo forgets a delivery that stays claimed in the outbox until it is due.
-func (d *Dispatcher) letGo(it *item) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.held, it.ID)
-	d.reader.wakeAt(it.Due)
-}
-
-func (it *item) claimEnds(d *Dispatcher) time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return it.Due
-}
-
-// endpoint reads a lane's endpoint, from memory if it was read lately.
-func (d *Dispatcher) endpoint(ctx context.Context, l *lane) (Endpoint, error) {
-	if _, ok := HandlerName(l.id); ok {
-		return Endpoint{ID: l.id, URL: l.id, Status: EndpointActive}, nil
-	}
-	now := d.cfg.Now()
-	d.mu.Lock()
-	ep, fresh, gen := l.endpoint, !l.loaded.IsZero() && now.Sub(l.loaded) < endpointTTL, l.gen
-	d.mu.Unlock()
-	if fresh {
-		return ep, nil
-	}
-	ep, err := d.cfg.Endpoints.Get(ctx, l.owner, l.id)
-	if err != nil {
-		return Endpoint{}, err
-	}
-	d.mu.Lock()
-	if l.gen == gen {
-		l.endpoint, l.loaded = ep, now
-	}
-	d.mu.Unlock()
-	return ep, nil
 }
 
 func (d *Dispatcher) sender(rawURL string) (Sender, string) {

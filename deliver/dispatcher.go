@@ -3,126 +3,30 @@ package deliver
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"net/url"
 	"sync"
 	"time"
 )
 
-// DispatcherConfig sets up a Dispatcher. The zero value of each field means
-// its default.
-type DispatcherConfig struct {
-	// Outbox and Endpoints are the store's. Required.
-	Outbox    Outbox
-	Endpoints EndpointStore
-	// Senders by URL scheme, such as "https". In-process handlers are sent to
-	// under SchemeHandler. Required.
-	Senders map[string]Sender
-
-	// Workers bounds the attempts under way in all lanes. Defaults to 256.
-	Workers int
-	// LaneInFlight bounds the attempts under way to one endpoint. Defaults to
-	// 4; a handler gets one event at a time, in order.
-	LaneInFlight int
-	// LaneQueue bounds the deliveries an endpoint's lane holds in memory; more
-	// wait in the outbox. Defaults to 1024.
-	LaneQueue int
-	// Timeout bounds an attempt. Defaults to 10 s.
-	Timeout time.Duration
-	// RetrySchedule is the wait before each retry, each ±20 %. Defaults to 5 s,
-	// 60 s, 720 s; empty and not nil means no retries.
-	RetrySchedule []time.Duration
-	// Lease is how long a claimed delivery is this dispatcher's. Defaults to
-	// 45 s; at least four times Timeout.
-	Lease time.Duration
-
-	// Logger gets what an operator should know. Defaults to none.
-	Logger *slog.Logger
-	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
-	Now func() time.Time
-}
-
-const (
-	maxHeld     = 65_536 // deliveries held in memory by all lanes
-	maxLanes    = 65_536 // lanes kept while idle
-	endpointTTL = 10 * time.Second
-)
-
-func (c DispatcherConfig) withDefaults() (DispatcherConfig, error) {
-	switch {
-	case c.Outbox == nil:
-		return c, errors.New("deliver: Outbox is missing: want a deliver.Outbox")
-	case c.Endpoints == nil:
-		return c, errors.New("deliver: Endpoints is missing: want a deliver.EndpointStore")
-	case len(c.Senders) == 0:
-		return c, errors.New("deliver: Senders is empty: want at least one by URL scheme")
-	}
-	for scheme, s := range c.Senders {
-		if u, err := url.Parse(scheme + ":x"); err != nil || u.Scheme != scheme {
-			return c, fmt.Errorf("deliver: Senders key %q is not allowed: want a URL scheme in lower case", scheme)
-		}
-		if s == nil {
-			return c, fmt.Errorf("deliver: Senders[%q] is nil: want a deliver.Sender", scheme)
-		}
-	}
-	for _, f := range []struct {
-		name     string
-		ptr      *int
-		def, max int
-	}{
-		{"Workers", &c.Workers, 256, 65_536},
-		{"LaneInFlight", &c.LaneInFlight, 4, 1024},
-		{"LaneQueue", &c.LaneQueue, 1024, maxHeld},
-	} {
-		if *f.ptr == 0 {
-			*f.ptr = f.def
-		}
-		if *f.ptr < 0 || *f.ptr > f.max {
-			return c, fmt.Errorf("deliver: %s %d is not allowed: want 1 to %d, or 0 for the default", f.name, *f.ptr, f.max)
-		}
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 10 * time.Second
-	}
-	if c.Timeout < 0 || c.Timeout > 10*time.Minute {
-		return c, fmt.Errorf("deliver: Timeout %s is not allowed: want more than 0 and at most 10m, or 0 for 10s", c.Timeout)
-	}
-	if c.Lease == 0 {
-		c.Lease = max(45*time.Second, 4*c.Timeout)
-	}
-	if c.Lease < 4*c.Timeout || c.Lease > time.Hour {
-		return c, fmt.Errorf("deliver: Lease %s is not allowed: want %s (4 × Timeout) to 1h", c.Lease, 4*c.Timeout)
-	}
-	var err error
-	if c.RetrySchedule, err = checkSchedule(c.RetrySchedule); err != nil {
-		return c, err
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return c, nil
-}
-
 // Dispatcher sends deliveries: those that a commit hands over at once, and
 // those that the outbox holds when they are due. Each endpoint has a lane, a
-// FIFO with a bound on the attempts under way, and lanes take turns, so that
-// waiting for one receiver never holds up another. Its methods are safe for
+// FIFO with a bound on the attempts under way, and lanes take turns. A lane that
+// has to wait, for its rate, since the receiver asked for time, or because its
+// breaker is open, takes no worker meanwhile, and workers are kept back for lanes
+// that have none, so that no receiver holds up another. Its methods are safe for
 // concurrent use.
 type Dispatcher struct {
 	cfg     DispatcherConfig
 	settler *settler
+	keeper  *keeper
 	stop    chan struct{} // closed by Stop
 	stopped sync.Once
 
 	mu      sync.Mutex
 	lanes   map[string]*lane
-	ring    []*lane // lanes that want a worker, in turn
+	turns   turns
+	shut    map[*lane]struct{} // full or parked: nothing is claimed for them
+	behind  map[*lane]struct{} // overflowed, and not caught up since
 	held    map[string]*item
-	running int // workers
 	workers sync.WaitGroup
 	ctx     context.Context // of attempts; nil before Run
 	closing bool            // nothing is taken any more
@@ -138,9 +42,9 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{cfg: cfg, stop: make(chan struct{}),
-		lanes: map[string]*lane{}, held: map[string]*item{}, reader: newReader()}
-	d.settler = newSettler(d)
+	d := &Dispatcher{cfg: cfg, stop: make(chan struct{}), reader: newReader(), lanes: map[string]*lane{},
+		shut: map[*lane]struct{}{}, behind: map[*lane]struct{}{}, held: map[string]*item{}}
+	d.settler, d.keeper = newSettler(d), newKeeper(d)
 	return d, nil
 }
 
@@ -158,8 +62,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.pump()
 	d.mu.Unlock()
 
-	var settling sync.WaitGroup
+	var settling, keeping sync.WaitGroup
 	settling.Go(func() { d.settler.run(ctx) })
+	keeping.Go(d.keeper.run)
 	unhook := context.AfterFunc(ctx, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -167,33 +72,50 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	})
 	defer unhook()
 	d.read(ctx)
-	d.mu.Lock()
-	d.closing = true
-	d.mu.Unlock()
+	d.close()
 	d.workers.Wait()
 	close(d.settler.stop)
+	close(d.keeper.stop)
 	settling.Wait()
 	d.giveBackHeld(ctx)
+	keeping.Wait()
 	return context.Cause(ctx)
 }
 
-// Stop makes Run end softly: what is due is sent, retries wait for the next
-// process. It does not wait.
+// close has nothing taken any more. Lanes that wait are not waited for.
+func (d *Dispatcher) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closing = true
+	for _, l := range d.lanes {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+	}
+}
+
+// Stop makes Run end softly: what is due is sent, while retries, and what waits
+// for its rate or its receiver, are left to the next process. It does not wait.
 func (d *Dispatcher) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 
 // Enqueue takes deliveries straight from a commit. It does not block: those
-// that find their lane full stay in the outbox until they are due.
-func (d *Dispatcher) Enqueue(ds []Delivery) {
+// that find their lane full, or waiting for long, stay in the outbox until they
+// are due, and then take their turn before newer ones.
+func (d *Dispatcher) Enqueue(ds []Delivery) { d.enqueue(ds, false) }
+
+func (d *Dispatcher) enqueue(ds []Delivery, claimed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range ds {
-		d.push(&ds[i])
+		d.push(&ds[i], claimed)
 	}
-	d.pump()
+	if !d.closing {
+		d.pump()
+	}
 }
 
 // push queues a delivery, or renews the claim on one that is held already.
-func (d *Dispatcher) push(dv *Delivery) {
+func (d *Dispatcher) push(dv *Delivery, claimed bool) {
 	if it, ok := d.held[dv.ID]; ok {
 		if it.Due = dv.Due; !it.sending {
 			it.State, it.Attempts = dv.State, dv.Attempts // another claimant may have tried
@@ -201,14 +123,21 @@ func (d *Dispatcher) push(dv *Delivery) {
 		return
 	}
 	l := d.lane(dv)
-	if d.closing || d.closed || len(l.queue) >= d.cfg.LaneQueue || len(d.held) >= maxHeld {
+	room := d.capacity(l)
+	if len(l.queue) >= room {
+		d.setFull(l) // else what is left to the outbox would be claimed again at once
+	}
+	if d.closing || d.closed || d.rests(l) || len(l.queue) >= room || len(d.held) >= maxHeld || l.behind > 0 && !claimed {
 		d.stats.Overflow++
-		d.reader.spill(d, dv)
+		d.spill(l, dv)
 		return
 	}
 	it := &item{Delivery: *dv, lane: l}
 	d.held[dv.ID] = it
 	l.queue = append(l.queue, it)
+	if len(l.queue) >= room {
+		d.setFull(l)
+	}
 	d.reader.wakeAt(dv.Due.Add(-3 * d.cfg.Lease / 4)) // claims on what waits are renewed
 	d.offer(l)
 }
@@ -218,47 +147,21 @@ func (d *Dispatcher) lane(dv *Delivery) *lane {
 		return l
 	}
 	if len(d.lanes) >= maxLanes {
+		now := time.Now()
 		for id, l := range d.lanes {
-			if l.idle() {
+			if l.idle(now) {
 				delete(d.lanes, id)
 			}
 		}
 	}
 	l := &lane{id: dv.EndpointID, owner: dv.Owner(), limit: d.cfg.LaneInFlight}
 	if _, ok := HandlerName(dv.EndpointID); ok {
-		l.limit = 1
+		l.handler, l.limit = true, 1
+		l.endpoint = Endpoint{ID: l.id, URL: l.id, Status: EndpointActive}
+		l.sender, l.scheme = d.sender(l.id)
 	}
 	d.lanes[dv.EndpointID] = l
 	return l
-}
-
-// offer puts a lane that wants a worker at the end of the ring.
-func (d *Dispatcher) offer(l *lane) {
-	if l.wantsWorker() && !l.ready {
-		l.ready = true
-		d.ring = append(d.ring, l)
-	}
-}
-
-// next takes one delivery of the lane whose turn it is, nil if none wants.
-func (d *Dispatcher) next() *item {
-	for len(d.ring) > 0 && !d.closed {
-		l := d.ring[0]
-		d.ring[0] = nil
-		d.ring = d.ring[1:]
-		l.ready = false
-		if !l.wantsWorker() {
-			continue
-		}
-		it := l.pop()
-		d.offer(l)
-		if l.full && len(l.queue) <= d.cfg.LaneQueue/2 {
-			l.full = false
-			d.reader.ring()
-		}
-		return it
-	}
-	return nil
 }
 
 // pump starts workers while there is work and room.
@@ -266,36 +169,17 @@ func (d *Dispatcher) pump() {
 	if d.ctx == nil {
 		return
 	}
-	for d.running < d.cfg.Workers {
-		it := d.next()
-		if it == nil {
+	for {
+		var j job
+		if !d.next(&j) {
 			return
 		}
-		d.running++
-		d.stats.InFlight++
-		d.workers.Go(func() { d.work(d.ctx, it) })
+		d.workers.Go(func() { d.work(d.ctx, &j) })
 	}
 }
 
-// work attempts deliveries until none is left.
-func (d *Dispatcher) work(ctx context.Context, it *item) {
-	for it != nil {
-		d.attempt(ctx, it)
-		d.mu.Lock()
-		l := it.lane
-		l.inFlight--
-		d.offer(l)
-		it = d.next()
-		if it == nil {
-			d.running--
-			d.stats.InFlight--
-		}
-		d.mu.Unlock()
-	}
-}
-
-// Drop ends an endpoint's lane: no attempt starts any more. Those under way
-// finish.
+// Drop ends an endpoint's lane: no attempt begins after it has returned. Those
+// under way finish.
 func (d *Dispatcher) Drop(endpointID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -308,14 +192,27 @@ func (d *Dispatcher) Drop(endpointID string) {
 	}
 	l.queue = nil
 	delete(d.lanes, endpointID)
+	delete(d.shut, l)
+	delete(d.behind, l)
+	d.turns.leave(l)
 }
 
-// Refresh makes the next attempt read the endpoint again.
+// Refresh makes the next attempt read the endpoint again: none begins by the old
+// record after it has returned.
 func (d *Dispatcher) Refresh(endpointID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l, ok := d.lanes[endpointID]; ok {
-		l.loaded = time.Time{}
-		l.gen++
+	l, ok := d.lanes[endpointID]
+	if !ok {
+		return
+	}
+	l.loaded = time.Time{}
+	l.gen++
+	if l.unread > 0 { // it waits for a record that can be read
+		l.until, l.parked = time.Time{}, false
+		d.offer(l)
+		if !d.closing {
+			d.pump()
+		}
 	}
 }

@@ -38,6 +38,9 @@ type Endpoint struct {
 	// since when the status is what it is.
 	StatusReason string
 	StatusSince  time.Time
+	// FailingSince is when the first attempt failed of ten or more in a row since
+	// the last success; zero when there are none. The dispatcher sets it.
+	FailingSince time.Time
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -98,8 +101,9 @@ type EndpointStore interface {
 	// ErrEndpointDuplicate when another endpoint of the source has the URL.
 	Update(ctx context.Context, e Endpoint) error
 	// Delete removes the endpoint and frees its id and URL. In the same
-	// transaction deliveries still open for it end in StateFailed, with their
-	// attempts as they are and nothing more attempted.
+	// transaction deliveries still open for it, claimed ones included and however
+	// many, end in StateFailed, with their attempts as they are and nothing more
+	// attempted. The log shows them still, and their events stay known.
 	Delete(ctx context.Context, owner, id string) error
 }
 

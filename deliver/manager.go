@@ -166,6 +166,9 @@ func (m *EndpointManager) setStatus(ctx context.Context, owner, id string, s End
 		if e.Status != s {
 			e.Status, e.StatusReason, e.StatusSince = s, reason, now
 		}
+		if s == EndpointActive {
+			e.FailingSince = time.Time{} // what failed before does not count any more
+		}
 		return nil
 	})
 	return shown(e, false), err

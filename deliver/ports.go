@@ -25,7 +25,8 @@ type Outbox interface {
 	// Settle records the outcomes in their order, all or none, whoever has the
 	// claim. It is idempotent: a settlement whose Attempt.N is in the log
 	// already, or whose delivery is final or gone, changes nothing and hinders
-	// no other. An attempt is appended to the log as it is.
+	// no other. An attempt is appended to the log as it is,
+	// also one whose N is below that of an attempt recorded before it.
 	//
 	// An Attempt with N below 1, or with another State than StateRetrying,
 	// StateDelivered or StateFailed, is refused with a *FieldError. Without an
@@ -40,7 +41,7 @@ type Outbox interface {
 type ClaimRequest struct {
 	Now   time.Time
 	Lease time.Duration // how long the claimant keeps them; 0 for not at all
-	Limit int           // at most so many; none for 0 or less
+	Limit int           // at most so many, up to math.MaxInt; none for 0 or less
 	// Skip leaves out these endpoints, whose lanes have no room: the deliveries
 	// of others fill Limit. Names may be unknown or there twice.
 	Skip []string
@@ -53,7 +54,8 @@ type ClaimRequest struct {
 // Retention removes an event with its deliveries and their attempts, when it
 // has passed since the last delivery became final or, without any, since the
 // commit, by the store's clock. While a delivery is not final nothing of its
-// event is removed.
+// event is removed. Each event counts for itself: one that ended while the clock
+// was ahead holds back no others.
 type Log interface {
 	// Deliveries gives one page of those that match every condition of q, open
 	// and final ones, in the order in which Commit made them, the last first
@@ -65,7 +67,7 @@ type Log interface {
 	Delivery(ctx context.Context, owner, id string) (LogEntry, error)
 	// Events gives up to limit events of an owner with a sequence number above
 	// afterSeq, in order; none for a limit of 0 or less. An event that retention
-	// removed is left out.
+	// removed is left out and does not count towards limit.
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]Event, error)
 }
 
@@ -102,7 +104,7 @@ func (q *LogQuery) Validate() error {
 // LogEntry is a delivery with its attempts.
 type LogEntry struct {
 	Delivery
-	Log []Attempt // in order
+	Log []Attempt // in the order in which they were settled
 }
 
 // FirstAttemptAt is when the first recorded attempt began, zero before one is.

@@ -9,7 +9,7 @@ import (
 
 const (
 	claimLimit  = 512             // deliveries claimed in one call
-	blockedWait = time.Second     // how often to look while a lane is full
+	blockedWait = time.Second     // how often to look while a lane takes nothing
 	idleWait    = time.Hour       // a bell ends it
 	readTimeout = 5 * time.Second // of one call of the outbox
 )
@@ -20,10 +20,19 @@ type reader struct {
 	bell    chan struct{} // one slot
 	asleep  time.Time     // until when; zero while it looks
 	soonest time.Time     // smallest time it was told of since it looked last
-	spilled []string      // deliveries claimed for a lane that was full
+	renewal time.Time     // when claims are to be renewed
+	round   int64         // counts looks, from 1
+	spilled []moved       // deliveries for which no lane had room
 }
 
-func newReader() reader { return reader{bell: make(chan struct{}, 1)} }
+// moved is a delivery whose Due is to be changed while it is claimed.
+type moved struct {
+	id      string
+	claimed time.Time // until when
+	due     time.Time
+}
+
+func newReader() reader { return reader{bell: make(chan struct{}, 1), round: 1} }
 
 func (r *reader) ring() {
 	select {
@@ -42,13 +51,13 @@ func (r *reader) wakeAt(t time.Time) {
 	}
 }
 
-// spill leaves a delivery to the outbox. The reader ends its claim, so that it
-// can be claimed again as soon as its lane has room; when very many spill at
-// once, the claims of the rest run out by themselves.
-func (r *reader) spill(d *Dispatcher, dv *Delivery) {
+// spill leaves a claimed delivery to the outbox. The reader ends its claim, so
+// that it can be claimed again as soon as its lane has room; when very many spill
+// at once, the claims of the rest run out by themselves.
+func (r *reader) spill(dv *Delivery, due, now time.Time) {
 	if len(r.spilled) < maxHeld {
-		r.spilled = append(r.spilled, dv.ID)
-		r.wakeAt(d.cfg.Now())
+		r.spilled = append(r.spilled, moved{dv.ID, dv.Due, due})
+		r.wakeAt(now)
 		return
 	}
 	r.wakeAt(dv.Due)
@@ -103,90 +112,163 @@ func (d *Dispatcher) sleep(wait time.Duration) time.Duration {
 	// answer was lost.
 	wait = min(wait, d.cfg.Lease)
 	if len(d.held) > 0 {
-		wait = min(wait, d.cfg.Lease/4) // to renew claims in time
+		wait = min(wait, d.cfg.Lease/8) // to renew claims in time
 	}
 	d.reader.asleep = now.Add(wait)
 	return wait
 }
 
-// look claims what is due. It says how long to sleep, and whether something is
-// due still: more than one call claims, or deliveries whose lane is full.
+// look claims what is due. It says how long to sleep, and whether a soft stop
+// has to wait: more may be due, or lanes are full that will have room.
 func (d *Dispatcher) look(ctx context.Context) (wait time.Duration, due bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	now := d.cfg.Now()
 	d.mu.Lock()
 	d.reader.soonest = time.Time{}
+	d.reader.round++
+	round := d.reader.round
 	spilled := d.reader.spilled
 	d.reader.spilled = nil
 	d.mu.Unlock()
-	if err := d.setDue(ctx, spilled, now); err != nil {
+	if err := d.move(ctx, spilled, now); err != nil {
 		return 0, false, err
 	}
 	if err := d.renew(ctx, now); err != nil {
 		return 0, false, err
 	}
 	next, ok, err := d.cfg.Outbox.NextDue(ctx)
-	switch {
-	case err != nil:
-		return 0, false, err
-	case !ok:
-		return idleWait, false, nil
-	case next.After(now):
-		return next.Sub(now), false, nil
-	}
-	limit, full := d.room()
-	if limit == 0 {
-		return blockedWait, true, nil
-	}
-	got, err := d.cfg.Outbox.Claim(ctx, ClaimRequest{Now: now, Lease: d.cfg.Lease, Limit: limit, Skip: full})
 	if err != nil {
 		return 0, false, err
 	}
-	if len(got) == 0 {
-		return blockedWait, len(full) > 0, nil
+	if !ok || next.After(now) {
+		d.caughtUp(round, nil)
+		if !ok {
+			return idleWait, false, nil
+		}
+		return next.Sub(now), false, nil
 	}
-	d.Enqueue(got)
+	limit, shut, again, emptying := d.room()
+	if limit == 0 {
+		return blockedWait, true, nil
+	}
+	got, err := d.cfg.Outbox.Claim(ctx, ClaimRequest{Now: now, Lease: d.cfg.Lease, Limit: limit, Skip: shut})
+	if err != nil {
+		return 0, false, err
+	}
+	if len(got) < limit {
+		d.caughtUp(round, shut)
+	}
+	if len(got) == 0 {
+		return again, emptying, nil
+	}
+	d.enqueue(got, true)
 	return 0, true, nil
+}
+
+// caughtUp ends the precedence of the outbox for lanes that nothing is due for,
+// but for those that were left out: what overflowed before this round was there
+// to be claimed.
+func (d *Dispatcher) caughtUp(round int64, shut []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.behind) == 0 {
+		return
+	}
+	left := make(map[string]bool, len(shut))
+	for _, id := range shut {
+		left[id] = true
+	}
+	for l := range d.behind {
+		if l.behind < round && !left[l.id] && !d.rests(l) {
+			l.behind = 0
+			delete(d.behind, l)
+		}
+	}
 }
 
 // renew prolongs the claims on what is queued before attempts would let it go,
 // so that a slow lane keeps its order.
 func (d *Dispatcher) renew(ctx context.Context, now time.Time) error {
-	var ids []string
-	soon, due := now.Add(d.cfg.Lease/2), now.Add(d.cfg.Lease)
+	var claims []moved
+	due := now.Add(d.cfg.Lease)
 	d.mu.Lock()
+	if now.Before(d.reader.renewal) {
+		d.mu.Unlock()
+		return nil
+	}
+	soon := now.Add(d.cfg.Lease / 2)
 	for _, l := range d.lanes {
 		for _, it := range l.queue {
-			if it.Due.Before(soon) && it.Due.After(now) {
-				ids = append(ids, it.ID)
+			if it.Due.Before(soon) {
+				claims = append(claims, moved{it.ID, it.Due, due})
 			}
 		}
 	}
 	d.mu.Unlock()
-	if err := d.setDue(ctx, ids, due); err != nil {
+	if err := d.move(ctx, claims, now); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, id := range ids {
-		if it, ok := d.held[id]; ok {
+	d.reader.renewal = now.Add(d.cfg.Lease / 10)
+	for _, c := range claims {
+		if it, ok := d.held[c.id]; ok && it.Due.Equal(c.claimed) && d.lasts(c.claimed, now) {
 			it.Due = due
 		}
 	}
 	return nil
 }
 
-// room is how many deliveries may be claimed, and the endpoints whose lanes
-// take none: a lane found full is left alone until it has emptied to the half.
-func (d *Dispatcher) room() (limit int, full []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for id, l := range d.lanes {
-		if len(l.queue) >= d.cfg.LaneQueue || l.full && len(l.queue) > d.cfg.LaneQueue/2 {
-			l.full = true
-			full = append(full, id)
+// lasts reports whether a claim is this dispatcher's for long enough to do
+// something with it: to begin an attempt, or to change it. One that is about to
+// end may be another process's already, whose clock need not be ours; it is left
+// to run out.
+func (d *Dispatcher) lasts(claimed, now time.Time) bool {
+	return !claimed.Before(now.Add(d.cfg.Timeout))
+}
+
+// move changes when deliveries are due that were claimed and not attempted: to
+// now or the end of a pause gives them back, to later renews the claim.
+func (d *Dispatcher) move(ctx context.Context, list []moved, now time.Time) error {
+	var ss []Settlement
+	for i, m := range list {
+		if d.lasts(m.claimed, now) {
+			ss = append(ss, Settlement{DeliveryID: m.id, Due: m.due})
+		}
+		if len(ss) == settleGroup || i == len(list)-1 && len(ss) > 0 {
+			if err := d.cfg.Outbox.Settle(ctx, ss...); err != nil {
+				return err
+			}
+			ss = ss[:0]
 		}
 	}
-	return min(claimLimit, max(1, d.cfg.LaneQueue/2), maxHeld-len(d.held)), full
+	return nil
+}
+
+// room is how many deliveries may be claimed, and the endpoints whose lanes take
+// none: one found full is left alone until it has emptied to the half, one that
+// waits for long until it has waited. again is when to look again if all that is
+// due is theirs; emptying says that one will have room soon.
+func (d *Dispatcher) room() (limit int, shut []string, again time.Duration, emptying bool) {
+	again = blockedWait
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for l := range d.shut {
+		rests := d.rests(l)
+		if l.full && len(l.queue) <= d.capacity(l)/2 {
+			l.full = false
+		}
+		switch {
+		case rests:
+			again = min(again, time.Until(l.until))
+		case l.full:
+			emptying = emptying || !l.hung && l.limiter == nil && time.Now().After(l.until)
+		default:
+			delete(d.shut, l)
+			continue
+		}
+		shut = append(shut, l.id)
+	}
+	return min(claimLimit, max(1, d.cfg.LaneQueue/2), maxHeld-len(d.held)), shut, again, emptying
 }

@@ -149,48 +149,43 @@ func (s *settler) timeout(run context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(context.Background(), s.end)
 }
 
-// finish lets recorded deliveries go, and has retries picked up in time.
+// finish lets recorded deliveries go, has retries picked up in time, and tells
+// of those that have failed.
 func (d *Dispatcher) finish(group []settled) {
+	var exhausted []Notice
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, o := range group {
 		delete(d.held, o.it.ID)
-		if o.s.State == StateRetrying || o.s.Attempt == nil {
+		switch {
+		case o.s.State == StateRetrying || o.s.Attempt == nil:
 			d.reader.wakeAt(o.s.Due)
+		case o.s.State == StateFailed:
+			a := o.s.Attempt
+			exhausted = append(exhausted, Notice{Kind: NoticeExhausted, Owner: o.it.Owner(), Endpoint: o.it.EndpointID,
+				At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.it.ID, Attempts: a.N})
 		}
+	}
+	d.mu.Unlock()
+	for _, n := range exhausted {
+		d.cfg.Logger.Warn("delivery given up", "delivery", n.DeliveryID, "endpoint", n.Endpoint, "attempts", n.Attempts, "error", n.Reason)
+		d.cfg.Observer(n)
 	}
 }
 
 // giveBackHeld makes what is still queued at the end claimable by others.
 func (d *Dispatcher) giveBackHeld(run context.Context) {
+	now := d.cfg.Now()
 	d.mu.Lock()
-	ids := d.reader.spilled
+	list := d.reader.spilled
 	d.reader.spilled = nil
-	for id := range d.held {
-		ids = append(ids, id)
+	for _, it := range d.held {
+		list = append(list, moved{it.ID, it.Due, now})
 	}
 	clear(d.held)
 	d.mu.Unlock()
 	ctx, cancel := d.settler.timeout(run)
 	defer cancel()
-	if err := d.setDue(ctx, ids, d.cfg.Now()); err != nil {
-		d.cfg.Logger.Error("deliveries not given back", "deliveries", len(ids), "error", err)
+	if err := d.move(ctx, list, now); err != nil {
+		d.cfg.Logger.Error("deliveries not given back", "deliveries", len(list), "error", err)
 	}
-}
-
-// setDue moves the claims on deliveries that were not attempted: to now gives
-// them back, to later renews them.
-func (d *Dispatcher) setDue(ctx context.Context, ids []string, due time.Time) error {
-	for len(ids) > 0 {
-		n := min(len(ids), settleGroup)
-		ss := make([]Settlement, n)
-		for i, id := range ids[:n] {
-			ss[i] = Settlement{DeliveryID: id, Due: due}
-		}
-		if err := d.cfg.Outbox.Settle(ctx, ss...); err != nil {
-			return err
-		}
-		ids = ids[n:]
-	}
-	return nil
 }

@@ -14,7 +14,8 @@ type Stats struct {
 	Delivered int64
 	Retried   int64 // failed attempts with another to come
 	Failed    int64 // deliveries given up
-	Overflow  int64 // deliveries that found their lane full and wait in the outbox
+	Overflow  int64 // deliveries that found their lane full or waiting, and wait in the outbox
+	Opened    int64 // times that an endpoint's breaker opened, probes that failed included
 	Held      int64 // deliveries in memory now
 	InFlight  int64 // attempts under way now
 

@@ -205,6 +205,9 @@ func parseRetryAfter(s string, now time.Time) time.Duration {
 	return min(max(t.Sub(now), 0), maxRetryAfter)
 }
 
+// errTimeout is what an attempt that ran out of time says.
+const errTimeout = "timeout"
+
 // sendError says in a few words what went wrong. The receiver's owner reads
 // it, so it never holds the error's own text where that can name an address.
 func sendError(err error) string {
@@ -223,7 +226,7 @@ func sendError(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "canceled"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "timeout"
+		return errTimeout
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "host not found"
 	case errors.As(err, &dns):

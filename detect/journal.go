@@ -20,7 +20,9 @@ type Journal interface {
 	//
 	// An event is known by its id alone, over all owners and within this call,
 	// and stays known when its deliveries are final and when retention has
-	// removed it. A known one is dropped: its Seq is set to 0, whatever it was.
+	// removed it. A known one is dropped: its Seq is set to 0, whatever it was, and
+	// no more of it is changed, here or in the store; the cursor and the charges
+	// of its batch count all the same.
 	// A new one is stored, received by somebody or not. In Batch.Events it gets
 	// its owner's next Seq, over all sources and without holes (a failed Commit
 	// uses up none), and CommittedAt by the store's clock; no more is changed.
@@ -35,7 +37,8 @@ type Journal interface {
 	// A charge is a line of the ledger, made as by billing.Ledger.Append, but
 	// each on its own: an id that is known is skipped. One that Append would
 	// refuse for its amount is not made, its id is appended to Batch.Unpaid and
-	// stays unknown. The events are recorded, paid or not.
+	// stays unknown. The events are recorded, paid or not,
+	// and known from then on.
 	//
 	// An event without ID, Source.ID or Body, a charge without ID, or a cursor
 	// without Target fails the call with a *BatchError. After a failure the

@@ -72,7 +72,7 @@
 //
 // # Does my store keep its contracts?
 //
-// TestStore runs a store of any make through some 300 named subtests, a group for
+// TestStore runs a store of any make through some 400 named subtests, a group for
 // each port and for what concerns the store as a whole:
 //
 //	func TestStore(t *testing.T) {

@@ -15,13 +15,15 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// plantedFaults are broken stores and the cases that have to find them.
-var plantedFaults = []struct {
+// plantedFault is a broken store and the case that has to find it.
+type plantedFault struct {
 	name  string
 	plant func(storage.Store) storage.Store
 	find  string // the case
 	says  string // part of what it reports
-}{
+}
+
+var plantedFaults = []plantedFault{
 	{"forgets an id that was found again", forgetsOnConflict, "journal/an id in three commits is one event", "accepted an event whose id it knew"},
 	{"commits batch by batch", func(s storage.Store) storage.Store {
 		return &broken{Store: s, commit: func(ctx context.Context, batches []*detect.Batch) error {
@@ -225,9 +227,12 @@ var plantedFaults = []struct {
 	}, "outbox/Settle call by call: an attempt recorded already changes nothing", "once"},
 }
 
-// Each planted fault is found by its case, which finds nothing without it.
-func TestPlantedStoreFaults(t *testing.T) {
-	for _, row := range plantedFaults {
+func TestPlantedStoreFaults(t *testing.T) { findPlanted(t, plantedFaults) }
+
+// findPlanted: each planted fault is found by its case, which finds nothing
+// without it.
+func findPlanted(t *testing.T, faults []plantedFault) {
+	for _, row := range faults {
 		t.Run(row.name, func(t *testing.T) {
 			if said := record(t, fullKit(func(s storage.Store) storage.Store { return s }), row.find); len(said) > 0 {
 				t.Errorf("%s reports %q of a sound store", row.find, said)
@@ -235,26 +240,6 @@ func TestPlantedStoreFaults(t *testing.T) {
 			said := record(t, fullKit(row.plant), row.find)
 			if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, row.says) }) {
 				t.Errorf("%s reports %q, want a sentence with %q", row.find, said, row.says)
-			}
-		})
-	}
-}
-
-// A store that loses something over a restart is found by what it loses.
-func TestPlantedRestartFaults(t *testing.T) {
-	for _, find := range []string{
-		"restart/monitors survive a restart", "restart/events stay known after a restart, and numbers go on",
-		"restart/reservations stay open over a restart", "restart/what was acknowledged beside Close is there after it",
-	} {
-		t.Run(find, func(t *testing.T) {
-			kit := fullKit(func(s storage.Store) storage.Store { return s })
-			kit.Reopen = func(t testing.TB, s storage.Store) storage.Store {
-				s.Close(t.Context())
-				return kit.Open(t) // without its data
-			}
-			said := record(t, kit, find)
-			if len(said) == 0 {
-				t.Errorf("%s finds nothing in a store that loses everything", find)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,39 +13,41 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// beside looks again and again while work runs, and once after it.
-func (t *storeTest) beside(work, look func()) {
+// beside does work, a call a round, and looks again and again meanwhile, and once
+// after each round. The context of work ends when a look ends the case.
+func (t *storeTest) beside(rounds int, work func(ctx context.Context, round int) error, look func()) {
 	t.Helper()
-	done := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { defer close(done); work() })
 	defer wg.Wait()
-	for more := true; more; {
-		select {
-		case <-done:
-			more = false
-		default:
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for i := range rounds {
+		done := make(chan error, 1)
+		wg.Go(func() { done <- work(ctx, i) })
+		for more := true; more; {
+			select {
+			case err := <-done:
+				t.ok(err, "a call beside questions")
+				more = false
+			default:
+			}
+			look()
+			runtime.Gosched() // work may be waiting for what look holds
 		}
-		look()
 	}
 }
 
 // wholeCommits looks at the roles one after the other, those first that must
 // not be ahead of the next.
 func wholeCommits(t *storeTest) {
-	const commits = 60
+	const commits = 20
 	t.topUp("acme", commits)
-	t.beside(func() {
-		for i := range commits {
-			err := t.store.Journal().Commit(context.Background(), []*detect.Batch{{
-				Cursor:  &detect.Cursor{Target: "t1", Since: t.at(i + 1)},
-				Events:  []deliver.Event{newEvent(acme, fmt.Sprint(i), "log")},
-				Charges: []billing.Entry{{ID: fmt.Sprint(i), Owner: "acme", Amount: -1}},
-			}})
-			if err != nil {
-				t.Errorf("Journal.Commit failed: %v", err)
-			}
-		}
+	t.beside(commits, func(ctx context.Context, i int) error {
+		return t.store.Journal().Commit(ctx, []*detect.Batch{{
+			Cursor:  &detect.Cursor{Target: "t1", Since: t.at(i + 1)},
+			Events:  []deliver.Event{newEvent(acme, fmt.Sprint(i), "log")},
+			Charges: []billing.Entry{{ID: fmt.Sprint(i), Owner: "acme", Amount: -1}},
+		}})
 	}, func() {
 		events := len(t.events("acme"))
 		log, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
@@ -66,7 +69,7 @@ func wholeCommits(t *storeTest) {
 
 // wholeSettlements counts what is delivered while many are settled at a time.
 func wholeSettlements(t *storeTest) {
-	const calls, each = 16, 50
+	const calls, each = 10, 50
 	var evs []deliver.Event
 	for i := range calls * each {
 		evs = append(evs, newEvent(acme, fmt.Sprint(i), "log"))
@@ -75,12 +78,8 @@ func wholeSettlements(t *storeTest) {
 	for _, d := range t.commitDue(t.start, evs...).Deliveries {
 		ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
 	}
-	t.beside(func() {
-		for i := range calls {
-			if err := t.store.Outbox().Settle(context.Background(), ss[i*each:(i+1)*each]...); err != nil {
-				t.Errorf("Outbox.Settle failed: %v", err)
-			}
-		}
+	t.beside(calls, func(ctx context.Context, i int) error {
+		return t.store.Outbox().Settle(ctx, ss[i*each:(i+1)*each]...)
 	}, func() {
 		p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered, PageSize: 1})
 		t.ok(err, "Log.Deliveries")
@@ -97,7 +96,7 @@ func wholeAppends(t *storeTest) {
 	const left = size / 2 // too little for another call
 	t.topUp("acme", writers*calls*size/2+left)
 	var made atomic.Int64
-	t.beside(func() {
+	t.beside(1, func(ctx context.Context, _ int) error {
 		var wg sync.WaitGroup
 		for w := range writers {
 			wg.Go(func() {
@@ -106,13 +105,14 @@ func wholeAppends(t *storeTest) {
 					for n := range size {
 						entries = append(entries, line(fmt.Sprintf("%d-%d/%d", w, i, n), -1))
 					}
-					if t.store.Ledger().Append(context.Background(), entries...) == nil {
+					if t.store.Ledger().Append(ctx, entries...) == nil {
 						made.Add(1)
 					}
 				}
 			})
 		}
 		wg.Wait()
+		return nil
 	}, func() {
 		b, err := t.store.Ledger().Balance(t.Context(), "acme")
 		t.ok(err, "Ledger.Balance")

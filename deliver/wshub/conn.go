@@ -50,8 +50,11 @@ type conn struct {
 	bell chan struct{} // one slot
 	// pos is a sequence number: what is not above it was written, was not for
 	// this client, or was dropped. The writer alone moves it.
-	pos  atomic.Uint64
-	live bool // has had everything since it came; the stream's mutex guards it
+	pos atomic.Uint64
+	// live: it has caught up with what it missed, so that the policy holds;
+	// levelAt: when it last had everything. The stream's mutex guards them.
+	live    bool
+	levelAt time.Time
 
 	pinging atomic.Bool
 	second  time.Time // when the counting of heard began; the reader's

@@ -44,6 +44,8 @@
 //
 // A client reads from its owner's stream, where an event is encoded once for
 // all. What waits for one client is bounded by Options.QueueMessages and
-// QueueBytes, a write by 5 s, a message from a client by 32 KiB and 1 s, messages
-// and pings from a client by 100 a second. Publish never blocks.
+// QueueBytes, what a stream keeps for all of its clients by four times as much,
+// a write by 5 s, a message from a client by 32 KiB and 1 s, messages and pings
+// from a client by 100 a second, a key's connections by Options.MaxPerKey and all
+// by MaxConnections. Publish never blocks.
 package wshub

@@ -57,8 +57,10 @@ type Options struct {
 	Origins []string
 	// Policy for slow clients. Defaults to Close.
 	Policy Policy
-	// QueueMessages and QueueBytes bound what waits for one client. Default to
-	// 256 and 1 MiB.
+	// QueueMessages and QueueBytes bound what waits for one client while it does
+	// not keep up: the policy applies to one that more waits for, and that has not
+	// had everything for 1 s. They default to 256 and 1 MiB. A client that catches
+	// up after since is not slow for that: it reads from the store.
 	QueueMessages, QueueBytes int
 	// MaxPerKey bounds a key's connections. Defaults to 5.
 	MaxPerKey int
@@ -239,7 +241,7 @@ type Stats struct {
 	Connections int64 // now, those included that have not authenticated yet
 	Queued      int64 // frames in memory that wait for a client, counted once for each
 	Sent        int64 // frames of events, once for each client
-	Dropped     int64 // frames of events left out for slow clients
+	Dropped     int64 // frames of events left out for slow clients, but for those a stream had let go of by then
 	Slow        int64 // connections closed because the client was too slow
 	Refused     int64 // connections refused for a bad key, too many of a key, or no room
 }

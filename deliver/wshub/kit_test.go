@@ -312,9 +312,12 @@ func (c *client) read() (message, error) {
 func (c *client) readN(n int) []string {
 	c.t.Helper()
 	var got []string
-	for len(got) < n {
+	for pings := 0; len(got) < n; {
 		m, err := c.read()
-		if err != nil {
+		if m.Type == "ping" {
+			pings++
+		}
+		if err != nil || pings > 10 {
 			c.t.Fatalf("after %q: %v", got, err)
 		}
 		if m.Type != "ping" {
@@ -326,15 +329,19 @@ func (c *client) readN(n int) []string {
 
 // rest reads until the connection is closed, and how it was. A cut is -1.
 func (c *client) rest() (got []string, code websocket.StatusCode, reason string) {
-	for {
+	for pings := 0; ; {
 		m, err := c.read()
 		var ce websocket.CloseError
 		switch {
+		case m.Type == "ping":
+			if pings++; pings > 10 {
+				c.t.Fatalf("after %q it stays open", got)
+			}
 		case errors.As(err, &ce):
 			return got, ce.Code, ce.Reason
 		case err != nil:
 			return got, -1, err.Error()
-		case m.Type != "ping":
+		default:
 			got = append(got, m.String())
 		}
 	}
@@ -378,7 +385,6 @@ func repeat(src deliver.Source, n int) []deliver.Source {
 }
 
 var errDown = errors.New("store is down")
-
 
 type wshubKey = secret.Value
 

@@ -1,6 +1,9 @@
 package wshub
 
-import "sort"
+import (
+	"sort"
+	"time"
+)
 
 // writeBatch is how many frames a writer takes at a time.
 const writeBatch = 16
@@ -15,20 +18,26 @@ const (
 	slow               // too much waits, and Policy is Close
 )
 
+// slowAfter is how long a client has not had everything when the policy
+// applies to it: a burst alone makes nobody slow.
+const slowAfter = time.Second
+
 // next gives c the frames to write. What waits for a connection is the part of
 // the ring above its position, so a queue costs nothing but a number. Where more
-// waits than may, the policy is applied: this is asked between two writes, and
-// a write takes at most writeTimeout. upTo is the position when all are written.
+// waits than may, and has for slowAfter, the policy is applied: this is asked
+// between two writes, and a write takes at most writeTimeout. Who falls behind
+// faster than that reads from the store. upTo is the position when all are
+// written.
 func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do turn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pos := c.pos.Load()
 	if pos >= s.head {
-		c.live = true
+		c.live, c.levelAt = true, time.Now()
 		return nil, pos, level
 	}
 	if c.live {
-		if last, dropped := s.excess(c, pos); dropped > 0 {
+		if last, dropped := s.excess(c, pos); dropped > 0 && time.Since(c.levelAt) >= slowAfter {
 			if s.h.opts.Policy == Close {
 				return nil, pos, slow
 			}
@@ -37,7 +46,7 @@ func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do t
 		}
 	}
 	if pos < s.base {
-		c.live = false // a long way behind, by its own wish or because little of it was for this client
+		c.live = false
 		return nil, s.head, replay
 	}
 	i := s.after(pos)

@@ -36,16 +36,15 @@ type stream struct {
 
 	waiting atomic.Int32 // callers of outcome
 
-	mu     sync.Mutex
-	inbox  []deliver.Event
-	behind bool   // there is something in the store that nobody announced
-	head   uint64 // everything up to here is in the ring, or was
-	known  bool   // head is a number that was really reached
-	base   uint64 // the ring has everything above it
-	ring   []*frame
-	bytes  int // of the ring
-	conns  map[*conn]struct{}
-	moved  chan struct{} // closed when a client got on while a caller waits
+	mu    sync.Mutex
+	inbox []deliver.Event
+	head  uint64 // everything up to here is in the ring, or was
+	known bool   // head is a number that was really reached
+	base  uint64 // the ring has everything above it
+	ring  []*frame
+	bytes int // of the ring
+	conns map[*conn]struct{}
+	moved chan struct{} // closed when a client got on while a caller waits
 }
 
 func newStream(h *Hub, owner string, stop context.CancelFunc) *stream {
@@ -56,13 +55,11 @@ func newStream(h *Hub, owner string, stop context.CancelFunc) *stream {
 // announce takes a committed event. It does not block.
 func (s *stream) announce(ev *deliver.Event) {
 	s.mu.Lock()
-	if len(s.inbox) >= maxInbox {
+	if len(s.inbox) >= maxInbox { // what is missing then is read
 		clear(s.inbox)
-		s.inbox, s.behind = s.inbox[:0], true
+		s.inbox = s.inbox[:0]
 	}
-	if !s.behind {
-		s.inbox = append(s.inbox, *ev)
-	}
+	s.inbox = append(s.inbox, *ev)
 	s.mu.Unlock()
 	ring(s.bell)
 }
@@ -80,7 +77,7 @@ func (s *stream) run(ctx context.Context) {
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	timer := time.NewTimer(0) // finds the head at once
 	defer timer.Stop()
-	found := false
+	found, look := false, false // look: into the store, for what nobody announced
 	for {
 		select {
 		case <-ctx.Done():
@@ -90,9 +87,7 @@ func (s *stream) run(ctx context.Context) {
 				continue // the timer is set
 			}
 		case <-timer.C:
-			s.mu.Lock()
-			s.behind = found // time to look for what nobody announced
-			s.mu.Unlock()
+			look = found
 		}
 		var err error
 		if !found {
@@ -102,7 +97,8 @@ func (s *stream) run(ctx context.Context) {
 			}
 		}
 		if err == nil {
-			err = s.follow(ctx)
+			err = s.follow(ctx, look)
+			look = err != nil
 		}
 		wait := s.h.opts.CatchUp
 		if err == nil {
@@ -147,42 +143,36 @@ func (s *stream) find(ctx context.Context) error {
 	return nil
 }
 
-// follow takes what was announced, in order; where something is missing it
-// reads the store up to its end. What was announced before a read began was
-// committed before it, so the read has it, too.
-func (s *stream) follow(ctx context.Context) error {
+// follow takes what was announced, in order; where something is missing, or when
+// it is told to look, it reads the store up to its end. What was announced before
+// a read began was committed before it, so the read has it, too.
+func (s *stream) follow(ctx context.Context, look bool) error {
 	s.mu.Lock()
 	inbox := s.inbox
 	s.inbox = nil
 	sort.Slice(inbox, func(i, j int) bool { return inbox[i].Seq < inbox[j].Seq })
 	for i := range inbox {
-		if inbox[i].Seq > s.head+1 {
-			s.behind = true
+		if look = look || inbox[i].Seq > s.head+1; look {
 			break
 		}
 		s.push(&inbox[i])
 	}
-	behind := s.behind
+	after := s.head
 	s.mu.Unlock()
-	if !behind {
-		return nil
-	}
-	for {
-		s.mu.Lock()
-		s.behind = false // what is announced from here on is kept, or read next time
-		after := s.head
-		s.mu.Unlock()
+	for look {
 		evs, err := s.h.read(ctx, s.owner, after, readLimit)
 		s.mu.Lock()
 		for i := range evs {
 			s.push(&evs[i])
 		}
-		s.behind = s.behind || err != nil
+		after = s.head
 		s.mu.Unlock()
-		if err != nil || len(evs) < readLimit {
+		if err != nil {
 			return err
 		}
+		look = len(evs) == readLimit
 	}
+	return nil
 }
 
 // push adds an event to the ring, unless it is there, and a gap before it where
@@ -213,7 +203,7 @@ func (s *stream) add(fr *frame) {
 func (s *stream) trim() {
 	done := s.head
 	for c := range s.conns {
-		if pos := c.pos.Load(); pos >= s.base {
+		if pos := c.pos.Load(); c.live || pos >= s.base { // the others read from the store
 			done = min(done, pos)
 		}
 	}
@@ -257,6 +247,7 @@ func (s *stream) join(ctx context.Context, c *conn, since *uint64) error {
 		start = *since
 	}
 	c.pos.Store(start)
+	c.live, c.levelAt = start >= s.head, time.Now()
 	s.conns[c] = struct{}{}
 	return nil
 }

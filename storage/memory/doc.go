@@ -17,7 +17,8 @@
 // time until the dispatcher gives up on a receiver. An event stays as long as
 // one of its deliveries is open. Once all are final, the event, its deliveries
 // and their attempts go Options.Retention later, or sooner when there are more
-// than Options.MaxEvents, those that became final first going first.
+// than Options.MaxEvents, those that became final first, by Options.Now, going
+// first.
 //
 // The id of a removed event stays known for Options.MaxEventIDs more, so that a
 // post found again is still a duplicate. Balances are exact however many ledger

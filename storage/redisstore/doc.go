@@ -28,9 +28,11 @@
 //
 // # What a caller may rely on
 //
-// Every call is one Lua script, or for long lists several: it is carried out
-// whole, and seen whole by others. Redis takes no script back, so all checks come
-// before the first write. A server that is out of memory, read-only or short of
+// A call that writes is one Lua script: it is carried out whole, and seen whole by
+// others. So is one that asks, but for those about long lists, which read step by
+// step, so that nothing holds up the server: a page of more than 256 deliveries, a
+// question with conditions about an owner with more than 5,000, a Claim of more
+// than 512. Redis takes no script back, so all checks come before the first write. A server that is out of memory, read-only or short of
 // replicas refuses that first write, and then nothing was recorded.
 //
 // A call that writes carries a token, the store's id with a slot and a number.

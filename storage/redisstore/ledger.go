@@ -102,7 +102,7 @@ func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, err
 	return billing.Balance{Available: billing.Credits(a), Reserved: billing.Credits(r)}, nil
 }
 
-// entryChunk is how many entries or deliveries a question reads through.
+// entryChunk is how many entries a question reads through.
 const entryChunk = 1000
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {

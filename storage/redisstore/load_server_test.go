@@ -30,7 +30,7 @@ type load struct {
 	polls        []poll
 	requests     []string
 	acknowledged map[string]bool // tweets of commits that returned nil
-	failed       map[string]int  // calls, by method
+	failed       map[string]int  // calls, by method and error
 	calls        int
 	last         time.Time     // when a commit was acknowledged last
 	pause        time.Duration // longest time between two of them
@@ -96,7 +96,7 @@ func (l *load) asked(method string, err error) {
 	defer l.mu.Unlock()
 	l.calls++
 	if err != nil && !errors.Is(err, context.Canceled) {
-		l.failed[method]++
+		l.failed[method+": "+err.Error()]++
 	}
 }
 

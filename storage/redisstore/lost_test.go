@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	mini "github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -261,7 +263,9 @@ func TestACallUnderWayEndsWithItsContext(t *testing.T) {
 }
 
 func TestCloseCutsCallsShort(t *testing.T) {
-	s, server, _ := open(t, redisstore.Options{})
+	server := miniredis.RunT(t)
+	to := &redis.UniversalOptions{Addrs: []string{server.Addr()}, ReadTimeout: time.Hour}
+	s, _ := openBy(t, to, redisstore.Options{})
 	reached := hang(t, server.Server())
 	done := make(chan error)
 	go func() {

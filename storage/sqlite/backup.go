@@ -50,7 +50,23 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		return wrap(err)
 	}
 	crashpoint.Hit("sqlite.backup.copied")
-	return wrap(os.Rename(partial, path))
+	if err := giveName(partial, path); err != nil {
+		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
+	}
+	return nil
+}
+
+// giveName renames a file, but does not replace one that was made meanwhile. A
+// file system without hard links can not tell.
+func giveName(from, to string) error {
+	err := os.Link(from, to)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fs.ErrExist
+	case err != nil:
+		return os.Rename(from, to)
+	}
+	return os.Remove(from)
 }
 
 // copyTo needs a connection of its own: those that read may not write anywhere.

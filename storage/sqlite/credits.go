@@ -9,16 +9,45 @@ import (
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
-// balance of an owner, expired reservations still held; zero for one never seen.
-func balance(a asker, owner string) (b billing.Balance, err error) {
+// account is what a transaction knows about an owner. It is read once and
+// written once by a call.
+type account struct {
+	lastSeq uint64
+	billing.Balance
+	changed bool
+}
+
+// balanceOf an owner, expired reservations still held; zero for one never seen.
+func balanceOf(a asker, owner string) (b billing.Balance, err error) {
 	_, err = one(a, `SELECT available, reserved FROM owners WHERE owner = ?`, []any{owner}, &b.Available, &b.Reserved)
 	return b, err
 }
 
-func (t *tx) setBalance(owner string, b billing.Balance) error {
-	return t.exec(`INSERT INTO owners (owner, available, reserved) VALUES (?, ?, ?)
-		ON CONFLICT DO UPDATE SET available = excluded.available, reserved = excluded.reserved`,
-		owner, int64(b.Available), int64(b.Reserved))
+// account is an owner's; whoever changes it says so in changed.
+func (t *tx) account(owner string) (*account, error) {
+	if a := t.owners[owner]; a != nil {
+		return a, nil
+	}
+	a := new(account)
+	_, err := one(t, `SELECT last_seq, available, reserved FROM owners WHERE owner = ?`, []any{owner}, &a.lastSeq, &a.Available, &a.Reserved)
+	if err != nil {
+		return nil, err
+	}
+	t.owners[owner] = a
+	return a, nil
+}
+
+// saveOwners writes the accounts that were changed.
+func (t *tx) saveOwners() error {
+	var values []any
+	for owner, a := range t.owners {
+		if a.changed {
+			values = append(values, owner, int64(a.lastSeq), int64(a.Available), int64(a.Reserved))
+			a.changed = false
+		}
+	}
+	return t.execRows(`INSERT INTO owners (owner, last_seq, available, reserved) VALUES {rows}
+		ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, available = excluded.available, reserved = excluded.reserved`, 4, values)
 }
 
 // post makes one entry, unless its id is known or its amount is refused.
@@ -27,26 +56,24 @@ func (t *tx) post(e billing.Entry, now time.Time) error {
 	if known || err != nil {
 		return err
 	}
-	b, err := balance(t, e.Owner)
+	a, err := t.account(e.Owner)
 	if err != nil {
 		return err
 	}
-	if e.Amount < 0 && b.Available+e.Amount < 0 {
+	if e.Amount < 0 && a.Available+e.Amount < 0 {
 		return billing.ErrInsufficient
 	}
-	if e.Amount > 0 && e.Amount > math.MaxInt64-b.Available-b.Reserved {
+	if e.Amount > 0 && e.Amount > math.MaxInt64-a.Available-a.Reserved {
 		return billing.ErrAmount
 	}
-	b.Available += e.Amount
-	if err := t.setBalance(e.Owner, b); err != nil {
-		return err
-	}
+	a.Available += e.Amount
+	a.changed = true
 	crashpoint.Hit("sqlite.ledger.balance")
-	t.added++
+	t.entries++
 	return t.exec(`INSERT INTO ledger_entries (id, owner, kind, amount, balance, at,
 		source_id, source_name, endpoint, num_accounts, tier_label, rate, recorded_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(b.Available), optional(e.At),
+		e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(a.Available), optional(e.At),
 		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(now))
 }
 
@@ -81,15 +108,13 @@ func (t *tx) resolve(id, how string, now time.Time) (*billing.Reservation, error
 	if !open {
 		return nil, t.resolvedAs(id, how)
 	}
-	b, err := balance(t, r.Owner)
+	a, err := t.account(r.Owner)
 	if err != nil {
 		return nil, err
 	}
-	b.Reserved -= r.Amount
-	b.Available += r.Amount
-	if err := t.setBalance(r.Owner, b); err != nil {
-		return nil, err
-	}
+	a.Reserved -= r.Amount
+	a.Available += r.Amount
+	a.changed = true
 	crashpoint.Hit("sqlite.ledger.resolve")
 	if err := t.exec(`DELETE FROM reservations WHERE id = ?`, id); err != nil {
 		return nil, err

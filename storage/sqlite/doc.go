@@ -28,8 +28,9 @@
 // 5 seconds is such a failure, too.
 //
 // Open makes the file with mode 0600. It refuses a file that is not its own, is
-// damaged or was written by a newer version, and does not touch it; one that was
-// not closed is checked first. An older schema is brought up to date. Backup
+// damaged or was written by a newer version, and does not touch it. Of one that was
+// not closed, monitors, rules, endpoints and balances are checked first; damage in
+// the rest shows when it is read. An older schema is brought up to date. Backup
 // copies a store in use. Copying the file with cp is safe only while it is
 // closed: what was last written is in the file ending in -wal beside it.
 //
@@ -47,7 +48,8 @@
 //
 // Every transaction removes a few rows of what is too old or too much, at least
 // 64 of each kind and twice as many as it adds, so that removing holds up no
-// one. What is past its retention is not shown meanwhile. The file does not
+// one. Events that became final at the same moment go in the order of their
+// commits. What is past its retention is not shown meanwhile. The file does not
 // shrink: freed pages are used again.
 //
 // # For people
@@ -61,8 +63,10 @@
 //
 // The tables behind them are monitors, rules, endpoints, cursors, owners (last
 // sequence number and balance), events, deliveries, attempts, ledger_entries and
-// reservations; settled, counts and those beginning with removed_ or resolved_
-// serve the retention. Times in tables are integers: Unix nanoseconds, NULL for
+// reservations. event_ids has the ids of all events, those that are removed
+// included; settled, counts and those beginning with removed_ or resolved_ serve
+// the retention. There is no index over all ids of deliveries for a person to
+// use: a question about one reads the table, a second for some million rows. Times in tables are integers: Unix nanoseconds, NULL for
 // none; amounts are thousandths of a credit. Look at them, do not write to them.
 // What is read has its times in UTC; they reach from 1677 to 2262.
 package sqlite

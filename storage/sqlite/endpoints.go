@@ -98,17 +98,23 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if n == 0 {
 			return deliver.ErrEndpointNotFound
 		}
-		// The events of which no other delivery is open are settled by this; an
-		// event has at most one delivery to an endpoint.
-		err = t.exec(`INSERT INTO settled (event, settled_at) SELECT d.event, ? FROM deliveries d
-			WHERE d.endpoint_id = ? AND d.due_at IS NOT NULL AND NOT EXISTS (
-				SELECT 1 FROM deliveries o WHERE o.event = d.event AND o.n <> d.n AND o.due_at IS NOT NULL)
-			ORDER BY d.due_at, d.n`, nanos(es.s.opts.Now()), id)
+		var events []any // an event has at most one delivery to an endpoint
+		now := nanos(es.s.opts.Now())
+		err = each(t, `SELECT event FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
+			var event int64
+			err := rows.Scan(&event)
+			events = append(events, event, now)
+			return wrap(err)
+		})
+		if err != nil {
+			return err
+		}
+		err = t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
 		if err != nil {
 			return err
 		}
 		crashpoint.Hit("sqlite.endpoint.settled")
-		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
+		return t.settle(events)
 	})
 }
 

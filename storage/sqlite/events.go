@@ -2,8 +2,8 @@ package sqlite
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -42,18 +42,38 @@ func (t *tx) insertEvent(ev *deliver.Event) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	t.added++
-	return n, t.exec(`UPDATE counts SET events = events + 1`)
+	t.events++
+	return n, nil
 }
 
-// settle notes that an event has no open delivery: it may be removed.
-func (t *tx) settle(event int64, now time.Time) error {
-	return t.exec(`INSERT INTO settled (event, settled_at) VALUES (?, ?)`, event, nanos(now))
+// A delivery's n is that of its event and its place among the event's, so that
+// each leads to the other without an index.
+const (
+	placeBits     = 16
+	maxDeliveries = 1 << placeBits // of an event
+)
+
+func firstDelivery(event int64) int64 { return event << placeBits }
+
+// ofEvent is the SQL condition that a delivery is one of an event.
+func ofEvent(delivery, event string) string {
+	return fmt.Sprintf("%s BETWEEN %[2]s << %[3]d AND (%[2]s << %[3]d) + %[4]d", delivery, event, placeBits, maxDeliveries-1)
+}
+
+// withID is an SQL expression for the n of the delivery with an id, NULL when
+// there is none. It goes through the parts of the index from the newest, where
+// what is asked for most often is, to the oldest.
+func withID(id string) string {
+	return `(WITH RECURSIVE part (p) AS (
+		SELECT max(n) >> 26 FROM deliveries
+		UNION ALL SELECT (SELECT max(n) >> 26 FROM deliveries WHERE n < part.p << 26) FROM part WHERE part.p IS NOT NULL)
+		SELECT d.n FROM part CROSS JOIN deliveries d
+		ON d.n >> 26 = part.p AND substr(d.id, 5, 6) = substr(` + id + `, 5, 6) AND d.id = ` + id + ` LIMIT 1)`
 }
 
 // deliveryColumns are those of a delivery d with its event e.
-const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.created_at,
-	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n), d.event, ` + eventColumns
+const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, e.n,
+	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n), ` + eventColumns
 
 // deliveryReader scans deliveries; those of one event share it.
 type deliveryReader struct{ events map[int64]*deliver.Event }
@@ -62,7 +82,7 @@ func (dr *deliveryReader) scan(rows *sql.Rows) (n int64, d deliver.Delivery, err
 	var event int64
 	ev := new(deliver.Event)
 	err = rows.Scan(append([]any{
-		&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, timeColumn{&d.CreatedAt}, &d.Attempts, &event,
+		&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &event, &d.Attempts,
 	}, eventInto(ev)...)...)
 	if err != nil {
 		return 0, d, wrap(err)
@@ -71,6 +91,7 @@ func (dr *deliveryReader) scan(rows *sql.Rows) (n int64, d deliver.Delivery, err
 		dr.events[event] = ev
 	}
 	d.Event = dr.events[event]
+	d.CreatedAt = ev.CommittedAt // the same moment
 	return n, d, nil
 }
 

@@ -18,7 +18,12 @@ func Migrate(ctx context.Context, path string, scripts []string) error {
 		return err
 	}
 	defer db.Close()
-	return prepareFile(ctx, db, scripts)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return prepareFile(ctx, conn, scripts)
 }
 
 // Block keeps the writer busy with a transaction, from when it closes begun

@@ -138,6 +138,7 @@ func TestSequenceNumbersArePerOwner(t *testing.T) {
 }
 
 func TestCommitIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	spoil := func(change func(*deliver.Event)) detect.Batch {
 		evs := newEvents(acme, "8", "9")
 		change(&evs[1])
@@ -188,6 +189,7 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 }
 
 func TestCommitCharges(t *testing.T) {
+	t.Parallel()
 	charge := func(id, owner string, amount billing.Credits) billing.Entry {
 		return billing.Entry{ID: id, Owner: owner, Kind: billing.KindMonitor, Amount: amount}
 	}

@@ -42,18 +42,16 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 		if known {
 			return billing.ErrResolved
 		}
-		b, err := balance(t, r.Owner)
+		a, err := t.account(r.Owner)
 		if err != nil {
 			return err
 		}
-		if b.Available < r.Amount {
+		if a.Available < r.Amount {
 			return billing.ErrInsufficient
 		}
-		b.Available -= r.Amount
-		b.Reserved += r.Amount
-		if err := t.setBalance(r.Owner, b); err != nil {
-			return err
-		}
+		a.Available -= r.Amount
+		a.Reserved += r.Amount
+		a.changed = true
 		crashpoint.Hit("sqlite.ledger.reserve")
 		return t.exec(`INSERT INTO reservations (id, owner, amount, expires_at) VALUES (?, ?, ?, ?)`,
 			r.ID, r.Owner, int64(r.Amount), optional(r.ExpiresAt))
@@ -99,7 +97,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 // write is what records it.
 func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, err error) {
 	err = l.s.read(ctx, func(r *snapshot) error {
-		if b, err = balance(r, owner); err != nil {
+		if b, err = balanceOf(r, owner); err != nil {
 			return err
 		}
 		var expired billing.Credits

@@ -69,6 +69,7 @@ func entry(id string, amount billing.Credits) billing.Entry {
 }
 
 func TestLedger(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name                string
 		do                  func(a account)
@@ -284,6 +285,7 @@ func TestOneCreditIsReservedOnce(t *testing.T) {
 // After any mix of calls, repeated ids and expiries, what an owner has is the
 // sum of its entries, and no balance was ever below zero.
 func TestCreditsAreConserved(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			ctx := t.Context()

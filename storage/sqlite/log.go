@@ -12,29 +12,38 @@ import (
 // removed or not.
 type deliveryLog struct{ s *Store }
 
-// Deliveries of the owner ?1 that are not past the retention, which begins at
-// ?2, of the source ?3, the author ?4 and in the state ?5, "" for all.
-const logged = ` FROM deliveries d JOIN events e ON e.n = d.event
-	WHERE d.owner = ?1 AND NOT EXISTS (SELECT 1 FROM settled s WHERE s.event = d.event AND s.settled_at <= ?2)
-	AND ?3 IN ('', d.source_id) AND ?4 IN ('', e.author_key) AND ?5 IN ('', d.state)`
+// logged are the deliveries of the owner ?1, without those of events that were
+// settled at ?2 or before: these are past the retention. The deliveries of an
+// owner come in the order of his events, through the index of those.
+var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND e.n ` + notForgotten
+
+const notForgotten = `NOT IN (SELECT event FROM settled WHERE settled_at <= ?2)`
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
 	if err := q.Validate(); err != nil {
 		return deliver.LogPage{}, err
 	}
-	order := "DESC"
+	// A condition that is not asked for would cost reading what it is about.
+	from, args := logged, []any{q.Owner, l.s.forgottenUntil()}
+	for _, c := range []struct{ column, value string }{
+		{"e.source_id", q.SourceID}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
+	} {
+		if c.value != "" {
+			from, args = from+" AND "+c.column+" = ?", append(args, c.value)
+		}
+	}
+	order := " DESC"
 	if q.Asc {
-		order = "ASC"
+		order = " ASC"
 	}
 	limit, offset := pageBounds(q.Page, q.PageSize)
-	args := []any{q.Owner, l.s.forgottenUntil(), q.SourceID, withoutCase(q.AuthorUsername), string(q.State)}
 	page := deliver.LogPage{Entries: []deliver.LogEntry{}}
 	err := l.s.read(ctx, func(r *snapshot) error {
-		if _, err := one(r, `SELECT count(*)`+logged, args, &page.Total); err != nil {
+		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 			return err
 		}
 		var err error
-		page.Entries, err = r.entries(logged+` ORDER BY d.n `+order+` LIMIT ?6 OFFSET ?7`, append(args, limit, offset))
+		page.Entries, err = r.entries(from+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`, append(args, limit, offset))
 		return err
 	})
 	if err != nil {
@@ -44,9 +53,9 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
-	args := []any{owner, l.s.forgottenUntil(), "", "", "", id}
 	err = l.s.read(ctx, func(r *snapshot) error {
-		found, err := r.entries(logged+` AND d.id = ?6`, args)
+		found, err := r.entries(` FROM deliveries d JOIN events e ON e.n = d.event
+			WHERE d.n = `+withID("?3")+` AND e.owner = ?1 AND e.n `+notForgotten, []any{owner, l.s.forgottenUntil(), id})
 		if err != nil {
 			return err
 		}
@@ -66,8 +75,8 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	var found []deliver.Event
 	err := l.s.read(ctx, func(r *snapshot) error {
 		return each(r, `SELECT `+eventColumns+` FROM events e
-			WHERE e.owner = ? AND e.seq > ? AND NOT EXISTS (SELECT 1 FROM settled s WHERE s.event = e.n AND s.settled_at <= ?)
-			ORDER BY e.seq LIMIT ?`, []any{owner, int64(afterSeq), l.s.forgottenUntil(), max(limit, 0)},
+			WHERE e.owner = ?1 AND e.n `+notForgotten+` AND e.seq > ?3 ORDER BY e.seq LIMIT ?4`,
+			[]any{owner, l.s.forgottenUntil(), int64(afterSeq), max(limit, 0)},
 			func(rows *sql.Rows) error {
 				var ev deliver.Event
 				if err := rows.Scan(eventInto(&ev)...); err != nil {
@@ -98,7 +107,7 @@ func (r *snapshot) entries(from string, args []any) ([]deliver.LogEntry, error) 
 		if entries[i].Attempts == 0 {
 			continue
 		}
-		err := each(r, `SELECT attempt, at, duration, status_code, error, response_preview FROM attempts WHERE delivery = ? ORDER BY n`,
+		err := each(r, `SELECT attempt, at, duration, status_code, error, response_preview FROM attempts WHERE delivery = ? ORDER BY place`,
 			[]any{rows[i]}, func(found *sql.Rows) error {
 				var a deliver.Attempt
 				err := found.Scan(&a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)

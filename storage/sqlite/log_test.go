@@ -33,6 +33,7 @@ func withLog(t *testing.T) (*sqlite.Store, []deliver.Delivery) {
 }
 
 func TestDeliveryLog(t *testing.T) {
+	t.Parallel()
 	type query = deliver.LogQuery
 	for _, row := range []struct {
 		name  string

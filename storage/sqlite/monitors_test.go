@@ -10,6 +10,7 @@ import (
 )
 
 func TestMonitors(t *testing.T) {
+	t.Parallel()
 	records[monitor.Monitor]{
 		open: openRole(func(s *sqlite.Store) versionedStore[monitor.Monitor] { return s.Monitors() }),
 		make: func(owner, id, name, status string) monitor.Monitor {
@@ -90,6 +91,7 @@ func TestMonitorsShareNoMemoryWithTheStore(t *testing.T) {
 	}
 }
 func TestRules(t *testing.T) {
+	t.Parallel()
 	records[rule.Rule]{
 		open: openRole(func(s *sqlite.Store) versionedStore[rule.Rule] { return s.Rules() }),
 		make: func(owner, id, tag, status string) rule.Rule {

@@ -22,12 +22,21 @@ const (
 	busyTimeout = 5000 // milliseconds
 )
 
+// writerPragmas set up the connection that writes. What undoes a call or
+// statement stays in memory: it is no larger than what the call writes. The
+// pages of a random index are changed again and again, so that many of them are
+// kept (16 MiB), and copied from the log into the file not before it has 16 MiB.
+var writerPragmas = []string{
+	"synchronous(FULL)", "journal_size_limit(67108864)",
+	"temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(4096)",
+}
+
 // Open opens the store in the file at path and makes the file, readable by its
 // owner only, when there is none; the directory must exist. A file that is not
 // this package's, is damaged or was written by a newer version is refused with
-// ErrForeign, ErrCorrupt or ErrNewer and left as it is. One that was not closed,
-// as after a crash, is checked first, which takes reading it. The context
-// bounds the opening, not the store.
+// ErrForeign, ErrCorrupt or ErrNewer and left as it is. Of one that was not
+// closed, as after a crash, the tables that hold what was created and the
+// balances are checked first. The context bounds the opening, not the store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -38,7 +47,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	}
 	s := &Store{path: path, opts: opts.withDefaults()}
 	s.cut, s.cutNow = context.WithCancel(context.Background())
-	if s.writes, err = connect(path, 1, "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(67108864)"); err != nil {
+	if s.writes, err = connect(path, 1, writerPragmas...); err != nil {
 		return nil, err
 	}
 	if s.reads, err = connect(path, readers, "query_only(1)"); err != nil {
@@ -46,10 +55,17 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	}
 	// Kept idle, the writer's connection would outlive being given up as broken.
 	s.writes.SetMaxIdleConns(-1)
-	if err := prepareFile(ctx, s.writes, migrations); err != nil {
+	conn, err := s.writes.Conn(ctx)
+	if err == nil {
+		err = prepareFile(ctx, conn, migrations)
+	}
+	if err != nil {
+		if conn != nil {
+			conn.Close()
+		}
 		return nil, errors.Join(fmt.Errorf("%w: %s", classify(err), path), s.reads.Close(), s.writes.Close())
 	}
-	s.w = newWriter(s.writes, s.opts.Logger, s.tidy)
+	s.w = newWriter(s.writes, conn, s.opts.Logger, s)
 	go s.w.run()
 	return s, nil
 }
@@ -78,12 +94,7 @@ func address(path string, q url.Values) string {
 // prepareFile brings the file to the newest schema and to write-ahead logging.
 // The mark and the schema come in one transaction before that, so that they are
 // in the file itself: inspect reads them without SQLite.
-func prepareFile(ctx context.Context, db *sql.DB, scripts []string) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+func prepareFile(ctx context.Context, conn *sql.Conn, scripts []string) error {
 	if err := migrate(ctx, conn, scripts); err != nil {
 		return err
 	}

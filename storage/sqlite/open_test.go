@@ -90,6 +90,7 @@ func TestReopen(t *testing.T) {
 // Wherever the log was cut by the crash, what is left is what was committed up
 // to some moment.
 func TestATornLogLosesOnlyItsEnd(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
 	s, _ := openAt(t, path, sqlite.Options{})
 	const commits = 20
@@ -249,7 +250,9 @@ func TestSettings(t *testing.T) {
 	}{
 		{"journal_mode", "wal", s.Ask},
 		{"synchronous", "2", s.Ask},
-		{"foreign_keys", "1", s.Ask},
+		{"temp_store", "2", s.Ask},
+		{"cache_size", "-16384", s.Ask},
+		{"wal_autocheckpoint", "4096", s.Ask},
 		{"busy_timeout", "5000", s.Ask},
 		{"query_only", "1", s.AskReader},
 		{"busy_timeout", "5000", s.AskReader},

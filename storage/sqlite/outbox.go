@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -45,39 +46,44 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	}
 	var claimed []deliver.Delivery
 	err := o.s.write(ctx, func(t *tx) error {
-		claimed = make([]deliver.Delivery, 0, max(r.Limit, 0))
-		var rows []int64
+		var ns []int64
 		err := each(t, query, args, func(found *sql.Rows) error {
 			var n int64
 			err := found.Scan(&n)
-			rows = append(rows, n)
+			ns = append(ns, n)
 			return wrap(err)
 		})
 		if err != nil {
 			return err
 		}
-		dr := deliveryReader{events: make(map[int64]*deliver.Event)}
-		for _, n := range rows {
-			if err := t.exec(`UPDATE deliveries SET due_at = ? WHERE n = ?`, nanos(r.Now.Add(r.Lease)), n); err != nil {
-				return err
-			}
-			crashpoint.Hit("sqlite.claim.leased")
-			err := each(t, `SELECT `+deliveryColumns+` FROM deliveries d JOIN events e ON e.n = d.event WHERE d.n = ?`,
-				[]any{n}, func(found *sql.Rows) error {
-					_, d, err := dr.scan(found)
-					claimed = append(claimed, d)
-					return err
-				})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		claimed, err = t.lease(ns, r.Now.Add(r.Lease))
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return claimed, nil
+}
+
+// lease claims deliveries until a time, and gives them in the order of ns.
+func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
+	claimed := make([]deliver.Delivery, len(ns))
+	list, err := listJSON(ns)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.exec(`UPDATE deliveries SET due_at = ? WHERE n IN (SELECT value FROM json_each(?))`, nanos(until), list); err != nil {
+		return nil, err
+	}
+	crashpoint.Hit("sqlite.claim.leased")
+	dr := deliveryReader{events: make(map[int64]*deliver.Event)}
+	err = each(t, `SELECT `+deliveryColumns+` FROM json_each(?) claimed CROSS JOIN deliveries d ON d.n = claimed.value JOIN events e ON e.n = d.event`,
+		[]any{list}, func(found *sql.Rows) error {
+			n, d, err := dr.scan(found)
+			claimed[slices.Index(ns, n)] = d
+			return err
+		})
+	return claimed, err
 }
 
 // Settle refuses all settlements when one with an attempt has a number below 1
@@ -90,13 +96,28 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	}
 	return o.s.write(ctx, func(t *tx) error {
 		now := o.s.opts.Now()
-		for i := range ss {
-			if err := t.conclude(&ss[i], now); err != nil {
+		for len(ss) > 0 {
+			n := uniqueDeliveries(ss)
+			if err := t.conclude(ss[:n], now); err != nil {
 				return err
 			}
+			ss = ss[n:]
 		}
 		return nil
 	})
+}
+
+// uniqueDeliveries is how many settlements can be looked at together: up to the
+// first about a delivery that one before is about, too.
+func uniqueDeliveries(ss []deliver.Settlement) int {
+	seen := make(map[string]bool, len(ss))
+	for i := range ss {
+		if seen[ss[i].DeliveryID] {
+			return i
+		}
+		seen[ss[i].DeliveryID] = true
+	}
+	return len(ss)
 }
 
 func (o outbox) NextDue(ctx context.Context) (due time.Time, open bool, err error) {
@@ -118,35 +139,4 @@ func checkSettlement(st *deliver.Settlement) error {
 		return &deliver.FieldError{Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
 	}
 	return nil
-}
-
-// conclude applies a checked settlement.
-func (t *tx) conclude(st *deliver.Settlement, now time.Time) error {
-	var n, event int64
-	open, err := one(t, `SELECT n, event FROM deliveries WHERE id = ? AND due_at IS NOT NULL`, []any{st.DeliveryID}, &n, &event)
-	if !open || err != nil {
-		return err
-	}
-	a := st.Attempt
-	if a == nil { // given back
-		return t.exec(`UPDATE deliveries SET due_at = ? WHERE n = ?`, nanos(st.Due), n)
-	}
-	recorded, err := t.change(`INSERT INTO attempts (delivery, attempt, at, duration, status_code, error, response_preview)
-		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		n, a.N, optional(a.At), int64(a.Duration), a.StatusCode, a.Error, a.ResponsePreview)
-	if recorded == 0 || err != nil {
-		return err
-	}
-	crashpoint.Hit("sqlite.settle.attempt")
-	if !st.State.Final() {
-		return t.exec(`UPDATE deliveries SET state = ?, due_at = ? WHERE n = ?`, string(st.State), nanos(st.Due), n)
-	}
-	if err := t.exec(`UPDATE deliveries SET state = ?, due_at = NULL WHERE n = ?`, string(st.State), n); err != nil {
-		return err
-	}
-	more, err := t.exists(`SELECT 1 FROM deliveries WHERE event = ? AND due_at IS NOT NULL LIMIT 1`, event)
-	if more || err != nil {
-		return err
-	}
-	return t.settle(event, now)
 }

@@ -42,6 +42,7 @@ func (m openDeliveries) nextDue() (next time.Time, open bool) {
 
 // Any mix of commits, claims and settlements gives what a sorted list would.
 func TestOutboxAgainstAModel(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 0))

@@ -47,6 +47,7 @@ func tweetIDs(ds []deliver.Delivery) string {
 }
 
 func TestClaim(t *testing.T) {
+	t.Parallel()
 	a, b := deliver.HandlerEndpoint("a"), deliver.HandlerEndpoint("b")
 	for _, row := range []struct {
 		name  string
@@ -106,6 +107,7 @@ func TestLease(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	try := func(n int, state deliver.State, due int) deliver.Settlement {
 		return deliver.Settlement{Attempt: &deliver.Attempt{N: n, StatusCode: 200 + n}, State: state, Due: at(due)}
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
@@ -14,21 +15,55 @@ const tidyStep = 64
 // forgottenUntil is the time at or before which a settled event is too old.
 func (s *Store) forgottenUntil() int64 { return nanos(s.opts.Now().Add(-s.opts.Retention)) }
 
+// count keeps the number of events.
+func (s *Store) count(t *tx) error {
+	if t.events == 0 {
+		return nil
+	}
+	return t.exec(`UPDATE counts SET events = events + ?`, t.events)
+}
+
+// queues are the tables whose rows are removed in the order in which they were
+// made, when they are too many or too old.
+var queues = []string{"ledger_entries", "removed_events", "removed_entries", "resolved_reservations"}
+
+// untidyQuery has a row when there is anything to remove: one statement, since it
+// is asked at the end of every transaction. ?1 and ?2 are the limits of events,
+// ?3 and ?4 those of the first queue, ?5 and ?6 those of the others.
+var untidyQuery = func() string {
+	query := `SELECT 1 WHERE (SELECT events FROM counts) > ?1 AND EXISTS (SELECT 1 FROM settled) OR EXISTS (SELECT 1 FROM settled WHERE settled_at <= ?2)`
+	for i, queue := range queues {
+		query += fmt.Sprintf(` OR (SELECT max(n) FROM %[1]s) - (SELECT min(n) FROM %[1]s) >= ?%[2]d
+			OR (SELECT recorded_at FROM %[1]s ORDER BY n LIMIT 1) <= ?%[3]d`, queue, 3+2*min(i, 1), 4+2*min(i, 1))
+	}
+	return query
+}()
+
+func (s *Store) untidy(t *tx) (bool, error) {
+	now := s.opts.Now()
+	return t.exists(untidyQuery, s.opts.MaxEvents, s.forgottenUntil(),
+		s.opts.MaxEntries, nanos(now.Add(-s.opts.EntryRetention)),
+		s.opts.MaxEventIDs, nanos(now.Add(-s.opts.IDRetention)))
+}
+
 // tidy removes some of what is too old or too much. It runs at the end of every
 // transaction, in it, so that nothing else has to wait for removals.
 func (s *Store) tidy(t *tx) error {
 	now := s.opts.Now()
-	step := tidyStep + 2*t.added
+	step := tidyStep + 2*(t.events+t.entries)
 	if err := s.forgetEvents(t, now, step); err != nil {
 		return err
 	}
 	if err := s.forgetEntries(t, now, step); err != nil {
 		return err
 	}
+	old := []any{step, s.opts.MaxEventIDs, nanos(now.Add(-s.opts.IDRetention))}
+	err := t.exec(`DELETE FROM event_ids WHERE id IN (SELECT id FROM removed_events WHERE n IN (`+tooMany("removed_events")+`))`, old...)
+	if err != nil {
+		return err
+	}
 	for _, table := range []string{"removed_events", "removed_entries", "resolved_reservations"} {
-		err := t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table)+`)`,
-			step, s.opts.MaxEventIDs, nanos(now.Add(-s.opts.IDRetention)))
-		if err != nil {
+		if err := t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table)+`)`, old...); err != nil {
 			return err
 		}
 	}
@@ -49,31 +84,43 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 	if _, err := one(t, `SELECT events FROM counts`, nil, &total); err != nil {
 		return err
 	}
-	// Up to the excess, counted by n, which has holes only where the clock went
-	// back: there it takes a few transactions more.
+	tooOld := s.forgottenUntil()
 	var events []int64
-	err := each(t, `SELECT event FROM (SELECT n, event, settled_at FROM settled ORDER BY n LIMIT ?1)
-		WHERE n < (SELECT min(n) FROM settled) + ?2 OR settled_at <= ?3`,
-		[]any{step, max(total-s.opts.MaxEvents, 0), s.forgottenUntil()}, func(rows *sql.Rows) error {
-			var event int64
-			err := rows.Scan(&event)
-			events = append(events, event)
-			return wrap(err)
-		})
+	var last int64 // when the last of them was settled
+	err := each(t, `SELECT settled_at, event FROM settled ORDER BY settled_at, event LIMIT ?`, []any{step}, func(rows *sql.Rows) error {
+		var at, event int64
+		err := rows.Scan(&at, &event)
+		if at <= tooOld || total-len(events) > s.opts.MaxEvents {
+			events, last = append(events, event), at
+		}
+		return wrap(err)
+	})
+	if len(events) == 0 || err != nil {
+		return err
+	}
+	list, err := listJSON(events)
 	if err != nil {
 		return err
 	}
-	for _, event := range events {
-		if err := t.exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ? FROM events WHERE n = ?`, nanos(now), event); err != nil {
-			return err
-		}
-		crashpoint.Hit("sqlite.retention.event")
-		if err := t.exec(`DELETE FROM events WHERE n = ?`, event); err != nil {
+	err = t.exec(`INSERT INTO removed_events (id, recorded_at)
+		SELECT e.id, ?1 FROM json_each(?2) old CROSS JOIN events e ON e.n = old.value`, nanos(now), list)
+	if err != nil {
+		return err
+	}
+	crashpoint.Hit("sqlite.retention.event")
+	deliveries := `SELECT d.n FROM json_each(?1) old CROSS JOIN deliveries d ON ` + ofEvent("d.n", "old.value")
+	for _, removal := range []string{
+		`DELETE FROM attempts WHERE delivery IN (` + deliveries + `)`,
+		`DELETE FROM deliveries WHERE n IN (` + deliveries + `)`,
+		`DELETE FROM events WHERE n IN (SELECT value FROM json_each(?1))`,
+	} {
+		if err := t.exec(removal, list); err != nil {
 			return err
 		}
 	}
-	if len(events) == 0 {
-		return nil
+	err = t.exec(`DELETE FROM settled WHERE (settled_at, event) <= (?, ?)`, last, events[len(events)-1])
+	if err != nil {
+		return err
 	}
 	return t.exec(`UPDATE counts SET events = events - ?`, len(events))
 }

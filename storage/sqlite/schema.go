@@ -11,8 +11,8 @@ const applicationID = 0x73747277
 // released is never changed.
 var migrations = []string{firstSchema + views()}
 
-// In every table n counts rows in the order they were made. AUTOINCREMENT where
-// a number must not come back after its row was removed.
+// In every table n counts rows in the order they were made, the oldest being
+// removed first, so that a number means nothing once its row is gone.
 const firstSchema = `
 CREATE TABLE monitors (
 	n       INTEGER PRIMARY KEY,
@@ -62,9 +62,14 @@ CREATE TABLE owners (
 	reserved  INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
 ) STRICT, WITHOUT ROWID;
 
+-- The ids of all events, those that are removed included.
+CREATE TABLE event_ids (
+	id TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE events (
-	n               INTEGER PRIMARY KEY AUTOINCREMENT,
-	id              TEXT NOT NULL UNIQUE,
+	n               INTEGER PRIMARY KEY,
+	id              TEXT NOT NULL,
 	owner           TEXT NOT NULL,
 	seq             INTEGER NOT NULL,
 	source_kind     TEXT NOT NULL,
@@ -88,45 +93,44 @@ CREATE TABLE events (
 ) STRICT;
 
 CREATE TABLE deliveries (
-	n           INTEGER PRIMARY KEY AUTOINCREMENT,
-	id          TEXT NOT NULL UNIQUE,
-	event       INTEGER NOT NULL REFERENCES events (n) ON DELETE CASCADE,
-	owner       TEXT NOT NULL,
-	source_id   TEXT NOT NULL,
+	n           INTEGER PRIMARY KEY, -- that of the event << 16, and from 0 within it
+	event       INTEGER NOT NULL AS (n >> 16),
+	id          TEXT NOT NULL,
 	endpoint_id TEXT NOT NULL,
-	state       TEXT NOT NULL CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
-	due_at      INTEGER, -- NULL once the state is final
-	created_at  INTEGER NOT NULL
+	state       TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
+	due_at      INTEGER -- NULL once the state is final
 ) STRICT;
-CREATE INDEX deliveries_of_event ON deliveries (event);
-CREATE INDEX deliveries_of_owner ON deliveries (owner);
+-- Ids are random: with an index over all of them, each new row would change a
+-- page of its own. This one begins anew every 1024 events, and has of an id such
+-- as dlv_mfrggzdf… the characters that tell it from most others.
+CREATE INDEX deliveries_by_id ON deliveries (n >> 26, substr(id, 5, 6));
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_lane ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
 
 CREATE TABLE attempts (
-	n                INTEGER PRIMARY KEY,
-	delivery         INTEGER NOT NULL REFERENCES deliveries (n) ON DELETE CASCADE,
-	attempt          INTEGER NOT NULL, -- from 1
+	delivery         INTEGER NOT NULL,
+	place            INTEGER NOT NULL, -- in the delivery's log, from 0
+	attempt          INTEGER NOT NULL, -- from 1, each once
 	at               INTEGER,
 	duration         INTEGER NOT NULL, -- nanoseconds
 	status_code      INTEGER NOT NULL, -- 0 without an HTTP answer
 	error            TEXT NOT NULL,
 	response_preview TEXT NOT NULL,
-	UNIQUE (delivery, attempt)
-) STRICT;
+	PRIMARY KEY (delivery, place)
+) STRICT, WITHOUT ROWID;
 
 -- Events with no open delivery, in the order they became so.
 CREATE TABLE settled (
-	n          INTEGER PRIMARY KEY AUTOINCREMENT,
-	event      INTEGER NOT NULL UNIQUE REFERENCES events (n) ON DELETE CASCADE,
-	settled_at INTEGER NOT NULL
-) STRICT;
+	settled_at INTEGER NOT NULL,
+	event      INTEGER NOT NULL,
+	PRIMARY KEY (settled_at, event)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE counts (events INTEGER NOT NULL) STRICT;
 INSERT INTO counts VALUES (0);
 
 CREATE TABLE ledger_entries (
-	n            INTEGER PRIMARY KEY AUTOINCREMENT,
+	n            INTEGER PRIMARY KEY,
 	id           TEXT NOT NULL UNIQUE,
 	owner        TEXT NOT NULL,
 	kind         TEXT NOT NULL,
@@ -153,13 +157,13 @@ CREATE INDEX reservations_expiring ON reservations (expires_at) WHERE expires_at
 
 -- Ids that are still known though their rows are gone.
 CREATE TABLE removed_events (
-	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
+	n INTEGER PRIMARY KEY, id TEXT NOT NULL, recorded_at INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE removed_entries (
-	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
+	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE resolved_reservations (
-	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL,
+	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL,
 	outcome TEXT NOT NULL CHECK (outcome IN ('committed', 'given back'))
 ) STRICT;
 `
@@ -167,23 +171,24 @@ CREATE TABLE resolved_reservations (
 // views are the logs for people: doc.go shows how to ask them.
 func views() string {
 	return strings.NewReplacer(
-		"{due}", readable("d.due_at"), "{created}", readable("d.created_at"),
+		"{due}", readable("d.due_at"),
 		"{published}", readable("e.published_at"), "{detected}", readable("e.detected_at"),
 		"{committed}", readable("e.committed_at"), "{attempted}", readable("a.at"), "{entered}", readable("l.at"),
 	).Replace(`
 CREATE VIEW delivery_log AS SELECT
-	d.id AS delivery, d.state, d.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
+	d.id AS delivery, d.state, e.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
 	(SELECT p.url FROM endpoints p WHERE p.id = d.endpoint_id) AS url,
 	e.id AS event, e.seq, e.tweet_id, e.author_username, e.text_preview, e.tweet_url,
 	{published} AS published, {detected} AS detected, {committed} AS committed,
-	e.latency / 1000000 AS latency_ms, {created} AS created, {due} AS due,
+	e.latency / 1000000 AS latency_ms, {committed} AS created, {due} AS due,
 	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n) AS attempts
 	FROM deliveries d JOIN events e ON e.n = d.event ORDER BY d.n;
 
 CREATE VIEW attempt_log AS SELECT
-	d.id AS delivery, d.owner, d.endpoint_id, a.attempt, {attempted} AS at,
+	d.id AS delivery, e.owner, d.endpoint_id, a.attempt, {attempted} AS at,
 	a.duration / 1000000 AS duration_ms, a.status_code, a.error, a.response_preview
-	FROM attempts a JOIN deliveries d ON d.n = a.delivery ORDER BY a.n;
+	FROM attempts a JOIN deliveries d ON d.n = a.delivery JOIN events e ON e.n = d.event
+	ORDER BY a.delivery, a.place;
 
 CREATE VIEW billing_log AS SELECT
 	l.id AS entry, l.owner, {entered} AS at, l.kind, l.amount / 1000.0 AS credits,

@@ -4,14 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 )
 
 // tx is the transaction under way, used by the writer's goroutine only. Its
 // statements do not look at a context: cut short in the middle, one caller
 // would take the others of the group with it.
 type tx struct {
-	w     *writer
-	added int // events and entries recorded, which paces what is removed
+	w      *writer
+	owners map[string]*account // those that calls have read so far
+	pace
+}
+
+// pace is what calls have recorded in a transaction: it paces what is removed.
+type pace struct {
+	events  int // also to be counted
+	entries int
 }
 
 // connect takes the connection if there is none.
@@ -23,9 +31,11 @@ func (w *writer) connect() error {
 	if err != nil {
 		return wrap(err)
 	}
-	w.conn, w.stmts = conn, make(map[string]*sql.Stmt)
+	w.use(conn)
 	return nil
 }
+
+func (w *writer) use(conn *sql.Conn) { w.conn, w.stmts = conn, make(map[statement]*sql.Stmt) }
 
 // disconnect drops the connection and its statements. The pool keeps none idle,
 // so that the next one is new.
@@ -40,17 +50,77 @@ func (w *writer) disconnect() {
 	w.conn, w.stmts = nil, nil
 }
 
+// statement is a query and for how many rows its values are: see tx.inRows.
+type statement struct {
+	query string
+	rows  int
+}
+
 // prepare keeps each statement prepared: there are some dozens, all constant.
 func (t *tx) prepare(query string) (*sql.Stmt, error) {
-	if s := t.w.stmts[query]; s != nil {
+	return t.prepareRows(statement{query: query}, 0)
+}
+
+func (t *tx) prepareRows(key statement, width int) (*sql.Stmt, error) {
+	if s := t.w.stmts[key]; s != nil {
 		return s, nil
+	}
+	query := key.query
+	if key.rows > 0 {
+		row := "(" + strings.Repeat("?, ", width-1) + "?)"
+		query = strings.Replace(query, rowValues, strings.Repeat(row+", ", key.rows-1)+row, 1)
 	}
 	s, err := t.w.conn.PrepareContext(context.Background(), query)
 	if err != nil {
 		return nil, err
 	}
-	t.w.stmts[query] = s
+	t.w.stmts[key] = s
 	return s, nil
+}
+
+// rowValues stands for the values of several rows in a query for tx.inRows.
+const rowValues = "{rows}"
+
+// maxParams bounds the parameters of a statement for several rows. The driver
+// searches a list of all for each, so that more would cost more than they save.
+const maxParams = 64
+
+// inRows runs a query for many rows, of width values each, with as few
+// statements as may be: a statement costs about as much as the row it is for.
+// The rows go in powers of two, so that few statements are kept.
+func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
+	n := 1
+	for n*2*width <= maxParams {
+		n *= 2
+	}
+	for ; len(values) > 0; n /= 2 {
+		for len(values) >= n*width {
+			s, err := t.prepareRows(statement{query, n}, width)
+			if err != nil {
+				return wrap(err)
+			}
+			if err := run(s, values[:n*width]); err != nil {
+				return err
+			}
+			values = values[n*width:]
+		}
+	}
+	return nil
+}
+
+// execRows is exec for many rows.
+func (t *tx) execRows(query string, width int, values []any) error {
+	return t.inRows(query, width, values, func(s *sql.Stmt, values []any) error {
+		_, err := s.ExecContext(context.Background(), values...)
+		return wrap(err)
+	})
+}
+
+// eachRows is each for many rows.
+func (t *tx) eachRows(query string, width int, values []any, f func(*sql.Rows) error) error {
+	return t.inRows(query, width, values, func(s *sql.Stmt, values []any) error {
+		return scanAll(f)(s.QueryContext(context.Background(), values...))
+	})
 }
 
 func (t *tx) exec(query string, args ...any) error {
@@ -118,17 +188,23 @@ func one(a asker, query string, args []any, into ...any) (found bool, err error)
 
 // each calls f for every row of a query.
 func each(a asker, query string, args []any, f func(*sql.Rows) error) error {
-	rows, err := a.query(query, args...)
-	if err != nil {
-		return wrap(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
+	return scanAll(f)(a.query(query, args...))
+}
+
+// scanAll calls f for every row of an answer, and closes it.
+func scanAll(f func(*sql.Rows) error) func(*sql.Rows, error) error {
+	return func(rows *sql.Rows, err error) error {
+		if err != nil {
+			return wrap(err)
 		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := f(rows); err != nil {
+				return err
+			}
+		}
+		return wrap(rows.Err())
 	}
-	return wrap(rows.Err())
 }
 
 // wrap says whose error it is.

@@ -24,7 +24,7 @@ const maxGroup = 256
 type writer struct {
 	db     *sql.DB
 	logger *slog.Logger
-	tidy   func(*tx) error // runs at the end of every transaction
+	house  house
 
 	mu     sync.Mutex
 	queue  []*job
@@ -35,7 +35,7 @@ type writer struct {
 
 	// The rest belongs to run.
 	conn    *sql.Conn // nil until needed, and after it broke
-	stmts   map[string]*sql.Stmt
+	stmts   map[statement]*sql.Stmt
 	failing bool
 }
 
@@ -47,8 +47,18 @@ type job struct {
 	done chan struct{}
 }
 
-func newWriter(db *sql.DB, logger *slog.Logger, tidy func(*tx) error) *writer {
-	return &writer{db: db, logger: logger, tidy: tidy, bell: make(chan struct{}, 1), done: make(chan struct{})}
+// house is what has to be done at the end of every transaction.
+type house interface {
+	count(t *tx) error
+	untidy(t *tx) (bool, error) // whether there is something to tidy
+	tidy(t *tx) error
+}
+
+// newWriter takes over a connection of db.
+func newWriter(db *sql.DB, conn *sql.Conn, logger *slog.Logger, h house) *writer {
+	w := &writer{db: db, logger: logger, house: h, bell: make(chan struct{}, 1), done: make(chan struct{})}
+	w.use(conn)
+	return w
 }
 
 // write runs do in a transaction and returns when that is on the disk. An error
@@ -148,19 +158,20 @@ func finish(jobs []*job, err error) {
 	}
 }
 
-// commit runs a group in one transaction, each job in a savepoint. After an
-// error nothing of it is recorded.
+// commit runs a group in one transaction, each job in a savepoint unless it is
+// alone. After an error nothing of it is recorded.
 func (w *writer) commit(jobs []*job) (err error) {
 	if err := w.connect(); err != nil {
 		return err
 	}
-	t := &tx{w: w}
+	t := &tx{w: w, owners: make(map[string]*account)}
 	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
 		w.disconnect() // whatever it is, the next group starts afresh
 		return err
 	}
+	undo := true
 	defer func() {
-		if err != nil {
+		if undo {
 			t.exec("ROLLBACK") // fails when SQLite, short of disk, has done so by itself
 		}
 	}()
@@ -168,24 +179,45 @@ func (w *writer) commit(jobs []*job) (err error) {
 		if j.err = j.ctx.Err(); j.err != nil {
 			continue
 		}
+		if len(jobs) == 1 {
+			if j.err = t.run(j.do); j.err != nil {
+				return nil // undone with the transaction
+			}
+			continue
+		}
 		if j.err, err = t.apart(j.do); err != nil {
 			return err
 		}
 	}
-	// Old rows left behind are no reason to refuse new ones.
-	refused, err := t.apart(w.tidy)
-	if err != nil {
+	if err := w.house.count(t); err != nil {
 		return err
+	}
+	// Old rows left behind are no reason to refuse new ones.
+	more, refused := w.house.untidy(t)
+	if more {
+		if refused, err = t.apart(w.house.tidy); err != nil {
+			return err
+		}
 	}
 	crashpoint.Hit("sqlite.tx.written")
 	if err := t.exec("COMMIT"); err != nil {
 		return err
 	}
+	undo = false
 	crashpoint.Hit("sqlite.tx.committed")
 	if refused != nil {
 		w.logger.Warn("old records not removed", "error", refused)
 	}
 	return nil
+}
+
+// run is a call, or what is removed after it. What it makes of the owners is
+// written at its end.
+func (t *tx) run(do func(*tx) error) error {
+	if err := do(t); err != nil {
+		return err
+	}
+	return t.saveOwners()
 }
 
 // apart runs do in a savepoint: refused is its error, with what it did undone.
@@ -194,9 +226,10 @@ func (t *tx) apart(do func(*tx) error) (refused, err error) {
 	if err := t.exec("SAVEPOINT job"); err != nil {
 		return nil, err
 	}
-	before := t.added
-	if refused = do(t); refused != nil {
-		t.added = before
+	before := t.pace
+	if refused = t.run(do); refused != nil {
+		t.pace = before
+		clear(t.owners)
 		if t.exec("ROLLBACK TO job") != nil {
 			return refused, fmt.Errorf("%w (transaction lost)", refused)
 		}

@@ -1,9 +1,14 @@
 -- keys: count
--- One count orders everything that is made.
-local counted = tonumber(call('HGET', K.count, 'n') or '0')
+-- One count orders everything that is made. It is read when it is needed.
+local counted
+
+local function upcoming_number()
+	counted = counted or tonumber(call('HGET', K.count, 'n') or '0')
+	return counted + 1
+end
 
 local function next_number()
-	counted = counted + 1
+	counted = upcoming_number()
 	return counted
 end
 

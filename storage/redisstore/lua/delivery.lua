@@ -1,5 +1,5 @@
--- uses: lane limits
--- keys: deliveries others settled
+-- uses: lane settled
+-- keys: deliveries others
 -- A delivery is its state (1), due (16), number of attempts (8), number (16),
 -- sequence number of the event (16), and fields: event, owner, lane, source,
 -- author, and what only the caller reads. Final states are d and f.
@@ -67,6 +67,6 @@ local function save(list)
 	many('HSET', K.deliveries, records)
 	many('HSET', K.others, few)
 	many('HDEL', K.others, done)
-	many('RPUSH', K.settled, settled)
+	keep_settled(settled)
 	relink()
 end

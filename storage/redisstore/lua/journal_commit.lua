@@ -1,5 +1,5 @@
 -- uses: write count lane tidy_events
--- keys: bound events byowner forgotten seqs deliveries log others settled cursors
+-- keys: bound events byowner forgotten seqs deliveries log others cursors
 -- Records polls. The caller made the deliveries for the endpoints that it knows
 -- to be bound to the sources; if others are, it is told and comes again. It runs
 -- with charges.lua or, as most commits have none, nocharges.lua.
@@ -54,7 +54,7 @@ for i, id in ipairs(ids) do
 			local all = {}
 			for k = 1, several do all[k] = to_field(ARGV[word + 4 * k - 3]) end
 			insert(others, id)
-			insert(others, format('%08x', several - 1) .. hex(counted + 1) .. table.concat(all))
+			insert(others, format('%08x', several - 1) .. hex(upcoming_number()) .. table.concat(all))
 		end
 		for _ = 1, several do
 			local delivery, lane, due = ARGV[word + 1], ARGV[word + 2], ARGV[word + 3]
@@ -95,7 +95,7 @@ if news > 0 then
 	for i, owner in ipairs(owners) do last[2 * i - 1], last[2 * i] = owner, format('%d', seqs[i]) end
 	many('HSET', K.seqs, last)
 	many('HSET', K.byowner, byowner)
-	many('RPUSH', K.settled, settled)
+	keep_settled(settled)
 end
 if #deliveries > 0 then
 	many('HSET', K.deliveries, deliveries)

@@ -1,7 +1,7 @@
 -- uses: tidy
 -- keys: entries ledger entryorder entriesgone entriesgoneorder resolved resolvedorder
 local function tidy_entries(most)
-	local list = head(K.entryorder, call('HLEN', K.entries) - max_entries, old_entry, most)
+	local list = head(K.entryorder, 'HLEN', K.entries, max_entries, old_entry, most)
 	if #list > 0 then
 		local ids, listed = {}, {}
 		for i, e in ipairs(list) do

@@ -1,5 +1,5 @@
--- uses: tidy
--- keys: settled events byowner seqs firsts deliveries attempts log forgotten forgottenorder
+-- uses: tidy settled
+-- keys: events byowner seqs firsts deliveries attempts log forgotten forgottenorder
 -- raise finds the first event that an owner still has, in steps.
 local function raise(owner)
 	local first = tonumber(call('HGET', K.firsts, owner) or '1')
@@ -16,11 +16,10 @@ local function raise(owner)
 	if first ~= was then call('HSET', K.firsts, owner, format('%d', first)) end
 end
 
--- Settled events have, beside the time: sequence number and number of the first
--- delivery (16 each), fields for owner and the ids of the deliveries, and the id.
 local function tidy_events(most)
-	local list = head(K.settled, call('HLEN', K.events) - max_events, old_event, most)
-	if #list > 0 then
+	local excess = call('HLEN', K.events) - max_events
+	if may_go(excess) then
+		local list = first_settled(excess, most)
 		local ids, numbered, deliveries, logged, owners = {}, {}, {}, {}, {}
 		for i, e in ipairs(list) do
 			local owner, at = field(e, 49)
@@ -44,7 +43,6 @@ local function tidy_events(most)
 		many('ZREM', K.log, logged)
 		for owner in pairs(owners) do raise(owner) end
 		remember(K.forgotten, K.forgottenorder, ids)
-		drop(K.settled, #list)
 	end
 	forget_ids(K.forgotten, K.forgottenorder, most)
 end

@@ -1,0 +1,21 @@
+package deliver
+
+import "time"
+
+// Breaker is a lane's, for tests with times of their own.
+type Breaker struct{ b breaker }
+
+// Record counts an attempt and says for how long the breaker is open from now.
+func (b *Breaker) Record(now time.Time, ok bool) time.Duration { return b.b.record(now, ok) }
+
+// Health is an endpoint's, for tests with times of their own.
+type Health struct{ h health }
+
+// Record counts an attempt and says what is to be told.
+func (h *Health) Record(at time.Time, res Result) (kind NoticeKind, reason string, since time.Time) {
+	v := h.h.record(at, &res)
+	return v.kind, v.reason, v.since
+}
+
+// RetryDelay is the wait after a failed attempt.
+var RetryDelay = retryDelay

@@ -1,0 +1,89 @@
+package deliver
+
+import (
+	"net/http"
+	"time"
+)
+
+// tooManyWait is how long a lane waits after a 429 that does not say.
+const tooManyWait = time.Minute
+
+// outcome turns an attempt's result into its settlement, and has the lane draw
+// its conclusions.
+func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
+	it, l, end := j.items[0], j.lane, d.cfg.Now()
+	s := Settlement{DeliveryID: it.ID, State: StateDelivered, Attempt: &Attempt{
+		N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
+		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview,
+	}}
+	d.timing.record(it.Event, s.Attempt, res.OK)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stats.Attempts++
+	var wait time.Duration
+	if !l.handler {
+		wait = d.judge(l, j.began, res, d.asked(it, res))
+	}
+	if l.hung, l.answered = timedOut, l.answered || !timedOut; timedOut {
+		l.cautious = true
+		d.trim(l, hungQueue)
+	} else if res.OK {
+		l.cautious = false
+	}
+	switch {
+	case res.OK:
+		s.Attempt.Error = ""
+		d.stats.Delivered++
+	case res.Permanent || it.Attempts >= len(d.cfg.RetrySchedule):
+		s.State = StateFailed
+		d.stats.Failed++
+	default:
+		s.State = StateRetrying
+		s.Due = end.Add(max(wait, retryDelay(d.cfg.RetrySchedule[it.Attempts], res.RetryAfter)))
+		d.stats.Retried++
+	}
+	if wait > 0 {
+		l.cautious = true
+		d.pause(l, wait)
+	}
+	return s
+}
+
+// judge gives the attempt to the endpoint's breaker and to its record, and says
+// how long the lane has to wait now.
+func (d *Dispatcher) judge(l *lane, began time.Time, res *Result, asked time.Duration) time.Duration {
+	wait := l.breaker.record(time.Now(), res.OK)
+	if wait > 0 {
+		d.stats.Opened++
+	}
+	d.keeper.want(l, l.health.record(began, res), d.cfg.Now())
+	return max(wait, asked)
+}
+
+// asked is how long the receiver wants the whole endpoint to be left alone. What
+// it says is bounded as for the delivery itself: see retryDelay.
+func (d *Dispatcher) asked(it *item, res *Result) time.Duration {
+	tooMany := res.StatusCode == http.StatusTooManyRequests
+	if res.OK || !tooMany && res.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	if res.RetryAfter <= 0 {
+		if tooMany {
+			return tooManyWait
+		}
+		return 0
+	}
+	base := tooManyWait
+	if n := len(d.cfg.RetrySchedule); n > 0 {
+		base = d.cfg.RetrySchedule[min(it.Attempts, n-1)]
+	}
+	return min(res.RetryAfter, 2*base)
+}
+
+// refused is the settlement of a delivery that is not sent at all.
+func (d *Dispatcher) refused(it *item, why string) Settlement {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stats.Failed++
+	return Settlement{DeliveryID: it.ID, State: StateFailed, Attempt: &Attempt{N: it.Attempts + 1, At: d.cfg.Now(), Error: why}}
+}

@@ -1,0 +1,184 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+)
+
+// commit is one call of Commit in its transaction. What all its batches need is
+// read first, and rows are written table by table: a statement for many rows
+// costs little more than one for a single row.
+type commit struct {
+	t       *tx
+	now     time.Time
+	unknown map[string]bool             // ids of events that are new, until they come
+	bound   map[deliver.Source][]string // endpoints by owner and id of the source
+	out     []outcome
+
+	// Values of rows to write.
+	cursors, deliveries, settled []any
+}
+
+// outcome is what is told about a batch.
+type outcome struct {
+	seqs       []uint64 // of its events, 0 for one already known
+	deliveries []deliver.Delivery
+	unpaid     []string
+}
+
+func (c *commit) all(batches []*detect.Batch) error {
+	// What reservations held is there for the charges.
+	if err := c.t.expire(c.now); err != nil {
+		return err
+	}
+	if err := c.addIDs(batches); err != nil {
+		return err
+	}
+	if err := c.findEndpoints(batches); err != nil {
+		return err
+	}
+	for _, b := range batches {
+		if err := c.batch(b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		c.t.execRows(`INSERT INTO cursors (target, since, user_id, gaps) VALUES {rows}
+			ON CONFLICT DO UPDATE SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps`, 4, c.cursors),
+		c.t.execRows(`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries),
+		c.t.execRows(`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, c.settled),
+	)
+}
+
+// addIDs makes the ids of the events known, and notes those that were not.
+func (c *commit) addIDs(batches []*detect.Batch) error {
+	var ids []any
+	for _, b := range batches {
+		for i := range b.Events {
+			ids = append(ids, b.Events[i].ID)
+		}
+	}
+	return c.t.eachRows(`INSERT OR IGNORE INTO event_ids (id) VALUES {rows} RETURNING id`, 1, ids, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		c.unknown[id] = true
+		return wrap(err)
+	})
+}
+
+// findEndpoints reads which endpoints are bound to the sources of new events.
+func (c *commit) findEndpoints(batches []*detect.Batch) error {
+	var sources []any
+	for _, b := range batches {
+		for i := range b.Events {
+			source := boundTo(&b.Events[i])
+			if _, known := c.bound[source]; known || !c.unknown[b.Events[i].ID] {
+				continue
+			}
+			c.bound[source] = nil
+			sources = append(sources, source.Owner, source.ID)
+		}
+	}
+	return c.t.eachRows(`WITH source (owner, id) AS (VALUES {rows})
+		SELECT source.owner, source.id, e.id FROM source CROSS JOIN endpoints e ON e.owner = source.owner AND e.source_id = source.id
+		WHERE e.status = '`+string(deliver.EndpointActive)+`' ORDER BY e.n`, 2, sources, func(rows *sql.Rows) error {
+		var source deliver.Source
+		var endpoint string
+		err := rows.Scan(&source.Owner, &source.ID, &endpoint)
+		c.bound[source] = append(c.bound[source], endpoint)
+		return wrap(err)
+	})
+}
+
+// boundTo is the part of an event's source that endpoints are bound to.
+func boundTo(ev *deliver.Event) deliver.Source {
+	return deliver.Source{Owner: ev.Source.Owner, ID: ev.Source.ID}
+}
+
+func (c *commit) batch(b *detect.Batch) error {
+	c.out = append(c.out, outcome{seqs: make([]uint64, len(b.Events))})
+	out := &c.out[len(c.out)-1]
+	if b.Cursor != nil {
+		gaps, err := listJSON(b.Cursor.Gaps)
+		if err != nil {
+			return err
+		}
+		c.cursors = append(c.cursors, b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, gaps)
+	}
+	for i := range b.Events {
+		crashpoint.Hit("sqlite.commit.batch")
+		if !c.unknown[b.Events[i].ID] {
+			continue
+		}
+		delete(c.unknown, b.Events[i].ID) // it may come again
+		ev := b.Events[i]
+		ev.Handlers = slices.Clone(ev.Handlers)
+		if err := c.event(&ev, b.DeliverBy, out); err != nil {
+			return err
+		}
+		out.seqs[i] = ev.Seq
+	}
+	for _, e := range b.Charges {
+		switch err := c.t.post(e, c.now); {
+		case errors.Is(err, billing.ErrInsufficient), errors.Is(err, billing.ErrAmount):
+			out.unpaid = append(out.unpaid, e.ID)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// event records a new event, and makes its deliveries.
+func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
+	a, err := c.t.account(ev.Source.Owner)
+	if err != nil {
+		return err
+	}
+	a.lastSeq++
+	a.changed = true
+	ev.Seq, ev.CommittedAt = a.lastSeq, c.now
+	n, err := c.t.insertEvent(ev)
+	if err != nil {
+		return err
+	}
+	crashpoint.Hit("sqlite.commit.event")
+	to := c.addressees(ev)
+	if len(to) > maxDeliveries {
+		return fmt.Errorf("sqlite: event with %d deliveries is not allowed: want at most %d", len(to), maxDeliveries)
+	}
+	for k, endpointID := range to {
+		d := deliver.Delivery{
+			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
+			State: deliver.StatePending, Due: due, CreatedAt: c.now,
+		}
+		c.deliveries = append(c.deliveries, firstDelivery(n)+int64(k), d.ID, endpointID, nanos(due))
+		out.deliveries = append(out.deliveries, d)
+	}
+	if len(to) == 0 {
+		c.settled = append(c.settled, nanos(c.now), n)
+	}
+	return nil
+}
+
+// addressees names the endpoints that get the event: those bound to its source,
+// in order of creation, then its handlers, each once.
+func (c *commit) addressees(ev *deliver.Event) []string {
+	to := slices.Clone(c.bound[boundTo(ev)])
+	named := make(map[string]bool, len(ev.Handlers))
+	for _, name := range ev.Handlers {
+		if !named[name] {
+			named[name] = true
+			to = append(to, deliver.HandlerEndpoint(name))
+		}
+	}
+	return to
+}

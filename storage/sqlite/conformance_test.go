@@ -1,0 +1,69 @@
+package sqlite_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// kit makes stores in files. One is reopened twice over: what a process that
+// died left behind is opened, closed, and opened again.
+func kit() enginetest.StoreKit {
+	clock := enginetest.NewClock()
+	const retention = time.Hour
+	var paths sync.Map // store -> path
+	openAt := func(t testing.TB, path string) storage.Store {
+		t.Helper()
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{Now: clock.Now, Retention: retention})
+		must(t, err)
+		paths.Store(s, path)
+		return s
+	}
+	pathOf := func(s storage.Store) string {
+		path, _ := paths.Load(s)
+		return path.(string)
+	}
+	return enginetest.StoreKit{
+		Open: func(t testing.TB) storage.Store {
+			t.Helper()
+			return openAt(t, newFile(t))
+		},
+		Reopen: func(t testing.TB, s storage.Store) storage.Store {
+			t.Helper()
+			left := crashed(t, s, pathOf(s))
+			must(t, openAt(t, left).Close(context.Background()))
+			return openAt(t, left)
+		},
+		Join: func(t testing.TB, s storage.Store) storage.Store {
+			t.Helper()
+			return openAt(t, pathOf(s))
+		},
+		Features:  enginetest.StoreFeatures{Durable: true, Shared: true},
+		Clock:     clock,
+		Retention: retention,
+	}
+}
+
+// crashed leaves what a process that dies does: the file without what is in the
+// log beside it. A connection that stays keeps Close from copying that over.
+func crashed(t testing.TB, s storage.Store, path string) string {
+	t.Helper()
+	other := raw(t, path)
+	run(t, other, "SELECT count(*) FROM sqlite_schema")
+	must(t, s.Close(context.Background()))
+	left := crash(t, path)
+	must(t, other.Close())
+	return left
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel() // the longest by far
+	enginetest.TestStore(t, kit())
+}
+
+func BenchmarkStore(b *testing.B) { enginetest.BenchStore(b, kit()) }

@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+)
+
+// conclude applies checked settlements of different deliveries.
+func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
+	open, err := t.openDeliveries(ss)
+	if err != nil {
+		return err
+	}
+	var attempts, changes, events []any
+	ended := make(map[int64]bool)
+	for i := range ss {
+		st := &ss[i]
+		d, ok := open[st.DeliveryID]
+		if !ok {
+			continue
+		}
+		n := d.n
+		a := st.Attempt
+		if a == nil { // given back
+			changes = append(changes, n, nil, nanos(st.Due))
+			continue
+		}
+		attempts = append(attempts, n, d.attempts, a.N, optional(a.At), int64(a.Duration), a.StatusCode, a.Error, a.ResponsePreview)
+		if !st.State.Final() {
+			changes = append(changes, n, string(st.State), nanos(st.Due))
+			continue
+		}
+		changes = append(changes, n, string(st.State), nil)
+		if event := n >> placeBits; !ended[event] {
+			ended[event] = true
+			events = append(events, event, nanos(now))
+		}
+	}
+	err = t.execRows(`INSERT INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, attempts)
+	if err != nil {
+		return err
+	}
+	crashpoint.Hit("sqlite.settle.attempt")
+	err = t.execRows(`WITH change (n, state, due_at) AS (VALUES {rows})
+		UPDATE deliveries SET state = coalesce(change.state, deliveries.state), due_at = change.due_at
+		FROM change WHERE deliveries.n = change.n`, 3, changes)
+	if err != nil {
+		return err
+	}
+	return t.settle(events)
+}
+
+// openDelivery is one that may be settled.
+type openDelivery struct {
+	n        int64
+	attempts int // recorded so far
+}
+
+// openDeliveries gives those that are open and lack the attempt, by id.
+func (t *tx) openDeliveries(ss []deliver.Settlement) (map[string]openDelivery, error) {
+	open := make(map[string]openDelivery, len(ss))
+	values := make([]any, 0, 2*len(ss))
+	for i := range ss {
+		var attempt any
+		if ss[i].Attempt != nil {
+			attempt = ss[i].Attempt.N
+		}
+		values = append(values, ss[i].DeliveryID, attempt)
+	}
+	err := t.eachRows(`WITH asked (id, attempt) AS (VALUES {rows})
+		SELECT o.id, o.n, (SELECT count(*) FROM attempts a WHERE a.delivery = o.n) FROM asked CROSS JOIN deliveries o ON o.n = `+withID("asked.id")+`
+		WHERE o.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery = o.n AND a.attempt = asked.attempt)`,
+		2, values, func(rows *sql.Rows) error {
+			var id string
+			var d openDelivery
+			err := rows.Scan(&id, &d.n, &d.attempts)
+			open[id] = d
+			return wrap(err)
+		})
+	return open, err
+}
+
+// settle notes those events that have no open delivery any more: they may be
+// removed. Values are events, of each of which a delivery has ended, and the
+// time.
+func (t *tx) settle(values []any) error {
+	return t.execRows(`WITH ended (event, at) AS (VALUES {rows})
+		INSERT INTO settled (settled_at, event) SELECT at, event FROM ended
+		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL)`, 2, values)
+}

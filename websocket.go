@@ -1,0 +1,78 @@
+package streamwatch
+
+import (
+	"context"
+	"slices"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// WebSocket is the http.Handler that sends events to WebSocket clients, nil
+// without Config.WebSocket. Mount it anywhere; Engine.Shutdown closes its
+// connections after the last event.
+func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
+
+// addHub makes the hub, tells it of commits, and asks it for the outcome of the
+// deliveries that were made for it.
+func (e *Engine) addHub(tc *detect.Config, senders map[string]deliver.Sender) (err error) {
+	if e.cfg.WebSocket == nil {
+		return nil
+	}
+	o := *e.cfg.WebSocket
+	o.Events, o.Logger = e.store.Log(), e.cfg.Logger
+	if e.hub, err = wshub.New(o); err != nil {
+		return err
+	}
+	tc.Journal = announced{tc.Journal, e.hub}
+	rest := senders[deliver.SchemeHandler]
+	if rest == nil {
+		rest = deliver.Handlers{}
+	}
+	senders[deliver.SchemeHandler] = inProcess{e.hub, rest}
+	return nil
+}
+
+// announced tells the hub of every commit, and gives an event a delivery to it
+// when a client waits for such.
+type announced struct {
+	detect.Journal
+	hub *wshub.Hub
+}
+
+func (j announced) Commit(ctx context.Context, batches []*detect.Batch) error {
+	for _, b := range batches {
+		for i := range b.Events {
+			ev := &b.Events[i]
+			// A commit that failed is tried again: who was there then may have left.
+			handlers := slices.DeleteFunc(slices.Clone(ev.Handlers), func(name string) bool {
+				return wshub.IsDelivery(deliver.HandlerEndpoint(name))
+			})
+			if name, ok := j.hub.Handler(ev.Source); ok {
+				handlers = append(handlers, name)
+			}
+			ev.Handlers = handlers
+		}
+	}
+	if err := j.Journal.Commit(ctx, batches); err != nil {
+		return err
+	}
+	for _, b := range batches {
+		j.hub.Publish(b.Events)
+	}
+	return nil
+}
+
+// inProcess sends to the hub what is for it, and the rest to the handlers.
+type inProcess struct {
+	hub  *wshub.Hub
+	rest deliver.Sender
+}
+
+func (s inProcess) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
+	if wshub.IsDelivery(d.EndpointID) {
+		return s.hub.Send(ctx, d)
+	}
+	return s.rest.Send(ctx, d)
+}
