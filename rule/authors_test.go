@@ -17,8 +17,8 @@ func TestAuthors(t *testing.T) {
 		{"(from:a OR from:b) from:c", "[c]"},
 		{"from:nasa OR moon", "[]"}, // others' posts, too
 		{"moon -from:nasa", "[]"},
-		{"from:11348282", "[]"},                    // whose id it is, names do not tell
-		{"from:nasa min_likes:10", "[]"},           // a new post has none yet
+		{"from:11348282", "[]"},                        // whose id it is, names do not tell
+		{"from:nasa min_likes:10", "[]"},               // a new post has none yet
 		{"from:nasa bounding_box:[1 2 1.1 2.1]", "[]"}, // only the platform knows
 		{"from:nasa bio:space", "[]"},
 		{"to:nasa", "[]"},
