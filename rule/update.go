@@ -110,7 +110,8 @@ func (m *Manager) changed(old Rule, q UpdateRequest) (r Rule, key secret.Value, 
 			return r, "", &FieldError{"webhook_secret", secret.Redacted, "24 to 128 characters, for a rule with a webhook_url"}
 		}
 	}
-	if q.Status != nil && *q.Status != old.Status {
+	// Who pauses what the program has suspended means it for good.
+	if q.Status != nil && (*q.Status != old.Status || *q.Status == Paused && old.StatusReason != ReasonUser) {
 		r.Status, r.StatusReason = *q.Status, ""
 		if r.Status == Paused {
 			r.StatusReason = ReasonUser
