@@ -2,7 +2,10 @@ package streamwatch_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,7 +13,9 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -180,5 +185,127 @@ func TestRulesGoOnAfterARestart(t *testing.T) {
 		pass(time.Minute)
 		w.stop()
 		w.wants(t, "rule", r.ID, "moon 1", "moon 2", "moon 3")
+	})
+}
+
+// Five hundred rules on a platform that fails and shows posts late: queries that
+// are the same are polled once, every post that answers is found, once, also over
+// a restart, and an edited rule takes effect within an interval.
+func TestFiveHundredRulesLoseNothing(t *testing.T) {
+	const rules, queries, interval = 500, 100, 30 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		<-time.After(1234567 * time.Nanosecond)
+		names := enginetest.AccountNames(50)
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 11, Accounts: names, LateShare: 0.3, LateUpTo: 2 * time.Minute,
+			Latency: 50 * time.Millisecond, Faults: enginetest.Faults{ServerError: 0.02, Truncated: 0.02, NullFields: 0.02}})
+		w := &ruleWorld{Platform: p, store: memory.New(memory.Options{})}
+		gaps := 0
+		tune := func(c *streamwatch.Config) {
+			c.Detect.FetchSlots = 16
+			c.OnGap = func(detect.Gap) { gaps++ }
+		}
+		w.start(t, tune)
+		type wish struct {
+			id, query string
+			since     time.Time
+		}
+		var wishes []wish
+		// A query has a word, some of them an author, or two, who may be watched.
+		text := func(i int) string {
+			switch i %= queries; i % 4 {
+			case 0:
+				return fmt.Sprintf("word%d from:%s", i, names[i/4])
+			case 1:
+				return fmt.Sprintf("word%d (from:%s OR from:%s)", i, names[i/4], names[i/4+1])
+			default:
+				return fmt.Sprintf("word%d", i)
+			}
+		}
+		for i := range rules {
+			r := createRule(t, w.e, rule.CreateRequest{Tag: fmt.Sprint("rule ", i), Query: text(i), Interval: interval, MaxResults: 100})
+			wishes = append(wishes, wish{r.ID, text(i), r.Since})
+		}
+		create(t, w.e, monitor.CreateRequest{Name: "m", Usernames: names[:10], PollInterval: interval})
+		pass(2 * interval)
+		if s := w.e.Stats().Detect.Queries; s.Covered != 95 || s.Targets != 81 {
+			t.Errorf("%d rules need no search, %d queries are polled: want 95 and 81", s.Covered, s.Targets)
+		}
+		polled := func(query string) int { return p.Searches(query) }
+		asked, stillCovered := polled("word2"), polled(text(0))
+		r := rand.New(rand.NewPCG(3, 4))
+		say := func(seconds int) {
+			for range 2 * seconds {
+				p.Post(names[r.IntN(len(names))], fmt.Sprintf("a word%d and a word%d", r.IntN(queries), r.IntN(queries)))
+				pass(500 * time.Millisecond)
+			}
+		}
+		say(300)
+		if n := polled("word2") - asked; n < 10 || n > 13 { // repeated after a fault
+			t.Errorf("%d searches in ten intervals of a query that five rules share", n)
+		}
+		if n := polled(text(0)) - stillCovered; n != 0 {
+			t.Errorf("%d searches for a query whose author is watched", n)
+		}
+		// Some rules get another query while posts come.
+		for i := range 20 {
+			query := text(i + 2)
+			u, err := w.e.Rules().Update(t.Context(), "", wishes[i].id, rule.UpdateRequest{Query: &query})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wishes = append(wishes, wish{u.ID, query, u.Since})
+			wishes[i].since = time.Time{} // see below
+			say(1)
+		}
+		say(60)
+		w.stop()
+		say(60)
+		w.start(t, tune)
+		say(120)
+		pass(5 * time.Minute)
+		w.stop()
+
+		posted := p.Posted()
+		type owed struct{ rule, post string }
+		want := map[owed]bool{}
+		edited := map[string]bool{}
+		for _, wish := range wishes {
+			program, _, err := rule.Parse(wish.query, rule.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wish.since.IsZero() { // what it got before its edit is not looked at
+				edited[wish.id] = true
+				continue
+			}
+			for _, truth := range posted {
+				tw := fetcher.Tweet{ID: truth.ID, Text: truth.Text, Username: truth.Account, PublishedAt: truth.PublishedAt}
+				if !truth.PublishedAt.Before(wish.since.Truncate(time.Millisecond)) && program.Match(&tw) {
+					want[owed{wish.id, truth.ID}] = true
+				}
+			}
+		}
+		lost, doubled, wrong := 0, 0, 0
+		for o := range want {
+			switch n := w.in.got[o.rule][o.post]; {
+			case n == 0:
+				lost++
+			case n > 1:
+				doubled++
+			}
+		}
+		for id, posts := range w.in.got {
+			for post := range posts {
+				if !want[owed{id, post}] && !edited[id] && strings.HasPrefix(id, "rul_") {
+					wrong++
+				}
+			}
+		}
+		if len(want) < 5000 || lost+doubled+wrong > 0 || gaps > 0 {
+			t.Errorf("of %d owed events %d were lost, %d doubled; %d were not owed; %d gaps", len(want), lost, doubled, wrong, gaps)
+		}
+		if s := w.e.Stats().Detect; s.Queries.Errors == 0 || s.Queries.Latency.Detection.Count() == 0 {
+			t.Errorf("too quiet a run: %+v", s.Queries)
+		}
 	})
 }

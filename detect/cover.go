@@ -179,13 +179,24 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (time.
 	return read, nil
 }
 
-// searchedUntil is when the last complete poll of a query began; zero when there
-// was none.
-func (d *Detector) searchedUntil(ctx context.Context, text string) (since time.Time, err error) {
+// searchedUntil is when the last complete poll of a subscription's query began,
+// or what it brought into the query if there was none since; zero when there was
+// neither.
+func (d *Detector) searchedUntil(ctx context.Context, sub QuerySubscription) (since time.Time, err error) {
 	var found time.Time
-	err = d.ask(ctx, d.queryShard(text), func(sh *shard) {
-		if q := sh.searches.byText[text]; q != nil {
-			found = q.since
+	err = d.ask(ctx, d.queryShard(sub.Query), func(sh *shard) {
+		q := sh.searches.byText[sub.Query]
+		if q == nil {
+			return
+		}
+		for i := range q.subs {
+			switch s := &q.subs[i]; {
+			case s.Source.ID != sub.Source.ID:
+			case s.fresh:
+				found = s.read
+			default:
+				found = q.since
+			}
 		}
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ func (sh *shard) landedSearch(f *search) {
 			sh.d.cfg.Logger.Warn("clocks differ", "query", q.text, "ahead of upstream", out.skew)
 		}
 		q.skew = out.skew
+		q.cold = false
 	}
 	q.unordered = f.unordered
 	events := sh.judgeFound(f)

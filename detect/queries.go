@@ -143,10 +143,7 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	}
 	defer unlock()
 	found := QueryStatus{Query: text}
-	for _, r := range d.rules.subs {
-		if r.sub.Query != text {
-			continue
-		}
+	for _, r := range d.rules.byQuery[text] {
 		found.Sources++
 		if r.from == timelines {
 			found.Covered++

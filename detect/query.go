@@ -139,14 +139,18 @@ type query struct {
 	skew        time.Duration
 	unordered   bool // an answer was not newest first
 	dropped     bool // a post was dropped, and the log has it
-	again       bool // poll at once when the poll under way is done
-	polling     *search
+	// cold: it was read before this process, which has had no answer yet. A first
+	// one that is empty is more likely a glitch than the truth.
+	cold    bool
+	again   bool // poll at once when the poll under way is done
+	polling *search
 }
 
 // querySub is one rule's interest in a query; see subscriber.
 type querySub struct {
 	QuerySubscription
 	from           time.Time // while fresh: how far back to read for it
+	read           time.Time // while fresh: it has got what was visible then, or does not want it
 	fresh, covered bool
 }
 

@@ -22,7 +22,9 @@ type searches struct {
 type queryStart struct {
 	since time.Time // everything before was dealt with, but for the overlap
 	gaps  []Gap
-	from  time.Time // the subscriber has got everything from before
+	// The subscriber has got what was visible at read, or does not want it, and
+	// has to be read for back to from.
+	from, read time.Time
 }
 
 // setQuery adds or replaces a source's subscription on its query's shard, and
@@ -32,7 +34,7 @@ func (sh *shard) setQuery(sourceID string, sub *QuerySubscription, start querySt
 	var mine *query
 	if sub != nil {
 		mine = sh.queryFor(sub.Query, start)
-		sh.followQuery(mine, *sub, start.from)
+		sh.followQuery(mine, *sub, start)
 		sh.searches.bySub[sourceID] = mine
 	} else {
 		delete(sh.searches.bySub, sourceID)
@@ -52,7 +54,7 @@ func (sh *shard) queryFor(text string, start queryStart) *query {
 		s.byText, s.bySub = map[string]*query{}, map[string]*query{}
 	}
 	target := QueryTarget(text)
-	q := &query{text: text, target: target, hash: hashKey(target), slot: int32(len(s.slots)), since: start.since, gaps: start.gaps}
+	q := &query{text: text, target: target, hash: hashKey(target), slot: int32(len(s.slots)), since: start.since, cold: !start.since.IsZero(), gaps: start.gaps}
 	if n := len(s.free); n > 0 {
 		q.slot, s.free = s.free[n-1], s.free[:n-1]
 		s.slots[q.slot] = q
@@ -65,11 +67,11 @@ func (sh *shard) queryFor(text string, start queryStart) *query {
 }
 
 // followQuery gives a query a subscriber, or renews the one it has.
-func (sh *shard) followQuery(q *query, sub QuerySubscription, from time.Time) {
+func (sh *shard) followQuery(q *query, sub QuerySubscription, start queryStart) {
 	i := slices.IndexFunc(q.subs, func(s querySub) bool { return s.Source.ID == sub.Source.ID })
 	added := i < 0
 	if added {
-		q.subs = append(q.subs, querySub{QuerySubscription: sub, from: from, fresh: true})
+		q.subs = append(q.subs, querySub{QuerySubscription: sub, from: start.from, read: start.read, fresh: true})
 		if q.trouble != nil && q.trouble.reported {
 			sh.d.cfg.OnTrouble(Trouble{Query: q.text, Source: sub.Source, Err: q.trouble.err})
 		}

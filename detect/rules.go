@@ -5,25 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
+// got notes that a subscription has got all that was visible at a time.
+func (r *ruled) got(until time.Time) {
+	if until.After(r.read) {
+		r.read = until
+	}
+}
+
 // planner knows all query subscriptions, and decides for each where its posts
 // come from: a search of its own, or the timelines that are polled anyway.
 type planner struct {
-	turn chan struct{} // held by the change under way
-	bell chan struct{} // accounts have changed
-	subs map[string]*ruled
+	turn    chan struct{} // held by the change under way
+	bell    chan struct{} // accounts have changed
+	subs    map[string]*ruled
+	byQuery map[string][]*ruled
+	polls   float64 // a second, of all searches
+	covered int     // subscriptions whose posts come from timelines
 }
 
 // ruled is a query subscription and what has become of it.
 type ruled struct {
 	sub  QuerySubscription
 	from origin
-	// read is how far the process before had read the authors' timelines, when
-	// the subscription was set before Run; zero if unknown.
+	// early: it was set before Run, and what the process before has read it has
+	// dealt with: see fromSearch.
+	early bool
+	// read: what was visible then it has got, as far as is known; zero if not.
 	read time.Time
 }
 
@@ -37,7 +51,55 @@ const (
 )
 
 func newPlanner() planner {
-	return planner{turn: make(chan struct{}, 1), bell: make(chan struct{}, 1), subs: map[string]*ruled{}}
+	return planner{turn: make(chan struct{}, 1), bell: make(chan struct{}, 1),
+		subs: map[string]*ruled{}, byQuery: map[string][]*ruled{}}
+}
+
+// put notes what a subscription is now, and where its posts come from.
+func (p *planner) put(r *ruled, sub QuerySubscription, from origin) {
+	p.drop(r)
+	r.sub, r.from = sub, from
+	p.subs[sub.Source.ID] = r
+	p.change(sub.Query, func(list []*ruled) []*ruled { return append(list, r) })
+}
+
+// drop takes a subscription out; one that is not in is fine.
+func (p *planner) drop(r *ruled) {
+	if p.subs[r.sub.Source.ID] != r {
+		return
+	}
+	delete(p.subs, r.sub.Source.ID)
+	p.change(r.sub.Query, func(list []*ruled) []*ruled {
+		return slices.DeleteFunc(list, func(other *ruled) bool { return other == r })
+	})
+}
+
+// change changes the list of a query's subscriptions, and with it the sums.
+func (p *planner) change(text string, fn func([]*ruled) []*ruled) {
+	polls, covered := sums(p.byQuery[text])
+	p.polls, p.covered = p.polls-polls, p.covered-covered
+	list := fn(p.byQuery[text])
+	if p.byQuery[text] = list; len(list) == 0 {
+		delete(p.byQuery, text)
+	}
+	polls, covered = sums(list)
+	if p.polls, p.covered = p.polls+polls, p.covered+covered; len(p.byQuery) == 0 {
+		p.polls = 0 // what was rounded is forgotten
+	}
+}
+
+// sums is how many polls a second one query's subscriptions take, and how many
+// of them need none.
+func sums(list []*ruled) (polls float64, covered int) {
+	for _, r := range list {
+		switch r.from {
+		case timelines:
+			covered++
+		case searched:
+			polls = max(polls, float64(time.Second)/float64(r.sub.every()))
+		}
+	}
+	return polls, covered
 }
 
 // lockRules waits for the changes before. What Run waits for must not wait for
@@ -89,8 +151,8 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	}
 	if !d.isStarted() {
 		if r.read, err = d.readBefore(ctx, sub); err == nil {
-			r.sub = sub
-			d.rules.subs[sub.Source.ID] = r
+			r.early = true
+			d.rules.put(r, sub, noOrigin)
 		}
 		return err
 	}
@@ -98,7 +160,9 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	if err != nil {
 		return err
 	}
-	d.rules.subs[sub.Source.ID] = r // also if it fails half-way: it is removed as a whole
+	if r.sub.Source.ID == "" {
+		d.rules.put(r, sub, noOrigin) // also if it fails half-way: it is removed as a whole
+	}
 	if err := d.direct(ctx, r, sub, covered[0]); err != nil {
 		return err
 	}
@@ -114,7 +178,8 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 		return err
 	}
 	defer unlock()
-	if d.rules.subs[sourceID] == nil {
+	r := d.rules.subs[sourceID]
+	if r == nil {
 		return nil
 	}
 	if d.isStarted() {
@@ -122,7 +187,7 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 			return err
 		}
 	}
-	delete(d.rules.subs, sourceID)
+	d.rules.drop(r)
 	d.noteQueries()
 	return nil
 }
@@ -131,7 +196,7 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 func (d *Detector) direct(ctx context.Context, r *ruled, sub QuerySubscription, covered bool) error {
 	had := r.from
 	if had != noOrigin && r.sub.Query != sub.Query {
-		had = noOrigin // what was read was another query
+		had, r.read = noOrigin, time.Time{} // what was read was another query
 	}
 	var err error
 	if covered {
@@ -139,14 +204,16 @@ func (d *Detector) direct(ctx context.Context, r *ruled, sub QuerySubscription, 
 	} else {
 		err = d.fromSearch(ctx, r, sub, had)
 	}
-	if err == nil {
-		r.sub = sub
-		r.from = searched
-		if covered {
-			r.from = timelines
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	from := searched
+	if covered {
+		from = timelines
+	}
+	d.rules.put(r, sub, from)
+	r.early = false
+	return nil
 }
 
 // fromTimelines has the authors' timelines asked instead of the platform.
@@ -157,15 +224,15 @@ func (d *Detector) fromTimelines(ctx context.Context, r *ruled, sub QuerySubscri
 			since = t
 		}
 	}
-	switch had {
-	case searched:
-		read, err := d.searchedUntil(ctx, sub.Query)
+	if had == searched {
+		read, err := d.searchedUntil(ctx, sub)
 		if err != nil {
 			return err
 		}
-		later(read)
-	case noOrigin:
-		later(r.read) // what the process before has read it has dealt with
+		r.got(read)
+	}
+	if had != timelines {
+		later(r.read)
 	}
 	s := Subscription{Source: sub.Source, Interval: sub.Interval, Match: sub.Answers, Spread: sub.Spread || d.cfg.Searcher != nil}
 	if d.cfg.Pace != PaceInterval {
@@ -193,16 +260,25 @@ func (d *Detector) fromSearch(ctx context.Context, r *ruled, sub QuerySubscripti
 	if err != nil {
 		return err
 	}
-	read := start.since
+	if r.early {
+		r.got(start.since)
+	}
 	if had == timelines { // others may have searched further, not for this one
-		if read, err = d.timelinesUntil(ctx, sub.Authors); err != nil {
+		read, err := d.timelinesUntil(ctx, sub.Authors)
+		if err != nil {
 			return err
 		}
-		if start.since.IsZero() {
-			start.since = read
-		}
+		r.got(read)
 	}
-	if start.from = sub.Since; !read.IsZero() && read.Add(-d.cfg.MaxOverlap).After(start.from) {
+	read := r.read
+	if start.since.IsZero() {
+		start.since = read
+	}
+	start.from, start.read = sub.Since, sub.Since
+	if read.After(sub.Since) {
+		start.read = read
+	}
+	if !read.IsZero() && read.Add(-d.cfg.MaxOverlap).After(start.from) {
 		start.from = read.Add(-d.cfg.MaxOverlap)
 	}
 	if err := d.setSearch(ctx, sub, start); err != nil {
@@ -217,8 +293,8 @@ func (d *Detector) fromSearch(ctx context.Context, r *ruled, sub QuerySubscripti
 // forgetQuery puts an empty cursor in the place of what a rule searched for,
 // unless others still do.
 func (d *Detector) forgetQuery(ctx context.Context, left *ruled) error {
-	for _, r := range d.rules.subs {
-		if r != left && r.from == searched && r.sub.Query == left.sub.Query {
+	for _, r := range d.rules.byQuery[left.sub.Query] {
+		if r != left && r.from == searched {
 			return nil
 		}
 	}
@@ -229,14 +305,16 @@ func (d *Detector) forgetQuery(ctx context.Context, left *ruled) error {
 // It is a goroutine of Run.
 func (d *Detector) runRules(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
 	defer cancel()
-	go func() {
+	stopping.Go(func() {
 		select {
 		case <-d.stop:
 			cancel()
 		case <-ctx.Done():
 		}
-	}()
+	})
 	retry := time.NewTimer(0)
 	defer retry.Stop()
 	for {
@@ -297,15 +375,8 @@ func (d *Detector) accountsChanged() {
 // noteQueries publishes how many calls a second the searches take, and how many
 // rules need none.
 func (d *Detector) noteQueries() {
-	plan := planQueries(d.rules.list(), d.pagesPerSearch())
-	covered := 0
-	for i := range plan {
-		if plan[i].Covered {
-			covered += len(plan[i].Sources)
-		}
-	}
-	d.count.covered.Store(int64(covered))
-	d.count.queryRate.Store(math.Float64bits(callsASecond(plan)))
+	d.count.covered.Store(int64(d.rules.covered))
+	d.count.queryRate.Store(math.Float64bits(d.rules.polls * d.pagesPerSearch()))
 	if d.cfg.Pace != PaceInterval {
 		d.shards[0].mail.put(message{ask: func(sh *shard) { sh.noteBudget() }})
 	}

@@ -19,10 +19,12 @@ type search struct {
 	ask   fetcher.SearchQuery
 	limit int       // posts to read
 	since time.Time // of the query, when the poll began
+	joins time.Time // all subscribers have got what was visible then
 	knows func([]string, []bool)
 
 	cutoff    time.Time
-	expected  bool // the query had posts lately
+	expected  bool // the query had posts lately, or may have had
+	blank     bool // no post is known
 	unordered bool // and its answers are not newest first
 	failed    bool // it follows polls or commits that failed
 	out       outcome
@@ -49,9 +51,13 @@ func (sh *shard) startSearch(ctx context.Context, now int64) {
 	f := &search{q: q, index: len(s.polling), due: at, at: sh.d.cfg.Now().Add(time.Duration(at - now)),
 		ask: fetcher.SearchQuery{Query: q.text, Type: "Latest"}, limit: q.maxResults(),
 		since: q.since, cutoff: q.cutoff(sh.d.overlap()), knows: q.seen.HasEach,
-		expected: q.seen.Len() > 0, unordered: q.unordered, failed: q.trouble != nil}
+		expected: q.seen.Len() > 0 || q.cold, blank: q.seen.Len() == 0, unordered: q.unordered, failed: q.trouble != nil}
+	f.joins = q.since
 	for i := range q.subs {
-		q.subs[i].covered = q.subs[i].fresh
+		sub := &q.subs[i]
+		if sub.covered = sub.fresh; sub.fresh && sub.read.Before(f.joins) {
+			f.joins = sub.read
+		}
 	}
 	q.polling = f
 	s.polling = append(s.polling, f)
@@ -145,9 +151,7 @@ func (d *Detector) takeFound(f *search, pg *fetcher.Page, asked time.Time) (done
 	case pg.Next == "" && !cut:
 		out.complete = out.posts > 0 || !f.expected // see takePage
 	case cut || out.posts >= f.limit || len(out.pages) >= d.cfg.MaxPages || out.looped(pg.Next):
-		// Enough when what was read goes beyond the last complete poll, and the
-		// end of it was known then: see takePage.
-		out.shallow = !cut && !f.unordered && n > 0 && before(out.reach, f.since) && f.known(pg.Tweets)
+		out.shallow = !cut && n > 0 && f.reachesBack(pg.Tweets[n-1].ID)
 		out.complete, out.capped = out.shallow, !out.shallow
 	default:
 		return false
@@ -177,19 +181,17 @@ func (f *search) order(last time.Time, tweets []fetcher.Tweet) (newest time.Time
 	return newest
 }
 
-// known reports whether all posts were seen before.
-func (f *search) known(tweets []fetcher.Tweet) bool {
-	ids, seen := make([]string, len(tweets)), make([]bool, len(tweets))
-	for i := range tweets {
-		ids[i] = tweets[i].ID
+// reachesBack reports whether a poll that stopped short of its cutoff has read
+// enough all the same: beyond the last complete poll, or what else joins it, and
+// down to a post that was known then. What is behind was read then, too, but for what became visible
+// since. A process that begins knows no posts, and takes the cursor's word.
+func (f *search) reachesBack(last string) bool {
+	if f.unordered || !before(f.out.reach, f.joins) {
+		return false
 	}
-	f.knows(ids, seen)
-	for _, ok := range seen {
-		if !ok {
-			return false
-		}
-	}
-	return true
+	var known [1]bool
+	f.knows([]string{last}, known[:])
+	return known[0] || f.blank
 }
 
 // whole reports whether a poll left nothing out that it should have read, or
