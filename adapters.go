@@ -37,8 +37,18 @@ type webhooks struct{ m *deliver.EndpointManager }
 func (w webhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }
 
 func (w webhooks) Change(ctx context.Context, m monitor.Monitor, from, to string, key secret.Value) (secret.Value, error) {
+	return changeEndpoint(ctx, w.m, source(m), from, to, key)
+}
+
+func (w webhooks) Unbind(ctx context.Context, m monitor.Monitor) error {
+	return unbindEndpoints(ctx, w.m, source(m))
+}
+
+// changeEndpoint makes, moves or removes the endpoint that a source's
+// webhook_url makes: see monitor.Webhooks.
+func changeEndpoint(ctx context.Context, m *deliver.EndpointManager, src deliver.Source, from, to string, key secret.Value) (secret.Value, error) {
 	if from != "" {
-		list, err := w.m.List(ctx, m.Owner, m.ID)
+		list, err := m.List(ctx, src.Owner, src.ID)
 		if err != nil {
 			return "", err
 		}
@@ -47,30 +57,30 @@ func (w webhooks) Change(ctx context.Context, m monitor.Monitor, from, to string
 				continue
 			}
 			if to == "" {
-				return "", w.m.Delete(ctx, m.Owner, e.ID)
+				return "", m.Delete(ctx, src.Owner, e.ID)
 			}
 			u := deliver.EndpointUpdate{URL: &to}
 			if key != "" {
 				u.Secret = &key
 			}
-			_, err := w.m.Update(ctx, m.Owner, e.ID, u)
+			_, err := m.Update(ctx, src.Owner, e.ID, u)
 			return "", err
 		}
 	}
 	if to == "" {
 		return "", nil
 	}
-	e, err := w.m.Create(ctx, deliver.NewEndpoint{Source: source(m), URL: to, Secret: key})
+	e, err := m.Create(ctx, deliver.NewEndpoint{Source: src, URL: to, Secret: key})
 	if err != nil || key != "" {
 		return "", err
 	}
 	return e.Secret, nil
 }
 
-func (w webhooks) Unbind(ctx context.Context, m monitor.Monitor) error {
-	list, err := w.m.List(ctx, m.Owner, m.ID)
+func unbindEndpoints(ctx context.Context, m *deliver.EndpointManager, src deliver.Source) error {
+	list, err := m.List(ctx, src.Owner, src.ID)
 	for _, e := range list {
-		if derr := w.m.Delete(ctx, m.Owner, e.ID); !errors.Is(derr, deliver.ErrEndpointNotFound) {
+		if derr := m.Delete(ctx, src.Owner, e.ID); !errors.Is(derr, deliver.ErrEndpointNotFound) {
 			err = errors.Join(err, derr)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -25,7 +26,11 @@ import (
 type Config struct {
 	// Fetcher reads the accounts' timelines. Required.
 	Fetcher fetcher.Fetcher
-	// Store keeps monitors, events and deliveries. Defaults to a new
+	// Searcher runs the filter rules' queries. Defaults to the Fetcher if it is
+	// one, too; nil for none: then only rules run whose posts all come from
+	// certain accounts.
+	Searcher fetcher.Searcher
+	// Store keeps monitors, rules, events and deliveries. Defaults to a new
 	// storage/memory store, which the engine closes; one that is given is left
 	// open.
 	Store storage.Store
@@ -34,20 +39,20 @@ type Config struct {
 	// detection while it keeps up and takes what it gets: after an error it
 	// comes again, up to three more times, by the retry schedule. Nil for none.
 	OnEvent deliver.Handler
-	// OnGap is told of each range of a timeline that could not be read, and
+	// OnGap is told of each range of a timeline or a query that could not be read, and
 	// again, with FilledAt set, when it was read later: Target and FoundAt are
 	// then the same. It must not block, nor ask the engine for Account or Plan,
 	// nor change monitors: it is called by what would have to answer. Nil for
 	// none.
 	OnGap func(detect.Gap)
-	// OnTrouble is told when an account's polls keep failing, and when it
-	// recovers; the monitor's StatusReason says so, too. What OnGap must not do,
+	// OnTrouble is told when an account's or a query's polls keep failing, and
+	// when it recovers; the StatusReason of the monitor or rule says so, too. What OnGap must not do,
 	// it must not do either. Nil for none.
 	OnTrouble func(detect.Trouble)
 
 	// Detect tunes the polling: among others whether intervals set the pace or
-	// a budget of calls does (Pace, FetchRate). Its Fetcher, Journal, hooks,
-	// Handlers, Logger and Now are the engine's to set.
+	// a budget of calls does (Pace, FetchRate). Its Fetcher, Searcher, Journal,
+	// hooks, Handlers, Logger and Now are the engine's to set.
 	Detect detect.Config
 	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Logger and Now are
 	// the engine's to set. Senders are added to the webhook sender by URL
@@ -73,6 +78,9 @@ type Config struct {
 	MinInterval time.Duration
 	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
 	MaxAccounts int
+
+	// Rules tunes the filter rules.
+	Rules RuleConfig
 
 	// Pricing is the price list behind Engine.Price, and what Billing charges by.
 	// Defaults to billing.Presets.
@@ -107,6 +115,7 @@ type Engine struct {
 	webhook    *deliver.Webhook
 	hub        *wshub.Hub // nil without Config.WebSocket
 	monitors   *monitor.Manager
+	rules      *rule.Manager
 	endpoints  *deliver.EndpointManager
 	meter      *billing.Meter // nil without Config.Billing
 
@@ -196,7 +205,8 @@ func (e *Engine) wire() (err error) {
 	if tc.DeliverBy < shortest {
 		return fmt.Errorf("detect: DeliverBy %s is not allowed: want at least %s, 4 × Deliver.Timeout", tc.DeliverBy, shortest)
 	}
-	tc.Fetcher, tc.Journal, tc.OnGap = e.cfg.Fetcher, e.store.Journal(), e.cfg.OnGap
+	tc.Fetcher, tc.Searcher = e.cfg.Fetcher, e.cfg.Searcher
+	tc.Journal, tc.OnGap = e.store.Journal(), e.cfg.OnGap
 	tc.Logger, tc.Now, tc.Handlers = e.cfg.Logger, e.cfg.Now, nil
 	if e.cfg.OnEvent != nil {
 		tc.Handlers = []string{handlerName}
@@ -209,18 +219,16 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	tc.OnCommit = e.dispatcher.Enqueue
-	tc.OnTrouble = func(t detect.Trouble) {
-		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, t.Err)
-		if e.cfg.OnTrouble != nil {
-			e.cfg.OnTrouble(t)
-		}
-	}
+	tc.OnTrouble = e.reportTrouble
 	if e.detector, err = detect.New(tc); err != nil {
 		return err
 	}
 	if e.endpoints, err = deliver.NewEndpointManager(deliver.EndpointManagerConfig{
 		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, Now: e.cfg.Now,
 	}); err != nil {
+		return err
+	}
+	if err = e.addRules(); err != nil {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
@@ -235,7 +243,7 @@ func (e *Engine) wire() (err error) {
 	return e.addMeter()
 }
 
-// Start reads the monitors from the store and begins to watch and deliver. It
+// Start reads the monitors and rules from the store and begins to watch and deliver. It
 // returns once everything runs; ctx bounds the reading only. An engine is
 // started once.
 func (e *Engine) Start(ctx context.Context) error {
@@ -258,6 +266,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
+	if err := e.startRules(ctx); err != nil {
+		return fmt.Errorf("streamwatch: run rules: %w", err)
+	}
 	e.state.Store(int32(running))
 	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
 		e.run("meter", nil, e.meter.Run)
@@ -265,6 +276,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.run("detector", e.detector.Stop, e.detector.Run)
 	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	e.run("monitors", nil, e.monitors.Run)
+	e.run("rules", nil, e.rules.Run)
 	return nil
 }
 

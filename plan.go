@@ -9,16 +9,16 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// Plan predicts what the active monitors will bring and cost, before anything
+// Plan predicts what the active monitors and rules will bring and cost, before anything
 // is spent.
 type Plan struct {
 	detect.Plans
-	// CreditsPerDay is the price of all active monitors by Config.Pricing.
+	// CreditsPerDay is the price of all active monitors and rules by Config.Pricing.
 	CreditsPerDay billing.Credits
 }
 
-// Plan predicts detection latency and upstream calls for the monitors as they
-// are, and how other budgets, in calls a second, would change them. Such a
+// Plan predicts detection latency and upstream calls for the monitors and rules
+// as they are, with the reason for each query's, and how other budgets, in calls a second, would change them. Such a
 // budget is planned as if it set the pace, with the monitors' intervals as
 // bounds, those included that they got by default. While the engine runs, a plan
 // goes by how often the accounts have posted; before, every account counts
@@ -36,10 +36,14 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
 	}
+	queries, err := e.planRules(ctx, &plan)
+	if err != nil {
+		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
+	}
 	if e.is() == running {
 		plan.Plans, err = e.detector.Plan(ctx, budgets...)
 	} else {
-		plan.Plans, err = e.detector.PlanFor(subs, budgets...)
+		plan.Plans, err = e.detector.PlanFor(subs, queries, budgets...)
 	}
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: %w", notRunning(err))

@@ -77,7 +77,7 @@ func (s *stages) snapshot() Latency {
 
 // record takes an event apart. Each moment is no earlier than the one before:
 // where clocks disagree a part is 0.
-func (s *stages) record(ev *deliver.Event, f *flight, committed time.Time) {
+func (s *stages) record(ev *deliver.Event, due time.Time, failed bool, committed time.Time) {
 	at := ev.PublishedAt
 	part := func(h *latency.Histogram, end time.Time) {
 		h.Record(end.Sub(at))
@@ -85,12 +85,11 @@ func (s *stages) record(ev *deliver.Event, f *flight, committed time.Time) {
 			at = end
 		}
 	}
-	due := f.at
 	if due.After(ev.RequestedAt) {
 		due = ev.RequestedAt
 	}
 	part(&s.schedule, ev.EarliestAt)
-	if f.failed {
+	if failed {
 		s.visibility.Record(0)
 		part(&s.failure, due)
 	} else {
@@ -110,7 +109,7 @@ func (d *Detector) noteLatency(f *flight, ev *deliver.Event, committed time.Time
 	if f.plan.gap != nil {
 		return
 	}
-	d.stages.record(ev, f, committed)
+	d.stages.record(ev, f.at, f.failed, committed)
 	if f.first || f.plan.query.Seen == nil {
 		return
 	}
@@ -121,6 +120,16 @@ func (d *Detector) noteLatency(f *flight, ev *deliver.Event, committed time.Time
 		d.count.late.Add(1)
 	}
 	d.late.Observe(committed, needed)
+}
+
+// noteFoundLatency counts a post of a query. How late posts become visible is
+// not learnt from them: a post may come to answer a query long after its
+// publication, when it has more likes.
+func (d *Detector) noteFoundLatency(f *search, ev *deliver.Event, committed time.Time) {
+	d.queryStages.record(ev, f.at, f.failed, committed)
+	if ev.PublishedAt.Before(f.since) {
+		d.count.late.Add(1)
+	}
 }
 
 // earliest is when the first poll was due that could have shown a post.

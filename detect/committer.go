@@ -24,6 +24,24 @@ type waiting struct {
 	batch  *Batch
 	shard  *shard
 	flight *flight
+	search *search // in place of flight
+}
+
+// settle tells the shard how the commit ended.
+func (w *waiting) settle(err error) {
+	if f := w.search; f != nil {
+		w.shard.mail.put(message{ask: func(sh *shard) { sh.committedSearch(f, err) }})
+		return
+	}
+	w.shard.mail.put(message{committed: w.flight, err: err})
+}
+
+func (w *waiting) noteLatency(d *Detector, ev *deliver.Event, now time.Time) {
+	if w.search != nil {
+		d.noteFoundLatency(w.search, ev, now)
+		return
+	}
+	d.noteLatency(w.flight, ev, now)
 }
 
 func newCommitter(d *Detector) *committer {
@@ -93,13 +111,12 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 			}
 		}
 		if guilty < 0 {
-			for _, w := range group {
-				w.shard.mail.put(message{committed: w.flight, err: err})
+			for i := range group {
+				group[i].settle(err)
 			}
 			return
 		}
-		w := group[guilty]
-		w.shard.mail.put(message{committed: w.flight, err: err})
+		group[guilty].settle(err)
 		rest := make([]waiting, 0, len(group)-1)
 		rest = append(append(rest, group[:guilty]...), group[guilty+1:]...)
 		group = rest
@@ -134,7 +151,7 @@ func (c *committer) handOver(group []waiting) {
 			} else {
 				c.d.count.events.Add(1)
 				if e == 0 || w.batch.Events[e].TweetID != w.batch.Events[e-1].TweetID {
-					c.d.noteLatency(w.flight, &w.batch.Events[e], now)
+					w.noteLatency(c.d, &w.batch.Events[e], now)
 				}
 			}
 		}
@@ -142,7 +159,7 @@ func (c *committer) handOver(group []waiting) {
 	if len(out) > 0 {
 		c.d.cfg.OnCommit(out)
 	}
-	for _, w := range group {
-		w.shard.mail.put(message{committed: w.flight})
+	for i := range group {
+		group[i].settle(nil)
 	}
 }

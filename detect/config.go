@@ -23,6 +23,7 @@ const (
 	maxResume     = 4096                 // bytes; a gap with a longer cursor can not be read on
 	maxRate       = 1e6                  // calls a second
 	maxBatch      = 1000                 // accounts in one call
+	maxQueries    = 1 << 20              // queries in all
 	maxTargets    = due.MaxSlots / 4 * 3 // accounts of a shard, leaving room for unequal shards
 	commitTimeout = 30 * time.Second
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
@@ -32,6 +33,9 @@ const (
 type Config struct {
 	// Fetcher reads the timelines. Required.
 	Fetcher fetcher.Fetcher
+	// Searcher answers queries. Defaults to the Fetcher if that is one, too;
+	// without one only queries whose Authors are known can be set.
+	Searcher fetcher.Searcher
 	// Journal makes detections last. Required.
 	Journal Journal
 	// OnCommit gets the deliveries of each commit, in order, right after it.
@@ -124,10 +128,12 @@ func (p Pace) String() string {
 	return fmt.Sprint(uint8(p))
 }
 
-// Trouble is an account whose polls keep failing, or that has recovered.
+// Trouble is an account or a query whose polls keep failing, or that has
+// recovered.
 type Trouble struct {
-	Username string
-	Source   deliver.Source // a monitor that tracks it; each is told
+	Username string         // of the account, or
+	Query    string         // its text
+	Source   deliver.Source // a monitor or rule that has it; each is told
 	Err      error          // nil: recovered
 }
 
@@ -137,6 +143,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Journal == nil {
 		return c, fmt.Errorf("detect: Journal is missing: want a detect.Journal")
+	}
+	if s, ok := c.Fetcher.(fetcher.Searcher); ok && c.Searcher == nil {
+		c.Searcher = s
 	}
 	shards, burst := min(runtime.GOMAXPROCS(0), 16), max(1, int(min(c.FetchRate, maxRate)))
 	switch {

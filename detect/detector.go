@@ -15,16 +15,18 @@ import (
 // Detector polls the accounts that its subscriptions name and commits what is
 // new. Its methods are safe for concurrent use.
 type Detector struct {
-	cfg       Config
-	epoch     time.Time
-	budget    *budget
-	batchSize int // accounts in a call at most
-	late      *lateness.Tracker
-	shards    []*shard
-	committer *committer
-	count     counters
-	stages    stages
-	foresight foresight
+	cfg         Config
+	epoch       time.Time
+	budget      *budget
+	batchSize   int // accounts in a call at most
+	late        *lateness.Tracker
+	shards      []*shard
+	committer   *committer
+	count       counters
+	stages      stages
+	queryStages stages
+	rules       planner
+	foresight   foresight
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -53,6 +55,7 @@ func New(cfg Config) (*Detector, error) {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
 	d.committer = newCommitter(d)
+	d.rules = newPlanner()
 	n := min(cfg.Shards, cfg.FetchSlots)
 	for i := range n {
 		slots := cfg.FetchSlots / n
@@ -89,6 +92,7 @@ func (d *Detector) Run(ctx context.Context) error {
 		shards.Go(func() { sh.run(ctx) })
 	}
 	shards.Go(func() { d.foresight.run(ctx, d) })
+	shards.Go(func() { d.runRules(ctx) })
 	shards.Wait()
 	close(d.committer.stop)
 	committer.Wait()
@@ -124,6 +128,11 @@ func (d *Detector) isStopped() bool {
 // watched is polled at once. Posts published before an account's Since are not
 // events.
 func (d *Detector) Set(ctx context.Context, sub Subscription) error {
+	defer d.accountsChanged()
+	return d.set(ctx, sub)
+}
+
+func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	if err := sub.validate(d.cfg.Pace); err != nil {
 		return err
 	}
@@ -153,6 +162,11 @@ func (d *Detector) Set(ctx context.Context, sub Subscription) error {
 // Remove ends a source's subscription and returns when nothing of it can be
 // committed any more. A source that has none is fine.
 func (d *Detector) Remove(ctx context.Context, sourceID string) error {
+	defer d.accountsChanged()
+	return d.remove(ctx, sourceID)
+}
+
+func (d *Detector) remove(ctx context.Context, sourceID string) error {
 	removals := make([]*removal, len(d.shards))
 	d.mu.Lock()
 	for i, sh := range d.shards {

@@ -56,7 +56,7 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 					return
 				}
 				if want.source.match == nil || want.source.match(tw) {
-					events = append(events, sh.event(f, want.source.Source, tw, pg, now))
+					events = append(events, sh.event(sh.earliest(f, tw.PublishedAt), want.source.Source, tw, pg, now))
 				}
 			})
 		}
@@ -67,29 +67,35 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 // sound drops and counts a post that can not be what it should be. A dropped
 // post is not remembered: if it comes back whole, it is news.
 func (sh *shard) sound(f *flight, tw *fetcher.Tweet, now time.Time) bool {
-	c := &sh.d.count
-	what := ""
-	switch {
-	case tw.ID == "" || len(tw.ID) > maxIDLength:
-		c.noID.Add(1)
-		what = "no usable id"
-	case tw.PublishedAt.IsZero():
-		c.noTime.Add(1)
-		what = "no publication time"
-	case tw.PublishedAt.After(now.Add(maxFuture - f.out.skew)):
-		c.future.Add(1)
-		what = "published in the future"
-	case !sh.ownPost(f, tw):
-		c.author.Add(1)
+	what := sh.d.count.flaw(tw, now.Add(maxFuture-f.out.skew))
+	if what == "" {
+		if sh.ownPost(f, tw) {
+			return true
+		}
+		sh.d.count.author.Add(1)
 		what = "another account's"
-	default:
-		return true
 	}
 	if t := sh.targets.at(f.slot); !t.is(dropped) { // once for an account, so that a stuck post does not fill the log
 		t.set(dropped, true)
 		sh.d.cfg.Logger.Warn("post dropped", "username", f.plan.query.Username, "id", clip(tw.ID), "why", what)
 	}
 	return false
+}
+
+// flaw says what is wrong with a post, and counts it; "" is nothing.
+func (c *counters) flaw(tw *fetcher.Tweet, latest time.Time) string {
+	switch {
+	case tw.ID == "" || len(tw.ID) > maxIDLength:
+		c.noID.Add(1)
+		return "no usable id"
+	case tw.PublishedAt.IsZero():
+		c.noTime.Add(1)
+		return "no publication time"
+	case tw.PublishedAt.After(latest):
+		c.future.Add(1)
+		return "published in the future"
+	}
+	return ""
 }
 
 // clip keeps an id of any length fit for a log.
@@ -127,7 +133,7 @@ func (sh *shard) history(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 	return false
 }
 
-func (sh *shard) event(f *flight, src deliver.Source, tw *fetcher.Tweet, pg *page, now time.Time) deliver.Event {
+func (sh *shard) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *page, now time.Time) deliver.Event {
 	ev := deliver.Event{
 		ID:             deliver.EventID(src.ID, tw.ID),
 		Source:         src,
@@ -136,7 +142,7 @@ func (sh *shard) event(f *flight, src deliver.Source, tw *fetcher.Tweet, pg *pag
 		TextPreview:    preview(tw),
 		TweetURL:       tw.Permalink,
 		PublishedAt:    tw.PublishedAt,
-		EarliestAt:     sh.earliest(f, tw.PublishedAt),
+		EarliestAt:     earliest,
 		RequestedAt:    pg.asked,
 		FetchedAt:      pg.at,
 		DetectedAt:     now,

@@ -35,6 +35,9 @@ type Plans struct {
 	Accounts int
 	Now      Plan
 	Other    []Plan
+	// Queries lists every query, and why it costs what it does. Their calls are
+	// in CallsPerMinute; Mean, P95 and LongestInterval are of accounts alone.
+	Queries []PlannedQuery
 }
 
 // Comparison sets a plan beside what then happened.
@@ -47,9 +50,9 @@ type Comparison struct {
 	CallsPerMinute float64
 }
 
-// PlanFor predicts for subscriptions that nobody polls yet, at the detector's
-// settings; every account counts alike, with a post a day.
-func (d *Detector) PlanFor(subs []Subscription, budgets ...float64) (Plans, error) {
+// PlanFor predicts for subscriptions and queries that nobody polls yet, at the
+// detector's settings; every account counts alike, with a post a day.
+func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, budgets ...float64) (Plans, error) {
 	accounts := map[string]*pace.Group{}
 	for _, sub := range subs {
 		for _, a := range sub.Accounts {
@@ -69,7 +72,13 @@ func (d *Detector) PlanFor(subs []Subscription, budgets ...float64) (Plans, erro
 	for _, g := range accounts {
 		groups = append(groups, *g)
 	}
-	return d.planning().plans(groups, budgets)
+	planned := d.planRulesFor(queries, func(name string) time.Duration {
+		if g := accounts[monitor.Key(name)]; g != nil {
+			return g.Interval
+		}
+		return 0
+	})
+	return d.planning().plans(groups, planned, budgets)
 }
 
 // Plan predicts what the subscriptions as they are will bring, and what other
@@ -79,7 +88,11 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	if err != nil {
 		return Plans{}, err
 	}
-	return d.planning().plans(groups, budgets)
+	queries, err := d.planRules(ctx)
+	if err != nil {
+		return Plans{}, err
+	}
+	return d.planning().plans(groups, queries, budgets)
 }
 
 // planning is what plans are made from, beside the accounts.
@@ -106,8 +119,13 @@ func (d *Detector) pagesPerPoll() float64 {
 	return max(1, float64(d.count.pages.Load())/float64(polls))
 }
 
-func (cfg planning) plans(groups []pace.Group, budgets []float64) (Plans, error) {
-	var p Plans
+func (cfg planning) plans(groups []pace.Group, queries []PlannedQuery, budgets []float64) (Plans, error) {
+	p := Plans{Queries: queries}
+	searches := callsASecond(queries)
+	total := cfg.rate
+	if total > 0 {
+		cfg.rate = forAccounts(total, searches)
+	}
 	for _, g := range groups {
 		p.Accounts += g.Accounts
 	}
@@ -116,15 +134,20 @@ func (cfg planning) plans(groups []pace.Group, budgets []float64) (Plans, error)
 		p.Now = cfg.intervals(groups, p.Accounts)
 	} else if p.Now, err = cfg.budget(groups, p.Accounts, cfg.rate); err != nil {
 		return Plans{}, err
+	} else {
+		p.Now.Budget = total
 	}
+	p.Now.CallsPerMinute += 60 * searches
 	for i, b := range budgets {
 		if !(b > 0 && b <= maxRate) {
 			return Plans{}, fmt.Errorf("detect: budgets[%d] %v is not allowed: want more than 0 and at most %g calls a second", i, b, maxRate)
 		}
-		other, err := cfg.budget(groups, p.Accounts, b)
+		other, err := cfg.budget(groups, p.Accounts, forAccounts(b, searches))
 		if err != nil {
 			return Plans{}, err
 		}
+		other.Budget = b
+		other.CallsPerMinute += 60 * searches
 		p.Other = append(p.Other, other)
 	}
 	return p, nil
@@ -166,6 +189,10 @@ func (cfg planning) budget(groups []pace.Group, accounts int, budget float64) (P
 	plan.Budget = budget
 	return plan, nil
 }
+
+// forAccounts is what searches leave of a budget: they go first, as long as
+// accounts keep half of it.
+func forAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
 
 // callsPerPoll is for first pages that so many accounts share; pages after the
 // first are read alone.

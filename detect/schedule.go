@@ -175,7 +175,8 @@ func (sh *shard) noteBudget() {
 // pollRate is how many accounts a second the calls allow to poll.
 func (d *Detector) pollRate() float64 {
 	together := max(1, min(int64(d.batchSize), d.count.targets.Load()))
-	return d.cfg.FetchRate / d.planning().callsPerPoll(float64(together))
+	rate := forAccounts(d.cfg.FetchRate, math.Float64frombits(d.count.queryRate.Load()))
+	return rate / d.planning().callsPerPoll(float64(together))
 }
 
 // noteBudgetEvery is how many polls apart the budget is looked at again.
@@ -204,7 +205,7 @@ func (sh *shard) reschedule(f *flight, err error) {
 		sh.rest(f.slot, now+int64(wait))
 	case f.out.err != nil:
 		sh.followTrouble(f)
-		sh.rest(f.slot, now+int64(sh.retryWait(f.slot, f.out.err)))
+		sh.rest(f.slot, now+int64(sh.d.retryWait(sh.failures(f.slot), f.out.err)))
 	default:
 		sh.followTrouble(f)
 		sh.succeeded(f, now)

@@ -38,6 +38,7 @@ type shard struct {
 	wants     []want
 	freeWants []int32
 
+	searches  searches
 	flights   []*flight // polls that have not ended
 	blank     []*flight // that have ended, to be used again
 	workers   workers
@@ -83,7 +84,7 @@ func (sh *shard) run(ctx context.Context) {
 			sh.stopping = true
 		}
 		wake := sh.startDue(ctx)
-		if sh.stopping && len(sh.flights) == 0 {
+		if sh.stopping && len(sh.flights)+len(sh.searches.polling) == 0 {
 			return
 		}
 		if wake != armed {
@@ -119,12 +120,13 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		now := sh.d.clock()
 		at, ok := sh.nextAt()
-		fill, fillAt := sh.fillTurn(ok && at <= now, now)
+		search, searchAt := sh.searchTurn(at, now)
+		fill, fillAt := sh.fillTurn(search || ok && at <= now, now)
 		switch {
-		case sh.workers.busy >= sh.slots || len(sh.flights) >= maxOpen || !ok && fillAt == never:
+		case sh.workers.busy >= sh.slots || len(sh.flights)+len(sh.searches.polling) >= maxOpen || !ok && fillAt == never && searchAt == never:
 			return longSleep // a message will wake the shard
-		case !fill && (!ok || at > now):
-			return min(at, fillAt)
+		case !fill && !search && (!ok || at > now):
+			return min(at, fillAt, searchAt)
 		}
 		if wait := sh.budgetWait(now); wait > 0 {
 			return now + int64(wait)
@@ -133,6 +135,12 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 			sh.startFill(ctx)
 			continue
 		}
+		sh.starved++
+		if search {
+			sh.startSearch(ctx, now)
+			continue
+		}
+		sh.searches.turn = true
 		sh.startPolls(ctx, now)
 	}
 	return longSleep
@@ -165,7 +173,6 @@ func (sh *shard) budgetWait(now int64) time.Duration {
 // startPolls begins the poll of the target due first, and in the same call of
 // those that are due about then, as many as one call takes.
 func (sh *shard) startPolls(ctx context.Context, now int64) {
-	sh.starved++
 	var group []*flight
 	for _, next := range sh.take(now) {
 		t := sh.targets.at(next.slot)
@@ -218,7 +225,7 @@ func (sh *shard) landed(f *flight) {
 	}
 	if out.err != nil {
 		t.set(alone, out.together || t.is(alone))
-		sh.noteRateLimit(f.slot, out.err)
+		sh.d.noteRateLimit(sh.failures(f.slot), out.err)
 		sh.giveUpPage(f)
 	}
 	if n := len(out.pages); n > 0 {
@@ -284,9 +291,11 @@ func (sh *shard) moved(f *flight) *Cursor {
 
 // period numbers the times within which a cursor that moved without events
 // is stored once. Each target has its own, so that not all are stored at once.
-func (f *flight) period(at time.Time) int64 {
+func (f *flight) period(at time.Time) int64 { return periodOf(f.hash, at) }
+
+func periodOf(hash uint64, at time.Time) int64 {
 	const seconds = int64(cursorEvery / time.Second)
-	return (at.Unix() - int64(f.hash%uint64(seconds))) / seconds
+	return (at.Unix() - int64(hash%uint64(seconds))) / seconds
 }
 
 // committed applies a poll once its batch is in the journal, or forgets it.

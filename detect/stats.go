@@ -45,6 +45,10 @@ type Stats struct {
 	Commits         int64
 	CommitErrors    int64
 
+	// Queries counts the searches. Targets, Polls, PollErrors and Pages count
+	// accounts alone, Latency the posts they found; the rest is of both.
+	Queries QueryStats
+
 	// Lag is from when a poll was due until it began; under a budget every
 	// poll is due when it may be made.
 	Lag latency.Snapshot
@@ -64,6 +68,18 @@ type Stats struct {
 	// Forecast compares the plan made an hour before with that hour; nil until
 	// the first is over.
 	Forecast *Comparison
+}
+
+// QueryStats counts what was done for queries.
+type QueryStats struct {
+	Targets int64 // queries polled now
+	Covered int64 // rules that the accounts' polls serve now: see QuerySubscription.Authors
+	Polls   int64 // polls finished, failed ones included
+	Pages   int64 // pages read
+	Errors  int64 // polls that failed
+	// Latency is that of the posts which searches found; Stats.Latency has the
+	// others.
+	Latency Latency
 }
 
 // PaceStats tells how a budget is doing; zero when intervals set the pace.
@@ -86,7 +102,9 @@ type counters struct {
 	noID, noTime, future, author, excess            atomic.Int64
 	negative, commits, commitErrors                 atomic.Int64
 	unchanged, filled, skew, skewed, calls, shallow atomic.Int64
-	budget, demand                                  atomic.Uint64 // bits of a float64
+	queries, covered                                atomic.Int64
+	queryPolls, queryPages, queryErrors             atomic.Int64
+	queryRate, budget, demand                       atomic.Uint64 // bits of a float64
 	lag, fetch                                      latency.Histogram
 }
 
@@ -105,6 +123,8 @@ func (d *Detector) Stats() Stats {
 		Calls: c.calls.Load(), Unchanged: c.unchanged.Load(), Filled: c.filled.Load(), Shallow: c.shallow.Load(),
 		Lag: c.lag.Snapshot(), Fetch: c.fetch.Snapshot(), Latency: d.stages.snapshot(), Lateness: d.late.Snapshot(),
 		ClockSkew: time.Duration(c.skew.Load()), SkewedPolls: c.skewed.Load(),
+		Queries: QueryStats{Targets: c.queries.Load(), Covered: c.covered.Load(), Polls: c.queryPolls.Load(),
+			Pages: c.queryPages.Load(), Errors: c.queryErrors.Load(), Latency: d.queryStages.snapshot()},
 		Pace: d.paceStats(),
 	}
 	if last, ok := d.foresight.comparison(); ok {

@@ -3,6 +3,7 @@ package detect
 import (
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -38,23 +39,78 @@ func (sh *shard) followTrouble(f *flight) {
 		delete(sh.troubles, f.slot)
 		return
 	}
-	now := sh.d.cfg.Now()
 	tr := sh.trouble(f)
+	tell := tr.failed(sh.d.cfg.Now(), err, t.since == 0 && lasting(err))
+	if tr.count == troubleCount {
+		sh.d.cfg.Logger.Warn("account fails", "username", f.plan.query.Username, "failures", tr.count, "error", err)
+	}
+	if !tell {
+		return
+	}
+	sh.eachSub(f.slot, func(s subscriber) { sh.report(f.slot, err, s) })
+}
+
+// failed notes one more failure, and reports whether it is time to tell: for one
+// that will not pass at once, else when it has lasted.
+func (tr *trouble) failed(now time.Time, err error, lasting bool) (tell bool) {
 	tr.failures++
 	if tr.count == 0 {
 		tr.first = now
 	}
 	tr.count++
 	tr.err = err
-	if tr.count == troubleCount {
-		sh.d.cfg.Logger.Warn("account fails", "username", f.plan.query.Username, "failures", tr.count, "error", err)
-	}
-	misspelt := t.since == 0 && lasting(err)
-	if tr.reported || !misspelt && (tr.count < troubleCount || now.Sub(tr.first) < troubleAfter) {
-		return
+	if tr.reported || !lasting && (tr.count < troubleCount || now.Sub(tr.first) < troubleAfter) {
+		return false
 	}
 	tr.reported = true
-	sh.eachSub(f.slot, func(s subscriber) { sh.report(f.slot, err, s) })
+	return true
+}
+
+// fails gives the record of a query's failures; this poll is the first of them
+// if there is none.
+func (q *query) fails(f *search) *trouble {
+	if q.trouble == nil {
+		q.trouble = &trouble{due: f.at}
+	}
+	return q.trouble
+}
+
+func (q *query) failures() int {
+	if q.trouble == nil {
+		return 0
+	}
+	return q.trouble.failures
+}
+
+// followSearch reports a query whose polls keep failing, and its recovery: at
+// once one that the platform refused from the beginning.
+func (sh *shard) followSearch(f *search) {
+	q, err := f.q, f.out.err
+	tell, count := false, 0
+	switch {
+	case err != nil:
+		tr := q.fails(f)
+		tell = tr.failed(sh.d.cfg.Now(), err, q.since.IsZero() && (lasting(err) || refused(err)))
+		if count = tr.count; count == troubleCount {
+			sh.d.cfg.Logger.Warn("query fails", "query", q.text, "failures", count, "error", err)
+		}
+	case q.trouble != nil:
+		if tell, count = q.trouble.reported, q.trouble.count; count >= troubleCount {
+			sh.d.cfg.Logger.Info("query recovers", "query", q.text, "failures", count)
+		}
+		q.trouble = nil
+	}
+	if tell {
+		for i := range q.subs {
+			sh.d.cfg.OnTrouble(Trouble{Query: q.text, Source: q.subs[i].Source, Err: err})
+		}
+	}
+}
+
+// refused reports whether the platform says that the query itself is wrong.
+func refused(err error) bool {
+	var se *fetcher.StatusError
+	return errors.As(err, &se) && se != nil && (se.Code == http.StatusBadRequest || se.Code == http.StatusUnprocessableEntity)
 }
 
 func (sh *shard) report(slot int32, err error, s subscriber) {
@@ -63,8 +119,8 @@ func (sh *shard) report(slot int32, err error, s subscriber) {
 
 // retryWait is how long a failing target rests: as long as the upstream asked,
 // never less, and otherwise ever longer.
-func (sh *shard) retryWait(slot int32, err error) time.Duration {
-	wait := sh.d.backoff(sh.failures(slot))
+func (d *Detector) retryWait(failures int, err error) time.Duration {
+	wait := d.backoff(failures)
 	var asked time.Duration
 	var rl *fetcher.RateLimitError
 	var se *fetcher.StatusError
@@ -89,20 +145,20 @@ func (sh *shard) failures(slot int32) int {
 }
 
 // noteRateLimit closes the budget when the whole Fetcher is over its limit.
-func (sh *shard) noteRateLimit(slot int32, err error) {
+func (d *Detector) noteRateLimit(failures int, err error) {
 	var rl *fetcher.RateLimitError
 	if !errors.As(err, &rl) || rl == nil {
 		return
 	}
-	sh.d.count.rateLimited.Add(1)
+	d.count.rateLimited.Add(1)
 	if rl.Target {
 		return
 	}
 	wait := rl.RetryAfter
 	if wait <= 0 {
-		wait = sh.d.backoff(sh.failures(slot) + 1)
+		wait = d.backoff(failures + 1)
 	}
-	sh.d.budget.closeFor(wait)
+	d.budget.closeFor(wait)
 }
 
 // backoff is the wait after the n-th failure in a row, n from 1: doubling

@@ -17,9 +17,10 @@ type workers struct {
 
 // job is one upstream call.
 type job struct {
-	ctx   context.Context
-	group []*flight // to be made together; nil for
-	one   *flight
+	ctx    context.Context
+	group  []*flight // to be made together; nil for
+	one    *flight
+	search *search // in place of both
 }
 
 func newWorkers(slots int) workers { return workers{work: make(chan job, slots)} }
@@ -30,9 +31,12 @@ func (w *workers) give(sh *shard, j job) {
 		w.n++
 		w.all.Go(func() {
 			for j := range w.work {
-				if j.one != nil {
+				switch {
+				case j.one != nil:
 					sh.fly(j.ctx, j.one)
-				} else {
+				case j.search != nil:
+					sh.flySearch(j.ctx, j.search)
+				default:
 					sh.flyTogether(j.ctx, j.group)
 				}
 			}

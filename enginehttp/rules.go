@@ -66,7 +66,7 @@ func (h *Handler) rulePricing(*call) (reply, error) {
 	out := rulePrices{Pricing: make([]rulePrice, len(sampleIntervals))}
 	for i, iv := range sampleIntervals {
 		p := h.opts.Pricing.Rule(iv)
-		out.Pricing[i] = rulePrice{iv.Seconds(), roundUp(p.PerDay), p.Tier}
+		out.Pricing[i] = rulePrice{iv.Seconds(), credits(roundUp(p.PerDay)), p.Tier}
 	}
 	return reply{value: out}, nil
 }

@@ -23,6 +23,8 @@
 //	http.ListenAndServe("localhost:8080", p.Handler())
 //	// curl 'localhost:8080/api/v1/accounts/lookup?acct=nasa'
 //
+// It is a fetcher.Searcher, too: a query is answered as package rule reads it.
+//
 // PlatformConfig adds what makes real platforms hard: posts that become visible
 // late and out of order (LateShare), slow answers (Latency), a rate limit, and
 // wrong answers (Faults). Platform.Posted is the record of what was really

@@ -60,6 +60,7 @@ type Platform struct {
 	window   window
 	counts   [kinds]int
 	lookups  int
+	searches searches
 }
 
 var _ fetcher.Fetcher = (*Platform)(nil)
@@ -112,6 +113,8 @@ func NewPlatform(cfg PlatformConfig) *Platform {
 		nextID:   make(map[uint64]uint64),
 		window:   window{limit: cfg.RateLimit, length: cfg.RateWindow},
 	}
+	p.searches.queries = make(map[string]*search)
+	p.searches.faults = rand.New(rand.NewPCG(cfg.Seed, 2))
 	for i, name := range cfg.Accounts {
 		// A chance of its own for each account: what is drawn for one does not
 		// depend on how requests for different ones interleave.

@@ -91,6 +91,7 @@ func (p *Platform) add(a *account, text string, published, visible time.Time, op
 	// Ids grow with time, so this is nearly always the end.
 	at, _ := slices.BinarySearchFunc(a.posts, po.id, func(other *post, id uint64) int { return cmp.Compare(other.id, id) })
 	a.posts = slices.Insert(a.posts, at, po)
+	p.searches.posts = append(p.searches.posts, filed{po, a})
 	return po.tweet(author{a.id, a.name})
 }
 

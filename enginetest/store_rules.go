@@ -60,6 +60,6 @@ func fullRule(t *storeTest) rule.Rule {
 		Interval: 1500 * time.Millisecond, Schedule: "@hourly", MaxResults: 50,
 		WebhookURL: "https://example.com/hook?a=b", WebhookSecretSet: true,
 		Status: rule.Active, StatusReason: "none",
-		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), Version: 41,
+		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), Since: t.at(2), Version: 41,
 	}
 }

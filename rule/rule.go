@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -17,6 +18,14 @@ const (
 	Paused Status = "paused"
 )
 
+// Reasons for a status. An upstream error reads ReasonUpstream followed by its
+// text; the rule stays active and recovers by itself.
+const (
+	ReasonUser     = "paused_by_user"
+	ReasonCredits  = "insufficient_credits"
+	ReasonUpstream = "upstream_error: "
+)
+
 // Limits of a rule's fields.
 const (
 	MaxTag      = 100  // characters
@@ -24,6 +33,9 @@ const (
 	MinInterval = 100 * time.Millisecond
 	MaxInterval = 24 * time.Hour
 	MaxResults  = 100 // per poll
+
+	// DefaultResults is MaxResults of a rule that was asked for without.
+	DefaultResults = 20
 )
 
 // Rule is the record of a filter rule.
@@ -33,21 +45,24 @@ type Rule struct {
 	Tag        string // 1 to MaxTag characters, unique per owner
 	Query      string // 1 to MaxQuery characters
 	Interval   time.Duration
-	Schedule   string // a cron expression, instead of Interval
-	MaxResults int    // per poll, 1 to MaxResults
+	Schedule   string // a cron expression, instead of Interval: see ParseSchedule
+	MaxResults int    // posts read in a poll, 1 to MaxResults
+	// Since is when the rule was made, resumed, or given another query: posts
+	// from before are not its events.
+	Since time.Time
 
 	WebhookURL       string
 	WebhookSecretSet bool
 
 	Status       Status
-	StatusReason string
+	StatusReason string // "" when there is nothing to say
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	// Version counts changes: see Store.Update.
 	Version int64
 }
 
-// Errors of a Store.
+// Errors of a Store and a Manager.
 var (
 	ErrNotFound  = errors.New("rule: not found")
 	ErrDuplicate = errors.New("rule: tag already in use") // or id
@@ -61,25 +76,34 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("rule: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
 }
 
-// Validate checks the fields' bounds. It does not parse the query.
+// clip keeps a value short enough for an error message.
+func clip(s string) string {
+	if len(s) <= 120 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:120], "") + "…"
+}
+
+// Validate checks the fields' bounds. It does not parse the query, nor the
+// schedule.
 func (r *Rule) Validate() error {
 	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
-		return &FieldError{"tag", r.Tag, "1 to 100 characters"}
+		return &FieldError{"tag", clip(r.Tag), "1 to 100 characters"}
 	}
 	if n := utf8.RuneCountInString(r.Query); n < 1 || n > MaxQuery {
-		return &FieldError{"query", r.Query, "1 to 1,024 characters"}
+		return &FieldError{"query", clip(r.Query), "1 to 1,024 characters"}
 	}
 	if r.Schedule == "" && (r.Interval < MinInterval || r.Interval > MaxInterval) {
 		return &FieldError{"interval_seconds", fmt.Sprint(r.Interval.Seconds()), "0.1 to 86,400, or a schedule"}
 	}
 	if r.Schedule != "" && r.Interval != 0 {
-		return &FieldError{"schedule", r.Schedule, "either schedule or interval_seconds, not both"}
+		return &FieldError{"schedule", clip(r.Schedule), "either schedule or interval_seconds, not both"}
 	}
 	if r.MaxResults < 1 || r.MaxResults > MaxResults {
 		return &FieldError{"max_results_per_poll", fmt.Sprint(r.MaxResults), "1 to 100"}
 	}
 	if r.Status != Active && r.Status != Paused {
-		return &FieldError{"status", string(r.Status), `"active" or "paused"`}
+		return &FieldError{"status", clip(string(r.Status)), `"active" or "paused"`}
 	}
 	return nil
 }
@@ -89,7 +113,7 @@ type Query struct {
 	Owner    string
 	Status   Status // "" for all
 	Page     int    // from 1; 0 means 1; empty beyond the last
-	PageSize int    // 0 means 20
+	PageSize int    // 1 to 100; 0 means 20
 }
 
 // Page is one page of rules, in order of creation, and how many match in all, on
@@ -97,6 +121,9 @@ type Query struct {
 type Page struct {
 	Rules []Rule
 	Total int
+	// Page and PageSize are the query's; a Store leaves them alone.
+	Page     int
+	PageSize int
 }
 
 // Store keeps rules, apart from monitors: a rule and a monitor may have the same

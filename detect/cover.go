@@ -1,0 +1,229 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// coverable reports whether timelines can stand in for the search. A schedule
+// says when posts should come, which timelines do not follow.
+func (s *QuerySubscription) coverable() bool {
+	return len(s.Authors) > 0 && s.Answers != nil && s.Next == nil
+}
+
+// covers decides whether monitors have all authors polled as often as the
+// subscription asks for. bound gives the longest time between two polls of an
+// account that they allow, 0 for none. Without a Searcher it is all there is.
+func (cfg *Config) covers(s *QuerySubscription, bound func(account string) time.Duration) bool {
+	switch {
+	case !s.coverable():
+		return false
+	case cfg.Searcher == nil:
+		return true
+	case cfg.Pace == PaceAtLeast: // its intervals are no promise
+		return false
+	}
+	for _, name := range s.Authors {
+		if iv := bound(name); iv == 0 || iv > s.Interval {
+			return false
+		}
+	}
+	return true
+}
+
+// covered decides it for subscriptions as things are.
+func (d *Detector) covered(ctx context.Context, subs ...QuerySubscription) ([]bool, error) {
+	bounds := map[string]time.Duration{} // by monitor.Key
+	for i := range subs {
+		if !subs[i].coverable() {
+			continue
+		}
+		for _, name := range subs[i].Authors {
+			bounds[monitor.Key(name)] = 0
+		}
+	}
+	err := d.eachAccount(ctx, bounds, func(sh *shard, name string, slot int32) { bounds[name] = sh.monitorInterval(slot) })
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(subs))
+	for i := range subs {
+		out[i] = d.cfg.covers(&subs[i], func(name string) time.Duration { return bounds[monitor.Key(name)] })
+	}
+	return out, nil
+}
+
+// askAtOnce is how many accounts a shard is asked about at a time, so that polls
+// do not wait.
+const askAtOnce = 1024
+
+// eachAccount calls fn on its shard for each account named by a key of names
+// that is polled. The calls come one after the other.
+func (d *Detector) eachAccount(ctx context.Context, names map[string]time.Duration, fn func(sh *shard, name string, slot int32)) error {
+	parts := make([][]string, len(d.shards))
+	for name := range names {
+		i := hashAccount(name) % uint64(len(d.shards))
+		parts[i] = append(parts[i], name)
+	}
+	for i, part := range parts {
+		for len(part) > 0 {
+			n := min(len(part), askAtOnce)
+			err := d.ask(ctx, d.shards[i], func(sh *shard) {
+				for _, name := range part[:n] {
+					if slot, ok := sh.find(hashAccount(name), name); ok {
+						fn(sh, name, slot)
+					}
+				}
+			})
+			if err != nil {
+				return err
+			}
+			part = part[n:]
+		}
+	}
+	return nil
+}
+
+// monitorInterval is the shortest interval that a monitor wishes for an
+// account; 0 for none.
+func (sh *shard) monitorInterval(slot int32) (shortest time.Duration) {
+	sh.eachSub(slot, func(s subscriber) {
+		src := sh.wants[s.want].source
+		if src.Kind != deliver.SourceRule && src.interval > 0 && (shortest == 0 || src.interval < shortest) {
+			shortest = src.interval
+		}
+	})
+	return shortest
+}
+
+// setSearch sets a subscription on its query's shard, and takes the source from
+// the others.
+func (d *Detector) setSearch(ctx context.Context, sub QuerySubscription, start queryStart) error {
+	mine := d.queryShard(sub.Query)
+	for _, sh := range d.shards {
+		err := d.ask(ctx, sh, func(sh *shard) {
+			if sh == mine {
+				sh.setQuery(sub.Source.ID, &sub, start)
+			} else {
+				sh.setQuery(sub.Source.ID, nil, queryStart{})
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unsearch ends a source's search and waits until nothing of it can be
+// committed any more.
+func (d *Detector) unsearch(ctx context.Context, sourceID string) error {
+	for _, sh := range d.shards {
+		r := &removal{sourceID: sourceID, done: make(chan struct{})}
+		sh.mail.put(message{ask: func(sh *shard) { sh.removeQuery(r) }})
+		if err := d.await(ctx, r.done, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queryStart is what the journal has of a query, and how far back a subscriber
+// must have it read.
+func (d *Detector) queryStart(ctx context.Context, text string) (queryStart, error) {
+	found, err := d.cfg.Journal.Cursors(ctx, QueryTarget(text))
+	if err != nil {
+		return queryStart{}, fmt.Errorf("detect: read cursors: %w", err)
+	}
+	if len(found) == 0 || found[0].Since.IsZero() {
+		return queryStart{}, nil
+	}
+	return queryStart{since: found[0].Since, gaps: found[0].Gaps}, nil
+}
+
+// readBefore is how far the process before has read a subscription's posts from
+// timelines, as far as the journal knows. Zero when some were never read, or
+// when it searched for them.
+func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (time.Time, error) {
+	if !sub.coverable() {
+		return time.Time{}, nil
+	}
+	targets := []string{QueryTarget(sub.Query)}
+	for _, name := range sub.Authors {
+		targets = append(targets, targetKey(name))
+	}
+	found, err := d.cfg.Journal.Cursors(ctx, targets...)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("detect: read cursors: %w", err)
+	}
+	var read time.Time
+	n := 0
+	for _, c := range found {
+		if c.Target == targets[0] {
+			if !c.Since.IsZero() {
+				return c.Since, nil
+			}
+			continue
+		}
+		if n++; read.IsZero() || c.Since.Before(read) {
+			read = c.Since
+		}
+	}
+	if n < len(sub.Authors) {
+		return time.Time{}, nil
+	}
+	return read, nil
+}
+
+// searchedUntil is when the last complete poll of a subscription's query began,
+// or what it brought into the query if there was none since; zero when there was
+// neither.
+func (d *Detector) searchedUntil(ctx context.Context, sub QuerySubscription) (since time.Time, err error) {
+	var found time.Time
+	err = d.ask(ctx, d.queryShard(sub.Query), func(sh *shard) {
+		q := sh.searches.byText[sub.Query]
+		if q == nil {
+			return
+		}
+		for i := range q.subs {
+			switch s := &q.subs[i]; {
+			case s.Source.ID != sub.Source.ID:
+			case s.fresh:
+				found = s.read
+			default:
+				found = q.since
+			}
+		}
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return found, nil
+}
+
+// timelinesUntil is since when all accounts have been read; zero when one was
+// not yet.
+func (d *Detector) timelinesUntil(ctx context.Context, accounts []string) (time.Time, error) {
+	names := map[string]time.Duration{}
+	for _, name := range accounts {
+		names[monitor.Key(name)] = 0
+	}
+	earliest, n := time.Time{}, 0
+	err := d.eachAccount(ctx, names, func(sh *shard, _ string, slot int32) {
+		since := sh.targets.at(slot).since.time()
+		if sh.anyFresh(slot) {
+			since = time.Time{} // some have not got all yet
+		}
+		if n++; n == 1 || since.Before(earliest) {
+			earliest = since
+		}
+	})
+	if err != nil || n < len(names) {
+		return time.Time{}, err
+	}
+	return earliest, nil
+}

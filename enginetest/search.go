@@ -1,0 +1,165 @@
+package enginetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+var _ fetcher.Searcher = (*Platform)(nil)
+
+// searches are a platform's share of what queries need.
+type searches struct {
+	posts   []filed // of all accounts, in the order of the calls that made them
+	queries map[string]*search
+	faults  *rand.Rand
+}
+
+// filed is a post with its account.
+type filed struct {
+	post    *post
+	account *account
+}
+
+// search is a query that was asked. Each post is matched once with each.
+type search struct {
+	program  *rule.Program // nil for a text that is no query
+	requests int
+	asked    int     // posts that were matched
+	found    []filed // by id
+}
+
+// Search answers a query, as fetcher.Searcher has it: the posts of all accounts
+// that are open, as package rule matches them, newest first. A query that can
+// not be read is 400 (*fetcher.StatusError). The cursor is the id of the oldest
+// post of the page before; Type is ignored. Latency, RateLimit and Faults are
+// those of Timeline, but for WrongAuthor, which is none here. A post answers a
+// query or not by what it and the time were when the query first met it.
+func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+	below, ok := parseID(q.Cursor)
+	if !ok {
+		p.count(badRequest, false)
+		return fetcher.Page{}, fmt.Errorf("enginetest: Cursor %q is not allowed: want Page.Next of the page before", q.Cursor)
+	}
+	if err := wait(ctx, p.cfg.Latency); err != nil {
+		p.count(canceled, false)
+		return fetcher.Page{}, err
+	}
+	page, r := p.find(q, below)
+	p.count(r.kind, false)
+	if r.kind == badRequest {
+		return fetcher.Page{}, &fetcher.StatusError{Code: 400, Detail: "the query can not be read"}
+	}
+	if err := r.err(); err != nil {
+		return fetcher.Page{}, fmt.Errorf("enginetest: query %q: %w", q.Query, err)
+	}
+	return page, nil
+}
+
+// Searches is how many requests there were for a query, in their spelling.
+func (p *Platform) Searches(query string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.searches.queries[query]; s != nil {
+		return s.requests
+	}
+	return 0
+}
+
+// find decides what a query gets.
+func (p *Platform) find(q fetcher.SearchQuery, below uint64) (page fetcher.Page, r reply) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.search(q.Query)
+	s.requests++
+	r = reply{now: p.cfg.Now()}
+	var over bool
+	if r.rate, over = p.window.take(r.now); over {
+		r.kind, r.retryAfter = rateLimited, r.rate.Reset.Sub(r.now)
+		return page, r
+	}
+	if s.program == nil {
+		r.kind = badRequest
+		return page, r
+	}
+	r.kind, r.variant = p.cfg.Faults.draw(p.searches.faults)
+	switch r.kind {
+	case rateLimited:
+		r.retryAfter = faultWait
+		return page, r
+	case serverError, truncated, html:
+		return page, r
+	}
+	page.RateLimit, page.ServerTime = r.rate, r.now
+	switch r.kind {
+	case nullFields:
+		po, _ := r.bogus()
+		t := po.tweet(author{bogusUserID, bogusName})
+		if po.id == 0 {
+			t.ID = ""
+		}
+		page.Tweets = append(page.Tweets, t)
+	case wrongAuthor: // a query has posts of anybody
+		r.kind = good
+	}
+	size := p.cfg.PageSize
+	if q.Limit > 0 {
+		size = min(size, q.Limit)
+	}
+	s.fill(&page, size, below, r.now)
+	return page, r
+}
+
+// search finds or makes what is known of a query, and brings it up to date.
+func (p *Platform) search(query string) *search {
+	s := p.searches.queries[query]
+	if s == nil {
+		s = &search{}
+		if program, _, err := rule.Parse(query, rule.Options{Now: p.cfg.Now}); err == nil {
+			s.program = program
+		}
+		p.searches.queries[query] = s
+	}
+	if s.program == nil {
+		return s
+	}
+	for ; s.asked < len(p.searches.posts); s.asked++ {
+		f := p.searches.posts[s.asked]
+		if t := f.tweet(); s.program.Match(&t) {
+			at, _ := slices.BinarySearchFunc(s.found, f.post.id, filed.compare)
+			s.found = slices.Insert(s.found, at, f)
+		}
+	}
+	return s
+}
+
+func (f filed) compare(id uint64) int { return cmp.Compare(f.post.id, id) }
+
+func (f filed) tweet() fetcher.Tweet { return f.post.tweet(author{f.account.id, f.account.name}) }
+
+// fill adds the newest posts below an id that answer and are shown.
+func (s *search) fill(page *fetcher.Page, size int, below uint64, now time.Time) {
+	high := len(s.found)
+	if below > 0 {
+		high, _ = slices.BinarySearchFunc(s.found, below, filed.compare)
+	}
+	var last uint64
+	for _, f := range slices.Backward(s.found[:high]) {
+		if f.account.closed() || !f.post.shown(now) {
+			continue
+		}
+		if size == 0 {
+			page.Next = formatID(last)
+			return
+		}
+		page.Tweets = append(page.Tweets, f.tweet())
+		last = f.post.id
+		size--
+	}
+}

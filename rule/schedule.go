@@ -1,0 +1,81 @@
+package rule
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Schedule says when a rule is polled.
+type Schedule struct{ next cron.Schedule }
+
+// maxSchedule bounds a cron expression, in bytes.
+const maxSchedule = 256
+
+// ParseSchedule reads a cron expression: minute, hour, day of month, month and
+// day of week, or @hourly, @daily, @weekly, @monthly, @yearly, @every and a
+// duration. Times are UTC unless it begins with "CRON_TZ=Area/City ". The error
+// is a *FieldError.
+func ParseSchedule(expr string) (*Schedule, error) {
+	refused := func(allowed string) error { return &FieldError{"schedule", clip(expr), allowed} }
+	if expr == "" || len(expr) > maxSchedule {
+		return nil, refused(fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule))
+	}
+	if zone := strings.HasPrefix(expr, "TZ=") || strings.HasPrefix(expr, "CRON_TZ="); zone && !strings.Contains(expr, " ") {
+		return nil, refused("a time zone and a cron expression") // the parser would panic
+	}
+	parsed, err := cron.ParseStandard(expr)
+	if err != nil {
+		return nil, refused("a cron expression of five fields, such as \"*/5 9-17 * * 1-5\": " + err.Error())
+	}
+	s := &Schedule{next: parsed}
+	if s.Next(time.Unix(0, 0)).IsZero() {
+		return nil, refused("a cron expression whose time comes within five years")
+	}
+	return s, nil
+}
+
+// Next is the first time after t, in UTC; zero when none comes within five
+// years.
+func (s *Schedule) Next(t time.Time) time.Time {
+	next := s.next.Next(t.UTC())
+	if next.IsZero() {
+		return next
+	}
+	return next.UTC()
+}
+
+// scheduleSample is how many times of a schedule are looked at for its interval.
+const scheduleSample = 100
+
+// Every is how often a rule is polled at its busiest: its interval, or the
+// shortest time between two of the next hundred of its schedule after from.
+// What can not be read is 0.
+func (r *Rule) Every(from time.Time) time.Duration {
+	if r.Schedule == "" {
+		return r.Interval
+	}
+	s, err := ParseSchedule(r.Schedule)
+	if err != nil {
+		return 0
+	}
+	return s.Every(from)
+}
+
+// Every is the shortest time between two of the next hundred times after from,
+// at most a year.
+func (s *Schedule) Every(from time.Time) time.Duration {
+	shortest := 366 * 24 * time.Hour
+	last := s.Next(from)
+	for range scheduleSample {
+		next := s.Next(last)
+		if next.IsZero() {
+			break
+		}
+		shortest = min(shortest, next.Sub(last))
+		last = next
+	}
+	return shortest
+}

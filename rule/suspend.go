@@ -1,0 +1,70 @@
+package rule
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// lookBack is how late a post may become visible and still be an event of a rule
+// that was suspended meanwhile.
+const lookBack = 30 * time.Minute
+
+// Suspend pauses an active rule on behalf of the program and not of its owner,
+// for a reason such as ReasonCredits. One that is paused stays as it is. In
+// contrast to Pause, what is published meanwhile is found after Restore.
+func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, error) {
+	if reason == "" || reason == ReasonUser {
+		return Rule{}, &FieldError{"status_reason", clip(reason), "a reason of the program's own, such as " + ReasonCredits}
+	}
+	return m.move(ctx, owner, id, func(r *Rule, now time.Time) bool {
+		if r.Status != Active {
+			return false
+		}
+		r.Status, r.StatusReason = Paused, reason
+		// All before was found, but for what becomes visible late.
+		if at := now.Add(-lookBack); at.After(r.Since) {
+			r.Since = at
+		}
+		return true
+	})
+}
+
+// Restore goes on with a rule that is suspended for that reason; any other
+// stays as it is.
+func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, error) {
+	return m.move(ctx, owner, id, func(r *Rule, _ time.Time) bool {
+		if r.Status != Paused || r.StatusReason != reason || reason == ReasonUser {
+			return false
+		}
+		r.Status, r.StatusReason = Active, ""
+		return true
+	})
+}
+
+// move applies a change of the program's to a rule, unless change says that
+// there is none.
+func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rule, now time.Time) bool) (Rule, error) {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return Rule{}, err
+	}
+	defer unlock()
+	r, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil {
+		return Rule{}, err
+	}
+	now := m.cfg.Now().UTC()
+	if !change(&r, now) {
+		return r, nil
+	}
+	r.UpdatedAt = now
+	if err := m.cfg.Store.Update(ctx, r); err != nil {
+		return Rule{}, err
+	}
+	r.Version++
+	if err := m.apply(ctx, r); err != nil {
+		return r, fmt.Errorf("rule: the change is stored and not in effect yet: %w", err)
+	}
+	return r, nil
+}

@@ -1,0 +1,81 @@
+package rule_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+func TestSuspendAndRestore(t *testing.T) {
+	type step = func(context.Context, *desk, string) (rule.Rule, error)
+	pause := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Pause(ctx, "acme", id) }
+	resume := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Resume(ctx, "acme", id) }
+	suspend := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
+		return d.Suspend(ctx, "acme", id, rule.ReasonCredits)
+	}
+	restore := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
+		return d.Restore(ctx, "acme", id, rule.ReasonCredits)
+	}
+	const day = 24 * time.Hour
+	for name, row := range map[string]struct {
+		steps  []step // an hour between two, after a day
+		status rule.Status
+		reason string
+		since  time.Duration // after the creation
+	}{
+		"suspended":                                 {[]step{suspend}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
+		"restored, it has what came meanwhile":      {[]step{suspend, restore}, rule.Active, "", day - 30*time.Minute},
+		"resumed, it begins anew":                   {[]step{suspend, resume}, rule.Active, "", day + time.Hour},
+		"one that its owner paused is left alone":   {[]step{pause, suspend}, rule.Paused, rule.ReasonUser, 0},
+		"and not restored":                          {[]step{pause, restore}, rule.Paused, rule.ReasonUser, 0},
+		"nor is one that its owner paused later":    {[]step{suspend, pause, restore}, rule.Paused, rule.ReasonUser, day - 30*time.Minute},
+		"suspended twice":                           {[]step{suspend, suspend, restore}, rule.Active, "", day - 30*time.Minute},
+		"an active one has nothing to be restored":  {[]step{restore}, rule.Active, "", 0},
+		"restored and suspended again, time passes": {[]step{suspend, restore, suspend}, rule.Paused, rule.ReasonCredits, day + 90*time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				c := d.create(t, nil)
+				<-time.After(day)
+				var last rule.Rule
+				for i, do := range row.steps {
+					if i > 0 {
+						<-time.After(time.Hour)
+					}
+					var err error
+					if last, err = do(t.Context(), d, c.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if last.Status != row.status || last.StatusReason != row.reason || last.Since.Sub(c.CreatedAt) != row.since {
+					t.Errorf("%s %q since %s after the creation, want %s %q %s",
+						last.Status, last.StatusReason, last.Since.Sub(c.CreatedAt), row.status, row.reason, row.since)
+				}
+				d.same(t, last)
+			})
+		})
+	}
+}
+
+func TestSuspendRefuses(t *testing.T) {
+	d := newDesk(t)
+	c := d.create(t, nil)
+	for _, reason := range []string{"", rule.ReasonUser} {
+		var fe *rule.FieldError
+		if _, err := d.Suspend(t.Context(), "acme", c.ID, reason); !errors.As(err, &fe) {
+			t.Errorf("suspended for %q: %v", reason, err)
+		}
+	}
+	if _, err := d.Suspend(t.Context(), "other", c.ID, rule.ReasonCredits); !errors.Is(err, rule.ErrNotFound) {
+		t.Errorf("another's rule: %v", err)
+	}
+	if _, err := d.Restore(t.Context(), "other", c.ID, rule.ReasonCredits); !errors.Is(err, rule.ErrNotFound) {
+		t.Errorf("another's rule: %v", err)
+	}
+	d.same(t, c.Rule)
+}

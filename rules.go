@@ -1,0 +1,166 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// RuleConfig tunes the filter rules. The zero value of each field means its
+// default.
+type RuleConfig struct {
+	// Parse says how queries are read, above all in which dialect: that of the
+	// platform that is searched. Defaults to rule.Union. Its Now is the engine's
+	// to set.
+	Parse rule.Options
+	// MinInterval is the shortest interval allowed. Defaults to
+	// rule.MinInterval.
+	MinInterval time.Duration
+	// Check leaves out posts that the platform found and that do not answer the
+	// query by their records, where these suffice to tell. Defaults to false: the
+	// platform's word counts.
+	Check bool
+}
+
+// Rules creates and changes filter rules, also while the engine runs. A rule
+// needs a Searcher, unless its posts all come from certain accounts: see
+// detect.QuerySubscription.
+func (e *Engine) Rules() *rule.Manager { return e.rules }
+
+// PriceRule is what a rule costs by Config.Pricing, one with a schedule at its
+// busiest.
+func (e *Engine) PriceRule(r rule.Rule) billing.Price {
+	return e.cfg.Pricing.Rule(r.Every(e.cfg.Now()))
+}
+
+// Query tells how a rule's query is doing, by its text in whatever spelling. ok
+// is false when no active rule has it; the error is ErrNotRunning, ctx's, or
+// says why the text is no query.
+func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
+	if e.is() != running {
+		return detect.QueryStatus{}, false, ErrNotRunning
+	}
+	p, _, err := e.rules.Parse(text)
+	if err != nil {
+		return detect.QueryStatus{}, false, err
+	}
+	st, ok, err = e.detector.Query(ctx, p.String())
+	return st, ok, notRunning(err)
+}
+
+// addRules makes the rules' manager.
+func (e *Engine) addRules() (err error) {
+	e.rules, err = rule.NewManager(rule.Config{
+		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.endpoints},
+		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval,
+		Logger: e.cfg.Logger, Now: e.cfg.Now,
+	})
+	return err
+}
+
+// startRules hands the active rules to the detector. One that can not be run,
+// because it was stored by an engine with another dialect or a Searcher,
+// says so in its status reason, and does not keep the others from running.
+func (e *Engine) startRules(ctx context.Context) error {
+	return e.rules.Each(ctx, func(r rule.Rule) error {
+		if r.Status != rule.Active {
+			return nil
+		}
+		if strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
+			e.rules.Report(r.Owner, r.ID, "", nil) // of the process before; what lasts is reported again
+		}
+		sub, err := e.querySubscription(r)
+		refused := err != nil
+		if err == nil {
+			sub.Spread = true
+			err = e.detector.SetQuery(ctx, sub)
+		}
+		if refused || errors.Is(err, detect.ErrNoSearcher) {
+			e.cfg.Logger.Error("rule can not be run", "rule", r.ID, "error", err)
+			e.rules.Report(r.Owner, r.ID, "", err)
+			return nil
+		}
+		return err
+	})
+}
+
+// querySubscription is what a stored rule asks of the detector.
+func (e *Engine) querySubscription(r rule.Rule) (detect.QuerySubscription, error) {
+	p, _, err := e.rules.Parse(r.Query)
+	if err != nil {
+		return detect.QuerySubscription{}, err
+	}
+	return detect.ForRule(r, p, e.cfg.Rules.Check)
+}
+
+// planRules adds what the active rules cost, and gives what they ask of the
+// detector; those that can not be run are left out.
+func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.QuerySubscription, err error) {
+	err = e.rules.Each(ctx, func(r rule.Rule) error {
+		if r.Status != rule.Active {
+			return nil
+		}
+		plan.CreditsPerDay += e.PriceRule(r).PerDay
+		if sub, err := e.querySubscription(r); err == nil {
+			subs = append(subs, sub)
+		}
+		return nil
+	})
+	return subs, err
+}
+
+// reportTrouble writes what fails into the status reason of whose it is.
+func (e *Engine) reportTrouble(t detect.Trouble) {
+	switch {
+	case t.Source.Kind != deliver.SourceRule:
+		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, t.Err)
+	case t.Username != "":
+		e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, t.Err)
+	default:
+		e.rules.Report(t.Source.Owner, t.Source.ID, "", t.Err)
+	}
+	if e.cfg.OnTrouble != nil {
+		e.cfg.OnTrouble(t)
+	}
+}
+
+// ruleTracker lets the rule manager steer the detector.
+type ruleTracker struct{ e *Engine }
+
+func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p *rule.Program) error {
+	sub, err := detect.ForRule(r, p, t.e.cfg.Rules.Check)
+	if err != nil {
+		return fmt.Errorf("rule %s: %w", r.ID, err)
+	}
+	sub.Spread = t.e.is() == fresh
+	return t.e.detector.SetQuery(ctx, sub)
+}
+
+func (t ruleTracker) Untrack(ctx context.Context, id string) error {
+	return t.e.detector.RemoveQuery(ctx, id)
+}
+
+// ruleWebhooks lets the rule manager keep endpoints.
+type ruleWebhooks struct{ m *deliver.EndpointManager }
+
+func (w ruleWebhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }
+
+func (w ruleWebhooks) Change(ctx context.Context, r rule.Rule, from, to string, key secret.Value) (secret.Value, error) {
+	return changeEndpoint(ctx, w.m, ruleSource(r), from, to, key)
+}
+
+func (w ruleWebhooks) Unbind(ctx context.Context, r rule.Rule) error {
+	return unbindEndpoints(ctx, w.m, ruleSource(r))
+}
+
+func ruleSource(r rule.Rule) deliver.Source {
+	return deliver.Source{Kind: deliver.SourceRule, ID: r.ID, Owner: r.Owner, Name: r.Tag}
+}
