@@ -3,10 +3,10 @@ package streamwatch
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 )
 
 // addMeter makes the meter that Config.Billing asks for.
@@ -23,8 +23,8 @@ func (e *Engine) addMeter() (err error) {
 
 // Covers says whether an owner's credits cover the next hour of one more stream
 // at that price: nil, billing.ErrInsufficient, or an error of the store. Without
-// Config.Billing nothing is charged, and they do. Asked before a monitor is made
-// or resumed, it saves one that would pause within a minute.
+// Config.Billing nothing is charged, and they do. Asked before a monitor or rule
+// is made or resumed, it saves one that would pause within a minute.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
 	if e.meter == nil {
 		return nil
@@ -36,7 +36,7 @@ func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) erro
 type streams struct{ e *Engine }
 
 func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error {
-	return s.e.monitors.Each(ctx, func(m monitor.Monitor) error {
+	err := s.e.monitors.Each(ctx, func(m monitor.Monitor) error {
 		paused := m.Status == monitor.Paused && m.StatusReason == monitor.ReasonCredits
 		if m.Status != monitor.Active && !paused {
 			return nil
@@ -44,23 +44,43 @@ func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error 
 		return fn(billing.Stream{Kind: billing.KindMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name,
 			Accounts: len(m.Accounts), Price: s.e.Price(m), CreatedAt: m.CreatedAt, Paused: paused})
 	})
-}
-
-func (s streams) Pause(ctx context.Context, st billing.Stream) error {
-	return s.move(ctx, st, s.e.monitors.Suspend)
-}
-
-func (s streams) Resume(ctx context.Context, st billing.Stream) error {
-	return s.move(ctx, st, s.e.monitors.Restore)
-}
-
-func (s streams) move(ctx context.Context, st billing.Stream, monitors func(ctx context.Context, owner, id, reason string) (monitor.Monitor, error)) error {
-	if st.Kind != billing.KindMonitor {
-		return fmt.Errorf("streamwatch: stream kind %q is not allowed: want %q", st.Kind, billing.KindMonitor)
+	if err != nil {
+		return err
 	}
-	_, err := monitors(ctx, st.Owner, st.ID, monitor.ReasonCredits)
-	if errors.Is(err, monitor.ErrNotFound) {
-		return nil // deleted meanwhile
+	return s.e.rules.Each(ctx, func(r rule.Rule) error {
+		paused := r.Status == rule.Paused && r.StatusReason == rule.ReasonCredits
+		if r.Status != rule.Active && !paused {
+			return nil
+		}
+		return fn(billing.Stream{Kind: billing.KindRule, ID: r.ID, Owner: r.Owner, Name: r.Tag,
+			Price: s.e.PriceRule(r), CreatedAt: r.CreatedAt, Paused: paused})
+	})
+}
+
+func (s streams) Pause(ctx context.Context, st billing.Stream) (err error) {
+	switch st.Kind {
+	case billing.KindMonitor:
+		_, err = s.e.monitors.Suspend(ctx, st.Owner, st.ID, monitor.ReasonCredits)
+	case billing.KindRule:
+		_, err = s.e.rules.Suspend(ctx, st.Owner, st.ID, rule.ReasonCredits)
+	}
+	return orGone(err)
+}
+
+func (s streams) Resume(ctx context.Context, st billing.Stream) (err error) {
+	switch st.Kind {
+	case billing.KindMonitor:
+		_, err = s.e.monitors.Restore(ctx, st.Owner, st.ID, monitor.ReasonCredits)
+	case billing.KindRule:
+		_, err = s.e.rules.Restore(ctx, st.Owner, st.ID, rule.ReasonCredits)
+	}
+	return orGone(err)
+}
+
+// orGone takes a stream that was deleted meanwhile for one that did as asked.
+func orGone(err error) error {
+	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
+		return nil
 	}
 	return err
 }
