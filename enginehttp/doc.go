@@ -30,7 +30,7 @@
 //  7. The endpoint answers. Ids of other owners answer as unknown ones do.
 //  8. After the whole of a 2xx was handed to the connection the reservation is
 //     charged; in every other case it is released, also after a panic, a timeout,
-//     and when the client has gone. X-Credits-Used says what a 2xx cost. A process
+//     and when the client had gone before. X-Credits-Used says what a 2xx cost. A process
 //     that dies in between charges nothing: reservations expire.
 //
 // Errors are {"error": …, "detail": …}, both the same text. 422 names the field,

@@ -3,6 +3,7 @@ package enginehttp
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -107,7 +108,7 @@ func (x *exchange) pattern() string {
 // hold what is secret: the route stands for them.
 func (h *Handler) log(r *http.Request, x *exchange) {
 	level := slog.LevelInfo
-	if x.status >= 500 {
+	if x.status >= 500 && !errors.Is(x.cause, context.Canceled) { // that was the client's doing
 		level = slog.LevelError
 	}
 	l := h.opts.Logger

@@ -69,11 +69,13 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.fail(err)
 		return
 	}
-	if err := x.send(answer, hold.price()); err != nil {
-		x.cause = err
+	// Whoever has gone by now gets nothing; whoever leaves after the answer was
+	// handed over has had it, or reading fast and leaving would be free.
+	if err := r.Context().Err(); err != nil {
+		x.fail(&failure{status: http.StatusServiceUnavailable, text: "the request was given up", cause: err})
 		return
 	}
-	if err := r.Context().Err(); err != nil { // nobody was there to read it
+	if err := x.send(answer, hold.price()); err != nil {
 		x.cause = err
 		return
 	}

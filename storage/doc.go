@@ -51,6 +51,7 @@
 //   - Journal.Commit: cursors, events, their numbers, deliveries, charges.
 //   - Outbox.Settle: every delivery of the call, its attempts, and, with the last
 //     of an event's that becomes final, the start of the event's retention.
+//   - Outbox.Reopen: every delivery of the call, and that retention's end.
 //   - Endpoints.Delete: the endpoint, and the end of its open deliveries.
 //   - Ledger: each call the balance, the entries and the reservation.
 //

@@ -5,7 +5,8 @@
 //
 // Both run in turns, over loopback, in one process with the clients, which share
 // its CPU: keep-alive connections that each ask again when they are answered.
-// The store is memory; each request reserves and commits its price.
+// In the last case other connections send a part of their headers and no more:
+// "-slow 10000" needs a limit of 20,100 open files. The store is memory; each request reserves and commits its price.
 package main
 
 import (
@@ -19,24 +20,28 @@ import (
 )
 
 func main() {
-	conns := 16
+	conns, slow := 16, 1000
 	opts, err := report.ParseFlags("http", os.Args[1:], func(fs *flag.FlagSet) {
 		fs.IntVar(&conns, "conns", conns, "connections, 1 to 1000")
+		fs.IntVar(&slow, "slow", slow, "connections of the last case that never end their headers, 0 to 20000")
 	})
 	if err == nil && (conns < 1 || conns > 1000) {
 		err = fmt.Errorf("http: -conns %d is not allowed: want 1 to 1000", conns)
+	}
+	if err == nil && (slow < 0 || slow > 20_000) {
+		err = fmt.Errorf("http: -slow %d is not allowed: want 0 to 20000", slow)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(report.ExitCode(err))
 	}
-	if err := run(opts, conns); err != nil {
+	if err := run(opts, conns, slow); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(opts report.Options, conns int) error {
+func run(opts report.Options, conns, slow int) error {
 	s, err := newService()
 	if err != nil {
 		return err
@@ -44,6 +49,10 @@ func run(opts report.Options, conns int) error {
 	defer s.close()
 	var rows []report.Row
 	for _, c := range cases {
+		held := 0
+		if c.slow {
+			held = slow
+		}
 		body, err := s.body(c.path)
 		if err != nil {
 			return err
@@ -58,6 +67,12 @@ func run(opts report.Options, conns int) error {
 		runs := make([]func() float64, len(contestants))
 		for i, contestant := range contestants {
 			runs[i] = func() float64 {
+				release, err := hold(contestant.addr, held)
+				defer release()
+				if err != nil {
+					failed = err
+					return 0
+				}
 				m, err := load(contestant.addr, c.path, s.key, len(body), conns, opts.For)
 				if err != nil {
 					failed = fmt.Errorf("http: %s, %s: %w", c.name, contestant.impl, err)

@@ -21,9 +21,13 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-var cases = []struct{ name, path string }{
-	{"account", "/v1/account/me"},
-	{"list 20 monitors", "/v1/social/stream/monitors"},
+var cases = []struct {
+	name, path string
+	slow       bool // beside clients that are
+}{
+	{"account", "/v1/account/me", false},
+	{"list 20 monitors", "/v1/social/stream/monitors", false},
+	{"account, slow clients", "/v1/account/me", true},
 }
 
 // service is the API with one customer, and the bare handlers beside it.

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"text/tabwriter"
+	"time"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// admin issues, lists and revokes keys and gives credits, also while a server
+// runs on the same store.
+func admin(ctx context.Context, c config, out io.Writer) error {
+	store, done, err := openStore(ctx, c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer done()
+	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	if err != nil {
+		return err
+	}
+	switch c.command {
+	case "key":
+		issued, err := keys.Issue(ctx, apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate})
+		if err != nil {
+			return err
+		}
+		if err := topUp(ctx, store.Ledger(), c.owner, "", c.credits); err != nil {
+			return fmt.Errorf("key %s is issued, but the credits are not given: %w", issued.ID, err)
+		}
+		fmt.Fprintf(out, "id   %s\nkey  %s\n", issued.ID, string(issued.Secret))
+	case "keys":
+		list, err := keys.List(ctx, c.owner)
+		if err != nil {
+			return err
+		}
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "ID\tNAME\tKEY\tCREATED\tVALID")
+		for _, k := range list {
+			fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%t\n", k.ID, k.Name, k.Prefix, k.CreatedAt.Format(time.RFC3339), k.Valid(time.Now()))
+		}
+		return w.Flush()
+	case "revoke":
+		if _, err := keys.Revoke(ctx, c.owner, c.id); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "revoked", c.id)
+	case "credits":
+		if err := topUp(ctx, store.Ledger(), c.owner, c.id, c.credits); err != nil {
+			return err
+		}
+		b, err := store.Ledger().Balance(ctx, c.owner)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s has %d credits\n", c.owner, b.Available/billing.Credit)
+	}
+	return nil
+}
+
+// topUp gives credits once per id; "" stands for a new one.
+func topUp(ctx context.Context, l billing.Ledger, owner, id string, credits int64) error {
+	if credits == 0 {
+		return nil
+	}
+	if id == "" {
+		id = "topup_" + rand.Text()
+	}
+	return l.Append(ctx, billing.Entry{ID: id, Owner: owner, Kind: billing.KindTopUp,
+		Amount: billing.Credits(credits) * billing.Credit, At: time.Now()})
+}

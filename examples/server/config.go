@@ -1,0 +1,141 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// config is the command line and the environment.
+type config struct {
+	command string
+
+	db, redis string
+
+	// of serve
+	addr, tlsCert, tlsKey, opsAddr string
+	demo                           bool
+	platform                       string
+	segment                        string
+	interval                       time.Duration
+	perSecond                      float64
+	allowPrivate                   bool
+	logFormat                      string
+	logLevel                       slog.Level
+	sealKey, cursorKey, token      secret.Value
+
+	// of the other commands
+	owner, name, tier, id string
+	rate                  int
+	credits               int64
+}
+
+var commands = []string{"serve", "key", "keys", "revoke", "credits"}
+
+const envPrefix = "STREAMWATCH_"
+
+func parse(command string, args []string, env func(string) (string, bool), out io.Writer) (config, error) {
+	c := config{command: command}
+	if !slices.Contains(commands, command) {
+		return c, fmt.Errorf("command %.40q is not allowed: want one of %s", command, strings.Join(commands, ", "))
+	}
+	fs := flag.NewFlagSet(command, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // main prints the error, once
+	fs.StringVar(&c.db, "db", "streamwatch.db", "SQLite `file`; with -demo one that is removed at the end")
+	fs.StringVar(&c.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port, or with ?addr=host:port&addr=… a cluster")
+	if command == "serve" {
+		fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
+		fs.StringVar(&c.tlsCert, "tls-cert", "", "certificate `file` (PEM); with -tls-key, serve HTTPS")
+		fs.StringVar(&c.tlsKey, "tls-key", "", "key `file` (PEM)")
+		fs.StringVar(&c.opsAddr, "ops-addr", "", "serve /metrics and /healthz here, and not on -addr")
+		fs.BoolVar(&c.demo, "demo", false, "a fake platform, a key with credits, a file that is removed at the end")
+		fs.StringVar(&c.platform, "platform", "", "what to watch: bluesky, or the URL of a Mastodon server")
+		fs.StringVar(&c.segment, "segment", "social", "the word after /v1 in the paths")
+		fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account (default 60s, with -demo 1s)")
+		fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest, in place of -interval")
+		fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
+		fs.StringVar(&c.logFormat, "log", "text", "text or json")
+		fs.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	} else {
+		fs.StringVar(&c.owner, "owner", "", "whose keys and credits")
+		switch command {
+		case "key":
+			fs.StringVar(&c.name, "name", "default", "what the owner calls the key")
+			fs.StringVar(&c.tier, "tier", "", "the owner's tier, for people")
+			fs.IntVar(&c.rate, "rate", 0, "requests a minute (default: the server's)")
+			fs.Int64Var(&c.credits, "credits", 0, "credits to give at once")
+		case "credits":
+			fs.Int64Var(&c.credits, "credits", 0, "credits to give")
+			fs.StringVar(&c.id, "id", "", "id of the top-up; the same again gives nothing more (default: a new one)")
+		case "revoke":
+			fs.StringVar(&c.id, "id", "", "the key's id")
+		}
+	}
+	var err error
+	fs.VisitAll(func(f *flag.Flag) {
+		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if v, ok := env(name); ok && err == nil {
+			if e := f.Value.Set(v); e != nil {
+				err = fmt.Errorf("%s %q is not allowed: %w", name, v, e)
+			}
+		}
+	})
+	if err != nil {
+		return c, err
+	}
+	if err := fs.Parse(args); err != nil {
+		if err == flag.ErrHelp {
+			fs.SetOutput(out)
+			fmt.Fprintf(out, "Commands: %s. Flags of %s, each also as %s…:\n\n", strings.Join(commands, ", "), command, envPrefix)
+			fs.PrintDefaults()
+		}
+		return c, err
+	}
+	if fs.NArg() > 0 {
+		return c, fmt.Errorf("argument %q is not allowed: want flags only", fs.Arg(0))
+	}
+	for name, v := range map[string]*secret.Value{"SEAL_KEY": &c.sealKey, "CURSOR_KEY": &c.cursorKey, "TOKEN": &c.token} {
+		s, _ := env(envPrefix + name)
+		*v = secret.Value(s)
+	}
+	return c, c.check()
+}
+
+func (c *config) check() error {
+	if c.command != "serve" {
+		switch {
+		case c.owner == "":
+			return fmt.Errorf("-owner is missing: want whose keys and credits")
+		case c.command == "revoke" && c.id == "":
+			return fmt.Errorf("-id is missing: want the key's id, see the command keys")
+		case c.credits < 0 || c.credits > 1e15 || c.command == "credits" && c.credits == 0:
+			return fmt.Errorf("-credits %d is not allowed: want 1 to 1000000000000000", c.credits)
+		}
+		return nil
+	}
+	switch {
+	case c.demo == (c.platform != ""):
+		return fmt.Errorf("want either -demo or -platform, such as -platform https://mastodon.social")
+	case (c.tlsCert == "") != (c.tlsKey == ""):
+		return fmt.Errorf("-tls-cert and -tls-key: want both or neither")
+	case c.logFormat != "text" && c.logFormat != "json":
+		return fmt.Errorf("-log %q is not allowed: want text or json", c.logFormat)
+	case c.interval < 0:
+		return fmt.Errorf("-interval %s is not allowed: want 1s or more", c.interval)
+	case c.perSecond < 0:
+		return fmt.Errorf("-calls %g is not allowed: want more than 0", c.perSecond)
+	}
+	if c.demo {
+		c.allowPrivate = true
+		if c.interval == 0 {
+			c.interval = time.Second
+		}
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+// Server is the whole service in one program: monitors, filter rules, webhooks,
+// WebSocket, credits and keys behind HTTP, as package enginehttp describes it.
+//
+//	go run ./examples/server -demo
+//
+// needs no setup: a fake platform posts, everything is kept in a file that is
+// removed at the end, and a key with credits is printed, so that every endpoint
+// can be tried with curl at once.
+//
+//	go run ./examples/server -platform https://mastodon.social -db streams.db
+//	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379
+//
+// watch real accounts. Keys and credits are issued beside it, on the same store:
+//
+//	go run ./examples/server key -db streams.db -owner acme -name production -credits 100000
+//	go run ./examples/server credits -db streams.db -owner acme -credits 5000
+//	go run ./examples/server keys -db streams.db -owner acme
+//	go run ./examples/server revoke -db streams.db -owner acme -id key_…
+//
+// Every flag can also come from the environment: STREAMWATCH_ADDR for -addr and
+// so on; the command line goes first. Secrets come from there alone:
+// STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest,
+// STREAMWATCH_CURSOR_KEY lets several processes understand each other's cursors,
+// STREAMWATCH_TOKEN is the platform's access token.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(0)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program: out gets what was asked for, logs the rest.
+func run(ctx context.Context, args []string, env func(string) (string, bool), out, logs io.Writer) error {
+	command := "serve"
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		command, args = args[0], args[1:]
+	}
+	cfg, err := parse(command, args, env, out)
+	if err != nil {
+		return err
+	}
+	if command == "serve" {
+		return serve(ctx, cfg, out, logs)
+	}
+	return admin(ctx, cfg, out)
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/bluesky"
+	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/fetcher/shopee"
+	"github.com/streamwatch/streamwatch/fetcher/webscrape"
+)
+
+// openPlatform is what is watched. What else it can do is found out from the
+// other ports of package fetcher.
+func openPlatform(c config) (fetcher.Fetcher, error) {
+	switch {
+	case c.demo:
+		return newDemoPlatform(), nil
+	case c.platform == "bluesky":
+		return bluesky.New(bluesky.Config{})
+	}
+	return mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
+}
+
+// providersOf offers what the platform can do; the rest answers 501. Pages and
+// products do not need one.
+func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Providers, error) {
+	p := enginehttp.Providers{Timeline: source}
+	p.Search, _ = source.(fetcher.Searcher)
+	p.UserByUsername, _ = source.(fetcher.UserByUsername)
+	p.UsersByIDs, _ = source.(fetcher.UsersByIDs)
+	p.TweetsByIDs, _ = source.(fetcher.TweetsByIDs)
+	p.CommunityTweets, _ = source.(fetcher.CommunityTweets)
+	p.CommunitySearch, _ = source.(fetcher.CommunitySearch)
+	scraper, err := webscrape.New(webscrape.Config{MainContent: true, AllowPrivate: c.allowPrivate})
+	if err != nil {
+		return p, err
+	}
+	fronts := shopee.DefaultStorefronts()
+	if c.demo {
+		front := fronts["sg"]
+		front.BaseURL = base
+		fronts["sg"] = front
+	}
+	products, err := shopee.New(shopee.Config{Storefronts: fronts})
+	if err != nil {
+		return p, err
+	}
+	p.Scraper, p.Product = scraper, products
+	return p, nil
+}

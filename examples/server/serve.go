@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/engineprom"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+const (
+	// maxConnections bounds the connections of clients, WebSocket included.
+	maxConnections = 10_000
+	// stopTime is how long requests and deliveries under way may take when the
+	// program is asked to stop.
+	stopTime = 15 * time.Second
+)
+
+// serve runs the service until ctx ends, and then lets what is under way end.
+func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
+	log := logger(c, logs)
+	store, done, err := openStore(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer done()
+	listener, err := net.Listen("tcp", c.addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // again is harmless
+	base := "http://" + listener.Addr().String()
+	if c.tlsCert != "" {
+		base = "https://" + listener.Addr().String()
+	}
+
+	source, err := openPlatform(c)
+	if err != nil {
+		return err
+	}
+	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+	if err != nil {
+		return err
+	}
+	engine, err := newEngine(c, store, source, keys, log)
+	if err != nil {
+		return err
+	}
+	providers, err := providersOf(c, source, base)
+	if err != nil {
+		return err
+	}
+	api, err := enginehttp.New(engine, enginehttp.Options{
+		Auth: keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	mux, ops := http.NewServeMux(), http.NewServeMux()
+	mux.Handle("/v1/", api)
+	if err := addOps(ops, engine, store.Ledger()); err != nil {
+		return err
+	}
+	if c.opsAddr == "" {
+		mux.Handle("/", ops)
+	}
+	if c.demo {
+		ctx, cancel := context.WithCancel(ctx)
+		join, err := startDemo(ctx, mux, source.(*demoPlatform), engine, keys, store.Ledger(), base, out, log)
+		if err != nil {
+			cancel()
+			return err
+		}
+		defer join()
+		defer cancel()
+	}
+
+	// From here on things run, and are stopped in the opposite order.
+	if err := engine.Start(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopEngine(engine)) }()
+	failed := make(chan error, 2)
+	stop, err := listenOps(c, ops, failed)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	server := enginehttp.NewServer(mux)
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
+	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c) }()
+	log.Info("serving", "address", base, "description", base+"/v1/openapi.json")
+
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		log.Info("stopping")
+	}
+	ending, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(ending))
+}
+
+func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
+	cfg := streamwatch.Config{
+		Fetcher: source, Store: store, Logger: log,
+		DefaultInterval: c.interval,
+		Webhook:         deliver.WebhookConfig{AllowPrivate: c.allowPrivate},
+		WebSocket:       &wshub.Options{Authenticate: enginehttp.WebSocketAuth(keys)},
+		Billing: &billing.MeterConfig{
+			Thresholds: []billing.Credits{1000 * billing.Credit},
+			OnThreshold: func(t billing.Threshold) {
+				log.Warn("credits run low", "owner", t.Owner, "credits", t.Balance/billing.Credit)
+			},
+		},
+		OnGap: func(g detect.Gap) { log.Warn("gap", "target", g.Target, "filled", !g.FilledAt.IsZero()) },
+	}
+	cfg.Deliver.Observer = func(n deliver.Notice) {
+		log.Warn("endpoint", "notice", n.Kind, "owner", n.Owner, "endpoint", n.Endpoint, "reason", n.Reason)
+	}
+	if c.perSecond > 0 {
+		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond}
+	}
+	if c.sealKey != "" {
+		sealer, err := deliver.NewAESSealer(deliver.SealKey{ID: "1", Key: c.sealKey})
+		if err != nil {
+			return nil, fmt.Errorf("%sSEAL_KEY: %w", envPrefix, err)
+		}
+		cfg.Sealer = sealer
+	}
+	return streamwatch.New(cfg)
+}
+
+func logger(c config, w io.Writer) *slog.Logger {
+	o := &slog.HandlerOptions{Level: c.logLevel}
+	if c.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// addOps adds what operators ask for: /metrics for Prometheus, and /healthz, 200
+// while the store answers.
+func addOps(mux *http.ServeMux, engine *streamwatch.Engine, ledger billing.Ledger) error {
+	collector, err := engineprom.New(engine, engineprom.Options{})
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		if _, err := ledger.Balance(ctx, "health"); err != nil {
+			http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return nil
+}
+
+// listenOps serves ops on an address of its own when one is given.
+func listenOps(c config, ops http.Handler, failed chan<- error) (stop func(), err error) {
+	if c.opsAddr == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", c.opsAddr)
+	if err != nil {
+		return nil, err
+	}
+	server := enginehttp.NewServer(ops)
+	go func() { failed <- serveOn(server, l, config{}) }()
+	return func() { server.Close() }, nil
+}
+
+// serveOn serves until the server is shut down, which is no error.
+func serveOn(s *http.Server, l net.Listener, c config) (err error) {
+	if c.tlsCert != "" {
+		err = s.ServeTLS(l, c.tlsCert, c.tlsKey)
+	} else {
+		err = s.Serve(l)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func stopEngine(engine *streamwatch.Engine) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	return engine.Shutdown(ctx)
+}

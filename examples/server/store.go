@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/redisstore"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// keyedStore keeps everything: SQLite's and Redis' do.
+type keyedStore interface {
+	storage.Store
+	storage.Keyed
+}
+
+// openStore opens what the flags name; done closes it.
+func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStore, done func(), err error) {
+	closing := func() {}
+	switch {
+	case c.redis != "":
+		var to *redis.UniversalOptions
+		if to, err = redisOptions(c.redis); err == nil {
+			store, err = redisstore.Open(ctx, to, redisstore.Options{Logger: log})
+		}
+	case c.demo:
+		var dir string
+		if dir, err = os.MkdirTemp("", "streamwatch-demo-"); err == nil {
+			closing = func() { os.RemoveAll(dir) }
+			store, err = sqlite.Open(ctx, filepath.Join(dir, "demo.db"), sqlite.Options{Logger: log})
+		}
+	default:
+		store, err = sqlite.Open(ctx, c.db, sqlite.Options{Logger: log})
+	}
+	if err != nil {
+		closing()
+		return nil, nil, err
+	}
+	return store, func() {
+		if err := store.Close(context.WithoutCancel(ctx)); err != nil {
+			log.Error("store not closed", "error", err)
+		}
+		closing()
+	}, nil
+}
+
+// redisOptions reads the address of a server, or of a cluster when it names
+// further addresses. The error does not show the password.
+func redisOptions(raw string) (*redis.UniversalOptions, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("-redis is not allowed: want redis://[user:password@]host:port")
+	}
+	if u.Query().Has("addr") {
+		o, err := redis.ParseClusterURL(raw)
+		if err != nil {
+			return nil, fmt.Errorf("-redis %s is not allowed: %w", u.Redacted(), err)
+		}
+		return &redis.UniversalOptions{Addrs: o.Addrs, IsClusterMode: true, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
+	}
+	o, err := redis.ParseURL(raw)
+	if err != nil {
+		return nil, fmt.Errorf("-redis %s is not allowed: %w", u.Redacted(), err)
+	}
+	return &redis.UniversalOptions{Addrs: []string{o.Addr}, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
+}
