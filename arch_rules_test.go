@@ -21,7 +21,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
 	{"secret", "latency", "storage/internal/crashpoint"},
-	{"fetcher", "billing", "monitor"},
+	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},
 	{"detect/seen", "detect/due", "detect/lateness"},
@@ -31,7 +31,7 @@ var levels = [][]string{
 	{"fetcher/upstream", "fetcher/scan"}, // what the adapters share
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
-	{"enginetest"},
+	{"enginetest", "engineprom", "enginehttp"},
 	{"examples/*", "storage/crashtest"},
 }
 

@@ -82,9 +82,14 @@ type Config struct {
 	// Rules tunes the filter rules.
 	Rules RuleConfig
 
-	// Pricing is the price list behind Engine.Price. Nothing is charged by it.
+	// Pricing is the price list behind Engine.Price, and what Billing charges by.
 	// Defaults to billing.Presets.
 	Pricing billing.Pricing
+	// Billing charges owners for their active monitors and rules, by the minute, and pauses
+	// those that the credits in the Store's Ledger do not cover: see package
+	// billing. Its Ledger, Streams, Logger and Now are the engine's to set. Nil:
+	// nothing is charged.
+	Billing *billing.MeterConfig
 	// ShutdownTimeout bounds the soft stop of Run. Defaults to 15 s.
 	ShutdownTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
@@ -112,6 +117,7 @@ type Engine struct {
 	monitors   *monitor.Manager
 	rules      *rule.Manager
 	endpoints  *deliver.EndpointManager
+	meter      *billing.Meter // nil without Config.Billing
 
 	state atomic.Int32 // a state
 	mu    sync.Mutex   // orders Start and Shutdown
@@ -218,7 +224,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	if e.endpoints, err = deliver.NewEndpointManager(deliver.EndpointManagerConfig{
-		Store: dc.Endpoints, Dispatcher: e.dispatcher, AllowPrivate: e.cfg.Webhook.AllowPrivate, Now: e.cfg.Now,
+		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, Now: e.cfg.Now,
 	}); err != nil {
 		return err
 	}
@@ -231,7 +237,10 @@ func (e *Engine) wire() (err error) {
 		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return e.addMeter()
 }
 
 // Start reads the monitors and rules from the store and begins to watch and deliver. It
@@ -261,6 +270,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		return fmt.Errorf("streamwatch: run rules: %w", err)
 	}
 	e.state.Store(int32(running))
+	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
+		e.run("meter", nil, e.meter.Run)
+	}
 	e.run("detector", e.detector.Stop, e.detector.Run)
 	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	e.run("monitors", nil, e.monitors.Run)
@@ -364,6 +376,9 @@ func (e *Engine) Log() deliver.Log { return e.store.Log() }
 func (e *Engine) Price(m monitor.Monitor) billing.Price {
 	return e.cfg.Pricing.Monitor(len(m.Accounts))
 }
+
+// Pricing is the price list that Price asks: Config.Pricing or its default.
+func (e *Engine) Pricing() billing.Pricing { return e.cfg.Pricing }
 
 // Account tells how a watched account is doing: a silent one from a dead one.
 // ok is false when no active monitor tracks it; the error is ErrNotRunning, or

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
@@ -306,6 +307,40 @@ func TestFiveHundredRulesLoseNothing(t *testing.T) {
 		}
 		if s := w.e.Stats().Detect; s.Queries.Errors == 0 || s.Queries.Latency.Detection.Count() == 0 {
 			t.Errorf("too quiet a run: %+v", s.Queries)
+		}
+	})
+}
+
+// A rule is charged by the minute, as a monitor is, and pauses when the credits do
+// not cover the next hour; after a top-up it has what was published meanwhile.
+func TestRulesAreCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRuleWorld(t, func(c *streamwatch.Config) { c.Billing = &billing.MeterConfig{} })
+		defer func() { w.stop() }()
+		credit(t, w.store.Ledger(), "invoice 1", 80) // of 1,500 a day: 62.5 an hour
+		r := createRule(t, w.e, rule.CreateRequest{Owner: "acme", Query: "moon", Interval: time.Minute})
+		wants := func(when string, status rule.Status, reason string) {
+			t.Helper()
+			got, err := w.e.Rules().Get(t.Context(), "acme", r.ID)
+			if err != nil || got.Status != status || got.StatusReason != reason {
+				t.Errorf("%s: %s %q %v, want %s %q", when, got.Status, got.StatusReason, err, status, reason)
+			}
+		}
+		pass(10 * time.Minute)
+		w.Post("nasa", "moon while it runs")
+		wants("with credits", rule.Active, "")
+		pass(20 * time.Minute)
+		wants("without credits for an hour", rule.Paused, rule.ReasonCredits)
+		w.Post("nasa", "moon while it is paused")
+		pass(5 * time.Hour)
+		w.wants(t, "paused rule", r.ID, "moon while it runs")
+		credit(t, w.store.Ledger(), "invoice 2", 1000)
+		pass(3 * time.Minute)
+		wants("after a top-up", rule.Active, "")
+		w.wants(t, "rule", r.ID, "moon while it runs", "moon while it is paused")
+		page, err := w.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: r.ID})
+		if err != nil || page.Total < 15 || page.Total > 25 || page.Entries[0].SourceName != "moon" {
+			t.Errorf("%d charges %v", page.Total, err)
 		}
 	})
 }

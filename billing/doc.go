@@ -3,13 +3,42 @@
 //
 // Amounts are Credits, 64-bit integers of one thousandth of a credit, so that
 // sums are exact. A Ledger is append-only and idempotent by id: the same entry
-// twice is one entry, and no balance ever falls below zero. A request reserves
-// its price first and commits or releases the reservation when its outcome is
-// known:
+// twice is one entry, and no balance ever falls below zero. Pricing says what
+// things cost; Presets is the price list used by default.
 //
-//	err := ledger.Reserve(ctx, billing.Reservation{ID: reqID, Owner: owner, Amount: billing.Credit, ExpiresAt: soon})
-//	…
-//	err = ledger.Commit(ctx, reqID, billing.Entry{Kind: billing.KindRequest, Endpoint: "users"})
+// # Requests
 //
-// Pricing says what things cost; Presets is the price list used by default.
+// A request's price is held back first and charged once its answer is out; one
+// that fails, panics or dies with its process costs nothing. Hold does that:
+//
+//	charge, err := billing.Hold(ctx, ledger, billing.Request{ID: id, Owner: owner, Endpoint: "users", Price: price})
+//	if errors.Is(err, billing.ErrInsufficient) { … } // 402
+//	defer charge.Release(ctx)
+//	… answer …
+//	err = charge.Commit(ctx)
+//
+// # Streams
+//
+// A Meter charges active streams by the minute. An engine runs one when its
+// Config says so. These are its rules:
+//
+//   - A stream is charged for a minute of the wall clock if it is active at its
+//     beginning, or when a Meter starts in it: not for the minute in which it is
+//     created or resumed.
+//   - The minutes of a day, from midnight to midnight UTC, cost exactly its price
+//     per day; one differs from the next by at most a thousandth of a credit.
+//   - A minute of a stream is one entry, of an id that follows from both (see
+//     ChargeID). So several Meters on one store charge once, and so does a clock
+//     that passes a minute twice.
+//   - Minutes for which there was no tick, because the store failed or the machine
+//     was busy, are charged later: at most the last 60, at most as many as have
+//     passed by a clock that does not jump, and only of streams that ran before
+//     and still do. While no process ran nothing is charged.
+//   - At each tick a stream goes on if the owner's available credits cover what it
+//     owes and its next hour, beside those of the streams that go before it; else
+//     it is paused and the minute is not charged. The oldest goes first: what is
+//     left over may keep a cheaper one that is younger.
+//   - What is left over resumes paused streams, the oldest first, when it covers
+//     the next 75 minutes of each: within a minute after a top-up, and never more
+//     than one change a minute. What was published meanwhile is found then.
 package billing

@@ -23,6 +23,9 @@ type Delivery struct {
 	Event      *Event // shared and read-only
 	State      State
 	Attempts   int // attempts recorded so far
+	// Earlier is how many of them were recorded before it was reopened last: its
+	// retries are counted anew. 0 for one that never was.
+	Earlier int
 	// Due is from when on anyone may claim the delivery. Claiming moves it to
 	// the end of the claim, so that a dead claimant's work is found again.
 	Due       time.Time

@@ -118,7 +118,7 @@ func (d *Dispatcher) enqueue(ds []Delivery, claimed bool) {
 func (d *Dispatcher) push(dv *Delivery, claimed bool) {
 	if it, ok := d.held[dv.ID]; ok {
 		if it.Due = dv.Due; !it.sending {
-			it.State, it.Attempts = dv.State, dv.Attempts // another claimant may have tried
+			it.State, it.Attempts, it.Earlier = dv.State, dv.Attempts, dv.Earlier // another claimant may have tried
 		}
 		return
 	}

@@ -16,6 +16,12 @@
 //	e, err = manager.RotateSecret(ctx, owner, e.ID) // both secrets are valid for a day
 //	r, err := manager.Test(ctx, owner, e.ID)        // r.OK, r.StatusCode, r.Duration, r.ResponsePreview
 //
+// An endpoint that was down gets what it missed once it is up again, and one
+// delivery can be sent anew:
+//
+//	n, err := manager.Recover(ctx, owner, e.ID, time.Now().Add(-24*time.Hour))
+//	entry, err := manager.Redeliver(ctx, owner, deliveryID)
+//
 // A SealedStore keeps secrets from the store they are in.
 //
 // # Signatures

@@ -14,7 +14,8 @@ import (
 type EndpointStatus string
 
 // Statuses of an endpoint. A disabled endpoint gets no new deliveries; those it
-// had stay open.
+// had end in StateFailed when they are due, and EndpointManager.Recover sends
+// them after all.
 const (
 	EndpointActive   EndpointStatus = "active"
 	EndpointDisabled EndpointStatus = "disabled"

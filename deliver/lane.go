@@ -61,6 +61,9 @@ type item struct {
 	sending bool // taken from the queue
 }
 
+// tried is how many attempts of the schedule are behind the delivery.
+func (it *item) tried() int { return max(0, it.Attempts-it.Earlier) }
+
 func (l *lane) pop() *item {
 	it := l.queue[0]
 	l.queue[0] = nil

@@ -198,8 +198,11 @@ func TestEndpointLimits(t *testing.T) {
 				if len(got) != row.want {
 					t.Errorf("%d attempts began in %s, want %d", len(got), row.in, row.want)
 				}
-				if row.most > 0 && b.most["a"] != row.most {
-					t.Errorf("%d were under way at once, want %d", b.most["a"], row.most)
+				b.mu.Lock()
+				most := b.most["a"]
+				b.mu.Unlock()
+				if row.most > 0 && most != row.most {
+					t.Errorf("%d were under way at once, want %d", most, row.most)
 				}
 				before := -1 // the last of those that began earlier
 				for i, from := 0, 0; i < len(got); i++ {

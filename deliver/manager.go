@@ -28,6 +28,8 @@ type EndpointManagerConfig struct {
 	// Dispatcher is told when an endpoint changed or is gone, and has the
 	// senders of test calls. Required.
 	Dispatcher *Dispatcher
+	// Log finds deliveries to send anew. Redeliver and Recover need it.
+	Log Log
 	// AllowPrivate accepts URLs that WebhookConfig.AllowPrivate can reach.
 	AllowPrivate bool
 	// MaxPerSource bounds the endpoints of one monitor or rule; those created at

@@ -34,12 +34,12 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	case res.OK:
 		s.Attempt.Error = ""
 		d.stats.Delivered++
-	case res.Permanent || it.Attempts >= len(d.cfg.RetrySchedule):
+	case res.Permanent || it.tried() >= len(d.cfg.RetrySchedule):
 		s.State = StateFailed
 		d.stats.Failed++
 	default:
 		s.State = StateRetrying
-		s.Due = end.Add(max(wait, retryDelay(d.cfg.RetrySchedule[it.Attempts], res.RetryAfter)))
+		s.Due = end.Add(max(wait, retryDelay(d.cfg.RetrySchedule[it.tried()], res.RetryAfter)))
 		d.stats.Retried++
 	}
 	if wait > 0 {
@@ -75,7 +75,7 @@ func (d *Dispatcher) asked(it *item, res *Result) time.Duration {
 	}
 	base := tooManyWait
 	if n := len(d.cfg.RetrySchedule); n > 0 {
-		base = d.cfg.RetrySchedule[min(it.Attempts, n-1)]
+		base = d.cfg.RetrySchedule[min(it.tried(), n-1)]
 	}
 	return min(res.RetryAfter, 2*base)
 }

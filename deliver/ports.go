@@ -35,6 +35,19 @@ type Outbox interface {
 	// NextDue is the smallest Due of the deliveries that are not final, those
 	// claimed included, and may be the zero time; false when there are none.
 	NextDue(ctx context.Context) (time.Time, bool, error)
+	// Reopen makes final deliveries of r.Owner StatePending again, due at r.Due,
+	// with their logs as they are and Earlier = Attempts, all of them or none, and
+	// says how many. What is open, unknown, removed or another owner's is left as
+	// it is, so that a second call changes nothing. Their events are no longer
+	// without an open delivery: see Log for what that means for retention.
+	Reopen(ctx context.Context, r ReopenRequest) (int, error)
+}
+
+// ReopenRequest says which deliveries are to be sent anew.
+type ReopenRequest struct {
+	Owner string
+	IDs   []string // of deliveries; may be there twice
+	Due   time.Time
 }
 
 // ClaimRequest says which deliveries are wanted.

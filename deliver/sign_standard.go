@@ -4,7 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
+	"hash"
 	"strconv"
 	"strings"
 	"time"
@@ -36,10 +36,16 @@ func SignStandard(secret Secret, id string, at time.Time, body []byte) string {
 
 func signStandard(secret Secret, id, seconds string, body []byte) string {
 	h := hmac.New(sha256.New, standardKey(secret))
-	h.Write([]byte(id + "." + seconds + "."))
-	h.Write(body)
+	writeStandard(h, id, seconds, body)
 	b := make([]byte, 0, standardLen)
 	return string(base64.StdEncoding.AppendEncode(append(b, standardVersion...), h.Sum(nil)))
+}
+
+// writeStandard writes what is signed.
+func writeStandard(h hash.Hash, id, seconds string, body []byte) {
+	var head [128]byte
+	h.Write(append(append(append(append(head[:0], id...), '.'), seconds...), '.'))
+	h.Write(body)
 }
 
 func standardKey(secret Secret) []byte {
@@ -49,20 +55,4 @@ func standardKey(secret Secret) []byte {
 		}
 	}
 	return []byte(secret)
-}
-
-// setStandard puts the trio on a request: signed with every secret that is
-// valid, the newest first, so that a receiver which knows any of them accepts.
-func setStandard(h http.Header, d *Delivery, now time.Time) {
-	seconds := strconv.FormatInt(now.Unix(), 10)
-	signatures := make([]byte, 0, 4*(standardLen+1))
-	signatures = append(signatures, signStandard(d.Endpoint.Secret, d.ID, seconds, d.Event.Body)...)
-	for _, o := range d.Endpoint.OldSecrets {
-		if now.Before(o.Until) {
-			signatures = append(append(signatures, ' '), signStandard(o.Secret, d.ID, seconds, d.Event.Body)...)
-		}
-	}
-	h.Set(HeaderStandardID, d.ID)
-	h.Set(HeaderStandardTimestamp, seconds)
-	h.Set(HeaderStandardSignature, string(signatures))
 }

@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,8 +10,10 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -28,6 +29,9 @@ type WebhookConfig struct {
 	Timeout time.Duration
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
+	// PermanentStatus are statuses of 400 to 499 after which a delivery is given
+	// up at once, as after 410. Defaults to none: they are retried.
+	PermanentStatus []int
 	// AllowPrivate also allows http, any port and private networks, for tests
 	// and for receivers of one's own: see CheckURL and Guard. Nothing else is
 	// loosened.
@@ -46,7 +50,7 @@ const (
 	maxBodyRead     = 16 << 10
 	maxPreview      = 4 << 10
 	maxRetryAfter   = 24 * time.Hour
-	idlePerHost     = 64 // many endpoints can share a host, with a few requests in flight each
+	idlePerHost     = maxInFlight // else a busy endpoint would connect anew for most requests
 	idleTotal       = 1024
 	idleTimeout     = 60 * time.Second
 	defaultDeadline = 10 * time.Second
@@ -58,6 +62,9 @@ const (
 type Webhook struct {
 	cfg WebhookConfig
 	own *http.Transport // nil when the caller brought a Transport
+
+	mu    sync.RWMutex
+	known map[string]*prepared // by endpoint id
 }
 
 // NewWebhook checks cfg and returns a sender. It connects to nothing.
@@ -70,6 +77,11 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	}
 	if strings.ContainsFunc(cfg.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return nil, fmt.Errorf("deliver: Webhook.UserAgent %q is not allowed: want printable ASCII", cfg.UserAgent)
+	}
+	for _, status := range cfg.PermanentStatus {
+		if status < 400 || status > 499 || status == http.StatusTooManyRequests {
+			return nil, fmt.Errorf("deliver: Webhook.PermanentStatus %d is not allowed: want 400 to 499, but not 429", status)
+		}
 	}
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = DefaultUserAgent
@@ -119,38 +131,29 @@ func (w *Webhook) Close() {
 }
 
 // Send makes one attempt. A 2xx status within the time is success, whatever
-// becomes of the body after it; anything else is a failure, 410 a permanent
-// one. Retry-After is read from 429 and 503.
+// becomes of the body after it; anything else is a failure, 410 and
+// PermanentStatus a permanent one. Retry-After is read from 429 and 503.
 func (w *Webhook) Send(ctx context.Context, d *Delivery) Result {
-	// The rules may have changed since the endpoint was registered.
-	if CheckURL(d.Endpoint.URL, w.cfg.AllowPrivate) != nil {
-		return Result{Permanent: true, Error: "url not allowed"}
+	p := w.prepare(&d.Endpoint)
+	if p.refusal != "" {
+		return Result{Permanent: true, Error: p.refusal}
 	}
-	if d.Endpoint.Secret == "" {
-		return Result{Permanent: true, Error: "no signing secret"}
+	// The dispatcher's deadline is this one, unless the two were set apart.
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > w.cfg.Timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
+		defer cancel()
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Endpoint.URL, bytes.NewReader(d.Event.Body))
-	if err != nil {
-		return Result{Permanent: true, Error: "url not allowed"}
-	}
-	for _, h := range d.Endpoint.Headers { // first: none can replace those below
-		req.Header.Set(h.Name, string(h.Value))
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", w.cfg.UserAgent)
-	req.Header.Set(HeaderWebhookID, d.Endpoint.ID)
-	req.Header.Set(HeaderDeliveryID, d.ID)
-	req.Header.Set(HeaderSignature, Sign(d.Endpoint.Secret, d.Event.Body))
-	setStandard(req.Header, d, w.cfg.Now())
+	req := p.request(ctx, d, w.cfg.Now())
 	// A bare round trip follows no redirect and keeps no cookie.
 	resp, err := w.cfg.Transport.RoundTrip(req)
 	if err != nil {
 		return Result{Error: sendError(err)}
 	}
 	defer resp.Body.Close()
-	return result(resp)
+	r := result(resp)
+	r.Permanent = r.Permanent || slices.Contains(w.cfg.PermanentStatus, r.StatusCode)
+	return r
 }
 
 // result judges an answer. Reading the body to its end, when that is near,

@@ -108,6 +108,15 @@ func TestHostileReceivers(t *testing.T) {
 		{"accepts and is silent", hang, deliver.Result{Error: "timeout"}},
 		{"closes at once", func(net.Conn) {}, deliver.Result{Error: "connection closed before an answer"}},
 		{"resets", func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }, deliver.Result{Error: "connection reset"}},
+		{"closes its half", func(c net.Conn) {
+			c.(*net.TCPConn).CloseWrite()
+			hang(c)
+		}, deliver.Result{Error: "connection closed before an answer"}},
+		{"answers the half", func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le")
+			c.(*net.TCPConn).CloseWrite()
+			hang(c)
+		}, deliver.Result{Error: "no valid answer"}},
 		{"endless body", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			forever(c, block, 0)
@@ -183,6 +192,55 @@ func TestHostileReceivers(t *testing.T) {
 			}
 			if grew := after.TotalAlloc - before.TotalAlloc; grew > 512<<10 {
 				t.Errorf("allocated %d KiB, want at most 512", grew>>10)
+			}
+		})
+	}
+}
+
+// While 100 receivers hold their attempts, each costs at most 64 KiB of memory,
+// the receiver's own, in this process, included; and all are free in time.
+func TestHostileReceiversMemory(t *testing.T) {
+	const timeout, receivers, most = 2 * time.Second, 100, 64 << 10
+	for _, row := range []struct{ name, head, drip string }{
+		{"accepts and is silent", "", ""},
+		{"headers that drip", "HTTP/1.1 200 OK\r\n", "X: x\r\n"},
+		{"early hints that drip", "", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"},
+		{"body that drips", "HTTP/1.1 200 OK\r\n\r\n", "x"},
+		{"12 KiB of a header, then nothing", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 12<<10), ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			reached := make(chan struct{}, receivers)
+			url := receiver(t, func(c net.Conn) {
+				io.WriteString(c, row.head)
+				reached <- struct{}{}
+				if row.drip == "" {
+					hang(c)
+				}
+				forever(c, row.drip, 200*time.Millisecond)
+			})
+			hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, Timeout: timeout})
+			defer hook.Close()
+			heap := func() uint64 {
+				runtime.GC()
+				runtime.GC() // also what pools hold
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return m.HeapAlloc + m.StackInuse
+			}
+			before, began := heap(), time.Now()
+			var wg sync.WaitGroup
+			for range receivers {
+				wg.Go(func() { hook.Send(t.Context(), delivery(url)) })
+			}
+			for range receivers {
+				<-reached
+			}
+			if now := heap(); now > before+receivers*most {
+				t.Errorf("%d KiB each, want at most %d", (now-before)/receivers>>10, most>>10)
+			}
+			wg.Wait()
+			if took := time.Since(began); took > timeout+2*time.Second {
+				t.Errorf("all were free after %s, want about %s", took, timeout)
 			}
 		})
 	}

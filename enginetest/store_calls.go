@@ -105,6 +105,10 @@ func storeCalls() []storeCall {
 			_, _, err := s.Outbox().NextDue(ctx)
 			return err
 		}},
+		{"Outbox", "Reopen", func(ctx context.Context, s storage.Store, start time.Time) error {
+			_, err := s.Outbox().Reopen(ctx, deliver.ReopenRequest{Owner: "acme", IDs: []string{id}, Due: start})
+			return err
+		}},
 		{"Log", "Deliveries", func(ctx context.Context, s storage.Store, _ time.Time) error {
 			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
 			return err

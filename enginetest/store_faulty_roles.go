@@ -123,6 +123,10 @@ func (o faultyOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) erro
 	return o.f.call(ctx, "Outbox.Settle", func() error { return o.real.Settle(ctx, ss...) })
 }
 
+func (o faultyOutbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error) {
+	return answer(ctx, o.f, "Outbox.Reopen", func() (int, error) { return o.real.Reopen(ctx, r) })
+}
+
 func (o faultyOutbox) NextDue(ctx context.Context) (due time.Time, open bool, err error) {
 	due, err = answer(ctx, o.f, "Outbox.NextDue", func() (at time.Time, err error) {
 		at, open, err = o.real.NextDue(ctx)

@@ -50,7 +50,8 @@ type StoreFeatures struct {
 //	}
 //
 // What it asks is written at the ports and, where it holds for all of them, at
-// storage.Store; the guide for a store's author is in package storage.
+// storage.Store; the guide for a store's author is in package storage. A store
+// that is a storage.Keyed is tested as one, too.
 func TestStore(t *testing.T, kit StoreKit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -121,9 +122,10 @@ func storeRoles() []storeRole {
 		{"rules", ruleCases()},
 		{"endpoints", append(endpointCases(), endpointDeletionCases()...)},
 		{"journal", slices.Concat(commitCases(), knownBatchCases(), journalCases())},
-		{"outbox", append(claimCases(), settleCases()...)},
+		{"outbox", slices.Concat(claimCases(), settleCases(), reopenCases())},
 		{"log", logCases()},
 		{"ledger", append(ledgerCases(), reservationCases()...)},
+		{"keys", keyCases()},
 		{"values", valueCases()},
 		{"clock", clockCases()},
 		{"retention", retentionCases()},

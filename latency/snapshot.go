@@ -78,6 +78,23 @@ func (s Snapshot) Quantile(q float64) time.Duration {
 	return s.r.max
 }
 
+// AtMost is how many durations are surely not longer than d: those of all
+// buckets that end at d or before. Of the others that are not longer, it leaves
+// out those within 1/16 of d.
+func (s Snapshot) AtMost(d time.Duration) int64 {
+	switch {
+	case s.r == nil || d < 0:
+		return 0
+	case d >= s.r.max:
+		return int64(s.r.count)
+	}
+	var n uint64
+	for i := 0; i < buckets && upperBound(i) <= d; i++ {
+		n += s.r.counts[i]
+	}
+	return int64(n)
+}
+
 // Sub is what was recorded between earlier and s, two snapshots of one
 // histogram.
 func (s Snapshot) Sub(earlier Snapshot) Snapshot {

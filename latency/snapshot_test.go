@@ -31,6 +31,25 @@ func TestEmptySnapshot(t *testing.T) {
 	}
 }
 
+// What is not longer than d is counted but for what is within 1/16 of it.
+func TestAtMost(t *testing.T) {
+	s := of(0, ms, 2*ms, time.Second, time.Hour)
+	for _, row := range []struct {
+		d    time.Duration
+		want int64
+	}{
+		{-1, 0}, {time.Microsecond, 1}, {ms - ms/16, 1}, {ms + ms/15, 2}, {2*ms - ms/8, 2}, {2*ms + ms/7, 3},
+		{time.Minute, 4}, {time.Hour - 1, 4}, {time.Hour, 5}, {math.MaxInt64, 5},
+	} {
+		if got := s.AtMost(row.d); got != row.want {
+			t.Errorf("AtMost(%s) = %d, want %d", row.d, got, row.want)
+		}
+	}
+	if n := (latency.Snapshot{}).AtMost(time.Hour); n != 0 {
+		t.Errorf("AtMost of an empty snapshot = %d, want 0", n)
+	}
+}
+
 // The difference of two snapshots is what was recorded between them.
 func TestSub(t *testing.T) {
 	for _, row := range []struct {

@@ -236,7 +236,8 @@ type Updated struct {
 }
 
 // Update changes a monitor. Accounts that stay keep their history; posts of
-// new ones, and of all after a resume, count from now on. An error that comes
+// new ones, and of all after a resume, count from now on, unless it was paused
+// for lack of credits: then they count on. An error that comes
 // with the changed monitor says that it is stored and not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
 	unlock, err := m.lock(ctx)
@@ -305,11 +306,12 @@ func (m *Manager) changed(old Monitor, r UpdateRequest) (mon Monitor, key secret
 			return mon, "", err
 		}
 	}
-	if r.Status != nil && *r.Status != old.Status {
+	// Who pauses what the program has suspended means it for good.
+	if r.Status != nil && (*r.Status != old.Status || *r.Status == Paused && old.StatusReason != ReasonUser) {
 		mon.Status, mon.StatusReason = *r.Status, ""
 		if mon.Status == Paused {
 			mon.StatusReason = ReasonUser
-		} else {
+		} else if old.StatusReason != ReasonCredits { // or what was published since would be lost
 			mon.Accounts = append([]Account(nil), mon.Accounts...)
 			for i := range mon.Accounts {
 				mon.Accounts[i].Since = now

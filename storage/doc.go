@@ -59,7 +59,8 @@
 // refusal before the first change, or be able to take changes back. Nothing is
 // sent before its Commit has returned nil, so do not return it before the change
 // is as safe as the store promises. After a failed sync nobody knows what the disk
-// has: refuse further calls until the data has been read again.
+// has: refuse further calls until the data has been read again, or acknowledge only
+// what has been written and synced once more.
 //
 // # What must always hold
 //

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -55,4 +56,11 @@ type Store interface {
 	// was acknowledged is kept. It returns nil when all calls had ended by
 	// themselves, and is called once, by whoever opened the store.
 	Close(ctx context.Context) error
+}
+
+// Keyed is what a Store implements, too, when it keeps the service's API keys.
+// An engine needs none; the stores of this module have them. What is written at
+// Store holds for this role as well.
+type Keyed interface {
+	Keys() apikey.Store
 }

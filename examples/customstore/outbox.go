@@ -95,6 +95,28 @@ func (s *state) end(id string, d delivery, now time.Time) {
 	s.Lives.put(d.EventID, l)
 }
 
+func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (n int, err error) {
+	err = o.s.update(ctx, func(draft *state, _ time.Time) error {
+		for _, id := range r.IDs {
+			d, ok := draft.Deliveries.get(id)
+			if !ok || !d.State.Final() || draft.event(d.EventID).Source.Owner != r.Owner {
+				continue
+			}
+			d.State, d.Due, d.Earlier = deliver.StatePending, r.Due, len(d.Log)
+			draft.Deliveries.put(id, d)
+			l, _ := draft.Lives.get(d.EventID)
+			l.Open++
+			draft.Lives.put(d.EventID, l)
+			n++
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
 func (o outbox) NextDue(ctx context.Context) (next time.Time, open bool, err error) {
 	err = o.s.view(ctx, func(st *state, _ time.Time) {
 		for _, d := range st.Deliveries.all() {

@@ -32,6 +32,7 @@ type delivery struct {
 	due        time.Time
 	createdAt  time.Time
 	attempts   []deliver.Attempt
+	earlier    int // attempts before it was reopened last
 
 	n     uint64 // counts deliveries: who came first among those due at once
 	index int    // in its lane
@@ -41,7 +42,7 @@ type delivery struct {
 func (d *delivery) view() deliver.Delivery {
 	return deliver.Delivery{
 		ID: d.id, EndpointID: d.endpointID, Event: d.event.ev, State: d.state,
-		Attempts: len(d.attempts), Due: d.due, CreatedAt: d.createdAt,
+		Attempts: len(d.attempts), Earlier: d.earlier, Due: d.due, CreatedAt: d.createdAt,
 	}
 }
 

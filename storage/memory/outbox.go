@@ -85,6 +85,29 @@ func checkSettlement(st *deliver.Settlement) error {
 	return nil
 }
 
+// Reopen implements deliver.Outbox.
+func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error) {
+	s := o.s
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	n := 0
+	for _, id := range r.IDs {
+		d := s.deliveries[id]
+		if d == nil || !d.state.Final() || d.event.ev.Source.Owner != r.Owner {
+			continue
+		}
+		d.state, d.due, d.earlier = deliver.StatePending, r.Due, len(d.attempts)
+		s.open.add(d)
+		if d.event.open++; d.event.open == 1 {
+			s.unsettle(d.event)
+		}
+		n++
+	}
+	return n, nil
+}
+
 // conclude applies a checked settlement.
 func (s *Store) conclude(st *deliver.Settlement, now time.Time) {
 	d := s.deliveries[st.DeliveryID]

@@ -19,6 +19,13 @@ func (s *Store) settle(e *event, now time.Time) {
 	s.settled = slices.Insert(s.settled, i, e)
 }
 
+// unsettle takes an event back that has an open delivery again.
+func (s *Store) unsettle(e *event) {
+	if i := slices.Index(s.settled, e); i >= 0 {
+		s.settled = slices.Delete(s.settled, i, i+1)
+	}
+}
+
 // retain removes settled events that are too old or too many. Whoever records or
 // settles events calls it before unlocking, so that no single call has to remove
 // many; the log calls it first, so that it shows nothing too old.

@@ -14,7 +14,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-var _ storage.Store = (*Store)(nil)
+var (
+	_ storage.Store = (*Store)(nil)
+	_ storage.Keyed = (*Store)(nil)
+)
 
 // ErrClosed is what every call returns after Close.
 var ErrClosed = errors.New("memory: store is closed")
@@ -71,6 +74,7 @@ type Store struct {
 	monitors  *table[monitor.Monitor]
 	rules     *table[rule.Rule]
 	endpoints *table[deliver.Endpoint]
+	keys      keyRecords
 	bound     map[sourceKey][]*row[deliver.Endpoint] // in order of creation
 
 	accounts   map[string]*account // by owner
@@ -106,6 +110,7 @@ func New(opts Options) *Store {
 		monitors:   newTable(monitorKeys),
 		rules:      newTable(ruleKeys),
 		endpoints:  newTable(endpointKeys),
+		keys:       newKeyRecords(),
 		bound:      make(map[sourceKey][]*row[deliver.Endpoint]),
 		accounts:   make(map[string]*account),
 		cursors:    make(map[string]detect.Cursor),

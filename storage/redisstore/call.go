@@ -18,7 +18,7 @@ import (
 const callSlots = 64
 
 // Answers are kept, after the last call, for much longer than any call may be
-// tried again; they are given that time anew once in a while.
+// tried again, Options.RetryFor; they are given that time anew once in a while.
 const (
 	answersLast  = time.Hour
 	answersRenew = 10 * time.Minute
@@ -64,7 +64,7 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 		sl.n++
 		number := strconv.FormatUint(sl.n, 10)
 		token = s.client + ":" + sl.id + ":" + number
-		words = append(words, token, sl.id, number, answersLast.Milliseconds(), s.renewal())
+		words = append(words, token, sl.id, number, (answersLast + s.opts.RetryFor).Milliseconds(), s.renewal())
 	} else {
 		token = s.client + ":r:" + strconv.FormatUint(s.questions.Add(1), 10)
 		words = append(words, token, "", "", "", "")
@@ -133,7 +133,7 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 	}
 	v := judge(err)
 	// A client of a cluster may have tried more than once by itself.
-	unknown := v.sent || v.again && s.cluster
+	unknown := v.sent || s.cluster
 	if v.again && ctx.Err() == nil {
 		s.stats.fail(s.opts.Logger, err)
 		b := backoff.NewExponentialBackOff(backoff.WithInitialInterval(5*time.Millisecond),
@@ -168,7 +168,7 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 type verdict struct {
 	again   bool // another attempt may succeed
 	sent    bool // the script may have run
-	refused bool // the server answered; had an earlier attempt succeeded, it would have given its answer
+	refused bool // the script answered; had an earlier attempt succeeded, it would have given its answer
 }
 
 // passing are errors of a server that will answer soon, or of another node.
@@ -177,6 +177,10 @@ var passing = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK", "BUSY",
 	"max number of clients reached",
 }
+
+// beforeWrites are in the errors of scripts that have written nothing: the first
+// write was refused, or the script refuses the call.
+var beforeWrites = []string{"OOM ", "MISCONF ", "streamwatch: "}
 
 func judge(err error) verdict {
 	var answer redis.Error
@@ -188,7 +192,18 @@ func judge(err error) verdict {
 				return verdict{again: true}
 			}
 		}
-		return verdict{refused: true}
+		// What refuses before the script runs, as a password that was changed,
+		// says nothing about an earlier attempt. Since Redis 7.0 the errors of
+		// scripts end in "script: 1f2e…, on @user_script:9."
+		if !strings.Contains(answer.Error(), " script: ") {
+			return verdict{}
+		}
+		for _, reason := range beforeWrites {
+			if strings.Contains(answer.Error(), reason) {
+				return verdict{refused: true}
+			}
+		}
+		return verdict{sent: true} // as of a key of the wrong kind: some of it may be done
 	case errors.Is(err, redis.ErrClosed):
 		return verdict{}
 	case errors.Is(err, context.Canceled):

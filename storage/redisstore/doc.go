@@ -39,13 +39,14 @@
 // The script keeps its answer under it: sent again after a lost reply it gives
 // the same answer and changes nothing, and a request that the network delivers
 // after later ones is refused. Answers echo the token, so that one of another
-// call is noticed. A store keeps at most 64 answers, for an hour after its last
-// call.
+// call is noticed. A store keeps at most 64 answers, for an hour and RetryFor
+// after its last call.
 //
 // So calls are tried again, within their context and Options.RetryFor, when the
 // connection breaks or the server answers LOADING, READONLY, CLUSTERDOWN,
 // TRYAGAIN, MOVED or the like. If there was no answer in the end, the error is
-// ErrUnknown, too: the call may have taken effect, and can be made again. Other
+// ErrUnknown, too: the call may have taken effect, and can be made again. So it is
+// when a script fails in the middle, over keys that something else wrote. Other
 // errors mean that nothing was recorded. A context with a deadline ends a call
 // that is under way at that moment; one that is cancelled without, after the
 // client's ReadTimeout at the latest.
@@ -53,7 +54,9 @@
 // There are no consumer groups: a claim is a due time in the queue, as the port
 // says, and what a dead process had claimed becomes due by itself. A queued
 // delivery whose record is missing, because something else has removed data, is
-// taken out, told to Options.Logger and counted in Stats.
+// taken out, told to Options.Logger and counted in Stats; one that can not be
+// read is told, too, and keeps back no other. When everything was removed, as by
+// FLUSHALL, calls that write fail until the store is opened again.
 //
 // # What is lost when
 //

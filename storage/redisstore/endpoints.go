@@ -119,8 +119,10 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 		strconv.FormatInt(e.Version, 10), strconv.FormatInt(e.Version+1, 10), record))
 }
 
-// Delete takes about 20 microseconds of the server's time for each delivery that
-// it ends.
+// Delete takes about 15 microseconds of the server's time for each delivery that
+// it ends, in one step. From about 300,000 on that is more than the 5 seconds
+// after which a server answers others with BUSY; their calls are tried again for
+// Options.RetryFor.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.verdict(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), escaped(id)))
 }

@@ -92,6 +92,13 @@ const (
 	atFields   = atSeq + stampLen
 )
 
+// The number of attempts has, above these bits, how many there were when the
+// delivery was reopened last.
+const (
+	attemptBits = 16
+	maxAttempts = 1<<attemptBits - 1
+)
+
 // decodeDelivery reads a stored delivery with its event, which is among events,
 // or nil, and gets its number.
 func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deliver.Delivery, err error) {
@@ -113,7 +120,7 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	d.EndpointID, errs[4] = unescaped(lane)
 	dec := newDecoder(rest)
 	d.CreatedAt = dec.instant()
-	d.Attempts = int(attempts)
+	d.Attempts, d.Earlier = int(attempts&maxAttempts), int(attempts>>attemptBits) // see lua/outbox_reopen.lua
 	if d.Event = events[event]; d.Event != nil {
 		d.Event.Seq = seq
 	}

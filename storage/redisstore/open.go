@@ -170,7 +170,7 @@ func checkEviction(ctx context.Context, node redis.UniversalClient) (refusal, er
 		}
 	}
 	switch policy {
-	case "noeviction":
+	case noEviction:
 		return nil, nil
 	case "":
 		return fmt.Errorf("%w: it does not say what it does when its memory is full: %s", ErrEviction, fix), nil

@@ -53,22 +53,34 @@ func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.D
 		o.s.stats.lost.Add(1)
 		o.s.opts.Logger.Error("queued delivery has no record, something has removed data of this store", "delivery", text(id))
 	}
-	stored := list(out[0])
-	events, err := eventsByID(list(out[1]))
-	if err != nil {
-		return nil, err
+	return o.readable(list(out[0]), list(out[1])), nil
+}
+
+// readable gives the deliveries that can be read. They are claimed, so one that
+// is damaged, or of a newer version, must not keep back the others, now and
+// whenever the lease ends.
+func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
+	events := make(map[string]*deliver.Event, len(storedEvents)/2)
+	for i := 0; i+1 < len(storedEvents); i += 2 {
+		ev, err := decodeEvent(text(storedEvents[i]), text(storedEvents[i+1]))
+		if err != nil {
+			o.s.opts.Logger.Error("event of a queued delivery can not be read", "event", text(storedEvents[i]), "error", err)
+			continue
+		}
+		events[ev.ID] = ev
 	}
 	ds := make([]deliver.Delivery, 0, len(stored)/2)
 	for i := 0; i+1 < len(stored); i += 2 {
 		d, err := decodeDelivery(text(stored[i]), text(stored[i+1]), events)
 		if err != nil {
-			return nil, err
+			o.s.opts.Logger.Error("queued delivery can not be read", "delivery", text(stored[i]), "error", err)
+			continue
 		}
 		if d.Event != nil {
 			ds = append(ds, d)
 		}
 	}
-	return ds, nil
+	return ds
 }
 
 // Settle refuses all settlements when one with an attempt has a number below 1

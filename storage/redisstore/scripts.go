@@ -30,10 +30,10 @@ type script struct {
 // are parts of them.
 var scriptNames = []string{
 	"open",
-	"records_create", "records_get", "records_update", "records_delete", "records_list", "records_scan",
+	"records_create", "records_get", "records_update", "records_delete", "records_list", "records_scan", "records_find",
 	"endpoints_create", "endpoints_get", "endpoints_list", "endpoints_update", "endpoints_delete",
 	"nocharges+journal_commit", "charges+journal_commit", "journal_cursors",
-	"outbox_claim", "outbox_settle", "outbox_next",
+	"outbox_claim", "outbox_settle", "outbox_next", "outbox_reopen",
 	"log_page", "log_scan", "log_entries", "log_events",
 	"ledger_append", "ledger_reserve", "ledger_resolve", "ledger_balance", "ledger_page", "ledger_scan",
 }

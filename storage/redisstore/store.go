@@ -19,7 +19,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-var _ storage.Store = (*Store)(nil)
+var (
+	_ storage.Store = (*Store)(nil)
+	_ storage.Keyed = (*Store)(nil)
+)
 
 // Store is a storage.Store on Redis. It is safe for concurrent use.
 type Store struct {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
@@ -18,6 +20,10 @@ import (
 // error. An existing file is refused with fs.ErrExist. A process that is killed
 // meanwhile leaves a file beside it whose name begins like path and ends in
 // .partial; it may be removed.
+//
+// To restore one, with no process using the store: remove the store's file and
+// those ending in -wal and -shm beside it, then copy the backup to its place. A
+// log left there would be taken for that of the backup.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -38,11 +44,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := createFile(partial); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(partial)
-		}
-	}()
+	defer os.Remove(partial) // it has another name, or is not wanted
 	if err := s.copyTo(ctx, partial); err != nil {
 		return err
 	}
@@ -56,17 +58,38 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// giveName renames a file, but does not replace one that was made meanwhile. A
-// file system without hard links can not tell.
+// giveName gives a file another name, which is on the disk when it returns nil.
+// It does not replace a file that was made meanwhile.
 func giveName(from, to string) error {
 	err := os.Link(from, to)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fs.ErrExist
-	case err != nil:
-		return os.Rename(from, to)
+	case err != nil: // no hard links here: what is replaced is our own
+		if err := createFile(to); err != nil {
+			return err
+		}
+		if err := os.Rename(from, to); err != nil {
+			return errors.Join(err, os.Remove(to))
+		}
 	}
-	return os.Remove(from)
+	if err := syncDir(filepath.Dir(to)); err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
+}
+
+// syncDir makes the names in a directory survive a power failure. Windows has
+// no such call, and does it with the file.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // copyTo needs a connection of its own: those that read may not write anywhere.
@@ -74,7 +97,7 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.cut, cancel)()
-	db, err := connect(s.path, 1)
+	db, err := connect(s.path, s.file, 1)
 	if err != nil {
 		return err
 	}

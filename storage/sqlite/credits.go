@@ -60,8 +60,8 @@ func (t *tx) post(e billing.Entry, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if e.Amount < 0 && a.Available+e.Amount < 0 {
-		return billing.ErrInsufficient
+	if err := t.afford(e.Owner, a, e.Amount, now); err != nil {
+		return err
 	}
 	if e.Amount > 0 && e.Amount > math.MaxInt64-a.Available-a.Reserved {
 		return billing.ErrAmount
@@ -77,24 +77,52 @@ func (t *tx) post(e billing.Entry, now time.Time) error {
 		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(now))
 }
 
-// expire gives back the reservations that have ended.
+// expireStep bounds the reservations that have ended of which one transaction
+// records it, but for those it needs: what others have set free counts in Balance,
+// afford and lapse.
+const expireStep = "64"
+
+// expire gives back some reservations that have ended, the first ones first.
 func (t *tx) expire(now time.Time) error {
+	_, err := t.giveBack(now, `SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at LIMIT `+expireStep, nanos(now))
+	return err
+}
+
+// lapse gives back the reservation with this id if it has ended.
+func (t *tx) lapse(id string, now time.Time) error {
+	_, err := t.giveBack(now, `SELECT id FROM reservations WHERE id = ? AND expires_at <= ?`, id, nanos(now))
+	return err
+}
+
+// afford is ErrInsufficient when the amount, below zero, is more than an owner has
+// available with what reservations that have ended give back.
+func (t *tx) afford(owner string, a *account, amount billing.Credits, now time.Time) error {
+	for amount < 0 && a.Available+amount < 0 {
+		n, err := t.giveBack(now, `SELECT id FROM reservations WHERE owner = ? AND expires_at <= ? ORDER BY expires_at LIMIT `+expireStep,
+			owner, nanos(now))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return billing.ErrInsufficient
+		}
+	}
+	return nil
+}
+
+// giveBack resolves the reservations that a query names, and says how many.
+func (t *tx) giveBack(now time.Time, query string, args ...any) (int, error) {
 	var ids []string
-	err := each(t, `SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at`, []any{nanos(now)}, func(rows *sql.Rows) error {
+	err := each(t, query, args, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
 		return wrap(err)
 	})
-	if err != nil {
-		return err
+	for i := 0; i < len(ids) && err == nil; i++ {
+		_, err = t.resolve(ids[i], givenBack, now)
 	}
-	for _, id := range ids {
-		if _, err := t.resolve(id, givenBack, now); err != nil {
-			return err
-		}
-	}
-	return nil
+	return len(ids), err
 }
 
 // resolve ends an open reservation, makes its amount available, and gives what

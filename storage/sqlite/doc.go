@@ -17,22 +17,52 @@
 // in its own savepoint. Reads go beside that on connections of their own, see
 // what was committed when they began, and wait for no writer.
 //
-// A context that ends before a write has begun withdraws it. Once it has begun
-// the outcome is waited for, at most one transaction long, so that an error
-// always means that nothing was recorded, and nil that everything was.
+// A context that ends before a write has begun withdraws it, also while another
+// program has the file locked. Once it has begun the outcome is waited for, at
+// most one transaction long. Nil means that everything was recorded, an error
+// that a port names, or the context's, that nothing was.
 //
 // When the disk is full or fails, the calls concerned return an error with what
-// SQLite says, and nothing of theirs is recorded. Later calls try again: no
-// reopening is needed once the cause is gone. Options.Logger hears of the first
-// failure and of the recovery. Another program that locks the file for more than
-// 5 seconds is such a failure, too.
+// SQLite says, and nothing of theirs can be seen. After a sync that failed it may
+// be on the disk all the same: if the process ends before its next transaction,
+// which is written over it, the next Open may find the calls recorded, each
+// whole. Later calls try again, and each is acknowledged only when what it needs
+// was synced since: no reopening is needed once the cause is gone.
+// Options.Logger hears of the first failure and of the recovery. Another program
+// that locks the file for more than 5 seconds is such a failure, too.
+//
+// A panic in a call, as of Options.Now, is an error of that call.
 //
 // Open makes the file with mode 0600. It refuses a file that is not its own, is
 // damaged or was written by a newer version, and does not touch it. Of one that was
 // not closed, monitors, rules, endpoints and balances are checked first; damage in
-// the rest shows when it is read. An older schema is brought up to date. Backup
-// copies a store in use. Copying the file with cp is safe only while it is
-// closed: what was last written is in the file ending in -wal beside it.
+// the rest, or in a file that was closed, is ErrCorrupt of the call that meets it.
+// Damage within a text or a body that leaves the file's structure whole nobody
+// notices: there are no checksums but in the log. An older schema is brought up to
+// date; a process that has the file open then can not write any more (ErrNewer).
+//
+// # The file and other programs
+//
+// Several stores, of one process or of several on one machine, may have the file
+// open. Other programs may read it through SQLite, as below. But while a store has
+// it open, its process must not open it by other means, not even to copy it: on
+// POSIX systems, closing such a descriptor takes away the locks that SQLite has,
+// and another program may then remove what was last written
+// (https://sqlite.org/howtocorrupt.html). Opening it twice by Open is safe, also
+// through links. Use Backup to copy a store in use; cp is safe only while it is
+// closed, since what was last written is in the file ending in -wal beside it. A
+// file that is moved or replaced while it is open is not followed: new connections
+// are refused.
+//
+// The file ending in -wal has up to 32 MiB, or what one transaction writes, and
+// more only while a read goes on for long: writes then wait for it 100 ms at most
+// every 16 MiB, and Options.Logger hears of it. Questions about the log, lists and
+// Scan have connections of their own, four, and can not hold up other reads.
+//
+// What one call changes is one transaction, however much that is: deleting an
+// endpoint with 100,000 open deliveries holds up other writes for some tenths of
+// a second. So does, for every 50,000 lanes, a Claim that leaves out endpoints
+// which have more than about a thousand deliveries waiting before all others.
 //
 // Endpoint secrets are stored as given: whoever can read the file, or a backup,
 // can read them.
@@ -66,7 +96,8 @@
 // reservations. event_ids has the ids of all events, those that are removed
 // included; settled, counts and those beginning with removed_ or resolved_ serve
 // the retention. There is no index over all ids of deliveries for a person to
-// use: a question about one reads the table, a second for some million rows. Times in tables are integers: Unix nanoseconds, NULL for
-// none; amounts are thousandths of a credit. Look at them, do not write to them.
+// use: a question about one reads the table, a second for some million rows.
+// Times in tables are integers: Unix nanoseconds, NULL for none; amounts are
+// thousandths of a credit. Look at them, do not write to them.
 // What is read has its times in UTC; they reach from 1677 to 2262.
 package sqlite

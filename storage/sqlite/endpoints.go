@@ -49,7 +49,7 @@ func endpointOf(a asker, owner, id string) (e deliver.Endpoint, err error) {
 
 func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	list := []deliver.Endpoint{}
-	err := es.s.read(ctx, func(r *snapshot) error {
+	err := es.s.search(ctx, func(r *snapshot) error {
 		return each(r, `SELECT record, version FROM endpoints WHERE owner = ?1 AND ?2 IN ('', source_id) ORDER BY n`,
 			[]any{owner, sourceID}, func(rows *sql.Rows) error {
 				var e deliver.Endpoint
@@ -98,23 +98,15 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if n == 0 {
 			return deliver.ErrEndpointNotFound
 		}
-		var events []any // an event has at most one delivery to an endpoint
-		now := nanos(es.s.opts.Now())
-		err = each(t, `SELECT event FROM deliveries WHERE endpoint_id = ? AND due_at IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
-			var event int64
-			err := rows.Scan(&event)
-			events = append(events, event, now)
-			return wrap(err)
-		})
-		if err != nil {
-			return err
-		}
-		err = t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
+		// An event has at most one delivery to an endpoint.
+		err = t.exec(`INSERT INTO settled (settled_at, event) SELECT ?1, ended.event FROM deliveries ended
+			WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
+				WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(es.s.opts.Now()), id)
 		if err != nil {
 			return err
 		}
 		crashpoint.Hit("sqlite.endpoint.settled")
-		return t.settle(events)
+		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
 	})
 }
 

@@ -72,7 +72,7 @@ func withID(id string) string {
 }
 
 // deliveryColumns are those of a delivery d with its event e.
-const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, e.n,
+const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.earlier, e.n,
 	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n), ` + eventColumns
 
 // deliveryReader scans deliveries; those of one event share it.
@@ -82,7 +82,7 @@ func (dr *deliveryReader) scan(rows *sql.Rows) (n int64, d deliver.Delivery, err
 	var event int64
 	ev := new(deliver.Event)
 	err = rows.Scan(append([]any{
-		&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &event, &d.Attempts,
+		&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Earlier, &event, &d.Attempts,
 	}, eventInto(ev)...)...)
 	if err != nil {
 		return 0, d, wrap(err)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"os"
 )
 
 // Newest is the schema version that this package writes.
@@ -13,7 +14,11 @@ var Migrations = migrations
 
 // Migrate brings a file to the schema of other scripts.
 func Migrate(ctx context.Context, path string, scripts []string) error {
-	db, err := connect(path, 1)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	db, err := connect(path, &file{info: info}, 1)
 	if err != nil {
 		return err
 	}
@@ -64,4 +69,28 @@ func (s *Store) AskReader(ctx context.Context, query string) (answer string, err
 		return each(r, query, nil, func(rows *sql.Rows) error { return rows.Scan(&answer) })
 	})
 	return answer, err
+}
+
+// Search keeps a connection for long questions, and what it sees, from when it
+// closes begun until end is closed.
+func (s *Store) Search(ctx context.Context, begun chan<- struct{}, end <-chan struct{}) error {
+	return s.search(ctx, func(r *snapshot) error {
+		_, err := one(r, "SELECT count(*) FROM monitors", nil)
+		close(begun)
+		<-end
+		return err
+	})
+}
+
+// Panic does so in the writer's goroutine.
+func (s *Store) Panic(ctx context.Context) error {
+	return s.write(ctx, func(*tx) error { panic("out of order") })
+}
+
+// Reconnect makes the writer do its next call through a new connection. No other
+// call may be under way.
+func (s *Store) Reconnect(ctx context.Context) error {
+	err := s.write(ctx, func(*tx) error { return nil })
+	s.w.disconnect()
+	return err
 }

@@ -41,7 +41,7 @@ func inspect(ctx context.Context, path string) error {
 		return fmt.Errorf("%w: no regular file", ErrForeign)
 	}
 	if info.Size() == 0 {
-		return nil
+		return wrap(os.Chmod(path, 0o600)) // as createFile has it
 	}
 	header := make([]byte, headerSize)
 	if _, err := io.ReadFull(f, header); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -83,14 +83,14 @@ var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations
 // checkPages reads a file with its log, through a connection that can not write
 // and so leaves both as they are.
 func checkPages(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout)}}))
+	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}}))
 	if err != nil {
 		return wrap(err)
 	}
 	defer db.Close()
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return classify(err)
+		return wrap(err)
 	}
 	if err := checkVersion(version); err != nil {
 		return err
@@ -98,7 +98,7 @@ func checkPages(ctx context.Context, path string) error {
 	for _, table := range checked {
 		var found string
 		if err := db.QueryRowContext(ctx, "PRAGMA quick_check("+table+")").Scan(&found); err != nil {
-			return classify(err)
+			return wrap(err)
 		}
 		if found != "ok" {
 			return fmt.Errorf("%w: table %s: %s", ErrCorrupt, table, found)

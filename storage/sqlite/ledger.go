@@ -29,7 +29,7 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	case r.Amount < 0:
 		return billing.ErrAmount
 	}
-	return l.change(ctx, func(t *tx) error {
+	return l.change(ctx, r.ID, func(t *tx) error {
 		open, err := t.exists(`SELECT 1 FROM reservations WHERE id = ?`, r.ID)
 		if open || err != nil {
 			return err
@@ -46,8 +46,8 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 		if err != nil {
 			return err
 		}
-		if a.Available < r.Amount {
-			return billing.ErrInsufficient
+		if err := t.afford(r.Owner, a, -r.Amount, l.s.opts.Now()); err != nil {
+			return err
 		}
 		a.Available -= r.Amount
 		a.Reserved += r.Amount
@@ -59,7 +59,7 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.change(ctx, func(t *tx) error {
+	return l.change(ctx, id, func(t *tx) error {
 		r, err := t.resolve(id, committed, l.s.opts.Now())
 		if r == nil || err != nil {
 			return err
@@ -71,7 +71,7 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.change(ctx, func(t *tx) error {
+	return l.change(ctx, id, func(t *tx) error {
 		_, err := t.resolve(id, givenBack, l.s.opts.Now())
 		return err
 	})
@@ -83,7 +83,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 			return err
 		}
 	}
-	return l.change(ctx, func(t *tx) error {
+	return l.change(ctx, "", func(t *tx) error {
 		for _, e := range entries {
 			if err := t.post(e, l.s.opts.Now()); err != nil {
 				return err
@@ -122,7 +122,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	const from = ` FROM ledger_entries WHERE owner = ?1 AND ?2 IN ('', source_id)`
 	args := []any{q.Owner, q.SourceID}
 	page := billing.EntryPage{Entries: []billing.Entry{}}
-	err := l.s.read(ctx, func(r *snapshot) error {
+	err := l.s.search(ctx, func(r *snapshot) error {
 		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 			return err
 		}
@@ -141,10 +141,12 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	return page, nil
 }
 
-// change is a write with the reservations that have expired given back.
-func (l ledger) change(ctx context.Context, do func(*tx) error) error {
+// change is a write for which some reservations that have expired are given back
+// first, and the one it is about, if that has.
+func (l ledger) change(ctx context.Context, reservation string, do func(*tx) error) error {
 	return l.s.write(ctx, func(t *tx) error {
-		if err := t.expire(l.s.opts.Now()); err != nil {
+		now := l.s.opts.Now()
+		if err := errors.Join(t.expire(now), t.lapse(reservation, now)); err != nil {
 			return err
 		}
 		return do(t)

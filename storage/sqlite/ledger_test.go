@@ -339,3 +339,35 @@ func TestCreditsAreConserved(t *testing.T) {
 		})
 	}
 }
+
+// Of a great many reservations that end at once, each write records some, and
+// none of the answers tells.
+func TestManyReservationsEndAtOnce(t *testing.T) {
+	const many = 300
+	ctx := t.Context()
+	s, c := open(t, sqlite.Options{})
+	must(t, s.Ledger().Append(ctx, entry("top-up", many)))
+	for i := range many {
+		must(t, s.Ledger().Reserve(ctx, billing.Reservation{
+			ID: fmt.Sprint(i), Owner: "acme", Amount: 1, ExpiresAt: start.Add(time.Minute + time.Duration(i)),
+		}))
+	}
+	wantBalance(t, s, "acme", 0, many)
+	c.Advance(time.Hour)
+	wantBalance(t, s, "acme", many, 0)
+	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "theirs", Owner: "globex", Amount: 1}))
+	want(t, "still to be recorded", rows(t, s, "reservations"), many-64)
+	wantBalance(t, s, "acme", many, 0)
+	last := fmt.Sprint(many - 1)
+	wantErr(t, s.Ledger().Commit(ctx, last, billing.Entry{}), billing.ErrResolved)
+	wantErr(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: last, Owner: "acme", Amount: 1}), billing.ErrResolved)
+	must(t, s.Ledger().Release(ctx, last))
+	wantErr(t, s.Ledger().Append(ctx, entry("too much", -many-1)), billing.ErrInsufficient)
+	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "all but one", Owner: "acme", Amount: many - 1}))
+	must(t, s.Ledger().Append(ctx, entry("all", -1)))
+	wantBalance(t, s, "acme", 0, many-1)
+	for rows(t, s, "reservations") > 1 {
+		must(t, s.Ledger().Append(ctx))
+	}
+	wantBalance(t, s, "acme", 0, many-1)
+}

@@ -38,7 +38,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	limit, offset := pageBounds(q.Page, q.PageSize)
 	page := deliver.LogPage{Entries: []deliver.LogEntry{}}
-	err := l.s.read(ctx, func(r *snapshot) error {
+	err := l.s.search(ctx, func(r *snapshot) error {
 		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
-	err = l.s.read(ctx, func(r *snapshot) error {
+	err = l.s.search(ctx, func(r *snapshot) error {
 		found, err := r.entries(` FROM deliveries d JOIN events e ON e.n = d.event
 			WHERE d.n = `+withID("?3")+` AND e.owner = ?1 AND e.n `+notForgotten, []any{owner, l.s.forgottenUntil(), id})
 		if err != nil {
@@ -73,7 +73,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		afterSeq = math.MaxInt64 // no event has a number above
 	}
 	var found []deliver.Event
-	err := l.s.read(ctx, func(r *snapshot) error {
+	err := l.s.search(ctx, func(r *snapshot) error {
 		return each(r, `SELECT `+eventColumns+` FROM events e
 			WHERE e.owner = ?1 AND e.n `+notForgotten+` AND e.seq > ?3 ORDER BY e.seq LIMIT ?4`,
 			[]any{owner, l.s.forgottenUntil(), int64(afterSeq), max(limit, 0)},

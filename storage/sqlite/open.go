@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	driver "modernc.org/sqlite"
 	result "modernc.org/sqlite/lib"
@@ -18,8 +21,8 @@ import (
 
 // Reading connections, and how long one that writes waits for another program.
 const (
-	readers     = 4
-	busyTimeout = 5000 // milliseconds
+	readers     = 4 // for each of the two pools
+	busyTimeout = 5 * time.Second
 )
 
 // writerPragmas set up the connection that writes. What undoes a call or
@@ -27,56 +30,114 @@ const (
 // pages of a random index are changed again and again, so that many of them are
 // kept (16 MiB), and copied from the log into the file not before it has 16 MiB.
 var writerPragmas = []string{
-	"synchronous(FULL)", "journal_size_limit(67108864)",
+	"synchronous(FULL)", fmt.Sprintf("journal_size_limit(%d)", logLimit),
 	"temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(4096)",
 }
 
 // Open opens the store in the file at path and makes the file, readable by its
-// owner only, when there is none; the directory must exist. A file that is not
-// this package's, is damaged or was written by a newer version is refused with
-// ErrForeign, ErrCorrupt or ErrNewer and left as it is. Of one that was not
-// closed, as after a crash, the tables that hold what was created and the
-// balances are checked first. The context bounds the opening, not the store.
+// owner only, when there is none or an empty one; the directory must exist. A
+// file that is not this package's, is damaged or was written by a newer version
+// is refused with ErrForeign, ErrCorrupt or ErrNewer and left as it is. Of one
+// that was not closed, as after a crash, the tables that hold what was created
+// and the balances are checked first. The context bounds the opening, not the
+// store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
-	path, err := filepath.Abs(path)
+	s, err := openStore(ctx, path, opts.withDefaults())
 	if err != nil {
-		return nil, wrap(err)
-	}
-	if err := inspect(ctx, path); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, path)
 	}
-	s := &Store{path: path, opts: opts.withDefaults()}
-	s.cut, s.cutNow = context.WithCancel(context.Background())
-	if s.writes, err = connect(path, 1, writerPragmas...); err != nil {
+	return s, nil
+}
+
+func openStore(ctx context.Context, path string, opts Options) (_ *Store, err error) {
+	if path, err = realPath(path); err != nil {
+		return nil, wrap(err)
+	}
+	file, err := inUse.enter(path, func() error { return inspect(ctx, path) })
+	if err != nil {
 		return nil, err
 	}
-	if s.reads, err = connect(path, readers, "query_only(1)"); err != nil {
-		return nil, errors.Join(err, s.writes.Close())
+	s := &Store{path: path, file: file, opts: opts}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.disconnect())
+		}
+	}()
+	s.cut, s.cutNow = context.WithCancel(context.Background())
+	if s.writes, err = connect(path, file, 1, writerPragmas...); err != nil {
+		return nil, err
 	}
 	// Kept idle, the writer's connection would outlive being given up as broken.
 	s.writes.SetMaxIdleConns(-1)
+	if s.reads, err = connect(path, file, readers, "query_only(1)"); err != nil {
+		return nil, err
+	}
+	if s.searches, err = connect(path, file, readers, "query_only(1)"); err != nil {
+		return nil, err
+	}
 	conn, err := s.writes.Conn(ctx)
-	if err == nil {
-		err = prepareFile(ctx, conn, migrations)
-	}
 	if err != nil {
-		if conn != nil {
-			conn.Close()
-		}
-		return nil, errors.Join(fmt.Errorf("%w: %s", classify(err), path), s.reads.Close(), s.writes.Close())
+		return nil, wrap(err)
 	}
-	s.w = newWriter(s.writes, conn, s.opts.Logger, s)
+	if err := waitTurn(ctx, conn, func() error { return prepareFile(ctx, conn, migrations) }); err != nil {
+		conn.Close()
+		return nil, wrap(err)
+	}
+	s.w = newWriter(s.writes, conn, path, s.opts.Logger, s)
 	go s.w.run()
 	return s, nil
 }
 
+// realPath is where the file itself is: the files that SQLite puts beside it
+// are not beside a link. A file that is not there yet keeps its name.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	return to, err
+}
+
+// waitTurn does what another program's lock may refuse. SQLite would wait for
+// the lock without a look at the context.
+func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
+	if err := setTimeout(ctx, conn, 0); err != nil {
+		return err
+	}
+	const pause = 5 * time.Millisecond
+	for left := busyTimeout; ; left -= pause {
+		err := do()
+		if left <= 0 || !hasCode(err, result.SQLITE_BUSY) {
+			return errors.Join(err, setTimeout(ctx, conn, busyTimeout))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// setTimeout is how long a connection waits for the locks of others.
+func setTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) error {
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds()))
+	return err
+}
+
 // connect makes a pool for the file; it opens nothing yet.
-func connect(path string, size int, pragmas ...string) (*sql.DB, error) {
-	q := url.Values{"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout)}, pragmas...)}
-	db, err := sql.Open("sqlite", address(path, q))
+func connect(path string, file *file, size int, pragmas ...string) (*sql.DB, error) {
+	c, err := driver.NewConnector(address(path, url.Values{
+		"mode":    {"rw"}, // Open makes the file, and nothing else does
+		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...),
+	}))
 	if err != nil {
 		return nil, wrap(err)
 	}
+	db := sql.OpenDB(connector{c, path, file})
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db, nil
@@ -104,7 +165,7 @@ func prepareFile(ctx context.Context, conn *sql.Conn, scripts []string) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("sqlite: journal mode %q is not allowed: want a file system that can do wal", mode)
+		return fmt.Errorf("journal mode %q is not allowed: want a file system that can do wal", mode)
 	}
 	return nil
 }
@@ -132,7 +193,7 @@ func migrate(ctx context.Context, conn *sql.Conn, scripts []string) (err error) 
 	}
 	for _, script := range scripts[version:] {
 		if _, err := conn.ExecContext(ctx, script); err != nil {
-			return fmt.Errorf("sqlite: schema version %d: %w", version+1, err)
+			return fmt.Errorf("schema version %d: %w", version+1, err)
 		}
 		version++
 		crashpoint.Hit("sqlite.schema.script")
@@ -142,17 +203,24 @@ func migrate(ctx context.Context, conn *sql.Conn, scripts []string) (err error) 
 	return err
 }
 
-// classify names damage for what it is.
-func classify(err error) error {
-	var e *driver.Error
-	if !errors.As(err, &e) {
+// wrap says whose error it is, and names damage for what it is.
+func wrap(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNewer), errors.Is(err, ErrCorrupt):
 		return err
-	}
-	switch e.Code() & 0xff { // the rest says more of the same
-	case result.SQLITE_CORRUPT, result.SQLITE_NOTADB:
+	case hasCode(err, result.SQLITE_CORRUPT, result.SQLITE_NOTADB):
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	return wrap(err)
+	return fmt.Errorf("sqlite: %w", err)
+}
+
+// hasCode says whether SQLite reports one of these primary result codes; an
+// extended one says more of the same.
+func hasCode(err error, codes ...int) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && slices.Contains(codes, e.Code()&0xff)
 }
 
 // createFile makes an empty file: it will hold secrets, so the mode is set

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -321,4 +322,77 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("refused with %v, yet changed", err)
 		}
 	})
+}
+
+func TestOpenRefusesThroughALink(t *testing.T) {
+	old := filepath.Join(t.TempDir(), "old.db")
+	closed(t, worked(t, old))
+	db := raw(t, old)
+	run(t, db, "PRAGMA user_version = 1000")
+	left := crash(t, old) // the newer version is in the log only
+	link := filepath.Join(t.TempDir(), "link.db")
+	must(t, os.Symlink(left, link))
+	before := string(read(t, left)) + "|" + string(read(t, left+"-wal"))
+	_, err := sqlite.Open(t.Context(), link, sqlite.Options{})
+	wantErr(t, err, sqlite.ErrNewer)
+	if string(read(t, left))+"|"+string(read(t, left+"-wal")) != before {
+		t.Error("the file was changed")
+	}
+}
+
+// It is going to hold secrets.
+func TestAnEmptyFileBecomesItsOwnersOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	must(t, os.WriteFile(path, nil, 0o644))
+	must(t, os.Chmod(path, 0o644)) // whatever the umask
+	worked(t, path)
+	info, err := os.Stat(path)
+	must(t, err)
+	want(t, "mode", info.Mode().Perm(), fs.FileMode(0o600))
+}
+
+// Another program has the file for itself: Open waits, as long as its context
+// lasts.
+func TestOpenWaitsForALock(t *testing.T) {
+	path := newFile(t)
+	other := raw(t, path)
+	run(t, other, "BEGIN IMMEDIATE")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := sqlite.Open(ctx, path, sqlite.Options{})
+	wantErr(t, err, context.DeadlineExceeded)
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("answered after %v, want soon after the 50 ms of the context", took)
+	}
+	opened := background(func() error {
+		s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+		if err == nil {
+			err = s.Close(context.Background())
+		}
+		return err
+	})
+	run(t, other, "COMMIT")
+	must(t, <-opened)
+}
+
+// Damage that Open did not look for is named when it is met.
+func TestDamageFoundLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := worked(t, path)
+	root, err := s.Ask(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'events'")
+	must(t, err)
+	closed(t, s)
+	page, err := strconv.Atoi(root)
+	must(t, err)
+	data := read(t, path)
+	for i := range 4096 {
+		data[(page-1)*4096+i] = 0xa5
+	}
+	must(t, os.WriteFile(path, data, 0o600))
+	s, _ = openAt(t, path, sqlite.Options{})
+	_, err = s.Log().Events(t.Context(), "acme", 0, 1)
+	wantErr(t, err, sqlite.ErrCorrupt)
+	err = s.Journal().Commit(t.Context(), []*detect.Batch{{Events: newEvents(acme, "new")}})
+	wantErr(t, err, sqlite.ErrCorrupt)
 }

@@ -13,9 +13,11 @@ var (
 	ErrClosed = errors.New("sqlite: store is closed")
 	// ErrForeign: the file is no SQLite database, or another program's.
 	ErrForeign = errors.New("sqlite: not a streamwatch file")
-	// ErrNewer: a later version of this package has changed the schema.
+	// ErrNewer: a later version of this package has changed the schema. Also of
+	// writes to a file that was open when that happened.
 	ErrNewer = errors.New("sqlite: file of a newer version")
-	// ErrCorrupt: the file is damaged; restore a backup.
+	// ErrCorrupt: the file is damaged; restore a backup. Of Open, or of the call
+	// that meets the damage.
 	ErrCorrupt = errors.New("sqlite: file is damaged")
 )
 
@@ -43,10 +45,12 @@ type Options struct {
 	// beyond it the oldest go. Defaults to 1,000,000.
 	MaxEntries int
 	// Now stamps events and deliveries and decides what has expired. It may be
-	// called from several goroutines. Defaults to time.Now.
+	// called from several goroutines, that of the writer included, and must not
+	// call the store. Defaults to time.Now.
 	Now func() time.Time
-	// Logger hears when writing begins to fail and when it works again.
-	// Defaults to none.
+	// Logger hears when writing begins to fail and when it works again, and when
+	// the log beside the file can not be emptied. It is called from the writer's
+	// goroutine and must not call the store. Defaults to none.
 	Logger *slog.Logger
 }
 

@@ -14,10 +14,30 @@ import (
 // outbox implements deliver.Outbox.
 type outbox struct{ s *Store }
 
-// What may be claimed at ?1, the longest due first, up to ?2.
-const claimAny = `SELECT n FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT ?2`
+// claimable are the deliveries due at now, the longest first, up to limit, and
+// none of the endpoints left out. It looks through so many of these only as are
+// soon looked through; when that is not enough, claimBut is needed.
+func (t *tx) claimable(now int64, limit int, skip []string) (ns []int64, enough bool, err error) {
+	const most = 1024
+	reach := limit
+	if len(skip) > 0 {
+		reach = min(limit, most) + most
+	}
+	seen := 0
+	err = each(t, `SELECT n, endpoint_id FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`, []any{now, reach}, func(found *sql.Rows) error {
+		var n int64
+		var endpoint string
+		err := found.Scan(&n, &endpoint)
+		if seen++; len(ns) < limit && !slices.Contains(skip, endpoint) {
+			ns = append(ns, n)
+		}
+		return wrap(err)
+	})
+	return ns, len(ns) == limit || seen < reach, err
+}
 
-// The same without the endpoints of ?3. It steps from lane to lane, so that a
+// claimBut gives what may be claimed at ?1, the longest due first, up to ?2,
+// without the endpoints of ?3. It steps from lane to lane, so that a
 // lane left out costs no more for what it has waiting; of the others, the wanted
 // can only be among the first of those lanes whose first is longest due.
 const claimBut = `WITH RECURSIVE
@@ -36,23 +56,23 @@ const claimBut = `WITH RECURSIVE
 	ORDER BY d.due_at, d.n LIMIT ?2`
 
 func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
-	query, args := claimAny, []any{nanos(r.Now), max(r.Limit, 0)} // below zero, SQLite sees no limit
-	if len(r.Skip) > 0 {
-		skip, err := listJSON(r.Skip)
-		if err != nil {
-			return nil, err
-		}
-		query, args = claimBut, append(args, skip)
+	skip, err := listJSON(r.Skip)
+	if err != nil {
+		return nil, err
 	}
+	now, limit := nanos(r.Now), max(r.Limit, 0) // below zero, SQLite sees no limit
 	var claimed []deliver.Delivery
-	err := o.s.write(ctx, func(t *tx) error {
-		var ns []int64
-		err := each(t, query, args, func(found *sql.Rows) error {
-			var n int64
-			err := found.Scan(&n)
-			ns = append(ns, n)
-			return wrap(err)
-		})
+	err = o.s.write(ctx, func(t *tx) error {
+		ns, enough, err := t.claimable(now, limit, r.Skip)
+		if err == nil && !enough {
+			ns = nil
+			err = each(t, claimBut, []any{now, limit, skip}, func(found *sql.Rows) error {
+				var n int64
+				err := found.Scan(&n)
+				ns = append(ns, n)
+				return wrap(err)
+			})
+		}
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -93,22 +93,52 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 	})
 }
 
-// Scan goes through the records as they were when it began, oldest first, and
-// stops when the context ends. It holds up no writer; until it ends, the log
-// beside the file grows with what is written.
+// scanStep is how many records Scan reads at a time.
+const scanStep = 100
+
+// Scan goes through the records, oldest first, and stops when the context ends.
+// It reads some at a time: while fn has one, no connection is in use, and the
+// log beside the file can be used again.
 func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
-	return rs.s.read(ctx, func(r *snapshot) error {
-		return each(r, rs.sql(`SELECT record, version FROM {table} ORDER BY n`), nil, func(rows *sql.Rows) error {
-			if err := errors.Join(r.ctx.Err(), rs.s.cut.Err()); err != nil {
-				return err // read says which it was
+	if err := rs.s.calling.enter(); err != nil {
+		return err
+	}
+	defer rs.s.calling.leave()
+	for after := int64(math.MinInt64); ; {
+		recs, last, err := rs.some(ctx, after)
+		if err != nil {
+			return err
+		}
+		for i := range recs {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case rs.s.cut.Err() != nil:
+				return ErrClosed
 			}
+			if err := fn(recs[i]); err != nil {
+				return err
+			}
+		}
+		if len(recs) < scanStep {
+			return nil
+		}
+		after = last
+	}
+}
+
+// some reads the records that come after the one with this n.
+func (rs records[T]) some(ctx context.Context, after int64) (recs []T, last int64, err error) {
+	err = rs.s.show(ctx, rs.s.searches, func(r *snapshot) error {
+		query := rs.sql(`SELECT n, record, version FROM {table} WHERE n > ? ORDER BY n LIMIT ?`)
+		return each(r, query, []any{after, scanStep}, func(rows *sql.Rows) error {
 			var rec T
-			if err := rows.Scan(rs.into(&rec)...); err != nil {
-				return wrap(err)
-			}
-			return fn(rec)
+			err := rows.Scan(append([]any{&last}, rs.into(&rec)...)...)
+			recs = append(recs, rec)
+			return wrap(err)
 		})
 	})
+	return recs, last, err
 }
 
 // list gives one page of the owner's records with a status, "" for all, and how
@@ -116,7 +146,7 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 func (rs records[T]) list(ctx context.Context, owner, status string, page, size int) (recs []T, total int, err error) {
 	limit, offset := pageBounds(page, size)
 	recs = []T{}
-	err = rs.s.read(ctx, func(r *snapshot) error {
+	err = rs.s.search(ctx, func(r *snapshot) error {
 		args := []any{owner, status}
 		if _, err := one(r, rs.sql(`SELECT count(*) FROM {table} WHERE owner = ?1 AND ?2 IN ('', status)`), args, &total); err != nil {
 			return err

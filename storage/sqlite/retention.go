@@ -23,8 +23,8 @@ func (s *Store) count(t *tx) error {
 	return t.exec(`UPDATE counts SET events = events + ?`, t.events)
 }
 
-// queues are the tables whose rows are removed in the order in which they were
-// made, when they are too many or too old.
+// queues are the tables whose rows are removed when they are too old or, in the
+// order in which they were made, too many.
 var queues = []string{"ledger_entries", "removed_events", "removed_entries", "resolved_reservations"}
 
 // untidyQuery has a row when there is anything to remove: one statement, since it
@@ -34,7 +34,7 @@ var untidyQuery = func() string {
 	query := `SELECT 1 WHERE (SELECT events FROM counts) > ?1 AND EXISTS (SELECT 1 FROM settled) OR EXISTS (SELECT 1 FROM settled WHERE settled_at <= ?2)`
 	for i, queue := range queues {
 		query += fmt.Sprintf(` OR (SELECT max(n) FROM %[1]s) - (SELECT min(n) FROM %[1]s) >= ?%[2]d
-			OR (SELECT recorded_at FROM %[1]s ORDER BY n LIMIT 1) <= ?%[3]d`, queue, 3+2*min(i, 1), 4+2*min(i, 1))
+			OR (SELECT min(recorded_at) FROM %[1]s) <= ?%[3]d`, queue, 3+2*min(i, 1), 4+2*min(i, 1))
 	}
 	return query
 }()
@@ -70,11 +70,12 @@ func (s *Store) tidy(t *tx) error {
 	return nil
 }
 
-// tooMany selects, among the ?1 oldest rows, those beyond the newest ?2 and
-// those of before ?3. Rows are removed oldest first, so n has no holes.
+// tooMany selects up to ?1 rows beyond the newest ?2, and as many of before ?3.
+// These need not be the first: a clock that was ahead has left some that stay
+// longer. Then n has holes, and fewer than ?2 may be kept.
 func tooMany(table string) string {
-	return `SELECT n FROM (SELECT n, recorded_at FROM ` + table + ` ORDER BY n LIMIT ?1)
-		WHERE n <= (SELECT max(n) FROM ` + table + `) - ?2 OR recorded_at <= ?3`
+	return `SELECT n FROM (SELECT n FROM ` + table + ` WHERE n <= (SELECT max(n) FROM ` + table + `) - ?2 ORDER BY n LIMIT ?1)
+		UNION SELECT n FROM (SELECT n FROM ` + table + ` WHERE recorded_at <= ?3 ORDER BY recorded_at LIMIT ?1)`
 }
 
 // forgetEvents removes settled events, those that became so first going first,

@@ -279,3 +279,47 @@ func TestIDsAreForgottenWithAge(t *testing.T) {
 	must(t, s.Ledger().Reserve(ctx, billing.Reservation{ID: "r", Owner: "acme"}))
 	wantBalance(t, s, "acme", 3, 0)
 }
+
+// A clock that was wrong for a while must not stop the removal by age until the
+// time it showed.
+func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
+	s, c := open(t, sqlite.Options{Retention: time.Hour})
+	h := &history{T: t, s: s, c: c}
+	settle := func(n int) {
+		for range n {
+			h.open(1)
+			h.end(len(h.ds))
+		}
+	}
+	c.Advance(365 * 24 * time.Hour)
+	settle(100)
+	c.Advance(-365 * 24 * time.Hour)
+	settle(100)
+	c.Advance(2 * time.Hour)
+	for i := range 20 {
+		commitAt(t, s, start, newEvent(globex, fmt.Sprint(i)))
+	}
+	if n := rows(t, s, "events"); n > 120 {
+		t.Errorf("%d events in the file, want the 100 of the wrong time and the 20 new ones", n)
+	}
+}
+
+func TestEntriesGoAfterAClockThatWasAhead(t *testing.T) {
+	const early, late = 100, 20
+	s, c := open(t, sqlite.Options{EntryRetention: time.Hour, IDRetention: 2 * time.Hour})
+	c.Advance(365 * 24 * time.Hour)
+	for i := range early {
+		must(t, s.Ledger().Append(t.Context(), entry(fmt.Sprint("early ", i), 1)))
+	}
+	c.Advance(-365 * 24 * time.Hour)
+	for i := range late {
+		must(t, s.Ledger().Append(t.Context(), entry(fmt.Sprint("late ", i), 1)))
+	}
+	for range 2 { // the second hour is that of the ids
+		c.Advance(2 * time.Hour)
+		must(t, s.Outbox().Settle(t.Context())) // any write
+		want(t, "entries", rows(t, s, "ledger_entries"), early)
+	}
+	want(t, "remembered ids", rows(t, s, "removed_entries"), 0)
+	wantBalance(t, s, "acme", early+late, 0)
+}

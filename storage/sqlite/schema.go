@@ -48,6 +48,16 @@ CREATE TABLE endpoints (
 	UNIQUE (owner, source_id, url)
 ) STRICT;
 
+CREATE TABLE api_keys (
+	n       INTEGER PRIMARY KEY,
+	id      TEXT NOT NULL UNIQUE,
+	owner   TEXT NOT NULL,
+	lookup  TEXT NOT NULL UNIQUE, -- the first 8 bytes of the hash, hexadecimal
+	version INTEGER NOT NULL,
+	record  TEXT NOT NULL -- all fields, JSON; of the key itself only its SHA-256
+) STRICT;
+CREATE INDEX api_keys_of_owner ON api_keys (owner);
+
 CREATE TABLE cursors (
 	target  TEXT PRIMARY KEY,
 	since   INTEGER,
@@ -98,7 +108,8 @@ CREATE TABLE deliveries (
 	id          TEXT NOT NULL,
 	endpoint_id TEXT NOT NULL,
 	state       TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
-	due_at      INTEGER -- NULL once the state is final
+	due_at      INTEGER, -- NULL once the state is final
+	earlier     INTEGER NOT NULL DEFAULT 0 -- attempts before it was reopened last
 ) STRICT;
 -- Ids are random: with an index over all of them, each new row would change a
 -- page of its own. This one begins anew every 1024 events, and has of an id such
@@ -154,6 +165,7 @@ CREATE TABLE reservations (
 	expires_at INTEGER -- NULL when it does not expire
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reservations_expiring ON reservations (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX reservations_of_owner ON reservations (owner, expires_at) WHERE expires_at IS NOT NULL;
 
 -- Ids that are still known though their rows are gone.
 CREATE TABLE removed_events (
@@ -166,6 +178,10 @@ CREATE TABLE resolved_reservations (
 	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL,
 	outcome TEXT NOT NULL CHECK (outcome IN ('committed', 'given back'))
 ) STRICT;
+CREATE INDEX ledger_entries_by_age ON ledger_entries (recorded_at);
+CREATE INDEX removed_events_by_age ON removed_events (recorded_at);
+CREATE INDEX removed_entries_by_age ON removed_entries (recorded_at);
+CREATE INDEX resolved_reservations_by_age ON resolved_reservations (recorded_at);
 `
 
 // views are the logs for people: doc.go shows how to ask them.

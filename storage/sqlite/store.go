@@ -16,18 +16,23 @@ import (
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
-var _ storage.Store = (*Store)(nil)
+var (
+	_ storage.Store = (*Store)(nil)
+	_ storage.Keyed = (*Store)(nil)
+)
 
 // Store is a storage.Store in a file. It is safe for concurrent use.
 type Store struct {
-	path    string
-	opts    Options
-	w       *writer
-	writes  *sql.DB // one connection
-	reads   *sql.DB // a few, which can not write
-	cut     context.Context
-	cutNow  context.CancelFunc // ends the calls under way
-	calling gate
+	path     string
+	file     *file
+	opts     Options
+	w        *writer
+	writes   *sql.DB // one connection
+	reads    *sql.DB // a few, which can not write
+	searches *sql.DB // as many more, for what may take long
+	cut      context.Context
+	cutNow   context.CancelFunc // ends the calls under way
+	calling  gate
 }
 
 // Monitors keeps the monitors.
@@ -70,8 +75,19 @@ func (s *Store) Close(ctx context.Context) error {
 	s.w.stop()
 	crashpoint.Hit("sqlite.close.stopped")
 	s.cutNow()
-	// The last connection to go copies the log into the file: that of the writer.
-	return errors.Join(err, wrap(s.reads.Close()), wrap(s.writes.Close()))
+	return errors.Join(err, s.disconnect())
+}
+
+// disconnect closes what was opened of the file. The last connection to go
+// copies the log into the file: that of the writer.
+func (s *Store) disconnect() (err error) {
+	for _, db := range []*sql.DB{s.searches, s.reads, s.writes} {
+		if db != nil {
+			err = errors.Join(err, wrap(db.Close()))
+		}
+	}
+	inUse.leave(s.file)
+	return err
 }
 
 // write runs do in a transaction: see writer.write.
@@ -99,10 +115,25 @@ func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
 		return err
 	}
 	defer s.calling.leave()
+	return s.show(ctx, s.reads, do)
+}
+
+// search is read for questions whose answer may take long: they have
+// connections of their own, so that short ones need not wait for them.
+func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
+	if err := s.calling.enter(); err != nil {
+		return err
+	}
+	defer s.calling.leave()
+	return s.show(ctx, s.searches, do)
+}
+
+// show is a read within a call that is counted.
+func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.cut, cancel)()
-	err := s.look(inner, do)
+	err := look(inner, from, do)
 	switch {
 	case err == nil:
 		return nil
@@ -114,8 +145,8 @@ func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
 	return err
 }
 
-func (s *Store) look(ctx context.Context, do func(*snapshot) error) error {
-	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+func look(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
+	tx, err := from.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return wrap(err)
 	}

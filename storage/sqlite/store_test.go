@@ -320,3 +320,67 @@ func TestPrintingAStoreShowsNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// As many questions about the log as there are connections for them go on.
+func TestLongReadsLeaveRoomForOthers(t *testing.T) {
+	s := furnished(t)
+	leave := make(chan struct{})
+	var searches sync.WaitGroup
+	defer searches.Wait()
+	defer close(leave)
+	for range 4 {
+		begun := make(chan struct{})
+		searches.Go(func() { s.Search(context.Background(), begun, leave) })
+		<-begun
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := s.Endpoints().Get(ctx, "acme", "kept") // asked for before each attempt
+	must(t, err)
+}
+
+// Scan has no connection while its function is busy.
+func TestScansLeaveRoomForOthers(t *testing.T) {
+	s := furnished(t)
+	leave := make(chan struct{})
+	var scans sync.WaitGroup
+	defer scans.Wait()
+	defer close(leave)
+	for range 10 {
+		begun := make(chan struct{})
+		scans.Go(func() {
+			s.Rules().Scan(context.Background(), func(rule.Rule) error { close(begun); <-leave; return nil })
+		})
+		<-begun
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := s.Log().Events(ctx, "acme", 0, 1)
+	must(t, err)
+}
+
+// A read that is cut short uses a connection that the next one gets.
+func TestReadsCutShortHarmNoOthers(t *testing.T) {
+	s := furnished(t)
+	for i := range 200 {
+		must(t, s.Monitors().Create(t.Context(), monitor.Monitor{ID: fmt.Sprint(i), Owner: "acme", Name: fmt.Sprint(i)}))
+	}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 60 {
+				if g%2 == 0 { // ends somewhere
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*10*time.Microsecond)
+					s.Monitors().Scan(ctx, func(monitor.Monitor) error { return nil })
+					cancel()
+					continue
+				}
+				n := 0
+				if err := s.Monitors().Scan(context.Background(), func(monitor.Monitor) error { n++; return nil }); err != nil || n != 201 {
+					t.Errorf("%d monitors with error %v, want 201", n, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

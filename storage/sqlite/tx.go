@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 )
 
@@ -205,12 +204,4 @@ func scanAll(f func(*sql.Rows) error) func(*sql.Rows, error) error {
 		}
 		return wrap(rows.Err())
 	}
-}
-
-// wrap says whose error it is.
-func wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("sqlite: %w", err)
 }

@@ -3,14 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
-
-	driver "modernc.org/sqlite"
-
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // maxGroup bounds how many calls share a transaction, and so how long the first
@@ -23,6 +17,7 @@ const maxGroup = 256
 // The queue holds one job for each caller that waits.
 type writer struct {
 	db     *sql.DB
+	log    string // the path of the log beside the file
 	logger *slog.Logger
 	house  house
 
@@ -37,6 +32,9 @@ type writer struct {
 	conn    *sql.Conn // nil until needed, and after it broke
 	stmts   map[statement]*sql.Stmt
 	failing bool
+
+	tolerated int64 // bytes of the log up to which nothing is done about it
+	crowded   bool  // reads were in the way the last time
 }
 
 // job is a call that waits for its transaction.
@@ -54,17 +52,20 @@ type house interface {
 	tidy(t *tx) error
 }
 
-// newWriter takes over a connection of db.
-func newWriter(db *sql.DB, conn *sql.Conn, logger *slog.Logger, h house) *writer {
-	w := &writer{db: db, logger: logger, house: h, bell: make(chan struct{}, 1), done: make(chan struct{})}
+// newWriter takes over a connection of db, to the file at path.
+func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, h house) *writer {
+	w := &writer{
+		db: db, log: path + "-wal", logger: logger, house: h,
+		bell: make(chan struct{}, 1), done: make(chan struct{}), tolerated: logLimit,
+	}
 	w.use(conn)
 	return w
 }
 
 // write runs do in a transaction and returns when that is on the disk. An error
 // of do undoes what do did, and nothing else. A context that ends before do has
-// begun withdraws it; afterwards the outcome is waited for, so that an error
-// always means that nothing was recorded.
+// begun withdraws it, also while another program has the file locked; afterwards
+// the outcome is waited for.
 func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -125,25 +126,47 @@ func (w *writer) run() {
 	defer w.disconnect()
 	for range w.bell {
 		for {
-			w.mu.Lock()
-			jobs, closed := w.queue, w.closed
-			w.queue = nil
-			if !closed && len(jobs) > maxGroup {
-				w.queue = append(w.queue, jobs[maxGroup:]...)
-				jobs = jobs[:maxGroup]
-			}
-			w.mu.Unlock()
+			waiting, closed := w.waiting()
 			if closed {
-				finish(jobs, ErrClosed)
+				finish(w.take(waiting), ErrClosed)
 				return
 			}
-			if len(jobs) == 0 {
+			if waiting == 0 {
 				break
 			}
-			err := w.commit(jobs)
-			w.report(jobs, err)
-			finish(jobs, err)
+			w.group()
 		}
+	}
+}
+
+func (w *writer) waiting() (n int, closed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue), w.closed
+}
+
+// take gives the first jobs of the queue, up to n.
+func (w *writer) take(n int) []*job {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n = min(n, len(w.queue))
+	jobs := w.queue[:n:n]
+	w.queue = append([]*job(nil), w.queue[n:]...)
+	return jobs
+}
+
+// group begins a transaction, which may have to wait for another program, and
+// takes into it the calls that are there then.
+func (w *writer) group() {
+	t, err := w.begin()
+	jobs := w.take(maxGroup)
+	if err == nil {
+		err = guard(func() error { return w.commit(t, jobs) })
+	}
+	w.report(jobs, err)
+	finish(jobs, err)
+	if err == nil {
+		w.shorten()
 	}
 }
 
@@ -156,106 +179,4 @@ func finish(jobs []*job, err error) {
 		}
 		close(j.done)
 	}
-}
-
-// commit runs a group in one transaction, each job in a savepoint unless it is
-// alone. After an error nothing of it is recorded.
-func (w *writer) commit(jobs []*job) (err error) {
-	if err := w.connect(); err != nil {
-		return err
-	}
-	t := &tx{w: w, owners: make(map[string]*account)}
-	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
-		w.disconnect() // whatever it is, the next group starts afresh
-		return err
-	}
-	undo := true
-	defer func() {
-		if undo {
-			t.exec("ROLLBACK") // fails when SQLite, short of disk, has done so by itself
-		}
-	}()
-	for _, j := range jobs {
-		if j.err = j.ctx.Err(); j.err != nil {
-			continue
-		}
-		if len(jobs) == 1 {
-			if j.err = t.run(j.do); j.err != nil {
-				return nil // undone with the transaction
-			}
-			continue
-		}
-		if j.err, err = t.apart(j.do); err != nil {
-			return err
-		}
-	}
-	if err := w.house.count(t); err != nil {
-		return err
-	}
-	// Old rows left behind are no reason to refuse new ones.
-	more, refused := w.house.untidy(t)
-	if more {
-		if refused, err = t.apart(w.house.tidy); err != nil {
-			return err
-		}
-	}
-	crashpoint.Hit("sqlite.tx.written")
-	if err := t.exec("COMMIT"); err != nil {
-		return err
-	}
-	undo = false
-	crashpoint.Hit("sqlite.tx.committed")
-	if refused != nil {
-		w.logger.Warn("old records not removed", "error", refused)
-	}
-	return nil
-}
-
-// run is a call, or what is removed after it. What it makes of the owners is
-// written at its end.
-func (t *tx) run(do func(*tx) error) error {
-	if err := do(t); err != nil {
-		return err
-	}
-	return t.saveOwners()
-}
-
-// apart runs do in a savepoint: refused is its error, with what it did undone.
-// The other error means that the transaction as a whole is lost.
-func (t *tx) apart(do func(*tx) error) (refused, err error) {
-	if err := t.exec("SAVEPOINT job"); err != nil {
-		return nil, err
-	}
-	before := t.pace
-	if refused = t.run(do); refused != nil {
-		t.pace = before
-		clear(t.owners)
-		if t.exec("ROLLBACK TO job") != nil {
-			return refused, fmt.Errorf("%w (transaction lost)", refused)
-		}
-	}
-	return refused, t.exec("RELEASE job")
-}
-
-// report logs the first failure of the disk or database, and the recovery.
-func (w *writer) report(jobs []*job, err error) {
-	for _, j := range jobs {
-		if err == nil && broken(j.err) {
-			err = j.err
-		}
-	}
-	switch {
-	case err != nil && !w.failing:
-		w.failing = true
-		w.logger.Error("nothing can be recorded", "error", err)
-	case err == nil && w.failing:
-		w.failing = false
-		w.logger.Info("recording works again")
-	}
-}
-
-// broken tells what SQLite reports from what a caller did wrong.
-func broken(err error) bool {
-	var e *driver.Error
-	return errors.As(err, &e)
 }

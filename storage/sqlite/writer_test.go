@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -236,4 +238,114 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	failures(t, path, s, &log, "full", limit("1"), limit("1000000"))
+}
+
+// A job that panics is its caller's trouble.
+func TestAPanicIsAnErrorOfTheCall(t *testing.T) {
+	h := hold(t)
+	bad := h.queue(1, func() error { return h.s.Panic(context.Background()) })
+	good := h.queue(2, func() error { return h.s.Ledger().Append(context.Background(), entry("good", -1)) })
+	h.release()
+	if err := <-bad; err == nil || !strings.Contains(err.Error(), "out of order") {
+		t.Errorf("error = %v, want the panic's text", err)
+	}
+	must(t, <-good)
+	wantErr(t, h.s.Panic(t.Context()), errAny) // alone in its transaction
+	want(t, "entries", entries(t, h.s, billing.EntryQuery{Owner: "acme"}), "good=999 top-up=1000")
+}
+
+// So is a clock that panics when the transaction is about to end.
+func TestAPanicOfTheClock(t *testing.T) {
+	var broken atomic.Bool
+	s, err := sqlite.Open(t.Context(), newFile(t), sqlite.Options{Now: func() time.Time {
+		if broken.Load() {
+			panic("no time")
+		}
+		return start
+	}})
+	must(t, err)
+	defer closed(t, s)
+	m := monitor.Monitor{ID: "1", Owner: "acme", Name: "1"}
+	broken.Store(true)
+	wantErr(t, s.Monitors().Create(t.Context(), m), errAny)
+	broken.Store(false)
+	_, err = s.Monitors().Get(t.Context(), "acme", "1")
+	wantErr(t, err, monitor.ErrNotFound)
+	must(t, s.Monitors().Create(t.Context(), m))
+}
+
+// A file that a newer version has taken over is not written to any more.
+func TestAnOlderProcessStopsWriting(t *testing.T) {
+	path := newFile(t)
+	s, _ := openAt(t, path, sqlite.Options{})
+	must(t, s.Ledger().Append(t.Context(), entry("before", 1)))
+	db := raw(t, path)
+	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest+1))
+	for range 2 {
+		wantErr(t, s.Ledger().Append(t.Context(), entry("after", 1)), sqlite.ErrNewer)
+	}
+	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "before=1")
+	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest)) // it was undone
+	must(t, s.Ledger().Append(t.Context(), entry("after", 1)))
+}
+
+// While another program has the file, no call has begun.
+func TestACallThatWaitsForALockCanBeWithdrawn(t *testing.T) {
+	path := newFile(t)
+	s, _ := openAt(t, path, sqlite.Options{})
+	other := raw(t, path)
+	run(t, other, "BEGIN IMMEDIATE")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	wantErr(t, s.Ledger().Append(ctx, entry("withdrawn", 1)), context.DeadlineExceeded)
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("answered after %v, want soon after the 20 ms of the context", took)
+	}
+	run(t, other, "COMMIT")
+	must(t, s.Ledger().Append(t.Context(), entry("kept", 1)))
+	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "kept=1")
+}
+
+// A disk that refuses to sync acknowledges nothing. What it has of the refused
+// call is overwritten by the next, or found whole by a process that starts then.
+func TestASyncThatFails(t *testing.T) {
+	var log bytes.Buffer
+	path := newFile(t)
+	s, _ := openAt(t, path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	batch := func(tweet string) []*detect.Batch {
+		return []*detect.Batch{{
+			Cursor: &detect.Cursor{Target: tweet}, Events: []deliver.Event{handled(acme, tweet, "log")},
+			Charges: []billing.Entry{entry(tweet, 1)},
+		}}
+	}
+	state := func(s *sqlite.Store) string {
+		t.Helper()
+		page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+		must(t, err)
+		cursors, err := s.Journal().Cursors(t.Context(), "1", "2", "3")
+		must(t, err)
+		return fmt.Sprint(tweets(eventsOf(t, s, "acme")), ", cursors ", len(cursors), ", deliveries ", page.Total,
+			", entries ", entries(t, s, billing.EntryQuery{Owner: "acme", Asc: true}))
+	}
+	const first, both = "1:1, cursors 1, deliveries 1, entries 1=1", "1:1 2:2, cursors 2, deliveries 2, entries 1=1 2=2"
+	const instead = "1:1 2:3, cursors 2, deliveries 2, entries 1=1 3=2"
+	must(t, s.Journal().Commit(t.Context(), batch("1")))
+	must(t, s.FailSync(t.Context(), 1))
+	err := s.Journal().Commit(t.Context(), batch("2"))
+	if err == nil || !strings.Contains(err.Error(), "disk I/O error") {
+		t.Errorf("error = %v, want one about the disk", err)
+	}
+	want(t, "after the failure", state(s), first)
+	again, _ := openAt(t, crash(t, path), sqlite.Options{})
+	if found := state(again); found != first && found != both {
+		t.Errorf("found by a process that starts then: %q, want %q or %q", found, first, both)
+	}
+	must(t, s.Journal().Commit(t.Context(), batch("3")))
+	want(t, "after the recovery", state(s), instead)
+	again, _ = openAt(t, crash(t, path), sqlite.Options{})
+	want(t, "found after the recovery", state(again), instead)
+	if n := strings.Count(log.String(), "\n"); n != 2 || !strings.Contains(log.String(), "works again") {
+		t.Errorf("log = %q, want a line about the failure and one about the recovery", log.String())
+	}
 }

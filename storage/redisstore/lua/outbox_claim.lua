@@ -6,11 +6,12 @@ local now, ends, limit = arg(), arg(), tonumber(arg())
 local skip = {}
 for _, lane in ipairs(args(tonumber(arg()))) do skip[lane] = true end
 
--- found shows claimed deliveries with their events.
+-- found shows claimed deliveries with their events, but for those that were
+-- settled or claimed again since: an answer may come late.
 local function found(ids)
 	local list, values = {}, {}
 	for i, value in ipairs(get(K.deliveries, ids)) do
-		if value then
+		if value and sub(value, 2, 17) == ends then
 			insert(list, ids[i])
 			insert(list, value)
 			insert(values, value)

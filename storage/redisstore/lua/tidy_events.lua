@@ -1,5 +1,28 @@
 -- uses: tidy settled
--- keys: events byowner seqs firsts deliveries attempts log forgotten forgottenorder
+-- keys: settledagain events byowner seqs firsts deliveries attempts log forgotten forgottenorder
+-- without_reopened leaves out what was settled before its event was reopened:
+-- settledagain says how many times an event stands in settled too often.
+local function without_reopened(list)
+	if #list == 0 or call('EXISTS', K.settledagain) == 0 then return list end
+	local events, kept = {}, {}
+	for i, e in ipairs(list) do
+		local _, at = field(e, 49)
+		_, at = field(e, at)
+		events[i] = sub(e, at)
+	end
+	local again = {}
+	for i, n in ipairs(get(K.settledagain, events)) do again[events[i]] = tonumber(n or '0') end
+	for i, event in ipairs(events) do
+		if again[event] == 0 then
+			insert(kept, list[i])
+		else
+			again[event] = again[event] - 1
+			if call('HINCRBY', K.settledagain, event, '-1') == 0 then call('HDEL', K.settledagain, event) end
+		end
+	end
+	return kept
+end
+
 -- raise finds the first event that an owner still has, in steps.
 local function raise(owner)
 	local first = tonumber(call('HGET', K.firsts, owner) or '1')
@@ -19,7 +42,7 @@ end
 local function tidy_events(most)
 	local excess = call('HLEN', K.events) - max_events
 	if may_go(excess) then
-		local list = first_settled(excess, most)
+		local list = without_reopened(first_settled(excess, most))
 		local ids, numbered, deliveries, logged, owners = {}, {}, {}, {}, {}
 		for i, e in ipairs(list) do
 			local owner, at = field(e, 49)

@@ -1,4 +1,4 @@
--- keys: replies
+-- keys: replies version
 -- A call that writes has a slot of its store and a number that grows with every
 -- call in that slot. What was answered last is kept there: the same call again,
 -- after a lost reply, gets the same answer and changes nothing, and one that
@@ -8,7 +8,12 @@ local slot, number, lasting, renew = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5
 -- answered gives what this very call was answered before, nil when it is new.
 local function answered()
 	local kept = call('HGET', K.replies, slot)
-	if not kept then return nil end
+	if not kept then
+		-- The first call in this slot, or everything was removed: who goes on
+		-- then gives numbers again that others have seen.
+		if call('EXISTS', K.version) == 0 then error('streamwatch: the data was removed while the store was open') end
+		return nil
+	end
 	local was, at = field(kept, 1)
 	was = tonumber(was)
 	if was > number then error('streamwatch: a call that came too late') end

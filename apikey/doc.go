@@ -1,0 +1,24 @@
+// Package apikey issues the keys by which a service knows its customers, and
+// recognises them.
+//
+// Manager issues, lists, rotates and revokes; it keeps records in a Store, which
+// holds of a key only its SHA-256. It is also an Authenticator, which is all that
+// a server needs: a service that knows its customers in another way brings one
+// of its own.
+//
+//	issued, err := keys.Issue(ctx, apikey.IssueRequest{Owner: "acme", Name: "production"})
+//	// string(issued.Secret) is the key, shown only here: sw_live_…
+//	…
+//	who, err := keys.Authenticate(ctx, secret.Value(r.Header.Get("x-api-key")))
+//	if errors.Is(err, apikey.ErrInvalid) {
+//		// 401: unknown, malformed, expired and revoked are one answer
+//	}
+//
+// A key is "sw_live_", 32 random bytes as 43 characters of base62, and 6 more
+// that are the CRC-32 of all before: a scanner finds it by Pattern, and a mistyped
+// one is refused without asking the store.
+//
+// A revoked key is refused at once by the Manager that revoked it, and within a
+// second by others on the same store, which remember what they have read for
+// that long.
+package apikey

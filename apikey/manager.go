@@ -1,0 +1,207 @@
+package apikey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Config sets up a Manager. The zero value of each field but Store means its
+// default.
+type Config struct {
+	// Store keeps the keys. Required. The stores of this module have one: see
+	// storage.Keyed.
+	Store Store
+	// MaxKeys bounds the records of an owner. A new key takes the place of the
+	// oldest that has ended; without one that has, it is refused. Defaults to 100.
+	MaxKeys int
+	// Now stamps, and decides what has expired. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Manager issues keys and recognises them. Its methods are safe for concurrent
+// use; it starts nothing.
+type Manager struct {
+	cfg   Config
+	cache cache
+}
+
+// NewManager checks cfg and returns a manager.
+func NewManager(cfg Config) (*Manager, error) {
+	if cfg.Store == nil {
+		return nil, errors.New("apikey: Config.Store is missing: want a Store")
+	}
+	if cfg.MaxKeys == 0 {
+		cfg.MaxKeys = 100
+	}
+	if cfg.MaxKeys < 0 {
+		return nil, fmt.Errorf("apikey: MaxKeys %d is not allowed: want a positive number, or 0 for 100", cfg.MaxKeys)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Manager{cfg: cfg, cache: newCache()}, nil
+}
+
+// IssueRequest asks for a key.
+type IssueRequest struct {
+	Owner         string    // whose it is, at most 128 bytes
+	Name          string    // 1 to 100 characters, for people; need not be unique
+	Tier          string    // at most 100 characters; may be ""
+	RatePerMinute int       // 0 to 1,000,000; 0 leaves it to the service
+	ExpiresAt     time.Time // zero: never
+}
+
+// Issued is a new key.
+type Issued struct {
+	Key
+	// Secret is the key itself. It is shown only here; convert it to a string to
+	// see it.
+	Secret secret.Value
+}
+
+// Issue makes a key that is valid from now on.
+func (m *Manager) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
+	now := m.cfg.Now().UTC()
+	if err := check(&r, now); err != nil {
+		return Issued{}, err
+	}
+	return m.issue(ctx, r, now)
+}
+
+func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Issued, error) {
+	if err := m.makeRoom(ctx, r.Owner, now); err != nil {
+		return Issued{}, err
+	}
+	key := generate()
+	k := Key{
+		ID: newID(), Owner: r.Owner, Name: r.Name, Prefix: string(key[:shownLen]), Hash: hashOf(key),
+		Tier: r.Tier, RatePerMinute: r.RatePerMinute, CreatedAt: now, ExpiresAt: r.ExpiresAt,
+	}
+	if err := m.cfg.Store.Create(ctx, k); err != nil {
+		return Issued{}, err
+	}
+	return Issued{Key: k, Secret: key}, nil
+}
+
+// makeRoom removes the oldest key that has ended when there are too many. Two
+// managers at once may leave one or two more than that.
+func (m *Manager) makeRoom(ctx context.Context, owner string, now time.Time) error {
+	keys, err := m.cfg.Store.List(ctx, owner)
+	if err != nil {
+		return err
+	}
+	over := len(keys) - m.cfg.MaxKeys + 1
+	for i := 0; i < len(keys) && over > 0; i++ {
+		if keys[i].Valid(now) {
+			continue
+		}
+		if err := m.cfg.Store.Delete(ctx, owner, keys[i].ID); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		over--
+	}
+	if over > 0 {
+		return fmt.Errorf("%w: %d are valid, want at most %d", ErrTooMany, len(keys), m.cfg.MaxKeys)
+	}
+	return nil
+}
+
+// List gives an owner's keys, the oldest first, those that have ended included.
+func (m *Manager) List(ctx context.Context, owner string) ([]Key, error) {
+	return m.cfg.Store.List(ctx, owner)
+}
+
+// Revoke ends a key for good: when it returns, this manager refuses it, and
+// within a second every other. One that has been revoked stays as it is.
+func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
+	return m.change(ctx, owner, id, func(k *Key, now time.Time) error {
+		if k.RevokedAt.IsZero() {
+			k.RevokedAt = now
+		}
+		return nil
+	})
+}
+
+// Rotation says how a key is replaced.
+type Rotation struct {
+	// Grace is how long the old key stays valid beside the new one, at most 30
+	// days; 0 ends it at once. It never lives longer than it would have.
+	Grace time.Duration
+	// ExpiresAt is the new key's. Zero: never.
+	ExpiresAt time.Time
+}
+
+// MaxGrace is the longest Rotation.Grace.
+const MaxGrace = 30 * 24 * time.Hour
+
+// Rotate makes a key with the name, tier and rate of another, which then ends
+// after a time of grace. ErrEnded when it has ended already. On an error there is
+// no new key; if it is the store's, the old one may have its end all the same:
+// List tells.
+func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Issued, error) {
+	if r.Grace < 0 || r.Grace > MaxGrace {
+		return Issued{}, &FieldError{"grace", r.Grace.String(), "0 to " + MaxGrace.String()}
+	}
+	now := m.cfg.Now().UTC()
+	old, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil {
+		return Issued{}, err
+	}
+	if !old.Valid(now) {
+		return Issued{}, ErrEnded
+	}
+	req := IssueRequest{Owner: owner, Name: old.Name, Tier: old.Tier, RatePerMinute: old.RatePerMinute, ExpiresAt: r.ExpiresAt}
+	if err := check(&req, now); err != nil {
+		return Issued{}, err
+	}
+	issued, err := m.issue(ctx, req, now)
+	if err != nil {
+		return Issued{}, err
+	}
+	_, err = m.change(ctx, owner, id, func(k *Key, _ time.Time) error {
+		if !k.Valid(now) {
+			return ErrEnded
+		}
+		if ends := now.Add(r.Grace); k.ExpiresAt.IsZero() || ends.Before(k.ExpiresAt) {
+			k.ExpiresAt = ends
+		}
+		return nil
+	})
+	if err != nil { // nobody has seen the new key
+		return Issued{}, errors.Join(err, m.cfg.Store.Delete(context.WithoutCancel(ctx), owner, issued.ID))
+	}
+	return issued, nil
+}
+
+// changeTries is how often a change is made again that another one came before.
+const changeTries = 8
+
+func (m *Manager) change(ctx context.Context, owner, id string, do func(*Key, time.Time) error) (Key, error) {
+	for try := 1; ; try++ {
+		k, err := m.cfg.Store.Get(ctx, owner, id)
+		if err != nil {
+			return Key{}, err
+		}
+		before := k
+		if err := do(&k, m.cfg.Now().UTC()); err != nil {
+			return Key{}, err
+		}
+		if k == before {
+			m.cache.forget(k.Hash) // another manager may have changed it
+			return k, nil
+		}
+		err = m.cfg.Store.Update(ctx, k)
+		m.cache.forget(k.Hash) // also after an error: it may have been done
+		if err == nil {
+			k.Version++
+			return k, nil
+		}
+		if !errors.Is(err, ErrConflict) || try == changeTries {
+			return Key{}, err
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package apikey
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxOwner = 128 // bytes
+	maxName  = 100 // characters
+	maxTier  = 100 // characters
+	maxRate  = 1_000_000
+)
+
+func check(r *IssueRequest, now time.Time) error {
+	switch {
+	case len(r.Owner) > maxOwner || !printable(r.Owner):
+		return &FieldError{"owner", clip(r.Owner), "at most 128 bytes of printable text"}
+	case strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > maxName || !printable(r.Name):
+		return &FieldError{"name", clip(r.Name), "1 to 100 printable characters"}
+	case utf8.RuneCountInString(r.Tier) > maxTier || !printable(r.Tier):
+		return &FieldError{"tier", clip(r.Tier), "at most 100 printable characters"}
+	case r.RatePerMinute < 0 || r.RatePerMinute > maxRate:
+		return &FieldError{"rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate)}
+	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(now):
+		return &FieldError{"expires_at", r.ExpiresAt.Format(time.RFC3339), "a time to come, or none"}
+	}
+	return nil
+}
+
+func newID() string { return "key_" + strings.ToLower(rand.Text()) }
+
+func printable(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// clip keeps a value short enough for an error message.
+func clip(s string) string {
+	if len(s) <= 120 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:120], "") + "…"
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+	"github.com/streamwatch/streamwatch/benchmarks/sink"
+)
+
+func TestMain(m *testing.M) {
+	if sink.Child() {
+		return
+	}
+	// The Redis client of a task queue that was closed lets its connections go
+	// a moment later.
+	goleak.VerifyTestMain(m)
+}
+
+func TestEveryEventIsAnswered(t *testing.T) {
+	rows, err := run(report.Options{For: 20 * time.Millisecond, Rounds: 1}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Value <= 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Impl == "streamwatch, SQLite" && r.Case == "5000/s" }) {
+		t.Error("no row of SQLite at 5000/s")
+	}
+}
+
+func TestPacedGivesWhatHasCome(t *testing.T) {
+	began := time.Now().Add(-10 * time.Millisecond)
+	feed := paced(time.Millisecond, began)
+	if came := feed(4); len(came) != 4 || !came[3].Equal(began.Add(3*time.Millisecond)) {
+		t.Errorf("came %v", came)
+	}
+	if came := feed(100); len(came) < 7 || !came[0].Equal(began.Add(4*time.Millisecond)) {
+		t.Errorf("then %d, from %s", len(came), came[0])
+	}
+}

@@ -1,0 +1,60 @@
+package sink
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if Child() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestSinkAnswers(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		s, err := Start(Config{Hosts: 3, TLS: secure})
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := &http.Transport{}
+		if secure {
+			pem, err := os.ReadFile(s.CAFile())
+			if err != nil {
+				t.Fatal(err)
+			}
+			roots := x509.NewCertPool()
+			roots.AppendCertsFromPEM(pem)
+			transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+		}
+		client := http.Client{Transport: transport}
+		for i := range 6 {
+			resp, err := client.Post(s.URL(i, "/"), "application/json", strings.NewReader(strings.Repeat("x", 10_000*i)))
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatalf("TLS %t, host %d: %v", secure, i, err)
+			}
+			resp.Body.Close()
+		}
+		if _, err := client.Post(s.URL(0, "/reset"), "", nil); err == nil {
+			t.Error("/reset answered")
+		}
+		if !secure {
+			if c, err := s.Counts(); err != nil || c.Posts != 6 || c.Resets < 1 {
+				t.Errorf("counts %+v, %v", c, err)
+			}
+			http.DefaultClient.CloseIdleConnections()
+		}
+		client.CloseIdleConnections()
+		s.Stop()
+	}
+	if _, err := Start(Config{}); err == nil {
+		t.Error("a sink without hosts")
+	}
+}

@@ -1,0 +1,70 @@
+package billing
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"strconv"
+	"time"
+)
+
+const (
+	minutesPerDay = 24 * 60
+	// runway is what the balance has to cover for a stream to go on.
+	runway = 60 // minutes
+	// restart is what it has to cover for a paused stream to go on again: more,
+	// so that it does not pause once more the minute after.
+	restart = 75 // minutes
+)
+
+// minute counts minutes of wall-clock time since 1970, UTC.
+type minute int64
+
+func minuteOf(t time.Time) minute {
+	s := t.Unix()
+	if s < 0 {
+		return minute((s - 59) / 60)
+	}
+	return minute(s / 60)
+}
+
+func (m minute) start() time.Time { return time.Unix(int64(m)*60, 0).UTC() }
+
+// ofDay is from 0 to 1439.
+func (m minute) ofDay() int64 { return ((int64(m) % minutesPerDay) + minutesPerDay) % minutesPerDay }
+
+// cost is what n minutes from m on cost at a price per day, n up to a day. It is
+// exact: minutes differ by a thousandth of a credit, and those of a day, from
+// midnight to midnight UTC, make its price.
+func cost(perDay Credits, m minute, n int64) Credits {
+	from := m.ofDay()
+	to := from + n
+	if to <= minutesPerDay {
+		return upTo(perDay, to) - upTo(perDay, from)
+	}
+	return upTo(perDay, minutesPerDay) - upTo(perDay, from) + upTo(perDay, to-minutesPerDay)
+}
+
+// upTo is what the first n minutes of a day cost, without a product that could
+// overflow.
+func upTo(perDay Credits, n int64) Credits {
+	return perDay/minutesPerDay*Credits(n) + perDay%minutesPerDay*Credits(n)/minutesPerDay
+}
+
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// ChargeID is the id of the entry that charges a stream for the minute in which
+// at lies. Whoever charges it, and however often, it is one entry.
+func ChargeID(kind Kind, sourceID string, at time.Time) string {
+	return chargeID(kind, sourceID, minuteOf(at))
+}
+
+func chargeID(kind Kind, sourceID string, m minute) string {
+	var buf [96]byte
+	b := append(append(buf[:0], kind...), 0)
+	b = append(append(b, sourceID...), 0)
+	b = strconv.AppendInt(b, int64(m), 10)
+	sum := sha256.Sum256(b)
+	out := make([]byte, 4, 4+26)
+	copy(out, "chg_")
+	return string(idEncoding.AppendEncode(out, sum[:16]))
+}

@@ -1,0 +1,111 @@
+package billing_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// A monitor of 1,000 accounts for 400 days, while processes come and go, often
+// two at a time, and the clock is set: every tick is charged once.
+func TestFourHundredDays(t *testing.T) {
+	days := 400
+	if testing.Short() || raceDetector {
+		days = 20 // half a million ticks take some seconds, ten times that with the race detector
+	}
+	price := billing.Presets{}.Monitor(1000).PerDay
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		had := price * billing.Credits(days+40)
+		s.topUp(t, "acme", had)
+		s.open("m", price)
+		rnd := rand.New(rand.NewPCG(3, 4))
+		// The model: the minutes of the wall clock at which a meter ticked.
+		charged := map[int64]bool{}
+		wall := func() int64 { return s.now().Unix() / 60 }
+		var stops []func()
+		start := func() {
+			stops = append(stops, s.run(t))
+			charged[wall()] = true
+		}
+		restarts, jumps := 0, 0
+		for begin := time.Now(); time.Since(begin) < time.Duration(days)*24*time.Hour; {
+			switch n := rnd.IntN(10); {
+			case len(stops) == 0 || len(stops) == 1 && n == 0:
+				start()
+			case n == 1:
+				stops[0]()
+				stops = stops[1:]
+				restarts++
+			case n == 2: // by whole minutes, so that ticks stay where minutes begin
+				s.set(func() { s.offset += time.Duration(rnd.IntN(2*300)-300) * time.Minute })
+				jumps++
+			}
+			if len(stops) == 0 {
+				<-time.After(time.Duration(rnd.IntN(7200)) * time.Second)
+				continue
+			}
+			from, lasts := wall(), time.Duration(rnd.IntN(6*3600))*time.Second
+			// Between moments at which a minute begins: there nobody knows who is first.
+			if to := s.now().Add(lasts); to.Second() == 0 {
+				lasts += time.Second
+			}
+			pass(lasts)
+			for m := from + 1; m <= wall(); m++ {
+				charged[m] = true
+			}
+		}
+		for _, stop := range stops {
+			stop()
+		}
+		var owed billing.Credits
+		for m := range charged {
+			i := billing.Credits(m % 1440)
+			owed += price*(i+1)/1440 - price*i/1440
+		}
+		p, err := s.Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: "m", PageSize: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "entries", p.Total, len(charged))
+		want(t, "charges", had-s.balance(t), owed)
+		if restarts < days/4 || jumps < days/4 || len(charged) < days*1440/2 {
+			t.Errorf("too quiet a run: %d restarts, %d jumps, %d ticks", restarts, jumps, len(charged))
+		}
+		t.Logf("%d days: %d restarts, %d jumps of the clock, %d ticks", days, restarts, jumps, len(charged))
+	})
+}
+
+// 1,000 streams of 100 owners, and a ledger that fails every other quarter of an
+// hour: every minute is charged in the end.
+func TestManyStreams(t *testing.T) {
+	const streams, hours = 1000, 3
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		for i := range streams {
+			s.open(string(rune('a'+i%26))+time.Duration(i).String(), 1441)
+			s.streams[i].Owner = time.Duration(i % 100).String()
+		}
+		for i := range 100 {
+			s.topUp(t, time.Duration(i).String(), 1_000_000)
+		}
+		stop := s.run(t)
+		for i := range hours * 4 {
+			s.set(func() { s.down = i%2 == 0 })
+			pass(15 * time.Minute)
+		}
+		stop()
+		total := 0
+		for i := range 100 {
+			p, err := s.Entries(t.Context(), billing.EntryQuery{Owner: time.Duration(i).String(), PageSize: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += p.Total - 1
+		}
+		want(t, "entries", total, streams*(hours*60+1))
+	})
+}

@@ -1,0 +1,120 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Request is what a request costs, and whom.
+type Request struct {
+	// ID is made by the server, unique over all owners: the same again is the
+	// same charge.
+	ID       string
+	Owner    string
+	Endpoint string
+	Tier     string  // label in the entry; may be ""
+	Price    Credits // 0 costs nothing
+	// HoldFor is how long the credits are held back when neither Commit nor
+	// Release is called, as when the process dies: longer than the request may
+	// take. Defaults to 60 s.
+	HoldFor time.Duration
+	// At is when the request came. Defaults to time.Now.
+	At time.Time
+}
+
+// Charge is the price of a request that is under way:
+//
+//	charge, err := billing.Hold(ctx, ledger, request) // ErrInsufficient: 402
+//	…
+//	defer charge.Release(ctx) // whatever happens, a panic included
+//	… answer …
+//	err = charge.Commit(ctx)  // once the answer is out; Release is then nothing
+//
+// What is asked first counts: after Commit, even one that failed, Release does
+// nothing, and after Release Commit gives ErrResolved. Both may be called again,
+// and work although the request's context has ended. It is safe for concurrent
+// use.
+type Charge struct {
+	ledger Ledger
+	req    Request
+
+	mu      sync.Mutex
+	decided decision
+	done    bool // the ledger has taken it
+}
+
+type decision uint8
+
+const (
+	undecided decision = iota
+	commit
+	release
+)
+
+// settleTimeout bounds a Commit or Release.
+const settleTimeout = 5 * time.Second
+
+// Hold reserves a request's price. ErrInsufficient when it is not covered,
+// ErrResolved when a request of that id was made before. Requests made at once
+// under one id are one charge.
+func Hold(ctx context.Context, l Ledger, r Request) (*Charge, error) {
+	if r.Price < 0 || r.HoldFor < 0 {
+		return nil, fmt.Errorf("billing: a request of price %d held for %s is not allowed: want neither below 0", r.Price, r.HoldFor)
+	}
+	if r.HoldFor == 0 {
+		r.HoldFor = time.Minute
+	}
+	if r.At.IsZero() {
+		r.At = time.Now()
+	}
+	c := &Charge{ledger: l, req: r, done: r.Price == 0}
+	if c.done {
+		return c, nil
+	}
+	if err := l.Reserve(ctx, Reservation{ID: r.ID, Owner: r.Owner, Amount: r.Price, ExpiresAt: r.At.Add(r.HoldFor)}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Commit makes the charge. On an error of the ledger it may be called again; if
+// nobody does, the credits come back when they were held long enough.
+func (c *Charge) Commit(ctx context.Context) error {
+	return c.settle(ctx, commit, func(ctx context.Context) error {
+		return c.ledger.Commit(ctx, c.req.ID, Entry{Kind: KindRequest, At: c.req.At, Endpoint: c.req.Endpoint, TierLabel: c.req.Tier})
+	})
+}
+
+// Release gives the credits back, unless Commit was called before.
+func (c *Charge) Release(ctx context.Context) error {
+	err := c.settle(ctx, release, func(ctx context.Context) error { return c.ledger.Release(ctx, c.req.ID) })
+	if errors.Is(err, ErrResolved) {
+		return nil
+	}
+	return err
+}
+
+// Price is what Commit charges.
+func (c *Charge) Price() Credits { return c.req.Price }
+
+func (c *Charge) settle(ctx context.Context, how decision, do func(context.Context) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.decided == undecided {
+		c.decided = how
+	}
+	if c.decided != how {
+		return ErrResolved
+	}
+	if c.done {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	err := do(ctx)
+	c.done = err == nil
+	return err
+}

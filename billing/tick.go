@@ -1,0 +1,215 @@
+package billing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// bill is what one owner's streams owe at a tick.
+type bill struct {
+	owner   string
+	balance Credits
+	entries []Entry
+	streams []streamKey // those that the entries are for, and those that are free
+}
+
+// tick charges all streams for the minute that it is, and pauses and resumes.
+func (m *Meter) tick(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
+	defer cancel()
+	now, at := minuteOf(m.cfg.Now()), time.Now()
+	owners := make(map[string][]Stream)
+	running := make(map[streamKey]bool)
+	err := m.cfg.Streams.Each(ctx, func(s Stream) error {
+		owners[s.Owner] = append(owners[s.Owner], s)
+		if !s.Paused {
+			running[streamKey{s.Kind, s.ID}] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("billing: list streams: %w", err)
+	}
+	for k := range m.paid { // what does not run owes nothing
+		if !running[k] {
+			delete(m.paid, k)
+		}
+	}
+	for owner := range m.low {
+		if owners[owner] == nil {
+			delete(m.low, owner)
+		}
+	}
+	var bills []*bill
+	var errs []error
+	for _, owner := range sortedKeys(owners) {
+		b, err := m.billOf(ctx, owner, owners[owner], now, at)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		bills = append(bills, b)
+	}
+	return errors.Join(append(errs, m.charge(ctx, bills, payment{now, at}))...)
+}
+
+func sortedKeys(owners map[string][]Stream) []string {
+	keys := make([]string, 0, len(owners))
+	for k := range owners {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// billOf decides what an owner's balance is for. Streams that run come first,
+// the oldest of them first: each goes on if what is left covers what it owes and
+// its next hour. What is then left resumes paused ones, the oldest first.
+func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now minute, at time.Time) (*bill, error) {
+	balance, err := m.cfg.Ledger.Balance(ctx, owner)
+	if err != nil {
+		return nil, fmt.Errorf("billing: balance of %q: %w", owner, err)
+	}
+	slices.SortFunc(streams, func(a, b Stream) int {
+		if a.Paused != b.Paused {
+			if b.Paused {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Kind, b.Kind))
+	})
+	out := &bill{owner: owner, balance: balance.Available}
+	left := balance.Available
+	for _, s := range streams {
+		key := streamKey{s.Kind, s.ID}
+		if s.Paused {
+			if need := cost(s.Price.PerDay, now, restart); left >= need {
+				left -= need
+				m.resume(ctx, s)
+			}
+			continue
+		}
+		missed := m.missed(key, now, at)
+		need := cost(s.Price.PerDay, now-minute(missed), missed) + cost(s.Price.PerDay, now, runway)
+		if left < need {
+			m.pause(ctx, s, balance.Available)
+			delete(m.paid, key)
+			continue
+		}
+		left -= need
+		out.streams = append(out.streams, key)
+		for k := now - minute(missed); k <= now; k++ {
+			if amount := cost(s.Price.PerDay, k, 1); amount > 0 {
+				out.entries = append(out.entries, Entry{
+					ID: chargeID(s.Kind, s.ID, k), Owner: owner, Kind: s.Kind, Amount: -amount, At: k.start(),
+					SourceID: s.ID, SourceName: s.Name, NumAccounts: s.Accounts, TierLabel: s.Price.Tier, Rate: s.Price.PerAccountPerDay,
+				})
+			}
+		}
+	}
+	return out, nil
+}
+
+// missed is how many minutes before this one a stream ran and was not charged:
+// not more than have passed, so that a clock that jumps ahead costs nothing.
+func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
+	p, ok := m.paid[key]
+	if !ok || now <= p.minute {
+		return 0
+	}
+	passed := int64(at.Sub(p.at).Round(time.Minute) / time.Minute)
+	return max(0, min(int64(now-p.minute), passed, catchUp+1)-1)
+}
+
+func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
+	if err := m.cfg.Streams.Pause(ctx, s); err != nil { // it is tried again at the next tick
+		m.cfg.Logger.Error("stream not paused", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
+		return
+	}
+	m.cfg.Logger.Info("stream paused for lack of credits", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "balance", balance)
+}
+
+func (m *Meter) resume(ctx context.Context, s Stream) {
+	if err := m.cfg.Streams.Resume(ctx, s); err != nil {
+		m.cfg.Logger.Error("stream not resumed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
+		return
+	}
+	m.cfg.Logger.Info("stream resumed, credits cover it", "kind", s.Kind, "stream", s.ID, "owner", s.Owner)
+}
+
+// charge makes the entries of several owners in one call, and those of each
+// owner in one of its own when that is refused, so that one who spent credits
+// meanwhile does not hold up the others.
+func (m *Meter) charge(ctx context.Context, bills []*bill, paid payment) error {
+	var errs []error
+	for len(bills) > 0 {
+		n, size := 1, len(bills[0].entries)
+		for n < len(bills) && size+len(bills[n].entries) <= appendBatch {
+			size += len(bills[n].entries)
+			n++
+		}
+		batch := bills[:n]
+		bills = bills[n:]
+		entries := make([]Entry, 0, size)
+		for _, b := range batch {
+			entries = append(entries, b.entries...)
+		}
+		err := m.append(ctx, entries)
+		if err == nil {
+			for _, b := range batch {
+				m.settled(b, paid)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrInsufficient) || n == 1 {
+			errs = append(errs, err)
+			continue
+		}
+		for _, b := range batch {
+			if err := m.append(ctx, b.entries); err != nil {
+				errs = append(errs, fmt.Errorf("owner %q: %w", b.owner, err))
+				continue
+			}
+			m.settled(b, paid)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// append makes entries, a batch at a time. After an error some may have been
+// made: they are made again with the same ids, which changes nothing.
+func (m *Meter) append(ctx context.Context, entries []Entry) error {
+	for batch := range slices.Chunk(entries, appendBatch) {
+		if err := m.cfg.Ledger.Append(ctx, batch...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled notes how far streams are charged, and tells of low balances.
+func (m *Meter) settled(b *bill, paid payment) {
+	for _, k := range b.streams {
+		m.paid[k] = paid
+	}
+	if m.cfg.OnThreshold == nil {
+		return
+	}
+	balance := b.balance
+	for i := range b.entries {
+		balance += b.entries[i].Amount
+	}
+	was, is := m.low[b.owner], 0
+	for is < len(m.marks) && balance <= m.marks[is] {
+		is++
+	}
+	m.low[b.owner] = is
+	for i := was; i < is; i++ {
+		m.cfg.OnThreshold(Threshold{Owner: b.owner, Mark: m.marks[i], Balance: balance})
+	}
+}

@@ -1,0 +1,126 @@
+package enginehttp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// accountRecord is whose key it is. There is one balance: what a subscription
+// brings is topped up like anything else.
+type accountRecord struct {
+	CreditsBalance             int64  `json:"credits_balance"`
+	SubscriptionCreditsBalance int64  `json:"subscription_credits_balance"`
+	TotalCreditsBalance        int64  `json:"total_credits_balance"`
+	Tier                       string `json:"tier"`
+	RateLimitPerMinute         int    `json:"rate_limit_per_minute"`
+}
+
+// account shows what is available while the request's own price is held back,
+// so that the balance is that after this request.
+func (h *Handler) account(c *call) (reply, error) {
+	out := accountRecord{Tier: c.who.Tier, RateLimitPerMinute: h.rateOf(c.who)}
+	if h.opts.Ledger != nil {
+		b, err := h.opts.Ledger.Balance(c.Context(), c.who.Owner)
+		if err != nil {
+			return reply{}, err
+		}
+		out.CreditsBalance = wholeCredits(b.Available)
+		out.TotalCreditsBalance = out.CreditsBalance
+	}
+	return reply{value: out}, nil
+}
+
+// billingRecord is a line of the billing log. Amounts are exact.
+type billingRecord struct {
+	ID              string       `json:"id"`
+	Kind            billing.Kind `json:"kind"`
+	MonitorID       *string      `json:"monitor_id,omitempty"`
+	MonitorName     *string      `json:"monitor_name,omitempty"`
+	RuleID          *string      `json:"rule_id,omitempty"`
+	RuleTag         *string      `json:"rule_tag,omitempty"`
+	Endpoint        *string      `json:"endpoint,omitempty"`
+	BilledAt        string       `json:"billed_at"`
+	NumAccounts     int          `json:"num_accounts"`
+	CreditsDeducted credits      `json:"credits_deducted"` // below zero for a top-up
+	BalanceAfter    credits      `json:"balance_after"`
+	TierLabel       string       `json:"tier_label"`
+	RateApplied     credits      `json:"rate_applied"` // per account and day
+}
+
+func (h *Handler) billingLogs(c *call) (reply, error) {
+	p := c.params()
+	q := billing.EntryQuery{Owner: c.who.Owner, SourceID: p.id("monitor_id"), Asc: p.oneOf("sort", "desc", "asc") == "asc"}
+	q.Page, q.PageSize = p.page()
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	out := logs[billingRecord]{Logs: []billingRecord{}, Page: q.Page, PageSize: q.PageSize}
+	if h.opts.Ledger == nil {
+		return reply{value: out}, nil
+	}
+	got, err := h.opts.Ledger.Entries(c.Context(), q)
+	if err != nil {
+		return reply{}, err
+	}
+	out.Total = got.Total
+	for i := range got.Entries {
+		e := &got.Entries[i]
+		r := billingRecord{ID: e.ID, Kind: e.Kind, Endpoint: nullable(e.Endpoint), BilledAt: timeText(e.At), NumAccounts: e.NumAccounts,
+			CreditsDeducted: credits(-e.Amount), BalanceAfter: credits(e.Balance), TierLabel: e.TierLabel, RateApplied: credits(e.Rate)}
+		switch e.Kind {
+		case billing.KindMonitor:
+			r.MonitorID, r.MonitorName = &e.SourceID, &e.SourceName
+		case billing.KindRule:
+			r.RuleID, r.RuleTag = &e.SourceID, &e.SourceName
+		}
+		out.Logs = append(out.Logs, r)
+	}
+	return reply{value: out}, nil
+}
+
+const (
+	healthTime = 2 * time.Second // for the store to answer
+	healthKept = time.Second     // for how long an answer stands: nobody needs a key to ask
+)
+
+// health remembers whether the store answered.
+type health struct {
+	mu    sync.Mutex
+	until time.Time
+	err   error
+}
+
+func (s *health) check(ctx context.Context, ask func(context.Context) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.until) {
+		return s.err
+	}
+	// Not the asker's context: what it gave up would stand for others.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
+	defer cancel()
+	s.err = ask(ctx)
+	s.until = time.Now().Add(healthKept)
+	return s.err
+}
+
+type healthRecord struct {
+	Status string `json:"status"`
+}
+
+func (h *Handler) healthy(c *call) (reply, error) {
+	err := h.health.check(c.Context(), func(ctx context.Context) error {
+		_, err := h.engine.Monitors().List(ctx, monitor.Query{PageSize: 1})
+		return err
+	})
+	return reply{value: healthRecord{Status: "ok"}}, err
+}
+
+func (h *Handler) openAPI(*call) (reply, error) {
+	return reply{status: http.StatusOK, text: h.doc}, nil
+}

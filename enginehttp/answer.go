@@ -1,0 +1,83 @@
+package enginehttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// buffers are for encoding; one that a large answer has grown is not kept.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxKeptBuffer = 64 << 10
+
+// send writes an answer of 2xx, all of it: its error means that the client may
+// have a part. What can not be encoded is a panic, for nothing was written yet.
+func (x *exchange) send(a reply, cost billing.Credits) error {
+	header := x.Header()
+	if cost > 0 {
+		header.Set("X-Credits-Used", creditText(cost))
+	}
+	status := a.status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if status == http.StatusNoContent {
+		x.WriteHeader(status)
+		return x.flush()
+	}
+	text := a.text
+	if text == nil {
+		buf := buffers.Get().(*bytes.Buffer)
+		defer func() {
+			if buf.Cap() <= maxKeptBuffer {
+				buffers.Put(buf)
+			}
+		}()
+		buf.Reset()
+		enc := json.NewEncoder(buf)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(a.value); err != nil {
+			panic(err)
+		}
+		text = buf.Bytes()
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	x.WriteHeader(status)
+	if _, err := x.Write(text); err != nil {
+		return err
+	}
+	return x.flush()
+}
+
+// flush hands what was written to the connection, so that its error is known
+// before anything is charged.
+func (x *exchange) flush() error {
+	if err := http.NewResponseController(x.ResponseWriter).Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+// fail writes an error's answer.
+func (x *exchange) fail(err error) {
+	f := failureOf(err)
+	x.cause = f.cause
+	header := x.Header()
+	if f.retry > 0 {
+		header.Set("Retry-After", strconv.FormatInt(int64((f.retry+time.Second-1)/time.Second), 10))
+	}
+	text, _ := json.Marshal(map[string]string{"error": f.text, "detail": f.text})
+	text = append(text, '\n')
+	header.Set("Content-Type", "application/json")
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	x.WriteHeader(f.status)
+	x.Write(text)
+}

@@ -1,0 +1,196 @@
+package enginehttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxBody  = 1 << 20 // bytes
+	maxDepth = 64      // of nested arrays and objects
+)
+
+func malformed(text string) error {
+	return &failure{status: http.StatusBadRequest, text: "malformed request body: " + text}
+}
+
+// readBody reads a request's JSON object.
+func (h *Handler) readBody(x *exchange, c *call, rt *route) error {
+	if t, params, err := mime.ParseMediaType(c.Header.Get("Content-Type")); err != nil || t != "application/json" ||
+		params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8") {
+		return &failure{status: http.StatusUnsupportedMediaType, text: "unsupported content type: want application/json"}
+	}
+	// A body that trickles in must not hold the request beyond its time.
+	control := http.NewResponseController(x.ResponseWriter)
+	control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
+	text, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, c.Body, maxBody))
+	var tooLong *http.MaxBytesError
+	if errors.As(err, &tooLong) {
+		return &failure{status: http.StatusRequestEntityTooLarge, text: "request body too large: want at most 1 MiB"}
+	}
+	if err != nil {
+		return &failure{status: http.StatusBadRequest, text: "request body not read to its end", cause: err}
+	}
+	control.SetReadDeadline(time.Time{})
+	c.form, err = parseForm(text, rt.fields)
+	return err
+}
+
+// form is a JSON object whose fields are read one by one. The first value that
+// is not allowed stays in err, and what is read after it does not count.
+type form struct {
+	raw map[string]json.RawMessage
+	err error
+}
+
+// parseForm reads one JSON object with none but the known fields, each once.
+func parseForm(text []byte, known []string) (*form, error) {
+	if !utf8.Valid(text) {
+		return nil, malformed("it is not UTF-8")
+	}
+	if err := checkDepth(text); err != nil {
+		return nil, err
+	}
+	if !json.Valid(text) {
+		return nil, malformed("it is not JSON")
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, malformed("want one JSON object")
+	}
+	f := &form{raw: make(map[string]json.RawMessage, len(known))}
+	for dec.More() {
+		t, err := dec.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			return nil, malformed("it is not JSON")
+		}
+		if !slices.Contains(known, name) {
+			return nil, &failure{status: http.StatusUnprocessableEntity,
+				text: "field " + quote(name) + " is not allowed: want none but " + strings.Join(known, ", ")}
+		}
+		if _, twice := f.raw[name]; twice {
+			return nil, malformed("field " + quote(name) + " is there twice")
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return nil, malformed("it is not JSON")
+		}
+		f.raw[name] = raw
+	}
+	return f, nil
+}
+
+// checkDepth looks at the brackets alone, so that a deep body costs no stack.
+func checkDepth(text []byte) error {
+	depth, inText := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return malformed("it is nested too deep: want at most 64 levels")
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(cut(s, 64))
+	return string(b)
+}
+
+// secretFields are those whose values are in no message.
+var secretFields = []string{"secret", "webhook_secret"}
+
+// refuse keeps a field's value from being used; allowed is what would be.
+func (f *form) refuse(name, allowed string) {
+	if f.err != nil {
+		return
+	}
+	value, ok := f.raw[name]
+	shown := cut(string(value), 120)
+	switch {
+	case !ok:
+		shown = "is missing"
+	case slices.Contains(secretFields, name):
+		shown = "*** is not allowed"
+	default:
+		shown += " is not allowed"
+	}
+	f.err = &failure{status: http.StatusUnprocessableEntity, text: name + " " + shown + ": want " + allowed}
+}
+
+func (f *form) has(name string) bool    { _, ok := f.raw[name]; return ok }
+func (f *form) isNull(name string) bool { return string(f.raw[name]) == "null" }
+
+// field is a field's value, nil when it is not there. Null is no value of any
+// type.
+func field[T any](f *form, name, kind string) *T {
+	raw, ok := f.raw[name]
+	if !ok {
+		return nil
+	}
+	v := new(T)
+	if string(raw) == "null" || json.Unmarshal(raw, v) != nil {
+		f.refuse(name, kind)
+		return nil
+	}
+	return v
+}
+
+func (f *form) text(name string) *string    { return field[string](f, name, "a string") }
+func (f *form) number(name string) *float64 { return field[float64](f, name, "a number") }
+
+// texts is a list of strings, none of them null.
+func (f *form) texts(name string) *[]string {
+	items := field[[]*string](f, name, "a list of strings")
+	if items == nil {
+		return nil
+	}
+	list := make([]string, len(*items))
+	for i, s := range *items {
+		if s == nil {
+			f.refuse(name, "a list of strings")
+			return nil
+		}
+		list[i] = *s
+	}
+	return &list
+}
+
+// need is a string that has to be there.
+func (f *form) need(name, allowed string) string {
+	v := f.text(name)
+	if v == nil || *v == "" {
+		f.refuse(name, allowed)
+		return ""
+	}
+	return *v
+}
+
+// optional is a string that may be missing or null.
+func (f *form) optional(name string) string {
+	if f.isNull(name) {
+		return ""
+	}
+	if v := f.text(name); v != nil {
+		return *v
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package enginehttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+const (
+	chargeTries = 3
+	// holdGrace is how long a reservation outlives the request's Timeout: what a
+	// process that died had reserved comes back then.
+	holdGrace = time.Minute
+)
+
+// hold is a request's reservation. Without a charge it is one that costs nothing.
+type hold struct {
+	h      *Handler
+	x      *exchange
+	ctx    context.Context // the request's
+	charge *billing.Charge
+}
+
+// reserve holds back what the request costs.
+func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route) (hold, error) {
+	if rt.open || h.opts.Ledger == nil {
+		return hold{}, nil
+	}
+	price := h.opts.Pricing.Request(rt.name)
+	if price <= 0 {
+		return hold{}, nil
+	}
+	c, err := billing.Hold(ctx, h.opts.Ledger, billing.Request{
+		ID: x.id, Owner: x.who.Owner, Endpoint: rt.name, Tier: x.who.Tier, Price: price, HoldFor: h.opts.Timeout + holdGrace})
+	if errors.Is(err, billing.ErrInsufficient) {
+		err = &failure{status: http.StatusPaymentRequired, text: "credit balance exhausted: this request costs " + creditText(price)}
+	}
+	return hold{h, x, ctx, c}, err
+}
+
+// price is what the answer will cost.
+func (o *hold) price() billing.Credits {
+	if o.charge == nil {
+		return 0
+	}
+	return o.charge.Price()
+}
+
+// commit makes the reservation a charge. The answer is out by then, so that an
+// error is the operator's: the client is not charged.
+func (o *hold) commit() {
+	if o.charge == nil {
+		return
+	}
+	var err error
+	for range chargeTries {
+		if err = o.charge.Commit(o.ctx); err == nil {
+			o.x.charged = o.charge.Price()
+			return
+		}
+	}
+	o.h.opts.Logger.Error("request not charged", "request_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+}
+
+// release gives back what was not committed. What can not be given back expires.
+func (o *hold) release() {
+	if o.charge == nil {
+		return
+	}
+	if err := o.charge.Release(o.ctx); err != nil {
+		o.h.opts.Logger.Warn("reservation not released: it expires", "request_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+	}
+}
+
+// creditText is an amount in credits, exactly: "5", "-1.157".
+func creditText(c billing.Credits) string {
+	b := appendCredits(nil, c)
+	return string(b)
+}
+
+func appendCredits(b []byte, c billing.Credits) []byte {
+	whole, rest := uint64(c)/1000, uint64(c)%1000
+	if c < 0 {
+		n := -uint64(c)
+		whole, rest = n/1000, n%1000
+		b = append(b, '-')
+	}
+	b = strconv.AppendUint(b, whole, 10)
+	if rest == 0 {
+		return b
+	}
+	b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// credits encodes as an exact JSON number of credits.
+type credits billing.Credits
+
+func (c credits) MarshalJSON() ([]byte, error) { return appendCredits(nil, billing.Credits(c)), nil }
+
+// wholeCredits rounds down, as balances are shown.
+func wholeCredits(c billing.Credits) int64 { return int64(c / billing.Credit) }

@@ -1,0 +1,52 @@
+// Package enginehttp offers an engine over HTTP: all of /v1 as one
+// http.Handler.
+//
+//	h, err := enginehttp.New(engine, enginehttp.Options{
+//		Auth:      keys,           // an *apikey.Manager, or your own apikey.Authenticator
+//		Ledger:    store.Ledger(), // none: nothing is charged
+//		Providers: enginehttp.Providers{UserByUsername: platform, Timeline: platform},
+//	})
+//	mux.Handle("/v1/", h)
+//
+// What there is, request by request and field by field, is in the OpenAPI
+// document that the handler itself serves at /v1/openapi.json. An endpoint whose
+// provider is not set answers 501.
+//
+// # A request's way
+//
+// Each of these is done once, for all endpoints, in this order:
+//
+//  1. X-Request-Id is set; what follows is logged with it, without secrets,
+//     query strings and bodies; a panic becomes a 500.
+//  2. The route is found: else 404, or 405 with Allow.
+//  3. The x-api-key is checked. Missing, malformed, unknown, expired and revoked
+//     keys get one and the same 401. Health and the description need no key, and
+//     WebSocket clients are checked by the hub: see WebSocketAuth.
+//  4. The key's rate is counted: 429 with Retry-After when it is exceeded;
+//     X-RateLimit-Limit, -Remaining and -Reset (Unix seconds) in every answer.
+//  5. A body is read, where there is one: 415 for another type than JSON, 413
+//     beyond 1 MiB, 400 for what is not one JSON object, 422 for an unknown field.
+//  6. Credits are reserved: 402 when the balance does not cover them.
+//  7. The endpoint answers. Ids of other owners answer as unknown ones do.
+//  8. After the whole of a 2xx was handed to the connection the reservation is
+//     charged; in every other case it is released, also after a panic, a timeout,
+//     and when the client has gone. X-Credits-Used says what a 2xx cost. A process
+//     that dies in between charges nothing: reservations expire.
+//
+// Errors are {"error": …, "detail": …}, both the same text. 422 names the field,
+// its value and what is allowed; 502 is a provider that failed, 503 the store.
+//
+// # Credits
+//
+// Billing.Pricing prices a request by the endpoint's name, the operationId in the
+// OpenAPI document. The default price list charges every request that needs a
+// key, the account's own included; one that returns 0 makes an endpoint free.
+// Balances are shown in whole credits, rounded down; the billing log shows exact
+// amounts, to the thousandth.
+//
+// # Stopping
+//
+// The handler starts no goroutines. Stop the http.Server first, with Shutdown,
+// which waits for the requests under way, then the engine, which closes the
+// WebSocket connections. NewServer has timeouts that slow clients can not abuse.
+package enginehttp

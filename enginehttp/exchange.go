@@ -1,0 +1,130 @@
+package enginehttp
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// exchange is a request on its way and the writer of its answer. It keeps what
+// the log shows.
+type exchange struct {
+	http.ResponseWriter
+	id    string // X-Request-Id, and the id of its charge
+	began time.Time
+	who   apikey.Principal
+	route *route // nil until it is found
+
+	status  int // 0 until the answer begins
+	bytes   int
+	charged billing.Credits
+	cause   error // why it failed, for the log
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// WriteHeader begins the answer. What the mux says about a request without a
+// route is kept back, for it is not JSON.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 {
+		x.status = status
+	}
+	if x.route != nil {
+		x.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	if x.route == nil {
+		return len(b), nil
+	}
+	n, err := x.ResponseWriter.Write(b)
+	x.bytes += n
+	return n, err
+}
+
+// ServeHTTP answers a request: see the package's text.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{ResponseWriter: w, id: "req_" + rand.Text(), began: time.Now()}
+	header := w.Header()
+	header.Set("X-Request-Id", x.id)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	defer func() {
+		p := recover()
+		if p != nil && p != http.ErrAbortHandler {
+			h.opts.Logger.Error("panic", "request_id", x.id, "route", x.pattern(), "panic", p, "stack", string(debug.Stack()))
+			if x.status == 0 {
+				x.fail(&failure{status: http.StatusInternalServerError, text: "internal error"})
+				p = nil
+			} else {
+				p = http.ErrAbortHandler // the answer is cut, and has to look like it
+			}
+		}
+		h.log(r, x)
+		if p != nil {
+			panic(p)
+		}
+	}()
+	h.mux.ServeHTTP(x, r)
+	if x.route == nil {
+		h.unrouted(x)
+	}
+}
+
+// unrouted answers in the place of the mux, whose answer was kept back.
+func (h *Handler) unrouted(x *exchange) {
+	status := x.status
+	x.status, x.route = 0, &route{}
+	f := &failure{status: http.StatusNotFound, text: "no such endpoint: see /v1/openapi.json"}
+	switch {
+	case status == http.StatusMethodNotAllowed:
+		f = &failure{status: status, text: "method not allowed: want " + x.Header().Get("Allow")}
+	case status >= 300 && status < 400: // to the path without // and ..
+		f = &failure{status: status, text: "moved"}
+	}
+	x.fail(f)
+}
+
+func (x *exchange) pattern() string {
+	if x.route == nil {
+		return ""
+	}
+	return x.route.path
+}
+
+// log writes the access line. Paths and queries are the client's text, and may
+// hold what is secret: the route stands for them.
+func (h *Handler) log(r *http.Request, x *exchange) {
+	level := slog.LevelInfo
+	if x.status >= 500 {
+		level = slog.LevelError
+	}
+	l := h.opts.Logger
+	if !l.Enabled(context.Background(), level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs, slog.String("request_id", x.id), slog.String("method", cut(r.Method, 16)), slog.String("route", x.pattern()),
+		slog.Int("status", x.status), slog.Int("bytes", x.bytes), slog.Duration("took", time.Since(x.began)))
+	if x.who.KeyID != "" {
+		attrs = append(attrs, slog.String("owner", x.who.Owner), slog.String("key_id", x.who.KeyID))
+	}
+	if x.charged != 0 {
+		attrs = append(attrs, slog.String("credits", creditText(x.charged)))
+	}
+	if x.cause != nil {
+		attrs = append(attrs, slog.String("error", cut(x.cause.Error(), 1024)))
+	}
+	l.LogAttrs(context.Background(), level, "request", attrs...)
+}

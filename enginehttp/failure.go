@@ -1,0 +1,131 @@
+package enginehttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// failure is an answer that is no 2xx.
+type failure struct {
+	status int
+	text   string        // for the client
+	cause  error         // for the log, nil when text says it all
+	retry  time.Duration // Retry-After, 0 for none
+}
+
+func (f *failure) Error() string { return "enginehttp: " + f.text }
+
+// refused is the 422 for a value, which is cut to 120 bytes.
+func refused(field, value, allowed string) error {
+	return &failure{status: http.StatusUnprocessableEntity, text: fmt.Sprintf("%s %q is not allowed: want %s", field, cut(value, 120), allowed)}
+}
+
+// notFound is the answer for an id that is unknown or another owner's.
+func notFound(what string) error {
+	return &failure{status: http.StatusNotFound, text: what + " not found"}
+}
+
+// failureOf is the answer to what went wrong. What no package has a word for is
+// the store's.
+func failureOf(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	var m *monitor.FieldError
+	var d *deliver.FieldError
+	var r *rule.FieldError
+	var s *rule.SyntaxError
+	switch {
+	case errors.As(err, &s):
+		err = refused("query", s.Query, "a query of the language: "+strings.TrimPrefix(s.Error(), "rule: "))
+	case errors.As(err, &m):
+		err = refused(m.Field, m.Value, m.Allowed)
+	case errors.As(err, &d):
+		err = refused(d.Field, d.Value, d.Allowed)
+	case errors.As(err, &r):
+		err = refused(r.Field, r.Value, r.Allowed)
+	case errors.Is(err, monitor.ErrNotFound):
+		err = notFound("monitor")
+	case errors.Is(err, deliver.ErrEndpointNotFound):
+		err = notFound("webhook")
+	case errors.Is(err, deliver.ErrDeliveryNotFound):
+		err = notFound("delivery")
+	case errors.Is(err, rule.ErrNotFound):
+		err = notFound("filter rule")
+	case errors.Is(err, monitor.ErrDuplicate):
+		err = conflict("a monitor of this name exists already")
+	case errors.Is(err, rule.ErrDuplicate):
+		err = conflict("a filter rule of this tag exists already")
+	case errors.Is(err, deliver.ErrEndpointDuplicate):
+		err = conflict("the monitor or rule has a webhook of this URL already")
+	case errors.Is(err, monitor.ErrConflict), errors.Is(err, rule.ErrConflict), errors.Is(err, deliver.ErrEndpointConflict):
+		err = conflict("changed by another request meanwhile: read it again")
+	default:
+		return &failure{status: http.StatusServiceUnavailable, text: "the store is unavailable now: try again", cause: err, retry: time.Second}
+	}
+	errors.As(err, &f)
+	return f
+}
+
+func conflict(text string) error { return &failure{status: http.StatusConflict, text: text} }
+
+// upstream is what a provider's error means to the client; what names the thing
+// that was asked for. The provider's own words go to the log: they may name
+// internal hosts.
+func upstream(err error, what string) error {
+	f := &failure{status: http.StatusBadGateway, text: "the upstream failed: try again later", cause: err}
+	var limited *fetcher.RateLimitError
+	var own *failure
+	var field *deliver.FieldError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &field): // the scraper's word for an address that it does not read
+		return field
+	case errors.Is(err, fetcher.ErrNotFound):
+		return notFound(what)
+	case errors.Is(err, fetcher.ErrProtected):
+		return &failure{status: http.StatusNotFound, text: what + " not available: protected, suspended or disallowed"}
+	case errors.As(err, &limited):
+		f.text, f.retry = "the upstream's rate limit is exceeded: try again later", max(limited.RetryAfter, time.Second)
+	case errors.Is(err, context.DeadlineExceeded):
+		f.text = "the upstream did not answer in time: try again later"
+	case errors.Is(err, fetcher.ErrMalformed):
+		f.text = "the upstream's answer could not be understood"
+	}
+	return f
+}
+
+// spend waits for a call to the platform to be allowed by the budget that the
+// polls share.
+func (h *Handler) spend(ctx context.Context) error {
+	err := h.engine.Spend(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, streamwatch.ErrNotRunning):
+		return &failure{status: http.StatusServiceUnavailable, text: "the service is shutting down", retry: time.Second}
+	}
+	return &failure{status: http.StatusServiceUnavailable, text: "no call to the platform is left now: try again later", cause: err, retry: time.Second}
+}
+
+// cut keeps what a client sent short enough for a message.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

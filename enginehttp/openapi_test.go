@@ -1,0 +1,96 @@
+package enginehttp_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/enginehttp"
+)
+
+// The document has every route and no other, with the parameters of its path.
+func TestDocumentHasTheRoutes(t *testing.T) {
+	routes := map[string]bool{}
+	for _, p := range enginehttp.Patterns(newWorld(t).handler) {
+		method, path := documentPath(p)
+		routes[method+" "+path] = true
+	}
+	seen := map[string]string{}
+	for path, item := range document().Paths.Map() {
+		for method, op := range item.Operations() {
+			if !routes[method+" "+path] {
+				t.Errorf("%s %s is in the document and no route", method, path)
+			}
+			delete(routes, method+" "+path)
+			if other := seen[op.OperationID]; other != "" || op.OperationID == "" {
+				t.Errorf("%s and %s have the operationId %q", path, other, op.OperationID)
+			}
+			seen[op.OperationID] = path
+			inPath := 0
+			for _, p := range op.Parameters {
+				if p.Value.In == "path" {
+					inPath++
+				}
+				if p.Value.In == "path" && !strings.Contains(path, "{"+p.Value.Name+"}") {
+					t.Errorf("%s %s has no {%s}", method, path, p.Value.Name)
+				}
+			}
+			if n := strings.Count(path, "{"); n != inPath {
+				t.Errorf("%s %s: %d of %d parameters of the path are described", method, path, inPath, n)
+			}
+		}
+	}
+	for r := range routes {
+		t.Errorf("%s is not in the document", r)
+	}
+}
+
+// The operationIds are the names that prices and the billing log have.
+func TestDocumentNamesTheEndpoints(t *testing.T) {
+	for pattern, name := range enginehttp.Names(newWorld(t).handler) {
+		method, path := documentPath(pattern)
+		op := document().Paths.Value(path).GetOperation(method)
+		if op == nil || op.OperationID != name {
+			t.Errorf("%s: the document does not call it %q", pattern, name)
+		}
+	}
+}
+
+// The fields of a request are those that the handler lets through.
+func TestDocumentHasTheFields(t *testing.T) {
+	for pattern, fields := range enginehttp.Fields(newWorld(t).handler) {
+		method, path := documentPath(pattern)
+		op := document().Paths.Value(path).GetOperation(method)
+		var documented []string
+		if op.RequestBody != nil {
+			for name := range op.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties {
+				documented = append(documented, name)
+			}
+		}
+		slices.Sort(documented)
+		slices.Sort(fields)
+		if !slices.Equal(documented, fields) {
+			t.Errorf("%s: documented %q, let through %q", pattern, documented, fields)
+		}
+	}
+}
+
+// Another segment moves the paths, in the mux and in the document.
+func TestSegment(t *testing.T) {
+	w := newWorld(t)
+	h, err := enginehttp.New(w.engine, enginehttp.Options{Auth: w.keys, Segment: "bluesky"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler, w.checked = h, false
+	for path, want := range map[string]int{"/v1/bluesky/stream/monitors": http.StatusOK, "/v1/social/stream/monitors": http.StatusNotFound, "/v1/account/me": http.StatusOK} {
+		if a := w.do(mine, "GET", path, ""); a.status != want {
+			t.Errorf("%s: %d, want %d", path, a.status, want)
+		}
+	}
+	a := w.do(mine, "GET", "/v1/openapi.json", "")
+	if strings.Contains(a.body, `"/v1/social/`) || !strings.Contains(a.body, `"/v1/bluesky/stream/monitors"`) {
+		t.Error("the document has the paths of another segment")
+	}
+}

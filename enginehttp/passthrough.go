@@ -1,0 +1,267 @@
+package enginehttp
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// listed is a page of what a provider has.
+type listed[T any] struct {
+	Data       []T    `json:"data"`
+	NextCursor string `json:"next_cursor"` // "" at the end
+}
+
+// path checks a path parameter that is an id or a handle.
+func (c *call) path(name string) (string, error) {
+	var p params
+	v := p.check(name, c.PathValue(name))
+	return v, p.err
+}
+
+// handle checks a username, from which a leading @ is taken.
+func (c *call) handle() (string, error) {
+	var p params
+	v := p.check("username", strings.TrimPrefix(c.PathValue("username"), "@"))
+	return v, p.err
+}
+
+// ask spends from the platform's budget and asks a provider. A provider that
+// does not heed its context is not waited for by the client any less: the
+// request ends when the provider does.
+func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Context) (T, error)) (T, error) {
+	if err := h.spend(ctx); err != nil {
+		var none T
+		return none, err
+	}
+	v, err := do(ctx)
+	return v, upstream(err, what)
+}
+
+func (h *Handler) userByUsername(c *call) (reply, error) {
+	name, err := c.handle()
+	if err != nil {
+		return reply{}, err
+	}
+	u, err := ask(h, c.Context(), "user", func(ctx context.Context) (fetcher.User, error) {
+		return h.opts.Providers.UserByUsername.UserByUsername(ctx, name)
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{text: u.AppendJSON(nil)}, nil
+}
+
+func (h *Handler) userByID(c *call) (reply, error) {
+	id, err := c.path("user_id")
+	if err != nil {
+		return reply{}, err
+	}
+	list, err := h.users(c.Context(), []string{id})
+	if err != nil {
+		return reply{}, err
+	}
+	if len(list) == 0 {
+		return reply{}, notFound("user")
+	}
+	return reply{text: list[0].AppendJSON(nil)}, nil
+}
+
+func (h *Handler) usersByIDs(c *call) (reply, error) {
+	p := c.params()
+	ids := p.ids("user_ids")
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	list, err := h.users(c.Context(), ids)
+	return reply{value: listed[fetcher.User]{Data: filled(list)}}, err
+}
+
+func (h *Handler) users(ctx context.Context, ids []string) ([]fetcher.User, error) {
+	return ask(h, ctx, "user", func(ctx context.Context) ([]fetcher.User, error) {
+		return h.opts.Providers.UsersByIDs.UsersByIDs(ctx, ids)
+	})
+}
+
+func (h *Handler) tweetByID(c *call) (reply, error) {
+	id, err := c.path("tweet_id")
+	if err != nil {
+		return reply{}, err
+	}
+	list, err := h.tweets(c.Context(), []string{id})
+	if err != nil {
+		return reply{}, err
+	}
+	if len(list) == 0 {
+		return reply{}, notFound("tweet")
+	}
+	return reply{text: list[0].AppendJSON(nil)}, nil
+}
+
+func (h *Handler) tweetsByIDs(c *call) (reply, error) {
+	p := c.params()
+	ids := p.ids("tweets")
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	list, err := h.tweets(c.Context(), ids)
+	return reply{value: listed[fetcher.Tweet]{Data: filled(list)}}, err
+}
+
+func (h *Handler) tweets(ctx context.Context, ids []string) ([]fetcher.Tweet, error) {
+	return ask(h, ctx, "tweet", func(ctx context.Context) ([]fetcher.Tweet, error) {
+		return h.opts.Providers.TweetsByIDs.TweetsByIDs(ctx, ids)
+	})
+}
+
+// cursors are those of one owner's question at one endpoint.
+func (h *Handler) cursors(c *call, endpoint string, scope ...string) cursors {
+	return cursors{h.opts.CursorKey, c.who.Owner, endpoint, strings.Join(scope, "\x00")}
+}
+
+// cursor opens the request's cursor.
+func (p *params) cursor(cs cursors) string {
+	v := p.values.Get("cursor")
+	upstream, ok := cs.open(v)
+	if !ok {
+		p.refuse("cursor", v, "the next_cursor of an answer to the same question")
+	}
+	return upstream
+}
+
+func tweetPage(page fetcher.Page, cs cursors) reply {
+	return reply{value: listed[fetcher.Tweet]{Data: filled(page.Tweets), NextCursor: cs.sign(page.Next)}}
+}
+
+func (h *Handler) latestTweets(c *call) (reply, error) {
+	name, err := c.handle()
+	if err != nil {
+		return reply{}, err
+	}
+	p, cs := c.params(), h.cursors(c, "latest_tweets", name)
+	q := fetcher.TimelineQuery{Username: name, Cursor: p.cursor(cs)}
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	page, err := ask(h, c.Context(), "user", func(ctx context.Context) (fetcher.Page, error) {
+		return h.opts.Providers.Timeline.Timeline(ctx, q)
+	})
+	return tweetPage(page, cs), err
+}
+
+func (h *Handler) searchTweets(c *call) (reply, error) {
+	p := c.params()
+	q := fetcher.SearchQuery{Query: p.search("query"), Type: p.oneOf("query_type", "Latest", "Top", "Media"), Limit: p.integer("count", 20, 1, 100)}
+	cs := h.cursors(c, "advanced_search", q.Query, q.Type)
+	if q.Cursor = p.cursor(cs); p.err != nil {
+		return reply{}, p.err
+	}
+	page, err := ask(h, c.Context(), "tweet", func(ctx context.Context) (fetcher.Page, error) {
+		return h.opts.Providers.Search.Search(ctx, q)
+	})
+	return tweetPage(page, cs), err
+}
+
+func (h *Handler) communityTweets(c *call) (reply, error) {
+	id, err := c.path("community_id")
+	if err != nil {
+		return reply{}, err
+	}
+	p := c.params()
+	q := fetcher.CommunityQuery{CommunityID: id, Type: p.oneOf("tweet_type", "Latest", "Top", "Media")}
+	cs := h.cursors(c, "community_tweets", id, q.Type)
+	if q.Cursor = p.cursor(cs); p.err != nil {
+		return reply{}, p.err
+	}
+	page, err := ask(h, c.Context(), "community", func(ctx context.Context) (fetcher.Page, error) {
+		return h.opts.Providers.CommunityTweets.CommunityTweets(ctx, q)
+	})
+	return tweetPage(page, cs), err
+}
+
+func (h *Handler) searchCommunities(c *call) (reply, error) {
+	p := c.params()
+	query := p.search("query")
+	cs := h.cursors(c, "community_search", query)
+	cursor := p.cursor(cs)
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	out, err := ask(h, c.Context(), "community", func(ctx context.Context) (listed[fetcher.Community], error) {
+		list, next, err := h.opts.Providers.CommunitySearch.CommunitySearch(ctx, query, cursor)
+		return listed[fetcher.Community]{Data: filled(list), NextCursor: cs.sign(next)}, err
+	})
+	for i := range out.Data {
+		out.Data[i].Rules = filled(out.Data[i].Rules)
+	}
+	return reply{value: out}, err
+}
+
+const defaultMarket = "sg"
+
+func (h *Handler) product(c *call) (reply, error) {
+	p := c.params()
+	q := fetcher.ProductQuery{ShopID: p.number("shop_id", c.PathValue("shop_id")), ItemID: p.number("item_id", c.PathValue("item_id")), Market: defaultMarket}
+	if p.values.Has("market") {
+		q.Market = p.values.Get("market")
+		ok := len(q.Market) >= 2 && len(q.Market) <= 8
+		for i := range len(q.Market) {
+			ok = ok && q.Market[i] >= 'a' && q.Market[i] <= 'z'
+		}
+		if !ok {
+			p.refuse("market", q.Market, "a storefront code, such as sg, my, th or vn")
+		}
+	}
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	d, err := h.opts.Providers.Product.Product(c.Context(), q)
+	if err != nil {
+		return reply{}, upstream(err, "product")
+	}
+	o := &d.Product
+	o.Images, o.Categories, o.Attributes, o.Models = filled(o.Images), filled(o.Categories), filled(o.Attributes), filled(o.Models)
+	o.TierVariations = append([]fetcher.TierVariation{}, o.TierVariations...)
+	for i := range o.TierVariations {
+		o.TierVariations[i].Options = filled(o.TierVariations[i].Options)
+	}
+	if o.Rating == nil {
+		o.Rating = map[string]int64{}
+	}
+	return reply{value: d}, nil
+}
+
+// number is a positive integer of a path.
+func (p *params) number(name, v string) int64 {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 {
+		p.refuse(name, v, "a positive integer")
+	}
+	return n
+}
+
+const maxURL = 2048 // bytes
+
+func (h *Handler) scrape(c *call) (reply, error) {
+	f := c.form
+	q := fetcher.ScrapeQuery{URL: f.need("url", "an http or https URL"), Format: f.optional("format")}
+	u, err := url.Parse(q.URL)
+	if f.err == nil && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(q.URL) > maxURL) {
+		f.refuse("url", "an http or https URL of at most 2,048 bytes")
+	}
+	switch q.Format {
+	case "":
+		q.Format = "markdown"
+	case "markdown", "html", "text":
+	default:
+		f.refuse("format", "markdown, html or text")
+	}
+	if f.err != nil {
+		return reply{}, f.err
+	}
+	r, err := h.opts.Providers.Scraper.Scrape(c.Context(), q)
+	return reply{value: r}, upstream(err, "page")
+}

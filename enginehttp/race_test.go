@@ -1,0 +1,5 @@
+//go:build race
+
+package enginehttp_test
+
+const raceEnabled = true

@@ -1,0 +1,120 @@
+package enginehttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// route is one endpoint.
+type route struct {
+	method, path string
+	name         string   // in the price list, the ledger and the OpenAPI document
+	fields       []string // of the body; nil when there is none
+	open         bool     // needs no key
+	serve        func(*call) (reply, error)
+	// raw answers by itself, with a key of its own: for WebSocket.
+	raw http.Handler
+}
+
+// call is what an endpoint is asked.
+type call struct {
+	*http.Request
+	who  apikey.Principal
+	form *form // the body, nil when the route has none
+}
+
+// reply is an answer of 2xx: a value to encode, or text that is JSON already.
+type reply struct {
+	status int // 0 means 200
+	value  any
+	text   []byte
+}
+
+// route takes a request through the steps that all endpoints share.
+func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
+	x.route = rt
+	if rt.raw != nil {
+		rt.raw.ServeHTTP(x, r)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
+	defer cancel()
+	c := &call{Request: r.WithContext(ctx)}
+	if !rt.open {
+		if err := h.admit(x, c); err != nil {
+			x.fail(err)
+			return
+		}
+	}
+	if rt.fields != nil {
+		if err := h.readBody(x, c, rt); err != nil {
+			x.fail(err)
+			return
+		}
+	}
+	hold, err := h.reserve(ctx, x, rt)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	defer hold.release() // does nothing after commit
+	answer, err := rt.serve(c)
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	if err := x.send(answer, hold.price()); err != nil {
+		x.cause = err
+		return
+	}
+	if err := r.Context().Err(); err != nil { // nobody was there to read it
+		x.cause = err
+		return
+	}
+	hold.commit()
+}
+
+// maxKey bounds what is taken for a key, in bytes.
+const maxKey = 512
+
+var unauthorized = &failure{status: http.StatusUnauthorized, text: "API key missing, invalid or expired"}
+
+// admit finds out who asks, and counts the request.
+func (h *Handler) admit(x *exchange, c *call) error {
+	key := c.Header.Get("X-Api-Key")
+	if key == "" || len(key) > maxKey {
+		return unauthorized
+	}
+	who, err := h.opts.Auth.Authenticate(c.Context(), secret.Value(key))
+	if errors.Is(err, apikey.ErrInvalid) {
+		return unauthorized
+	}
+	if err != nil {
+		return &failure{status: http.StatusServiceUnavailable, text: "the key can not be checked now", cause: err, retry: time.Second}
+	}
+	x.who, c.who = who, who
+	v := h.rates.take(who.KeyID, h.rateOf(who), time.Now())
+	header := x.Header()
+	header.Set("X-RateLimit-Limit", strconv.Itoa(v.limit))
+	header.Set("X-RateLimit-Remaining", strconv.Itoa(v.remaining))
+	header.Set("X-RateLimit-Reset", strconv.FormatInt(v.reset, 10))
+	if v.wait > 0 {
+		return &failure{status: http.StatusTooManyRequests, retry: v.wait,
+			text: "rate limit of " + strconv.Itoa(v.limit) + " requests a minute exceeded: retry with exponential backoff"}
+	}
+	return nil
+}
+
+// rateOf is how many requests a minute a key may make.
+func (h *Handler) rateOf(who apikey.Principal) int {
+	if who.RatePerMinute > 0 {
+		return who.RatePerMinute
+	}
+	return h.opts.RatePerMinute
+}

@@ -1,0 +1,24 @@
+package enginehttp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// WebSocketAuth lets WebSocket clients in by the same keys: set it as
+// wshub.Options.Authenticate of streamwatch.Config.WebSocket. Without that
+// setting the endpoint answers 501. A connection costs nothing: the streams that
+// it shows are charged by the minute.
+func WebSocketAuth(auth apikey.Authenticator) func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
+	return func(ctx context.Context, key secret.Value) (wshub.Identity, error) {
+		who, err := auth.Authenticate(ctx, key)
+		if errors.Is(err, apikey.ErrInvalid) {
+			err = wshub.ErrBadKey
+		}
+		return wshub.Identity{Owner: who.Owner, KeyID: who.KeyID}, err
+	}
+}

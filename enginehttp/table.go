@@ -1,0 +1,72 @@
+package enginehttp
+
+import (
+	"net/http"
+
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// table lists all endpoints. Their names are the operationIds of the OpenAPI
+// document and what Pricing.Request is asked about.
+func (h *Handler) table() []*route {
+	seg, p := "/v1/"+h.opts.Segment, h.opts.Providers
+	stream := &route{method: "GET", path: seg + "/stream", name: "stream", open: true, serve: unconfigured("WebSocket")}
+	if hub := h.engine.WebSocket(); hub != nil {
+		stream.raw = hub
+	}
+	return []*route{
+		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: h.openAPI},
+		{method: "GET", path: seg + "/health", name: "health", open: true, serve: h.healthy},
+		{method: "GET", path: "/v1/account/me", name: "account", serve: h.account},
+
+		{method: "GET", path: seg + "/users/{username}/by_username", name: "user_by_username", serve: given(p.UserByUsername, h.userByUsername)},
+		{method: "GET", path: seg + "/users/{user_id}/by_id", name: "user_by_id", serve: given(p.UsersByIDs, h.userByID)},
+		{method: "GET", path: seg + "/users/batch_by_ids", name: "users_by_ids", serve: given(p.UsersByIDs, h.usersByIDs)},
+		{method: "GET", path: seg + "/users/{username}/latest_tweets", name: "latest_tweets", serve: given(p.Timeline, h.latestTweets)},
+		{method: "GET", path: seg + "/tweets/{$}", name: "tweets_by_ids", serve: given(p.TweetsByIDs, h.tweetsByIDs)},
+		{method: "GET", path: seg + "/tweets", name: "tweets_by_ids", serve: given(p.TweetsByIDs, h.tweetsByIDs)},
+		{method: "GET", path: seg + "/tweets/tweet/{tweet_id}", name: "tweet_by_id", serve: given(p.TweetsByIDs, h.tweetByID)},
+		{method: "GET", path: seg + "/tweets/advanced_search", name: "advanced_search", serve: given(p.Search, h.searchTweets)},
+		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", serve: given(p.CommunityTweets, h.communityTweets)},
+		{method: "GET", path: seg + "/communities/search", name: "community_search", serve: given(p.CommunitySearch, h.searchCommunities)},
+		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, serve: given(p.Product, h.product)},
+		{method: "POST", path: "/v1/web/scrape", name: "scrape", fields: []string{"url", "format"}, serve: given(p.Scraper, h.scrape)},
+
+		stream,
+		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", serve: h.listMonitors},
+		{method: "POST", path: seg + "/stream/monitors", name: "create_monitor", fields: monitorFields, serve: h.createMonitor},
+		{method: "GET", path: seg + "/stream/monitors/{monitor_id}", name: "get_monitor", serve: h.getMonitor},
+		{method: "PATCH", path: seg + "/stream/monitors/{monitor_id}", name: "update_monitor", fields: append([]string{"status"}, monitorFields...), serve: h.patchMonitor},
+		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", serve: h.deleteMonitor},
+
+		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", serve: h.listWebhooks},
+		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", fields: []string{"monitor_id", "rule_id", "url", "secret"}, serve: h.createWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", fields: []string{"monitor_id"}, serve: h.testWebhook},
+		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", serve: h.deleteWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/rotate", name: "rotate_webhook", serve: h.rotateWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: h.enableWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", fields: []string{"since"}, serve: h.recoverWebhook},
+		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", serve: h.redeliver},
+
+		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", fields: []string{"query"}, serve: h.validateRule},
+		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: h.rulePricing},
+
+		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", serve: h.deliveryLogs},
+		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", serve: h.billingLogs},
+	}
+}
+
+// given is an endpoint that needs a provider.
+func given(provider any, serve func(*call) (reply, error)) func(*call) (reply, error) {
+	if provider == nil {
+		return unconfigured("provider")
+	}
+	return serve
+}
+
+// unconfigured answers where the embedding service left something out.
+func unconfigured(what string) func(*call) (reply, error) {
+	return func(*call) (reply, error) {
+		return reply{}, &failure{status: http.StatusNotImplemented, text: "not implemented: this service has no " + what + " for this endpoint"}
+	}
+}

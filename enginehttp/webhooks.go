@@ -1,0 +1,240 @@
+package enginehttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// madeWebhook is a webhook with its secret, as it is shown when it was made and
+// when the secret was rotated.
+type madeWebhook struct {
+	ID        string  `json:"id"`
+	MonitorID *string `json:"monitor_id"`
+	RuleID    *string `json:"rule_id,omitempty"`
+	URL       string  `json:"url"`
+	Secret    string  `json:"secret"`
+	CreatedAt string  `json:"created_at"`
+}
+
+func newMadeWebhook(e *deliver.Endpoint) madeWebhook {
+	w := madeWebhook{ID: e.ID, URL: e.URL, Secret: string(e.Secret), CreatedAt: timeText(e.CreatedAt)}
+	if e.Source.Kind == deliver.SourceRule {
+		w.RuleID = &e.Source.ID
+	} else {
+		w.MonitorID = &e.Source.ID
+	}
+	return w
+}
+
+// webhookRecord is a webhook as it is listed.
+type webhookRecord struct {
+	ID           string                 `json:"id"`
+	MonitorID    *string                `json:"monitor_id"`
+	MonitorName  *string                `json:"monitor_name"`
+	RuleID       *string                `json:"rule_id,omitempty"`
+	RuleTag      *string                `json:"rule_tag,omitempty"`
+	URL          string                 `json:"url"`
+	SecretSet    bool                   `json:"secret_set"`
+	Status       deliver.EndpointStatus `json:"status"`
+	StatusReason *string                `json:"status_reason"`
+	CreatedAt    string                 `json:"created_at"`
+}
+
+// newWebhookRecord gives the source the name it has now: names of monitors and
+// tags of rules by id. One that is gone keeps the name it had.
+func newWebhookRecord(e *deliver.Endpoint, names map[string]string) webhookRecord {
+	w := webhookRecord{ID: e.ID, URL: e.URL, SecretSet: true, Status: e.Status, StatusReason: nullable(e.StatusReason), CreatedAt: timeText(e.CreatedAt)}
+	name, ok := names[e.Source.ID]
+	if !ok {
+		name = e.Source.Name
+	}
+	if e.Source.Kind == deliver.SourceRule {
+		w.RuleID, w.RuleTag = &e.Source.ID, &name
+	} else {
+		w.MonitorID, w.MonitorName = &e.Source.ID, &name
+	}
+	return w
+}
+
+type webhookList struct {
+	Webhooks []webhookRecord `json:"webhooks"`
+	Total    int             `json:"total"`
+}
+
+func (h *Handler) listWebhooks(c *call) (reply, error) {
+	p := c.params()
+	id := p.id("monitor_id")
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	list, err := h.engine.Endpoints().List(c.Context(), c.who.Owner, id)
+	if err != nil {
+		return reply{}, err
+	}
+	names, err := h.sourceNames(c.Context(), c.who.Owner, list)
+	if err != nil {
+		return reply{}, err
+	}
+	out := webhookList{Webhooks: make([]webhookRecord, len(list)), Total: len(list)}
+	for i := range list {
+		out.Webhooks[i] = newWebhookRecord(&list[i], names)
+	}
+	return reply{value: out}, nil
+}
+
+// sourceNames gives the names of the monitors that the webhooks are of, which
+// may have changed since a webhook was made.
+func (h *Handler) sourceNames(ctx context.Context, owner string, list []deliver.Endpoint) (map[string]string, error) {
+	names := map[string]string{}
+	if len(list) == 0 {
+		return names, nil
+	}
+	first := list[0].Source.ID
+	for i := range list {
+		if list[i].Source.ID != first { // of several: read them all, 100 at a time
+			return names, h.allNames(ctx, owner, names)
+		}
+	}
+	name, err := h.nameOf(ctx, list[0].Source)
+	if err == nil {
+		names[first] = name
+	} else if !isMissing(err) {
+		return nil, err
+	}
+	return names, nil
+}
+
+func (h *Handler) allNames(ctx context.Context, owner string, names map[string]string) error {
+	for page := 1; ; page++ {
+		got, err := h.engine.Monitors().List(ctx, monitor.Query{Owner: owner, Page: page, PageSize: 100})
+		if err != nil {
+			return err
+		}
+		for _, m := range got.Monitors {
+			names[m.ID] = m.Name
+		}
+		if len(got.Monitors) < 100 {
+			return nil
+		}
+	}
+}
+
+// nameOf is the name that a source has now.
+func (h *Handler) nameOf(ctx context.Context, s deliver.Source) (string, error) {
+	m, err := h.engine.Monitors().Get(ctx, s.Owner, s.ID)
+	return m.Name, err
+}
+
+func (h *Handler) createWebhook(c *call) (reply, error) {
+	f := c.form
+	monitorID, ruleID := f.optional("monitor_id"), f.optional("rule_id")
+	url, key := f.need("url", "an https URL of up to 2,048 characters"), secret.Value(f.optional("secret"))
+	if f.err == nil && (monitorID == "") == (ruleID == "") {
+		f.err = refused("monitor_id", monitorID, "the id of a monitor, or a rule_id in its place")
+	}
+	if f.err != nil {
+		return reply{}, f.err
+	}
+	src := deliver.Source{Kind: deliver.SourceMonitor, ID: monitorID, Owner: c.who.Owner}
+	if ruleID != "" {
+		src.Kind, src.ID = deliver.SourceRule, ruleID
+	}
+	var err error
+	if src.Name, err = h.nameOf(c.Context(), src); err != nil {
+		return reply{}, err
+	}
+	e, err := h.engine.Endpoints().Create(c.Context(), deliver.NewEndpoint{Source: src, URL: url, Secret: key})
+	if err != nil {
+		return reply{}, webhookError(err)
+	}
+	return reply{status: http.StatusCreated, value: newMadeWebhook(&e)}, nil
+}
+
+// webhookError calls the fields what they are called in a webhook's request.
+func webhookError(err error) error {
+	var f *deliver.FieldError
+	if errors.As(err, &f) {
+		renamed := *f
+		switch f.Field {
+		case "webhook_url":
+			renamed.Field = "url"
+		case "webhook_secret":
+			renamed.Field = "secret"
+		}
+		return &renamed
+	}
+	return err
+}
+
+func (h *Handler) deleteWebhook(c *call) (reply, error) {
+	return reply{status: http.StatusNoContent}, h.engine.Endpoints().Delete(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
+}
+
+func (h *Handler) rotateWebhook(c *call) (reply, error) {
+	e, err := h.engine.Endpoints().RotateSecret(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
+	if err != nil {
+		return reply{}, webhookError(err)
+	}
+	return reply{value: newMadeWebhook(&e)}, nil
+}
+
+func (h *Handler) enableWebhook(c *call) (reply, error) {
+	e, err := h.engine.Endpoints().Enable(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	names, err := h.sourceNames(c.Context(), c.who.Owner, []deliver.Endpoint{e})
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{value: newWebhookRecord(&e, names)}, nil
+}
+
+// webhookTest is what came of a test call.
+type webhookTest struct {
+	Success        bool    `json:"success"`
+	StatusCode     *int    `json:"status_code"`
+	ResponseTimeMS int64   `json:"response_time_ms"`
+	Error          *string `json:"error"`
+	DeliveryID     string  `json:"delivery_id"`
+}
+
+// testWebhook calls the webhook that the monitor's webhook_url made, or, where
+// that is gone, its oldest.
+func (h *Handler) testWebhook(c *call) (reply, error) {
+	id := c.form.need("monitor_id", "the id of a monitor")
+	if c.form.err != nil {
+		return reply{}, c.form.err
+	}
+	m, err := h.engine.Monitors().Get(c.Context(), c.who.Owner, id)
+	if err != nil {
+		return reply{}, err
+	}
+	list, err := h.engine.Endpoints().List(c.Context(), c.who.Owner, id)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(list) == 0 {
+		return reply{}, refused("monitor_id", id, "a monitor with a webhook")
+	}
+	e := &list[0]
+	for i := range list {
+		if list[i].URL == m.WebhookURL {
+			e = &list[i]
+		}
+	}
+	r, err := h.engine.Endpoints().Test(c.Context(), c.who.Owner, e.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	out := webhookTest{Success: r.OK, ResponseTimeMS: r.Duration.Milliseconds(), Error: nullable(r.Error), DeliveryID: r.DeliveryID}
+	if r.StatusCode != 0 {
+		out.StatusCode = &r.StatusCode
+	}
+	return reply{value: out}, nil
+}

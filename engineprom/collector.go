@@ -1,0 +1,99 @@
+package engineprom
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// Source is what a Collector reads: a *streamwatch.Engine.
+type Source interface{ Stats() streamwatch.Stats }
+
+// Options tune a Collector. The zero value means the defaults.
+type Options struct {
+	// Labels are added to every metric, such as the instance's name.
+	Labels prometheus.Labels
+	// Buckets are the upper bounds of the histograms, in seconds, ascending and
+	// above 0. Defaults to DefaultBuckets.
+	Buckets []float64
+}
+
+// DefaultBuckets are from 1 ms to an hour.
+var DefaultBuckets = []float64{
+	0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600,
+}
+
+// Collector is a prometheus.Collector, safe for concurrent use.
+type Collector struct {
+	source  Source
+	metrics []metric
+	descs   []*prometheus.Desc // of metrics, in their order
+	buckets []float64
+}
+
+// New makes a Collector. It registers and starts nothing.
+func New(source Source, o Options) (*Collector, error) {
+	if source == nil {
+		return nil, errors.New("engineprom: source is missing: want an engine")
+	}
+	if o.Buckets == nil {
+		o.Buckets = DefaultBuckets
+	}
+	for i, b := range o.Buckets {
+		if b <= 0 || i > 0 && b <= o.Buckets[i-1] {
+			return nil, fmt.Errorf("engineprom: Options.Buckets[%d] %g is not allowed: want more than 0 and than the one before", i, b)
+		}
+	}
+	c := &Collector{source: source, metrics: metrics(), buckets: slices.Clone(o.Buckets)}
+	for _, m := range c.metrics {
+		var names []string
+		if m.label != "" {
+			names = []string{m.label}
+		}
+		c.descs = append(c.descs, prometheus.NewDesc("streamwatch_"+m.name, m.help, names, o.Labels))
+	}
+	return c, nil
+}
+
+// Describe sends the descriptors of all metrics.
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+}
+
+// Collect reads the engine's statistics once and sends every metric.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	s := c.source.Stats()
+	for i, m := range c.metrics {
+		for _, v := range m.values(&s) {
+			var labels []string
+			if m.label != "" {
+				labels = []string{v.label}
+			}
+			if m.kind == histogram {
+				ch <- c.histogram(c.descs[i], v.durations, labels)
+				continue
+			}
+			kind := prometheus.GaugeValue
+			if m.kind == counter {
+				kind = prometheus.CounterValue
+			}
+			ch <- prometheus.MustNewConstMetric(c.descs[i], kind, v.number, labels...)
+		}
+	}
+}
+
+func (c *Collector) histogram(d *prometheus.Desc, s latency.Snapshot, labels []string) prometheus.Metric {
+	counts := make(map[float64]uint64, len(c.buckets))
+	for _, b := range c.buckets {
+		counts[b] = uint64(s.AtMost(time.Duration(b * float64(time.Second))))
+	}
+	return prometheus.MustNewConstHistogram(d, uint64(s.Count()), s.Sum().Seconds(), counts, labels...)
+}

@@ -1,0 +1,205 @@
+package engineprom_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/engineprom"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// fixed is an engine whose statistics stand still.
+type fixed struct{ s streamwatch.Stats }
+
+func (f fixed) Stats() streamwatch.Stats { return f.s }
+
+// notExported are fields that no metric shows, and why.
+var notExported = map[string]string{
+	"Detect.Forecast": "it compares two plans; read it from Engine.Stats",
+}
+
+// Every figure of streamwatch.Stats reaches Prometheus: each field gets a value
+// of its own, which has to be found in what is scraped.
+func TestEveryFigureIsExported(t *testing.T) {
+	var s streamwatch.Stats
+	want := map[string]string{}
+	fill(t, reflect.ValueOf(&s).Elem(), "", want)
+	got := scrape(t, fixed{s}, engineprom.Options{})
+	for field, text := range want {
+		if !regexp.MustCompile(`(?m) ` + regexp.QuoteMeta(text) + `$`).MatchString(got) {
+			t.Errorf("Stats.%s = %s is in no metric", field, text)
+		}
+	}
+	if len(want) < 40 {
+		t.Errorf("only %d figures were looked for", len(want))
+	}
+}
+
+// fill gives every field below v a number of its own, and says how it has to
+// show up.
+func fill(t *testing.T, v reflect.Value, path string, want map[string]string) {
+	for i := range v.NumField() {
+		name := strings.TrimPrefix(path+"."+v.Type().Field(i).Name, ".")
+		if notExported[name] != "" {
+			continue
+		}
+		n := 1001 + len(want)
+		switch f := v.Field(i); x := f.Addr().Interface().(type) {
+		case *int64:
+			*x, want[name] = int64(n), fmt.Sprint(n)
+		case *float64:
+			*x, want[name] = float64(n), fmt.Sprint(n)
+		case *bool:
+			*x, want[name] = true, "1"
+		case *time.Duration:
+			*x, want[name] = time.Duration(n)*time.Second, fmt.Sprint(n)
+		case *latency.Snapshot:
+			var h latency.Histogram
+			h.Record(time.Duration(n) * time.Second)
+			*x, want[name] = h.Snapshot(), fmt.Sprint(n)
+		default:
+			if f.Kind() != reflect.Struct {
+				t.Fatalf("Stats.%s is a %s: teach this test", name, f.Type())
+			}
+			fill(t, f, name, want)
+		}
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h latency.Histogram
+	for _, d := range []time.Duration{time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond, 4 * time.Second, time.Hour} {
+		h.Record(d)
+	}
+	s := streamwatch.Stats{}
+	s.Deliver.Total = h.Snapshot()
+	c, err := engineprom.New(fixed{s}, engineprom.Options{Labels: prometheus.Labels{"node": "a"}, Buckets: []float64{0.0005, 0.05, 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := testutil.CollectAndCompare(c, strings.NewReader(`
+# HELP streamwatch_delivery_seconds From publication to the receiver's acknowledgement.
+# TYPE streamwatch_delivery_seconds histogram
+streamwatch_delivery_seconds_bucket{node="a",le="0.0005"} 0
+streamwatch_delivery_seconds_bucket{node="a",le="0.05"} 3
+streamwatch_delivery_seconds_bucket{node="a",le="5"} 4
+streamwatch_delivery_seconds_bucket{node="a",le="+Inf"} 5
+streamwatch_delivery_seconds_sum{node="a"} 3604.061
+streamwatch_delivery_seconds_count{node="a"} 5
+`), "streamwatch_delivery_seconds"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The names follow Prometheus' conventions, none comes twice, and a registry
+// that checks every descriptor takes them.
+func TestNames(t *testing.T) {
+	c, err := engineprom.New(fixed{}, engineprom.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := testutil.CollectAndLint(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		source  engineprom.Source
+		buckets []float64
+		want    string
+	}{
+		{"no source", nil, nil, "source is missing"},
+		{"a bound of 0", fixed{}, []float64{0, 1}, "Buckets[0] 0 is not allowed"},
+		{"falling bounds", fixed{}, []float64{1, 2, 2}, "Buckets[2] 2 is not allowed"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := engineprom.New(row.source, engineprom.Options{Buckets: row.buckets}); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("error %v, want one with %q", err, row.want)
+			}
+		})
+	}
+}
+
+// The dashboard asks only for metrics that exist.
+func TestDashboard(t *testing.T) {
+	text, err := os.ReadFile("dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Title  string
+		Panels []struct {
+			Title   string
+			Type    string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^([a-z0-9_]+)[{ ]`).FindAllStringSubmatch(scrape(t, fixed{}, engineprom.Options{}), -1) {
+		names = append(names, m[1])
+	}
+	asked := 0
+	for _, p := range dashboard.Panels {
+		if p.Type != "row" && len(p.Targets) == 0 {
+			t.Errorf("panel %q asks for nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			for _, name := range regexp.MustCompile(`streamwatch_[a-z0-9_]+`).FindAllString(target.Expr, -1) {
+				asked++
+				if !slices.Contains(names, name) {
+					t.Errorf("panel %q asks for %s, which does not exist", p.Title, name)
+				}
+			}
+		}
+	}
+	if asked < 20 {
+		t.Errorf("the dashboard asks for %d metrics only", asked)
+	}
+}
+
+// scrape is what Prometheus reads.
+func scrape(t *testing.T, source engineprom.Source, o engineprom.Options) string {
+	t.Helper()
+	c, err := engineprom.New(source, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := prometheus.NewPedanticRegistry()
+	if err := reg.Register(c); err != nil {
+		t.Fatal(err)
+	}
+	rec := httptest.NewRecorder()
+	promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	body, err := io.ReadAll(rec.Result().Body)
+	if rec.Code != 200 {
+		err = errors.Join(err, fmt.Errorf("status %d: %s", rec.Code, body))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

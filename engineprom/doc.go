@@ -1,0 +1,28 @@
+// Package engineprom gives an engine's statistics to Prometheus.
+//
+//	reg := prometheus.NewRegistry()
+//	collector, err := engineprom.New(engine, engineprom.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	reg.MustRegister(collector)
+//	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+//
+// Every scrape reads the engine's counters once; nothing runs in between, and
+// the engine does not know of it. Durations are in seconds. The names begin with
+// "streamwatch_"; their help texts say what they count.
+//
+// The metrics have no label whose values grow with the accounts, monitors,
+// endpoints or owners: what a single one of them does is in Engine.Account, the
+// delivery log and the hooks of streamwatch.Config.
+//
+// dashboard.json beside this file is a Grafana dashboard of them. What to watch:
+//
+//	streamwatch_latency_seconds{stage}       where the time from publication to acknowledgement goes
+//	streamwatch_poll_lag_seconds             polls begin late: too few slots, CPU or budget
+//	streamwatch_poll_errors_total            the platform, or our access to it, fails
+//	streamwatch_gaps_total                   pages could not be read up to the overlap
+//	streamwatch_commit_errors_total          the store fails: nothing is lost, but everything waits
+//	streamwatch_deliveries_total{outcome}    what receivers got, and what was given up
+//	streamwatch_breakers_opened_total        receivers that are down
+package engineprom

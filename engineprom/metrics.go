@@ -1,0 +1,126 @@
+package engineprom
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+type kind uint8
+
+const (
+	counter kind = iota
+	gauge
+	histogram
+)
+
+// metric is one name that Prometheus sees, with a value for each label value.
+type metric struct {
+	name   string // without the prefix
+	kind   kind
+	help   string
+	label  string // "" for a metric of one value
+	values func(*streamwatch.Stats) []value
+}
+
+type value struct {
+	label     string
+	number    float64
+	durations latency.Snapshot // of a histogram
+}
+
+// metrics is all that a Collector sends, in the order of the flow.
+func metrics() []metric {
+	type stats = streamwatch.Stats
+	one := func(read func(*stats) int64) func(*stats) []value {
+		return func(s *stats) []value { return []value{{number: float64(read(s))}} }
+	}
+	number := func(read func(*stats) float64) func(*stats) []value {
+		return func(s *stats) []value { return []value{{number: read(s)}} }
+	}
+	durations := func(read func(*stats) latency.Snapshot) func(*stats) []value {
+		return func(s *stats) []value { return []value{{durations: read(s)}} }
+	}
+	seconds := func(d time.Duration) float64 { return d.Seconds() }
+
+	return []metric{
+		// Polling.
+		{"targets", gauge, "Accounts watched now.", "", one(func(s *stats) int64 { return s.Detect.Targets })},
+		{"polls_total", counter, "Polls finished, failed ones included.", "", one(func(s *stats) int64 { return s.Detect.Polls })},
+		{"poll_errors_total", counter, "Polls that failed.", "", one(func(s *stats) int64 { return s.Detect.PollErrors })},
+		{"polls_rate_limited_total", counter, "Polls refused by the platform for being over a limit.", "", one(func(s *stats) int64 { return s.Detect.RateLimited })},
+		{"fetcher_panics_total", counter, "Fetcher calls that panicked.", "", one(func(s *stats) int64 { return s.Detect.Panics })},
+		{"calls_total", counter, "Upstream calls made.", "", one(func(s *stats) int64 { return s.Detect.Calls })},
+		{"pages_total", counter, "Pages read.", "", one(func(s *stats) int64 { return s.Detect.Pages })},
+		{"pages_unchanged_total", counter, "First pages that were as they had been, and not read.", "", one(func(s *stats) int64 { return s.Detect.Unchanged })},
+		{"polls_shallow_total", counter, "Polls that did not reach the end of the overlap within the page cap.", "", one(func(s *stats) int64 { return s.Detect.Shallow })},
+		{"poll_lag_seconds", histogram, "From when a poll was due until it began.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Lag })},
+		{"fetch_seconds", histogram, "Calls of the Fetcher that brought a page.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
+		{"budget_polls_per_second", gauge, "Accounts a second that the budget allows to poll; 0 when intervals set the pace.", "", number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
+		{"budget_demand_polls_per_second", gauge, "What the longest times between polls need of the budget.", "", number(func(s *stats) float64 { return s.Detect.Pace.Demand })},
+		{"budget_feasible", gauge, "1 while the budget covers what the longest times between polls need.", "", one(func(s *stats) int64 {
+			if s.Detect.Pace.Feasible {
+				return 1
+			}
+			return 0
+		})},
+		{"clock_skew_seconds", gauge, "How far this clock is ahead of the platform's.", "", number(func(s *stats) float64 { return seconds(s.Detect.ClockSkew) })},
+		{"polls_skewed_total", counter, "Polls with clocks more than 2 s apart.", "", one(func(s *stats) int64 { return s.Detect.SkewedPolls })},
+
+		// Detection.
+		{"posts_total", counter, "Posts on all pages, those not decoded included.", "", one(func(s *stats) int64 { return s.Detect.Posts })},
+		{"posts_dropped_total", counter, "Posts that were not usable, by reason.", "reason", func(s *stats) []value {
+			d := &s.Detect
+			return []value{
+				{label: "no_id", number: float64(d.DroppedNoID)}, {label: "no_time", number: float64(d.DroppedNoTime)},
+				{label: "future", number: float64(d.DroppedFuture)}, {label: "author", number: float64(d.DroppedAuthor)},
+				{label: "excess", number: float64(d.DroppedExcess)},
+			}
+		}},
+		{"posts_baseline_total", counter, "Posts from before a monitor tracked the account.", "", one(func(s *stats) int64 { return s.Detect.Baseline })},
+		{"posts_late_total", counter, "Posts that a poll before should have shown.", "", one(func(s *stats) int64 { return s.Detect.Late })},
+		{"posts_ancient_total", counter, "Posts that turned up older than the horizon, not delivered.", "", one(func(s *stats) int64 { return s.Detect.Ancient })},
+		{"events_total", counter, "Events committed.", "", one(func(s *stats) int64 { return s.Detect.Events })},
+		{"events_known_total", counter, "Events that the journal knew already.", "", one(func(s *stats) int64 { return s.Detect.Known })},
+		{"gaps_total", counter, "Ranges of a timeline that could not be read.", "", one(func(s *stats) int64 { return s.Detect.Gaps })},
+		{"gaps_filled_total", counter, "Of them, read later.", "", one(func(s *stats) int64 { return s.Detect.Filled })},
+		{"overlap_seconds", gauge, "How far polls read back.", "", number(func(s *stats) float64 { return seconds(s.Detect.Lateness.Overlap) })},
+		{"lateness_recent_seconds", gauge, "The most overlap that a post of the recent past needed.", "", number(func(s *stats) float64 { return seconds(s.Detect.Lateness.Recent) })},
+		{"lateness_beyond_total", counter, "Posts that needed more than the longest overlap.", "", one(func(s *stats) int64 { return s.Detect.Lateness.Beyond })},
+		{"lateness_seconds", histogram, "The overlap that each post needed.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Lateness.Needed })},
+		{"latency_negative_total", counter, "Latencies below 0, counted as 0: clocks disagree.", "", one(func(s *stats) int64 { return s.Detect.NegativeLatency })},
+		{"commits_total", counter, "Commits to the store.", "", one(func(s *stats) int64 { return s.Detect.Commits })},
+		{"commit_errors_total", counter, "Commits that failed, and were tried again.", "", one(func(s *stats) int64 { return s.Detect.CommitErrors })},
+		{"detection_seconds", histogram, "From publication to detection.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Detection })},
+		{"commit_latency_seconds", histogram, "From publication until the store had it.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Total })},
+		{"latency_seconds", histogram, "The parts of the time from publication to acknowledgement.", "stage", func(s *stats) []value {
+			l := &s.Detect.Latency
+			return []value{
+				{label: "schedule", durations: l.Schedule}, {label: "visibility", durations: l.Visibility}, {label: "failure", durations: l.Failure},
+				{label: "queue", durations: l.Queue}, {label: "fetch", durations: l.Fetch}, {label: "process", durations: l.Process},
+				{label: "commit", durations: l.Commit}, {label: "handover", durations: s.Deliver.Handover}, {label: "send", durations: s.Deliver.Send},
+			}
+		}},
+
+		// Delivery.
+		{"attempts_total", counter, "Delivery attempts that ended.", "", one(func(s *stats) int64 { return s.Deliver.Attempts })},
+		{"attempts_in_flight", gauge, "Delivery attempts under way.", "", one(func(s *stats) int64 { return s.Deliver.InFlight })},
+		{"retries_total", counter, "Failed attempts with another to come.", "", one(func(s *stats) int64 { return s.Deliver.Retried })},
+		{"deliveries_total", counter, "Deliveries that ended, by outcome.", "outcome", func(s *stats) []value {
+			return []value{{label: "delivered", number: float64(s.Deliver.Delivered)}, {label: "failed", number: float64(s.Deliver.Failed)}}
+		}},
+		{"deliveries_held", gauge, "Deliveries in memory.", "", one(func(s *stats) int64 { return s.Deliver.Held })},
+		{"deliveries_overflowed_total", counter, "Deliveries that found their lane full or waiting, and wait in the outbox.", "", one(func(s *stats) int64 { return s.Deliver.Overflow })},
+		{"breakers_opened_total", counter, "Times that an endpoint's circuit breaker opened.", "", one(func(s *stats) int64 { return s.Deliver.Opened })},
+		{"delivery_seconds", histogram, "From publication to the receiver's acknowledgement.", "", durations(func(s *stats) latency.Snapshot { return s.Deliver.Total })},
+
+		// WebSocket clients.
+		{"websocket_connections", gauge, "Connections now, those included that have not authenticated yet.", "", one(func(s *stats) int64 { return s.WebSocket.Connections })},
+		{"websocket_frames_queued", gauge, "Frames that wait for a client, counted once for each.", "", one(func(s *stats) int64 { return s.WebSocket.Queued })},
+		{"websocket_frames_sent_total", counter, "Frames of events sent, once for each client.", "", one(func(s *stats) int64 { return s.WebSocket.Sent })},
+		{"websocket_frames_dropped_total", counter, "Frames of events left out for slow clients.", "", one(func(s *stats) int64 { return s.WebSocket.Dropped })},
+		{"websocket_slow_closed_total", counter, "Connections closed because the client was too slow.", "", one(func(s *stats) int64 { return s.WebSocket.Slow })},
+		{"websocket_refused_total", counter, "Connections refused.", "", one(func(s *stats) int64 { return s.WebSocket.Refused })},
+	}
+}

@@ -1,0 +1,168 @@
+package shopee
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// defaultMarket is read when a query names none.
+const defaultMarket = "sg"
+
+// ErrBlocked: the storefront took the request for a robot's. It is a
+// fetcher.ErrUnauthorized: asking again does not help.
+var ErrBlocked = fmt.Errorf("shopee: refused by the anti-bot check: %w", fetcher.ErrUnauthorized)
+
+// Config sets up a Reader. The zero value of each field means its default.
+type Config struct {
+	// Storefronts are those that can be read, by market code in lower case.
+	// Defaults to DefaultStorefronts().
+	Storefronts map[string]Storefront
+	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
+	// redirects within the same host only.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// MaxBody caps a decompressed document, in bytes. Defaults to 8 MiB.
+	MaxBody int64
+	// Now is the clock for rate-limit resets. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Reader reads items. It is safe for concurrent use.
+type Reader struct {
+	shops map[string]shop
+}
+
+// shop is a storefront that can be asked.
+type shop struct {
+	Storefront
+	client *upstream.Client
+}
+
+var _ fetcher.ProductReader = (*Reader)(nil)
+
+// New checks cfg and returns a Reader. It makes no request.
+func New(cfg Config) (*Reader, error) {
+	if cfg.Storefronts == nil {
+		cfg.Storefronts = DefaultStorefronts()
+	}
+	r := &Reader{shops: make(map[string]shop)}
+	for code, front := range cfg.Storefronts {
+		if code == "" || code != strings.ToLower(code) {
+			return nil, fmt.Errorf("shopee: Storefronts: market %q is not allowed: want a code in lower case", code)
+		}
+		if !isCurrency(front.Currency) {
+			return nil, fmt.Errorf("shopee: Storefronts[%q].Currency %q is not allowed: want three capital letters (ISO 4217)", code, front.Currency)
+		}
+		if !isWebURL(front.ImageURL) {
+			return nil, fmt.Errorf("shopee: Storefronts[%q].ImageURL %q is not allowed: want http:// or https:// and a host", code, front.ImageURL)
+		}
+		client, err := upstream.New(upstream.Config{
+			BaseURL: front.BaseURL, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, MaxBody: cfg.MaxBody, Now: cfg.Now})
+		if err != nil {
+			return nil, fmt.Errorf("shopee: Storefronts[%q]: %w", code, err)
+		}
+		r.shops[code] = shop{front, client}
+	}
+	return r, nil
+}
+
+// Product reads an item in one request. Errors: *deliver.FieldError for a query
+// that is not allowed, ErrBlocked; of package fetcher ErrNotFound also for
+// an item that was deleted or banned, *RateLimitError, *StatusError,
+// ErrMalformed for a document that can not be understood or is another item's.
+func (r *Reader) Product(ctx context.Context, q fetcher.ProductQuery) (fetcher.ProductDetail, error) {
+	market := strings.ToLower(q.Market)
+	if market == "" {
+		market = defaultMarket
+	}
+	s, ok := r.shops[market]
+	switch {
+	case !ok:
+		return refuse("market", q.Market, strings.Join(slices.Sorted(maps.Keys(r.shops)), ", "))
+	case q.ShopID < 1:
+		return refuse("shop_id", strconv.FormatInt(q.ShopID, 10), "a number above 0")
+	case q.ItemID < 1:
+		return refuse("item_id", strconv.FormatInt(q.ItemID, 10), "a number above 0")
+	}
+	resp, err := s.client.Get(ctx, fmt.Sprintf("/api/v4/item/get?itemid=%d&shopid=%d", q.ItemID, q.ShopID), nil)
+	if err != nil {
+		return fetcher.ProductDetail{}, fmt.Errorf("shopee: market %s: item %d of shop %d: %w", market, q.ItemID, q.ShopID, blocked(err))
+	}
+	defer resp.Release()
+	p, err := decode(resp.Body, q, s.Storefront)
+	if err != nil {
+		return fetcher.ProductDetail{}, fmt.Errorf("shopee: market %s: item %d of shop %d: %w", market, q.ItemID, q.ShopID, err)
+	}
+	return fetcher.ProductDetail{Market: market, Product: p}, nil
+}
+
+func refuse(field, value, allowed string) (fetcher.ProductDetail, error) {
+	return fetcher.ProductDetail{}, fmt.Errorf("shopee: %w", &deliver.FieldError{Field: field, Value: value[:min(len(value), 40)], Allowed: allowed})
+}
+
+// blocked recognises an anti-bot answer by its status.
+func blocked(err error) error {
+	var status *fetcher.StatusError
+	if errors.Is(err, fetcher.ErrProtected) || errors.As(err, &status) && status.Code == http.StatusTeapot {
+		return ErrBlocked
+	}
+	return err
+}
+
+// ParseURL reads an item's address as people copy it: a storefront's host and a
+// path that ends in -i.{shop_id}.{item_id}, or /product/{shop_id}/{item_id}.
+func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
+	refuse := func(allowed string) (fetcher.ProductQuery, error) {
+		shown := strings.ToValidUTF8(raw[:min(len(raw), 200)], "")
+		if i := strings.IndexAny(shown, "?#@"); i >= 0 {
+			shown = "***"
+		}
+		return fetcher.ProductQuery{}, fmt.Errorf("shopee: %w", &deliver.FieldError{Field: "url", Value: shown, Allowed: allowed})
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return refuse("an item's address, https://shopee.sg/…-i.{shop_id}.{item_id}")
+	}
+	q := fetcher.ProductQuery{}
+	for code, s := range r.shops {
+		if strings.EqualFold(strings.TrimPrefix(strings.ToLower(u.Host), "www."), s.client.Host()) {
+			q.Market = code
+		}
+	}
+	if q.Market == "" {
+		return refuse("the host of a storefront: " + strings.Join(slices.Sorted(maps.Keys(r.shops)), ", "))
+	}
+	path := strings.TrimSuffix(u.Path, "/")
+	var shopID, itemID string
+	if i := strings.LastIndex(path, "-i."); i >= 0 {
+		shopID, itemID, _ = strings.Cut(path[i+len("-i."):], ".")
+	} else if rest, ok := strings.CutPrefix(path, "/product/"); ok {
+		shopID, itemID, _ = strings.Cut(rest, "/")
+	}
+	var okShop, okItem bool
+	q.ShopID, okShop = parseID(shopID)
+	q.ItemID, okItem = parseID(itemID)
+	if !okShop || !okItem {
+		return refuse("a path that ends in -i.{shop_id}.{item_id}")
+	}
+	return q, nil
+}
+
+// parseID reads an id: digits alone, above 0.
+func parseID(s string) (int64, bool) {
+	n, err := strconv.ParseUint(s, 10, 63)
+	return int64(n), err == nil && n > 0
+}

@@ -1,0 +1,55 @@
+package shopee
+
+import "net/url"
+
+// Storefront is one country's marketplace.
+type Storefront struct {
+	// BaseURL is its server, scheme and host, such as "https://shopee.sg".
+	BaseURL string
+	// Currency is that of prices whose document names none (ISO 4217).
+	Currency string
+	// ImageURL is what an image's key is appended to.
+	ImageURL string
+}
+
+// DefaultStorefronts are the marketplaces by market code: sg (read when a query
+// names none), my, th, vn, id, ph, tw, br and mx. The map is the caller's own.
+func DefaultStorefronts() map[string]Storefront {
+	fronts := make(map[string]Storefront)
+	for _, f := range [...]struct{ code, host, currency string }{
+		{"sg", "shopee.sg", "SGD"},
+		{"my", "shopee.com.my", "MYR"},
+		{"th", "shopee.co.th", "THB"},
+		{"vn", "shopee.vn", "VND"},
+		{"id", "shopee.co.id", "IDR"},
+		{"ph", "shopee.ph", "PHP"},
+		{"tw", "shopee.tw", "TWD"},
+		{"br", "shopee.com.br", "BRL"},
+		{"mx", "shopee.com.mx", "MXN"},
+	} {
+		fronts[f.code] = Storefront{
+			BaseURL:  "https://" + f.host,
+			Currency: f.currency,
+			ImageURL: "https://down-" + f.code + ".img.susercontent.com/file/",
+		}
+	}
+	return fronts
+}
+
+// isCurrency reports whether s has the form of an ISO 4217 code.
+func isCurrency(s string) bool {
+	if len(s) != 3 {
+		return false
+	}
+	for i := range 3 {
+		if s[i] < 'A' || s[i] > 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+func isWebURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+}

@@ -1,0 +1,157 @@
+package webscrape
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+const maxRedirects = 5
+
+// page is an answer of a 2xx status.
+type page struct {
+	url         *url.URL // after redirects
+	status      int
+	contentType string // of the header
+	body        []byte
+}
+
+// answer is one of any status.
+type answer struct {
+	page
+	header http.Header
+	over   bool // the body is longer than what is in page.body
+}
+
+// fetch gets the page, after a look at each origin's robots.txt.
+func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
+	transport := s.transport()
+	defer transport.CloseIdleConnections()
+	ask := func(u *url.URL) error { return s.mayRead(ctx, transport, u) }
+	if s.cfg.IgnoreRobots {
+		ask = func(*url.URL) error { return nil }
+	}
+	a, err := s.get(ctx, transport, u, s.cfg.MaxBody, ask)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.statusError(a); err != nil {
+		return nil, err
+	}
+	if a.over {
+		return nil, fmt.Errorf("webscrape: %w: page over %d bytes", fetcher.ErrMalformed, s.cfg.MaxBody)
+	}
+	// What the transport did not unpack it did not ask for.
+	if e := a.header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, fmt.Errorf("webscrape: %w: content encoding %q", fetcher.ErrMalformed, cut(e, 100))
+	}
+	return &a.page, nil
+}
+
+// get requests u and follows redirects; each address is checked, and ask is
+// called with it, before it is requested. Of the body at most limit bytes are
+// kept.
+func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.URL, limit int64, ask func(*url.URL) error) (*answer, error) {
+	for hop := 0; ; hop++ {
+		if err := ask(u); err != nil {
+			return nil, err
+		}
+		a, next, err := s.once(ctx, transport, u, limit)
+		if err != nil || next == "" {
+			return a, err
+		}
+		if hop == maxRedirects {
+			return nil, fmt.Errorf("webscrape: %w: more than %d redirects", fetcher.ErrMalformed, maxRedirects)
+		}
+		ref, err := url.Parse(strings.TrimSpace(next))
+		if err != nil {
+			return nil, fmt.Errorf("webscrape: %w: redirect to what is no URL", fetcher.ErrMalformed)
+		}
+		if u, err = s.parseURL(u.ResolveReference(ref).String()); err != nil {
+			return nil, fmt.Errorf("webscrape: redirect: %w", err)
+		}
+	}
+}
+
+// once makes one request. For a redirect only its target is returned.
+func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.URL, limit int64) (*answer, string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("webscrape: %s: not a URL to request", u.Host)
+	}
+	req.Header.Set("User-Agent", s.cfg.UserAgent)
+	req.Header.Set("Accept", "text/html, application/xhtml+xml, text/plain;q=0.8, */*;q=0.1")
+	// A bare round trip follows no redirect, keeps no cookie, sends no Referer.
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, "", fetchError(ctx, u.Host, err)
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		if next := resp.Header.Get("Location"); next != "" {
+			io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+			return nil, next, nil
+		}
+	}
+	a := &answer{
+		page:   page{url: u, status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")},
+		header: resp.Header,
+	}
+	if resp.StatusCode/100 != 2 {
+		return a, "", nil // nothing is done with an error's body
+	}
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if int64(len(a.body)) > limit {
+		a.body, a.over = a.body[:limit], true
+		return a, "", nil
+	}
+	if err != nil && ctx.Err() == nil {
+		return nil, "", fmt.Errorf("webscrape: %s: %w: body cut short", u.Host, fetcher.ErrMalformed)
+	}
+	if err != nil {
+		return nil, "", fetchError(ctx, u.Host, err)
+	}
+	return a, "", nil
+}
+
+// statusError maps a status to the errors of package fetcher, nil for 2xx.
+func (s *Scraper) statusError(a *answer) error {
+	after, _ := upstream.ParseRetryAfter(a.header.Get("Retry-After"), s.cfg.Now())
+	host := a.url.Host
+	switch a.status {
+	case http.StatusUnauthorized:
+		return fmt.Errorf("webscrape: %s: %w", host, fetcher.ErrUnauthorized)
+	case http.StatusForbidden:
+		return fmt.Errorf("webscrape: %s: %w", host, fetcher.ErrProtected)
+	case http.StatusNotFound, http.StatusGone:
+		return fmt.Errorf("webscrape: %s: %w", host, fetcher.ErrNotFound)
+	case http.StatusTooManyRequests:
+		return fmt.Errorf("webscrape: %s: %w", host, &fetcher.RateLimitError{RetryAfter: after, Target: true})
+	}
+	if a.status/100 != 2 {
+		return fmt.Errorf("webscrape: %s: %w", host, &fetcher.StatusError{Code: a.status, RetryAfter: after})
+	}
+	return nil
+}
+
+// kind is the media type of a page, looked for in its first bytes if the server
+// did not name one.
+func (p *page) kind() string {
+	if strings.TrimSpace(p.contentType) == "" {
+		sniffed, _, _ := strings.Cut(http.DetectContentType(p.body), ";")
+		return sniffed
+	}
+	if kind, _, err := mime.ParseMediaType(p.contentType); err == nil {
+		return kind
+	}
+	kind, _, _ := strings.Cut(p.contentType, ";") // the parameters are broken
+	return strings.ToLower(strings.TrimSpace(kind))
+}

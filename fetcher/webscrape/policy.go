@@ -1,0 +1,151 @@
+package webscrape
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/idna"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+const (
+	maxURL         = 2048     // bytes
+	maxHeaderBytes = 64 << 10 // of an answer
+)
+
+// ports are those of web servers.
+var ports = []uint16{80, 443, 8080, 8443}
+
+// parseURL checks an address of a page, the first one and each redirect's. The
+// fragment is dropped, an international host name becomes its xn-- form. The
+// host itself is judged as a webhook's.
+func (s *Scraper) parseURL(raw string) (*url.URL, error) {
+	shown := "***" // what can not be parsed may hold anything
+	refuse := func(allowed string) (*url.URL, error) {
+		return nil, fmt.Errorf("webscrape: %w", &deliver.FieldError{Field: "url", Value: shown, Allowed: allowed})
+	}
+	if raw == "" || len(raw) > maxURL {
+		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
+	}
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
+		return refuse("no spaces, control characters and backslashes")
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return refuse("a URL such as https://example.com/page")
+	}
+	shown = cut((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), 200) // less the password and the query
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		return refuse("http:// or https:// and a host")
+	case u.User != nil:
+		return refuse("no user or password")
+	}
+	if p := u.Port(); p != "" || strings.HasSuffix(u.Host, ":") {
+		n, err := strconv.ParseUint(p, 10, 16)
+		if err != nil || strconv.FormatUint(n, 10) != p || !s.portOK(uint16(n)) {
+			return refuse("port 80, 443, 8080 or 8443, or none")
+		}
+	}
+	host, literal := u.Hostname(), false
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if literal = addr.Is6(); literal {
+			host = "[" + host + "]"
+		}
+	} else if host, err = idna.Lookup.ToASCII(host); err != nil {
+		return refuse("a public host name such as example.com")
+	}
+	var field *deliver.FieldError
+	if err := deliver.CheckURL("https://"+host+"/", s.cfg.AllowPrivate); errors.As(err, &field) {
+		return refuse(field.Allowed)
+	}
+	if p := u.Port(); p != "" {
+		host += ":" + p
+	}
+	u.Host = host
+	u.Fragment, u.RawFragment = "", ""
+	u.RawQuery = normalizePath(u.RawQuery)
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u, nil
+}
+
+func (s *Scraper) portOK(port uint16) bool {
+	return slices.Contains(ports, port) || s.cfg.AllowPrivate && port != 0
+}
+
+// control is the last check before each connection: the port by this package's
+// policy, the address by deliver's.
+func (s *Scraper) control(network, address string, conn syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !s.portOK(ap.Port()) {
+		return deliver.ErrAddressNotAllowed
+	}
+	guard := deliver.Guard{AllowPrivate: s.cfg.AllowPrivate}
+	return guard.Control(network, netip.AddrPortFrom(ap.Addr(), 443).String(), conn)
+}
+
+// transport is made for one call and closed at its end, so that no connection
+// outlives the judgement of its address.
+func (s *Scraper) transport() *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
+	dialer := &net.Dialer{Timeout: s.cfg.Timeout, KeepAlive: -1, Control: s.control}
+	return &http.Transport{
+		Proxy: nil, // through a proxy the guard would see the proxy's address alone
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			host, port, err := net.SplitHostPort(address)
+			if _, ip := netip.ParseAddr(host); err == nil && ip != nil && !s.cfg.AllowPrivate && !strings.HasSuffix(host, ".") {
+				address = net.JoinHostPort(host+".", port) // keeps the resolver's search domains out of it
+			}
+			return dialer.DialContext(ctx, network, address)
+		},
+		TLSHandshakeTimeout:    s.cfg.Timeout,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		Protocols:              protocols,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConns:           4,
+		IdleConnTimeout:        10 * time.Second,
+	}
+}
+
+// fetchError says what went wrong without naming an address: what a name
+// resolves to inside a network, or which resolver it has, is not for everyone.
+func fetchError(ctx context.Context, host string, err error) error {
+	var (
+		dns     *net.DNSError
+		timeout interface{ Timeout() bool }
+		cert    *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.Is(err, deliver.ErrAddressNotAllowed):
+		return fmt.Errorf("webscrape: %s: %w", host, deliver.ErrAddressNotAllowed)
+	case ctx.Err() != nil:
+		return fmt.Errorf("webscrape: %s: %w", host, ctx.Err())
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("webscrape: %s: no such host: %w", host, fetcher.ErrNotFound)
+	case errors.As(err, &dns):
+		return fmt.Errorf("webscrape: %s: host look-up failed", host)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Errorf("webscrape: %s: %w", host, context.DeadlineExceeded)
+	case errors.As(err, &cert):
+		return fmt.Errorf("webscrape: %s: certificate not valid", host)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("webscrape: %s: connection refused", host)
+	}
+	return fmt.Errorf("webscrape: %s: no valid answer", host)
+}

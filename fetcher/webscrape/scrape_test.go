@@ -1,0 +1,397 @@
+package webscrape
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+func TestNewRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		cfg        Config
+	}{
+		{"a negative time", "Timeout -1s", Config{Timeout: -time.Second}},
+		{"a time without end", "Timeout 1h0m0s", Config{Timeout: time.Hour}},
+		{"a negative cap", "MaxBody -1", Config{MaxBody: -1}},
+		{"a cap over the bound", "MaxBody 16777217", Config{MaxBody: 16<<20 + 1}},
+		{"fewer than no calls", "MaxConcurrent -1", Config{MaxConcurrent: -1}},
+		{"calls over the bound", "MaxConcurrent 1025", Config{MaxConcurrent: 1025}},
+		{"a header in the agent", "UserAgent", Config{UserAgent: "a\r\nb: c"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := New(tt.cfg); err == nil || !strings.HasPrefix(err.Error(), "webscrape: ") || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one that names %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestQueriesRefused(t *testing.T) {
+	public, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, url, format, field string }{
+		{"no address", "", "", "url"},
+		{"an address without end", "https://example.com/" + strings.Repeat("a", 2048), "", "url"},
+		{"no scheme", "example.com/x", "", "url"},
+		{"a file", "file:///etc/passwd", "", "url"},
+		{"another scheme", "gopher://example.com/", "", "url"},
+		{"no host", "http:///x", "", "url"},
+		{"a password", "https://user:pa55@example.com/?token=pa55", "", "url"},
+		{"a port of no web server", "http://example.com:25/", "", "url"},
+		{"a port written oddly", "http://example.com:0443/", "", "url"},
+		{"a port left out", "http://example.com:/", "", "url"},
+		{"loopback", "http://127.0.0.1/", "", "url"},
+		{"loopback by name", "http://localhost/", "", "url"},
+		{"loopback in IPv6", "http://[::1]:8080/", "", "url"},
+		{"loopback mapped into IPv6", "http://[::ffff:127.0.0.1]/", "", "url"},
+		{"loopback in fewer parts", "http://127.1/", "", "url"},
+		{"loopback as a number", "http://2130706433/", "", "url"},
+		{"loopback in wide digits", "http://１２７.0.0.1/", "", "url"},
+		{"cloud metadata", "http://169.254.169.254/latest/meta-data", "", "url"},
+		{"a private network", "https://10.0.0.1:8443/", "", "url"},
+		{"a name inside networks", "http://db.internal/", "", "url"},
+		{"a name of one label", "http://intranet/", "", "url"},
+		{"a space", "http://example.com/a b", "", "url"},
+		{"a line break", "http://example.com/\r\nX: y", "", "url"},
+		{"a backslash", `http://example.com\@10.0.0.1/`, "", "url"},
+		{"a broken escape", "http://exa%zzmple.com/", "", "url"},
+		{"another format", "https://example.com/", "pdf", "format"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := public.Scrape(t.Context(), fetcher.ScrapeQuery{URL: tt.url, Format: tt.format})
+			var field *deliver.FieldError
+			if !errors.As(err, &field) || field.Field != tt.field {
+				t.Errorf("error %v, want one of the field %s", err, tt.field)
+			}
+			if err != nil && strings.Contains(err.Error(), "pa55") {
+				t.Errorf("error %v shows a secret", err)
+			}
+		})
+	}
+}
+
+// TestGuardOnTheNetwork connects for real, past the check of the address: the
+// listener must see nothing.
+func TestGuardOnTheNetwork(t *testing.T) {
+	s := newSite(t, map[string]http.HandlerFunc{"/": serve("text/html", "secret")})
+	address := s.Listener.Addr().String()
+	public, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := public.transport()
+	defer tr.CloseIdleConnections()
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/", nil)
+	if resp, err := tr.RoundTrip(req); !errors.Is(err, deliver.ErrAddressNotAllowed) {
+		resp.Body.Close()
+		t.Errorf("error %v, want ErrAddressNotAllowed", err)
+	}
+	if len(s.seen()) != 0 {
+		t.Error("the site got a request")
+	}
+	for _, tt := range []struct {
+		address         string
+		public, private bool // allowed without and with AllowPrivate
+	}{
+		{"93.184.216.34:80", true, true},
+		{"[2606:4700:4700::1111]:8080", true, true},
+		{"93.184.216.34:443", true, true},
+		{"93.184.216.34:22", false, true},
+		{"127.0.0.1:80", false, true},
+		{"192.168.1.1:8080", false, true},
+		{"169.254.169.254:80", false, false},
+		{"[fe80::1%eth0]:80", false, false},
+		{"93.184.216.34:0", false, false},
+		{"example.com:80", false, false},
+	} {
+		for allow, want := range map[bool]bool{false: tt.public, true: tt.private} {
+			err := (&Scraper{cfg: Config{AllowPrivate: allow}}).control("tcp", tt.address, nil)
+			if (err == nil) != want || err != nil && err != deliver.ErrAddressNotAllowed {
+				t.Errorf("%s, AllowPrivate %v: %v, want ok %v", tt.address, allow, err, want)
+			}
+		}
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		want   error
+	}{
+		{400, nil}, {401, fetcher.ErrUnauthorized}, {403, fetcher.ErrProtected}, {404, fetcher.ErrNotFound},
+		{410, fetcher.ErrNotFound}, {500, nil}, {503, nil}, {304, nil}, {302, nil},
+	} {
+		s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(tt.status)
+		}})
+		_, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL})
+		var status *fetcher.StatusError
+		if tt.want != nil && !errors.Is(err, tt.want) || tt.want == nil && (!errors.As(err, &status) || status.Code != tt.status || status.RetryAfter != 7*time.Second) {
+			t.Errorf("status %d gave %v, want %v", tt.status, err, tt.want)
+		}
+	}
+	s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}})
+	_, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL})
+	var limit *fetcher.RateLimitError
+	if !errors.As(err, &limit) || limit.RetryAfter != 7*time.Second || !limit.Target {
+		t.Errorf("error %v, want a rate limit of the site of 7 s", err)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	to := func(location string, status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Referer() != "" || r.Header.Get("Cookie") != "" {
+				panic("a Referer or Cookie was sent")
+			}
+			http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+			w.Header()["Location"] = []string{location}
+			w.WriteHeader(status)
+		}
+	}
+	other := newSite(t, map[string]http.HandlerFunc{"/": serve("text/html", "other")})
+	pages := map[string]http.HandlerFunc{
+		"/end": serve("text/html", "end"), "/loop": to("/loop", 302), "/other": to(other.URL, 308),
+		"/file": to("file:///etc/passwd", 302), "/metadata": to("http://169.254.169.254/latest", 302),
+		"/user": to("http://a:b@example.com/", 302), "/nonsense": to("http://%zz/", 302), "/6": to("/5", 302),
+	}
+	for i, status := range []int{301, 302, 303, 307, 308} {
+		pages[fmt.Sprintf("/%d", i+1)] = to(fmt.Sprintf("/%d", i), status)
+	}
+	pages["/0"] = pages["/end"]
+	s := newSite(t, pages)
+	for _, tt := range []struct {
+		name, path, content string
+		err                 error // a *deliver.FieldError when there is neither
+	}{
+		{"five, one of each kind", "/5", "end", nil},
+		{"six", "/6", "", fetcher.ErrMalformed},
+		{"in a circle", "/loop", "", fetcher.ErrMalformed},
+		{"to another site", "/other", "other", nil},
+		{"to a file", "/file", "", nil},
+		{"to an address that nothing opens", "/metadata", "", nil},
+		{"to an address with a password", "/user", "", nil},
+		{"to nonsense", "/nonsense", "", fetcher.ErrMalformed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			res, err := scraper(t, func(c *Config) { c.IgnoreRobots = true }).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL + tt.path})
+			var field *deliver.FieldError
+			switch {
+			case tt.content != "":
+				if err != nil || res.Content != tt.content {
+					t.Errorf("%q, %v, want %q", res.Content, err, tt.content)
+				}
+			case tt.err != nil && !errors.Is(err, tt.err), tt.err == nil && !errors.As(err, &field):
+				t.Errorf("error %v, want %v", err, tt.err)
+			}
+		})
+	}
+}
+
+// A redirect of a public site to a private address is refused, whatever the
+// address looks like. The public site is this machine, by a transport of the
+// test's.
+func TestRedirectIntoThePrivateNetwork(t *testing.T) {
+	for _, location := range []string{
+		"http://127.0.0.1/", "//10.0.0.1/", "http://[::1]/", "http://localhost:8080/", "http://169.254.169.254/", "http://0/", "https://192.168.0.1:8443/",
+	} {
+		public, err := New(Config{IgnoreRobots: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := public.parseURL("http://example.com/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		_, err = public.get(t.Context(), roundTrip(func(*http.Request) (*http.Response, error) {
+			asked++
+			return &http.Response{StatusCode: 302, Header: http.Header{"Location": {location}}, Body: http.NoBody}, nil
+		}), u, 100, func(*url.URL) error { return nil })
+		var field *deliver.FieldError
+		if !errors.As(err, &field) || asked != 1 {
+			t.Errorf("to %s: error %v after %d requests, want it refused after one", location, err, asked)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestContentTypesRefused(t *testing.T) {
+	for _, kind := range []string{"application/json", "application/pdf", "image/png", "text/css", "application/octet-stream", "text/html-sandboxed", "multipart/form-data; boundary=x"} {
+		s := newSite(t, map[string]http.HandlerFunc{"/": serve(kind, "<p>a")})
+		if _, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL}); !errors.Is(err, fetcher.ErrMalformed) {
+			t.Errorf("%s: error %v, want ErrMalformed", kind, err)
+		}
+	}
+	s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = nil
+		io.WriteString(w, "\x89PNG\x0D\x0A\x1A\x0A")
+	}})
+	if _, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL}); !errors.Is(err, fetcher.ErrMalformed) {
+		t.Errorf("an image without a type: error %v, want ErrMalformed", err)
+	}
+}
+
+func TestCompression(t *testing.T) {
+	gz := func(n int) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		w.Write([]byte("<p>"))
+		chunk := bytes.Repeat([]byte("a"), 1<<20)
+		for ; n > 0; n -= len(chunk) {
+			w.Write(chunk[:min(n, len(chunk))])
+		}
+		w.Close()
+		return b.Bytes()
+	}
+	for _, tt := range []struct {
+		name, encoding string
+		body           []byte
+		want           error
+	}{
+		{"gzip", "gzip", gz(1000), nil},
+		{"a bomb of 64 MiB", "gzip", gz(64 << 20), fetcher.ErrMalformed},
+		{"an encoding nobody asked for", "br", []byte("x"), fetcher.ErrMalformed},
+		{"gzip twice", "gzip, gzip", gz(10), fetcher.ErrMalformed},
+		{"what is no gzip", "gzip", []byte("<p>a"), fetcher.ErrMalformed},
+		{"gzip cut short", "gzip", gz(1000)[:20], fetcher.ErrMalformed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				w.Header().Set("Content-Encoding", tt.encoding)
+				w.Write(tt.body)
+			}})
+			res, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL})
+			if !errors.Is(err, tt.want) || err == nil && len(res.Content) != 1000 {
+				t.Errorf("%d bytes, error %v, want %v", len(res.Content), err, tt.want)
+			}
+		})
+	}
+}
+
+func TestSlowAndEndlessPages(t *testing.T) {
+	tests := []struct {
+		name string
+		page http.HandlerFunc
+		want error
+	}{
+		{"endless", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, strings.Repeat("a ", 1<<15)); err != nil {
+					return
+				}
+			}
+		}, fetcher.ErrMalformed},
+		{"silent", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, context.DeadlineExceeded},
+		{"silent after the start", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<p>a")
+			http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, context.DeadlineExceeded},
+		{"cut short", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, "<p>a")
+		}, fetcher.ErrMalformed},
+		{"headers without end", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X", strings.Repeat("a", 100<<10))
+		}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t, map[string]http.HandlerFunc{"/": tt.page})
+			_, err := scraper(t, func(c *Config) { c.Timeout, c.MaxBody, c.IgnoreRobots = 500*time.Millisecond, 64<<10, true }).
+				Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL})
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCallsAtATime(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) {
+		entered <- struct{}{}
+		<-leave
+		serve("text/html", "a")(w, r)
+	}})
+	sc := scraper(t, func(c *Config) { c.MaxConcurrent = 1; c.IgnoreRobots = true })
+	done := make(chan error)
+	go func() {
+		_, err := sc.Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL})
+		done <- err
+	}()
+	<-entered
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := sc.Scrape(ctx, fetcher.ScrapeQuery{URL: s.URL}); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "turn") {
+		t.Errorf("the second call: %v, want that it waited for its turn", err)
+	}
+	close(leave)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// Errors of the network name the host that was asked for and no address.
+func TestNetworkErrors(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	gone := s.URL
+	s.Close()
+	_, err := scraper(t, func(c *Config) { c.IgnoreRobots = true }).Scrape(t.Context(), fetcher.ScrapeQuery{URL: gone})
+	if err == nil || !strings.HasSuffix(err.Error(), "connection refused") {
+		t.Errorf("error %v, want a refused connection", err)
+	}
+	tls := httptest.NewUnstartedServer(serve("text/html", "a"))
+	tls.Config.ErrorLog = nil
+	tls.StartTLS()
+	defer tls.Close()
+	_, err = scraper(t, func(c *Config) { c.IgnoreRobots = true }).Scrape(t.Context(), fetcher.ScrapeQuery{URL: tls.URL})
+	if err == nil || !strings.HasSuffix(err.Error(), "certificate not valid") {
+		t.Errorf("error %v, want an invalid certificate", err)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	var got http.Header
+	s := newSite(t, map[string]http.HandlerFunc{"/a b/ü": func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		serve("text/html", "a")(w, r)
+	}})
+	res, err := scraper(t, func(c *Config) { c.UserAgent = "tester/2" }).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL + "/a%20b/ü?q=é#x"})
+	if err != nil || res.URL != s.URL+"/a%20b/%C3%BC?q=%C3%A9" {
+		t.Fatalf("%q, %v", res.URL, err)
+	}
+	if got.Get("User-Agent") != "tester/2" || !strings.HasPrefix(got.Get("Accept"), "text/html") || got.Get("Accept-Encoding") != "gzip" {
+		t.Errorf("headers %v", got)
+	}
+	if want := []string{"/robots.txt", "/a%20b/%C3%BC?q=%C3%A9"}; !slices.Equal(s.seen(), want) {
+		t.Errorf("requests %q, want %q", s.seen(), want)
+	}
+}

@@ -1,0 +1,104 @@
+package webscrape
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// plainText is a tree's text: a blank line between paragraphs, a tab between
+// cells, "- " before an item's text; white space counts as in a browser.
+func plainText(n *html.Node) string {
+	var w textWriter
+	w.node(n, false)
+	return w.b.String()
+}
+
+// textWriter keeps breaks and spaces back until text follows, so that none is
+// left at either end.
+type textWriter struct {
+	b      strings.Builder
+	breaks int
+	space  bool
+	tab    bool
+	mark   string // of a list's item, before its first text
+}
+
+// node writes a node and its children, which are at most some 70 deep.
+func (w *textWriter) node(n *html.Node, pre bool) {
+	if n.Type == html.TextNode {
+		w.text(n.Data, pre)
+		return
+	}
+	breaks := lineBreaks(n.DataAtom)
+	w.breaks = max(w.breaks, breaks)
+	switch n.DataAtom {
+	case atom.Br:
+		w.breaks++
+	case atom.Td, atom.Th:
+		w.tab = w.tab || n.PrevSibling != nil
+	case atom.Li:
+		w.mark = "- "
+	case atom.Pre:
+		pre = true
+	}
+	for c := range n.ChildNodes() {
+		w.node(c, pre)
+	}
+	if n.DataAtom == atom.Li || n.DataAtom == atom.Tr {
+		w.mark, w.tab = "", false
+	}
+	w.breaks = max(w.breaks, breaks)
+}
+
+// lineBreaks is how many an element's start and end make at least.
+func lineBreaks(a atom.Atom) int {
+	switch a {
+	case atom.Li, atom.Tr, atom.Dt, atom.Dd, atom.Caption, atom.Figcaption, atom.Summary:
+		return 1
+	}
+	if groups[a]&block != 0 {
+		return 2
+	}
+	return 0
+}
+
+func (w *textWriter) text(s string, pre bool) {
+	for len(s) > 0 {
+		end := strings.IndexAny(s, " \t\n\r\f")
+		switch {
+		case end == 0 && pre && s[0] == '\n':
+			w.breaks++
+			s = s[1:]
+		case end == 0 && pre && (w.b.Len() > 0 || w.mark != "" || s[0] == '\t' || s[0] == ' '):
+			w.flush()
+			w.b.WriteByte(s[0])
+			s = s[1:]
+		case end == 0:
+			w.space = true
+			s = s[1:]
+		default:
+			if end < 0 {
+				end = len(s)
+			}
+			w.flush()
+			w.b.WriteString(s[:end])
+			s = s[end:]
+		}
+	}
+}
+
+func (w *textWriter) flush() {
+	switch {
+	case w.b.Len() == 0:
+	case w.breaks > 0:
+		w.b.WriteString("\n\n"[:min(w.breaks, 2)])
+	case w.tab:
+		w.b.WriteByte('\t')
+	case w.space:
+		w.b.WriteByte(' ')
+	}
+	w.b.WriteString(w.mark)
+	w.breaks, w.space, w.tab, w.mark = 0, false, false, ""
+}

@@ -1,0 +1,84 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// addMeter makes the meter that Config.Billing asks for.
+func (e *Engine) addMeter() (err error) {
+	if e.cfg.Billing == nil {
+		return nil
+	}
+	mc := *e.cfg.Billing
+	mc.Ledger, mc.Streams = e.store.Ledger(), streams{e}
+	mc.Logger, mc.Now = e.cfg.Logger, e.cfg.Now
+	e.meter, err = billing.NewMeter(mc)
+	return err
+}
+
+// Covers says whether an owner's credits cover the next hour of one more stream
+// at that price: nil, billing.ErrInsufficient, or an error of the store. Without
+// Config.Billing nothing is charged, and they do. Asked before a monitor or rule
+// is made or resumed, it saves one that would pause within a minute.
+func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
+	if e.meter == nil {
+		return nil
+	}
+	return e.meter.Covers(ctx, owner, p)
+}
+
+// streams shows the meter what to charge for.
+type streams struct{ e *Engine }
+
+func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error {
+	err := s.e.monitors.Each(ctx, func(m monitor.Monitor) error {
+		paused := m.Status == monitor.Paused && m.StatusReason == monitor.ReasonCredits
+		if m.Status != monitor.Active && !paused {
+			return nil
+		}
+		return fn(billing.Stream{Kind: billing.KindMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name,
+			Accounts: len(m.Accounts), Price: s.e.Price(m), CreatedAt: m.CreatedAt, Paused: paused})
+	})
+	if err != nil {
+		return err
+	}
+	return s.e.rules.Each(ctx, func(r rule.Rule) error {
+		paused := r.Status == rule.Paused && r.StatusReason == rule.ReasonCredits
+		if r.Status != rule.Active && !paused {
+			return nil
+		}
+		return fn(billing.Stream{Kind: billing.KindRule, ID: r.ID, Owner: r.Owner, Name: r.Tag,
+			Price: s.e.PriceRule(r), CreatedAt: r.CreatedAt, Paused: paused})
+	})
+}
+
+func (s streams) Pause(ctx context.Context, st billing.Stream) (err error) {
+	if st.Kind == billing.KindRule {
+		_, err = s.e.rules.Suspend(ctx, st.Owner, st.ID, rule.ReasonCredits)
+	} else {
+		_, err = s.e.monitors.Suspend(ctx, st.Owner, st.ID, monitor.ReasonCredits)
+	}
+	return unlessGone(err)
+}
+
+func (s streams) Resume(ctx context.Context, st billing.Stream) (err error) {
+	if st.Kind == billing.KindRule {
+		_, err = s.e.rules.Restore(ctx, st.Owner, st.ID, rule.ReasonCredits)
+	} else {
+		_, err = s.e.monitors.Restore(ctx, st.Owner, st.ID, monitor.ReasonCredits)
+	}
+	return unlessGone(err)
+}
+
+// unlessGone forgives that a stream was deleted meanwhile.
+func unlessGone(err error) error {
+	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
+		return nil
+	}
+	return err
+}

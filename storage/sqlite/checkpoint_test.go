@@ -1,0 +1,104 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// Reads that overlap, none of them long, must not make the log grow for ever.
+func TestTheLogIsUsedAgainBesideOverlappingReads(t *testing.T) {
+	const rounds, limit = 40, 64 << 20
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := openAt(t, path, sqlite.Options{})
+	furnish(t, s)
+	scan := func() (end func()) {
+		begun, stop := make(chan struct{}), make(chan struct{})
+		done := background(func() error {
+			return s.Monitors().Scan(context.Background(), func(monitor.Monitor) error { close(begun); <-stop; return nil })
+		})
+		<-begun
+		return func() { close(stop); must(t, <-done) }
+	}
+	end := scan()
+	for round := range rounds {
+		next := scan()
+		end()
+		end = next
+		b := &detect.Batch{}
+		for i := range 40 {
+			ev := handled(acme, fmt.Sprint(round, "-", i), "log")
+			ev.Body = bytes.Repeat([]byte("x"), 64<<10)
+			b.Events = append(b.Events, ev)
+		}
+		commit(t, s, b)
+	}
+	end()
+	commitAt(t, s, start, newEvent(acme, "last"))
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() > limit {
+		t.Errorf("the log has %d MiB (error %v), want at most %d: each read lasted for two commits", info.Size()>>20, err, limit>>20)
+	}
+}
+
+// fillLog commits so much that the log grows by some 2.5 MiB.
+func fillLog(t *testing.T, s *sqlite.Store, name string) {
+	t.Helper()
+	b := &detect.Batch{}
+	for i := range 40 {
+		ev := handled(acme, fmt.Sprint(name, "-", i), "log")
+		ev.Body = bytes.Repeat([]byte("x"), 64<<10)
+		b.Events = append(b.Events, ev)
+	}
+	commit(t, s, b)
+}
+
+func logSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path + "-wal")
+	must(t, err)
+	return info.Size()
+}
+
+// A read that lasts is not waited for: the log grows, somebody hears of it once,
+// and it is emptied when the read has ended.
+func TestTheLogBesideALongRead(t *testing.T) {
+	var log bytes.Buffer
+	path := newFile(t)
+	s, _ := openAt(t, path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	begun, end := make(chan struct{}), make(chan struct{})
+	done := background(func() error { return s.Search(context.Background(), begun, end) })
+	<-begun
+	for round := range 24 {
+		fillLog(t, s, fmt.Sprint(round))
+	}
+	if size := logSize(t, path); size < 50<<20 {
+		t.Errorf("the log has %d MiB beside a read that needs it, want all of it", size>>20)
+	}
+	close(end)
+	must(t, <-done)
+	for round := range 8 {
+		fillLog(t, s, fmt.Sprint("after-", round))
+	}
+	must(t, s.Block(t.Context(), make(chan struct{}), closedChan())) // the writer is done with the last
+	if size := logSize(t, path); size > 32<<20 {
+		t.Errorf("the log has %d MiB after the read, want it emptied", size>>20)
+	}
+	if n := strings.Count(log.String(), "goes on for long"); n != 1 {
+		t.Errorf("%d warnings, want 1: %s", n, log.String())
+	}
+}
+
+func closedChan() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}

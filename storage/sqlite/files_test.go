@@ -1,0 +1,141 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// locks counts this process's shared locks on database files, as SQLite takes
+// them: https://sqlite.org/fileformat.html#the_lock_byte_page
+func locks(t *testing.T) (n int) {
+	t.Helper()
+	for line := range strings.Lines(string(read(t, "/proc/locks"))) {
+		f := strings.Fields(line)
+		if len(f) == 8 && f[4] == fmt.Sprint(os.Getpid()) && f[6] == "1073741826" {
+			n++
+		}
+	}
+	return n
+}
+
+// A process that closes any descriptor of a file loses all its POSIX locks on
+// it. Without them another program takes the store for abandoned and removes
+// the log that this one goes on writing to.
+func TestASecondOpenKeepsTheLocksOfTheFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := openAt(t, path, sqlite.Options{})
+	furnish(t, s)
+	if locks(t) == 0 {
+		t.Skip("no /proc/locks, or nothing in it")
+	}
+	before := locks(t)
+	again, _ := openAt(t, path, sqlite.Options{})
+	if now := locks(t); now < before {
+		t.Errorf("%d locks with the file open twice, want %d as before", now, before)
+	}
+	closed(t, again)
+	if now := locks(t); now < before {
+		t.Errorf("%d locks after the second was closed, want %d as before", now, before)
+	}
+}
+
+// A backup of nothing that says it succeeded is found out when it is needed.
+func TestBackupOfAFileThatWasMovedAway(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := openAt(t, path, sqlite.Options{})
+	furnish(t, s)
+	before := dump(t, s)
+	moveAway(t, path)
+	to := filepath.Join(t.TempDir(), "b.db")
+	if s.Backup(t.Context(), to) == nil {
+		copied, _ := openAt(t, to, sqlite.Options{})
+		want(t, "content", dump(t, copied), before)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("another file was made in its place")
+	}
+}
+
+// What stands where the file was is another store's, or nothing.
+func TestAFileThatTookThePlaceIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, _ := openAt(t, path, sqlite.Options{})
+	furnish(t, s)
+	moveAway(t, path)
+	must(t, os.WriteFile(path, read(t, newFile(t)), 0o600))
+	before := string(read(t, path))
+	wantErr(t, s.Backup(t.Context(), filepath.Join(t.TempDir(), "b.db")), errAny)
+	must(t, s.Reconnect(t.Context()))
+	wantErr(t, s.Ledger().Append(t.Context(), entry("lost", 1)), errAny)
+	want(t, "the other file is as it was", string(read(t, path)) == before, true)
+}
+
+// moveAway renames a store's files while it is open.
+func moveAway(t *testing.T, path string) {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(path+suffix, path+".old"+suffix); err != nil {
+			t.Skip(err) // not on every system
+		}
+	}
+}
+
+// Two stores on one file, as of two processes, commit and claim the same at once.
+func TestTwoStoresAtOnce(t *testing.T) {
+	const posts = 60
+	path := filepath.Join(t.TempDir(), "store.db")
+	one, _ := openAt(t, path, sqlite.Options{})
+	two, _ := openAt(t, path, sqlite.Options{})
+	must(t, one.Ledger().Append(t.Context(), entry("top-up", 1000)))
+	var found, claimed atomic.Int64
+	both := func(do func(s *sqlite.Store)) {
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() { do([]*sqlite.Store{one, two}[i%2]) })
+		}
+		wg.Wait()
+	}
+	both(func(s *sqlite.Store) {
+		for i := range posts {
+			b := &detect.Batch{
+				DeliverBy: start, Events: []deliver.Event{handled(acme, fmt.Sprint(i), "log")},
+				Charges: []billing.Entry{entry(fmt.Sprint("charge ", i), -1)},
+			}
+			if err := s.Journal().Commit(context.Background(), []*detect.Batch{b}); err != nil {
+				t.Error(err)
+			}
+			found.Add(int64(len(b.Deliveries)))
+		}
+	})
+	both(func(s *sqlite.Store) {
+		for {
+			ds, err := s.Outbox().Claim(context.Background(), deliver.ClaimRequest{Now: at(1), Lease: time.Hour, Limit: 3})
+			if err != nil {
+				t.Error(err)
+			}
+			if claimed.Add(int64(len(ds))) > posts || len(ds) == 0 {
+				return
+			}
+		}
+	})
+	want(t, "told to be new", found.Load(), posts)
+	want(t, "claimed", claimed.Load(), posts)
+	wantBalance(t, two, "acme", 1000-posts, 0)
+	for i, ev := range eventsOf(t, two, "acme") {
+		want(t, "sequence number", ev.Seq, uint64(i+1))
+	}
+}

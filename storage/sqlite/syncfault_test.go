@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"context"
+	"reflect"
+	"sync/atomic"
+	"unsafe"
+
+	result "modernc.org/sqlite/lib"
+)
+
+// syncFaults is how many times the log is not synced but refused.
+var syncFaults atomic.Int32
+
+// xSync stands in for that of the log's file. Its first parameter is the
+// driver's idea of a thread.
+var xSync = func(thread unsafe.Pointer, file uintptr, flags int32) int32 {
+	if syncFaults.Add(-1) >= 0 {
+		return result.SQLITE_IOERR_FSYNC
+	}
+	return result.SQLITE_OK
+}
+
+// FailSync makes the writer's connection fail to sync the log so many times. What
+// stands between SQLite and the file is a table of functions: the connection gets
+// a copy of it in which one is ours.
+func (s *Store) FailSync(ctx context.Context, times int32) error {
+	return s.write(ctx, func(t *tx) error {
+		syncFaults.Store(times)
+		return t.w.conn.Raw(func(c any) error {
+			file := new(uintptr)
+			conn := reflect.ValueOf(c).Elem()
+			field := func(name string) reflect.Value {
+				f := conn.FieldByName(name)
+				return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
+			}
+			reflect.ValueOf(result.Xsqlite3_file_control).Call([]reflect.Value{
+				field("tls"), field("db"), reflect.ValueOf(uintptr(0)),
+				reflect.ValueOf(int32(result.SQLITE_FCNTL_JOURNAL_POINTER)), reflect.ValueOf(uintptr(unsafe.Pointer(file))),
+			})
+			methods := (**[19]uintptr)(at(*file)) // sqlite3_io_methods: a version and 18 functions
+			*methods = ours(*methods)
+			return nil
+		})
+	})
+}
+
+var table [19]uintptr // must not be freed: SQLite's memory refers to it
+
+func ours(theirs *[19]uintptr) *[19]uintptr {
+	table = *theirs
+	table[5] = *(*uintptr)(unsafe.Pointer(&xSync))
+	return &table
+}
+
+// at is a pointer into memory that is not Go's.
+func at(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
