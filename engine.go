@@ -85,8 +85,8 @@ type Config struct {
 	// Pricing is the price list behind Engine.Price, and what Billing charges by.
 	// Defaults to billing.Presets.
 	Pricing billing.Pricing
-	// Billing charges owners for their active monitors and rules, by the minute, and pauses
-	// those that the credits in the Store's Ledger do not cover: see package
+	// Billing charges owners for their active monitors and rules, by the minute, and
+	// pauses those that the credits in the Store's Ledger do not cover: see package
 	// billing. Its Ledger, Streams, Logger and Now are the engine's to set. Nil:
 	// nothing is charged.
 	Billing *billing.MeterConfig

@@ -58,25 +58,27 @@ func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error 
 }
 
 func (s streams) Pause(ctx context.Context, st billing.Stream) (err error) {
-	if st.Kind == billing.KindRule {
-		_, err = s.e.rules.Suspend(ctx, st.Owner, st.ID, rule.ReasonCredits)
-	} else {
+	switch st.Kind {
+	case billing.KindMonitor:
 		_, err = s.e.monitors.Suspend(ctx, st.Owner, st.ID, monitor.ReasonCredits)
+	case billing.KindRule:
+		_, err = s.e.rules.Suspend(ctx, st.Owner, st.ID, rule.ReasonCredits)
 	}
-	return unlessGone(err)
+	return orGone(err)
 }
 
 func (s streams) Resume(ctx context.Context, st billing.Stream) (err error) {
-	if st.Kind == billing.KindRule {
-		_, err = s.e.rules.Restore(ctx, st.Owner, st.ID, rule.ReasonCredits)
-	} else {
+	switch st.Kind {
+	case billing.KindMonitor:
 		_, err = s.e.monitors.Restore(ctx, st.Owner, st.ID, monitor.ReasonCredits)
+	case billing.KindRule:
+		_, err = s.e.rules.Restore(ctx, st.Owner, st.ID, rule.ReasonCredits)
 	}
-	return unlessGone(err)
+	return orGone(err)
 }
 
-// unlessGone forgives that a stream was deleted meanwhile.
-func unlessGone(err error) error {
+// orGone takes a stream that was deleted meanwhile for one that did as asked.
+func orGone(err error) error {
 	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
 		return nil
 	}

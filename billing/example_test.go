@@ -72,6 +72,7 @@ func (s streams) Resume(_ context.Context, st billing.Stream) error {
 func ExampleMeter() {
 	ledger := memory.New(memory.Options{}).Ledger()
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	if err := ledger.Append(ctx, billing.Entry{ID: "invoice 1", Owner: "acme", Amount: 100 * billing.Credit}); err != nil {
 		fmt.Println(err)
 		return

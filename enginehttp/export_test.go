@@ -23,6 +23,8 @@ var (
 	NewRates    = newRates
 	CreditText  = creditText
 	KnownFields = monitorFields
+	AppendTime  = appendTime
+	TimeText    = timeText
 )
 
 // Take counts a request, and tells what the answer's headers do.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -63,6 +64,8 @@ func failureOf(err error) *failure {
 		err = notFound("delivery")
 	case errors.Is(err, rule.ErrNotFound):
 		err = notFound("filter rule")
+	case errors.Is(err, detect.ErrNoSearcher):
+		err = &failure{status: http.StatusNotImplemented, text: "not implemented: this service can not search, and the query does not name the accounts that its posts come from"}
 	case errors.Is(err, monitor.ErrDuplicate):
 		err = conflict("a monitor of this name exists already")
 	case errors.Is(err, rule.ErrDuplicate):

@@ -11,6 +11,7 @@ import (
 const (
 	monitors = social + "/stream/monitors"
 	webhooks = social + "/stream/webhooks"
+	rules    = social + "/stream/filter-rules"
 )
 
 // Each value that is not allowed is refused, with what is wrong and what would
@@ -79,6 +80,22 @@ func TestFieldsAreRefused(t *testing.T) {
 		{"GET", social + "/stream/logs?sort=up", "", 422, "sort \\\"up\\\" is not allowed: want desc, asc"},
 		{"GET", social + "/stream/billing-logs?sort=", "", 422, "sort"},
 		{"GET", social + "/stream/billing-logs?page_size=0", "", 422, "page_size"},
+		{"POST", rules, `{"query":"moon","interval_seconds":5}`, 422, "tag is missing"},
+		{"POST", rules, `{"tag":"t","interval_seconds":5}`, 422, "query is missing"},
+		{"POST", rules, `{"tag":"` + long + `","query":"moon","interval_seconds":5}`, 422, "tag "},
+		{"POST", rules, `{"tag":"t","query":"-moon","interval_seconds":5}`, 422, "query \\\"-moon\\\" is not allowed: want a query of the language: E_ONLY_NEGATED"},
+		{"POST", rules, `{"tag":"t","query":"moon"}`, 422, "interval_seconds \\\"0\\\" is not allowed: want 0.1 to 86,400, or a schedule"},
+		{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":0.05}`, 422, "interval_seconds \\\"0.05\\\""},
+		{"POST", rules, `{"tag":"t","query":"moon","schedule":"every day"}`, 422, "schedule \\\"every day\\\" is not allowed"},
+		{"POST", rules, `{"tag":"t","query":"moon","schedule":"@daily","interval_seconds":5}`, 422, "either schedule or interval_seconds, not both"},
+		{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":5,"max_results_per_poll":0}`, 422, "max_results_per_poll 0 is not allowed: want 1 to 100"},
+		{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":5,"max_results_per_poll":2.5}`, 422, "max_results_per_poll 2.5 is not allowed: want 1 to 100"},
+		{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":5,"webhook_url":"http://10.0.0.1/"}`, 422, "webhook_url"},
+		{"POST", rules, `{"tag":"moon","query":"moon","interval_seconds":5}`, 409, "a filter rule of this tag exists already"},
+		{"PATCH", rules + "/{rule}", `{"status":"off"}`, 422, "status \\\"off\\\" is not allowed"},
+		{"PATCH", rules + "/{rule}", `{"total_credits_burned":0}`, 422, "is not allowed: want none but"},
+		{"GET", rules + "?page_size=0", "", 422, "page_size"},
+		{"GET", rules + "/{rule}/logs?sort=up", "", 422, "sort"},
 		{"POST", social + "/stream/filter-rules/validate", `{}`, 422, "query is missing: want a string"},
 
 		{"GET", social + "/users/a%20b/by_username", "", 422, "username \\\"a b\\\" is not allowed"},

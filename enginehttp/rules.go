@@ -23,7 +23,7 @@ func (h *Handler) validateRule(c *call) (reply, error) {
 		c.form.refuse("query", "a string")
 		return reply{}, c.form.err
 	}
-	program, warnings, err := rule.Parse(*query, rule.Options{})
+	program, warnings, err := h.engine.Rules().Parse(*query)
 	out := validation{Valid: err == nil, Query: *query, Warnings: make([]string, len(warnings))}
 	for i, w := range warnings {
 		out.Warnings[i] = w.String()
@@ -66,7 +66,7 @@ func (h *Handler) rulePricing(*call) (reply, error) {
 	out := rulePrices{Pricing: make([]rulePrice, len(sampleIntervals))}
 	for i, iv := range sampleIntervals {
 		p := h.opts.Pricing.Rule(iv)
-		out.Pricing[i] = rulePrice{iv.Seconds(), roundUp(p.PerDay), p.Tier}
+		out.Pricing[i] = rulePrice{iv.Seconds(), credits(roundUp(p.PerDay)), p.Tier}
 	}
 	return reply{value: out}, nil
 }

@@ -48,6 +48,12 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", fields: []string{"since"}, serve: h.recoverWebhook},
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", serve: h.redeliver},
 
+		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", serve: h.listRules},
+		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", fields: ruleFields, serve: h.createRule},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: h.getRule},
+		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", fields: append([]string{"status"}, ruleFields...), serve: h.patchRule},
+		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", serve: h.deleteRule},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", serve: h.ruleLogs},
 		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", fields: []string{"query"}, serve: h.validateRule},
 		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: h.rulePricing},
 

@@ -37,14 +37,14 @@ func TestForeignIsUnknown(t *testing.T) {
 			if method == e.method() && foreign.status == e.status && !strings.Contains(e.path, "?") {
 				t.Errorf("%s %s: %d for another owner's id", method, e.path, foreign.status)
 			}
-			for _, id := range []string{"{monitor}", "{webhook}", "{delivery}", theirs} {
+			for _, id := range []string{"{monitor}", "{webhook}", "{delivery}", "{rule}", theirs} {
 				if strings.Contains(foreign.body, w.ids[theirs].Replace(id)) {
 					t.Errorf("%s %s: %s tells of another owner", method, e.path, foreign.body)
 				}
 			}
 			compared++
 			// What the other owner has is as it was.
-			for _, own := range []string{monitors + "/{monitor}", webhooks, social + "/stream/logs"} {
+			for _, own := range []string{monitors + "/{monitor}", webhooks, rules + "/{rule}", social + "/stream/logs"} {
 				if a := w.do(theirs, "GET", own, ""); a.status != 200 || strings.Contains(a.body, `"total":0`) || strings.Contains(a.body, "paused") {
 					t.Errorf("after %s %s: %s is %d %s", method, e.path, own, a.status, a.body)
 				}
@@ -72,7 +72,7 @@ func lines(h http.Header) []string {
 // A list shows an owner's own and nothing else.
 func TestListsAreOnesOwn(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range []string{monitors, webhooks, social + "/stream/logs", social + "/stream/billing-logs", "/v1/account/me"} {
+	for _, path := range []string{monitors, webhooks, rules, social + "/stream/logs", social + "/stream/billing-logs", "/v1/account/me"} {
 		a := w.do(mine, "GET", path, "")
 		if a.status != 200 || strings.Contains(a.body, theirs) || strings.Contains(a.body, w.ids[theirs].Replace("{monitor}")) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

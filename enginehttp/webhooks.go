@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -87,7 +88,7 @@ func (h *Handler) listWebhooks(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// sourceNames gives the names of the monitors that the webhooks are of, which
+// sourceNames gives the names of what the webhooks are of, which
 // may have changed since a webhook was made.
 func (h *Handler) sourceNames(ctx context.Context, owner string, list []deliver.Endpoint) (map[string]string, error) {
 	names := map[string]string{}
@@ -119,6 +120,18 @@ func (h *Handler) allNames(ctx context.Context, owner string, names map[string]s
 			names[m.ID] = m.Name
 		}
 		if len(got.Monitors) < 100 {
+			break
+		}
+	}
+	for page := 1; ; page++ {
+		got, err := h.engine.Rules().List(ctx, rule.Query{Owner: owner, Page: page, PageSize: 100})
+		if err != nil {
+			return err
+		}
+		for _, r := range got.Rules {
+			names[r.ID] = r.Tag
+		}
+		if len(got.Rules) < 100 {
 			return nil
 		}
 	}
@@ -126,6 +139,10 @@ func (h *Handler) allNames(ctx context.Context, owner string, names map[string]s
 
 // nameOf is the name that a source has now.
 func (h *Handler) nameOf(ctx context.Context, s deliver.Source) (string, error) {
+	if s.Kind == deliver.SourceRule {
+		r, err := h.engine.Rules().Get(ctx, s.Owner, s.ID)
+		return r.Tag, err
+	}
 	m, err := h.engine.Monitors().Get(ctx, s.Owner, s.ID)
 	return m.Name, err
 }

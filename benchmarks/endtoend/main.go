@@ -15,7 +15,8 @@
 //
 // A Redis server is started for the run, with appendonly and appendfsync
 // everysec; without one on the PATH those contestants are left out, and a line
-// says so. SQLite syncs every commit. asynq looks for tasks every 10 ms when it
+// says so. In the table "streamwatch" is the one on SQLite, which syncs
+// every commit. asynq looks for tasks every 10 ms when it
 // is idle; its default of 1 s would be its latency.
 package main
 

@@ -102,7 +102,7 @@ func openers(snk *sink.Sink, dir, redisAddr string) []func(*meter) (contestant, 
 		if err != nil {
 			return nil, err
 		}
-		return openOurs(report.Ours+", SQLite", s, snk, m)
+		return openOurs(report.Ours, s, snk, m)
 	}}
 	if redisAddr == "" {
 		return list

@@ -15,8 +15,8 @@ import (
 // hostilePages are made to cost their reader time, memory or stack. Each is as
 // long as it needs to be, up to 1 MiB.
 func hostilePages() map[string]string {
-	many := func(s string) string { return strings.Repeat(s, 20_000) }
-	full := func(s string) string { return strings.Repeat(s, (1<<20)/len(s)) }
+	many := func(s string) string { return strings.Repeat(s, 20_000/hostileScale) }
+	full := func(s string) string { return strings.Repeat(s, (1<<20)/hostileScale/len(s)) }
 	formats := "<p>"
 	for range 300 {
 		formats += "<font a=" + strings.Repeat("x", len(formats)%97) + "><b class=" + strings.Repeat("y", len(formats)%89) + ">"
@@ -36,7 +36,7 @@ func hostilePages() map[string]string {
 		"a wide row over many rows":       "<table><tr>" + many("<td>x") + many("<tr><td>x"),
 		"cells that span all":             "<table>" + many("<tr><td colspan=1000 rowspan=65534>x"),
 		"many tables":                     many("<table><tr><td>x</table>"),
-		"one wide cell over many rows":    "<table><tr><td>" + full("x") + strings.Repeat("<tr><td>x", 5000),
+		"one wide cell over many rows":    "<table><tr><td>" + full("x") + strings.Repeat("<tr><td>x", 5000/hostileScale),
 		"a long base for many links":      "<base href=/" + strings.Repeat("a", 2000) + "/>" + many("<a href=x>x</a>"),
 		"an endless base for many links":  "<base href=/" + full("a") + "/>" + many("<a href=x>x</a>"),
 		"brackets":                        full("["),

@@ -21,8 +21,9 @@ func (s *Store) settle(e *event, now time.Time) {
 
 // unsettle takes an event back that has an open delivery again.
 func (s *Store) unsettle(e *event) {
-	if i := slices.Index(s.settled, e); i >= 0 {
-		s.settled = slices.Delete(s.settled, i, i+1)
+	first := sort.Search(len(s.settled), func(i int) bool { return !s.settled[i].settledAt.Before(e.settledAt) })
+	if i := slices.Index(s.settled[first:], e); i >= 0 {
+		s.settled = slices.Delete(s.settled, first+i, first+i+1)
 	}
 }
 

@@ -1,0 +1,195 @@
+package enginehttp
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+var ruleFields = []string{"tag", "query", "interval_seconds", "schedule", "max_results_per_poll", "webhook_url", "webhook_secret"}
+
+// ruleRecord is a filter rule; WebhookSecret is set when one was generated just
+// now.
+type ruleRecord struct {
+	ID                 string      `json:"id"`
+	Tag                string      `json:"tag"`
+	Query              string      `json:"query"`
+	IntervalSeconds    *float64    `json:"interval_seconds"`
+	Schedule           *string     `json:"schedule"`
+	MaxResultsPerPoll  int         `json:"max_results_per_poll"`
+	WebhookURL         string      `json:"webhook_url"`
+	WebhookSecretSet   bool        `json:"webhook_secret_set"`
+	WebhookSecret      string      `json:"webhook_secret,omitempty"`
+	Status             rule.Status `json:"status"`
+	StatusReason       *string     `json:"status_reason"`
+	CreditsPerDay      credits     `json:"credits_per_day"`
+	TotalCreditsBurned *credits    `json:"total_credits_burned"`
+	CreatedAt          string      `json:"created_at"`
+	UpdatedAt          string      `json:"updated_at"`
+}
+
+func (h *Handler) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
+	out := ruleRecord{
+		ID: r.ID, Tag: r.Tag, Query: r.Query, Schedule: nullable(r.Schedule), MaxResultsPerPoll: r.MaxResults,
+		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookSecretSet, WebhookSecret: string(generated),
+		Status: r.Status, StatusReason: nullable(r.StatusReason), CreditsPerDay: credits(roundUp(h.opts.Pricing.Rule(r.Every(time.Now())).PerDay)),
+		CreatedAt: timeText(r.CreatedAt), UpdatedAt: timeText(r.UpdatedAt),
+	}
+	if r.Schedule == "" {
+		seconds := r.Interval.Seconds()
+		out.IntervalSeconds = &seconds
+	}
+	return out
+}
+
+// maxAdded bounds the entries that are added up for one rule: a week of minutes.
+const maxAdded = 10_080
+
+// burned adds up what a rule was charged, nil when that is too much to add up.
+func (h *Handler) burned(ctx context.Context, r *rule.Rule) (*credits, error) {
+	var sum credits
+	if h.opts.Ledger == nil {
+		return &sum, nil
+	}
+	got, err := h.opts.Ledger.Entries(ctx, billing.EntryQuery{Owner: r.Owner, SourceID: r.ID, PageSize: maxAdded})
+	if err != nil || got.Total > len(got.Entries) {
+		return nil, err
+	}
+	for i := range got.Entries {
+		sum -= credits(got.Entries[i].Amount)
+	}
+	return &sum, nil
+}
+
+type rulePage struct {
+	Rules    []ruleRecord `json:"rules"`
+	Total    int          `json:"total"`
+	Page     int          `json:"page"`
+	PageSize int          `json:"page_size"`
+}
+
+func (h *Handler) listRules(c *call) (reply, error) {
+	p := c.params()
+	page, size := p.page()
+	status := p.oneOf("status", "", "active", "paused")
+	if p.err != nil {
+		return reply{}, p.err
+	}
+	got, err := h.engine.Rules().List(c.Context(), rule.Query{Owner: c.who.Owner, Status: rule.Status(status), Page: page, PageSize: size})
+	if err != nil {
+		return reply{}, err
+	}
+	out := rulePage{Rules: make([]ruleRecord, len(got.Rules)), Total: got.Total, Page: page, PageSize: size}
+	for i := range got.Rules {
+		out.Rules[i] = h.ruleRecord(&got.Rules[i], "")
+	}
+	return reply{value: out}, nil
+}
+
+// oneRule answers with a rule and what it was charged.
+func (h *Handler) oneRule(c *call, status int, r *rule.Rule, generated secret.Value) (reply, error) {
+	out := h.ruleRecord(r, generated)
+	var err error
+	if out.TotalCreditsBurned, err = h.burned(c.Context(), r); err != nil {
+		return reply{}, err
+	}
+	return reply{status: status, value: out}, nil
+}
+
+func (h *Handler) getRule(c *call) (reply, error) {
+	r, err := h.engine.Rules().Get(c.Context(), c.who.Owner, c.PathValue("rule_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	return h.oneRule(c, http.StatusOK, &r, "")
+}
+
+func (h *Handler) createRule(c *call) (reply, error) {
+	f := c.form
+	q := rule.CreateRequest{Owner: c.who.Owner, Tag: f.need("tag", "1 to 100 characters"), Query: f.need("query", "1 to 1,024 characters"),
+		Schedule: f.optional("schedule"), WebhookURL: f.optional("webhook_url"), WebhookSecret: secret.Value(f.optional("webhook_secret"))}
+	if iv := pace(f); iv != nil {
+		q.Interval = *iv
+	}
+	if n := results(f); n != nil {
+		q.MaxResults = *n
+	}
+	if f.err != nil {
+		return reply{}, f.err
+	}
+	r, err := h.engine.Rules().Create(c.Context(), q)
+	if err != nil {
+		return reply{}, err
+	}
+	// Nothing can have been charged, and the secret must not get lost for it.
+	out := h.ruleRecord(&r.Rule, r.WebhookSecret)
+	out.TotalCreditsBurned = new(credits)
+	return reply{status: http.StatusCreated, value: out}, nil
+}
+
+// patchRule changes the fields that are there. An interval ends a schedule, and
+// the other way round; null leaves either as it is.
+func (h *Handler) patchRule(c *call) (reply, error) {
+	f := c.form
+	q := rule.UpdateRequest{Tag: f.text("tag"), Query: f.text("query"), Interval: pace(f), MaxResults: results(f)}
+	if f.has("schedule") && !f.isNull("schedule") {
+		q.Schedule = f.text("schedule")
+	}
+	if f.has("webhook_url") {
+		url := f.optional("webhook_url")
+		q.WebhookURL = &url
+	}
+	if v := f.text("webhook_secret"); v != nil {
+		q.WebhookSecret = (*secret.Value)(v)
+	}
+	if v := f.text("status"); v != nil {
+		q.Status = (*rule.Status)(v)
+	}
+	if f.err != nil {
+		return reply{}, f.err
+	}
+	r, err := h.engine.Rules().Update(c.Context(), c.who.Owner, c.PathValue("rule_id"), q)
+	if err != nil {
+		return reply{}, err
+	}
+	if r.WebhookSecret != "" { // as in createRule
+		return reply{value: h.ruleRecord(&r.Rule, r.WebhookSecret)}, nil
+	}
+	return h.oneRule(c, http.StatusOK, &r.Rule, "")
+}
+
+func (h *Handler) deleteRule(c *call) (reply, error) {
+	return reply{status: http.StatusNoContent}, h.engine.Rules().Delete(c.Context(), c.who.Owner, c.PathValue("rule_id"))
+}
+
+// ruleLogs is deliveryLogs of a rule that is there.
+func (h *Handler) ruleLogs(c *call) (reply, error) {
+	r, err := h.engine.Rules().Get(c.Context(), c.who.Owner, c.PathValue("rule_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	return h.logPage(c, c.params(), r.ID)
+}
+
+// pace is interval_seconds; nil when it is not there, or null.
+func pace(f *form) *time.Duration {
+	if f.isNull("interval_seconds") {
+		return nil
+	}
+	return interval(f, "interval_seconds")
+}
+
+func results(f *form) *int {
+	if f.isNull("max_results_per_poll") {
+		return nil
+	}
+	n := field[int](f, "max_results_per_poll", "1 to 100")
+	if n != nil && *n == 0 { // which would be the default
+		f.refuse("max_results_per_poll", "1 to 100")
+	}
+	return n
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package webscrape
+
+const hostileScale = 1
