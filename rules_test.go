@@ -2,6 +2,7 @@ package streamwatch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -342,5 +343,56 @@ func TestRulesAreCharged(t *testing.T) {
 		if err != nil || page.Total < 15 || page.Total > 25 || page.Entries[0].SourceName != "moon" {
 			t.Errorf("%d charges %v", page.Total, err)
 		}
+	})
+}
+
+// onlyTimelines is a Fetcher and no Searcher.
+type onlyTimelines struct{ fetcher.Fetcher }
+
+// What keeps a rule from finding posts is its status reason: an engine that can
+// not search, and a platform that refuses the query. Others run all the same.
+func TestWhatKeepsARuleFromRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRuleWorld(t, nil)
+		anybody := createRule(t, w.e, rule.CreateRequest{Query: "moon"})
+		own := createRule(t, w.e, rule.CreateRequest{Query: "moon from:nasa"})
+		reason := func(id string) string {
+			t.Helper()
+			r, err := w.e.Rules().Get(t.Context(), "", id)
+			if err != nil || r.Status != rule.Active {
+				t.Errorf("%+v %v, want it active", r, err)
+			}
+			return r.StatusReason
+		}
+		pass(time.Minute)
+		w.stop()
+		w.start(t, func(c *streamwatch.Config) { c.Fetcher = onlyTimelines{w.Platform} })
+		w.Post("nasa", "moon")
+		pass(time.Minute)
+		if got := reason(anybody.ID); !strings.HasPrefix(got, rule.ReasonUpstream+"detect: no Searcher") {
+			t.Errorf("reason %q", got)
+		}
+		if got := reason(own.ID); got != "" {
+			t.Errorf("reason %q of a rule that timelines serve", got)
+		}
+		w.wants(t, "rule of one account", own.ID, "moon")
+		if _, err := w.e.Rules().Create(t.Context(), rule.CreateRequest{Tag: "sun", Query: "sun", Interval: time.Minute}); !errors.Is(err, detect.ErrNoSearcher) {
+			t.Errorf("created without a Searcher: %v", err)
+		}
+		w.stop()
+		w.start(t, nil) // which can search
+		pass(time.Minute)
+		if got := reason(anybody.ID); got != "" {
+			t.Errorf("reason %q of a rule that runs again", got)
+		}
+		w.wants(t, "rule of anybody", anybody.ID, "moon")
+		w.SetSuspended("nasa", true)
+		w.stop()
+		w.start(t, func(c *streamwatch.Config) { c.Fetcher = onlyTimelines{w.Platform} })
+		pass(30 * time.Minute)
+		if got := reason(own.ID); !strings.HasPrefix(got, rule.ReasonUpstream+"@nasa: ") {
+			t.Errorf("reason %q of a rule whose account can not be read", got)
+		}
+		w.stop()
 	})
 }
