@@ -44,6 +44,10 @@ var forbiddenInCore = []string{
 	"github.com/redis/go-redis",
 	"github.com/alicebob/miniredis",
 	"modernc.org/sqlite",
+	"github.com/prometheus",
+	"github.com/JohannesKaufmann",
+	"codeberg.org/readeck",
+	"github.com/getkin/kin-openapi",
 	"testing",
 	"net/http/httptest",
 }

@@ -39,6 +39,7 @@ func retryDelay(base, retryAfter time.Duration) time.Duration {
 	planned := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(base),
 		backoff.WithRandomizationFactor(retryJitter),
+		backoff.WithMaxElapsedTime(0), // by default it gives up on plans beyond 15 minutes
 	).NextBackOff()
 	asked := min(retryAfter, 2*base)
 	if asked <= planned {

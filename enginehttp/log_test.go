@@ -137,6 +137,42 @@ func TestDeliveryLogDestinations(t *testing.T) {
 	}
 }
 
+// A page of one destination goes on where the reads of the log behind it end.
+func TestDeliveryLogAcrossReads(t *testing.T) {
+	w := newWorld(t)
+	batch := &detect.Batch{Cursor: &detect.Cursor{Target: "nasa", Since: time.Now()}}
+	var settled []deliver.Settlement
+	for i := range 1200 {
+		name := []string{"default", "websocket/" + mine}[i%2]
+		ev := deliver.Event{ID: deliver.EventID("mon_x", fmt.Sprint(i)), Source: deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_x", Owner: mine}, TweetID: fmt.Sprint(i), Handlers: []string{name}, Body: []byte("{}")}
+		batch.Events = append(batch.Events, ev)
+		settled = append(settled, deliver.Settlement{DeliveryID: deliver.DeliveryID(ev.ID, deliver.HandlerEndpoint(name)), State: deliver.StateDelivered, Attempt: &deliver.Attempt{N: 1}})
+	}
+	if err := w.store.Journal().Commit(t.Context(), []*detect.Batch{batch}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Outbox().Settle(t.Context(), settled...); err != nil {
+		t.Fatal(err)
+	}
+	next := 1
+	for page := 1; page <= 8; page++ {
+		a := w.do(mine, "GET", fmt.Sprintf("%s/stream/logs?delivery_status=websocket_delivered&sort=asc&page_size=90&page=%d", social, page), "")
+		v := a.decode(t)
+		if v["total"] != 600.0 {
+			t.Errorf("page %d: %v in all, want 600", page, v["total"])
+		}
+		for _, e := range v["logs"].([]any) {
+			if id := e.(map[string]any)["tweet_id"]; id != fmt.Sprint(next) {
+				t.Fatalf("page %d: %v, want %d", page, id, next)
+			}
+			next += 2
+		}
+	}
+	if next != 1201 {
+		t.Errorf("pages end before %d", next)
+	}
+}
+
 // Without a hub the WebSocket's endpoint answers 501; with one, and WebSocketAuth,
 // it takes the same keys.
 func TestWebSocketAuth(t *testing.T) {

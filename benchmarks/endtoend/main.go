@@ -15,9 +15,9 @@
 //
 // A Redis server is started for the run, with appendonly and appendfsync
 // everysec; without one on the PATH those contestants are left out, and a line
-// says so. In the table "streamwatch" is the one on SQLite, which syncs
-// every commit. asynq looks for tasks every 10 ms when it
-// is idle; its default of 1 s would be its latency.
+// says so. In the table "streamwatch" is the one on SQLite, which syncs every
+// commit. asynq looks for tasks every 10 ms when it is idle; its default of 1 s
+// would be its latency.
 package main
 
 import (

@@ -183,7 +183,7 @@ func (h *Hub) admit(c *conn, key secret.Value) (Identity, bool) {
 			c.end(websocket.StatusTryAgainLater, "key not checked")
 			return id, false
 		}
-		if ok, again := h.count(c, id, seen); !again {
+		if ok, again := h.count(c, id, key, seen); !again {
 			return id, ok
 		}
 	}
@@ -191,7 +191,7 @@ func (h *Hub) admit(c *conn, key secret.Value) (Identity, bool) {
 
 // count adds a connection to those of its key. It has to be authenticated again
 // when a key was revoked meanwhile: it could have been this one.
-func (h *Hub) count(c *conn, id Identity, seen int) (ok, again bool) {
+func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -199,14 +199,18 @@ func (h *Hub) count(c *conn, id Identity, seen int) (ok, again bool) {
 		return false, true
 	case h.closed: // it has its reason
 		return false, false
-	case len(h.keys[id.KeyID]) >= h.opts.MaxPerKey:
+	}
+	k := h.keys[id.KeyID]
+	if k == nil {
+		k = &keyConns{conns: map[*conn]struct{}{}, idle: make(chan struct{})}
+		h.keys[id.KeyID] = k
+		h.wg.Go(func() { h.recheck(id.KeyID, key, k.idle) })
+	}
+	if len(k.conns) >= h.opts.MaxPerKey {
 		c.end(codeTooMany, "too many connections")
 		return false, false
 	}
-	if h.keys[id.KeyID] == nil {
-		h.keys[id.KeyID] = map[*conn]struct{}{}
-	}
-	h.keys[id.KeyID][c] = struct{}{}
+	k.conns[c] = struct{}{}
 	c.key = id.KeyID
 	return true, false
 }
@@ -268,9 +272,10 @@ func (h *Hub) remove(c *conn) {
 	defer h.mu.Unlock()
 	h.open--
 	delete(h.conns, c)
-	if set := h.keys[c.key]; set != nil {
-		if delete(set, c); len(set) == 0 {
+	if k := h.keys[c.key]; k != nil {
+		if delete(k.conns, c); len(k.conns) == 0 {
 			delete(h.keys, c.key)
+			close(k.idle)
 		}
 	}
 }

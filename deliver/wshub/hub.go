@@ -48,7 +48,9 @@ type Options struct {
 	Events Events
 	// Authenticate tells whose a key is. An error that is not ErrBadKey closes
 	// the connection with 1013: come again. It must return when ctx ends, which
-	// is after 5 s. Required.
+	// is after 5 s. While a key has connections it is asked again every 3 s, and
+	// ErrBadKey then closes them: so ends also what another process revoked. Any
+	// other error changes nothing. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
 
 	// Origins are the hosts, or with "://" the schemes and hosts, whose pages may
@@ -135,8 +137,8 @@ type Hub struct {
 	revoked int // counts Revoke
 	open    int // connections, those included that are being upgraded
 	conns   map[*conn]struct{}
-	keys    map[string]map[*conn]struct{} // of conns, those that have authenticated
-	streams map[string]*stream            // by owner
+	keys    map[string]*keyConns // by key id, those of conns that have authenticated
+	streams map[string]*stream   // by owner
 
 	record outcomes
 	sent, dropped, tooSlow,
@@ -151,7 +153,7 @@ func New(opts Options) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{opts: opts, reads: make(chan struct{}, maxReads), conns: map[*conn]struct{}{},
-		keys: map[string]map[*conn]struct{}{}, streams: map[string]*stream{}}
+		keys: map[string]*keyConns{}, streams: map[string]*stream{}}
 	h.ctx, h.cut = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -195,13 +197,16 @@ func (h *Hub) trouble(msg string, args ...any) {
 
 // Revoke closes a key's connections with 4001, each within 1 s, and has those
 // that are just being made authenticate again. The key must be invalid for
-// Options.Authenticate before.
+// Options.Authenticate before. Without it the hub finds out by itself, see
+// Options.Authenticate.
 func (h *Hub) Revoke(keyID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.revoked++
-	for c := range h.keys[keyID] {
-		c.end(codeBadKey, "key not valid any more")
+	if k := h.keys[keyID]; k != nil {
+		for c := range k.conns {
+			c.end(codeBadKey, "key not valid any more")
+		}
 	}
 }
 

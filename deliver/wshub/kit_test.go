@@ -143,6 +143,12 @@ func (k *keys) authenticate(_ context.Context, key secret.Value) (wshub.Identity
 	return wshub.Identity{Owner: owner, KeyID: "id-" + owner}, nil
 }
 
+func (k *keys) fail(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.err = err
+}
+
 func (k *keys) revoke(owner string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -232,6 +233,29 @@ func TestRevocation(t *testing.T) {
 		a.wantsEnd(4001, "error 4001")
 		b.wantsEnd(4001, "error 4001")
 		w.open("").wantsEnd(4001, "error 4001")
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("took %s", took)
+		}
+		w.hub.Publish(w.store.commit(other))
+		c.wants("tweet 1")
+	})
+}
+
+// A key that somebody else revoked ends within 5 s, and one that can not be
+// checked does not.
+func TestRevocationElsewhere(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		a, c := w.open(""), w.openAs("bob", "")
+		a.wants("connected 0")
+		c.wants("connected 0")
+		w.keys.fail(errors.New("store is away"))
+		advance(10 * time.Second)
+		w.hub.Publish(w.store.commit(alpha))
+		a.wants("tweet 1")
+		w.keys.fail(nil)
+		start := time.Now()
+		w.keys.revoke("ann")
+		a.wantsEnd(4001, "error 4001")
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("took %s", took)
 		}

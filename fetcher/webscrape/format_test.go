@@ -32,6 +32,7 @@ func TestMarkdown(t *testing.T) {
 		{"a relative link", `<a href="../x?q=1">x</a>`, "[x](http://SITE/x?q=1)"},
 		{"a link below a base", `<base href="https://o.example/d/"><a href="x">x</a>`, "[x](https://o.example/d/x)"},
 		{"only the first base counts", `<base href="https://o.example/"><base href="https://evil.example/"><a href="x">x</a>`, "[x](https://o.example/x)"},
+		{"an endless base is none", `<base href="https://o.example/` + strings.Repeat("a", maxURL) + `/"><a href="/x">x</a>`, "[x](http://SITE/x)"},
 		{"a script is no link", `<a href="javascript:alert(1)">x</a> <a href=" JaVaScRiPt:y">y</a> <a href="data:text/html,z">z</a>`, "x y z"},
 		{"an image", `<img src="/i.png" alt="a pic">`, "![a pic](http://SITE/i.png)"},
 		{"an image loaded later", `<img src="data:image/gif;base64,R0" data-src="/i.png" alt="p">`, "![p](http://SITE/i.png)"},

@@ -78,7 +78,7 @@ func checkVersion(version int) error {
 // checked are the tables that are looked through after a crash: those that are
 // small and that nothing would make again. All of the others may have a gigabyte,
 // which a restart must not wait for; damage in them shows when they are read.
-var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations"}
+var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations", "api_keys"}
 
 // checkPages reads a file with its log, through a connection that can not write
 // and so leaves both as they are.
