@@ -18,7 +18,8 @@
 //
 // New starts nothing. Run starts the engine and stops it when its context ends;
 // Start and Shutdown do the same in two steps. Monitors are created, changed,
-// paused and deleted through Engine.Monitors at any time.
+// paused and deleted through Engine.Monitors at any time; filter rules, which
+// have a query in place of accounts, through Engine.Rules.
 //
 // The parts, from the bottom up: fetcher (what is read), monitor and rule (what
 // is wanted), detect (what is new), deliver (who gets it), storage (what is

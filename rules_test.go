@@ -2,6 +2,7 @@ package streamwatch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
@@ -307,5 +309,90 @@ func TestFiveHundredRulesLoseNothing(t *testing.T) {
 		if s := w.e.Stats().Detect; s.Queries.Errors == 0 || s.Queries.Latency.Detection.Count() == 0 {
 			t.Errorf("too quiet a run: %+v", s.Queries)
 		}
+	})
+}
+
+// A rule is charged by the minute, as a monitor is, and pauses when the credits do
+// not cover the next hour; after a top-up it has what was published meanwhile.
+func TestRulesAreCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRuleWorld(t, func(c *streamwatch.Config) { c.Billing = &billing.MeterConfig{} })
+		defer func() { w.stop() }()
+		credit(t, w.store.Ledger(), "invoice 1", 80) // of 1,500 a day: 62.5 an hour
+		r := createRule(t, w.e, rule.CreateRequest{Owner: "acme", Query: "moon", Interval: time.Minute})
+		wants := func(when string, status rule.Status, reason string) {
+			t.Helper()
+			got, err := w.e.Rules().Get(t.Context(), "acme", r.ID)
+			if err != nil || got.Status != status || got.StatusReason != reason {
+				t.Errorf("%s: %s %q %v, want %s %q", when, got.Status, got.StatusReason, err, status, reason)
+			}
+		}
+		pass(10 * time.Minute)
+		w.Post("nasa", "moon while it runs")
+		wants("with credits", rule.Active, "")
+		pass(20 * time.Minute)
+		wants("without credits for an hour", rule.Paused, rule.ReasonCredits)
+		w.Post("nasa", "moon while it is paused")
+		pass(5 * time.Hour)
+		w.wants(t, "paused rule", r.ID, "moon while it runs")
+		credit(t, w.store.Ledger(), "invoice 2", 1000)
+		pass(3 * time.Minute)
+		wants("after a top-up", rule.Active, "")
+		w.wants(t, "rule", r.ID, "moon while it runs", "moon while it is paused")
+		page, err := w.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: r.ID})
+		if err != nil || page.Total < 15 || page.Total > 25 || page.Entries[0].SourceName != "moon" {
+			t.Errorf("%d charges %v", page.Total, err)
+		}
+	})
+}
+
+// onlyTimelines is a Fetcher and no Searcher.
+type onlyTimelines struct{ fetcher.Fetcher }
+
+// What keeps a rule from finding posts is its status reason: an engine that can
+// not search, and a platform that refuses the query. Others run all the same.
+func TestWhatKeepsARuleFromRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newRuleWorld(t, nil)
+		anybody := createRule(t, w.e, rule.CreateRequest{Query: "moon"})
+		own := createRule(t, w.e, rule.CreateRequest{Query: "moon from:nasa"})
+		reason := func(id string) string {
+			t.Helper()
+			r, err := w.e.Rules().Get(t.Context(), "", id)
+			if err != nil || r.Status != rule.Active {
+				t.Errorf("%+v %v, want it active", r, err)
+			}
+			return r.StatusReason
+		}
+		pass(time.Minute)
+		w.stop()
+		w.start(t, func(c *streamwatch.Config) { c.Fetcher = onlyTimelines{w.Platform} })
+		w.Post("nasa", "moon")
+		pass(time.Minute)
+		if got := reason(anybody.ID); !strings.HasPrefix(got, rule.ReasonUpstream+"detect: no Searcher") {
+			t.Errorf("reason %q", got)
+		}
+		if got := reason(own.ID); got != "" {
+			t.Errorf("reason %q of a rule that timelines serve", got)
+		}
+		w.wants(t, "rule of one account", own.ID, "moon")
+		if _, err := w.e.Rules().Create(t.Context(), rule.CreateRequest{Tag: "sun", Query: "sun", Interval: time.Minute}); !errors.Is(err, detect.ErrNoSearcher) {
+			t.Errorf("created without a Searcher: %v", err)
+		}
+		w.stop()
+		w.start(t, nil) // which can search
+		pass(time.Minute)
+		if got := reason(anybody.ID); got != "" {
+			t.Errorf("reason %q of a rule that runs again", got)
+		}
+		w.wants(t, "rule of anybody", anybody.ID, "moon")
+		w.SetSuspended("nasa", true)
+		w.stop()
+		w.start(t, func(c *streamwatch.Config) { c.Fetcher = onlyTimelines{w.Platform} })
+		pass(30 * time.Minute)
+		if got := reason(own.ID); !strings.HasPrefix(got, rule.ReasonUpstream+"@nasa: ") {
+			t.Errorf("reason %q of a rule whose account can not be read", got)
+		}
+		w.stop()
 	})
 }

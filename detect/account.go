@@ -10,7 +10,7 @@ import (
 type AccountStatus struct {
 	Username string
 	UserID   string // on its platform, "" while unknown
-	Sources  int    // monitors that watch it
+	Sources  int    // monitors that watch it, and rules whose posts come from it
 
 	LastPoll    time.Time // begin of the last complete poll, to the second
 	LastContact time.Time // when the upstream last gave a page of it, to the second
@@ -18,7 +18,7 @@ type AccountStatus struct {
 	// NextPoll is when it is due; zero while it is being polled, or when a
 	// budget decides.
 	NextPoll time.Time
-	// Interval is the shortest that a monitor asks for; 0 for none.
+	// Interval is the shortest that one of them asks for; 0 for none.
 	Interval time.Duration
 	// Rate is how often it posts, a second, as far as that is known.
 	Rate float64

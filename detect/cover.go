@@ -146,11 +146,11 @@ func (d *Detector) queryStart(ctx context.Context, text string) (queryStart, err
 }
 
 // readBefore is how far the process before has read a subscription's posts from
-// timelines, as far as the journal knows. Zero when some were never read, or
-// when it searched for them.
-func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (time.Time, error) {
+// timelines, or else by searching, as far as the journal knows. Zero when some
+// were never read.
+func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (read time.Time, searching bool, err error) {
 	if !sub.coverable() {
-		return time.Time{}, nil
+		return time.Time{}, false, nil
 	}
 	targets := []string{QueryTarget(sub.Query)}
 	for _, name := range sub.Authors {
@@ -158,14 +158,13 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (time.
 	}
 	found, err := d.cfg.Journal.Cursors(ctx, targets...)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("detect: read cursors: %w", err)
+		return time.Time{}, false, fmt.Errorf("detect: read cursors: %w", err)
 	}
-	var read time.Time
 	n := 0
 	for _, c := range found {
 		if c.Target == targets[0] {
 			if !c.Since.IsZero() {
-				return c.Since, nil
+				return c.Since, true, nil
 			}
 			continue
 		}
@@ -174,9 +173,9 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (time.
 		}
 	}
 	if n < len(sub.Authors) {
-		return time.Time{}, nil
+		return time.Time{}, false, nil
 	}
-	return read, nil
+	return read, false, nil
 }
 
 // searchedUntil is when the last complete poll of a subscription's query began,

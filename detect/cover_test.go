@@ -148,7 +148,7 @@ func TestCoveredRuleGoesOnAfterARestart(t *testing.T) {
 			after(time.Second)
 		}
 		r.Since = time.Now()
-		n, gaps := 0, 0
+		n, gaps, most := 0, 0, 3
 		run := func(subs ...Subscription) {
 			d := w.detector(t, func(c *Config) { c.OnGap = func(Gap) { gaps++ } })
 			for _, s := range subs {
@@ -157,7 +157,7 @@ func TestCoveredRuleGoesOnAfterARestart(t *testing.T) {
 			setQuery(t, d, r)
 			stop := start(t, d)
 			after(time.Minute)
-			for range 3 {
+			for range most {
 				w.say("nasa", fmt.Sprintf("moon p%d", n), time.Duration(n%3)*10*time.Second)
 				n++
 				after(10 * time.Second)
@@ -167,6 +167,11 @@ func TestCoveredRuleGoesOnAfterARestart(t *testing.T) {
 			n++
 			after(10 * time.Minute)
 		}
+		run()
+		most = 60 // more than a poll may read
+		run(m)
+		most = 3
+		run()
 		run(m)
 		after(300 * 24 * time.Hour) // what was read then is not read again
 		run()
@@ -259,6 +264,25 @@ func TestBudgetIsSharedWithSearches(t *testing.T) {
 		p, err := d.Plan(t.Context())
 		if err != nil || p.Now.CallsPerMinute < 110 || p.Now.CallsPerMinute > 121 || p.Now.Budget != 2 {
 			t.Errorf("plan %+v %v", p.Now, err)
+		}
+	})
+}
+
+// Searches that would need more than the whole budget leave half of it.
+func TestAccountsKeepHalfOfTheBudget(t *testing.T) {
+	tune := func(c *Config) { c.Pace, c.Shards, c.FetchRate = PaceBudget, 0, 2 }
+	inQueries(t, tune, func(t *testing.T, w *searchable, d *Detector) {
+		m := sub("m", "nasa", "esa", "jaxa")
+		m.Interval = 0
+		set(t, d, m)
+		for i := range 20 {
+			s := asks(fmt.Sprint("r", i), fmt.Sprint("word", i))
+			s.Interval = time.Second
+			setQuery(t, d, s)
+		}
+		after(100 * time.Second)
+		if s := d.Stats(); s.Polls < 90 || s.Queries.Polls < 90 {
+			t.Errorf("%d polls of accounts, %d of queries: want about 100 of both", s.Polls, s.Queries.Polls)
 		}
 	})
 }

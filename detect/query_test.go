@@ -84,6 +84,7 @@ func TestQueryPages(t *testing.T) {
 		"as many posts as it may":              {posts: 20, page: 5, results: 20, pages: 4, found: 20},
 		"more than it may: a gap":              {posts: 23, page: 5, results: 20, pages: 4, found: 20, gap: true},
 		"a page is no larger than asked":       {posts: 9, page: 20, results: 7, pages: 1, found: 7, gap: true},
+		"no more than it may on the last page": {posts: 23, page: 15, results: 20, pages: 2, found: 20, gap: true},
 		"more pages than it may: a gap":        {posts: 40, page: 2, results: 100, pages: 10, found: 20, gap: true},
 		"out of order, all of them":            {posts: 12, page: 5, results: 20, unordered: true, pages: 3, found: 12},
 		"out of order, more than it may: gaps": {posts: 23, page: 5, results: 20, unordered: true, pages: 4, found: 20, gap: true},
@@ -326,14 +327,18 @@ func TestQueriesGoOnAfterARestart(t *testing.T) {
 		setQuery(t, d, r)
 		setQuery(t, d, shared)
 		after(time.Second)
-		w.say("nasa", "moon p0", 0)
-		w.say("nasa", "moon p1", 3*time.Hour)
-		after(time.Minute)
-		stop()
-		w.say("nasa", "moon p2", 0)
+		for i := range 30 { // more than a poll may read
+			w.say("nasa", fmt.Sprint("moon p", i), 0)
+			after(10 * time.Second)
+		}
 		after(time.Hour)
-		w.say("nasa", "moon p3", 0)
+		stop()
+		for i := range 10 { // while none runs
+			after(5 * time.Minute)
+			w.say("nasa", fmt.Sprint("moon p", 30+i), 0)
+		}
 		d = w.detector(t, nil)
+		w.setPageSize(3)
 		setQuery(t, d, r)
 		setQuery(t, d, shared)
 		glitch := true // the first answer is empty
@@ -347,10 +352,127 @@ func TestQueriesGoOnAfterARestart(t *testing.T) {
 		stop = start(t, d)
 		after(time.Minute)
 		stop()
-		want := append(append(ids("r", "p", 0, 1), ids("r", "p", 2, 4)...), append(ids("s", "p", 0, 1), ids("s", "p", 2, 4)...)...)
-		wantSorted(t, w, want...)
-		if s := d.Stats(); s.Events != 4 {
-			t.Errorf("%d events after the restart, want 4", s.Events)
+		wantSorted(t, w, append(ids("r", "p", 0, 40), ids("s", "p", 0, 40)...)...)
+		if s := d.Stats(); s.Events != 20 || s.Gaps != 0 {
+			t.Errorf("%d events and %d gaps after the restart, want 20 and none", s.Events, s.Gaps)
+		}
+	})
+}
+
+// A query that never had a post counts as read, also in a process that begins.
+func TestQueryWithoutPostsIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newSearchable()
+		for range 2 {
+			d := w.detector(t, nil)
+			setQuery(t, d, asks("r", "moon"))
+			stop := start(t, d)
+			after(10 * time.Minute)
+			st, _, err := d.Query(t.Context(), "moon")
+			if err != nil || time.Since(st.LastPoll) > 11*time.Second {
+				t.Errorf("last read %s ago, %v", time.Since(st.LastPoll), err)
+			}
+			stop()
+			after(time.Hour)
+		}
+	})
+}
+
+// A rule that joins a query gets what it wants from before, though the query
+// knows it, as far as a poll may read.
+func TestJoiningRuleReadsBackToItsSince(t *testing.T) {
+	for _, row := range []struct{ results, found, gaps int }{{100, 40, 0}, {20, 20, 1}} {
+		inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+			setQuery(t, d, asks("a", "moon"))
+			since := time.Now()
+			for i := range 40 {
+				after(30 * time.Second)
+				w.say("nasa", fmt.Sprintf("moon p%02d", i), 0)
+			}
+			after(time.Minute)
+			b := asks("b", "moon")
+			b.Since, b.MaxResults = since, row.results
+			setQuery(t, d, b)
+			after(15 * time.Second)
+			n := 0
+			for _, ev := range w.got() {
+				if strings.HasPrefix(ev, "b:") {
+					n++
+				}
+			}
+			if gaps := d.Stats().Gaps; n != row.found || int(gaps) != row.gaps {
+				t.Errorf("with %d results: %d posts and %d gaps, want %d and %d", row.results, n, gaps, row.found, row.gaps)
+			}
+		})
+	}
+}
+
+// Who joins while a poll is under way has it polled again at once.
+func TestRuleThatJoinsDuringAPoll(t *testing.T) {
+	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+		slow := asks("a", "moon")
+		slow.Interval = time.Hour
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) {
+			<-time.After(time.Second)
+			return nil, nil
+		})
+		setQuery(t, d, slow)
+		after(500 * time.Millisecond)
+		b := asks("b", "moon")
+		b.Interval = time.Hour
+		setQuery(t, d, b)
+		after(10 * time.Second)
+		if times, _ := w.polled("moon"); len(times) != 2 {
+			t.Errorf("%d polls, want 2", len(times))
+		}
+	})
+}
+
+// An answer without order is read on while a page has a post that may be new, and
+// its events are in order all the same.
+func TestAnswersWithoutOrder(t *testing.T) {
+	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+		began := time.Now()
+		post := func(id string, ago time.Duration) fetcher.Tweet {
+			return fetcher.Tweet{ID: id, Text: "moon " + id, Username: "nasa", PublishedAt: time.Now().Add(-ago)}
+		}
+		const old = time.Hour
+		setQuery(t, d, asks("r", "moon"))
+		after(11 * time.Minute)
+		pages := map[string]*fetcher.Page{
+			"":  {Next: "2", Tweets: []fetcher.Tweet{post("a", 10*time.Second), post("x", old), post("b", 20*time.Second), post("y", old), post("z", old)}},
+			"2": {Next: "3", Tweets: []fetcher.Tweet{post("u", old), post("c", 5*time.Second), post("v", old)}},
+			"3": {Next: "4", Tweets: []fetcher.Tweet{post("s", old), post("t", old)}},
+			"4": {Tweets: []fetcher.Tweet{post("d", time.Second)}},
+		}
+		_, before := w.polled("moon")
+		w.setAnswer(func(q fetcher.SearchQuery) (*fetcher.Page, error) { return pages[q.Cursor], nil })
+		after(10 * time.Second)
+		wantEvents(t, w.world, "r:b", "r:a", "r:c")
+		if _, n := w.polled("moon"); n-before != 3 {
+			t.Errorf("%d pages since %s, want 3: the third has old posts alone", n-before, began)
+		}
+	})
+}
+
+// After RemoveQuery nothing of it is committed any more.
+func TestRemoveQueryWaitsForItsCommit(t *testing.T) {
+	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+		setQuery(t, d, asks("r", "moon"))
+		after(time.Second)
+		w.setSlowStore(5 * time.Second)
+		w.say("nasa", "moon p", 0)
+		times, _ := w.polled("moon")
+		for len(times) == 1 {
+			after(time.Second)
+			times, _ = w.polled("moon")
+		}
+		began := time.Now() // the commit is under way
+		if err := d.RemoveQuery(t.Context(), "r"); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(began) < 3*time.Second || len(w.got()) != 1 {
+			t.Errorf("removed after %s with %v committed", time.Since(began), w.got())
 		}
 	})
 }

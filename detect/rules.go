@@ -37,6 +37,9 @@ type ruled struct {
 	// early: it was set before Run, and what the process before has read it has
 	// dealt with: see fromSearch.
 	early bool
+	// behind: the journal has a cursor of its query, which would tell the next
+	// process that nothing was read since, if no search goes on from it.
+	behind bool
 	// read: what was visible then it has got, as far as is known; zero if not.
 	read time.Time
 }
@@ -150,7 +153,7 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 		r = &ruled{}
 	}
 	if !d.isStarted() {
-		if r.read, err = d.readBefore(ctx, sub); err == nil {
+		if r.read, r.behind, err = d.readBefore(ctx, sub); err == nil {
 			r.early = true
 			d.rules.put(r, sub, noOrigin)
 		}
@@ -244,13 +247,15 @@ func (d *Detector) fromTimelines(ctx context.Context, r *ruled, sub QuerySubscri
 	if err := d.set(ctx, s); err != nil {
 		return err
 	}
-	if r.from != searched {
+	if r.from == searched {
+		if err := d.unsearch(ctx, sub.Source.ID); err != nil {
+			return err
+		}
+		r.behind = true
+	}
+	if !r.behind {
 		return nil
 	}
-	if err := d.unsearch(ctx, sub.Source.ID); err != nil {
-		return err
-	}
-	// Its cursor would tell the next process that nothing was read since.
 	return d.forgetQuery(ctx, r)
 }
 
@@ -298,6 +303,7 @@ func (d *Detector) forgetQuery(ctx context.Context, left *ruled) error {
 			return nil
 		}
 	}
+	left.behind = false
 	return d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &Cursor{Target: QueryTarget(left.sub.Query)}}})
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -28,6 +29,15 @@ type value struct {
 	label     string
 	number    float64
 	durations latency.Snapshot // of a histogram
+}
+
+// stages are the parts of the time from publication to commit.
+func stages(l *detect.Latency) []value {
+	return []value{
+		{label: "schedule", durations: l.Schedule}, {label: "visibility", durations: l.Visibility}, {label: "failure", durations: l.Failure},
+		{label: "queue", durations: l.Queue}, {label: "fetch", durations: l.Fetch}, {label: "process", durations: l.Process},
+		{label: "commit", durations: l.Commit},
+	}
 }
 
 // metrics is all that a Collector sends, in the order of the flow.
@@ -95,13 +105,20 @@ func metrics() []metric {
 		{"detection_seconds", histogram, "From publication to detection.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Detection })},
 		{"commit_latency_seconds", histogram, "From publication until the store had it.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Total })},
 		{"latency_seconds", histogram, "The parts of the time from publication to acknowledgement.", "stage", func(s *stats) []value {
-			l := &s.Detect.Latency
-			return []value{
-				{label: "schedule", durations: l.Schedule}, {label: "visibility", durations: l.Visibility}, {label: "failure", durations: l.Failure},
-				{label: "queue", durations: l.Queue}, {label: "fetch", durations: l.Fetch}, {label: "process", durations: l.Process},
-				{label: "commit", durations: l.Commit}, {label: "handover", durations: s.Deliver.Handover}, {label: "send", durations: s.Deliver.Send},
-			}
+			return append(stages(&s.Detect.Latency),
+				value{label: "handover", durations: s.Deliver.Handover}, value{label: "send", durations: s.Deliver.Send})
 		}},
+
+		// Queries of filter rules; where nothing else is said, what is above counts
+		// accounts and queries together.
+		{"queries", gauge, "Queries polled now.", "", one(func(s *stats) int64 { return s.Detect.Queries.Targets })},
+		{"rules_covered", gauge, "Rules that the polls of accounts serve, without a search.", "", one(func(s *stats) int64 { return s.Detect.Queries.Covered })},
+		{"query_polls_total", counter, "Polls of queries finished, failed ones included.", "", one(func(s *stats) int64 { return s.Detect.Queries.Polls })},
+		{"query_poll_errors_total", counter, "Polls of queries that failed.", "", one(func(s *stats) int64 { return s.Detect.Queries.Errors })},
+		{"query_pages_total", counter, "Pages of queries read.", "", one(func(s *stats) int64 { return s.Detect.Queries.Pages })},
+		{"query_detection_seconds", histogram, "From publication to detection, of posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Detection })},
+		{"query_commit_latency_seconds", histogram, "From publication until the store had it, of posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Total })},
+		{"query_latency_seconds", histogram, "The parts of that time.", "stage", func(s *stats) []value { return stages(&s.Detect.Queries.Latency) }},
 
 		// Delivery.
 		{"attempts_total", counter, "Delivery attempts that ended.", "", one(func(s *stats) int64 { return s.Deliver.Attempts })},

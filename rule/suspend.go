@@ -2,6 +2,7 @@ package rule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -43,17 +44,19 @@ func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, 
 }
 
 // move applies a change of the program's to a rule, unless change says that
-// there is none.
+// there is none. One that can not take effect is taken back: nobody would see
+// that it has to be made again.
 func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rule, now time.Time) bool) (Rule, error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return Rule{}, err
 	}
 	defer unlock()
-	r, err := m.cfg.Store.Get(ctx, owner, id)
+	old, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return Rule{}, err
 	}
+	r := old
 	now := m.cfg.Now().UTC()
 	if !change(&r, now) {
 		return r, nil
@@ -64,7 +67,10 @@ func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rul
 	}
 	r.Version++
 	if err := m.apply(ctx, r); err != nil {
-		return r, fmt.Errorf("rule: the change is stored and not in effect yet: %w", err)
+		old.Version = r.Version
+		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return Rule{}, errors.Join(fmt.Errorf("rule: %s could not take effect: %w", r.Status, err), m.cfg.Store.Update(back, old))
 	}
 	return r, nil
 }

@@ -29,7 +29,8 @@ func TestSuspendAndRestore(t *testing.T) {
 	}{
 		"suspended":                                 {[]step{suspend}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
 		"restored, it has what came meanwhile":      {[]step{suspend, restore}, rule.Active, "", day - 30*time.Minute},
-		"resumed, it begins anew":                   {[]step{suspend, resume}, rule.Active, "", day + time.Hour},
+		"resumed by its owner, it has that, too":    {[]step{suspend, resume}, rule.Active, "", day - 30*time.Minute},
+		"paused and resumed, it begins anew":        {[]step{suspend, pause, resume}, rule.Active, "", day + 2*time.Hour},
 		"one that its owner paused is left alone":   {[]step{pause, suspend}, rule.Paused, rule.ReasonUser, 0},
 		"and not restored":                          {[]step{pause, restore}, rule.Paused, rule.ReasonUser, 0},
 		"nor is one that its owner paused later":    {[]step{suspend, pause, restore}, rule.Paused, rule.ReasonUser, day - 30*time.Minute},
@@ -78,4 +79,28 @@ func TestSuspendRefuses(t *testing.T) {
 		t.Errorf("another's rule: %v", err)
 	}
 	d.same(t, c.Rule)
+}
+
+// A change that can not take effect leaves the rule as it was.
+func TestSuspendThatFails(t *testing.T) {
+	d := newDesk(t)
+	c := d.create(t, nil)
+	suspended, err := d.Suspend(t.Context(), "acme", c.ID, rule.ReasonCredits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.trackErr = errors.New("engine is stopping")
+	if _, err := d.Restore(t.Context(), "acme", c.ID, rule.ReasonCredits); !errors.Is(err, d.trackErr) {
+		t.Errorf("error %v", err)
+	}
+	got, err := d.Get(t.Context(), "acme", c.ID)
+	if err != nil || got.Status != rule.Paused || got.StatusReason != rule.ReasonCredits || got.Since != suspended.Since {
+		t.Errorf("%+v %v, want it as it was", got, err)
+	}
+	d.trackErr = nil
+	restored, err := d.Restore(t.Context(), "acme", c.ID, rule.ReasonCredits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.same(t, restored)
 }

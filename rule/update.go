@@ -35,7 +35,8 @@ type Updated struct {
 }
 
 // Update changes a rule. With another query, and after a resume, posts from now
-// on are its events. An error that comes with the changed rule says that it is
+// on are its events; a rule that was paused for lack of credits goes on where it
+// was. An error that comes with the changed rule says that it is
 // stored and not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
 	unlock, err := m.lock(ctx)
@@ -115,7 +116,7 @@ func (m *Manager) changed(old Rule, q UpdateRequest) (r Rule, key secret.Value, 
 		r.Status, r.StatusReason = *q.Status, ""
 		if r.Status == Paused {
 			r.StatusReason = ReasonUser
-		} else {
+		} else if old.StatusReason != ReasonCredits { // or what was published since would be lost
 			r.Since = now
 		}
 	}

@@ -18,6 +18,7 @@ var (
 	latencyTests = []string{"./latency"}
 	memoryTests  = []string{"./storage/memory"}
 	monitorTests = []string{"./monitor"}
+	ruleTests    = []string{"./rule"}
 	redisTests   = []string{"./storage/redisstore"}
 	rootTests    = []string{"."}
 	sqliteTests  = []string{"./storage/sqlite"}
@@ -61,6 +62,29 @@ var list = []breakage{
 		"	if !f.sound {\n", "	if false {\n", detectTests},
 	{"unchanged page makes its posts forgotten", "detect/shard.go",
 		"	if out.unchanged {\n", "	if false {\n", detectTests},
+	// Queries.
+	{"joining rule misses what is known", "detect/found.go",
+		"if seen && !sub.fresh {", "if seen {", detectTests},
+	{"rule gets posts from before it", "detect/found.go",
+		"if before(tw.PublishedAt, sub.Since.Add(-max(0, out.skew))) {", "if false {", detectTests},
+	{"what a query showed is forgotten", "detect/found.go",
+		"	q.seen.Add(out.begun, f.shown...)\n", "", detectTests},
+	{"page cap of a query leaves no gap", "detect/found.go",
+		"	case out.capped:\n", "	case false:\n", detectTests},
+	{"a first empty answer counts for what was read", "detect/queryset.go",
+		"cold: !start.since.IsZero(), ", "", detectTests},
+	{"a rule leaves a query and stays in it", "detect/queryset.go",
+		"	if had != nil && had != mine {\n", "	if false {\n", detectTests},
+	{"removed query is committed later", "detect/queryset.go",
+		"		if f.committing {\n", "		if false {\n", detectTests},
+	{"answers without order end at the first old post", "detect/search.go",
+		"	if f.unordered {\n		old", "	if false {\n		old", detectTests},
+	{"searches take the accounts' budget", "detect/schedule.go",
+		"forAccounts(d.cfg.FetchRate, math.Float64frombits(d.count.queryRate.Load()))", "d.cfg.FetchRate", detectTests},
+	{"restored rule begins anew", "rule/update.go",
+		"else if old.StatusReason != ReasonCredits {", "else {", ruleTests},
+	{"suspension overrules its owner", "rule/suspend.go",
+		"		if r.Status != Active {\n", "		if r.StatusReason == reason {\n", ruleTests},
 	{"rate limit does not close the budget", "detect/trouble.go",
 		"	d.budget.closeFor(wait)\n", "	_ = wait\n", detectTests},
 	{"polled more often than the interval", "detect/schedule.go",

@@ -1,0 +1,165 @@
+// Rulelab tries a filter rule before it is switched on: it says what is wrong
+// with a query and how it is read, which posts of a file answer it and why, and
+// what it would cost.
+//
+//	go run ./examples/rulelab -file posts.jsonl '"moon landing" from:nasa -is:retweet'
+//	go run ./examples/rulelab -file posts.jsonl -explain 2028711970206646272 'moon lang:en'
+//
+// The file has a post a line, in the wire format; - is the standard input.
+// Without -file some sample posts serve. On a terminal what was found is in
+// colour, unless NO_COLOR is set; into a pipe or file goes plain text. The exit
+// status is 1 for a query that is refused.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+//go:embed sample.jsonl
+var sample string
+
+func main() {
+	l := lab{out: os.Stdout, in: os.Stdin, colour: isTerminal(os.Stdout)}
+	switch err := l.run(os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "rulelab:", err)
+		os.Exit(1)
+	}
+}
+
+// isTerminal reports whether a person sees what is written, in colours.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// lab is one run of the command.
+type lab struct {
+	out    io.Writer
+	in     io.Reader
+	colour bool
+}
+
+var dialects = []rule.Dialect{rule.Union, rule.V2Stream, rule.V2Search, rule.Web}
+
+func (l *lab) run(args []string) error {
+	flags := flag.NewFlagSet("rulelab", flag.ContinueOnError)
+	flags.SetOutput(l.out)
+	file := flags.String("file", "", "try it on the posts of this `file`, - for the standard input")
+	dialect := flags.String("dialect", rule.Union.String(), "read it as `union`, v2stream, v2search or web")
+	interval := flags.Duration("interval", time.Minute, "price it at this interval")
+	explain := flags.String("explain", "", "say why the post with this `id` answers or not, \"all\" for every post")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return fmt.Errorf("%d arguments are not allowed: want one query, in quotes", flags.NArg())
+	}
+	options := rule.Options{Dialect: rule.Dialect(len(dialects))}
+	for _, d := range dialects {
+		if d.String() == *dialect {
+			options.Dialect = d
+		}
+	}
+	if int(options.Dialect) == len(dialects) {
+		return fmt.Errorf("-dialect %q is not allowed: want union, v2stream, v2search or web", *dialect)
+	}
+	program, err := l.parse(flags.Arg(0), options)
+	if err != nil {
+		return err
+	}
+	posts, done, err := l.open(*file)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return l.try(program, posts, *explain, *interval)
+}
+
+// open gives the posts to try; done closes their file.
+func (l *lab) open(file string) (posts *rule.Reader, done func() error, err error) {
+	nothing := func() error { return nil }
+	switch file {
+	case "":
+		return rule.NewReader(strings.NewReader(sample)), nothing, nil
+	case "-":
+		return rule.NewReader(l.in), nothing, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	return rule.NewReader(f), f.Close, nil
+}
+
+// parse reads the query and prints what there is to say about it.
+func (l *lab) parse(query string, options rule.Options) (*rule.Program, error) {
+	program, warnings, err := rule.Parse(query, options)
+	var refused *rule.SyntaxError
+	if errors.As(err, &refused) {
+		for _, d := range refused.Errors {
+			l.point(query, d, red)
+		}
+		return nil, fmt.Errorf("the query is refused, for %d reasons", len(refused.Errors))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range warnings {
+		l.point(query, d, yellow)
+	}
+	fmt.Fprintf(l.out, "query     %s\n", l.paint(bold, program.String()))
+	if ops := program.NeedsUpstream(); len(ops) > 0 {
+		names := make([]string, len(ops))
+		for i, op := range ops {
+			names[i] = op.Name
+		}
+		fmt.Fprintf(l.out, "platform  only the platform can answer %s\n", strings.Join(names, ", "))
+	} else if authors := program.Authors(); len(authors) > 0 {
+		fmt.Fprintf(l.out, "platform  not needed where these are watched: @%s\n", strings.Join(authors, ", @"))
+	}
+	return program, nil
+}
+
+// try asks about the posts, prints those that answer, and sums up.
+func (l *lab) try(program *rule.Program, posts *rule.Reader, explain string, interval time.Duration) error {
+	fmt.Fprintln(l.out)
+	explained := false
+	each := func(yield func(*fetcher.Tweet) bool) {
+		for t := range posts.Tweets() {
+			switch e := program.Explain(t); {
+			case explain == "all" || explain == t.ID:
+				explained = true
+				l.tree(t, e)
+			case explain == "" && e.Verdict == rule.Yes:
+				l.post(t, e)
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	}
+	price := billing.Presets{}.Rule(interval)
+	trial := rule.Backtest(program, each, rule.Cost{PerDay: price.PerDay})
+	if err := posts.Err(); err != nil {
+		return err
+	}
+	if explain != "" && !explained && explain != "all" {
+		return fmt.Errorf("-explain %q: no post has that id", explain)
+	}
+	l.sum(trial, interval)
+	return nil
+}
