@@ -38,7 +38,7 @@
 //
 // # Credits
 //
-// Billing.Pricing prices a request by the endpoint's name, the operationId in the
+// Options.Pricing prices a request by the endpoint's name, the operationId in the
 // OpenAPI document. The default price list charges every request that needs a
 // key, the account's own included; one that returns 0 makes an endpoint free.
 // Balances are shown in whole credits, rounded down; the billing log shows exact

@@ -108,7 +108,8 @@ func (x *exchange) pattern() string {
 // hold what is secret: the route stands for them.
 func (h *Handler) log(r *http.Request, x *exchange) {
 	level := slog.LevelInfo
-	if x.status >= 500 && !errors.Is(x.cause, context.Canceled) { // that was the client's doing
+	// 501 is how the service was set up, and a client that left is no fault.
+	if x.status >= 500 && x.status != http.StatusNotImplemented && !errors.Is(x.cause, context.Canceled) {
 		level = slog.LevelError
 	}
 	l := h.opts.Logger

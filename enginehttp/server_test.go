@@ -132,26 +132,6 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// The time that a server gives a request's bytes says nothing about how long its
-// answer may take.
-func TestProviderOutlivesReadTimeout(t *testing.T) {
-	const readTime = 30 * time.Millisecond
-	p := &providers{hook: func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * readTime):
-			return nil
-		}
-	}}
-	w := newWorld(t, func(s *setup) { s.options.Providers = p.all() })
-	addr, _ := serve(t, w, func(s *http.Server) { s.ReadTimeout = readTime })
-	status, body, err := get(newClient(t), t.Context(), w.key[mine], "http://"+addr+social+"/users/nasa/by_username")
-	if status != 200 || err != nil {
-		t.Errorf("%d %s, %v", status, body, err)
-	}
-}
-
 // A body that trickles in does not hold a request beyond its time.
 func TestSlowBody(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.options.Timeout = 50 * time.Millisecond })

@@ -22,6 +22,11 @@ func TestContestantsAnswerAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, addr := range []string{s.ours, s.bare(c.path, body)} {
+			release, err := hold(addr, 3)
+			defer release()
+			if err != nil {
+				t.Fatal(err)
+			}
 			m, err := load(addr, c.path, s.key, len(body), 2, time.Millisecond)
 			if err != nil || m.rate <= 0 || m.p99 <= 0 {
 				t.Errorf("%s: %+v, %v", c.name, m, err)

@@ -126,6 +126,8 @@ func (c *config) check() error {
 		return fmt.Errorf("-tls-cert and -tls-key: want both or neither")
 	case c.logFormat != "text" && c.logFormat != "json":
 		return fmt.Errorf("-log %q is not allowed: want text or json", c.logFormat)
+	case c.demo && c.sealKey != "":
+		return fmt.Errorf("%sSEAL_KEY is not allowed with -demo: its receiver reads the secrets from the store", envPrefix)
 	case c.interval < 0:
 		return fmt.Errorf("-interval %s is not allowed: want 1s or more", c.interval)
 	case c.perSecond < 0:

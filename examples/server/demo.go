@@ -11,9 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -109,15 +107,15 @@ func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fe
 // for, and adds what
 // the endpoints ask the outside world for: a webhook receiver, a page, and a
 // marketplace with one item.
-func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, engine *streamwatch.Engine, keys *apikey.Manager, ledger billing.Ledger, base string, out io.Writer, log *slog.Logger) (join func(), err error) {
+func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store keyedStore, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) (join func(), err error) {
 	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo"})
 	if err != nil {
 		return nil, err
 	}
-	if err := topUp(ctx, ledger, demoOwner, "demo", 1_000_000); err != nil {
+	if err := topUp(ctx, store.Ledger(), demoOwner, "demo", 1_000_000); err != nil {
 		return nil, err
 	}
-	hook, err := demoReceiver(ctx, engine, log)
+	hook, err := demoReceiver(ctx, store.Endpoints(), log)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +149,9 @@ func secrets(e deliver.Endpoint) []deliver.Secret {
 
 // demoReceiver logs each post that a webhook brings, once its signature has been
 // checked. A real receiver knows its secret; this one looks it up.
-func demoReceiver(ctx context.Context, engine *streamwatch.Engine, log *slog.Logger) (http.Handler, error) {
+func demoReceiver(ctx context.Context, endpoints deliver.EndpointStore, log *slog.Logger) (http.Handler, error) {
 	v, err := deliver.NewVerifier(deliver.VerifierConfig{SecretsFor: func(id string) []deliver.Secret {
-		e, err := engine.Endpoints().Get(ctx, demoOwner, id)
+		e, err := endpoints.Get(ctx, demoOwner, id)
 		if err != nil {
 			return nil
 		}

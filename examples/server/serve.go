@@ -84,7 +84,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	if c.demo {
 		ctx, cancel := context.WithCancel(ctx)
-		join, err := startDemo(ctx, mux, source.(*demoPlatform), engine, keys, store.Ledger(), base, out, log)
+		join, err := startDemo(ctx, mux, source.(*demoPlatform), store, keys, base, out, log)
 		if err != nil {
 			cancel()
 			return err
@@ -139,12 +139,11 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.
 	if c.perSecond > 0 {
 		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond}
 	}
+	var err error
 	if c.sealKey != "" {
-		sealer, err := deliver.NewAESSealer(deliver.SealKey{ID: "1", Key: c.sealKey})
-		if err != nil {
+		if cfg.Sealer, err = deliver.NewAESSealer(deliver.SealKey{ID: "1", Key: c.sealKey}); err != nil {
 			return nil, fmt.Errorf("%sSEAL_KEY: %w", envPrefix, err)
 		}
-		cfg.Sealer = sealer
 	}
 	return streamwatch.New(cfg)
 }
