@@ -57,7 +57,6 @@ type lane struct {
 type item struct {
 	Delivery
 	lane    *lane
-	class   class
 	sending bool // taken from the queue
 }
 

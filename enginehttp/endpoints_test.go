@@ -234,7 +234,7 @@ func TestHealthOfTheStore(t *testing.T) {
 	}
 }
 
-type authError struct{ nobody }
+type authError struct{}
 
 func (authError) Authenticate(context.Context, secret.Value) (apikey.Principal, error) {
 	return apikey.Principal{}, errors.New("keys: connection refused")

@@ -5,15 +5,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"time"
 
 	"github.com/coder/websocket"
+)
+
+// Close codes after which the same key need not be tried again.
+const (
+	badKey  websocket.StatusCode = 4001
+	tooMany websocket.StatusCode = 4003
 )
 
 // client is what a user of the service writes. All it has to remember is the seq
 // of its last frame.
 type client struct {
-	url  string // host and port
+	url  string // with scheme and path: ws, wss, http or https
+	key  string
 	out  io.Writer
 	ws   *websocket.Conn
 	last uint64
@@ -33,11 +42,11 @@ type frame struct {
 
 // connect resumes after the last frame, or begins with what is posted now.
 func (c *client) connect(ctx context.Context) error {
-	url := "ws://" + c.url + "/v1/social/stream"
+	url := c.url
 	if c.last > 0 {
 		url += fmt.Sprintf("?since=%d", c.last)
 	}
-	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {apiKey}}})
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {c.key}}})
 	if err != nil {
 		return err
 	}
@@ -47,11 +56,42 @@ func (c *client) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if f.Type == "error" {
+		_, err := c.read(ctx) // why it is closed
+		return err
+	}
 	if f.Type != "connected" {
 		return fmt.Errorf("the first frame is %q, code %d: want connected", f.Type, f.Code)
 	}
 	fmt.Fprintf(c.out, "connected, resuming after %d\n", f.Seq)
 	return nil
+}
+
+// watch prints posts until ctx ends, and resumes whenever the connection is
+// lost, but not when it is refused.
+func (c *client) watch(ctx context.Context) error {
+	for {
+		err := c.connect(ctx)
+		if err != nil && c.last == 0 {
+			return err // it has never worked
+		}
+		if err == nil {
+			err = c.print(ctx, math.MaxInt)
+			c.cut()
+		}
+		switch code := websocket.CloseStatus(err); {
+		case ctx.Err() != nil:
+			return nil
+		case code == badKey || code == tooMany:
+			return err
+		}
+		fmt.Fprintln(c.out, "connection lost:", err)
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // print prints frames until it has had so many posts in all.

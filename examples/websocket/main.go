@@ -5,11 +5,17 @@
 //	go run ./examples/websocket
 //
 // needs no setup and ends by itself.
+//
+//	go run ./examples/websocket -url http://127.0.0.1:8080/v1/social/stream -key sw_live_…
+//
+// is the client alone: it prints the posts of a service, such as
+// examples/server, until Ctrl-C, and resumes when the connection is lost.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -34,7 +40,16 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout)
+	url := flag.String("url", "", "be the client of this stream, an `address`")
+	key := flag.String("key", "", "with -url, the API key")
+	flag.Parse()
+	var err error
+	if *url != "" {
+		c := client{url: *url, key: *key, out: os.Stdout}
+		err = c.watch(ctx)
+	} else {
+		err = run(ctx, os.Stdout)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "websocket:", err)
@@ -75,7 +90,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 
-	c := client{url: url, out: out}
+	c := client{url: "ws://" + url + "/v1/social/stream", key: apiKey, out: out}
 	if err := c.connect(ctx); err != nil {
 		return err
 	}

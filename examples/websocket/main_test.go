@@ -2,11 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,4 +41,60 @@ func TestEveryPostIsPrintedOnce(t *testing.T) {
 	if t.Failed() {
 		t.Log(out.String())
 	}
+}
+
+// A client that is refused says why, and does not try for ever.
+func TestWatchIsRefused(t *testing.T) {
+	hub, err := wshub.New(wshub.Options{Events: noEvents{}, Authenticate: authenticate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, stop, err := serve(hub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	defer hub.Shutdown(t.Context())
+	c := client{url: "ws://" + addr, key: "wrong", out: io.Discard}
+	if err := c.watch(t.Context()); websocket.CloseStatus(err) != badKey {
+		t.Errorf("error %v, want close code %d", err, badKey)
+	}
+}
+
+// Watching goes on where the connection was lost.
+func TestWatchResumes(t *testing.T) {
+	asked := make(chan string, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	addr, stop, err := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Query().Get("since")
+		ws, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.CloseNow()
+		ws.Write(ctx, websocket.MessageText, []byte(`{"type":"connected"}`))
+		if len(asked) == 1 {
+			ws.Write(ctx, websocket.MessageText, []byte(`{"type":"tweet","seq":41}`))
+			return // the line breaks
+		}
+		cancel()
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	var out bytes.Buffer
+	c := client{url: "ws://" + addr, out: &out}
+	if err := c.watch(ctx); err != nil {
+		t.Errorf("%v, want nil after the end of the context", err)
+	}
+	if first, second := <-asked, <-asked; first != "" || second != "41" {
+		t.Errorf("since was %q, then %q: want none, then 41\n%s", first, second, out.String())
+	}
+}
+
+type noEvents struct{}
+
+func (noEvents) Events(context.Context, string, uint64, int) ([]deliver.Event, error) {
+	return nil, nil
 }

@@ -94,7 +94,7 @@ func TestRobotsOfASite(t *testing.T) {
 		{"missing", status(404), false, nil, 0},
 		{"forbidden", status(403), false, nil, 0},
 		{"broken", status(503), false, nil, 503},
-		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/robots.txt", 302) }, false, ErrDisallowed, 0},
+		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/robots.txt", http.StatusFound) }, false, ErrDisallowed, 0},
 		{"endless: the start counts", func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, "User-agent: *\nDisallow: /\n"+strings.Repeat("#", 2*maxRobots))
 		}, false, ErrDisallowed, 0},
@@ -117,7 +117,7 @@ func TestRobotsOfASite(t *testing.T) {
 		})
 	}
 	t.Run("of a redirect's target", func(t *testing.T) {
-		s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 302) }})
+		s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) }})
 		if _, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL}); !errors.Is(err, ErrDisallowed) {
 			t.Errorf("error %v, want ErrDisallowed", err)
 		}

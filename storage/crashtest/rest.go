@@ -43,7 +43,6 @@ type finishing struct {
 	*round
 	visible time.Time
 	stage   stage
-	asking  bool
 	quiet   int // answers in a row that nothing is due
 }
 
