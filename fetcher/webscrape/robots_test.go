@@ -94,7 +94,9 @@ func TestRobotsOfASite(t *testing.T) {
 		{"missing", status(404), false, nil, 0},
 		{"forbidden", status(403), false, nil, 0},
 		{"broken", status(503), false, nil, 503},
-		{"elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/robots.txt", http.StatusFound) }, false, ErrDisallowed, 0},
+		{"elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/robots.txt", http.StatusFound)
+		}, false, ErrDisallowed, 0},
 		{"endless: the start counts", func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, "User-agent: *\nDisallow: /\n"+strings.Repeat("#", 2*maxRobots))
 		}, false, ErrDisallowed, 0},
