@@ -24,14 +24,13 @@ func (g *Guard) Dialer() *net.Dialer { return g.dialer() }
 func NewWebhookOn(cfg WebhookConfig, g *Guard, roots *x509.CertPool) *Webhook {
 	w := MustWebhook(cfg)
 	g.AllowPrivate = cfg.AllowPrivate
-	w.own = guardedTransport(g, w.cfg.Timeout)
-	w.own.TLSClientConfig.RootCAs = roots
-	w.cfg.Transport = w.own
+	w.own = newClient(g)
+	w.own.tls.RootCAs = roots
 	return w
 }
 
 // TLSConfig is what the sender's own connections use.
-func (w *Webhook) TLSConfig() *tls.Config { return w.own.TLSClientConfig }
+func (w *Webhook) TLSConfig() *tls.Config { return w.own.tls }
 
 // Names for tests of what has none outside.
 var (

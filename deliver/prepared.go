@@ -10,7 +10,9 @@ import (
 	"hash"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -26,6 +28,8 @@ const maxPrepared = 4096
 type prepared struct {
 	endpoint Endpoint // what it was made of
 	template *http.Request
+	to       origin
+	head     []byte // a request's first lines, but for those of a delivery
 	refusal  string // why nothing is sent, "" when it is
 	mac      keyed  // of X-Signature-256
 	standard keyed  // of webhook-signature, by the newest secret
@@ -34,16 +38,22 @@ type prepared struct {
 // keyed are HMACs with one key, to be used again and again.
 type keyed struct{ pool sync.Pool }
 
-func (k *keyed) init(key []byte) { k.pool.New = func() any { return hmac.New(sha256.New, key) } }
+type keyedHash struct {
+	hash hash.Hash
+	sum  [sha256.Size]byte
+}
 
-// sum is appended to dst.
-func (k *keyed) sum(dst []byte, write func(hash.Hash)) []byte {
-	h := k.pool.Get().(hash.Hash)
-	h.Reset()
-	write(h)
-	dst = h.Sum(dst)
-	k.pool.Put(h)
-	return dst
+func (k *keyed) init(key []byte) {
+	k.pool.New = func() any { return &keyedHash{hash: hmac.New(sha256.New, key)} }
+}
+
+// with has use read the sum of what write writes.
+func (k *keyed) with(write func(hash.Hash), use func(sum []byte)) {
+	m := k.pool.Get().(*keyedHash)
+	m.hash.Reset()
+	write(m.hash)
+	use(m.hash.Sum(m.sum[:0]))
+	k.pool.Put(m)
 }
 
 // prepare gives what is known of the endpoint, or finds it out.
@@ -83,20 +93,67 @@ func (p *prepared) init(cfg *WebhookConfig) {
 		return
 	}
 	for _, h := range e.Headers { // first: none can replace those below
-		req.Header.Set(h.Name, string(h.Value))
+		if checkHeader(h) == nil { // as the URL
+			req.Header.Set(h.Name, string(h.Value))
+		}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", cfg.UserAgent)
 	req.Header.Set(HeaderWebhookID, e.ID)
 	p.template = req
+	p.to = origin{secure: req.URL.Scheme == "https", address: address(req.URL)}
+	head := bytes.NewBufferString("POST " + req.URL.RequestURI() + " HTTP/1.1\r\nHost: " + req.URL.Host + "\r\n")
+	req.Header.Write(head) // a buffer takes all
+	p.head = head.Bytes()
 	p.mac.init([]byte(e.Secret))
 	p.standard.init(standardKey(e.Secret))
 }
 
-// request makes one for a delivery. What it has of its own is one list of values.
+// address is where a URL leads, with the port of its scheme when it names none.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		if port = "80"; u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// appendRequest appends the request for a delivery as HTTP/1.1 has it.
+func (p *prepared) appendRequest(b []byte, d *Delivery, now time.Time) []byte {
+	field := func(name string) {
+		b = append(b, name...)
+		b = append(b, ": "...)
+	}
+	end := func() { b = append(b, "\r\n"...) }
+	b = append(b, p.head...)
+	field("Content-Length")
+	b = strconv.AppendInt(b, int64(len(d.Event.Body)), 10)
+	end()
+	field(HeaderDeliveryID)
+	b = append(b, d.ID...)
+	end()
+	field(HeaderSignature)
+	b = p.appendSignature(b, d.Event.Body)
+	end()
+	field(HeaderStandardID)
+	b = append(b, d.ID...)
+	end()
+	field(HeaderStandardTimestamp)
+	b = strconv.AppendInt(b, now.Unix(), 10)
+	end()
+	field(HeaderStandardSignature)
+	b = p.appendStandard(b, d, now)
+	end()
+	end()
+	return append(b, d.Event.Body...)
+}
+
+// request is appendRequest for a RoundTripper. What it has of its own is one list
+// of values.
 func (p *prepared) request(ctx context.Context, d *Delivery, now time.Time) *http.Request {
-	seconds := strconv.FormatInt(now.Unix(), 10)
-	own := []string{d.ID, p.sign(d.Event.Body), d.ID, seconds, p.signStandard(d, seconds, now)}
+	own := []string{d.ID, string(p.appendSignature(nil, d.Event.Body)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
 	req := p.template.WithContext(ctx)
 	req.Header = maps.Clone(p.template.Header)
 	for i, name := range []string{HeaderDeliveryID, HeaderSignature, HeaderStandardID, HeaderStandardTimestamp, HeaderStandardSignature} {
@@ -107,32 +164,29 @@ func (p *prepared) request(ctx context.Context, d *Delivery, now time.Time) *htt
 	if req.Body = http.NoBody; len(body) > 0 {
 		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	// A kept connection that the receiver closed meanwhile is noticed when the
-	// request is written: then it is sent over another.
+	// net/http sends it again when a kept connection has taken nothing of it.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return req
 }
 
-// sign is Sign with the endpoint's secret.
-func (p *prepared) sign(body []byte) string {
-	var sum [sha256.Size]byte
-	var text [len(signaturePrefix) + 2*sha256.Size]byte
-	copy(text[:], signaturePrefix)
-	hex.Encode(text[len(signaturePrefix):], p.mac.sum(sum[:0], func(h hash.Hash) { h.Write(body) }))
-	return string(text[:])
+// appendSignature is Sign with the endpoint's secret.
+func (p *prepared) appendSignature(b, body []byte) []byte {
+	b = append(b, signaturePrefix...)
+	p.mac.with(func(h hash.Hash) { h.Write(body) }, func(sum []byte) { b = hex.AppendEncode(b, sum) })
+	return b
 }
 
-// signStandard signs with every secret that is valid, the newest first, so that
+// appendStandard signs with every secret that is valid, the newest first, so that
 // a receiver which knows any of them accepts.
-func (p *prepared) signStandard(d *Delivery, seconds string, now time.Time) string {
-	var sum [sha256.Size]byte
-	b := make([]byte, 0, (1+len(d.Endpoint.OldSecrets))*(standardLen+1))
+func (p *prepared) appendStandard(b []byte, d *Delivery, now time.Time) []byte {
+	seconds := strconv.FormatInt(now.Unix(), 10)
 	b = append(b, standardVersion...)
-	b = base64.StdEncoding.AppendEncode(b, p.standard.sum(sum[:0], func(h hash.Hash) { writeStandard(h, d.ID, seconds, d.Event.Body) }))
+	p.standard.with(func(h hash.Hash) { writeStandard(h, d.ID, seconds, d.Event.Body) },
+		func(sum []byte) { b = base64.StdEncoding.AppendEncode(b, sum) })
 	for _, o := range d.Endpoint.OldSecrets {
 		if now.Before(o.Until) {
 			b = append(append(b, ' '), signStandard(o.Secret, d.ID, seconds, d.Event.Body)...)
 		}
 	}
-	return string(b)
+	return b
 }

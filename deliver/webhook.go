@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // DefaultUserAgent is sent when WebhookConfig.UserAgent is empty.
@@ -50,7 +51,6 @@ const (
 	maxBodyRead     = 16 << 10
 	maxPreview      = 4 << 10
 	maxRetryAfter   = 24 * time.Hour
-	idlePerHost     = maxInFlight // else a busy endpoint would connect anew for most requests
 	idleTotal       = 1024
 	idleTimeout     = 60 * time.Second
 	defaultDeadline = 10 * time.Second
@@ -61,7 +61,7 @@ const (
 // for concurrent use.
 type Webhook struct {
 	cfg WebhookConfig
-	own *http.Transport // nil when the caller brought a Transport
+	own *client // nil when the caller brought a Transport
 
 	mu    sync.RWMutex
 	known map[string]*prepared // by endpoint id
@@ -91,42 +91,15 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	}
 	w := &Webhook{cfg: cfg}
 	if cfg.Transport == nil {
-		w.own = guardedTransport(&Guard{AllowPrivate: cfg.AllowPrivate}, cfg.Timeout)
-		w.cfg.Transport = w.own
+		w.own = newClient(&Guard{AllowPrivate: cfg.AllowPrivate})
 	}
 	return w, nil
-}
-
-// guardedTransport speaks HTTP/1.1 only: a lane's bound on attempts is then a
-// bound on connections, no receiver can stall others on a shared one, and the
-// cap on header bytes is exact.
-func guardedTransport(g *Guard, timeout time.Duration) *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		Proxy: nil, // through a proxy the guard would see the proxy's address alone
-		// net/http goes on connecting after the attempt has ended, in hope of the
-		// next one: each step has a bound of its own.
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, timeout)
-			defer cancel()
-			return g.DialContext(ctx, network, address)
-		},
-		TLSHandshakeTimeout:    timeout,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		Protocols:              protocols,
-		DisableCompression:     true, // a small answer must not unpack into a large one
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxIdleConns:           idleTotal,
-		MaxIdleConnsPerHost:    idlePerHost,
-		IdleConnTimeout:        idleTimeout,
-	}
 }
 
 // Close closes idle connections. Attempts under way are not touched.
 func (w *Webhook) Close() {
 	if w.own != nil {
-		w.own.CloseIdleConnections()
+		w.own.closeIdle()
 	}
 }
 
@@ -138,36 +111,59 @@ func (w *Webhook) Send(ctx context.Context, d *Delivery) Result {
 	if p.refusal != "" {
 		return Result{Permanent: true, Error: p.refusal}
 	}
+	if strings.ContainsFunc(d.ID, unicode.IsControl) { // it is a header's value
+		return Result{Permanent: true, Error: "delivery id not allowed"}
+	}
 	// The dispatcher's deadline is this one, unless the two were set apart.
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > w.cfg.Timeout {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
 		defer cancel()
 	}
-	req := p.request(ctx, d, w.cfg.Now())
-	// A bare round trip follows no redirect and keeps no cookie.
-	resp, err := w.cfg.Transport.RoundTrip(req)
+	r, err := w.attempt(ctx, p, d)
 	if err != nil {
 		return Result{Error: sendError(err)}
 	}
-	defer resp.Body.Close()
-	r := result(resp)
 	r.Permanent = r.Permanent || slices.Contains(w.cfg.PermanentStatus, r.StatusCode)
 	return r
 }
 
-// result judges an answer. Reading the body to its end, when that is near,
-// lets the connection be used again; a failure to read it changes nothing.
-func result(resp *http.Response) Result {
-	r := Result{StatusCode: resp.StatusCode, OK: resp.StatusCode >= 200 && resp.StatusCode <= 299}
+func (w *Webhook) attempt(ctx context.Context, p *prepared, d *Delivery) (Result, error) {
+	if w.own != nil {
+		request := requests.Get().(*[]byte)
+		defer requests.Put(request)
+		*request = p.appendRequest((*request)[:0], d, w.cfg.Now())
+		return w.own.post(ctx, p.to, *request)
+	}
+	// A bare round trip follows no redirect and keeps no cookie.
+	resp, err := w.cfg.Transport.RoundTrip(p.request(ctx, d, w.cfg.Now()))
+	if err != nil {
+		return Result{}, err
+	}
+	defer resp.Body.Close()
+	r, _ := result(resp)
+	return r, nil
+}
+
+// requests are buffers of the size of the largest request that they had.
+var requests = sync.Pool{New: func() any { return new([]byte) }}
+
+// result judges an answer. Reading the body to its end, when that is near, lets
+// the connection be used again: whole says that it was. A failure to read it
+// changes nothing.
+func result(resp *http.Response) (r Result, whole bool) {
+	r = Result{StatusCode: resp.StatusCode, OK: resp.StatusCode >= 200 && resp.StatusCode <= 299}
 	// After 101 the body is the bare connection, which no deadline ends.
-	if resp.StatusCode != http.StatusSwitchingProtocols {
-		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
+	if resp.Body == http.NoBody {
+		whole = true
+	} else if resp.StatusCode != http.StatusSwitchingProtocols {
+		head, err := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
 		r.ResponsePreview = preview(head)
+		whole = err == nil && (len(head) < maxBodyRead || resp.ContentLength == maxBodyRead)
 	}
 	switch {
 	case r.OK:
-		return r
+		return r, whole
 	case resp.StatusCode >= 300 && resp.StatusCode <= 399:
 		r.Error = "redirect not followed"
 	default:
@@ -179,7 +175,7 @@ func result(resp *http.Response) Result {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		r.RetryAfter = parseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
 	}
-	return r
+	return r, whole
 }
 
 // preview is the start of a body as valid UTF-8 of at most maxPreview bytes.

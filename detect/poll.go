@@ -136,7 +136,7 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 	cut := out.take(pg, asked, now)
 	out.next = pg.Next
 	old := !out.reach.IsZero() && before(out.reach, p.cutoff)
-	reached := old && (len(pg.Tweets)+pg.Skipped > 1 || out.wasOld)
+	reached := old && (len(pg.Tweets)+pg.Skipped+pg.Others > 1 || out.wasOld)
 	out.wasOld = old
 	most := d.cfg.MaxPages
 	if p.gap != nil {
@@ -149,7 +149,7 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 	case pg.Next == "" && !cut:
 		// An empty first page for an account that had posts is more likely
 		// a glitch than the truth: it must not move the cursor.
-		out.complete = out.posts > 0 || !p.expected
+		out.complete = out.posts+max(0, pg.Others) > 0 || !p.expected
 		return true
 	case cut || len(out.pages) >= most || pg.Next == "" || out.looped(pg.Next):
 		// For an account so busy that the overlap does not fit into the cap it
@@ -173,7 +173,7 @@ func (p *plan) knows(pg *fetcher.Page) bool {
 			return false
 		}
 	}
-	return len(pg.Tweets)+pg.Skipped > 0
+	return len(pg.Tweets)+pg.Skipped+pg.Others > 0
 }
 
 // maxSkew is the difference of clocks that the Date header's whole seconds and

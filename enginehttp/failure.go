@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -64,6 +65,8 @@ func failureOf(err error) *failure {
 		err = notFound("delivery")
 	case errors.Is(err, rule.ErrNotFound):
 		err = notFound("filter rule")
+	case errors.Is(err, billing.ErrInsufficient):
+		err = &failure{status: http.StatusPaymentRequired, text: "credit balance exhausted: it does not cover the next hour of this monitor or rule"}
 	case errors.Is(err, detect.ErrNoSearcher):
 		err = &failure{status: http.StatusNotImplemented, text: "not implemented: this service can not search, and the query does not name the accounts that its posts come from"}
 	case errors.Is(err, monitor.ErrDuplicate):
@@ -90,14 +93,14 @@ func upstream(err error, what string) error {
 	f := &failure{status: http.StatusBadGateway, text: "the upstream failed: try again later", cause: err}
 	var limited *fetcher.RateLimitError
 	var own *failure
-	var field *deliver.FieldError
+	var argument *fetcher.ArgumentError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &own):
 		return own
-	case errors.As(err, &field): // the scraper's word for an address that it does not read
-		return field
+	case errors.As(err, &argument): // such as an address that the scraper does not read
+		return refused(argument.Field, argument.Value, argument.Allowed)
 	case errors.Is(err, fetcher.ErrNotFound):
 		return notFound(what)
 	case errors.Is(err, fetcher.ErrProtected):

@@ -53,3 +53,15 @@ func (e *StatusError) Error() string {
 	}
 	return fmt.Sprintf("fetcher: status %d: %s", e.Code, e.Detail)
 }
+
+// ArgumentError is an argument that an adapter does not take, found before
+// anything was asked for: what the caller sent is wrong, not the platform.
+type ArgumentError struct {
+	Field   string // name in the interface, such as "url"
+	Value   string // what was given: short, and without a password or query
+	Allowed string // what may be given
+}
+
+func (e *ArgumentError) Error() string {
+	return fmt.Sprintf("fetcher: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
+}

@@ -81,6 +81,9 @@ type Page struct {
 	Tweets []Tweet
 	// Skipped counts the posts left out because Seen knew them.
 	Skipped int
+	// Others counts posts of other accounts that the same answer showed, where
+	// several share one: they tell how far back it reaches, as OldestAt says.
+	Others int
 	// OldestAt is how far back the page reaches, skipped posts included: see
 	// Reach. It must be set when posts were skipped; else zero is fine.
 	OldestAt time.Time

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
@@ -79,7 +78,7 @@ func New(cfg Config) (*Reader, error) {
 	return r, nil
 }
 
-// Product reads an item in one request. Errors: *deliver.FieldError for a query
+// Product reads an item in one request. Errors: *fetcher.ArgumentError for a query
 // that is not allowed, ErrBlocked; of package fetcher ErrNotFound also for
 // an item that was deleted or banned, *RateLimitError, *StatusError,
 // ErrMalformed for a document that can not be understood or is another item's.
@@ -110,7 +109,7 @@ func (r *Reader) Product(ctx context.Context, q fetcher.ProductQuery) (fetcher.P
 }
 
 func refuse(field, value, allowed string) (fetcher.ProductDetail, error) {
-	return fetcher.ProductDetail{}, fmt.Errorf("shopee: %w", &deliver.FieldError{Field: field, Value: value[:min(len(value), 40)], Allowed: allowed})
+	return fetcher.ProductDetail{}, fmt.Errorf("shopee: %w", &fetcher.ArgumentError{Field: field, Value: value[:min(len(value), 40)], Allowed: allowed})
 }
 
 // blocked recognises an anti-bot answer by its status.
@@ -130,7 +129,7 @@ func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
 		if i := strings.IndexAny(shown, "?#@"); i >= 0 {
 			shown = "***"
 		}
-		return fetcher.ProductQuery{}, fmt.Errorf("shopee: %w", &deliver.FieldError{Field: "url", Value: shown, Allowed: allowed})
+		return fetcher.ProductQuery{}, fmt.Errorf("shopee: %w", &fetcher.ArgumentError{Field: "url", Value: shown, Allowed: allowed})
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {

@@ -247,7 +247,7 @@ func TestQueriesRefused(t *testing.T) {
 		{"item_id", fetcher.ProductQuery{ShopID: 1}},
 	} {
 		_, err := r.Product(t.Context(), tt.query)
-		var field *deliver.FieldError
+		var field *fetcher.ArgumentError
 		if !errors.As(err, &field) || field.Field != tt.field {
 			t.Errorf("%+v: error %v, want one of %s", tt.query, err, tt.field)
 		}
@@ -311,9 +311,9 @@ func TestParseURL(t *testing.T) {
 		if got != tt.want || (err == nil) != (tt.want != fetcher.ProductQuery{}) {
 			t.Errorf("ParseURL(%q) = %+v, %v, want %+v", tt.url, got, err, tt.want)
 		}
-		var field *deliver.FieldError
+		var field *fetcher.ArgumentError
 		if err != nil && !errors.As(err, &field) {
-			t.Errorf("ParseURL(%q): error %v, want a *deliver.FieldError", tt.url, err)
+			t.Errorf("ParseURL(%q): error %v, want a *fetcher.ArgumentError", tt.url, err)
 		}
 	}
 }

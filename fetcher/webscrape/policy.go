@@ -35,7 +35,7 @@ var ports = []uint16{80, 443, 8080, 8443}
 func (s *Scraper) parseURL(raw string) (*url.URL, error) {
 	shown := "***" // what can not be parsed may hold anything
 	refuse := func(allowed string) (*url.URL, error) {
-		return nil, fmt.Errorf("webscrape: %w", &deliver.FieldError{Field: "url", Value: shown, Allowed: allowed})
+		return nil, fmt.Errorf("webscrape: %w", &fetcher.ArgumentError{Field: "url", Value: shown, Allowed: allowed})
 	}
 	if raw == "" || len(raw) > maxURL {
 		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))

@@ -75,7 +75,7 @@ func TestQueriesRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := public.Scrape(t.Context(), fetcher.ScrapeQuery{URL: tt.url, Format: tt.format})
-			var field *deliver.FieldError
+			var field *fetcher.ArgumentError
 			if !errors.As(err, &field) || field.Field != tt.field {
 				t.Errorf("error %v, want one of the field %s", err, tt.field)
 			}
@@ -182,7 +182,7 @@ func TestRedirects(t *testing.T) {
 	s := newSite(t, pages)
 	for _, tt := range []struct {
 		name, path, content string
-		err                 error // a *deliver.FieldError when there is neither
+		err                 error // a *fetcher.ArgumentError when there is neither
 	}{
 		{"five, one of each kind", "/5", "end", nil},
 		{"six", "/6", "", fetcher.ErrMalformed},
@@ -195,7 +195,7 @@ func TestRedirects(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res, err := scraper(t, func(c *Config) { c.IgnoreRobots = true }).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL + tt.path})
-			var field *deliver.FieldError
+			var field *fetcher.ArgumentError
 			switch {
 			case tt.content != "":
 				if err != nil || res.Content != tt.content {
@@ -228,7 +228,7 @@ func TestRedirectIntoThePrivateNetwork(t *testing.T) {
 			asked++
 			return &http.Response{StatusCode: 302, Header: http.Header{"Location": {location}}, Body: http.NoBody}, nil
 		}), u, 100, func(*url.URL) error { return nil })
-		var field *deliver.FieldError
+		var field *fetcher.ArgumentError
 		if !errors.As(err, &field) || asked != 1 {
 			t.Errorf("to %s: error %v after %d requests, want it refused after one", location, err, asked)
 		}

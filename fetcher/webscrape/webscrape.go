@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
@@ -99,7 +98,7 @@ func New(cfg Config) (*Scraper, error) {
 }
 
 // Scrape reads a page of HTML or plain text in the format asked for, "markdown"
-// when none is. Errors: *deliver.FieldError for a url or format that is not
+// when none is. Errors: *fetcher.ArgumentError for a url or format that is not
 // allowed, deliver.ErrAddressNotAllowed for a name that leads to an address that
 // is not public, ErrDisallowed; of package fetcher ErrNotFound (404, 410, no
 // such host), ErrUnauthorized (401), ErrProtected (403), *RateLimitError (429),
@@ -112,7 +111,7 @@ func (s *Scraper) Scrape(ctx context.Context, q fetcher.ScrapeQuery) (fetcher.Sc
 		format = formatMarkdown
 	case formatMarkdown, formatHTML, formatText:
 	default:
-		return fetcher.ScrapeResult{}, fmt.Errorf("webscrape: %w", &deliver.FieldError{
+		return fetcher.ScrapeResult{}, fmt.Errorf("webscrape: %w", &fetcher.ArgumentError{
 			Field: "format", Value: cut(format, 200), Allowed: "markdown, html or text"})
 	}
 	u, err := s.parseURL(q.URL)

@@ -134,20 +134,6 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-func TestAnEventStaysUntilItsLastDeliveryEnds(t *testing.T) {
-	s, c := open(t, sqlite.Options{Retention: time.Hour})
-	h := &history{T: t, s: s, c: c, ds: commitAt(t, s, start, handled(acme, "1", "a", "b")).Deliveries}
-	h.end(1)
-	h.wait(2 * time.Hour)
-	want(t, "one delivery open", tweets(eventsOf(t, s, "acme")), "1:1")
-	h.end(2)
-	want(t, "both ended just now", tweets(eventsOf(t, s, "acme")), "1:1")
-	h.wait(time.Hour)
-	want(t, "both ended an hour ago", tweets(eventsOf(t, s, "acme")), "")
-	h.end(1, 2) // settling what is gone changes nothing
-	want(t, "settled again", tweets(eventsOf(t, s, "acme")), "")
-}
-
 func TestDeletingAnEndpointLetsEventsGo(t *testing.T) {
 	s, _ := open(t, sqlite.Options{MaxEvents: 1})
 	bind(t, s, acme, "e")
@@ -160,39 +146,6 @@ func TestDeletingAnEndpointLetsEventsGo(t *testing.T) {
 	must(t, s.Endpoints().Delete(t.Context(), "acme", "f"))
 	want(t, "all ended, one is retained", tweets(eventsOf(t, s, "acme")), "2:2")
 	want(t, "settled", rows(t, s, "settled"), 1)
-}
-
-func TestIDsOfRemovedEventsStayKnown(t *testing.T) {
-	s, _ := open(t, sqlite.Options{MaxEvents: 1, MaxEventIDs: 2})
-	for i := 1; i <= 4; i++ {
-		commitAt(t, s, start, newEvent(acme, fmt.Sprint(i)))
-	}
-	// 4 is retained, 3 and 2 are remembered, 1 is forgotten.
-	for _, row := range []struct{ tweet, seqs string }{{"4", "0"}, {"3", "0"}, {"2", "0"}, {"1", "5"}} {
-		b := commitAt(t, s, start, newEvent(acme, row.tweet))
-		want(t, "sequence number of tweet "+row.tweet, seqs(b.Events), row.seqs)
-	}
-}
-
-func TestARetainedEventIsAlwaysKnown(t *testing.T) {
-	s, c := open(t, sqlite.Options{MaxEventIDs: 1})
-	h := &history{T: t, s: s, c: c}
-	h.open(5)
-	b := commitAt(t, s, start, newEvents(acme, "1", "2", "3", "4", "5")...)
-	want(t, "sequence numbers", seqs(b.Events), "0 0 0 0 0")
-}
-
-func TestBalancesStayExactWhenEntriesGo(t *testing.T) {
-	ctx := t.Context()
-	s, _ := open(t, sqlite.Options{MaxEntries: 3})
-	for i := 1; i <= 5; i++ {
-		must(t, s.Ledger().Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Amount: 10}))
-	}
-	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "theirs", Owner: "globex", Amount: 1}))
-	must(t, s.Ledger().Append(ctx, billing.Entry{ID: "1", Owner: "acme", Amount: 10})) // gone, but known
-	wantBalance(t, s, "acme", 50, 0)
-	want(t, "acme's entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "5=50 4=40")
-	want(t, "globex's entries", entries(t, s, billing.EntryQuery{Owner: "globex"}), "theirs=1")
 }
 
 // rows counts a table's rows, shown or not.

@@ -1,0 +1,142 @@
+package deliver_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+func refusesAll(context.Context, *deliver.Delivery) deliver.Result {
+	return deliver.Result{StatusCode: 500, Error: "status 500"}
+}
+
+// manages is a bench with an endpoint "a" and a manager of it.
+func manages(t *testing.T, answer func(context.Context, *deliver.Delivery) deliver.Result, w *watcher) (*bench, *deliver.EndpointManager) {
+	t.Helper()
+	b := newBench(t, answer, func(c *deliver.DispatcherConfig) { c.Observer = w.observe })
+	b.endpoint("a")
+	m, err := deliver.NewEndpointManager(deliver.EndpointManagerConfig{Store: b.store.Endpoints(), Dispatcher: b.d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	return b, m
+}
+
+// What ends an endpoint's failing does not keep it from being disabled a day
+// later, whenever it comes.
+func TestPardonedEndpointIsDisabledADayLater(t *testing.T) {
+	url := "https://b.example.com/"
+	for _, row := range []struct {
+		name   string
+		pardon func(m *deliver.EndpointManager, at context.Context) error
+	}{
+		{"enabled while it fails", func(m *deliver.EndpointManager, ctx context.Context) error {
+			_, err := m.Enable(ctx, "o", "a")
+			return err
+		}},
+		{"another url", func(m *deliver.EndpointManager, ctx context.Context) error {
+			_, err := m.Update(ctx, "o", "a", deliver.EndpointUpdate{URL: &url})
+			return err
+		}},
+	} {
+		for _, after := range []time.Duration{time.Second, 20 * time.Hour} { // within the breaker's first pause, and long after
+			t.Run(fmt.Sprint(row.name, " after ", after), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var w watcher
+					b, m := manages(t, refusesAll, &w)
+					b.commit("a", "first", 20, true)
+					pass(after)
+					if w.kinds() != "failing" {
+						t.Fatalf("told %q after %s, want failing", w.kinds(), after)
+					}
+					if err := row.pardon(m, t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					began := time.Now()
+					for i := range 26 * 6 {
+						b.commit("a", fmt.Sprint("p", i, "-"), 2, true)
+						pass(10 * time.Minute)
+					}
+					b.stop()
+					e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if d := e.StatusSince.Sub(began); e.Status != deliver.EndpointDisabled || d < 24*time.Hour || d > 24*time.Hour+15*time.Minute {
+						t.Errorf("after 26 hours more it is %s since %s after the pardon, want disabled after a day", e.Status, d)
+					}
+					if w.kinds() != "failing failing disabled" {
+						t.Errorf("told %q, want failing, failing anew, disabled", w.kinds())
+					}
+				})
+			})
+		}
+	}
+}
+
+// An endpoint that is enabled, or gets another URL, has what is new at once: it
+// does not wait for the breaker that its old receiver opened.
+func TestPardonEndsTheBreaker(t *testing.T) {
+	url := "https://b.example.com/"
+	for _, row := range []struct {
+		name   string
+		pardon func(ctx context.Context, m *deliver.EndpointManager) error
+	}{
+		{"another url", func(ctx context.Context, m *deliver.EndpointManager) error {
+			_, err := m.Update(ctx, "o", "a", deliver.EndpointUpdate{URL: &url})
+			return err
+		}},
+		{"disabled and enabled", func(ctx context.Context, m *deliver.EndpointManager) error {
+			if _, err := m.Disable(ctx, "o", "a", "down"); err != nil {
+				return err
+			}
+			_, err := m.Enable(ctx, "o", "a")
+			return err
+		}},
+		{"enabled", func(ctx context.Context, m *deliver.EndpointManager) error {
+			_, err := m.Enable(ctx, "o", "a")
+			return err
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				up := began.Add(6 * time.Hour)
+				b, m := manages(t, func(ctx context.Context, d *deliver.Delivery) deliver.Result {
+					if time.Now().Before(up) {
+						return refusesAll(ctx, d)
+					}
+					return deliver.Result{OK: true, StatusCode: 200}
+				}, &watcher{})
+				for i := 0; time.Now().Before(up); i++ {
+					b.commit("a", fmt.Sprint("p", i, "-"), 5, true)
+					pass(2 * time.Minute)
+				}
+				if err := row.pardon(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				b.commit("a", "new", 1, true)
+				pass(time.Second)
+				found := false
+				for _, s := range b.all() {
+					found = found || s.tweet == "new0"
+				}
+				if !found {
+					t.Error("a new delivery was not tried within a second: want the breaker closed")
+				}
+				pass(2 * time.Hour)
+				b.stop()
+				for _, e := range b.log() {
+					if !e.State.Final() {
+						t.Errorf("%s is %s at the end", e.Event.TweetID, e.State)
+					}
+				}
+			})
+		})
+	}
+}

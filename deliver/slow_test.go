@@ -1,0 +1,77 @@
+package deliver_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// Endpoints that take their time and answer before the deadline, as a receiver
+// does that drips its answer's body, hold no more than the share of those that
+// hang.
+func TestSlowEndpointsLeaveWorkersFree(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		took   time.Duration
+		answer deliver.Result
+	}{
+		{"accepted after 9.9 s", 9900 * time.Millisecond, deliver.Result{OK: true, StatusCode: 200}},
+		{"refused after 9.9 s", 9900 * time.Millisecond, deliver.Result{StatusCode: 400, Error: "status 400", Permanent: true}},
+		{"accepted after 2 s", 2 * time.Second, deliver.Result{OK: true, StatusCode: 200}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+					if strings.HasPrefix(d.EndpointID, "slow") {
+						<-time.After(row.took)
+						return row.answer
+					}
+					return deliver.Result{OK: true, StatusCode: 200}
+				}, func(c *deliver.DispatcherConfig) { c.Workers = 32 })
+				b.endpoint("good")
+				for i := range 100 {
+					b.endpoint(fmt.Sprint("slow", i))
+				}
+				b.run()
+				b.commit("good", "first", 1, true) // known to answer
+				for i := range 100 {
+					b.commit(fmt.Sprint("slow", i), "x", 50, true)
+				}
+				pass(2 * time.Minute) // all of them are known to be slow
+				for second := range 60 {
+					b.commit("good", fmt.Sprint("p", second, "-"), 1, true)
+					pass(time.Second)
+				}
+				t.Logf("stats %+v", b.d.Stats())
+				if worst, n := b.worst("good"); n != 61 || worst > 5*time.Millisecond {
+					t.Errorf("%d of 61 deliveries of the other were sent, the latest after %s: want all at once", n, worst)
+				}
+				b.cut()
+				<-b.done
+			})
+		})
+	}
+}
+
+// A slow lane that answers keeps its requests in flight.
+func TestSlowAnswersKeepTheCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(9 * time.Second)
+			return deliver.Result{OK: true, StatusCode: 200}
+		}, nil)
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 40, true)
+		pass(90*time.Second + time.Millisecond)
+		b.stop()
+		if n := len(b.all()); n != 40 || b.most["a"] != 4 {
+			t.Errorf("%d attempts in 90 s, %d at a time: want 40, 4 at a time", n, b.most["a"])
+		}
+	})
+}

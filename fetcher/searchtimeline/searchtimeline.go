@@ -1,0 +1,135 @@
+package searchtimeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Config sets up a Fetcher.
+type Config struct {
+	// Searcher answers queries with "from:" and "OR", newest first. Required.
+	Searcher fetcher.Searcher
+	// MaxLength is how long a query may be, in characters (Unicode code points).
+	// Defaults to 512, the X API v2's bound for a recent search:
+	// docs.x.com/x-api/posts/search/integrate/build-a-query.
+	MaxLength int
+}
+
+const (
+	defaultLength = 512
+	leastLength   = 32
+
+	from = "from:"
+	or   = " OR "
+
+	// usualHandle is the longest handle of the X platform, in characters.
+	usualHandle = 15
+
+	// alone begins the cursors of an account that is read with a query of its
+	// own; what follows is the Searcher's cursor, nothing for the newest page.
+	alone = "alone:"
+)
+
+// Fetcher reads timelines by searching. Its methods are safe for concurrent use
+// if the Searcher's are; it keeps nothing between calls.
+type Fetcher struct {
+	searcher  fetcher.Searcher
+	maxLength int
+}
+
+// New checks cfg and returns a Fetcher.
+func New(cfg Config) (*Fetcher, error) {
+	if cfg.Searcher == nil {
+		return nil, errors.New("searchtimeline: Config.Searcher is missing: want a fetcher.Searcher")
+	}
+	if cfg.MaxLength == 0 {
+		cfg.MaxLength = defaultLength
+	}
+	if cfg.MaxLength < leastLength {
+		return nil, fmt.Errorf("searchtimeline: Config.MaxLength %d is not allowed: want at least %d characters, or 0 for %d",
+			cfg.MaxLength, leastLength, defaultLength)
+	}
+	return &Fetcher{searcher: cfg.Searcher, maxLength: cfg.MaxLength}, nil
+}
+
+// BatchLimit is how many accounts fit into one query when their handles are as
+// long as the X platform allows, 15 characters: 21 in 512.
+func (f *Fetcher) BatchLimit() int {
+	return (f.maxLength + len(or)) / (len(from) + usualHandle + len(or))
+}
+
+// Search asks the Searcher as it is.
+func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+	return f.searcher.Search(ctx, q)
+}
+
+// Timeline reads a page of one account with a query of its own. A handle that
+// no query can have is fetcher.ErrNotFound; other errors are the Searcher's.
+func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	query, err := f.clause(q.Username)
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	page, err := f.ask(ctx, fetcher.SearchQuery{Query: query, Cursor: strings.TrimPrefix(q.Cursor, alone), Limit: q.Limit, Seen: q.Seen})
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	page.OldestAt = reach(&page)
+	if page.Next != "" {
+		page.Next = alone + page.Next
+	}
+	if page.UserID == "" {
+		page.UserID = idOf(page.Tweets, handle(q.Username))
+	}
+	return page, nil
+}
+
+// ask makes one search.
+func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+	q.Type = "Latest"
+	page, err := f.searcher.Search(ctx, q)
+	switch {
+	case err != nil:
+		return fetcher.Page{}, err
+	case page.Err != nil:
+		return fetcher.Page{}, page.Err
+	case page.Unchanged:
+		return fetcher.Page{}, errors.New("searchtimeline: searcher says unchanged of a page that it was not asked to compare")
+	}
+	return page, nil
+}
+
+// clause is the query for one account.
+func (f *Fetcher) clause(username string) (string, error) {
+	name := handle(username)
+	if !searchable(name) {
+		return "", fmt.Errorf("searchtimeline: username %q can not be searched for: want letters, digits and any of _-.@: %w", clip(username), fetcher.ErrNotFound)
+	}
+	if n := len(from) + utf8.RuneCountInString(name); n > f.maxLength {
+		return "", fmt.Errorf("searchtimeline: username %q can not be searched for: want a query of at most %d characters: %w", clip(username), f.maxLength, fetcher.ErrNotFound)
+	}
+	return from + name, nil
+}
+
+// handle is a username without the @ that it may be written with.
+func handle(username string) string { return strings.TrimPrefix(username, "@") }
+
+// searchable reports whether a handle stays one word of a query, whatever the
+// platform's syntax.
+func searchable(name string) bool {
+	for _, r := range name {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.@", r) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// clip keeps a username short enough for an error message.
+func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 64)], "") }
