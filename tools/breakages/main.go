@@ -4,70 +4,125 @@
 //
 //	go run -C tools ./breakages          # all, from the repository's root
 //	go run -C tools ./breakages cursor   # those whose name contains a word
+//	go run -C tools ./breakages -for 2m  # as many as that allows, others with every commit
 //
 // Each breakage replaces a piece of text that must stand in the file exactly
 // once, so that the list can not silently rot.
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	budget := flag.Duration("for", 0, "begin no breakage after this long (default: do all)")
+	flag.Parse()
+	if err := run(flag.Arg(0), *budget); err != nil {
 		fmt.Fprintln(os.Stderr, "breakages:", err)
 		os.Exit(1)
 	}
 }
 
-func run(words []string) error {
+// run tries the breakages whose name contains word, as many at a time as there
+// are cores, each in a copy of the tree of its own.
+func run(word string, budget time.Duration) error {
 	root, err := output("", "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "breakages-")
+	if err := checkList(root); err != nil {
+		return err
+	}
+	commit, err := output(root, "git", "rev-parse", "HEAD")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if err := copyTree(root, dir); err != nil {
-		return err
-	}
-	if err := checkList(dir); err != nil {
-		return err
-	}
-	alive, tried := 0, 0
+	var chosen []breakage
 	for _, b := range list {
-		if len(words) > 0 && !strings.Contains(b.name, words[0]) {
-			continue
+		if strings.Contains(b.name, word) {
+			chosen = append(chosen, b)
 		}
-		tried++
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no breakage has %q in its name", word)
+	}
+	if budget > 0 { // which ones come first follows from the commit: another run of it does the same
+		seed := sha256.Sum256([]byte(commit))
+		rand.New(rand.NewChaCha8(seed)).Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+	}
+	began := time.Now()
+	t := trial{queue: chosen}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() { t.work(root, func() bool { return budget == 0 || time.Since(began) < budget }) })
+	}
+	workers.Wait()
+	fmt.Printf("%d breakages, %d noticed, %d not tried for lack of time\n", t.tried, t.tried-t.alive, len(t.queue))
+	if t.alive > 0 {
+		t.errs = append(t.errs, fmt.Errorf("%d of %d breakages went unnoticed", t.alive, t.tried))
+	}
+	return errors.Join(t.errs...)
+}
+
+// trial is what the workers share.
+type trial struct {
+	mu           sync.Mutex
+	queue        []breakage
+	tried, alive int
+	errs         []error
+}
+
+// work tries breakages in a copy of the tree until there are none or more is
+// false.
+func (t *trial) work(root string, more func() bool) {
+	dir, err := os.MkdirTemp("", "breakages-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = copyTree(root, dir)
+	}
+	for err == nil {
+		t.mu.Lock()
+		if len(t.queue) == 0 || !more() {
+			t.mu.Unlock()
+			return
+		}
+		b := t.queue[0]
+		t.queue = t.queue[1:]
+		t.mu.Unlock()
 		began := time.Now()
-		red, detail, err := try(dir, b)
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.name, err)
+		var red bool
+		var detail string
+		if red, detail, err = try(dir, b); err != nil {
+			err = fmt.Errorf("%s: %w", b.name, err)
+			break
 		}
+		t.mu.Lock()
+		t.tried++
 		verdict := "red"
 		if !red {
 			verdict = "GREEN: no test noticed"
-			alive++
+			t.alive++
 		}
 		fmt.Printf("%-46s %-28s %5.1fs  %s\n", b.name, b.file, time.Since(began).Seconds(), verdict)
 		if red && detail != "" {
 			fmt.Printf("  %s\n", detail)
 		}
+		t.mu.Unlock()
 	}
-	fmt.Printf("%d breakages, %d noticed\n", tried, tried-alive)
-	if alive > 0 || tried == 0 {
-		return fmt.Errorf("%d of %d breakages went unnoticed", alive, tried)
-	}
-	return nil
+	t.mu.Lock()
+	t.errs = append(t.errs, err)
+	t.mu.Unlock()
 }
 
 // checkList reports every breakage whose place is gone or is not the only one.
