@@ -46,6 +46,9 @@ func open(t testing.TB, path string, opts Options) *Store {
 // TestStore runs the suite with each way in which a process can end.
 func TestStore(t *testing.T) {
 	t.Run("closed", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("the suite takes half a minute under the race detector: once is enough for -short")
+		}
 		enginetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
 			if err := s.Close(t.Context()); err != nil {
 				t.Errorf("Close: %v", err)
