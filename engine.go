@@ -415,8 +415,9 @@ func notRunning(err error) error {
 type Stats struct {
 	Detect  detect.Stats
 	Deliver deliver.Stats
-	// WebSocket is zero without Config.WebSocket.
+	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing.
 	WebSocket wshub.Stats
+	Billing   billing.Stats
 }
 
 // Causes tells where the time from publication to acknowledgement went, in the
@@ -433,6 +434,9 @@ func (e *Engine) Stats() Stats {
 	st := Stats{Detect: e.detector.Stats(), Deliver: e.dispatcher.Stats()}
 	if e.hub != nil {
 		st.WebSocket = e.hub.Stats()
+	}
+	if e.meter != nil {
+		st.Billing = e.meter.Stats()
 	}
 	return st
 }

@@ -38,10 +38,11 @@ func (e *Engine) Rules() *rule.Manager { return e.rules }
 // PriceRule is what a rule costs by Config.Pricing, one with a schedule at its
 // busiest.
 func (e *Engine) PriceRule(r rule.Rule) billing.Price {
-	return e.cfg.Pricing.Rule(r.Every(e.cfg.Now()))
+	return e.cfg.Pricing.Rule(e.rules.Every(r))
 }
 
-// Query tells how a rule's query is doing, by its text in whatever spelling. ok
+// Query tells how a rule's query is doing, by its text in whatever spelling that
+// rule.Program.Canonical makes the same of. ok
 // is false when no active rule has it; the error is ErrNotRunning, ctx's, or
 // says why the text is no query.
 func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
@@ -52,7 +53,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 	if err != nil {
 		return detect.QueryStatus{}, false, err
 	}
-	st, ok, err = e.detector.Query(ctx, p.String())
+	st, ok, err = e.detector.Query(ctx, p.Canonical())
 	return st, ok, notRunning(err)
 }
 

@@ -111,7 +111,7 @@ func TestRuleFindsPosts(t *testing.T) {
 		w.Post("nasa", "moon before")
 		pass(time.Millisecond)
 		r := createRule(t, w.e, rule.CreateRequest{Query: "moon -is:retweet"})
-		same := createRule(t, w.e, rule.CreateRequest{Tag: "the same", Query: "(moon)  -is:retweet", Interval: time.Minute})
+		same := createRule(t, w.e, rule.CreateRequest{Tag: "the same", Query: "(Moon)  -is:Retweet", Interval: time.Minute})
 		mon := create(t, w.e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Minute})
 		pass(time.Second)
 		w.Post("nasa", "moon")
@@ -125,7 +125,7 @@ func TestRuleFindsPosts(t *testing.T) {
 		if n := w.Searches(`moon -is:retweet`); n != 9 {
 			t.Errorf("%d searches in 71 s of two rules that share one, want 9: one for each at once, and 7 after", n)
 		}
-		st, ok, err := w.e.Query(t.Context(), "(moon -is:retweet)")
+		st, ok, err := w.e.Query(t.Context(), "(MOON -is:retweet)")
 		if err != nil || !ok || st.Sources != 2 || st.Interval != 10*time.Second {
 			t.Errorf("status %+v %t %v", st, ok, err)
 		}

@@ -10,7 +10,9 @@ import (
 )
 
 // A monitor of 1,000 accounts for 400 days, while processes come and go, often
-// two at a time, and the clock is set: every tick is charged once.
+// two at a time, and the clock is set: every tick is charged once. A monitor of
+// one account each would be 576 million entries, more than memory holds; what
+// many monitors do to each other TestManyStreams shows in hours.
 func TestFourHundredDays(t *testing.T) {
 	days := 400
 	if testing.Short() || raceDetector {

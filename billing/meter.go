@@ -67,6 +67,8 @@ type Meter struct {
 	cfg   MeterConfig
 	marks []Credits // descending
 
+	count counts
+
 	// The rest belongs to Run.
 	paid map[streamKey]payment
 	low  map[string]int // owner → how many of marks are told
@@ -126,7 +128,9 @@ func (m *Meter) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		if err := m.tick(ctx); err != nil && ctx.Err() == nil {
+		err := m.tick(ctx)
+		m.count.tick(err)
+		if err != nil && ctx.Err() == nil {
 			m.cfg.Logger.Error("streams not charged, made up for later", "error", err)
 		}
 		now := m.cfg.Now()
@@ -141,6 +145,7 @@ func (m *Meter) Covers(ctx context.Context, owner string, p Price) error {
 	b, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err == nil && b.Available < cost(p.PerDay, minuteOf(m.cfg.Now()), runway) {
 		err = ErrInsufficient
+		m.count.add(func(s *Stats) { s.Refused++ })
 	}
 	return err
 }

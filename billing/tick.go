@@ -24,9 +24,12 @@ func (m *Meter) tick(ctx context.Context) error {
 	now, at := minuteOf(m.cfg.Now()), time.Now()
 	owners := make(map[string][]Stream)
 	running := make(map[streamKey]bool)
+	waiting := 0
 	err := m.cfg.Streams.Each(ctx, func(s Stream) error {
 		owners[s.Owner] = append(owners[s.Owner], s)
-		if !s.Paused {
+		if s.Paused {
+			waiting++
+		} else {
 			running[streamKey{s.Kind, s.ID}] = true
 		}
 		return nil
@@ -34,6 +37,7 @@ func (m *Meter) tick(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("billing: list streams: %w", err)
 	}
+	m.count.add(func(s *Stats) { s.Running, s.Waiting = int64(len(running)), int64(waiting) })
 	for k := range m.paid { // what does not run owes nothing
 		if !running[k] {
 			delete(m.paid, k)
@@ -131,6 +135,7 @@ func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
 		m.cfg.Logger.Error("stream not paused", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}
+	m.count.add(func(s *Stats) { s.Paused, s.Running, s.Waiting = s.Paused+1, s.Running-1, s.Waiting+1 })
 	m.cfg.Logger.Info("stream paused for lack of credits", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "balance", balance)
 }
 
@@ -139,6 +144,7 @@ func (m *Meter) resume(ctx context.Context, s Stream) {
 		m.cfg.Logger.Error("stream not resumed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}
+	m.count.add(func(s *Stats) { s.Resumed, s.Running, s.Waiting = s.Resumed+1, s.Running+1, s.Waiting-1 })
 	m.cfg.Logger.Info("stream resumed, credits cover it", "kind", s.Kind, "stream", s.ID, "owner", s.Owner)
 }
 
@@ -194,16 +200,18 @@ func (m *Meter) append(ctx context.Context, entries []Entry) error {
 
 // settled notes how far streams are charged, and tells of low balances.
 func (m *Meter) settled(b *bill, paid payment) {
+	var charged Credits
+	for i := range b.entries {
+		charged -= b.entries[i].Amount
+	}
+	m.count.add(func(s *Stats) { s.Charged += charged })
 	for _, k := range b.streams {
 		m.paid[k] = paid
 	}
 	if m.cfg.OnThreshold == nil {
 		return
 	}
-	balance := b.balance
-	for i := range b.entries {
-		balance += b.entries[i].Amount
-	}
+	balance := b.balance - charged
 	was, is := m.low[b.owner], 0
 	for is < len(m.marks) && balance <= m.marks[is] {
 		is++

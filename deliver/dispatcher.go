@@ -23,6 +23,7 @@ type Dispatcher struct {
 
 	mu      sync.Mutex
 	lanes   map[string]*lane
+	sweepAt int // so many lanes: those that are idle are forgotten
 	turns   turns
 	shut    map[*lane]struct{} // full or parked: nothing is claimed for them
 	behind  map[*lane]struct{} // overflowed, and not caught up since
@@ -42,7 +43,7 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{cfg: cfg, stop: make(chan struct{}), reader: newReader(), lanes: map[string]*lane{},
+	d := &Dispatcher{cfg: cfg, stop: make(chan struct{}), reader: newReader(), lanes: map[string]*lane{}, sweepAt: maxLanes,
 		shut: map[*lane]struct{}{}, behind: map[*lane]struct{}{}, held: map[string]*item{}}
 	d.settler, d.keeper = newSettler(d), newKeeper(d)
 	return d, nil
@@ -146,13 +147,15 @@ func (d *Dispatcher) lane(dv *Delivery) *lane {
 	if l, ok := d.lanes[dv.EndpointID]; ok {
 		return l
 	}
-	if len(d.lanes) >= maxLanes {
+	if len(d.lanes) >= d.sweepAt {
 		now := time.Now()
 		for id, l := range d.lanes {
 			if l.idle(now) {
 				delete(d.lanes, id)
 			}
 		}
+		// Where most are not idle, the next one must not look at all of them again.
+		d.sweepAt = max(maxLanes, 2*len(d.lanes))
 	}
 	l := &lane{id: dv.EndpointID, owner: dv.Owner(), limit: d.cfg.LaneInFlight}
 	if _, ok := HandlerName(dv.EndpointID); ok {
@@ -202,17 +205,48 @@ func (d *Dispatcher) Drop(endpointID string) {
 func (d *Dispatcher) Refresh(endpointID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l, ok := d.lanes[endpointID]
-	if !ok {
-		return
+	if l, ok := d.lanes[endpointID]; ok {
+		d.refresh(l)
 	}
+}
+
+func (d *Dispatcher) refresh(l *lane) {
 	l.loaded = time.Time{}
 	l.gen++
 	if l.unread > 0 { // it waits for a record that can be read
 		l.until, l.parked = time.Time{}, false
-		d.offer(l)
-		if !d.closing {
-			d.pump()
-		}
+		d.resume(l)
+	}
+}
+
+// pardon ends what attempts before have brought on an endpoint, whose owner has
+// changed the receiver or says that it is up again: nothing new waits for the
+// breaker or a pause. What went back to the outbox for that comes when it is due.
+func (d *Dispatcher) pardon(endpointID string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l, ok := d.lanes[endpointID]; ok {
+		l.forgive()
+		d.refresh(l)
+		d.resume(l)
+	}
+}
+
+// marked has a lane know what the record says of failures now, so that it sees
+// when someone else changes that.
+func (d *Dispatcher) marked(endpointID string, failingSince time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l, ok := d.lanes[endpointID]; ok {
+		l.endpoint.FailingSince = failingSince
+		d.refresh(l)
+	}
+}
+
+// resume offers a lane that waits no more.
+func (d *Dispatcher) resume(l *lane) {
+	d.offer(l)
+	if !d.closing {
+		d.pump()
 	}
 }

@@ -48,7 +48,7 @@ type DispatcherConfig struct {
 
 const (
 	maxHeld     = 65_536           // deliveries held in memory by all lanes
-	maxLanes    = 65_536           // lanes kept while idle
+	maxLanes    = 65_536           // lanes, of which idle ones are then forgotten
 	endpointTTL = 10 * time.Second // how long an endpoint as it was read counts
 )
 

@@ -62,7 +62,8 @@ type Header struct {
 	Value Secret
 }
 
-// Limits bound what an endpoint gets at a time.
+// Limits bound what an endpoint gets at a time, from each process of those on one
+// store.
 type Limits struct {
 	Rate     float64 // attempts a second, 0 for any number
 	Burst    int     // how many may start at once under a Rate; 0 means a second's

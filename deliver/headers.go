@@ -16,13 +16,14 @@ const (
 )
 
 // reservedHeaders are the request's own, those of a connection or a proxy (RFC
-// 9110, 7.6), those a browser alone sets, and those that open a cloud's
-// metadata service. The second list are prefixes.
+// 9110, 7.6), those a browser alone sets, those that open a cloud's metadata
+// service, and those by which a receiver takes all deliveries for one, and
+// net/http sends a POST twice on its own. The second list are prefixes.
 var (
 	reservedHeaders = []string{
 		"accept-encoding", "alt-svc", "connection", "cookie", "date", "expect", "forwarded", "host", "http2-settings",
-		"keep-alive", "max-forwards", "metadata", "metadata-flavor", "origin", "referer", "te", "trailer", "transfer-encoding",
-		"upgrade", "user-agent", "via", "x-delivery-id", "x-http-method-override", "x-real-ip", "x-signature-256", "x-webhook-id",
+		"idempotency-key", "keep-alive", "max-forwards", "metadata", "metadata-flavor", "origin", "referer", "te", "trailer", "transfer-encoding",
+		"upgrade", "user-agent", "via", "x-delivery-id", "x-http-method-override", "x-idempotency-key", "x-real-ip", "x-signature-256", "x-webhook-id",
 	}
 	reservedPrefixes = []string{
 		"access-control-", "content-", "proxy-", "sec-", "webhook-", "x-aliyun-", "x-amz-", "x-amzn-", "x-aws-", "x-azure-",

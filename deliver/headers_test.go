@@ -99,6 +99,8 @@ func TestEndpointHeadersReserved(t *testing.T) {
 		// of a proxy, of a browser
 		"Via", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Cookie", "Origin", "Referer", "Sec-Fetch-Mode", "Access-Control-Request-Method",
 		"X-HTTP-Method-Override",
+		// that have net/http send twice
+		"Idempotency-Key", "X-Idempotency-Key", "x_idempotency_key",
 		// of a cloud
 		"X-Amz-Date", "X-Amzn-Trace-Id", "X-Goog-Api-Key", "X-Google-Metadata-Request", "X-Azure-Ref", "X-Ms-Version", "X-Aws-Ec2-Metadata-Token",
 		"Metadata", "Metadata-Flavor", "X-Aliyun-Ecs-Metadata-Token",

@@ -87,7 +87,6 @@ func (k *keeper) writeAll(last bool) bool {
 		cancel()
 		switch {
 		case err == nil && n.Kind != "":
-			k.d.Refresh(id)
 			k.d.cfg.Logger.Warn("endpoint "+string(n.Kind), "endpoint", id, "since", n.Since, "reason", n.Reason)
 			k.d.cfg.Observer(n)
 		case err != nil && !errors.Is(err, ErrEndpointNotFound) && !errors.Is(err, ErrSealed):
@@ -112,6 +111,7 @@ func (k *keeper) write(ctx context.Context, id string, w *wanted) (Notice, error
 			return Notice{}, err
 		}
 		if !w.apply(&e) {
+			k.d.marked(id, e.FailingSince)
 			return Notice{}, nil
 		}
 		err = k.d.cfg.Endpoints.Update(ctx, e)
@@ -121,6 +121,7 @@ func (k *keeper) write(ctx context.Context, id string, w *wanted) (Notice, error
 		if err != nil {
 			return Notice{}, err
 		}
+		k.d.marked(id, e.FailingSince)
 		return Notice{Kind: w.kind, Owner: w.owner, Endpoint: id, At: w.at, Reason: w.reason, Since: w.since}, nil
 	}
 }

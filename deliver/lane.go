@@ -13,6 +13,9 @@ const (
 	hungQueue = 32
 	// rateQueue is for how long a lane with a rate may hold work in memory.
 	rateQueue = 2 * time.Minute
+	// slowShare: an attempt that takes this part of the time, 1 s by default, took
+	// long, whatever the answer: it holds a worker as one that hangs does.
+	slowShare = 10
 	// freeShare: a lane may hold this part of what is free, so that however many
 	// lanes stand still, there is room for the next.
 	freeShare = 8
@@ -47,6 +50,7 @@ type lane struct {
 
 	cautious bool // one attempt at a time, until one succeeds
 	hung     bool // the last attempt timed out
+	slow     bool // the last attempt took long, or timed out
 	answered bool // an attempt ended otherwise than by the time
 	breaker  breaker
 	health   health
@@ -96,8 +100,8 @@ func (l *lane) idle(now time.Time) bool {
 // class is how a lane stands when workers are short.
 func (l *lane) class() class {
 	switch {
-	case l.hung:
-		return classHung
+	case l.slow:
+		return classSlow
 	case l.inFlight > 0:
 		return classMore
 	case l.answered || l.handler:
@@ -140,7 +144,7 @@ func (l *lane) setLimits(limits Limits, inFlight int) {
 
 // forgive ends what earlier attempts have brought on the lane.
 func (l *lane) forgive() {
-	l.until, l.parked, l.cautious, l.hung = time.Time{}, false, false, false
+	l.until, l.parked, l.cautious, l.hung, l.slow = time.Time{}, false, false, false, false
 	l.breaker, l.health = breaker{}, health{}
 }
 

@@ -18,7 +18,7 @@ import (
 // rotation show once. Its methods are safe for concurrent use.
 type EndpointManager struct {
 	cfg   EndpointManagerConfig
-	tests chan struct{} // slots of test calls
+	tests testCalls
 }
 
 // EndpointManagerConfig sets up an EndpointManager.
@@ -58,7 +58,7 @@ func NewEndpointManager(cfg EndpointManagerConfig) (*EndpointManager, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &EndpointManager{cfg: cfg, tests: make(chan struct{}, maxTests)}, nil
+	return &EndpointManager{cfg: cfg, tests: testCalls{all: make(chan struct{}, maxTests), owners: map[string]*ownerCalls{}}}, nil
 }
 
 // NewEndpoint asks for an endpoint.
@@ -158,21 +158,28 @@ func (m *EndpointManager) Disable(ctx context.Context, owner, id, reason string)
 	return m.setStatus(ctx, owner, id, EndpointDisabled, reason)
 }
 
-// Enable lets an endpoint have what is detected from now on.
+// Enable lets an endpoint have what is detected from now on, at once: what
+// attempts before met does not count any more, and a breaker that they opened is
+// closed.
 func (m *EndpointManager) Enable(ctx context.Context, owner, id string) (Endpoint, error) {
 	return m.setStatus(ctx, owner, id, EndpointActive, "")
 }
 
 func (m *EndpointManager) setStatus(ctx context.Context, owner, id string, s EndpointStatus, reason string) (Endpoint, error) {
+	pardoned := false
 	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
+		if s == EndpointActive {
+			pardoned = e.Status != s || !e.FailingSince.IsZero()
+			e.FailingSince = time.Time{} // what failed before does not count any more
+		}
 		if e.Status != s {
 			e.Status, e.StatusReason, e.StatusSince = s, reason, now
 		}
-		if s == EndpointActive {
-			e.FailingSince = time.Time{} // what failed before does not count any more
-		}
 		return nil
 	})
+	if err == nil && pardoned {
+		m.cfg.Dispatcher.pardon(id)
+	}
 	return shown(e, false), err
 }
 
@@ -204,7 +211,8 @@ func (m *EndpointManager) change(ctx context.Context, owner, id string, edit fun
 }
 
 // Delete removes an endpoint. When it returns, no attempt to it starts any
-// more; its monitor or rule goes on.
+// more in this process, nor 10 s later in others on the same store; its monitor
+// or rule goes on.
 func (m *EndpointManager) Delete(ctx context.Context, owner, id string) error {
 	if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
 		return err

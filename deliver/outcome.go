@@ -2,8 +2,13 @@ package deliver
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 )
+
+// maxErrorText bounds Attempt.Error, in bytes.
+const maxErrorText = 1024
 
 // tooManyWait is how long a lane waits after a 429 that does not say.
 const tooManyWait = time.Minute
@@ -12,6 +17,7 @@ const tooManyWait = time.Minute
 // its conclusions.
 func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	it, l, end := j.items[0], j.lane, d.cfg.Now()
+	res.bound()
 	s := Settlement{DeliveryID: it.ID, State: StateDelivered, Attempt: &Attempt{
 		N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
 		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview,
@@ -24,6 +30,7 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	if !l.handler {
 		wait = d.judge(l, j.began, res, d.asked(it, res))
 	}
+	l.slow = timedOut || s.Attempt.Duration >= d.cfg.Timeout/slowShare
 	if l.hung, l.answered = timedOut, l.answered || !timedOut; timedOut {
 		l.cautious = true
 		d.trim(l, hungQueue)
@@ -78,6 +85,18 @@ func (d *Dispatcher) asked(it *item, res *Result) time.Duration {
 		base = d.cfg.RetrySchedule[min(it.tried(), n-1)]
 	}
 	return min(res.RetryAfter, 2*base)
+}
+
+// bound keeps a sender's words within what is stored, and has every failure say
+// something.
+func (r *Result) bound() {
+	if !r.OK && r.Error == "" {
+		if r.Error = "failed without a reason"; r.StatusCode != 0 {
+			r.Error = "status " + strconv.Itoa(r.StatusCode)
+		}
+	}
+	r.Error = cutText(strings.ToValidUTF8(r.Error, "\ufffd"), maxErrorText)
+	r.ResponsePreview = cutText(strings.ToValidUTF8(r.ResponsePreview, "\ufffd"), maxPreview)
 }
 
 // refused is the settlement of a delivery that is not sent at all.

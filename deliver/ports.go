@@ -87,12 +87,14 @@ type Log interface {
 // LogQuery selects deliveries of one owner.
 type LogQuery struct {
 	Owner          string
-	SourceID       string // "" for all
-	AuthorUsername string // "" for all; compared without case
-	State          State  // "" for all
-	Asc            bool   // oldest first; newest first by default
-	Page           int    // from 1; 0 means 1; empty beyond the last
-	PageSize       int    // 0 means 20
+	SourceID       string     // "" for all
+	SourceKind     SourceKind // "" for all
+	AuthorUsername string     // "" for all; compared without case
+	State          State      // "" for all
+	Via            Via        // "" for all: see Via.Prefixes
+	Asc            bool       // oldest first; newest first by default
+	Page           int        // from 1; 0 means 1; empty beyond the last
+	PageSize       int        // 0 means 20
 }
 
 // MaxLogPage bounds LogQuery.PageSize.
@@ -106,6 +108,16 @@ func (q *LogQuery) Validate() error {
 		return &FieldError{"page", strconv.Itoa(q.Page), "at least 1, or 0 for 1"}
 	case q.PageSize < 0 || q.PageSize > MaxLogPage:
 		return &FieldError{"page_size", strconv.Itoa(q.PageSize), "1 to 10,000, or 0 for 20"}
+	}
+	switch q.SourceKind {
+	case "", SourceMonitor, SourceRule:
+	default:
+		return &FieldError{"source_kind", cutText(string(q.SourceKind), 64), `"monitor" or "rule", or none for all`}
+	}
+	switch q.Via {
+	case "", ViaWebhook, ViaHandler, ViaWebSocket:
+	default:
+		return &FieldError{"via", cutText(string(q.Via), 64), `"webhook", "handler" or "websocket", or none for all`}
 	}
 	switch q.State {
 	case "", StatePending, StateRetrying, StateDelivered, StateFailed:
@@ -160,8 +172,10 @@ type Result struct {
 	// Permanent means that no retry can help.
 	Permanent  bool
 	StatusCode int
-	Error      string // what went wrong, without internal addresses
-	// ResponsePreview is the start of the answer's body, at most 4 KiB.
+	// Error is what went wrong, without internal addresses. The dispatcher cuts it
+	// to 1 KiB.
+	Error string
+	// ResponsePreview is the start of the answer's body, cut to 4 KiB.
 	ResponsePreview string
 	// RetryAfter is how long the receiver asked to wait, 0 when it did not.
 	RetryAfter time.Duration

@@ -19,8 +19,8 @@ const sealedPrefix = "sealed:"
 // SealedStore is an EndpointStore on top of another that never sees a plain
 // secret or header value: it gets them sealed, each for its endpoint's id and
 // its field. A row whose secrets were taken from another row, or that is not
-// sealed, does not open: Get says so with an error that wraps ErrSealed, and so
-// does Update, while Delete works.
+// sealed, does not open: Get says so with an error that wraps ErrSealed. Update
+// and Delete do not look at what is stored.
 type SealedStore struct {
 	store  EndpointStore
 	sealer Sealer

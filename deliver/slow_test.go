@@ -13,7 +13,7 @@ import (
 
 // Endpoints that take their time and answer before the deadline, as a receiver
 // does that drips its answer's body, hold no more than the share of those that
-// hang.
+// hang: neither one that is known nor one that is new waits for them.
 func TestSlowEndpointsLeaveWorkersFree(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -38,18 +38,25 @@ func TestSlowEndpointsLeaveWorkersFree(t *testing.T) {
 					b.endpoint(fmt.Sprint("slow", i))
 				}
 				b.run()
-				b.commit("good", "first", 1, true) // known to answer
+				b.commit("good", "first", 1, true)
+				synctest.Wait() // it is known to answer
+				for i := range 100 {
+					b.commit(fmt.Sprint("slow", i), "first", 1, true)
+				}
+				pass(time.Minute) // all of them have answered once
 				for i := range 100 {
 					b.commit(fmt.Sprint("slow", i), "x", 50, true)
 				}
-				pass(2 * time.Minute) // all of them are known to be slow
 				for second := range 60 {
 					b.commit("good", fmt.Sprint("p", second, "-"), 1, true)
+					b.endpoint(fmt.Sprint("new", second))
+					b.commit(fmt.Sprint("new", second), "p", 1, true)
 					pass(time.Second)
 				}
-				t.Logf("stats %+v", b.d.Stats())
-				if worst, n := b.worst("good"); n != 61 || worst > 5*time.Millisecond {
-					t.Errorf("%d of 61 deliveries of the other were sent, the latest after %s: want all at once", n, worst)
+				for prefix, want := range map[string]int{"good": 61, "new": 60} {
+					if worst, n := b.worst(prefix); n != want || worst > 5*time.Millisecond {
+						t.Errorf("%d of %d deliveries to %q were sent, the latest after %s: want all at once", n, want, prefix, worst)
+					}
 				}
 				b.cut()
 				<-b.done
@@ -58,7 +65,7 @@ func TestSlowEndpointsLeaveWorkersFree(t *testing.T) {
 	}
 }
 
-// A slow lane that answers keeps its requests in flight.
+// A slow endpoint that answers keeps its requests in flight.
 func TestSlowAnswersKeepTheCap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {

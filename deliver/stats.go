@@ -18,6 +18,8 @@ type Stats struct {
 	Opened    int64 // times that an endpoint's breaker opened, probes that failed included
 	Held      int64 // deliveries in memory now
 	InFlight  int64 // attempts under way now
+	Lanes     int64 // endpoints and handlers remembered now: with work, in trouble, or used lately
+	Open      int64 // of them, those whose breaker is open
 
 	// Handover is from an event's commit to the begin of a delivery's first
 	// attempt, counted when that has ended. Events without CommittedAt are
@@ -34,7 +36,12 @@ type Stats struct {
 func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
 	s := d.stats
-	s.Held = int64(len(d.held))
+	s.Held, s.Lanes = int64(len(d.held)), int64(len(d.lanes))
+	for _, l := range d.lanes {
+		if l.breaker.open > 0 {
+			s.Open++
+		}
+	}
 	d.mu.Unlock()
 	s.Handover, s.Send, s.Total = d.timing.handover.Snapshot(), d.timing.send.Snapshot(), d.timing.total.Snapshot()
 	return s

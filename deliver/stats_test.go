@@ -2,6 +2,7 @@ package deliver_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,4 +193,36 @@ func TestLogEntryTimes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Lanes are counted while they are remembered, and those that are closed by their
+// breaker until a probe succeeds.
+func TestStatsCountLanes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		down.Store(true)
+		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+			return deliver.Result{OK: d.EndpointID == "a" || !down.Load()}
+		}, nil)
+		lanes := func(what string, lanes, open int64) {
+			t.Helper()
+			if s := b.d.Stats(); s.Lanes != lanes || s.Open != open {
+				t.Errorf("%s: %d lanes, %d of them open, want %d and %d", what, s.Lanes, s.Open, lanes, open)
+			}
+		}
+		b.endpoint("a")
+		b.endpoint("b")
+		b.run()
+		lanes("at the start", 0, 0)
+		b.commit("a", "p", 1, true)
+		b.commit("b", "q", 20, true)
+		pass(time.Second)
+		lanes("one takes, one fails all", 2, 1)
+		down.Store(false)
+		pass(10 * time.Minute)
+		if s := b.d.Stats(); s.Open != 0 {
+			t.Errorf("after a probe that succeeded: %d open, want none", s.Open)
+		}
+		b.stop()
+	})
 }

@@ -4,13 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// maxTests bounds the test calls under way; more wait.
-const maxTests = 16
+// Bounds of the test calls under way, in all and of one owner, whose receivers
+// may hang; more wait.
+const maxTests, maxTestsOfOwner = 64, 4
 
 // TestResult is what came of a test call.
 type TestResult struct {
@@ -28,12 +30,11 @@ func (m *EndpointManager) Test(ctx context.Context, owner, id string) (TestResul
 	if err != nil {
 		return TestResult{}, err
 	}
-	select {
-	case m.tests <- struct{}{}:
-		defer func() { <-m.tests }()
-	case <-ctx.Done():
-		return TestResult{}, ctx.Err()
+	leave, err := m.tests.enter(ctx, owner)
+	if err != nil {
+		return TestResult{}, err
 	}
+	defer leave()
 	d := m.cfg.Dispatcher
 	sender, _ := d.sender(e.URL)
 	if sender == nil {
@@ -44,7 +45,58 @@ func (m *EndpointManager) Test(ctx context.Context, owner, id string) (TestResul
 	defer cancel()
 	began := time.Now()
 	r := send(ctx, sender, &dv)
-	return TestResult{Result: r, DeliveryID: dv.ID, Duration: time.Since(began)}, nil
+	took := time.Since(began)
+	r.bound()
+	return TestResult{Result: r, DeliveryID: dv.ID, Duration: took}, nil
+}
+
+// testCalls are the slots of test calls.
+type testCalls struct {
+	all    chan struct{}
+	mu     sync.Mutex
+	owners map[string]*ownerCalls // those with calls that wait or are under way
+}
+
+type ownerCalls struct {
+	slots chan struct{}
+	calls int
+}
+
+// enter waits for a slot. Who waits for one of its owner's takes none of all.
+func (t *testCalls) enter(ctx context.Context, owner string) (leave func(), err error) {
+	t.mu.Lock()
+	o := t.owners[owner]
+	if o == nil {
+		o = &ownerCalls{slots: make(chan struct{}, maxTestsOfOwner)}
+		t.owners[owner] = o
+	}
+	o.calls++
+	t.mu.Unlock()
+	forget := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if o.calls--; o.calls == 0 {
+			delete(t.owners, owner)
+		}
+	}
+	select {
+	case o.slots <- struct{}{}:
+	case <-ctx.Done():
+		forget()
+		return nil, ctx.Err()
+	}
+	select {
+	case t.all <- struct{}{}:
+	case <-ctx.Done():
+		<-o.slots
+		forget()
+		return nil, ctx.Err()
+	}
+	return func() {
+		<-t.all
+		<-o.slots
+		forget()
+	}, nil
 }
 
 // sampleDelivery is a delivery of a post that does not exist.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -162,45 +163,69 @@ func TestTestCallHasADeadline(t *testing.T) {
 	})
 }
 
-// 16 test calls at a time; more wait until one ends, or until their caller
-// gives up.
+// 64 test calls at a time, 4 of one owner, whose receivers may hang; more wait
+// until one ends, or until their caller gives up.
 func TestTestCallsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		underWay, most := 0, 0
-		count := func(n int) {
-			mu.Lock()
-			defer mu.Unlock()
-			underWay += n
-			most = max(most, underWay)
-		}
-		m, e := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			count(1)
-			<-time.After(time.Second)
-			count(-1)
-			return answer(200, "")(r)
-		}))
-		began := time.Now()
-		done := make(chan error, 20)
-		for range 20 {
-			go func() {
-				_, err := m.Test(t.Context(), "o", e.ID)
-				done <- err
-			}()
-		}
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := m.Test(ctx, "o", e.ID); !errors.Is(err, context.Canceled) {
-			t.Errorf("given up: %v", err)
-		}
-		for range 20 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		if took := time.Since(began); most != 16 || took != 2*time.Second {
-			t.Errorf("%d at a time, %s", most, took)
-		}
-	})
+	for _, row := range []struct {
+		name          string
+		owners, calls int // calls of each
+		most          int
+		took          time.Duration
+	}{
+		{"one owner's", 1, 20, 4, 5 * time.Second},
+		{"four of each of 16", 16, 4, 64, time.Second},
+		{"four of each of 20", 20, 4, 64, 2 * time.Second},
+		{"one of each of 60", 60, 1, 60, time.Second},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				underWay, most := 0, 0
+				count := func(n int) {
+					mu.Lock()
+					defer mu.Unlock()
+					underWay += n
+					most = max(most, underWay)
+				}
+				m, _ := tester(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+					count(1)
+					<-time.After(time.Second)
+					count(-1)
+					return answer(200, "")(r)
+				}))
+				began := time.Now()
+				done := make(chan error)
+				for o := range row.owners {
+					owner := fmt.Sprint("owner", o)
+					e, err := m.Create(t.Context(), deliver.NewEndpoint{URL: "https://hooks.example.com/x",
+						Source: deliver.Source{Kind: deliver.SourceMonitor, ID: owner, Owner: owner}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for range row.calls {
+						go func() {
+							_, err := m.Test(t.Context(), owner, e.ID)
+							done <- err
+						}()
+					}
+					synctest.Wait()
+					if row.calls > 4 {
+						ctx, cancel := context.WithCancel(t.Context())
+						cancel()
+						if _, err := m.Test(ctx, owner, e.ID); !errors.Is(err, context.Canceled) {
+							t.Errorf("given up: %v", err)
+						}
+					}
+				}
+				for range row.owners * row.calls {
+					if err := <-done; err != nil {
+						t.Error(err)
+					}
+				}
+				if took := time.Since(began); most != row.most || took != row.took {
+					t.Errorf("%d at a time, %s in all: want %d and %s", most, took, row.most, row.took)
+				}
+			})
+		})
+	}
 }

@@ -6,15 +6,15 @@ import (
 )
 
 // class of a lane that wants a worker. Workers are kept back for the classes
-// before it, so that no number of receivers that hang holds up one that does
-// not: see reserve.
+// before it, so that no number of receivers that hang or are slow holds up one
+// that does not: see mayUse.
 type class uint8
 
 const (
 	classFirst class = iota // has answered before, and has nothing under way
 	classNew                // never answered yet, and has nothing under way
 	classMore               // has something under way
-	classHung               // its last attempt timed out
+	classSlow               // its last attempt timed out, or took long
 	classes
 )
 
@@ -93,16 +93,16 @@ func (t *turns) next(workers int) *lane {
 }
 
 // mayUse: a lane with nothing under way may use the last worker, unless it never
-// answered; half of the workers are out of bounds for lanes that hang, but for a
-// few, so that these find out when they do no more.
+// answered; half of the workers are out of bounds for lanes that hang or are slow,
+// but for a few, so that these find out when they do no more.
 func (t *turns) mayUse(c class, free, workers int) bool {
 	switch c {
 	case classNew:
 		return free > workers/8
 	case classMore:
 		return free > workers/4
-	case classHung:
-		return free > workers/2 || free > 0 && t.under[classHung] < max(1, workers/16)
+	case classSlow:
+		return free > workers/2 || free > 0 && t.under[classSlow] < max(1, workers/16)
 	}
 	return free > 0
 }

@@ -33,8 +33,12 @@ func (m *EndpointManager) Update(ctx context.Context, owner, id string, u Endpoi
 			key = GenerateSecret() // once, however often the change is tried
 		}
 	}
+	moved := false
 	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
 		if u.URL != nil {
+			if e.URL != *u.URL {
+				moved, e.FailingSince = true, time.Time{} // of the receiver before
+			}
 			e.URL = *u.URL
 		}
 		if u.Headers != nil {
@@ -48,6 +52,9 @@ func (m *EndpointManager) Update(ctx context.Context, owner, id string, u Endpoi
 		}
 		return nil
 	})
+	if err == nil && moved {
+		m.cfg.Dispatcher.pardon(id)
+	}
 	return shown(e, key != ""), err
 }
 

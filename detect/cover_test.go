@@ -345,7 +345,7 @@ func TestForRule(t *testing.T) {
 		if err != nil || s.validate() != nil {
 			t.Fatalf("%s: %v %v", row.query, err, s.validate())
 		}
-		if (s.Match != nil) != row.matches || (s.Next != nil) != row.every || s.Query != p.String() || s.Since != since ||
+		if (s.Match != nil) != row.matches || (s.Next != nil) != row.every || s.Query != p.Canonical() || s.Since != since ||
 			s.Source != (deliver.Source{Kind: deliver.SourceRule, ID: "rul_1", Owner: "o", Name: "t"}) {
 			t.Errorf("%s: %+v", row.query, s)
 		}

@@ -17,6 +17,8 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 	now := sh.d.cfg.Now()
 	clear(sh.inPoll)
 	f.sound = true
+	ask := sh.asker(f.slot)
+	repeats := f.plan.gap != nil || sh.anyFresh(f.slot) // known posts may be news for somebody
 	for p := len(out.pages) - 1; p >= 0; p-- {
 		pg := &out.pages[p]
 		for i := len(pg.tweets) - 1; i >= 0; i-- {
@@ -44,6 +46,9 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 				}
 				f.found = append(f.found, tw.PublishedAt)
 			}
+			if seen && !repeats {
+				continue
+			}
 			sh.eachSub(f.slot, func(s subscriber) {
 				// What the window knows from a poll that met its cap, not every
 				// subscriber has got: in a gap the journal decides.
@@ -55,7 +60,7 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 					sh.d.count.baseline.Add(1)
 					return
 				}
-				if want.source.match == nil || want.source.match(tw) {
+				if ask.wants(want.source, tw) {
 					events = append(events, sh.event(sh.earliest(f, tw.PublishedAt), want.source.Source, tw, pg, now))
 				}
 			})

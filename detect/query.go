@@ -18,7 +18,9 @@ type QuerySubscription struct {
 	// Source has an id that no Subscription has.
 	Source deliver.Source
 	// Query is what the Searcher is asked. Subscriptions with the same text share
-	// their polls.
+	// their polls. ForRule takes Program.Canonical, which makes the same of
+	// queries that differ in spaces, needless parentheses and quotes, or the case
+	// of their words.
 	Query string
 	// Interval is the wished time between two polls; the shortest of a query's
 	// subscriptions counts.
@@ -36,10 +38,11 @@ type QuerySubscription struct {
 	// takes all.
 	Match func(*fetcher.Tweet) bool
 	// Authors are accounts whose timelines together have every post that answers
-	// the query, and Answers tells which those are. Where monitors have them all
-	// polled as often anyway, no search is made. Nil when there are none.
+	// the query, and Answers, the query itself, tells which those are. Where
+	// monitors have them all polled as often anyway, no search is made. Nil when
+	// there are none.
 	Authors []string
-	Answers func(*fetcher.Tweet) bool
+	Answers *rule.Program
 	// Spread lets the first poll wait for its place in the interval.
 	Spread bool
 }
@@ -50,8 +53,8 @@ type QuerySubscription struct {
 func ForRule(r rule.Rule, p *rule.Program, check bool) (QuerySubscription, error) {
 	sub := QuerySubscription{
 		Source: deliver.Source{Kind: deliver.SourceRule, ID: r.ID, Owner: r.Owner, Name: r.Tag},
-		Query:  p.String(), Interval: r.Interval, MaxResults: r.MaxResults, Since: r.Since,
-		Authors: p.Authors(), Answers: p.Match,
+		Query:  p.Canonical(), Interval: r.Interval, MaxResults: r.MaxResults, Since: r.Since,
+		Authors: p.Authors(), Answers: p,
 	}
 	if check && len(p.NeedsUpstream()) == 0 {
 		sub.Match = p.Match

@@ -126,7 +126,7 @@ func asks(source, query string) QuerySubscription {
 // byAuthors makes it one whose posts those accounts' timelines have, too.
 func byAuthors(s QuerySubscription, authors ...string) QuerySubscription {
 	s.Authors = authors
-	s.Answers = func(t *fetcher.Tweet) bool { return slices.Contains(strings.Fields(t.Text), s.Query) }
+	s.Answers = program(s.Query)
 	return s
 }
 
@@ -155,6 +155,22 @@ func wantSorted(t *testing.T, w *searchable, want ...string) {
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("events = %v\nwant     %v", got, want)
+	}
+}
+
+// wantOf compares the events of one source, without their order.
+func wantOf(t *testing.T, w *searchable, source string, ids ...string) {
+	t.Helper()
+	var got []string
+	for _, ev := range w.got() {
+		if of, id, _ := strings.Cut(ev, ":"); of == source {
+			got = append(got, id)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(ids)
+	if !slices.Equal(got, ids) {
+		t.Errorf("%s got %v, want %v", source, got, ids)
 	}
 }
 

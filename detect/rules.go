@@ -237,7 +237,7 @@ func (d *Detector) fromTimelines(ctx context.Context, r *ruled, sub QuerySubscri
 	if had != timelines {
 		later(r.read)
 	}
-	s := Subscription{Source: sub.Source, Interval: sub.Interval, Match: sub.Answers, Spread: sub.Spread || d.cfg.Searcher != nil}
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, Spread: sub.Spread || d.cfg.Searcher != nil}
 	if d.cfg.Pace != PaceInterval {
 		s.Interval = max(s.Interval, MinBound)
 	}

@@ -20,11 +20,12 @@ func (sh *shard) set(s *setting) {
 	weight := s.sub.weight()
 	changed := src.interval != s.sub.Interval || src.weight != weight
 	src.Source, src.interval, src.weight, src.match = s.sub.Source, s.sub.Interval, weight, s.sub.Match
+	anew := src.asksElse(s.sub.program)
 	slots := make([]int32, 0, len(s.accounts))
 	for _, a := range s.accounts {
 		slot := sh.slotFor(a, s.sub.Accounts[a.index])
 		slots = append(slots, slot)
-		if added := sh.subscribe(slot, src, s.sub.Accounts[a.index].Since); added || changed {
+		if added := sh.subscribe(slot, src, s.sub.Accounts[a.index].Since, anew); added || changed {
 			sh.plan(slot, added, s.sub.Spread)
 		}
 	}
@@ -37,7 +38,9 @@ func (sh *shard) set(s *setting) {
 		}
 	})
 	if len(slots) == 0 {
-		delete(sh.sources, s.sub.Source.ID)
+		sh.dropSource(s.sub.Source.ID)
+	} else {
+		sh.follow(src, s.sub.program)
 	}
 	sh.pack()
 }
@@ -78,15 +81,19 @@ func (sh *shard) find(hash uint64, username string) (int32, bool) {
 	return sh.roster.find(hash, func(slot int32) bool { return sameAccount(sh.username(slot), username) })
 }
 
-// subscribe gives a target one more subscriber, or renews the one it has.
-func (sh *shard) subscribe(slot int32, src *source, since time.Time) (added bool) {
+// subscribe gives a target one more subscriber, or renews the one it has; anew
+// when that has got nothing yet of what it now asks for.
+func (sh *shard) subscribe(slot int32, src *source, since time.Time, anew bool) (added bool) {
 	added = true
 	sh.changeSubs(slot, func(s subscriber) subscriber {
 		if sh.wants[s.want].source != src {
 			return s
 		}
 		added = false
-		if since.After(sh.wants[s.want].since) {
+		if anew {
+			s.fresh, s.covered = true, false
+		}
+		if anew || since.After(sh.wants[s.want].since) {
 			sh.letGo(s.want)
 			s.want = sh.wantFor(src, since)
 		}
@@ -185,7 +192,7 @@ func (sh *shard) remove(r *removal) {
 	}
 	if src := sh.sources[r.sourceID]; src != nil {
 		src.slots.each(func(slot int32) { sh.unsubscribe(slot, src) })
-		delete(sh.sources, r.sourceID)
+		sh.dropSource(r.sourceID)
 	}
 	sh.pack()
 	r.settle()

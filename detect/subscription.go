@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 )
 
 // Subscription says what a source, a monitor, wants to know.
@@ -25,6 +26,8 @@ type Subscription struct {
 	// Spread lets the first polls wait for their place in the interval, so that
 	// a start with many accounts does not poll them all at once.
 	Spread bool
+
+	program *rule.Program // of a rule whose posts come from timelines; in place of Match
 }
 
 // Bounds of a subscription.

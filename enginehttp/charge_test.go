@@ -3,10 +3,12 @@ package enginehttp_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +20,8 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 // flakyWriter is a client that may go away before it has the whole answer.
@@ -44,10 +48,41 @@ func (w *flakyWriter) FlushError() error {
 // clients that go away before and while they are answered: exactly those
 // are charged whose answer of 2xx was written whole.
 func TestChargesAreTheAnswersOf2xx(t *testing.T) {
-	requests := 100_000
-	if testing.Short() || raceEnabled {
-		requests = 5_000
+	for _, row := range []struct {
+		name       string
+		usual, few int // requests
+		workers    int
+		open       func(t *testing.T) keyedStore
+		why        string // not 100,000
+	}{
+		{"memory", 100_000, 5_000, 8, func(*testing.T) keyedStore { return memory.New(memory.Options{}) }, ""},
+		{"sqlite", 4_000, 800, 64, func(t *testing.T) keyedStore {
+			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close(context.Background()) })
+			return s
+		}, "each is two synced writes to the disk; -requests 100000 takes a minute"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			requests := row.usual
+			if testing.Short() || raceEnabled {
+				requests = row.few
+			}
+			if *mixedRequests > 0 {
+				requests = *mixedRequests
+			} else if row.why != "" {
+				t.Logf("%d requests: %s", requests, row.why)
+			}
+			chargesAreTheAnswersOf2xx(t, row.open(t), requests, row.workers)
+		})
 	}
+}
+
+var mixedRequests = flag.Int("requests", 0, "requests of TestChargesAreTheAnswersOf2xx on each store; 0 for as many as take some seconds")
+
+func chargesAreTheAnswersOf2xx(t *testing.T, store keyedStore, requests, workers int) {
 	type mood struct{ name string }
 	moods := []mood{{"well"}, {"well"}, {"panic"}, {"abort"}, {"upstream"}, {"not found"}, {"timeout"}, {"leaves first"}, {"leaves while"}, {"write fails"}, {"flush fails"}}
 	p := &providers{}
@@ -68,7 +103,7 @@ func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 		}
 		return nil
 	}
-	w := newWorld(t, func(s *setup) { s.options.Providers = p.all() })
+	w := newWorld(t, func(s *setup) { s.store, s.options.Providers = store, p.all() })
 	if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "more", Owner: mine, Kind: billing.KindTopUp, Amount: billing.Credits(requests*10) * billing.Credit}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,10 +123,10 @@ func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 	var want atomic.Int64
 	var answered [600]atomic.Int64
 	var wg sync.WaitGroup
-	for worker := range 8 {
+	for worker := range workers {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(worker), 7))
-			for range requests / 8 {
+			for range requests / workers {
 				q, m := paths[rng.IntN(len(paths))], moods[rng.IntN(len(moods))].name
 				ctx, cancel := context.WithCancel(context.WithValue(t.Context(), moodKey{}, m))
 				ctx = context.WithValue(ctx, leaveKey{}, cancel)

@@ -46,13 +46,13 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 		{"a monitor that is not", 20, nil, "POST", monitors, `{"name":"n","usernames":["esa","jaxa"]}`, 402},
 		{"an account named twice counts once", 11, nil, "POST", monitors, `{"name":"n","usernames":["esa","@ESA"]}`, 201},
 		{"a monitor with one account more", 20, nil, "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 402},
-		{"the same, covered", 21, nil, "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 200},
+		{"one account more, covered", 21, nil, "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 200},
 		{"as many accounts", 1, nil, "PATCH", oneMonitor, `{"usernames":["esa"]}`, 200},
 		{"another name", 1, nil, "PATCH", oneMonitor, `{"name":"moon"}`, 200},
 		{"a monitor is paused", 1, nil, "PATCH", oneMonitor, `{"status":"paused"}`, 200},
 		{"a monitor that runs is told to run", 1, nil, "PATCH", oneMonitor, `{"status":"active"}`, 200},
 		{"a paused monitor goes on", 10, paused(oneMonitor), "PATCH", oneMonitor, `{"status":"active"}`, 402},
-		{"the same, covered, monitor", 11, paused(oneMonitor), "PATCH", oneMonitor, `{"status":"active"}`, 200},
+		{"a paused monitor goes on, covered", 11, paused(oneMonitor), "PATCH", oneMonitor, `{"status":"active"}`, 200},
 		{"a paused monitor with more accounts stays paused", 1, paused(oneMonitor), "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 200},
 		{"a paused monitor goes on with more", 20, paused(oneMonitor), "PATCH", oneMonitor, `{"usernames":["nasa","esa"],"status":"active"}`, 402},
 		{"an unknown monitor goes on", 1, nil, "PATCH", monitors + "/mon_unknown", `{"status":"active"}`, 404},
@@ -60,14 +60,14 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 		{"a rule that is covered", 61, nil, "POST", rules, `{"tag":"t","query":"from:nasa","interval_seconds":10}`, 201},
 		{"a rule that is not", 60, nil, "POST", rules, `{"tag":"t","query":"from:nasa","interval_seconds":10}`, 402},
 		{"a rule by a schedule", 10, nil, "POST", rules, `{"tag":"t","query":"from:nasa","schedule":"* * * * *"}`, 402},
-		{"the same, covered, schedule", 11, nil, "POST", rules, `{"tag":"t","query":"from:nasa","schedule":"* * * * *"}`, 201},
+		{"a rule by a schedule, covered", 11, nil, "POST", rules, `{"tag":"t","query":"from:nasa","schedule":"* * * * *"}`, 201},
 		{"a shorter interval", 60, nil, "PATCH", oneRule, `{"interval_seconds":10}`, 402},
-		{"the same, covered, interval", 61, nil, "PATCH", oneRule, `{"interval_seconds":10}`, 200},
+		{"a shorter interval, covered", 61, nil, "PATCH", oneRule, `{"interval_seconds":10}`, 200},
 		{"a longer interval", 1, nil, "PATCH", oneRule, `{"interval_seconds":600}`, 200},
 		{"a schedule that is no dearer", 1, nil, "PATCH", oneRule, `{"schedule":"*/5 * * * *"}`, 200},
 		{"another tag", 1, nil, "PATCH", oneRule, `{"tag":"mars"}`, 200},
 		{"a paused rule goes on", 10, paused(oneRule), "PATCH", oneRule, `{"status":"active"}`, 402},
-		{"the same, covered, rule", 11, paused(oneRule), "PATCH", oneRule, `{"status":"active"}`, 200},
+		{"a paused rule goes on, covered", 11, paused(oneRule), "PATCH", oneRule, `{"status":"active"}`, 200},
 		{"a paused rule at a shorter interval stays paused", 1, paused(oneRule), "PATCH", oneRule, `{"interval_seconds":10}`, 200},
 		{"an unknown rule goes on", 1, nil, "PATCH", rules + "/rul_unknown", `{"status":"active"}`, 404},
 	} {
@@ -78,9 +78,12 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 			if row.prepare != nil {
 				row.prepare(w)
 			}
-			w.empty(mine)
 			have := billing.Credits(row.credits) * billing.Credit
-			if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: have}); err != nil {
+			had, err := w.store.Ledger().Balance(t.Context(), mine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: have - had.Available}); err != nil {
 				t.Fatal(err)
 			}
 			before := w.state()

@@ -45,7 +45,7 @@ const (
 type world struct {
 	testing.TB
 	engine  *streamwatch.Engine
-	store   *memory.Store
+	store   keyedStore
 	handler *enginehttp.Handler
 	keys    *apikey.Manager
 	hook    *enginetest.Receiver
@@ -54,7 +54,14 @@ type world struct {
 	checked bool                         // answers are held against the document
 }
 
+// keyedStore keeps everything, keys included.
+type keyedStore interface {
+	storage.Store
+	storage.Keyed
+}
+
 type setup struct {
+	store   keyedStore // a new one in memory unless given
 	engine  streamwatch.Config
 	options enginehttp.Options
 	rate    int
@@ -63,9 +70,8 @@ type setup struct {
 
 func newWorld(t testing.TB, changes ...func(*setup)) *world {
 	t.Helper()
-	store := memory.New(memory.Options{})
 	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa", "esa", "jaxa"}})
-	w := &world{TB: t, store: store, ids: map[string]*strings.Replacer{}, key: map[string]string{}, checked: true}
+	w := &world{TB: t, ids: map[string]*strings.Replacer{}, key: map[string]string{}, checked: true}
 	w.hook = enginetest.NewReceiver(enginetest.ReceiverConfig{})
 	s := setup{
 		engine:  streamwatch.Config{Fetcher: platform, Webhook: deliver.WebhookConfig{Transport: w.hook.RoundTripper()}},
@@ -75,6 +81,11 @@ func newWorld(t testing.TB, changes ...func(*setup)) *world {
 	for _, change := range changes {
 		change(&s)
 	}
+	if s.store == nil {
+		s.store = memory.New(memory.Options{})
+	}
+	store := s.store
+	w.store = store
 	var err error
 	if w.keys, err = apikey.NewManager(apikey.Config{Store: store.Keys()}); err != nil {
 		t.Fatal(err)

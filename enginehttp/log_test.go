@@ -137,39 +137,29 @@ func TestDeliveryLogDestinations(t *testing.T) {
 	}
 }
 
-// A page of one destination goes on where the reads of the log behind it end.
-func TestDeliveryLogAcrossReads(t *testing.T) {
+// A rule's deliveries are in its own log, and in no monitor's.
+func TestDeliveryLogOfARule(t *testing.T) {
 	w := newWorld(t)
-	batch := &detect.Batch{Cursor: &detect.Cursor{Target: "nasa", Since: time.Now()}}
-	var settled []deliver.Settlement
-	for i := range 1200 {
-		name := []string{"default", "websocket/" + mine}[i%2]
-		ev := deliver.Event{ID: deliver.EventID("mon_x", fmt.Sprint(i)), Source: deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_x", Owner: mine}, TweetID: fmt.Sprint(i), Handlers: []string{name}, Body: []byte("{}")}
-		batch.Events = append(batch.Events, ev)
-		settled = append(settled, deliver.Settlement{DeliveryID: deliver.DeliveryID(ev.ID, deliver.HandlerEndpoint(name)), State: deliver.StateDelivered, Attempt: &deliver.Attempt{N: 1}})
-	}
-	if err := w.store.Journal().Commit(t.Context(), []*detect.Batch{batch}); err != nil {
+	id := w.ids[mine].Replace("{rule}")
+	ev := deliver.Event{ID: deliver.EventID(id, "5"), Source: deliver.Source{Kind: deliver.SourceRule, ID: id, Owner: mine, Name: "moon"},
+		TweetID: "5", AuthorUsername: "nasa", Handlers: []string{"default"}, Body: []byte("{}")}
+	if err := w.store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "q", Since: time.Now()}, Events: []deliver.Event{ev}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.store.Outbox().Settle(t.Context(), settled...); err != nil {
-		t.Fatal(err)
-	}
-	next := 1
-	for page := 1; page <= 8; page++ {
-		a := w.do(mine, "GET", fmt.Sprintf("%s/stream/logs?delivery_status=websocket_delivered&sort=asc&page_size=90&page=%d", social, page), "")
-		v := a.decode(t)
-		if v["total"] != 600.0 {
-			t.Errorf("page %d: %v in all, want 600", page, v["total"])
+	for path, want := range map[string]string{
+		"/stream/filter-rules/{rule}/logs":                                              `"tweet_id":"5"`,
+		"/stream/filter-rules/{rule}/logs?delivery_status=pending":                      `"rule_tag":"moon","webhook_id":null`,
+		"/stream/filter-rules/{rule}/logs?delivery_status=handler_delivered":            `"total":0`,
+		"/stream/filter-rules/{rule}/logs?author_username=NASA&delivery_status=pending": `"total":1`,
+		"/stream/logs":                         `"tweet_id":"1234"`,
+		"/stream/logs?author_username=nasa":    `"total":1`,
+		"/stream/logs?monitor_id=" + id:        `"total":0`,
+		"/stream/logs?monitor_id={monitor}":    `"total":1`,
+		"/stream/logs?delivery_status=pending": `"total":0`,
+	} {
+		if a := w.do(mine, "GET", social+path, ""); a.status != 200 || !strings.Contains(a.body, want) {
+			t.Errorf("%s: %d %s, want %s", path, a.status, a.body, want)
 		}
-		for _, e := range v["logs"].([]any) {
-			if id := e.(map[string]any)["tweet_id"]; id != fmt.Sprint(next) {
-				t.Fatalf("page %d: %v, want %d", page, id, next)
-			}
-			next += 2
-		}
-	}
-	if next != 1201 {
-		t.Errorf("pages end before %d", next)
 	}
 }
 

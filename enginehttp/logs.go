@@ -1,12 +1,9 @@
 package enginehttp
 
 import (
-	"context"
-	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/deliver/wshub"
 )
 
 // logs is a page of a log.
@@ -17,32 +14,26 @@ type logs[T any] struct {
 	PageSize int `json:"page_size"`
 }
 
-// Where a delivery went, which is what its status says once it arrived.
-const (
-	toWebhook   = "webhook_delivered"
-	toWebSocket = "websocket_delivered"
-	toHandler   = "handler_delivered"
-)
-
-func destination(endpointID string) string {
-	if wshub.IsDelivery(endpointID) {
-		return toWebSocket
-	}
-	if _, ok := deliver.HandlerName(endpointID); ok {
-		return toHandler
-	}
-	return toWebhook
+// arrived is what the status of a delivery says once it is delivered.
+var arrived = map[deliver.Via]string{
+	deliver.ViaWebhook: "webhook_delivered", deliver.ViaWebSocket: "websocket_delivered", deliver.ViaHandler: "handler_delivered",
 }
 
 // states are the values of delivery_status.
 var states = map[string]deliver.State{
-	"":                 "",
 	"pending":          deliver.StatePending,
 	"webhook_retrying": deliver.StateRetrying,
 	"webhook_failed":   deliver.StateFailed,
-	toWebhook:          deliver.StateDelivered,
-	toWebSocket:        deliver.StateDelivered,
-	toHandler:          deliver.StateDelivered,
+}
+
+// selects makes a query look for a delivery_status.
+func selects(q *deliver.LogQuery, status string) {
+	q.State = states[status]
+	for via, name := range arrived {
+		if name == status {
+			q.State, q.Via = deliver.StateDelivered, via
+		}
+	}
 }
 
 func deliveryStatus(d *deliver.Delivery) string {
@@ -52,7 +43,7 @@ func deliveryStatus(d *deliver.Delivery) string {
 	case deliver.StateRetrying:
 		return "webhook_retrying"
 	case deliver.StateDelivered:
-		return destination(d.EndpointID)
+		return arrived[deliver.ViaOf(d.EndpointID)]
 	}
 	return "webhook_failed"
 }
@@ -117,7 +108,7 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	} else {
 		r.MonitorID, r.MonitorName = &ev.Source.ID, &ev.Source.Name
 	}
-	if destination(e.EndpointID) == toWebhook {
+	if deliver.ViaOf(e.EndpointID) == deliver.ViaWebhook {
 		r.WebhookID = &e.EndpointID
 	}
 	for i := range e.Log {
@@ -131,28 +122,21 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	return r
 }
 
-// deliveryLogs is the log of all that was found for the key's owner, or for one
-// of the monitors.
+// deliveryLogs is the log of all that the monitors of the key's owner found, or
+// one of them.
 func (h *Handler) deliveryLogs(c *call) (reply, error) {
 	p := c.params()
-	return h.logPage(c, p, p.id("monitor_id"))
+	return h.logPage(c, p, deliver.LogQuery{SourceKind: deliver.SourceMonitor, SourceID: p.id("monitor_id")})
 }
 
-func (h *Handler) logPage(c *call, p *params, source string) (reply, error) {
-	q := deliver.LogQuery{Owner: c.who.Owner, SourceID: source, AuthorUsername: p.id("author_username"), Asc: p.oneOf("sort", "desc", "asc") == "asc"}
-	status := p.oneOf("delivery_status", "", "pending", toWebSocket, toWebhook, "webhook_retrying", "webhook_failed", toHandler)
-	q.State = states[status]
+func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
+	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, p.id("author_username"), p.oneOf("sort", "desc", "asc") == "asc"
+	selects(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
 	q.Page, q.PageSize = p.page()
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	var got deliver.LogPage
-	var err error
-	if q.State == deliver.StateDelivered {
-		got, err = h.delivered(c.Context(), q, status)
-	} else {
-		got, err = h.engine.Log().Deliveries(c.Context(), q)
-	}
+	got, err := h.engine.Log().Deliveries(c.Context(), q)
 	if err != nil {
 		return reply{}, err
 	}
@@ -161,35 +145,6 @@ func (h *Handler) logPage(c *call, p *params, source string) (reply, error) {
 		out.Logs[i] = newDeliveryRecord(&got.Entries[i])
 	}
 	return reply{value: out}, nil
-}
-
-const (
-	scanPage  = 1000
-	scanPages = 10 // so that one request reads 10,000 entries at most
-)
-
-// delivered looks through the log for deliveries of one destination, which the
-// log does not tell apart: among the first 10,000 in the order asked for.
-func (h *Handler) delivered(ctx context.Context, q deliver.LogQuery, where string) (deliver.LogPage, error) {
-	skip, size := (q.Page-1)*q.PageSize, q.PageSize
-	q.PageSize = scanPage
-	var out deliver.LogPage
-	for q.Page = 1; q.Page <= scanPages; q.Page++ {
-		got, err := h.engine.Log().Deliveries(ctx, q)
-		if err != nil {
-			return out, err
-		}
-		full := len(got.Entries) == scanPage
-		list := slices.DeleteFunc(got.Entries, func(e deliver.LogEntry) bool { return destination(e.EndpointID) != where })
-		from := min(max(0, skip-out.Total), len(list))
-		to := min(from+size-len(out.Entries), len(list))
-		out.Entries = append(out.Entries, list[from:to]...)
-		out.Total += len(list)
-		if !full {
-			break
-		}
-	}
-	return out, nil
 }
 
 func (h *Handler) redeliver(c *call) (reply, error) {

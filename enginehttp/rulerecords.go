@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -179,7 +180,7 @@ func (h *Handler) ruleLogs(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return h.logPage(c, c.params(), r.ID)
+	return h.logPage(c, c.params(), deliver.LogQuery{SourceID: r.ID})
 }
 
 // pace is interval_seconds; nil when it is not there, or null.

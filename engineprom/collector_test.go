@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/latency"
 )
@@ -64,6 +65,8 @@ func fill(t *testing.T, v reflect.Value, path string, want map[string]string) {
 			*x, want[name] = int64(n), fmt.Sprint(n)
 		case *float64:
 			*x, want[name] = float64(n), fmt.Sprint(n)
+		case *billing.Credits:
+			*x, want[name] = billing.Credits(n)*billing.Credit, fmt.Sprint(n)
 		case *bool:
 			*x, want[name] = true, "1"
 		case *time.Duration:

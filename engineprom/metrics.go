@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
@@ -129,6 +130,8 @@ func metrics() []metric {
 		}},
 		{"deliveries_held", gauge, "Deliveries in memory.", "", one(func(s *stats) int64 { return s.Deliver.Held })},
 		{"deliveries_overflowed_total", counter, "Deliveries that found their lane full or waiting, and wait in the outbox.", "", one(func(s *stats) int64 { return s.Deliver.Overflow })},
+		{"lanes", gauge, "Endpoints and handlers that the dispatcher remembers: with work, in trouble, or used lately.", "", one(func(s *stats) int64 { return s.Deliver.Lanes })},
+		{"breakers_open", gauge, "Endpoints whose circuit breaker is open.", "", one(func(s *stats) int64 { return s.Deliver.Open })},
 		{"breakers_opened_total", counter, "Times that an endpoint's circuit breaker opened.", "", one(func(s *stats) int64 { return s.Deliver.Opened })},
 		{"delivery_seconds", histogram, "From publication to the receiver's acknowledgement.", "", durations(func(s *stats) latency.Snapshot { return s.Deliver.Total })},
 
@@ -139,5 +142,14 @@ func metrics() []metric {
 		{"websocket_frames_dropped_total", counter, "Frames of events left out for slow clients.", "", one(func(s *stats) int64 { return s.WebSocket.Dropped })},
 		{"websocket_slow_closed_total", counter, "Connections closed because the client was too slow.", "", one(func(s *stats) int64 { return s.WebSocket.Slow })},
 		{"websocket_refused_total", counter, "Connections refused.", "", one(func(s *stats) int64 { return s.WebSocket.Refused })},
+
+		// Credits.
+		{"credits_charged_total", counter, "Credits that streams were charged; processes on one store count the same ones.", "", number(func(s *stats) float64 { return float64(s.Billing.Charged) / float64(billing.Credit) })},
+		{"credits_refused_total", counter, "Streams not begun because credits did not cover their next hour.", "", one(func(s *stats) int64 { return s.Billing.Refused })},
+		{"credits_ticks_failed_total", counter, "Minutes of which charges were left for later.", "", one(func(s *stats) int64 { return s.Billing.Failed })},
+		{"streams_paused_total", counter, "Streams paused for lack of credits.", "", one(func(s *stats) int64 { return s.Billing.Paused })},
+		{"streams_resumed_total", counter, "Streams that went on when credits covered them again.", "", one(func(s *stats) int64 { return s.Billing.Resumed })},
+		{"streams_charged", gauge, "Streams that are charged now.", "", one(func(s *stats) int64 { return s.Billing.Running })},
+		{"streams_waiting", gauge, "Streams that wait for credits now.", "", one(func(s *stats) int64 { return s.Billing.Waiting })},
 	}
 }

@@ -71,7 +71,7 @@ func logCases() []storeCase {
 			}
 		}})
 	}
-	return append(append(cases, eventLogCases()...),
+	return append(append(append(cases, wayLogCases()...), eventLogCases()...),
 		storeCase{name: "no page and no size mean the first 20", run: func(t *storeTest) {
 			var evs []deliver.Event
 			for i := range 21 {
@@ -101,12 +101,12 @@ func logCases() []storeCase {
 			}
 		}},
 		storeCase{name: "Deliveries refuses what its query does not allow", run: func(t *storeTest) {
-			for _, q := range []query{{Page: -1}, {PageSize: -1}, {PageSize: deliver.MaxLogPage + 1}, {State: "lost"}} {
+			for _, q := range []query{{Page: -1}, {PageSize: -1}, {PageSize: deliver.MaxLogPage + 1}, {State: "lost"}, {SourceKind: "robot"}, {Via: "pigeon"}} {
 				q.Owner = "acme"
 				_, err := t.store.Log().Deliveries(t.Context(), q)
 				var field *deliver.FieldError
 				if !errors.As(err, &field) {
-					t.Errorf("Deliveries has to call LogQuery.Validate first: page %d, size %d, state %q gave the error %v", q.Page, q.PageSize, q.State, err)
+					t.Errorf("Deliveries has to call LogQuery.Validate first: %+v gave the error %v", q, err)
 				}
 			}
 		}},

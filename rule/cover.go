@@ -1,6 +1,9 @@
 package rule
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"slices"
+)
 
 // keyKind is a kind of thing a post can have and a rule can require.
 type keyKind uint8
@@ -83,6 +86,23 @@ const (
 	scoreAuthor = 90
 	scoreTag    = 20
 )
+
+// covers lists what each clause of the whole requires, the rarest first: any of
+// them will do to find the program by.
+func (p *Program) covers() []cover {
+	clauses := []*node{p.root}
+	if p.root.kind == andNode && !p.root.neg {
+		clauses = p.root.kids
+	}
+	var list []cover
+	for _, n := range clauses {
+		if c := p.cover(n); len(c.keys) > 0 {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b cover) int { return b.score - a.score })
+	return list
+}
 
 func (p *Program) leafCover(n *node) cover {
 	a := &n.arg

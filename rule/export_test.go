@@ -61,3 +61,18 @@ func LinkSteps(s string) (steps int) {
 	appendLinks(nil, s, &steps)
 	return steps
 }
+
+// Tried counts the programs of a set that are asked about a post.
+func (s *Set) Tried(t *fetcher.Tweet) (n int) {
+	p := new(post)
+	p.reset(t)
+	p.beginRound(len(s.slots))
+	s.try(p, s.always)
+	s.lookUp(p)
+	for _, round := range p.tried {
+		if round == p.round {
+			n++
+		}
+	}
+	return n
+}

@@ -57,6 +57,7 @@ type Manager struct {
 	cfg      Config
 	turn     chan struct{} // held by the change under way
 	troubles troubles
+	paces    paces
 }
 
 // NewManager checks cfg and returns a manager. It starts nothing: see Run.

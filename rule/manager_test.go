@@ -25,23 +25,25 @@ type desk struct {
 	store    *memory.Store
 	tracked  map[string]rule.Rule
 	webhooks map[string]string // url by rule id
-	trackErr error
+	// What fails, after it was done by half: then it is noted all the same.
+	trackErr, untrackErr error
+	half                 bool
 }
 
 func (d *desk) Track(_ context.Context, r rule.Rule, p *rule.Program) error {
-	if d.trackErr != nil {
+	if d.trackErr != nil && !d.half {
 		return d.trackErr
 	}
 	if q, _, _ := d.Parse(r.Query); q.String() != p.String() {
 		return fmt.Errorf("query %q with the program of %q", r.Query, p)
 	}
 	d.tracked[r.ID] = r
-	return nil
+	return d.trackErr
 }
 
 func (d *desk) Untrack(_ context.Context, id string) error {
 	delete(d.tracked, id)
-	return nil
+	return d.untrackErr
 }
 
 func (d *desk) Check(url string, key secret.Value) error {
@@ -72,7 +74,7 @@ func (d *desk) Unbind(_ context.Context, r rule.Rule) error {
 	return nil
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	d := &desk{store: memory.New(memory.Options{}), tracked: map[string]rule.Rule{}, webhooks: map[string]string{}}
 	var err error

@@ -6,8 +6,9 @@ import "strings"
 // called normalised: a space between clauses, parentheses round every group
 // inside another, quotes only where they are needed.
 type printer struct {
-	d  Dialect
-	to strings.Builder
+	d    Dialect
+	fold bool // see Program.Canonical
+	to   strings.Builder
 }
 
 func (p *printer) print(n *node) string {
@@ -45,6 +46,11 @@ func (p *printer) node(n *node, inside nodeKind) {
 
 func (p *printer) leaf(n *node) {
 	a := &n.arg
+	if p.fold && n.op.anyCase() {
+		folded := *a
+		folded.text = strings.Map(lowerLetter, a.text)
+		a = &folded
+	}
 	switch n.op {
 	case opTerm:
 		p.term(a)
@@ -62,6 +68,25 @@ func (p *printer) leaf(n *node) {
 	}
 	p.to.WriteByte(':')
 	p.to.WriteString(p.value(n.op, a))
+}
+
+// anyCase reports whether letters of an operator's text mean the same in either
+// case on every platform. Ids may not, and an emoticon's do not.
+func (op opID) anyCase() bool {
+	switch op {
+	case opTerm, opHashtag, opMention, opCashtag, opFrom, opTo:
+		return true
+	}
+	return false
+}
+
+// lowerLetter leaves what is not of the English alphabet as it is: platforms
+// differ in how they fold that.
+func lowerLetter(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		r += 'a' - 'A'
+	}
+	return r
 }
 
 func (p *printer) term(a *argument) {

@@ -63,6 +63,13 @@ func planned(n *node) (*node, int) {
 // same options, as an equal program.
 func (p *Program) String() string { return (&printer{d: p.dialect}).print(p.root) }
 
+// Canonical is String with the letters A to Z of words, phrases, hashtags,
+// mentions, cashtags and the accounts of from: and to: in lower case. Two queries
+// with the same canonical form are the same question, since matching is
+// case-insensitive: "Moon from:NASA" and "(moon)  from:nasa". The order of
+// clauses counts, and so does the case of other values, such as ids and links.
+func (p *Program) Canonical() string { return (&printer{d: p.dialect, fold: true}).print(p.root) }
+
 // Dialect is what the query was read as.
 func (p *Program) Dialect() Dialect { return p.dialect }
 

@@ -26,7 +26,42 @@ func checkRoundTrip(t *testing.T, query string, d rule.Dialect) *rule.Program {
 	if p.Tree() != again.Tree() || p.String() != again.String() {
 		t.Fatalf("%s: %q:\nfirst  %s\nsecond %s", d, query, p.Tree(), again.Tree())
 	}
+	canonical, _, err := rule.Parse(p.Canonical(), o)
+	if err != nil {
+		t.Fatalf("%s: %q has the canonical form %q: %v", d, query, p.Canonical(), err)
+	}
+	if canonical.Canonical() != p.Canonical() {
+		t.Fatalf("%s: %q: canonical form %q, of that %q", d, query, p.Canonical(), canonical.Canonical())
+	}
 	return again
+}
+
+// Which queries are the same question, and share their polls.
+func TestCanonical(t *testing.T) {
+	for _, row := range []struct {
+		a, b string
+		same bool
+	}{
+		{"Moon landing", "moon LANDING", true},
+		{"(moon)  landing", "moon landing", true},
+		{`"moon" landing`, "moon landing", true},
+		{`"Moon Landing"`, `"moon landing"`, true},
+		{"#Moon @NASA $GOOG from:NASA to:ESA", "#moon @nasa $goog from:nasa to:esa", true},
+		{"-Moon from:nasa", "-moon from:nasa", true},
+		{`"OR" moon`, "or moon", true},
+		{"moon IS:RETWEET", "moon is:retweet", true},
+		{"moon landing", "landing moon", false},
+		{"moon OR landing", "moon landing", false},
+		{"café", "cafe", false},
+		{"ÉTÉ", "été", false}, // as platforms fold it is theirs to know
+		{"conversation_id:at://A/b", "conversation_id:at://a/b", false},
+		{"url:Example", "url:example", false},
+	} {
+		a, b := parse(t, row.a, rule.Union), parse(t, row.b, rule.Union)
+		if got := a.Canonical() == b.Canonical(); got != row.same {
+			t.Errorf("%q is %q, %q is %q: the same should be %t", row.a, a.Canonical(), row.b, b.Canonical(), row.same)
+		}
+	}
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -50,6 +85,7 @@ func TestRoundTripMeansTheSame(t *testing.T) {
 			continue
 		}
 		p := parse(t, query, d)
+		canonical := parse(t, p.Canonical(), d)
 		to := dialects[r.IntN(len(dialects))]
 		text, report := p.Translate(to)
 		var translated *rule.Program
@@ -70,6 +106,9 @@ func TestRoundTripMeansTheSame(t *testing.T) {
 			want := p.Match(post)
 			if want {
 				same++
+			}
+			if canonical.Match(post) != want {
+				t.Fatalf("%s: %q and %q differ on %+v", d, query, canonical, post)
 			}
 			if got := again.Match(post); got != want {
 				t.Fatalf("%s: %q and %q differ on %+v", d, query, again, post)

@@ -49,10 +49,11 @@ func NewSet() *Set {
 // Add puts a program into the set, in place of the one with the same id if
 // there is one.
 func (s *Set) Add(id string, p *Program) {
-	c := p.cover(p.root)
+	covers := p.covers()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remove(id)
+	c := s.choose(covers)
 	slot := int32(len(s.slots))
 	if n := len(s.free); n > 0 {
 		slot, s.free = s.free[n-1], s.free[:n-1]
@@ -69,6 +70,25 @@ func (s *Set) Add(id string, p *Program) {
 		s.lists[k.id()] = append(s.lists[k.id()], slot)
 		s.used[k.kind]++
 	}
+}
+
+// crowded is how many programs may be found by one key before others are found
+// by what else they require: thousands that are all about one author have their
+// words, too.
+const crowded = 32
+
+// choose gives the rarest of what a program requires that is not crowded, or
+// else the rarest.
+func (s *Set) choose(covers []cover) cover {
+	for _, c := range covers {
+		if !slices.ContainsFunc(c.keys, func(k key) bool { return len(s.lists[k.id()]) >= crowded }) {
+			return c
+		}
+	}
+	if len(covers) == 0 {
+		return cover{}
+	}
+	return covers[0]
 }
 
 // Remove takes a program out and reports whether it was there.

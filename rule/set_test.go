@@ -142,6 +142,45 @@ func TestSetEqualsAskingOneByOne(t *testing.T) {
 	}
 }
 
+// A thousand programs that have something in common are told apart by the rest.
+func TestSetAsksFewOfMany(t *testing.T) {
+	for name, row := range map[string]struct {
+		query string // %d is its number
+		post  fetcher.Tweet
+		most  int
+	}{
+		"different words of one author":   {"from:ann word%d", fetcher.Tweet{Username: "ann", Text: "word7 and word999"}, 34},
+		"different tags beside one word":  {"supercalifragilistic #tag%d", fetcher.Tweet{Text: "supercalifragilistic #tag7 #tag999"}, 34},
+		"different authors with one word": {"from:user%d moon", fetcher.Tweet{Username: "user7", Text: "moon"}, 1},
+		"nothing but one author":          {"from:ann -word%d", fetcher.Tweet{Username: "ann", Text: "word7"}, 1000},
+		"another author":                  {"from:ann word%d", fetcher.Tweet{Username: "bob", Text: "moon"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := rule.NewSet()
+			var want []string
+			for i := range 1000 {
+				p := parse(t, strings.Replace(row.query, "%d", strconv.Itoa(i), 1), rule.Union)
+				s.Add(strconv.Itoa(i), p)
+				if p.Match(&row.post) {
+					want = append(want, strconv.Itoa(i))
+				}
+			}
+			if n := s.Tried(&row.post); n > row.most {
+				t.Errorf("%d programs were asked, want at most %d", n, row.most)
+			}
+			if got := matches(s, &row.post); !slices.Equal(got, want) {
+				t.Errorf("%d programs match, want %d", len(got), len(want))
+			}
+			for i := range 1000 {
+				s.Remove(strconv.Itoa(i))
+			}
+			if got := matches(s, &row.post); s.Len() != 0 || got != nil {
+				t.Errorf("%v match after their removal", got)
+			}
+		})
+	}
+}
+
 func TestSetConcurrently(t *testing.T) {
 	s := rule.NewSet()
 	always := parse(t, "cat", rule.Union)

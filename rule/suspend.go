@@ -44,8 +44,8 @@ func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, 
 }
 
 // move applies a change of the program's to a rule, unless change says that
-// there is none. One that can not take effect is taken back: nobody would see
-// that it has to be made again.
+// there is none. One that can not take effect, or did so by half, is taken back:
+// nobody would see that it has to be made again.
 func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rule, now time.Time) bool) (Rule, error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -70,7 +70,8 @@ func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rul
 		old.Version = r.Version
 		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		return Rule{}, errors.Join(fmt.Errorf("rule: %s could not take effect: %w", r.Status, err), m.cfg.Store.Update(back, old))
+		err = fmt.Errorf("rule: %s could not take effect: %w", r.Status, err)
+		return Rule{}, errors.Join(err, m.cfg.Store.Update(back, old), m.apply(back, old))
 	}
 	return r, nil
 }

@@ -5,12 +5,13 @@
 //
 //	go run ./endtoend
 //	go run ./endtoend -dir /mnt/disk    # the disk to measure
+//	go run ./endtoend -profile cpu.out  # ours on SQLite at full speed alone
 //
 // The receiver is a process of its own on the same machine. There are 16
 // endpoints with 4 requests in flight each, and 64 workers for asynq. At "full
-// speed" events come as fast as the backlog is worked off: ours in groups of up to
-// 64, as the engine's committer groups what polls found, asynq's by 16 goroutines
-// that enqueue. At a rate, an event's time is from when it was due to come until
+// speed" events come as fast as the backlog is worked off: ours in groups of what
+// came meanwhile, up to 1,024, as the engine's committer groups what polls found,
+// asynq's by 16 goroutines that enqueue. At a rate, an event's time is from when it was due to come until
 // its 2xx, the commit included.
 //
 // A Redis server is started for the run, with appendonly and appendfsync
@@ -24,6 +25,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -35,15 +37,16 @@ func main() {
 	if sink.Child() {
 		return
 	}
-	var dir string
+	var dir, profile string
 	opts, err := report.ParseFlags("endtoend", os.Args[1:], func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", "", "directory for the stores' files, on the disk to measure; the system's for temporary files by default")
+		fs.StringVar(&profile, "profile", "", "write a CPU profile of ours on SQLite at full speed to this file, and run nothing else")
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(report.ExitCode(err))
 	}
-	rows, err := run(opts, dir)
+	rows, err := run(opts, dir, profile)
 	if err == nil {
 		err = report.Write(os.Stdout, opts.JSON, rows)
 	}
@@ -63,7 +66,7 @@ type contestant interface {
 	close()
 }
 
-func run(opts report.Options, dir string) (rows []report.Row, err error) {
+func run(opts report.Options, dir, profile string) (rows []report.Row, err error) {
 	dir, err = os.MkdirTemp(dir, "streamwatch-endtoend-")
 	if err != nil {
 		return nil, fmt.Errorf("endtoend: %w", err)
@@ -74,6 +77,18 @@ func run(opts report.Options, dir string) (rows []report.Row, err error) {
 		return nil, err
 	}
 	defer snk.Stop()
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return nil, fmt.Errorf("endtoend: %w", err)
+		}
+		defer f.Close()
+		defer pprof.StopCPUProfile()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return nil, fmt.Errorf("endtoend: %w", err)
+		}
+		return race(opts, snk, dir, "", 0)
+	}
 	addr, stop, err := startRedis(dir)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ func openOurs(label string, store storage.Store, snk *sink.Sink, m *meter) (cont
 
 func (o *ours) name() string { return o.label }
 
-func (o *ours) feeders() (goroutines, group int) { return 1, 64 }
+// feeders: as the engine's committer, which takes what came meanwhile.
+func (o *ours) feeders() (goroutines, group int) { return 1, 1024 }
 
 // put is what the engine's committer does with the outcome of polls.
 func (o *ours) put(came []time.Time) error {

@@ -163,7 +163,13 @@ func (c deadlined) Write(b []byte) (int, error) {
 // to end.
 func (h *Hub) admit(c *conn, key secret.Value) (Identity, bool) {
 	if key == "" {
-		if key = c.firstMessage(); key == "" {
+		if !h.waitForKey(1) {
+			c.end(websocket.StatusTryAgainLater, "no room for another connection without a key")
+			return Identity{}, false
+		}
+		key = c.firstMessage()
+		h.waitForKey(-1)
+		if key == "" {
 			return Identity{}, false
 		}
 	}
@@ -178,7 +184,11 @@ func (h *Hub) admit(c *conn, key secret.Value) (Identity, bool) {
 		case errors.Is(err, ErrBadKey):
 			c.end(codeBadKey, "key not valid")
 			return id, false
-		case err != nil:
+		case err == nil && id.KeyID == "":
+			// Keys of several owners would be counted and revoked as one.
+			err = errNoKeyID
+		}
+		if err != nil {
 			h.trouble("key not checked", "error", err)
 			c.end(websocket.StatusTryAgainLater, "key not checked")
 			return id, false
@@ -187,6 +197,20 @@ func (h *Hub) admit(c *conn, key secret.Value) (Identity, bool) {
 			return id, ok
 		}
 	}
+}
+
+var errNoKeyID = errors.New("wshub: Authenticate gave an Identity without a KeyID")
+
+// waitForKey counts the connections that wait for their first message, false
+// when one more is too many.
+func (h *Hub) waitForKey(n int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n > 0 && h.keyless >= max(1, h.opts.MaxConnections/4) {
+		return false
+	}
+	h.keyless += n
+	return true
 }
 
 // count adds a connection to those of its key. It has to be authenticated again

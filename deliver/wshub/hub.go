@@ -21,7 +21,7 @@ var ErrBadKey = errors.New("wshub: key not valid")
 // Identity is whom a key belongs to.
 type Identity struct {
 	Owner string // whose events are sent
-	KeyID string // what connections are counted by and revoked by; shown to the client
+	KeyID string // what connections are counted by and revoked by; shown to the client; not ""
 }
 
 // Events is what a hub reads from the store: the method of deliver.Log.
@@ -67,7 +67,10 @@ type Options struct {
 	// MaxPerKey bounds a key's connections. Defaults to 5.
 	MaxPerKey int
 	// MaxConnections bounds all connections, those included that have not
-	// authenticated yet; further ones get 503. Defaults to 10,000.
+	// authenticated yet; further ones get 503. A quarter of them, one at least, may
+	// wait for a client's first message; further ones without a key are closed with
+	// 1013, so that strangers leave room for clients that send theirs. Defaults to
+	// 10,000.
 	MaxConnections int
 	// CatchUp is how often the store is read, for each owner with a connection,
 	// for events that no Publish announced and no later one made visible: commits
@@ -136,6 +139,7 @@ type Hub struct {
 	closed  bool
 	revoked int // counts Revoke
 	open    int // connections, those included that are being upgraded
+	keyless int // those that wait for their first message
 	conns   map[*conn]struct{}
 	keys    map[string]*keyConns // by key id, those of conns that have authenticated
 	streams map[string]*stream   // by owner

@@ -435,3 +435,44 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Strangers who say nothing leave room for clients that bring their key, and do
+// not hold their places for long.
+func TestStrangersLeaveRoom(t *testing.T) {
+	inWorld(t, func(o *wshub.Options) { o.MaxConnections = 8 }, func(t *testing.T, w *world) {
+		silent := func() *client {
+			c, _, err := w.connect("", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		silent()
+		second := silent()
+		for range 20 {
+			silent().wantsEnd(websocket.StatusTryAgainLater)
+		}
+		w.open("").wants("connected 0")
+		second.write(`{"type":"auth","api_key":"key-ann"}`) // its place is another stranger's now
+		second.wants("connected 0")
+		third := silent()
+		advance(5 * time.Second)
+		third.wantsEnd(4001, "error 4001")
+		silent()
+		fourth := silent()
+		fourth.write(`{"type":"auth","api_key":"key-ann"}`)
+		fourth.wants("connected 0")
+	})
+}
+
+// Connections without a key's id would be counted, and revoked, together with
+// those of other owners.
+func TestIdentityNeedsAKeyID(t *testing.T) {
+	inWorld(t, func(o *wshub.Options) {
+		o.Authenticate = func(_ context.Context, key wshubKey) (wshub.Identity, error) {
+			return wshub.Identity{Owner: string(key)}, nil
+		}
+	}, func(t *testing.T, w *world) {
+		w.open("").wantsEnd(websocket.StatusTryAgainLater)
+	})
+}

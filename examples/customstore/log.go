@@ -22,7 +22,9 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (page d
 			ev, _ := st.Events.get(d.EventID)
 			if ev.Source.Owner == q.Owner && (q.SourceID == "" || q.SourceID == ev.Source.ID) &&
 				(q.AuthorUsername == "" || strings.EqualFold(q.AuthorUsername, ev.AuthorUsername)) &&
-				(q.State == "" || q.State == d.State) {
+				(q.SourceKind == "" || q.SourceKind == ev.Source.Kind) &&
+				(q.State == "" || q.State == d.State) &&
+				(q.Via == "" || q.Via == deliver.ViaOf(d.EndpointID)) {
 				ids = append(ids, id)
 			}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -34,7 +35,7 @@ func admin(ctx context.Context, c config, out io.Writer) error {
 		if err := topUp(ctx, store.Ledger(), c.owner, "", c.credits); err != nil {
 			return fmt.Errorf("key %s is issued, but the credits are not given: %w", issued.ID, err)
 		}
-		fmt.Fprintf(out, "id   %s\nkey  %s\n", issued.ID, string(issued.Secret))
+		fmt.Fprintf(out, "id   %s\nkey  %s\nin   %s\n", issued.ID, string(issued.Secret), c.where())
 	case "keys":
 		list, err := keys.List(ctx, c.owner)
 		if err != nil {
@@ -47,7 +48,9 @@ func admin(ctx context.Context, c config, out io.Writer) error {
 		}
 		return w.Flush()
 	case "revoke":
-		if _, err := keys.Revoke(ctx, c.owner, c.id); err != nil {
+		if _, err := keys.Revoke(ctx, c.owner, c.id); errors.Is(err, apikey.ErrNotFound) {
+			return fmt.Errorf("-owner %.40q has no key with -id %.40q: want one that the command keys lists", c.owner, c.id)
+		} else if err != nil {
 			return err
 		}
 		fmt.Fprintln(out, "revoked", c.id)

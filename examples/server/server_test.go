@@ -64,6 +64,9 @@ func TestParse(t *testing.T) {
 }
 
 func TestRedisOptions(t *testing.T) {
+	if in := (&config{redis: "redis://me:pw@h:1/2"}).where(); in != "redis://me:xxxxx@h:1/2" {
+		t.Errorf("where: %q, want the address without the password", in)
+	}
 	o, err := redisOptions("redis://me:pw@h:1/2")
 	if err != nil || o.Addrs[0] != "h:1" || o.DB != 2 || o.Password != "pw" || o.IsClusterMode {
 		t.Errorf("%+v, %v", o, err)
@@ -91,6 +94,9 @@ func TestAdmin(t *testing.T) {
 	if err != nil || m == nil {
 		t.Fatalf("%q, %v", out, err)
 	}
+	if !strings.Contains(out, "\nin   "+db+"\n") {
+		t.Errorf("%q: want the store in which the key is", out)
+	}
 	for range 2 {
 		if out, err = do("credits -owner acme -credits 5 -id invoice-1"); err != nil || out != "acme has 25 credits\n" {
 			t.Errorf("%q, %v: want 25 credits, also the second time", out, err)
@@ -99,8 +105,8 @@ func TestAdmin(t *testing.T) {
 	if out, err = do("keys -owner acme"); err != nil || !strings.Contains(out, m[1]) || !strings.Contains(out, "true") || strings.Contains(out, m[2]) {
 		t.Errorf("%q, %v", out, err)
 	}
-	if _, err = do("revoke -owner other -id " + m[1]); err == nil {
-		t.Error("another owner's key was revoked")
+	if _, err = do("revoke -owner other -id " + m[1]); err == nil || !strings.Contains(err.Error(), `-owner "other" has no key`) {
+		t.Errorf("another owner's key: %v", err)
 	}
 	if _, err = do("revoke -owner acme -id " + m[1]); err != nil {
 		t.Error(err)

@@ -51,6 +51,21 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStor
 	}, nil
 }
 
+// where names the store, so that who issues a key sees whether it is the server's.
+func (c *config) where() string {
+	if c.redis == "" {
+		if path, err := filepath.Abs(c.db); err == nil {
+			return path
+		}
+		return c.db
+	}
+	u, err := url.Parse(c.redis)
+	if err != nil {
+		return "redis"
+	}
+	return u.Redacted()
+}
+
 // redisOptions reads the address of a server, or of a cluster when it names
 // further addresses. The error does not show the password.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {

@@ -19,12 +19,14 @@ const (
 )
 
 // client is what a user of the service writes. All it has to remember is the seq
-// of its last frame.
+// of its last frame, the first one included, which says where the stream begins:
+// a line that breaks before the first post misses none either.
 type client struct {
 	url  string // with scheme and path: ws, wss, http or https
 	key  string
 	out  io.Writer
 	ws   *websocket.Conn
+	seen bool // a frame, so that last counts
 	last uint64
 	got  int
 }
@@ -40,10 +42,11 @@ type frame struct {
 	TweetText      string `json:"tweet_text"`
 }
 
-// connect resumes after the last frame, or begins with what is posted now.
+// connect resumes after the last frame, or, the first time, begins with what is
+// posted now.
 func (c *client) connect(ctx context.Context) error {
 	url := c.url
-	if c.last > 0 {
+	if c.seen {
 		url += fmt.Sprintf("?since=%d", c.last)
 	}
 	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {c.key}}})
@@ -63,6 +66,7 @@ func (c *client) connect(ctx context.Context) error {
 	if f.Type != "connected" {
 		return fmt.Errorf("the first frame is %q, code %d: want connected", f.Type, f.Code)
 	}
+	c.seen, c.last = true, f.Seq
 	fmt.Fprintf(c.out, "connected, resuming after %d\n", f.Seq)
 	return nil
 }
@@ -72,7 +76,7 @@ func (c *client) connect(ctx context.Context) error {
 func (c *client) watch(ctx context.Context) error {
 	for {
 		err := c.connect(ctx)
-		if err != nil && c.last == 0 {
+		if err != nil && !c.seen {
 			return err // it has never worked
 		}
 		if err == nil {

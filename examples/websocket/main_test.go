@@ -61,8 +61,18 @@ func TestWatchIsRefused(t *testing.T) {
 	}
 }
 
-// Watching goes on where the connection was lost.
+// Watching goes on where the connection was lost, also when nothing had come yet.
 func TestWatchResumes(t *testing.T) {
+	for _, row := range []struct{ name, frame, since string }{
+		{"after a post", `{"type":"tweet","seq":41}`, "41"},
+		{"after a gap", `{"type":"gap","from_seq":41,"to_seq":43}`, "43"},
+		{"before the first", `{"type":"ping"}`, "40"},
+	} {
+		t.Run(row.name, func(t *testing.T) { testResume(t, row.frame, row.since) })
+	}
+}
+
+func testResume(t *testing.T, frame, since string) {
 	asked := make(chan string, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	addr, stop, err := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,9 +82,9 @@ func TestWatchResumes(t *testing.T) {
 			return
 		}
 		defer ws.CloseNow()
-		ws.Write(ctx, websocket.MessageText, []byte(`{"type":"connected"}`))
+		ws.Write(ctx, websocket.MessageText, []byte(`{"type":"connected","seq":40}`))
 		if len(asked) == 1 {
-			ws.Write(ctx, websocket.MessageText, []byte(`{"type":"tweet","seq":41}`))
+			ws.Write(ctx, websocket.MessageText, []byte(frame))
 			return // the line breaks
 		}
 		cancel()
@@ -88,8 +98,8 @@ func TestWatchResumes(t *testing.T) {
 	if err := c.watch(ctx); err != nil {
 		t.Errorf("%v, want nil after the end of the context", err)
 	}
-	if first, second := <-asked, <-asked; first != "" || second != "41" {
-		t.Errorf("since was %q, then %q: want none, then 41\n%s", first, second, out.String())
+	if first, second := <-asked, <-asked; first != "" || second != since {
+		t.Errorf("since was %q, then %q: want none, then %s\n%s", first, second, since, out.String())
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 

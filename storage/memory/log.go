@@ -28,7 +28,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 			continue
 		}
 		for _, d := range e.deliveries {
-			if q.State == "" || d.state == q.State {
+			if (q.State == "" || d.state == q.State) && (q.Via == "" || deliver.ViaOf(d.endpointID) == q.Via) {
 				matching = append(matching, d)
 			}
 		}
@@ -84,6 +84,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 
 func matchesEvent(q *deliver.LogQuery, ev *deliver.Event) bool {
 	return (q.SourceID == "" || ev.Source.ID == q.SourceID) &&
+		(q.SourceKind == "" || ev.Source.Kind == q.SourceKind) &&
 		(q.AuthorUsername == "" || strings.EqualFold(ev.AuthorUsername, q.AuthorUsername))
 }
 

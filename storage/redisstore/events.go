@@ -78,6 +78,7 @@ func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []
 	e = appendField(e, lane)
 	e = appendField(e, ev.Source.ID)
 	e = appendField(e, withoutCase(ev.AuthorUsername))
+	e = appendField(e, string(ev.Source.Kind))
 	e = append(e, recordForm)
 	e.instant(created)
 	return e
@@ -109,6 +110,12 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	rest, err := cutFields(stored[atFields:], &event, &owner, &lane, &source, &author)
 	if err != nil {
 		return d, err
+	}
+	if rest != "" && rest[0] != recordForm { // records of an older form go without the kind of source
+		var kind string
+		if rest, err = cutFields(rest, &kind); err != nil {
+			return d, err
+		}
 	}
 	var errs [5]error
 	var attempts, seq uint64

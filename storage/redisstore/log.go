@@ -24,7 +24,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		return deliver.LogPage{}, err
 	}
 	from, count := pageBounds(q.Page, q.PageSize)
-	if q.SourceID != "" || q.AuthorUsername != "" || q.State != "" {
+	if q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" {
 		return l.matching(ctx, q, from, count)
 	}
 	out, err := l.s.run(ctx, "log_page", "", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk)
@@ -52,11 +52,12 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 // matching reads through all deliveries of the owner, chunk by chunk. Only what
 // fits one is sure to be the state of one moment.
 func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
+	with, without := q.Via.Prefixes()
 	total := 0
 	var ids []any
 	for beyond := ""; ; {
 		out, err := l.s.run(ctx, "log_scan", "", escaped(q.Owner), flag(q.Asc), beyond, scannedChunk,
-			q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State])
+			q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State], with, without, string(q.SourceKind))
 		if err != nil {
 			return deliver.LogPage{}, err
 		}

@@ -12,9 +12,9 @@
 // A write that returned nil is on the disk: it survives a kill -9 and, as far as
 // the disk keeps what it says is synced, a power failure. The file is in
 // write-ahead logging mode with synchronous=FULL. One connection writes. Calls
-// that arrive while a transaction is synced share the next one, up to 256 of
-// them: nobody waits for company, and each gets its own error, since each runs
-// in its own savepoint. Reads go beside that on connections of their own, see
+// that arrive before a transaction is synced share it, and those that arrive
+// meanwhile the next one, up to 256 of them: nobody waits for company, and each
+// gets its own error, since each runs in its own savepoint. Reads go beside that on connections of their own, see
 // what was committed when they began, and wait for no writer.
 //
 // A context that ends before a write has begun withdraws it, also while another

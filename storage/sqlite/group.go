@@ -34,33 +34,38 @@ func (w *writer) begin() (*tx, error) {
 }
 
 // commit runs a group in the transaction that was begun, each job in a savepoint
-// unless it is alone. After an error of it nothing is acknowledged. When COMMIT
-// fails, as when the disk refuses to sync, nothing is visible either, but all of
-// it may be in the log, to be found if the process dies now. The next transaction
-// is written over it, and syncs for itself every byte that it needs: so each is
-// its own proof that the disk works again.
-func (w *writer) commit(t *tx, jobs []*job) (err error) {
+// unless it is alone. Those that came while it ran the others' statements take
+// part, maxGroup in all: a sync costs more than most of them. After an error of
+// it nothing is acknowledged. When COMMIT fails, as when the disk refuses to
+// sync, nothing is visible either, but all of it may be in the log, to be found if
+// the process dies now. The next transaction is written over it, and syncs for
+// itself every byte that it needs: so each is its own proof that the disk works
+// again.
+func (w *writer) commit(t *tx, g *group) (err error) {
 	undo := true
 	defer func() {
 		if undo {
 			t.exec("ROLLBACK") // fails when SQLite, short of disk, has done so by itself
 		}
 	}()
-	if len(jobs) == 0 {
+	if len(g.jobs) == 0 {
 		return nil // withdrawn
 	}
-	for _, j := range jobs {
-		if j.err = j.ctx.Err(); j.err != nil {
-			continue
-		}
-		if len(jobs) == 1 {
+	for done := 0; done < len(g.jobs); done++ {
+		j := g.jobs[done]
+		if j.err = j.ctx.Err(); j.err == nil && len(g.jobs) == 1 {
 			if j.err = t.run(j.do); j.err != nil {
 				return nil // undone with the transaction
 			}
-			continue
+		} else if j.err == nil {
+			if j.err, err = t.apart(j.do); err != nil {
+				return err
+			}
 		}
-		if j.err, err = t.apart(j.do); err != nil {
-			return err
+		if done == len(g.jobs)-1 {
+			if _, closed := w.waiting(); !closed {
+				g.jobs = append(g.jobs, w.take(maxGroup-len(g.jobs))...)
+			}
 		}
 	}
 	if err := w.house.count(t); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"strconv"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -23,13 +24,19 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	if err := q.Validate(); err != nil {
 		return deliver.LogPage{}, err
 	}
+	with, without := q.Via.Prefixes()
 	// A condition that is not asked for would cost reading what it is about.
 	from, args := logged, []any{q.Owner, l.s.forgottenUntil()}
 	for _, c := range []struct{ column, value string }{
-		{"e.source_id", q.SourceID}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
+		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
 	} {
 		if c.value != "" {
 			from, args = from+" AND "+c.column+" = ?", append(args, c.value)
+		}
+	}
+	for _, c := range []struct{ prefix, is string }{{with, " ="}, {without, " <>"}} {
+		if c.prefix != "" {
+			from, args = from+" AND substr(d.endpoint_id, 1, "+strconv.Itoa(len(c.prefix))+")"+c.is+" ?", append(args, c.prefix)
 		}
 	}
 	order := " DESC"

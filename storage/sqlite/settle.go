@@ -15,6 +15,7 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		return err
 	}
 	var attempts, changes, events []any
+	final := make(map[deliver.State][]any) // deliveries, by what they have become
 	ended := make(map[int64]bool)
 	for i := range ss {
 		st := &ss[i]
@@ -33,7 +34,7 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 			changes = append(changes, n, string(st.State), nanos(st.Due))
 			continue
 		}
-		changes = append(changes, n, string(st.State), nil)
+		final[st.State] = append(final[st.State], n)
 		if event := n >> placeBits; !ended[event] {
 			ended[event] = true
 			events = append(events, event, nanos(now))
@@ -49,6 +50,12 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		FROM change WHERE deliveries.n = change.n`, 3, changes)
 	if err != nil {
 		return err
+	}
+	for state, ns := range final {
+		err = t.execRows(`UPDATE deliveries SET state = '`+string(state)+`', due_at = NULL WHERE n IN (VALUES {rows})`, 1, ns)
+		if err != nil {
+			return err
+		}
 	}
 	return t.settle(events)
 }

@@ -12,8 +12,9 @@ import (
 const maxGroup = 256
 
 // writer owns the one connection that writes. While a transaction is synced to
-// the disk, calls queue up; the next transaction takes all of them, so that the
-// price of a sync is shared by as many as came and nobody waits for company.
+// the disk, calls queue up; the next transaction takes all of them, and those that
+// come before it is synced, so that the price of a sync is shared by as many as
+// came and nobody waits for company.
 // The queue holds one job for each caller that waits.
 type writer struct {
 	db     *sql.DB
@@ -44,6 +45,9 @@ type job struct {
 	err  error
 	done chan struct{}
 }
+
+// group are the jobs of one transaction.
+type group struct{ jobs []*job }
 
 // house is what has to be done at the end of every transaction.
 type house interface {
@@ -159,12 +163,12 @@ func (w *writer) take(n int) []*job {
 // takes into it the calls that are there then.
 func (w *writer) group() {
 	t, err := w.begin()
-	jobs := w.take(maxGroup)
+	g := &group{w.take(maxGroup)}
 	if err == nil {
-		err = guard(func() error { return w.commit(t, jobs) })
+		err = guard(func() error { return w.commit(t, g) })
 	}
-	w.report(jobs, err)
-	finish(jobs, err)
+	w.report(g.jobs, err)
+	finish(g.jobs, err)
 	if err == nil {
 		w.shorten()
 	}

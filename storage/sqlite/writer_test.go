@@ -104,6 +104,40 @@ func TestCallsShareATransaction(t *testing.T) {
 	wantBalance(t, h.s, "acme", 1000, 0) // the refused left no half behind
 }
 
+// Calls that come while the first of a transaction runs are in the same one, and
+// what one of them is refused does not touch the others.
+func TestCallsJoinTheTransactionUnderWay(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	var armed atomic.Bool
+	h := &held{T: t, path: filepath.Join(t.TempDir(), "store.db")}
+	var err error
+	h.s, err = sqlite.Open(t.Context(), h.path, sqlite.Options{Now: func() time.Time {
+		if armed.CompareAndSwap(true, false) {
+			close(begun)
+			<-end
+		}
+		return start
+	}})
+	must(t, err)
+	defer closed(t, h.s)
+	must(t, h.s.Ledger().Append(t.Context(), entry("top-up", 1000)))
+	before := transactions(t, h.path)
+	armed.Store(true)
+	first := background(func() error {
+		return h.s.Journal().Commit(context.Background(), []*detect.Batch{{Events: newEvents(acme, "1")}})
+	})
+	<-begun
+	second := h.queue(1, func() error { return h.s.Ledger().Append(context.Background(), entry("too much", -5000)) })
+	third := h.queue(2, func() error { return h.s.Ledger().Append(context.Background(), entry("a", -1)) })
+	close(end)
+	wantErr(t, <-first, nil)
+	wantErr(t, <-second, billing.ErrInsufficient)
+	wantErr(t, <-third, nil)
+	want(t, "transactions", transactions(t, h.path)-before, 1)
+	want(t, "events", len(eventsOf(t, h.s, "acme")), 1)
+	wantBalance(t, h.s, "acme", 999, 0)
+}
+
 func TestAGroupHasABound(t *testing.T) {
 	const callers, group = 600, 256
 	h := hold(t)

@@ -2,7 +2,7 @@
 -- keys: deliveries others
 -- A delivery is its state (1), due (16), number of attempts (8), number (16),
 -- sequence number of the event (16), and fields: event, owner, lane, source,
--- author, and what only the caller reads. Final states are d and f.
+-- author, kind of source, and what only the caller reads. Final states are d and f.
 local function open_delivery(id, value)
 	local d = { id = id, state = sub(value, 1, 1), due = sub(value, 2, 17), was = sub(value, 2, 17),
 		attempts = tonumber(sub(value, 18, 25), 16), number = sub(value, 26, 41), seq = sub(value, 42, 57), rest = sub(value, 42) }

@@ -1,0 +1,44 @@
+package billing
+
+import "sync"
+
+// Stats tells what a Meter did since it was made, and what it saw at its latest
+// tick.
+type Stats struct {
+	// Charged is what streams were charged. Several Meters on one store count the
+	// same minutes, each of them.
+	Charged Credits
+	Refused int64 // streams that Covers had no credits for
+	Paused  int64 // streams paused for lack of credits
+	Resumed int64 // streams that went on when credits covered them again
+	Failed  int64 // ticks of which something was left for later
+
+	Running int64 // streams that are charged now
+	Waiting int64 // streams that wait for credits now
+}
+
+// Stats reads the counters. They are of one moment.
+func (m *Meter) Stats() Stats {
+	m.count.mu.Lock()
+	defer m.count.mu.Unlock()
+	return m.count.stats
+}
+
+// counts is the live form of Stats.
+type counts struct {
+	mu    sync.Mutex
+	stats Stats
+}
+
+func (c *counts) add(change func(*Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.stats)
+}
+
+// tick counts one that has ended.
+func (c *counts) tick(err error) {
+	if err != nil {
+		c.add(func(s *Stats) { s.Failed++ })
+	}
+}

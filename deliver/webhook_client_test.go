@@ -1,0 +1,311 @@
+package deliver_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// keeper answers requests on every connection to it by a script, and counts both.
+type keeper struct {
+	url             string
+	conns, requests atomic.Int64
+}
+
+// keep has answer called for each request; the connection ends when that is
+// false.
+func keep(t *testing.T, answer func(c net.Conn, nth int) bool) *keeper {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{url: "http://" + l.Addr().String()}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			k.conns.Add(1)
+			wg.Go(func() {
+				defer c.Close()
+				r := bufio.NewReader(c)
+				for nth := 1; ; nth++ {
+					req, err := http.ReadRequest(r)
+					if err != nil {
+						return
+					}
+					io.Copy(io.Discard, req.Body)
+					k.requests.Add(1)
+					if !answer(c, nth) {
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		wg.Wait()
+	})
+	return k
+}
+
+const okAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+// What a receiver's answer makes of its connection. Every attempt is a success,
+// and every request is sent once.
+func TestConnectionIsUsedAgain(t *testing.T) {
+	const attempts = 3
+	say := func(s string) func(net.Conn, int) bool {
+		return func(c net.Conn, _ int) bool {
+			_, err := io.WriteString(c, s)
+			return err == nil
+		}
+	}
+	for _, row := range []struct {
+		name   string
+		answer func(net.Conn, int) bool
+		conns  int64
+	}{
+		{"a length", say(okAnswer), 1},
+		{"chunks", say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"), 1},
+		{"no body", say("HTTP/1.1 204 No Content\r\n\r\n"), 1},
+		{"hints before it", say("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + okAnswer), 1},
+		{"HTTP/1.0 that keeps alive", say("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"), 1},
+		{"HTTP/1.0", say("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"), attempts},
+		{"it says close", say("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"), attempts},
+		{"more than an answer", say(okAnswer + "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"), attempts},
+		{"it closes without a word", func(c net.Conn, _ int) bool {
+			io.WriteString(c, okAnswer)
+			return false
+		}, attempts},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			k := keep(t, row.answer)
+			hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
+			defer hook.Close()
+			for i := range attempts {
+				if r := hook.Send(t.Context(), delivery(k.url)); !r.OK {
+					t.Fatalf("attempt %d: %+v", i+1, r)
+				}
+				if row.conns > 1 {
+					settleDown(t, k, int64(i+1))
+				}
+			}
+			if k.conns.Load() != row.conns || k.requests.Load() != attempts {
+				t.Errorf("%d connections and %d requests, want %d and %d", k.conns.Load(), k.requests.Load(), row.conns, attempts)
+			}
+		})
+	}
+}
+
+// settleDown waits until what the receiver did after its answer has arrived here:
+// a connection that it makes to itself comes after that.
+func settleDown(t *testing.T, k *keeper, conns int64) {
+	t.Helper()
+	if got := k.conns.Load(); got != conns {
+		t.Fatalf("%d connections, want %d", got, conns)
+	}
+}
+
+// A request that a receiver took is not sent again, whatever becomes of the
+// answer: the next attempt is the schedule's affair.
+func TestRequestIsNotRepeated(t *testing.T) {
+	k := keep(t, func(c net.Conn, nth int) bool {
+		if nth == 1 {
+			io.WriteString(c, okAnswer)
+		}
+		return nth == 1
+	})
+	hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	defer hook.Close()
+	for i, want := range []deliver.Result{
+		{OK: true, StatusCode: 200, ResponsePreview: "ok"},
+		{Error: "connection closed before an answer"},
+		{OK: true, StatusCode: 200, ResponsePreview: "ok"},
+	} {
+		if r := hook.Send(t.Context(), delivery(k.url)); r != want {
+			t.Errorf("attempt %d: %+v, want %+v", i+1, r, want)
+		}
+	}
+	if k.conns.Load() != 2 || k.requests.Load() != 3 {
+		t.Errorf("%d connections and %d requests, want 2 and 3", k.conns.Load(), k.requests.Load())
+	}
+}
+
+// An attempt that was cut takes its connection with it, and its answer, should it
+// still come, is nobody else's.
+func TestCutAttemptLeavesNothing(t *testing.T) {
+	asked := make(chan struct{})
+	k := keep(t, func(c net.Conn, nth int) bool {
+		if nth == 2 {
+			close(asked)
+			io.Copy(io.Discard, c)
+			return false
+		}
+		_, err := io.WriteString(c, okAnswer)
+		return err == nil
+	})
+	hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	defer hook.Close()
+	hook.Send(t.Context(), delivery(k.url))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if r, want := hook.Send(ctx, delivery(k.url)), (deliver.Result{Error: "canceled"}); r != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+	if r := hook.Send(t.Context(), delivery(k.url)); !r.OK || k.conns.Load() != 2 {
+		t.Errorf("%+v over connection %d, want success over the second", r, k.conns.Load())
+	}
+}
+
+// The bytes that are sent are those of the request that a RoundTripper is given.
+func TestRequestOnTheWire(t *testing.T) {
+	type seen struct {
+		method, uri, host, body string
+		length                  int64
+		header                  string
+	}
+	look := func(r *http.Request) seen {
+		body, _ := io.ReadAll(r.Body)
+		return seen{r.Method, r.URL.RequestURI(), r.Host, string(body), r.ContentLength, fmt.Sprint(r.Header)}
+	}
+	var got seen
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Content-Length")
+		got = look(r)
+	}))
+	defer server.Close()
+	now := func() time.Time { return time.Unix(1760000000, 0) }
+	hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, Now: now})
+	defer hook.Close()
+	var want seen
+	model := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true, Now: now, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.Host == "" {
+			r.Host = r.URL.Host
+		}
+		want = look(r)
+		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+	})})
+	for _, row := range []struct {
+		name string
+		edit func(*deliver.Delivery)
+	}{
+		{"as it is", func(*deliver.Delivery) {}},
+		{"a path and a query", func(d *deliver.Delivery) { d.Endpoint.URL += "/a%20b/%2f?q=1&r=%41;x" }},
+		{"a query alone", func(d *deliver.Delivery) { d.Endpoint.URL += "?q" }},
+		{"no body", func(d *deliver.Delivery) { d.Event.Body = nil }},
+		{"a long body", func(d *deliver.Delivery) { d.Event.Body = []byte(strings.Repeat("x", 1<<20)) }},
+		{"an old secret", func(d *deliver.Delivery) {
+			d.Endpoint.OldSecrets = []deliver.OldSecret{{Secret: deliver.GenerateSecret(), Until: now().Add(time.Hour)}}
+		}},
+		{"headers of its own", func(d *deliver.Delivery) {
+			d.Endpoint.Headers = []deliver.Header{{Name: "authorization", Value: "Bearer x"}, {Name: "x-a", Value: "1"}}
+		}},
+		// These can not be registered. Were they stored all the same, they are not sent.
+		{"headers that frame a request", func(d *deliver.Delivery) {
+			d.Endpoint.Headers = []deliver.Header{{Name: "Host", Value: "x"}, {Name: "Content-Length", Value: "1"}, {Name: "Transfer-Encoding", Value: "chunked"}, {Name: "Connection", Value: "close"}}
+		}},
+		{"headers that begin another", func(d *deliver.Delivery) {
+			d.Endpoint.Headers = []deliver.Header{{Name: "X-A", Value: "1\r\nX-B: 2\r\n\r\nGET / HTTP/1.1"}, {Name: "X: a\r\nX-B", Value: "2"}, {Name: "X-C", Value: "\x00"}}
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := delivery(server.URL)
+			row.edit(d)
+			got, want = seen{}, seen{}
+			if r := hook.Send(t.Context(), d); !r.OK {
+				t.Fatalf("%+v", r)
+			}
+			model.Send(t.Context(), d)
+			if got != want {
+				t.Errorf("got %.1000v\nwant %.1000v", got, want)
+			}
+		})
+	}
+	d := delivery(server.URL)
+	d.ID = "dlv_1\r\nX-B: 2"
+	if r, want := hook.Send(t.Context(), d), (deliver.Result{Permanent: true, Error: "delivery id not allowed"}); r != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+}
+
+// Connections are idle up to a bound in all, whatever number of receivers there
+// is, and Close closes them.
+func TestIdleConnectionsAreBounded(t *testing.T) {
+	const receivers, most = 1100, 1024
+	var open atomic.Int64
+	var wg sync.WaitGroup
+	g := &deliver.Guard{}
+	g.SetNet(nil, func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		open.Add(1)
+		wg.Go(func() {
+			defer open.Add(-1)
+			r := bufio.NewReader(far)
+			for {
+				req, err := http.ReadRequest(r)
+				if err != nil {
+					return
+				}
+				io.Copy(io.Discard, req.Body)
+				io.WriteString(far, okAnswer)
+			}
+		})
+		return near, nil
+	})
+	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, g, nil)
+	for i := range receivers {
+		if r := hook.Send(t.Context(), delivery(fmt.Sprintf("http://10.0.%d.%d/", i/256, i%256))); !r.OK {
+			t.Fatalf("%+v", r)
+		}
+	}
+	for deadline := time.Now().Add(5 * time.Second); open.Load() > most && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if n := open.Load(); n != most {
+		t.Errorf("%d connections are open, want %d", n, most)
+	}
+	hook.Close()
+	wg.Wait()
+}
+
+// Many attempts at once have each their own answer.
+func TestAnswersAreNotMixedUp(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.Header.Get(deliver.HeaderDeliveryID))
+	}))
+	defer server.Close()
+	hook := deliver.MustWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	defer hook.Close()
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			d := delivery(server.URL)
+			for n := range 50 {
+				d.ID = fmt.Sprintf("dlv_%d_%d", i, n)
+				if r := hook.Send(t.Context(), d); r.ResponsePreview != d.ID {
+					t.Errorf("%s: %+v", d.ID, r)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

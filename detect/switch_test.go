@@ -1,0 +1,145 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// errDown is what an upstream answers that is down.
+var errDown = errors.New("down")
+
+// A rule that has not got its posts yet, because no poll succeeded since it
+// came, is owed them also after it was moved between search and timelines,
+// however far others have read there.
+func TestRuleThatMovesBeforeItsFirstPoll(t *testing.T) {
+	const longAgo = 10 * time.Hour // more than polls look back
+	searchesFail := func(w *searchable, on bool) {
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) {
+			if on {
+				return nil, errDown
+			}
+			return nil, nil
+		})
+	}
+	timelinesFail := func(w *searchable, on bool) {
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+			if on {
+				return nil, errDown
+			}
+			return nil, nil
+		})
+	}
+	for name, steps := range map[string]struct {
+		others, move func(*testing.T, *Detector)
+		fail         func(w *searchable, on bool)
+	}{
+		"from a search that others share": {
+			func(t *testing.T, d *Detector) { setQuery(t, d, asks("o", "moon")) },
+			func(t *testing.T, d *Detector) { set(t, d, sub("m", "nasa")) }, searchesFail},
+		"from a timeline that others watch": {
+			func(t *testing.T, d *Detector) { set(t, d, sub("m", "nasa")) },
+			func(t *testing.T, d *Detector) {
+				if err := d.Remove(t.Context(), "m"); err != nil {
+					t.Fatal(err)
+				}
+			}, timelinesFail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inQueries(t, func(c *Config) { c.MaxOverlap = time.Hour }, func(t *testing.T, w *searchable, d *Detector) {
+				r := byAuthors(asks("r", "moon"), "nasa")
+				r.MaxResults = 100
+				w.say("nasa", "moon early", 0)
+				want := []string{"early"}
+				for i := range 25 { // more than a page
+					after(time.Minute)
+					id := fmt.Sprint("p", i)
+					w.say("nasa", "moon "+id, 0)
+					want = append(want, id)
+				}
+				steps.others(t, d)
+				after(longAgo)
+				steps.fail(w, true)
+				setQuery(t, d, r)
+				after(time.Second)
+				steps.move(t, d)
+				after(time.Second)
+				steps.fail(w, false)
+				after(time.Hour)
+				wantOf(t, w, "r", want...)
+			})
+		})
+	}
+}
+
+// How far a rule has read says nothing of another query.
+func TestChangedQueryIsReadFromItsBeginning(t *testing.T) {
+	for name, watched := range map[string]bool{"by a search": false, "from timelines": true} {
+		t.Run(name, func(t *testing.T) {
+			inQueries(t, func(c *Config) { c.MaxOverlap = time.Hour }, func(t *testing.T, w *searchable, d *Detector) {
+				moon, sun := byAuthors(asks("r", "moon"), "nasa"), byAuthors(asks("r", "sun"), "nasa")
+				w.say("nasa", "sun early", 0)
+				setQuery(t, d, moon)
+				after(10 * time.Hour)
+				set(t, d, sub("m", "nasa")) // now it has read moon until here, and knows
+				after(time.Minute)
+				if err := d.Remove(t.Context(), "m"); err != nil {
+					t.Fatal(err)
+				}
+				after(time.Minute)
+				if watched {
+					set(t, d, sub("m", "nasa"))
+					after(time.Minute)
+				}
+				setQuery(t, d, sun)
+				after(time.Minute)
+				wantOf(t, w, "r", "early")
+			})
+		})
+	}
+}
+
+// The polls that a rule's own posts come from are no monitor's: without one it
+// is searched for again.
+func TestRulesDoNotCoverEachOther(t *testing.T) {
+	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+		set(t, d, sub("m", "nasa"))
+		setQuery(t, d, byAuthors(asks("r", "moon"), "nasa"))
+		setQuery(t, d, byAuthors(asks("q", "sun"), "nasa"))
+		after(time.Minute)
+		if n := d.Stats().Queries.Covered; n != 2 {
+			t.Errorf("%d rules are covered, want both", n)
+		}
+		if err := d.Remove(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Minute)
+		if s := d.Stats(); s.Queries.Covered != 0 || s.Targets != 0 {
+			t.Errorf("%d rules are covered and %d accounts polled, of which no monitor knows", s.Queries.Covered, s.Targets)
+		}
+	})
+}
+
+// A post that an answer leaves out for a while is known when it is back.
+func TestPostThatComesBackIsKnown(t *testing.T) {
+	const overlap = time.Minute
+	inQueries(t, func(c *Config) { c.Overlap, c.MaxOverlap = overlap, overlap }, func(t *testing.T, w *searchable, d *Detector) {
+		setQuery(t, d, asks("r", "moon"))
+		w.say("nasa", "moon a", 0)
+		after(15 * time.Second)
+		stays := fetcher.Tweet{ID: "b", Text: "moon b", PublishedAt: time.Now()}
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) {
+			return &fetcher.Page{Tweets: []fetcher.Tweet{stays}}, nil
+		})
+		after(2 * overlap)
+		w.setAnswer(nil)
+		after(time.Minute)
+		wantOf(t, w, "r", "a", "b")
+		if n := d.Stats().Known; n != 0 {
+			t.Errorf("%d posts were taken for new that the journal knows", n)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package redisstore_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage/redisstore"
+	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
+)
+
+// With one credit, of 1,000 requests at once exactly one is served, in every of
+// 100 rounds: what package billing shows for the other stores, on a real server.
+func TestServerLastCredit(t *testing.T) {
+	server := redistest.Single(t)
+	l := openServer(t, server.Addr(), redisstore.Options{}).Ledger()
+	for round := range 100 {
+		owner := fmt.Sprint("owner ", round)
+		need(t, l.Append(t.Context(), billing.Entry{ID: owner, Owner: owner, Kind: billing.KindTopUp, Amount: billing.Credit}))
+		var served, refused atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() {
+				c, err := billing.Hold(t.Context(), l, billing.Request{ID: fmt.Sprint(owner, " request ", i), Owner: owner, Price: billing.Credit})
+				if errors.Is(err, billing.ErrInsufficient) {
+					refused.Add(1)
+					return
+				}
+				if err == nil {
+					err = c.Commit(t.Context())
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				served.Add(1)
+			})
+		}
+		wg.Wait()
+		b, err := l.Balance(t.Context(), owner)
+		if served.Load() != 1 || refused.Load() != 999 || b != (billing.Balance{}) || err != nil {
+			t.Fatalf("round %d: %d served, %d refused, %+v left (%v): want one, 999, and nothing", round, served.Load(), refused.Load(), b, err)
+		}
+	}
+}
