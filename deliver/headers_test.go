@@ -99,7 +99,7 @@ func TestEndpointHeadersReserved(t *testing.T) {
 		// of a proxy, of a browser
 		"Via", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Cookie", "Origin", "Referer", "Sec-Fetch-Mode", "Access-Control-Request-Method",
 		"X-HTTP-Method-Override",
-		// that have net/http send twice
+		// that make all deliveries one
 		"Idempotency-Key", "X-Idempotency-Key", "x_idempotency_key",
 		// of a cloud
 		"X-Amz-Date", "X-Amzn-Trace-Id", "X-Goog-Api-Key", "X-Google-Metadata-Request", "X-Azure-Ref", "X-Ms-Version", "X-Aws-Ec2-Metadata-Token",

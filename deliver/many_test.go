@@ -31,9 +31,9 @@ func TestManyBusyEndpointsStayCheap(t *testing.T) {
 		d.Enqueue(ds) // it does not run: every lane has work
 		return time.Since(began)
 	}
-	few := enqueue(65_000) / 65
-	enqueue(1000) // past the bound
-	if many := enqueue(1000); many > 50*few {
-		t.Errorf("%s for 1000 deliveries with 67,000 lanes, %s with fewer", many, few)
+	few := enqueue(65_400) / 327
+	enqueue(200) // past the bound of 65,536
+	if many := enqueue(200); many > 300*few {
+		t.Errorf("%s for 200 deliveries with 65,800 lanes, %s with fewer", many, few)
 	}
 }

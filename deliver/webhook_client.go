@@ -122,9 +122,10 @@ func (c *client) oldest() *conn {
 			delete(c.idle, to)
 			continue
 		}
+		k := list[0]
 		c.idle[to] = slices.Delete(list, 0, 1)
 		c.count--
-		return list[0]
+		return k
 	}
 	return nil
 }

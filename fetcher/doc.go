@@ -11,7 +11,8 @@
 //
 // Ready-made adapters live below this package, one per platform
 // (fetcher/mastodon, fetcher/bluesky); fetcher/upstream holds the HTTP manners
-// they share. To write one of your own:
+// they share. Where a platform can only be searched, fetcher/searchtimeline makes
+// a Fetcher of a Searcher. To write one of your own:
 //
 //  1. Map each post to a Tweet. ID, Text, Username and PublishedAt are what
 //     detection needs; leave empty what the platform does not have.

@@ -62,7 +62,8 @@ func (m *Manager) move(ctx context.Context, owner, id string, change func(*Monit
 		old.Version = mon.Version
 		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		return Monitor{}, errors.Join(fmt.Errorf("monitor: %s could not take effect: %w", mon.Status, err), m.cfg.Store.Update(back, old))
+		err = fmt.Errorf("monitor: %s could not take effect: %w", mon.Status, err)
+		return Monitor{}, errors.Join(err, m.cfg.Store.Update(back, old), m.apply(back, old))
 	}
 	return m.effective(mon), nil
 }

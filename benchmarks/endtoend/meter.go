@@ -118,7 +118,9 @@ func (m *meter) flood(most int) []time.Time {
 // waits for the first.
 func paced(every time.Duration, next time.Time) func(int) []time.Time {
 	return func(most int) (came []time.Time) {
-		time.Sleep(time.Until(next))
+		for wait := time.Until(next); wait > 0; wait = time.Until(next) {
+			nap(wait)
+		}
 		for now := time.Now(); len(came) == 0 || len(came) < most && !next.After(now); next = next.Add(every) {
 			came = append(came, next)
 		}

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,26 @@ func fill(v reflect.Value) {
 		v.SetInt(7)
 	case v.CanUint():
 		v.SetUint(7)
+	}
+}
+
+// Deliveries stored before the kind of source was part of them are read as ever,
+// and count as a monitor's: see lua/log_scan.lua.
+func TestDeliveriesOfAnOlderForm(t *testing.T) {
+	ev := &deliver.Event{ID: "evt", Source: deliver.Source{ID: "m", Kind: deliver.SourceRule}, AuthorUsername: "NASA"}
+	front := "d" + stamp(noon) + "00000002" + hex(7) + hex(9)
+	record := string(appendDelivery(ev, escaped("acme"), escaped("whk"), noon))
+	older := strings.Replace(record, "4:rule", "", 1)
+	if older == record {
+		t.Fatalf("%q has no kind of source", record)
+	}
+	for name, stored := range map[string]string{"now": record, "older": older} {
+		d, err := decodeDelivery("dlv", front+stored, map[string]*deliver.Event{"evt": {ID: "evt"}})
+		want := deliver.Delivery{ID: "dlv", Event: &deliver.Event{ID: "evt", Seq: 9}, EndpointID: "whk", State: deliver.StateDelivered,
+			Due: noon, CreatedAt: noon, Attempts: 2}
+		if err != nil || !reflect.DeepEqual(d, want) {
+			t.Errorf("%s: %+v, %v, want %+v", name, d, err, want)
+		}
 	}
 }
 

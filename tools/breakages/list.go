@@ -15,10 +15,12 @@ var (
 	billingTests = []string{"./billing"}
 	deliverTests = []string{"./deliver"}
 	wshubTests   = []string{"./deliver/wshub"}
+	httpTests    = []string{"./enginehttp"}
 	latencyTests = []string{"./latency"}
 	memoryTests  = []string{"./storage/memory"}
 	monitorTests = []string{"./monitor"}
 	searchTests  = []string{"./fetcher/searchtimeline"}
+	promTests    = []string{"./engineprom"}
 	ruleTests    = []string{"./rule"}
 	redisTests   = []string{"./storage/redisstore"}
 	rootTests    = []string{"."}
@@ -346,4 +348,34 @@ var list = []breakage{
 		"	if r.rec.Version != k.Version {", "	if false {", memoryTests},
 	{"what waits for credits is resumed against its owner", "monitor/manager.go",
 		"*r.Status == Paused && old.StatusReason != ReasonUser) {", "false) {", monitorTests},
+
+	// The service.
+	{"http: monitor that credits do not cover is made", "enginehttp/monitors.go",
+		"if err := h.coversNewMonitor(c.Context(), &q); err != nil {", "if err := error(nil); err != nil {", httpTests},
+	{"http: stream goes on that credits do not cover", "enginehttp/covers.go",
+		"	if after != monitor.Active || old.Status == monitor.Active && is.PerDay <= was.PerDay {\n", "	if after != monitor.Active || is.PerDay <= was.PerDay {\n", httpTests},
+	{"http: rules' deliveries are in the monitors' log", "enginehttp/logs.go",
+		"SourceKind: deliver.SourceMonitor, SourceID", "SourceID", httpTests},
+	{"http: answer is charged before it is written", "enginehttp/route.go",
+		"	if err := x.send(answer, hold.price()); err != nil {\n", "	hold.commit()\n	if err := x.send(answer, hold.price()); err != nil {\n", httpTests},
+	{"http: who left is served and charged", "enginehttp/route.go",
+		"	if err := r.Context().Err(); err != nil {\n", "	if err := error(nil); err != nil {\n", httpTests},
+	{"http: cursor is good for another owner", "enginehttp/cursor.go",
+		"[]string{c.owner, c.endpoint, c.scope, upstream}", "[]string{c.endpoint, c.scope, upstream}", httpTests},
+	{"http: argument that a provider refuses is its failure", "enginehttp/failure.go",
+		"	case errors.As(err, &argument): //", "	case errors.As(err, &argument) && false: //", httpTests},
+	{"malformed key is looked up", "apikey/authenticate.go",
+		"	if wellFormed(string(key)) {", "	if true {", apikeyTests},
+	{"reservation has no end", "billing/charge.go",
+		"ExpiresAt: r.At.Add(r.HoldFor)}", "}", billingTests},
+	{"charge of a client that left is not made", "billing/charge.go",
+		"context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)", "context.WithTimeout(ctx, settleTimeout)", billingTests},
+	{"charges are not counted", "billing/tick.go",
+		"func(s *Stats) { s.Charged += charged }", "func(s *Stats) { s.Charged = charged }", billingTests},
+	{"figure is in no metric", "engineprom/metrics.go",
+		"return s.Deliver.Open })}", "return s.Deliver.Opened })}", promTests},
+	{"redisstore: log has deliveries of every way", "storage/redisstore/lua/log_scan.lua",
+		"(with == '' or sub(lane, 1, #with) == with)", "true", redisTests},
+	{"sqlite: log has deliveries of every kind", "storage/sqlite/log.go",
+		"{\"e.source_kind\", string(q.SourceKind)}, ", "", sqliteTests},
 }
