@@ -41,7 +41,7 @@ type WebhookConfig struct {
 	Now func() time.Time
 	// Transport makes the requests instead of the network, for tests. Guard, TLS
 	// settings and the cap on headers are then its own affair; Close leaves it
-	// alone. Defaults to a guarded transport.
+	// alone. By default connections are made through Guard, for HTTP/1.1.
 	Transport http.RoundTripper
 }
 
@@ -51,6 +51,7 @@ const (
 	maxBodyRead     = 16 << 10
 	maxPreview      = 4 << 10
 	maxRetryAfter   = 24 * time.Hour
+	maxKeptRequest  = 64 << 10 // of its buffer
 	idleTotal       = 1024
 	idleTimeout     = 60 * time.Second
 	defaultDeadline = 10 * time.Second
@@ -131,8 +132,10 @@ func (w *Webhook) Send(ctx context.Context, d *Delivery) Result {
 func (w *Webhook) attempt(ctx context.Context, p *prepared, d *Delivery) (Result, error) {
 	if w.own != nil {
 		request := requests.Get().(*[]byte)
-		defer requests.Put(request)
 		*request = p.appendRequest((*request)[:0], d, w.cfg.Now())
+		if cap(*request) <= maxKeptRequest {
+			defer requests.Put(request)
+		}
 		return w.own.post(ctx, p.to, *request)
 	}
 	// A bare round trip follows no redirect and keeps no cookie.
@@ -145,7 +148,7 @@ func (w *Webhook) attempt(ctx context.Context, p *prepared, d *Delivery) (Result
 	return r, nil
 }
 
-// requests are buffers of the size of the largest request that they had.
+// requests are buffers for whole requests.
 var requests = sync.Pool{New: func() any { return new([]byte) }}
 
 // result judges an answer. Reading the body to its end, when that is near, lets
