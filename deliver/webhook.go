@@ -54,6 +54,7 @@ const (
 	maxKeptRequest  = 64 << 10 // of its buffer
 	idleTotal       = 1024
 	idleTimeout     = 60 * time.Second
+	connLife        = 5 * time.Minute // a receiver that moves, by its name, is followed then
 	defaultDeadline = 10 * time.Second
 )
 

@@ -3,6 +3,8 @@ package deliver_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -366,4 +368,83 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Two answers to one request, in one segment under TLS: the second is not taken for
+// the next delivery's.
+func TestASecondAnswerIsNobodys(t *testing.T) {
+	certified := httptest.NewTLSServer(nil)
+	certificates, roots := certified.TLS.Certificates, x509.NewCertPool()
+	roots.AddCert(certified.Certificate())
+	certified.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			raw, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				held := &corked{Conn: raw}
+				c := tls.Server(held, &tls.Config{Certificates: certificates})
+				defer c.Close()
+				for r := bufio.NewReader(c); ; {
+					req, err := http.ReadRequest(r)
+					if err != nil {
+						return
+					}
+					io.Copy(io.Discard, req.Body)
+					if req.Header.Get(deliver.HeaderDeliveryID) == "first" {
+						held.on = true
+						io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+						io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSTALE")
+						held.flush()
+						continue
+					}
+					io.WriteString(c, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+				}
+			})
+		}
+	})
+	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, &deliver.Guard{}, roots)
+	d := delivery("https://" + l.Addr().String() + "/hook")
+	d.ID = "first"
+	if r := hook.Send(t.Context(), d); !r.OK {
+		t.Fatalf("first: %+v", r)
+	}
+	d.ID = "second"
+	if r := hook.Send(t.Context(), d); r.OK || r.StatusCode != 500 {
+		t.Errorf("second: %+v, want the answer to it, 500", r)
+	}
+	if r := hook.Send(t.Context(), d); r.StatusCode != 500 {
+		t.Errorf("third: %+v, want 500", r)
+	}
+	hook.Close()
+	l.Close()
+	serving.Wait()
+}
+
+// corked keeps what is written while it is on, to send it at once.
+type corked struct {
+	net.Conn
+	on   bool
+	held []byte
+}
+
+func (c *corked) Write(b []byte) (int, error) {
+	if c.on {
+		c.held = append(c.held, b...)
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *corked) flush() {
+	c.on = false
+	c.Conn.Write(c.held)
+	c.held = nil
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 )
@@ -23,6 +24,7 @@ type conn struct {
 	r        *bufio.Reader
 	left     int       // bytes that may be read
 	again    bool      // after an exchange: it may be used for another
+	born     time.Time
 	since    time.Time // when it became idle last, zero if it never was
 	cut      func()    // ends what is read or written
 	peek     func(fd uintptr) bool
@@ -36,7 +38,7 @@ func (c *client) dial(ctx context.Context, to origin) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &conn{Conn: raw, raw: raw, to: to}
+	k := &conn{Conn: raw, raw: raw, to: to, born: time.Now()}
 	if to.secure {
 		cfg := c.tls.Clone()
 		if cfg.ServerName == "" {
@@ -85,7 +87,8 @@ func (k *conn) exchange(request []byte) (r Result, written int, err error) {
 	}
 	k.left = math.MaxInt // the body has a bound of its own
 	r, whole := result(resp)
-	k.again = failed == nil && whole && !resp.Close && resp.StatusCode != http.StatusSwitchingProtocols && k.r.Buffered() == 0
+	k.again = failed == nil && whole && !resp.Close && resp.StatusCode != http.StatusSwitchingProtocols && k.r.Buffered() == 0 &&
+		time.Since(k.born) < connLife
 	return r, written, nil
 }
 
@@ -112,9 +115,22 @@ func (k *conn) answer() (*http.Response, error) {
 // quiet reports whether a connection can be used again: the receiver has neither
 // closed it nor said anything since.
 func (k *conn) quiet() bool {
+	if k.to.secure && !k.empty() {
+		return false
+	}
 	if k.sys == nil { // not of the operating system
 		return true
 	}
 	k.silent = false
 	return k.sys.Read(k.peek) == nil && k.silent
+}
+
+// empty reports whether TLS holds nothing of an answer: what came with the one
+// before is in its buffer, where the socket does not show it.
+func (k *conn) empty() bool {
+	k.raw.SetReadDeadline(time.Unix(1, 0)) // reads what is in the buffer, and no more
+	defer k.raw.SetReadDeadline(time.Time{})
+	var b [1]byte
+	_, err := k.Read(b[:])
+	return errors.Is(err, os.ErrDeadlineExceeded)
 }
