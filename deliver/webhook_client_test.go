@@ -370,6 +370,33 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 	wg.Wait()
 }
 
+// TLS connections are used again, too.
+func TestTLSConnectionIsUsedAgain(t *testing.T) {
+	var conns atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+	}))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	server.StartTLS()
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, &deliver.Guard{}, roots)
+	defer hook.Close()
+	for i := range 5 {
+		if r := hook.Send(t.Context(), delivery(server.URL)); !r.OK {
+			t.Fatalf("attempt %d: %+v", i+1, r)
+		}
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections for 5 attempts, want 1", n)
+	}
+}
+
 // Two answers to one request, in one segment under TLS: the second is not taken for
 // the next delivery's.
 func TestASecondAnswerIsNobodys(t *testing.T) {
