@@ -22,8 +22,8 @@ type conn struct {
 	raw      net.Conn // closed at once when there is nothing to be polite about
 	to       origin
 	r        *bufio.Reader
-	left     int       // bytes that may be read
-	again    bool      // after an exchange: it may be used for another
+	left     int  // bytes that may be read
+	again    bool // after an exchange: it may be used for another
 	born     time.Time
 	since    time.Time // when it became idle last, zero if it never was
 	cut      func()    // ends what is read or written
