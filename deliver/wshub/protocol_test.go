@@ -445,6 +445,7 @@ func TestStrangersLeaveRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			synctest.Wait() // until the hub has counted it
 			return c
 		}
 		silent()
