@@ -1,8 +1,6 @@
 package deliver
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"strings"
 	"time"
 )
@@ -52,28 +50,6 @@ type Event struct {
 	// Handlers names the in-process handlers that get the event, beside the
 	// endpoints bound to its source.
 	Handlers []string
-}
-
-// EventID is the id of the event that a post is for a source: the same however
-// often it is found.
-func EventID(sourceID, tweetID string) string { return hashID("evt_", sourceID, tweetID) }
-
-// DeliveryID is the id of an event's delivery to an endpoint.
-func DeliveryID(eventID, endpointID string) string { return hashID("dlv_", eventID, endpointID) }
-
-var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
-// hashID takes 128 bits of SHA-256 over the parts, each ended by a NUL.
-func hashID(prefix string, parts ...string) string {
-	var buf [128]byte
-	b := buf[:0]
-	for _, p := range parts {
-		b = append(append(b, p...), 0)
-	}
-	sum := sha256.Sum256(b)
-	out := make([]byte, len(prefix), len(prefix)+26)
-	copy(out, prefix)
-	return string(idEncoding.AppendEncode(out, sum[:16]))
 }
 
 // handlerPrefix begins the endpoint id of an in-process handler.

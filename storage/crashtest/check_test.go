@@ -18,7 +18,7 @@ func healthy() *outcome {
 	s := &o.State
 	s.Cursors, s.Balances = map[string]time.Time{"account:nasa": at(50)}, make(map[string]balance)
 	for i := range 3 {
-		o.Shown = append(o.Shown, post{"nasa", fmt.Sprint("post", i), at(10 + i), at(10 + i)})
+		o.Shown = append(o.Shown, post{"nasa", fmt.Sprint(700 + i), at(10 + i), at(10 + i)})
 	}
 	for _, owner := range []string{rich, poor} {
 		source, hook := "mon_"+owner, "whk_"+owner
@@ -85,7 +85,7 @@ func TestViolationsAreFound(t *testing.T) {
 		do              func(*outcome)
 	}{
 		{"a lost post", "I1", func(o *outcome) {
-			o.Shown = append(o.Shown, post{"nasa", "post3", at(55), at(55)})
+			o.Shown = append(o.Shown, post{"nasa", "703", at(55), at(55)})
 		}},
 		{"a detection with its deliveries and charge is gone", "I1", func(o *outcome) {
 			id := event(o, 2).ID
@@ -110,7 +110,7 @@ func TestViolationsAreFound(t *testing.T) {
 		{"a delivery to another monitor's webhook", "I2", func(o *outcome) { hookDelivery(o).Endpoint = "whk_" + poor }},
 		{"sent before it was recorded", "I2", func(o *outcome) {
 			v := firstRequests(o)[0]
-			v.Tweet = "post9"
+			v.Tweet = "709"
 			o.Requests[deliveryID(eventID(v.Source, v.Tweet), v.Endpoint)] = []visit{v}
 		}},
 		{"handled before it was recorded", "I2", func(o *outcome) { o.Handled["evt_none"] = nil }},
@@ -171,7 +171,7 @@ func TestViolationsAreFound(t *testing.T) {
 		}},
 		{"a reservation that outlives its time", "I5", func(o *outcome) { o.State.Reservations[0].Expires = at(30) }},
 		{"a reservation that is not held back", "I5", func(o *outcome) { o.State.Balances[rich] = balance{1000 - 3*detectionPrice, 0} }},
-		{"a cursor ahead of a post", "I6", func(o *outcome) { o.Shown = append(o.Shown, post{"nasa", "post3", at(40), at(41)}) }},
+		{"a cursor ahead of a post", "I6", func(o *outcome) { o.Shown = append(o.Shown, post{"nasa", "703", at(40), at(41)}) }},
 		{"a monitor that was confirmed is gone", "records", func(o *outcome) { o.State.Monitors = o.State.Monitors[1:] }},
 		{"a monitor that was deleted is back", "records", func(o *outcome) { o.Customers.Watches["mon_"+rich].Deleted = true }},
 		{"a monitor that has forgotten an account", "records", func(o *outcome) { o.State.Monitors[0].Accounts = nil }},

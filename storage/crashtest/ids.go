@@ -5,29 +5,52 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
+	"fmt"
+	"math/big"
+	"strconv"
 	"strings"
 )
 
 // The identities that the promises rest on, written again from their
-// description, so that a mistake in the engine's is not repeated here: 128 bits
-// of SHA-256 over the parts, each ended by a NUL, in lower-case base32 (RFC
-// 4648) without padding, after a prefix.
+// description, so that a mistake in the engine's is not repeated here: a prefix,
+// 8 digits to sort by, and 128 bits of SHA-256 over the parts, each ended by a NUL,
+// in lower-case base32 with the extended hex alphabet (RFC 4648), without padding.
 
-func eventID(source, tweet string) string { return hashed("evt_", source, tweet) }
+func eventID(source, tweet string) string {
+	return "evt_" + magnitude(tweet) + hashed(source, tweet)
+}
 
-func deliveryID(event, endpoint string) string { return hashed("dlv_", event, endpoint) }
+func deliveryID(event, endpoint string) string {
+	return "dlv_" + event[len("evt_"):][:8] + hashed(event, endpoint)
+}
 
 // chargeID is the id of the charge for an event: see chargedJournal.
 func chargeID(event string) string { return "chg_" + event }
 
-func hashed(prefix string, parts ...string) string {
+func hashed(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
 		h.Write([]byte(p))
 		h.Write([]byte{0})
 	}
-	digits := base32.StdEncoding.EncodeToString(h.Sum(nil)[:16])
-	return prefix + strings.ToLower(strings.TrimRight(digits, "="))
+	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil)[:16]))
+}
+
+// magnitude is the digits to sort by of a number in decimal: how many bits it has,
+// in 7 bits, and the 33 after its first, as 8 digits of 5 bits.
+func magnitude(tweet string) string {
+	n, ok := new(big.Int).SetString(tweet, 10)
+	if !ok {
+		panic("the platform's posts have numbers for ids, not " + tweet)
+	}
+	binary := n.Text(2)[1:] + strings.Repeat("0", 33)
+	bits := fmt.Sprintf("%07b", n.BitLen()) + binary[:33]
+	var place string
+	for ; bits != ""; bits = bits[5:] {
+		digit, _ := strconv.ParseUint(bits[:5], 2, 8)
+		place += strconv.FormatUint(digit, 32)
+	}
+	return place
 }
 
 // signature is the X-Signature-256 of a body.

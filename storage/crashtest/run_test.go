@@ -183,7 +183,7 @@ type forgetfulOutbox struct{ deliver.Outbox }
 
 func (o forgetfulOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return o.Outbox.Settle(ctx, slices.DeleteFunc(slices.Clone(ss), func(s deliver.Settlement) bool {
-		return s.Attempt != nil && strings.ContainsAny(s.DeliveryID[len("dlv_"):][:1], "abcd")
+		return s.Attempt != nil && strings.ContainsAny(s.DeliveryID[len("dlv_")+8:][:1], "0123")
 	})...)
 }
 

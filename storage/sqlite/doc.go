@@ -95,8 +95,7 @@
 // sequence number and balance), events, deliveries, attempts, ledger_entries and
 // reservations. event_ids has the ids of all events, those that are removed
 // included; settled, counts and those beginning with removed_ or resolved_ serve
-// the retention. There is no index over all ids of deliveries for a person to
-// use: a question about one reads the table, a second for some million rows.
+// the retention.
 // Times in tables are integers: Unix nanoseconds, NULL for none; amounts are
 // thousandths of a credit. Look at them, do not write to them.
 // What is read has its times in UTC; they reach from 1677 to 2262.

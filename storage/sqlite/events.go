@@ -60,24 +60,6 @@ func ofEvent(delivery, event string) string {
 	return fmt.Sprintf("%s BETWEEN %[2]s << %[3]d AND (%[2]s << %[3]d) + %[4]d", delivery, event, placeBits, maxDeliveries-1)
 }
 
-// withID is an SQL expression for the n of the delivery with an id, NULL when
-// there is none. It looks into the newest parts of the index, where what is asked
-// for most often is, and then goes through all of them to the oldest.
-func withID(id string) string {
-	const newest = `(SELECT max(n) >> 26 FROM deliveries)`
-	in := func(part string) string {
-		return `d.n >> 26 = ` + part + ` AND substr(d.id, 5, 6) = substr(` + id + `, 5, 6) AND d.id = ` + id
-	}
-	var early string
-	for back := range 4 {
-		early += `(SELECT d.n FROM deliveries d WHERE ` + in(fmt.Sprintf("%s - %d", newest, back)) + `), `
-	}
-	return `coalesce(` + early + `(WITH RECURSIVE part (p) AS (
-		SELECT max(n) >> 26 FROM deliveries
-		UNION ALL SELECT (SELECT max(n) >> 26 FROM deliveries WHERE n < part.p << 26) FROM part WHERE part.p IS NOT NULL)
-		SELECT d.n FROM part CROSS JOIN deliveries d ON ` + in("part.p") + ` LIMIT 1))`
-}
-
 // deliveryColumns are those of a delivery d with its event e.
 const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.earlier, e.n,
 	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n), ` + eventColumns

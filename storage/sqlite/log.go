@@ -62,7 +62,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
 	err = l.s.search(ctx, func(r *snapshot) error {
 		found, err := r.entries(` FROM deliveries d JOIN events e ON e.n = d.event
-			WHERE d.n = `+withID("?3")+` AND e.owner = ?1 AND e.n `+notForgotten, []any{owner, l.s.forgottenUntil(), id})
+			WHERE d.id = ?3 AND e.owner = ?1 AND e.n `+notForgotten, []any{owner, l.s.forgottenUntil(), id})
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if err != nil {
 			return err
 		}
-		err = each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.n = `+withID("asked.value")+`
+		err = each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
 			JOIN events e ON e.n = o.event WHERE o.due_at IS NULL AND e.owner = ?2
 			AND o.event NOT IN (SELECT event FROM settled WHERE settled_at <= ?3)`, []any{ids, r.Owner, o.s.forgottenUntil()}, func(rows *sql.Rows) error {
 			var n, event int64

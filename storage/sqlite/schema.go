@@ -72,7 +72,9 @@ CREATE TABLE owners (
 	reserved  INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- The ids of all events, those that are removed included.
+-- The ids of all events, those that are removed included. They sort by the age of
+-- posts, as those of deliveries: new ones come where the index ends, not each on a
+-- page of its own.
 CREATE TABLE event_ids (
 	id TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
@@ -105,16 +107,12 @@ CREATE TABLE events (
 CREATE TABLE deliveries (
 	n           INTEGER PRIMARY KEY, -- that of the event << 16, and from 0 within it
 	event       INTEGER NOT NULL AS (n >> 16),
-	id          TEXT NOT NULL,
+	id          TEXT NOT NULL UNIQUE,
 	endpoint_id TEXT NOT NULL,
 	state       TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
 	due_at      INTEGER, -- NULL once the state is final
 	earlier     INTEGER NOT NULL DEFAULT 0 -- attempts before it was reopened last
 ) STRICT;
--- Ids are random: with an index over all of them, each new row would change a
--- page of its own. This one begins anew every 1024 events, and has of an id such
--- as dlv_mfrggzdf… the characters that tell it from most others.
-CREATE INDEX deliveries_by_id ON deliveries (n >> 26, substr(id, 5, 6));
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_lane ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
 

@@ -78,7 +78,7 @@ func (t *tx) openDeliveries(ss []deliver.Settlement) (map[string]openDelivery, e
 		values = append(values, ss[i].DeliveryID, attempt)
 	}
 	err := t.eachRows(`WITH asked (id, attempt) AS (VALUES {rows})
-		SELECT o.id, o.n, (SELECT count(*) FROM attempts a WHERE a.delivery = o.n) FROM asked CROSS JOIN deliveries o ON o.n = `+withID("asked.id")+`
+		SELECT o.id, o.n, (SELECT count(*) FROM attempts a WHERE a.delivery = o.n) FROM asked CROSS JOIN deliveries o ON o.id = asked.id
 		WHERE o.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery = o.n AND a.attempt = asked.attempt)`,
 		2, values, func(rows *sql.Rows) error {
 			var id string

@@ -1,0 +1,95 @@
+package deliver
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// EventID is the id of the event that a post is for a source: the same however
+// often it is found. Ids sort roughly by the age of their posts, where these have
+// ids by time as those of X, Mastodon and Bluesky: a store that indexes them
+// appends.
+func EventID(sourceID, tweetID string) string {
+	return orderedID("evt_", placeInTime(tweetID), sourceID, tweetID)
+}
+
+// DeliveryID is the id of an event's delivery to an endpoint. It sorts as
+// that of the event.
+func DeliveryID(eventID, endpointID string) string {
+	return orderedID("dlv_", placeOf(eventID), eventID, endpointID)
+}
+
+// An id is its kind, 8 digits to sort by and 26 digits of a hash, of 5 bits each.
+// The digits sort as their values do.
+const (
+	idDigits    = "0123456789abcdefghijklmnopqrstuv"
+	kindLength  = 4
+	placeLength = 8
+)
+
+var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
+
+// orderedID takes 128 bits of SHA-256 over the parts, each ended by a NUL. That
+// alone makes it unique; without a place, 40 bits more of it take its place.
+func orderedID(kind, place string, parts ...string) string {
+	var buf [128]byte
+	b := buf[:0]
+	for _, p := range parts {
+		b = append(append(b, p...), 0)
+	}
+	sum := sha256.Sum256(b)
+	id := make([]byte, 0, kindLength+placeLength+26)
+	id = append(id, kind...)
+	if place == "" {
+		id = idEncoding.AppendEncode(id, sum[16:21])
+	}
+	return string(idEncoding.AppendEncode(append(id, place...), sum[:16]))
+}
+
+// placeOf gives the digits to sort by of an EventID, "" for another id.
+func placeOf(eventID string) string {
+	if len(eventID) != kindLength+placeLength+26 || !strings.HasPrefix(eventID, "evt_") {
+		return ""
+	}
+	return eventID[kindLength : kindLength+placeLength]
+}
+
+// placeInTime gives digits that sort as numbers do: how many bits it has and the 33
+// after its first, which tell posts on X apart that are 32 ms apart.
+// It is "" for an id that is no number.
+func placeInTime(tweetID string) string {
+	n, err := strconv.ParseUint(tweetID, 10, 64)
+	if err != nil {
+		var ok bool
+		if n, ok = recordKey(tweetID); !ok {
+			return ""
+		}
+	}
+	length := bits.Len64(n)
+	v := uint64(length)<<33 | n<<(64-length)<<1>>31
+	var place [placeLength]byte
+	for i := range place {
+		place[i] = idDigits[v>>(5*(placeLength-1-i))&31]
+	}
+	return string(place[:])
+}
+
+// recordKey reads the number in a post's id on Bluesky, at://…/3jzfcijpj2z2a
+// (https://atproto.com/specs/tid).
+func recordKey(id string) (n uint64, ok bool) {
+	key := id[strings.LastIndexByte(id, '/')+1:]
+	if len(key) != 13 {
+		return 0, false
+	}
+	for _, c := range []byte(key) {
+		digit := strings.IndexByte("234567abcdefghijklmnopqrstuvwxyz", c)
+		if digit < 0 || n>>59 != 0 {
+			return 0, false
+		}
+		n = n<<5 | uint64(digit)
+	}
+	return n, true
+}
