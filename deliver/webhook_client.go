@@ -58,7 +58,7 @@ func (c *client) post(ctx context.Context, to origin, request []byte) (Result, e
 			return r, nil
 		case ctx.Err() != nil:
 			return Result{}, ctx.Err()
-		case !first || k.since.IsZero() || written > 0:
+		case k.since.IsZero() || written > 0:
 			return Result{}, err
 		}
 	}

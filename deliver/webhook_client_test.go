@@ -226,6 +226,43 @@ func TestCutAttemptLeavesNothing(t *testing.T) {
 	}
 }
 
+// endsOnRead is a connection whose attempt is over when it has read.
+type endsOnRead struct {
+	net.Conn
+	end *context.CancelFunc
+}
+
+func (c endsOnRead) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	(*c.end)()
+	return n, err
+}
+
+// An attempt that is answered and ends at once leaves no connection behind whose
+// deadline is over, or will be in a moment.
+func TestAttemptThatEndsWithItsAnswer(t *testing.T) {
+	k := keep(t, func(c net.Conn, _ int) bool {
+		_, err := io.WriteString(c, okAnswer)
+		return err == nil
+	})
+	var end context.CancelFunc
+	g := new(deliver.Guard)
+	g.SetNet(nil, func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		return endsOnRead{c, &end}, err
+	})
+	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, g, nil)
+	defer hook.Close()
+	for i := range int64(3) {
+		var ctx context.Context
+		ctx, end = context.WithCancel(t.Context())
+		if r := hook.Send(ctx, delivery(k.url)); !r.OK || k.conns.Load() != i+1 {
+			t.Errorf("attempt %d: %+v over connection %d, want success over its own", i+1, r, k.conns.Load())
+		}
+		end()
+	}
+}
+
 // The bytes that are sent are those of the request that a RoundTripper is given.
 func TestRequestOnTheWire(t *testing.T) {
 	type seen struct {
