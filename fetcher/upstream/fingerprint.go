@@ -1,11 +1,12 @@
 package upstream
 
 import (
-	"hash/maphash"
-	"math/bits"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 )
 
 // fingerprint tells an answer from another one to the same request.
@@ -13,13 +14,14 @@ type fingerprint struct {
 	etag     string // "" when the server sent none that can be used
 	modified string // Last-Modified, with the same reservation
 	size     int    // of the body, in bytes
-	sum      [2]uint64
+	sum      xxh3.Uint128
+	links    uint64 // of the Link header
 }
 
-// seeds are the process's own. Two hashes of 64 bits with seeds that nobody
-// else knows make the chance that a changed body of equal length looks the same
-// about 1 in 2^128; a million polls a second would take 10^25 years to meet it.
-var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+// seed is the process's own. A hash of 128 bits with a seed that nobody else
+// knows makes the chance that a changed body of equal length looks the same about
+// 1 in 2^128; a million polls a second would take 10^25 years to meet it.
+var seed = rand.Uint64()
 
 // fingerprint is computed once and allocates nothing. It covers the body and
 // the Link header, which some servers page by.
@@ -29,13 +31,12 @@ func (r *Response) fingerprint() *fingerprint {
 	}
 	r.hashed = true
 	r.print.size = len(r.Body)
-	for i, seed := range seeds {
-		sum := maphash.Bytes(seed, r.Body)
-		for _, link := range r.Header["Link"] {
-			sum = bits.RotateLeft64(sum, 29) ^ maphash.String(seed, link)
-		}
-		r.print.sum[i] = sum
+	r.print.sum = xxh3.Hash128Seed(r.Body, seed)
+	links := seed
+	for _, link := range r.Header["Link"] {
+		links = xxh3.HashStringSeed(link, links)
 	}
+	r.print.links = links
 	r.print.etag = entityTag(r.Header.Get("Etag"))
 	r.print.modified = r.lastModified()
 	return &r.print
@@ -43,7 +44,7 @@ func (r *Response) fingerprint() *fingerprint {
 
 // same compares what the answers say, not how the server names it.
 func (f *fingerprint) same(other *fingerprint) bool {
-	return f.size == other.size && f.sum == other.sum
+	return f.size == other.size && f.sum == other.sum && f.links == other.links
 }
 
 // clone shares no memory with an answer's header.
