@@ -11,8 +11,8 @@ import (
 
 // A monitor of 1,000 accounts for 400 days, while processes come and go, often
 // two at a time, and the clock is set: every tick is charged once. A monitor of
-// one account each would be 576 million entries, more than memory holds; what
-// many monitors do to each other TestManyStreams shows in hours.
+// one account each would be 576 million entries, more than memory holds:
+// TestEveryMinuteOfManyStreamsOnce keeps a bit for each.
 func TestFourHundredDays(t *testing.T) {
 	days := 400
 	if testing.Short() || raceDetector {

@@ -17,6 +17,11 @@ import (
 type measured struct {
 	rate float64 // requests a second
 	p99  time.Duration
+	// With slow clients: what the p99 was without, what each took in memory, in
+	// bytes, and how many were there at the end.
+	alone time.Duration
+	each  float64
+	held  int
 }
 
 // load asks over so many connections for so long. The client is a bare one, for
@@ -99,26 +104,4 @@ func answer(r *bufio.Reader) (int, error) {
 	}
 	_, err = io.CopyN(io.Discard, r, int64(length))
 	return length, err
-}
-
-// hold opens connections that send the beginning of a request and no more. The
-// server cuts them 5 s later; release ends them before.
-func hold(addr string, n int) (release func(), err error) {
-	conns := make([]net.Conn, 0, n)
-	release = func() {
-		for _, c := range conns {
-			c.Close()
-		}
-	}
-	for range n {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			conns = append(conns, c)
-			_, err = io.WriteString(c, "GET /v1/account/me HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
-		}
-		if err != nil {
-			return release, fmt.Errorf("slow connection %d: %w", len(conns), err)
-		}
-	}
-	return release, nil
 }

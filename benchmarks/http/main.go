@@ -5,11 +5,15 @@
 //
 // Both run in turns, over loopback, in one process with the clients, which share
 // its CPU: keep-alive connections that each ask again when they are answered.
-// In the last case other connections send a part of their headers and no more:
-// "-slow 10000" needs a limit of 20,100 open files. The store is memory; each request reserves and commits its price.
+// In the last case other connections, of another process, send a part of their
+// headers and no more: "-slow 10000" needs a hard limit of 10,100 open files. It
+// measures without them and beside them in each round, and the memory that each
+// takes in this process. The store is memory; each request reserves and commits
+// its price.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,6 +24,9 @@ import (
 )
 
 func main() {
+	if runAsChild() {
+		return
+	}
 	conns, slow := 16, 1000
 	opts, err := report.ParseFlags("http", os.Args[1:], func(fs *flag.FlagSet) {
 		fs.IntVar(&conns, "conns", conns, "connections, 1 to 1000")
@@ -49,59 +56,93 @@ func run(opts report.Options, conns, slow int) error {
 	defer s.close()
 	var rows []report.Row
 	for _, c := range cases {
-		held := 0
-		if c.slow {
-			held = slow
-		}
-		body, err := s.body(c.path)
+		got, err := s.race(opts, c, conns, slow)
 		if err != nil {
 			return err
 		}
-		contestants := []struct {
-			impl string
-			addr string
-		}{{report.Ours, s.ours}, {"net/http", s.bare(c.path, body)}}
-		// The clients, and what both have to write, are warm before it counts.
-		var failed error
-		rounds := make([][]measured, len(contestants))
-		runs := make([]func() float64, len(contestants))
-		for i, contestant := range contestants {
-			runs[i] = func() float64 {
-				release, err := hold(contestant.addr, held)
-				defer release()
-				if err != nil {
-					failed = err
-					return 0
-				}
-				m, err := load(contestant.addr, c.path, s.key, len(body), conns, opts.For)
-				if err != nil {
-					failed = fmt.Errorf("http: %s, %s: %w", c.name, contestant.impl, err)
-				}
-				rounds[i] = append(rounds[i], m)
-				return m.rate
-			}
-			runs[i]()
-			rounds[i] = nil
-		}
-		rates := report.Interleave(opts.Rounds, runs...)
-		if failed != nil {
-			return failed
-		}
-		for i, contestant := range contestants {
-			rows = append(rows,
-				report.Row{Bench: "http", Case: c.name, Impl: contestant.impl, Metric: "rate", Value: rates[i], Unit: "req/s"},
-				report.Row{Bench: "http", Case: c.name, Impl: contestant.impl, Metric: "p99", Value: p99(rounds[i]), Unit: "µs"})
-		}
+		rows = append(rows, got...)
 	}
 	return report.Write(os.Stdout, opts.JSON, rows)
 }
 
-// p99 is the median of the rounds' 99th percentiles, in microseconds.
-func p99(rounds []measured) float64 {
-	var list []time.Duration
+// race has ours and the bare handler take turns at a case.
+func (s *service) race(opts report.Options, c benchCase, conns, slow int) ([]report.Row, error) {
+	body, err := s.body(c.path)
+	if err != nil {
+		return nil, err
+	}
+	contestants := []struct {
+		impl string
+		to   *served
+	}{{report.Ours, s.ours}, {"net/http", s.bare(c.path, body)}}
+	var failed error
+	rounds := make([][]measured, len(contestants))
+	runs := make([]func() float64, len(contestants))
+	for i, contestant := range contestants {
+		runs[i] = func() float64 {
+			m, err := s.round(opts, c, contestant.to, body, conns, slow)
+			if err != nil && failed == nil {
+				failed = fmt.Errorf("http: %s, %s: %w", c.name, contestant.impl, err)
+			}
+			rounds[i] = append(rounds[i], m)
+			return m.rate
+		}
+		// The clients, and what both have to write, are warm before it counts.
+		runs[i]()
+		rounds[i] = nil
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	rates := report.Interleave(opts.Rounds, runs...)
+	if failed != nil {
+		return nil, failed
+	}
+	var rows []report.Row
+	for i, contestant := range contestants {
+		add := func(metric string, value float64, unit string) {
+			rows = append(rows, report.Row{Bench: "http", Case: c.name, Impl: contestant.impl, Metric: metric, Value: value, Unit: unit})
+		}
+		add("rate", rates[i], "req/s")
+		add("p99", median(rounds[i], func(m measured) float64 { return microseconds(m.p99) }), "µs")
+		if c.slow && slow > 0 {
+			add("p99 without them", median(rounds[i], func(m measured) float64 { return microseconds(m.alone) }), "µs")
+			add("with / without", median(rounds[i], func(m measured) float64 { return float64(m.p99) / float64(m.alone) }), "x")
+			add("memory a slow one", median(rounds[i], func(m measured) float64 { return m.each }), "B")
+			add("slow ones at the end", median(rounds[i], func(m measured) float64 { return float64(m.held) }), "count")
+		}
+	}
+	return rows, nil
+}
+
+// round measures one contestant once.
+func (s *service) round(opts report.Options, c benchCase, to *served, body []byte, conns, slow int) (m measured, err error) {
+	ask := func() (measured, error) { return load(to.addr, c.path, s.key, len(body), conns, opts.For) }
+	m, err = ask()
+	if err != nil || !c.slow || slow == 0 {
+		return m, err
+	}
+	alone := m.p99
+	if err := to.waitFor(func(open int) bool { return open == 0 }); err != nil {
+		return m, err
+	}
+	clients, each, err := hold(to, slow)
+	if err != nil {
+		return m, err
+	}
+	m, err = ask()
+	m.alone, m.each, m.held = alone, each, min(slow, int(to.open.Load()))
+	return m, errors.Join(err, clients.release())
+}
+
+// median of the rounds.
+func median(rounds []measured, of func(measured) float64) float64 {
+	var list []float64
 	for _, m := range rounds {
-		list = append(list, m.p99)
+		list = append(list, of(m))
 	}
 	slices.Sort(list)
-	return float64(list[len(list)/2]) / float64(time.Microsecond)
+	return list[len(list)/2]
 }
+
+func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

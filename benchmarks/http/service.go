@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
@@ -21,10 +22,13 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-var cases = []struct {
+// benchCase is a request that is asked all the time.
+type benchCase struct {
 	name, path string
-	slow       bool // beside clients that are
-}{
+	slow       bool // without slow clients, and then beside them
+}
+
+var cases = []benchCase{
 	{"account", "/v1/account/me", false},
 	{"list 20 monitors", "/v1/social/stream/monitors", false},
 	{"account, slow clients", "/v1/account/me", true},
@@ -33,7 +37,7 @@ var cases = []struct {
 // service is the API with one customer, and the bare handlers beside it.
 type service struct {
 	store   *memory.Store
-	ours    string // address
+	ours    *served
 	key     string
 	servers []*http.Server
 	wg      sync.WaitGroup
@@ -83,20 +87,35 @@ func (t tireless) Authenticate(ctx context.Context, key secret.Value) (apikey.Pr
 	return who, err
 }
 
-// serve puts a handler on loopback and gives its address.
-func (s *service) serve(h http.Handler) string {
+// served is a server and the connections that it has.
+type served struct {
+	addr string
+	open atomic.Int64
+}
+
+// serve puts a handler on loopback.
+func (s *service) serve(h http.Handler) *served {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err) // no loopback
 	}
+	to := &served{addr: ln.Addr().String()}
 	srv := enginehttp.NewServer(h)
+	srv.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			to.open.Add(1)
+		case http.StateClosed:
+			to.open.Add(-1)
+		}
+	}
 	s.servers = append(s.servers, srv)
 	s.wg.Go(func() { srv.Serve(ln) })
-	return ln.Addr().String()
+	return to
 }
 
 // bare is a handler that knows the answer.
-func (s *service) bare(path string, body []byte) string {
+func (s *service) bare(path string, body []byte) *served {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -108,7 +127,7 @@ func (s *service) bare(path string, body []byte) string {
 
 // body is what the API answers.
 func (s *service) body(path string) ([]byte, error) {
-	req, err := http.NewRequest("GET", "http://"+s.ours+path, nil)
+	req, err := http.NewRequest("GET", "http://"+s.ours.addr+path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,8 @@ type childConfig struct {
 	Point    string // at which to die, "" for none
 	Skip     int
 	Bug      string // a planted fault, see bugs; "" for none
+	// Ledger is what a process does that runs no engine; nil for one that does.
+	Ledger *ledgerTask
 }
 
 // bugs are faults that a store can be wrapped in, to see that they are found.
@@ -66,6 +68,9 @@ func runChild(setting string) error {
 	store := withPoints(opened.Store)
 	if cfg.Bug != "" {
 		store = bugs[cfg.Bug](store)
+	}
+	if cfg.Ledger != nil {
+		return runLedger(ctx, store, *cfg.Ledger)
 	}
 	engine, err := newEngine(cfg, store)
 	if err != nil {

@@ -44,7 +44,22 @@
 //
 // and that what a customer was told is still so: a monitor, a webhook, a backup.
 //
-// A run has rounds of 25 kills, each on a new store; in every second one settled
+// # The ledger alone
+//
+//	go run ./storage/crashtest -ledger 1000000 -kills 50 -store sqlite
+//
+// does so many random operations in place of an engine: 64 workers top up, charge,
+// reserve, commit and release for two owners whose credits run out, with ids that
+// repeat and meet, and the process dies as often. What was not answered is asked
+// again by the next process. What each operation is follows from its number, so
+// that the parent keeps books of its own: after every kill and at the end every
+// entry that was confirmed is there once and no other is, a call is made whole or
+// not at all, no balance was below zero, a reservation ends in one way only, and
+// what is available and reserved is what was appended less what was charged (I5).
+//
+// # Rounds
+//
+// A run of an engine has rounds of 25 kills, each on a new store; in every second one settled
 // events are removed after a second, so that the removal is hit as well. The same
 // seed gives the same posts, answers and kills, as far as two processes and a
 // scheduler can be repeated.

@@ -21,6 +21,7 @@ func parse(args []string) (options, error) {
 	fs.StringVar(&o.kind, "store", kindSQLite, "which `store`: "+strings.Join(kinds, " or "))
 	fs.IntVar(&o.kills, "kills", 1000, "how many kills")
 	fs.Uint64Var(&o.seed, "seed", 1, "what is left to chance follows from it, as far as processes can be repeated")
+	fs.IntVar(&o.ledger, "ledger", 0, "so many random operations of the ledger in place of an engine")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object per line")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -32,6 +33,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
 	case o.kills < 1 || o.kills > 1_000_000:
 		return o, fmt.Errorf("crashtest: -kills %d is not allowed: want 1 to 1,000,000", o.kills)
+	case o.ledger < 0 || o.ledger > maxLedger || o.ledger > 0 && o.ledger < 100*o.kills:
+		return o, fmt.Errorf("crashtest: -ledger %d is not allowed: want 0, or 100 for each kill and at most %d", o.ledger, maxLedger)
 	}
 	return o.shared(), nil
 }
@@ -46,6 +49,8 @@ func (o options) shared() options {
 const (
 	killsPerRound = 25
 	killsPerHit   = 50 // one hit of each point is wanted for so many kills
+	// maxLedger is below how many entries and ids the stores keep.
+	maxLedger = 1_000_000
 )
 
 func main() {
@@ -76,17 +81,26 @@ func command(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	r := newRun(o, stderr)
-	if err := r.play(ctx); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
+	var r interface {
+		play(context.Context) error
+		write(io.Writer) error
+		violations() []violation
+	} = newRun(o, stderr)
+	if o.ledger > 0 {
+		r = newLedgerRun(o, stderr)
 	}
-	if err := r.write(stdout); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
+	err = r.play(ctx)
+	if err == nil {
+		err = r.write(stdout)
 	}
-	if len(r.tally.found) > 0 {
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+	}
+	if err != nil || len(r.violations()) > 0 {
 		return 1
 	}
 	return 0
 }
+
+func (r *run) violations() []violation       { return r.tally.found }
+func (r *ledgerRun) violations() []violation { return r.found }

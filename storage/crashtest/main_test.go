@@ -24,6 +24,9 @@ func TestParse(t *testing.T) {
 	}{
 		{"defaults", "", options{kind: kindSQLite, kills: 1000, seed: 1}.shared(), ""},
 		{"all set", "-store redis -kills 300 -seed 7 -json", options{kind: kindRedis, kills: 300, seed: 7, json: true}.shared(), ""},
+		{"a ledger", "-ledger 5000 -kills 50", options{kind: kindSQLite, kills: 50, seed: 1, ledger: 5000}.shared(), ""},
+		{"more kills than a ledger has time for", "-ledger 5000 -kills 51", options{}, "-ledger 5000 is not allowed: want 0, or 100 for each kill"},
+		{"more than a ledger keeps", "-ledger 1000001 -kills 1", options{}, "-ledger 1000001 is not allowed"},
 		{"a store that loses everything", "-store memory", options{}, `-store "memory" is not allowed`},
 		{"no kills", "-kills 0", options{}, "-kills 0 is not allowed"},
 		{"an argument", "sqlite", options{}, `argument "sqlite" is not allowed`},

@@ -111,7 +111,7 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 	case doAppend:
 		var entries []billing.Entry
 		for _, e := range o.Entries {
-			entries = append(entries, billing.Entry{ID: e.ID, Owner: o.Owner, Kind: billing.KindRequest, Amount: billing.Credits(e.Amount), At: time.Now()})
+			entries = append(entries, billing.Entry{ID: e.ID, Owner: e.Owner, Kind: billing.KindRequest, Amount: billing.Credits(e.Amount), At: time.Now()})
 		}
 		return reply{}, ledger.Append(ctx, entries...)
 	case doReserve:

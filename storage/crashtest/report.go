@@ -56,18 +56,11 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // write prints what a run found.
 func (r *run) write(w io.Writer) error {
 	if r.json {
-		enc := json.NewEncoder(w)
-		for _, f := range r.figures() {
-			if err := enc.Encode(f); err != nil {
-				return err
-			}
-		}
+		list := r.figures()
 		for _, p := range r.chooser.of {
-			if err := enc.Encode(figure{"crashtest", r.kind, "streamwatch", "kills at " + p.name, float64(r.chooser.hits[p.name]), "count"}); err != nil {
-				return err
-			}
+			list = append(list, figure{"crashtest", r.kind, "streamwatch", "kills at " + p.name, float64(r.chooser.hits[p.name]), "count"})
 		}
-		return nil
+		return writeLines(w, list)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "point\thits\n")
@@ -87,17 +80,28 @@ func (r *run) write(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	return r.writeFound(w)
+	return writeFound(w, r.tally.found)
+}
+
+// writeLines prints a figure a line.
+func writeLines(w io.Writer, list []figure) error {
+	enc := json.NewEncoder(w)
+	for _, f := range list {
+		if err := enc.Encode(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shownViolations bounds how many of one invariant are printed.
 const shownViolations = 10
 
 // writeFound prints the violations, a few of each invariant.
-func (r *run) writeFound(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%d violations\n", len(r.tally.found))
+func writeFound(w io.Writer, found []violation) error {
+	_, err := fmt.Fprintf(w, "%d violations\n", len(found))
 	of := make(map[string]int)
-	for _, v := range r.tally.found {
+	for _, v := range found {
 		if of[v.Invariant]++; of[v.Invariant] <= shownViolations && err == nil {
 			_, err = fmt.Fprintln(w, v)
 		}

@@ -13,8 +13,11 @@ type options struct {
 	kills int
 	seed  uint64
 	json  bool
-	dir   string // for the stores; "" for the system's
-	bug   string // planted, by tests only
+	// ledger is how many random operations of the ledger a process does; 0 for
+	// one that runs an engine.
+	ledger int
+	dir    string // for the stores; "" for the system's
+	bug    string // planted, by tests only
 	// patience bounds how long a process that is not killed takes to do all it
 	// is to do.
 	patience time.Duration
