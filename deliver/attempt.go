@@ -111,6 +111,7 @@ func (d *Dispatcher) work(ctx context.Context, j *job) {
 			d.readEndpoint(ctx, j.lane)
 		case jobRefuse:
 			for _, it := range j.items {
+				d.settler.ended.Add(1)
 				d.settler.put(settled{it, d.refused(it, j.refusal)})
 			}
 		case jobAttempt:
@@ -140,6 +141,7 @@ func (d *Dispatcher) attempt(ctx context.Context, j *job) {
 		timedOut = !res.OK && (actx.Err() != nil || res.Error == errTimeout)
 		cancel()
 	}
+	d.settler.ended.Add(1)
 	if ctx.Err() != nil && !res.OK {
 		// Cut by the shutdown: that says nothing about the receiver.
 		d.settler.put(settled{it, Settlement{DeliveryID: it.ID, Due: d.cfg.Now()}})

@@ -23,6 +23,10 @@ func (m *EndpointManager) Redeliver(ctx context.Context, owner, id string) (LogE
 	if m.cfg.Log == nil {
 		return LogEntry{}, errNoLog
 	}
+	// One that has just ended is not open any more.
+	if err := m.cfg.Dispatcher.settler.flush(ctx); err != nil {
+		return LogEntry{}, err
+	}
 	e, err := m.cfg.Log.Delivery(ctx, owner, id)
 	if err != nil {
 		return LogEntry{}, err
@@ -48,6 +52,9 @@ func (m *EndpointManager) Redeliver(ctx context.Context, owner, id string) (LogE
 func (m *EndpointManager) Recover(ctx context.Context, owner, endpointID string, since time.Time) (int, error) {
 	if m.cfg.Log == nil {
 		return 0, errNoLog
+	}
+	if err := m.cfg.Dispatcher.settler.flush(ctx); err != nil {
+		return 0, err
 	}
 	if err := m.receives(ctx, owner, endpointID); err != nil {
 		return 0, err

@@ -72,6 +72,28 @@ func TestRedeliverBeginsANewRoundOfAttempts(t *testing.T) {
 	})
 }
 
+// An outcome that is not recorded yet is waited for: else the delivery would be
+// open, and left alone.
+func TestRedeliverOfWhatHasJustEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, m, _ := downBench(t)
+		b.run()
+		for _, post := range []string{"first", "second"} { // the second's outcome is recorded a moment later
+			b.commit("a", post, 1, true)
+			synctest.Wait()
+		}
+		began := time.Now()
+		if _, err := m.Redeliver(t.Context(), "o", b.log()[1].ID); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := b.all(); len(got) != 3 || got[2].at != began {
+			t.Errorf("%d attempts, want another one at once", len(got))
+		}
+		b.stop()
+	})
+}
+
 func TestRedeliver(t *testing.T) {
 	for _, row := range []struct {
 		name  string

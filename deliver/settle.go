@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -13,18 +14,25 @@ const (
 	maxSettling   = 8192 // settlements waiting; beyond it workers wait
 	settleGroup   = 1024 // settlements in one call of the outbox
 	settleTimeout = 5 * time.Second
+	// settlePause is how long the next group is collected: nobody waits for it, but
+	// new events do for the transaction that it takes.
+	settlePause = 5 * time.Millisecond
 )
 
 // settler records outcomes in groups: whatever has ended while the last group
-// was written goes into the next. It is one goroutine.
+// was written, and for settlePause, goes into the next. It is one goroutine.
 type settler struct {
 	d    *Dispatcher
 	mu   sync.Mutex
 	room sync.Cond
 	wait []settled
+	done uint64 // outcomes that were recorded
 	bell chan struct{}
+	now  chan struct{} // one slot: somebody waits for what there is
 	stop chan struct{} // closed when no worker is left
 	end  time.Time     // when calls of the store end after a cut
+
+	ended atomic.Uint64 // attempts whose outcome comes, or was put
 }
 
 type settled struct {
@@ -33,12 +41,13 @@ type settled struct {
 }
 
 func newSettler(d *Dispatcher) *settler {
-	s := &settler{d: d, bell: make(chan struct{}, 1), stop: make(chan struct{})}
+	s := &settler{d: d, bell: make(chan struct{}, 1), now: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.room.L = &s.mu
 	return s
 }
 
-// put queues an outcome; a store that does not keep up slows the workers down.
+// put queues an outcome, after it was counted in ended; a store that does not keep
+// up slows the workers down.
 func (s *settler) put(o settled) {
 	s.mu.Lock()
 	for len(s.wait) >= maxSettling {
@@ -66,7 +75,10 @@ func (s *settler) run(ctx context.Context) {
 	for {
 		group := s.take()
 		if len(group) > 0 {
-			s.write(ctx, group)
+			s.record(ctx, group)
+			if len(group) < settleGroup {
+				s.rest()
+			}
 			continue
 		}
 		select {
@@ -75,8 +87,52 @@ func (s *settler) run(ctx context.Context) {
 			if group = s.take(); len(group) == 0 {
 				return
 			}
-			s.write(ctx, group)
+			s.record(ctx, group)
 		}
+	}
+}
+
+func (s *settler) record(ctx context.Context, group []settled) {
+	s.write(ctx, group)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += uint64(len(group))
+	s.room.Broadcast()
+}
+
+// flush waits until the outcomes of all attempts that have ended are recorded.
+func (s *settler) flush(ctx context.Context) error {
+	upTo := s.ended.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done < upTo {
+		select {
+		case s.now <- struct{}{}:
+		default:
+		}
+		defer context.AfterFunc(ctx, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.room.Broadcast()
+		})()
+	}
+	for s.done < upTo {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.room.Wait()
+	}
+	return nil
+}
+
+// rest leaves the store to others for a moment.
+func (s *settler) rest() {
+	timer := time.NewTimer(settlePause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.now:
+	case <-s.stop:
 	}
 }
 

@@ -216,6 +216,8 @@ var list = []breakage{
 		"is.URL == e.URL && is.Secret == e.Secret &&", "is.URL == e.URL &&", deliverTests},
 	{"answer that TLS still holds is the next one's", "deliver/webhook_conn.go",
 		"	if k.to.secure && !k.empty() {\n", "	if false {\n", deliverTests},
+	{"outcome just ended is not waited for", "deliver/settle.go",
+		"	upTo := s.ended.Load()\n", "	upTo := uint64(0)\n", deliverTests},
 	{"connection is kept whose attempt has ended", "deliver/webhook_client.go",
 		"if inTime := stop(); inTime && k.again {", "if stop(); k.again {", deliverTests},
 	{"ids do not sort by time", "deliver/id.go",
