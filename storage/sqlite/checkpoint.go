@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// SQLite copies the log into the file every 16 MiB, beside reads, but begins the
+// SQLite copies the log into the file every 4 MiB, beside reads, but begins the
 // log anew only at a moment when nobody reads from it. When reads overlap there
 // may be none; then new ones have to be led past it: at twice that size, and again
 // after each further step in case it did not work.

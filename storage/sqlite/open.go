@@ -26,12 +26,13 @@ const (
 )
 
 // writerPragmas set up the connection that writes. What undoes a call or
-// statement stays in memory: it is no larger than what the call writes. The
-// pages of a random index are changed again and again, so that many of them are
-// kept (16 MiB), and copied from the log into the file not before it has 16 MiB.
+// statement stays in memory: it is no larger than what the call writes. 16 MiB of
+// pages are kept. The log is copied into the file every 4 MiB: what is written
+// meanwhile waits for that, and copying more at once would not save much, since
+// most pages are new.
 var writerPragmas = []string{
 	"synchronous(FULL)", fmt.Sprintf("journal_size_limit(%d)", logLimit),
-	"temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(4096)",
+	"temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(1000)",
 }
 
 // Open opens the store in the file at path and makes the file, readable by its

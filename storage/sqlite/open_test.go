@@ -253,7 +253,7 @@ func TestSettings(t *testing.T) {
 		{"synchronous", "2", s.Ask},
 		{"temp_store", "2", s.Ask},
 		{"cache_size", "-16384", s.Ask},
-		{"wal_autocheckpoint", "4096", s.Ask},
+		{"wal_autocheckpoint", "1000", s.Ask},
 		{"busy_timeout", "5000", s.Ask},
 		{"query_only", "1", s.AskReader},
 		{"busy_timeout", "5000", s.AskReader},
