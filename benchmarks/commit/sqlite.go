@@ -42,7 +42,7 @@ type bare struct {
 // storage/sqlite.
 func openBare(path, id string, withID bool) (*bare, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
-		"&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(4096)&_pragma=journal_size_limit(67108864)")
+		"&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(1000)&_pragma=journal_size_limit(67108864)")
 	if err != nil {
 		return nil, err
 	}
