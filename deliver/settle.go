@@ -22,15 +22,15 @@ const (
 // settler records outcomes in groups: whatever has ended while the last group
 // was written, and for settlePause, goes into the next. It is one goroutine.
 type settler struct {
-	d    *Dispatcher
-	mu   sync.Mutex
-	room sync.Cond
-	wait []settled
-	done uint64 // outcomes that were recorded
-	bell chan struct{}
-	now  chan struct{} // one slot: somebody waits for what there is
-	stop chan struct{} // closed when no worker is left
-	end  time.Time     // when calls of the store end after a cut
+	d     *Dispatcher
+	mu    sync.Mutex
+	room  sync.Cond
+	wait  []settled
+	done  uint64 // outcomes that were recorded
+	bell  chan struct{}
+	hurry chan struct{} // one slot: somebody waits for what there is
+	stop  chan struct{} // closed when no worker is left
+	end   time.Time     // when calls of the store end after a cut
 
 	ended atomic.Uint64 // attempts whose outcome comes, or was put
 }
@@ -41,7 +41,7 @@ type settled struct {
 }
 
 func newSettler(d *Dispatcher) *settler {
-	s := &settler{d: d, bell: make(chan struct{}, 1), now: make(chan struct{}, 1), stop: make(chan struct{})}
+	s := &settler{d: d, bell: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.room.L = &s.mu
 	return s
 }
@@ -107,7 +107,7 @@ func (s *settler) flush(ctx context.Context) error {
 	defer s.mu.Unlock()
 	if s.done < upTo {
 		select {
-		case s.now <- struct{}{}:
+		case s.hurry <- struct{}{}:
 		default:
 		}
 		defer context.AfterFunc(ctx, func() {
@@ -131,7 +131,7 @@ func (s *settler) rest() {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.now:
+	case <-s.hurry:
 	case <-s.stop:
 	}
 }

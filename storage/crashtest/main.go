@@ -41,7 +41,7 @@ func parse(args []string) (options, error) {
 
 // shared fills in what follows from the rest.
 func (o options) shared() options {
-	o.every, o.want, o.patience = killsPerRound, o.kills/killsPerHit, 40*time.Second
+	o.every, o.want, o.patience = killsPerRound, o.kills/killsPerHit, restsWithin
 	return o
 }
 
@@ -49,6 +49,9 @@ func (o options) shared() options {
 const (
 	killsPerRound = 25
 	killsPerHit   = 50 // one hit of each point is wanted for so many kills
+	// restsWithin has room for an endpoint whose circuit breaker has opened, for 30 s
+	// and then for 60: what is never taken can be most of what a new process sends it.
+	restsWithin = 3 * time.Minute
 	// maxLedger is below how many entries and ids the stores keep.
 	maxLedger = 1_000_000
 )

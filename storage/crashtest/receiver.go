@@ -103,7 +103,7 @@ type answer struct {
 }
 
 func (r *receiver) answer(id string, n int) answer {
-	if r.chance(id, -1) < 0.02 { // one that never takes it
+	if r.chance(id, -1) < 0.01 { // one that never takes it
 		return answer{status: http.StatusInternalServerError}
 	}
 	switch c := r.chance(id, n); {
