@@ -22,12 +22,13 @@ func DeliveryID(eventID, endpointID string) string {
 	return orderedID("dlv_", placeOf(eventID), eventID, endpointID)
 }
 
-// An id is its kind, 8 digits to sort by and 26 digits of a hash, of 5 bits each.
-// The digits sort as their values do.
+// An id is its kind, digits to sort by and those of a hash of 128 bits, of 5 bits
+// each. The digits sort as their values do.
 const (
 	idDigits    = "0123456789abcdefghijklmnopqrstuv"
 	kindLength  = 4
 	placeLength = 8
+	hashLength  = 26
 )
 
 var idEncoding = base32.NewEncoding(idDigits).WithPadding(base32.NoPadding)
@@ -41,7 +42,7 @@ func orderedID(kind, place string, parts ...string) string {
 		b = append(append(b, p...), 0)
 	}
 	sum := sha256.Sum256(b)
-	id := make([]byte, 0, kindLength+placeLength+26)
+	id := make([]byte, 0, kindLength+placeLength+hashLength)
 	id = append(id, kind...)
 	if place == "" {
 		id = idEncoding.AppendEncode(id, sum[16:21])
@@ -51,15 +52,15 @@ func orderedID(kind, place string, parts ...string) string {
 
 // placeOf gives the digits to sort by of an EventID, "" for another id.
 func placeOf(eventID string) string {
-	if len(eventID) != kindLength+placeLength+26 || !strings.HasPrefix(eventID, "evt_") {
+	if len(eventID) != kindLength+placeLength+hashLength || !strings.HasPrefix(eventID, "evt_") {
 		return ""
 	}
 	return eventID[kindLength : kindLength+placeLength]
 }
 
-// placeInTime gives digits that sort as numbers do: how many bits it has and the 33
-// after its first, which tell posts on X apart that are 32 ms apart.
-// It is "" for an id that is no number.
+// placeInTime gives the digits to sort by of a post whose id is a number, "" for
+// another: how many bits the number has, and the 33 after its first, which tell
+// posts on X apart that are 32 ms apart.
 func placeInTime(tweetID string) string {
 	n, err := strconv.ParseUint(tweetID, 10, 64)
 	if err != nil {

@@ -11,9 +11,19 @@ import (
 )
 
 // The digits of ids are those of the extended hex alphabet, RFC 4648.
+func digits(b []byte) string {
+	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b))
+}
+
 func hashed(parts string) string {
 	sum := sha256.Sum256([]byte(parts))
-	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+	return digits(sum[:16])
+}
+
+// unplaced is the rest of an id that has nothing to sort by.
+func unplaced(parts string) string {
+	sum := sha256.Sum256([]byte(parts))
+	return digits(sum[16:21]) + digits(sum[:16])
 }
 
 func TestIDs(t *testing.T) {
@@ -22,6 +32,10 @@ func TestIDs(t *testing.T) {
 		{"a post", post("1900000000000000000"), "evt_" + "fd5s9veu" + hashed("mon_1\x001900000000000000000\x00")},
 		{"the first post there can be", post("1"), "evt_" + "08000000" + hashed("mon_1\x001\x00")},
 		{"the last", post("18446744073709551615"), "evt_" + "g7vvvvvv" + hashed("mon_1\x0018446744073709551615\x00")},
+		{"a post whose id is no number", post("abc"), "evt_" + unplaced("mon_1\x00abc\x00")},
+		{"nor the key of a record: too large", post("kzzzzzzzzzzzz"), "evt_" + unplaced("mon_1\x00kzzzzzzzzzzzz\x00")},
+		{"nor that: another digit", post("3jzfcijpj2z21"), "evt_" + unplaced("mon_1\x003jzfcijpj2z21\x00")},
+		{"an event of another making", deliver.DeliveryID("own", "whk_1"), "dlv_" + unplaced("own\x00whk_1\x00")},
 		{"its delivery", deliver.DeliveryID(post("1"), "whk_1"), "dlv_" + "08000000" + hashed(post("1")+"\x00whk_1\x00")},
 	} {
 		if row.id != row.want {

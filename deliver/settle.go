@@ -100,8 +100,11 @@ func (s *settler) record(ctx context.Context, group []settled) {
 	s.room.Broadcast()
 }
 
-// flush waits until the outcomes of all attempts that have ended are recorded.
-func (s *settler) flush(ctx context.Context) error {
+// flush waits until the outcomes of all attempts that have ended are recorded, but
+// for a store that does not take them no longer than settleTimeout.
+func (s *settler) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
 	upTo := s.ended.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,13 +119,9 @@ func (s *settler) flush(ctx context.Context) error {
 			s.room.Broadcast()
 		})()
 	}
-	for s.done < upTo {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	for s.done < upTo && ctx.Err() == nil {
 		s.room.Wait()
 	}
-	return nil
 }
 
 // rest leaves the store to others for a moment.
