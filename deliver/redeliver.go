@@ -15,7 +15,8 @@ var errNoLog = errors.New("deliver: EndpointManagerConfig.Log is missing: Redeli
 
 // Redeliver sends a delivery that is final, delivered or failed, anew: with the
 // same id and bytes, and all the attempts of the schedule. Its log goes on. One
-// that is open is left alone, so that asking twice sends once. The result is
+// that is open is left alone, so that asking twice sends once; outcomes of attempts
+// that have ended are recorded before, for which it waits up to 5 s. The result is
 // the delivery as it is then; ErrDeliveryNotFound for an id that is unknown,
 // removed or another's. The endpoint must be active: a *FieldError says if not,
 // ErrEndpointNotFound that it is gone.
