@@ -345,6 +345,35 @@ func TestLanesTakeTurns(t *testing.T) {
 	})
 }
 
+// Lanes of one class go round: none is served twice while another waits.
+func TestLanesOfAClassGoRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(time.Millisecond)
+			return deliver.Result{OK: true}
+		}, func(c *deliver.DispatcherConfig) { c.Workers, c.LaneInFlight = 1, 1 })
+		names := []string{"a", "b", "c"}
+		for _, name := range names {
+			b.endpoint(name)
+		}
+		b.run()
+		for _, name := range names {
+			b.commit(name, name, 10, true)
+		}
+		pass(time.Second)
+		sent := b.all()
+		if len(sent) != 30 {
+			t.Fatalf("%d of 30 sent", len(sent))
+		}
+		for i := range sent[2:] {
+			if x, y, z := sent[i].endpoint, sent[i+1].endpoint, sent[i+2].endpoint; x == y || y == z || x == z {
+				t.Errorf("attempts %d to %d went to %s, %s and %s, want one to each", i, i+2, x, y, z)
+			}
+		}
+		b.stop()
+	})
+}
+
 // What a full lane can not hold waits in the outbox and is sent, each once.
 func TestOverflowStaysInTheOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
