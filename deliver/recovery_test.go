@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -267,6 +268,59 @@ func TestSlowEndpointReadKeepsTheClaim(t *testing.T) {
 			}
 		}
 	})
+}
+
+// While the store is down no claim is renewed: attempts end with the claim, and
+// what is left is sent when the store is back.
+func TestStoreThatIsDownEndsTheClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(5 * time.Second)
+			return deliver.Result{OK: true}
+		}, func(c *deliver.DispatcherConfig) { c.Outbox, c.LaneInFlight = downOutbox{c.Outbox, &down}, 1 })
+		b.endpoint("a")
+		b.run()
+		began := time.Now()
+		b.commit("a", "p", 20, true)
+		down.Store(true)
+		pass(5 * time.Minute)
+		for _, s := range b.all() {
+			if d := s.at.Sub(began); d > 35*time.Second {
+				t.Errorf("an attempt of 10 s at most began %s after the commit, the claim ended at 45 s", d)
+			}
+		}
+		down.Store(false)
+		pass(10 * time.Minute)
+		b.stop()
+		counts := map[string]int{}
+		for _, s := range b.all() {
+			counts[s.id]++
+		}
+		if len(counts) != 20 {
+			t.Errorf("%d of 20 sent in the end", len(counts))
+		}
+	})
+}
+
+// downOutbox can be down.
+type downOutbox struct {
+	deliver.Outbox
+	down *atomic.Bool
+}
+
+func (o downOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	if o.down.Load() {
+		return errors.New("connection refused")
+	}
+	return o.Outbox.Settle(ctx, ss...)
+}
+
+func (o downOutbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	if o.down.Load() {
+		return nil, errors.New("connection refused")
+	}
+	return o.Outbox.Claim(ctx, r)
 }
 
 // One failed read of an endpoint costs the rest of the claim.

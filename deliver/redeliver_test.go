@@ -221,6 +221,10 @@ func TestRecoverSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, m, down := downBench(t)
 		b.endpoint("b")
+		beside := deliver.Endpoint{ID: "beside", Source: src("a"), URL: "https://beside.example.com/", Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive}
+		if err := b.store.Endpoints().Create(t.Context(), beside); err != nil {
+			t.Fatal(err)
+		}
 		b.run()
 		commit := func(source, prefix string, n int) {
 			b.commit(source, prefix, n, true)
@@ -242,10 +246,10 @@ func TestRecoverSince(t *testing.T) {
 		}
 		var got []string
 		for _, s := range b.all()[before:] {
-			got = append(got, s.tweet)
+			got = append(got, s.endpoint+" "+s.tweet)
 		}
-		if fmt.Sprint(got) != "[lost0 lost1 lost2]" {
-			t.Errorf("sent %v, want lost0 to lost2 in order", got)
+		if fmt.Sprint(got) != "[a lost0 a lost1 a lost2]" {
+			t.Errorf("sent %v, want lost0 to lost2 in order, to this endpoint alone", got)
 		}
 		if n, err := m.Recover(t.Context(), "o", "a", time.Time{}); n != 2 || err != nil {
 			t.Errorf("recovered %d since ever, %v; want 2", n, err)
