@@ -1,11 +1,14 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -19,12 +22,13 @@ import (
 type commit struct {
 	t       *tx
 	now     time.Time
-	unknown map[string]bool             // ids of events that are new, until they come
-	bound   map[deliver.Source][]string // endpoints by owner and id of the source
+	unknown map[string]bool // ids of events that are new, until they come
+	packs   *packer
+	cursors []cursorRow
 	out     []outcome
 
 	// Values of rows to write.
-	cursors, deliveries, settled []any
+	events, deliveries, settled []any
 }
 
 // outcome is what is told about a batch.
@@ -36,8 +40,10 @@ type outcome struct {
 
 func (c *commit) all(batches []*detect.Batch) error {
 	// What reservations held is there for the charges.
-	if err := c.t.expire(c.now); err != nil {
-		return err
+	if slices.ContainsFunc(batches, func(b *detect.Batch) bool { return len(b.Charges) > 0 }) {
+		if err := c.t.expire(c.now); err != nil {
+			return err
+		}
 	}
 	if err := c.addIDs(batches); err != nil {
 		return err
@@ -45,17 +51,31 @@ func (c *commit) all(batches []*detect.Batch) error {
 	if err := c.findEndpoints(batches); err != nil {
 		return err
 	}
+	c.packs.reset(c.t.w.known.packs)
 	for _, b := range batches {
 		if err := c.batch(b); err != nil {
 			return err
 		}
 	}
-	return errors.Join(
-		c.t.execRows(`INSERT INTO cursors (target, since, user_id, gaps) VALUES {rows}
-			ON CONFLICT DO UPDATE SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps`, 4, c.cursors),
-		c.t.execRows(`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries),
-		c.t.execRows(`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, c.settled),
-	)
+	c.packs.close()
+	c.t.w.known.packs = c.packs.n
+	for _, rows := range []struct {
+		query  string
+		width  int
+		values []any
+	}{
+		{`INSERT INTO packs (n, fields, bodies) VALUES {rows}`, 3, c.packs.rows()},
+		{`INSERT INTO events (n, owner, seq, source_kind, source_id, author_key) VALUES {rows}`, 6, c.events},
+		{`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
+		{`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, c.settled},
+	} {
+		// After an error there may be no transaction any more, and what runs then
+		// would be one of its own.
+		if err := c.t.execRows(rows.query, rows.width, rows.values); err != nil {
+			return err
+		}
+	}
+	return c.t.moveCursors(c.cursors)
 }
 
 // addIDs makes the ids of the events known, and notes those that were not.
@@ -66,6 +86,22 @@ func (c *commit) addIDs(batches []*detect.Batch) error {
 			ids = append(ids, b.Events[i].ID)
 		}
 	}
+	return c.t.inRows(`INSERT INTO event_ids (id) VALUES {rows}`, 1, ids, func(insert *sql.Stmt, ids []any) error {
+		_, err := insert.ExecContext(context.Background(), ids...)
+		if hasCode(err, result.SQLITE_CONSTRAINT) { // one is known, and none was inserted
+			return c.addNewIDs(ids)
+		}
+		if err == nil {
+			for _, id := range ids {
+				c.unknown[id.(string)] = true
+			}
+		}
+		return wrap(err)
+	})
+}
+
+// addNewIDs makes those ids known that are not yet.
+func (c *commit) addNewIDs(ids []any) error {
 	return c.t.eachRows(`INSERT OR IGNORE INTO event_ids (id) VALUES {rows} RETURNING id`, 1, ids, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
@@ -74,16 +110,18 @@ func (c *commit) addIDs(batches []*detect.Batch) error {
 	})
 }
 
-// findEndpoints reads which endpoints are bound to the sources of new events.
+// findEndpoints reads which endpoints are bound to the sources of new events,
+// where that is not known.
 func (c *commit) findEndpoints(batches []*detect.Batch) error {
+	bound := c.t.w.known.bound
 	var sources []any
 	for _, b := range batches {
 		for i := range b.Events {
 			source := boundTo(&b.Events[i])
-			if _, known := c.bound[source]; known || !c.unknown[b.Events[i].ID] {
+			if _, known := bound[source]; known || !c.unknown[b.Events[i].ID] {
 				continue
 			}
-			c.bound[source] = nil
+			bound[source] = nil
 			sources = append(sources, source.Owner, source.ID)
 		}
 	}
@@ -93,7 +131,7 @@ func (c *commit) findEndpoints(batches []*detect.Batch) error {
 		var source deliver.Source
 		var endpoint string
 		err := rows.Scan(&source.Owner, &source.ID, &endpoint)
-		c.bound[source] = append(c.bound[source], endpoint)
+		bound[source] = append(bound[source], endpoint)
 		return wrap(err)
 	})
 }
@@ -111,7 +149,7 @@ func (c *commit) batch(b *detect.Batch) error {
 		if err != nil {
 			return err
 		}
-		c.cursors = append(c.cursors, b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, gaps)
+		c.cursors = append(c.cursors, cursorRow{b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, gaps})
 	}
 	for i := range b.Events {
 		crashpoint.Hit("sqlite.commit.batch")
@@ -146,10 +184,9 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 	a.lastSeq++
 	a.changed = true
 	ev.Seq, ev.CommittedAt = a.lastSeq, c.now
-	n, err := c.t.insertEvent(ev)
-	if err != nil {
-		return err
-	}
+	n := c.packs.add(ev)
+	c.events = append(c.events, n, ev.Source.Owner, int64(ev.Seq), string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))
+	c.t.events++
 	crashpoint.Hit("sqlite.commit.event")
 	to := c.addressees(ev)
 	if len(to) > maxDeliveries {
@@ -172,7 +209,7 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 // addressees names the endpoints that get the event: those bound to its source,
 // in order of creation, then its handlers, each once.
 func (c *commit) addressees(ev *deliver.Event) []string {
-	to := slices.Clone(c.bound[boundTo(ev)])
+	to := slices.Clone(c.t.w.known.bound[boundTo(ev)])
 	named := make(map[string]bool, len(ev.Handlers))
 	for _, name := range ev.Handlers {
 		if !named[name] {

@@ -9,8 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
-// account is what a transaction knows about an owner. It is read once and
-// written once by a call.
+// account is what is known about an owner. It is written once by a call.
 type account struct {
 	lastSeq uint64
 	billing.Balance
@@ -28,16 +27,20 @@ func (t *tx) account(owner string) (*account, error) {
 	if a := t.owners[owner]; a != nil {
 		return a, nil
 	}
-	a := new(account)
-	_, err := one(t, `SELECT last_seq, available, reserved FROM owners WHERE owner = ?`, []any{owner}, &a.lastSeq, &a.Available, &a.Reserved)
-	if err != nil {
-		return nil, err
+	a := t.w.known.owners[owner]
+	if a == nil {
+		a = new(account)
+		_, err := one(t, `SELECT last_seq, available, reserved FROM owners WHERE owner = ?`, []any{owner}, &a.lastSeq, &a.Available, &a.Reserved)
+		if err != nil {
+			return nil, err
+		}
+		t.w.known.owners[owner] = a
 	}
 	t.owners[owner] = a
 	return a, nil
 }
 
-// saveOwners writes the accounts that were changed.
+// saveOwners writes the accounts that the call has changed.
 func (t *tx) saveOwners() error {
 	var values []any
 	for owner, a := range t.owners {
@@ -46,6 +49,7 @@ func (t *tx) saveOwners() error {
 			a.changed = false
 		}
 	}
+	clear(t.owners)
 	return t.execRows(`INSERT INTO owners (owner, last_seq, available, reserved) VALUES {rows}
 		ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, available = excluded.available, reserved = excluded.reserved`, 4, values)
 }
@@ -147,6 +151,7 @@ func (t *tx) resolve(id, how string, now time.Time) (*billing.Reservation, error
 	if err := t.exec(`DELETE FROM reservations WHERE id = ?`, id); err != nil {
 		return nil, err
 	}
+	t.resolved++
 	return &r, t.exec(`INSERT INTO resolved_reservations (id, recorded_at, outcome) VALUES (?, ?, ?)`, id, nanos(now), how)
 }
 

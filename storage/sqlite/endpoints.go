@@ -13,12 +13,20 @@ import (
 // asked for has columns of its own, and of the version the column is the truth.
 type endpoints struct{ s *Store }
 
+// write is a write after which it is not known any more what is bound to what.
+func (es endpoints) write(ctx context.Context, do func(*tx) error) error {
+	return es.s.write(ctx, func(t *tx) error {
+		clear(t.w.known.bound)
+		return do(t)
+	})
+}
+
 func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 	doc, err := deliver.EncodeEndpoint(e)
 	if err != nil {
 		return wrap(err)
 	}
-	return es.s.write(ctx, func(t *tx) error {
+	return es.write(ctx, func(t *tx) error {
 		n, err := t.change(`INSERT INTO endpoints (id, owner, source_id, url, status, version, record)
 			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			e.ID, e.Source.Owner, e.Source.ID, e.URL, string(e.Status), e.Version, string(doc))
@@ -66,7 +74,7 @@ func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver
 }
 
 func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
-	return es.s.write(ctx, func(t *tx) error {
+	return es.write(ctx, func(t *tx) error {
 		stored, err := endpointOf(t, e.Source.Owner, e.ID)
 		if err != nil {
 			return err
@@ -90,7 +98,7 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 }
 
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
-	return es.s.write(ctx, func(t *tx) error {
+	return es.write(ctx, func(t *tx) error {
 		n, err := t.change(`DELETE FROM endpoints WHERE id = ? AND owner = ?`, id, owner)
 		if err != nil {
 			return err

@@ -21,12 +21,7 @@ func (w *writer) begin() (*tx, error) {
 		w.disconnect() // whatever it is, the next group starts afresh
 		return nil, err
 	}
-	var version int
-	_, err := one(t, "PRAGMA user_version", nil, &version)
-	if err == nil {
-		err = checkVersion(version)
-	}
-	if err != nil {
+	if err := t.know(); err != nil {
 		w.disconnect()
 		return nil, err
 	}
@@ -44,8 +39,14 @@ func (w *writer) begin() (*tx, error) {
 func (w *writer) commit(t *tx, g *group) (err error) {
 	undo := true
 	defer func() {
-		if undo {
-			t.exec("ROLLBACK") // fails when SQLite, short of disk, has done so by itself
+		if !undo {
+			return
+		}
+		t.exec("ROLLBACK") // fails when SQLite, short of disk, has done so by itself
+		if err != nil {
+			w.known = nil
+		} else if w.known != nil {
+			w.known.forget()
 		}
 	}()
 	if len(g.jobs) == 0 {
@@ -68,15 +69,19 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 			}
 		}
 	}
-	if err := w.house.count(t); err != nil {
-		return err
-	}
 	// Old rows left behind are no reason to refuse new ones.
 	more, refused := w.house.untidy(t)
 	if more {
 		if refused, err = t.apart(w.house.tidy); err != nil {
 			return err
 		}
+	}
+	if w.known.logged+len(t.moved) >= foldAt {
+		failed, err := t.apart((*tx).foldCursors)
+		if err != nil {
+			return err
+		}
+		refused = errors.Join(refused, failed)
 	}
 	crashpoint.Hit("sqlite.tx.written")
 	if err := t.exec("COMMIT"); err != nil {
@@ -86,6 +91,7 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 		return err
 	}
 	undo = false
+	w.known.learn(&t.pace)
 	crashpoint.Hit("sqlite.tx.committed")
 	if refused != nil {
 		w.logger.Warn("old records not removed", "error", refused)
@@ -123,6 +129,7 @@ func (t *tx) apart(do func(*tx) error) (refused, err error) {
 	if refused = t.run(do); refused != nil {
 		t.pace = before
 		clear(t.owners)
+		t.w.known.forget()
 		if t.exec("ROLLBACK TO job") != nil {
 			return refused, fmt.Errorf("%w (transaction lost)", refused)
 		}

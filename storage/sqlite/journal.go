@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -21,7 +20,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	var c *commit
 	err := j.s.write(ctx, func(t *tx) error {
-		c = &commit{t: t, now: j.s.opts.Now(), bound: make(map[deliver.Source][]string), unknown: make(map[string]bool)}
+		c = &commit{t: t, packs: &t.w.packs, now: j.s.opts.Now(), unknown: make(map[string]bool)}
 		return c.all(batches)
 	})
 	if err != nil {
@@ -40,26 +39,6 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		b.Unpaid = append(b.Unpaid, out.unpaid...)
 	}
 	return nil
-}
-
-func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
-	var found []detect.Cursor
-	err := j.s.read(ctx, func(r *snapshot) error {
-		list, err := listJSON(targets)
-		if err != nil {
-			return err
-		}
-		return each(r, `SELECT target, since, user_id, gaps FROM cursors WHERE target IN (SELECT value FROM json_each(?))`,
-			[]any{list}, func(rows *sql.Rows) error {
-				var c detect.Cursor
-				if err := rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps}); err != nil {
-					return wrap(err)
-				}
-				found = append(found, c)
-				return nil
-			})
-	})
-	return found, err
 }
 
 func checkBatch(b *detect.Batch) error {

@@ -146,7 +146,10 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 func (l ledger) change(ctx context.Context, reservation string, do func(*tx) error) error {
 	return l.s.write(ctx, func(t *tx) error {
 		now := l.s.opts.Now()
-		if err := errors.Join(t.expire(now), t.lapse(reservation, now)); err != nil {
+		if err := t.expire(now); err != nil {
+			return err
+		}
+		if err := t.lapse(reservation, now); err != nil {
 			return err
 		}
 		return do(t)

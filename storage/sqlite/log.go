@@ -81,17 +81,26 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	}
 	var found []deliver.Event
 	err := l.s.search(ctx, func(r *snapshot) error {
-		return each(r, `SELECT `+eventColumns+` FROM events e
+		er := newEventReader()
+		var ns []int64
+		err := each(r, `SELECT `+eventColumns+` FROM events e
 			WHERE e.owner = ?1 AND e.n `+notForgotten+` AND e.seq > ?3 ORDER BY e.seq LIMIT ?4`,
 			[]any{owner, l.s.forgottenUntil(), int64(afterSeq), max(limit, 0)},
 			func(rows *sql.Rows) error {
-				var ev deliver.Event
-				if err := rows.Scan(eventInto(&ev)...); err != nil {
-					return wrap(err)
-				}
-				found = append(found, ev)
-				return nil
+				var n int64
+				ev := new(deliver.Event)
+				err := rows.Scan(eventInto(&n, ev)...)
+				er.keep(n, ev)
+				ns = append(ns, n)
+				return wrap(err)
 			})
+		if err == nil {
+			err = er.unpack(r)
+		}
+		for _, n := range ns {
+			found = append(found, *er.events[n])
+		}
+		return err
 	})
 	return found, err
 }
@@ -100,17 +109,21 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 func (r *snapshot) entries(from string, args []any) ([]deliver.LogEntry, error) {
 	entries := []deliver.LogEntry{}
 	var rows []int64
-	dr := deliveryReader{events: make(map[int64]*deliver.Event)}
+	er := newEventReader()
 	err := each(r, `SELECT `+deliveryColumns+from, args, func(found *sql.Rows) error {
-		n, d, err := dr.scan(found)
+		n, d, err := er.scanDelivery(found)
 		entries = append(entries, deliver.LogEntry{Delivery: d})
 		rows = append(rows, n)
 		return err
 	})
+	if err == nil {
+		err = er.unpack(r)
+	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range entries {
+		entries[i].CreatedAt = entries[i].Event.CommittedAt // the same moment
 		if entries[i].Attempts == 0 {
 			continue
 		}

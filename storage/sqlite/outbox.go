@@ -96,14 +96,26 @@ func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
 		return nil, err
 	}
 	crashpoint.Hit("sqlite.claim.leased")
-	dr := deliveryReader{events: make(map[int64]*deliver.Event)}
+	er := newEventReader()
 	err = each(t, `SELECT `+deliveryColumns+` FROM json_each(?) claimed CROSS JOIN deliveries d ON d.n = claimed.value JOIN events e ON e.n = d.event`,
 		[]any{list}, func(found *sql.Rows) error {
-			n, d, err := dr.scan(found)
+			n, d, err := er.scanDelivery(found)
 			claimed[slices.Index(ns, n)] = d
 			return err
 		})
-	return claimed, err
+	if err == nil {
+		err = er.unpack(t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range claimed {
+		if claimed[i].Event == nil {
+			return nil, fmt.Errorf("%w: delivery %d has no event", ErrCorrupt, ns[i])
+		}
+		claimed[i].CreatedAt = claimed[i].Event.CommittedAt // the same moment
+	}
+	return claimed, nil
 }
 
 // Settle refuses all settlements when one with an attempt has a number below 1

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
@@ -15,35 +16,61 @@ const tidyStep = 64
 // forgottenUntil is the time at or before which a settled event is too old.
 func (s *Store) forgottenUntil() int64 { return nanos(s.opts.Now().Add(-s.opts.Retention)) }
 
-// count keeps the number of events.
-func (s *Store) count(t *tx) error {
-	if t.events == 0 {
-		return nil
-	}
-	return t.exec(`UPDATE counts SET events = events + ?`, t.events)
-}
-
 // queues are the tables whose rows are removed when they are too old or, in the
 // order in which they were made, too many.
 var queues = []string{"ledger_entries", "removed_events", "removed_entries", "resolved_reservations"}
 
-// untidyQuery has a row when there is anything to remove: one statement, since it
-// is asked at the end of every transaction. ?1 and ?2 are the limits of events,
-// ?3 and ?4 those of the first queue, ?5 and ?6 those of the others.
-var untidyQuery = func() string {
-	query := `SELECT 1 WHERE (SELECT events FROM counts) > ?1 AND EXISTS (SELECT 1 FROM settled) OR EXISTS (SELECT 1 FROM settled WHERE settled_at <= ?2)`
-	for i, queue := range queues {
-		query += fmt.Sprintf(` OR (SELECT max(n) FROM %[1]s) - (SELECT min(n) FROM %[1]s) >= ?%[2]d
-			OR (SELECT min(recorded_at) FROM %[1]s) <= ?%[3]d`, queue, 3+2*min(i, 1), 4+2*min(i, 1))
+// retained is how many events there are, of all that were numbered.
+const retained = `((SELECT coalesce(sum(last_seq), 0) FROM owners) - (SELECT events FROM removed))`
+
+// stockQuery asks what there is to remove: the events and the first that was
+// settled, and of each queue how many rows and the oldest.
+var stockQuery = func() string {
+	query := `SELECT ` + retained + `, (SELECT min(settled_at) FROM settled)`
+	for _, queue := range queues {
+		query += fmt.Sprintf(`, (SELECT coalesce(max(n) - min(n) + 1, 0) FROM %[1]s), (SELECT min(recorded_at) FROM %[1]s)`, queue)
 	}
 	return query
 }()
 
+// untidy says whether something is too old or too much. What was added since it
+// was last asked, and the time, tell when the answer may have become another.
 func (s *Store) untidy(t *tx) (bool, error) {
 	now := s.opts.Now()
-	return t.exists(untidyQuery, s.opts.MaxEvents, s.forgottenUntil(),
-		s.opts.MaxEntries, nanos(now.Add(-s.opts.EntryRetention)),
-		s.opts.MaxEventIDs, nanos(now.Add(-s.opts.IDRetention)))
+	old := &t.w.known.old
+	old.room -= min(t.events+t.entries+t.resolved, old.room)
+	if old.room > 0 && !now.Before(old.at) && now.Before(old.until) {
+		return false, nil
+	}
+	limits := []struct {
+		most int
+		age  time.Duration
+	}{{s.opts.MaxEvents, s.opts.Retention}, {s.opts.MaxEntries, s.opts.EntryRetention},
+		{s.opts.MaxEventIDs, s.opts.IDRetention}, {s.opts.MaxEventIDs, s.opts.IDRetention}, {s.opts.MaxEventIDs, s.opts.IDRetention}}
+	rows, oldest := make([]int, len(limits)), make([]sql.NullInt64, len(limits))
+	var into []any
+	for i := range limits {
+		into = append(into, &rows[i], &oldest[i])
+	}
+	if _, err := one(t, stockQuery, nil, into...); err != nil {
+		return false, err
+	}
+	old.room, old.at, old.until = math.MaxInt, now, lastTime
+	for i, l := range limits {
+		until := now.Add(l.age) // of what is added from now on
+		if first := timeOf(oldest[i].Int64).Add(l.age); oldest[i].Valid && first.Before(until) {
+			until = first
+		}
+		if !until.After(now) || rows[i] > l.most && (i > 0 || oldest[i].Valid) {
+			old.room = 0
+			return true, nil
+		}
+		if until.Before(old.until) {
+			old.until = until
+		}
+		old.room = min(old.room, l.most-rows[i])
+	}
+	return false, nil
 }
 
 // tidy removes some of what is too old or too much. It runs at the end of every
@@ -82,7 +109,7 @@ func tooMany(table string) string {
 // with their deliveries and attempts; the ids stay known.
 func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 	var total int
-	if _, err := one(t, `SELECT events FROM counts`, nil, &total); err != nil {
+	if _, err := one(t, `SELECT `+retained, nil, &total); err != nil {
 		return err
 	}
 	tooOld := s.forgottenUntil()
@@ -104,7 +131,7 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 		return err
 	}
 	err = t.exec(`INSERT INTO removed_events (id, recorded_at)
-		SELECT e.id, ?1 FROM json_each(?2) old CROSS JOIN events e ON e.n = old.value`, nanos(now), list)
+		SELECT e.id, ?1 FROM json_each(?2) old CROSS JOIN event_log e ON e.n = old.value`, nanos(now), list)
 	if err != nil {
 		return err
 	}
@@ -114,6 +141,8 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 		`DELETE FROM attempts WHERE delivery IN (` + deliveries + `)`,
 		`DELETE FROM deliveries WHERE n IN (` + deliveries + `)`,
 		`DELETE FROM events WHERE n IN (SELECT value FROM json_each(?1))`,
+		fmt.Sprintf(`DELETE FROM packs WHERE n IN (SELECT value >> %[1]d FROM json_each(?1)) AND NOT EXISTS
+			(SELECT 1 FROM events e WHERE e.n BETWEEN packs.n << %[1]d AND (packs.n << %[1]d) + %[2]d)`, packBits, packMost-1),
 	} {
 		if err := t.exec(removal, list); err != nil {
 			return err
@@ -123,7 +152,7 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 	if err != nil {
 		return err
 	}
-	return t.exec(`UPDATE counts SET events = events - ?`, len(events))
+	return t.exec(`UPDATE removed SET events = events + ?`, len(events))
 }
 
 // forgetEntries removes the oldest ledger entries; the ids stay known.

@@ -65,6 +65,12 @@ CREATE TABLE cursors (
 	gaps    TEXT -- JSON, NULL for none
 ) STRICT, WITHOUT ROWID;
 
+-- Those that have moved since, in this order: newest_cursors has both.
+CREATE TABLE moved_cursors (
+	n       INTEGER PRIMARY KEY,
+	cursors TEXT NOT NULL -- JSON, an array of [target, since, user_id, gaps], each on a line
+) STRICT;
+
 CREATE TABLE owners (
 	owner     TEXT PRIMARY KEY,
 	last_seq  INTEGER NOT NULL DEFAULT 0, -- of the newest event
@@ -79,28 +85,20 @@ CREATE TABLE event_ids (
 	id TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
+-- What is not searched for, some events to a row: event_log has both.
+CREATE TABLE packs (
+	n      INTEGER PRIMARY KEY,
+	fields TEXT NOT NULL, -- JSON, an array of an array for each event, each on a line
+	bodies BLOB NOT NULL  -- one after the other
+) STRICT;
+
 CREATE TABLE events (
-	n               INTEGER PRIMARY KEY,
-	id              TEXT NOT NULL,
-	owner           TEXT NOT NULL,
-	seq             INTEGER NOT NULL,
-	source_kind     TEXT NOT NULL,
-	source_id       TEXT NOT NULL,
-	source_name     TEXT NOT NULL,
-	tweet_id        TEXT NOT NULL,
-	author_username TEXT NOT NULL,
-	author_key      TEXT NOT NULL, -- without case
-	text_preview    TEXT NOT NULL,
-	tweet_url       TEXT NOT NULL,
-	published_at    INTEGER,
-	earliest_at     INTEGER,
-	requested_at    INTEGER,
-	fetched_at      INTEGER,
-	detected_at     INTEGER,
-	committed_at    INTEGER NOT NULL,
-	latency         INTEGER NOT NULL, -- nanoseconds
-	handlers        TEXT, -- JSON, NULL for none
-	body            BLOB NOT NULL,
+	n           INTEGER PRIMARY KEY, -- that of the pack << 10, and from 0 within it
+	owner       TEXT NOT NULL,
+	seq         INTEGER NOT NULL,
+	source_kind TEXT NOT NULL,
+	source_id   TEXT NOT NULL,
+	author_key  TEXT NOT NULL, -- without case
 	UNIQUE (owner, seq)
 ) STRICT;
 
@@ -135,8 +133,8 @@ CREATE TABLE settled (
 	PRIMARY KEY (settled_at, event)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE counts (events INTEGER NOT NULL) STRICT;
-INSERT INTO counts VALUES (0);
+CREATE TABLE removed (events INTEGER NOT NULL) STRICT; -- how many, ever
+INSERT INTO removed VALUES (0);
 
 CREATE TABLE ledger_entries (
 	n            INTEGER PRIMARY KEY,
@@ -189,6 +187,18 @@ func views() string {
 		"{published}", readable("e.published_at"), "{detected}", readable("e.detected_at"),
 		"{committed}", readable("e.committed_at"), "{attempted}", readable("a.at"), "{entered}", readable("l.at"),
 	).Replace(`
+CREATE VIEW newest_cursors AS SELECT target, since, user_id, gaps FROM (
+	SELECT *, row_number() OVER (PARTITION BY target ORDER BY n DESC, place DESC) AS age FROM (
+		SELECT 0 AS n, 0 AS place, target, since, user_id, gaps FROM cursors UNION ALL
+		SELECT m.n, c.key, c.value ->> 0, c.value ->> 1, c.value ->> 2, nullif(c.value -> 3, 'null')
+		FROM moved_cursors m, json_each(m.cursors) c)) WHERE age = 1;
+
+CREATE VIEW event_log AS SELECT n, f ->> 9 AS id, owner, seq, source_kind, source_id, f ->> 10 AS source_name,
+	f ->> 11 AS tweet_id, f ->> 12 AS author_username, f ->> 13 AS text_preview, f ->> 14 AS tweet_url,
+	(f ->> 2) - (f ->> 4) AS published_at, (f ->> 2) - (f ->> 8) AS detected_at, f ->> 2 AS committed_at, f ->> 3 AS latency,
+	substr(bodies, (f ->> 0) + 1, f ->> 1) AS body
+	FROM (SELECT e.*, p.bodies, p.fields -> (e.n & 1023) AS f FROM events e JOIN packs p ON p.n = e.n >> 10);
+
 CREATE VIEW delivery_log AS SELECT
 	d.id AS delivery, d.state, e.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
 	(SELECT p.url FROM endpoints p WHERE p.id = d.endpoint_id) AS url,
@@ -196,7 +206,7 @@ CREATE VIEW delivery_log AS SELECT
 	{published} AS published, {detected} AS detected, {committed} AS committed,
 	e.latency / 1000000 AS latency_ms, {committed} AS created, {due} AS due,
 	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n) AS attempts
-	FROM deliveries d JOIN events e ON e.n = d.event ORDER BY d.n;
+	FROM deliveries d JOIN event_log e ON e.n = d.event ORDER BY d.n;
 
 CREATE VIEW attempt_log AS SELECT
 	d.id AS delivery, e.owner, d.endpoint_id, a.attempt, {attempted} AS at,

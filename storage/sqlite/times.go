@@ -34,6 +34,14 @@ func optional(t time.Time) any {
 	return nanos(t)
 }
 
+// timeOf is a stored time, in UTC.
+func timeOf(nanos int64) time.Time {
+	if nanos == math.MinInt64 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos).UTC()
+}
+
 // timeColumn scans a stored time into a time.Time, in UTC.
 type timeColumn struct{ to *time.Time }
 
@@ -43,10 +51,7 @@ func (c timeColumn) Scan(v any) error {
 	case nil:
 		*c.to = time.Time{}
 	case int64:
-		*c.to = time.Time{}
-		if v != math.MinInt64 {
-			*c.to = time.Unix(0, v).UTC()
-		}
+		*c.to = timeOf(v)
 	default:
 		return fmt.Errorf("sqlite: a time stored as %T: want an integer, Unix nanoseconds", v)
 	}

@@ -11,14 +11,17 @@ import (
 // would take the others of the group with it.
 type tx struct {
 	w      *writer
-	owners map[string]*account // those that calls have read so far
+	owners map[string]*account // those that the call has asked for
 	pace
 }
 
-// pace is what calls have recorded in a transaction: it paces what is removed.
+// pace is what calls have recorded in a transaction.
 type pace struct {
-	events  int // also to be counted
-	entries int
+	events   int // also to be counted
+	entries  int
+	resolved int // reservations
+	moved    []cursorRow
+	folded   bool // cursors
 }
 
 // connect takes the connection if there is none.
@@ -46,7 +49,7 @@ func (w *writer) disconnect() {
 		s.Close()
 	}
 	w.conn.Close()
-	w.conn, w.stmts = nil, nil
+	w.conn, w.stmts, w.known = nil, nil, nil
 }
 
 // statement is a query and for how many rows its values are: see tx.inRows.

@@ -32,6 +32,8 @@ type writer struct {
 	// The rest belongs to run.
 	conn    *sql.Conn // nil until needed, and after it broke
 	stmts   map[statement]*sql.Stmt
+	known   *known // nil until read
+	packs   packer // of the call under way
 	failing bool
 
 	tolerated int64 // bytes of the log up to which nothing is done about it
@@ -51,7 +53,6 @@ type group struct{ jobs []*job }
 
 // house is what has to be done at the end of every transaction.
 type house interface {
-	count(t *tx) error
 	untidy(t *tx) (bool, error) // whether there is something to tidy
 	tidy(t *tx) error
 }

@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// known is what the writer remembers of the file from one transaction to the
+// next. It holds as long as no other connection has written, which begin asks
+// SQLite for: what would be read anew for each event is read once.
+type known struct {
+	version int64                       // PRAGMA data_version: of others' writes
+	owners  map[string]*account         // some of them
+	bound   map[deliver.Source][]string // endpoints, by owner and id of some sources
+	packs   int64                       // the newest
+	logged  int                         // cursors that have moved, about
+	moved   map[string]cursorRow        // the newest of them; nil when only the file has them
+	old     struct {
+		room  int       // rows that may be added before one has to go
+		at    time.Time // when this was found out
+		until time.Time // when a row becomes too old
+	}
+}
+
+// knownMost bounds the owners and sources remembered.
+const knownMost = 10_000
+
+// know makes sure that what is known is true.
+func (t *tx) know() error {
+	var version int64
+	if _, err := one(t, "PRAGMA data_version", nil, &version); err != nil {
+		return err
+	}
+	if k := t.w.known; k != nil && k.version == version {
+		if len(k.owners) > knownMost || len(k.bound) > knownMost {
+			k.forget()
+		}
+		return nil
+	}
+	var schema int
+	if _, err := one(t, "PRAGMA user_version", nil, &schema); err != nil {
+		return err
+	}
+	if err := checkVersion(schema); err != nil {
+		return err
+	}
+	k := &known{version: version}
+	k.forget()
+	_, err := one(t, `SELECT (SELECT coalesce(max(n), 0) FROM packs), (SELECT coalesce(max(n) - min(n) + 1, 0) FROM moved_cursors)`,
+		nil, &k.packs, &k.logged)
+	if err != nil {
+		return err
+	}
+	if k.logged == 0 {
+		k.moved = make(map[string]cursorRow)
+	}
+	t.w.known = k
+	return nil
+}
+
+// learn takes in what a transaction has written, once that is on the disk.
+func (k *known) learn(p *pace) {
+	if p.folded {
+		k.logged, k.moved = 0, make(map[string]cursorRow)
+		return
+	}
+	k.logged += len(p.moved)
+	for _, c := range p.moved {
+		if k.moved != nil {
+			k.moved[c.target] = c
+		}
+	}
+}
+
+// forget is for when a call was undone: what it read may have been its own.
+func (k *known) forget() {
+	k.owners, k.bound = make(map[string]*account), make(map[deliver.Source][]string)
+	k.old.room = math.MinInt
+}

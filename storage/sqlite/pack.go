@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// What nobody searches by is most of an event. It lies in packs, some events to
+// a row, since it is written at once: rows of a kilobyte each would leave a
+// quarter of their pages empty, and cost as much again for their columns.
+//
+// An event's n is that of its pack and its place there, so that each leads to
+// the other without an index.
+const (
+	packBits  = 10
+	packMost  = 1 << packBits // events
+	packBytes = 32 << 10      // closes a pack; read whole for any of its events
+)
+
+// packer writes packs. Its rows are good until it is reset.
+type packer struct {
+	n              int64 // of the pack
+	count          int   // events in it
+	fields, bodies []byte
+	packs          []pack
+}
+
+// pack says where it ends in the packer's fields and bodies.
+type pack struct {
+	n              int64
+	fields, bodies int
+}
+
+func (p *packer) reset(n int64) {
+	*p = packer{n: n, fields: p.fields[:0], bodies: p.bodies[:0], packs: p.packs[:0]}
+}
+
+// last is where the last whole pack ends.
+func (p *packer) last() pack {
+	if len(p.packs) == 0 {
+		return pack{}
+	}
+	return p.packs[len(p.packs)-1]
+}
+
+// add gives the event's n. Its fields are an array; times but the first are how
+// long before it they were, null for none.
+func (p *packer) add(ev *deliver.Event) int64 {
+	before := p.last()
+	if p.count == packMost || len(p.fields)-before.fields+len(p.bodies)-before.bodies >= packBytes {
+		p.close()
+		before = p.last()
+	}
+	b := p.fields
+	if p.count == 0 {
+		p.n++
+		b = append(b, "[["...)
+	} else {
+		b = append(b, ",\n["...)
+	}
+	n := p.n<<packBits | int64(p.count)
+	p.count++
+	committed := nanos(ev.CommittedAt)
+	b = strconv.AppendInt(b, int64(len(p.bodies)-before.bodies), 10)
+	b = strconv.AppendInt(append(b, ','), int64(len(ev.Body)), 10)
+	b = strconv.AppendInt(append(b, ','), committed, 10)
+	b = strconv.AppendInt(append(b, ','), int64(ev.Latency), 10)
+	for _, at := range [...]*time.Time{&ev.PublishedAt, &ev.EarliestAt, &ev.RequestedAt, &ev.FetchedAt, &ev.DetectedAt} {
+		if b = append(b, ','); at.IsZero() {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendInt(b, committed-nanos(*at), 10)
+		}
+	}
+	for _, text := range [...]string{ev.ID, ev.Source.Name, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL} {
+		b = fetcher.AppendString(append(b, ','), text)
+	}
+	for _, name := range ev.Handlers {
+		b = fetcher.AppendString(append(b, ','), name)
+	}
+	p.fields, p.bodies = append(b, ']'), append(p.bodies, ev.Body...)
+	return n
+}
+
+// close ends the pack under way.
+func (p *packer) close() {
+	if p.count > 0 {
+		p.fields = append(p.fields, ']')
+		p.packs = append(p.packs, pack{p.n, len(p.fields), len(p.bodies)})
+		p.count = 0
+	}
+}
+
+// rows are the values of packs to write: n, fields and bodies.
+func (p *packer) rows() []any {
+	values := make([]any, 0, 3*len(p.packs))
+	var before pack
+	for _, k := range p.packs {
+		values = append(values, k.n, string(p.fields[before.fields:k.fields]), p.bodies[before.bodies:k.bodies])
+		before = k
+	}
+	return values
+}
+
+// eventReader reads events: rows first, and then their packs.
+type eventReader struct{ events map[int64]*deliver.Event }
+
+func newEventReader() eventReader { return eventReader{make(map[int64]*deliver.Event)} }
+
+// eventColumns are those of an event e, as into scans them.
+const eventColumns = `e.n, e.owner, e.seq, e.source_kind, e.source_id`
+
+func eventInto(n *int64, ev *deliver.Event) []any {
+	return []any{n, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID}
+}
+
+// keep gives the event with this n: the one it had before, if any.
+func (er *eventReader) keep(n int64, ev *deliver.Event) *deliver.Event {
+	if known := er.events[n]; known != nil {
+		return known
+	}
+	er.events[n] = ev
+	return ev
+}
+
+// unpack reads what is in the packs.
+func (er *eventReader) unpack(a asker) error {
+	places := make(map[int64][]int64)
+	for n := range er.events {
+		places[n>>packBits] = append(places[n>>packBits], n)
+	}
+	packs := make([]int64, 0, len(places))
+	for pack := range places {
+		packs = append(packs, pack)
+	}
+	list, err := listJSON(packs)
+	if list == nil || err != nil {
+		return err
+	}
+	err = each(a, `SELECT n, fields, bodies FROM packs WHERE n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
+		var pack int64
+		var fields, bodies sql.RawBytes
+		if err := rows.Scan(&pack, &fields, &bodies); err != nil {
+			return wrap(err)
+		}
+		lines := bytes.Split(fields, []byte("\n"))
+		for _, n := range places[pack] {
+			place := int(n & (packMost - 1))
+			if place >= len(lines) {
+				return fmt.Errorf("%w: pack %d has no event %d", ErrCorrupt, pack, place)
+			}
+			if err := unpack(er.events[n], lines[place], bodies); err != nil {
+				return fmt.Errorf("%w: event %d of pack %d: %w", ErrCorrupt, place, pack, err)
+			}
+		}
+		delete(places, pack)
+		return nil
+	})
+	if err == nil && len(places) > 0 {
+		return fmt.Errorf("%w: %d packs of events are missing", ErrCorrupt, len(places))
+	}
+	return err
+}
+
+// unpack fills in an event from its line, which begins with a bracket or ends
+// with one or a comma.
+func unpack(ev *deliver.Event, line, bodies []byte) error {
+	line = append(bytes.TrimRight(bytes.TrimLeft(line, "["), ",]"), ']')
+	var from, length, committed int64
+	var ago [5]*int64
+	fields := []any{&from, &length, &committed, (*int64)(&ev.Latency), &ago[0], &ago[1], &ago[2], &ago[3], &ago[4],
+		&ev.ID, &ev.Source.Name, &ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL}
+	fixed := len(fields)
+	if err := json.Unmarshal(append([]byte{'['}, line...), &fields); err != nil {
+		return err
+	}
+	if len(fields) < fixed {
+		return fmt.Errorf("%d fields, want %d", len(fields), fixed)
+	}
+	ev.CommittedAt = timeOf(committed)
+	for i, to := range [...]*time.Time{&ev.PublishedAt, &ev.EarliestAt, &ev.RequestedAt, &ev.FetchedAt, &ev.DetectedAt} {
+		if ago[i] != nil {
+			*to = timeOf(committed - *ago[i])
+		}
+	}
+	for _, name := range fields[fixed:] {
+		ev.Handlers = append(ev.Handlers, name.(string))
+	}
+	if from < 0 || length < 0 || from > int64(len(bodies))-length {
+		return fmt.Errorf("body of %d bytes at %d of %d", length, from, len(bodies))
+	}
+	ev.Body = bytes.Clone(bodies[from : from+length])
+	return nil
+}
