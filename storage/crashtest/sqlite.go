@@ -165,7 +165,7 @@ func (r *reader) detections(s *state) {
 
 func (r *reader) deliveries(s *state) {
 	at := make(map[string]int)
-	r.each(`SELECT d.id, coalesce(e.id, ''), d.endpoint_id, d.state, d.due_at IS NOT NULL FROM deliveries d LEFT JOIN events e ON e.n = d.event`, func(scan scanner) error {
+	r.each(`SELECT d.id, coalesce(e.id, ''), d.endpoint_id, d.state, d.due_at IS NOT NULL FROM deliveries d LEFT JOIN event_log e ON e.n = d.event`, func(scan scanner) error {
 		var d delivery
 		err := scan(&d.ID, &d.Event, &d.Endpoint, &d.State, &d.Open)
 		at[d.ID] = len(s.Deliveries)

@@ -65,7 +65,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 		values []any
 	}{
 		{`INSERT INTO packs (n, fields, bodies) VALUES {rows}`, 3, c.packs.rows()},
-		{`INSERT INTO events (n, owner, seq, source_kind, source_id, author_key) VALUES {rows}`, 6, c.events},
+		{`INSERT INTO events (owner, seq, n, source_kind, source_id, author_key) VALUES {rows}`, 6, c.events},
 		{`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
 		{`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, c.settled},
 	} {
@@ -185,7 +185,7 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 	a.changed = true
 	ev.Seq, ev.CommittedAt = a.lastSeq, c.now
 	n := c.packs.add(ev)
-	c.events = append(c.events, n, ev.Source.Owner, int64(ev.Seq), string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))
+	c.events = append(c.events, ev.Source.Owner, int64(ev.Seq), n, string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))
 	c.t.events++
 	crashpoint.Hit("sqlite.commit.event")
 	to := c.addressees(ev)

@@ -23,23 +23,15 @@ func ofEvent(delivery, event string) string {
 	return fmt.Sprintf("%s BETWEEN %[2]s << %[3]d AND (%[2]s << %[3]d) + %[4]d", delivery, event, placeBits, maxDeliveries-1)
 }
 
-// deliveryColumns are those of a delivery d with its event e.
-const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.earlier,
-	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n), ` + eventColumns
+// deliveryColumns are those of a delivery d.
+const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.earlier, (SELECT count(*) FROM attempts a WHERE a.delivery = d.n)`
 
-// scanDelivery scans one. Its event, which those of one event share, and when it
-// was created are whole once er has unpacked.
+// scanDelivery scans one. Its event, which those of one event share, is filled
+// in when er unpacks, and when it was created is the event's CommittedAt.
 func (er *eventReader) scanDelivery(rows *sql.Rows) (n int64, d deliver.Delivery, err error) {
-	var event int64
-	ev := new(deliver.Event)
-	err = rows.Scan(append([]any{
-		&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Earlier, &d.Attempts,
-	}, eventInto(&event, ev)...)...)
-	if err != nil {
-		return 0, d, wrap(err)
-	}
-	d.Event = er.keep(event, ev)
-	return n, d, nil
+	err = rows.Scan(&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Earlier, &d.Attempts)
+	d.Event = er.want(n >> placeBits)
+	return n, d, wrap(err)
 }
 
 // withoutCase maps strings to the same one if strings.EqualFold holds: each

@@ -15,6 +15,7 @@ type known struct {
 	owners  map[string]*account         // some of them
 	bound   map[deliver.Source][]string // endpoints, by owner and id of some sources
 	packs   int64                       // the newest
+	events  int                         // retained
 	logged  int                         // cursors that have moved, about
 	moved   map[string]cursorRow        // the newest of them; nil when only the file has them
 	old     struct {
@@ -48,8 +49,8 @@ func (t *tx) know() error {
 	}
 	k := &known{version: version}
 	k.forget()
-	_, err := one(t, `SELECT (SELECT coalesce(max(n), 0) FROM packs), (SELECT coalesce(max(n) - min(n) + 1, 0) FROM moved_cursors)`,
-		nil, &k.packs, &k.logged)
+	_, err := one(t, `SELECT (SELECT coalesce(max(n), 0) FROM packs), (SELECT coalesce(max(n) - min(n) + 1, 0) FROM moved_cursors),
+		(SELECT coalesce(sum(last_seq), 0) FROM owners) - (SELECT events FROM removed)`, nil, &k.packs, &k.logged, &k.events)
 	if err != nil {
 		return err
 	}
@@ -62,6 +63,7 @@ func (t *tx) know() error {
 
 // learn takes in what a transaction has written, once that is on the disk.
 func (k *known) learn(p *pace) {
+	k.events += p.events - p.removed
 	if p.folded {
 		k.logged, k.moved = 0, make(map[string]cursorRow)
 		return

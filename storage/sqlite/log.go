@@ -61,12 +61,11 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
 	err = l.s.search(ctx, func(r *snapshot) error {
-		found, err := r.entries(` FROM deliveries d JOIN events e ON e.n = d.event
-			WHERE d.id = ?3 AND e.owner = ?1 AND e.n `+notForgotten, []any{owner, l.s.forgottenUntil(), id})
+		found, err := r.entries(` FROM deliveries d WHERE d.id = ?1 AND d.event `+notForgotten, []any{id, l.s.forgottenUntil()})
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
+		if len(found) == 0 || found[0].Event.Source.Owner != owner {
 			return deliver.ErrDeliveryNotFound
 		}
 		entry = found[0]
@@ -83,14 +82,13 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	err := l.s.search(ctx, func(r *snapshot) error {
 		er := newEventReader()
 		var ns []int64
-		err := each(r, `SELECT `+eventColumns+` FROM events e
+		err := each(r, `SELECT e.n FROM events e
 			WHERE e.owner = ?1 AND e.n `+notForgotten+` AND e.seq > ?3 ORDER BY e.seq LIMIT ?4`,
 			[]any{owner, l.s.forgottenUntil(), int64(afterSeq), max(limit, 0)},
 			func(rows *sql.Rows) error {
 				var n int64
-				ev := new(deliver.Event)
-				err := rows.Scan(eventInto(&n, ev)...)
-				er.keep(n, ev)
+				err := rows.Scan(&n)
+				er.want(n)
 				ns = append(ns, n)
 				return wrap(err)
 			})

@@ -21,6 +21,9 @@ import (
 )
 
 // raw opens a file as another program would.
+// pageSize is that of a file, in bytes.
+const pageSize = 8192
+
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -166,9 +169,9 @@ func TestOpenRefuses(t *testing.T) {
 			must(t, os.Rename(left+"-wal", path+"-wal"))
 			want(t, "version in the file", binary.BigEndian.Uint32(read(t, path)[60:]), sqlite.Newest)
 		}, sqlite.ErrNewer},
-		{"cut off", spoil(func(data []byte) []byte { return data[:len(data)-4096] }), sqlite.ErrCorrupt},
+		{"cut off", spoil(func(data []byte) []byte { return data[:len(data)-pageSize] }), sqlite.ErrCorrupt},
 		{"cut off in the header", spoil(func(data []byte) []byte { return data[:80] }), sqlite.ErrCorrupt},
-		{"the schema overwritten", spoil(func(data []byte) []byte { clear(data[100:4096]); return data }), sqlite.ErrCorrupt},
+		{"the schema overwritten", spoil(func(data []byte) []byte { clear(data[100:pageSize]); return data }), sqlite.ErrCorrupt},
 		{"a page overwritten, not closed", func(t *testing.T, path string) {
 			old := filepath.Join(t.TempDir(), "old.db")
 			s := worked(t, old)
@@ -179,12 +182,12 @@ func TestOpenRefuses(t *testing.T) {
 			// A page that the log does not have: the root of the table of rules.
 			root, err := s.Ask(t.Context(), "SELECT rootpage FROM sqlite_schema WHERE name = 'rules'")
 			must(t, err)
-			page := int(root[0]-'0') * 4096
+			page := int(root[0]-'0') * pageSize
 			if len(root) != 1 || page == 0 {
 				t.Fatalf("root page %q", root)
 			}
-			for i := range 4096 {
-				data[page-4096+i] = 0xa5
+			for i := range pageSize {
+				data[page-pageSize+i] = 0xa5
 			}
 			must(t, os.WriteFile(path, data, 0o600))
 			must(t, os.WriteFile(path+"-wal", read(t, old+"-wal"), 0o600))
@@ -253,7 +256,8 @@ func TestSettings(t *testing.T) {
 		{"synchronous", "2", s.Ask},
 		{"temp_store", "2", s.Ask},
 		{"cache_size", "-16384", s.Ask},
-		{"wal_autocheckpoint", "1000", s.Ask},
+		{"page_size", fmt.Sprint(pageSize), s.Ask},
+		{"wal_autocheckpoint", "500", s.Ask},
 		{"busy_timeout", "5000", s.Ask},
 		{"query_only", "1", s.AskReader},
 		{"busy_timeout", "5000", s.AskReader},
@@ -304,7 +308,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("SQLite format 3\x00"))
 	f.Add(whole[:100])
-	f.Add(whole[:4096])
+	f.Add(whole[:pageSize])
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "store.db")
@@ -386,8 +390,8 @@ func TestDamageFoundLater(t *testing.T) {
 	page, err := strconv.Atoi(root)
 	must(t, err)
 	data := read(t, path)
-	for i := range 4096 {
-		data[(page-1)*4096+i] = 0xa5
+	for i := range pageSize {
+		data[(page-1)*pageSize+i] = 0xa5
 	}
 	must(t, os.WriteFile(path, data, 0o600))
 	s, _ = openAt(t, path, sqlite.Options{})

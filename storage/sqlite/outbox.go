@@ -97,7 +97,7 @@ func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
 	}
 	crashpoint.Hit("sqlite.claim.leased")
 	er := newEventReader()
-	err = each(t, `SELECT `+deliveryColumns+` FROM json_each(?) claimed CROSS JOIN deliveries d ON d.n = claimed.value JOIN events e ON e.n = d.event`,
+	err = each(t, `SELECT `+deliveryColumns+` FROM json_each(?) claimed CROSS JOIN deliveries d ON d.n = claimed.value`,
 		[]any{list}, func(found *sql.Rows) error {
 			n, d, err := er.scanDelivery(found)
 			claimed[slices.Index(ns, n)] = d

@@ -79,7 +79,10 @@ func (p *packer) add(ev *deliver.Event) int64 {
 			b = strconv.AppendInt(b, committed-nanos(*at), 10)
 		}
 	}
-	for _, text := range [...]string{ev.ID, ev.Source.Name, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL} {
+	b = fetcher.AppendString(append(b, ','), ev.ID)
+	b = fetcher.AppendString(append(b, ','), ev.Source.Owner)
+	b = strconv.AppendUint(append(b, ','), ev.Seq, 10)
+	for _, text := range [...]string{string(ev.Source.Kind), ev.Source.ID, ev.Source.Name, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL} {
 		b = fetcher.AppendString(append(b, ','), text)
 	}
 	for _, name := range ev.Handlers {
@@ -109,28 +112,27 @@ func (p *packer) rows() []any {
 	return values
 }
 
-// eventReader reads events: rows first, and then their packs.
-type eventReader struct{ events map[int64]*deliver.Event }
-
-func newEventReader() eventReader { return eventReader{make(map[int64]*deliver.Event)} }
-
-// eventColumns are those of an event e, as into scans them.
-const eventColumns = `e.n, e.owner, e.seq, e.source_kind, e.source_id`
-
-func eventInto(n *int64, ev *deliver.Event) []any {
-	return []any{n, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID}
+// eventReader reads events by their n.
+type eventReader struct {
+	events map[int64]*deliver.Event
+	full   map[int64]int // packs read, and how many events each had
 }
 
-// keep gives the event with this n: the one it had before, if any.
-func (er *eventReader) keep(n int64, ev *deliver.Event) *deliver.Event {
-	if known := er.events[n]; known != nil {
-		return known
+func newEventReader() eventReader {
+	return eventReader{make(map[int64]*deliver.Event), make(map[int64]int)}
+}
+
+// want gives the event with this n, which unpack fills in.
+func (er *eventReader) want(n int64) *deliver.Event {
+	ev := er.events[n]
+	if ev == nil {
+		ev = new(deliver.Event)
+		er.events[n] = ev
 	}
-	er.events[n] = ev
 	return ev
 }
 
-// unpack reads what is in the packs.
+// unpack reads the events that are wanted.
 func (er *eventReader) unpack(a asker) error {
 	places := make(map[int64][]int64)
 	for n := range er.events {
@@ -160,6 +162,7 @@ func (er *eventReader) unpack(a asker) error {
 				return fmt.Errorf("%w: event %d of pack %d: %w", ErrCorrupt, place, pack, err)
 			}
 		}
+		er.full[pack] = len(lines)
 		delete(places, pack)
 		return nil
 	})
@@ -176,7 +179,7 @@ func unpack(ev *deliver.Event, line, bodies []byte) error {
 	var from, length, committed int64
 	var ago [5]*int64
 	fields := []any{&from, &length, &committed, (*int64)(&ev.Latency), &ago[0], &ago[1], &ago[2], &ago[3], &ago[4],
-		&ev.ID, &ev.Source.Name, &ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL}
+		&ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name, &ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL}
 	fixed := len(fields)
 	if err := json.Unmarshal(append([]byte{'['}, line...), &fields); err != nil {
 		return err

@@ -20,13 +20,13 @@ func (s *Store) forgottenUntil() int64 { return nanos(s.opts.Now().Add(-s.opts.R
 // order in which they were made, too many.
 var queues = []string{"ledger_entries", "removed_events", "removed_entries", "resolved_reservations"}
 
-// retained is how many events there are, of all that were numbered.
-const retained = `((SELECT coalesce(sum(last_seq), 0) FROM owners) - (SELECT events FROM removed))`
+// retained is how many events there are.
+func (t *tx) retained() int { return t.w.known.events + t.events - t.removed }
 
-// stockQuery asks what there is to remove: the events and the first that was
-// settled, and of each queue how many rows and the oldest.
+// stockQuery asks what there may be to remove: the event that was settled first,
+// and of each queue how many rows and the oldest.
 var stockQuery = func() string {
-	query := `SELECT ` + retained + `, (SELECT min(settled_at) FROM settled)`
+	query := `SELECT (SELECT min(settled_at) FROM settled)`
 	for _, queue := range queues {
 		query += fmt.Sprintf(`, (SELECT coalesce(max(n) - min(n) + 1, 0) FROM %[1]s), (SELECT min(recorded_at) FROM %[1]s)`, queue)
 	}
@@ -48,10 +48,11 @@ func (s *Store) untidy(t *tx) (bool, error) {
 	}{{s.opts.MaxEvents, s.opts.Retention}, {s.opts.MaxEntries, s.opts.EntryRetention},
 		{s.opts.MaxEventIDs, s.opts.IDRetention}, {s.opts.MaxEventIDs, s.opts.IDRetention}, {s.opts.MaxEventIDs, s.opts.IDRetention}}
 	rows, oldest := make([]int, len(limits)), make([]sql.NullInt64, len(limits))
-	var into []any
-	for i := range limits {
-		into = append(into, &rows[i], &oldest[i])
+	into := []any{&oldest[0]}
+	for i := range queues {
+		into = append(into, &rows[i+1], &oldest[i+1])
 	}
+	rows[0] = t.retained()
 	if _, err := one(t, stockQuery, nil, into...); err != nil {
 		return false, err
 	}
@@ -108,11 +109,7 @@ func tooMany(table string) string {
 // forgetEvents removes settled events, those that became so first going first,
 // with their deliveries and attempts; the ids stay known.
 func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
-	var total int
-	if _, err := one(t, `SELECT `+retained, nil, &total); err != nil {
-		return err
-	}
-	tooOld := s.forgottenUntil()
+	total, tooOld := t.retained(), s.forgottenUntil()
 	var events []int64
 	var last int64 // when the last of them was settled
 	err := each(t, `SELECT settled_at, event FROM settled ORDER BY settled_at, event LIMIT ?`, []any{step}, func(rows *sql.Rows) error {
@@ -126,12 +123,10 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 	if len(events) == 0 || err != nil {
 		return err
 	}
-	list, err := listJSON(events)
-	if err != nil {
+	if err := t.forgetPacked(events, now); err != nil {
 		return err
 	}
-	err = t.exec(`INSERT INTO removed_events (id, recorded_at)
-		SELECT e.id, ?1 FROM json_each(?2) old CROSS JOIN event_log e ON e.n = old.value`, nanos(now), list)
+	list, err := listJSON(events)
 	if err != nil {
 		return err
 	}
@@ -140,9 +135,6 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 	for _, removal := range []string{
 		`DELETE FROM attempts WHERE delivery IN (` + deliveries + `)`,
 		`DELETE FROM deliveries WHERE n IN (` + deliveries + `)`,
-		`DELETE FROM events WHERE n IN (SELECT value FROM json_each(?1))`,
-		fmt.Sprintf(`DELETE FROM packs WHERE n IN (SELECT value >> %[1]d FROM json_each(?1)) AND NOT EXISTS
-			(SELECT 1 FROM events e WHERE e.n BETWEEN packs.n << %[1]d AND (packs.n << %[1]d) + %[2]d)`, packBits, packMost-1),
 	} {
 		if err := t.exec(removal, list); err != nil {
 			return err
@@ -152,7 +144,54 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 	if err != nil {
 		return err
 	}
+	t.removed += len(events)
 	return t.exec(`UPDATE removed SET events = events + ?`, len(events))
+}
+
+// forgetPacked removes what events are searched by, and the packs that have no
+// others; the ids stay known.
+func (t *tx) forgetPacked(events []int64, now time.Time) error {
+	er := newEventReader()
+	for _, n := range events {
+		er.want(n)
+	}
+	if err := er.unpack(t); err != nil {
+		return err
+	}
+	var ids, keys, packs []any
+	gone := make(map[int64]int) // events, by pack
+	for _, n := range events {
+		ev := er.events[n]
+		ids = append(ids, ev.ID, nanos(now))
+		keys = append(keys, ev.Source.Owner, int64(ev.Seq))
+		if gone[n>>packBits]++; gone[n>>packBits] == 1 {
+			packs = append(packs, n>>packBits)
+		}
+	}
+	if err := t.execRows(`INSERT INTO removed_events (id, recorded_at) VALUES {rows}`, 2, ids); err != nil {
+		return err
+	}
+	if err := t.execRows(`DELETE FROM events WHERE (owner, seq) IN (VALUES {rows})`, 2, keys); err != nil {
+		return err
+	}
+	for _, pack := range packs {
+		n := pack.(int64)
+		var before int
+		if _, err := one(t, `SELECT events FROM thinned WHERE pack = ?`, []any{n}, &before); err != nil {
+			return err
+		}
+		change, args := `INSERT OR REPLACE INTO thinned (pack, events) VALUES (?1, ?2)`, []any{n, before + gone[n]}
+		if before+gone[n] == er.full[n] {
+			if err := t.exec(`DELETE FROM packs WHERE n = ?`, n); err != nil {
+				return err
+			}
+			change, args = `DELETE FROM thinned WHERE pack = ?`, args[:1]
+		}
+		if err := t.exec(change, args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forgetEntries removes the oldest ledger entries; the ids stay known.

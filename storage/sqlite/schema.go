@@ -85,21 +85,28 @@ CREATE TABLE event_ids (
 	id TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
--- What is not searched for, some events to a row: event_log has both.
+-- Events as they were found, some to a row: event_log shows them one by one.
 CREATE TABLE packs (
 	n      INTEGER PRIMARY KEY,
 	fields TEXT NOT NULL, -- JSON, an array of an array for each event, each on a line
 	bodies BLOB NOT NULL  -- one after the other
 ) STRICT;
 
+-- What events are searched by.
 CREATE TABLE events (
-	n           INTEGER PRIMARY KEY, -- that of the pack << 10, and from 0 within it
 	owner       TEXT NOT NULL,
 	seq         INTEGER NOT NULL,
+	n           INTEGER NOT NULL, -- that of the pack << 10, and from 0 within it
 	source_kind TEXT NOT NULL,
 	source_id   TEXT NOT NULL,
 	author_key  TEXT NOT NULL, -- without case
-	UNIQUE (owner, seq)
+	PRIMARY KEY (owner, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Packs of which events were removed, and how many.
+CREATE TABLE thinned (
+	pack   INTEGER PRIMARY KEY,
+	events INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE deliveries (
@@ -180,10 +187,15 @@ CREATE INDEX removed_entries_by_age ON removed_entries (recorded_at);
 CREATE INDEX resolved_reservations_by_age ON resolved_reservations (recorded_at);
 `
 
+// packedFields are the columns of an event's array f in its pack: see packer.
+const packedFields = `f ->> 9 AS id, f ->> 10 AS owner, f ->> 11 AS seq, f ->> 12 AS source_kind, f ->> 13 AS source_id,
+	f ->> 14 AS source_name, f ->> 15 AS tweet_id, f ->> 16 AS author_username, f ->> 17 AS text_preview, f ->> 18 AS tweet_url,
+	(f ->> 2) - (f ->> 4) AS published_at, (f ->> 2) - (f ->> 8) AS detected_at, f ->> 2 AS committed_at, f ->> 3 AS latency`
+
 // views are the logs for people: doc.go shows how to ask them.
 func views() string {
 	return strings.NewReplacer(
-		"{due}", readable("d.due_at"),
+		"{fields}", packedFields, "{due}", readable("e.due_at"),
 		"{published}", readable("e.published_at"), "{detected}", readable("e.detected_at"),
 		"{committed}", readable("e.committed_at"), "{attempted}", readable("a.at"), "{entered}", readable("l.at"),
 	).Replace(`
@@ -193,25 +205,24 @@ CREATE VIEW newest_cursors AS SELECT target, since, user_id, gaps FROM (
 		SELECT m.n, c.key, c.value ->> 0, c.value ->> 1, c.value ->> 2, nullif(c.value -> 3, 'null')
 		FROM moved_cursors m, json_each(m.cursors) c)) WHERE age = 1;
 
-CREATE VIEW event_log AS SELECT n, f ->> 9 AS id, owner, seq, source_kind, source_id, f ->> 10 AS source_name,
-	f ->> 11 AS tweet_id, f ->> 12 AS author_username, f ->> 13 AS text_preview, f ->> 14 AS tweet_url,
-	(f ->> 2) - (f ->> 4) AS published_at, (f ->> 2) - (f ->> 8) AS detected_at, f ->> 2 AS committed_at, f ->> 3 AS latency,
-	substr(bodies, (f ->> 0) + 1, f ->> 1) AS body
-	FROM (SELECT e.*, p.bodies, p.fields -> (e.n & 1023) AS f FROM events e JOIN packs p ON p.n = e.n >> 10);
+CREATE VIEW event_log AS SELECT n, {fields}, substr(bodies, (f ->> 0) + 1, f ->> 1) AS body
+	FROM (SELECT e.n, p.bodies, p.fields -> (e.n & 1023) AS f FROM events e JOIN packs p ON p.n = e.n >> 10);
 
 CREATE VIEW delivery_log AS SELECT
-	d.id AS delivery, d.state, e.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
-	(SELECT p.url FROM endpoints p WHERE p.id = d.endpoint_id) AS url,
+	e.delivery, e.state, e.owner, e.source_kind, e.source_id, e.source_name, e.endpoint_id,
+	(SELECT p.url FROM endpoints p WHERE p.id = e.endpoint_id) AS url,
 	e.id AS event, e.seq, e.tweet_id, e.author_username, e.text_preview, e.tweet_url,
 	{published} AS published, {detected} AS detected, {committed} AS committed,
 	e.latency / 1000000 AS latency_ms, {committed} AS created, {due} AS due,
-	(SELECT count(*) FROM attempts a WHERE a.delivery = d.n) AS attempts
-	FROM deliveries d JOIN event_log e ON e.n = d.event ORDER BY d.n;
+	(SELECT count(*) FROM attempts a WHERE a.delivery = e.n) AS attempts
+	FROM (SELECT n, delivery, state, endpoint_id, due_at, {fields} FROM (
+		SELECT d.n, d.id AS delivery, d.state, d.endpoint_id, d.due_at, p.fields -> (d.event & 1023) AS f
+		FROM deliveries d JOIN packs p ON p.n = d.event >> 10)) e ORDER BY e.n;
 
 CREATE VIEW attempt_log AS SELECT
-	d.id AS delivery, e.owner, d.endpoint_id, a.attempt, {attempted} AS at,
+	d.id AS delivery, p.fields -> (d.event & 1023) ->> 10 AS owner, d.endpoint_id, a.attempt, {attempted} AS at,
 	a.duration / 1000000 AS duration_ms, a.status_code, a.error, a.response_preview
-	FROM attempts a JOIN deliveries d ON d.n = a.delivery JOIN events e ON e.n = d.event
+	FROM attempts a JOIN deliveries d ON d.n = a.delivery JOIN packs p ON p.n = d.event >> 10
 	ORDER BY a.delivery, a.place;
 
 CREATE VIEW billing_log AS SELECT

@@ -17,7 +17,8 @@ type tx struct {
 
 // pace is what calls have recorded in a transaction.
 type pace struct {
-	events   int // also to be counted
+	events   int
+	removed  int // events
 	entries  int
 	resolved int // reservations
 	moved    []cursorRow

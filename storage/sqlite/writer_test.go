@@ -27,7 +27,7 @@ import (
 func transactions(t testing.TB, path string) (n int) {
 	t.Helper()
 	wal := read(t, path+"-wal")
-	const header, frame = 32, 24 + 4096
+	const header, frame = 32, 24 + pageSize
 	for at := header; at+frame <= len(wal); at += frame {
 		if bytes.Equal(wal[at+8:at+16], wal[16:24]) && binary.BigEndian.Uint32(wal[at+4:]) != 0 {
 			n++
