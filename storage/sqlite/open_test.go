@@ -256,7 +256,7 @@ func TestSettings(t *testing.T) {
 		{"synchronous", "2", s.Ask},
 		{"temp_store", "2", s.Ask},
 		{"cache_size", "-16384", s.Ask},
-		{"page_size", fmt.Sprint(pageSize), s.Ask},
+		{"page_size", strconv.Itoa(pageSize), s.Ask},
 		{"wal_autocheckpoint", "500", s.Ask},
 		{"busy_timeout", "5000", s.Ask},
 		{"query_only", "1", s.AskReader},
