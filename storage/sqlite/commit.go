@@ -57,14 +57,15 @@ func (c *commit) all(batches []*detect.Batch) error {
 			return err
 		}
 	}
-	c.packs.close()
+	packs := c.packs.rows(c.t.w.known.events+c.t.events, c.cursors)
 	c.t.w.known.packs = c.packs.n
+	c.t.moved = append(c.t.moved, c.cursors...)
 	for _, rows := range []struct {
 		query  string
 		width  int
 		values []any
 	}{
-		{`INSERT INTO packs (n, fields, bodies) VALUES {rows}`, 3, c.packs.rows()},
+		{`INSERT INTO packs (n, total, cursors, fields, bodies) VALUES {rows}`, 5, packs},
 		{`INSERT INTO events (owner, seq, n, source_kind, source_id, author_key) VALUES {rows}`, 6, c.events},
 		{`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
 		{`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, c.settled},
@@ -75,7 +76,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 			return err
 		}
 	}
-	return c.t.moveCursors(c.cursors)
+	return nil
 }
 
 // addIDs makes the ids of the events known, and notes those that were not.
@@ -182,7 +183,6 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 		return err
 	}
 	a.lastSeq++
-	a.changed = true
 	ev.Seq, ev.CommittedAt = a.lastSeq, c.now
 	n := c.packs.add(ev)
 	c.events = append(c.events, ev.Source.Owner, int64(ev.Seq), n, string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))

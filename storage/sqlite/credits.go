@@ -30,7 +30,9 @@ func (t *tx) account(owner string) (*account, error) {
 	a := t.w.known.owners[owner]
 	if a == nil {
 		a = new(account)
-		_, err := one(t, `SELECT last_seq, available, reserved FROM owners WHERE owner = ?`, []any{owner}, &a.lastSeq, &a.Available, &a.Reserved)
+		_, err := one(t, `SELECT max(coalesce(o.last_seq, 0), coalesce((SELECT max(seq) FROM events WHERE owner = ?1), 0)),
+			coalesce(o.available, 0), coalesce(o.reserved, 0) FROM (SELECT 1) LEFT JOIN owners o ON o.owner = ?1`,
+			[]any{owner}, &a.lastSeq, &a.Available, &a.Reserved)
 		if err != nil {
 			return nil, err
 		}

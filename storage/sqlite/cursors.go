@@ -26,12 +26,9 @@ type cursorRow struct {
 	gaps   any // JSON text, nil for none
 }
 
-// moveCursors writes the cursors of a commit.
-func (t *tx) moveCursors(moved []cursorRow) error {
-	if len(moved) == 0 {
-		return nil
-	}
-	b := []byte{'['}
+// appendCursors appends cursors as a pack has them.
+func appendCursors(b []byte, moved []cursorRow) []byte {
+	b = append(b, '[')
 	for i, c := range moved {
 		if i > 0 {
 			b = append(b, ",\n"...)
@@ -50,13 +47,12 @@ func (t *tx) moveCursors(moved []cursorRow) error {
 		}
 		b = append(b, ']')
 	}
-	t.moved = append(t.moved, moved...)
-	return t.exec(`INSERT INTO moved_cursors (cursors) VALUES (?)`, string(append(b, ']')))
+	return append(b, ']')
 }
 
 // scanMoved reads moved cursors, the newest of a target last.
 func scanMoved(a asker, take func(cursorRow)) error {
-	return each(a, `SELECT cursors FROM moved_cursors ORDER BY n`, nil, func(rows *sql.Rows) error {
+	return each(a, `SELECT cursors FROM packs WHERE n > (SELECT folded FROM totals) AND cursors IS NOT NULL ORDER BY n`, nil, func(rows *sql.Rows) error {
 		var list [][4]json.RawMessage
 		if err := rows.Scan(jsonColumn{&list}); err != nil {
 			return wrap(err)
@@ -104,8 +100,12 @@ func (t *tx) foldCursors() error {
 	if err != nil {
 		return err
 	}
-	t.folded = true
-	return t.exec(`DELETE FROM moved_cursors`)
+	k := t.w.known
+	t.folded = k.packs
+	if err := t.exec(`DELETE FROM packs WHERE n > ? AND n <= ? AND fields IS NULL`, k.folded, k.packs); err != nil {
+		return err
+	}
+	return t.exec(`UPDATE totals SET folded = ?, events = ?`, k.packs, k.events+t.events)
 }
 
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {

@@ -15,8 +15,10 @@ type known struct {
 	owners  map[string]*account         // some of them
 	bound   map[deliver.Source][]string // endpoints, by owner and id of some sources
 	packs   int64                       // the newest
-	events  int                         // retained
-	logged  int                         // cursors that have moved, about
+	events  int                         // ever
+	removed int                         // of these
+	folded  int64                       // the pack up to which cursors are in their places
+	logged  int                         // cursors that are not, about
 	moved   map[string]cursorRow        // the newest of them; nil when only the file has them
 	old     struct {
 		room  int       // rows that may be added before one has to go
@@ -49,12 +51,15 @@ func (t *tx) know() error {
 	}
 	k := &known{version: version}
 	k.forget()
-	_, err := one(t, `SELECT (SELECT coalesce(max(n), 0) FROM packs), (SELECT coalesce(max(n) - min(n) + 1, 0) FROM moved_cursors),
-		(SELECT coalesce(sum(last_seq), 0) FROM owners) - (SELECT events FROM removed)`, nil, &k.packs, &k.logged, &k.events)
-	if err != nil {
+	newest, total := int64(0), 0
+	if _, err := one(t, `SELECT n, total FROM packs ORDER BY n DESC LIMIT 1`, nil, &newest, &total); err != nil {
 		return err
 	}
-	if k.logged == 0 {
+	if _, err := one(t, `SELECT events, removed, folded FROM totals`, nil, &k.events, &k.removed, &k.folded); err != nil {
+		return err
+	}
+	k.packs, k.events = max(newest, k.folded), max(total, k.events)
+	if k.logged = int(k.packs - k.folded); k.logged == 0 {
 		k.moved = make(map[string]cursorRow)
 	}
 	t.w.known = k
@@ -63,9 +68,10 @@ func (t *tx) know() error {
 
 // learn takes in what a transaction has written, once that is on the disk.
 func (k *known) learn(p *pace) {
-	k.events += p.events - p.removed
-	if p.folded {
-		k.logged, k.moved = 0, make(map[string]cursorRow)
+	k.events += p.events
+	k.removed += p.removed
+	if p.folded > 0 {
+		k.folded, k.logged, k.moved = p.folded, 0, make(map[string]cursorRow)
 		return
 	}
 	k.logged += len(p.moved)

@@ -101,13 +101,22 @@ func (p *packer) close() {
 	}
 }
 
-// rows are the values of packs to write: n, fields and bodies.
-func (p *packer) rows() []any {
-	values := make([]any, 0, 3*len(p.packs))
+// rows are the values of packs to write: n, total, cursors, fields and bodies.
+func (p *packer) rows(total int, moved []cursorRow) []any {
+	p.close()
+	var cursors any
+	if len(moved) > 0 {
+		cursors = string(appendCursors(nil, moved))
+		if len(p.packs) == 0 {
+			p.n++
+			return []any{p.n, total, cursors, nil, nil}
+		}
+	}
+	values := make([]any, 0, 5*len(p.packs))
 	var before pack
 	for _, k := range p.packs {
-		values = append(values, k.n, string(p.fields[before.fields:k.fields]), p.bodies[before.bodies:k.bodies])
-		before = k
+		values = append(values, k.n, total, cursors, string(p.fields[before.fields:k.fields]), p.bodies[before.bodies:k.bodies])
+		before, cursors = k, nil
 	}
 	return values
 }

@@ -21,7 +21,7 @@ func (s *Store) forgottenUntil() int64 { return nanos(s.opts.Now().Add(-s.opts.R
 var queues = []string{"ledger_entries", "removed_events", "removed_entries", "resolved_reservations"}
 
 // retained is how many events there are.
-func (t *tx) retained() int { return t.w.known.events + t.events - t.removed }
+func (t *tx) retained() int { return t.w.known.events + t.events - t.w.known.removed - t.removed }
 
 // stockQuery asks what there may be to remove: the event that was settled first,
 // and of each queue how many rows and the oldest.
@@ -145,7 +145,7 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 		return err
 	}
 	t.removed += len(events)
-	return t.exec(`UPDATE removed SET events = events + ?`, len(events))
+	return t.exec(`UPDATE totals SET removed = removed + ?, events = ?`, len(events), t.w.known.events+t.events)
 }
 
 // forgetPacked removes what events are searched by, and the packs that have no
@@ -162,6 +162,11 @@ func (t *tx) forgetPacked(events []int64, now time.Time) error {
 	gone := make(map[int64]int) // events, by pack
 	for _, n := range events {
 		ev := er.events[n]
+		a, err := t.account(ev.Source.Owner)
+		if err != nil {
+			return err
+		}
+		a.changed = true // the events themselves tell the newest number no more
 		ids = append(ids, ev.ID, nanos(now))
 		keys = append(keys, ev.Source.Owner, int64(ev.Seq))
 		if gone[n>>packBits]++; gone[n>>packBits] == 1 {
@@ -182,6 +187,11 @@ func (t *tx) forgetPacked(events []int64, now time.Time) error {
 		}
 		change, args := `INSERT OR REPLACE INTO thinned (pack, events) VALUES (?1, ?2)`, []any{n, before + gone[n]}
 		if before+gone[n] == er.full[n] {
+			if n > max(t.w.known.folded, t.folded) { // its cursors would go with it
+				if err := t.foldCursors(); err != nil {
+					return err
+				}
+			}
 			if err := t.exec(`DELETE FROM packs WHERE n = ?`, n); err != nil {
 				return err
 			}

@@ -65,15 +65,9 @@ CREATE TABLE cursors (
 	gaps    TEXT -- JSON, NULL for none
 ) STRICT, WITHOUT ROWID;
 
--- Those that have moved since, in this order: newest_cursors has both.
-CREATE TABLE moved_cursors (
-	n       INTEGER PRIMARY KEY,
-	cursors TEXT NOT NULL -- JSON, an array of [target, since, user_id, gaps], each on a line
-) STRICT;
-
 CREATE TABLE owners (
 	owner     TEXT PRIMARY KEY,
-	last_seq  INTEGER NOT NULL DEFAULT 0, -- of the newest event
+	last_seq  INTEGER NOT NULL DEFAULT 0, -- of the newest event, as far as those removed need it
 	available INTEGER NOT NULL DEFAULT 0 CHECK (available >= 0), -- thousandths of a credit
 	reserved  INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
 ) STRICT, WITHOUT ROWID;
@@ -85,11 +79,14 @@ CREATE TABLE event_ids (
 	id TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 
--- Events as they were found, some to a row: event_log shows them one by one.
+-- What polls found, some events to a row: event_log shows them one by one, and
+-- newest_cursors the cursors. A row without events has only cursors.
 CREATE TABLE packs (
-	n      INTEGER PRIMARY KEY,
-	fields TEXT NOT NULL, -- JSON, an array of an array for each event, each on a line
-	bodies BLOB NOT NULL  -- one after the other
+	n       INTEGER PRIMARY KEY,
+	total   INTEGER NOT NULL, -- events, ever
+	cursors TEXT, -- that have moved: JSON, an array of [target, since, user_id, gaps], each on a line
+	fields  TEXT, -- JSON, an array of an array for each event, each on a line
+	bodies  BLOB  -- one after the other
 ) STRICT;
 
 -- What events are searched by.
@@ -140,8 +137,12 @@ CREATE TABLE settled (
 	PRIMARY KEY (settled_at, event)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE removed (events INTEGER NOT NULL) STRICT; -- how many, ever
-INSERT INTO removed VALUES (0);
+CREATE TABLE totals (
+	events  INTEGER NOT NULL, -- ever, unless a pack has more
+	removed INTEGER NOT NULL, -- events
+	folded  INTEGER NOT NULL  -- the pack up to which cursors has all
+) STRICT;
+INSERT INTO totals VALUES (0, 0, 0);
 
 CREATE TABLE ledger_entries (
 	n            INTEGER PRIMARY KEY,
@@ -202,8 +203,8 @@ func views() string {
 CREATE VIEW newest_cursors AS SELECT target, since, user_id, gaps FROM (
 	SELECT *, row_number() OVER (PARTITION BY target ORDER BY n DESC, place DESC) AS age FROM (
 		SELECT 0 AS n, 0 AS place, target, since, user_id, gaps FROM cursors UNION ALL
-		SELECT m.n, c.key, c.value ->> 0, c.value ->> 1, c.value ->> 2, nullif(c.value -> 3, 'null')
-		FROM moved_cursors m, json_each(m.cursors) c)) WHERE age = 1;
+		SELECT p.n, c.key, c.value ->> 0, c.value ->> 1, c.value ->> 2, nullif(c.value -> 3, 'null')
+		FROM packs p, json_each(p.cursors) c WHERE p.n > (SELECT folded FROM totals))) WHERE age = 1;
 
 CREATE VIEW event_log AS SELECT n, {fields}, substr(bodies, (f ->> 0) + 1, f ->> 1) AS body
 	FROM (SELECT e.n, p.bodies, p.fields -> (e.n & 1023) AS f FROM events e JOIN packs p ON p.n = e.n >> 10);

@@ -22,7 +22,7 @@ type pace struct {
 	entries  int
 	resolved int // reservations
 	moved    []cursorRow
-	folded   bool // cursors
+	folded   int64 // the pack up to which cursors were put in their places, 0 if none
 }
 
 // connect takes the connection if there is none.
