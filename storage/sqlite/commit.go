@@ -198,6 +198,7 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 			State: deliver.StatePending, Due: due, CreatedAt: c.now,
 		}
 		c.deliveries = append(c.deliveries, firstDelivery(n)+int64(k), d.ID, endpointID, nanos(due))
+		c.t.opened = append(c.t.opened, openedDelivery{d.ID, firstDelivery(n) + int64(k), len(to) == 1})
 		out.deliveries = append(out.deliveries, d)
 	}
 	if len(to) == 0 {

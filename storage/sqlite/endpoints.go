@@ -106,6 +106,8 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if n == 0 {
 			return deliver.ErrEndpointNotFound
 		}
+		clear(t.w.known.opened)
+		t.opened = nil
 		// An event has at most one delivery to an endpoint.
 		err = t.exec(`INSERT INTO settled (settled_at, event) SELECT ?1, ended.event FROM deliveries ended
 			WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d

@@ -14,6 +14,7 @@ type known struct {
 	version int64                       // PRAGMA data_version: of others' writes
 	owners  map[string]*account         // some of them
 	bound   map[deliver.Source][]string // endpoints, by owner and id of some sources
+	opened  map[string]openDelivery     // some that are open and have no attempt, by id
 	packs   int64                       // the newest
 	events  int                         // ever
 	removed int                         // of these
@@ -49,7 +50,7 @@ func (t *tx) know() error {
 	if err := checkVersion(schema); err != nil {
 		return err
 	}
-	k := &known{version: version}
+	k := &known{version: version, opened: make(map[string]openDelivery)}
 	k.forget()
 	newest, total := int64(0), 0
 	if _, err := one(t, `SELECT n, total FROM packs ORDER BY n DESC LIMIT 1`, nil, &newest, &total); err != nil {
@@ -70,6 +71,11 @@ func (t *tx) know() error {
 func (k *known) learn(p *pace) {
 	k.events += p.events
 	k.removed += p.removed
+	for _, d := range p.opened {
+		if len(k.opened) < openedMost {
+			k.opened[d.id] = openDelivery{n: d.n, alone: d.alone}
+		}
+	}
 	if p.folded > 0 {
 		k.folded, k.logged, k.moved = p.folded, 0, make(map[string]cursorRow)
 		return

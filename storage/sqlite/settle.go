@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -14,7 +15,7 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	var attempts, changes, events []any
+	var attempts, changes, alone, events []any
 	final := make(map[deliver.State][]any) // deliveries, by what they have become
 	ended := make(map[int64]bool)
 	for i := range ss {
@@ -37,7 +38,11 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		final[st.State] = append(final[st.State], n)
 		if event := n >> placeBits; !ended[event] {
 			ended[event] = true
-			events = append(events, event, nanos(now))
+			if d.alone {
+				alone = append(alone, nanos(now), event)
+			} else {
+				events = append(events, event, nanos(now))
+			}
 		}
 	}
 	err = t.execRows(`INSERT INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, attempts)
@@ -57,20 +62,33 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 			return err
 		}
 	}
+	if err := t.execRows(`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, alone); err != nil {
+		return err
+	}
 	return t.settle(events)
 }
 
 // openDelivery is one that may be settled.
 type openDelivery struct {
 	n        int64
-	attempts int // recorded so far
+	attempts int  // recorded so far
+	alone    bool // its event has no other
 }
 
-// openDeliveries gives those that are open and lack the attempt, by id.
+// openedMost bounds the deliveries remembered that were made and not settled yet.
+const openedMost = 1 << 16
+
+// openDeliveries gives those that are open and lack the attempt, by id. Most were
+// made a moment ago, and nothing has happened to them since.
 func (t *tx) openDeliveries(ss []deliver.Settlement) (map[string]openDelivery, error) {
 	open := make(map[string]openDelivery, len(ss))
 	values := make([]any, 0, 2*len(ss))
 	for i := range ss {
+		if d, ok := t.w.known.opened[ss[i].DeliveryID]; ok {
+			delete(t.w.known.opened, ss[i].DeliveryID) // even if the call is undone
+			open[ss[i].DeliveryID] = d
+			continue
+		}
 		var attempt any
 		if ss[i].Attempt != nil {
 			attempt = ss[i].Attempt.N
@@ -87,6 +105,13 @@ func (t *tx) openDeliveries(ss []deliver.Settlement) (map[string]openDelivery, e
 			open[id] = d
 			return wrap(err)
 		})
+	// One that was made in this transaction is not as it was made any more.
+	if len(values) > 0 && len(t.opened) > 0 {
+		t.opened = slices.DeleteFunc(slices.Clone(t.opened), func(d openedDelivery) bool {
+			_, found := open[d.id]
+			return found
+		})
+	}
 	return open, err
 }
 

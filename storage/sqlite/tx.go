@@ -21,8 +21,16 @@ type pace struct {
 	removed  int // events
 	entries  int
 	resolved int // reservations
+	opened   []openedDelivery
 	moved    []cursorRow
 	folded   int64 // the pack up to which cursors were put in their places, 0 if none
+}
+
+// openedDelivery is one that was made.
+type openedDelivery struct {
+	id    string
+	n     int64
+	alone bool // of its event
 }
 
 // connect takes the connection if there is none.
