@@ -60,7 +60,11 @@ func (t *tx) know() error {
 		return err
 	}
 	k.packs, k.events = max(newest, k.folded), max(total, k.events)
-	if k.logged = int(k.packs - k.folded); k.logged == 0 {
+	const size = 32 // bytes of a cursor, at least
+	if _, err := one(t, `SELECT coalesce(sum(octet_length(cursors)), 0) / ? FROM packs WHERE n > ?`, []any{size, k.folded}, &k.logged); err != nil {
+		return err
+	}
+	if k.packs == k.folded {
 		k.moved = make(map[string]cursorRow)
 	}
 	t.w.known = k
