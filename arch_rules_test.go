@@ -24,6 +24,7 @@ var levels = [][]string{
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},
+	{"detect/huge"},
 	{"detect/seen", "detect/due", "detect/lateness"},
 	{"detect/pace"},
 	{"detect"},

@@ -108,7 +108,7 @@ func benchmarkJudge(b *testing.B, subs int, kind string) {
 	slot, _ := sh.find(hashAccount("nasa"), "nasa")
 	tw := fetcher.Tweet{ID: "1", Username: "nasa", PublishedAt: time.Now(),
 		Text: "about twenty words of a text as people write them on such a platform, one of them word0, the others have no rules"}
-	f := sh.newFlight(slot, 0, 0)
+	f := sh.newFlight(slot, 0)
 	f.begin(time.Now())
 	f.out.seen = (&seen.Window{}).Poll()
 	f.out.pages = []page{{tweets: []fetcher.Tweet{tw}}}

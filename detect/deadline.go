@@ -50,7 +50,7 @@ func (c *deadline) Err() error {
 		return c.parent.Err()
 	case c.over:
 		return context.Canceled
-	case !time.Now().Before(c.at):
+	case time.Until(c.at) <= 0:
 		return context.DeadlineExceeded
 	}
 	return nil

@@ -40,14 +40,14 @@ type flight struct {
 type sharedCall struct{ open int }
 
 // newFlight plans a target's poll.
-func (sh *shard) newFlight(slot int32, due, now int64) *flight {
+func (sh *shard) newFlight(slot int32, due int64) *flight {
 	t := sh.targets.at(slot)
 	t.state = fetching
 	t.set(again, false)
 	window := sh.windows.at(slot)
 	name := sh.username(slot)
 	f := sh.blankFlight()
-	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), due, sh.d.cfg.Now().Add(time.Duration(due-now))
+	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), due, sh.wall.Add(time.Duration(due-sh.now))
 	f.since, f.first, f.failed = t.since, t.since == 0 || t.is(cold), sh.troubles[slot] != nil
 	f.plan = plan{
 		seen:     window.Poll(),

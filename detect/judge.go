@@ -14,9 +14,12 @@ import (
 // nothing else but counters. Events come out oldest first.
 func (sh *shard) judge(f *flight) (events []deliver.Event) {
 	out := &f.out
+	f.sound = true
+	if out.posts == 0 {
+		return nil
+	}
 	now := sh.d.cfg.Now()
 	clear(sh.inPoll)
-	f.sound = true
 	ask := sh.asker(f.slot)
 	repeats := f.plan.gap != nil || sh.anyFresh(f.slot) // known posts may be news for somebody
 	for p := len(out.pages) - 1; p >= 0; p-- {

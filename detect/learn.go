@@ -10,7 +10,7 @@ import (
 func (sh *shard) learn(f *flight) {
 	t, out := sh.targets.at(f.slot), &f.out
 	if !f.first {
-		t.rate = t.rate.after(len(f.found), out.begun.Sub(f.since.time()), time.Duration(sh.d.clock()))
+		t.rate = t.rate.after(len(f.found), out.begun.Sub(f.since.time()), time.Duration(sh.now))
 		return
 	}
 	var over time.Duration

@@ -228,7 +228,7 @@ func (out *outcome) take(pg *fetcher.Page, asked, at time.Time) (cut bool) {
 
 // call asks the Fetcher for one page. A Fetcher that panics has failed.
 func (d *Detector) call(ctx context.Context, q *fetcher.TimelineQuery, out *outcome) (pg fetcher.Page, err error) {
-	limit := &deadline{parent: ctx, at: time.Now().Add(d.cfg.FetchTimeout)}
+	limit := &deadline{parent: ctx, at: d.epoch.Add(time.Duration(d.clock()) + d.cfg.FetchTimeout)} // cheaper than time.Now
 	defer limit.end()
 	defer func() {
 		if v := recover(); v != nil {

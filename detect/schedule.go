@@ -184,7 +184,7 @@ const noteBudgetEvery = 256
 
 // reschedule sets a target's next poll after one whose commit ended with err.
 func (sh *shard) reschedule(f *flight, err error) {
-	t, now := sh.targets.at(f.slot), sh.d.clock()
+	t, now := sh.targets.at(f.slot), sh.now
 	if f.plan.gap != nil {
 		sh.filled(f, err, now)
 		if t.is(again) && sh.troubles[f.slot] == nil {

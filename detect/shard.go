@@ -53,9 +53,14 @@ type shard struct {
 	ticket    int64 // when the next call may be made, on the detector's clock
 	stopping  bool
 
+	// The last look at the clocks: polls begun together share one, and answers.
+	now  int64 // the detector's
+	wall time.Time
+
 	inPoll  map[string]struct{} // scratch of judge
 	scratch []byte
 	taken   []dueSlot
+	ahead   int // what sweep read
 }
 
 func newShard(d *Detector, slots int) *shard {
@@ -63,7 +68,7 @@ func newShard(d *Detector, slots int) *shard {
 		more: map[int32][]subscriber{}, troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{},
 		contacts: map[int32]unixSeconds{},
 		sources:  map[string]*source{}, answers: rule.NewSet(), fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
-	sh.workers = newWorkers(slots)
+	sh.workers.init(slots)
 	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
 	return sh
 }
@@ -79,6 +84,9 @@ func (sh *shard) run(ctx context.Context) {
 	var armed int64 // when the timer fires
 	for {
 		msgs = sh.mail.take(msgs)
+		if len(msgs) > 0 {
+			sh.look()
+		}
 		for i := range msgs {
 			sh.handle(&msgs[i])
 		}
@@ -102,6 +110,9 @@ func (sh *shard) run(ctx context.Context) {
 	}
 }
 
+// look reads both clocks.
+func (sh *shard) look() { sh.now, sh.wall = sh.d.clock(), sh.d.cfg.Now() }
+
 func (sh *shard) handle(m *message) {
 	switch {
 	case m.set != nil:
@@ -121,12 +132,13 @@ func (sh *shard) handle(m *message) {
 // and says when to go on if nothing else happens.
 func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
-		now := sh.d.clock()
+		sh.look()
+		now := sh.now
 		at, ok := sh.nextAt()
 		search, searchAt := sh.searchTurn(at, now)
 		fill, fillAt := sh.fillTurn(search || ok && at <= now, now)
 		switch {
-		case sh.workers.busy >= sh.slots || len(sh.flights)+len(sh.searches.polling) >= maxOpen || !ok && fillAt == never && searchAt == never:
+		case sh.room() <= 0 || !ok && fillAt == never && searchAt == never:
 			return longSleep // a message will wake the shard
 		case !fill && !search && (!ok || at > now):
 			return min(at, fillAt, searchAt)
@@ -144,7 +156,11 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 			continue
 		}
 		sh.searches.turn = true
-		sh.startPolls(ctx, now)
+		if sh.pacer == nil && sh.d.batchSize == 1 && sh.d.budget.limiter == nil && min(searchAt, fillAt) > now {
+			sh.sweep(ctx, now)
+		} else {
+			sh.startPolls(ctx, now)
+		}
 	}
 	return longSleep
 }
@@ -183,7 +199,7 @@ func (sh *shard) startPolls(ctx context.Context, now int64) {
 			sh.postpone(next.slot, now)
 			continue
 		}
-		f := sh.newFlight(next.slot, next.at, now)
+		f := sh.newFlight(next.slot, next.at)
 		sh.d.count.lag.Record(time.Duration(now - next.at))
 		if len(sh.taken) == 1 {
 			sh.depart(job{ctx: ctx, one: f})
@@ -231,8 +247,7 @@ func (sh *shard) landed(f *flight) {
 		sh.d.noteRateLimit(sh.failures(f.slot), out.err)
 		sh.giveUpPage(f)
 	}
-	if n := len(out.pages); n > 0 {
-		sh.contacts[f.slot] = toSeconds(out.pages[n-1].at)
+	if len(out.pages) > 0 {
 		if out.skew != 0 && sh.skews[f.slot] == 0 {
 			sh.d.cfg.Logger.Warn("clocks differ", "username", f.plan.query.Username, "ahead of upstream", out.skew)
 		}
@@ -246,7 +261,11 @@ func (sh *shard) landed(f *flight) {
 	sh.noteGaps(f)
 	f.cursor = sh.moved(f)
 	t.state = committing
-	if f.cursor == nil && len(events) == 0 {
+	kept := f.cursor == nil && len(events) == 0 // as far as the journal goes
+	if n := len(out.pages); n > 0 && !(kept && f.whole()) {
+		sh.contacts[f.slot] = toSeconds(out.pages[n-1].at)
+	}
+	if kept {
 		sh.committed(f, nil)
 		return
 	}

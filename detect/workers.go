@@ -3,16 +3,23 @@ package detect
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // workers make a shard's upstream calls. They are started as they are needed,
 // at most one for each slot, and stay: their stacks have grown to what a
 // Fetcher takes. The shard joins them at its end.
+//
+// A worker that is called takes one job after the other, and calls the next
+// worker before each while there are more. So calls that end at once are made
+// by one of them, and those that wait do so side by side.
 type workers struct {
-	work chan job
-	n    int // started
-	busy int // jobs given and not ended, as the shard knows
-	all  sync.WaitGroup
+	work   chan job      // not begun
+	call   chan struct{} // for one worker that has nothing to do
+	called atomic.Bool   // one was, and has not looked at work since
+	n      int           // started
+	busy   int           // jobs given and not ended, as the shard knows
+	all    sync.WaitGroup
 }
 
 // job is one upstream call.
@@ -23,30 +30,56 @@ type job struct {
 	search *search // in place of both
 }
 
-func newWorkers(slots int) workers { return workers{work: make(chan job, slots)} }
+func (w *workers) init(slots int) { w.work, w.call = make(chan job, slots), make(chan struct{}, 1) }
 
 // give never blocks: the shard keeps to its slots.
 func (w *workers) give(sh *shard, j job) {
-	if w.busy++; w.busy > w.n {
-		w.n++
-		w.all.Go(func() {
-			for j := range w.work {
-				switch {
-				case j.one != nil:
-					sh.fly(j.ctx, j.one)
-				case j.search != nil:
-					sh.flySearch(j.ctx, j.search)
-				default:
-					sh.flyTogether(j.ctx, j.group)
-				}
-			}
-		})
-	}
 	w.work <- j
+	if w.busy++; w.busy > w.n { // for each job not ended there is a worker
+		w.n++
+		w.all.Go(func() { w.run(sh) })
+	}
+	w.rouse()
+}
+
+// rouse makes a worker look at work, if none is about to.
+func (w *workers) rouse() {
+	if !w.called.Swap(true) {
+		w.call <- struct{}{}
+	}
+}
+
+func (w *workers) run(sh *shard) {
+	for range w.call {
+		w.called.Store(false)
+		for w.next(sh) {
+		}
+	}
+}
+
+// next makes a call if there is one to make.
+func (w *workers) next(sh *shard) bool {
+	select {
+	case j := <-w.work:
+		if len(w.work) > 0 {
+			w.rouse()
+		}
+		switch {
+		case j.one != nil:
+			sh.fly(j.ctx, j.one)
+		case j.search != nil:
+			sh.flySearch(j.ctx, j.search)
+		default:
+			sh.flyTogether(j.ctx, j.group)
+		}
+		return true
+	default:
+		return false
+	}
 }
 
 // join ends the workers once they have nothing to do.
 func (w *workers) join() {
-	close(w.work)
+	close(w.call)
 	w.all.Wait()
 }

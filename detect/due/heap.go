@@ -1,6 +1,10 @@
 package due
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/detect/huge"
+)
 
 // MaxSlots bounds the slots of one heap: they are 0 to MaxSlots-1.
 const MaxSlots = 1 << slotBits
@@ -160,6 +164,9 @@ func ceil(due int64) int64 {
 	return ms
 }
 
+// large is from how many elements on an array is worth huge pages, 0.5 or 1 MB.
+const large = 1 << 17
+
 // grow lengthens s to n, and its array by an eighth more than that when it has
 // to: doubling would leave up to half of the arrays unused.
 func grow[E any](s []E, n int) []E {
@@ -167,6 +174,9 @@ func grow[E any](s []E, n int) []E {
 		return s[:n]
 	}
 	bigger := make([]E, n, n+n/8+4)
+	if n >= large {
+		huge.Slice(bigger)
+	}
 	copy(bigger, s)
 	return bigger
 }

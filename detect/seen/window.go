@@ -56,23 +56,38 @@ func (p *Poll) begin(data string) {
 // It is quickest for a timeline's order, newest first.
 func (p *Poll) Has(id string) bool {
 	l := &p.known
+	if next := p.at - 1; next >= 0 && usual(id) && !l.text {
+		if key, numeric := usualKey(id); numeric && l.offset(next) == key-l.base {
+			p.note(next)
+			return true
+		}
+	}
+	return p.look(id)
+}
+
+// look is Has for an id that is not the one expected.
+func (p *Poll) look(id string) bool {
+	l := &p.known
 	want, possible := l.want(id)
 	if !possible {
 		return false
 	}
-	i := p.at - 1
-	if l.text || i < 0 || l.offset(i) != want {
-		if i = l.find(want, id); i < 0 {
-			return false
-		}
+	i := l.find(want, id)
+	if i < 0 {
+		return false
 	}
+	p.note(i)
+	return true
+}
+
+// note keeps that the i-th id was shown.
+func (p *Poll) note(i int) {
 	p.at = i
 	if i < 64 {
-		p.few |= 1 << i
+		p.few |= 1 << (uint(i) % 64)
 	} else {
-		p.more[i/64-1] |= 1 << (i % 64)
+		p.more[i/64-1] |= 1 << (uint(i) % 64)
 	}
-	return true
 }
 
 func (p *Poll) shown(i int) bool {

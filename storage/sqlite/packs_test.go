@@ -83,7 +83,7 @@ func TestMovedCursors(t *testing.T) {
 			batches = append(batches, b)
 		}
 		to := s
-		if n%1700 == 0 {
+		if n%5000 == 2500 {
 			to = other
 		}
 		commit(t, to, batches...)
