@@ -24,7 +24,6 @@ var levels = [][]string{
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule", "deliver"},
 	{"deliver/wshub"},
-	{"detect/huge"},
 	{"detect/seen", "detect/due", "detect/lateness"},
 	{"detect/pace"},
 	{"detect"},

@@ -81,6 +81,14 @@ func (k *conn) exchange(request []byte) (r Result, written int, err error) {
 		return r, 0, failed
 	}
 	// A receiver that does not want all of a request may answer before it has it.
+	k.left = maxHeaderBytes
+	if _, err := k.r.Peek(1); err != nil {
+		return r, written, errors.Join(failed, err)
+	}
+	if r, ok := k.brief(); ok {
+		k.again = failed == nil && time.Since(k.born) < connLife
+		return r, written, nil
+	}
 	resp, err := k.answer()
 	if err != nil {
 		return r, written, errors.Join(failed, err)
@@ -92,13 +100,9 @@ func (k *conn) exchange(request []byte) (r Result, written int, err error) {
 	return r, written, nil
 }
 
-// answer reads the status and headers of an answer, maxHeaderBytes in all with
-// those of the informational ones before it.
+// answer reads the status and headers of an answer that has begun, maxHeaderBytes
+// in all with those of the informational ones before it.
 func (k *conn) answer() (*http.Response, error) {
-	k.left = maxHeaderBytes
-	if _, err := k.r.Peek(1); err != nil {
-		return nil, err
-	}
 	for {
 		resp, err := http.ReadResponse(k.r, nil)
 		switch {

@@ -1,10 +1,6 @@
 package due
 
-import (
-	"fmt"
-
-	"github.com/streamwatch/streamwatch/detect/huge"
-)
+import "fmt"
 
 // MaxSlots bounds the slots of one heap: they are 0 to MaxSlots-1.
 const MaxSlots = 1 << slotBits
@@ -164,9 +160,6 @@ func ceil(due int64) int64 {
 	return ms
 }
 
-// large is from how many elements on an array is worth huge pages, 0.5 or 1 MB.
-const large = 1 << 17
-
 // grow lengthens s to n, and its array by an eighth more than that when it has
 // to: doubling would leave up to half of the arrays unused.
 func grow[E any](s []E, n int) []E {
@@ -174,9 +167,6 @@ func grow[E any](s []E, n int) []E {
 		return s[:n]
 	}
 	bigger := make([]E, n, n+n/8+4)
-	if n >= large {
-		huge.Slice(bigger)
-	}
 	copy(bigger, s)
 	return bigger
 }

@@ -91,11 +91,18 @@
 //	sqlite3 -readonly streams.db "SELECT * FROM attempt_log WHERE delivery = 'dlv_…'"
 //	sqlite3 -readonly streams.db "SELECT owner, sum(credits) FROM billing_log GROUP BY owner"
 //
-// The tables behind them are monitors, rules, endpoints, cursors, owners (last
-// sequence number and balance), events, deliveries, attempts, ledger_entries and
-// reservations. event_ids has the ids of all events, those that are removed
-// included; settled, counts and those beginning with removed_ or resolved_ serve
-// the retention.
+// Two more show what lies together in the file one by one: event_log, with bodies,
+// and newest_cursors. The tables behind them are monitors, rules, endpoints, owners
+// (balance, and last sequence number as far as the events retained do not tell it),
+// packs, events, cursors, deliveries, attempts, ledger_entries and reservations.
+//
+// A row of packs has what a commit found: events as JSON with their bodies, some 32
+// KB of them, and the cursors that moved. So a commit writes few pages however
+// many accounts it is about. events has what they are searched by; the cursors are
+// put in the table of that name some thousands at a time. A pack goes with the last
+// of its events. event_ids has the ids of all events, those that are removed
+// included; settled, thinned, totals and those beginning with removed_ or resolved_
+// serve the retention.
 // Times in tables are integers: Unix nanoseconds, NULL for none; amounts are
 // thousandths of a credit. Look at them, do not write to them.
 // What is read has its times in UTC; they reach from 1677 to 2262.
