@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -14,9 +15,22 @@ import (
 
 // Each poll that found something moves its target's cursor, and those of one
 // commit are anywhere among all. So they are written one after the other, and put
-// in their places when there are this many: by then some have moved again, and
-// others are neighbours.
-const foldAt = 2048
+// in their places when there are foldAt: by then some have moved again, and others
+// are neighbours. That goes in steps of foldStep cursors, or twice as many as a
+// transaction moves, so that nobody waits for it.
+const (
+	foldAt   = 2048
+	foldStep = 64
+)
+
+// fold is how far cursors have got to their places.
+type fold struct {
+	folded  int64                // the pack up to which all are there
+	logged  int                  // cursors since, about
+	moved   map[string]cursorRow // the newest of them but those under way; nil when only the file has them
+	moving  []cursorRow          // under way to their places, by target
+	through int64                // the pack up to which all are there after these
+}
 
 // cursorRow is a cursor as its table has it.
 type cursorRow struct {
@@ -77,9 +91,50 @@ func scanMoved(a asker, take func(cursorRow)) error {
 	})
 }
 
+// foldSome puts some cursors in their places when it is time.
+func (t *tx) foldSome() error {
+	f := &t.w.known.fold
+	if len(f.moving) == 0 {
+		newest, err := t.newestMoved()
+		if err != nil {
+			return err
+		}
+		t.fold = &fold{folded: f.folded, moved: make(map[string]cursorRow), moving: newest, through: t.w.known.packs}
+		return nil
+	}
+	step := min(max(foldStep, 2*len(t.moved)), len(f.moving))
+	left := *f
+	left.moving = f.moving[step:]
+	t.fold = &left
+	if err := t.placeCursors(f.moving[:step]); err != nil || len(left.moving) > 0 {
+		return err
+	}
+	left.folded = f.through
+	return t.foldedThrough(f.folded, f.through)
+}
+
 // foldCursors puts all that have moved in their places.
 func (t *tx) foldCursors() error {
-	newest := maps.Clone(t.w.known.moved)
+	k := t.w.known
+	newest, err := t.newestMoved()
+	if err != nil {
+		return err
+	}
+	if err := t.placeCursors(k.fold.moving); err != nil { // some of them again, newer
+		return err
+	}
+	if err := t.placeCursors(newest); err != nil {
+		return err
+	}
+	t.moved = nil
+	t.fold = &fold{folded: k.packs, moved: make(map[string]cursorRow)}
+	return t.foldedThrough(k.fold.folded, k.packs)
+}
+
+// newestMoved gives the cursors that have moved and are not under way, those of
+// this transaction included, by target.
+func (t *tx) newestMoved() ([]cursorRow, error) {
+	newest := maps.Clone(t.w.known.fold.moved)
 	if newest != nil {
 		for _, c := range t.moved {
 			newest[c.target] = c
@@ -87,25 +142,45 @@ func (t *tx) foldCursors() error {
 	} else {
 		newest = make(map[string]cursorRow)
 		if err := scanMoved(t, func(c cursorRow) { newest[c.target] = c }); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	var values []any
-	for _, target := range slices.Sorted(maps.Keys(newest)) {
-		c := newest[target]
+	return slices.SortedFunc(maps.Values(newest), func(a, b cursorRow) int { return strings.Compare(a.target, b.target) }), nil
+}
+
+func (t *tx) placeCursors(cursors []cursorRow) error {
+	values := make([]any, 0, 4*len(cursors))
+	for _, c := range cursors {
 		values = append(values, c.target, c.since, c.userID, c.gaps)
 	}
-	err := t.execRows(`INSERT INTO cursors (target, since, user_id, gaps) VALUES {rows}
+	return t.execRows(`INSERT INTO cursors (target, since, user_id, gaps) VALUES {rows}
 		ON CONFLICT DO UPDATE SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps`, 4, values)
-	if err != nil {
+}
+
+// foldedThrough notes that the cursors of packs up to one are in their places,
+// those up to the other were there before.
+func (t *tx) foldedThrough(before, through int64) error {
+	if err := t.exec(`DELETE FROM packs WHERE n > ? AND n <= ? AND fields IS NULL`, before, through); err != nil {
 		return err
 	}
-	k := t.w.known
-	t.folded = k.packs
-	if err := t.exec(`DELETE FROM packs WHERE n > ? AND n <= ? AND fields IS NULL`, k.folded, k.packs); err != nil {
-		return err
+	return t.exec(`UPDATE totals SET folded = ?, events = ?`, through, t.w.known.events+t.events)
+}
+
+// learn takes in what a transaction has done, once that is on the disk.
+func (f *fold) learn(done *fold, moved []cursorRow) {
+	if done != nil {
+		begun := len(f.moving) == 0 // with those of this transaction
+		*f = *done
+		if begun {
+			return
+		}
 	}
-	return t.exec(`UPDATE totals SET folded = ?, events = ?`, k.packs, k.events+t.events)
+	f.logged += len(moved)
+	for _, c := range moved {
+		if f.moved != nil {
+			f.moved[c.target] = c
+		}
+	}
 }
 
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {

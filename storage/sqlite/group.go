@@ -76,8 +76,8 @@ func (w *writer) commit(t *tx, g *group) (err error) {
 			return err
 		}
 	}
-	if w.known.logged+len(t.moved) >= foldAt {
-		failed, err := t.apart((*tx).foldCursors)
+	if t.fold == nil && (len(w.known.fold.moving) > 0 || w.known.fold.logged+len(t.moved) >= foldAt) {
+		failed, err := t.apart((*tx).foldSome)
 		if err != nil {
 			return err
 		}

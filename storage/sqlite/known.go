@@ -18,9 +18,7 @@ type known struct {
 	packs   int64                       // the newest
 	events  int                         // ever
 	removed int                         // of these
-	folded  int64                       // the pack up to which cursors are in their places
-	logged  int                         // cursors that are not, about
-	moved   map[string]cursorRow        // the newest of them; nil when only the file has them
+	fold    fold                        // cursors
 	old     struct {
 		room  int       // rows that may be added before one has to go
 		at    time.Time // when this was found out
@@ -56,16 +54,16 @@ func (t *tx) know() error {
 	if _, err := one(t, `SELECT n, total FROM packs ORDER BY n DESC LIMIT 1`, nil, &newest, &total); err != nil {
 		return err
 	}
-	if _, err := one(t, `SELECT events, removed, folded FROM totals`, nil, &k.events, &k.removed, &k.folded); err != nil {
+	if _, err := one(t, `SELECT events, removed, folded FROM totals`, nil, &k.events, &k.removed, &k.fold.folded); err != nil {
 		return err
 	}
-	k.packs, k.events = max(newest, k.folded), max(total, k.events)
+	k.packs, k.events = max(newest, k.fold.folded), max(total, k.events)
 	const size = 32 // bytes of a cursor, at least
-	if _, err := one(t, `SELECT coalesce(sum(octet_length(cursors)), 0) / ? FROM packs WHERE n > ?`, []any{size, k.folded}, &k.logged); err != nil {
+	if _, err := one(t, `SELECT coalesce(sum(octet_length(cursors)), 0) / ? FROM packs WHERE n > ?`, []any{size, k.fold.folded}, &k.fold.logged); err != nil {
 		return err
 	}
-	if k.packs == k.folded {
-		k.moved = make(map[string]cursorRow)
+	if k.packs == k.fold.folded {
+		k.fold.moved = make(map[string]cursorRow)
 	}
 	t.w.known = k
 	return nil
@@ -80,16 +78,7 @@ func (k *known) learn(p *pace) {
 			k.opened[d.id] = openDelivery{n: d.n, alone: d.alone}
 		}
 	}
-	if p.folded > 0 {
-		k.folded, k.logged, k.moved = p.folded, 0, make(map[string]cursorRow)
-		return
-	}
-	k.logged += len(p.moved)
-	for _, c := range p.moved {
-		if k.moved != nil {
-			k.moved[c.target] = c
-		}
-	}
+	k.fold.learn(p.fold, p.moved)
 }
 
 // forget is for when a call was undone: what it read may have been its own.

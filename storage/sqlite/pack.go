@@ -22,6 +22,7 @@ const (
 	packBits  = 10
 	packMost  = 1 << packBits // events
 	packBytes = 32 << 10      // closes a pack; read whole for any of its events
+	packsKept = 4 << 20
 )
 
 // packer writes packs. Its rows are good until it is reset.
@@ -38,7 +39,12 @@ type pack struct {
 	fields, bodies int
 }
 
+// reset begins anew behind the n-th pack. Space for more than packsKept bytes, as
+// few commits need it, is given back.
 func (p *packer) reset(n int64) {
+	if cap(p.fields)+cap(p.bodies) > packsKept {
+		p.fields, p.bodies = nil, nil
+	}
 	*p = packer{n: n, fields: p.fields[:0], bodies: p.bodies[:0], packs: p.packs[:0]}
 }
 

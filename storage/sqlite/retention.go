@@ -187,7 +187,7 @@ func (t *tx) forgetPacked(events []int64, now time.Time) error {
 		}
 		change, args := `INSERT OR REPLACE INTO thinned (pack, events) VALUES (?1, ?2)`, []any{n, before + gone[n]}
 		if before+gone[n] == er.full[n] {
-			if n > max(t.w.known.folded, t.folded) { // its cursors would go with it
+			if n > t.w.known.fold.folded && t.fold == nil { // its cursors would go with it
 				if err := t.foldCursors(); err != nil {
 					return err
 				}

@@ -23,7 +23,7 @@ type pace struct {
 	resolved int // reservations
 	opened   []openedDelivery
 	moved    []cursorRow
-	folded   int64 // the pack up to which cursors were put in their places, 0 if none
+	fold     *fold // of cursors: what it is then, nil when nothing was done
 }
 
 // openedDelivery is one that was made.
