@@ -153,20 +153,6 @@ func (t *tx) change(query string, args ...any) (int64, error) {
 	return n, wrap(err)
 }
 
-// insert gives the new row's n.
-func (t *tx) insert(query string, args ...any) (int64, error) {
-	s, err := t.prepare(query)
-	if err != nil {
-		return 0, wrap(err)
-	}
-	r, err := s.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, wrap(err)
-	}
-	n, err := r.LastInsertId()
-	return n, wrap(err)
-}
-
 func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
 	s, err := t.prepare(query)
 	if err != nil {
