@@ -54,7 +54,12 @@ func startLoad(t testing.TB, s storage.Store, owner string, pace time.Duration) 
 	payIn(t, s, owner, loadPaid)
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{s: s, owner: owner, pace: pace, stop: stop, acknowledged: map[string]bool{}, failed: map[string]int{}, last: time.Now()}
-	t.Cleanup(l.end)
+	t.Cleanup(func() {
+		l.end()
+		if t.Failed() {
+			t.Logf("%d calls, %d posts acknowledged, the last %v ago, failed: %v", l.calls, len(l.acknowledged), time.Since(l.last), l.failed)
+		}
+	})
 	for g := range 4 {
 		l.run(ctx, uint64(g), func(i int, r *rand.Rand) { l.poll(ctx, g, i, r) })
 	}
