@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/storage"
@@ -87,7 +88,8 @@ func init() {
 		}},
 		"answers before it has done it": {append: func(l billing.Ledger, ctx context.Context, entries []billing.Entry) error {
 			if len(entries) == 1 {
-				go func() { _ = l.Append(ctx, entries...) }()
+				// Late enough for every kill to come before some of it.
+				time.AfterFunc(100*time.Millisecond, func() { _ = l.Append(context.WithoutCancel(ctx), entries...) })
 				return nil
 			}
 			return l.Append(ctx, entries...)
