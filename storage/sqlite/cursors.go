@@ -157,8 +157,8 @@ func (t *tx) placeCursors(cursors []cursorRow) error {
 		ON CONFLICT DO UPDATE SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps`, 4, values)
 }
 
-// foldedThrough notes that the cursors of packs up to one are in their places,
-// those up to the other were there before.
+// foldedThrough notes that the cursors of packs up to through are in their places;
+// those up to before were already.
 func (t *tx) foldedThrough(before, through int64) error {
 	if err := t.exec(`DELETE FROM packs WHERE n > ? AND n <= ? AND fields IS NULL`, before, through); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"math"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -84,5 +83,5 @@ func (k *known) learn(p *pace) {
 // forget is for when a call was undone: what it read may have been its own.
 func (k *known) forget() {
 	k.owners, k.bound = make(map[string]*account), make(map[deliver.Source][]string)
-	k.old.room = math.MinInt
+	k.old.room = 0
 }

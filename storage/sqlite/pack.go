@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,6 +25,12 @@ const (
 	packBytes = 32 << 10      // closes a pack; read whole for any of its events
 	packsKept = 4 << 20
 )
+
+// packedOwner is SQL for the owner of an event, by its n.
+func packedOwner(event string) string {
+	const place = 10 // see packer.add
+	return fmt.Sprintf("(SELECT p.fields -> (%[1]s & %[2]d) ->> %[3]d FROM packs p WHERE p.n = %[1]s >> %[4]d)", event, packMost-1, place, packBits)
+}
 
 // packer writes packs. Its rows are good until it is reset.
 type packer struct {
@@ -190,13 +197,13 @@ func (er *eventReader) unpack(a asker) error {
 // unpack fills in an event from its line, which begins with a bracket or ends
 // with one or a comma.
 func unpack(ev *deliver.Event, line, bodies []byte) error {
-	line = append(bytes.TrimRight(bytes.TrimLeft(line, "["), ",]"), ']')
+	line = bytes.TrimRight(bytes.TrimLeft(line, "["), ",]")
 	var from, length, committed int64
 	var ago [5]*int64
 	fields := []any{&from, &length, &committed, (*int64)(&ev.Latency), &ago[0], &ago[1], &ago[2], &ago[3], &ago[4],
 		&ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name, &ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL}
 	fixed := len(fields)
-	if err := json.Unmarshal(append([]byte{'['}, line...), &fields); err != nil {
+	if err := json.Unmarshal(slices.Concat([]byte("["), line, []byte("]")), &fields); err != nil {
 		return err
 	}
 	if len(fields) < fixed {
@@ -208,8 +215,12 @@ func unpack(ev *deliver.Event, line, bodies []byte) error {
 			*to = timeOf(committed - *ago[i])
 		}
 	}
-	for _, name := range fields[fixed:] {
-		ev.Handlers = append(ev.Handlers, name.(string))
+	for _, field := range fields[fixed:] {
+		name, ok := field.(string)
+		if !ok {
+			return fmt.Errorf("handler %v, want a name", field)
+		}
+		ev.Handlers = append(ev.Handlers, name)
 	}
 	if from < 0 || length < 0 || from > int64(len(bodies))-length {
 		return fmt.Errorf("body of %d bytes at %d of %d", length, from, len(bodies))

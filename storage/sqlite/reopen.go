@@ -20,7 +20,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 			return err
 		}
 		err = each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
-			JOIN packs p ON p.n = o.event >> 10 WHERE o.due_at IS NULL AND p.fields -> (o.event & 1023) ->> 10 = ?2
+			WHERE o.due_at IS NULL AND `+packedOwner("o.event")+` = ?2
 			AND o.event NOT IN (SELECT event FROM settled WHERE settled_at <= ?3)`, []any{ids, r.Owner, o.s.forgottenUntil()}, func(rows *sql.Rows) error {
 			var n, event int64
 			err := rows.Scan(&n, &event)

@@ -38,7 +38,7 @@ var stockQuery = func() string {
 func (s *Store) untidy(t *tx) (bool, error) {
 	now := s.opts.Now()
 	old := &t.w.known.old
-	old.room -= min(t.events+t.entries+t.resolved, old.room)
+	old.room -= t.events + t.entries + t.resolved
 	if old.room > 0 && !now.Before(old.at) && now.Before(old.until) {
 		return false, nil
 	}
