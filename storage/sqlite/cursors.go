@@ -64,9 +64,15 @@ func appendCursors(b []byte, moved []cursorRow) []byte {
 	return append(b, ']')
 }
 
-// scanMoved reads moved cursors, the newest of a target last.
-func scanMoved(a asker, take func(cursorRow)) error {
-	return each(a, `SELECT cursors FROM packs WHERE n > (SELECT folded FROM totals) AND cursors IS NOT NULL ORDER BY n`, nil, func(rows *sql.Rows) error {
+// scanMoved reads moved cursors, the newest of a target last: all, or at least
+// those of one target.
+func scanMoved(a asker, target string, take func(cursorRow)) error {
+	var text string // as it is in there
+	if target != "" {
+		text = string(fetcher.AppendString(nil, target))
+	}
+	return each(a, `SELECT cursors FROM packs WHERE n > (SELECT folded FROM totals) AND cursors IS NOT NULL
+		AND (?1 = '' OR instr(cursors, ?1) > 0) ORDER BY n`, []any{text}, func(rows *sql.Rows) error {
 		var list [][4]json.RawMessage
 		if err := rows.Scan(jsonColumn{&list}); err != nil {
 			return wrap(err)
@@ -141,7 +147,7 @@ func (t *tx) newestMoved() ([]cursorRow, error) {
 		}
 	} else {
 		newest = make(map[string]cursorRow)
-		if err := scanMoved(t, func(c cursorRow) { newest[c.target] = c }); err != nil {
+		if err := scanMoved(t, "", func(c cursorRow) { newest[c.target] = c }); err != nil {
 			return nil, err
 		}
 	}
@@ -205,7 +211,11 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 		for _, target := range targets {
 			wanted[target] = true
 		}
-		err = scanMoved(r, func(c cursorRow) {
+		var only string // of many rules each asks for its own
+		if len(targets) == 1 {
+			only = targets[0]
+		}
+		err = scanMoved(r, only, func(c cursorRow) {
 			if wanted[c.target] {
 				newest[c.target] = c
 			}

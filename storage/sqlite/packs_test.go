@@ -94,6 +94,8 @@ func TestMovedCursors(t *testing.T) {
 		commit(t, to, batches...)
 		check(s, moved)
 		check(s, once)
+		check(s, once[:1])
+		check(s, moved[each-1:])
 		if n == moves/2 {
 			closed(t, s)
 			s, _ = openAt(t, path, sqlite.Options{})
