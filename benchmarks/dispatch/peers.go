@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/benchmarks/post"
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -41,19 +42,7 @@ func trust(file string) error {
 }
 
 // headers are those of ours, for a request of a peer.
-func headers(id string) [][2]string {
-	now := time.Now()
-	return [][2]string{
-		{"Content-Type", "application/json"},
-		{"User-Agent", deliver.DefaultUserAgent},
-		{deliver.HeaderWebhookID, "whk_0"},
-		{deliver.HeaderDeliveryID, id},
-		{deliver.HeaderSignature, deliver.Sign(secret, body)},
-		{deliver.HeaderStandardID, id},
-		{deliver.HeaderStandardTimestamp, strconv.FormatInt(now.Unix(), 10)},
-		{deliver.HeaderStandardSignature, deliver.SignStandard(secret, id, now, body)},
-	}
-}
+func headers(id string) [][2]string { return post.Headers("whk_0", id, secret, body) }
 
 // httpClient is net/http in one way or another.
 type httpClient struct {
@@ -71,22 +60,7 @@ func (h *httpClient) run(d time.Duration) (sent, failed int64, err error) {
 	sent, failed = parallel(h.inFlight, d, func(worker int) error {
 		host := (worker + next[worker]*h.inFlight) % h.hosts
 		next[worker]++
-		req, err := http.NewRequest(http.MethodPost, h.snk.URL(host, "/"), bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		for _, kv := range headers("dlv_" + strconv.Itoa(next[worker])) {
-			req.Header.Set(kv[0], kv[1])
-		}
-		resp, err := h.client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-			return errors.Join(err, fmt.Errorf("status %d", resp.StatusCode))
-		}
-		return nil
+		return post.Send(context.Background(), h.client, h.snk.URL(host, "/"), headers("dlv_"+strconv.Itoa(next[worker])), body)
 	})
 	return sent, failed, nil
 }
@@ -162,12 +136,6 @@ func (r *rawSocket) close() {
 	}
 }
 
-// tuned is a transport that keeps a connection for each request under way.
-func tuned(inFlight int) *http.Transport {
-	return &http.Transport{MaxIdleConnsPerHost: inFlight, DisableCompression: true,
-		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
-}
-
 // contestants are ours first.
 func contestants(snk *sink.Sink, secure bool, hosts, inFlight int) ([]contestant, error) {
 	ours, err := newDispatcher(snk, hosts, inFlight)
@@ -177,7 +145,7 @@ func contestants(snk *sink.Sink, secure bool, hosts, inFlight int) ([]contestant
 	return []contestant{
 		ours,
 		&httpClient{"http.DefaultClient", http.DefaultClient, snk, hosts, inFlight},
-		&httpClient{"net/http, tuned", &http.Client{Transport: tuned(inFlight), Timeout: 10 * time.Second}, snk, hosts, inFlight},
+		&httpClient{"net/http, tuned", post.Tuned(inFlight, roots), snk, hosts, inFlight},
 		&rawSocket{snk: snk, secure: secure, hosts: hosts, inFlight: inFlight},
 	}, nil
 }

@@ -1,7 +1,9 @@
 // Endtoend measures an event's whole way through a durable store: recorded, sent
 // as a signed POST, answered by 2xx, and the outcome recorded. Beside
 // storage/sqlite and storage/redisstore under package deliver stands asynq, a task
-// queue on Redis, whose tasks make the same POST with the same client.
+// queue on Redis, whose tasks make the same POST: with net/http and connections kept
+// for all in flight, as a program does that has asynq and not ours, and with our
+// client.
 //
 //	go run ./endtoend
 //	go run ./endtoend -dir /mnt/disk    # the disk to measure

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,32 +16,36 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/streamwatch/streamwatch/benchmarks/post"
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
 // queue is asynq: a task for each event, with the time it came and the body.
 type queue struct {
+	label  string
 	m      *meter
 	snk    *sink.Sink
-	hook   *deliver.Webhook
+	post   poster
 	client *asynq.Client
 	server *asynq.Server
 	tasks  atomic.Int64
 }
 
-func openAsynq(addr string, snk *sink.Sink, m *meter) (contestant, error) {
-	hook, err := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
-	if err != nil {
-		return nil, err
-	}
+// poster makes the POST of a task to endpoint n.
+type poster interface {
+	send(ctx context.Context, n int, id string, body []byte) error
+	close()
+}
+
+func openAsynq(label, addr string, p poster, snk *sink.Sink, m *meter) (contestant, error) {
 	to := asynq.RedisClientOpt{Addr: addr}
-	q := &queue{m: m, snk: snk, hook: hook, client: asynq.NewClient(to)}
+	q := &queue{label: label, m: m, snk: snk, post: p, client: asynq.NewClient(to)}
 	q.server = asynq.NewServer(to, asynq.Config{Concurrency: endpoints * inFlight, TaskCheckInterval: 10 * time.Millisecond, LogLevel: asynq.FatalLevel})
 	return q, q.server.Start(asynq.HandlerFunc(q.send))
 }
 
-func (q *queue) name() string { return "asynq" }
+func (q *queue) name() string { return q.label }
 
 func (q *queue) feeders() (goroutines, group int) { return 16, 1 }
 
@@ -53,24 +58,54 @@ func (q *queue) put(came []time.Time) error {
 	return nil
 }
 
-// send makes the same POST.
 func (q *queue) send(ctx context.Context, t *asynq.Task) error {
 	came := time.Unix(0, int64(binary.BigEndian.Uint64(t.Payload())))
-	n := int(q.tasks.Add(1)) % endpoints
-	r := q.hook.Send(ctx, &deliver.Delivery{ID: t.ResultWriter().TaskID(), Event: &deliver.Event{Body: t.Payload()[8:]},
-		Endpoint: deliver.Endpoint{ID: fmt.Sprint("whk_", n), URL: q.snk.URL(n, "/"), Secret: secret}})
-	q.m.answered(came, r.OK)
+	err := q.post.send(ctx, int(q.tasks.Add(1))%endpoints, t.ResultWriter().TaskID(), t.Payload()[8:])
+	q.m.answered(came, err == nil)
+	return err
+}
+
+func (q *queue) close() {
+	q.server.Shutdown()
+	q.client.Close()
+	q.post.close()
+}
+
+// netHTTP posts with net/http, as a program does that has asynq and not ours.
+type netHTTP struct {
+	client *http.Client
+	snk    *sink.Sink
+}
+
+func newNetHTTP(snk *sink.Sink) netHTTP { return netHTTP{post.Tuned(endpoints*inFlight, nil), snk} }
+
+func (p netHTTP) send(ctx context.Context, n int, id string, body []byte) error {
+	return post.Send(ctx, p.client, p.snk.URL(n, "/"), post.Headers(fmt.Sprint("whk_", n), id, secret, body), body)
+}
+
+func (p netHTTP) close() { p.client.CloseIdleConnections() }
+
+// ourHTTP posts with the client of package deliver.
+type ourHTTP struct {
+	hook *deliver.Webhook
+	snk  *sink.Sink
+}
+
+func newOurHTTP(snk *sink.Sink) (ourHTTP, error) {
+	hook, err := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	return ourHTTP{hook, snk}, err
+}
+
+func (p ourHTTP) send(ctx context.Context, n int, id string, body []byte) error {
+	r := p.hook.Send(ctx, &deliver.Delivery{ID: id, Event: &deliver.Event{Body: body},
+		Endpoint: deliver.Endpoint{ID: fmt.Sprint("whk_", n), URL: p.snk.URL(n, "/"), Secret: secret}})
 	if !r.OK {
 		return errors.New(r.Error)
 	}
 	return nil
 }
 
-func (q *queue) close() {
-	q.server.Shutdown()
-	q.client.Close()
-	q.hook.Close()
-}
+func (p ourHTTP) close() { p.hook.Close() }
 
 // startRedis runs a server with its files in dir; addr is "" without one on the
 // PATH.
