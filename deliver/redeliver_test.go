@@ -51,8 +51,8 @@ func TestRedeliverBeginsANewRoundOfAttempts(t *testing.T) {
 			}
 			began := time.Now()
 			e, err := m.Redeliver(t.Context(), "o", id)
-			if err != nil || e.State != deliver.StatePending || e.Attempts != 4*round || e.Earlier != 4*round {
-				t.Fatalf("Redeliver: %s after %d attempts, %v", e.State, e.Attempts, err)
+			if err != nil || e.Earlier != 4*round || e.Attempts > 4*round+1 { // its attempt may have come first
+				t.Fatalf("Redeliver: %s after %d attempts, %d of them earlier, %v", e.State, e.Attempts, e.Earlier, err)
 			}
 			synctest.Wait()
 			if got := b.all(); len(got) != 4*round+1 || got[4*round].at != began {
