@@ -110,7 +110,7 @@ func benchmarkJudge(b *testing.B, subs int, kind string) {
 		Text: "about twenty words of a text as people write them on such a platform, one of them word0, the others have no rules"}
 	f := sh.newFlight(slot, 0)
 	f.begin(time.Now())
-	f.out.seen = (&seen.Window{}).Poll()
+	f.out.seen = seen.Window{}.Poll()
 	f.out.pages = []page{{tweets: []fetcher.Tweet{tw}}}
 	b.ReportAllocs()
 	for b.Loop() {

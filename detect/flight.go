@@ -44,7 +44,7 @@ func (sh *shard) newFlight(slot int32, due int64) *flight {
 	t := sh.targets.at(slot)
 	t.state = fetching
 	t.set(again, false)
-	window := sh.windows.at(slot)
+	window := sh.windows.At(int(slot))
 	name := sh.username(slot)
 	f := sh.blankFlight()
 	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), due, sh.wall.Add(time.Duration(due-sh.now))
@@ -77,7 +77,7 @@ func (sh *shard) newFill(slot int32, gap Gap) *flight {
 	f := sh.blankFlight()
 	f.slot, f.hash, f.id, f.due, f.at = slot, hashAccount(name), sh.userID(slot), sh.d.clock(), sh.d.cfg.Now()
 	f.plan = plan{
-		seen:   sh.windows.at(slot).Poll(),
+		seen:   sh.windows.At(int(slot)).Poll(),
 		query:  fetcher.TimelineQuery{Username: name, UserID: f.id, Limit: sh.d.cfg.PageSize, Cursor: gap.Resume},
 		cutoff: gap.From,
 		gap:    &gap,

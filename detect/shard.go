@@ -19,7 +19,7 @@ type shard struct {
 
 	// By slot.
 	targets  dense[target]
-	windows  dense[seen.Window]
+	windows  seen.Windows
 	versions dense[uint64] // of first pages, where the Fetcher names them
 	size     int32         // slots ever used
 	free     []int32
@@ -349,15 +349,15 @@ func (sh *shard) apply(f *flight) {
 	}
 	sh.reportGaps(f)
 	t.post = max(t.post, toSeconds(f.posted))
-	window := sh.windows.at(f.slot)
-	if !f.whole() {
-		window.Add(f.newIDs)
-		return
-	}
-	if out.unchanged {
-		window.Add(f.newIDs) // of older pages; those of the first were not asked for
-	} else {
+	window := sh.windows.At(int(f.slot))
+	if f.whole() && !out.unchanged {
 		window.Renew(out.seen, f.newIDs)
+	} else {
+		window.Add(f.newIDs) // of older pages, when those of the first were not asked for
+	}
+	sh.windows.Set(int(f.slot), window)
+	if !f.whole() {
+		return
 	}
 	sh.learn(f)
 	sh.keepVersion(f)

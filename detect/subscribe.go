@@ -58,7 +58,7 @@ func (sh *shard) slotFor(a settingAccount, account monitor.Account) int32 {
 	}
 	t := sh.targets.at(slot)
 	*t = target{name: sh.names.add(strings.TrimPrefix(account.Username, "@")), want: -1, state: idle}
-	*sh.windows.at(slot) = seen.Window{}
+	sh.windows.Set(int(slot), seen.Window{})
 	if c := a.cursor; c != nil {
 		t.since = toSeconds(c.Since)
 		t.set(cold, true)
@@ -213,7 +213,7 @@ func (sh *shard) release(slot int32) {
 	sh.setUserID(slot, "")
 	sh.names.drop(t.name)
 	*t = target{want: -1}
-	*sh.windows.at(slot) = seen.Window{}
+	sh.windows.Set(int(slot), seen.Window{})
 	if sh.versions.chunks != nil {
 		*sh.versions.at(slot) = 0
 	}

@@ -32,19 +32,21 @@ type accounts struct {
 // kept is what detect keeps of a poll: it is handed from goroutine to goroutine.
 var kept *seen.Poll
 
-func ourWindows(n int) accounts {
-	ws := make([]seen.Window, n)
+func ourWindows(int) accounts {
+	var ws seen.Windows
 	return accounts{report.Ours, func(account int, ids []string) {
-		p := ws[account].Poll()
+		w := ws.At(account)
+		p := w.Poll()
 		var newIDs []string
 		for _, id := range ids {
 			if !p.Has(id) {
 				newIDs = append(newIDs, id)
 			}
 		}
-		ws[account].Renew(p, newIDs)
+		w.Renew(p, newIDs)
+		ws.Set(account, w)
 	}, func(account int, ids []string) int {
-		p := ws[account].Poll()
+		p := ws.At(account).Poll()
 		kept = p
 		known := 0
 		for _, id := range ids {
@@ -52,7 +54,9 @@ func ourWindows(n int) accounts {
 				known++
 			}
 		}
-		ws[account].Renew(kept, nil)
+		w := ws.At(account) // as detect does, after the commit
+		w.Renew(kept, nil)
+		ws.Set(account, w)
 		return known
 	}}
 }

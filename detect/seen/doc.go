@@ -13,6 +13,13 @@
 //	…
 //	w.Renew(poll, newIDs)        // it was complete, and this was new
 //
+// Windows are those of many accounts, close together:
+//
+//	var all seen.Windows
+//	w := all.At(account)
+//	…
+//	all.Set(account, w)
+//
 // A Set is for what has no such order: queries, and sources that answer as they
 // like. It remembers by age, each id for one to two horizons of time.
 //

@@ -7,21 +7,21 @@ import "math/bits"
 // called by many while nothing else is. A copy is a window of its own: what is
 // stored never changes, Renew and Add lay it out anew.
 //
-// It is 16 bytes, and the heap has one more object of it: 17 bytes and, of
-// numeric ids, as many bits for each as the span between the lowest and the
-// highest takes (a full 64 above 57). Others take their length and 12 bytes.
+// It takes 17 bytes and, of numeric ids, as many bits for each as the span
+// between the lowest and the highest takes (a full 64 above 57). Others take
+// their length and 12 bytes. Those of many accounts lie in Windows.
 type Window struct {
 	data string // see layout
 }
 
 // Len is the number of ids remembered.
-func (w *Window) Len() int {
+func (w Window) Len() int {
 	l := readLayout(w.data)
 	return l.count
 }
 
 // Has reports whether the window remembers an id.
-func (w *Window) Has(id string) bool {
+func (w Window) Has(id string) bool {
 	l := readLayout(w.data)
 	want, possible := l.want(id)
 	return possible && l.find(want, id) >= 0
@@ -38,7 +38,7 @@ type Poll struct {
 
 // Poll begins one. It sees the window as it is now. A caller that keeps the
 // Poll's value in a place of its own spares the allocation.
-func (w *Window) Poll() *Poll {
+func (w Window) Poll() *Poll {
 	p := new(Poll) // in here alone, so that it is inlined and p can stay on the stack
 	p.begin(w.data)
 	return p

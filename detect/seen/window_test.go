@@ -246,18 +246,21 @@ func BenchmarkWindowPage(b *testing.B) {
 		accounts int
 	}{{"hot", 1}, {"cold", 100_000}} {
 		b.Run(bench.name, func(b *testing.B) {
-			windows := make([]Window, bench.accounts)
+			var windows Windows
 			ids := make([]string, 20)
 			for i := range ids {
 				ids[i] = fmt.Sprint(1_212_092_628_029_698_048 - i*3_600_000<<22) // one an hour
 			}
-			for i := range windows {
-				windows[i].Renew(windows[i].Poll(), ids)
+			for i := range bench.accounts {
+				w := windows.At(i)
+				w.Add(ids)
+				windows.Set(i, w)
 			}
 			rng := rand.New(rand.NewPCG(1, 2))
 			b.ReportAllocs()
 			for b.Loop() {
-				w := &windows[rng.IntN(len(windows))]
+				i := rng.IntN(bench.accounts)
+				w := windows.At(i)
 				p := w.Poll()
 				for _, id := range ids {
 					if !p.Has(id) {
@@ -265,6 +268,7 @@ func BenchmarkWindowPage(b *testing.B) {
 					}
 				}
 				w.Renew(p, nil)
+				windows.Set(i, w)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ type breakage struct {
 
 var (
 	detectTests  = []string{"./detect"}
+	seenTests    = []string{"./detect/seen"}
 	apikeyTests  = []string{"./apikey"}
 	billingTests = []string{"./billing"}
 	deliverTests = []string{"./deliver"}
@@ -35,6 +36,14 @@ var list = []breakage{
 		"	if err == nil {\n		sh.apply(f)\n	}\n", "	sh.apply(f)\n", detectTests},
 	{"handed over before the commit", "detect/committer.go",
 		"		err := c.try(ctx, group)\n", "		c.handOver(group)\n		err := c.try(ctx, group)\n", detectTests},
+	{"a polled window is not kept", "detect/shard.go",
+		"	sh.windows.Set(int(f.slot), window)\n", "", detectTests},
+	{"a window that is moved is lost", "detect/seen/windows.go",
+		"			*ref = ws.put(account, w)\n", "			*ref = 0\n", seenTests},
+	{"a window's place is given again too early", "detect/seen/windows.go",
+		"if ws.blocks[b].live == 0 && b != ws.into {", "if ws.blocks[b].live < blockSize/2 && b != ws.into {", seenTests},
+	{"windows let go fill the memory", "detect/seen/windows.go",
+		"		ws.move(ws.emptiest())\n", "", seenTests},
 	{"seen set keyed wrongly", "detect/shard.go",
 		"window.Renew(out.seen, f.newIDs)", "window.Renew(out.seen, []string{f.plan.query.Username})", detectTests},
 	{"first page only: a bare high-water mark", "detect/poll.go",

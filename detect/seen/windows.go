@@ -1,0 +1,200 @@
+package seen
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// Windows are the windows of many accounts, by numbers that count from 0 and
+// should be dense. The zero value has an empty one for every number. They lie
+// close together in blocks, without pointers, so that a million of them are as
+// good as nothing to the garbage collector: each takes 4 bytes and, unless it is
+// empty, 6 bytes and its own, rounded up to a multiple of 4; up to an eighth
+// more, or 128 KB, waits to be used again.
+//
+// It is not safe for concurrent use, but what At gave is a value of its own:
+// others may use it and its Polls while the Windows change.
+type Windows struct {
+	refs   []*[refChunk]uint32
+	blocks []block
+	free   []uint32        // empty blocks
+	filled strings.Builder // of the block that is being filled
+	into   uint32          // its number, 0 when there is none
+	large  map[int]Window  // those that blocks have no room for
+
+	used    int // bytes of all entries
+	garbage int // of those that are no account's any more
+}
+
+// block is a run of entries, each of a window, its size (2 bytes) and its account
+// (4), with as many bytes in front as make its end a multiple of 4. So one look
+// at the end, where a window's trailer is too, is enough to read it. What is
+// written never changes: strings of it stay good.
+type block struct {
+	data string
+	live int // bytes of the entries that are their account's
+}
+
+// A reference is a block's number and where in it an entry ends, in units of 4
+// bytes less 1; 0 is an empty window, since there is no block 0.
+const (
+	refChunk   = 1024
+	entryTail  = 2 + 4
+	entryUnit  = 4
+	blockSize  = 1 << 16
+	blockUnits = blockSize / entryUnit
+	mostBlocks = 1<<32/blockUnits - 1
+	inLarge    = 1<<32 - 1 // of the last block, which is never used
+	// Beyond largest a window would leave too much of a block empty.
+	largest = blockSize / 16
+)
+
+func (ws *Windows) ref(i int) *uint32 {
+	for i >= len(ws.refs)*refChunk {
+		ws.refs = append(ws.refs, new([refChunk]uint32))
+	}
+	return &ws.refs[i/refChunk][i%refChunk]
+}
+
+// At is the window of account i.
+func (ws *Windows) At(i int) Window {
+	if i >= len(ws.refs)*refChunk {
+		return Window{}
+	}
+	switch ref := ws.refs[i/refChunk][i%refChunk]; ref {
+	case 0:
+		return Window{}
+	case inLarge:
+		return ws.large[i]
+	default:
+		_, w, _ := readEntry(ws.blocks[ref/blockUnits].data, int(ref%blockUnits+1)*entryUnit)
+		return w
+	}
+}
+
+// readEntry reads the entry that ends there, and says where it begins.
+func readEntry(data string, end int) (account int, w Window, begin int) {
+	tail := load64(data, end-8) >> 16
+	size := int(uint16(tail))
+	begin = end - entryTail - size
+	return int(tail >> 16), Window{data[begin : begin+size]}, begin / entryUnit * entryUnit
+}
+
+// Set makes w the window of account i. One that has not changed since At costs
+// nothing.
+func (ws *Windows) Set(i int, w Window) {
+	if ws.At(i).data == w.data {
+		return
+	}
+	ref := ws.ref(i)
+	switch *ref {
+	case 0:
+	case inLarge:
+		delete(ws.large, i)
+	default:
+		ws.drop(*ref)
+	}
+	*ref = 0
+	if w.data != "" {
+		*ref = ws.put(i, w)
+	}
+	if ws.garbage > 2*blockSize && ws.garbage > ws.used/8 {
+		ws.move(ws.emptiest())
+	}
+}
+
+// drop lets an entry go, and with the last its block.
+func (ws *Windows) drop(ref uint32) {
+	b, end := ref/blockUnits, int(ref%blockUnits+1)*entryUnit
+	_, _, begin := readEntry(ws.blocks[b].data, end)
+	ws.blocks[b].live -= end - begin
+	ws.garbage += end - begin
+	if ws.blocks[b].live == 0 && b != ws.into {
+		ws.clear(b)
+	}
+}
+
+// clear makes a block without live entries free to be filled again.
+func (ws *Windows) clear(b uint32) {
+	n := len(ws.blocks[b].data)
+	ws.used -= n
+	ws.garbage -= n
+	ws.blocks[b] = block{}
+	ws.free = append(ws.free, b)
+}
+
+// put writes an entry and gives its reference.
+func (ws *Windows) put(i int, w Window) uint32 {
+	size := len(w.data) + entryTail
+	pad := -size & (entryUnit - 1)
+	size += pad
+	if size > largest || !ws.makeRoom(size) {
+		if ws.large == nil {
+			ws.large = make(map[int]Window)
+		}
+		ws.large[i] = w
+		return inLarge
+	}
+	var zero [entryUnit]byte
+	ws.filled.Write(zero[:pad])
+	ws.filled.WriteString(w.data)
+	var tail [entryTail]byte
+	binary.LittleEndian.PutUint16(tail[:], uint16(len(w.data)))
+	binary.LittleEndian.PutUint32(tail[2:], uint32(i))
+	ws.filled.Write(tail[:])
+	b := &ws.blocks[ws.into]
+	b.data = ws.filled.String()
+	b.live += size
+	ws.used += size
+	return ws.into*blockUnits + uint32(len(b.data)/entryUnit) - 1
+}
+
+// makeRoom has the block that is being filled take an entry of size bytes; false
+// when there are as many blocks as references can tell apart.
+func (ws *Windows) makeRoom(size int) bool {
+	if ws.into != 0 && ws.filled.Len()+size <= blockSize {
+		return true
+	}
+	full := ws.into
+	switch last := len(ws.free) - 1; {
+	case last >= 0:
+		ws.into, ws.free = ws.free[last], ws.free[:last]
+	case len(ws.blocks) < mostBlocks:
+		ws.into = uint32(max(1, len(ws.blocks)))
+		ws.blocks = append(ws.blocks, make([]block, int(ws.into)+1-len(ws.blocks))...)
+	default:
+		return false
+	}
+	ws.filled.Reset()
+	ws.filled.Grow(blockSize) // never moves: strings of it stay good
+	if full != 0 && ws.blocks[full].live == 0 {
+		ws.clear(full)
+	}
+	return true
+}
+
+// emptiest is the block with the least live bytes of those that are full.
+func (ws *Windows) emptiest() uint32 {
+	var least uint32
+	for b := range ws.blocks {
+		if ws.blocks[b].data != "" && uint32(b) != ws.into && (least == 0 || ws.blocks[b].live < ws.blocks[least].live) {
+			least = uint32(b)
+		}
+	}
+	return least
+}
+
+// move writes a block's live entries anew, so that the block is free.
+func (ws *Windows) move(b uint32) {
+	data := ws.blocks[b].data
+	for end := len(data); end > 0; {
+		account, w, begin := readEntry(data, end)
+		if ref := ws.ref(account); *ref == b*blockUnits+uint32(end/entryUnit)-1 {
+			*ref = ws.put(account, w)
+			ws.garbage += end - begin
+		}
+		end = begin
+	}
+	ws.blocks[b].live = 0
+	ws.clear(b)
+}
