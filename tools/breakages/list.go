@@ -39,7 +39,7 @@ var list = []breakage{
 	{"a polled window is not kept", "detect/shard.go",
 		"	sh.windows.Set(int(f.slot), window)\n", "", detectTests},
 	{"a window that is moved is lost", "detect/seen/windows.go",
-		"			*ref = ws.put(account, w)\n", "			*ref = 0\n", seenTests},
+		"			*ref = ws.put(account, w)\n", "			ws.put(account, w)\n			*ref = 0\n", seenTests},
 	{"a window's place is given again too early", "detect/seen/windows.go",
 		"if ws.blocks[b].live == 0 && b != ws.into {", "if ws.blocks[b].live < blockSize/2 && b != ws.into {", seenTests},
 	{"windows let go fill the memory", "detect/seen/windows.go",
@@ -73,8 +73,7 @@ var list = []breakage{
 	{"version of a page with a dropped post", "detect/shard.go",
 		"	if !f.sound {\n", "	if false {\n", detectTests},
 	{"unchanged page makes its posts forgotten", "detect/shard.go",
-		"	if out.unchanged {\n", "	if false {\n", detectTests},
-	// Queries.
+		"	if f.whole() && !out.unchanged {\n", "	if f.whole() {\n", detectTests},
 	{"joining rule misses what is known", "detect/found.go",
 		"if seen && !sub.fresh {", "if seen {", detectTests},
 	{"rule gets posts from before it", "detect/found.go",
