@@ -7,8 +7,9 @@
 //
 // streamwatch is the whole detection core, a detect.Detector with its names,
 // cursors, a goroutine a poll and a group committer; its Fetcher answers at once
-// with an empty page, and its Journal keeps nothing. The peers only schedule:
-// they call the poll and do nothing else. Every account has the phase that
+// with an empty page, and its Journal keeps nothing. "Schedule alone" is its heap
+// of due times and one goroutine. The peers, too, only schedule: they call the
+// poll and do nothing else; "fixed order" does not even that. Every account has the phase that
 // detect.Phase gives it, for all alike; a poll's lag is the moment of the call
 // less the moment it was due. A poll that is not made within 3 s after the
 // measured time is lost; its lag goes on until then. Every poll, ours and

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/detect/due"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -52,5 +53,33 @@ func startDetector(n int, period time.Duration, poll func(int)) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// startDue has one goroutine and the detector's heap of due times, and nothing
+// else of it: what the peers are to compare with.
+func startDue(n int, period time.Duration, poll func(int)) error {
+	var h due.Heap
+	now := time.Now()
+	for i := range n {
+		h.Set(int32(i), nextDue(now, detect.Phase(username(i), period), period).UnixNano())
+	}
+	go func() {
+		timer := time.NewTimer(0)
+		for {
+			<-timer.C
+			now := time.Now().UnixNano()
+			account, at, _ := h.Next()
+			for at <= now {
+				poll(int(account))
+				for at <= now {
+					at += int64(period)
+				}
+				h.Set(account, at)
+				account, at, _ = h.Next()
+			}
+			timer.Reset(time.Until(time.Unix(0, at)))
+		}
+	}()
 	return nil
 }

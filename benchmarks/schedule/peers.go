@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/detect/due"
 )
 
 // contestants in the order of the rows. A ticker for each of a million accounts
@@ -18,6 +19,7 @@ import (
 // about 100,000.
 var contestants = []contestant{
 	{"streamwatch", report.Ours, maxAccounts, startDetector},
+	{"due", report.Ours + ", schedule alone", due.MaxSlots, startDue},
 	{"ticker", "goroutine + time.Ticker", 1_000_000, startTickers},
 	{"afterfunc", "time.AfterFunc", 10_000_000, startAfterFunc},
 	{"heap", "container/heap", 10_000_000, startHeap},
