@@ -35,7 +35,7 @@ func TestParse(t *testing.T) {
 		{"-garbage -1", "-garbage -1 is not allowed: want 0 to 1048576"},
 		{"-stall 3s -period 3s", "-stall 3s is not allowed: want less than -period, 3s, and at most half of -for, 30s"},
 		{"-stall 3s -for 5s", "-stall 3s is not allowed"},
-		{"-impl heap,wheel", `-impl "wheel" is not allowed: want any of streamwatch, ticker, afterfunc, heap, cron`},
+		{"-impl heap,wheel", `-impl "wheel" is not allowed: want any of streamwatch, due, ticker, afterfunc, heap, cron, fixed`},
 		{"-rounds 0", "-rounds 0 is not allowed"},
 	} {
 		_, err := parse(strings.Fields(tc.args))
