@@ -150,8 +150,11 @@ func (s *redisServer) read(ctx context.Context) (st state, err error) {
 		return st, err
 	}
 	defer func() { err = errors.Join(err, store.Close(ctx)) }()
-	if st.Removed, err = s.client.HKeys(ctx, "{"+redisName+"}:forgotten").Result(); err != nil {
+	if st.Removed, err = s.client.LRange(ctx, "{"+redisName+"}:forgottenorder", 0, -1).Result(); err != nil {
 		return st, err
+	}
+	for i, e := range st.Removed {
+		st.Removed[i] = e[16:] // a time, and the id
 	}
 	return st, readPorts(ctx, store, &st)
 }

@@ -62,16 +62,14 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 		}
 		defer func() { s.slots <- sl }()
 		sl.n++
-		number := strconv.FormatUint(sl.n, 10)
+		number := hex(sl.n)
 		token = s.client + ":" + sl.id + ":" + number
 		words = append(words, token, sl.id, number, (answersLast + s.opts.RetryFor).Milliseconds(), s.renewal())
 	} else {
 		token = s.client + ":r:" + strconv.FormatUint(s.questions.Add(1), 10)
 		words = append(words, token, "", "", "", "")
 	}
-	if sc.limits {
-		words = s.appendLimits(words)
-	}
+	words = s.appendLimits(words, sc)
 	words = append(words, args...)
 
 	keys := s.keysOf(sc, kind)

@@ -15,7 +15,7 @@ import (
 type endpoints struct{ s *Store }
 
 // boundField names a source in the hash of what is bound to it.
-func boundField(src *deliver.Source) string { return escaped(src.Owner) + src.ID }
+func boundField(src sourceName) string { return escaped(src.owner) + src.id }
 
 // fixedPart is what an update does not replace, beside the source's owner and id.
 func fixedPart(e *deliver.Endpoint) []byte {
@@ -67,7 +67,7 @@ func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("redisstore: %w", err)
 	}
-	bound := boundField(&e.Source)
+	bound := boundField(sourceName{e.Source.Owner, e.Source.ID})
 	url := string(appendField(nil, bound)) + e.URL
 	return es.verdict(es.s.run(ctx, "endpoints_create", "", e.ID, escaped(e.Source.Owner), escaped(e.Source.ID),
 		bound, url, string(e.Status), strconv.FormatInt(e.Version, 10), fixedPart(&e), record))

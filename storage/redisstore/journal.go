@@ -20,10 +20,10 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 			return &detect.BatchError{Batch: b, Err: err}
 		}
 	}
-	now := j.s.opts.Now()
+	now, most := j.s.opts.Now(), j.s.removeAfter(batches)
 	for {
 		p := j.s.plan(batches, now)
-		out, err := j.s.run(ctx, p.script(), "", p.words()...)
+		out, err := j.s.run(ctx, p.script(most), "", p.words(most)...)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 	for chunk := range slices.Chunk(targets, cursorChunk) {
 		words := []any{len(chunk)}
 		for _, target := range chunk {
-			words = append(words, target)
+			words = append(words, "c"+target)
 		}
 		out, err := j.s.run(ctx, "journal_cursors", "", words...)
 		if err != nil {
@@ -89,20 +89,20 @@ func checkBatch(b *detect.Batch) error {
 	return nil
 }
 
-func appendCursor(c *detect.Cursor) []byte {
-	e := newEncoder(64)
+// cursor adds the record of a cursor but for its target.
+func (e *encoder) cursor(c *detect.Cursor) {
+	*e = append(*e, recordForm)
 	e.instant(c.Since)
 	e.text(c.UserID)
 	e.number(int64(len(c.Gaps)))
 	for i := range c.Gaps {
 		g := &c.Gaps[i]
 		e.text(g.Target)
-		for _, t := range []time.Time{g.From, g.To, g.FoundAt, g.FilledAt} {
+		for _, t := range [...]time.Time{g.From, g.To, g.FoundAt, g.FilledAt} {
 			e.instant(t)
 		}
 		e.text(g.Resume)
 	}
-	return e
 }
 
 func decodeCursor(target, stored string) (detect.Cursor, error) {

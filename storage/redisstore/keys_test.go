@@ -150,12 +150,19 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		must(t, s.Outbox().Settle(t.Context()))
 		must(t, s.Ledger().Append(t.Context()))
 	}
-	kept := map[string]bool{"version": true, "count": true, "seqs": true, "firsts": true, "balances": true}
+	kept := map[string]bool{"version": true, "count": true, "journal": true, "firsts": true, "balances": true}
 	for _, key := range server.Keys() {
 		name := strings.TrimPrefix(key, "{streamwatch}:")
 		if !kept[name] && !strings.HasPrefix(name, "replies:") {
 			t.Errorf("%s is there still, with %s", name, server.Dump())
 			break
+		}
+	}
+	fields, err := server.HKeys("{streamwatch}:journal")
+	must(t, err)
+	for _, f := range fields {
+		if f[0] != 's' {
+			t.Errorf("journal has %q still, want the owners' numbers alone", f)
 		}
 	}
 	want(t, "numbers go on", commit(t, s, newEvent(acme, "later")).Events[0].Seq, 21)

@@ -198,3 +198,8 @@ func decodeEntry(id, stored string) (e billing.Entry, err error) {
 	e.NumAccounts, e.TierLabel, e.Rate = int(d.number()), d.text(), billing.Credits(d.number())
 	return e, d.err
 }
+
+// appendPosting adds an entry as lua/account.lua posts it, without its id.
+func appendPosting(w []any, e *billing.Entry) []any {
+	return append(w, escaped(e.Owner), strconv.FormatInt(int64(e.Amount), 10), e.SourceID, entryRest(e))
+}

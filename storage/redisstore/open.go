@@ -50,6 +50,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	for i := range callSlots {
 		s.slots <- &slot{id: strconv.Itoa(i)}
 	}
+	s.added.Store(tidyStep) // what earlier stores left over
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	if err := s.check(ctx, own.Protocol); err != nil {
 		s.cutNow()

@@ -2,7 +2,7 @@ package redisstore
 
 import (
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,62 +15,73 @@ import (
 // the ids of deliveries are hashes, which the script can not make.
 type plan struct {
 	now     time.Time
-	sources index
+	sources index[sourceName]
 	bound   []string // what is bound to each source
-	owners  index
+	owners  index[string]
 	events  []planned
+	runs    []run
 	charges []billing.Entry
 	cursors []*detect.Cursor
 }
 
-// planned is an event with the deliveries that it gets if it is new.
+// planned is an event with the deliveries that it gets if it is new. With some
+// it is a copy, which they share.
 type planned struct {
 	ev         *deliver.Event
-	owner      int // in owners
 	deliveries []deliver.Delivery
 }
 
-// index numbers different names from 0.
-type index struct {
-	names []string
-	at    map[string]int
+// run is events that follow each other and have one owner and no deliveries, at
+// most as many as lua/journal.lua has it, or one that has some.
+type run struct{ owner, size, deliveries int }
+
+const longestRun = 64
+
+type sourceName struct{ owner, id string }
+
+// index numbers different names from 0. Most often a name is the one before.
+type index[T comparable] struct {
+	names []T
+	at    map[T]int
+	last  int
 }
 
-func (x *index) of(name string) (n int, isNew bool) {
+func (x *index[T]) of(name T) (n int, isNew bool) {
+	if len(x.names) > 0 && x.names[x.last] == name {
+		return x.last, false
+	}
 	n, ok := x.at[name]
 	if !ok {
-		if x.at == nil {
-			x.at = make(map[string]int)
-		}
 		n = len(x.names)
 		x.names = append(x.names, name)
+		if x.at == nil {
+			x.at = make(map[T]int)
+		}
 		x.at[name] = n
 	}
+	x.last = n
 	return n, !ok
 }
 
 func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
-	p := &plan{now: now}
+	p := &plan{now: now, cursors: make([]*detect.Cursor, 0, len(batches))}
 	n := 0
 	for _, b := range batches {
 		n += len(b.Events)
 	}
 	p.events = make([]planned, 0, n)
-	copies := make([]deliver.Event, n)
 	var endpoints [][]string // by source
 	for _, b := range batches {
 		for i := range b.Events {
-			ev := &copies[len(p.events)]
-			*ev = b.Events[i]
-			ev.CommittedAt = now
-			ev.Handlers = slices.Clone(ev.Handlers)
-			source, isNew := p.sources.of(boundField(&ev.Source))
+			ev := &b.Events[i]
+			source, isNew := p.sources.of(sourceName{ev.Source.Owner, ev.Source.ID})
 			if isNew {
-				p.bound = append(p.bound, s.bound.get(p.sources.names[source]))
-				endpoints = append(endpoints, splitFields(p.bound[source]))
+				bound := s.bound.get(p.sources.names[source])
+				p.bound = append(p.bound, bound)
+				endpoints = append(endpoints, splitFields(bound))
 			}
-			owner, _ := p.owners.of(escaped(ev.Source.Owner))
-			p.events = append(p.events, planned{ev: ev, owner: owner, deliveries: deliveriesOf(ev, endpoints[source], b.DeliverBy)})
+			owner, _ := p.owners.of(ev.Source.Owner)
+			p.add(planned{ev: ev}, owner, endpoints[source], b.DeliverBy)
 		}
 		p.charges = append(p.charges, b.Charges...)
 		if b.Cursor != nil {
@@ -80,12 +91,26 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 	return p
 }
 
+func (p *plan) add(e planned, owner int, endpoints []string, due time.Time) {
+	if len(endpoints)+len(e.ev.Handlers) > 0 {
+		ev := *e.ev
+		ev.CommittedAt = p.now
+		ev.Handlers = slices.Clone(ev.Handlers)
+		e.ev, e.deliveries = &ev, deliveriesOf(&ev, endpoints, due)
+	}
+	p.events = append(p.events, e)
+	if n := len(p.runs); n > 0 && len(e.deliveries) == 0 {
+		if last := &p.runs[n-1]; last.owner == owner && last.deliveries == 0 && last.size < longestRun {
+			last.size++
+			return
+		}
+	}
+	p.runs = append(p.runs, run{owner, 1, len(e.deliveries)})
+}
+
 // deliveriesOf makes an event's deliveries: to the endpoints bound to its
 // source, in order of creation, then to its handlers, each once.
 func deliveriesOf(ev *deliver.Event, endpoints []string, due time.Time) []deliver.Delivery {
-	if len(endpoints)+len(ev.Handlers) == 0 {
-		return nil
-	}
 	ds := make([]deliver.Delivery, 0, len(endpoints)+len(ev.Handlers))
 	add := func(endpointID string) {
 		if slices.ContainsFunc(ds, func(d deliver.Delivery) bool { return d.EndpointID == endpointID }) {
@@ -105,60 +130,84 @@ func deliveriesOf(ev *deliver.Event, endpoints []string, due time.Time) []delive
 	return ds
 }
 
-// script is the one for commits with charges, or without.
-func (p *plan) script() string {
-	if len(p.charges) > 0 {
-		return "charges+journal_commit"
-	}
-	return "nocharges+journal_commit"
+// script is the one for this commit. It removes when most is not 0.
+func (p *plan) script(most int) string {
+	receivers := slices.ContainsFunc(p.runs, func(r run) bool { return r.deliveries > 0 })
+	return commitScript(len(p.charges) > 0, receivers, most > 0)
 }
 
-// words are what lua/journal_commit.lua reads.
-func (p *plan) words() []any {
-	n := 16 + 2*len(p.sources.names) + len(p.owners.names) + 4*len(p.events) + 5*len(p.charges) + 2*len(p.cursors)
+// words are what lua/journal_commit.lua and its parts read.
+func (p *plan) words(most int) []any {
+	count, size := 16+2*len(p.sources.names)+len(p.owners.names)+2*len(p.events)+3*len(p.runs)+2*len(p.cursors)+5*len(p.charges), 512
 	for i := range p.events {
-		n += 4 * len(p.events[i].deliveries)
+		ev := p.events[i].ev
+		count += 4 * len(p.events[i].deliveries)
+		size += 384*(1+len(p.events[i].deliveries)) + len(ev.TextPreview) + len(ev.TweetURL) + len(ev.Body)
 	}
-	w := append(make([]any, 0, n), len(p.sources.names))
+	w := newWords(count, size)
+	if most > 0 {
+		w.number(most)
+	}
+	w.number(len(p.sources.names))
+	w.number(len(p.owners.names))
+	w.number(len(p.events))
 	for _, name := range p.sources.names {
-		w = append(w, name)
+		w.add("b" + boundField(name))
+	}
+	for _, name := range p.owners.names {
+		w.add("s" + escaped(name))
 	}
 	for _, bound := range p.bound {
-		w = append(w, bound)
-	}
-	w = append(w, len(p.owners.names))
-	for _, name := range p.owners.names {
-		w = append(w, name)
-	}
-	w = append(w, len(p.events))
-	for i := range p.events {
-		w = append(w, p.events[i].ev.ID, appendEvent(p.events[i].ev))
+		w.add(bound)
 	}
 	for i := range p.events {
-		e := &p.events[i]
-		owner := p.owners.names[e.owner]
-		w = append(w, e.owner+1, len(e.deliveries))
-		for k := range e.deliveries {
-			d := &e.deliveries[k]
-			lane := escaped(d.EndpointID)
-			w = append(w, d.ID, lane, stamp(d.Due), appendDelivery(e.ev, owner, lane, d.CreatedAt))
+		w.add(p.events[i].ev.ID)
+		w.text.event(p.events[i].ev, p.now)
+		w.cut()
+	}
+	p.addCursors(w)
+	w.number(len(p.runs))
+	at := 0
+	for _, r := range p.runs {
+		w.number(r.owner + 1)
+		w.number(r.size)
+		w.number(r.deliveries)
+		if r.deliveries > 0 {
+			p.events[at].addDeliveries(w)
 		}
+		at += r.size
 	}
 	if len(p.charges) > 0 {
-		w = append(w, len(p.charges))
+		w.number(len(p.charges))
 	}
 	for i := range p.charges {
-		w = append(w, p.charges[i].ID)
+		w.add(p.charges[i].ID)
 	}
 	for i := range p.charges {
-		w = appendPosting(w, &p.charges[i])
+		w.add(escaped(p.charges[i].Owner))
+		w.number(int(p.charges[i].Amount))
+		w.add(p.charges[i].SourceID)
+		w.add(string(entryRest(&p.charges[i])))
 	}
-	return p.appendCursors(w)
+	return w.list()
 }
 
-// appendCursors adds the last cursor of each target.
-func (p *plan) appendCursors(w []any) []any {
-	var targets index
+func (e *planned) addDeliveries(w *words) {
+	owner := escaped(e.ev.Source.Owner)
+	for k := range e.deliveries {
+		d := &e.deliveries[k]
+		lane := escaped(d.EndpointID)
+		w.add(d.ID)
+		w.add(lane)
+		w.add(stamp(d.Due))
+		w.text.delivery(e.ev, owner, lane, d.CreatedAt)
+		w.cut()
+	}
+}
+
+// addCursors adds the last cursor of each target.
+func (p *plan) addCursors(w *words) {
+	targets := index[string]{at: make(map[string]int, len(p.cursors))}
 	var last []*detect.Cursor
 	for _, c := range p.cursors {
 		if i, isNew := targets.of(c.Target); isNew {
@@ -167,23 +216,26 @@ func (p *plan) appendCursors(w []any) []any {
 			last[i] = c
 		}
 	}
-	w = append(w, 2*len(last))
+	w.number(2 * len(last))
 	for _, c := range last {
-		w = append(w, c.Target, appendCursor(c))
+		w.text = append(w.text, 'c')
+		w.add(c.Target)
+		w.text.cursor(c)
+		w.cut()
 	}
-	return w
 }
 
 // tell fills in the out-fields of the batches from what the script answered: a
 // flag for each event, 1 for a new one, the last number that each owner had
 // before, and the charges, by position, that were not made.
 func (p *plan) tell(batches []*detect.Batch, answer []any) error {
-	if len(answer) != 3 {
+	if len(answer) != 1 {
 		return errRecord
 	}
-	flags := text(answer[0])
-	last, errL := numbers(text(answer[1]))
-	unpaid, errU := numbers(text(answer[2]))
+	flags, rest, _ := strings.Cut(text(answer[0]), ",")
+	lasts, unpaids, _ := strings.Cut(rest, ",")
+	last, errL := numbers(lasts)
+	unpaid, errU := numbers(unpaids)
 	if errL != nil || errU != nil || len(flags) != len(p.events) || len(last) != len(p.owners.names) {
 		return errRecord
 	}
@@ -200,9 +252,10 @@ func (p *plan) tell(batches []*detect.Batch, answer []any) error {
 			if !isNew {
 				continue
 			}
-			last[planned.owner]++
-			planned.ev.Seq = last[planned.owner]
-			b.Events[i].Seq, b.Events[i].CommittedAt = planned.ev.Seq, p.now
+			owner, _ := p.owners.of(b.Events[i].Source.Owner)
+			last[owner]++
+			b.Events[i].Seq, b.Events[i].CommittedAt = last[owner], p.now
+			planned.ev.Seq = last[owner]
 			b.Deliveries = append(b.Deliveries, planned.deliveries...)
 		}
 		for i := range b.Charges {
@@ -220,22 +273,22 @@ func (p *plan) tell(batches []*detect.Batch, answer []any) error {
 // date; the script of a commit tells.
 type bindings struct {
 	mu sync.Mutex
-	of map[string]string
+	of map[sourceName]string
 }
 
 // maxBindings bounds the sources remembered; beyond it all are forgotten and
 // asked for again.
 const maxBindings = 20_000
 
-func newBindings() *bindings { return &bindings{of: make(map[string]string)} }
+func newBindings() *bindings { return &bindings{of: make(map[sourceName]string)} }
 
-func (b *bindings) get(source string) string {
+func (b *bindings) get(source sourceName) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.of[source]
 }
 
-func (b *bindings) learn(sources []string, bound []any) {
+func (b *bindings) learn(sources []sourceName, bound []any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.of)+len(sources) > maxBindings {
@@ -261,9 +314,4 @@ func splitFields(s string) (fields []string) {
 		fields, s = append(fields, f), rest
 	}
 	return fields
-}
-
-// appendPosting adds an entry as lua/account.lua posts it, without its id.
-func appendPosting(w []any, e *billing.Entry) []any {
-	return append(w, escaped(e.Owner), strconv.FormatInt(int64(e.Amount), 10), e.SourceID, entryRest(e))
 }

@@ -23,7 +23,8 @@ type script struct {
 	source string
 	keys   []string
 	writes bool // has a token that is remembered
-	limits bool // takes the store's clock and limits first
+	clock  bool // takes the store's time first
+	limits bool // takes its limits next
 }
 
 // scriptNames are the files that are run, some after another one; the others
@@ -32,7 +33,7 @@ var scriptNames = []string{
 	"open",
 	"records_create", "records_get", "records_update", "records_delete", "records_list", "records_scan", "records_find",
 	"endpoints_create", "endpoints_get", "endpoints_list", "endpoints_update", "endpoints_delete",
-	"nocharges+journal_commit", "charges+journal_commit", "journal_cursors",
+	"journal_cursors",
 	"outbox_claim", "outbox_settle", "outbox_next", "outbox_reopen",
 	"log_page", "log_scan", "log_entries", "log_events",
 	"ledger_append", "ledger_reserve", "ledger_resolve", "ledger_balance", "ledger_page", "ledger_scan",
@@ -40,12 +41,32 @@ var scriptNames = []string{
 
 // scripts are put together once, when they are first needed.
 var scripts = sync.OnceValue(func() map[string]*script {
-	all := make(map[string]*script, len(scriptNames))
+	all := make(map[string]*script)
 	for _, name := range scriptNames {
+		all[name] = newScript(name)
+	}
+	for i := range 8 {
+		name := commitScript(i&1 > 0, i&2 > 0, i&4 > 0)
 		all[name] = newScript(name)
 	}
 	return all
 })
+
+// commitScript names the script of a commit: the fewer parts it has, the less it
+// costs.
+func commitScript(charges, receivers, removal bool) string {
+	name := "journal_commit"
+	for _, part := range []struct {
+		name string
+		has  bool
+	}{{"charges", charges}, {"receivers", receivers}, {"removal", removal}} {
+		if !part.has {
+			part.name = "no" + part.name
+		}
+		name = part.name + "+" + name
+	}
+	return name
+}
 
 func newScript(name string) *script {
 	s := &script{name: name}
@@ -78,7 +99,7 @@ func newScript(name string) *script {
 	for part := range strings.SplitSeq(name, "+") {
 		include(part)
 	}
-	s.writes, s.limits = done["write"], done["limits"]
+	s.writes, s.clock, s.limits = done["write"], done["now"], done["limits"]
 	slices.Sort(s.keys)
 
 	var table strings.Builder

@@ -35,6 +35,7 @@ type Store struct {
 	slots     chan *slot    // those not in use
 	questions atomic.Uint64 // counts calls that write nothing
 	renewed   atomic.Int64  // when the answers were last given time, Unix nanoseconds
+	added     atomic.Int64  // events of commits since one removed
 	bound     *bindings
 	stats     stats
 

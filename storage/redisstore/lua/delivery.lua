@@ -44,7 +44,7 @@ local function save(list)
 		if final(d) then
 			local o = others[d.event]
 			if o.left == 0 then
-				insert(settled, now .. d.seq .. o.first .. to_field(d.owner) .. to_field(o.ids) .. d.event)
+				insert(settled, now .. d.seq .. '01' .. to_field(d.owner) .. o.first .. o.ids)
 			end
 			o.left = o.left - 1
 		elseif d.due ~= d.was then

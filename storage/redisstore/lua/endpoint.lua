@@ -1,8 +1,9 @@
--- keys: endpoints endpointorder urls bound
+-- uses: journal
+-- keys: endpoints endpointorder urls
 -- An endpoint has these fields: owner, source, bound, url, status, version,
 -- number, and two that only the caller reads: what never changes, and the whole.
 -- Those of a source stand in endpointorder with owner and source before their
--- number; bound has the ids of its active ones, in order.
+-- number; the bound of its source is in journal.
 local endpoint_fields = { 'owner', 'source', 'bound', 'url', 'status', 'version', 'number', 'fixed', 'record' }
 
 local function endpoint(id, owner)
@@ -34,8 +35,8 @@ local function rebind(e)
 		if status == 'active' then insert(active, to_field(ids[i])) end
 	end
 	if #active == 0 then
-		call('HDEL', K.bound, e.bound)
+		call('HDEL', K.journal, 'b' .. e.bound)
 	else
-		call('HSET', K.bound, e.bound, table.concat(active))
+		call('HSET', K.journal, 'b' .. e.bound, table.concat(active))
 	end
 end

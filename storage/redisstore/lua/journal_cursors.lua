@@ -1,2 +1,2 @@
--- keys: cursors
-return reply(get(K.cursors, args(tonumber(arg()))))
+-- uses: journal
+return reply(get(K.journal, args(tonumber(arg()))))

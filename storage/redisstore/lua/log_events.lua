@@ -1,28 +1,41 @@
--- keys: byowner events seqs firsts
+-- uses: journal
+-- keys: events firsts
 -- Looks on for an owner's events: how far it came, '' for to the end, and
 -- number, id, record of each. At most 1,024 numbers are looked at: between
 -- those there are may be many that were removed.
 local owner, from, count = arg(), tonumber(arg()), tonumber(arg())
-local last = tonumber(call('HGET', K.seqs, owner) or '0')
+local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
 from = max(from, tonumber(call('HGET', K.firsts, owner) or '1'))
 local stop, list, found = min(last, from + 1023), {}, 0
-while from <= stop and found < count do
-	local numbers, ids, fields = {}, {}, {}
-	for seq = from, min(from + count - found - 1, stop) do insert(fields, owner .. hex(seq)) end
-	for i, id in ipairs(get(K.byowner, fields)) do
-		if id then
-			insert(numbers, sub(fields[i], -16))
-			insert(ids, id)
+local at = max(from - LONGEST + 1, 1) -- the run may begin before
+while at <= stop and found < count do
+	local fields, numbers, ids = {}, {}, {}
+	for first = at, min(at + 127, stop) do insert(fields, run_field(owner, first)) end
+	local upto = at + #fields
+	for i, run in ipairs(get(K.journal, fields)) do
+		local seq, id, next = at + i - 1, nil, 1
+		while run and next <= #run and found + #ids < count do
+			id, next = field(run, next)
+			if seq >= from then
+				insert(numbers, hex(seq))
+				insert(ids, id)
+			end
+			seq = seq + 1
+			upto = max(upto, seq)
+		end
+		if found + #ids == count then
+			upto = seq
+			break
 		end
 	end
 	for i, record in ipairs(get(K.events, ids)) do
-		if record then
+		if record and record ~= '' then
 			insert(list, numbers[i])
 			insert(list, ids[i])
 			insert(list, record)
-			found = found + 1
 		end
 	end
-	from = from + #fields
+	found = found + #ids
+	from, at = upto, upto
 end
 return reply(from > last and '' or format('%d', from), list)

@@ -44,6 +44,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 				or siblings(d)
 		end
 		events[d.event].left = events[d.event].left + 1
+		events[d.event].place = d.owner .. d.seq
 	end
 end
 for _, d in ipairs(open) do touch(d.lane) end
@@ -59,7 +60,7 @@ for _, d in ipairs(open) do
 	insert(into, d.lane .. due .. d.number .. d.id)
 end
 for event, e in pairs(events) do
-	if e.again then call('HINCRBY', K.settledagain, event, '1') end
+	if e.again then call('HINCRBY', K.settledagain, e.place, '1') end
 	if e.several then
 		insert(few, event)
 		insert(few, format('%08x', e.left) .. e.first .. e.ids)

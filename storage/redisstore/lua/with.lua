@@ -4,7 +4,7 @@
 local function events_of(ids)
 	local list = {}
 	for i, record in ipairs(get(K.events, ids)) do
-		if record then
+		if record and record ~= '' then -- '' of one that was removed
 			insert(list, ids[i])
 			insert(list, record)
 		end

@@ -1,0 +1,3 @@
+-- A commit without deliveries.
+local function try_deliveries() end
+local function keep_deliveries() end

@@ -1,0 +1,2 @@
+-- A commit that removes nothing.
+local function remove_some() end

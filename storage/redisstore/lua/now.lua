@@ -1,0 +1,2 @@
+-- What the store's clock says.
+local now = arg()
