@@ -31,9 +31,9 @@ type planned struct {
 	deliveries []deliver.Delivery
 }
 
-// run is events that follow each other and have one owner and no deliveries, at
-// most as many as lua/journal.lua has it, or one that has some.
-type run struct{ owner, size, deliveries int }
+// run is events that follow each other, of one owner, with ids of one length and
+// without deliveries, at most as many as lua/journal.lua has it, or one with some.
+type run struct{ owner, ids, size, deliveries int }
 
 const longestRun = 64
 
@@ -100,12 +100,12 @@ func (p *plan) add(e planned, owner int, endpoints []string, due time.Time) {
 	}
 	p.events = append(p.events, e)
 	if n := len(p.runs); n > 0 && len(e.deliveries) == 0 {
-		if last := &p.runs[n-1]; last.owner == owner && last.deliveries == 0 && last.size < longestRun {
+		if last := &p.runs[n-1]; last.owner == owner && last.ids == len(e.ev.ID) && last.deliveries == 0 && last.size < longestRun {
 			last.size++
 			return
 		}
 	}
-	p.runs = append(p.runs, run{owner, 1, len(e.deliveries)})
+	p.runs = append(p.runs, run{owner, len(e.ev.ID), 1, len(e.deliveries)})
 }
 
 // deliveriesOf makes an event's deliveries: to the endpoints bound to its

@@ -6,10 +6,21 @@
 --   s, owner         the number of its last event
 --   c, target        its cursor
 --   r, owner, first  a run: events whose numbers follow each other from first
---                    on (16 digits), a field for the id of each
+--                    on (16 digits): how long their ids are, and these, "3:aaabbb"
 -- A run has events of one commit that have no deliveries and so are settled at
 -- once, at most so many; an event with deliveries is one by itself. What was
 -- removed is in none.
 local LONGEST = 64
 
 local function run_field(owner, first) return 'r' .. owner .. hex(first) end
+
+local function to_run(ids) return #ids[1] .. ':' .. table.concat(ids) end
+
+-- ids_of gives those of a run, which may be missing.
+local function ids_of(run)
+	if not run then return {} end
+	local colon, ids = find(run, ':', 1, true), {}
+	local size = tonumber(sub(run, 1, colon - 1))
+	for at = colon + 1, #run, size do insert(ids, sub(run, at, at + size - 1)) end
+	return ids
+end

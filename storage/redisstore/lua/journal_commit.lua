@@ -47,14 +47,14 @@ for _ = 1, tonumber(arg()) do
 			flags[i] = '0'
 		else
 			flags[i], fresh[id], n = '1', true, n + 1
-			run[n] = to_field(id)
+			run[n] = id
 		end
 	end
 	if n > 0 then
 		local name, seq = sub(names[sources + owner], 2), hex(seqs[owner] + 1)
 		seqs[owner], news = seqs[owner] + n, news + n
 		insert(changes, 'r' .. name .. seq)
-		insert(changes, table.concat(run))
+		insert(changes, to_run(run))
 		if several == 0 then
 			insert(settled, now .. seq .. format('%02x', n) .. to_field(name))
 		else

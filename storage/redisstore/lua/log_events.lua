@@ -13,18 +13,17 @@ while at <= stop and found < count do
 	for first = at, min(at + 127, stop) do insert(fields, run_field(owner, first)) end
 	local upto = at + #fields
 	for i, run in ipairs(get(K.journal, fields)) do
-		local seq, id, next = at + i - 1, nil, 1
-		while run and next <= #run and found + #ids < count do
-			id, next = field(run, next)
-			if seq >= from then
+		local seq = at + i - 1
+		for _, id in ipairs(ids_of(run)) do
+			if seq >= from and found + #ids < count then
 				insert(numbers, hex(seq))
 				insert(ids, id)
 			end
 			seq = seq + 1
-			upto = max(upto, seq)
 		end
+		upto = max(upto, seq)
 		if found + #ids == count then
-			upto = seq
+			upto = tonumber(numbers[#numbers], 16) + 1
 			break
 		end
 	end

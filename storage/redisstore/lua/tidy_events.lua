@@ -84,19 +84,16 @@ local function remove(list)
 	local fields, ids, parts, deliveries, logged, owners = {}, {}, {}, {}, {}, {}
 	for i, run in ipairs(list) do fields[i] = run_field(run.owner, run.first) end
 	for i, text in ipairs(get(K.journal, fields)) do
-		local run, at, id = list[i], 1, nil
-		for _ = 1, text and run.size or 0 do
-			id, at = field(text, at)
-			insert(ids, id)
-		end
-		if text and at <= #text then
+		local run, rest = list[i], {}
+		for k, id in ipairs(ids_of(text)) do insert(k > run.size and rest or ids, id) end
+		if #rest > 0 then
 			insert(parts, run_field(run.owner, run.first + run.size))
-			insert(parts, sub(text, at))
+			insert(parts, to_run(rest))
 		end
 		if run.of ~= '' then
-			local n = tonumber(sub(run.of, 1, 16), 16)
-			at = 17
+			local n, at = tonumber(sub(run.of, 1, 16), 16), 17
 			while at <= #run.of do
+				local id
 				id, at = field(run.of, at)
 				insert(deliveries, id)
 				insert(logged, run.owner .. hex(n) .. id)
