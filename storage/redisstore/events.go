@@ -10,10 +10,10 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// event adds the record of an event but for its id and number, which no script
-// reads. It ends in the body.
-func (e *encoder) event(ev *deliver.Event, committed time.Time) {
-	*e = append(*e, recordForm)
+// appendEvent adds the record of an event but for its id and number, which no
+// script reads. It ends in the body.
+func appendEvent(e encoder, ev *deliver.Event, committed time.Time) encoder {
+	e = append(e, recordForm)
 	for _, s := range [...]string{
 		ev.Source.Owner, string(ev.Source.Kind), ev.Source.ID, ev.Source.Name, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL,
 	} {
@@ -29,7 +29,7 @@ func (e *encoder) event(ev *deliver.Event, committed time.Time) {
 	for _, h := range ev.Handlers {
 		e.text(h)
 	}
-	*e = append(*e, ev.Body...)
+	return append(e, ev.Body...)
 }
 
 // decodeEvent reads a stored event; its number stands elsewhere.
@@ -69,14 +69,19 @@ func stateOf(letter byte) (deliver.State, error) {
 	return "", errRecord
 }
 
-// delivery adds the record of a new delivery without what the script puts in
+// appendDelivery is the record of a new delivery without what the script puts in
 // front: see lua/delivery.lua.
-func (e *encoder) delivery(ev *deliver.Event, owner, lane string, created time.Time) {
-	for _, s := range [...]string{ev.ID, owner, lane, ev.Source.ID, withoutCase(ev.AuthorUsername), string(ev.Source.Kind)} {
-		*e = appendField(*e, s)
-	}
-	*e = append(*e, recordForm)
+func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []byte {
+	e := make(encoder, 0, 64+len(ev.ID)+len(owner)+len(lane)+len(ev.Source.ID)+len(ev.AuthorUsername))
+	e = appendField(e, ev.ID)
+	e = appendField(e, owner)
+	e = appendField(e, lane)
+	e = appendField(e, ev.Source.ID)
+	e = appendField(e, withoutCase(ev.AuthorUsername))
+	e = appendField(e, string(ev.Source.Kind))
+	e = append(e, recordForm)
 	e.instant(created)
+	return e
 }
 
 // Where the parts of a stored delivery begin.

@@ -89,9 +89,9 @@ func checkBatch(b *detect.Batch) error {
 	return nil
 }
 
-// cursor adds the record of a cursor but for its target.
-func (e *encoder) cursor(c *detect.Cursor) {
-	*e = append(*e, recordForm)
+// appendCursor adds the record of a cursor but for its target.
+func appendCursor(e encoder, c *detect.Cursor) encoder {
+	e = append(e, recordForm)
 	e.instant(c.Since)
 	e.text(c.UserID)
 	e.number(int64(len(c.Gaps)))
@@ -103,6 +103,7 @@ func (e *encoder) cursor(c *detect.Cursor) {
 		}
 		e.text(g.Resume)
 	}
+	return e
 }
 
 func decodeCursor(target, stored string) (detect.Cursor, error) {

@@ -21,12 +21,14 @@ type plan struct {
 	events  []planned
 	runs    []run
 	charges []billing.Entry
-	cursors []*detect.Cursor
+	cursors []plannedCursor // the last of each target
+	buffer  encoder
 }
 
 // planned is an event with the deliveries that it gets if it is new. With some
 // it is a copy, which they share.
 type planned struct {
+	p          *plan
 	ev         *deliver.Event
 	deliveries []deliver.Delivery
 }
@@ -35,6 +37,7 @@ type planned struct {
 // without deliveries, at most as many as lua/journal.lua has it, or one with some.
 type run struct{ owner, ids, size, deliveries int }
 
+// longestRun is LONGEST in lua/journal.lua.
 const longestRun = 64
 
 type sourceName struct{ owner, id string }
@@ -44,6 +47,10 @@ type index[T comparable] struct {
 	names []T
 	at    map[T]int
 	last  int
+}
+
+func newIndex[T comparable](size int) index[T] {
+	return index[T]{names: make([]T, 0, size), at: make(map[T]int, size)}
 }
 
 func (x *index[T]) of(name T) (n int, isNew bool) {
@@ -64,13 +71,14 @@ func (x *index[T]) of(name T) (n int, isNew bool) {
 }
 
 func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
-	p := &plan{now: now, cursors: make([]*detect.Cursor, 0, len(batches))}
+	p := &plan{now: now, cursors: make([]plannedCursor, 0, len(batches))}
 	n := 0
 	for _, b := range batches {
 		n += len(b.Events)
 	}
 	p.events = make([]planned, 0, n)
 	var endpoints [][]string // by source
+	targets := newIndex[string](len(batches))
 	for _, b := range batches {
 		for i := range b.Events {
 			ev := &b.Events[i]
@@ -81,11 +89,16 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 				endpoints = append(endpoints, splitFields(bound))
 			}
 			owner, _ := p.owners.of(ev.Source.Owner)
-			p.add(planned{ev: ev}, owner, endpoints[source], b.DeliverBy)
+			p.add(planned{p: p, ev: ev}, owner, endpoints[source], b.DeliverBy)
 		}
 		p.charges = append(p.charges, b.Charges...)
-		if b.Cursor != nil {
-			p.cursors = append(p.cursors, b.Cursor)
+		if b.Cursor == nil {
+			continue
+		}
+		if at, isNew := targets.of(b.Cursor.Target); isNew {
+			p.cursors = append(p.cursors, plannedCursor{p, b.Cursor})
+		} else {
+			p.cursors[at].of = b.Cursor
 		}
 	}
 	return p
@@ -138,91 +151,88 @@ func (p *plan) script(most int) string {
 
 // words are what lua/journal_commit.lua and its parts read.
 func (p *plan) words(most int) []any {
-	count, size := 16+2*len(p.sources.names)+len(p.owners.names)+2*len(p.events)+3*len(p.runs)+2*len(p.cursors)+5*len(p.charges), 512
-	for i := range p.events {
-		ev := p.events[i].ev
-		count += 4 * len(p.events[i].deliveries)
-		size += 384*(1+len(p.events[i].deliveries)) + len(ev.TextPreview) + len(ev.TweetURL) + len(ev.Body)
+	n := 8 + 2*len(p.sources.names) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
+	for i := range p.runs {
+		n += 4 * p.runs[i].deliveries
 	}
-	w := newWords(count, size)
+	w := make([]any, 0, n)
 	if most > 0 {
-		w.number(most)
+		w = append(w, most)
 	}
-	w.number(len(p.sources.names))
-	w.number(len(p.owners.names))
-	w.number(len(p.events))
+	w = append(w, len(p.sources.names), len(p.owners.names), len(p.events))
 	for _, name := range p.sources.names {
-		w.add("b" + boundField(name))
+		w = append(w, "b"+boundField(name))
 	}
 	for _, name := range p.owners.names {
-		w.add("s" + escaped(name))
+		w = append(w, "s"+escaped(name))
 	}
-	for _, bound := range p.bound {
-		w.add(bound)
+	for i := range p.bound {
+		w = append(w, &p.bound[i])
 	}
 	for i := range p.events {
-		w.add(p.events[i].ev.ID)
-		w.text.event(p.events[i].ev, p.now)
-		w.cut()
+		w = append(w, &p.events[i].ev.ID, &p.events[i])
 	}
-	p.addCursors(w)
-	w.number(len(p.runs))
+	w = append(w, 2*len(p.cursors))
+	for i := range p.cursors {
+		w = append(w, (*cursorName)(&p.cursors[i]), &p.cursors[i])
+	}
+	w = append(w, len(p.runs))
 	at := 0
 	for _, r := range p.runs {
-		w.number(r.owner + 1)
-		w.number(r.size)
-		w.number(r.deliveries)
+		w = append(w, r.owner+1, r.size, r.deliveries)
 		if r.deliveries > 0 {
-			p.events[at].addDeliveries(w)
+			w = p.events[at].appendDeliveries(w)
 		}
 		at += r.size
 	}
 	if len(p.charges) > 0 {
-		w.number(len(p.charges))
+		w = append(w, len(p.charges))
 	}
 	for i := range p.charges {
-		w.add(p.charges[i].ID)
+		w = append(w, p.charges[i].ID)
 	}
 	for i := range p.charges {
-		w.add(escaped(p.charges[i].Owner))
-		w.number(int(p.charges[i].Amount))
-		w.add(p.charges[i].SourceID)
-		w.add(string(entryRest(&p.charges[i])))
+		w = appendPosting(w, &p.charges[i])
 	}
-	return w.list()
+	return w
 }
 
-func (e *planned) addDeliveries(w *words) {
+func (e *planned) appendDeliveries(w []any) []any {
 	owner := escaped(e.ev.Source.Owner)
 	for k := range e.deliveries {
 		d := &e.deliveries[k]
 		lane := escaped(d.EndpointID)
-		w.add(d.ID)
-		w.add(lane)
-		w.add(stamp(d.Due))
-		w.text.delivery(e.ev, owner, lane, d.CreatedAt)
-		w.cut()
+		w = append(w, d.ID, lane, stamp(d.Due), appendDelivery(e.ev, owner, lane, d.CreatedAt))
 	}
+	return w
 }
 
-// addCursors adds the last cursor of each target.
-func (p *plan) addCursors(w *words) {
-	targets := index[string]{at: make(map[string]int, len(p.cursors))}
-	var last []*detect.Cursor
-	for _, c := range p.cursors {
-		if i, isNew := targets.of(c.Target); isNew {
-			last = append(last, c)
-		} else {
-			last[i] = c
-		}
-	}
-	w.number(2 * len(last))
-	for _, c := range last {
-		w.text = append(w.text, 'c')
-		w.add(c.Target)
-		w.text.cursor(c)
-		w.cut()
-	}
+// Records are encoded when they are sent, in the same memory, while the server
+// reads those before.
+
+// MarshalBinary gives the client the record of an event.
+func (e *planned) MarshalBinary() ([]byte, error) {
+	e.p.buffer = appendEvent(e.p.buffer[:0], e.ev, e.p.now)
+	return e.p.buffer, nil
+}
+
+type plannedCursor struct {
+	p  *plan
+	of *detect.Cursor
+}
+
+// MarshalBinary gives the client the record of a cursor.
+func (c *plannedCursor) MarshalBinary() ([]byte, error) {
+	c.p.buffer = appendCursor(c.p.buffer[:0], c.of)
+	return c.p.buffer, nil
+}
+
+type cursorName plannedCursor
+
+// MarshalBinary gives the client the field of a cursor.
+func (c *cursorName) MarshalBinary() ([]byte, error) {
+	c.p.buffer = append(append(c.p.buffer[:0], 'c'), c.of.Target...)
+	return c.p.buffer, nil
 }
 
 // tell fills in the out-fields of the batches from what the script answered: a
