@@ -6,7 +6,8 @@
 --   s, owner         the number of its last event
 --   c, target        its cursor
 --   r, owner, first  a run: events whose numbers follow each other from first
---                    on (16 digits): how long their ids are, and these, "3:aaabbb"
+--                    on (16 digits): how long their ids are, and these,
+--                    "3:aaabbb"; of one alone ":aaa"
 -- A run has events of one commit that have no deliveries and so are settled at
 -- once, at most so many; an event with deliveries is one by itself. What was
 -- removed is in none.
@@ -14,13 +15,16 @@ local LONGEST = 64
 
 local function run_field(owner, first) return 'r' .. owner .. hex(first) end
 
-local function to_run(ids) return #ids[1] .. ':' .. table.concat(ids) end
+local function to_run(ids)
+	if #ids == 1 then return ':' .. ids[1] end
+	return #ids[1] .. ':' .. table.concat(ids)
+end
 
 -- ids_of gives those of a run, which may be missing.
 local function ids_of(run)
 	if not run then return {} end
 	local colon, ids = find(run, ':', 1, true), {}
-	local size = tonumber(sub(run, 1, colon - 1))
+	local size = tonumber(sub(run, 1, colon - 1)) or #run - colon
 	for at = colon + 1, #run, size do insert(ids, sub(run, at, at + size - 1)) end
 	return ids
 end

@@ -36,7 +36,7 @@ local changes = args(tonumber(arg()))
 -- Runs, if all events in them are new: owner, how many events, and how many
 -- deliveries.
 local flags, fresh, news, settled = {}, {}, 0, {}
-local at = 0
+local at, changed = 0, #changes
 for _ = 1, tonumber(arg()) do
 	local owner, size, several = tonumber(ARGV[word + 1]), tonumber(ARGV[word + 2]), tonumber(ARGV[word + 3])
 	word = word + 3
@@ -53,8 +53,8 @@ for _ = 1, tonumber(arg()) do
 	if n > 0 then
 		local name, seq = sub(names[sources + owner], 2), hex(seqs[owner] + 1)
 		seqs[owner], news = seqs[owner] + n, news + n
-		insert(changes, 'r' .. name .. seq)
-		insert(changes, to_run(run))
+		changes[changed + 1], changes[changed + 2] = 'r' .. name .. seq, to_run(run)
+		changed = changed + 2
 		if several == 0 then
 			insert(settled, now .. seq .. format('%02x', n) .. to_field(name))
 		else
