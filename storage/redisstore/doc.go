@@ -76,8 +76,9 @@
 //
 // # Memory
 //
-// Everything is in memory: about 560 bytes for an event beside its body, and 650
-// for each of its deliveries, open or not; a body is stored once. A ledger entry
+// Everything is in memory: about 560 bytes for an event beside its body (60 to 180
+// less without deliveries), and 650 for each of its deliveries, open or not; a body
+// is stored once. A ledger entry
 // takes about 400, an id that is remembered 150. So the default of 1,000,000
 // events of 1 KB with one delivery each needs 2.2 GB, and 1 GB more while
 // an append-only file is rewritten under writes. When the memory is full nothing
@@ -90,17 +91,21 @@
 // those that became final first going first. Its id stays known after that, and
 // balances are exact however many entries were removed. Calls that write remove
 // a few things each of what is too old or too much, at least 64 of each kind and
-// twice as many as they add: what is past its retention may be shown until then.
+// twice as many as they add. Commits do so with events when 64 or more were added
+// since the store's last commit that did, and then for all of these: so a store
+// leaves up to 63 events too many. What is past its retention may be shown until
+// it is removed.
 //
 // # To watch and to back up
 //
 // Stats and Options.Logger tell of retries. On the server, beside used_memory,
 // evicted_keys (which has to be 0) and SLOWLOG:
 //
-//	HLEN {streamwatch}:events       events retained
-//	ZCARD {streamwatch}:queue       deliveries that are open
-//	ZCARD {streamwatch}:lanes       endpoints that have some
-//	ZRANGE {streamwatch}:lanes 0 0  which of them is due first
+//	HLEN {streamwatch}:events          events retained, and ids that are remembered
+//	LLEN {streamwatch}:forgottenorder  ids of these that are only remembered
+//	ZCARD {streamwatch}:queue          deliveries that are open
+//	ZCARD {streamwatch}:lanes          endpoints that have some
+//	ZRANGE {streamwatch}:lanes 0 0     which of them is due first
 //
 // A backup is the server's: BGSAVE and a copy of its file, or a copy of the
 // append-only directory; both hold the state after some call. Endpoint secrets

@@ -106,16 +106,10 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	if len(stored) < atFields {
 		return d, errRecord
 	}
-	var event, owner, lane, source, author string
-	rest, err := cutFields(stored[atFields:], &event, &owner, &lane, &source, &author)
+	var event, owner, lane, source, author, kind string
+	rest, err := cutFields(stored[atFields:], &event, &owner, &lane, &source, &author, &kind)
 	if err != nil {
 		return d, err
-	}
-	if rest != "" && rest[0] != recordForm { // records of an older form go without the kind of source
-		var kind string
-		if rest, err = cutFields(rest, &kind); err != nil {
-			return d, err
-		}
 	}
 	var errs [5]error
 	var attempts, seq uint64

@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// dataVersion is the form of the data under the keys; what is newer is
-	// refused.
-	dataVersion = 1
+	// dataVersion is the form of the data under the keys; another is refused.
+	dataVersion = 2
 	dataMark    = "streamwatch "
 	// oldestServer: since 7.0 a script's error keeps its code, by which calls
 	// that may be made again are told from others.
@@ -27,7 +26,8 @@ const (
 // the client, heed the contexts of calls, and never go to a replica.
 //
 // It refuses a server older than 7.0 with ErrServer, one that may evict keys
-// with ErrEviction, and data that it can not read with ErrNewer or ErrForeign.
+// with ErrEviction, and data that it can not read with ErrNewer, ErrOlder or
+// ErrForeign.
 // The context bounds the opening, not the store.
 func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store, error) {
 	if to == nil {
@@ -107,7 +107,9 @@ func checkMark(mark string) error {
 	case !ours || err != nil || version < 1:
 		return fmt.Errorf("%w: the key of the version says %.40q, want %q", ErrForeign, mark, dataMark+strconv.Itoa(dataVersion))
 	case version > dataVersion:
-		return fmt.Errorf("%w: version %d, want up to %d", ErrNewer, version, dataVersion)
+		return fmt.Errorf("%w: version %d, want %d", ErrNewer, version, dataVersion)
+	case version < dataVersion:
+		return fmt.Errorf("%w: version %d, want %d: begin with another Options.Name, or remove the keys", ErrOlder, version, dataVersion)
 	}
 	return nil
 }

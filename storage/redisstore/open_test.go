@@ -84,8 +84,9 @@ func TestOpenLooksAtTheData(t *testing.T) {
 		want error
 	}{
 		{"none", func(*miniredis.Miniredis) {}, nil},
-		{"of this version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 1") }, nil},
-		{"of a newer version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 2") }, redisstore.ErrNewer},
+		{"of this version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 2") }, nil},
+		{"of a newer version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 3") }, redisstore.ErrNewer},
+		{"of an older version", func(m *miniredis.Miniredis) { m.Set("{x}:version", "streamwatch 1") }, redisstore.ErrOlder},
 		{"of another program", func(m *miniredis.Miniredis) { m.Set("{x}:version", "1.0.3") }, redisstore.ErrForeign},
 		{"of another type", func(m *miniredis.Miniredis) { m.HSet("{x}:version", "a", "b") }, redisstore.ErrForeign},
 		{"of another store", func(m *miniredis.Miniredis) { m.Set("{y}:version", "streamwatch 2") }, nil},

@@ -15,6 +15,8 @@ var (
 	ErrClosed = errors.New("redisstore: store is closed")
 	// ErrNewer: a later version of this package has changed the data's form.
 	ErrNewer = errors.New("redisstore: data of a newer version")
+	// ErrOlder: the data has a form that is not read any more.
+	ErrOlder = errors.New("redisstore: data of an older version")
 	// ErrForeign: there is something else under the store's keys.
 	ErrForeign = errors.New("redisstore: not streamwatch data")
 	// ErrServer: the server is too old, or is not Redis.
@@ -39,8 +41,9 @@ type Options struct {
 	Retention time.Duration
 	// MaxEvents is how many event records are retained, those with open
 	// deliveries included; these are never removed, so that there are more
-	// while more are open. Defaults to 1,000,000: see the package for the
-	// memory they take.
+	// while more are open. Each Store may leave 63 more for its next commits
+	// to remove. Defaults to 1,000,000: see the package for the memory they
+	// take.
 	MaxEvents int
 	// IDRetention is how long the ids of removed events and ledger entries and
 	// of resolved reservations are remembered to recognise duplicates. It must

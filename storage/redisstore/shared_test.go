@@ -145,24 +145,3 @@ func TestAmountsAreExact(t *testing.T) {
 	must(t, err)
 	want(t, "entries", fmt.Sprint(page), fmt.Sprint(wanted))
 }
-
-// A delivery that was stored before the kind of source was part of its record
-// counts as a monitor's.
-func TestTheLogHasDeliveriesOfAnOlderForm(t *testing.T) {
-	s, server, _ := open(t, redisstore.Options{})
-	id := commit(t, s, newEvent(acme, "1", "a")).Deliveries[0].ID
-	const key = "{streamwatch}:deliveries"
-	now := server.HGet(key, id)
-	older := strings.Replace(now, "7:monitor", "", 1)
-	if older == now {
-		t.Fatalf("%q has no kind of source", now)
-	}
-	server.HSet(key, id, older)
-	for kind, total := range map[deliver.SourceKind]int{deliver.SourceMonitor: 1, deliver.SourceRule: 0, "": 1} {
-		for _, way := range []deliver.Via{"", deliver.ViaHandler} {
-			p, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceKind: kind, Via: way})
-			must(t, err)
-			want(t, fmt.Sprintf("deliveries of kind %q, way %q", kind, way), p.Total, total)
-		}
-	}
-}

@@ -2,12 +2,6 @@
 -- Looks on for deliveries that match: where it came to, and their ids.
 local owner, asc, beyond, count = arg(), arg() == '1', arg(), arg()
 local source, author, state, with, without, kind = arg(), arg(), arg(), arg(), arg(), arg()
--- The kind of source stands in front of what only the caller reads. Records of
--- an older form go without, and count as a monitor's.
-local function kind_of(value, at)
-	if byte(value, at) < 32 then return 'monitor' end
-	return (field(value, at))
-end
 local members, ids, matching = scan(K.log, owner, asc, beyond, count), {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
 for i, value in ipairs(get(K.deliveries, ids)) do
@@ -20,7 +14,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 		by, at = field(value, at)
 		if (source == '' or source == from) and (author == '' or author == by)
 			and (with == '' or sub(lane, 1, #with) == with) and (without == '' or sub(lane, 1, #without) ~= without)
-			and (kind == '' or kind == kind_of(value, at)) then
+			and (kind == '' or kind == field(value, at)) then
 			insert(matching, ids[i])
 		end
 	end
