@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -69,6 +70,13 @@ func TestEveryScriptFileIsUsed(t *testing.T) {
 		if !used {
 			t.Errorf("lua/%s is no script and no part of one", f.Name())
 		}
+	}
+}
+
+// Who asks for a number looks so far back for the run that has it.
+func TestRunsAreAsLongAsScriptsLookBack(t *testing.T) {
+	if want := fmt.Sprintf("local LONGEST = %d\n", longestRun); !strings.Contains(partSource("journal"), want) {
+		t.Errorf("lua/journal.lua does not say %q", want)
 	}
 }
 

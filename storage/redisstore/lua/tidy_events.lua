@@ -11,12 +11,13 @@ local function may_go(excess)
 end
 
 -- first_settled takes out the first runs, up to most events that are too many or
--- too old. Of a run that is not too old it may be a part.
+-- too old, in up to so many runs as it looks at of each list. Of a run that is not
+-- too old it may be a part.
 local function first_settled(excess, most)
 	local list, late = call('LRANGE', K.settled, '0', format('%d', step - 1)), call('ZRANGE', K.late, '0', format('%d', step - 1))
 	local taken, events, i, k = {}, 0, 1, 1
 	local rest, rest_late
-	while events < most do
+	while events < most and #taken < step do
 		local e, l = list[i], late[k]
 		local is_late = l and (not e or l < e)
 		if is_late then e = l end
