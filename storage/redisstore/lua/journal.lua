@@ -15,9 +15,9 @@ local LONGEST = 64
 
 local function run_field(owner, first) return 'r' .. owner .. hex(first) end
 
-local function to_run(ids)
-	if #ids == 1 then return ':' .. ids[1] end
-	return #ids[1] .. ':' .. table.concat(ids)
+local function to_run(ids, first, last)
+	if first == last then return ':' .. ids[first] end
+	return #ids[first] .. ':' .. table.concat(ids, '', first, last)
 end
 
 -- ids_of gives those of a run, which may be missing.

@@ -17,8 +17,9 @@ for i = 1, sources do
 end
 if stale then return reply('stale', is) end
 word = word + sources
-local lasts, seqs = {}, {} -- by owner: the last number it had, and has
+local escaped, lasts, seqs = {}, {}, {} -- by owner: the last number it had, and has
 for i = 1, owners do
+	escaped[i] = sub(names[sources + i], 2)
 	lasts[i] = is[sources + i] or '0'
 	seqs[i] = tonumber(lasts[i])
 end
@@ -35,30 +36,30 @@ local changes = args(tonumber(arg()))
 
 -- Runs, if all events in them are new: owner, how many events, and how many
 -- deliveries.
-local flags, fresh, news, settled = {}, {}, 0, {}
-local at, changed = 0, #changes
+local flags, fresh, new, settled = {}, {}, {}, {}
+local at, news, changed = 0, 0, #changes
 for _ = 1, tonumber(arg()) do
 	local owner, size, several = tonumber(ARGV[word + 1]), tonumber(ARGV[word + 2]), tonumber(ARGV[word + 3])
 	word = word + 3
-	local run, n = {}, 0
+	local before = news
 	for i = at + 1, at + size do
 		local id = ids[i]
 		if known[i] or fresh[id] then
 			flags[i] = '0'
 		else
-			flags[i], fresh[id], n = '1', true, n + 1
-			run[n] = id
+			news = news + 1
+			flags[i], fresh[id], new[news] = '1', true, id
 		end
 	end
-	if n > 0 then
-		local name, seq = sub(names[sources + owner], 2), hex(seqs[owner] + 1)
-		seqs[owner], news = seqs[owner] + n, news + n
-		changes[changed + 1], changes[changed + 2] = 'r' .. name .. seq, to_run(run)
+	if news > before then
+		local name, seq = escaped[owner], hex(seqs[owner] + 1)
+		seqs[owner] = seqs[owner] + news - before
+		changes[changed + 1], changes[changed + 2] = 'r' .. name .. seq, to_run(new, before + 1, news)
 		changed = changed + 2
 		if several == 0 then
-			insert(settled, now .. seq .. format('%02x', n) .. to_field(name))
+			insert(settled, now .. seq .. format('%02x', news - before) .. to_field(name))
 		else
-			try_deliveries(ids[at + 1], name, seq, several)
+			try_deliveries(new[news], name, seq, several)
 		end
 	end
 	at, word = at + size, word + 4 * several

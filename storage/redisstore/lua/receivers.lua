@@ -2,6 +2,7 @@
 -- keys: deliveries log others
 -- The deliveries of a commit: id, lane, due, record of each.
 local deliveries, logged, queued, others = {}, {}, {}, {}
+local made = 0 -- words in each of the first three
 
 -- try_deliveries makes those of a new event.
 local function try_deliveries(event, owner, seq, several)
@@ -14,17 +15,15 @@ local function try_deliveries(event, owner, seq, several)
 	for k = word + 1, word + 4 * several, 4 do
 		local id, lane, due, number = ARGV[k], ARGV[k + 1], ARGV[k + 2], hex(next_number())
 		touch(lane)
-		insert(deliveries, id)
-		insert(deliveries, 'p' .. due .. '00000000' .. number .. seq .. ARGV[k + 3])
-		insert(logged, '0')
-		insert(logged, owner .. number .. id)
-		insert(queued, '0')
-		insert(queued, lane .. due .. number .. id)
+		deliveries[made + 1], deliveries[made + 2] = id, 'p' .. due .. '00000000' .. number .. seq .. ARGV[k + 3]
+		logged[made + 1], logged[made + 2] = '0', owner .. number .. id
+		queued[made + 1], queued[made + 2] = '0', lane .. due .. number .. id
+		made = made + 2
 	end
 end
 
 local function keep_deliveries()
-	if #deliveries == 0 then return end
+	if made == 0 then return end
 	many('HSET', K.deliveries, deliveries)
 	many('ZADD', K.log, logged)
 	many('HSET', K.others, others)

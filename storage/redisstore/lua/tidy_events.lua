@@ -89,7 +89,7 @@ local function remove(list)
 		for k, id in ipairs(ids_of(text)) do insert(k > run.size and rest or ids, id) end
 		if #rest > 0 then
 			insert(parts, run_field(run.owner, run.first + run.size))
-			insert(parts, to_run(rest))
+			insert(parts, to_run(rest, 1, #rest))
 		end
 		if run.of ~= '' then
 			local n, at = tonumber(sub(run.of, 1, 16), 16), 17
