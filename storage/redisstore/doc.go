@@ -78,12 +78,11 @@
 //
 // Everything is in memory: about 560 bytes for an event beside its body (60 to 180
 // less without deliveries), and 650 for each of its deliveries, open or not; a body
-// is stored once. A ledger entry
-// takes about 400, an id that is remembered 150. So the default of 1,000,000
-// events of 1 KB with one delivery each needs 2.2 GB, and 1 GB more while
-// an append-only file is rewritten under writes. When the memory is full nothing
-// more is recorded, nor removed, until there is more: raise an alarm at 80 % of
-// maxmemory.
+// is stored once. A ledger entry takes about 400, an id that is remembered 150. So
+// the default of 1,000,000 events of 1 KB with one delivery each needs 2.2 GB, and
+// 1 GB more while an append-only file is rewritten under writes. When the memory is
+// full nothing more is recorded, nor removed, until there is more: raise an alarm at
+// 80 % of maxmemory.
 //
 // What stays, and how long, is as in storage/sqlite. Open deliveries are never
 // dropped. An event stays as long as one of its deliveries is open, and

@@ -1,0 +1,89 @@
+package redisstore
+
+import "github.com/streamwatch/streamwatch/detect"
+
+// words are what lua/journal_commit.lua and its parts read.
+func (p *plan) words(most int) []any {
+	n := 8 + 2*len(p.sources.names) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
+	for i := range p.runs {
+		n += 4 * p.runs[i].deliveries
+	}
+	w := make([]any, 0, n)
+	if most > 0 {
+		w = append(w, most)
+	}
+	w = append(w, len(p.sources.names), len(p.owners.names), len(p.events))
+	for _, name := range p.sources.names {
+		w = append(w, "b"+boundField(name))
+	}
+	for _, name := range p.owners.names {
+		w = append(w, "s"+escaped(name))
+	}
+	for i := range p.bound {
+		w = append(w, &p.bound[i])
+	}
+	for i := range p.events {
+		w = append(w, &p.events[i].ev.ID, &p.events[i])
+	}
+	w = append(w, 2*len(p.cursors))
+	for i := range p.cursors {
+		w = append(w, (*cursorName)(&p.cursors[i]), &p.cursors[i])
+	}
+	w = append(w, len(p.runs))
+	at := 0
+	for _, r := range p.runs {
+		w = append(w, r.owner+1, r.size, r.deliveries)
+		if r.deliveries > 0 {
+			w = p.events[at].appendDeliveries(w)
+		}
+		at += r.size
+	}
+	if len(p.charges) > 0 {
+		w = append(w, len(p.charges))
+	}
+	for i := range p.charges {
+		w = append(w, p.charges[i].ID)
+	}
+	for i := range p.charges {
+		w = appendPosting(w, &p.charges[i])
+	}
+	return w
+}
+
+func (e *planned) appendDeliveries(w []any) []any {
+	owner := escaped(e.ev.Source.Owner)
+	for k := range e.deliveries {
+		d := &e.deliveries[k]
+		lane := escaped(d.EndpointID)
+		w = append(w, d.ID, lane, stamp(d.Due), appendDelivery(e.ev, owner, lane, d.CreatedAt))
+	}
+	return w
+}
+
+// Records are encoded when they are sent, in the same memory, while the server
+// reads those before.
+
+// MarshalBinary gives the client the record of an event.
+func (e *planned) MarshalBinary() ([]byte, error) {
+	e.p.buffer = appendEvent(e.p.buffer[:0], e.ev, e.p.now)
+	return e.p.buffer, nil
+}
+
+type plannedCursor struct {
+	p  *plan
+	of *detect.Cursor
+}
+
+// MarshalBinary gives the client the record of a cursor.
+func (c *plannedCursor) MarshalBinary() ([]byte, error) {
+	c.p.buffer = appendCursor(c.p.buffer[:0], c.of)
+	return c.p.buffer, nil
+}
+
+type cursorName plannedCursor
+
+// MarshalBinary gives the client the field of a cursor.
+func (c *cursorName) MarshalBinary() ([]byte, error) {
+	c.p.buffer = append(append(c.p.buffer[:0], 'c'), c.of.Target...)
+	return c.p.buffer, nil
+}
