@@ -159,7 +159,7 @@ func card(op opID, a *argument, p *post) verdict {
 		}
 		return is(found && t.HasCard)
 	}
-	name := a.text
+	name := strings.ToLower(a.text)
 	switch {
 	case strings.HasPrefix(name, "poll"):
 		return is(t.Poll != nil && len(name) > 4 && int(name[4]-'0') == len(t.Poll.Options) && strings.Contains(name, "choice") &&

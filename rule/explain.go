@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -115,10 +116,11 @@ func (p *Program) spanOf(n *node, post *post) span {
 		post.spans = appendCashtags(post.spans[:0], post.text)
 	case opContains:
 		i := strings.Index(strings.ToLower(post.text), strings.ToLower(n.arg.text))
-		if i < 0 || len(strings.ToLower(post.text)) != len(post.text) {
+		end := i + len(n.arg.text)
+		if i < 0 || end > len(post.text) || !bytes.Equal(appendFolded(nil, post.text[i:end], false), n.arg.literal) {
 			return span{} // accents or case changed the length
 		}
-		return span{int32(i), int32(i + len(n.arg.text))}
+		return span{int32(i), int32(end)}
 	default:
 		return span{}
 	}

@@ -22,6 +22,7 @@ func TestExplainFindsTheText(t *testing.T) {
 		{rule.Union, "@nasa", "NASA", 21},
 		{rule.Union, "$brk.a", "BRK.A", 28},
 		{rule.Union, "contains:rise", "rise", 34},
+		{rule.Union, "contains:\u212a", "", 0}, // the Kelvin sign is a k, of another length
 		{rule.Web, "rise", "rises", 34},
 		{rule.Web, ":)", ":)", 49},
 		{rule.Web, "?", "?", 58},
@@ -31,6 +32,16 @@ func TestExplainFindsTheText(t *testing.T) {
 		e := parse(t, row.query, row.dialect).Explain(&post)
 		if e.Text != row.text || e.Found[0] != row.at || e.Found[1] != row.at+len(row.text) {
 			t.Errorf("%s: found %q at %v, want %q at %d", row.query, e.Text, e.Found, row.text, row.at)
+		}
+	}
+}
+
+// Letters whose other case has another length do not lead beyond the text.
+func TestExplainWhereCaseChangesTheLength(t *testing.T) {
+	for text, query := range map[string]string{"k": "contains:\u212a", "ß": "contains:ẞ", "a kk b": "contains:\u212a"} {
+		e := parse(t, query, rule.Union).Explain(&tweet{Text: text})
+		if e.Verdict != rule.Yes || e.Text != "" {
+			t.Errorf("%s in %q: %s, found %q, want yes and no place", query, text, e.Verdict, e.Text)
 		}
 	}
 }

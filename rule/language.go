@@ -9,13 +9,19 @@ var languages = func() map[string]bool {
 	for _, code := range strings.Fields(`am ar bg bn bo bs ca ckb cs cy da de dv el en es et eu fa fi fr gu
 		he hi hi-latn hr ht hu hy id in is it iw ja ka km kn ko lo lt lv ml mr my ne nl no or pa pl ps pt
 		ro ru sd si sk sl sr sv ta te th tl tr ug uk ur vi zh zh-cn zh-tw
-		und qam qct qht qme qst zxx`) {
+		und`) {
 		m[code] = true
 	}
 	return m
 }()
 
-func knownLanguage(code string) bool { return languages[strings.ToLower(code)] }
+// webLanguages are the codes that only the web adds.
+var webLanguages = map[string]bool{"qam": true, "qct": true, "qht": true, "qme": true, "qst": true, "zxx": true}
+
+func knownLanguage(code string, d Dialect) bool {
+	code = strings.ToLower(code)
+	return languages[code] || webLanguages[code] && !d.strict()
+}
 
 // oldCodes are codes the X platform still uses in place of today's.
 var oldCodes = map[string]string{"iw": "he", "in": "id", "ji": "yi"}

@@ -164,12 +164,13 @@ func (l *lexer) minus() lexeme {
 	switch {
 	case !l.endsAt(l.pos) && l.s[l.pos] != '-':
 		return lexeme{lexMinus, start, l.pos, nil}
-	case l.d == Web && l.endsAt(l.pos):
-		l.f.warn("W_MINUS", start, l.pos, "write - right before the clause to negate", "a - that stands alone is dropped")
-		return l.next()
 	}
 	for l.pos < len(l.s) && l.s[l.pos] == '-' {
 		l.pos++
+	}
+	if l.d == Web && l.endsAt(l.pos) {
+		l.f.warn("W_MINUS", start, l.pos, "write - right before the clause to negate", "a - that stands alone is dropped")
+		return l.next()
 	}
 	l.f.fail("E_MINUS", start, l.pos, "write one - right before the clause to negate", "this - negates nothing")
 	return lexeme{lexLeaf, start, l.pos, &node{start: start, end: l.pos}}

@@ -98,8 +98,11 @@ func (l *lexer) keyword(start, end int) lexeme {
 	case strings.Contains(text, "*"):
 		l.f.fail("E_WILDCARD", start, end, `write it with spaces round it: "a * b"`, "* is a wild card only inside a phrase")
 	case classify(first) == separates || classify(first) == attaches:
-		if strings.ContainsRune("“”„«»", first) {
+		switch {
+		case strings.ContainsRune("“”„«»", first):
 			quoteIt = `use straight quotes: "`
+		case !newPattern(text, false, false).concrete():
+			quoteIt = "leave it out: punctuation separates words and is none"
 		}
 		l.f.fail("E_KEYWORD", start, end, quoteIt, "a keyword starts with a letter, a digit or an emoji, not with %q", first)
 	case l.d == Web && strings.Contains(text, "-"):
@@ -184,7 +187,11 @@ func (l *lexer) operator(start, colon int) lexeme {
 	arg := argument{text: value, quoted: quoted}
 	if l.named(n, low, start, colon) {
 		if strings.HasPrefix(value, "@") && operators[n.op].arg == argHandle {
-			l.f.warn("W_AT", colon+1, colon+2, "write "+low+":"+value[1:], "handles are written without @ here")
+			at := colon + 1
+			if quoted {
+				at += strings.IndexByte(l.s[at:], '@')
+			}
+			l.f.warn("W_AT", at, at+1, "write "+low+":"+value[1:], "handles are written without @ here")
 			arg.text = value[1:]
 		}
 		if f := parseValue(n.op, &arg, l.d); f != nil {
@@ -224,6 +231,9 @@ func (l *lexer) flag(start, colon, end int, low, value string) lexeme {
 	case !known:
 		hint := ""
 		if near := nearest(full, l.d); near != "" {
+			if negated {
+				near = strings.ReplaceAll(near, "filter:", "exclude:")
+			}
 			hint = "did you mean " + near + "?"
 		}
 		l.f.fail("E_UNKNOWN_VALUE", colon+1, end, hint, "there is no operator %s", shorten(l.s[start:end]))
@@ -269,7 +279,7 @@ func (l *lexer) named(n name, spelled string, start, end int) bool {
 // style warns about values that are read but could be meant otherwise.
 func (l *lexer) style(op opID, a *argument, start, end int) {
 	switch kind := operators[op].arg; {
-	case kind == argLang && !knownLanguage(a.text):
+	case kind == argLang && !knownLanguage(a.text, l.d):
 		l.f.warn("W_LANG", start, end, "write one such as en, ja or und", "%s is no language code of the documents", a.text)
 	case op == opPointRadius && !strings.ContainsAny(l.s[start:end], "kKmM"):
 		l.f.warn("W_UNIT", start, end, "write mi or km after the radius", "the radius is taken as miles")

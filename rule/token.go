@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -47,7 +48,17 @@ func classify(r rune) class {
 // isEmoji reports symbols that are words by themselves; other symbols
 // separate words. The earlier ones, such as © and ™, are not used as emoji.
 func isEmoji(r rune) bool {
+	switch {
+	case r >= 0x2194 && r <= 0x2199, r == 0x21a9, r == 0x21aa, r == 0x2934, r == 0x2935, r >= 0x25fb && r <= 0x25fe:
+		return true // arrows and squares, symbols of mathematics by category
+	}
 	return r >= 0x231a && unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff
+}
+
+// styled reports that the punctuation that ends at byte i of s is made an emoji
+// by the variation selector behind it: !! # * and the signs of the trade.
+func styled(r rune, s string, i int) bool {
+	return strings.HasPrefix(s[i:], "\ufe0f") && strings.ContainsRune("#*\u00a9\u00ae\u203c\u2049\u2122\u3030\u303d", r)
 }
 
 // unspaced reports letters of scripts that do not put spaces between words.
@@ -103,6 +114,9 @@ func (sp *splitter) split(dst []token, s string) []token {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
 		c := classify(r)
+		if c == separates && i+size < len(s) && s[i+size] == 0xef && styled(r, s, i+size) {
+			c = alone
+		}
 		switch c {
 		case separates:
 			flush(i)

@@ -39,7 +39,7 @@ const (
 // is left that could stand alone.
 func (p *Program) Translate(to Dialect) (string, Report) {
 	t := &translator{from: p.dialect, to: to}
-	root := t.node(p.root, false)
+	root := t.node(p.root, findsMore, false)
 	if root != nil {
 		root = t.retweets(p, root)
 		root = normalise(root, false)
@@ -80,30 +80,28 @@ func dropped(inOr, below bool) string {
 	return findsMore
 }
 
-// node translates n, nil when nothing is left of it. below says that it stands
-// in a negated group.
-func (t *translator) node(n *node, below bool) *node {
+// node translates n, nil when nothing is left of it; effect is that of leaving
+// it out. below says that it stands in a negated group.
+func (t *translator) node(n *node, effect string, below bool) *node {
 	if n.kind == leafNode {
-		return t.leaf(n, dropped(false, below), below)
+		return t.leaf(n, effect, below)
 	}
 	if n.neg && t.to.strict() {
-		t.lose(n, "a group can not be negated there", dropped(false, below))
+		t.lose(n, "a group can not be negated there", effect)
 		return nil
 	}
+	before := len(t.report.Losses)
 	out := &node{kind: n.kind, neg: n.neg, start: n.start, end: n.end}
 	below = below != n.neg
 	for _, k := range n.kids {
-		var kid *node
-		if k.kind == leafNode {
-			kid = t.leaf(k, dropped(n.kind == orNode, below), below)
-		} else {
-			kid = t.node(k, below)
-		}
-		if kid != nil {
+		if kid := t.node(k, dropped(n.kind == orNode, below), below); kid != nil {
 			out.kids = append(out.kids, kid)
 		}
 	}
-	if len(out.kids) == 0 {
+	if len(out.kids) == 0 { // then the effect is that of the group's absence
+		for i := range t.report.Losses[before:] {
+			t.report.Losses[before+i].Effect = effect
+		}
 		return nil
 	}
 	return out
@@ -119,6 +117,10 @@ func (t *translator) leaf(n *node, effect string, below bool) *node {
 	switch n.op {
 	case opTerm:
 		return t.term(&out, weaker)
+	case opURL, opSource, opPlace:
+		if t.from == Web && t.to != Web { // _ is a space or a hyphen there only
+			out.arg.text = strings.ReplaceAll(out.arg.text, "_", " ")
+		}
 	case opIncludeRetweets:
 		if t.to != Web {
 			return nil // the others show them anyway: see retweets
@@ -180,7 +182,7 @@ func (t *translator) term(n *node, weaker string) *node {
 	a := &n.arg
 	wild := a.quoted && !t.from.strict() && strings.Contains(" "+a.text+" ", " * ")
 	if t.from == Web && !a.quoted && !a.force && t.to != Web && len(a.words.words) == 1 && a.words.stem {
-		t.lose(n, "plurals count as another word", findsLess)
+		t.lose(n, "plurals count as another word", opposite(weaker))
 	}
 	if a.force && t.to.strict() {
 		a.force = false
@@ -272,26 +274,56 @@ func excludesRetweets(root *node) bool {
 
 // remarks reports what the dialects understand differently by the same words.
 func (t *translator) remarks(p *Program) {
-	accents, text := false, false
-	p.root.walk(false, func(n *node, _ bool) {
-		text = text || n.op == opTerm
+	var accents, text signs
+	p.root.walk(false, func(n *node, neg bool) {
+		if n.op == opTerm {
+			text.note(neg)
+		}
 		if n.op == opTerm || n.op == opHashtag {
 			folded := string(appendFolded(nil, n.arg.text, false))
-			accents = accents || folded != string(appendFolded(nil, n.arg.text, true))
+			if folded != string(appendFolded(nil, n.arg.text, true)) {
+				accents.note(neg)
+			}
 		}
 	})
-	if t.from.exact() != t.to.exact() && accents {
+	if t.from.exact() != t.to.exact() && accents != (signs{}) {
 		effect := findsMore
 		if t.to.exact() {
 			effect = findsLess
 		}
-		t.lose(p.root, "accents count in the v2stream dialect only", effect)
+		t.lose(p.root, "accents count in the v2stream dialect only", accents.effect(effect))
 	}
-	if text && (t.from == Web) != (t.to == Web) {
+	if text != (signs{}) && (t.from == Web) != (t.to == Web) {
 		effect := findsLess
 		if t.to == Web {
 			effect = findsMore
 		}
-		t.lose(p.root, "keywords match links and the author's names in the web dialect only", effect)
+		t.lose(p.root, "keywords match links and the author's names in the web dialect only", text.effect(effect))
 	}
+}
+
+// signs says how the clauses that a remark is about stand in a query.
+type signs struct{ plain, negated bool }
+
+func (s *signs) note(neg bool) {
+	s.plain = s.plain || !neg
+	s.negated = s.negated || neg
+}
+
+// effect gives the effect on the whole of one on each clause.
+func (s signs) effect(e string) string {
+	switch {
+	case s.plain && s.negated:
+		return findsOther
+	case s.negated:
+		return opposite(e)
+	}
+	return e
+}
+
+func opposite(e string) string {
+	if e == findsMore {
+		return findsLess
+	}
+	return findsMore
 }

@@ -49,6 +49,12 @@ func TestTranslate(t *testing.T) {
 		{u, w, `source:"X for iPhone" #a`, "source:X_for_iPhone #a include:nativeretweets", ""},
 		{u, s, "#a lang:en lang:en", "#a lang:en lang:en", ""},
 		{s, w, "#a -is:nullcast", "#a include:nativeretweets", ""},
+		{w, s, "a -cats", "a -cats -is:retweet", "less more other"},
+		{s, r, "#a -café", "#a -café", "less"},
+		{u, w, "#a -cat", `#a -"cat" include:nativeretweets`, "less"},
+		{u, r, "#b (#a OR (bio:x list:owner/slug))", "#b #a", "less less"},
+		{u, r, "#a -(retweets_of_tweet_id:7 bio_name:x)", "#a", "more"},
+		{w, s, "#a source:Twitter_for_iOS", `#a source:"Twitter for iOS" -is:retweet`, ""},
 	} {
 		p := parse(t, row.query, row.from)
 		text, report := p.Translate(row.to)

@@ -1,12 +1,16 @@
 package rule
 
-import "strings"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // single are the operators of which a post has one value at most, so that two
 // of them side by side never match.
 var single = map[opID]bool{
 	opFrom: true, opTo: true, opRetweetsOf: true, opLang: true, opSource: true, opPlaceCountry: true,
-	opConversation: true, opInReplyTo: true, opRetweetsOfTweet: true, opQuotesOfTweet: true,
+	opConversation: true, opInReplyTo: true, opRetweetsOfTweet: true, opQuotesOfTweet: true, opQuotedUser: true,
 }
 
 // checkMeaning warns about clauses side by side that contradict each other.
@@ -47,6 +51,26 @@ func checkMeaning(n *node, f *findings) {
 			return
 		}
 	}
+	for _, k := range n.kids {
+		if k.kind == orNode && !slices.ContainsFunc(k.kids, func(side *node) bool { return !excluded(side, values) }) {
+			f.warn("W_UNSAT", n.start, n.end, "join them with OR, or leave one out",
+				"each side of %s contradicts a clause beside it: this never matches", shorten(print.print(k)))
+			return
+		}
+	}
+}
+
+// excluded reports a side of an OR that asks for another value than the clauses
+// beside the OR.
+func excluded(side *node, values map[opID]*node) bool {
+	if side.neg {
+		return false
+	}
+	if side.kind == andNode {
+		return slices.ContainsFunc(side.kids, func(k *node) bool { return k.kind == leafNode && excluded(k, values) })
+	}
+	first := values[side.op]
+	return side.kind == leafNode && single[side.op] && first != nil && !sameValue(first, side)
 }
 
 // sameValue reports whether a post can have both values: a handle and a
@@ -59,7 +83,8 @@ func sameValue(a, b *node) bool {
 	case argHandle:
 		return isDigits(a.arg.text) != isDigits(b.arg.text)
 	case argLang:
-		return today(a.arg.text) == today(b.arg.text)
+		x, y := today(a.arg.text), today(b.arg.text)
+		return sameLanguage(x, y) || sameLanguage(y, x) // zh beside zh-cn
 	}
 	return false
 }
@@ -80,6 +105,17 @@ func narrow(bounds map[opID]*window, n *node) bool {
 		subject, hi = opSince, a.lo-1
 	case opMinLikes, opMinReplies, opMinReposts, opMinFollowers:
 		subject, lo = n.op, a.lo
+	case opSinceID, opMaxID:
+		id, err := strconv.ParseInt(a.text, 10, 64)
+		if err != nil {
+			return false
+		}
+		subject = opSinceID
+		if n.op == opMaxID {
+			hi = id
+		} else {
+			lo = id + 1
+		}
 	case opFollowers, opFollowing, opTweets, opListed:
 		subject, lo = n.op, a.lo
 		if a.hi >= 0 {
@@ -104,6 +140,9 @@ func narrow(bounds map[opID]*window, n *node) bool {
 	w := bounds[subject]
 	if w == nil {
 		w = &window{-1 << 62, 1 << 62}
+		if subject != opSince && subject != opSinceID {
+			w.lo = 0 // a count
+		}
 		bounds[subject] = w
 	}
 	w.lo, w.hi = max(w.lo, lo), min(w.hi, hi)
