@@ -61,7 +61,7 @@ func (p *Program) answer(n *node, post *post) (verdict, span) {
 	case opCashtag:
 		return is(holds(post.cashtags(), a.hash)), span{}
 	case opMention:
-		return is(holds(post.mentions(), a.hash) || isDigits(a.text) && mentionsID(t, a.text)), span{}
+		return is(holds(post.mentions(), a.hash) || p.dialect == Union && isDigits(a.text) && mentionsID(t, a.text)), span{}
 	case opURL:
 		v, _ := a.words.in(post, viewURL)
 		return v, span{}

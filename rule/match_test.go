@@ -146,6 +146,7 @@ func TestMatchEntities(t *testing.T) {
 		{u, "＃meme", []any{tagged("meme")}, nil},
 		{u, "@nasa", []any{nasa, "hi @nasa"}, []any{"nasa", "@nasa2"}},
 		{u, "@11348282", []any{nasa}, []any{"11348282"}},
+		{s, "@11348282", []any{"@11348282"}, []any{nasa}},
 		{u, "$twtr", []any{"buy $TWTR now", "$TWTR"}, []any{"TWTR", "$TWTRX", "x$TWTR"}},
 		{u, "$BRK.A", []any{"$BRK.A"}, []any{"$BRK", "$BRK.AB"}},
 

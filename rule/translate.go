@@ -163,6 +163,13 @@ func (t *translator) leaf(n *node, effect string, below bool) *node {
 		t.lose(n, "handles have letters, digits and _ there", effect)
 		return nil
 	}
+	if n.op == opMention && isDigits(n.arg.text) && (t.from == Union) != (t.to == Union) {
+		if t.to == Union {
+			t.lose(n, "a number may be an id there", weaker)
+		} else {
+			t.lose(n, "a number is a handle there, and no id", opposite(weaker))
+		}
+	}
 	return &out
 }
 

@@ -49,6 +49,8 @@ func TestTranslate(t *testing.T) {
 		{u, w, `source:"X for iPhone" #a`, "source:X_for_iPhone #a include:nativeretweets", ""},
 		{u, s, "#a lang:en lang:en", "#a lang:en lang:en", ""},
 		{s, w, "#a -is:nullcast", "#a include:nativeretweets", ""},
+		{u, s, "@42 -@43", "@42 -@43", "less more"},
+		{s, u, "@42", "@42", "more"},
 		{w, s, "a -cats", "a -cats -is:retweet", "less more other"},
 		{s, r, "#a -café", "#a -café", "less"},
 		{u, w, "#a -cat", `#a -"cat" include:nativeretweets`, "less"},
