@@ -224,7 +224,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	if e.endpoints, err = deliver.NewEndpointManager(deliver.EndpointManagerConfig{
-		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, Now: e.cfg.Now,
+		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets, Now: e.cfg.Now,
 	}); err != nil {
 		return err
 	}

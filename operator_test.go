@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +55,10 @@ func TestOperatorIsTold(t *testing.T) {
 		"upstream down": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
 			return fetcher.Page{}, errors.New("connection refused")
 		}, "connection refused", "upstream_error: @nasa: connection refused"},
+		// Where the upstream is, and how it was reached, is not the owner's to know.
+		"upstream out of reach": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
+			return fetcher.Page{}, &url.Error{Op: "Get", URL: "http://10.1.2.3/v1", Err: errors.New("dial tcp 10.1.2.3:80: connection refused")}
+		}, "10.1.2.3", "upstream_error: @nasa: the upstream can not be reached"},
 		"fetcher panics": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) { panic("nil map") },
 			"operator_test.go", "upstream_error: @nasa: detect: fetcher panicked: nil map"},
 		"posts without a time": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {

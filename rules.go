@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -122,15 +124,27 @@ func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.Query
 func (e *Engine) reportTrouble(t detect.Trouble) {
 	switch {
 	case t.Source.Kind != deliver.SourceRule:
-		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, t.Err)
+		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, told(t.Err))
 	case t.Username != "":
-		e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, t.Err)
+		e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, told(t.Err))
 	default:
-		e.rules.Report(t.Source.Owner, t.Source.ID, "", t.Err)
+		e.rules.Report(t.Source.Owner, t.Source.ID, "", told(t.Err))
 	}
 	if e.cfg.OnTrouble != nil {
 		e.cfg.OnTrouble(t)
 	}
+}
+
+// told is an error as an owner may read it: how a connection failed names hosts
+// and addresses that are not the owner's to know. The log and OnTrouble have it.
+func told(err error) error {
+	var connection *net.OpError
+	var lookup *net.DNSError
+	var request *url.Error
+	if errors.As(err, &connection) || errors.As(err, &lookup) || errors.As(err, &request) {
+		return errors.New("the upstream can not be reached")
+	}
+	return err
 }
 
 // ruleTracker lets the rule manager steer the detector.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -42,7 +43,8 @@ var (
 	privateNets = prefixes("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7")
 	// metadataHosts are clouds' metadata services inside those; the others are
 	// link-local, which nothing opens.
-	metadataHosts = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128")
+	metadataHosts = prefixes("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128",
+		"fd00:c1::a9fe:a9fe/128", "fd00:a9fe:a9fe::1/128", "fd00:100::100:200/128")
 )
 
 func within(a netip.Addr, nets []netip.Prefix) bool {
@@ -83,22 +85,29 @@ func isISATAP(a netip.Addr) bool {
 	return b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// checkAddr is PublicAddr with the opt-out for private networks.
-func checkAddr(a netip.Addr, allowPrivate bool) error {
-	if u := a.Unmap(); allowPrivate && within(u, privateNets) && !within(u, metadataHosts) {
+// checkAddr is PublicAddr with the opt-out for private networks, all of them or
+// those in nets.
+func checkAddr(a netip.Addr, allowPrivate bool, nets []netip.Prefix) error {
+	if u := a.Unmap(); within(u, privateNets) && (allowPrivate || within(u, nets)) && !within(u, metadataHosts) {
 		return nil
 	}
 	return PublicAddr(a)
 }
 
 // Guard makes connections to receivers and keeps them off addresses that are
-// not public, whatever a name resolves to at that moment. Ports are 443 and
-// 8443. The zero value is ready to use, by many goroutines.
+// not public, whatever a name resolves to at that moment. The zero value is ready
+// to use, by many goroutines.
 type Guard struct {
+	// Ports are those that are open, 443 and 8443 when there are none.
+	Ports []uint16
+
 	// AllowPrivate also allows loopback and private networks, on any port, for
 	// tests and for receivers of one's own. Link-local, metadata and multicast
 	// addresses stay refused.
 	AllowPrivate bool
+	// AllowNets are private networks that are open, with everything else, ports
+	// too, as it is without them. Those that AllowPrivate would not open stay shut.
+	AllowNets []netip.Prefix
 
 	// Nil but in tests.
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -114,10 +123,17 @@ const (
 // of net.Dialer.Control, which is called for each address of each attempt.
 func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !strings.HasPrefix(network, "tcp") || !portOK(ap.Port(), g.AllowPrivate) {
+	if err != nil || !strings.HasPrefix(network, "tcp") || !g.portOK(ap.Port()) {
 		return ErrAddressNotAllowed
 	}
-	return checkAddr(ap.Addr(), g.AllowPrivate)
+	return checkAddr(ap.Addr(), g.AllowPrivate, g.AllowNets)
+}
+
+func (g *Guard) portOK(port uint16) bool {
+	if g.Ports == nil {
+		return portOK(port, g.AllowPrivate)
+	}
+	return slices.Contains(g.Ports, port) || g.AllowPrivate && port != 0
 }
 
 // DialContext connects to a host and port. A name is looked up once: when any

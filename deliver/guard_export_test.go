@@ -23,7 +23,7 @@ func (g *Guard) Dialer() *net.Dialer { return g.dialer() }
 // its TLS trusts.
 func NewWebhookOn(cfg WebhookConfig, g *Guard, roots *x509.CertPool) *Webhook {
 	w := MustWebhook(cfg)
-	g.AllowPrivate = cfg.AllowPrivate
+	g.AllowPrivate, g.AllowNets = cfg.AllowPrivate, cfg.AllowNets
 	w.own = newClient(g)
 	w.own.tls.RootCAs = roots
 	return w

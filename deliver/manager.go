@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ type EndpointManagerConfig struct {
 	Log Log
 	// AllowPrivate accepts URLs that WebhookConfig.AllowPrivate can reach.
 	AllowPrivate bool
+	// AllowNets is WebhookConfig.AllowNets.
+	AllowNets []netip.Prefix
 	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
 	// the same time may exceed it. Defaults to 100.
 	MaxPerSource int
@@ -80,7 +83,7 @@ func (m *EndpointManager) Check(url string, secret Secret) error {
 		if err := checkCustomURL(url); err != nil {
 			return err
 		}
-	} else if err := CheckURL(url, m.cfg.AllowPrivate); err != nil {
+	} else if err := CheckURL(url, m.cfg.AllowPrivate, m.cfg.AllowNets...); err != nil {
 		return err
 	}
 	if secret == "" {

@@ -85,7 +85,7 @@ func (p *prepared) init(cfg *WebhookConfig) {
 	req, err := http.NewRequest(http.MethodPost, e.URL, nil)
 	switch {
 	// The rules may have changed since the endpoint was registered.
-	case err != nil || CheckURL(e.URL, cfg.AllowPrivate) != nil:
+	case err != nil || CheckURL(e.URL, cfg.AllowPrivate, cfg.AllowNets...) != nil:
 		p.refusal = "url not allowed"
 		return
 	case e.Secret == "":

@@ -106,7 +106,7 @@ func sampleDelivery(e Endpoint, now time.Time) Delivery {
 		ID: "evt_test" + strings.ToLower(rand.Text()), Source: e.Source, TweetID: id, AuthorUsername: author, TextPreview: text,
 		TweetURL: "https://example.com/" + author + "/status/" + id, PublishedAt: now, DetectedAt: now,
 	}
-	post := fetcher.Tweet{ID: id, Text: text, FullText: text, Lang: "en", UserID: "1", Username: author, UserName: "Streamwatch"}
+	post := fetcher.Tweet{ID: id, Text: text, FullText: text, CreatedAt: fetcher.FormatTime(now), Lang: "en", UserID: "1", Username: author, UserName: "Streamwatch"}
 	const head = `{"event":"` + eventTweetDetected + `"`
 	b := AppendBody(nil, &ev, &post)
 	ev.Body = append([]byte(head+`,"test":true`), b[len(head):]...)

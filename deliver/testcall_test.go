@@ -59,7 +59,8 @@ func TestTestCallSendsASample(t *testing.T) {
 		if err != nil || !r.OK || r.StatusCode != 202 || r.ResponsePreview != "thanks" || r.DeliveryID == "" {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if !got.Test || got.MonitorID != "a" || got.WebhookID != e.ID || got.DeliveryID != r.DeliveryID || got.Tweet.User == nil {
+		if !got.Test || got.MonitorID != "a" || got.WebhookID != e.ID || got.DeliveryID != r.DeliveryID || got.Tweet.User == nil ||
+			got.Tweet.CreatedAt == "" {
 			t.Errorf("received %+v", got)
 		}
 		if _, err := m.Disable(t.Context(), "o", e.ID, "x"); err != nil {

@@ -18,13 +18,14 @@ const maxURL = 2048
 // Allowed are at most 2,048 bytes of printable ASCII: https, no user, no
 // fragment, no port but 443 and 8443, and as the host a public IP address or a
 // dotted name outside the special-use domains. With allowPrivate also http, any
-// port, private addresses and names that only a private network knows.
-func CheckURL(raw string, allowPrivate bool) error {
-	_, err := parseURL(raw, allowPrivate)
+// port, private addresses and names that only a private network knows. Addresses
+// in allowNets are allowed as Guard.AllowNets has it.
+func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
+	_, err := parseURL(raw, allowPrivate, allowNets)
 	return err
 }
 
-func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
+func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL, error) {
 	refuse := func(allowed string) (*url.URL, error) {
 		return nil, &FieldError{"webhook_url", redactURL(raw), allowed}
 	}
@@ -52,7 +53,7 @@ func parseURL(raw string, allowPrivate bool) (*url.URL, error) {
 		return refuse("port 443 or 8443, or none")
 	}
 	if addr, ok := literal(u.Host, host); ok {
-		if checkAddr(addr, allowPrivate) != nil {
+		if checkAddr(addr, allowPrivate, allowNets) != nil {
 			return refuse("a public IP address or a name")
 		}
 		return u, nil
@@ -112,7 +113,7 @@ func literal(urlHost, host string) (netip.Addr, bool) {
 var specialDomains = map[string]bool{
 	"alt": true, "arpa": true, "example": true, "invalid": true, "local": true, "localhost": true, "onion": true, "test": true,
 	"internal": true, "intranet": true, "private": true, "corp": true, "home": true, "homenet": true, "lan": true,
-	"localdomain": true, "domain": true, "workgroup": true, "mail": true,
+	"localdomain": true, "localdomain4": true, "localdomain6": true, "domain": true, "workgroup": true, "mail": true,
 	"svc": true, "cluster": true, "consul": true, "belkin": true, "router": true, "i2p": true,
 }
 

@@ -274,6 +274,29 @@ func TestConfigurationVectors(t *testing.T) {
 			}
 			return ok
 		},
+		"operator allow-list 10.20.0.0/16": func(t *testing.T, url string) bool {
+			nets := []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16"), netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("0.0.0.0/0")}
+			g := deliver.Guard{AllowNets: nets[:1]}
+			for address, want := range map[string]bool{
+				"10.20.0.5:443": true, "10.20.255.255:8443": true, "[::ffff:10.20.0.5]:443": true, "10.20.0.5:80": false, "10.21.0.0:443": false, "127.0.0.1:443": false, "93.184.216.34:443": true} {
+				if err := g.Control("tcp4", address, nil); (err == nil) != want {
+					t.Errorf("Control(%s) = %v, want ok %v", address, err, want)
+				}
+			}
+			g.AllowNets = nets // what no private network is stays shut, and so do metadata services
+			for _, address := range []string{"169.254.169.254:443", "100.100.100.200:443", "168.63.129.16:443", "0.0.0.0:443", "224.0.0.1:443"} {
+				if g.Control("tcp4", address, nil) == nil {
+					t.Errorf("%s was opened", address)
+				}
+			}
+			for refused, list := range map[string][]netip.Prefix{
+				"http://10.20.0.5/": nets[:1], "https://10.20.0.5:80/": nets[:1], "https://10.21.0.5/": nets[:1], "https://localhost/": nets, "https://169.254.169.254/": nets} {
+				if deliver.CheckURL(refused, false, list...) == nil {
+					t.Errorf("%s is allowed", refused)
+				}
+			}
+			return deliver.CheckURL(url, false, nets[:1]...) == nil
+		},
 		"operator opt-out AllowPrivate": func(t *testing.T, url string) bool {
 			g := deliver.Guard{AllowPrivate: true}
 			for address, want := range map[string]bool{"10.20.0.5:443": true, "10.20.0.5:80": true, "169.254.169.254:80": false} {

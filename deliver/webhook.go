@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,9 @@ type WebhookConfig struct {
 	// and for receivers of one's own: see CheckURL and Guard. Nothing else is
 	// loosened.
 	AllowPrivate bool
+	// AllowNets opens these private networks alone, to https and the usual ports:
+	// see Guard.
+	AllowNets []netip.Prefix
 	// Now stamps the signatures. Defaults to time.Now.
 	Now func() time.Time
 	// Transport makes the requests instead of the network, for tests. Guard, TLS
@@ -93,7 +97,7 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	}
 	w := &Webhook{cfg: cfg}
 	if cfg.Transport == nil {
-		w.own = newClient(&Guard{AllowPrivate: cfg.AllowPrivate})
+		w.own = newClient(&Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
 	}
 	return w, nil
 }

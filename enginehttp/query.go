@@ -1,6 +1,7 @@
 package enginehttp
 
 import (
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -18,7 +19,15 @@ type params struct {
 	err    error
 }
 
-func (c *call) params() *params { return &params{values: c.URL.Query()} }
+// params reads the query string. What is not well formed is refused: the
+// parameters that could not be read would be taken for missing.
+func (c *call) params() *params {
+	values, err := url.ParseQuery(c.URL.RawQuery)
+	if err != nil {
+		return &params{err: &failure{status: http.StatusBadRequest, text: "malformed query string: want name=value pairs with & between them, and % written as %25"}}
+	}
+	return &params{values: values}
+}
 
 func (p *params) refuse(name, value, allowed string) {
 	if p.err == nil {

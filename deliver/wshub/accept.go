@@ -27,10 +27,15 @@ const (
 
 // ServeHTTP upgrades a request and serves the client until either side leaves.
 // What is wrong with the request is answered with the status and a JSON object
-// {"error": …, "detail": …}: 403 another Origin, 422 a parameter's value, 426 no
-// upgrade, 503 no room or shutting down.
+// {"error": …, "detail": …}: 400 a malformed query string, 403 another Origin, 422
+// a parameter's value, 426 no upgrade, 503 no room or shutting down.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	flt, since, err := parseQuery(r.URL.Query())
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // or a since that can not be read would be none
+		answer(w, http.StatusBadRequest, "wshub: malformed query string")
+		return
+	}
+	flt, since, err := parseQuery(values)
 	if err != nil {
 		answer(w, http.StatusUnprocessableEntity, err.Error())
 		return

@@ -306,6 +306,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"a since of letters":      {"since=abc", nil, 422, `since \"abc\" is not allowed`},
 		"a negative since":        {"since=-1", nil, 422, "since"},
 		"a since of 2^63":         {"since=9223372036854775808", nil, 422, "since"},
+		"a since that is cut":     {"since=1%", nil, 400, "malformed query"},
+		"a monitor that is cut":   {"monitor_id=mon_a%&since=1", nil, 400, "malformed query"},
 		"an empty since":          {"since=", nil, 422, "since"},
 		"an empty monitor":        {"monitor_id=", nil, 422, "monitor_id"},
 		"a long rule":             {"rule_id=" + strings.Repeat("x", 129), nil, 422, "rule_id"},

@@ -37,9 +37,10 @@ func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Prov
 	}
 	fronts := shopee.DefaultStorefronts()
 	if c.demo {
-		front := fronts["sg"]
-		front.BaseURL = base
-		fronts["sg"] = front
+		for market, front := range fronts {
+			front.BaseURL = base
+			fronts[market] = front
+		}
 	}
 	products, err := shopee.New(shopee.Config{Storefronts: fronts})
 	if err != nil {

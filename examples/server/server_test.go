@@ -210,15 +210,16 @@ func TestDemo(t *testing.T) {
 		t.Errorf("logs %v", logs)
 	}
 	for path, want := range map[string]string{
-		"/v1/account/me":                                   `"tier":"demo"`,
-		"/v1/social/users/nasa/by_username":                `"id":"100001"`,
-		"/v1/social/users/batch_by_ids?user_ids=100002,9":  `"username":"esa"`,
-		"/v1/social/communities/search?query=space":        `"name":"Spaceflight"`,
-		"/v1/social/communities/7/tweets":                  `"username":"nasa"`,
-		"/v1/social/tweets/advanced_search?query=from:esa": `"username":"esa"`,
-		"/v1/marketplace/products/178926468/21448123549":   `"price":15.99`,
-		"/v1/openapi.json":                                 `"openapi":"3.1`,
-		"/v1/social/users/jaxa/latest_tweets":              `"username":"jaxa"`,
+		"/v1/account/me":                                           `"tier":"demo"`,
+		"/v1/social/users/nasa/by_username":                        `"id":"100001"`,
+		"/v1/social/users/batch_by_ids?user_ids=100002,9":          `"username":"esa"`,
+		"/v1/social/communities/search?query=space":                `"name":"Spaceflight"`,
+		"/v1/social/communities/7/tweets":                          `"username":"nasa"`,
+		"/v1/social/tweets/advanced_search?query=from:esa":         `"username":"esa"`,
+		"/v1/marketplace/products/178926468/21448123549":           `"price":15.99`,
+		"/v1/marketplace/products/178926468/21448123549?market=my": `"price":`,
+		"/v1/openapi.json":                                         `"openapi":"3.1`,
+		"/v1/social/users/jaxa/latest_tweets":                      `"username":"jaxa"`,
 	} {
 		if b, _ := json.Marshal(ask("GET", path, "", 200)); !strings.Contains(string(b), want) {
 			t.Errorf("GET %s: %.300s, want %s", path, b, want)

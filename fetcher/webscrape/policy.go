@@ -88,32 +88,15 @@ func (s *Scraper) portOK(port uint16) bool {
 	return slices.Contains(ports, port) || s.cfg.AllowPrivate && port != 0
 }
 
-// control is the last check before each connection: the port by this package's
-// policy, the address by deliver's.
-func (s *Scraper) control(network, address string, conn syscall.RawConn) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !s.portOK(ap.Port()) {
-		return deliver.ErrAddressNotAllowed
-	}
-	guard := deliver.Guard{AllowPrivate: s.cfg.AllowPrivate}
-	return guard.Control(network, netip.AddrPortFrom(ap.Addr(), 443).String(), conn)
-}
-
 // transport is made for one call and closed at its end, so that no connection
 // outlives the judgement of its address.
 func (s *Scraper) transport() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
-	dialer := &net.Dialer{Timeout: s.cfg.Timeout, KeepAlive: -1, Control: s.control}
+	guard := deliver.Guard{AllowPrivate: s.cfg.AllowPrivate, Ports: ports}
 	return &http.Transport{
-		Proxy: nil, // through a proxy the guard would see the proxy's address alone
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			host, port, err := net.SplitHostPort(address)
-			if _, ip := netip.ParseAddr(host); err == nil && ip != nil && !s.cfg.AllowPrivate && !strings.HasSuffix(host, ".") {
-				address = net.JoinHostPort(host+".", port) // keeps the resolver's search domains out of it
-			}
-			return dialer.DialContext(ctx, network, address)
-		},
+		Proxy:                  nil,               // through a proxy the guard would see the proxy's address alone
+		DialContext:            guard.DialContext, // all addresses of a name are checked before one is connected to
 		TLSHandshakeTimeout:    s.cfg.Timeout,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		Protocols:              protocols,

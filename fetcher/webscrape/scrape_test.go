@@ -121,7 +121,7 @@ func TestGuardOnTheNetwork(t *testing.T) {
 		{"example.com:80", false, false},
 	} {
 		for allow, want := range map[bool]bool{false: tt.public, true: tt.private} {
-			err := (&Scraper{cfg: Config{AllowPrivate: allow}}).control("tcp", tt.address, nil)
+			err := (&deliver.Guard{AllowPrivate: allow, Ports: ports}).Control("tcp", tt.address, nil)
 			if (err == nil) != want || err != nil && err != deliver.ErrAddressNotAllowed {
 				t.Errorf("%s, AllowPrivate %v: %v, want ok %v", tt.address, allow, err, want)
 			}

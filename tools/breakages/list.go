@@ -239,7 +239,7 @@ var list = []breakage{
 	{"signature after another body", "deliver/prepared.go",
 		"	m.hash.Reset()\n", "", deliverTests},
 	{"address guard lets all through", "deliver/guard.go",
-		"	return checkAddr(ap.Addr(), g.AllowPrivate)\n", "	return nil\n", deliverTests},
+		"	return checkAddr(ap.Addr(), g.AllowPrivate, g.AllowNets)\n", "	return nil\n", deliverTests},
 	{"no deadline", "deliver/attempt.go",
 		"context.WithTimeout(ctx, d.cfg.Timeout)", "context.WithCancel(ctx)", deliverTests},
 	{"retry counts as a handover", "deliver/stats.go",

@@ -1,0 +1,95 @@
+package webscrape
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// A name is refused when any of its addresses is, whichever comes first: none is
+// connected to.
+func TestNamesWithOneDeniedAddress(t *testing.T) {
+	for name, answers := range map[string]string{
+		"private":        "10.0.0.5",
+		"private-second": "93.184.216.34,10.0.0.5",
+		"private-first":  "10.0.0.5,93.184.216.34",
+		"loopback-v6":    "93.184.216.34,::1",
+		"loopback-v4":    "2606:2800:220:1::1,127.0.0.1",
+		"metadata":       "93.184.216.34,93.184.216.35,169.254.169.254",
+	} {
+		for _, scheme := range []string{"http", "https"} {
+			t.Run(scheme+" "+name, func(t *testing.T) {
+				resolveTo(t, answers)
+				s, err := New(Config{Timeout: 2 * time.Second, IgnoreRobots: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = s.Scrape(t.Context(), fetcher.ScrapeQuery{URL: scheme + "://" + name + ".streamwatch.dev/"})
+				if !errors.Is(err, deliver.ErrAddressNotAllowed) {
+					t.Errorf("%v, want %v", err, deliver.ErrAddressNotAllowed)
+				}
+			})
+		}
+	}
+}
+
+// resolveTo has every name resolve to the addresses until the test ends.
+func resolveTo(t *testing.T, answers string) {
+	t.Helper()
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 2048)
+		for {
+			n, from, err := server.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if err := m.Unpack(buf[:n]); err != nil {
+				t.Errorf("a question that is none: %v", err)
+				continue
+			}
+			m.Response, m.Additionals = true, nil
+			q := m.Questions[0]
+			for text := range strings.SplitSeq(answers, ",") {
+				head := dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, Type: q.Type}
+				switch a := netip.MustParseAddr(text); {
+				case a.Is4() && q.Type == dnsmessage.TypeA:
+					m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AResource{A: a.As4()}})
+				case a.Is6() && q.Type == dnsmessage.TypeAAAA:
+					m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+				}
+			}
+			reply, err := m.Pack()
+			if err == nil {
+				_, err = server.WriteTo(reply, from)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	before := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+	t.Cleanup(func() {
+		net.DefaultResolver = before
+		server.Close()
+		<-done
+	})
+}
