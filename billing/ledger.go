@@ -83,10 +83,12 @@ type EntryQuery struct {
 	PageSize int    // 0 means 20
 }
 
-// EntryPage is one page of entries and how many match in all, on whatever page.
+// EntryPage is one page of entries, and how many match in all, on whatever page.
 type EntryPage struct {
 	Entries []Entry
 	Total   int
+	// Sum is what all that match add up to, when the query names a source; else 0.
+	Sum Credits
 }
 
 // Ledger keeps the balances. Every method is safe for concurrent use, is all

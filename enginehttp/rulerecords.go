@@ -47,22 +47,17 @@ func (h *Handler) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 	return out
 }
 
-// maxAdded bounds the entries that are added up for one rule: a week of minutes.
-const maxAdded = 10_080
-
-// burned adds up what a rule was charged, nil when that is too much to add up.
+// burned is what the entries that the ledger still has charged for a rule.
 func (h *Handler) burned(ctx context.Context, r *rule.Rule) (*credits, error) {
 	var sum credits
 	if h.opts.Ledger == nil {
 		return &sum, nil
 	}
-	got, err := h.opts.Ledger.Entries(ctx, billing.EntryQuery{Owner: r.Owner, SourceID: r.ID, PageSize: maxAdded})
-	if err != nil || got.Total > len(got.Entries) {
+	got, err := h.opts.Ledger.Entries(ctx, billing.EntryQuery{Owner: r.Owner, SourceID: r.ID, PageSize: 1})
+	if err != nil {
 		return nil, err
 	}
-	for i := range got.Entries {
-		sum -= credits(got.Entries[i].Amount)
-	}
+	sum = -credits(got.Sum)
 	return &sum, nil
 }
 
@@ -164,8 +159,10 @@ func (h *Handler) patchRule(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if r.WebhookSecret != "" { // as in createRule
-		return reply{value: h.ruleRecord(&r.Rule, r.WebhookSecret)}, nil
+	if r.WebhookSecret != "" { // which must not get lost when the sum can not be read
+		out := h.ruleRecord(&r.Rule, r.WebhookSecret)
+		out.TotalCreditsBurned, _ = h.burned(c.Context(), &r.Rule)
+		return reply{value: out}, nil
 	}
 	return h.oneRule(c, http.StatusOK, &r.Rule, "")
 }

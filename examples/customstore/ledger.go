@@ -155,6 +155,11 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (page billing
 			slices.Reverse(all)
 		}
 		page = billing.EntryPage{Entries: slices.Clone(pageOf(all, q.Page, q.PageSize)), Total: len(all)}
+		for i := range all {
+			if q.SourceID != "" {
+				page.Sum += all[i].Amount
+			}
+		}
 	})
 	return page, err
 }

@@ -132,6 +132,15 @@ func (l ledger) ofSource(ctx context.Context, q billing.EntryQuery, from, count 
 			return billing.EntryPage{}, err
 		}
 		stored := list(out[1])
+		for i := 1; i < len(stored); i += 2 {
+			var balance, amount string
+			_, errF := cutFields(text(stored[i]), &balance, &amount)
+			n, errN := decimal(amount)
+			if err := errors.Join(errF, errN); err != nil {
+				return billing.EntryPage{}, err
+			}
+			page.Sum += billing.Credits(n)
+		}
 		page.Entries, err = appendEntries(page.Entries, stored, from-page.Total, count)
 		if err != nil {
 			return billing.EntryPage{}, err

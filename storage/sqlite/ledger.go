@@ -123,7 +123,11 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	args := []any{q.Owner, q.SourceID}
 	page := billing.EntryPage{Entries: []billing.Entry{}}
 	err := l.s.search(ctx, func(r *snapshot) error {
-		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
+		what, into := `SELECT count(*)`, []any{&page.Total}
+		if q.SourceID != "" {
+			what, into = what+`, coalesce(sum(amount), 0)`, append(into, &page.Sum)
+		}
+		if _, err := one(r, what+from, args, into...); err != nil {
 			return err
 		}
 		return each(r, `SELECT id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
