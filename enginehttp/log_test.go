@@ -152,6 +152,7 @@ func TestDeliveryLogOfARule(t *testing.T) {
 		"/stream/filter-rules/{rule}/logs?delivery_status=handler_delivered":            `"total":0`,
 		"/stream/filter-rules/{rule}/logs?author_username=NASA&delivery_status=pending": `"total":1`,
 		"/stream/logs":                         `"tweet_id":"1234"`,
+		"/stream/logs?author_username=@nasa":   `"total":1`,
 		"/stream/logs?author_username=nasa":    `"total":1`,
 		"/stream/logs?monitor_id=" + id:        `"total":0`,
 		"/stream/logs?monitor_id={monitor}":    `"total":1`,

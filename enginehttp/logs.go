@@ -1,6 +1,7 @@
 package enginehttp
 
 import (
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -130,7 +131,7 @@ func (h *Handler) deliveryLogs(c *call) (reply, error) {
 }
 
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
-	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, p.id("author_username"), p.oneOf("sort", "desc", "asc") == "asc"
+	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, strings.TrimPrefix(p.id("author_username"), "@"), p.oneOf("sort", "desc", "asc") == "asc"
 	selects(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
 	q.Page, q.PageSize = p.page()
 	if p.err != nil {
