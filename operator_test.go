@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -201,5 +202,17 @@ func TestLogRefusesAndNamesTheField(t *testing.T) {
 	}
 	if _, err := e.Log().Deliveries(t.Context(), deliver.LogQuery{}); err != nil {
 		t.Errorf("the zero query: %v", err)
+	}
+}
+
+// What is said of webhooks counts for those that monitors are created with.
+func TestMonitorWithAWebhookInANetworkThatIsAllowed(t *testing.T) {
+	p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+	e := newEngine(t, streamwatch.Config{Fetcher: p, Webhook: deliver.WebhookConfig{AllowNets: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16")}}})
+	for url, want := range map[string]bool{"https://10.20.0.5/": true, "https://10.21.0.5/": false} {
+		_, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: url, Usernames: []string{"nasa"}, WebhookURL: url})
+		if (err == nil) != want {
+			t.Errorf("%s: %v, want ok %v", url, err, want)
+		}
 	}
 }

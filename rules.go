@@ -122,13 +122,14 @@ func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.Query
 
 // reportTrouble writes what fails into the status reason of whose it is.
 func (e *Engine) reportTrouble(t detect.Trouble) {
+	err := told(t.Err)
 	switch {
 	case t.Source.Kind != deliver.SourceRule:
-		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, told(t.Err))
+		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, err)
 	case t.Username != "":
-		e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, told(t.Err))
+		e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, err)
 	default:
-		e.rules.Report(t.Source.Owner, t.Source.ID, "", told(t.Err))
+		e.rules.Report(t.Source.Owner, t.Source.ID, "", err)
 	}
 	if e.cfg.OnTrouble != nil {
 		e.cfg.OnTrouble(t)

@@ -130,7 +130,7 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 }
 
 func (g *Guard) portOK(port uint16) bool {
-	if g.Ports == nil {
+	if len(g.Ports) == 0 {
 		return portOK(port, g.AllowPrivate)
 	}
 	return slices.Contains(g.Ports, port) || g.AllowPrivate && port != 0

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -224,6 +225,44 @@ func TestRedirectVectors(t *testing.T) {
 	}
 }
 
+// The opt-out opens private networks, on any port; metadata services it does not.
+func TestAllowPrivate(t *testing.T) {
+	g := deliver.Guard{AllowPrivate: true}
+	for address, want := range map[string]bool{
+		"10.20.0.5:443": true, "10.20.0.5:80": true, "[fd00::1]:80": true, "169.254.169.254:80": false, "[fd00:ec2::254]:80": false,
+		"[fd00:c1::a9fe:a9fe]:80": false, "[fd00:a9fe:a9fe::1]:80": false, "[fd00:100::100:200]:80": false} {
+		if err := g.Control("tcp", address, nil); (err == nil) != want {
+			t.Errorf("Control(%s) = %v, want ok %v", address, err, want)
+		}
+	}
+	for url, want := range map[string]bool{"https://10.20.0.5/": true, "http://10.20.0.5:81/": true, "https://169.254.169.254/": false} {
+		if err := deliver.CheckURL(url, true); (err == nil) != want {
+			t.Errorf("CheckURL(%s) = %v, want ok %v", url, err, want)
+		}
+	}
+}
+
+// A network that is allowed can be registered and is sent to, and no other.
+func TestAllowNets(t *testing.T) {
+	cfg := deliver.WebhookConfig{AllowNets: []netip.Prefix{netip.MustParsePrefix("127.77.0.0/16")}, Timeout: time.Second}
+	b := newBench(t, nil, nil)
+	m, err := deliver.NewEndpointManager(deliver.EndpointManagerConfig{Store: b.store.Endpoints(), Dispatcher: b.d, AllowNets: cfg.AllowNets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook := deliver.MustWebhook(cfg)
+	defer hook.Close()
+	for url, want := range map[string]bool{"https://127.77.0.5:8443/": true, "https://127.78.0.5:8443/": false, "http://127.77.0.5:8443/": false} {
+		if err := m.Check(url, deliver.GenerateSecret()); (err == nil) != want {
+			t.Errorf("Check(%s) = %v, want ok %v", url, err, want)
+		}
+		// Nobody listens there, which only a connection can find out.
+		if r := hook.Send(t.Context(), delivery(url)); r.OK || strings.Contains(r.Error, "not allowed") == want {
+			t.Errorf("Send(%s): %q, want a refusal %v", url, r.Error, !want)
+		}
+	}
+}
+
 func TestConfigurationVectors(t *testing.T) {
 	sent := func(t *testing.T, w *world, hook *deliver.Webhook, url string, dials int) bool {
 		r := hook.Send(t.Context(), delivery(url))
@@ -297,15 +336,6 @@ func TestConfigurationVectors(t *testing.T) {
 			}
 			return deliver.CheckURL(url, false, nets[:1]...) == nil
 		},
-		"operator opt-out AllowPrivate": func(t *testing.T, url string) bool {
-			g := deliver.Guard{AllowPrivate: true}
-			for address, want := range map[string]bool{"10.20.0.5:443": true, "10.20.0.5:80": true, "169.254.169.254:80": false} {
-				if err := g.Control("tcp4", address, nil); (err == nil) != want {
-					t.Errorf("Control(%s) = %v, want ok %v", address, err, want)
-				}
-			}
-			return deliver.CheckURL(url, true) == nil
-		},
 		"pooled keep-alive connection to 93.184.216.34; DNS now answers 10.0.0.5": func(t *testing.T, url string) bool {
 			w, hook := newWorld(t, "93.184.216.34", "10.0.0.5")
 			first, second := sent(t, w, hook, url, 1), sent(t, w, hook, url, 1)
@@ -320,9 +350,15 @@ func TestConfigurationVectors(t *testing.T) {
 			return sent(t, w, hook, url, 0)
 		},
 	}
+	defer func() {
+		for input := range cases {
+			t.Errorf("no vector for %q", input)
+		}
+	}()
 	for _, v := range vectors(t, "conf") {
 		t.Run(v.id, func(t *testing.T) {
 			run, known := cases[v.input]
+			delete(cases, v.input)
 			if !known {
 				t.Fatalf("no case for %q", v.input)
 			}
