@@ -147,22 +147,21 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		return billing.EntryPage{}, err
 	}
 	defer s.mu.Unlock()
+	var page billing.EntryPage
 	var matching []*billing.Entry // oldest first
-	var sum billing.Credits
 	for _, e := range s.peek(q.Owner).entries {
 		if q.SourceID == "" || e.SourceID == q.SourceID {
 			matching = append(matching, e)
-			sum += e.Amount
+			if q.SourceID != "" {
+				page.Sum += e.Amount
+			}
 		}
-	}
-	if q.SourceID == "" {
-		sum = 0
 	}
 	if !q.Asc {
 		slices.Reverse(matching)
 	}
 	from, to := pageBounds(len(matching), q.Page, q.PageSize)
-	page := billing.EntryPage{Total: len(matching), Sum: sum, Entries: make([]billing.Entry, 0, to-from)}
+	page.Total, page.Entries = len(matching), make([]billing.Entry, 0, to-from)
 	for _, e := range matching[from:to] {
 		page.Entries = append(page.Entries, *e)
 	}

@@ -91,9 +91,9 @@
 // balances are exact however many entries were removed. Calls that write remove
 // a few things each of what is too old or too much, at least 64 of each kind and
 // twice as many as they add. Commits do so with events when 64 or more were added
-// since the store's last commit that did, and then for all of these: so a store
-// leaves up to 63 events too many. What is past its retention may be shown until
-// it is removed.
+// since the store's last commit that did, or a thousandth of MaxEvents, and then
+// for all of these: so a store leaves up to 63 events too many, or that thousandth.
+// What is past its retention may be shown until it is removed.
 //
 // # To watch and to back up
 //

@@ -22,16 +22,20 @@ func (s *Store) appendLimits(words []any, sc *script) []any {
 		s.opts.MaxEvents, s.opts.MaxEventIDs, s.opts.MaxEntries, tidyStep)
 }
 
+// tidyShare is the part of MaxEvents that commits may add before one removes: so
+// there are never more than a thousandth too many for that.
+const tidyShare = 1024
+
 // removeAfter is how many events this commit removes of what is too old or too
-// much: none, or, once commits have added tidyStep, that many and twice as many
-// as they added. A commit counts as one event at least.
+// much: none, or, once commits have added tidyStep or tidyShare, at least tidyStep
+// and twice as many as they added. A commit counts as one event at least.
 func (s *Store) removeAfter(batches []*detect.Batch) int {
 	events := 0
 	for _, b := range batches {
 		events += len(b.Events)
 	}
 	added := s.added.Add(int64(max(events, 1)))
-	if added < tidyStep {
+	if added < int64(min(tidyStep, s.opts.MaxEvents/tidyShare)) {
 		return 0
 	}
 	s.added.Add(-added)

@@ -41,9 +41,9 @@ type Options struct {
 	Retention time.Duration
 	// MaxEvents is how many event records are retained, those with open
 	// deliveries included; these are never removed, so that there are more
-	// while more are open. Each Store may leave 63 more for its next commits
-	// to remove. Defaults to 1,000,000: see the package for the memory they
-	// take.
+	// while more are open. Each Store may leave 63 more, or a thousandth if
+	// that is less, for its next commits to remove. Defaults to 1,000,000: see
+	// the package for the memory they take.
 	MaxEvents int
 	// IDRetention is how long the ids of removed events and ledger entries and
 	// of resolved reservations are remembered to recognise duplicates. It must

@@ -1,8 +1,8 @@
 -- keys: replies version
 -- A call that writes has a slot of its store and a number, of 16 digits, that
--- grows with every call in that slot. What was answered last is kept there: the same call again,
--- after a lost reply, gets the same answer and changes nothing, and one that
--- was overtaken is refused.
+-- grows with every call in that slot. What was answered last is kept there: the
+-- same call again, after a lost reply, gets the same answer and changes nothing,
+-- and one that was overtaken is refused.
 local slot, number, lasting, renew = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 -- answered gives what this very call was answered before, nil when it is new.
