@@ -17,7 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Headers are those that our webhook client sends.
+// Headers are those that our webhook client sends, signed now, as name and value.
 func Headers(endpointID, deliveryID string, secret deliver.Secret, body []byte) [][2]string {
 	now := time.Now()
 	return [][2]string{
