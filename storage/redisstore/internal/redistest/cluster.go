@@ -58,12 +58,13 @@ func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	return c
 }
 
-// AwaitReplicas waits until each replica has its master's data.
+// AwaitReplicas waits until each replica has its master's data, and gets what that
+// writes from now on.
 func (c *Nodes) AwaitReplicas(t testing.TB) {
 	t.Helper()
-	for _, r := range c.Replicas {
+	for i, r := range c.Replicas {
 		Until(t, readyWithin, fmt.Sprintf("replica %s has its master's data", r.Addr()), func() bool {
-			return r.Info("master_link_status") == "up"
+			return r.Info("master_link_status") == "up" && c.Masters[i].feeds(1)
 		})
 	}
 }

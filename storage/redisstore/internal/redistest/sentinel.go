@@ -101,7 +101,8 @@ func (g *Group) AwaitOrder() {
 	})
 }
 
-// followed reports whether all others follow m and have its data.
+// followed reports whether all others follow m and have its data, and get what it
+// writes from now on.
 func (g *Group) followed(m *Server) bool {
 	for _, s := range g.Servers {
 		if s == m {
@@ -111,7 +112,7 @@ func (g *Group) followed(m *Server) bool {
 			return false
 		}
 	}
-	return true
+	return m.feeds(len(g.Servers) - 1)
 }
 
 // calm reports whether no sentinel is at a failover, or misses somebody.

@@ -125,6 +125,20 @@ func (s *Server) ping() error {
 	return err
 }
 
+// feeds reports whether so many replicas have all that the server has written. One
+// whose link has just come up need not: the server holds back what it writes until
+// the replica has said, within a second, that it has read the data. Were it made
+// the master before that, all of it would be lost.
+func (s *Server) feeds(replicas int) bool {
+	ctx, conn := context.Background(), s.client.Conn()
+	defer conn.Close()
+	if conn.Ping(ctx).Err() != nil { // WAIT is about what was written before its connection's last command
+		return false
+	}
+	n, err := conn.Wait(ctx, replicas, 100*time.Millisecond).Result()
+	return err == nil && n >= int64(replicas)
+}
+
 // Launch is Start without the wait: the server may refuse connections, or
 // answer LOADING, for a while.
 func (s *Server) Launch() {
