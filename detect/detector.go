@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/lateness"
@@ -17,6 +18,7 @@ import (
 type Detector struct {
 	cfg         Config
 	epoch       time.Time
+	beats       atomic.Int64 // see alarm
 	budget      *budget
 	batchSize   int // accounts in a call at most
 	late        *lateness.Tracker
@@ -47,7 +49,9 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Detector{cfg: cfg, epoch: time.Now(),
+	now := time.Now()
+	sinceTick := time.Duration(now.UnixNano()) % time.Millisecond // phases are in whole ones
+	d := &Detector{cfg: cfg, epoch: now.Add(-sinceTick),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.budget = newBudget(d, cfg.FetchRate, cfg.FetchBurst)
 	d.batchSize = cfg.BatchSize
