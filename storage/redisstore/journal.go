@@ -28,7 +28,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 			return err
 		}
 		if text(out[0]) == "stale" { // endpoints were bound or unbound elsewhere
-			j.s.bound.learn(p.sources.names, list(out[1]))
+			j.s.bound.learn(p.asked(), list(out[1]))
 			continue
 		}
 		return p.tell(batches, list(out[1]))

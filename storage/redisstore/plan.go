@@ -16,7 +16,8 @@ import (
 type plan struct {
 	now     time.Time
 	sources index[sourceName]
-	bound   []string // what is bound to each source
+	bound   []binding // of sources with endpoints
+	unbound []sourceName
 	owners  index[string]
 	events  []planned
 	runs    []run
@@ -41,6 +42,12 @@ type run struct{ owner, ids, size, deliveries int }
 const longestRun = 64
 
 type sourceName struct{ owner, id string }
+
+// binding is what is bound to a source: a field for the id of each endpoint.
+type binding struct {
+	source sourceName
+	ids    string
+}
 
 // index numbers different names from 0. Most often a name is the one before.
 type index[T comparable] struct {
@@ -84,9 +91,14 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 			ev := &b.Events[i]
 			source, isNew := p.sources.of(sourceName{ev.Source.Owner, ev.Source.ID})
 			if isNew {
-				bound := s.bound.get(p.sources.names[source])
-				p.bound = append(p.bound, bound)
+				name := p.sources.names[source]
+				bound := s.bound.get(name)
 				endpoints = append(endpoints, splitFields(bound))
+				if bound != "" {
+					p.bound = append(p.bound, binding{name, bound})
+				} else {
+					p.unbound = append(p.unbound, name)
+				}
 			}
 			owner, _ := p.owners.of(ev.Source.Owner)
 			p.add(planned{p: p, ev: ev}, owner, endpoints[source], b.DeliverBy)
@@ -143,6 +155,34 @@ func deliveriesOf(ev *deliver.Event, endpoints []string, due time.Time) []delive
 	return ds
 }
 
+// asked are the sources in the order in which the script asks for what is bound.
+func (p *plan) asked() []sourceName {
+	names := make([]sourceName, 0, len(p.bound)+len(p.unbound))
+	for i := range p.bound {
+		names = append(names, p.bound[i].source)
+	}
+	return append(names, p.unbound...)
+}
+
+// distinct says whether no two events have the same id.
+func (p *plan) distinct() bool {
+	if len(p.events) <= 16 { // these are compared faster than put in a map
+		for i := range p.events {
+			for k := range i {
+				if p.events[i].ev.ID == p.events[k].ev.ID {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	seen := make(map[string]struct{}, len(p.events))
+	for i := range p.events {
+		seen[p.events[i].ev.ID] = struct{}{}
+	}
+	return len(seen) == len(p.events)
+}
+
 // script is the one for this commit. It removes when most is not 0.
 func (p *plan) script(most int) string {
 	receivers := slices.ContainsFunc(p.runs, func(r run) bool { return r.deliveries > 0 })
@@ -150,7 +190,7 @@ func (p *plan) script(most int) string {
 }
 
 // tell fills in the out-fields of the batches from what the script answered: a
-// flag for each event, 1 for a new one, the last number that each owner had
+// flag for each event, 1 for a new one, or none when all are new, the last number that each owner had
 // before, and the charges, by position, that were not made.
 func (p *plan) tell(batches []*detect.Batch, answer []any) error {
 	if len(answer) != 1 {
@@ -160,7 +200,7 @@ func (p *plan) tell(batches []*detect.Batch, answer []any) error {
 	lasts, unpaids, _ := strings.Cut(rest, ",")
 	last, errL := numbers(lasts)
 	unpaid, errU := numbers(unpaids)
-	if errL != nil || errU != nil || len(flags) != len(p.events) || len(last) != len(p.owners.names) {
+	if errL != nil || errU != nil || flags != "" && len(flags) != len(p.events) || len(last) != len(p.owners.names) {
 		return errRecord
 	}
 	isUnpaid := make(map[int]bool, len(unpaid))
@@ -170,7 +210,7 @@ func (p *plan) tell(batches []*detect.Batch, answer []any) error {
 	event, charge := 0, 0
 	for _, b := range batches {
 		for i := range b.Events {
-			planned, isNew := &p.events[event], flags[event] == '1'
+			planned, isNew := &p.events[event], flags == "" || flags[event] == '1'
 			event++
 			b.Events[i].Seq = 0
 			if !isNew {

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -108,9 +109,33 @@ func newScript(name string) *script {
 		fmt.Fprintf(&table, " %s = KEYS[%d],", strings.TrimPrefix(key, "*"), i+1)
 	}
 	table.WriteString(" }\n")
-	s.source = table.String() + strings.Join(parts, "")
+	s.source = table.String() + withoutUnused(strings.Join(parts, ""))
 	s.Script = redis.NewScript(s.source)
 	return s
+}
+
+var (
+	luaFunction = regexp.MustCompile(`(?m)^local function \w+\(.* end\n|^local function \w+\(.*\n(?:\t.*\n|\n)*end\n`)
+	luaComment  = regexp.MustCompile(`--[^\n]*`)
+)
+
+// withoutUnused leaves out the functions that a script does not call: Lua makes
+// all that it has anew in every call.
+func withoutUnused(source string) string {
+	for {
+		code := luaComment.ReplaceAllString(source, "")
+		kept := luaFunction.ReplaceAllStringFunc(source, func(function string) string {
+			name, _, _ := strings.Cut(strings.TrimPrefix(function, "local function "), "(")
+			if len(regexp.MustCompile(`\b`+name+`\b`).FindAllStringIndex(code, 2)) > 1 {
+				return function
+			}
+			return ""
+		})
+		if kept == source {
+			return source
+		}
+		source = kept
+	}
 }
 
 // partSource is embedded: it is there, or a test of scriptNames fails.

@@ -4,7 +4,7 @@ import "github.com/streamwatch/streamwatch/detect"
 
 // words are what lua/journal_commit.lua and its parts read.
 func (p *plan) words(most int) []any {
-	n := 8 + 2*len(p.sources.names) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
+	n := 10 + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
 	for i := range p.runs {
 		n += 4 * p.runs[i].deliveries
 	}
@@ -12,15 +12,15 @@ func (p *plan) words(most int) []any {
 	if most > 0 {
 		w = append(w, most)
 	}
-	w = append(w, len(p.sources.names), len(p.owners.names), len(p.events))
-	for _, name := range p.sources.names {
+	w = append(w, len(p.bound)+len(p.unbound), len(p.bound), len(p.owners.names), len(p.events), flag(p.distinct()))
+	for _, name := range p.asked() {
 		w = append(w, "b"+boundField(name))
 	}
 	for _, name := range p.owners.names {
 		w = append(w, "s"+escaped(name))
 	}
 	for i := range p.bound {
-		w = append(w, &p.bound[i])
+		w = append(w, p.bound[i].ids)
 	}
 	for i := range p.events {
 		w = append(w, &p.events[i].ev.ID, &p.events[i])

@@ -7,19 +7,24 @@
 local given = answered()
 if given then return reply('done', given) end
 
-local sources, owners, count = tonumber(arg()), tonumber(arg()), tonumber(arg())
-local names = args(sources + owners)
-local is = get(K.journal, names)
+-- Names in journal, of sources and of owners; and what is bound to the first
+-- sources, to the others nothing is.
+local sources, bound, owners, count, distinct = tonumber(arg()), tonumber(arg()), tonumber(arg()), tonumber(arg()), arg()
+local names = word
+word = word + sources + owners
+local is = get(K.journal, ARGV, names + 1, word)
 local stale = false
 for i = 1, sources do
-	is[i] = is[i] or ''
-	stale = stale or is[i] ~= ARGV[word + i]
+	if (is[i] or '') ~= (i <= bound and ARGV[word + i] or '') then stale = true end
 end
-if stale then return reply('stale', is) end
-word = word + sources
+if stale then
+	for i = 1, sources do is[i] = is[i] or '' end
+	return reply('stale', is)
+end
+word = word + bound
 local escaped, lasts, seqs = {}, {}, {} -- by owner: the last number it had, and has
 for i = 1, owners do
-	escaped[i] = sub(names[sources + i], 2)
+	escaped[i] = sub(ARGV[names + sources + i], 2)
 	lasts[i] = is[sources + i] or '0'
 	seqs[i] = tonumber(lasts[i])
 end
@@ -30,25 +35,33 @@ local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
 local known = get(K.events, ids) -- '' of one that was removed
+local all_new = distinct == '1'
+for i = 1, count do
+	if known[i] then all_new = false end
+end
 
 -- Cursors: target and record of each.
 local changes = args(tonumber(arg()))
 
 -- Runs, if all events in them are new: owner, how many events, and how many
 -- deliveries.
-local flags, fresh, new, settled = {}, {}, {}, {}
+local flags, fresh, new, settled = {}, {}, all_new and ids or {}, {}
 local at, news, changed = 0, 0, #changes
 for _ = 1, tonumber(arg()) do
 	local owner, size, several = tonumber(ARGV[word + 1]), tonumber(ARGV[word + 2]), tonumber(ARGV[word + 3])
 	word = word + 3
 	local before = news
-	for i = at + 1, at + size do
-		local id = ids[i]
-		if known[i] or fresh[id] then
-			flags[i] = '0'
-		else
-			news = news + 1
-			flags[i], fresh[id], new[news] = '1', true, id
+	if all_new then
+		news = news + size
+	else
+		for i = at + 1, at + size do
+			local id = ids[i]
+			if known[i] or fresh[id] then
+				flags[i] = '0'
+			else
+				news = news + 1
+				flags[i], fresh[id], new[news] = '1', true, id
+			end
 		end
 	end
 	if news > before then
@@ -66,8 +79,8 @@ for _ = 1, tonumber(arg()) do
 end
 if news > 0 then
 	for i = 1, owners do
-		insert(changes, names[sources + i])
-		insert(changes, format('%d', seqs[i]))
+		changes[changed + 1], changes[changed + 2] = ARGV[names + sources + i], format('%d', seqs[i])
+		changed = changed + 2
 	end
 end
 
@@ -75,7 +88,7 @@ local unpaid = try_charges()
 
 given = answer({ table.concat(flags) .. ',' .. table.concat(lasts, ' ') .. ',' .. unpaid })
 many('HSET', K.journal, changes)
-if news == count then
+if all_new then
 	many('HSET', K.events, ARGV, first, first + 2 * count - 1)
 else
 	local events = {}

@@ -14,9 +14,10 @@ local function arg()
 end
 
 local function args(n)
-	local list = {}
-	for i = 1, n do list[i] = ARGV[word + i] end
 	word = word + n
+	if n <= 1000 then return { unpack(ARGV, word - n + 1, word) } end
+	local list = {}
+	for i = 1, n do list[i] = ARGV[word - n + i] end
 	return list
 end
 
@@ -42,13 +43,15 @@ local function many(command, key, list, first, last)
 	for i = first or 1, last, 1000 do call(command, key, unpack(list, i, min(i + 999, last))) end
 end
 
--- get reads fields of a hash, false for those that are not there.
-local function get(key, fields)
-	if #fields == 0 then return {} end
-	if #fields <= 1000 then return call('HMGET', key, unpack(fields)) end
+-- get reads fields of a hash, false for those that are not there. They are a
+-- list or a part of it.
+local function get(key, fields, first, last)
+	first, last = first or 1, last or #fields
+	if last < first then return {} end
+	if last - first < 1000 then return call('HMGET', key, unpack(fields, first, last)) end
 	local values = {}
-	for i = 1, #fields, 1000 do
-		for _, v in ipairs(call('HMGET', key, unpack(fields, i, min(i + 999, #fields)))) do insert(values, v) end
+	for i = first, last, 1000 do
+		for _, v in ipairs(call('HMGET', key, unpack(fields, i, min(i + 999, last)))) do insert(values, v) end
 	end
 	return values
 end
