@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ const callSlots = 64
 
 // Answers are kept, after the last call, for much longer than any call may be
 // tried again, Options.RetryFor; they are given that time anew once in a while.
+// When it is over, the next store that is opened removes them.
 const (
 	answersLast  = time.Hour
 	answersRenew = 10 * time.Minute
@@ -27,8 +29,8 @@ const (
 // slot numbers the calls made in it one after the other. A script that finds a
 // higher number than its own was overtaken by a later call.
 type slot struct {
-	id string
-	n  uint64
+	field string // of its answers: see lua/journal.lua
+	n     uint64
 }
 
 // errMixup: a connection gave the answer to another call. The call is made
@@ -46,38 +48,41 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.cut, cancel)()
-
 	sc := scripts()[name]
-	token := ""
-	words := make([]any, 0, 13+len(args))
+	keys := s.keysOf(sc, kind)
+	token, renewal := "", ""
+	words := make([]any, 0, 15+len(keys)+len(args))
+	words = append(append(words, "evalsha", sc.hash, len(keys)), keys...)
 	if sc.writes {
 		var sl *slot
 		select {
 		case sl = <-s.slots:
-		case <-inner.Done():
+		case <-ctx.Done():
+			return nil, s.ended(ctx)
+		case <-s.cut.Done():
 			return nil, s.ended(ctx)
 		}
 		defer func() { s.slots <- sl }()
 		sl.n++
 		number := hex(sl.n)
-		token = s.client + ":" + sl.id + ":" + number
-		words = append(words, token, sl.id, number, (answersLast + s.opts.RetryFor).Milliseconds(), s.renewal())
+		token = sl.field + ":" + number
+		renewal = s.renewal()
+		words = append(words, token, sl.field, number, renewal)
 	} else {
 		token = s.client + ":r:" + strconv.FormatUint(s.questions.Add(1), 10)
-		words = append(words, token, "", "", "", "")
+		words = append(words, token, "", "", "")
 	}
 	words = s.appendLimits(words, sc)
 	words = append(words, args...)
 
-	keys := s.keysOf(sc, kind)
 	var out []any
-	err := s.retry(inner, sc.writes, func(ctx context.Context) (err error) {
-		out, err = s.send(ctx, sc, keys, words, token)
+	err := s.retry(ctx, sc.writes, func(ctx context.Context) (err error) {
+		out, err = s.send(ctx, sc, words, token)
 		return err
 	})
+	if err != nil && renewal != "" {
+		s.renewed.Store(nil) // the next call makes up for it
+	}
 	switch {
 	case err == nil:
 		return out, nil
@@ -97,18 +102,28 @@ func (s *Store) ended(ctx context.Context) error {
 	return ErrClosed
 }
 
-// renewal is "1" when the answers have to be given time anew.
+// renewal says until when the answers stay, and whose, when they have to be given
+// time anew.
 func (s *Store) renewal() string {
-	now, last := time.Now().UnixNano(), s.renewed.Load()
-	if now-last > int64(answersRenew) && s.renewed.CompareAndSwap(last, now) {
-		return "1"
+	now := s.opts.Now()
+	last := s.renewed.Load()
+	if last != nil && now.Sub(*last).Abs() <= answersRenew || !s.renewed.CompareAndSwap(last, &now) {
+		return ""
 	}
-	return "0"
+	return stamp(now.Add(answersLast+s.opts.RetryFor)) + s.client
 }
 
 // send runs a script once.
-func (s *Store) send(ctx context.Context, sc *script, keys []string, words []any, token string) ([]any, error) {
-	out, err := sc.Run(ctx, s.redis, keys, words...).Slice()
+func (s *Store) send(ctx context.Context, sc *script, words []any, token string) ([]any, error) {
+	cmd := redis.NewCmd(ctx, words...)
+	_ = s.redis.Process(ctx, cmd)
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		whole := slices.Clone(words)
+		whole[0], whole[1] = "eval", sc.source
+		cmd = redis.NewCmd(ctx, whole...)
+		_ = s.redis.Process(ctx, cmd)
+	}
+	out, err := cmd.Slice()
 	// With the script sent whole, "no such script" is the answer to another call.
 	mixup := redis.HasErrorPrefix(err, "NOSCRIPT")
 	if err != nil && !mixup {
@@ -132,8 +147,11 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 	v := judge(err)
 	// A client of a cluster may have tried more than once by itself.
 	unknown := v.sent || s.cluster
-	if v.again && ctx.Err() == nil {
+	if v.again && ctx.Err() == nil && s.cut.Err() == nil {
 		s.stats.fail(s.opts.Logger, err)
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.cut, cancel)()
 		b := backoff.NewExponentialBackOff(backoff.WithInitialInterval(5*time.Millisecond),
 			backoff.WithMaxInterval(250*time.Millisecond), backoff.WithMaxElapsedTime(s.opts.RetryFor))
 		err = backoff.Retry(func() error {

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	mini "github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -114,23 +116,44 @@ func TestNamesShareNothing(t *testing.T) {
 	}
 }
 
-func TestAnswersOfAStoreThatIsGoneExpire(t *testing.T) {
-	s, server, _ := open(t, redisstore.Options{})
-	commit(t, s, newEvent(acme, "1"))
-	answers := func() (keys int) {
-		for _, key := range server.Keys() {
-			if strings.Contains(key, ":replies:") {
-				keys++
-			}
+// answersIn counts the answers that a server keeps for stores.
+func answersIn(t *testing.T, server *miniredis.Miniredis) (answers int) {
+	t.Helper()
+	fields, err := server.HKeys("{streamwatch}:journal")
+	must(t, err)
+	for _, f := range fields {
+		if f[0] == 'a' {
+			answers++
 		}
-		return keys
 	}
-	want(t, "answers while it may ask", answers(), 1)
-	server.FastForward(2 * time.Hour)
-	want(t, "answers two hours later", answers(), 0)
+	return answers
+}
+
+// openAt opens another store at a time.
+func openAt(t *testing.T, server *miniredis.Miniredis, at time.Time) {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), &redis.UniversalOptions{Addrs: []string{server.Addr()}}, redisstore.Options{AllowEviction: true, Now: func() time.Time { return at }})
+	must(t, err)
+	must(t, s.Close(t.Context()))
+}
+
+// The store that is opened next removes them; one that was only silent goes on.
+func TestAnswersOfAStoreThatIsGoneAreRemoved(t *testing.T) {
+	s, server, clock := open(t, redisstore.Options{})
+	commit(t, s, newEvent(acme, "1"))
+	clock.Advance(50 * time.Minute)
 	commit(t, s, newEvent(acme, "2"))
-	server.FastForward(2 * time.Hour)
-	want(t, "answers two hours after the next", answers(), 0)
+	openAt(t, server, clock.Now().Add(50*time.Minute))
+	want(t, "answers while it may ask", answersIn(t, server), 2)
+	openAt(t, server, clock.Now().Add(2*time.Hour))
+	want(t, "answers two hours later", answersIn(t, server), 0)
+	clock.Advance(2 * time.Hour)
+	commit(t, s, newEvent(acme, "3"))
+	openAt(t, server, clock.Now().Add(2*time.Hour))
+	want(t, "answers two hours after the next", answersIn(t, server), 0)
+	if server.Exists("{streamwatch}:clients") {
+		t.Error("the list of stores has some that are gone")
+	}
 }
 
 // An event leaves nothing behind but its id, and that for a while.
@@ -150,10 +173,10 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		must(t, s.Outbox().Settle(t.Context()))
 		must(t, s.Ledger().Append(t.Context()))
 	}
-	kept := map[string]bool{"version": true, "count": true, "journal": true, "firsts": true, "balances": true}
+	kept := map[string]bool{"version": true, "count": true, "journal": true, "firsts": true, "balances": true, "clients": true}
 	for _, key := range server.Keys() {
 		name := strings.TrimPrefix(key, "{streamwatch}:")
-		if !kept[name] && !strings.HasPrefix(name, "replies:") {
+		if !kept[name] {
 			t.Errorf("%s is there still, with %s", name, server.Dump())
 			break
 		}
@@ -161,8 +184,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	fields, err := server.HKeys("{streamwatch}:journal")
 	must(t, err)
 	for _, f := range fields {
-		if f[0] != 's' {
-			t.Errorf("journal has %q still, want the owners' numbers alone", f)
+		if f[0] != 's' && f[0] != 'a' {
+			t.Errorf("journal has %q still, want the owners' numbers and answers alone", f)
 		}
 	}
 	want(t, "numbers go on", commit(t, s, newEvent(acme, "later")).Events[0].Seq, 21)

@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataVersion is the form of the data under the keys; another is refused.
-	dataVersion = 2
+	dataVersion = 3
 	dataMark    = "streamwatch "
 	// oldestServer: since 7.0 a script's error keeps its code, by which calls
 	// that may be made again are told from others.
@@ -48,7 +48,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	}
 	_, s.cluster = s.redis.(*redis.ClusterClient)
 	for i := range callSlots {
-		s.slots <- &slot{id: strconv.Itoa(i)}
+		s.slots <- &slot{field: "a" + s.client + strconv.Itoa(i)}
 	}
 	s.added.Store(tidyStep) // what earlier stores left over
 	s.cut, s.cutNow = context.WithCancel(context.Background())
@@ -74,7 +74,7 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	case err != nil:
 		return fmt.Errorf("redisstore: open: %w", err)
 	}
-	out, err := s.run(ctx, "open", "", dataMark+strconv.Itoa(dataVersion))
+	out, err := s.run(ctx, "open", "", dataMark+strconv.Itoa(dataVersion), callSlots)
 	if err != nil {
 		if strings.Contains(err.Error(), "WRONGTYPE") {
 			return fmt.Errorf("%w: key %sversion is no text", ErrForeign, s.prefix)

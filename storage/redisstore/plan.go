@@ -52,29 +52,36 @@ type binding struct {
 // index numbers different names from 0. Most often a name is the one before.
 type index[T comparable] struct {
 	names []T
-	at    map[T]int
+	at    map[T]int // once there are more than a few
 	last  int
-}
-
-func newIndex[T comparable](size int) index[T] {
-	return index[T]{names: make([]T, 0, size), at: make(map[T]int, size)}
 }
 
 func (x *index[T]) of(name T) (n int, isNew bool) {
 	if len(x.names) > 0 && x.names[x.last] == name {
 		return x.last, false
 	}
-	n, ok := x.at[name]
-	if !ok {
+	const few = 8
+	found := false
+	if x.at == nil {
+		n = slices.Index(x.names, name)
+		found = n >= 0
+	} else {
+		n, found = x.at[name]
+	}
+	if !found {
 		n = len(x.names)
 		x.names = append(x.names, name)
-		if x.at == nil {
-			x.at = make(map[T]int)
+		if x.at != nil {
+			x.at[name] = n
+		} else if n == few {
+			x.at = make(map[T]int, 4*few)
+			for i, name := range x.names {
+				x.at[name] = i
+			}
 		}
-		x.at[name] = n
 	}
 	x.last = n
-	return n, !ok
+	return n, !found
 }
 
 func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
@@ -85,7 +92,7 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 	}
 	p.events = make([]planned, 0, n)
 	var endpoints [][]string // by source
-	targets := newIndex[string](len(batches))
+	var targets index[string]
 	for _, b := range batches {
 		for i := range b.Events {
 			ev := &b.Events[i]
@@ -185,8 +192,17 @@ func (p *plan) distinct() bool {
 
 // script is the one for this commit. It removes when most is not 0.
 func (p *plan) script(most int) string {
-	receivers := slices.ContainsFunc(p.runs, func(r run) bool { return r.deliveries > 0 })
-	return commitScript(len(p.charges) > 0, receivers, most > 0)
+	has := 0
+	if len(p.charges) > 0 {
+		has |= withCharges
+	}
+	if slices.ContainsFunc(p.runs, func(r run) bool { return r.deliveries > 0 }) {
+		has |= withReceivers
+	}
+	if most > 0 {
+		has |= withRemoval
+	}
+	return commitScripts[has]
 }
 
 // tell fills in the out-fields of the batches from what the script answered: a

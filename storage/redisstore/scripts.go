@@ -19,10 +19,11 @@ var sources embed.FS
 // "-- keys:" for those it reads or writes; one with a star is of a kind of
 // records. All that it can reach is in the table K made of the declared keys.
 type script struct {
-	*redis.Script
 	name   string
 	source string
+	hash   string // by which the server knows it
 	keys   []string
+	ofKind bool // some of the keys are of a kind of records
 	writes bool // has a token that is remembered
 	clock  bool // takes the store's time first
 	limits bool // takes its limits next
@@ -46,28 +47,34 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	for _, name := range scriptNames {
 		all[name] = newScript(name)
 	}
-	for i := range 8 {
-		name := commitScript(i&1 > 0, i&2 > 0, i&4 > 0)
-		all[name] = newScript(name)
+	for i := range commitScripts {
+		all[commitScripts[i]] = newScript(commitScripts[i])
 	}
 	return all
 })
 
-// commitScript names the script of a commit: the fewer parts it has, the less it
-// costs.
-func commitScript(charges, receivers, removal bool) string {
-	name := "journal_commit"
-	for _, part := range []struct {
-		name string
-		has  bool
-	}{{"charges", charges}, {"receivers", receivers}, {"removal", removal}} {
-		if !part.has {
-			part.name = "no" + part.name
+// What a commit may have, as bits of a number.
+const (
+	withCharges = 1 << iota
+	withReceivers
+	withRemoval
+)
+
+// commitScripts are those of a commit, by what it has: the fewer parts, the less
+// it costs.
+var commitScripts = func() (names [8]string) {
+	for has := range names {
+		name := "journal_commit"
+		for bit, part := range []string{"charges", "receivers", "removal"} {
+			if has&(1<<bit) == 0 {
+				part = "no" + part
+			}
+			name = part + "+" + name
 		}
-		name = part.name + "+" + name
+		names[has] = name
 	}
-	return name
-}
+	return names
+}()
 
 func newScript(name string) *script {
 	s := &script{name: name}
@@ -102,6 +109,7 @@ func newScript(name string) *script {
 	}
 	s.writes, s.clock, s.limits = done["write"], done["now"], done["limits"]
 	slices.Sort(s.keys)
+	s.ofKind = slices.ContainsFunc(s.keys, func(key string) bool { return key[0] == '*' })
 
 	var table strings.Builder
 	table.WriteString("local K = {")
@@ -110,23 +118,27 @@ func newScript(name string) *script {
 	}
 	table.WriteString(" }\n")
 	s.source = table.String() + withoutUnused(strings.Join(parts, ""))
-	s.Script = redis.NewScript(s.source)
+	s.hash = redis.NewScript(s.source).Hash()
 	return s
 }
 
 var (
 	luaFunction = regexp.MustCompile(`(?m)^local function \w+\(.* end\n|^local function \w+\(.*\n(?:\t.*\n|\n)*end\n`)
 	luaComment  = regexp.MustCompile(`--[^\n]*`)
+	luaWord     = regexp.MustCompile(`\w+`)
 )
 
 // withoutUnused leaves out the functions that a script does not call: Lua makes
 // all that it has anew in every call.
 func withoutUnused(source string) string {
 	for {
-		code := luaComment.ReplaceAllString(source, "")
+		seen := map[string]int{}
+		for _, word := range luaWord.FindAllString(luaComment.ReplaceAllString(source, ""), -1) {
+			seen[word]++
+		}
 		kept := luaFunction.ReplaceAllStringFunc(source, func(function string) string {
 			name, _, _ := strings.Cut(strings.TrimPrefix(function, "local function "), "(")
-			if len(regexp.MustCompile(`\b`+name+`\b`).FindAllStringIndex(code, 2)) > 1 {
+			if seen[name] > 1 {
 				return function
 			}
 			return ""
@@ -147,19 +159,22 @@ func partSource(name string) string {
 	return string(text)
 }
 
-// keysOf gives the keys of a script in the store's hash slot: those of a kind of
-// records where it has a star, and the replies of this store.
-func (s *Store) keysOf(sc *script, kind string) []string {
-	keys := make([]string, len(sc.keys))
+// keysOf gives the keys of a script in the store's hash slot, as the client wants
+// them: those of a kind of records where it has a star.
+func (s *Store) keysOf(sc *script, kind string) []any {
+	if known, ok := s.keys.Load(sc); ok {
+		return known.([]any)
+	}
+	keys := make([]any, len(sc.keys))
 	for i, key := range sc.keys {
-		switch name, ofKind := strings.CutPrefix(key, "*"); {
-		case ofKind:
+		if name, ofKind := strings.CutPrefix(key, "*"); ofKind {
 			keys[i] = s.prefix + kind + ":" + name
-		case key == "replies":
-			keys[i] = s.prefix + "replies:" + s.client
-		default:
+		} else {
 			keys[i] = s.prefix + key
 		}
+	}
+	if !sc.ofKind {
+		s.keys.Store(sc, keys)
 	}
 	return keys
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -32,11 +33,12 @@ type Store struct {
 	prefix  string // of all keys: the hash tag
 	client  string // names this store among those on the same data
 
-	slots     chan *slot    // those not in use
-	questions atomic.Uint64 // counts calls that write nothing
-	renewed   atomic.Int64  // when the answers were last given time, Unix nanoseconds
-	added     atomic.Int64  // events of commits since one removed
+	slots     chan *slot                // those not in use
+	questions atomic.Uint64             // counts calls that write nothing
+	renewed   atomic.Pointer[time.Time] // when the answers were last given time
+	added     atomic.Int64              // events of commits since one removed
 	bound     *bindings
+	keys      sync.Map // of scripts that are not for kinds of records: []any by *script
 	stats     stats
 
 	cut     context.Context

@@ -65,6 +65,9 @@ func (e *planned) appendDeliveries(w []any) []any {
 
 // MarshalBinary gives the client the record of an event.
 func (e *planned) MarshalBinary() ([]byte, error) {
+	if e.p.buffer == nil {
+		e.p.buffer = make(encoder, 0, 1024+2*len(e.ev.Body)) // for those that follow, too
+	}
 	e.p.buffer = appendEvent(e.p.buffer[:0], e.ev, e.p.now)
 	return e.p.buffer, nil
 }

@@ -5,6 +5,8 @@
 --                    endpoint, in order of creation
 --   s, owner         the number of its last event
 --   c, target        its cursor
+--   a, store, slot   the number (16 digits) of the last call that wrote in this
+--                    slot of a store, and a field for each text of its answer
 --   r, owner, first  a run: events whose numbers follow each other from first
 --                    on (16 digits): how long their ids are, and these,
 --                    "3:aaabbb"; of one alone ":aaa"

@@ -4,15 +4,14 @@
 -- to be bound to the sources; if others are, it is told and comes again. Parts
 -- that most commits go without come before, or in their place one that does
 -- nothing: charges.lua, receivers.lua and removal.lua.
-local given = answered()
-if given then return reply('done', given) end
-
 -- Names in journal, of sources and of owners; and what is bound to the first
 -- sources, to the others nothing is.
 local sources, bound, owners, count, distinct = tonumber(arg()), tonumber(arg()), tonumber(arg()), tonumber(arg()), arg()
-local names = word
-word = word + sources + owners
-local is = get(K.journal, ARGV, names + 1, word)
+local names, asked = args(sources + owners), sources + owners
+names[asked + 1] = slot
+local is = get(K.journal, names)
+local given = answered(is[asked + 1])
+if given then return reply('done', given) end
 local stale = false
 for i = 1, sources do
 	if (is[i] or '') ~= (i <= bound and ARGV[word + i] or '') then stale = true end
@@ -24,7 +23,7 @@ end
 word = word + bound
 local escaped, lasts, seqs = {}, {}, {} -- by owner: the last number it had, and has
 for i = 1, owners do
-	escaped[i] = sub(ARGV[names + sources + i], 2)
+	escaped[i] = sub(names[sources + i], 2)
 	lasts[i] = is[sources + i] or '0'
 	seqs[i] = tonumber(lasts[i])
 end
@@ -79,15 +78,17 @@ for _ = 1, tonumber(arg()) do
 end
 if news > 0 then
 	for i = 1, owners do
-		changes[changed + 1], changes[changed + 2] = ARGV[names + sources + i], format('%d', seqs[i])
+		changes[changed + 1], changes[changed + 2] = names[sources + i], format('%d', seqs[i])
 		changed = changed + 2
 	end
 end
 
 local unpaid = try_charges()
 
-given = answer({ table.concat(flags) .. ',' .. table.concat(lasts, ' ') .. ',' .. unpaid })
+given = { table.concat(flags) .. ',' .. table.concat(lasts, ' ') .. ',' .. unpaid }
+changes[changed + 1], changes[changed + 2] = slot, to_answer(given)
 many('HSET', K.journal, changes)
+keep_client()
 if all_new then
 	many('HSET', K.events, ARGV, first, first + 2 * count - 1)
 else

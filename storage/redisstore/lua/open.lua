@@ -1,8 +1,23 @@
--- keys: version
--- Marks an empty store, and gives the version of the data.
+-- uses: now
+-- keys: version journal clients
+-- Marks an empty store, and gives the version of the data. If that is right, what
+-- was answered to stores that will not ask again is removed: see write.lua.
+local mark, slots = arg(), tonumber(arg())
 local version = call('GET', K.version)
 if not version then
-	version = arg()
+	version = mark
 	call('SET', K.version, version)
 end
+if version ~= mark then return reply(version) end
+
+local gone, answers = {}, {}
+local known = call('HGETALL', K.clients)
+for i = 1, #known, 2 do
+	if known[i + 1] < now then
+		insert(gone, known[i])
+		for slot = 0, slots - 1 do insert(answers, 'a' .. known[i] .. format('%d', slot)) end
+	end
+end
+many('HDEL', K.journal, answers)
+many('HDEL', K.clients, gone)
 return reply(version)

@@ -6,8 +6,8 @@
 local call, sub, find, byte, char, format = redis.call, string.sub, string.find, string.byte, string.char, string.format
 local min, max, insert = math.min, math.max, table.insert
 
--- ARGV: the token to echo, four words for writes (see write.lua), and the rest.
-local word = 5
+-- ARGV: the token to echo, three words for writes (see write.lua), and the rest.
+local word = 4
 local function arg()
 	word = word + 1
 	return ARGV[word]
@@ -43,15 +43,13 @@ local function many(command, key, list, first, last)
 	for i = first or 1, last, 1000 do call(command, key, unpack(list, i, min(i + 999, last))) end
 end
 
--- get reads fields of a hash, false for those that are not there. They are a
--- list or a part of it.
-local function get(key, fields, first, last)
-	first, last = first or 1, last or #fields
-	if last < first then return {} end
-	if last - first < 1000 then return call('HMGET', key, unpack(fields, first, last)) end
+-- get reads fields of a hash, false for those that are not there.
+local function get(key, fields)
+	if #fields == 0 then return {} end
+	if #fields <= 1000 then return call('HMGET', key, unpack(fields)) end
 	local values = {}
-	for i = first, last, 1000 do
-		for _, v in ipairs(call('HMGET', key, unpack(fields, i, min(i + 999, last)))) do insert(values, v) end
+	for i = 1, #fields, 1000 do
+		for _, v in ipairs(call('HMGET', key, unpack(fields, i, min(i + 999, #fields)))) do insert(values, v) end
 	end
 	return values
 end

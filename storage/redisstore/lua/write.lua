@@ -1,13 +1,15 @@
--- keys: replies version
+-- keys: journal clients version
 -- A call that writes has a slot of its store and a number, of 16 digits, that
--- grows with every call in that slot. What was answered last is kept there: the
--- same call again, after a lost reply, gets the same answer and changes nothing,
--- and one that was overtaken is refused.
-local slot, number, lasting, renew = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+-- grows with every call in that slot. What was answered last is kept there, in
+-- journal: the same call again, after a lost reply, gets the same answer and
+-- changes nothing, and one that was overtaken is refused. Once in a while a call
+-- says, in clients, until when its store may ask again: time, and the store.
+local slot, number, client = ARGV[2], ARGV[3], ARGV[4]
 
 -- answered gives what this very call was answered before, nil when it is new.
-local function answered()
-	local kept = call('HGET', K.replies, slot)
+-- Who has read what is kept in the slot says so.
+local function answered(kept)
+	if kept == nil then kept = call('HGET', K.journal, slot) end
 	if not kept then
 		-- The first call in this slot, or everything was removed: who goes on
 		-- then gives numbers again that others have seen.
@@ -22,13 +24,22 @@ local function answered()
 	return list
 end
 
+-- to_answer makes what is kept of a list of texts.
+local function to_answer(list)
+	local parts = { number }
+	for i, text in ipairs(list) do parts[i + 1] = to_field(text) end
+	return table.concat(parts)
+end
+
+local function keep_client()
+	if client ~= '' then call('HSET', K.clients, sub(client, 17), sub(client, 1, 16)) end
+end
+
 -- answer keeps a list of texts as the answer. It is the first write of every
 -- script, after all checks: Redis refuses a first write when it is out of
 -- memory, read-only or short of replicas, and lets the others pass.
 local function answer(list)
-	local parts = { number }
-	for i, text in ipairs(list) do parts[i + 1] = to_field(text) end
-	local new = call('HSET', K.replies, slot, table.concat(parts))
-	if new == 1 or renew == '1' then call('PEXPIRE', K.replies, lasting) end
+	call('HSET', K.journal, slot, to_answer(list))
+	keep_client()
 	return list
 end
