@@ -84,7 +84,9 @@ func furnish(t testing.TB, s *redisstore.Store) {
 var ofStores = regexp.MustCompile(`(?m)^   a?[A-Z2-7]{26}\d*: .*\n`)
 
 // dump is all that a server has but for these.
-func dump(server interface{ Dump() string }) string { return ofStores.ReplaceAllString(server.Dump(), "") }
+func dump(server interface{ Dump() string }) string {
+	return ofStores.ReplaceAllString(server.Dump(), "")
+}
 
 func TestACallWhoseReplyIsLostTakesEffectOnce(t *testing.T) {
 	for _, row := range []struct {

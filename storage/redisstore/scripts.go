@@ -66,10 +66,9 @@ var commitScripts = func() (names [8]string) {
 	for has := range names {
 		name := "journal_commit"
 		for bit, part := range []string{"charges", "receivers", "removal"} {
-			if has&(1<<bit) == 0 {
-				part = "no" + part
+			if has&(1<<bit) != 0 {
+				name = part + "+" + name
 			}
-			name = part + "+" + name
 		}
 		names[has] = name
 	}
@@ -117,29 +116,49 @@ func newScript(name string) *script {
 		fmt.Fprintf(&table, " %s = KEYS[%d],", strings.TrimPrefix(key, "*"), i+1)
 	}
 	table.WriteString(" }\n")
-	s.source = table.String() + withoutUnused(strings.Join(parts, ""))
+	text := luaCondition.ReplaceAllStringFunc(strings.Join(parts, ""), func(line string) string {
+		if part := luaCondition.FindStringSubmatch(line)[1]; !done[part] {
+			return ""
+		}
+		return line
+	})
+	s.source = table.String() + withoutUnused(text)
 	s.hash = redis.NewScript(s.source).Hash()
 	return s
 }
 
 var (
-	luaFunction = regexp.MustCompile(`(?m)^local function \w+\(.* end\n|^local function \w+\(.*\n(?:\t.*\n|\n)*end\n`)
-	luaComment  = regexp.MustCompile(`--[^\n]*`)
-	luaWord     = regexp.MustCompile(`\w+`)
+	luaCondition = regexp.MustCompile(`(?m)^.* -- with (\w+)\n`)
+	// a function in one line or in several, or a short name for one of Lua
+	luaLocal   = regexp.MustCompile(`(?m)^local function \w+\(.* end\n|^local function \w+\(.*\n(?:\t.*\n|\n)*end\n|^local \w+ = [a-z]+\.\w+\n`)
+	luaComment = regexp.MustCompile(`--[^\n]*`)
+	luaWord    = regexp.MustCompile(`\w+`)
 )
 
-// withoutUnused leaves out the functions that a script does not call: Lua makes
-// all that it has anew in every call.
+// withoutUnused leaves out the functions, and the names of Lua's, that a script
+// does not use: it makes all that it has anew in every call.
 func withoutUnused(source string) string {
+	words := func(text string) []string {
+		return luaWord.FindAllString(luaComment.ReplaceAllString(text, ""), -1)
+	}
 	for {
 		seen := map[string]int{}
-		for _, word := range luaWord.FindAllString(luaComment.ReplaceAllString(source, ""), -1) {
+		for _, word := range words(source) {
 			seen[word]++
 		}
-		kept := luaFunction.ReplaceAllStringFunc(source, func(function string) string {
-			name, _, _ := strings.Cut(strings.TrimPrefix(function, "local function "), "(")
-			if seen[name] > 1 {
-				return function
+		kept := luaLocal.ReplaceAllStringFunc(source, func(local string) string {
+			own := words(local) // "local", perhaps "function", and the name
+			name := own[1]
+			if name == "function" {
+				name = own[2]
+			}
+			for _, word := range own {
+				if word == name {
+					seen[name]--
+				}
+			}
+			if seen[name] > 0 {
+				return local
 			}
 			return ""
 		})

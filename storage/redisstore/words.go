@@ -12,7 +12,8 @@ func (p *plan) words(most int) []any {
 	if most > 0 {
 		w = append(w, most)
 	}
-	w = append(w, len(p.bound)+len(p.unbound), len(p.bound), len(p.owners.names), len(p.events), flag(p.distinct()))
+	w = append(w, len(p.bound)+len(p.unbound), len(p.bound), len(p.owners.names), len(p.events), flag(p.distinct()),
+		2*len(p.cursors), len(p.runs))
 	for _, name := range p.asked() {
 		w = append(w, "b"+boundField(name))
 	}
@@ -25,11 +26,9 @@ func (p *plan) words(most int) []any {
 	for i := range p.events {
 		w = append(w, &p.events[i].ev.ID, &p.events[i])
 	}
-	w = append(w, 2*len(p.cursors))
 	for i := range p.cursors {
 		w = append(w, (*cursorName)(&p.cursors[i]), &p.cursors[i])
 	}
-	w = append(w, len(p.runs))
 	at := 0
 	for _, r := range p.runs {
 		w = append(w, r.owner+1, r.size, r.deliveries)

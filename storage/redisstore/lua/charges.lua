@@ -12,7 +12,7 @@ local function try_charges()
 	for i, id in ipairs(charges) do
 		if post(id, arg(), arg(), arg(), arg()) then insert(unpaid, format('%d', i - 1)) end
 	end
-	return table.concat(unpaid, ' ')
+	return concat(unpaid, ' ')
 end
 
 local function keep_charges()

@@ -17,7 +17,7 @@ end
 local function keep_endpoint(e)
 	local parts = {}
 	for i, name in ipairs(endpoint_fields) do parts[i] = to_field(e[name]) end
-	call('HSET', K.endpoints, e.id, table.concat(parts))
+	call('HSET', K.endpoints, e.id, concat(parts))
 end
 
 -- place is where an endpoint stands in endpointorder.
@@ -37,6 +37,6 @@ local function rebind(e)
 	if #active == 0 then
 		call('HDEL', K.journal, 'b' .. e.bound)
 	else
-		call('HSET', K.journal, 'b' .. e.bound, table.concat(active))
+		call('HSET', K.journal, 'b' .. e.bound, concat(active))
 	end
 end

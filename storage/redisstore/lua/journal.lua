@@ -19,7 +19,7 @@ local function run_field(owner, first) return 'r' .. owner .. hex(first) end
 
 local function to_run(ids, first, last)
 	if first == last then return ':' .. ids[first] end
-	return #ids[first] .. ':' .. table.concat(ids, '', first, last)
+	return #ids[first] .. ':' .. concat(ids, '', first, last)
 end
 
 -- ids_of gives those of a run, which may be missing.

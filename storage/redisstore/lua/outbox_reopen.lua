@@ -29,7 +29,7 @@ local function siblings(d)
 			i = i + step
 		end
 	end
-	return { left = -1, first = first, ids = table.concat(list), several = #list > 1, again = true }
+	return { left = -1, first = first, ids = concat(list), several = #list > 1, again = true }
 end
 
 local open, seen, events = {}, {}, {}

@@ -3,8 +3,16 @@
 -- Texts that hold several parts are made of fields, "3:abc". Names in members
 -- of sorted sets are escaped by the caller, so that none is the beginning of
 -- another. Times and numbers to sort by are 16 hexadecimal digits.
-local call, sub, find, byte, char, format = redis.call, string.sub, string.find, string.byte, string.char, string.format
-local min, max, insert = math.min, math.max, table.insert
+local call = redis.call
+local sub = string.sub
+local find = string.find
+local byte = string.byte
+local char = string.char
+local format = string.format
+local concat = table.concat
+local insert = table.insert
+local min = math.min
+local max = math.max
 
 -- ARGV: the token to echo, three words for writes (see write.lua), and the rest.
 local word = 4

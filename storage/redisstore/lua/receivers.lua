@@ -10,7 +10,7 @@ local function try_deliveries(event, owner, seq, several)
 		local all = {}
 		for k = 1, several do all[k] = to_field(ARGV[word + 4 * k - 3]) end
 		insert(others, event)
-		insert(others, format('%08x', several - 1) .. hex(upcoming_number()) .. table.concat(all))
+		insert(others, format('%08x', several - 1) .. hex(upcoming_number()) .. concat(all))
 	end
 	for k = word + 1, word + 4 * several, 4 do
 		local id, lane, due, number = ARGV[k], ARGV[k + 1], ARGV[k + 2], hex(next_number())

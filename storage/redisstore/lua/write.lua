@@ -28,7 +28,7 @@ end
 local function to_answer(list)
 	local parts = { number }
 	for i, text in ipairs(list) do parts[i + 1] = to_field(text) end
-	return table.concat(parts)
+	return concat(parts)
 end
 
 local function keep_client()

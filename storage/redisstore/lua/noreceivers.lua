@@ -1,3 +1,0 @@
--- A commit without deliveries.
-local function try_deliveries() end
-local function keep_deliveries() end

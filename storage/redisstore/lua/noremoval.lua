@@ -1,2 +1,0 @@
--- A commit that removes nothing.
-local function remove_some() end
