@@ -40,7 +40,7 @@
 // the same answer and changes nothing, and a request that the network delivers
 // after later ones is refused. Answers echo the token, so that one of another
 // call is noticed. A store keeps at most 64 answers, for an hour and RetryFor
-// after its last call.
+// after its last call; the first store that is opened after that removes them.
 //
 // So calls are tried again, within their context and Options.RetryFor, when the
 // connection breaks or the server answers LOADING, READONLY, CLUSTERDOWN,

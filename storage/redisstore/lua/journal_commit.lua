@@ -74,7 +74,7 @@ for _ = 1, runs do
 		changes[changed + 1], changes[changed + 2] = 'r' .. name .. seq, to_run(new, before + 1, news)
 		changed = changed + 2
 		if several == 0 then
-			insert(settled, now .. seq .. format('%02x', news - before) .. to_field(name))
+			settled[#settled + 1] = now .. seq .. format('%02x', news - before) .. to_field(name)
 		end
 		if several > 0 then try_deliveries(new[news], name, seq, several) end -- with receivers
 	end
@@ -90,8 +90,8 @@ end
 local unpaid = '' -- charges that were not made
 unpaid = try_charges() -- with charges
 
-given = { concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid }
-changes[changed + 1], changes[changed + 2] = slot, to_answer(given)
+local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
+changes[changed + 1], changes[changed + 2] = slot, to_answer(told)
 many('HSET', K.journal, changes)
 keep_client()
 if all_new then
@@ -110,4 +110,4 @@ keep_settled(settled)
 keep_deliveries() -- with receivers
 remove_some() -- with removal
 keep_charges() -- with charges
-return reply('done', given)
+return reply('done', { told })

@@ -1,2 +1,3 @@
 -- What the store's clock says.
-local now = arg()
+word = word + 1
+local now = ARGV[word]

@@ -24,12 +24,8 @@ local function answered(kept)
 	return list
 end
 
--- to_answer makes what is kept of a list of texts.
-local function to_answer(list)
-	local parts = { number }
-	for i, text in ipairs(list) do parts[i + 1] = to_field(text) end
-	return concat(parts)
-end
+-- to_answer makes what is kept of an answer of one text.
+local function to_answer(text) return number .. to_field(text) end
 
 local function keep_client()
 	if client ~= '' then call('HSET', K.clients, sub(client, 17), sub(client, 1, 16)) end
@@ -39,7 +35,9 @@ end
 -- script, after all checks: Redis refuses a first write when it is out of
 -- memory, read-only or short of replicas, and lets the others pass.
 local function answer(list)
-	call('HSET', K.journal, slot, to_answer(list))
+	local parts = { number }
+	for i, text in ipairs(list) do parts[i + 1] = to_field(text) end
+	call('HSET', K.journal, slot, concat(parts))
 	keep_client()
 	return list
 end
