@@ -20,9 +20,10 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 			return &detect.BatchError{Batch: b, Err: err}
 		}
 	}
-	now, most := j.s.opts.Now(), j.s.removeAfter(batches)
+	most := j.s.removeAfter(batches)
 	for {
-		p := j.s.plan(batches, now)
+		// The time is after all changes of endpoints that are known.
+		p := j.s.plan(batches, j.s.opts.Now())
 		out, err := j.s.run(ctx, p.script(most), "", p.words(most)...)
 		if err != nil {
 			return err
