@@ -1,14 +1,11 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -28,7 +25,8 @@ type commit struct {
 	out     []outcome
 
 	// Values of rows to write.
-	events, deliveries, settled []any
+	deliveries []any
+	enter      bool // all late events, whatever their number
 }
 
 // outcome is what is told about a batch.
@@ -45,7 +43,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 			return err
 		}
 	}
-	if err := c.addIDs(batches); err != nil {
+	if err := c.findUnknown(batches); err != nil {
 		return err
 	}
 	if err := c.findEndpoints(batches); err != nil {
@@ -57,7 +55,12 @@ func (c *commit) all(batches []*detect.Batch) error {
 			return err
 		}
 	}
-	packs := c.packs.rows(c.t.w.known.events+c.t.events, c.cursors)
+	entered := c.t.late.entered
+	c.enter = c.enter || len(c.t.late.ids) >= enterAt
+	if c.enter {
+		entered = c.packs.n
+	}
+	packs := c.packs.rows(c.t.w.known.events+c.t.events, entered, c.cursors)
 	c.t.w.known.packs = c.packs.n
 	c.t.moved = append(c.t.moved, c.cursors...)
 	for _, rows := range []struct {
@@ -65,10 +68,8 @@ func (c *commit) all(batches []*detect.Batch) error {
 		width  int
 		values []any
 	}{
-		{`INSERT INTO packs (n, total, cursors, fields, bodies) VALUES {rows}`, 5, packs},
-		{`INSERT INTO events (owner, seq, n, source_kind, source_id, author_key) VALUES {rows}`, 6, c.events},
+		{`INSERT INTO packs (n, total, entered, cursors, fields, bodies) VALUES {rows}`, 6, packs},
 		{`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
-		{`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, c.settled},
 	} {
 		// After an error there may be no transaction any more, and what runs then
 		// would be one of its own.
@@ -76,37 +77,33 @@ func (c *commit) all(batches []*detect.Batch) error {
 			return err
 		}
 	}
+	if c.enter {
+		return c.t.enter()
+	}
 	return nil
 }
 
-// addIDs makes the ids of the events known, and notes those that were not.
-func (c *commit) addIDs(batches []*detect.Batch) error {
-	var ids []any
+// findUnknown notes the ids of events that are not known yet. Most new posts are
+// newer than all others, and so are their ids: nobody has to look for those.
+func (c *commit) findUnknown(batches []*detect.Batch) error {
+	late, last := c.t.lateIDs(), c.t.w.known.lastID
+	var asked []any
 	for _, b := range batches {
 		for i := range b.Events {
-			ids = append(ids, b.Events[i].ID)
-		}
-	}
-	return c.t.inRows(`INSERT INTO event_ids (id) VALUES {rows}`, 1, ids, func(insert *sql.Stmt, ids []any) error {
-		_, err := insert.ExecContext(context.Background(), ids...)
-		if hasCode(err, result.SQLITE_CONSTRAINT) { // one is known, and none was inserted
-			return c.addNewIDs(ids)
-		}
-		if err == nil {
-			for _, id := range ids {
-				c.unknown[id.(string)] = true
+			id := b.Events[i].ID
+			if late[id] || c.unknown[id] {
+				continue
+			}
+			c.unknown[id] = true
+			if id <= last {
+				asked = append(asked, id)
 			}
 		}
-		return wrap(err)
-	})
-}
-
-// addNewIDs makes those ids known that are not yet.
-func (c *commit) addNewIDs(ids []any) error {
-	return c.t.eachRows(`INSERT OR IGNORE INTO event_ids (id) VALUES {rows} RETURNING id`, 1, ids, func(rows *sql.Rows) error {
+	}
+	return c.t.eachRows(`SELECT id FROM event_ids WHERE id IN (VALUES {rows})`, 1, asked, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
-		c.unknown[id] = true
+		delete(c.unknown, id)
 		return wrap(err)
 	})
 }
@@ -185,7 +182,9 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 	a.lastSeq++
 	ev.Seq, ev.CommittedAt = a.lastSeq, c.now
 	n := c.packs.add(ev)
-	c.events = append(c.events, ev.Source.Owner, int64(ev.Seq), n, string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))
+	c.t.late.add(ev, n)
+	c.t.lateIDs()[ev.ID] = true
+	c.enter = c.enter || !readsBack(ev)
 	c.t.events++
 	crashpoint.Hit("sqlite.commit.event")
 	to := c.addressees(ev)
@@ -202,7 +201,7 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 		out.deliveries = append(out.deliveries, d)
 	}
 	if len(to) == 0 {
-		c.settled = append(c.settled, nanos(c.now), n)
+		c.t.late.settle(nanos(c.now), n)
 	}
 	return nil
 }

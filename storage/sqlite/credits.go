@@ -36,6 +36,7 @@ func (t *tx) account(owner string) (*account, error) {
 		if err != nil {
 			return nil, err
 		}
+		a.lastSeq = max(a.lastSeq, t.late.lastSeq(owner))
 		t.w.known.owners[owner] = a
 	}
 	t.owners[owner] = a

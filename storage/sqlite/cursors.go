@@ -169,7 +169,7 @@ func (t *tx) foldedThrough(before, through int64) error {
 	if err := t.exec(`DELETE FROM packs WHERE n > ? AND n <= ? AND fields IS NULL`, before, through); err != nil {
 		return err
 	}
-	return t.exec(`UPDATE totals SET folded = ?, events = ?`, through, t.w.known.events+t.events)
+	return t.exec(`UPDATE totals SET folded = ?, events = ?, entered = ?`, through, t.w.known.events+t.events, t.late.entered)
 }
 
 // learn takes in what a transaction has done, once that is on the disk.

@@ -109,7 +109,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		clear(t.w.known.opened)
 		t.opened = nil
 		// An event has at most one delivery to an endpoint.
-		err = t.exec(`INSERT INTO settled (settled_at, event) SELECT ?1, ended.event FROM deliveries ended
+		err = t.exec(`INSERT INTO settled (settled_at, first, last) SELECT ?1, ended.event, ended.event FROM deliveries ended
 			WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
 				WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(es.s.opts.Now()), id)
 		if err != nil {

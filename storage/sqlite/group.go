@@ -25,6 +25,7 @@ func (w *writer) begin() (*tx, error) {
 		w.disconnect()
 		return nil, err
 	}
+	t.late = w.known.late
 	return t, nil
 }
 

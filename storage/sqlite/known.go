@@ -18,6 +18,9 @@ type known struct {
 	events  int                         // ever
 	removed int                         // of these
 	fold    fold                        // cursors
+	late    late                        // events
+	lateIDs map[string]bool             // of these and of the transaction under way; nil when not known
+	lastID  string                      // no event that is entered has a greater one
 	old     struct {
 		room  int       // rows that may be added before one has to go
 		at    time.Time // when this was found out
@@ -56,7 +59,14 @@ func (t *tx) know() error {
 	if _, err := one(t, `SELECT events, removed, folded FROM totals`, nil, &k.events, &k.removed, &k.fold.folded); err != nil {
 		return err
 	}
-	k.packs, k.events = max(newest, k.fold.folded), max(total, k.events)
+	var err error
+	if k.late, err = t.knowLate(); err != nil {
+		return err
+	}
+	if _, err := one(t, `SELECT id FROM event_ids ORDER BY id DESC LIMIT 1`, nil, &k.lastID); err != nil {
+		return err
+	}
+	k.packs, k.events = max(newest, k.fold.folded, k.late.entered), max(total, k.events)
 	const size = 32 // bytes of a cursor, at least
 	if _, err := one(t, `SELECT coalesce(sum(octet_length(cursors)), 0) / ? FROM packs WHERE n > ?`, []any{size, k.fold.folded}, &k.fold.logged); err != nil {
 		return err
@@ -78,10 +88,12 @@ func (k *known) learn(p *pace) {
 		}
 	}
 	k.fold.learn(p.fold, p.moved)
+	k.late = p.late
 }
 
 // forget is for when a call was undone: what it read may have been its own.
 func (k *known) forget() {
 	k.owners, k.bound = make(map[string]*account), make(map[deliver.Source][]string)
 	k.old.room = 0
+	k.lateIDs = nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -18,7 +19,17 @@ type deliveryLog struct{ s *Store }
 // owner come in the order of his events, through the index of those.
 var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND e.n ` + notForgotten
 
-const notForgotten = `NOT IN (SELECT event FROM settled WHERE settled_at <= ?2)`
+// loggedLate are those of late events, of which ?1 lists what events has.
+var loggedLate = ` FROM (SELECT value ->> 0 AS n, value ->> 1 AS seq, value ->> 2 AS source_kind, value ->> 3 AS source_id,
+	value ->> 4 AS author_key FROM json_each(?1)) e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.n ` + notForgotten
+
+// forgotten selects the entered events that were settled at or before a time.
+func forgotten(until string) string {
+	return `WITH RECURSIVE old (n, last) AS (
+		SELECT first, last FROM settled WHERE settled_at <= ` + until + ` UNION ALL SELECT n + 1, last FROM old WHERE n < last) SELECT n FROM old`
+}
+
+var notForgotten = `NOT IN (` + forgotten("?2") + `)`
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
 	if err := q.Validate(); err != nil {
@@ -26,7 +37,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	with, without := q.Via.Prefixes()
 	// A condition that is not asked for would cost reading what it is about.
-	from, args := logged, []any{q.Owner, l.s.forgottenUntil()}
+	from, args := "", []any{nil, l.s.forgottenUntil()}
 	for _, c := range []struct{ column, value string }{
 		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
 	} {
@@ -46,12 +57,44 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	limit, offset := pageBounds(q.Page, q.PageSize)
 	page := deliver.LogPage{Entries: []deliver.LogEntry{}}
 	err := l.s.search(ctx, func(r *snapshot) error {
-		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
+		late, err := lateEvents(r, q.Owner)
+		if err != nil {
 			return err
 		}
-		var err error
-		page.Entries, err = r.entries(from+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`, append(args, limit, offset))
-		return err
+		doc, err := lateJSON(late)
+		if err != nil {
+			return err
+		}
+		type source struct {
+			from string
+			of   any
+		}
+		sources := []source{{logged, q.Owner}} // in the order of their numbers
+		if len(late) > 0 {
+			sources = append(sources, source{loggedLate, doc})
+		}
+		if !q.Asc {
+			slices.Reverse(sources)
+		}
+		for _, source := range sources {
+			args[0] = source.of
+			var total int
+			if _, err := one(r, `SELECT count(*)`+source.from+from, args, &total); err != nil {
+				return err
+			}
+			page.Total += total
+			if before := int64(total); offset >= before {
+				offset -= before
+				continue
+			}
+			some, err := r.entries(source.from+from+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
+				append(args[:len(args):len(args)], limit-int64(len(page.Entries)), offset))
+			if err != nil {
+				return err
+			}
+			page.Entries, offset = append(page.Entries, some...), 0
+		}
+		return nil
 	})
 	if err != nil {
 		return deliver.LogPage{}, err
@@ -92,6 +135,14 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 				ns = append(ns, n)
 				return wrap(err)
 			})
+		if err == nil && len(ns) < limit {
+			var late []int64
+			late, err = l.lateAfter(r, owner, afterSeq)
+			for _, n := range late[:min(len(late), limit-len(ns))] {
+				er.want(n)
+				ns = append(ns, n)
+			}
+		}
 		if err == nil {
 			err = er.unpack(r)
 		}
@@ -101,6 +152,37 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		return err
 	})
 	return found, err
+}
+
+// lateAfter gives the late events of an owner with numbers above afterSeq, which
+// are above those of his others, that are not past their retention.
+func (l deliveryLog) lateAfter(r *snapshot, owner string, afterSeq uint64) (ns []int64, err error) {
+	until := l.s.forgottenUntil()
+	late, err := lateEvents(r, owner)
+	for _, ev := range late {
+		if err != nil {
+			break
+		}
+		gone := false
+		if nanos(ev.CommittedAt) <= until {
+			gone, err = one(r, `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "?1")+`) OR ?1 IN (`+forgotten("?2")+`)`,
+				[]any{ev.n, until})
+		}
+		if !gone && ev.Seq > afterSeq {
+			ns = append(ns, ev.n)
+		}
+	}
+	return ns, err
+}
+
+// lateJSON is a list of what events has of late ones: n, seq, source_kind,
+// source_id and author_key; NULL when it is empty.
+func lateJSON(late []lateEvent) (any, error) {
+	rows := make([][]any, len(late))
+	for i, ev := range late {
+		rows[i] = []any{ev.n, ev.Seq, ev.Source.Kind, ev.Source.ID, withoutCase(ev.AuthorUsername)}
+	}
+	return listJSON(rows)
 }
 
 // entries reads deliveries with their attempts.

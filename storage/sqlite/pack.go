@@ -114,21 +114,22 @@ func (p *packer) close() {
 	}
 }
 
-// rows are the values of packs to write: n, total, cursors, fields and bodies.
-func (p *packer) rows(total int, moved []cursorRow) []any {
+// rows are the values of packs to write: n, total, entered, cursors, fields and
+// bodies.
+func (p *packer) rows(total int, entered int64, moved []cursorRow) []any {
 	p.close()
 	var cursors any
 	if len(moved) > 0 {
 		cursors = string(appendCursors(nil, moved))
 		if len(p.packs) == 0 {
 			p.n++
-			return []any{p.n, total, cursors, nil, nil}
+			return []any{p.n, total, entered, cursors, nil, nil}
 		}
 	}
-	values := make([]any, 0, 5*len(p.packs))
+	values := make([]any, 0, 6*len(p.packs))
 	var before pack
 	for _, k := range p.packs {
-		values = append(values, k.n, total, cursors, string(p.fields[before.fields:k.fields]), p.bodies[before.bodies:k.bodies])
+		values = append(values, k.n, total, entered, cursors, string(p.fields[before.fields:k.fields]), p.bodies[before.bodies:k.bodies])
 		before, cursors = k, nil
 	}
 	return values
@@ -194,20 +195,33 @@ func (er *eventReader) unpack(a asker) error {
 	return err
 }
 
-// unpack fills in an event from its line, which begins with a bracket or ends
-// with one or a comma.
+// unpack fills in an event from its line and its pack's bodies.
 func unpack(ev *deliver.Event, line, bodies []byte) error {
+	from, length, err := unpackFields(ev, line)
+	if err != nil {
+		return err
+	}
+	if from < 0 || length < 0 || from > int64(len(bodies))-length {
+		return fmt.Errorf("body of %d bytes at %d of %d", length, from, len(bodies))
+	}
+	ev.Body = bytes.Clone(bodies[from : from+length])
+	return nil
+}
+
+// unpackFields fills in all but the body, and says where that is. The line begins
+// with a bracket or ends with one or a comma.
+func unpackFields(ev *deliver.Event, line []byte) (from, length int64, err error) {
 	line = bytes.TrimRight(bytes.TrimLeft(line, "["), ",]")
-	var from, length, committed int64
+	var committed int64
 	var ago [5]*int64
 	fields := []any{&from, &length, &committed, (*int64)(&ev.Latency), &ago[0], &ago[1], &ago[2], &ago[3], &ago[4],
 		&ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name, &ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL}
 	fixed := len(fields)
 	if err := json.Unmarshal(slices.Concat([]byte("["), line, []byte("]")), &fields); err != nil {
-		return err
+		return 0, 0, err
 	}
 	if len(fields) < fixed {
-		return fmt.Errorf("%d fields, want %d", len(fields), fixed)
+		return 0, 0, fmt.Errorf("%d fields, want %d", len(fields), fixed)
 	}
 	ev.CommittedAt = timeOf(committed)
 	for i, to := range [...]*time.Time{&ev.PublishedAt, &ev.EarliestAt, &ev.RequestedAt, &ev.FetchedAt, &ev.DetectedAt} {
@@ -218,13 +232,9 @@ func unpack(ev *deliver.Event, line, bodies []byte) error {
 	for _, field := range fields[fixed:] {
 		name, ok := field.(string)
 		if !ok {
-			return fmt.Errorf("handler %v, want a name", field)
+			return 0, 0, fmt.Errorf("handler %v, want a name", field)
 		}
 		ev.Handlers = append(ev.Handlers, name)
 	}
-	if from < 0 || length < 0 || from > int64(len(bodies))-length {
-		return fmt.Errorf("body of %d bytes at %d of %d", length, from, len(bodies))
-	}
-	ev.Body = bytes.Clone(bodies[from : from+length])
-	return nil
+	return from, length, nil
 }

@@ -21,7 +21,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		}
 		err = each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
 			WHERE o.due_at IS NULL AND `+packedOwner("o.event")+` = ?2
-			AND o.event NOT IN (SELECT event FROM settled WHERE settled_at <= ?3)`, []any{ids, r.Owner, o.s.forgottenUntil()}, func(rows *sql.Rows) error {
+			AND o.event NOT IN (`+forgotten("?3")+`)`, []any{ids, r.Owner, o.s.forgottenUntil()}, func(rows *sql.Rows) error {
 			var n, event int64
 			err := rows.Scan(&n, &event)
 			ns, events = append(ns, n), append(events, event)
@@ -38,7 +38,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if err != nil {
 			return err
 		}
-		return t.exec(`DELETE FROM settled WHERE event IN (SELECT value FROM json_each(?))`, list)
+		return t.exec(`DELETE FROM settled WHERE first IN (SELECT value FROM json_each(?))`, list)
 	})
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
@@ -55,6 +56,9 @@ func (s *Store) untidy(t *tx) (bool, error) {
 	rows[0] = t.retained()
 	if _, err := one(t, stockQuery, nil, into...); err != nil {
 		return false, err
+	}
+	if at, any := t.late.settledFirst(); any && (!oldest[0].Valid || at < oldest[0].Int64) {
+		oldest[0] = sql.NullInt64{Int64: at, Valid: true}
 	}
 	old.room, old.at, old.until = math.MaxInt, now, lastTime
 	for i, l := range limits {
@@ -110,19 +114,19 @@ func tooMany(table string) string {
 // with their deliveries and attempts; the ids stay known.
 func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 	total, tooOld := t.retained(), s.forgottenUntil()
-	var events []int64
-	var last int64 // when the last of them was settled
-	err := each(t, `SELECT settled_at, event FROM settled ORDER BY settled_at, event LIMIT ?`, []any{step}, func(rows *sql.Rows) error {
-		var at, event int64
-		err := rows.Scan(&at, &event)
-		if at <= tooOld || total-len(events) > s.opts.MaxEvents {
-			events, last = append(events, event), at
+	old, err := t.settledFirst(tooOld, total-s.opts.MaxEvents, step)
+	// Late ones may have to go instead of some of these, or beside them.
+	at, any := t.late.settledFirst()
+	if err == nil && (any && (at <= tooOld || at <= old.at || len(old.events) < min(step, total-s.opts.MaxEvents)) ||
+		slices.ContainsFunc(old.events, func(n int64) bool { return n>>packBits > t.late.entered })) {
+		if err = t.enter(); err == nil {
+			old, err = t.settledFirst(tooOld, total-s.opts.MaxEvents, step)
 		}
-		return wrap(err)
-	})
-	if len(events) == 0 || err != nil {
+	}
+	if err != nil || len(old.events) == 0 {
 		return err
 	}
+	events := old.events
 	if err := t.forgetPacked(events, now); err != nil {
 		return err
 	}
@@ -140,12 +144,37 @@ func (s *Store) forgetEvents(t *tx, now time.Time, step int) error {
 			return err
 		}
 	}
-	err = t.exec(`DELETE FROM settled WHERE (settled_at, event) <= (?, ?)`, last, events[len(events)-1])
-	if err != nil {
+	if err := t.exec(`DELETE FROM settled WHERE (settled_at, first) <= (?, ?)`, old.at, old.first); err != nil {
 		return err
 	}
+	if next := events[len(events)-1] + 1; next <= old.last { // the rest of its row
+		if err := t.exec(`INSERT INTO settled (settled_at, first, last) VALUES (?, ?, ?)`, old.at, next, old.last); err != nil {
+			return err
+		}
+	}
 	t.removed += len(events)
-	return t.exec(`UPDATE totals SET removed = removed + ?, events = ?`, len(events), t.w.known.events+t.events)
+	return t.exec(`UPDATE totals SET removed = removed + ?, events = ?, entered = ?`, len(events), t.w.known.events+t.events, t.late.entered)
+}
+
+// settledEvents are the first that were settled.
+type settledEvents struct {
+	events          []int64
+	at, first, last int64 // the row of the last of them
+}
+
+// settledFirst gives up to most of those that were settled at tooOld or before,
+// or are among the first spare.
+func (t *tx) settledFirst(tooOld int64, spare, most int) (s settledEvents, err error) {
+	err = each(t, `SELECT settled_at, first, last FROM settled ORDER BY settled_at, first LIMIT ?`, []any{most}, func(rows *sql.Rows) error {
+		var at, first, last int64
+		err := rows.Scan(&at, &first, &last)
+		for n := first; n <= last && len(s.events) < most && (at <= tooOld || len(s.events) < spare); n++ {
+			s.events = append(s.events, n)
+			s.at, s.first, s.last = at, first, last
+		}
+		return wrap(err)
+	})
+	return s, err
 }
 
 // forgetPacked removes what events are searched by, and the packs that have no

@@ -2,9 +2,9 @@ package sqlite
 
 import "strings"
 
-// applicationID marks a file as this package's: "strw", in the header where
+// applicationID marks a file as this package's: "strm", in the header where
 // SQLite and file(1) look for it.
-const applicationID = 0x73747277
+const applicationID = 0x7374726d
 
 // migrations lead from each version of the schema to the next: the first makes
 // it, and PRAGMA user_version counts those that were applied. One that was
@@ -84,6 +84,7 @@ CREATE TABLE event_ids (
 CREATE TABLE packs (
 	n       INTEGER PRIMARY KEY,
 	total   INTEGER NOT NULL, -- events, ever
+	entered INTEGER NOT NULL, -- the pack up to which event_ids, events and settled have all
 	cursors TEXT, -- that have moved: JSON, an array of [target, since, user_id, gaps], each on a line
 	fields  TEXT, -- JSON, an array of an array for each event, each on a line
 	bodies  BLOB  -- one after the other
@@ -130,19 +131,22 @@ CREATE TABLE attempts (
 	PRIMARY KEY (delivery, place)
 ) STRICT, WITHOUT ROWID;
 
--- Events with no open delivery, in the order they became so.
+-- Events with no open delivery, in the order they became so: of one, or of all
+-- from first to last.
 CREATE TABLE settled (
 	settled_at INTEGER NOT NULL,
-	event      INTEGER NOT NULL,
-	PRIMARY KEY (settled_at, event)
+	first      INTEGER NOT NULL,
+	last       INTEGER NOT NULL,
+	PRIMARY KEY (settled_at, first)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE totals (
 	events  INTEGER NOT NULL, -- ever, unless a pack has more
 	removed INTEGER NOT NULL, -- events
-	folded  INTEGER NOT NULL  -- the pack up to which cursors has all
+	folded  INTEGER NOT NULL, -- the pack up to which cursors has all
+	entered INTEGER NOT NULL  -- as in packs, unless the newest has more
 ) STRICT;
-INSERT INTO totals VALUES (0, 0, 0);
+INSERT INTO totals VALUES (0, 0, 0, 0);
 
 CREATE TABLE ledger_entries (
 	n            INTEGER PRIMARY KEY,
@@ -196,7 +200,7 @@ const packedFields = `f ->> 9 AS id, f ->> 10 AS owner, f ->> 11 AS seq, f ->> 1
 // views are the logs for people: doc.go shows how to ask them.
 func views() string {
 	return strings.NewReplacer(
-		"{fields}", packedFields, "{due}", readable("e.due_at"),
+		"{fields}", packedFields, "{enteredPack}", enteredPack, "{due}", readable("e.due_at"),
 		"{published}", readable("e.published_at"), "{detected}", readable("e.detected_at"),
 		"{committed}", readable("e.committed_at"), "{attempted}", readable("a.at"), "{entered}", readable("l.at"),
 	).Replace(`
@@ -207,7 +211,8 @@ CREATE VIEW newest_cursors AS SELECT target, since, user_id, gaps FROM (
 		FROM packs p, json_each(p.cursors) c WHERE p.n > (SELECT folded FROM totals))) WHERE age = 1;
 
 CREATE VIEW event_log AS SELECT n, {fields}, substr(bodies, (f ->> 0) + 1, f ->> 1) AS body
-	FROM (SELECT e.n, p.bodies, p.fields -> (e.n & 1023) AS f FROM events e JOIN packs p ON p.n = e.n >> 10);
+	FROM (SELECT e.n, p.bodies, p.fields -> (e.n & 1023) AS f FROM events e JOIN packs p ON p.n = e.n >> 10
+		UNION ALL SELECT p.n << 10 | l.key, p.bodies, l.value FROM packs p, json_each(p.fields) l WHERE p.n > {enteredPack});
 
 CREATE VIEW delivery_log AS SELECT
 	e.delivery, e.state, e.owner, e.source_kind, e.source_id, e.source_name, e.endpoint_id,

@@ -39,7 +39,7 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		if event := n >> placeBits; !ended[event] {
 			ended[event] = true
 			if d.alone {
-				alone = append(alone, nanos(now), event)
+				alone = append(alone, nanos(now), event, event)
 			} else {
 				events = append(events, event, nanos(now))
 			}
@@ -62,7 +62,7 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 			return err
 		}
 	}
-	if err := t.execRows(`INSERT INTO settled (settled_at, event) VALUES {rows}`, 2, alone); err != nil {
+	if err := t.execRows(`INSERT INTO settled (settled_at, first, last) VALUES {rows}`, 3, alone); err != nil {
 		return err
 	}
 	return t.settle(events)
@@ -120,6 +120,6 @@ func (t *tx) openDeliveries(ss []deliver.Settlement) (map[string]openDelivery, e
 // time.
 func (t *tx) settle(values []any) error {
 	return t.execRows(`WITH ended (event, at) AS (VALUES {rows})
-		INSERT INTO settled (settled_at, event) SELECT at, event FROM ended
+		INSERT INTO settled (settled_at, first, last) SELECT at, event, event FROM ended
 		WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL)`, 2, values)
 }

@@ -24,6 +24,7 @@ type pace struct {
 	opened   []openedDelivery
 	moved    []cursorRow
 	fold     *fold // of cursors: what it is then, nil when nothing was done
+	late     late  // those of before included
 }
 
 // openedDelivery is one that was made.
