@@ -158,6 +158,7 @@ func TestOpenRefuses(t *testing.T) {
 			must(t, os.Rename(crash(t, other), path))
 			must(t, os.WriteFile(path+"-wal", read(t, other+"-wal"), 0o600))
 		}, sqlite.ErrForeign},
+		{"a schema that was never released", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA application_id = 0x73747277") }), sqlite.ErrForeign},
 		{"a newer schema", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA user_version = 2") }), sqlite.ErrNewer},
 		{"a newer schema that is in the log only", func(t *testing.T, path string) {
 			old := filepath.Join(t.TempDir(), "old.db")
