@@ -58,7 +58,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 	entered := c.t.late.entered
 	c.enter = c.enter || len(c.t.late.ids) >= enterAt
 	if c.enter {
-		entered = c.packs.n
+		entered = c.t.late.newest()
 	}
 	packs := c.packs.rows(c.t.w.known.events+c.t.events, entered, c.cursors)
 	c.t.w.known.packs = c.packs.n

@@ -98,11 +98,12 @@
 //
 // A row of packs has what a commit found: events as JSON with their bodies, some 32
 // KB of them, and the cursors that moved. So a commit writes few pages however
-// many accounts it is about. events has what they are searched by; the cursors are
-// put in the table of that name some thousands at a time. A pack goes with the last
-// of its events. event_ids has the ids of all events, those that are removed
-// included; settled, thinned, totals and those beginning with removed_ or resolved_
-// serve the retention.
+// many accounts it is about, and one of a single event writes one. A pack goes with
+// the last of its events. The rest is written later: what events are searched by, in
+// events, the ids of all events, those that are removed included, in event_ids, and
+// those without deliveries in settled, when there are 32 of them; the cursors in the
+// table of that name some thousands at a time. settled, thinned, totals and those
+// beginning with removed_ or resolved_ serve the retention.
 // Times in tables are integers: Unix nanoseconds, NULL for none; amounts are
 // thousandths of a credit. Look at them, do not write to them.
 // What is read has its times in UTC; they reach from 1677 to 2262.

@@ -66,7 +66,7 @@ func (t *tx) know() error {
 	if _, err := one(t, `SELECT id FROM event_ids ORDER BY id DESC LIMIT 1`, nil, &k.lastID); err != nil {
 		return err
 	}
-	k.packs, k.events = max(newest, k.fold.folded, k.late.entered), max(total, k.events)
+	k.packs, k.events = max(newest, k.fold.folded), max(total, k.events)
 	const size = 32 // bytes of a cursor, at least
 	if _, err := one(t, `SELECT coalesce(sum(octet_length(cursors)), 0) / ? FROM packs WHERE n > ?`, []any{size, k.fold.folded}, &k.fold.logged); err != nil {
 		return err

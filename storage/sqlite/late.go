@@ -9,14 +9,15 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
-// A commit writes its events into a pack, and that alone changes a page or two.
-// Where they are looked up, by id, by owner and number, and by when they were
-// settled, they are entered enterAt at a time: each of these trees would have one
-// page more to write. Until then who looks them up looks into the packs behind
-// the last that was entered, too. It is few because those of one transaction may
-// change a page each, and reads go through all of them.
+// A commit writes its events into a pack; that of a single event changes one page.
+// The tables in which they are looked up, by id, by owner and number, and by when
+// they were settled, would be a page more each. They are entered there enterAt at a
+// time, and whoever looks them up before looks into the packs behind the last that
+// was entered, too. It is few because reads go through all that are late, and those
+// entered at once may change a page each.
 const enterAt = 32
 
 // late are the events that are not entered yet, as rows of the tables.
@@ -35,8 +36,8 @@ func (l *late) add(ev *deliver.Event, n int64) {
 	l.events = append(l.events, ev.Source.Owner, int64(ev.Seq), n, string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))
 }
 
-// settle notes that the event was settled, unless it is added before others of
-// its commit: those that come one after the other in a pack are one row.
+// settle notes when an event was settled. Those that come one after the other in a
+// pack are one row: it is changed only by the commit that added it.
 func (l *late) settle(at, n int64) {
 	if k := len(l.settled); k > 0 && l.settled[k-3] == at && l.settled[k-1] == n-1 {
 		l.settled[k-1] = n
@@ -44,6 +45,9 @@ func (l *late) settle(at, n int64) {
 	}
 	l.settled = append(l.settled, at, n, n)
 }
+
+// newest is the pack of the newest.
+func (l *late) newest() int64 { return l.events[len(l.events)-eventWidth+2].(int64) >> packBits }
 
 // lastSeq is the number of the owner's newest event here, 0 for none.
 func (l *late) lastSeq(owner string) (seq uint64) {
@@ -98,7 +102,8 @@ func (t *tx) enter() error {
 			return err
 		}
 	}
-	t.late = late{entered: t.w.known.packs}
+	crashpoint.Hit("sqlite.commit.entered")
+	t.late = late{entered: t.late.newest()}
 	clear(t.lateIDs())
 	return nil
 }

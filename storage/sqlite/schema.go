@@ -72,7 +72,8 @@ CREATE TABLE owners (
 	reserved  INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- The ids of all events, those that are removed included. They sort by the age of
+-- The ids of all events, those that are removed included, and not those of packs
+-- that are not entered yet: packs.entered. They sort by the age of
 -- posts, as those of deliveries: new ones come where the index ends, not each on a
 -- page of its own.
 CREATE TABLE event_ids (
@@ -90,7 +91,7 @@ CREATE TABLE packs (
 	bodies  BLOB  -- one after the other
 ) STRICT;
 
--- What events are searched by.
+-- What entered events are searched by.
 CREATE TABLE events (
 	owner       TEXT NOT NULL,
 	seq         INTEGER NOT NULL,
@@ -131,8 +132,8 @@ CREATE TABLE attempts (
 	PRIMARY KEY (delivery, place)
 ) STRICT, WITHOUT ROWID;
 
--- Events with no open delivery, in the order they became so: of one, or of all
--- from first to last.
+-- Entered events, and those with deliveries, of which none is open, in the order in
+-- which they became so: one, or all from first to last.
 CREATE TABLE settled (
 	settled_at INTEGER NOT NULL,
 	first      INTEGER NOT NULL,
