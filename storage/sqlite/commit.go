@@ -1,11 +1,14 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	result "modernc.org/sqlite/lib"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -27,6 +30,7 @@ type commit struct {
 	// Values of rows to write.
 	deliveries []any
 	enter      bool // all late events, whatever their number
+	entered    bool // the ids are already
 }
 
 // outcome is what is told about a batch.
@@ -56,7 +60,7 @@ func (c *commit) all(batches []*detect.Batch) error {
 		}
 	}
 	entered := c.t.late.entered
-	c.enter = c.enter || len(c.t.late.ids) >= enterAt
+	c.enter = c.enter || len(c.t.late.events) >= enterAt*eventWidth
 	if c.enter {
 		entered = c.t.late.newest()
 	}
@@ -83,27 +87,58 @@ func (c *commit) all(batches []*detect.Batch) error {
 	return nil
 }
 
-// findUnknown notes the ids of events that are not known yet. Most new posts are
-// newer than all others, and so are their ids: nobody has to look for those.
+// findUnknown notes the ids of events that are not known yet. Those of many are
+// entered with that. Of few most are newer than all that were entered, and so are
+// their ids: nobody has to look for those.
 func (c *commit) findUnknown(batches []*detect.Batch) error {
 	late, last := c.t.lateIDs(), c.t.w.known.lastID
-	var asked []any
+	var ids, asked []any
 	for _, b := range batches {
 		for i := range b.Events {
 			id := b.Events[i].ID
-			if late[id] || c.unknown[id] {
+			if late[id] {
 				continue
 			}
-			c.unknown[id] = true
+			ids = append(ids, id)
 			if id <= last {
 				asked = append(asked, id)
 			}
 		}
 	}
+	if c.entered = len(ids) >= enterAt; c.entered {
+		return c.enterIDs(ids)
+	}
+	for _, id := range ids {
+		c.unknown[id.(string)] = true
+	}
 	return c.t.eachRows(`SELECT id FROM event_ids WHERE id IN (VALUES {rows})`, 1, asked, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		delete(c.unknown, id)
+		return wrap(err)
+	})
+}
+
+// enterIDs makes ids known, and notes those that were not.
+func (c *commit) enterIDs(ids []any) error {
+	return c.t.inRows(`INSERT INTO event_ids (id) VALUES {rows}`, 1, ids, func(insert *sql.Stmt, ids []any) error {
+		_, err := insert.ExecContext(context.Background(), ids...)
+		if hasCode(err, result.SQLITE_CONSTRAINT) { // one is known, and none was inserted
+			return c.enterNewIDs(ids)
+		}
+		for _, id := range ids {
+			c.unknown[id.(string)] = true
+		}
+		return wrap(err)
+	})
+}
+
+// enterNewIDs makes those ids known that are not yet.
+func (c *commit) enterNewIDs(ids []any) error {
+	return c.t.eachRows(`INSERT OR IGNORE INTO event_ids (id) VALUES {rows} RETURNING id`, 1, ids, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		c.unknown[id] = true
 		return wrap(err)
 	})
 }
@@ -183,8 +218,13 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 	ev.Seq, ev.CommittedAt = a.lastSeq, c.now
 	n := c.packs.add(ev)
 	c.t.late.add(ev, n)
-	c.t.lateIDs()[ev.ID] = true
-	c.enter = c.enter || !readsBack(ev)
+	if c.entered {
+		c.t.w.known.lastID = max(c.t.w.known.lastID, ev.ID)
+	} else {
+		c.t.late.ids = append(c.t.late.ids, ev.ID)
+		c.t.lateIDs()[ev.ID] = true
+	}
+	c.enter = c.enter || c.entered || !readsBack(ev)
 	c.t.events++
 	crashpoint.Hit("sqlite.commit.event")
 	to := c.addressees(ev)

@@ -31,8 +31,8 @@ const enteredPack = `(SELECT max(t.entered, coalesce((SELECT entered FROM packs 
 
 const eventWidth = 6 // values of a row of events
 
+// add notes an event, but its id.
 func (l *late) add(ev *deliver.Event, n int64) {
-	l.ids = append(l.ids, ev.ID)
 	l.events = append(l.events, ev.Source.Owner, int64(ev.Seq), n, string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))
 }
 
@@ -119,6 +119,7 @@ func (t *tx) knowLate() (l late, err error) {
 	}
 	for i := range events {
 		ev := &events[i]
+		l.ids = append(l.ids, ev.ID)
 		l.add(&ev.Event, ev.n)
 		received, err := t.exists(`SELECT 1 FROM deliveries WHERE `+ofEvent("n", "?"), ev.n, ev.n)
 		if err != nil {

@@ -171,6 +171,28 @@ func TestKeysThatAreNoUTF8(t *testing.T) {
 	want(t, "next", seqs(commitAt(t, s, start, newEvent(other.Source, "3")).Events), "2")
 }
 
+// A call with many events enters the ids of the new ones first, however few these
+// are.
+func TestFewNewEventsAmongMany(t *testing.T) {
+	path := newFile(t)
+	s, _ := openAt(t, path, sqlite.Options{})
+	var many []deliver.Event
+	for n := range 40 {
+		many = append(many, newEvent(acme, fmt.Sprint(n)))
+	}
+	commitAt(t, s, start, many[:39]...)
+	commitAt(t, s, start, newEvent(acme, "late"))
+	b := commitAt(t, s, start, append(many, newEvent(acme, "late"), newEvent(acme, "39"))...)
+	want(t, "numbers", seqs(b.Events), strings.Repeat("0 ", 39)+"41 0 0")
+	closed(t, s)
+	s, _ = openAt(t, path, sqlite.Options{})
+	for n := range 40 {
+		want(t, "number", seqs(commitAt(t, s, start, newEvent(acme, fmt.Sprint("after ", n))).Events), fmt.Sprint(42+n))
+	}
+	want(t, "listed", len(eventsOf(t, s, "acme")), 81)
+	want(t, "entered", rows(t, s, "event_ids"), 41+32)
+}
+
 // A commit of a single event changes the page where packs end, and now and then
 // another: each costs as much as the rest of the commit.
 func TestACommitWritesFewPages(t *testing.T) {
