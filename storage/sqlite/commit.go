@@ -88,19 +88,18 @@ func (c *commit) all(batches []*detect.Batch) error {
 }
 
 // findUnknown notes the ids of events that are not known yet. Those of many are
-// entered with that. Of few most are newer than all that were entered, and so are
-// their ids: nobody has to look for those.
+// entered with that.
 func (c *commit) findUnknown(batches []*detect.Batch) error {
-	late, last := c.t.lateIDs(), c.t.w.known.lastID
+	known, above := c.t.ids()
 	var ids, asked []any
 	for _, b := range batches {
 		for i := range b.Events {
 			id := b.Events[i].ID
-			if late[id] {
+			if known[id] {
 				continue
 			}
 			ids = append(ids, id)
-			if id <= last {
+			if id <= above {
 				asked = append(asked, id)
 			}
 		}
@@ -218,11 +217,12 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 	ev.Seq, ev.CommittedAt = a.lastSeq, c.now
 	n := c.packs.add(ev)
 	c.t.late.add(ev, n)
-	if c.entered {
-		c.t.w.known.lastID = max(c.t.w.known.lastID, ev.ID)
+	k := c.t.w.known
+	if k.lastID = max(k.lastID, ev.ID); c.entered {
+		k.above = max(k.above, ev.ID)
 	} else {
 		c.t.late.ids = append(c.t.late.ids, ev.ID)
-		c.t.lateIDs()[ev.ID] = true
+		k.ids[ev.ID] = true
 	}
 	c.enter = c.enter || c.entered || !readsBack(ev)
 	c.t.events++
@@ -231,13 +231,13 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) error {
 	if len(to) > maxDeliveries {
 		return fmt.Errorf("sqlite: event with %d deliveries is not allowed: want at most %d", len(to), maxDeliveries)
 	}
-	for k, endpointID := range to {
+	for place, endpointID := range to {
 		d := deliver.Delivery{
 			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
 			State: deliver.StatePending, Due: due, CreatedAt: c.now,
 		}
-		c.deliveries = append(c.deliveries, firstDelivery(n)+int64(k), d.ID, endpointID, nanos(due))
-		c.t.opened = append(c.t.opened, openedDelivery{d.ID, firstDelivery(n) + int64(k), len(to) == 1})
+		c.deliveries = append(c.deliveries, firstDelivery(n)+int64(place), d.ID, endpointID, nanos(due))
+		c.t.opened = append(c.t.opened, openedDelivery{d.ID, firstDelivery(n) + int64(place), len(to) == 1})
 		out.deliveries = append(out.deliveries, d)
 	}
 	if len(to) == 0 {

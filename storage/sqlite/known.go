@@ -19,8 +19,9 @@ type known struct {
 	removed int                         // of these
 	fold    fold                        // cursors
 	late    late                        // events
-	lateIDs map[string]bool             // of these and of the transaction under way; nil when not known
-	lastID  string                      // no event that is entered has a greater one
+	ids     map[string]bool             // of late events, and of all above ...
+	above   string                      // ... this; nil when not known
+	lastID  string                      // the greatest of all
 	old     struct {
 		room  int       // rows that may be added before one has to go
 		at    time.Time // when this was found out
@@ -28,7 +29,7 @@ type known struct {
 	}
 }
 
-// knownMost bounds the owners and sources remembered.
+// knownMost bounds the owners, sources and ids remembered.
 const knownMost = 10_000
 
 // know makes sure that what is known is true.
@@ -66,6 +67,9 @@ func (t *tx) know() error {
 	if _, err := one(t, `SELECT id FROM event_ids ORDER BY id DESC LIMIT 1`, nil, &k.lastID); err != nil {
 		return err
 	}
+	for _, id := range k.late.ids {
+		k.lastID = max(k.lastID, id.(string))
+	}
 	k.packs, k.events = max(newest, k.fold.folded), max(total, k.events)
 	const size = 32 // bytes of a cursor, at least
 	if _, err := one(t, `SELECT coalesce(sum(octet_length(cursors)), 0) / ? FROM packs WHERE n > ?`, []any{size, k.fold.folded}, &k.fold.logged); err != nil {
@@ -95,5 +99,5 @@ func (k *known) learn(p *pace) {
 func (k *known) forget() {
 	k.owners, k.bound = make(map[string]*account), make(map[deliver.Source][]string)
 	k.old.room = 0
-	k.lateIDs = nil
+	k.ids = nil
 }

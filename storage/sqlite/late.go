@@ -69,24 +69,23 @@ func (l *late) settledFirst() (at int64, any bool) {
 	return at, any
 }
 
-// lateIDs are the ids of late events.
-func (t *tx) lateIDs() map[string]bool {
+// ids are those of late events, and of all above the other result. New posts are
+// mostly newer than thousands of others, and so are their ids: nobody has to look
+// for these.
+func (t *tx) ids() (known map[string]bool, above string) {
 	k := t.w.known
-	if k.lateIDs == nil {
-		k.lateIDs = make(map[string]bool)
+	if k.ids == nil || len(k.ids) > knownMost {
+		k.ids, k.above = make(map[string]bool), k.lastID
 		for _, id := range t.late.ids {
-			k.lateIDs[id.(string)] = true
+			k.ids[id.(string)] = true
 		}
 	}
-	return k.lateIDs
+	return k.ids, k.above
 }
 
 // enter puts all late events in their places. That none is late any more is
 // written with the next pack, or saved in totals.
 func (t *tx) enter() error {
-	for _, id := range t.late.ids {
-		t.w.known.lastID = max(t.w.known.lastID, id.(string))
-	}
 	for _, rows := range []struct {
 		query  string
 		width  int
@@ -104,7 +103,6 @@ func (t *tx) enter() error {
 	}
 	crashpoint.Hit("sqlite.commit.entered")
 	t.late = late{entered: t.late.newest()}
-	clear(t.lateIDs())
 	return nil
 }
 

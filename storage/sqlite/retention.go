@@ -90,9 +90,12 @@ func (s *Store) tidy(t *tx) error {
 		return err
 	}
 	old := []any{step, s.opts.MaxEventIDs, nanos(now.Add(-s.opts.IDRetention))}
-	err := t.exec(`DELETE FROM event_ids WHERE id IN (SELECT id FROM removed_events WHERE n IN (`+tooMany("removed_events")+`))`, old...)
+	n, err := t.change(`DELETE FROM event_ids WHERE id IN (SELECT id FROM removed_events WHERE n IN (`+tooMany("removed_events")+`))`, old...)
 	if err != nil {
 		return err
+	}
+	if n > 0 {
+		t.w.known.ids = nil // they are not known any more
 	}
 	for _, table := range []string{"removed_events", "removed_entries", "resolved_reservations"} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE n IN (`+tooMany(table)+`)`, old...); err != nil {
