@@ -26,12 +26,12 @@ func TestLateEvents(t *testing.T) {
 			{"as committed", func(t *testing.T, s *sqlite.Store, path string) *sqlite.Store { return s }},
 			{"after a restart", func(t *testing.T, s *sqlite.Store, path string) *sqlite.Store {
 				closed(t, s)
-				s, _ = openAt(t, path, sqlite.Options{})
-				return s
+				reopened, _ := openAt(t, path, sqlite.Options{})
+				return reopened
 			}},
-			{"by another store", func(t *testing.T, s *sqlite.Store, path string) *sqlite.Store {
-				s, _ = openAt(t, path, sqlite.Options{})
-				return s
+			{"by another store", func(t *testing.T, _ *sqlite.Store, path string) *sqlite.Store {
+				other, _ := openAt(t, path, sqlite.Options{})
+				return other
 			}},
 			{"by a new connection", func(t *testing.T, s *sqlite.Store, path string) *sqlite.Store {
 				must(t, s.Reconnect(t.Context()))
