@@ -193,6 +193,15 @@ func TestFewNewEventsAmongMany(t *testing.T) {
 	want(t, "entered", rows(t, s, "event_ids"), 41+32)
 }
 
+// The newest ids are remembered, but not longer than they are known.
+func TestRememberedIDsAreForgotten(t *testing.T) {
+	s, c := open(t, sqlite.Options{MaxEvents: 1, IDRetention: time.Hour})
+	commitAt(t, s, start, newEvents(acme, "1", "2")...)
+	c.Advance(time.Hour)
+	must(t, s.Outbox().Settle(t.Context())) // any write
+	want(t, "numbers", seqs(commitAt(t, s, start, newEvents(acme, "1", "2")...).Events), "3 0")
+}
+
 // A commit of a single event changes the page where packs end, and now and then
 // another: each costs as much as the rest of the commit.
 func TestACommitWritesFewPages(t *testing.T) {
