@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -35,7 +36,7 @@ func (c cursors) open(cursor string) (upstream string, ok bool) {
 	if cursor == "" {
 		return "", true
 	}
-	if len(cursor) > maxCursor {
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // package base64 leaves line ends out
 		return "", false
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

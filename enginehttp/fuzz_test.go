@@ -14,6 +14,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("", "")
 	f.Add("second", "c2Vjb25k")
 	f.Add("1234", enginehttp.SignCursor(key, owner, endpoint, scope, "1234"))
+	f.Add("1234", "\n"+enginehttp.SignCursor(key, owner, endpoint, scope, "1234"))
 	f.Add("x", enginehttp.SignCursor(key, "acm", "esearch", scope, "x"))
 	f.Fuzz(func(t *testing.T, upstream, foreign string) {
 		cursor := enginehttp.SignCursor(key, owner, endpoint, scope, upstream)
