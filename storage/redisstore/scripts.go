@@ -3,7 +3,6 @@ package redisstore
 import (
 	"embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -100,7 +99,13 @@ func newScript(name string) *script {
 				}
 			}
 		}
-		parts = append(parts, "-- "+name+"\n", text)
+		parts = append(parts, "-- "+name+"\n")
+		for line := range strings.Lines(text) {
+			// Those after which a part is asked for are included before.
+			if _, part, ok := strings.Cut(line, " -- with "); !ok || done[strings.TrimSpace(part)] {
+				parts = append(parts, line)
+			}
+		}
 	}
 	include("prologue")
 	for part := range strings.SplitSeq(name, "+") {
@@ -116,57 +121,9 @@ func newScript(name string) *script {
 		fmt.Fprintf(&table, " %s = KEYS[%d],", strings.TrimPrefix(key, "*"), i+1)
 	}
 	table.WriteString(" }\n")
-	text := luaCondition.ReplaceAllStringFunc(strings.Join(parts, ""), func(line string) string {
-		if part := luaCondition.FindStringSubmatch(line)[1]; !done[part] {
-			return ""
-		}
-		return line
-	})
-	s.source = table.String() + withoutUnused(text)
+	s.source = table.String() + withoutUnused(strings.Join(parts, ""))
 	s.hash = redis.NewScript(s.source).Hash()
 	return s
-}
-
-var (
-	luaCondition = regexp.MustCompile(`(?m)^.* -- with (\w+)\n`)
-	// a function in one line or in several, or a short name for one of Lua
-	luaLocal   = regexp.MustCompile(`(?m)^local function \w+\(.* end\n|^local function \w+\(.*\n(?:\t.*\n|\n)*end\n|^local \w+ = [a-z]+\.\w+\n`)
-	luaComment = regexp.MustCompile(`--[^\n]*`)
-	luaWord    = regexp.MustCompile(`\w+`)
-)
-
-// withoutUnused leaves out the functions, and the names of Lua's, that a script
-// does not use: it makes all that it has anew in every call.
-func withoutUnused(source string) string {
-	words := func(text string) []string {
-		return luaWord.FindAllString(luaComment.ReplaceAllString(text, ""), -1)
-	}
-	for {
-		seen := map[string]int{}
-		for _, word := range words(source) {
-			seen[word]++
-		}
-		kept := luaLocal.ReplaceAllStringFunc(source, func(local string) string {
-			own := words(local) // "local", perhaps "function", and the name
-			name := own[1]
-			if name == "function" {
-				name = own[2]
-			}
-			for _, word := range own {
-				if word == name {
-					seen[name]--
-				}
-			}
-			if seen[name] > 0 {
-				return local
-			}
-			return ""
-		})
-		if kept == source {
-			return source
-		}
-		source = kept
-	}
 }
 
 // partSource is embedded: it is there, or a test of scriptNames fails.

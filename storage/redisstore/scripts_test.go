@@ -97,3 +97,40 @@ func TestKeysAreInOneSlot(t *testing.T) {
 		}
 	}
 }
+
+// A script has the functions and names that it uses, if only in others, and no more.
+func TestUnusedLocalsAreLeftOut(t *testing.T) {
+	const source = `local K = {}
+-- first, of others: inner
+local call = redis.call
+local sub = string.sub
+local find = string.find
+local function inner(x) return sub(x, 1) end
+local function used(x)
+	local find = x
+
+	return inner(find)
+end
+local function recursive(x) return recursive(x) end
+-- unused
+local function unused(x)
+	return call(x)
+end
+local now = ARGV[1]
+local version = call('GET', K.version)
+return used(now)
+`
+	want := source
+	for _, gone := range []string{
+		"local function recursive(x) return recursive(x) end\n",
+		"local function unused(x)\n\treturn call(x)\nend\n",
+	} {
+		want = strings.Replace(want, gone, "", 1)
+	}
+	if got := withoutUnused(source); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := withoutUnused("return 1"); got != "return 1" {
+		t.Errorf("got %q", got)
+	}
+}
