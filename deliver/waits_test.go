@@ -153,11 +153,11 @@ func TestBreakerProbesOneByOne(t *testing.T) {
 		b.endpoint("a")
 		b.run()
 		b.commit("a", "p", 100, true)
-		pass(3500 * time.Millisecond) // at 3 s the tenth failed, with three under way
+		pass(3500 * time.Millisecond) // at 3 s four end, and the second of them opens it: after the first one more may begin
 		n := len(b.all())
 		pass(30 * time.Second)
-		if got := len(b.all()) - n; n != 13 || got != 1 {
-			t.Errorf("%d attempts until it opened, and %d then: want 13, and one probe", n, got)
+		if got := len(b.all()) - n; n < 12 || n > 13 || got != 1 {
+			t.Errorf("%d attempts until it opened, and %d then: want 12 or 13, and one probe", n, got)
 		}
 		b.cut()
 		<-b.done
