@@ -111,7 +111,6 @@ func TestRuleFindsPosts(t *testing.T) {
 		w.Post("nasa", "moon before")
 		pass(time.Millisecond)
 		r := createRule(t, w.e, rule.CreateRequest{Query: "moon -is:retweet"})
-		pass(time.Millisecond) // or both share their first search
 		same := createRule(t, w.e, rule.CreateRequest{Tag: "the same", Query: "(Moon)  -is:Retweet", Interval: time.Minute})
 		mon := create(t, w.e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Minute})
 		pass(time.Second)

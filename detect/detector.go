@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/lateness"
@@ -18,7 +17,6 @@ import (
 type Detector struct {
 	cfg         Config
 	epoch       time.Time
-	beats       atomic.Int64 // see alarm
 	budget      *budget
 	batchSize   int // accounts in a call at most
 	late        *lateness.Tracker
@@ -49,9 +47,7 @@ func New(cfg Config) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
-	sinceTick := time.Duration(now.UnixNano()) % time.Millisecond // phases are in whole ones
-	d := &Detector{cfg: cfg, epoch: now.Add(-sinceTick),
+	d := &Detector{cfg: cfg, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.budget = newBudget(d, cfg.FetchRate, cfg.FetchBurst)
 	d.batchSize = cfg.BatchSize

@@ -6,7 +6,7 @@ import "time"
 // the given step whose phase is the target's hash. A target keeps its phase
 // over restarts, and targets spread evenly over the step.
 func gridAfter(now int64, hash uint64, step time.Duration) int64 {
-	phase := int64(phaseOf(hash, step))
+	phase := int64(hash % uint64(step))
 	n := (now - phase) / int64(step)
 	due := phase + n*int64(step)
 	for due <= now {
@@ -15,18 +15,12 @@ func gridAfter(now int64, hash uint64, step time.Duration) int64 {
 	return due
 }
 
-// Phase is an account's place in its interval, whole milliseconds from 0 to less
-// than interval, which must be above 0: undisturbed, it is polled at, or within 3
-// ms after, the moments that are whole intervals and the phase after the Unix
-// epoch. The interval is the shortest of the account's subscriptions. The phase
-// follows from the handle alone, whatever its case and with or without "@": it is
-// the same in every process and after every restart.
+// Phase is an account's place in its interval, 0 to less than interval, which
+// must be above 0: undisturbed, it is polled within a millisecond after the
+// moments that are whole intervals and the phase after the Unix epoch. The
+// interval is the shortest of the account's subscriptions. The phase follows
+// from the handle alone, whatever its case and with or without "@": it is the
+// same in every process and after every restart.
 func Phase(username string, interval time.Duration) time.Duration {
-	return phaseOf(hashKey(targetKey(username)), interval)
-}
-
-// phaseOf is in whole milliseconds, as the schedule is: nothing has to be rounded
-// there.
-func phaseOf(hash uint64, step time.Duration) time.Duration {
-	return time.Duration(hash % uint64(step)).Truncate(time.Millisecond)
+	return time.Duration(hashKey(targetKey(username)) % uint64(interval))
 }

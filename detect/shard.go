@@ -78,11 +78,11 @@ func newShard(d *Detector, slots int) *shard {
 func (sh *shard) run(ctx context.Context) {
 	defer sh.workers.join()
 	defer context.AfterFunc(ctx, sh.mail.ring)()
-	alarm := newAlarm(sh.d, sh.mail.ring)
-	defer alarm.stop()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
 	var msgs []message
+	var armed int64 // when the timer fires
 	for {
-		alarm.rung()
 		msgs = sh.mail.take(msgs)
 		if len(msgs) > 0 {
 			sh.look()
@@ -98,8 +98,15 @@ func (sh *shard) run(ctx context.Context) {
 		if sh.stopping && len(sh.flights)+len(sh.searches.polling) == 0 {
 			return
 		}
-		alarm.set(wake, sh.d.budget.limiter != nil) // what a budget does not use in time is lost
-		<-sh.mail.bell
+		if wake != armed {
+			armed = wake
+			timer.Reset(time.Duration(wake - sh.d.clock()))
+		}
+		select {
+		case <-sh.mail.bell:
+		case <-timer.C:
+			armed = 0
+		}
 	}
 }
 
@@ -255,6 +262,9 @@ func (sh *shard) landed(f *flight) {
 	f.cursor = sh.moved(f)
 	t.state = committing
 	kept := f.cursor == nil && len(events) == 0 // as far as the journal goes
+	if n := len(out.pages); n > 0 && !(kept && f.whole()) {
+		sh.contacts[f.slot] = toSeconds(out.pages[n-1].at)
+	}
 	if kept {
 		sh.committed(f, nil)
 		return
@@ -321,9 +331,6 @@ func (sh *shard) committed(f *flight, err error) {
 	t.state = idle
 	for _, r := range f.waiters {
 		r.settle()
-	}
-	if n := len(f.out.pages); n > 0 && (err != nil || !f.whole()) {
-		sh.contacts[f.slot] = toSeconds(f.out.pages[n-1].at)
 	}
 	if err == nil {
 		sh.apply(f)
