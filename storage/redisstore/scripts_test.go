@@ -42,7 +42,7 @@ func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 
 // What a script writes before its answer would be left behind by a refusal.
 func TestScriptsAnswerBeforeTheyWrite(t *testing.T) {
-	writes := regexp.MustCompile(`\b(?:call|many)\('(HSET|HDEL|HINCRBY|ZADD|ZREM|RPUSH|LPUSH|LTRIM|SET)'|\b(save|relink|rebind|keep_\w+|tidy_\w+|remove_\w+)\(`)
+	writes := regexp.MustCompile(`\b(?:call|many)\('(HSET|HDEL|HINCRBY|ZADD|ZREM|RPUSH|LPUSH|LTRIM|SET|PEXPIRE)'|\b(save|relink|rebind|keep_\w+|tidy_\w+|remove_\w+)\(`)
 	for name, s := range scripts() {
 		body := partSource(name[strings.LastIndex(name, "+")+1:])
 		first := writes.FindStringIndex(body)
