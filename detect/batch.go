@@ -10,14 +10,15 @@ import (
 )
 
 // flyTogether makes several polls with one upstream call. Those that need no
-// more pages do not wait for the others.
+// more pages do not wait for the others. It takes those that have landed out of
+// the group.
 func (sh *shard) flyTogether(ctx context.Context, group []*flight) {
 	asked := sh.d.cfg.Now()
 	for _, f := range group {
 		f.begin(asked)
 	}
 	pages, err := sh.d.callTogether(ctx, group)
-	var more []*flight
+	var more []int
 	for i, f := range group {
 		var pg fetcher.Page
 		ferr := err
@@ -27,16 +28,19 @@ func (sh *shard) flyTogether(ctx context.Context, group []*flight) {
 		var rl *fetcher.RateLimitError
 		f.out.together = err != nil && !errors.As(err, &rl)
 		if ferr == nil && !sh.d.takePage(f, &pg, asked) {
-			more = append(more, f)
+			more = append(more, i)
 			continue
 		}
 		if ferr != nil {
 			f.out.err = ferr
 		}
+		group[i] = nil
 		sh.mail.put(message{landed: f})
 	}
-	for _, f := range more { // one after the other: the call has one slot
+	for _, i := range more { // one after the other: the call has one slot
+		f := group[i]
 		sh.d.readOn(ctx, f, f.out.next)
+		group[i] = nil
 		sh.mail.put(message{landed: f})
 	}
 }

@@ -1,10 +1,12 @@
 package detect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -229,6 +231,11 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAcc
 		hash := hashKey(key)
 		i := hash % uint64(len(d.shards))
 		parts[i] = append(parts[i], settingAccount{hash: hash, index: byKey[key], cursor: cursors[key]})
+	}
+	if step := uint64(sub.Interval); step > 0 { // what is polled together lies together
+		for _, part := range parts {
+			slices.SortFunc(part, func(a, b settingAccount) int { return cmp.Compare(a.hash%step, b.hash%step) })
+		}
 	}
 	return parts, nil
 }

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -33,10 +34,14 @@ type job struct {
 func (w *workers) init(slots int) { w.work, w.call = make(chan job, slots), make(chan struct{}, 1) }
 
 // give never blocks: the shard keeps to its slots.
-func (w *workers) give(sh *shard, j job) {
+func (w *workers) give(j job) {
 	w.work <- j
-	if w.busy++; w.busy > w.n { // for each job not ended there is a worker
-		w.n++
+	w.busy++
+}
+
+// staff sees that there is a worker for each job that has not ended, and calls one.
+func (w *workers) staff(sh *shard) {
+	for ; w.n < w.busy; w.n++ {
 		w.all.Go(func() { w.run(sh) })
 	}
 	w.rouse()
@@ -50,31 +55,69 @@ func (w *workers) rouse() {
 }
 
 func (w *workers) run(sh *shard) {
+	joined := false
+	defer func() {
+		if !joined { // the Fetcher has ended the goroutine: see errEnded
+			w.all.Go(func() { w.run(sh) })
+		}
+	}()
 	for range w.call {
 		w.called.Store(false)
-		for w.next(sh) {
+		for w.next(sh, true) {
 		}
 	}
+	joined = true
 }
 
 // next makes a call if there is one to make.
-func (w *workers) next(sh *shard) bool {
+func (w *workers) next(sh *shard, share bool) bool {
 	select {
 	case j := <-w.work:
-		if len(w.work) > 0 {
+		if share && len(w.work) > 0 {
 			w.rouse()
 		}
-		switch {
-		case j.one != nil:
-			sh.fly(j.ctx, j.one)
-		case j.search != nil:
-			sh.flySearch(j.ctx, j.search)
-		default:
-			sh.flyTogether(j.ctx, j.group)
-		}
+		sh.do(&j)
 		return true
 	default:
 		return false
+	}
+}
+
+// errEnded is what a poll fails with whose Fetcher ended the goroutine that it was
+// called on, with runtime.Goexit, as t.FailNow does.
+var errEnded = errors.New("detect: fetcher ended its goroutine")
+
+// do makes a call.
+func (sh *shard) do(j *job) {
+	ended := true
+	defer func() {
+		if ended {
+			sh.abandon(j)
+		}
+	}()
+	switch {
+	case j.one != nil:
+		sh.fly(j.ctx, j.one)
+	case j.search != nil:
+		sh.flySearch(j.ctx, j.search)
+	default:
+		sh.flyTogether(j.ctx, j.group)
+	}
+	ended = false
+}
+
+// abandon lets the polls fail that have not landed.
+func (sh *shard) abandon(j *job) {
+	if f := j.search; f != nil {
+		f.out.err = errEnded
+		sh.mail.put(message{ask: func(sh *shard) { sh.landedSearch(f) }})
+		return
+	}
+	for _, f := range append(j.group, j.one) {
+		if f != nil {
+			f.out.err = errEnded
+			sh.mail.put(message{landed: f})
+		}
 	}
 }
 
