@@ -13,7 +13,7 @@ type searches struct {
 	bySub   map[string]*query // by the id of a source
 	slots   []*query          // nil where free
 	free    []int32
-	sched   due.Heap
+	sched   due.Queue
 	polling []*search // polls that have not ended
 	turn    bool      // accounts have had the last one, under a budget
 }

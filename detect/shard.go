@@ -25,7 +25,7 @@ type shard struct {
 	free     []int32
 	roster   roster
 	names    names
-	sched    due.Heap
+	sched    due.Queue
 	pacer    *pace.Pacer // in place of sched when a budget sets the pace
 
 	// What few targets have, by slot.
@@ -47,7 +47,7 @@ type shard struct {
 	workers   workers
 	turn      turn          // who runs it
 	haste     haste         // whether who does makes the calls, too
-	fills     due.Heap      // targets with a gap to read, by when to try
+	fills     due.Queue     // targets with a gap to read, by when to try
 	fillTries map[int32]int // fills that failed in a row
 	starved   int           // polls started since the last fill
 	observed  int           // successful polls under a budget

@@ -163,7 +163,7 @@ func TestStageOf(t *testing.T) {
 		{"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker", "garbage collection"},
 		{"runtime.gcDrainN runtime.gcAssistAlloc runtime.mallocgc " + detect + "(*shard).judge", "garbage collection"},
 		{"runtime.futex runtime.futexsleep runtime.notesleep runtime.stopm runtime.findRunnable runtime.schedule", "runtime scheduling, wake-ups"},
-		{module + "detect/due.(*Heap).down " + detect + "(*shard).reschedule " + detect + "(*shard).committed", "schedule"},
+		{module + "detect/due.(*Queue).Set " + detect + "(*shard).reschedule " + detect + "(*shard).committed", "schedule"},
 		{"internal/runtime/maps.(*Map).Clear " + detect + "(*shard).judge " + detect + "(*shard).fetched", "judge, encode"},
 		{module + "fetcher.AppendString " + deliver + "AppendBody " + detect + "(*shard).event", "judge, encode"},
 		{"crypto/sha256.block " + memory + "keyOf " + memory + "journal.Commit " + detect + "(*committer).try", "commit"},

@@ -17,8 +17,8 @@ type contestant struct {
 	fresh func() (policy, error)
 }
 
-// heapBytes is what due.Heap keeps of an account: 8 bytes and its position.
-const heapBytes = 12
+// queueBytes is what due.Queue keeps of an account: 8 bytes and its place.
+const queueBytes = 12
 
 func contestants(a *arrivals, budget float64) []contestant {
 	n := len(a.posts)
@@ -26,9 +26,9 @@ func contestants(a *arrivals, budget float64) []contestant {
 	return []contestant{
 		{"streamwatch", pace.BytesPerAccount, func() (policy, error) { return newPaced(n, budget) }},
 		{"fixed interval", 0, func() (policy, error) { return &inTurn{n: int32(n)}, nil }},
-		{"feed reader", int(unsafe.Sizeof(week{})) + 8 + heapBytes, func() (policy, error) { return newFeedReader(a, share), nil }},
-		{"back-off", 8 + heapBytes, func() (policy, error) { return newBackOff(n, share), nil }},
-		{"hindsight root", 8 + heapBytes, func() (policy, error) { return newHindsight(a, budget), nil }},
+		{"feed reader", int(unsafe.Sizeof(week{})) + 8 + queueBytes, func() (policy, error) { return newFeedReader(a, share), nil }},
+		{"back-off", 8 + queueBytes, func() (policy, error) { return newBackOff(n, share), nil }},
+		{"hindsight root", 8 + queueBytes, func() (policy, error) { return newHindsight(a, budget), nil }},
 	}
 }
 
@@ -70,7 +70,7 @@ func (p *inTurn) found(int32, int64, []int64) {}
 // intervals polls whoever is due first, also ahead of time, and leaves it to
 // adapt what the next interval of an account is, in seconds.
 type intervals struct {
-	heap  due.Heap
+	queue due.Queue
 	every []float64
 	adapt func(account int32, now int64, posts int) float64
 	ahead bool // the interval counts from the poll, else from when it was due
@@ -78,7 +78,7 @@ type intervals struct {
 }
 
 func (p *intervals) next(int64) (int32, bool) {
-	account, at, ok := p.heap.Next()
+	account, at, ok := p.queue.Next()
 	p.due = at
 	return account, ok
 }
@@ -90,7 +90,7 @@ func (p *intervals) found(account int32, now int64, posts []int64) {
 	if p.ahead {
 		from = now
 	}
-	p.heap.Set(account, from+int64(min(every, 1e9)*1e9))
+	p.queue.Set(account, from+int64(min(every, 1e9)*1e9))
 }
 
 // newBackOff halves an account's interval when a poll finds something, and
@@ -111,7 +111,7 @@ func newBackOff(n int, share float64) policy {
 func (p *intervals) start(share float64) {
 	for i := range p.every {
 		p.every[i] = share
-		p.heap.Set(int32(i), int64(i))
+		p.queue.Set(int32(i), int64(i))
 	}
 }
 
@@ -171,7 +171,7 @@ func newHindsight(a *arrivals, budget float64) policy {
 			continue
 		}
 		p.every[i] = roots / math.Sqrt(float64(len(posts))) / budget
-		p.heap.Set(int32(i), int64(rng.Float64()*p.every[i]*1e9))
+		p.queue.Set(int32(i), int64(rng.Float64()*p.every[i]*1e9))
 	}
 	return p
 }

@@ -7,7 +7,7 @@
 //
 // streamwatch is the whole detection core, a detect.Detector with its names,
 // cursors, a goroutine a poll and a group committer; its Fetcher answers at once
-// with an empty page, and its Journal keeps nothing. "Schedule alone" is its heap
+// with an empty page, and its Journal keeps nothing. "Schedule alone" is its queue
 // of due times and one goroutine. The peers, too, only schedule: they call the
 // poll and do nothing else; "fixed order" does not even that. Every account has the phase that
 // detect.Phase gives it, for all alike; a poll's lag is the moment of the call

@@ -56,27 +56,27 @@ func startDetector(n int, period time.Duration, poll func(int)) error {
 	return nil
 }
 
-// startDue has one goroutine and the detector's heap of due times, and nothing
+// startDue has one goroutine and the detector's queue of due times, and nothing
 // else of it: what the peers are to compare with.
 func startDue(n int, period time.Duration, poll func(int)) error {
-	var h due.Heap
+	var q due.Queue
 	now := time.Now()
 	for i := range n {
-		h.Set(int32(i), nextDue(now, detect.Phase(username(i), period), period).UnixNano())
+		q.Set(int32(i), nextDue(now, detect.Phase(username(i), period), period).UnixNano())
 	}
 	go func() {
 		timer := time.NewTimer(0)
 		for {
 			<-timer.C
 			now := time.Now().UnixNano()
-			account, at, _ := h.Next()
+			account, at, _ := q.Next()
 			for at <= now {
 				poll(int(account))
 				for at <= now {
 					at += int64(period)
 				}
-				h.Set(account, at)
-				account, at, _ = h.Next()
+				q.Set(account, at)
+				account, at, _ = q.Next()
 			}
 			timer.Reset(time.Until(time.Unix(0, at)))
 		}

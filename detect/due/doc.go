@@ -1,9 +1,9 @@
-// Package due keeps what has to happen next at the top: a Heap of slots by due
-// time, for many accounts and frequent changes.
+// Package due says what has to happen next: a Queue of slots by due time, for many
+// accounts and frequent changes.
 //
-//	var h due.Heap
-//	h.Set(slot, now+int64(time.Minute))
-//	slot, at, ok := h.Next() // stays scheduled until Set or Remove
+//	var q due.Queue
+//	q.Set(slot, now+int64(time.Minute))
+//	slot, at, ok := q.Next() // stays scheduled until Set or Remove
 //
 // A slot is the index of an account in its owner's arrays, below MaxSlots.
 // Times are nanoseconds on whatever clock the owner uses, such as Unix time or

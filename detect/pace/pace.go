@@ -37,7 +37,7 @@ type state struct {
 }
 
 // BytesPerAccount is what a Pacer keeps of an account: its state, the entry in
-// one of the two heaps, and the position in each.
+// one of the two queues, and the place in each.
 const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 2*4
 
 // short is a number above 0, rounded down to nine significant bits: the upper
@@ -79,8 +79,8 @@ type Pacer struct {
 	lastTurn int64   // see turn
 	bound    float64 // share of the polls, of late, whose plan was at a bound
 
-	ready   due.Heap // may be polled, by planned time
-	resting due.Heap // within Min or a back-off, by its end
+	ready   due.Queue // may be polled, by planned time
+	resting due.Queue // within Min or a back-off, by its end
 
 	record         record
 	posts, seconds float64 // of all accounts ever: the rate a new one starts from

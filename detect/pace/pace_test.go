@@ -47,7 +47,7 @@ func TestNotAllowed(t *testing.T) {
 		{"ceiling below floor", made(Config{Budget: 1, Ceiling: time.Millisecond}), "Config.Ceiling 1ms is not allowed"},
 		{"slot taken", add(0, Account{}), "slot 0 is taken"},
 		{"negative slot", add(-1, Account{}), "slot -1 is not allowed"},
-		{"slot beyond the heap", add(1<<24, Account{}), "slot 16777216 is not allowed: want 0 to 16777215"},
+		{"slot beyond the queue", add(1<<24, Account{}), "slot 16777216 is not allowed: want 0 to 16777215"},
 		{"no live budget", newPacer(t, Config{Budget: 1}, 1).SetBudget(0), "budget 0 is not allowed"},
 		{"times of an unknown slot", observedAt(7), "slot 7 is not in use"},
 		{"negative weight", add(1, Account{Weight: -1}), "Account.Weight -1 is not allowed"},

@@ -11,6 +11,7 @@ type breakage struct {
 
 var (
 	detectTests  = []string{"./detect"}
+	dueTests     = []string{"./detect/due"}
 	seenTests    = []string{"./detect/seen"}
 	apikeyTests  = []string{"./apikey"}
 	billingTests = []string{"./billing"}
@@ -44,6 +45,12 @@ var list = []breakage{
 		"if ws.blocks[b].live == 0 && b != ws.into {", "if ws.blocks[b].live < blockSize/2 && b != ws.into {", seenTests},
 	{"windows let go fill the memory", "detect/seen/windows.go",
 		"		ws.move(ws.emptiest())\n", "", seenTests},
+	{"due later comes before what is due earlier", "detect/due/wheel.go",
+		"(from+ahead)<<shift(l) < begin", "(from+ahead)<<shift(l) <= begin", dueTests},
+	{"due slot is lost when another is taken out", "detect/due/queue.go",
+		"q.where[slotOf(q.wheel.cut(p))] = p", "q.wheel.cut(p)", dueTests},
+	{"due times that go back fill the heap", "detect/due/queue.go",
+		"	if len(q.near) > q.most {\n", "	if q.wheel == nil && len(q.near) > q.most {\n", dueTests},
 	{"seen set keyed wrongly", "detect/shard.go",
 		"window.Renew(out.seen, f.newIDs)", "window.Renew(out.seen, []string{f.plan.query.Username})", detectTests},
 	{"first page only: a bare high-water mark", "detect/poll.go",

@@ -1,9 +1,11 @@
 package due_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +19,7 @@ const (
 	unix = 1_800_000_000_123_456_789 // a Unix time in nanoseconds
 )
 
-// model is a Heap as its documentation says, without a structure.
+// model is a Queue as its documentation says, without a structure.
 type model struct {
 	low, high int64 // of the range, ns
 	dues      map[int32]int64
@@ -57,40 +59,51 @@ func (m *model) next() (slot int32, due int64, ok bool) {
 	return slot, due, ok
 }
 
-// pair is a heap and its model, which must agree after each step.
+// pair is a queue and its model, which must agree after each step.
 type pair struct {
 	t     *testing.T
-	heap  due.Heap
+	queue due.Queue
 	model model
 }
 
 func newPair(t *testing.T) *pair { return &pair{t: t, model: model{dues: map[int32]int64{}}} }
 
 func (p *pair) set(slot int32, at int64) {
-	p.heap.Set(slot, at)
+	p.queue.Set(slot, at)
 	p.model.set(slot, at)
 }
 
 func (p *pair) remove(slot int32) {
-	p.heap.Remove(slot)
+	p.queue.Remove(slot)
 	delete(p.model.dues, slot)
 }
 
 func (p *pair) check(slot int32) {
 	p.t.Helper()
-	if _, want := p.model.dues[slot]; p.heap.Has(slot) != want {
+	if _, want := p.model.dues[slot]; p.queue.Has(slot) != want {
 		p.t.Fatalf("Has(%d) = %v, want %v", slot, !want, want)
 	}
-	s, at, ok := p.heap.Next()
+	if at, _ := p.queue.At(slot); at != p.model.dues[slot] {
+		p.t.Fatalf("At(%d) = %d, want %d", slot, at, p.model.dues[slot])
+	}
+	s, at, ok := p.queue.Next()
 	ws, wat, wok := p.model.next()
 	if s != ws || at != wat || ok != wok {
 		p.t.Fatalf("Next = slot %d due %d, %v; want slot %d due %d, %v", s, at, ok, ws, wat, wok)
 	}
 }
 
-// The heap agrees with its model under random changes, whatever the clock
+// inspect looks at what the queue is made of.
+func (p *pair) inspect() {
+	p.t.Helper()
+	if err := p.queue.Check(); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// The queue agrees with its model under random changes, whatever the clock
 // counts from.
-func TestHeapAgainstModel(t *testing.T) {
+func TestQueueAgainstModel(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		start, spread int64
@@ -113,7 +126,7 @@ func TestHeapAgainstModel(t *testing.T) {
 				case 2:
 					p.remove(slot)
 				case 3:
-					if first, _, ok := p.heap.Next(); ok {
+					if first, _, ok := p.queue.Next(); ok {
 						p.remove(first)
 					}
 				}
@@ -123,22 +136,83 @@ func TestHeapAgainstModel(t *testing.T) {
 	}
 }
 
-// What goes in comes out in order.
-func TestOrder(t *testing.T) {
-	const n = 20_000
-	rng := rand.New(rand.NewPCG(3, 4))
-	var h due.Heap
-	for _, slot := range rng.Perm(n) {
-		h.Set(int32(slot), unix+int64(slot)*ms)
+// The queue agrees with its model while time goes on and, now and then, back,
+// with dues from milliseconds to decades ahead; also when it is not asked for
+// long, and when it has become empty.
+func TestTimeScales(t *testing.T) {
+	const slots = 200
+	steps := 200_000
+	if testing.Short() {
+		steps = 20_000
 	}
-	for want := range int32(n) {
-		slot, at, ok := h.Next()
-		if !ok || slot != want || at != ceil(unix)+int64(want)*ms {
-			t.Fatalf("Next = slot %d due %d, %v; want slot %d", slot, at, ok, want)
+	rng := rand.New(rand.NewPCG(5, 6))
+	p := newPair(t)
+	now, reach, busy := int64(unix), int64(40), true
+	ahead := func() int64 { return rng.Int64N(int64(1)<<rng.Int64N(reach)) * ms }
+	for step := range steps {
+		slot := int32(rng.IntN(slots))
+		switch op := rng.IntN(100); {
+		case op < 30 || busy && op < 50:
+			p.set(slot, now+ahead())
+		case op < 55:
+			p.remove(slot)
+		case op < 90: // a poll
+			if first, at, ok := p.queue.Next(); ok {
+				p.remove(first)
+				if now = max(now, at); busy {
+					p.set(first, at+ahead())
+				}
+			}
+		case op < 95: // many together
+			at := now + ahead()
+			for s := slot; s < min(slot+40, slots); s++ {
+				p.set(s, at+rng.Int64N(3)*ms)
+			}
+		case op < 96:
+			now -= ahead()
+		case op < 97:
+			p.queue.LayOut()
+		case op < 98:
+			reach, busy = 1+rng.Int64N(40), rng.IntN(3) > 0
+		case len(p.model.dues) == 0:
+			now, reach = unix, 40 // another age
 		}
-		h.Remove(slot)
+		if rng.IntN(4) == 0 {
+			p.check(slot)
+		}
+		if step%50 == 0 {
+			p.inspect()
+		}
 	}
-	if _, _, ok := h.Next(); ok {
+}
+
+// What goes in comes out in order, also when it is more than a heap alone keeps.
+func TestOrder(t *testing.T) {
+	const n = 150_000
+	type entry struct {
+		at   int64
+		slot int32
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	var q due.Queue
+	want := make([]entry, n)
+	for i, slot := range rng.Perm(n) {
+		at := ceil(unix) + rng.Int64N(int64(1)<<(10+rng.Int64N(28)))*ms
+		want[i] = entry{at, int32(slot)}
+		q.Set(int32(slot), at)
+	}
+	if err := q.Check(); err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(want, func(a, b entry) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.slot, b.slot)) })
+	for _, w := range want {
+		slot, at, ok := q.Next()
+		if !ok || slot != w.slot || at != w.at {
+			t.Fatalf("Next = slot %d due %d, %v; want slot %d due %d", slot, at, ok, w.slot, w.at)
+		}
+		q.Remove(slot)
+	}
+	if _, _, ok := q.Next(); ok {
 		t.Error("Next gives more than was set")
 	}
 }
@@ -147,7 +221,7 @@ func TestResolution(t *testing.T) {
 	const low, high = -1 << 38 * ms, (3<<38 - 1) * ms // around a first due of 0
 	for _, tc := range []struct {
 		name      string
-		first     int64 // in an empty heap
+		first     int64 // in an empty queue
 		due, want int64
 	}{
 		{"a whole millisecond stays", 0, 5 * ms, 5 * ms},
@@ -166,39 +240,39 @@ func TestResolution(t *testing.T) {
 		{"the first millisecond of an int64", math.MinInt64, math.MinInt64, math.MinInt64 / ms * ms},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var h due.Heap
-			h.Set(1, tc.first)
-			h.Set(0, tc.due)
-			h.Remove(1)
-			if slot, at, ok := h.Next(); !ok || slot != 0 || at != tc.want {
+			var q due.Queue
+			q.Set(1, tc.first)
+			q.Set(0, tc.due)
+			q.Remove(1)
+			if slot, at, ok := q.Next(); !ok || slot != 0 || at != tc.want {
 				t.Errorf("Next = slot %d due %d, %v; want slot 0 due %d", slot, at, ok, tc.want)
 			}
 		})
 	}
 }
 
-// A heap that has been emptied takes times of another age.
-func TestEmptyHeapBeginsAgain(t *testing.T) {
-	var h due.Heap
-	h.Set(0, 0)
-	h.Remove(0)
-	h.Set(0, unix)
-	if _, at, _ := h.Next(); at != ceil(unix) {
+// A queue that has been emptied takes times of another age.
+func TestEmptyQueueBeginsAgain(t *testing.T) {
+	var q due.Queue
+	q.Set(0, 0)
+	q.Remove(0)
+	q.Set(0, unix)
+	if _, at, _ := q.Next(); at != ceil(unix) {
 		t.Errorf("due %d, want %d", at, ceil(unix))
 	}
 }
 
 func TestSlotBounds(t *testing.T) {
-	var h due.Heap
-	h.Set(due.MaxSlots-1, 1)
-	if slot, _, ok := h.Next(); !ok || slot != due.MaxSlots-1 {
+	var q due.Queue
+	q.Set(due.MaxSlots-1, 1)
+	if slot, _, ok := q.Next(); !ok || slot != due.MaxSlots-1 {
 		t.Errorf("Next = slot %d, %v; want the highest, %d", slot, ok, due.MaxSlots-1)
 	}
 	for _, slot := range []int32{-1, due.MaxSlots, math.MaxInt32, math.MinInt32} {
-		if h.Has(slot) {
+		if q.Has(slot) {
 			t.Errorf("Has(%d) = true, want false", slot)
 		}
-		h.Remove(slot) // left alone
+		q.Remove(slot) // left alone
 		func() {
 			defer func() {
 				want := fmt.Sprintf("due: slot %d is not allowed: want 0 to 16777215", slot)
@@ -206,47 +280,54 @@ func TestSlotBounds(t *testing.T) {
 					t.Errorf("Set(%d) panics with %q, want %q", slot, got, want)
 				}
 			}()
-			h.Set(slot, 1)
+			q.Set(slot, 1)
 		}()
 	}
 }
 
-func FuzzHeap(f *testing.F) {
+func FuzzQueue(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 2, 0, 3, 1, 4, 2, 0}, int64(0), int64(1))
 	f.Add([]byte{0, 9, 64, 9, 128, 9, 192, 0, 1, 1}, int64(unix), ms/3)
 	f.Add([]byte{3, 255, 2, 0, 1, 128}, int64(math.MaxInt64), int64(-day)*200)
 	f.Add([]byte{3, 255, 2, 0, 1, 128}, int64(math.MinInt64), day*200)
+	f.Add([]byte{0, 1, 1, 0x41, 191, 0, 2, 0x91, 3, 0xb1, 4, 0xf1, 192, 0x92, 192, 0xff, 131, 0, 192, 1, 192, 1}, int64(0), ms)
 	f.Fuzz(func(t *testing.T, ops []byte, start, step int64) {
 		p := newPair(t)
 		for len(ops) >= 2 {
 			slot := int32(ops[0] & 0x3f)
+			at := start + int64(ops[1]&0xf)*step<<(2*(ops[1]>>4)) // may overflow: any int64 is a time
 			switch ops[0] >> 6 {
-			case 0, 1: // may overflow: any int64 is a time
-				p.set(slot, start+int64(ops[1])*step)
+			case 0, 1:
+				p.set(slot, at)
 			case 2:
-				p.remove(slot)
+				if slot == 0x3f {
+					p.queue.LayOut()
+				} else {
+					p.remove(slot)
+				}
 			case 3:
-				if first, _, ok := p.heap.Next(); ok {
-					p.set(first, start+int64(ops[1])*step)
+				if first, _, ok := p.queue.Next(); ok {
+					p.set(first, at)
 				}
 			}
 			p.check(slot)
+			p.inspect()
 			ops = ops[2:]
 		}
 	})
 }
 
-func ExampleHeap() {
+func ExampleQueue() {
 	const ms = int64(time.Millisecond)
-	var h due.Heap
-	h.Set(0, 30*ms)
-	h.Set(1, 10*ms)
-	h.Set(2, 20*ms)
-	h.Set(1, 40*ms+1) // moved; kept in whole milliseconds
-	h.Remove(2)
-	for slot, at, ok := h.Next(); ok; slot, at, ok = h.Next() {
+	var q due.Queue
+	q.Set(0, 30*ms)
+	q.Set(1, 10*ms)
+	q.Set(2, 20*ms)
+	q.Set(1, 40*ms+1) // moved; kept in whole milliseconds
+	q.Remove(2)
+	for slot, at, ok := q.Next(); ok; slot, at, ok = q.Next() {
 		fmt.Println(slot, time.Duration(at))
-		h.Remove(slot)
+		q.Remove(slot)
 	}
 	// Output:
 	// 0 30ms
@@ -254,15 +335,15 @@ func ExampleHeap() {
 }
 
 func TestAt(t *testing.T) {
-	var h due.Heap
-	h.Set(3, 5_000_000)
-	h.Set(7, 1_500_000)
+	var q due.Queue
+	q.Set(3, 5_000_000)
+	q.Set(7, 1_500_000)
 	for _, tc := range []struct {
 		slot int32
 		at   int64
 		ok   bool
 	}{{3, 5_000_000, true}, {7, 2_000_000, true}, {4, 0, false}, {-1, 0, false}} {
-		if at, ok := h.At(tc.slot); at != tc.at || ok != tc.ok {
+		if at, ok := q.At(tc.slot); at != tc.at || ok != tc.ok {
 			t.Errorf("slot %d is due at %d, %v, want %d, %v", tc.slot, at, ok, tc.at, tc.ok)
 		}
 	}
