@@ -10,24 +10,14 @@ import (
 )
 
 // committer groups whatever batches have arrived while the last commit ran
-// into the next one. Events never wait for more; what is only a cursor does, for
-// most accounts have nothing new, and to commit them one by one would keep the store
-// busy when an event comes. It is one goroutine.
+// into the next one; it never waits for more. It is one goroutine.
 type committer struct {
-	d      *Detector
-	mu     sync.Mutex
-	wait   []waiting
-	urgent bool          // commit now
-	linger *time.Timer   // for cursors alone; guarded by mu
-	set    bool          // linger is
-	bell   chan struct{} // one slot
-	stop   chan struct{} // closed when no batch will come any more
+	d    *Detector
+	mu   sync.Mutex
+	wait []waiting
+	bell chan struct{} // one slot
+	stop chan struct{} // closed when no batch will come any more
 }
-
-const (
-	lingerTime = 10 * time.Millisecond // how long a cursor may wait for others
-	lingerMost = 256                   // and how many do
-)
 
 // waiting is a batch and the target that waits for it.
 type waiting struct {
@@ -62,79 +52,41 @@ func newCommitter(d *Detector) *committer {
 // when too many of their targets wait.
 func (c *committer) put(w waiting) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.wait = append(c.wait, w)
-	switch {
-	case len(w.batch.Events) > 0 || len(c.wait) >= lingerMost:
-		c.hurry()
-	case c.set || c.urgent:
-	case c.linger == nil:
-		c.set, c.linger = true, time.AfterFunc(lingerTime, c.lingered)
-	default:
-		c.set = true
-		c.linger.Reset(lingerTime)
-	}
-}
-
-func (c *committer) hurry() {
-	c.urgent = true
+	c.mu.Unlock()
 	select {
 	case c.bell <- struct{}{}:
 	default:
 	}
 }
 
-// lingered is what the timer calls.
-func (c *committer) lingered() {
+func (c *committer) take() []waiting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.set = false
-	if len(c.wait) > 0 {
-		c.hurry()
-	}
-}
-
-// take gives what is to be committed next: nothing while there are only cursors
-// that may wait, but for the end.
-func (c *committer) take(last bool) []waiting {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.urgent && !last {
-		return nil
-	}
 	n := min(len(c.wait), maxGroup)
 	group := c.wait[:n:n]
 	if c.wait = c.wait[n:]; len(c.wait) == 0 {
-		c.wait, c.urgent = nil, false // lets go of what is committed
+		c.wait = nil // lets go of what is committed
 	}
 	return group
 }
 
 // run commits until stop is closed and nothing waits.
 func (c *committer) run(ctx context.Context) {
-	defer c.quit()
-	for last := false; ; {
-		group := c.take(last)
-		switch {
-		case len(group) > 0:
+	for {
+		group := c.take()
+		if len(group) > 0 {
 			c.commit(ctx, group)
 			continue
-		case last:
-			return
 		}
 		select {
 		case <-c.bell:
 		case <-c.stop:
-			last = true
+			if group = c.take(); len(group) == 0 {
+				return
+			}
+			c.commit(ctx, group)
 		}
-	}
-}
-
-func (c *committer) quit() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.linger != nil {
-		c.linger.Stop()
 	}
 }
 

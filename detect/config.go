@@ -18,7 +18,7 @@ const (
 	maxFuture     = 5 * time.Minute      // posts published further ahead are dropped
 	maxClosed     = 15 * time.Minute     // longest a rate limit closes the budget
 	maxOpen       = 1024                 // polls under way or waiting for commit, per shard
-	maxBlank      = 256                  // ended flights kept to be used again, per shard
+	maxBlank      = 128                  // ended flights kept to be used again, per shard
 	maxGroup      = 1024                 // batches in one commit
 	maxResume     = 4096                 // bytes; a gap with a longer cursor can not be read on
 	maxRate       = 1e6                  // calls a second

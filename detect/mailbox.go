@@ -63,13 +63,8 @@ func (m *mailbox) ring() {
 	}
 }
 
-// take gives the messages in exchange for the last ones' space, cleared. Who takes
-// has heard the bell.
+// take gives the messages in exchange for the last ones' space, cleared.
 func (m *mailbox) take(last []message) []message {
-	select {
-	case <-m.bell:
-	default:
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	msgs := m.msgs

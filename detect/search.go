@@ -63,7 +63,7 @@ func (sh *shard) startSearch(ctx context.Context, now int64) {
 	s.polling = append(s.polling, f)
 	sh.d.count.lag.Record(time.Duration(now - at))
 	sh.hasTicket, s.turn = false, false
-	sh.workers.give(job{ctx: ctx, search: f})
+	sh.workers.give(sh, job{ctx: ctx, search: f})
 }
 
 // flySearch makes the poll.

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// shard owns a share of the targets. All of its state is touched by one goroutine
-// alone, whose turn it is; others talk to it through its mailbox.
+// shard owns a share of the targets. All of its state is touched by its
+// goroutine alone; others talk to it through its mailbox.
 type shard struct {
 	d     *Detector
 	mail  *mailbox
@@ -45,8 +45,6 @@ type shard struct {
 	flights   []*flight // polls that have not ended
 	blank     []*flight // that have ended, to be used again
 	workers   workers
-	turn      turn          // who runs it
-	haste     haste         // whether who does makes the calls, too
 	fills     due.Queue     // targets with a gap to read, by when to try
 	fillTries map[int32]int // fills that failed in a row
 	starved   int           // polls started since the last fill
@@ -75,39 +73,15 @@ func newShard(d *Detector, slots int) *shard {
 	return sh
 }
 
-// run polls until the detector stops and no poll or commit of this shard is under
-// way; ctx cuts the polls short.
+// run is the shard's goroutine. It ends when the detector stops and no poll or
+// commit of this shard is under way; ctx cuts the polls short.
 func (sh *shard) run(ctx context.Context) {
+	defer sh.workers.join()
 	defer context.AfterFunc(ctx, sh.mail.ring)()
-	sh.turn.init(sh.d.clock, sh.mail.ring, func() {
-		sh.workers.n++ // who had the turn is one now
-		sh.haste = 0
-		sh.begin(ctx)
-	})
-	defer sh.turn.timer.Stop()
-	sh.begin(ctx)
-	<-sh.turn.over
-	sh.workers.join()
-}
-
-// begin starts a goroutine whose turn it is, and which is a worker after that.
-func (sh *shard) begin(ctx context.Context) {
-	sh.workers.all.Go(func() {
-		sh.own(ctx)
-		sh.workers.run(sh)
-	})
-}
-
-// own is the turn of a goroutine. It lasts until the shard has ended, or the turn
-// has passed to another one.
-func (sh *shard) own(ctx context.Context) {
-	left := false
-	defer func() {
-		if !left { // by errEnded: the shard is lent, and the turn will pass
-			sh.workers.all.Go(func() { sh.workers.run(sh) })
-		}
-	}()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
 	var msgs []message
+	var armed int64 // when the timer fires
 	for {
 		msgs = sh.mail.take(msgs)
 		if len(msgs) > 0 {
@@ -122,35 +96,18 @@ func (sh *shard) own(ctx context.Context) {
 		}
 		wake := sh.startDue(ctx)
 		if sh.stopping && len(sh.flights)+len(sh.searches.polling) == 0 {
-			close(sh.turn.over)
-			left = true
 			return
 		}
-		if len(sh.workers.work) > 0 {
-			if sh.haste >= inHaste {
-				if left = !sh.callBriefly(); left {
-					return
-				}
-				continue
-			}
-			sh.workers.staff(sh)
+		if wake != armed {
+			armed = wake
+			timer.Reset(time.Duration(wake - sh.d.clock()))
 		}
-		sh.turn.wake(wake)
-		<-sh.mail.bell
-	}
-}
-
-// callBriefly makes some of the calls that are to be made, and reports whether it
-// is still the caller's turn.
-func (sh *shard) callBriefly() bool {
-	sh.turn.lend()
-	for n := 0; n < sweepMost; n++ {
-		sh.turn.calls.Add(1)
-		if !sh.workers.next(sh, false) {
-			break
+		select {
+		case <-sh.mail.bell:
+		case <-timer.C:
+			armed = 0
 		}
 	}
-	return sh.turn.regain()
 }
 
 // look reads both clocks.
@@ -271,7 +228,7 @@ func (sh *shard) depart(j job) {
 			f.call = call
 		}
 	}
-	sh.workers.give(j)
+	sh.workers.give(sh, j)
 }
 
 // landed takes a poll's outcome: judge it, and commit what came of it.
@@ -281,7 +238,6 @@ func (sh *shard) landed(f *flight) {
 	}
 	t, out := sh.targets.at(f.slot), &f.out
 	sh.countPoll(f)
-	sh.haste.note(out)
 	if t.want < 0 {
 		sh.end(f)
 		return

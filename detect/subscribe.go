@@ -20,6 +20,9 @@ func (sh *shard) set(s *setting) {
 	weight := s.sub.weight()
 	changed := src.interval != s.sub.Interval || src.weight != weight
 	src.Source, src.interval, src.weight, src.match = s.sub.Source, s.sub.Interval, weight, s.sub.Match
+	for _, w := range src.wants {
+		sh.wants[w].interval = src.interval
+	}
 	anew := src.asksElse(s.sub.program)
 	slots := make([]int32, 0, len(s.accounts))
 	for _, a := range s.accounts {
@@ -162,7 +165,7 @@ func (sh *shard) wantFor(src *source, since time.Time) int32 {
 		w = int32(len(sh.wants))
 		sh.wants = append(sh.wants, want{})
 	}
-	sh.wants[w] = want{source: src, since: since, refs: 1, at: len(src.wants)}
+	sh.wants[w] = want{source: src, since: since, interval: src.interval, refs: 1, at: len(src.wants)}
 	src.wants = append(src.wants, w)
 	return w
 }

@@ -48,6 +48,9 @@ func (sh *shard) takeDue(now int64, most int) {
 // one after the other, and longer than all the rest of a poll takes.
 func (sh *shard) readAhead() {
 	for _, next := range sh.taken {
+		sh.ahead += int(sh.targets.at(next.slot).name)
+	}
+	for _, next := range sh.taken {
 		sh.ahead += len(sh.username(next.slot)) + sh.windows.At(int(next.slot)).Len()
 	}
 }

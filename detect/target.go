@@ -90,10 +90,11 @@ type subscriber struct {
 // want is a source and since when it watches; most accounts of a source have
 // it in common.
 type want struct {
-	source *source
-	since  time.Time
-	refs   int
-	at     int // in source.wants
+	source   *source
+	since    time.Time
+	interval time.Duration // the source's
+	refs     int
+	at       int // in source.wants
 }
 
 // source is a subscription on its shard.
@@ -172,7 +173,7 @@ func (sh *shard) anyFresh(slot int32) (any bool) {
 // wishes any.
 func (sh *shard) interval(slot int32) (shortest time.Duration) {
 	sh.eachSub(slot, func(s subscriber) {
-		if iv := sh.wants[s.want].source.interval; iv > 0 && (shortest == 0 || iv < shortest) {
+		if iv := sh.wants[s.want].interval; iv > 0 && (shortest == 0 || iv < shortest) {
 			shortest = iv
 		}
 	})

@@ -34,14 +34,10 @@ type job struct {
 func (w *workers) init(slots int) { w.work, w.call = make(chan job, slots), make(chan struct{}, 1) }
 
 // give never blocks: the shard keeps to its slots.
-func (w *workers) give(j job) {
+func (w *workers) give(sh *shard, j job) {
 	w.work <- j
-	w.busy++
-}
-
-// staff sees that there is a worker for each job that has not ended, and calls one.
-func (w *workers) staff(sh *shard) {
-	for ; w.n < w.busy; w.n++ {
+	if w.busy++; w.busy > w.n { // for each job not ended there is a worker
+		w.n++
 		w.all.Go(func() { w.run(sh) })
 	}
 	w.rouse()
@@ -63,17 +59,17 @@ func (w *workers) run(sh *shard) {
 	}()
 	for range w.call {
 		w.called.Store(false)
-		for w.next(sh, true) {
+		for w.next(sh) {
 		}
 	}
 	joined = true
 }
 
 // next makes a call if there is one to make.
-func (w *workers) next(sh *shard, share bool) bool {
+func (w *workers) next(sh *shard) bool {
 	select {
 	case j := <-w.work:
-		if share && len(w.work) > 0 {
+		if len(w.work) > 0 {
 			w.rouse()
 		}
 		sh.do(&j)
