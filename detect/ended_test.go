@@ -3,7 +3,6 @@ package detect
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,26 +47,65 @@ func TestFetcherEndsItsGoroutine(t *testing.T) {
 	})
 }
 
-// The same in calls for several accounts, and for queries.
+// A call for several accounts that one of them makes end is made without it then.
 func TestFetcherEndsTheGoroutineOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
-		var ended atomic.Bool
-		b.answer = func(_ []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
-			if !ended.Swap(true) {
-				runtime.Goexit()
+		names := accounts(10)
+		b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
+			for _, q := range qs {
+				if q.Username == names[3] {
+					runtime.Goexit()
+				}
 			}
 			return pages, nil
 		}
 		d := batchDetector(t, b, nil)
 		stop := start(t, d)
-		set(t, d, sub("m", accounts(10)...))
-		after(time.Minute)
-		for _, name := range accounts(10) {
-			if st, _, err := d.Account(t.Context(), name); err != nil || time.Since(st.LastPoll) > 12*time.Second {
-				t.Errorf("%s: last poll %v before %v, error %v, want it within an interval", name, st.LastPoll, time.Now(), err)
+		set(t, d, sub("m", names...))
+		after(3 * time.Minute)
+		for _, name := range names {
+			if st, _, err := d.Account(t.Context(), name); err != nil || st.LastPoll.IsZero() {
+				t.Errorf("%s: last poll %v, error %v, want one", name, st.LastPoll, err)
 			}
 		}
 		stop()
+	})
+}
+
+// A query whose search ends its goroutine is searched for again.
+func TestSearcherEndsItsGoroutine(t *testing.T) {
+	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+		ended := 0
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) {
+			if ended++; ended == 1 {
+				runtime.Goexit()
+			}
+			return nil, nil
+		})
+		setQuery(t, d, asks("r", "moon"))
+		after(3 * time.Minute)
+		if s := d.Stats().Queries; s.Errors != 1 || s.Polls < 3 {
+			t.Errorf("%d of %d polls failed, want 1 of several", s.Errors, s.Polls)
+		}
+	})
+}
+
+// Accounts lie in memory in the order in which they are polled.
+func TestAccountsLieInTheOrderOfTheirPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newWorld().detector(t, func(c *Config) { c.Shards = 1 })
+		defer start(t, d)()
+		s := sub("m", accounts(100)...)
+		set(t, d, s)
+		if err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
+			for slot := int32(1); slot < sh.size; slot++ {
+				if before, it := sh.username(slot-1), sh.username(slot); Phase(before, s.Interval) > Phase(it, s.Interval) {
+					t.Errorf("%s lies before %s, whose phase is lower", before, it)
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
 	})
 }

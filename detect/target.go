@@ -92,7 +92,7 @@ type subscriber struct {
 type want struct {
 	source   *source
 	since    time.Time
-	interval time.Duration // the source's
+	interval time.Duration // the source's, beside what a poll reads anyway
 	refs     int
 	at       int // in source.wants
 }

@@ -112,6 +112,7 @@ func (sh *shard) abandon(j *job) {
 	for _, f := range append(j.group, j.one) {
 		if f != nil {
 			f.out.err = errEnded
+			f.out.together = j.one == nil && len(f.out.pages) == 0
 			sh.mail.put(message{landed: f})
 		}
 	}
