@@ -90,22 +90,3 @@ func TestSearcherEndsItsGoroutine(t *testing.T) {
 		}
 	})
 }
-
-// Accounts lie in memory in the order in which they are polled.
-func TestAccountsLieInTheOrderOfTheirPolls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newWorld().detector(t, func(c *Config) { c.Shards = 1 })
-		defer start(t, d)()
-		s := sub("m", accounts(100)...)
-		set(t, d, s)
-		if err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
-			for slot := int32(1); slot < sh.size; slot++ {
-				if before, it := sh.username(slot-1), sh.username(slot); Phase(before, s.Interval) > Phase(it, s.Interval) {
-					t.Errorf("%s lies before %s, whose phase is lower", before, it)
-				}
-			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
