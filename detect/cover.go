@@ -145,16 +145,16 @@ func (d *Detector) queryStart(ctx context.Context, text string) (queryStart, err
 	return queryStart{since: found[0].Since, gaps: found[0].Gaps}, nil
 }
 
-// readBefore is how far the process before has read a subscription's posts from
-// timelines, or else by searching, as far as the journal knows. Zero when some
-// were never read.
+// readBefore is how far the process before has read a subscription's posts by
+// searching, or else from timelines, as far as the journal knows. Zero when some
+// were never read. It is asked before Run: once a query is polled its cursor
+// moves, also for a subscription that is not in that poll.
 func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (read time.Time, searching bool, err error) {
-	if !sub.coverable() {
-		return time.Time{}, false, nil
-	}
 	targets := []string{QueryTarget(sub.Query)}
-	for _, name := range sub.Authors {
-		targets = append(targets, targetKey(name))
+	if sub.coverable() {
+		for _, name := range sub.Authors {
+			targets = append(targets, targetKey(name))
+		}
 	}
 	found, err := d.cfg.Journal.Cursors(ctx, targets...)
 	if err != nil {
@@ -172,7 +172,7 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (read 
 			read = c.Since
 		}
 	}
-	if n < len(sub.Authors) {
+	if n < len(targets)-1 {
 		return time.Time{}, false, nil
 	}
 	return read, false, nil

@@ -34,9 +34,6 @@ type planner struct {
 type ruled struct {
 	sub  QuerySubscription
 	from origin
-	// early: it was set before Run, and what the process before has read it has
-	// dealt with: see fromSearch.
-	early bool
 	// behind: the journal has a cursor of its query, which would tell the next
 	// process that nothing was read since, if no search goes on from it.
 	behind bool
@@ -154,7 +151,6 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	}
 	if !d.isStarted() {
 		if r.read, r.behind, err = d.readBefore(ctx, sub); err == nil {
-			r.early = true
 			d.rules.put(r, sub, noOrigin)
 		}
 		return err
@@ -215,7 +211,6 @@ func (d *Detector) direct(ctx context.Context, r *ruled, sub QuerySubscription, 
 		from = timelines
 	}
 	d.rules.put(r, sub, from)
-	r.early = false
 	return nil
 }
 
@@ -264,9 +259,6 @@ func (d *Detector) fromSearch(ctx context.Context, r *ruled, sub QuerySubscripti
 	start, err := d.queryStart(ctx, sub.Query)
 	if err != nil {
 		return err
-	}
-	if r.early {
-		r.got(start.since)
 	}
 	if had == timelines { // others may have searched further, not for this one
 		read, err := d.timelinesUntil(ctx, sub.Authors)

@@ -34,6 +34,7 @@ type world struct {
 	commits   int
 	commitErr func(bs []*Batch) error
 	slowStore time.Duration
+	slowReads time.Duration // of cursors
 	handed    []deliver.Delivery
 }
 
@@ -63,6 +64,7 @@ func (w *world) do(change func()) {
 
 func (w *world) setSlow(d time.Duration)      { w.do(func() { w.slow = d }) }
 func (w *world) setSlowStore(d time.Duration) { w.do(func() { w.slowStore = d }) }
+func (w *world) setSlowReads(d time.Duration) { w.do(func() { w.slowReads = d }) }
 func (w *world) setPageSize(n int)            { w.do(func() { w.pageSize = n }) }
 func (w *world) setBefore(f func(fetcher.TimelineQuery, int) (*fetcher.Page, error)) {
 	w.do(func() { w.before = f })
@@ -196,6 +198,12 @@ func (w *world) Commit(ctx context.Context, bs []*Batch) error {
 }
 
 func (w *world) Cursors(_ context.Context, targets ...string) ([]Cursor, error) {
+	w.mu.Lock()
+	slow := w.slowReads
+	w.mu.Unlock()
+	if slow > 0 {
+		<-time.After(slow)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []Cursor

@@ -89,6 +89,8 @@ var list = []breakage{
 		"	q.seen.Add(out.begun, f.shown...)\n", "", detectTests},
 	{"page cap of a query leaves no gap", "detect/found.go",
 		"	case out.capped:\n", "	case false:\n", detectTests},
+	{"rule has got what another of its query has", "detect/rules.go",
+		"	read := r.read\n	if start", "	r.got(start.since)\n	read := r.read\n	if start", detectTests},
 	{"a first empty answer counts for what was read", "detect/queryset.go",
 		"cold: !start.since.IsZero(), ", "", detectTests},
 	{"a rule leaves a query and stays in it", "detect/queryset.go",
