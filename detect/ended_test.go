@@ -3,6 +3,7 @@ package detect
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,24 +53,40 @@ func TestFetcherEndsTheGoroutineOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		names := accounts(10)
+		var together atomic.Int64 // calls for it and others
 		b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
 			for _, q := range qs {
 				if q.Username == names[3] {
+					if len(qs) > 1 {
+						together.Add(1)
+					}
 					runtime.Goexit()
 				}
 			}
 			return pages, nil
 		}
+		b.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if q.Username == names[3] {
+				runtime.Goexit()
+			}
+			return nil, nil
+		})
 		d := batchDetector(t, b, nil)
 		stop := start(t, d)
 		set(t, d, sub("m", names...))
 		after(3 * time.Minute)
-		for _, name := range names {
+		for i, name := range names {
+			if i == 3 {
+				continue
+			}
 			if st, _, err := d.Account(t.Context(), name); err != nil || st.LastPoll.IsZero() {
 				t.Errorf("%s: last poll %v, error %v, want one", name, st.LastPoll, err)
 			}
 		}
 		stop()
+		if n := together.Load(); n != 1 {
+			t.Errorf("%s was in %d calls with others, want 1", names[3], n)
+		}
 	})
 }
 
