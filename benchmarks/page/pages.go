@@ -79,9 +79,14 @@ func bskyRecord(n int) string {
 	text := fmt.Sprintf(lead, n)
 	bytes := len(text) - 2 // less the two backslashes
 	return `{"$type":"app.bsky.feed.post","createdAt":"` + stamp(postedAt(n)) + `","embed":{"$type":"app.bsky.embed.images","images":[{"alt":"A ridge of blue ice under a low sun.","aspectRatio":{"height":1500,"width":2000},` +
-		`"image":{"$type":"blob","ref":{"$link":"bafkreibnbqxhkw5ohtiulqxwivkxd4qxqmjysqyf5blzqxhbhbcmqzcd3i"},"mimeType":"image/jpeg","size":912441}}]},` +
+		`"image":{"$type":"blob","ref":{"$link":"` + pictureCID(n) + `"},"mimeType":"image/jpeg","size":912441}}]},` +
 		`"facets":[{"features":[{"$type":"app.bsky.richtext.facet#link","uri":"https://ice.example.org/day"}],"index":{"byteEnd":` + fmt.Sprint(bytes+19) + `,"byteStart":` + fmt.Sprint(bytes) + `}},` +
 		`{"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"ice"}],"index":{"byteEnd":` + fmt.Sprint(bytes+24) + `,"byteStart":` + fmt.Sprint(bytes+20) + `}}],"langs":["en"],"reply":{"parent":` + ref(n-1) + `,"root":` + ref(0) + `},"text":"` + text + `ice.example.org/day #ice"}`
+}
+
+// pictureCID is the content id of post n's picture.
+func pictureCID(n int) string {
+	return "bafkreibnbqxhkw5ohtiulqxwivkxd4qxqmjysqyf5blzqx" + tid(postedAt(n))[1:]
 }
 
 // ref is a com.atproto.repo.strongRef to post n.
@@ -94,10 +99,12 @@ func feedPage() ([]byte, []string) {
 	const cdn = "https://cdn.bsky.app/img/"
 	const author = `{"did":"` + did + `","handle":"` + handle + `","displayName":"Alice on ice 🧊","avatar":"` + cdn + `avatar/plain/` + did + `/bafkreihwihm6kpd6zuwhhlro75p5qks5qtrcu55jp3gddbfjsieiv7wuka@jpeg",` +
 		`"associated":{"chat":{"allowIncoming":"following"},"activitySubscription":{"allowSubscriptions":"followers"}},"labels":[],"createdAt":"2023-04-12T04:53:57.057Z","verification":{"verifications":[],"verifiedStatus":"none","trustedVerifierStatus":"none"}}`
-	const picture = `{"$type":"app.bsky.embed.images#view","images":[{"thumb":"` + cdn + `feed_thumbnail/plain/` + did + `/bafkreibnbqxhkw5ohtiulqxwivkxd4qxqmjysqyf5blzqxhbhbcmqzcd3i@jpeg","fullsize":"` + cdn + `feed_fullsize/plain/` + did + `/bafkreibnbqxhkw5ohtiulqxwivkxd4qxqmjysqyf5blzqxhbhbcmqzcd3i@jpeg","alt":"A ridge of blue ice under a low sun.","aspectRatio":{"height":1500,"width":2000}}]}`
+	picture := func(n int) string {
+		return `{"$type":"app.bsky.embed.images#view","images":[{"thumb":"` + cdn + `feed_thumbnail/plain/` + did + `/` + pictureCID(n) + `@jpeg","fullsize":"` + cdn + `feed_fullsize/plain/` + did + `/` + pictureCID(n) + `@jpeg","alt":"A ridge of blue ice under a low sun.","aspectRatio":{"height":1500,"width":2000}}]}`
+	}
 	return page(`{"feed":[`, `],"cursor":"`+stamp(postedAt(1))+`"}`, func(n int) (string, string) {
 		id := "at://" + did + "/app.bsky.feed.post/" + tid(postedAt(n))
-		return id, `{"post":{"uri":"` + id + `","cid":"bafyreib2rxk3rybk3aobmv5cjuql3bm2twh4jo5uxgf5kpqcsgz7soitae","author":` + author + `,"record":` + bskyRecord(n) + `,"embed":` + picture +
+		return id, `{"post":{"uri":"` + id + `","cid":"bafyreib2rxk3rybk3aobmv5cjuql3bm2twh4jo5uxgf5kpqcsgz7soitae","author":` + author + `,"record":` + bskyRecord(n) + `,"embed":` + picture(n) +
 			`,"bookmarkCount":1,"replyCount":` + fmt.Sprint(n) + `,"repostCount":` + fmt.Sprint(3*n) + `,"likeCount":` + fmt.Sprint(17*n) + `,"quoteCount":0,"indexedAt":"` + stamp(postedAt(n).Add(time.Second)) + `","labels":[]}}`
 	})
 }

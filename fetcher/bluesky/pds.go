@@ -190,7 +190,8 @@ var recordPage = scan.NewPlan("records", []string{"cursor"}, []string{"uri", "va
 // decode reads an answer of listRecords. An element without a usable URI takes
 // the place of the one before it.
 func (p *part) decode(body []byte) error {
-	list := make([]listedRecord, 0, defaultPageSize)
+	var room [defaultPageSize]listedRecord // on the stack, for most pages
+	list := room[:0]
 	s := recordPage.Scan(body)
 	for s.Next() {
 		if len(list) == maxItems {
@@ -206,7 +207,7 @@ func (p *part) decode(body []byte) error {
 	if err != nil {
 		return err
 	}
-	p.records = list[len(list)-n:]
+	p.records = slices.Clone(list[len(list)-n:])
 	key := topKey
 	for i := range p.records {
 		r := &p.records[i]

@@ -1,15 +1,25 @@
 package bluesky
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // tidAlphabet is base32-sortable: the order of the digits is that of ASCII, so
 // that identifiers sort by time as strings.
 const tidAlphabet = "234567abcdefghijklmnopqrstuvwxyz"
 
 const tidLength = 13
+
+// tidDigits is what each byte stands for.
+var tidDigits = func() (digits [256]uint8) {
+	for c := range digits {
+		digits[c] = noDigit
+	}
+	for digit, c := range []byte(tidAlphabet) {
+		digits[c] = uint8(digit)
+	}
+	return digits
+}()
+
+const noDigit = 0xff
 
 // clockSlack is how far a record key's time may lie ahead and be believed.
 const clockSlack = 5 * time.Minute
@@ -29,8 +39,8 @@ func TIDTime(tid string) (time.Time, bool) {
 	}
 	var n uint64
 	for i := range tidLength {
-		digit := strings.IndexByte(tidAlphabet, tid[i])
-		if digit < 0 || (i == 0 && digit > 15) {
+		digit := tidDigits[tid[i]]
+		if digit == noDigit || (i == 0 && digit > 15) {
 			return time.Time{}, false
 		}
 		n = n<<5 | uint64(digit)

@@ -67,20 +67,21 @@ func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 	}
 	pinned := pinnedOnTop(heads)
 	p := posts{total: len(heads)}
-	var last []byte
+	ids := allIDs(heads)
 	for i := range heads {
 		h := &heads[i]
+		id := ids[:len(h.id)]
+		ids = ids[len(h.id):]
 		if i >= pinned {
 			p.reach.Add(h.at)
-			if len(h.id) > 0 {
-				last = h.id
+			if id != "" {
+				p.lastID = id
 			}
 		}
-		if h.known = len(h.id) > 0 && seen != nil && seen(string(h.id)); h.known {
+		if h.known = id != "" && seen != nil && seen(id); h.known {
 			p.skipped++
 		}
 	}
-	p.lastID = string(last)
 	p.tweets = make([]fetcher.Tweet, 0, p.total-p.skipped)
 	for i := range heads {
 		if heads[i].known {
@@ -93,6 +94,16 @@ func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 		p.tweets = append(p.tweets, t)
 	}
 	return p, nil
+}
+
+// allIDs joins the ids, in one piece of memory.
+func allIDs(heads []head) string {
+	var room [maxPageSize * 20]byte
+	ids := room[:0]
+	for i := range heads {
+		ids = append(ids, heads[i].id...)
+	}
+	return string(ids)
 }
 
 // pinnedOnTop counts the pinned posts that stand at the top out of order: the

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -306,6 +307,9 @@ func FuzzScan(f *testing.F) {
 		`[{"id":"1","a":{"b":"x"}},{"ID":2,"a":{"B":null}},{"\u0069d":"é","A":{"b":[1,{}]},"a":7}]`,
 		`{"list":[{"id":"1"},null,7,"x",[{"id":2}]],"top":"c","list":[{"id":{},"id":false}],"TOP":-1.5e3}`,
 		`{"liſt":[{"id":"1"}], "list":null, "tOp" : 1}`, ` [ ] `, `{ }`, `[[[[]]],{"a":{"a":{"b":1}}}]`,
+		`[{"id":1,"x":{"y":[1]},"a":{"b":2}},{"id":3,"x":{"y":[1]},"a":{"b":4}},{"id":5,"x":{"y":[1]}}]`,
+		`[{"x":{"y":1}},{"x":{"y":1}},{"x":{"y":1}]`, `[{"x":{"y":1}},{"x":{"y":1}{}},{"x" :{"y":1}}]`,
+		`[{"a":{"x":{},"b":1},"x":{}},{"a":{"b":2,"x":{}},"x":{},"id":3},{"x":{"a":{}},"a":{"x":{}}}]`,
 		`"\ud800\n\"\\"`, `-0.0E-1`, "[\"\xff\",{\"a\":{\"b\xff\":1,\"b\":\"\xff\\/\"}}]",
 	} {
 		f.Add([]byte(doc))
@@ -326,6 +330,49 @@ func FuzzScan(f *testing.F) {
 		compare(t, inside, doc, object.List, object.Top)
 	})
 }
+
+// Elements that have much in common, as posts have, are read like others: with the
+// same members in the same order or another, with some that come and go, and the same
+// objects in them, or nearly.
+func TestElementsLikeTheOnesBefore(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	objects := []string{`{}`, `{"y":1}`, `{"y":{"b":[{}]},"id":"z"}`, `{"y":{"b":[{}]},"id":"zz"}`, `{"b":{"y":1}}`, `{ "b":2 }`}
+	names := []string{`"id":`, `"a":`, `"x":`, `"x" :`, `"xx": `, `"ID":`, `"b":`}
+	for i := range maxMembers + 10 {
+		names = append(names, fmt.Sprintf(`"m%d":`, i))
+	}
+	for range 3000 {
+		var elements []string
+		order := names[:2+random.IntN(len(names)-2)]
+		for range 2 + random.IntN(5) {
+			var members []string
+			for _, name := range order {
+				switch random.IntN(12) {
+				case 0:
+					continue
+				case 1:
+					members = append(members, `"a":{"b":{"y":1},"x":`+objects[random.IntN(len(objects))]+`}`)
+				case 2:
+					members = append(members, name+[]string{`null`, `-1.5`, `"é"`, `[{"y":1}]`}[random.IntN(4)])
+				}
+				members = append(members, name+objects[(len(name)+random.IntN(8)/7)%len(objects)])
+			}
+			elements = append(elements, `{`+strings.Join(members, ",")+`}`)
+		}
+		doc := []byte(`[` + strings.Join(elements, ", ") + `]`)
+		if random.IntN(3) == 0 { // and one byte wrong
+			doc[random.IntN(len(doc))] = `{}[]",:1x `[random.IntN(10)]
+		}
+		var list lastList
+		_ = json.Unmarshal(doc, &list)
+		compare(t, atTop, doc, list, nil)
+		if t.Failed() {
+			t.Fatalf("of %s", doc)
+		}
+	}
+}
+
+const maxMembers = 48 // as many as are expected of an element
 
 // lastList keeps the elements of a list, and passes over anything else.
 type lastList []json.RawMessage

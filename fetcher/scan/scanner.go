@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -21,6 +22,7 @@ type Scanner struct {
 	values  [MaxPaths]Value
 	tops    [MaxPaths]Value
 
+	shape shape
 	kinds stack
 	deep  bool // the error is one of depth
 }
@@ -172,6 +174,7 @@ func (s *Scanner) member(i int) int {
 
 func (s *Scanner) readElement(i int) bool {
 	s.values = [MaxPaths]Value{}
+	s.shape.at = 0
 	depth := 1
 	if s.plan.list != "" {
 		depth = 2
@@ -213,11 +216,18 @@ func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 		return i + 1
 	}
 	for {
-		var name []byte
-		if name, i = s.key(i); i < 0 {
+		var child *node
+		m := s.shape.next(n, s.data[i:])
+		if m != nil {
+			child, i = m.child, space(s.data, i+len(m.name))
+		} else if child, m, i = s.name(i, n); i < 0 {
 			return i
 		}
-		i = s.memberValue(i, n.match(name), values, depth)
+		if child == nil {
+			i = s.pass(i, m, depth)
+		} else {
+			i = s.memberValue(i, child, values, depth)
+		}
 		if i < 0 {
 			return i
 		}
@@ -233,6 +243,37 @@ func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 			return ^i
 		}
 	}
+}
+
+// name reads the name of a member of n, up to its value, and finds what is looked
+// for of that name; nil for nothing. It is expected from now on if m is not nil.
+func (s *Scanner) name(i int, n *node) (child *node, m *member, next int) {
+	name, next := s.key(i)
+	if next < 0 {
+		return nil, nil, next
+	}
+	child = n.match(name)
+	if end := i + len(name) + 2; s.data[end] == ':' {
+		m = s.shape.add(n, child, s.data[i:end+1])
+	}
+	return child, m, next
+}
+
+// pass reads the value at i, which is not looked for. If it is an object, and the
+// same as that of m in the element before, it is known to be one: nothing that may
+// follow changes where it ends.
+func (s *Scanner) pass(i int, m *member, depth int) int {
+	if m == nil || i >= len(s.data) || s.data[i] != '{' {
+		return s.skip(i, depth)
+	}
+	if len(m.value) > 0 && bytes.HasPrefix(s.data[i:], m.value) {
+		return i + len(m.value)
+	}
+	end := s.skip(i, depth)
+	if end >= 0 {
+		m.value = s.data[i:end]
+	}
+	return end
 }
 
 // key reads a member's name and the colon, up to the value.

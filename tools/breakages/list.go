@@ -12,6 +12,7 @@ type breakage struct {
 var (
 	detectTests  = []string{"./detect"}
 	dueTests     = []string{"./detect/due"}
+	scanTests    = []string{"./fetcher/scan"}
 	seenTests    = []string{"./detect/seen"}
 	apikeyTests  = []string{"./apikey"}
 	billingTests = []string{"./billing"}
@@ -89,6 +90,12 @@ var list = []breakage{
 		"	q.seen.Add(out.begun, f.shown...)\n", "", detectTests},
 	{"page cap of a query leaves no gap", "detect/found.go",
 		"	case out.capped:\n", "	case false:\n", detectTests},
+	{"object that is nearly the same is taken for it", "fetcher/scan/scanner.go",
+		"if len(m.value) > 0 && bytes.HasPrefix(s.data[i:], m.value) {", "if len(m.value) > 0 && len(s.data)-i > len(m.value) && bytes.HasPrefix(s.data[i:], m.value[:len(m.value)/2]) {", scanTests},
+	{"member of another object is taken for the next one", "fetcher/scan/shape.go",
+		"m.in == in && ", "", scanTests},
+	{"member that is passed over is looked for no more", "fetcher/scan/shape.go",
+		"	s.at++\n	return m\n", "	s.at++\n	m.child = nil\n	return m\n", scanTests},
 	{"rule has got what another of its query has", "detect/rules.go",
 		"	read := r.read\n	if start", "	r.got(start.since)\n	read := r.read\n	if start", detectTests},
 	{"a first empty answer counts for what was read", "detect/queryset.go",
