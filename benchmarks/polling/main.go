@@ -20,7 +20,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
@@ -109,18 +111,28 @@ func (o options) inputs() ([]*arrivals, error) {
 // warmUp is how long posts are not scored.
 const warmUp = 14 * day
 
-// compare replays the arrivals with every policy. Times are given in seconds
-// and also relative to the fixed interval's.
+// compare replays the arrivals with every policy, as many at a time as there are
+// cores. Times are given in seconds and also relative to the fixed interval's.
 func compare(a *arrivals, interval time.Duration) ([]report.Row, error) {
 	budget := float64(len(a.posts)) / interval.Seconds()
 	impls := contestants(a, budget)
 	results := make([]result, len(impls))
+	errs := make([]error, len(impls))
+	var all sync.WaitGroup
+	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, c := range impls {
-		p, err := c.fresh()
-		if err != nil {
-			return nil, err
-		}
-		results[i] = replay(a, budget, warmUp, p)
+		cores <- struct{}{}
+		all.Go(func() {
+			defer func() { <-cores }()
+			var p policy
+			if p, errs[i] = c.fresh(); errs[i] == nil {
+				results[i] = replay(a, budget, warmUp, p)
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	if results[0].posts == 0 {
 		return nil, fmt.Errorf("polling: %s has no posts after the first two weeks", a.name)
