@@ -3,6 +3,7 @@ package streamwatch
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -20,6 +21,10 @@ func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
 }
 
 func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.detector.Remove(ctx, id) }
+
+func (t tracker) ReadUntil(ctx context.Context, id string) (map[string]time.Time, error) {
+	return t.e.detector.ReadUntil(ctx, id)
+}
 
 // subscription is what a monitor asks of the detector. The monitor may have
 // been stored by an engine with another pace.

@@ -164,6 +164,10 @@ func (t ruleTracker) Untrack(ctx context.Context, id string) error {
 	return t.e.detector.RemoveQuery(ctx, id)
 }
 
+func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error) {
+	return t.e.detector.QueryReadUntil(ctx, id)
+}
+
 // ruleWebhooks lets the rule manager keep endpoints.
 type ruleWebhooks struct{ m *deliver.EndpointManager }
 

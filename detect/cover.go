@@ -145,10 +145,11 @@ func (d *Detector) queryStart(ctx context.Context, text string) (queryStart, err
 	return queryStart{since: found[0].Since, gaps: found[0].Gaps}, nil
 }
 
-// readBefore is how far the process before has read a subscription's posts by
-// searching, or else from timelines, as far as the journal knows. Zero when some
-// were never read. It is asked before Run: once a query is polled its cursor
-// moves, also for a subscription that is not in that poll.
+// readBefore is how far the process before has read a subscription's posts, as far
+// as the journal knows: by searching or from timelines, whichever is less if it did
+// both, since it may have done so for others. Zero when it did neither. It is asked
+// before Run: once a target is polled its cursor moves, also for a subscription that
+// is not in that poll.
 func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (read time.Time, searching bool, err error) {
 	targets := []string{QueryTarget(sub.Query)}
 	if sub.coverable() {
@@ -161,21 +162,34 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (read 
 		return time.Time{}, false, fmt.Errorf("detect: read cursors: %w", err)
 	}
 	n := 0
+	var searched time.Time
 	for _, c := range found {
 		if c.Target == targets[0] {
-			if !c.Since.IsZero() {
-				return c.Since, true, nil
-			}
+			searched = c.Since
 			continue
 		}
-		if n++; read.IsZero() || c.Since.Before(read) {
-			read = c.Since
+		until := readUntil(c.Since, c.Gaps)
+		if n++; n == 1 || until.Before(read) {
+			read = until
 		}
 	}
 	if n < len(targets)-1 {
-		return time.Time{}, false, nil
+		read = time.Time{}
 	}
-	return read, false, nil
+	if read.IsZero() || !searched.IsZero() && searched.Before(read) {
+		read = searched
+	}
+	return read, !searched.IsZero(), nil
+}
+
+// readUntil is until when an account was read without a gap that is to be read yet.
+func readUntil(since time.Time, gaps []Gap) time.Time {
+	for _, g := range gaps {
+		if g.Resume != "" && g.From.Before(since) {
+			since = g.From
+		}
+	}
+	return since
 }
 
 // searchedUntil is when the last complete poll of a subscription's query began,
@@ -204,19 +218,16 @@ func (d *Detector) searchedUntil(ctx context.Context, sub QuerySubscription) (si
 	return found, nil
 }
 
-// timelinesUntil is since when all accounts have been read; zero when one was
-// not yet.
-func (d *Detector) timelinesUntil(ctx context.Context, accounts []string) (time.Time, error) {
+// timelinesUntil is until when all accounts of a subscription have been read for
+// it; zero when one was not yet.
+func (d *Detector) timelinesUntil(ctx context.Context, sub QuerySubscription) (time.Time, error) {
 	names := map[string]time.Duration{}
-	for _, name := range accounts {
+	for _, name := range sub.Authors {
 		names[monitor.Key(name)] = 0
 	}
 	earliest, n := time.Time{}, 0
 	err := d.eachAccount(ctx, names, func(sh *shard, _ string, slot int32) {
-		since := sh.targets.at(slot).since.time()
-		if sh.anyFresh(slot) {
-			since = time.Time{} // some have not got all yet
-		}
+		since := sh.readFor(slot, sub.Source.ID)
 		if n++; n == 1 || since.Before(earliest) {
 			earliest = since
 		}

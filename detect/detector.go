@@ -148,7 +148,7 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	settings := make([]*setting, len(d.shards))
 	d.mu.Lock()
 	for i, sh := range d.shards {
-		settings[i] = &setting{sub: sub, accounts: parts[i], done: make(chan struct{})}
+		settings[i] = &setting{sub: sub, accounts: parts[i], late: d.started, done: make(chan struct{})}
 		sh.mail.put(message{set: settings[i]})
 	}
 	started := d.started

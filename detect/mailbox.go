@@ -29,6 +29,7 @@ type message struct {
 type setting struct {
 	sub      Subscription
 	accounts []settingAccount
+	late     bool // it comes after Run has begun
 	done     chan struct{}
 }
 

@@ -194,7 +194,7 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 // direct has a subscription's posts come from where they should.
 func (d *Detector) direct(ctx context.Context, r *ruled, sub QuerySubscription, covered bool) error {
 	had := r.from
-	if had != noOrigin && r.sub.Query != sub.Query {
+	if r.sub.Query != sub.Query {
 		had, r.read = noOrigin, time.Time{} // what was read was another query
 	}
 	var err error
@@ -261,14 +261,20 @@ func (d *Detector) fromSearch(ctx context.Context, r *ruled, sub QuerySubscripti
 		return err
 	}
 	if had == timelines { // others may have searched further, not for this one
-		read, err := d.timelinesUntil(ctx, sub.Authors)
+		read, err := d.timelinesUntil(ctx, sub)
 		if err != nil {
 			return err
 		}
 		r.got(read)
 	}
 	read := r.read
-	if start.since.IsZero() {
+	if start.since.IsZero() && !read.IsZero() && !d.othersSearch(r) {
+		// The next process must not learn it from timelines, which go on without it.
+		if err := d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &Cursor{Target: QueryTarget(sub.Query), Since: read}}}); err != nil {
+			return err
+		}
+	}
+	if start.since.Before(read) {
 		start.since = read
 	}
 	start.from, start.read = sub.Since, sub.Since
@@ -290,13 +296,18 @@ func (d *Detector) fromSearch(ctx context.Context, r *ruled, sub QuerySubscripti
 // forgetQuery puts an empty cursor in the place of what a rule searched for,
 // unless others still do.
 func (d *Detector) forgetQuery(ctx context.Context, left *ruled) error {
-	for _, r := range d.rules.byQuery[left.sub.Query] {
-		if r != left && r.from == searched {
-			return nil
-		}
+	if d.othersSearch(left) {
+		return nil
 	}
-	left.behind = false
-	return d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &Cursor{Target: QueryTarget(left.sub.Query)}}})
+	err := d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &Cursor{Target: QueryTarget(left.sub.Query)}}})
+	left.behind = err != nil
+	return err
+}
+
+// othersSearch reports whether other rules search for the query of one, or may do
+// so: before they are planned it is not known.
+func (d *Detector) othersSearch(but *ruled) bool {
+	return slices.ContainsFunc(d.rules.byQuery[but.sub.Query], func(r *ruled) bool { return r != but && r.from != timelines })
 }
 
 // runRules plans what was set before Run, and again whenever accounts have changed.

@@ -28,7 +28,11 @@ func (sh *shard) set(s *setting) {
 	for _, a := range s.accounts {
 		slot := sh.slotFor(a, s.sub.Accounts[a.index])
 		slots = append(slots, slot)
-		if added := sh.subscribe(slot, src, s.sub.Accounts[a.index].Since, anew); added || changed {
+		added := sh.subscribe(slot, src, s.sub.Accounts[a.index].Since, anew)
+		if added && s.late {
+			sh.readAgain(slot, s.sub.Accounts[a.index].Since)
+		}
+		if added || changed {
 			sh.plan(slot, added, s.sub.Spread)
 		}
 	}
@@ -117,6 +121,20 @@ func (sh *shard) subscribe(slot int32, src *source, since time.Time, anew bool) 
 		sh.report(slot, tr.err, s)
 	}
 	return true
+}
+
+// readAgain is for who joins after Run has begun an account that was not read since:
+// what another process has read, or this one for others, it may not have got, and then
+// that counts as not read. What the others have got, the journal knows, as far back
+// as Horizon.
+func (sh *shard) readAgain(slot int32, since time.Time) {
+	t := sh.targets.at(slot)
+	if oldest := sh.d.cfg.Now().Add(-sh.d.cfg.Horizon); since.Before(oldest) {
+		since = oldest
+	}
+	if t.is(cold) && since.Before(t.since.time().Add(-sh.d.cfg.MaxOverlap)) {
+		t.since = toSeconds(since)
+	}
 }
 
 // unsubscribe takes a subscriber from a target, and lets the target go with

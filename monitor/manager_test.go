@@ -27,6 +27,8 @@ type desk struct {
 	tracked  map[string]monitor.Monitor
 	webhooks map[string]string // url by monitor id
 	trackErr error
+	read     map[string]time.Time // by account
+	readErr  error
 }
 
 func (d *desk) Track(_ context.Context, m monitor.Monitor) error {
@@ -40,6 +42,10 @@ func (d *desk) Track(_ context.Context, m monitor.Monitor) error {
 func (d *desk) Untrack(_ context.Context, id string) error {
 	delete(d.tracked, id)
 	return nil
+}
+
+func (d *desk) ReadUntil(context.Context, string) (map[string]time.Time, error) {
+	return d.read, d.readErr
 }
 
 func (d *desk) Check(url string, key secret.Value) error {

@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -54,6 +55,32 @@ func TestSuspendAndRestore(t *testing.T) {
 				t.Errorf("%s, and tracked: %t", row.status, tracked)
 			}
 		})
+	}
+}
+
+// A monitor that goes on has what its accounts published after they were read last,
+// and what may have become visible since.
+func TestSuspendNotesWhatWasRead(t *testing.T) {
+	d := newDesk(t)
+	c := create(t, d, func(p *monitor.CreateRequest) { p.Usernames = []string{"NASA", "esa", "jaxa"} })
+	since := c.Accounts[0].Since
+	d.readErr = errors.New("no answer")
+	if _, err := d.Suspend(t.Context(), "acme", c.ID, monitor.ReasonCredits); !errors.Is(err, d.readErr) {
+		t.Errorf("error %v, want %v", err, d.readErr)
+	}
+	d.readErr = nil
+	d.read = map[string]time.Time{"nasa": since.Add(5 * time.Hour), "esa": since.Add(10 * time.Minute)} // jaxa was not
+	if _, err := d.Suspend(t.Context(), "acme", c.ID, monitor.ReasonCredits); err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Restore(t.Context(), "acme", c.ID, monitor.ReasonCredits)
+	if err != nil || got.Status != monitor.Active {
+		t.Fatalf("%s, %v, want it active", got.Status, err)
+	}
+	for i, want := range []time.Duration{4*time.Hour + 30*time.Minute, 0, 0} {
+		if after := got.Accounts[i].Since.Sub(since); after != want {
+			t.Errorf("%s counts from %s after its creation, want %s", got.Accounts[i].Username, after, want)
+		}
 	}
 }
 

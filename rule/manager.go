@@ -20,6 +20,9 @@ type Tracker interface {
 	// Untrack ends it: when it returns, nothing is detected for the rule any
 	// more. A rule that is not tracked is fine.
 	Untrack(ctx context.Context, id string) error
+	// ReadUntil tells until when a tracked rule's posts have been read; zero when
+	// that is not known, or none were.
+	ReadUntil(ctx context.Context, id string) (time.Time, error)
 }
 
 // Webhooks keeps the endpoint that a rule's webhook_url makes.

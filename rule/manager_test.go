@@ -28,6 +28,8 @@ type desk struct {
 	// What fails, after it was done by half: then it is noted all the same.
 	trackErr, untrackErr error
 	half                 bool
+	read                 time.Time
+	readErr              error
 }
 
 func (d *desk) Track(_ context.Context, r rule.Rule, p *rule.Program) error {
@@ -45,6 +47,8 @@ func (d *desk) Untrack(_ context.Context, id string) error {
 	delete(d.tracked, id)
 	return d.untrackErr
 }
+
+func (d *desk) ReadUntil(context.Context, string) (time.Time, error) { return d.read, d.readErr }
 
 func (d *desk) Check(url string, key secret.Value) error {
 	if !strings.HasPrefix(url, "https://") {

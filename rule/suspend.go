@@ -18,23 +18,32 @@ func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, 
 	if reason == "" || reason == ReasonUser {
 		return Rule{}, &FieldError{"status_reason", clip(reason), "a reason of the program's own, such as " + ReasonCredits}
 	}
-	return m.move(ctx, owner, id, func(r *Rule, now time.Time) bool {
+	var rerr error
+	r, err := m.move(ctx, owner, id, func(r *Rule) bool {
 		if r.Status != Active {
 			return false
 		}
 		r.Status, r.StatusReason = Paused, reason
-		// All before was found, but for what becomes visible late.
-		if at := now.Add(-lookBack); at.After(r.Since) {
+		var until time.Time
+		if until, rerr = m.cfg.Tracker.ReadUntil(ctx, id); rerr != nil {
+			return false
+		}
+		// What was read before is not read again, but for what becomes visible late.
+		if at := until.UTC().Add(-lookBack); at.After(r.Since) {
 			r.Since = at
 		}
 		return true
 	})
+	if rerr != nil {
+		return Rule{}, fmt.Errorf("rule: suspend: %w", rerr)
+	}
+	return r, err
 }
 
 // Restore goes on with a rule that is suspended for that reason; any other
 // stays as it is.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, error) {
-	return m.move(ctx, owner, id, func(r *Rule, _ time.Time) bool {
+	return m.move(ctx, owner, id, func(r *Rule) bool {
 		if r.Status != Paused || r.StatusReason != reason || reason == ReasonUser {
 			return false
 		}
@@ -46,7 +55,7 @@ func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, 
 // move applies a change of the program's to a rule, unless change says that
 // there is none. One that can not take effect, or did so by half, is taken back:
 // nobody would see that it has to be made again.
-func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rule, now time.Time) bool) (Rule, error) {
+func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rule) bool) (Rule, error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return Rule{}, err
@@ -57,11 +66,10 @@ func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rul
 		return Rule{}, err
 	}
 	r := old
-	now := m.cfg.Now().UTC()
-	if !change(&r, now) {
+	if !change(&r) {
 		return r, nil
 	}
-	r.UpdatedAt = now
+	r.UpdatedAt = m.cfg.Now().UTC()
 	if err := m.cfg.Store.Update(ctx, r); err != nil {
 		return Rule{}, err
 	}

@@ -15,6 +15,15 @@ func TestSuspendAndRestore(t *testing.T) {
 	pause := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Pause(ctx, "acme", id) }
 	resume := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Resume(ctx, "acme", id) }
 	suspend := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
+		d.read = time.Now()
+		return d.Suspend(ctx, "acme", id, rule.ReasonCredits)
+	}
+	behind := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
+		d.read = time.Now().Add(-9 * time.Hour)
+		return d.Suspend(ctx, "acme", id, rule.ReasonCredits)
+	}
+	unread := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
+		d.read = time.Time{}
 		return d.Suspend(ctx, "acme", id, rule.ReasonCredits)
 	}
 	restore := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
@@ -27,6 +36,10 @@ func TestSuspendAndRestore(t *testing.T) {
 		reason string
 		since  time.Duration // after the creation
 	}{
+		"suspended long after it was read":          {[]step{behind, restore}, rule.Active, "", day - 9*time.Hour - 30*time.Minute},
+		"suspended before it was read":              {[]step{unread, restore}, rule.Active, "", 0},
+		"suspended again before it was read":        {[]step{suspend, restore, unread}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
+		"suspended again with what was read before": {[]step{suspend, restore, behind}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
 		"suspended":                                 {[]step{suspend}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
 		"restored, it has what came meanwhile":      {[]step{suspend, restore}, rule.Active, "", day - 30*time.Minute},
 		"resumed by its owner, it has that, too":    {[]step{suspend, resume}, rule.Active, "", day - 30*time.Minute},
@@ -60,6 +73,19 @@ func TestSuspendAndRestore(t *testing.T) {
 				d.same(t, last)
 			})
 		})
+	}
+}
+
+// A rule of which nobody can say until when it was read goes on.
+func TestSuspendAsksUntilWhenItWasRead(t *testing.T) {
+	d := newDesk(t)
+	c := d.create(t, nil)
+	d.readErr = errors.New("no answer")
+	if _, err := d.Suspend(t.Context(), "acme", c.ID, rule.ReasonCredits); !errors.Is(err, d.readErr) {
+		t.Errorf("error %v, want %v", err, d.readErr)
+	}
+	if got, err := d.Get(t.Context(), "acme", c.ID); err != nil || got.Status != rule.Active {
+		t.Errorf("%s, %v, want it active", got.Status, err)
 	}
 }
 

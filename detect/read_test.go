@@ -1,0 +1,181 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Who comes back to an account that others watched meanwhile gets what it missed,
+// also when the account was not read yet by this process.
+func TestWhoComesBackGetsWhatOthersGot(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		restart bool
+	}{{"after a restart, before the first poll", true}, {"when nobody watches the account any more", false}} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				d := w.detector(t, nil)
+				other, back := sub("other", "nasa"), sub("back", "nasa")
+				back.Accounts[0].Since = time.Now().Add(time.Hour)
+				set(t, d, other)
+				stop := start(t, d)
+				after(time.Hour)
+				for i := range 5 {
+					w.publish("nasa", fmt.Sprint("p", i), 0)
+					after(time.Hour)
+				}
+				if row.restart {
+					stop()
+					d = w.detector(t, nil)
+					other.Spread = true // its first poll is yet to come when the other one is back
+					set(t, d, other)
+					stop = start(t, d)
+				} else if err := d.Remove(t.Context(), "other"); err != nil {
+					t.Fatal(err)
+				}
+				set(t, d, back)
+				after(time.Minute)
+				stop()
+				wantEvents(t, w, append(ids("other", "p", 0, 5), ids("back", "p", 0, 5)...)...)
+				if n := d.Stats().Gaps; n != 0 {
+					t.Errorf("%d gaps, want none", n)
+				}
+			})
+		})
+	}
+}
+
+// What a process knows of a rule that it begins with: until when its posts were read.
+func TestWhatWasReadBefore(t *testing.T) {
+	day := time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC)
+	at := func(hour int) time.Time { return day.Add(time.Duration(hour) * time.Hour) }
+	query, nasa, esa := QueryTarget("moon"), targetKey("nasa"), targetKey("esa")
+	for _, row := range []struct {
+		name    string
+		cursors []Cursor
+		want    time.Time
+	}{
+		{"nothing", nil, time.Time{}},
+		{"one of two accounts", []Cursor{{Target: nasa, Since: at(9)}}, time.Time{}},
+		{"both accounts", []Cursor{{Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8)},
+		{"the query", []Cursor{{Target: query, Since: at(7)}}, at(7)},
+		{"the query and one of two accounts", []Cursor{{Target: query, Since: at(7)}, {Target: esa, Since: at(5)}}, at(7)},
+		{"the query later than the accounts", []Cursor{{Target: query, Since: at(10)}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8)},
+		{"the query earlier than the accounts", []Cursor{{Target: query, Since: at(7)}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(7)},
+		{"the query no more", []Cursor{{Target: query}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8)},
+		{"an account but for a gap", []Cursor{{Target: esa, Since: at(8)}, {Target: nasa, Since: at(9),
+			Gaps: []Gap{{Target: nasa, From: at(3), To: at(5), Resume: "c"}}}}, at(3)},
+		{"an account but for a gap that stays", []Cursor{{Target: esa, Since: at(8)}, {Target: nasa, Since: at(9),
+			Gaps: []Gap{{Target: nasa, From: at(3), To: at(5)}}}}, at(8)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := newSearchable()
+			d := w.detector(t, nil)
+			for _, c := range row.cursors {
+				w.cursors[c.Target] = c
+			}
+			setQuery(t, d, byAuthors(asks("r", "moon"), "nasa", "esa"))
+			if got, err := d.QueryReadUntil(t.Context(), "r"); err != nil || !got.Equal(row.want) {
+				t.Errorf("read until %v, want %v (%v)", got, row.want, err)
+			}
+		})
+	}
+}
+
+// ReadUntil and QueryReadUntil tell of each source what was read for it.
+func TestReadUntil(t *testing.T) {
+	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+		until := func(source string) (found []time.Time) {
+			t.Helper()
+			accounts, err := d.ReadUntil(t.Context(), source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			query, err := d.QueryReadUntil(t.Context(), source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []time.Time{accounts["nasa"], accounts["esa"], query}
+		}
+		want := func(source string, ages ...time.Duration) {
+			t.Helper()
+			for i, got := range until(source) {
+				switch {
+				case ages[i] < 0 && !got.IsZero():
+					t.Errorf("%s: figure %d is %v ago, want none", source, i, time.Since(got))
+				case ages[i] >= 0 && (time.Since(got) > ages[i] || time.Since(got) < ages[i]-15*time.Second):
+					t.Errorf("%s: figure %d is %v ago, want about %v", source, i, time.Since(got), ages[i])
+				}
+			}
+		}
+		const none, now = -1, 15 * time.Second
+		set(t, d, sub("m", "NASA"))
+		set(t, d, sub("both", "nasa", "esa"))
+		setQuery(t, d, byAuthors(asks("covered", "moon"), "nasa"))
+		setQuery(t, d, asks("searched", "sun"))
+		after(time.Minute)
+		want("m", now, none, none)
+		want("both", now, now, none)
+		want("covered", now, none, now)
+		want("searched", none, none, now)
+		want("unknown", none, none, none)
+
+		down := errors.New("down")
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if q.Username == "esa" {
+				return nil, down
+			}
+			return nil, nil
+		})
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, down })
+		after(time.Hour)
+		set(t, d, sub("late", "nasa", "esa"))
+		setQuery(t, d, asks("late search", "sun"))
+		after(time.Minute)
+		want("both", now, time.Hour+time.Minute+15*time.Second, none)
+		want("late", now, none, none)
+		want("searched", none, none, time.Hour+time.Minute+15*time.Second)
+		want("late search", none, none, time.Minute+15*time.Second) // it wants nothing from before
+	})
+}
+
+// A rule that goes from timelines to a search which fails has its beginning stored:
+// the timelines go on without it.
+func TestSearchThatTakesOverIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newSearchable()
+		d := w.detector(t, nil)
+		r, other := byAuthors(asks("r", "moon"), "nasa"), sub("other", "nasa")
+		other.Interval = time.Minute // too rare for the rule once m is gone
+		set(t, d, sub("m", "nasa"))
+		set(t, d, other)
+		setQuery(t, d, r)
+		stop := start(t, d)
+		after(10 * time.Minute)
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, errors.New("down") })
+		if err := d.Remove(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 {
+			after(time.Minute)
+			w.say("nasa", fmt.Sprint("moon p", i), 0)
+		}
+		after(3 * time.Hour)
+		stop()
+		w.setAnswer(nil)
+		w.setPageSize(3)
+		d = w.detector(t, nil)
+		set(t, d, other)
+		setQuery(t, d, r)
+		stop = start(t, d)
+		after(time.Minute)
+		stop()
+		wantSorted(t, w, append(ids("other", "p", 0, 10), ids("r", "p", 0, 10)...)...)
+	})
+}
