@@ -357,6 +357,30 @@ func TestRestartDoesNotReviveHistory(t *testing.T) {
 	})
 }
 
+// A post that becomes visible late, while no process runs, is found by the next one.
+func TestPostThatIsLateOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		s := sub("m", "nasa")
+		d := w.detector(t, nil)
+		stop := start(t, d)
+		set(t, d, s)
+		after(time.Minute)
+		w.publish("nasa", "late", 20*time.Minute)
+		after(15 * time.Minute)
+		w.publish("nasa", "p", 0)
+		after(time.Minute)
+		stop()
+		after(10 * time.Minute)
+		d = w.detector(t, nil)
+		set(t, d, s)
+		stop = start(t, d)
+		after(time.Minute)
+		stop()
+		wantEvents(t, w, "m:p", "m:late")
+	})
+}
+
 func TestPausedMonitorCommitsNothingAfterRemoveReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

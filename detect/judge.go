@@ -122,9 +122,9 @@ func (sh *shard) ownPost(f *flight, tw *fetcher.Tweet) bool {
 	return tw.Username == "" || strings.EqualFold(strings.TrimPrefix(tw.Username, "@"), f.plan.query.Username)
 }
 
-// history reports whether an unseen post is nevertheless old news: from before
-// the overlap when another process has read the target until then, or older
-// than the journal is sure to remember. In a gap everything is news.
+// history reports whether an unseen post is nevertheless old news: from so long
+// before another process has read the target that it would not become visible since,
+// or older than the journal is sure to remember. In a gap everything is news.
 func (sh *shard) history(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 	t := sh.targets.at(f.slot)
 	switch {
@@ -132,8 +132,8 @@ func (sh *shard) history(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 		return false
 	case t.since == 0 || !before(tw.PublishedAt, f.out.cutoff):
 		return false
-	case t.is(cold):
-		return true
+	case t.is(cold): // what became visible late while none ran is on the page, too
+		return before(tw.PublishedAt, t.since.time().Add(-sh.d.cfg.MaxOverlap))
 	case tw.PublishedAt.Before(now.Add(-sh.d.cfg.Horizon)):
 		sh.d.count.ancient.Add(1)
 		return true

@@ -108,6 +108,8 @@ var list = []breakage{
 		"until, rerr = m.cfg.Tracker.ReadUntil(ctx, id); rerr", "until = m.cfg.Now(); rerr", ruleTests},
 	{"monitor comes back to all that it ever had", "monitor/suspend.go",
 		"				a.Since = at\n", "				_ = at\n", monitorTests},
+	{"late post is history after a restart", "detect/judge.go",
+		"		return before(tw.PublishedAt, t.since.time().Add(-sh.d.cfg.MaxOverlap))\n", "		return true\n", detectTests},
 	{"rule has got what another of its query has", "detect/rules.go",
 		"	read := r.read\n	if start", "	r.got(start.since)\n	read := r.read\n	if start", detectTests},
 	{"a first empty answer counts for what was read", "detect/queryset.go",
