@@ -179,3 +179,46 @@ func TestSearchThatTakesOverIsStored(t *testing.T) {
 		wantSorted(t, w, append(ids("other", "p", 0, 10), ids("r", "p", 0, 10)...)...)
 	})
 }
+
+// A rule that goes from a search to timelines goes on from the search's cursor in the
+// next process, as long as the timelines have not been read for it.
+func TestTimelinesThatTakeOverAreReadFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newSearchable()
+		d := w.detector(t, nil)
+		r, other := byAuthors(asks("r", "moon"), "nasa"), sub("other", "nasa")
+		other.Interval = time.Minute // too rare for the rule
+		set(t, d, other)
+		setQuery(t, d, r)
+		stop := start(t, d)
+		after(10 * time.Minute)
+		down := errors.New("down")
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, down })
+		for i := range 10 {
+			after(time.Minute)
+			w.say("nasa", fmt.Sprint("moon p", i), 0)
+		}
+		after(3 * time.Hour)
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, down })
+		m := sub("m", "nasa")
+		set(t, d, m)
+		after(time.Hour)
+		stop()
+		if d.Stats().Queries.Covered != 1 {
+			t.Errorf("%+v, want the rule on its timeline", d.Stats().Queries)
+		}
+		w.setAnswer(nil)
+		w.setBefore(nil)
+		d = w.detector(t, nil)
+		set(t, d, other)
+		set(t, d, m)
+		setQuery(t, d, r)
+		stop = start(t, d)
+		after(time.Minute)
+		stop()
+		wantOf(t, w, "r", "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9")
+		if c, _ := w.Cursors(t.Context(), QueryTarget("moon")); len(c) != 1 || !c[0].Since.IsZero() {
+			t.Errorf("cursors %+v, want the query's empty now that its timeline is read", c)
+		}
+	})
+}

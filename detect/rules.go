@@ -165,6 +165,9 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	if err := d.direct(ctx, r, sub, covered[0]); err != nil {
 		return err
 	}
+	if r.behind {
+		d.accountsChanged() // for forgetQueries
+	}
 	d.noteQueries()
 	return nil
 }
@@ -248,10 +251,7 @@ func (d *Detector) fromTimelines(ctx context.Context, r *ruled, sub QuerySubscri
 		}
 		r.behind = true
 	}
-	if !r.behind {
-		return nil
-	}
-	return d.forgetQuery(ctx, r)
+	return nil
 }
 
 // fromSearch has the platform asked.
@@ -333,21 +333,25 @@ func (d *Detector) runRules(ctx context.Context) {
 		case <-d.rules.bell:
 		case <-retry.C:
 		}
-		if err := d.replan(ctx); err != nil && ctx.Err() == nil {
+		open, err := d.replan(ctx)
+		if err != nil && ctx.Err() == nil {
 			d.cfg.Logger.Error("queries are not planned", "error", err)
+		}
+		if open || err != nil {
 			retry.Reset(replanWait)
 		}
 	}
 }
 
-// replanWait is how long a plan that failed waits.
+// replanWait is how long a plan that failed waits, or is not done with.
 const replanWait = 5 * time.Second
 
-// replan directs every subscription anew for which something has changed.
-func (d *Detector) replan(ctx context.Context) error {
+// replan directs every subscription anew for which something has changed. It is to
+// be called again if something of that is open.
+func (d *Detector) replan(ctx context.Context) (open bool, err error) {
 	unlock, err := d.lockRules(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer unlock()
 	var list []*ruled
@@ -360,7 +364,7 @@ func (d *Detector) replan(ctx context.Context) error {
 	}
 	covered, err := d.covered(ctx, subs...)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i, r := range list {
 		if want := covered[i]; r.from == noOrigin || want != (r.from == timelines) {
@@ -370,7 +374,29 @@ func (d *Detector) replan(ctx context.Context) error {
 		}
 	}
 	d.noteQueries()
-	return err
+	open, ferr := d.forgetQueries(ctx)
+	return open, errors.Join(err, ferr)
+}
+
+// forgetQueries ends the move of rules from a search to timelines: once these have
+// been read for them, and not before, the next process may do without the search's
+// cursor. It reports whether that is yet to come for some.
+func (d *Detector) forgetQueries(ctx context.Context) (open bool, err error) {
+	for _, r := range d.rules.subs {
+		if !r.behind || r.from != timelines {
+			continue
+		}
+		read, rerr := d.timelinesUntil(ctx, r.sub)
+		switch {
+		case rerr != nil:
+			err = errors.Join(err, rerr)
+		case read.IsZero():
+			open = true
+		default:
+			err = errors.Join(err, d.forgetQuery(ctx, r))
+		}
+	}
+	return open, err
 }
 
 // accountsChanged has the rules planned anew.
