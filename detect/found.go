@@ -151,7 +151,13 @@ func (f *search) moved() *Cursor {
 	if f.opened != nil {
 		gaps = addGap(gaps, *f.opened)
 	}
-	return &Cursor{Target: q.target, Since: f.out.begun, Gaps: gaps}
+	since := f.out.begun
+	for i := range q.subs { // who has come since is to get it from the next process, if need be
+		if s := &q.subs[i]; s.fresh && !s.covered && s.read.Before(since) {
+			since = s.read
+		}
+	}
+	return &Cursor{Target: q.target, Since: since, Gaps: gaps}
 }
 
 // noteGaps says what a poll that met its cap leaves unread, and which earlier

@@ -222,3 +222,63 @@ func TestTimelinesThatTakeOverAreReadFirst(t *testing.T) {
 		}
 	})
 }
+
+// Who joins during the last poll of a process gets what it wants from the next one.
+func TestWhoJoinsTheLastPoll(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		slow func(w *searchable, answer func() error)
+		join func(t *testing.T, name string) func(*Detector)
+	}{
+		{"of an account", func(w *searchable, answer func() error) {
+			w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, answer() })
+		}, func(t *testing.T, name string) func(*Detector) {
+			s := sub(name, "nasa")
+			return func(d *Detector) { set(t, d, s) }
+		}},
+		{"of a query", func(w *searchable, answer func() error) {
+			w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, answer() })
+		}, func(t *testing.T, name string) func(*Detector) {
+			s := asks(name, "moon")
+			return func(d *Detector) { setQuery(t, d, s) }
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSearchable()
+				first, second := row.join(t, "first"), row.join(t, "second")
+				d := w.detector(t, nil)
+				first(d)
+				stop := start(t, d)
+				for i := range 10 {
+					after(6 * time.Minute)
+					w.say("nasa", fmt.Sprint("moon p", i), 0)
+				}
+				w.setPageSize(3) // it shows less than who joins wants
+				begun := make(chan struct{})
+				n := 0
+				row.slow(w, func() error {
+					if n++; n > 1 {
+						return errors.New("down")
+					}
+					close(begun)
+					<-time.After(5 * time.Second)
+					return nil
+				})
+				<-begun
+				second(d)
+				after(time.Minute)
+				stop()
+				w.setBefore(nil)
+				w.setAnswer(nil)
+				d = w.detector(t, nil)
+				first(d)
+				second(d)
+				stop = start(t, d)
+				after(time.Minute)
+				stop()
+				wantSorted(t, w, append(ids("first", "p", 0, 10), ids("second", "p", 0, 10)...)...)
+			})
+		})
+	}
+}

@@ -301,6 +301,11 @@ func (sh *shard) moved(f *flight) *Cursor {
 			return nil
 		}
 		since = f.out.begun
+		sh.eachSub(f.slot, func(s subscriber) { // as in search.moved
+			if from := sh.wants[s.want].since; s.fresh && !s.covered && from.Before(since) {
+				since = from
+			}
+		})
 	} else if f.closing == nil {
 		return nil
 	}
