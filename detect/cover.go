@@ -145,12 +145,11 @@ func (d *Detector) queryStart(ctx context.Context, text string) (queryStart, err
 	return queryStart{since: found[0].Since, gaps: found[0].Gaps}, nil
 }
 
-// readBefore is how far the process before has read a subscription's posts, as far
-// as the journal knows: by searching or from timelines, whichever is less if it did
-// both, since it may have done so for others. Zero when it did neither. It is asked
-// before Run: once a target is polled its cursor moves, also for a subscription that
-// is not in that poll.
-func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (read time.Time, searching bool, err error) {
+// readBefore is how far the process before has read a subscription's query, and its
+// authors' timelines, as far as the journal knows; zero for what it has not. It is
+// asked before Run: once a target is polled its cursor moves, also for a subscription
+// that is not in that poll.
+func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (query, timelines time.Time, err error) {
 	targets := []string{QueryTarget(sub.Query)}
 	if sub.coverable() {
 		for _, name := range sub.Authors {
@@ -159,33 +158,52 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (read 
 	}
 	found, err := d.cfg.Journal.Cursors(ctx, targets...)
 	if err != nil {
-		return time.Time{}, false, fmt.Errorf("detect: read cursors: %w", err)
+		return time.Time{}, time.Time{}, fmt.Errorf("detect: read cursors: %w", err)
 	}
 	n := 0
-	var searched time.Time
 	for _, c := range found {
 		if c.Target == targets[0] {
-			searched = c.Since
+			query = c.Since
 			continue
 		}
-		until := readUntil(c.Since, c.Gaps)
-		if n++; n == 1 || until.Before(read) {
-			read = until
+		until := readUntil(c.Since, c.Gaps, d.oldest())
+		if n++; n == 1 || until.Before(timelines) {
+			timelines = until
 		}
 	}
 	if n < len(targets)-1 {
-		read = time.Time{}
+		timelines = time.Time{}
 	}
-	if read.IsZero() || !searched.IsZero() && searched.Before(read) {
-		read = searched
-	}
-	return read, !searched.IsZero(), nil
+	return query, timelines, nil
 }
 
+// readByOthers is until when a subscription's posts have been read that was set before
+// Run. Where it shares its query, that may have been searched for the others, and this
+// one have been read from timelines.
+func (d *Detector) readByOthers(r *ruled) time.Time {
+	if r.query.IsZero() {
+		return r.timelines
+	}
+	if shared := len(d.rules.byQuery[r.sub.Query]) > 1; !shared || r.timelines.IsZero() || !r.timelines.Before(r.query) {
+		return r.query
+	}
+	return latest(r.timelines, d.oldest()) // an account may not be reached any more
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// oldest is what the journal is sure to remember.
+func (d *Detector) oldest() time.Time { return d.cfg.Now().Add(-d.cfg.Horizon) }
+
 // readUntil is until when an account was read without a gap that is to be read yet.
-func readUntil(since time.Time, gaps []Gap) time.Time {
+func readUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
 	for _, g := range gaps {
-		if g.Resume != "" && g.From.Before(since) {
+		if g.Resume != "" && g.From.Before(since) && !g.To.Before(oldest) {
 			since = g.From
 		}
 	}

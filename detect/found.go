@@ -40,7 +40,7 @@ func (sh *shard) landedSearch(f *search) {
 	q.unordered = f.unordered
 	events := sh.judgeFound(f)
 	f.noteGaps()
-	f.cursor = f.moved()
+	f.cursor = f.moved(sh.d.oldest())
 	f.committing = true
 	if f.cursor == nil && len(events) == 0 {
 		sh.committedSearch(f, nil)
@@ -136,8 +136,9 @@ func (f *search) earliest() func(published time.Time) time.Time {
 	}
 }
 
-// moved is the cursor to store with this poll, nil when that can wait.
-func (f *search) moved() *Cursor {
+// moved is the cursor to store with this poll, nil when that can wait. It is not before
+// oldest.
+func (f *search) moved(oldest time.Time) *Cursor {
 	q := f.q
 	if !f.whole() {
 		return nil
@@ -154,7 +155,7 @@ func (f *search) moved() *Cursor {
 	since := f.out.begun
 	for i := range q.subs { // who has come since is to get it from the next process, if need be
 		if s := &q.subs[i]; s.fresh && !s.covered && s.read.Before(since) {
-			since = s.read
+			since = latest(s.read, oldest)
 		}
 	}
 	return &Cursor{Target: q.target, Since: since, Gaps: gaps}

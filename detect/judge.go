@@ -132,8 +132,8 @@ func (sh *shard) history(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 		return false
 	case t.since == 0 || !before(tw.PublishedAt, f.out.cutoff):
 		return false
-	case t.is(cold): // what became visible late while none ran is on the page, too
-		return before(tw.PublishedAt, t.since.time().Add(-sh.d.cfg.MaxOverlap))
+	case t.is(cold) && before(tw.PublishedAt, t.since.time().Add(-sh.d.cfg.MaxOverlap)):
+		return true // the rest may have become visible late, while none ran
 	case tw.PublishedAt.Before(now.Add(-sh.d.cfg.Horizon)):
 		sh.d.count.ancient.Add(1)
 		return true

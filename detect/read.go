@@ -7,10 +7,10 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// ReadUntil tells until when a source's accounts have been read for it, by
-// monitor.Key: what it has not got yet became visible after that. Accounts that have
-// not been read for it are missing; before Run all are. A source that watches none
-// is fine.
+// ReadUntil tells until when a source has got what its accounts published, by
+// monitor.Key: MaxOverlap before they were read for it, since posts may become visible
+// late. Accounts that have not been read for it are missing; before Run all are. A
+// source that watches none is fine.
 func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if !d.isStarted() {
@@ -25,7 +25,7 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 			}
 			src.slots.each(func(slot int32) {
 				if at := sh.readFor(slot, sourceID); !at.IsZero() {
-					part[monitor.Key(sh.username(slot))] = at
+					part[monitor.Key(sh.username(slot))] = at.Add(-d.cfg.MaxOverlap)
 				}
 			})
 		})
@@ -39,8 +39,9 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 	return until, nil
 }
 
-// QueryReadUntil tells until when a query subscription's posts have been read for
-// it, by searching or from its authors' timelines; zero when they were not yet.
+// QueryReadUntil tells until when a query subscription has got what was published:
+// MaxOverlap before it was read for it, by searching or from its authors' timelines;
+// zero when it was not yet.
 func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Time, error) {
 	unlock, err := d.lockRules(ctx)
 	if err != nil {
@@ -48,21 +49,28 @@ func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Ti
 	}
 	defer unlock()
 	r := d.rules.subs[sourceID]
-	switch {
-	case r == nil:
+	if r == nil {
 		return time.Time{}, nil
-	case r.from == searched:
-		return d.searchedUntil(ctx, r.sub)
-	case r.from == timelines:
-		return d.timelinesUntil(ctx, r.sub)
 	}
-	return r.read, nil
+	var read time.Time
+	switch r.from {
+	case searched:
+		read, err = d.searchedUntil(ctx, r.sub)
+	case timelines:
+		read, err = d.timelinesUntil(ctx, r.sub)
+	default:
+		read = d.readByOthers(r)
+	}
+	if err != nil || read.IsZero() {
+		return time.Time{}, err
+	}
+	return read.Add(-d.cfg.MaxOverlap), nil
 }
 
 // readFor is until when an account was read for a source, without a gap that is to
 // be read yet; zero when it was not.
 func (sh *shard) readFor(slot int32, sourceID string) time.Time {
-	until := readUntil(sh.targets.at(slot).since.time(), sh.gaps[slot])
+	until := readUntil(sh.targets.at(slot).since.time(), sh.gaps[slot], sh.d.oldest())
 	sh.eachSub(slot, func(s subscriber) {
 		if s.fresh && sh.wants[s.want].source.ID == sourceID {
 			until = time.Time{} // it has not got all yet

@@ -51,28 +51,35 @@ func TestWhoComesBackGetsWhatOthersGot(t *testing.T) {
 	}
 }
 
+const overlap = 30 * time.Minute // MaxOverlap, unless set
+
 // What a process knows of a rule that it begins with: until when its posts were read.
 func TestWhatWasReadBefore(t *testing.T) {
-	day := time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC)
+	day := time.Now().Add(-24 * time.Hour)
 	at := func(hour int) time.Time { return day.Add(time.Duration(hour) * time.Hour) }
 	query, nasa, esa := QueryTarget("moon"), targetKey("nasa"), targetKey("esa")
 	for _, row := range []struct {
 		name    string
 		cursors []Cursor
 		want    time.Time
+		shared  bool // another rule has the query
 	}{
-		{"nothing", nil, time.Time{}},
-		{"one of two accounts", []Cursor{{Target: nasa, Since: at(9)}}, time.Time{}},
-		{"both accounts", []Cursor{{Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8)},
-		{"the query", []Cursor{{Target: query, Since: at(7)}}, at(7)},
-		{"the query and one of two accounts", []Cursor{{Target: query, Since: at(7)}, {Target: esa, Since: at(5)}}, at(7)},
-		{"the query later than the accounts", []Cursor{{Target: query, Since: at(10)}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8)},
-		{"the query earlier than the accounts", []Cursor{{Target: query, Since: at(7)}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(7)},
-		{"the query no more", []Cursor{{Target: query}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8)},
+		{"nothing", nil, time.Time{}, false},
+		{"one of two accounts", []Cursor{{Target: nasa, Since: at(9)}}, time.Time{}, false},
+		{"both accounts", []Cursor{{Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8), false},
+		{"the query", []Cursor{{Target: query, Since: at(7)}}, at(7), false},
+		{"the query and one of two accounts", []Cursor{{Target: query, Since: at(7)}, {Target: esa, Since: at(5)}}, at(7), true},
+		{"the query later than the accounts", []Cursor{{Target: query, Since: at(10)}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(10), false},
+		{"the query later, perhaps for another rule", []Cursor{{Target: query, Since: at(10)}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8), true},
+		{"the query later, and an account of long ago", []Cursor{{Target: query, Since: at(10)}, {Target: nasa, Since: at(-100 * 24)}, {Target: esa, Since: at(8)}}, at(24 - 7*24), true},
+		{"the query earlier than the accounts", []Cursor{{Target: query, Since: at(7)}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(7), true},
+		{"the query no more", []Cursor{{Target: query}, {Target: nasa, Since: at(9)}, {Target: esa, Since: at(8)}}, at(8), true},
 		{"an account but for a gap", []Cursor{{Target: esa, Since: at(8)}, {Target: nasa, Since: at(9),
-			Gaps: []Gap{{Target: nasa, From: at(3), To: at(5), Resume: "c"}}}}, at(3)},
+			Gaps: []Gap{{Target: nasa, From: at(3), To: at(5), Resume: "c"}}}}, at(3), false},
 		{"an account but for a gap that stays", []Cursor{{Target: esa, Since: at(8)}, {Target: nasa, Since: at(9),
-			Gaps: []Gap{{Target: nasa, From: at(3), To: at(5)}}}}, at(8)},
+			Gaps: []Gap{{Target: nasa, From: at(3), To: at(5)}}}}, at(8), false},
+		{"an account but for a gap of long ago", []Cursor{{Target: esa, Since: at(8)}, {Target: nasa, Since: at(9),
+			Gaps: []Gap{{Target: nasa, From: at(-100 * 24), To: at(-90 * 24), Resume: "c"}}}}, at(8), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newSearchable()
@@ -81,8 +88,15 @@ func TestWhatWasReadBefore(t *testing.T) {
 				w.cursors[c.Target] = c
 			}
 			setQuery(t, d, byAuthors(asks("r", "moon"), "nasa", "esa"))
-			if got, err := d.QueryReadUntil(t.Context(), "r"); err != nil || !got.Equal(row.want) {
-				t.Errorf("read until %v, want %v (%v)", got, row.want, err)
+			if row.shared {
+				setQuery(t, d, asks("other", "moon"))
+			}
+			want := row.want
+			if !want.IsZero() {
+				want = want.Add(-overlap)
+			}
+			if got, err := d.QueryReadUntil(t.Context(), "r"); err != nil || got.Sub(want).Abs() > time.Second {
+				t.Errorf("read until %v, want %v (%v)", got, want, err)
 			}
 		})
 	}
@@ -101,7 +115,13 @@ func TestReadUntil(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return []time.Time{accounts["nasa"], accounts["esa"], query}
+			found = []time.Time{accounts["nasa"], accounts["esa"], query}
+			for i := range found {
+				if !found[i].IsZero() {
+					found[i] = found[i].Add(overlap)
+				}
+			}
+			return found
 		}
 		want := func(source string, ages ...time.Duration) {
 			t.Helper()
@@ -145,39 +165,51 @@ func TestReadUntil(t *testing.T) {
 	})
 }
 
-// A rule that goes from timelines to a search which fails has its beginning stored:
-// the timelines go on without it.
+// Rules that go from timelines to a search which fails have its beginning stored: the
+// timelines go on without them.
 func TestSearchThatTakesOverIsStored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newSearchable()
-		d := w.detector(t, nil)
-		r, other := byAuthors(asks("r", "moon"), "nasa"), sub("other", "nasa")
-		other.Interval = time.Minute // too rare for the rule once m is gone
-		set(t, d, sub("m", "nasa"))
-		set(t, d, other)
-		setQuery(t, d, r)
-		stop := start(t, d)
-		after(10 * time.Minute)
-		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, errors.New("down") })
-		if err := d.Remove(t.Context(), "m"); err != nil {
-			t.Fatal(err)
-		}
-		for i := range 10 {
-			after(time.Minute)
-			w.say("nasa", fmt.Sprint("moon p", i), 0)
-		}
-		after(3 * time.Hour)
-		stop()
-		w.setAnswer(nil)
-		w.setPageSize(3)
-		d = w.detector(t, nil)
-		set(t, d, other)
-		setQuery(t, d, r)
-		stop = start(t, d)
-		after(time.Minute)
-		stop()
-		wantSorted(t, w, append(ids("other", "p", 0, 10), ids("r", "p", 0, 10)...)...)
-	})
+	for _, names := range [][]string{{"r"}, {"r", "s"}} {
+		t.Run(fmt.Sprint(names), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newSearchable()
+				var rules []QuerySubscription
+				for _, name := range names {
+					rules = append(rules, byAuthors(asks(name, "moon"), "nasa"))
+				}
+				other, m := sub("other", "nasa"), sub("m", "nasa")
+				other.Interval = time.Minute // too rare for the rules once m is gone
+				run := func(watch ...Subscription) (stop func()) {
+					d := w.detector(t, nil)
+					for _, s := range watch {
+						set(t, d, s)
+					}
+					for _, r := range rules {
+						setQuery(t, d, r)
+					}
+					return start(t, d)
+				}
+				stop := run(other, m)
+				after(10 * time.Minute)
+				stop()
+				w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, errors.New("down") })
+				stop = run(other)
+				for i := range 10 {
+					after(time.Minute)
+					w.say("nasa", fmt.Sprint("moon p", i), 0)
+				}
+				after(3 * time.Hour)
+				stop()
+				w.setAnswer(nil)
+				w.setPageSize(3)
+				stop = run(other)
+				after(time.Minute)
+				stop()
+				for _, name := range names {
+					wantOf(t, w, name, "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9")
+				}
+			})
+		})
+	}
 }
 
 // A rule that goes from a search to timelines goes on from the search's cursor in the

@@ -39,6 +39,8 @@ type ruled struct {
 	behind bool
 	// read: what was visible then it has got, as far as is known; zero if not.
 	read time.Time
+	// query and timelines: until when they were read before Run, see readByOthers.
+	query, timelines time.Time
 }
 
 // origin is where a subscription's posts come from.
@@ -150,7 +152,8 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 		r = &ruled{}
 	}
 	if !d.isStarted() {
-		if r.read, r.behind, err = d.readBefore(ctx, sub); err == nil {
+		if r.query, r.timelines, err = d.readBefore(ctx, sub); err == nil {
+			r.behind = !r.query.IsZero()
 			d.rules.put(r, sub, noOrigin)
 		}
 		return err
@@ -190,6 +193,9 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 		}
 	}
 	d.rules.drop(r)
+	if slices.ContainsFunc(d.rules.byQuery[r.sub.Query], func(other *ruled) bool { return other.behind }) {
+		d.accountsChanged() // for forgetQueries: it may have been the last to search
+	}
 	d.noteQueries()
 	return nil
 }
@@ -198,7 +204,10 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 func (d *Detector) direct(ctx context.Context, r *ruled, sub QuerySubscription, covered bool) error {
 	had := r.from
 	if r.sub.Query != sub.Query {
-		had, r.read = noOrigin, time.Time{} // what was read was another query
+		had, r.query, r.timelines = noOrigin, time.Time{}, time.Time{} // what was read was another query
+	}
+	if had == noOrigin {
+		r.read = d.readByOthers(r)
 	}
 	var err error
 	if covered {
@@ -268,10 +277,12 @@ func (d *Detector) fromSearch(ctx context.Context, r *ruled, sub QuerySubscripti
 		r.got(read)
 	}
 	read := r.read
-	if start.since.IsZero() && !read.IsZero() && !d.othersSearch(r) {
+	if start.since.IsZero() {
 		// The next process must not learn it from timelines, which go on without it.
-		if err := d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &Cursor{Target: QueryTarget(sub.Query), Since: read}}}); err != nil {
-			return err
+		if from := d.searchFrom(r, sub); !from.IsZero() {
+			if err := d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &Cursor{Target: QueryTarget(sub.Query), Since: from}}}); err != nil {
+				return err
+			}
 		}
 	}
 	if start.since.Before(read) {
@@ -304,6 +315,36 @@ func (d *Detector) forgetQuery(ctx context.Context, left *ruled) error {
 	return err
 }
 
+// searchFrom is from when a rule's query has to be searched that never was: what it,
+// or others that search for it, have read from timelines. Zero if none has.
+func (d *Detector) searchFrom(r *ruled, sub QuerySubscription) (from time.Time) {
+	from, known := sub.Since, !r.read.IsZero()
+	if known {
+		from = r.read
+	}
+	for _, other := range d.rules.byQuery[sub.Query] {
+		if other == r || other.from == timelines {
+			continue
+		}
+		read := other.read
+		if other.from == noOrigin {
+			read = d.readByOthers(other)
+		}
+		if read.IsZero() {
+			read = other.sub.Since
+		} else {
+			known = true
+		}
+		if read.Before(from) {
+			from = read
+		}
+	}
+	if !known {
+		return time.Time{}
+	}
+	return latest(from, d.oldest())
+}
+
 // othersSearch reports whether other rules search for the query of one, or may do
 // so: before they are planned it is not known.
 func (d *Detector) othersSearch(but *ruled) bool {
@@ -326,25 +367,32 @@ func (d *Detector) runRules(ctx context.Context) {
 	})
 	retry := time.NewTimer(0)
 	defer retry.Stop()
-	for {
+	for wait := replanWait; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.rules.bell:
+			wait = replanWait
 		case <-retry.C:
 		}
 		open, err := d.replan(ctx)
 		if err != nil && ctx.Err() == nil {
 			d.cfg.Logger.Error("queries are not planned", "error", err)
+			wait = replanWait
 		}
 		if open || err != nil {
-			retry.Reset(replanWait)
+			retry.Reset(wait)
+			wait = min(2*wait, replanMost)
 		}
 	}
 }
 
-// replanWait is how long a plan that failed waits, or is not done with.
-const replanWait = 5 * time.Second
+// replanWait is how long a plan that failed waits, and the first time one that is not
+// done with: an author's timeline may never be read again.
+const (
+	replanWait = 5 * time.Second
+	replanMost = 5 * time.Minute
+)
 
 // replan directs every subscription anew for which something has changed. It is to
 // be called again if something of that is open.

@@ -303,7 +303,7 @@ func (sh *shard) moved(f *flight) *Cursor {
 		since = f.out.begun
 		sh.eachSub(f.slot, func(s subscriber) { // as in search.moved
 			if from := sh.wants[s.want].since; s.fresh && !s.covered && from.Before(since) {
-				since = from
+				since = latest(from, sh.d.oldest())
 			}
 		})
 	} else if f.closing == nil {

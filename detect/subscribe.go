@@ -129,9 +129,7 @@ func (sh *shard) subscribe(slot int32, src *source, since time.Time, anew bool) 
 // as Horizon.
 func (sh *shard) readAgain(slot int32, since time.Time) {
 	t := sh.targets.at(slot)
-	if oldest := sh.d.cfg.Now().Add(-sh.d.cfg.Horizon); since.Before(oldest) {
-		since = oldest
-	}
+	since = latest(since, sh.d.oldest())
 	if t.is(cold) && since.Before(t.since.time().Add(-sh.d.cfg.MaxOverlap)) {
 		t.since = toSeconds(since)
 	}

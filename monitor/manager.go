@@ -20,8 +20,9 @@ type Tracker interface {
 	// Untrack ends it: when it returns, nothing is detected for the monitor
 	// any more. A monitor that is not tracked is fine.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil tells until when a tracked monitor's accounts have been read, by
-	// Key; those are missing of which it is not known, or that were not yet.
+	// ReadUntil tells until when a tracked monitor has got what its accounts
+	// published, also what becomes visible late, by Key; those are missing of which
+	// it is not known, or that were not read.
 	ReadUntil(ctx context.Context, id string) (map[string]time.Time, error)
 }
 

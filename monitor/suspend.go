@@ -8,14 +8,10 @@ import (
 	"time"
 )
 
-// lookBack is how late a post may become visible and still be an event of a monitor
-// that was suspended meanwhile.
-const lookBack = 30 * time.Minute
-
 // Suspend pauses an active monitor on behalf of the program and not of its
 // owner, for a reason such as ReasonCredits. One that is paused stays as it is. In
 // contrast to Pause, what is published meanwhile is found after Restore, as far
-// back as polls reach: its accounts' Since is when they were read last.
+// back as polls reach: its accounts' Since is what it has got of them.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	if reason == "" || reason == ReasonUser {
 		return Monitor{}, &FieldError{"status_reason", clip(reason), "a reason of the program's own, such as " + ReasonCredits}
@@ -30,11 +26,10 @@ func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monito
 		if until, rerr = m.cfg.Tracker.ReadUntil(ctx, id); rerr != nil {
 			return false
 		}
-		// What was read before is not read again, but for what becomes visible late.
 		mon.Accounts = slices.Clone(mon.Accounts)
 		for i := range mon.Accounts {
 			a := &mon.Accounts[i]
-			if at := until[Key(a.Username)].UTC().Add(-lookBack); at.After(a.Since) {
+			if at := until[Key(a.Username)].UTC(); at.After(a.Since) { // what it has got is not read again
 				a.Since = at
 			}
 		}

@@ -69,7 +69,7 @@ func TestSuspendNotesWhatWasRead(t *testing.T) {
 		t.Errorf("error %v, want %v", err, d.readErr)
 	}
 	d.readErr = nil
-	d.read = map[string]time.Time{"nasa": since.Add(5 * time.Hour), "esa": since.Add(10 * time.Minute)} // jaxa was not
+	d.read = map[string]time.Time{"nasa": since.Add(5 * time.Hour), "esa": since.Add(-10 * time.Minute)} // jaxa was not
 	if _, err := d.Suspend(t.Context(), "acme", c.ID, monitor.ReasonCredits); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestSuspendNotesWhatWasRead(t *testing.T) {
 	if err != nil || got.Status != monitor.Active {
 		t.Fatalf("%s, %v, want it active", got.Status, err)
 	}
-	for i, want := range []time.Duration{4*time.Hour + 30*time.Minute, 0, 0} {
+	for i, want := range []time.Duration{5 * time.Hour, 0, 0} {
 		if after := got.Accounts[i].Since.Sub(since); after != want {
 			t.Errorf("%s counts from %s after its creation, want %s", got.Accounts[i].Username, after, want)
 		}

@@ -20,8 +20,8 @@ type Tracker interface {
 	// Untrack ends it: when it returns, nothing is detected for the rule any
 	// more. A rule that is not tracked is fine.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil tells until when a tracked rule's posts have been read; zero when
-	// that is not known, or none were.
+	// ReadUntil tells until when a tracked rule has got what was published, also what
+	// becomes visible late; zero when that is not known, or nothing was read.
 	ReadUntil(ctx context.Context, id string) (time.Time, error)
 }
 

@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// lookBack is how late a post may become visible and still be an event of a rule
-// that was suspended meanwhile.
-const lookBack = 30 * time.Minute
-
 // Suspend pauses an active rule on behalf of the program and not of its owner,
 // for a reason such as ReasonCredits. One that is paused stays as it is. In
 // contrast to Pause, what is published meanwhile is found after Restore.
@@ -28,9 +24,8 @@ func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, 
 		if until, rerr = m.cfg.Tracker.ReadUntil(ctx, id); rerr != nil {
 			return false
 		}
-		// What was read before is not read again, but for what becomes visible late.
-		if at := until.UTC().Add(-lookBack); at.After(r.Since) {
-			r.Since = at
+		if until.After(r.Since) { // what it has got is not read again
+			r.Since = until.UTC()
 		}
 		return true
 	})

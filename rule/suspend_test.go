@@ -15,11 +15,11 @@ func TestSuspendAndRestore(t *testing.T) {
 	pause := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Pause(ctx, "acme", id) }
 	resume := func(ctx context.Context, d *desk, id string) (rule.Rule, error) { return d.Resume(ctx, "acme", id) }
 	suspend := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
-		d.read = time.Now()
+		d.read = time.Now().Add(-30 * time.Minute)
 		return d.Suspend(ctx, "acme", id, rule.ReasonCredits)
 	}
 	behind := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
-		d.read = time.Now().Add(-9 * time.Hour)
+		d.read = time.Now().Add(-9*time.Hour - 30*time.Minute)
 		return d.Suspend(ctx, "acme", id, rule.ReasonCredits)
 	}
 	unread := func(ctx context.Context, d *desk, id string) (rule.Rule, error) {
