@@ -316,7 +316,8 @@ func (d *Detector) forgetQuery(ctx context.Context, left *ruled) error {
 }
 
 // searchFrom is from when a rule's query has to be searched that never was: what it,
-// or others that search for it, have read from timelines. Zero if none has.
+// or others that may search for it, have read from timelines. Zero if none has, and
+// if one searches already, whose polls store the cursor.
 func (d *Detector) searchFrom(r *ruled, sub QuerySubscription) (from time.Time) {
 	from, known := sub.Since, !r.read.IsZero()
 	if known {
@@ -326,10 +327,10 @@ func (d *Detector) searchFrom(r *ruled, sub QuerySubscription) (from time.Time) 
 		if other == r || other.from == timelines {
 			continue
 		}
-		read := other.read
-		if other.from == noOrigin {
-			read = d.readByOthers(other)
+		if other.from == searched {
+			return time.Time{}
 		}
+		read := d.readByOthers(other)
 		if read.IsZero() {
 			read = other.sub.Since
 		} else {
