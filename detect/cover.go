@@ -145,11 +145,11 @@ func (d *Detector) queryStart(ctx context.Context, text string) (queryStart, err
 	return queryStart{since: found[0].Since, gaps: found[0].Gaps}, nil
 }
 
-// readBefore is how far the process before has read a subscription's query, and its
-// authors' timelines, as far as the journal knows; zero for what it has not. It is
+// readBefore is until when the processes before have searched for a subscription's
+// query, and read its authors' timelines, as the journal knows; zero if not. It is
 // asked before Run: once a target is polled its cursor moves, also for a subscription
 // that is not in that poll.
-func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (query, timelines time.Time, err error) {
+func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (searched, read time.Time, err error) {
 	targets := []string{QueryTarget(sub.Query)}
 	if sub.coverable() {
 		for _, name := range sub.Authors {
@@ -163,31 +163,31 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (query
 	n := 0
 	for _, c := range found {
 		if c.Target == targets[0] {
-			query = c.Since
+			searched = c.Since
 			continue
 		}
 		until := readUntil(c.Since, c.Gaps, d.oldest())
-		if n++; n == 1 || until.Before(timelines) {
-			timelines = until
+		if n++; n == 1 || until.Before(read) {
+			read = until
 		}
 	}
 	if n < len(targets)-1 {
-		timelines = time.Time{}
+		read = time.Time{}
 	}
-	return query, timelines, nil
+	return searched, read, nil
 }
 
-// readByOthers is until when a subscription's posts have been read that was set before
-// Run. Where it shares its query, that may have been searched for the others, and this
-// one have been read from timelines.
-func (d *Detector) readByOthers(r *ruled) time.Time {
-	if r.query.IsZero() {
-		return r.timelines
+// readAtStart is until when the processes before have read a subscription's posts for
+// it. Where it shares its query, that may have been searched for others alone, while
+// this one had its posts from timelines.
+func (d *Detector) readAtStart(r *ruled) time.Time {
+	if r.searchedBefore.IsZero() {
+		return r.timelinesBefore
 	}
-	if shared := len(d.rules.byQuery[r.sub.Query]) > 1; !shared || r.timelines.IsZero() || !r.timelines.Before(r.query) {
-		return r.query
+	if shared := len(d.rules.byQuery[r.sub.Query]) > 1; !shared || r.timelinesBefore.IsZero() || !r.timelinesBefore.Before(r.searchedBefore) {
+		return r.searchedBefore
 	}
-	return latest(r.timelines, d.oldest()) // an account may not be reached any more
+	return latest(r.timelinesBefore, d.oldest()) // an account may not be reached any more
 }
 
 func latest(a, b time.Time) time.Time {

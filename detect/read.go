@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/streamwatch/streamwatch/monitor"
@@ -32,9 +33,7 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 		if err != nil {
 			return nil, err
 		}
-		for key, at := range part {
-			until[key] = at
-		}
+		maps.Copy(until, part)
 	}
 	return until, nil
 }
@@ -59,7 +58,7 @@ func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Ti
 	case timelines:
 		read, err = d.timelinesUntil(ctx, r.sub)
 	default:
-		read = d.readByOthers(r)
+		read = d.readAtStart(r)
 	}
 	if err != nil || read.IsZero() {
 		return time.Time{}, err

@@ -12,7 +12,7 @@ type shape struct {
 	at      int // the one that comes next
 }
 
-// Bounds of what is compared. Posts have some 35 members beside what is passed over.
+// Bounds of what is compared. Posts have some 35 members.
 const (
 	maxMembers = 48
 	lookAhead  = 8 // members that an element may lack
