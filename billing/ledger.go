@@ -52,8 +52,9 @@ type Entry struct {
 	TierLabel   string
 	Rate        Credits // per account and day
 
-	// Balance is the available balance after this entry. The ledger sets it,
-	// whatever the caller had there.
+	// Balance is what the owner has after this entry, in the order of the ledger:
+	// the sum of the entries up to it. Open reservations are not subtracted. The
+	// ledger sets it, whatever the caller had there.
 	Balance Credits
 }
 

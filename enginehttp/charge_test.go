@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -291,5 +292,20 @@ func TestBillingLog(t *testing.T) {
 	}
 	if a = w.do(mine, "GET", social+"/stream/billing-logs?monitor_id=mon_x", ""); !strings.Contains(a.body, `"total":1`) {
 		t.Errorf("of one monitor: %s", a.body)
+	}
+}
+
+// The rows of the billing log add up while other requests hold credits back.
+func TestBillingLogAddsUpBesideOtherRequests(t *testing.T) {
+	w := newWorld(t)
+	if err := w.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: "under way", Owner: mine, Amount: 8 * billing.Credit}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.do(mine, "GET", "/v1/account/me", "")
+	}
+	a := w.do(mine, "GET", social+"/stream/billing-logs?sort=asc", "")
+	if got, want := fmt.Sprint(regexp.MustCompile(`"balance_after":\d+`).FindAllString(a.body, -1)), `["balance_after":1000 "balance_after":999 "balance_after":998 "balance_after":997]`; got != want {
+		t.Errorf("rows say %s, want %s", got, want)
 	}
 }

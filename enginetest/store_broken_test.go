@@ -38,6 +38,7 @@ type broken struct {
 	release       func(ctx context.Context, id string) error
 	appendEntries func(context.Context, ...billing.Entry) error
 	balance       func(ctx context.Context, owner string) (billing.Balance, error)
+	entries       func(context.Context, billing.EntryQuery) (billing.EntryPage, error)
 }
 
 func (b *broken) Monitors() monitor.Store          { return brokenMonitors{b.Store.Monitors(), b} }
@@ -194,4 +195,11 @@ func (l brokenLedger) Balance(ctx context.Context, owner string) (billing.Balanc
 		return f(ctx, owner)
 	}
 	return l.Ledger.Balance(ctx, owner)
+}
+
+func (l brokenLedger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+	if f := l.b.entries; f != nil {
+		return f(ctx, q)
+	}
+	return l.Ledger.Entries(ctx, q)
 }

@@ -149,6 +149,7 @@ func ledgerCases() []storeCase {
 			expect(t, t.balance("acme"), "3+0", "of concurrent entries of one id exactly one may be made")
 		}},
 		storeCase{name: "after any mix of calls what an owner has is the sum of the entries", run: creditsAreConserved},
+		storeCase{name: "the balances of entries made in parallel add up", run: balancesAddUp},
 	)
 }
 
@@ -227,10 +228,9 @@ func creditsAreConserved(t *storeTest) {
 	for _, o := range owners {
 		p, err := l.Entries(ctx, billing.EntryQuery{Owner: o, Asc: true, PageSize: 1000})
 		t.ok(err, "Ledger.Entries")
-		var sum billing.Credits
+		sum := t.addUp(o)
 		ids := make(map[string]bool)
 		for _, e := range p.Entries {
-			sum += e.Amount
 			if ids[e.ID] {
 				t.Fatalf("the entry %s is there twice: an id is one entry", e.ID)
 			}

@@ -148,6 +148,16 @@ var plantedFaults = []plantedFault{
 			return s.Ledger().Append(ctx, billing.Entry{ID: "back " + id, Owner: "acme", Amount: 4})
 		}}
 	}, "ledger/Release after Commit is refused", "Release after Commit"},
+	{"subtracts what is reserved from an entry's balance", func(s storage.Store) storage.Store {
+		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+			p, err := s.Ledger().Entries(ctx, q)
+			b, _ := s.Ledger().Balance(ctx, q.Owner)
+			for i := range p.Entries {
+				p.Entries[i].Balance -= b.Reserved
+			}
+			return p, err
+		}}
+	}, "ledger/the balances of entries made in parallel add up", "what is reserved is not subtracted"},
 	{"does not ask whose monitor it is", func(s storage.Store) storage.Store {
 		return &broken{Store: s, getMonitor: func(ctx context.Context, owner, id string) (found monitor.Monitor, err error) {
 			err = s.Monitors().Scan(ctx, func(m monitor.Monitor) error {

@@ -99,7 +99,7 @@ func reservationCases() []storeCase {
 
 		{"Commit makes the charge that was reserved", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.commit("r", nil) }, "6+0", "r=6"},
 		{"Commit again changes nothing", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.commit("r", nil); l.commit("r", nil) }, "6+0", "r=6"},
-		{"Commit of one leaves the others", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.reserve("s", 3, nil); l.commit("r", nil) }, "3+3", "r=3"},
+		{"Commit of one leaves the others", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.reserve("s", 3, nil); l.commit("r", nil) }, "3+3", "r=6"},
 		{"Commit after Release is refused", 0, func(l *ledgerTest) {
 			l.reserve("r", 4, nil)
 			l.release("r", nil)
@@ -127,7 +127,7 @@ func reservationCases() []storeCase {
 			l.reserve("r", 4, nil)
 			l.add(nil, line("r", -1))
 			l.commit("r", nil)
-		}, "9+0", "r=5"},
+		}, "9+0", "r=9"},
 
 		{"Release gives the amount back", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.release("r", nil) }, "10+0", ""},
 		{"Release again changes nothing", 0, func(l *ledgerTest) { l.reserve("r", 4, nil); l.release("r", nil); l.release("r", nil) }, "10+0", ""},
@@ -164,7 +164,7 @@ func reservationCases() []storeCase {
 			l.add(billing.ErrAmount, line("c", math.MaxInt64-9))
 			l.add(nil, line("d", math.MaxInt64-10))
 			l.release("r", nil)
-		}, fmt.Sprintf("%d+0", math.MaxInt64), fmt.Sprintf("d=%d", math.MaxInt64-4)},
+		}, fmt.Sprintf("%d+0", math.MaxInt64), fmt.Sprintf("d=%d", math.MaxInt64)},
 		{"without ExpiresAt a reservation does not expire", needsClock, func(l *ledgerTest) {
 			l.ok(l.store.Ledger().Reserve(l.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 4}), "Reserve without ExpiresAt")
 			l.wait(10_000 * time.Hour)

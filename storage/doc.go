@@ -72,8 +72,9 @@
 //   - An event has one delivery for each receiver it had at its Commit.
 //   - A delivery that is not final is never removed, and Claim finds it when it is
 //     due. One that is final does not change. Attempts is the length of its log.
-//   - A balance is the sum of all entries ever made. What is reserved is a part of
-//     it, and what is available is at no moment below zero.
+//   - A balance is the sum of all entries ever made, and an entry's Balance that of
+//     those up to it. What is reserved is a part of both, and what is available is
+//     at no moment below zero.
 //   - The cursor of a target is the last one committed, whole, and no part of the
 //     poll that it came with is missing.
 //

@@ -64,7 +64,7 @@ func (s *state) post(e billing.Entry, now time.Time) error {
 	case e.Amount > math.MaxInt64-b.Available-b.Reserved:
 		return billing.ErrAmount
 	}
-	e.Balance = b.Available + e.Amount
+	e.Balance = b.Available + b.Reserved + e.Amount
 	s.Entries.put(e.ID, e)
 	o, _ := s.Owners.get(e.Owner)
 	o.Total += e.Amount

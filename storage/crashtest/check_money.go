@@ -17,7 +17,7 @@ func (c *checker) entries() {
 		if e.Balance < 0 {
 			c.add("I5", "entry %s left %s a balance of %d", e.ID, e.Owner, e.Balance)
 		}
-		if held := sums[e.Owner] - e.Balance; held < 0 {
+		if e.Balance != sums[e.Owner] {
 			c.add("I5", "entry %s left %s a balance of %d, and the entries until then sum up to %d", e.ID, e.Owner, e.Balance, sums[e.Owner])
 		}
 	}

@@ -157,9 +157,11 @@ func TestViolationsAreFound(t *testing.T) {
 			o.State.Balances[rich] = balance{1000 - 2*detectionPrice - 100, 100}
 		}},
 		{"a charge for nothing", "I5", func(o *outcome) {
-			o.State.Entries = append(o.State.Entries, entry{chargeID("evt_none"), rich, -detectionPrice, 900})
+			o.State.Entries = slices.Insert(o.State.Entries, 4, entry{chargeID("evt_none"), rich, -detectionPrice, 1000 - 4*detectionPrice})
+			o.State.Balances[rich] = balance{1000 - 4*detectionPrice - 100, 100}
 		}},
 		{"a negative balance", "I5", func(o *outcome) { o.State.Entries[2].Balance = -1 }},
+		{"an entry from whose balance a reservation is subtracted", "I5", func(o *outcome) { o.State.Entries[2].Balance -= 100 }},
 		{"an owner who owes", "I5", func(o *outcome) { o.State.Balances[rich] = balance{-100, 1079} }},
 		{"a balance that is not the sum", "I5", func(o *outcome) { o.State.Balances[rich] = balance{1000, 100} }},
 		{"a lost top-up", "I5", func(o *outcome) { o.Customers.Entries["lost"] = &entryFacts{Owner: rich, Amount: 5, Must: true} }},

@@ -135,7 +135,7 @@ func (b *books) check(s *state, ended bool) []violation {
 		seen[e.ID] = true
 		b.mayBe(e, d, ended)
 		sums[e.Owner] += e.Amount
-		if held := sums[e.Owner] - e.Balance; e.Balance < 0 || held < 0 {
+		if e.Balance < 0 || e.Balance != sums[e.Owner] {
 			b.broke("entry %s left %s a balance of %d, and the entries until then sum up to %d", e.ID, e.Owner, e.Balance, sums[e.Owner])
 		}
 	}

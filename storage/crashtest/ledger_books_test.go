@@ -21,7 +21,7 @@ func onPaper(t *testing.T) (*books, *state) {
 		has := s.Balances[e.Owner]
 		has.Available += e.Amount
 		s.Balances[e.Owner] = has
-		e.Balance = has.Available
+		e.Balance = has.Available + has.Reserved
 		s.Entries = append(s.Entries, e)
 	}
 	// All top-ups come first, so that nothing is refused.
@@ -121,6 +121,7 @@ func TestBooksFindViolations(t *testing.T) {
 		{"an entry that was refused", func(b *books, s *state) { b.charges[b.idOf(t, s.Entries[entryOf(s, charge)])] = 0 }, "nobody was told that it is made"},
 		{"another amount", func(_ *books, s *state) { s.Entries[entryOf(s, charge)].Amount-- }, " want "},
 		{"a debt on the way", func(_ *books, s *state) { s.Entries[9].Balance = -1 }, "a balance of -1"},
+		{"a balance that does not add up", func(_ *books, s *state) { s.Entries[9].Balance-- }, "the entries until then sum up to"},
 		{"a debt", func(_ *books, s *state) {
 			h := s.Balances[poor]
 			s.Balances[poor] = balance{-5, h.Available + h.Reserved + 5}

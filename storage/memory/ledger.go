@@ -217,7 +217,7 @@ func (s *Store) post(e billing.Entry) error {
 	if err := a.add(e.Amount); err != nil {
 		return err
 	}
-	e.Balance = a.available
+	e.Balance = a.available + a.reserved
 	s.entryIDs.put(k, struct{}{})
 	s.entries = append(s.entries, &e)
 	a.entries = append(a.entries, &e)

@@ -80,7 +80,7 @@ func (t *tx) post(e billing.Entry, now time.Time) error {
 	return t.exec(`INSERT INTO ledger_entries (id, owner, kind, amount, balance, at,
 		source_id, source_name, endpoint, num_accounts, tier_label, rate, recorded_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(a.Available), optional(e.At),
+		e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(a.Available+a.Reserved), optional(e.At),
 		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(now))
 }
 

@@ -61,10 +61,11 @@ local function post(id, owner, change, source, rest)
 	local a, by = account(owner), amount(change)
 	local available = plus(a[1], by)
 	if by[1] < 0 and available[1] < 0 then return 'insufficient' end
-	if by[1] >= 0 and below(MOST, plus(available, a[2])) then return 'amount' end
+	local balance = plus(available, a[2])
+	if by[1] >= 0 and below(MOST, balance) then return 'amount' end
 	a[1], a.changed = available, true
 	known[id] = true
-	insert(postings, { id, owner, to_field(to_text(available)) .. to_field(change) .. to_field(owner) .. to_field(source) .. rest })
+	insert(postings, { id, owner, to_field(to_text(balance)) .. to_field(change) .. to_field(owner) .. to_field(source) .. rest })
 	return nil
 end
 
