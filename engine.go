@@ -63,7 +63,7 @@ type Config struct {
 	// is the engine's to set.
 	Webhook deliver.WebhookConfig
 	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. Its
-	// Events and Logger are the engine's to set. Nil for none.
+	// Events, Has and Logger are the engine's to set. Nil for none.
 	WebSocket *wshub.Options
 	// Sealer encrypts the endpoints' secrets and header values before the Store
 	// sees them: see deliver.SealedStore. Defaults to none: they are stored as

@@ -18,6 +18,7 @@
 //
 //  1. X-Request-Id is set; what follows is logged with it, without secrets,
 //     query strings and bodies; a panic becomes a 500.
+//     A page of one of Options.Origins gets CORS headers, a preflight its answer.
 //  2. The route is found: else 404, or 405 with Allow.
 //  3. The x-api-key is checked. Missing, malformed, unknown, expired and revoked
 //     keys get one and the same 401. Health and the description need no key, and

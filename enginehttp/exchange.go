@@ -77,6 +77,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(p)
 		}
 	}()
+	if h.cors(w, r) {
+		x.status = http.StatusNoContent
+		return
+	}
 	h.mux.ServeHTTP(x, r)
 	if x.route == nil {
 		h.unrouted(x)

@@ -45,6 +45,10 @@ type Options struct {
 	// that serve one client. Defaults to a random one, with which cursors end
 	// with the process.
 	CursorKey secret.Value
+	// Origins are those whose pages may use the service from a browser, such as
+	// "https://app.example.com": they get CORS headers. WebSocket clients are for
+	// wshub.Options.Origins to let in. Defaults to none.
+	Origins []string
 	// Logger gets one line for each request, and what an operator should know.
 	// Defaults to none.
 	Logger *slog.Logger
@@ -101,6 +105,11 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 		}
 		if *f.ptr < 1 || *f.ptr > f.max {
 			return o, fmt.Errorf("enginehttp: %s %d is not allowed: want 1 to %d, or 0 for %d", f.name, *f.ptr, f.max, f.def)
+		}
+	}
+	for _, origin := range o.Origins {
+		if !isOrigin(origin) {
+			return o, fmt.Errorf("enginehttp: Origins %.80q is not allowed: want a scheme and a host in lower case, such as https://app.example.com", origin)
 		}
 	}
 	if o.Timeout == 0 {

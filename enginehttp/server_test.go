@@ -213,8 +213,15 @@ func TestWebSocketThroughTheHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr, _ := serve(t, w, nil)
-	for _, row := range []struct{ key, want string }{{w.key[mine], `{"type":"connected",`}, {"sw_live_nonsense", `{"type":"error","code":4001}`}} {
-		c, _, err := websocket.Dial(t.Context(), "ws://"+addr+social+"/stream", &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {row.key}}})
+	for _, row := range []struct{ key, query, want string }{
+		{w.key[mine], "", `{"type":"connected",`},
+		{w.key[mine], "?monitor_id={monitor}&rule_id={rule}", `{"type":"connected",`},
+		{w.key[theirs], "?monitor_id={monitor}", `{"type":"error","code":4004,"message":"no such monitor: \"mon_`},
+		{w.key[theirs], "?rule_id={rule}", `{"type":"error","code":4004,"message":"no such rule: \"rul_`},
+		{w.key[mine], "?rule_id={monitor}", `{"type":"error","code":4004,"message":"no such rule: \"mon_`},
+		{"sw_live_nonsense", "", `{"type":"error","code":4001,"message":"key not valid"}`},
+	} {
+		c, _, err := websocket.Dial(t.Context(), "ws://"+addr+social+"/stream"+w.ids[mine].Replace(row.query), &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {row.key}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,13 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,11 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-const (
-	authTime   = 5 * time.Second // for the first message, for Authenticate, and for the store at the start
-	maxFilters = 100             // values of monitor_id, and of rule_id
-	maxID      = 128             // bytes of one of them
-)
+// authTime bounds the first message, Authenticate, and the store at the start.
+const authTime = 5 * time.Second
 
 // ServeHTTP upgrades a request and serves the client until either side leaves.
 // What is wrong with the request is answered with the status and a JSON object
@@ -35,7 +28,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "wshub: malformed query string")
 		return
 	}
-	flt, since, err := parseQuery(values)
+	flt, from, err := parseQuery(values)
 	if err != nil {
 		answer(w, http.StatusUnprocessableEntity, err.Error())
 		return
@@ -64,7 +57,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.register(c)
 	defer h.remove(c)
 
-	id, ok := h.admit(c, secret.Value(r.Header.Get("x-api-key")))
+	id, ok := h.admit(c, secret.Value(r.Header.Get("x-api-key")), addressOf(r))
 	if !ok {
 		h.refused.Add(1)
 		c.farewell()
@@ -73,8 +66,17 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.stream = h.acquire(id.Owner)
 	defer h.release(c.stream)
 	ctx, cancel := context.WithTimeout(h.ctx, authTime)
-	err = c.stream.join(ctx, c, since)
+	unknown, err := h.unknown(ctx, id.Owner, &c.filter)
+	if err == nil && unknown == "" {
+		err = c.stream.join(ctx, c, from)
+	}
 	cancel()
+	if unknown != "" {
+		h.refused.Add(1)
+		c.end(codeUnknown, unknown)
+		c.farewell()
+		return
+	}
 	if err != nil {
 		h.trouble("stream not joined", "owner", id.Owner, "error", err)
 		c.end(websocket.StatusTryAgainLater, "store unavailable")
@@ -83,32 +85,6 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer c.stream.leave(c)
 	c.serve(id.KeyID)
-}
-
-// parseQuery reads what narrows and resumes a stream. since is nil without.
-func parseQuery(q url.Values) (flt filter, since *uint64, err error) {
-	flt = filter{monitors: q["monitor_id"], rules: q["rule_id"]}
-	for _, f := range []struct {
-		name string
-		ids  []string
-	}{{"monitor_id", flt.monitors}, {"rule_id", flt.rules}} {
-		if len(f.ids) > maxFilters {
-			return flt, nil, fmt.Errorf("wshub: %s is there %d times: want at most %d", f.name, len(f.ids), maxFilters)
-		}
-		for _, id := range f.ids {
-			if id == "" || len(id) > maxID {
-				return flt, nil, fmt.Errorf("wshub: %s %.20q is not allowed: want 1 to %d bytes", f.name, id, maxID)
-			}
-		}
-	}
-	if q.Has("since") {
-		n, err := strconv.ParseUint(q.Get("since"), 10, 63)
-		if err != nil {
-			return flt, nil, fmt.Errorf("wshub: since %.20q is not allowed: want the seq of a frame", q.Get("since"))
-		}
-		since = &n
-	}
-	return flt, since, nil
 }
 
 func answer(w http.ResponseWriter, status int, text string) {
@@ -164,109 +140,6 @@ func (c deadlined) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// admit authenticates a connection and counts it; a false one has its reason
-// to end.
-func (h *Hub) admit(c *conn, key secret.Value) (Identity, bool) {
-	if key == "" {
-		if !h.waitForKey(1) {
-			c.end(websocket.StatusTryAgainLater, "no room for another connection without a key")
-			return Identity{}, false
-		}
-		key = c.firstMessage()
-		h.waitForKey(-1)
-		if key == "" {
-			return Identity{}, false
-		}
-	}
-	for {
-		h.mu.Lock()
-		seen := h.revoked
-		h.mu.Unlock()
-		ctx, cancel := context.WithTimeout(h.ctx, authTime)
-		id, err := h.opts.Authenticate(ctx, key)
-		cancel()
-		switch {
-		case errors.Is(err, ErrBadKey):
-			c.end(codeBadKey, "key not valid")
-			return id, false
-		case err == nil && id.KeyID == "":
-			// Keys of several owners would be counted and revoked as one.
-			err = errNoKeyID
-		}
-		if err != nil {
-			h.trouble("key not checked", "error", err)
-			c.end(websocket.StatusTryAgainLater, "key not checked")
-			return id, false
-		}
-		if ok, again := h.count(c, id, key, seen); !again {
-			return id, ok
-		}
-	}
-}
-
-var errNoKeyID = errors.New("wshub: Authenticate gave an Identity without a KeyID")
-
-// waitForKey counts the connections that wait for their first message, false
-// when one more is too many.
-func (h *Hub) waitForKey(n int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if n > 0 && h.keyless >= max(1, h.opts.MaxConnections/4) {
-		return false
-	}
-	h.keyless += n
-	return true
-}
-
-// count adds a connection to those of its key. It has to be authenticated again
-// when a key was revoked meanwhile: it could have been this one.
-func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.revoked != seen:
-		return false, true
-	case h.closed: // it has its reason
-		return false, false
-	}
-	k := h.keys[id.KeyID]
-	if k == nil {
-		k = &keyConns{conns: map[*conn]struct{}{}, idle: make(chan struct{})}
-		h.keys[id.KeyID] = k
-		h.wg.Go(func() { h.recheck(id.KeyID, key, k.idle) })
-	}
-	if len(k.conns) >= h.opts.MaxPerKey {
-		c.end(codeTooMany, "too many connections")
-		return false, false
-	}
-	k.conns[c] = struct{}{}
-	c.key = id.KeyID
-	return true, false
-}
-
-// firstMessage waits for the key, "" without.
-func (c *conn) firstMessage() secret.Value {
-	c.net.SetReadDeadline(time.Now().Add(authTime))
-	b, err := c.message()
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.end(codeBadKey, "no key within 5 s")
-		return ""
-	case err != nil:
-		c.end(codeGone, "")
-		return ""
-	}
-	var in struct {
-		Type   string       `json:"type"`
-		APIKey secret.Value `json:"api_key"`
-	}
-	if json.Unmarshal(b, &in) != nil || in.Type != "auth" || in.APIKey == "" {
-		c.end(codeBadKey, `the first message is not {"type":"auth","api_key":…}`)
-		return ""
-	}
-	return in.APIKey
-}
-
 // reserve takes a place for a connection.
 func (h *Hub) reserve() bool {
 	h.mu.Lock()
@@ -305,6 +178,9 @@ func (h *Hub) remove(c *conn) {
 		if delete(k.conns, c); len(k.conns) == 0 {
 			delete(h.keys, c.key)
 			close(k.idle)
+		}
+		if h.owners[c.owner]--; h.owners[c.owner] == 0 {
+			delete(h.owners, c.owner)
 		}
 	}
 }

@@ -34,6 +34,7 @@ const (
 const (
 	codeBadKey    websocket.StatusCode = 4001
 	codeTooMany   websocket.StatusCode = 4003
+	codeUnknown   websocket.StatusCode = 4004
 	codeGoingAway                      = websocket.StatusGoingAway
 	codeGone      websocket.StatusCode = 0 // the client is gone: nothing is written any more
 )
@@ -46,6 +47,7 @@ type conn struct {
 	stream *stream
 	filter filter
 	key    string // id; "" before it is authenticated; the hub's mutex guards it
+	owner  string // the key's, likewise
 
 	bell chan struct{} // one slot
 	// pos is a sequence number: what is not above it was written, was not for
@@ -55,6 +57,9 @@ type conn struct {
 	// levelAt: when it last had everything. The stream's mutex guards them.
 	live    bool
 	levelAt time.Time
+	// missed, after join, is a gap frame for a client that resumes after what is
+	// not in the store; nil for others.
+	missed *frame
 
 	pinging atomic.Bool
 	second  time.Time // when the counting of heard began; the reader's
@@ -83,8 +88,8 @@ func (c *conn) farewell() {
 		c.ws.CloseNow()
 		return
 	}
-	if c.code == codeBadKey || c.code == codeTooMany {
-		c.send(errorFrame(int(c.code)))
+	if c.code >= 4000 { // ours: who reads frames only has to see it, too
+		c.send(errorFrame(int(c.code), c.reason))
 	}
 	c.net.SetReadDeadline(time.Time{}) // of the first message
 	c.ws.Close(c.code, c.reason)
@@ -94,12 +99,25 @@ func (c *conn) farewell() {
 func (c *conn) serve(key string) {
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		c.writeAll(connectedFrame("con_"+rand.Text(), key, c.pos.Load()))
+		c.greet(key)
 		c.farewell()
 	})
 	c.readAll()
 	c.end(codeGone, "")
 	writing.Wait()
+}
+
+// greet says where the stream goes on, and follows it until the connection ends.
+func (c *conn) greet(key string) {
+	seq := c.pos.Load()
+	if c.missed != nil {
+		seq = 0
+	}
+	if !c.send(connectedFrame("con_"+rand.Text(), key, seq)) || c.missed != nil && !c.send(c.missed.data) {
+		return
+	}
+	c.missed = nil
+	c.writeAll()
 }
 
 // readAll reads until the connection is closed, also while it is closing.
@@ -159,10 +177,7 @@ func (c *conn) heard() bool {
 }
 
 // writeAll writes until the connection ends.
-func (c *conn) writeAll(first []byte) {
-	if !c.send(first) {
-		return
-	}
+func (c *conn) writeAll() {
 	ping, alive := time.NewTicker(pingEvery), time.NewTicker(aliveEvery)
 	defer ping.Stop()
 	defer alive.Stop()

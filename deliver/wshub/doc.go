@@ -23,12 +23,13 @@
 //	{"type":"tweet","seq":42,"event":"tweet.detected",…,"tweet_data":{…},"tweet":{…}}   the webhook's body, and the post as tweet
 //	{"type":"gap","from_seq":43,"to_seq":57}     these are not sent
 //	{"type":"ping","timestamp":"2026-11-21T09:00:00.000Z"}   every 30 s; the answer is {"type":"pong"}
-//	{"type":"error","code":4001}                 before the connection is closed with that code
+//	{"type":"error","code":4001,"message":"key not valid"}   before the connection is closed with that code and reason
 //
 // Close codes: 1001 the server goes away, 1003, 1007, 1008 and 1009 for what a
 // client must not send, 1013 come again later (the reason ends in since=<seq>
 // when the client was too slow), 4001 the key is not valid (any more), 4003 the
-// key has too many connections. Protocol pings go out every 20 s; a client that
+// key has too many connections, 4004 monitor_id or rule_id names none of the key's
+// owner. Protocol pings go out every 20 s; a client that
 // answers none for 40 s is cut.
 //
 // # Order
@@ -40,12 +41,18 @@
 // A gap frame says that events were dropped for a slow client (they can be
 // replayed with since=<from_seq - 1>) or that retention had removed them.
 //
+// A since beyond the newest event is of a store that was replaced or lost its end.
+// The client gets connected with seq 0, then a gap frame from 1 to the newest (to 0
+// when there is none), and goes on from there. The same goes for since=<epoch>.<seq>,
+// two decimal numbers: this hub's numbers have no epoch.
+//
 // # Bounds
 //
 // A client reads from its owner's stream, where an event is encoded once for
 // all. What waits for one client is bounded by Options.QueueMessages and
 // QueueBytes, what a stream keeps for all of its clients by four times as much,
 // a write by 5 s, a message from a client by 32 KiB and 1 s, messages and pings
-// from a client by 100 a second, a key's connections by Options.MaxPerKey and all
+// from a client by 100 a second, a key's connections by Options.MaxPerKey, those
+// of an address that have not shown a key yet by MaxKeylessPerAddress, and all
 // by MaxConnections. Publish never blocks.
 package wshub

@@ -68,22 +68,7 @@ func pingFrame(now time.Time) []byte {
 	return append(now.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z"), `"}`...)
 }
 
-func errorFrame(code int) []byte {
-	return append(strconv.AppendInt([]byte(`{"type":"error","code":`), int64(code), 10), '}')
+func errorFrame(code int, message string) []byte {
+	b := strconv.AppendInt([]byte(`{"type":"error","code":`), int64(code), 10)
+	return append(fetcher.AppendString(append(b, `,"message":`...), message), '}')
 }
-
-// filter is what a client narrowed its stream to; the zero value takes all.
-type filter struct{ monitors, rules []string }
-
-func (f *filter) takes(kind deliver.SourceKind, id string) bool {
-	if len(f.monitors) == 0 && len(f.rules) == 0 {
-		return true
-	}
-	if kind == deliver.SourceRule {
-		return slices.Contains(f.rules, id)
-	}
-	return slices.Contains(f.monitors, id)
-}
-
-// wants reports whether the client gets a frame; gaps concern everybody.
-func (f *filter) wants(fr *frame) bool { return fr.source == "" || f.takes(fr.kind, fr.source) }

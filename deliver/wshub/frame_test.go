@@ -59,7 +59,7 @@ func TestFrameOfABodyFromElsewhere(t *testing.T) {
 
 // FuzzQuery: what is let in is within the bounds.
 func FuzzQuery(f *testing.F) {
-	for _, q := range []string{"", "since=5", "since=-1", "since=9223372036854775807", "monitor_id=a&monitor_id=b&rule_id=c", "monitor_id=", "since=0&since=x", "monitor_id=" + strings.Repeat("x", 200)} {
+	for _, q := range []string{"", "since=5", "since=-1", "since=9223372036854775807", "monitor_id=a&monitor_id=b&rule_id=c", "monitor_id=", "since=0&since=x", "since=7.41", "since=7.41.2", "monitor_id=" + strings.Repeat("x", 200)} {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -67,15 +67,15 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			return
 		}
-		flt, since, err := parseQuery(q)
+		flt, from, err := parseQuery(q)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "wshub: ") || len(err.Error()) > 250 {
 				t.Errorf("%v", err)
 			}
 			return
 		}
-		if (since != nil) != q.Has("since") || since != nil && *since > 1<<63-1 {
-			t.Errorf("since %v of %q", since, raw)
+		if from.resume != q.Has("since") || from.seq > 1<<63-1 || from.foreign != strings.Contains(q.Get("since"), ".") {
+			t.Errorf("since %+v of %q", from, raw)
 		}
 		for _, id := range append(flt.monitors, flt.rules...) {
 			if id == "" || len(id) > maxID {

@@ -53,6 +53,11 @@ type Options struct {
 	// other error changes nothing. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
 
+	// Has tells whether an owner has a monitor or rule: who narrows a stream to
+	// one that it does not tell of is closed with 4004. It must return when ctx
+	// ends. An engine sets its own. Nil: every id is taken.
+	Has func(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error)
+
 	// Origins are the hosts, or with "://" the schemes and hosts, whose pages may
 	// connect beside the request's own host, as patterns of path.Match. Requests
 	// without an Origin, which do not come from browsers, are always let in.
@@ -66,6 +71,13 @@ type Options struct {
 	QueueMessages, QueueBytes int
 	// MaxPerKey bounds a key's connections. Defaults to 5.
 	MaxPerKey int
+	// MaxPerOwner bounds the connections of all of an owner's keys. Defaults to 0:
+	// there is no such bound.
+	MaxPerOwner int
+	// MaxKeylessPerAddress bounds the connections from one IPv4 address or IPv6
+	// /64 network that wait for their first message; further ones are closed with
+	// 1013. Behind a proxy all clients have the proxy's address. Defaults to 10.
+	MaxKeylessPerAddress int
 	// MaxConnections bounds all connections, those included that have not
 	// authenticated yet; further ones get 503. A quarter of them, one at least, may
 	// wait for a client's first message; further ones without a key are closed with
@@ -102,7 +114,9 @@ func (o Options) withDefaults() (Options, error) {
 		{"QueueMessages", &o.QueueMessages, 256, 65_536},
 		{"QueueBytes", &o.QueueBytes, 1 << 20, 64 << 20},
 		{"MaxPerKey", &o.MaxPerKey, 5, 1_000_000},
+		{"MaxKeylessPerAddress", &o.MaxKeylessPerAddress, 10, 1_000_000},
 		{"MaxConnections", &o.MaxConnections, 10_000, 1_000_000},
+		{"MaxPerOwner", &o.MaxPerOwner, 0, 1_000_000},
 	} {
 		if *f.ptr == 0 {
 			*f.ptr = f.def
@@ -137,10 +151,12 @@ type Hub struct {
 
 	mu      sync.Mutex
 	closed  bool
-	revoked int // counts Revoke
-	open    int // connections, those included that are being upgraded
-	keyless int // those that wait for their first message
+	revoked int            // counts Revoke
+	open    int            // connections, those included that are being upgraded
+	keyless int            // those that wait for their first message
+	waiting map[string]int // the same by address
 	conns   map[*conn]struct{}
+	owners  map[string]int       // connections that have authenticated
 	keys    map[string]*keyConns // by key id, those of conns that have authenticated
 	streams map[string]*stream   // by owner
 
@@ -157,7 +173,7 @@ func New(opts Options) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{opts: opts, reads: make(chan struct{}, maxReads), conns: map[*conn]struct{}{},
-		keys: map[string]*keyConns{}, streams: map[string]*stream{}}
+		waiting: map[string]int{}, owners: map[string]int{}, keys: map[string]*keyConns{}, streams: map[string]*stream{}}
 	h.ctx, h.cut = context.WithCancel(context.Background())
 	return h, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -162,6 +163,7 @@ type world struct {
 	keys  *keys
 	hub   *wshub.Hub
 	dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	from  string // the address and port that the next connection comes from, "" for a pipe's
 }
 
 // inWorld runs f in a bubble; the hub has to end without a trace after it.
@@ -185,7 +187,7 @@ func newWorld(t testing.TB, change func(*wshub.Options)) *world {
 	}
 	w.hub = hub
 	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	w.dial = l.dial
+	w.dial = func(ctx context.Context, network, addr string) (net.Conn, error) { return l.dial(ctx, w.from, addr) }
 	srv := &http.Server{Handler: hub}
 	served := make(chan struct{})
 	go func() {
@@ -214,8 +216,11 @@ type pipes struct {
 	closed chan struct{}
 }
 
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (p *pipes) dial(ctx context.Context, addr, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
+	if addr != "" {
+		server = from{server, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))}
+	}
 	select {
 	case p.conns <- server:
 		return client, nil
@@ -234,6 +239,14 @@ func (p *pipes) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
+
+// from is a connection that comes from an address.
+type from struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (f from) RemoteAddr() net.Addr { return f.addr }
 
 func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
@@ -276,6 +289,7 @@ type message struct {
 	From         uint64          `json:"from_seq"`
 	To           uint64          `json:"to_seq"`
 	Code         int             `json:"code"`
+	Message      string          `json:"message"`
 	ConnectionID string          `json:"connection_id"`
 	KeyID        string          `json:"api_key_id"`
 	Timestamp    string          `json:"timestamp"`

@@ -121,7 +121,7 @@ func TestWhatRetentionRemovedIsAGap(t *testing.T) {
 			w.store.commit(repeat(alpha, 5)...)
 			w.store.remove("ann", 1, 2, 3, 4, 5)
 			c := w.open("since=5")
-			c.wants("connected 0") // how far it was, the store does not say
+			c.wants("connected 0", "gap 1-0") // how far it was, the store does not say
 			w.hub.Publish(w.store.commit(alpha))
 			c.wants("tweet 6")
 		})

@@ -218,10 +218,10 @@ func (s *stream) trim() {
 	s.ring = s.ring[n:]
 }
 
-// join registers a connection that resumes after since, or goes on from now
-// when since is nil. A since that was never reached counts as now: the store has
-// begun anew. It waits until the head is known.
-func (s *stream) join(ctx context.Context, c *conn, since *uint64) error {
+// join registers a connection that resumes, or goes on from now. One that
+// resumes after what was never reached, for the store has begun anew, goes on from
+// now and has missed all that there is. It waits until the head is known.
+func (s *stream) join(ctx context.Context, c *conn, from start) error {
 	select {
 	case <-s.ready:
 	case <-c.done: // the hub is closing
@@ -230,11 +230,12 @@ func (s *stream) join(ctx context.Context, c *conn, since *uint64) error {
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
-	head := s.head
+	reached := from.seq <= s.head
 	s.mu.Unlock()
-	reached := since != nil && *since <= head
-	if since != nil && !reached {
-		evs, err := s.h.read(ctx, s.owner, *since-1, 1)
+	if from.foreign {
+		reached = false
+	} else if from.resume && !reached {
+		evs, err := s.h.read(ctx, s.owner, from.seq-1, 1)
 		if err != nil {
 			return err
 		}
@@ -242,12 +243,15 @@ func (s *stream) join(ctx context.Context, c *conn, since *uint64) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	start := s.head
-	if reached {
-		start = *since
+	pos := s.head
+	switch {
+	case from.resume && reached:
+		pos = from.seq
+	case from.resume:
+		c.missed = gapFrame(1, s.head)
 	}
-	c.pos.Store(start)
-	c.live, c.levelAt = start >= s.head, time.Now()
+	c.pos.Store(pos)
+	c.live, c.levelAt = pos >= s.head, time.Now()
 	s.conns[c] = struct{}{}
 	return nil
 }

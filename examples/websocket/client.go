@@ -16,6 +16,7 @@ import (
 const (
 	badKey  websocket.StatusCode = 4001
 	tooMany websocket.StatusCode = 4003
+	unknown websocket.StatusCode = 4004 // no such monitor or rule
 )
 
 // client is what a user of the service writes. All it has to remember is the seq
@@ -86,7 +87,7 @@ func (c *client) watch(ctx context.Context) error {
 		switch code := websocket.CloseStatus(err); {
 		case ctx.Err() != nil:
 			return nil
-		case code == badKey || code == tooMany:
+		case code == badKey || code == tooMany || code == unknown:
 			return err
 		}
 		fmt.Fprintln(c.out, "connection lost:", err)

@@ -1,0 +1,157 @@
+package wshub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// admit authenticates a connection and counts it; a false one has its reason
+// to end.
+func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) {
+	if key == "" {
+		if why := h.waitForKey(address); why != "" {
+			c.end(websocket.StatusTryAgainLater, why)
+			return Identity{}, false
+		}
+		key = c.firstMessage()
+		h.stopWaiting(address)
+		if key == "" {
+			return Identity{}, false
+		}
+	}
+	for {
+		h.mu.Lock()
+		seen := h.revoked
+		h.mu.Unlock()
+		ctx, cancel := context.WithTimeout(h.ctx, authTime)
+		id, err := h.opts.Authenticate(ctx, key)
+		cancel()
+		switch {
+		case errors.Is(err, ErrBadKey):
+			c.end(codeBadKey, "key not valid")
+			return id, false
+		case err == nil && id.KeyID == "":
+			// Keys of several owners would be counted and revoked as one.
+			err = errNoKeyID
+		}
+		if err != nil {
+			h.trouble("key not checked", "error", err)
+			c.end(websocket.StatusTryAgainLater, "key not checked")
+			return id, false
+		}
+		if ok, again := h.count(c, id, key, seen); !again {
+			return id, ok
+		}
+	}
+}
+
+var errNoKeyID = errors.New("wshub: Authenticate gave an Identity without a KeyID")
+
+// waitForKey counts a connection that waits for its first message. Where one
+// more is too many it says why.
+func (h *Hub) waitForKey(address string) (refused string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.keyless >= max(1, h.opts.MaxConnections/4) {
+		return "no room for another connection without a key"
+	}
+	if h.waiting[address] >= h.opts.MaxKeylessPerAddress {
+		return "too many connections without a key from this address"
+	}
+	h.keyless++
+	h.waiting[address]++
+	return ""
+}
+
+func (h *Hub) stopWaiting(address string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keyless--
+	if h.waiting[address]--; h.waiting[address] == 0 {
+		delete(h.waiting, address)
+	}
+}
+
+// addressOf is what a client's connections without a key are counted by: its
+// IPv4 address, or the first 64 bits of its IPv6 address, of which a client has
+// all the rest.
+func addressOf(r *http.Request) string {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	a := ap.Addr().Unmap()
+	if a.Is4() {
+		return a.String()
+	}
+	p, _ := a.WithZone("").Prefix(64) // 64 bits are there
+	return p.String()
+}
+
+// count adds a connection to those of its key. It has to be authenticated again
+// when a key was revoked meanwhile: it could have been this one.
+func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.revoked != seen:
+		return false, true
+	case h.closed: // it has its reason
+		return false, false
+	}
+	k := h.keys[id.KeyID]
+	if k == nil {
+		k = &keyConns{conns: map[*conn]struct{}{}, idle: make(chan struct{})}
+		h.keys[id.KeyID] = k
+		h.wg.Go(func() { h.recheck(id.KeyID, key, k.idle) })
+	}
+	switch n := h.owners[id.Owner]; {
+	case len(k.conns) >= h.opts.MaxPerKey:
+		c.end(codeTooMany, fmt.Sprintf("too many connections: the key has %d of at most %d", len(k.conns), h.opts.MaxPerKey))
+	case h.opts.MaxPerOwner > 0 && n >= h.opts.MaxPerOwner:
+		c.end(codeTooMany, fmt.Sprintf("too many connections: the account has %d of at most %d", n, h.opts.MaxPerOwner))
+	default:
+		k.conns[c] = struct{}{}
+		h.owners[id.Owner]++
+		c.key, c.owner = id.KeyID, id.Owner
+		return true, false
+	}
+	if len(k.conns) == 0 { // it was made for this one
+		delete(h.keys, id.KeyID)
+		close(k.idle)
+	}
+	return false, false
+}
+
+// firstMessage waits for the key, "" without.
+func (c *conn) firstMessage() secret.Value {
+	c.net.SetReadDeadline(time.Now().Add(authTime))
+	b, err := c.message()
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.end(codeBadKey, "no key within 5 s")
+		return ""
+	case err != nil:
+		c.end(codeGone, "")
+		return ""
+	}
+	var in struct {
+		Type   string       `json:"type"`
+		APIKey secret.Value `json:"api_key"`
+	}
+	if json.Unmarshal(b, &in) != nil || in.Type != "auth" || in.APIKey == "" {
+		c.end(codeBadKey, `the first message is not {"type":"auth","api_key":…}`)
+		return ""
+	}
+	return in.APIKey
+}

@@ -1,0 +1,47 @@
+package enginehttp
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	corsMethods = "GET, POST, PATCH, DELETE"
+	corsRequest = "Content-Type, Idempotency-Key, If-Match, X-Api-Key, X-Request-Id"
+	corsAnswer  = "ETag, Retry-After, X-Credits-Used, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id"
+	corsMaxAge  = "600" // seconds for which a browser may remember a preflight's answer
+)
+
+// isOrigin reports whether s is an origin as browsers send it: a scheme and a
+// host in lower case, and a port where it is not the scheme's own.
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		s == u.Scheme+"://"+u.Host && s == strings.ToLower(s) && !strings.ContainsAny(s, "*")
+}
+
+// cors lets pages of the allowed origins read the answer, and answers the
+// preflight of a browser that asks first. It reports whether that was one.
+func (h *Handler) cors(w http.ResponseWriter, r *http.Request) (answered bool) {
+	if len(h.opts.Origins) == 0 {
+		return false
+	}
+	header := w.Header()
+	header.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if !slices.Contains(h.opts.Origins, origin) {
+		return false
+	}
+	header.Set("Access-Control-Allow-Origin", origin)
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		header.Set("Access-Control-Expose-Headers", corsAnswer)
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", corsMethods)
+	header.Set("Access-Control-Allow-Headers", corsRequest)
+	header.Set("Access-Control-Max-Age", corsMaxAge)
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
