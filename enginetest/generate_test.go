@@ -69,7 +69,7 @@ func TestGenerateArrivalsShapes(t *testing.T) {
 			for _, posts := range a.Posts {
 				parts := make([]float64, n)
 				for _, at := range posts {
-					parts[int(at%period)*n/int(period+1)]++
+					parts[int64(at%period)*int64(n)/int64(period+1)]++
 				}
 				mean := float64(len(posts)) / float64(n)
 				for _, p := range parts {

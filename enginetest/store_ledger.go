@@ -101,7 +101,7 @@ func ledgerCases() []storeCase {
 			l.add(nil, line("d", math.MaxInt64-10))
 			l.add(nil, line("e", -math.MaxInt64), line("f", 2))
 			l.add(billing.ErrInsufficient, line("g", math.MinInt64))
-		}, "2+0", fmt.Sprintf("d=%d e=0 f=2", math.MaxInt64)},
+		}, "2+0", fmt.Sprintf("d=%d e=0 f=2", int64(math.MaxInt64))},
 	})
 	return append(append(cases, entryQueryCases()...),
 		storeCase{name: "an entry comes back as it was appended, with its balance", run: func(t *storeTest) {

@@ -54,9 +54,9 @@ var plantedOutboxFaults = []plantedFault{
 			},
 		}
 	}, "outbox/a call of Settle is seen whole", "seen in part"},
-	{"counts Limit in 32 bits", func(s storage.Store) storage.Store {
+	{"counts Limit in 16 bits", func(s storage.Store) storage.Store {
 		return &broken{Store: s, claim: func(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
-			r.Limit = int(int32(r.Limit))
+			r.Limit = int(int16(r.Limit))
 			return s.Outbox().Claim(ctx, r)
 		}}
 	}, "outbox/Claim gives all that is due for the largest Limit", "gives all that is due"},

@@ -164,7 +164,7 @@ func reservationCases() []storeCase {
 			l.add(billing.ErrAmount, line("c", math.MaxInt64-9))
 			l.add(nil, line("d", math.MaxInt64-10))
 			l.release("r", nil)
-		}, fmt.Sprintf("%d+0", math.MaxInt64), fmt.Sprintf("d=%d", math.MaxInt64)},
+		}, fmt.Sprintf("%d+0", int64(math.MaxInt64)), fmt.Sprintf("d=%d", int64(math.MaxInt64))},
 		{"without ExpiresAt a reservation does not expire", needsClock, func(l *ledgerTest) {
 			l.ok(l.store.Ledger().Reserve(l.Context(), billing.Reservation{ID: "r", Owner: "acme", Amount: 4}), "Reserve without ExpiresAt")
 			l.wait(10_000 * time.Hour)

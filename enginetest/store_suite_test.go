@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,7 @@ import (
 type handle struct{ *faultyStore }
 
 func newHandle(data storage.Store) storage.Store {
-	return handle{&faultyStore{Store: data, plan: FaultPlan{Call: 1 << 60}}}
+	return handle{&faultyStore{Store: data, plan: FaultPlan{Call: math.MaxInt}}}
 }
 
 func (h handle) Close(context.Context) error { h.die(); return nil }

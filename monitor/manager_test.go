@@ -321,7 +321,7 @@ func TestListPages(t *testing.T) {
 		{monitor.Query{}, 20, 45, "m00", 1, 20},
 		{monitor.Query{Page: 3}, 5, 45, "m40", 3, 20},
 		{monitor.Query{Page: 4}, 0, 45, "", 4, 20},
-		{monitor.Query{Page: 1 << 50}, 0, 45, "", 1 << 50, 20},
+		{monitor.Query{Page: math.MaxInt}, 0, 45, "", math.MaxInt, 20},
 		{monitor.Query{PageSize: 100, Status: monitor.Paused}, 15, 15, "m00", 1, 100},
 		{monitor.Query{PageSize: 7, Page: 2, Status: monitor.Active}, 7, 30, "m11", 2, 7},
 	} {

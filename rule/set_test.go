@@ -13,7 +13,9 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-func snowflake(i int) string { return strconv.Itoa(1_900_000_000_000_000_000 + i*4_194_307) }
+func snowflake(i int) string {
+	return strconv.FormatInt(1_900_000_000_000_000_000+int64(i)*4_194_307, 10)
+}
 
 func matches(s *rule.Set, post *fetcher.Tweet) []string {
 	var ids []string

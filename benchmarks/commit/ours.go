@@ -40,7 +40,7 @@ func newGroup(from, size int) *group {
 	now := time.Now()
 	for n := from; n < from+size; n++ {
 		at := n * 977 % (len(text) - bodySize)
-		tweet := strconv.Itoa(1_900_000_000_000_000_000 + n<<22) // ids by time, a post every millisecond
+		tweet := strconv.FormatInt(1_900_000_000_000_000_000+int64(n)<<22, 10) // ids by time, a post every millisecond
 		src := source(n % sources)
 		ev := deliver.Event{
 			ID: deliver.EventID(src.ID, tweet), Source: src, TweetID: tweet,

@@ -44,7 +44,7 @@ func madeUpPosts(n int) []*fetcher.Tweet {
 		for range 25 {
 			text = append(text, word(r))
 		}
-		post := &fetcher.Tweet{ID: fmt.Sprint(1_900_000_000_000_000_000 + i), Username: fmt.Sprint("user", r.IntN(1e6)), UserID: fmt.Sprint(r.IntN(1e9)), Lang: "en"}
+		post := &fetcher.Tweet{ID: fmt.Sprint(1_900_000_000_000_000_000 + int64(i)), Username: fmt.Sprint("user", r.IntN(1e6)), UserID: fmt.Sprint(r.IntN(1e9)), Lang: "en"}
 		if i%2 == 0 {
 			tag := word(r)
 			text = append(text, "#"+tag)

@@ -74,12 +74,12 @@ func parse(args []string) (options, error) {
 	}
 	for _, f := range []struct {
 		name               string
-		value, least, most int
+		value, least, most int64
 	}{
-		{"ids", o.ids, 1000, 1e9},
-		{"gcids", o.gcIDs, 1000, 1e9},
-		{"windows", o.windows, 1, 1e7},
-		{"verify", o.verify, 0, 1e10},
+		{"ids", int64(o.ids), 1000, 1e9},
+		{"gcids", int64(o.gcIDs), 1000, 1e9},
+		{"windows", int64(o.windows), 1, 1e7},
+		{"verify", int64(o.verify), 0, 1e10},
 	} {
 		if f.value < f.least || f.value > f.most {
 			return options{}, fmt.Errorf("seen: -%s %d is not allowed: want %d to %d", f.name, f.value, f.least, f.most)

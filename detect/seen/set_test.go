@@ -60,7 +60,7 @@ func (m *setModel) len() int {
 // after they were forgotten, and sometimes not for long.
 func TestSetAgainstModel(t *testing.T) {
 	for name, id := range map[string]func(n int) string{
-		"numeric": func(n int) string { return fmt.Sprint(1_200_000_000_000_000_000 + n*4_194_304) },
+		"numeric": func(n int) string { return fmt.Sprint(1_200_000_000_000_000_000 + int64(n)*4_194_304) },
 		"text":    func(n int) string { return fmt.Sprintf("at://did:plc:%d/%s", n, strings.Repeat("x", n%50)) },
 		"mixed": func(n int) string {
 			if n%7 == 0 {
@@ -303,7 +303,7 @@ func FuzzSet(f *testing.F) {
 func BenchmarkSet(b *testing.B) {
 	ids := make([]string, 1<<20)
 	for i := range ids {
-		ids[i] = fmt.Sprint(1_212_092_628_029_698_048 + i*4_194_304)
+		ids[i] = fmt.Sprint(1_212_092_628_029_698_048 + int64(i)*4_194_304)
 	}
 	b.Run("add", func(b *testing.B) {
 		s := NewSet(time.Hour)

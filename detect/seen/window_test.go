@@ -15,7 +15,7 @@ import (
 // breaks off, against a window made of plain maps.
 func TestWindowAgainstModel(t *testing.T) {
 	for name, id := range map[string]func(n int) string{
-		"numeric": func(n int) string { return fmt.Sprint(1_200_000_000_000_000_000 + n*4_194_304) },
+		"numeric": func(n int) string { return fmt.Sprint(1_200_000_000_000_000_000 + int64(n)*4_194_304) },
 		"ULID":    func(n int) string { return fmt.Sprintf("01J%020dABC", n) },
 		"mixed": func(n int) string {
 			if n%7 == 0 {
@@ -218,7 +218,7 @@ func TestUnchangedPollAllocatesLittleAndChangesNothing(t *testing.T) {
 	var w Window
 	ids := make([]string, 20)
 	for i := range ids {
-		ids[i] = fmt.Sprint(1_212_092_628_029_698_048 + i)
+		ids[i] = fmt.Sprint(1_212_092_628_029_698_048 + int64(i))
 	}
 	w.Renew(w.Poll(), ids)
 	before := unsafe.StringData(w.data)
@@ -249,7 +249,7 @@ func BenchmarkWindowPage(b *testing.B) {
 			var windows Windows
 			ids := make([]string, 20)
 			for i := range ids {
-				ids[i] = fmt.Sprint(1_212_092_628_029_698_048 - i*3_600_000<<22) // one an hour
+				ids[i] = fmt.Sprint(1_212_092_628_029_698_048 - int64(i)*3_600_000<<22) // one an hour
 			}
 			for i := range bench.accounts {
 				w := windows.At(i)

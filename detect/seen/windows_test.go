@@ -11,7 +11,7 @@ import (
 func ofPosts(from, n, textLength int) Window {
 	ids := make([]string, n)
 	for i := range ids {
-		ids[i] = fmt.Sprint(1_212_092_628_029_698_048 + (from+i*977)<<22)
+		ids[i] = fmt.Sprint(1_212_092_628_029_698_048 + int64(from+i*977)<<22)
 		if textLength > 0 {
 			ids[i] += strings.Repeat("x", textLength)
 		}

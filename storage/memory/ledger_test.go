@@ -195,7 +195,7 @@ func TestLedger(t *testing.T) {
 			a.release("r", nil)
 			a.add(nil, entry("e", -math.MaxInt64), entry("f", 2))
 			a.add(billing.ErrInsufficient, entry("g", math.MinInt64))
-		}, 2, 0, fmt.Sprintf("d=%d e=0 f=2", math.MaxInt64)},
+		}, 2, 0, fmt.Sprintf("d=%d e=0 f=2", int64(math.MaxInt64))},
 		{"append for another owner", func(a account) {
 			a.add(billing.ErrInsufficient, entry("c", -1), billing.Entry{ID: "d", Owner: "globex", Amount: -1})
 		}, 10, 0, ""},

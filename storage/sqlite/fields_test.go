@@ -47,6 +47,8 @@ func fill(v reflect.Value, n *int) {
 		v.SetFloat(float64(*n) + 0.1)
 	case v.CanUint():
 		v.SetUint(uint64(*n))
+	case v.Kind() == reflect.Int: // 32 bits wide on some machines
+		v.SetInt(int64(*n) + 1e9)
 	case v.CanInt():
 		v.SetInt(int64(*n) + 1e12)
 	default:

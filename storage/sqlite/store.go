@@ -202,7 +202,7 @@ func pageBounds(page, size int) (limit, offset int64) {
 	if size == 0 {
 		size = 20
 	}
-	if page-1 > math.MaxInt64/size { // the product below would overflow
+	if int64(page-1) > math.MaxInt64/int64(size) { // the product below would overflow
 		return int64(size), math.MaxInt64
 	}
 	return int64(size), int64(page-1) * int64(size)
