@@ -54,22 +54,27 @@ type billingRecord struct {
 
 func (h *Handler) billingLogs(c *call) (reply, error) {
 	p := c.params()
-	q := billing.EntryQuery{Owner: c.who.Owner, SourceID: p.id("monitor_id"), Asc: p.oneOf("sort", "desc", "asc") == "asc"}
-	q.Page, q.PageSize = p.page()
+	_, source := p.source()
+	q := billing.EntryQuery{Owner: c.who.Owner, SourceID: source, Asc: p.oneOf("sort", "desc", "asc") == "asc"}
+	pg := p.paging()
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	out := logs[billingRecord]{Logs: []billingRecord{}, Page: q.Page, PageSize: q.PageSize}
+	out := logs[billingRecord]{Logs: []billingRecord{}, paging: pg}
 	if h.opts.Ledger == nil {
 		return reply{value: out}, nil
 	}
-	got, err := h.opts.Ledger.Entries(c.Context(), q)
+	list, total, err := pick(pg, func(page, size int) ([]billing.Entry, int, error) {
+		q.Page, q.PageSize = page, size
+		got, err := h.opts.Ledger.Entries(c.Context(), q)
+		return got.Entries, got.Total, err
+	})
 	if err != nil {
 		return reply{}, err
 	}
-	out.Total = got.Total
-	for i := range got.Entries {
-		e := &got.Entries[i]
+	out.Total = total
+	for i := range list {
+		e := &list[i]
 		r := billingRecord{ID: e.ID, Kind: e.Kind, Endpoint: nullable(e.Endpoint), BilledAt: timeText(e.At), NumAccounts: e.NumAccounts,
 			CreditsDeducted: credits(-e.Amount), BalanceAfter: credits(e.Balance), TierLabel: e.TierLabel, RateApplied: credits(e.Rate)}
 		switch e.Kind {

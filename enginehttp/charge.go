@@ -63,7 +63,7 @@ func (o *hold) commit() {
 			return
 		}
 	}
-	o.h.opts.Logger.Error("request not charged", "request_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+	o.h.opts.Logger.Error("request not charged", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
 }
 
 // release gives back what was not committed. What can not be given back expires.
@@ -72,7 +72,7 @@ func (o *hold) release() {
 		return
 	}
 	if err := o.charge.Release(o.ctx); err != nil {
-		o.h.opts.Logger.Warn("reservation not released: it expires", "request_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+		o.h.opts.Logger.Warn("reservation not released: it expires", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
 	}
 }
 

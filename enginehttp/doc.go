@@ -16,8 +16,9 @@
 //
 // Each of these is done once, for all endpoints, in this order:
 //
-//  1. X-Request-Id is set; what follows is logged with it, without secrets,
-//     query strings and bodies; a panic becomes a 500.
+//  1. X-Request-Id is set, to what the client sent if that is 1 to 128 letters,
+//     digits, ".", "_", ":" and "-"; what follows is logged with it, without
+//     secrets, query strings and bodies; a panic becomes a 500.
 //     A page of one of Options.Origins gets CORS headers, a preflight its answer.
 //  2. The route is found: else 404, or 405 with Allow.
 //  3. The x-api-key is checked. Missing, malformed, unknown, expired and revoked
@@ -25,8 +26,9 @@
 //     WebSocket clients are checked by the hub: see WebSocketAuth.
 //  4. The key's rate is counted: 429 with Retry-After when it is exceeded;
 //     X-RateLimit-Limit, -Remaining and -Reset (Unix seconds) in every answer.
-//  5. A body is read, where there is one: 415 for another type than JSON, 413
-//     beyond 1 MiB, 400 for what is not one JSON object, 422 for an unknown field.
+//  5. The query string and the body, where there is one, are read: 415 for another
+//     type than JSON, 413 beyond 1 MiB, 400 for what is not one JSON object, 422
+//     for a parameter or field that the endpoint does not know.
 //  6. Credits are reserved: 402 when the balance does not cover them.
 //  7. The endpoint answers. Ids of other owners answer as unknown ones do. A
 //     monitor or rule that is to be made, to go on or to get dearer answers 402

@@ -59,7 +59,7 @@ var endpoints = []endpoint{
 	{"GET /v1/marketplace/products/{shop_id}/{item_id}", "/v1/marketplace/products/3/4", "", 200, 5000, platform, `{"market":"sg","product":{"item_id":4,"shop_id":3,`},
 	{"POST /v1/web/scrape", "/v1/web/scrape", `{"url":"https://example.com/"}`, 200, 1000, platform, `"format":"markdown"`},
 
-	{"GET /v1/social/stream/monitors", social + "/stream/monitors?status=active&page_size=1", "", 200, 1000, onStore, `"total":1,"page":1,"page_size":1}`},
+	{"GET /v1/social/stream/monitors", social + "/stream/monitors?status=active&page_size=1", "", 200, 1000, onStore, `"total":1,"page":1,"page_size":1,"limit":1,"offset":0}`},
 	{"POST /v1/social/stream/monitors", social + "/stream/monitors", `{"name":"n","usernames":["@ESA"],"poll_interval_seconds":5,"webhook_url":"https://hooks.example.com/n","filter_types":["reply"]}`, 201, 1000, onStore, `"webhook_secret":"whsec_`},
 	{"GET /v1/social/stream/monitors/{monitor_id}", social + "/stream/monitors/{monitor}", "", 200, 1000, onStore, `"name":"space"`},
 	{"PATCH /v1/social/stream/monitors/{monitor_id}", social + "/stream/monitors/{monitor}", `{"status":"paused"}`, 200, 1000, onStore, `"status":"paused","status_reason":"paused_by_user"`},
@@ -74,12 +74,12 @@ var endpoints = []endpoint{
 	{"POST /v1/social/stream/webhooks/{webhook_id}/recover", social + "/stream/webhooks/{webhook}/recover", `{"since":"2020-01-01T00:00:00Z"}`, 200, 1000, onStore, `"redelivers":1`},
 	{"POST /v1/social/stream/deliveries/{delivery_id}/redeliver", social + "/stream/deliveries/{delivery}/redeliver", "", 200, 1000, onStore, `"delivery_status":"pending"`},
 
-	{"GET /v1/social/stream/filter-rules", social + "/stream/filter-rules?status=active", "", 200, 1000, onStore, `"total":1,"page":1,"page_size":20}`},
+	{"GET /v1/social/stream/filter-rules", social + "/stream/filter-rules?status=active", "", 200, 1000, onStore, `"total":1,"page":1,"page_size":20,"limit":20,"offset":0}`},
 	{"POST /v1/social/stream/filter-rules", social + "/stream/filter-rules", `{"tag":"t","query":"from:nasa moon","schedule":"*/5 * * * *","webhook_url":"https://hooks.example.com/t"}`, 201, 1000, onStore, `"webhook_secret":"whsec_`},
 	{"GET /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", "", 200, 1000, onStore, `"tag":"moon","query":"moon","interval_seconds":60,"schedule":null,"max_results_per_poll":20,"webhook_url":"","webhook_secret_set":false,"status":"active","status_reason":null,"credits_per_day":1500,"total_credits_burned":0,`},
 	{"PATCH /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", `{"status":"paused","interval_seconds":0.5}`, 200, 1000, onStore, `"status":"paused","status_reason":"paused_by_user","credits_per_day":30000,`},
 	{"DELETE /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", "", 204, 1000, onStore, ""},
-	{"GET /v1/social/stream/filter-rules/{rule_id}/logs", social + "/stream/filter-rules/{rule}/logs", "", 200, 1000, onStore, `{"logs":[],"total":0,"page":1,"page_size":20}`},
+	{"GET /v1/social/stream/filter-rules/{rule_id}/logs", social + "/stream/filter-rules/{rule}/logs", "", 200, 1000, onStore, `{"logs":[],"total":0,"page":1,"page_size":20,"limit":20,"offset":0}`},
 	{"POST /v1/social/stream/filter-rules/validate", social + "/stream/filter-rules/validate", `{"query":"from:nasa  moon"}`, 200, 1000, pure, `{"valid":true,"query":"from:nasa  moon","error":null,"warnings":[],"normalized":"from:nasa moon"}`},
 	{"GET /v1/social/stream/filter-rules-pricing", social + "/stream/filter-rules-pricing", "", 200, 1000, pure, `{"interval_seconds":0.5,"credits_per_day":30000,`},
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
@@ -17,7 +18,8 @@ import (
 // the log shows.
 type exchange struct {
 	http.ResponseWriter
-	id    string // X-Request-Id, and the id of its charge
+	id    string // of its charge
+	named string // X-Request-Id: the client's if it is allowed, else id
 	began time.Time
 	who   apikey.Principal
 	route *route // nil until it is found
@@ -57,14 +59,15 @@ func (x *exchange) Write(b []byte) (int, error) {
 // ServeHTTP answers a request: see the package's text.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: "req_" + rand.Text(), began: time.Now()}
+	x.named = requestID(r.Header.Values("X-Request-Id"), x.id)
 	header := w.Header()
-	header.Set("X-Request-Id", x.id)
+	header.Set("X-Request-Id", x.named)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	defer func() {
 		p := recover()
 		if p != nil && p != http.ErrAbortHandler {
-			h.opts.Logger.Error("panic", "request_id", x.id, "route", x.pattern(), "panic", p, "stack", string(debug.Stack()))
+			h.opts.Logger.Error("panic", "request_id", x.named, "route", x.pattern(), "panic", p, "stack", string(debug.Stack()))
 			if x.status == 0 {
 				x.fail(&failure{status: http.StatusInternalServerError, text: "internal error"})
 				p = nil
@@ -101,6 +104,26 @@ func (h *Handler) unrouted(x *exchange) {
 	x.fail(f)
 }
 
+// maxRequestID bounds a client's X-Request-Id, in bytes.
+const maxRequestID = 128
+
+// requestID is the client's id of a request if there is one of 1 to 128 letters,
+// digits, ".", "_", ":" and "-"; else made. The charge keeps an id of its own:
+// an id that a client sends twice must not make the second request free.
+func requestID(sent []string, made string) string {
+	if len(sent) != 1 || sent[0] == "" || len(sent[0]) > maxRequestID {
+		return made
+	}
+	for i := range len(sent[0]) {
+		switch c := sent[0][i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("._:-", c) >= 0:
+		default:
+			return made
+		}
+	}
+	return sent[0]
+}
+
 func (x *exchange) pattern() string {
 	if x.route == nil {
 		return ""
@@ -120,14 +143,17 @@ func (h *Handler) log(r *http.Request, x *exchange) {
 	if !l.Enabled(context.Background(), level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 10)
-	attrs = append(attrs, slog.String("request_id", x.id), slog.String("method", cut(r.Method, 16)), slog.String("route", x.pattern()),
+	attrs := make([]slog.Attr, 0, 11)
+	attrs = append(attrs, slog.String("request_id", x.named), slog.String("method", cut(r.Method, 16)), slog.String("route", x.pattern()),
 		slog.Int("status", x.status), slog.Int("bytes", x.bytes), slog.Duration("took", time.Since(x.began)))
 	if x.who.KeyID != "" {
 		attrs = append(attrs, slog.String("owner", x.who.Owner), slog.String("key_id", x.who.KeyID))
 	}
 	if x.charged != 0 {
 		attrs = append(attrs, slog.String("credits", creditText(x.charged)))
+		if x.named != x.id {
+			attrs = append(attrs, slog.String("charge_id", x.id))
+		}
 	}
 	if x.cause != nil {
 		attrs = append(attrs, slog.String("error", cut(x.cause.Error(), 1024)))

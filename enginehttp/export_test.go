@@ -57,6 +57,15 @@ func Names(h *Handler) map[string]string {
 	return m
 }
 
+// Params are the query parameters of the routes.
+func Params(h *Handler) map[string][]string {
+	m := map[string][]string{}
+	for _, rt := range h.routes {
+		m[rt.method+" "+rt.path] = slices.Clone(rt.params)
+	}
+	return m
+}
+
 func Fields(h *Handler) map[string][]string {
 	m := map[string][]string{}
 	for _, rt := range h.routes {

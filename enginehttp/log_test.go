@@ -28,7 +28,12 @@ func TestAccessLog(t *testing.T) {
 		s.options.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	const canary = "canary_secret_0123456789_abcdefg"
+	w.do(mine, "GET", "/v1/account/me", "")
 	w.do(mine, "GET", "/v1/account/me?token="+canary, "")
+	named := request("GET", "/v1/account/me", "")
+	named.Header.Set("X-Api-Key", w.key[mine])
+	named.Header.Set("X-Request-Id", "trace-7")
+	w.send(named)
 	w.do(mine, "GET", monitors+"/"+canary, "")
 	w.do(mine, "GET", "/v1/"+canary, "")
 	w.do(mine, "POST", monitors, `{"name":"m","usernames":["esa"],"webhook_url":"https://user:`+canary+`@hooks.example.com/?q=`+canary+`","webhook_secret":"`+canary+`"}`)
@@ -50,7 +55,7 @@ func TestAccessLog(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"level=INFO msg=request request_id=req_", "method=GET route=/v1/account/me status=200 bytes=", " owner=acme key_id=", " credits=1\n",
+		"level=INFO msg=request request_id=req_", "method=GET route=/v1/account/me status=200 bytes=", " owner=acme key_id=", " credits=1\n", "msg=request request_id=trace-7 ", " credits=1 charge_id=req_",
 		`route="" status=404`, "route=/v1/account/me status=401", "status=422",
 		"level=ERROR msg=request request_id=" + failed.header.Get("X-Request-Id"), "connection refused",
 		"msg=panic request_id=" + a.header.Get("X-Request-Id"), "panic=broken stack=",
@@ -59,8 +64,8 @@ func TestAccessLog(t *testing.T) {
 			t.Errorf("no %q in the log:\n%s", want, log)
 		}
 	}
-	if n := strings.Count(log, "msg=request"); n != 8 {
-		t.Errorf("%d lines for 8 requests", n)
+	if n := strings.Count(log, "msg=request"); n != 10 {
+		t.Errorf("%d lines for 10 requests", n)
 	}
 }
 

@@ -9,10 +9,9 @@ import (
 
 // logs is a page of a log.
 type logs[T any] struct {
-	Logs     []T `json:"logs"`
-	Total    int `json:"total"`
-	Page     int `json:"page"`
-	PageSize int `json:"page_size"`
+	Logs  []T `json:"logs"`
+	Total int `json:"total"`
+	paging
 }
 
 // arrived is what the status of a delivery says once it is delivered.
@@ -123,27 +122,44 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	return r
 }
 
+// source is the monitor or the rule that monitor_id or rule_id names; no id when
+// neither is there.
+func (p *params) source() (deliver.SourceKind, string) {
+	if !p.values.Has("rule_id") {
+		return deliver.SourceMonitor, p.id("monitor_id")
+	}
+	if p.values.Has("monitor_id") {
+		p.refuse("rule_id", p.values.Get("rule_id"), "either rule_id or monitor_id, not both")
+	}
+	return deliver.SourceRule, p.id("rule_id")
+}
+
 // deliveryLogs is the log of all that the monitors of the key's owner found, or
-// one of them.
+// of one monitor or rule.
 func (h *Handler) deliveryLogs(c *call) (reply, error) {
 	p := c.params()
-	return h.logPage(c, p, deliver.LogQuery{SourceKind: deliver.SourceMonitor, SourceID: p.id("monitor_id")})
+	kind, id := p.source()
+	return h.logPage(c, p, deliver.LogQuery{SourceKind: kind, SourceID: id})
 }
 
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
 	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, strings.TrimPrefix(p.id("author_username"), "@"), p.oneOf("sort", "desc", "asc") == "asc"
 	selects(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
-	q.Page, q.PageSize = p.page()
+	pg := p.paging()
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	got, err := h.engine.Log().Deliveries(c.Context(), q)
+	list, total, err := pick(pg, func(page, size int) ([]deliver.LogEntry, int, error) {
+		q.Page, q.PageSize = page, size
+		got, err := h.engine.Log().Deliveries(c.Context(), q)
+		return got.Entries, got.Total, err
+	})
 	if err != nil {
 		return reply{}, err
 	}
-	out := logs[deliveryRecord]{Logs: make([]deliveryRecord, len(got.Entries)), Total: got.Total, Page: q.Page, PageSize: q.PageSize}
-	for i := range got.Entries {
-		out.Logs[i] = newDeliveryRecord(&got.Entries[i])
+	out := logs[deliveryRecord]{Logs: make([]deliveryRecord, len(list)), Total: total, paging: pg}
+	for i := range list {
+		out.Logs[i] = newDeliveryRecord(&list[i])
 	}
 	return reply{value: out}, nil
 }

@@ -109,22 +109,27 @@ func filled[T any](list []T) []T {
 
 func (h *Handler) listMonitors(c *call) (reply, error) {
 	p := c.params()
-	page, size := p.page()
+	pg := p.paging()
 	status := p.oneOf("status", "", "active", "paused")
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	got, err := h.engine.Monitors().List(c.Context(), monitor.Query{Owner: c.who.Owner, Status: monitor.Status(status), Page: page, PageSize: size})
+	list, total, err := pick(pg, func(page, size int) ([]monitor.Monitor, int, error) {
+		got, err := h.engine.Monitors().List(c.Context(), monitor.Query{Owner: c.who.Owner, Status: monitor.Status(status), Page: page, PageSize: size})
+		return got.Monitors, got.Total, err
+	})
 	if err != nil {
 		return reply{}, err
 	}
-	b := append(make([]byte, 0, 128+512*len(got.Monitors)), `{"monitors":[`...)
-	for i := range got.Monitors {
-		b = h.appendMonitor(comma(b, i), &got.Monitors[i], "")
+	b := append(make([]byte, 0, 128+512*len(list)), `{"monitors":[`...)
+	for i := range list {
+		b = h.appendMonitor(comma(b, i), &list[i], "")
 	}
-	b = strconv.AppendInt(append(b, `],"total":`...), int64(got.Total), 10)
-	b = strconv.AppendInt(append(b, `,"page":`...), int64(page), 10)
-	b = strconv.AppendInt(append(b, `,"page_size":`...), int64(size), 10)
+	b = strconv.AppendInt(append(b, `],"total":`...), int64(total), 10)
+	b = strconv.AppendInt(append(b, `,"page":`...), int64(pg.Page), 10)
+	b = strconv.AppendInt(append(b, `,"page_size":`...), int64(pg.PageSize), 10)
+	b = strconv.AppendInt(append(b, `,"limit":`...), int64(pg.Limit), 10)
+	b = strconv.AppendInt(append(b, `,"offset":`...), pg.Offset, 10)
 	return reply{text: append(b, "}\n"...)}, nil
 }
 

@@ -76,6 +76,24 @@ func TestDocumentHasTheFields(t *testing.T) {
 	}
 }
 
+// The parameters of a query string are those that the handler lets through.
+func TestDocumentHasTheParameters(t *testing.T) {
+	for pattern, params := range enginehttp.Params(newWorld(t).handler) {
+		method, path := documentPath(pattern)
+		var documented []string
+		for _, p := range document().Paths.Value(path).GetOperation(method).Parameters {
+			if p.Value.In == "query" {
+				documented = append(documented, p.Value.Name)
+			}
+		}
+		slices.Sort(documented)
+		slices.Sort(params)
+		if !slices.Equal(documented, params) {
+			t.Errorf("%s: documented %q, let through %q", pattern, documented, params)
+		}
+	}
+}
+
 // Another segment moves the paths, in the mux and in the document.
 func TestSegment(t *testing.T) {
 	w := newWorld(t)

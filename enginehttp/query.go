@@ -1,33 +1,47 @@
 package enginehttp
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// maxPage bounds page, so that page × page_size is counted on any store.
-const maxPage = 1_000_000_000
+// readQuery reads a query string that may have the known parameters, each once.
+// What is not well formed is refused: the parameters that could not be read
+// would be taken for missing.
+func readQuery(raw string, known []string) (url.Values, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, &failure{status: http.StatusBadRequest, text: "malformed query string: want name=value pairs with & between them, and % written as %25"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(known, name) {
+			allowed := "none"
+			if len(known) > 0 {
+				allowed = "none but " + strings.Join(known, ", ")
+			}
+			return nil, &failure{status: http.StatusUnprocessableEntity, text: "query parameter " + quote(name) + " is not allowed: want " + allowed}
+		}
+		if len(values[name]) > 1 {
+			return nil, &failure{status: http.StatusBadRequest, text: "malformed query string: " + name + " is there twice"}
+		}
+	}
+	return values, nil
+}
 
-// params reads a query string or path. The first value that is not allowed
-// stays in err. Parameters that nobody asks for are let through.
+// params reads the values of a query string or path. The first value that is not
+// allowed stays in err.
 type params struct {
 	values url.Values
 	err    error
 }
 
-// params reads the query string. What is not well formed is refused: the
-// parameters that could not be read would be taken for missing.
-func (c *call) params() *params {
-	values, err := url.ParseQuery(c.URL.RawQuery)
-	if err != nil {
-		return &params{err: &failure{status: http.StatusBadRequest, text: "malformed query string: want name=value pairs with & between them, and % written as %25"}}
-	}
-	return &params{values: values}
-}
+func (c *call) params() *params { return &params{values: c.query} }
 
 func (p *params) refuse(name, value, allowed string) {
 	if p.err == nil {
@@ -45,11 +59,6 @@ func (p *params) integer(name string, def, from, to int) int {
 		return def
 	}
 	return n
-}
-
-// page is the page asked for and its size.
-func (p *params) page() (page, size int) {
-	return p.integer("page", 1, 1, maxPage), p.integer("page_size", 20, 1, 100)
 }
 
 // oneOf is one of the allowed values, the first when it is not there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 type route struct {
 	method, path string
 	name         string   // in the price list, the ledger and the OpenAPI document
+	params       []string // of the query string
 	fields       []string // of the body; nil when there is none
 	open         bool     // needs no key
 	serve        func(*call) (reply, error)
@@ -25,8 +27,9 @@ type route struct {
 // call is what an endpoint is asked.
 type call struct {
 	*http.Request
-	who  apikey.Principal
-	form *form // the body, nil when the route has none
+	who   apikey.Principal
+	query url.Values // none but the route's params
+	form  *form      // the body, nil when the route has none
 }
 
 // reply is an answer of 2xx: a value to encode, or text that is JSON already.
@@ -40,6 +43,10 @@ type reply struct {
 func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	x.route = rt
 	if rt.raw != nil {
+		if _, err := readQuery(r.URL.RawQuery, rt.params); err != nil {
+			x.fail(err)
+			return
+		}
 		rt.raw.ServeHTTP(x, r)
 		return
 	}
@@ -51,6 +58,11 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			x.fail(err)
 			return
 		}
+	}
+	var err error
+	if c.query, err = readQuery(r.URL.RawQuery, rt.params); err != nil {
+		x.fail(err)
+		return
 	}
 	if rt.fields != nil {
 		if err := h.readBody(x, c, rt); err != nil {

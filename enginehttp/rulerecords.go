@@ -62,26 +62,28 @@ func (h *Handler) burned(ctx context.Context, r *rule.Rule) (*credits, error) {
 }
 
 type rulePage struct {
-	Rules    []ruleRecord `json:"rules"`
-	Total    int          `json:"total"`
-	Page     int          `json:"page"`
-	PageSize int          `json:"page_size"`
+	Rules []ruleRecord `json:"rules"`
+	Total int          `json:"total"`
+	paging
 }
 
 func (h *Handler) listRules(c *call) (reply, error) {
 	p := c.params()
-	page, size := p.page()
+	pg := p.paging()
 	status := p.oneOf("status", "", "active", "paused")
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	got, err := h.engine.Rules().List(c.Context(), rule.Query{Owner: c.who.Owner, Status: rule.Status(status), Page: page, PageSize: size})
+	list, total, err := pick(pg, func(page, size int) ([]rule.Rule, int, error) {
+		got, err := h.engine.Rules().List(c.Context(), rule.Query{Owner: c.who.Owner, Status: rule.Status(status), Page: page, PageSize: size})
+		return got.Rules, got.Total, err
+	})
 	if err != nil {
 		return reply{}, err
 	}
-	out := rulePage{Rules: make([]ruleRecord, len(got.Rules)), Total: got.Total, Page: page, PageSize: size}
-	for i := range got.Rules {
-		out.Rules[i] = h.ruleRecord(&got.Rules[i], "")
+	out := rulePage{Rules: make([]ruleRecord, len(list)), Total: total, paging: pg}
+	for i := range list {
+		out.Rules[i] = h.ruleRecord(&list[i], "")
 	}
 	return reply{value: out}, nil
 }
@@ -177,7 +179,7 @@ func (h *Handler) ruleLogs(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return h.logPage(c, c.params(), deliver.LogQuery{SourceID: r.ID})
+	return h.logPage(c, c.params(), deliver.LogQuery{SourceKind: deliver.SourceRule, SourceID: r.ID})
 }
 
 // pace is interval_seconds; nil when it is not there, or null.

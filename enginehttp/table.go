@@ -10,7 +10,7 @@ import (
 // document and what Pricing.Request is asked about.
 func (h *Handler) table() []*route {
 	seg, p := "/v1/"+h.opts.Segment, h.opts.Providers
-	stream := &route{method: "GET", path: seg + "/stream", name: "stream", open: true, serve: unconfigured("WebSocket")}
+	stream := &route{method: "GET", path: seg + "/stream", name: "stream", params: []string{"monitor_id", "rule_id", "since"}, open: true, serve: unconfigured("WebSocket")}
 	if hub := h.engine.WebSocket(); hub != nil {
 		stream.raw = hub
 	}
@@ -21,25 +21,25 @@ func (h *Handler) table() []*route {
 
 		{method: "GET", path: seg + "/users/{username}/by_username", name: "user_by_username", serve: given(p.UserByUsername, h.userByUsername)},
 		{method: "GET", path: seg + "/users/{user_id}/by_id", name: "user_by_id", serve: given(p.UsersByIDs, h.userByID)},
-		{method: "GET", path: seg + "/users/batch_by_ids", name: "users_by_ids", serve: given(p.UsersByIDs, h.usersByIDs)},
-		{method: "GET", path: seg + "/users/{username}/latest_tweets", name: "latest_tweets", serve: given(p.Timeline, h.latestTweets)},
-		{method: "GET", path: seg + "/tweets/{$}", name: "tweets_by_ids", serve: given(p.TweetsByIDs, h.tweetsByIDs)},
-		{method: "GET", path: seg + "/tweets", name: "tweets_by_ids", serve: given(p.TweetsByIDs, h.tweetsByIDs)},
+		{method: "GET", path: seg + "/users/batch_by_ids", name: "users_by_ids", params: []string{"user_ids"}, serve: given(p.UsersByIDs, h.usersByIDs)},
+		{method: "GET", path: seg + "/users/{username}/latest_tweets", name: "latest_tweets", params: []string{"cursor"}, serve: given(p.Timeline, h.latestTweets)},
+		{method: "GET", path: seg + "/tweets/{$}", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, h.tweetsByIDs)},
+		{method: "GET", path: seg + "/tweets", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, h.tweetsByIDs)},
 		{method: "GET", path: seg + "/tweets/tweet/{tweet_id}", name: "tweet_by_id", serve: given(p.TweetsByIDs, h.tweetByID)},
-		{method: "GET", path: seg + "/tweets/advanced_search", name: "advanced_search", serve: given(p.Search, h.searchTweets)},
-		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", serve: given(p.CommunityTweets, h.communityTweets)},
-		{method: "GET", path: seg + "/communities/search", name: "community_search", serve: given(p.CommunitySearch, h.searchCommunities)},
-		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, serve: given(p.Product, h.product)},
+		{method: "GET", path: seg + "/tweets/advanced_search", name: "advanced_search", params: []string{"query", "query_type", "count", "cursor"}, serve: given(p.Search, h.searchTweets)},
+		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", params: []string{"tweet_type", "cursor"}, serve: given(p.CommunityTweets, h.communityTweets)},
+		{method: "GET", path: seg + "/communities/search", name: "community_search", params: []string{"query", "cursor"}, serve: given(p.CommunitySearch, h.searchCommunities)},
+		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, params: []string{"market"}, serve: given(p.Product, h.product)},
 		{method: "POST", path: "/v1/web/scrape", name: "scrape", fields: []string{"url", "format"}, serve: given(p.Scraper, h.scrape)},
 
 		stream,
-		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", serve: h.listMonitors},
+		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", params: with("status"), serve: h.listMonitors},
 		{method: "POST", path: seg + "/stream/monitors", name: "create_monitor", fields: monitorFields, serve: h.createMonitor},
 		{method: "GET", path: seg + "/stream/monitors/{monitor_id}", name: "get_monitor", serve: h.getMonitor},
 		{method: "PATCH", path: seg + "/stream/monitors/{monitor_id}", name: "update_monitor", fields: append([]string{"status"}, monitorFields...), serve: h.patchMonitor},
 		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", serve: h.deleteMonitor},
 
-		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", serve: h.listWebhooks},
+		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", params: with("monitor_id", "rule_id"), serve: h.listWebhooks},
 		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", fields: []string{"monitor_id", "rule_id", "url", "secret"}, serve: h.createWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", fields: []string{"monitor_id"}, serve: h.testWebhook},
 		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", serve: h.deleteWebhook},
@@ -48,19 +48,22 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", fields: []string{"since"}, serve: h.recoverWebhook},
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", serve: h.redeliver},
 
-		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", serve: h.listRules},
+		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: h.listRules},
 		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", fields: ruleFields, serve: h.createRule},
 		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: h.getRule},
 		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", fields: append([]string{"status"}, ruleFields...), serve: h.patchRule},
 		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", serve: h.deleteRule},
-		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", serve: h.ruleLogs},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "sort"), serve: h.ruleLogs},
 		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", fields: []string{"query"}, serve: h.validateRule},
 		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: h.rulePricing},
 
-		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", serve: h.deliveryLogs},
-		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", serve: h.billingLogs},
+		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "author_username", "delivery_status", "sort"), serve: h.deliveryLogs},
+		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", params: with("monitor_id", "rule_id", "sort"), serve: h.billingLogs},
 	}
 }
+
+// with are the parameters of a list: its own, and those that name a part of it.
+func with(own ...string) []string { return append(own, pageParams...) }
 
 // given is an endpoint that needs a provider.
 func given(provider any, serve func(*call) (reply, error)) func(*call) (reply, error) {

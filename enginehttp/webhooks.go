@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -65,11 +66,13 @@ func newWebhookRecord(e *deliver.Endpoint, names map[string]string) webhookRecor
 type webhookList struct {
 	Webhooks []webhookRecord `json:"webhooks"`
 	Total    int             `json:"total"`
+	*paging                  // when a part was asked for
 }
 
 func (h *Handler) listWebhooks(c *call) (reply, error) {
 	p := c.params()
-	id := p.id("monitor_id")
+	kind, id := p.source()
+	pg := p.paging()
 	if p.err != nil {
 		return reply{}, p.err
 	}
@@ -77,11 +80,20 @@ func (h *Handler) listWebhooks(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if id != "" { // a monitor and a rule may have the same id
+		list = slices.DeleteFunc(list, func(e deliver.Endpoint) bool { return e.Source.Kind != kind })
+	}
+	out := webhookList{Total: len(list)}
+	if slices.ContainsFunc(pageParams, p.values.Has) {
+		first := min(pg.Offset, int64(len(list)))
+		list = list[first:min(first+int64(pg.Limit), int64(len(list)))]
+		out.paging = &pg
+	}
 	names, err := h.sourceNames(c.Context(), c.who.Owner, list)
 	if err != nil {
 		return reply{}, err
 	}
-	out := webhookList{Webhooks: make([]webhookRecord, len(list)), Total: len(list)}
+	out.Webhooks = make([]webhookRecord, len(list))
 	for i := range list {
 		out.Webhooks[i] = newWebhookRecord(&list[i], names)
 	}

@@ -1,0 +1,61 @@
+package enginehttp
+
+import "slices"
+
+const (
+	defaultPageSize = 20
+	maxPageSize     = 100
+	// maxPage bounds page and offset, so that page × page_size is counted on any
+	// store.
+	maxPage = 1_000_000_000
+)
+
+// pageParams are the parameters that name a part of a list: a page and its size,
+// or the same as an offset and a limit. limit is another word for page_size.
+var pageParams = []string{"page", "page_size", "limit", "offset"}
+
+// paging is the part of a list that was asked for, as its answer tells it. An
+// offset within a page is of the page in which it lies.
+type paging struct {
+	Page     int   `json:"page"`
+	PageSize int   `json:"page_size"`
+	Limit    int   `json:"limit"`
+	Offset   int64 `json:"offset"`
+}
+
+func (p *params) paging() paging {
+	size := "page_size"
+	if p.values.Has("limit") {
+		if p.values.Has(size) {
+			p.refuse("limit", p.values.Get("limit"), "either limit or page_size, not both")
+		}
+		size = "limit"
+	}
+	n := p.integer(size, defaultPageSize, 1, maxPageSize)
+	if p.values.Has("offset") {
+		if p.values.Has("page") {
+			p.refuse("offset", p.values.Get("offset"), "either offset or page, not both")
+		}
+		offset := p.integer("offset", 0, 0, maxPage)
+		return paging{Page: offset/n + 1, PageSize: n, Limit: n, Offset: int64(offset)}
+	}
+	page := p.integer("page", 1, 1, maxPage)
+	return paging{Page: page, PageSize: n, Limit: n, Offset: int64(page-1) * int64(n)}
+}
+
+// pick reads the part of a list whose pages read gives, with the number of all
+// items. A part that begins within a page takes two.
+func pick[T any](pg paging, read func(page, size int) (items []T, total int, err error)) ([]T, int, error) {
+	items, total, err := read(pg.Page, pg.PageSize)
+	skip := int(pg.Offset % int64(pg.PageSize))
+	if err != nil || skip == 0 {
+		return items, total, err
+	}
+	full := len(items) == pg.PageSize
+	items = slices.Clip(items[min(skip, len(items)):])
+	if !full {
+		return items, total, nil
+	}
+	next, total, err := read(pg.Page+1, pg.PageSize)
+	return append(items, next[:min(skip, len(next))]...), total, err
+}
