@@ -27,10 +27,18 @@
 //
 // PublishedAt comes from the record key, a timestamp identifier (see TIDTime)
 // in microseconds. A key that is no such thing, lies before November 2022 or
-// more than 5 minutes after the AppView indexed it (after the answer's own
-// time on a PDS) is not believed: then it is indexedAt, and without that the
-// record's createdAt, which the posting program sets as it likes. Imported
-// posts have old keys and therefore old times.
+// more than 5 minutes after the answer's own time is not believed; nor is one
+// more than 5 minutes after the AppView's indexedAt if the record's createdAt
+// is later than that, too. Then PublishedAt is indexedAt, and without that
+// createdAt, which the posting program sets as it likes. Imported posts have
+// old keys and therefore old times.
+//
+// An AppView sorts a feed by the earlier of createdAt and the time it indexed
+// the post. A new post with a createdAt in the past therefore stands among old
+// posts. It is found if it stands on a page that is read: always on the first,
+// which Config.PageSize makes up to 100 posts long, and on an older one only
+// when the engine reads that far. Further down it is missed. A PDS lists by
+// record key, and shows such a post at the top.
 //
 // Indices of hashtags and mentions are code points of Text; Width and Height
 // of media are the aspect ratio that the poster stated, not always pixels. A

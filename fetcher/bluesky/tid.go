@@ -59,16 +59,21 @@ func tidAt(t time.Time) string {
 	return string(digits[:])
 }
 
-// published picks a record's publication time: its key's if that is plausible,
-// else indexedAt, else createdAt. latest is used for a missing indexedAt to
-// judge the key.
-func published(key, indexedAt, createdAt string, latest time.Time) time.Time {
+// published picks the publication time of a record in an answer given at now:
+// its key's if that is plausible, else indexedAt, else createdAt.
+//
+// An AppView's indexedAt is when it indexed the record or the record's
+// createdAt, whichever is earlier. So it bounds the key only where createdAt is
+// later; otherwise the answer's own time does.
+func published(key, indexedAt, createdAt string, now time.Time) time.Time {
 	indexed, haveIndexed := parseTime(indexedAt)
-	if haveIndexed {
-		latest = indexed
-	}
-	if at, ok := TIDTime(key); ok && !at.Before(firstPosts) && !at.After(latest.Add(clockSlack)) {
-		return at
+	if at, ok := TIDTime(key); ok && !at.Before(firstPosts) && !at.After(now.Add(clockSlack)) {
+		if !haveIndexed || !at.After(indexed.Add(clockSlack)) {
+			return at
+		}
+		if created, ok := parseTime(createdAt); !ok || !created.After(indexed) {
+			return at
+		}
 	}
 	if haveIndexed {
 		return indexed

@@ -40,6 +40,11 @@
 // readable created_at is returned with a zero PublishedAt, which the engine
 // drops and counts.
 //
+// created_at is what the author's server says, and a server gives a post that it
+// dates back an id as old as that: nothing tells when the post came to be. Such
+// a post stands among old ones, is found if it stands on a page that is read,
+// and is no event for a monitor that began after its created_at.
+//
 // Decoding is lenient, since the servers differ: unknown fields, null and
 // optional fields of another type never lose a post.
 //
