@@ -23,9 +23,12 @@ type Delivery struct {
 	Event      *Event // shared and read-only
 	State      State
 	Attempts   int // attempts recorded so far
-	// Earlier is how many of them were recorded before it was reopened last: its
-	// retries are counted anew. 0 for one that never was.
-	Earlier int
+	// Uncounted is how many of them are not attempts of the retry schedule: all
+	// that were recorded before Outbox.Reopen, and later ones that the receiver
+	// answered with a wait. See Settlement.Wait.
+	Uncounted int
+	// Waited is the sum of these waits, since it was reopened if it was.
+	Waited time.Duration
 	// Due is from when on anyone may claim the delivery. Claiming moves it to
 	// the end of the claim, so that a dead claimant's work is found again.
 	Due       time.Time
@@ -60,4 +63,9 @@ type Settlement struct {
 	State State
 	// Due is when a delivery in StateRetrying, or one given back, is claimable.
 	Due time.Time
+	// Wait is how long the delivery waits until Due because the receiver asked for
+	// it, in whole milliseconds: it is added to Delivery.Waited, and the attempt to
+	// Delivery.Uncounted. 0 when the attempt counts. It is looked at only with an
+	// Attempt in StateRetrying.
+	Wait time.Duration
 }

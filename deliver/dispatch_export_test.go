@@ -13,8 +13,14 @@ type Health struct{ h health }
 
 // Record counts an attempt and says what is to be told.
 func (h *Health) Record(at time.Time, res Result) (kind NoticeKind, reason string, since time.Time) {
-	v := h.h.record(at, &res)
+	v := h.h.record(at, &res, false)
 	return v.kind, v.reason, v.since
+}
+
+// Asked counts an attempt that was answered with a wait.
+func (h *Health) Asked(at time.Time) (kind NoticeKind, since time.Time) {
+	v := h.h.record(at, &Result{StatusCode: 429, Error: "status 429"}, true)
+	return v.kind, v.since
 }
 
 // RetryDelay is the wait after a failed attempt.

@@ -119,7 +119,7 @@ func (d *Dispatcher) enqueue(ds []Delivery, claimed bool) {
 func (d *Dispatcher) push(dv *Delivery, claimed bool) {
 	if it, ok := d.held[dv.ID]; ok {
 		if it.Due = dv.Due; !it.sending {
-			it.State, it.Attempts, it.Earlier = dv.State, dv.Attempts, dv.Earlier // another claimant may have tried
+			it.State, it.Attempts, it.Uncounted, it.Waited = dv.State, dv.Attempts, dv.Uncounted, dv.Waited // another claimant may have tried
 		}
 		return
 	}

@@ -226,8 +226,9 @@ func TestResultDecidesWhatFollows(t *testing.T) {
 		{"permanent", deliver.Result{Permanent: true, StatusCode: 410, Error: "gone"}, 1, deliver.StateFailed, 0, 0},
 		{"failed once", deliver.Result{StatusCode: 503, Error: "x"}, 2, deliver.StateDelivered, 4 * time.Second, 6 * time.Second},
 		{"asks for more time", deliver.Result{StatusCode: 503, Error: "x", RetryAfter: 8 * time.Second}, 2, deliver.StateDelivered, 8 * time.Second, 9600 * time.Millisecond},
-		{"asks for too much", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Hour}, 2, deliver.StateDelivered, 10 * time.Second, 12 * time.Second},
-		{"asks for less", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Second}, 2, deliver.StateDelivered, 4 * time.Second, 6 * time.Second},
+		{"asks for too much", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: 2 * time.Hour}, 2, deliver.StateDelivered, time.Hour, time.Hour},
+		{"asks for less", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Second}, 2, deliver.StateDelivered, time.Second, 1200 * time.Millisecond},
+		{"asks for next to nothing", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Nanosecond}, 2, deliver.StateDelivered, time.Second, 1200 * time.Millisecond},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -240,7 +241,7 @@ func TestResultDecidesWhatFollows(t *testing.T) {
 				b.endpoint("a")
 				b.run()
 				b.commit("a", "p", 1, true)
-				pass(time.Hour)
+				pass(2 * time.Hour)
 				b.stop()
 				ss := b.all()
 				if len(ss) != row.attempts {

@@ -24,6 +24,16 @@
 //
 // A SealedStore keeps secrets from the store they are in.
 //
+// # Retries
+//
+// An attempt that fails is repeated by DispatcherConfig.RetrySchedule; the times
+// are the earliest, as the endpoint's rate, its breaker or a busy process may add
+// to them. When the receiver asks for a wait, by Retry-After with 429 or 503, the
+// delivery and all others to the endpoint wait, and the attempt is logged and uses
+// up no retry, for up to an hour in all for one delivery: then such answers are
+// failures like others. An endpoint that asks for waits is not failing, unless it
+// has taken nothing for an hour.
+//
 // # Signatures
 //
 // Every request carries two, each over exactly the bytes of the body:

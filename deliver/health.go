@@ -19,6 +19,7 @@ type health struct {
 	failures int       // attempts in a row
 	since    time.Time // when the first of them began
 	gone     int       // deliveries in a row answered 410
+	asked    time.Time // when the first attempt began that was answered with a wait
 }
 
 // verdict is what follows for the endpoint's record.
@@ -29,8 +30,10 @@ type verdict struct {
 	gone   bool // disabled for 410, whatever came before
 }
 
-// record takes an attempt that began at the time.
-func (h *health) record(at time.Time, res *Result) verdict {
+// record takes an attempt that began at the time. One that was answered with a
+// wait is no failure, unless nothing has succeeded for maxWaited since the first
+// such answer: else a receiver that never takes anything would stay active.
+func (h *health) record(at time.Time, res *Result, waits bool) verdict {
 	if res.OK {
 		was := *h
 		*h = health{}
@@ -38,6 +41,14 @@ func (h *health) record(at time.Time, res *Result) verdict {
 			return verdict{kind: NoticeRecovered, since: was.since}
 		}
 		return verdict{}
+	}
+	if waits {
+		if h.asked.IsZero() {
+			h.asked = at
+		}
+		if at.Sub(h.asked) < maxWaited {
+			return verdict{}
+		}
 	}
 	if h.failures++; h.failures == 1 {
 		h.since = at

@@ -64,8 +64,8 @@ type item struct {
 	sending bool // taken from the queue
 }
 
-// tried is how many attempts of the schedule are behind the delivery.
-func (it *item) tried() int { return max(0, it.Attempts-it.Earlier) }
+// tried is how many attempts of the retry schedule the delivery has had.
+func (it *item) tried() int { return max(0, it.Attempts-it.Uncounted) }
 
 func (l *lane) pop() *item {
 	it := l.queue[0]

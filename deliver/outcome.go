@@ -26,9 +26,14 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Attempts++
-	var wait time.Duration
+	own, wait := granted(it.Waited, res)
+	if own > 0 {
+		s.Attempt.Error = cutText(s.Attempt.Error, maxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
+	} else {
+		wait = d.asked(it, res)
+	}
 	if !l.handler {
-		wait = d.judge(l, j.began, res, d.asked(it, res))
+		wait = d.judge(l, j.began, res, own > 0, wait)
 	}
 	l.slow = timedOut || s.Attempt.Duration >= d.cfg.Timeout/slowShare
 	if l.hung, l.answered = timedOut, l.answered || !timedOut; timedOut {
@@ -41,6 +46,10 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	case res.OK:
 		s.Attempt.Error = ""
 		d.stats.Delivered++
+	case own > 0:
+		s.State = StateRetrying
+		s.Due, s.Wait = end.Add(own), own
+		d.stats.Retried++
 	case res.Permanent || it.tried() >= len(d.cfg.RetrySchedule):
 		s.State = StateFailed
 		d.stats.Failed++
@@ -56,19 +65,23 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	return s
 }
 
-// judge gives the attempt to the endpoint's breaker and to its record, and says
-// how long the lane has to wait now.
-func (d *Dispatcher) judge(l *lane, began time.Time, res *Result, asked time.Duration) time.Duration {
-	wait := l.breaker.record(time.Now(), res.OK)
-	if wait > 0 {
-		d.stats.Opened++
+// judge gives the attempt to the endpoint's breaker and to its health, and says
+// how long the lane has to wait now. A receiver whose wait is granted has not
+// failed: the breaker does not count the attempt.
+func (d *Dispatcher) judge(l *lane, began time.Time, res *Result, waits bool, asked time.Duration) time.Duration {
+	var wait time.Duration
+	if !waits {
+		if wait = l.breaker.record(time.Now(), res.OK); wait > 0 {
+			d.stats.Opened++
+		}
 	}
-	d.keeper.want(l, l.health.record(began, res), d.cfg.Now())
+	d.keeper.want(l, l.health.record(began, res, waits), d.cfg.Now())
 	return max(wait, asked)
 }
 
-// asked is how long the receiver wants the whole endpoint to be left alone. What
-// it says is bounded as for the delivery itself: see retryDelay.
+// asked is how long the whole endpoint is left alone after an attempt that
+// counts, because the receiver wants it. What it says is bounded as for the
+// delivery itself: see retryDelay.
 func (d *Dispatcher) asked(it *item, res *Result) time.Duration {
 	tooMany := res.StatusCode == http.StatusTooManyRequests
 	if res.OK || !tooMany && res.StatusCode != http.StatusServiceUnavailable {

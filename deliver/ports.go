@@ -36,8 +36,8 @@ type Outbox interface {
 	// claimed included, and may be the zero time; false when there are none.
 	NextDue(ctx context.Context) (time.Time, bool, error)
 	// Reopen makes final deliveries of r.Owner StatePending again, due at r.Due,
-	// with their logs as they are and Earlier = Attempts, all of them or none, and
-	// says how many. What is open, unknown, removed or another owner's is left as
+	// with their logs as they are, Uncounted = Attempts and Waited = 0, all of them
+	// or none, and says how many. What is open, unknown, removed or another owner's is left as
 	// it is, so that a second call changes nothing. Their events are no longer
 	// without an open delivery: see Log for what that means for retention.
 	Reopen(ctx context.Context, r ReopenRequest) (int, error)
@@ -177,6 +177,9 @@ type Result struct {
 	Error string
 	// ResponsePreview is the start of the answer's body, cut to 4 KiB.
 	ResponsePreview string
-	// RetryAfter is how long the receiver asked to wait, 0 when it did not.
+	// RetryAfter is how long the receiver asked to wait, 0 when it did not. The
+	// delivery waits so long, at least 1 s, and the attempt uses up no retry, until
+	// one delivery has waited for an hour in all. It is not looked at when OK or
+	// Permanent is set.
 	RetryAfter time.Duration
 }

@@ -56,7 +56,7 @@ func TestRedeliverBeginsANewRoundOfAttempts(t *testing.T) {
 			}
 			began := time.Now()
 			e, err := m.Redeliver(t.Context(), "o", id)
-			if err != nil || e.State != deliver.StatePending || e.Attempts != 4*round || e.Earlier != 4*round {
+			if err != nil || e.State != deliver.StatePending || e.Attempts != 4*round || e.Uncounted != 4*round {
 				t.Fatalf("Redeliver: %s after %d attempts, %v", e.State, e.Attempts, err)
 			}
 			synctest.Wait()

@@ -32,6 +32,27 @@ func checkSchedule(s []time.Duration) ([]time.Duration, error) {
 	return append([]time.Duration{}, s...), nil
 }
 
+// Bounds of the waits that receivers ask for, which use up no retry.
+const (
+	maxWaited   = time.Hour   // in all, for one delivery
+	minWait     = time.Second // of one
+	waitedShare = 10          // and this part of those before it: so there are at most about 75
+)
+
+// granted is how long a delivery waits because its receiver asked for it, in
+// whole milliseconds, and how long the other deliveries to it wait: no retry is
+// used up. Both are 0 when the receiver did not ask or has had all of maxWaited.
+func granted(waited time.Duration, res *Result) (own, others time.Duration) {
+	left := maxWaited - waited
+	if res.OK || res.Permanent || res.RetryAfter <= 0 || left <= 0 {
+		return 0, 0
+	}
+	asked := max(res.RetryAfter, minWait, waited/waitedShare)
+	asked = min((asked + time.Millisecond - 1).Truncate(time.Millisecond), left)
+	spread := rand.N(time.Duration(float64(asked)*retryJitter) + 1).Truncate(time.Millisecond)
+	return min(asked+spread, left), min(res.RetryAfter, asked)
+}
+
 // retryDelay is the wait after a failed attempt whose planned delay is base. A
 // receiver that asks for more time gets it, up to twice the plan; then the
 // jitter only adds, so that it is never asked earlier than it wished.

@@ -12,7 +12,7 @@ import (
 type Stats struct {
 	Attempts  int64
 	Delivered int64
-	Retried   int64 // failed attempts with another to come
+	Retried   int64 // attempts without success that have another to come, waits included
 	Failed    int64 // deliveries given up
 	Overflow  int64 // deliveries that found their lane full or waiting, and wait in the outbox
 	Opened    int64 // times that an endpoint's breaker opened, probes that failed included

@@ -39,7 +39,8 @@ func TestReceiverSlowsItsLane(t *testing.T) {
 	}{
 		{"429", deliver.Result{StatusCode: 429, Error: "x"}, time.Minute, time.Minute},
 		{"429 with Retry-After", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: 7 * time.Second}, 7 * time.Second, 7 * time.Second},
-		{"429 with a long one: twice the plan", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Hour}, 10 * time.Second, 10 * time.Second},
+		{"429 with a long one", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Hour}, time.Hour, time.Hour},
+		{"429 with a longer one: an hour", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: 24 * time.Hour}, time.Hour, time.Hour},
 		{"503 with Retry-After", deliver.Result{StatusCode: 503, Error: "x", RetryAfter: 7 * time.Second}, 7 * time.Second, 7 * time.Second},
 		{"503 without", deliver.Result{StatusCode: 503, Error: "x"}, 0, 0},
 		{"500", deliver.Result{StatusCode: 500, Error: "x"}, 0, 0},
@@ -63,7 +64,7 @@ func TestReceiverSlowsItsLane(t *testing.T) {
 				if gaps := b.gaps("other"); len(gaps) != 19 {
 					t.Errorf("the other endpoint had %d attempts at once, want all that were due", len(gaps)+1)
 				}
-				pass(time.Hour)
+				pass(2 * time.Hour)
 				b.stop()
 				if first := b.gaps("a")[0]; first < row.min || first > row.max {
 					t.Errorf("next attempt after %s, want %s to %s", first, row.min, row.max)

@@ -122,7 +122,7 @@ func storeRoles() []storeRole {
 		{"rules", ruleCases()},
 		{"endpoints", append(endpointCases(), endpointDeletionCases()...)},
 		{"journal", slices.Concat(commitCases(), knownBatchCases(), journalCases())},
-		{"outbox", slices.Concat(claimCases(), settleCases(), reopenCases())},
+		{"outbox", slices.Concat(claimCases(), settleCases(), reopenCases(), waitCases())},
 		{"log", logCases()},
 		{"ledger", append(ledgerCases(), reservationCases()...)},
 		{"keys", keyCases()},

@@ -26,7 +26,7 @@ func reopenCases() []storeCase {
 			e := t.entry("acme", d.ID)
 			expect(t, e.State, deliver.StatePending, "State after Reopen")
 			expect(t, e.Attempts, 2, "Reopen has to leave the attempts as they are")
-			expect(t, e.Earlier, 2, "Earlier has to be what Attempts was at Reopen")
+			expect(t, e.Uncounted, 2, "Uncounted has to be what Attempts was at Reopen")
 			expect(t, len(e.Log), 2, "Reopen has to leave the log as it is")
 			expect(t, t.nextDue(), "5", "NextDue has to know of what was reopened")
 			expect(t, len(t.claim(t.at(4), 10)), 0, "Claim gave a reopened delivery before it was due")
@@ -34,7 +34,7 @@ func reopenCases() []storeCase {
 			if len(ds) != 1 {
 				t.Fatalf("Claim gave %d deliveries after Reopen, want 1", len(ds))
 			}
-			expect(t, ds[0].Earlier, 2, "a claimed delivery has to say how many attempts are of before Reopen")
+			expect(t, ds[0].Uncounted, 2, "a claimed delivery has to say how many attempts are of before Reopen")
 			expect(t, ds[0].Attempts, 2, "a claimed delivery has to say how many attempts are recorded")
 			t.settle(attempted(d.ID, 2, deliver.StateFailed, t.start))
 			expect(t, t.entry("acme", d.ID).State, deliver.StatePending, "an attempt of before Reopen, settled again, changed the delivery")
@@ -51,7 +51,7 @@ func reopenCases() []storeCase {
 			expect(t, t.reopenDeliveries(), 0, "Reopen of nothing")
 			e := t.entry("acme", ds[0].ID)
 			expect(t, e.State, deliver.StateRetrying, "Reopen changed an open delivery")
-			expect(t, e.Earlier, 0, "Reopen changed an open delivery")
+			expect(t, e.Uncounted, 0, "Reopen changed an open delivery")
 			expect(t, t.entry("globex", ds[2].ID).State, deliver.StateFailed, "Reopen changed another owner's delivery")
 			expect(t, t.nextDue(), "0", "Reopen changed when an open delivery is due")
 		}},
@@ -62,7 +62,7 @@ func reopenCases() []storeCase {
 			t.settle(attempted(d.ID, 2, deliver.StateRetrying, t.at(70)))
 			expect(t, t.reopenDeliveries(d.ID), 0, "Reopen counted a delivery that is open again")
 			expect(t, t.nextDue(), "70", "the second Reopen changed when the delivery is due")
-			expect(t, t.entry("acme", d.ID).Earlier, 1, "the second Reopen changed Earlier")
+			expect(t, t.entry("acme", d.ID).Uncounted, 1, "the second Reopen changed Uncounted")
 		}},
 		storeCase{name: "Reopen of some of an event's deliveries leaves the others", run: func(t *storeTest) {
 			ds := t.commitDue(t.start, newEvent(acme, "0", "x"), newEvent(acme, "1", "a", "b", "c"), newEvent(acme, "2", "y")).Deliveries
@@ -75,7 +75,7 @@ func reopenCases() []storeCase {
 				expect(t, t.nextDue(), "none", "NextDue after round %d", round)
 				expect(t, t.entry("acme", ds[1].ID).Attempts, 1, "Reopen changed another delivery of the event")
 			}
-			expect(t, t.entry("acme", ds[2].ID).Earlier, 2, "Earlier has to count from the last Reopen")
+			expect(t, t.entry("acme", ds[2].ID).Uncounted, 2, "Uncounted has to count from the last Reopen")
 		}},
 		storeCase{name: "the oldest of those reopened together is claimed first", run: func(t *storeTest) {
 			var evs []deliver.Event
@@ -103,7 +103,7 @@ func reopenCases() []storeCase {
 			t.reopen()
 			e := t.entry("acme", d.ID)
 			expect(t, e.State, deliver.StatePending, "State after a restart")
-			expect(t, e.Earlier, 1, "Earlier after a restart")
+			expect(t, e.Uncounted, 1, "Uncounted after a restart")
 			expect(t, t.nextDue(), "5", "NextDue after a restart")
 		}},
 		storeCase{name: "retention of a reopened event counts from its new end", needs: needsRetention, run: func(t *storeTest) {

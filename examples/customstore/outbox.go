@@ -80,6 +80,10 @@ func (s *state) settle(st deliver.Settlement, now time.Time) {
 		s.end(st.DeliveryID, d, now)
 		return
 	}
+	if st.Wait > 0 {
+		d.Uncounted++
+		d.Waited += st.Wait
+	}
 	d.Due = st.Due
 	s.Deliveries.put(st.DeliveryID, d)
 }
@@ -102,7 +106,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (n int, err
 			if !ok || !d.State.Final() || draft.event(d.EventID).Source.Owner != r.Owner {
 				continue
 			}
-			d.State, d.Due, d.Earlier = deliver.StatePending, r.Due, len(d.Log)
+			d.State, d.Due, d.Uncounted, d.Waited = deliver.StatePending, r.Due, len(d.Log), 0
 			draft.Deliveries.put(id, d)
 			l, _ := draft.Lives.get(d.EventID)
 			l.Open++

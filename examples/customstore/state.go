@@ -86,7 +86,8 @@ type delivery struct {
 	State      deliver.State
 	Due        time.Time
 	CreatedAt  time.Time
-	Earlier    int               `json:",omitempty"`
+	Uncounted  int               `json:",omitempty"`
+	Waited     time.Duration     `json:",omitempty"`
 	Log        []deliver.Attempt `json:",omitempty"`
 }
 
@@ -114,6 +115,6 @@ func (s *state) event(id string) *deliver.Event {
 func (s *state) delivery(id string, d delivery) deliver.Delivery {
 	return deliver.Delivery{
 		ID: id, EndpointID: d.EndpointID, Event: s.event(d.EventID), State: d.State,
-		Attempts: len(d.Log), Earlier: d.Earlier, Due: d.Due, CreatedAt: d.CreatedAt,
+		Attempts: len(d.Log), Uncounted: d.Uncounted, Waited: d.Waited, Due: d.Due, CreatedAt: d.CreatedAt,
 	}
 }

@@ -1,5 +1,7 @@
 package main
 
+import "net/http"
+
 // deliveries: each event has one for the handler and for each webhook that was
 // bound to its monitor (I2), and what is said of their attempts makes sense (I3).
 func (c *checker) deliveries() {
@@ -66,20 +68,24 @@ func (c *checker) mayReceive(d *delivery, e *event) {
 	}
 }
 
-// attempts: at most four, numbered from 1, and the state follows from them.
+// attempts: at most four that count, numbered from 1, and the state follows from
+// them. One answered with 429 does not count: the receiver asked for a wait.
 func (c *checker) attempts(d *delivery) {
 	n := len(d.Attempts)
-	if n > maxAttempts {
-		c.add("I3", "delivery %s was attempted %d times", d.ID, n)
-	}
-	answers := 0
+	answers, counted := 0, 0
 	for i, a := range d.Attempts {
 		if a.Status != 0 {
 			answers++
 		}
+		if a.Status != http.StatusTooManyRequests {
+			counted++
+		}
 		if a.N != i+1 {
 			c.add("I3", "delivery %s: attempt %d has number %d", d.ID, i+1, a.N)
 		}
+	}
+	if counted > maxAttempts {
+		c.add("I3", "delivery %s has %d attempts that count", d.ID, counted)
 	}
 	if got := len(c.Requests[d.ID]); answers > got {
 		c.add("I3", "delivery %s has %d answers recorded, and %s got %d requests", d.ID, answers, d.Endpoint, got)
@@ -97,12 +103,12 @@ func (c *checker) attempts(d *delivery) {
 	case statePending:
 		sound = n == 0
 	case stateRetrying:
-		sound = n > 0 && n < maxAttempts && last.Error != ""
+		sound = n > 0 && counted < maxAttempts && last.Error != ""
 	case stateDelivered:
 		sound = n > 0 && last.Error == "" && (d.Endpoint == handlerEndpoint || last.Status == 200)
 	case stateFailed:
 		ef := c.Customers.Endpoints[d.Endpoint]
-		sound = n == maxAttempts && last.Error != "" || ef != nil && !ef.DeleteAsked.IsZero()
+		sound = counted == maxAttempts && last.Error != "" || ef != nil && !ef.DeleteAsked.IsZero()
 	}
 	if !sound {
 		c.add("I3", "delivery %s is %s after %d attempts, the last %d %q", d.ID, d.State, n, last.Status, last.Error)

@@ -44,10 +44,15 @@ func healthy() *outcome {
 			toHook := delivery{deliveryID(ev.ID, hook), ev.ID, hook, stateDelivered, false, []attempt{{1, 200, ""}}}
 			visits := []visit{{Path: "/hook/" + owner, Endpoint: hook, Body: body, Signed: true, Source: source, Tweet: p.ID, Status: 200}}
 			switch i {
-			case 1: // retried, and sent again after a crash
-				toHook.Attempts = []attempt{{1, 500, "status 500"}, {2, 200, ""}}
-				visits = []visit{visits[0], visits[0], visits[0]}
-				visits[0].Status = 500
+			case 1: // asked for waits, was retried, and got it again after a crash
+				taken := visits[0]
+				toHook.Attempts, visits = nil, nil
+				for n, status := range []int{429, 429, 429, 429, 500} {
+					toHook.Attempts = append(toHook.Attempts, attempt{n + 1, status, "refused"})
+					visits = append(visits, taken)
+					visits[n].Status = status
+				}
+				toHook.Attempts, visits = append(toHook.Attempts, attempt{6, 200, ""}), append(visits, taken, taken)
 			case 2: // given up
 				toHook.State, toHook.Attempts = stateFailed, nil
 				for n := range maxAttempts {
@@ -124,6 +129,10 @@ func TestViolationsAreFound(t *testing.T) {
 		{"an attempt 5", "I3", func(o *outcome) {
 			d := &o.State.Deliveries[5]
 			d.Attempts = append(d.Attempts, attempt{5, 500, "status 500"})
+		}},
+		{"given up for waits", "I3", func(o *outcome) {
+			d := &o.State.Deliveries[5]
+			d.Attempts[1] = attempt{2, 429, "status 429"}
 		}},
 		{"an attempt that is not recorded", "I3", func(o *outcome) { hookDelivery(o).Attempts[0].N = 2 }},
 		{"given up early", "I3", func(o *outcome) {

@@ -34,8 +34,9 @@
 //
 //	I1  every post shown to an active monitor is detected, exactly once
 //	I2  every detection has exactly one delivery to each webhook that was bound
-//	I3  every delivery ends in one state, after at most 4 attempts, and what is
-//	    called delivered was taken
+//	I3  every delivery ends in one state, after at most 4 attempts
+//	    beside those that its receiver answered with a wait, and what is called
+//	    delivered was taken
 //	I4  what the receiver gets again has the same id and the same bytes
 //	I5  the ledger has each charge, top-up and reservation once, its sum is the
 //	    balance, and no balance was ever below zero

@@ -32,7 +32,8 @@ type delivery struct {
 	due        time.Time
 	createdAt  time.Time
 	attempts   []deliver.Attempt
-	earlier    int // attempts before it was reopened last
+	uncounted  int           // see deliver.Delivery
+	waited     time.Duration // see deliver.Delivery
 
 	n     uint64 // counts deliveries: who came first among those due at once
 	index int    // in its lane
@@ -42,7 +43,7 @@ type delivery struct {
 func (d *delivery) view() deliver.Delivery {
 	return deliver.Delivery{
 		ID: d.id, EndpointID: d.endpointID, Event: d.event.ev, State: d.state,
-		Attempts: len(d.attempts), Earlier: d.earlier, Due: d.due, CreatedAt: d.createdAt,
+		Attempts: len(d.attempts), Uncounted: d.uncounted, Waited: d.waited, Due: d.due, CreatedAt: d.createdAt,
 	}
 }
 

@@ -98,7 +98,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if d == nil || !d.state.Final() || d.event.ev.Source.Owner != r.Owner {
 			continue
 		}
-		d.state, d.due, d.earlier = deliver.StatePending, r.Due, len(d.attempts)
+		d.state, d.due, d.uncounted, d.waited = deliver.StatePending, r.Due, len(d.attempts), 0
 		s.open.add(d)
 		if d.event.open++; d.event.open == 1 {
 			s.unsettle(d.event)
@@ -123,6 +123,10 @@ func (s *Store) conclude(st *deliver.Settlement, now time.Time) {
 			return
 		}
 		d.state = st.State
+		if st.Wait > 0 {
+			d.uncounted++
+			d.waited += st.Wait
+		}
 		s.open.move(d, st.Due)
 	}
 }

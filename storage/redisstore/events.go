@@ -93,8 +93,7 @@ const (
 	atFields   = atSeq + stampLen
 )
 
-// The number of attempts has, above these bits, how many there were when the
-// delivery was reopened last.
+// The number of attempts has, above these bits, how many are not counted.
 const (
 	attemptBits = 16
 	maxAttempts = 1<<attemptBits - 1
@@ -121,7 +120,11 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	d.EndpointID, errs[4] = unescaped(lane)
 	dec := newDecoder(rest)
 	d.CreatedAt = dec.instant()
-	d.Attempts, d.Earlier = int(attempts&maxAttempts), int(attempts>>attemptBits) // see lua/outbox_reopen.lua
+	d.Attempts, d.Uncounted = int(attempts&maxAttempts), int(attempts>>attemptBits) // see lua/outbox_reopen.lua
+	if dec.err == nil && dec.rest != "" {
+		ms, err := decimal(dec.rest)
+		d.Waited, dec.err = time.Duration(ms)*time.Millisecond, err
+	}
 	if d.Event = events[event]; d.Event != nil {
 		d.Event.Seq = seq
 	}

@@ -86,7 +86,7 @@ func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 // Settle refuses all settlements when one with an attempt has a number below 1
 // or a state that does not follow an attempt.
 func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
-	words := make([]any, 0, 1+5*len(ss))
+	words := make([]any, 0, 1+6*len(ss))
 	words = append(words, len(ss))
 	for i := range ss {
 		st := &ss[i]
@@ -94,10 +94,10 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 			return err
 		}
 		if st.Attempt == nil {
-			words = append(words, st.DeliveryID, "b", stamp(st.Due), "", "")
+			words = append(words, st.DeliveryID, "b", stamp(st.Due), "", 0, "")
 			continue
 		}
-		words = append(words, st.DeliveryID, stateLetters[st.State], stamp(st.Due), hex(uint64(st.Attempt.N)), appendAttempt(st.Attempt))
+		words = append(words, st.DeliveryID, stateLetters[st.State], stamp(st.Due), hex(uint64(st.Attempt.N)), st.Wait.Milliseconds(), appendAttempt(st.Attempt))
 	}
 	_, err := o.s.run(ctx, "outbox_settle", "", words...)
 	return err

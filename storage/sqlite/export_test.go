@@ -7,7 +7,7 @@ import (
 )
 
 // Newest is the schema version that this package writes.
-const Newest = 1
+const Newest = 2
 
 // Migrations are the scripts that lead there.
 var Migrations = migrations

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -159,12 +160,12 @@ func TestOpenRefuses(t *testing.T) {
 			must(t, os.WriteFile(path+"-wal", read(t, other+"-wal"), 0o600))
 		}, sqlite.ErrForeign},
 		{"a schema that was never released", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA application_id = 0x73747277") }), sqlite.ErrForeign},
-		{"a newer schema", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA user_version = 2") }), sqlite.ErrNewer},
+		{"a newer schema", store(func(t *testing.T, db *sql.DB) { run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest+1)) }), sqlite.ErrNewer},
 		{"a newer schema that is in the log only", func(t *testing.T, path string) {
 			old := filepath.Join(t.TempDir(), "old.db")
 			closed(t, worked(t, old))
 			db := raw(t, old)
-			run(t, db, "PRAGMA user_version = 2")
+			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest+1))
 			left := crash(t, old)
 			must(t, os.Rename(left, path))
 			must(t, os.Rename(left+"-wal", path+"-wal"))

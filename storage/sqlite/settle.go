@@ -27,12 +27,16 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		n := d.n
 		a := st.Attempt
 		if a == nil { // given back
-			changes = append(changes, n, nil, nanos(st.Due))
+			changes = append(changes, n, nil, nanos(st.Due), 0, 0)
 			continue
 		}
 		attempts = append(attempts, n, d.attempts, a.N, optional(a.At), int64(a.Duration), a.StatusCode, a.Error, a.ResponsePreview)
 		if !st.State.Final() {
-			changes = append(changes, n, string(st.State), nanos(st.Due))
+			uncounted := 0
+			if st.Wait > 0 {
+				uncounted = 1
+			}
+			changes = append(changes, n, string(st.State), nanos(st.Due), uncounted, max(0, int64(st.Wait)))
 			continue
 		}
 		final[st.State] = append(final[st.State], n)
@@ -50,9 +54,10 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		return err
 	}
 	crashpoint.Hit("sqlite.settle.attempt")
-	err = t.execRows(`WITH change (n, state, due_at) AS (VALUES {rows})
-		UPDATE deliveries SET state = coalesce(change.state, deliveries.state), due_at = change.due_at
-		FROM change WHERE deliveries.n = change.n`, 3, changes)
+	err = t.execRows(`WITH change (n, state, due_at, uncounted, wait) AS (VALUES {rows})
+		UPDATE deliveries SET state = coalesce(change.state, deliveries.state), due_at = change.due_at,
+			earlier = earlier + change.uncounted, waited = waited + change.wait
+		FROM change WHERE deliveries.n = change.n`, 5, changes)
 	if err != nil {
 		return err
 	}

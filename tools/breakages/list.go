@@ -211,7 +211,7 @@ var list = []breakage{
 	{"long plan is no wait", "deliver/retry.go",
 		"		backoff.WithMaxElapsedTime(0), //", "		//", deliverTests},
 	{"redelivery has no retries", "deliver/lane.go",
-		"return max(0, it.Attempts-it.Earlier)", "return it.Attempts", deliverTests},
+		"return max(0, it.Attempts-it.Uncounted)", "return it.Attempts", deliverTests},
 	{"recovery sends what was delivered", "deliver/redeliver.go",
 		"SourceID: e.Source.ID, State: StateFailed,", "SourceID: e.Source.ID,", deliverTests},
 	{"recovery sends another endpoint's", "deliver/redeliver.go",

@@ -2,15 +2,29 @@
 -- keys: deliveries others
 -- A delivery is its state (1), due (16), number of attempts (8), number (16),
 -- sequence number of the event (16), and fields: event, owner, lane, source,
--- author, kind of source, and what only the caller reads. Final states are d and f.
+-- author, kind of source, what only the caller reads (9), and, if its receiver
+-- has asked for waits, their sum in milliseconds. Final states are d and f. The
+-- number of attempts has, above its lower 16 bits, how many are uncounted.
 local function open_delivery(id, value)
 	local d = { id = id, state = sub(value, 1, 1), due = sub(value, 2, 17), was = sub(value, 2, 17),
 		attempts = tonumber(sub(value, 18, 25), 16), number = sub(value, 26, 41), seq = sub(value, 42, 57), rest = sub(value, 42) }
 	local at
 	d.event, at = field(value, 58)
 	d.owner, at = field(value, at)
-	d.lane = field(value, at)
+	d.lane, at = field(value, at)
+	for _ = 1, 3 do
+		local _
+		_, at = field(value, at)
+	end
+	d.waited = tonumber(sub(value, at + 9)) or 0
+	d.base = sub(value, 42, at + 8) -- rest without waited
 	return d
+end
+
+-- wait notes an attempt that is not counted, as the receiver asked for a wait.
+local function wait(d, ms)
+	d.attempts, d.waited = d.attempts + 65536, d.waited + ms
+	d.rest = d.base .. format('%.0f', d.waited)
 end
 
 local function final(d) return d.state == 'd' or d.state == 'f' end

@@ -55,7 +55,7 @@ local records, into, few = {}, {}, {}
 for _, d in ipairs(open) do
 	local tried = d.attempts % 65536
 	insert(records, d.id)
-	insert(records, 'p' .. due .. format('%08x', tried * 65537) .. d.number .. d.rest)
+	insert(records, 'p' .. due .. format('%08x', tried * 65537) .. d.number .. d.base)
 	insert(into, '0')
 	insert(into, d.lane .. due .. d.number .. d.id)
 end

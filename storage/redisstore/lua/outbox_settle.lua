@@ -1,14 +1,14 @@
 -- uses: write delivery tidy_events
 -- keys: attempts
 -- Records outcomes: delivery, what (b for given back, or the state), due,
--- attempt number, attempt. Attempts are kept one after the other: number, field.
+-- attempt number, wait, attempt. Attempts are kept one after the other: number, field.
 local given = answered()
 if given then return reply() end
 
 local count = tonumber(arg())
 local ids, by_id = {}, {}
 for i = 1, count do
-	local id = ARGV[word + 5 * i - 4]
+	local id = ARGV[word + 6 * i - 5]
 	if not by_id[id] then
 		by_id[id] = true
 		insert(ids, id)
@@ -34,7 +34,7 @@ end
 
 local changed, seen, logs = {}, {}, {}
 for _ = 1, count do
-	local id, what, due, n, attempt = arg(), arg(), arg(), arg(), arg()
+	local id, what, due, n, ms, attempt = arg(), arg(), arg(), arg(), tonumber(arg()), arg()
 	local d = by_id[id]
 	if d and not final(d) and not (what ~= 'b' and has(d, n)) then
 		if not seen[id] or what == 'd' or what == 'f' then
@@ -54,6 +54,7 @@ for _ = 1, count do
 			d.state, d.attempts = what, d.attempts + 1
 			d.log = (d.log or '') .. n .. to_field(attempt)
 			d.logged = true
+			if what == 'r' and ms > 0 then wait(d, ms) end
 		end
 		if final(d) then d.due = hex(0) end
 	end
