@@ -119,10 +119,7 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 	}
 	if first {
 		if !pg.ServerTime.IsZero() {
-			d.count.noteSkew(now.Sub(pg.ServerTime))
-			if out.measureSkew(pg.ServerTime, now); out.skew != 0 {
-				d.count.skewed.Add(1)
-			}
+			d.compareClocks(out, pg.ServerTime, asked, now)
 		}
 		out.version, out.unchanged = pg.Version, pg.Unchanged
 		if pg.Unchanged {
@@ -174,19 +171,6 @@ func (p *plan) knows(pg *fetcher.Page) bool {
 		}
 	}
 	return len(pg.Tweets)+pg.Skipped+pg.Others > 0
-}
-
-// maxSkew is the difference of clocks that the Date header's whole seconds and
-// the answer's way explain.
-const maxSkew = 2 * time.Second
-
-// measureSkew compares clocks. What was read is told by the upstream's clock:
-// ours may be ahead by more than the overlap, and must not hide posts.
-func (out *outcome) measureSkew(server, now time.Time) {
-	if skew := now.Sub(server); skew > maxSkew || skew < -maxSkew {
-		out.skew = skew
-		out.begun = out.begun.Add(-max(0, skew)) // one wrong answer must not do so either
-	}
 }
 
 func (out *outcome) looped(next string) bool {

@@ -126,10 +126,7 @@ func (d *Detector) takeFound(f *search, pg *fetcher.Page, asked time.Time) (done
 	d.count.queryPages.Add(1)
 	d.count.fetch.Record(now.Sub(asked))
 	if len(out.pages) == 0 && !pg.ServerTime.IsZero() {
-		d.count.noteSkew(now.Sub(pg.ServerTime))
-		if out.measureSkew(pg.ServerTime, now); out.skew != 0 {
-			d.count.skewed.Add(1)
-		}
+		d.compareClocks(out, pg.ServerTime, asked, now)
 	}
 	if pg.RateLimit.Known && pg.RateLimit.Remaining == 0 {
 		d.budget.closeFor(time.Until(pg.RateLimit.Reset))

@@ -59,7 +59,8 @@ type Stats struct {
 	// Lateness is how late posts become visible, and Overlap what follows.
 	Lateness lateness.Snapshot
 	// ClockSkew is how far our clock is ahead of the upstream's by its answers,
-	// a running mean good to about half a second, 0 while none told the time;
+	// a running mean good to about half a second, or to how long calls take if
+	// that is more; 0 while none told the time;
 	// SkewedPolls are those with clocks more than 2 s apart.
 	ClockSkew   time.Duration
 	SkewedPolls int64
@@ -140,15 +141,4 @@ func (d *Detector) paceStats() PaceStats {
 	s := PaceStats{Budget: math.Float64frombits(d.count.budget.Load()), Demand: math.Float64frombits(d.count.demand.Load())}
 	s.Feasible = s.Demand <= s.Budget
 	return s
-}
-
-// noteSkew keeps a running mean. A Date header is cut to the second: in the
-// mean it is half a second behind.
-func (c *counters) noteSkew(ahead time.Duration) {
-	const memory = 16
-	ahead -= time.Second / 2
-	if old := c.skew.Load(); old != 0 {
-		ahead = time.Duration(old) + (ahead-time.Duration(old))/memory
-	}
-	c.skew.Store(int64(ahead))
 }

@@ -1,0 +1,37 @@
+package detect
+
+import "time"
+
+// maxSkew is the difference of clocks that a Date header's whole seconds explain,
+// and that of a server which answers through a cache or another machine.
+const maxSkew = 2 * time.Second
+
+// compareClocks compares our clock with the upstream's, which stood at server at
+// some moment between asked and now. However long the call took, or this process
+// stood still meanwhile, is no difference of clocks.
+func (d *Detector) compareClocks(out *outcome, server, asked, now time.Time) {
+	least, most := asked.Sub(server), now.Sub(server) // that our clock is ahead
+	d.count.noteSkew(least, most)
+	if least <= maxSkew && most >= -maxSkew {
+		return
+	}
+	d.count.skewed.Add(1)
+	// What was read is told by the upstream's clock: ours may be ahead by more
+	// than the overlap, and must not hide posts. So the most counts, and one
+	// answer that is wrong in the other direction must not hide posts either.
+	out.skew = most
+	out.begun = out.begun.Add(-max(0, most))
+}
+
+// noteSkew keeps a running mean of what answers allow: each only says that our
+// clock is ahead by least to most. A Date header is cut to the second: in the
+// mean it is half a second behind.
+func (c *counters) noteSkew(least, most time.Duration) {
+	const memory = 16
+	old := time.Duration(c.skew.Load())
+	ahead := min(max(old, least-time.Second/2), most-time.Second/2)
+	if old != 0 {
+		ahead = old + (ahead-old)/memory
+	}
+	c.skew.Store(int64(ahead))
+}
