@@ -44,7 +44,7 @@ func (d *Dispatcher) next(j *job) bool {
 		case !l.fresh(now):
 			l.loading = true
 			j.kind = jobRead
-		case l.refusal != "":
+		case l.gone || l.refusal != "":
 			j.kind, j.items, j.refusal = jobRefuse, l.queue, l.refusal
 			l.queue = nil
 		case d.delayed(l, now):

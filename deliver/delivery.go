@@ -29,6 +29,9 @@ type Delivery struct {
 	Uncounted int
 	// Waited is the sum of these waits, since it was reopened if it was.
 	Waited time.Duration
+	// EndpointDeleted says that the deletion of its endpoint ended the delivery,
+	// in StateFailed: see EndpointStore.Delete.
+	EndpointDeleted bool
 	// Due is from when on anyone may claim the delivery. Claiming moves it to
 	// the end of the claim, so that a dead claimant's work is found again.
 	Due       time.Time
@@ -59,6 +62,9 @@ type Settlement struct {
 	// Attempt to append to the log. Nil gives the claim back unused: nothing is
 	// recorded, the state stays, and Due is set.
 	Attempt *Attempt
+	// EndpointDeleted, without an Attempt, ends an open delivery as
+	// EndpointStore.Delete does. State and Due are not looked at.
+	EndpointDeleted bool
 	// State after the attempt: StateRetrying, StateDelivered or StateFailed.
 	State State
 	// Due is when a delivery in StateRetrying, or one given back, is claimable.

@@ -104,8 +104,9 @@ type EndpointStore interface {
 	Update(ctx context.Context, e Endpoint) error
 	// Delete removes the endpoint and frees its id and URL. In the same
 	// transaction deliveries still open for it, claimed ones included and however
-	// many, end in StateFailed, with their attempts as they are and nothing more
-	// attempted. The log shows them still, and their events stay known.
+	// many, end in StateFailed with EndpointDeleted, with their attempts as they are
+	// and nothing more attempted. The log shows them still, and their events stay
+	// known. Attempts under way are recorded when they end: see Outbox.Settle.
 	Delete(ctx context.Context, owner, id string) error
 }
 

@@ -36,6 +36,7 @@ type lane struct {
 	sender   Sender // nil when there is none for its scheme
 	scheme   string
 	refusal  string    // why deliveries end unsent, "" when they are sent
+	gone     bool      // the endpoint was deleted
 	loaded   time.Time // when endpoint was read, zero if it must be read again
 	loading  bool
 	gen      int // counts Refresh
@@ -121,7 +122,7 @@ func (l *lane) take(d *Dispatcher, e Endpoint, now time.Time) {
 	}
 	l.health.read(was, &e)
 	l.sender, l.scheme = d.sender(e.URL)
-	l.refusal = ""
+	l.refusal, l.gone = "", false
 	if e.Status == EndpointDisabled {
 		l.refusal = "the endpoint is disabled"
 	}

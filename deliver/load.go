@@ -39,7 +39,7 @@ func (d *Dispatcher) readDone(ctx context.Context, l *lane, gen int, ep Endpoint
 		l.take(d, ep, time.Now())
 		return 0
 	case errors.Is(err, ErrEndpointNotFound):
-		l.refusal, l.loaded = "the endpoint was deleted", time.Now()
+		l.gone, l.loaded = true, time.Now()
 		return 0
 	case ctx.Err() != nil:
 		return 0

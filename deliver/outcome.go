@@ -112,10 +112,14 @@ func (r *Result) bound() {
 	r.ResponsePreview = cutText(strings.ToValidUTF8(r.ResponsePreview, "\ufffd"), maxPreview)
 }
 
-// refused is the settlement of a delivery that is not sent at all.
+// refused is the settlement of a delivery that is not sent at all: without a
+// reason its endpoint is gone, which is no attempt.
 func (d *Dispatcher) refused(it *item, why string) Settlement {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Failed++
+	if why == "" {
+		return Settlement{DeliveryID: it.ID, EndpointDeleted: true}
+	}
 	return Settlement{DeliveryID: it.ID, State: StateFailed, Attempt: &Attempt{N: it.Attempts + 1, At: d.cfg.Now(), Error: why}}
 }

@@ -28,16 +28,22 @@ type Outbox interface {
 	// no other. An attempt is appended to the log as it is,
 	// also one whose N is below that of an attempt recorded before it.
 	//
+	// A delivery that the deletion of its endpoint ended takes attempts all the
+	// same, for they were under way: each that is not in the log is appended, and
+	// StateDelivered makes the delivery delivered and clears EndpointDeleted. After
+	// another State it stays as it is. When its event may be removed does not change.
+	//
 	// An Attempt with N below 1, or with another State than StateRetrying,
 	// StateDelivered or StateFailed, is refused with a *FieldError. Without an
-	// Attempt only Due is looked at.
+	// Attempt only Due and EndpointDeleted are looked at.
 	Settle(ctx context.Context, ss ...Settlement) error
 	// NextDue is the smallest Due of the deliveries that are not final, those
 	// claimed included, and may be the zero time; false when there are none.
 	NextDue(ctx context.Context) (time.Time, bool, error)
 	// Reopen makes final deliveries of r.Owner StatePending again, due at r.Due,
-	// with their logs as they are, Uncounted = Attempts and Waited = 0, all of them
-	// or none, and says how many. What is open, unknown, removed or another owner's is left as
+	// with their logs as they are, Uncounted = Attempts, Waited = 0 and without
+	// EndpointDeleted, all of them or none, and says how many. What is open, unknown,
+	// removed or another owner's is left as
 	// it is, so that a second call changes nothing. Their events are no longer
 	// without an open delivery: see Log for what that means for retention.
 	Reopen(ctx context.Context, r ReopenRequest) (int, error)

@@ -212,6 +212,7 @@ func (d *Dispatcher) finish(group []settled) {
 	for _, o := range group {
 		delete(d.held, o.it.ID)
 		switch {
+		case o.s.EndpointDeleted:
 		case o.s.State == StateRetrying || o.s.Attempt == nil:
 			d.reader.wakeAt(o.s.Due)
 		case o.s.State == StateFailed:

@@ -64,6 +64,10 @@ func latencyBadge(d time.Duration) string {
 	return "red"
 }
 
+// reasonDeleted is the reason of a delivery that the deletion of its webhook, or of
+// what that was of, ended.
+const reasonDeleted = "endpoint deleted"
+
 // deliveryRecord is a line of the delivery log.
 type deliveryRecord struct {
 	ID                string          `json:"id"`
@@ -85,6 +89,7 @@ type deliveryRecord struct {
 	WebhookStatusCode *int            `json:"webhook_status_code"`
 	WebhookAttempts   int             `json:"webhook_attempts"`
 	Attempts          []attemptRecord `json:"attempts"`
+	StatusReason      *string         `json:"delivery_status_reason"`
 }
 
 type attemptRecord struct {
@@ -110,6 +115,10 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	}
 	if deliver.ViaOf(e.EndpointID) == deliver.ViaWebhook {
 		r.WebhookID = &e.EndpointID
+	}
+	if e.EndpointDeleted {
+		reason := reasonDeleted
+		r.StatusReason = &reason
 	}
 	for i := range e.Log {
 		a := &e.Log[i]

@@ -17,15 +17,15 @@ func endpointDeletionCases() []storeCase {
 		t.Helper()
 		t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
 	}
-	return []storeCase{
+	return append(attemptsOfDeletedCases(), []storeCase{
 		{name: "deleting an endpoint ends what is claimed, too", run: func(t *storeTest) {
 			t.bind(acme, "a")
 			ds := t.commitDue(t.start, newEvents(acme, "1", "2")...).Deliveries
 			t.claim(t.start, 1)
 			remove(t)
-			t.settle(attempted(ds[0].ID, 1, deliver.StateRetrying, t.start), attempted(ds[1].ID, 1, deliver.StateRetrying, t.start))
+			t.settle(deliver.Settlement{DeliveryID: ds[0].ID, Due: t.start}, deliver.Settlement{DeliveryID: ds[1].ID, Due: t.start})
 			for _, d := range ds {
-				expect(t, t.entry("acme", d.ID).State, deliver.StateFailed, "Delete has to end all open deliveries in StateFailed, claimed or not, and a settlement after it changes nothing")
+				expect(t, t.entry("acme", d.ID).State, deliver.StateFailed, "Delete has to end all open deliveries in StateFailed, claimed or not, and giving one back after it changes nothing")
 			}
 			expect(t, tweetsOf(t.claim(t.at(1000), 10)), "", "Claim gave a delivery of a deleted endpoint when its lease had ended")
 			expect(t, t.nextDue(), "none", "NextDue counts deliveries of a deleted endpoint")
@@ -39,8 +39,7 @@ func endpointDeletionCases() []storeCase {
 				p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: state, Asc: true})
 				t.ok(err, "Log.Deliveries")
 				expect(t, p.Total, 2, "Deliveries has to count what ended with its endpoint, here with state %q", state)
-				expect(t, joined(p.Entries, func(e deliver.LogEntry) string { return fmt.Sprint(e.EndpointID, e.State, e.Attempts) }),
-					"afailed1 afailed0", "Deliveries has to show what ended with its endpoint, attempted or not, here with state %q", state)
+				expect(t, joined(p.Entries, ended), "failed true 1 failed true 0", "Deliveries has to show what ended with its endpoint, attempted or not, here with state %q", state)
 			}
 		}},
 		{name: "the events of a deleted endpoint stay known", run: func(t *storeTest) {
@@ -83,7 +82,7 @@ func endpointDeletionCases() []storeCase {
 			expect(t, t.nextDue(), "none", "Delete has to end every open delivery of its endpoint")
 		}},
 		{name: "an endpoint deleted beside commits leaves nothing open", run: deleteBesideCommits},
-	}
+	}...)
 }
 
 // deleteBesideCommits: what a commit made for an endpoint was made before its

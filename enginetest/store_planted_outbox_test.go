@@ -38,6 +38,24 @@ var plantedOutboxFaults = []plantedFault{
 			return s.Outbox().Settle(ctx, ss...)
 		}}
 	}, "outbox/Settle in one call: an attempt that comes after a later one is recorded, too", "append each attempt"},
+	{"drops an attempt that outlived its endpoint", func(s storage.Store) storage.Store {
+		return &broken{Store: s, settle: func(ctx context.Context, ss ...deliver.Settlement) error {
+			ss = slices.DeleteFunc(ss, func(st deliver.Settlement) bool {
+				e, err := s.Log().Delivery(ctx, "acme", st.DeliveryID)
+				return err == nil && e.EndpointDeleted
+			})
+			return s.Outbox().Settle(ctx, ss...)
+		}}
+	}, "endpoints/under way when its endpoint is deleted, settled call by call: one that succeeds", "got failed true 0[], want delivered false 1[1]"},
+	{"says of what a deletion ended that it failed", func(s storage.Store) storage.Store {
+		return &broken{Store: s, deliveries: func(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+			p, err := s.Log().Deliveries(ctx, q)
+			for i := range p.Entries {
+				p.Entries[i].EndpointDeleted = false
+			}
+			return p, err
+		}}
+	}, "endpoints/the log shows deliveries that a deletion ended", "show what ended with its endpoint"},
 	{"settles one by one, for all to see", func(s storage.Store) storage.Store {
 		looks := make(looks)
 		return &broken{Store: s,

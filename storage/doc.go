@@ -71,7 +71,9 @@
 //     number given, do not count events.
 //   - An event has one delivery for each receiver it had at its Commit.
 //   - A delivery that is not final is never removed, and Claim finds it when it is
-//     due. One that is final does not change. Attempts is the length of its log.
+//     due. One that is final does not change, unless the deletion of its endpoint
+//     ended it during an attempt: see Outbox.Settle. Attempts is the length of its
+//     log.
 //   - Settle adds each Settlement.Wait above 0 of a retried attempt to the
 //     delivery's Waited, and 1 to Uncounted; Reopen makes them 0 and Attempts.
 //   - A balance is the sum of all entries ever made, and an entry's Balance that of

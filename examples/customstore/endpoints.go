@@ -51,8 +51,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.recs.remove(ctx, owner, id, func(draft *state, now time.Time) {
 		for key, d := range draft.Deliveries.all() {
 			if d.EndpointID == id && !d.State.Final() {
-				d.State = deliver.StateFailed
-				draft.end(key, d, now)
+				draft.orphan(key, d, now)
 			}
 		}
 	})

@@ -63,7 +63,11 @@ func checkSettlement(s deliver.Settlement) error {
 
 func (s *state) settle(st deliver.Settlement, now time.Time) {
 	d, ok := s.Deliveries.get(st.DeliveryID)
-	if !ok || d.State.Final() {
+	if !ok || d.State.Final() && !(d.Orphaned && st.Attempt != nil) {
+		return
+	}
+	if st.Attempt == nil && st.EndpointDeleted {
+		s.orphan(st.DeliveryID, d, now)
 		return
 	}
 	if st.Attempt == nil { // given back
@@ -75,6 +79,13 @@ func (s *state) settle(st deliver.Settlement, now time.Time) {
 		return
 	}
 	d.Log = append(slices.Clip(d.Log), *st.Attempt)
+	if d.Orphaned { // it was under way
+		if st.State == deliver.StateDelivered {
+			d.State, d.Orphaned = st.State, false
+		}
+		s.Deliveries.put(st.DeliveryID, d)
+		return
+	}
 	d.State = st.State
 	if d.State.Final() {
 		s.end(st.DeliveryID, d, now)
@@ -86,6 +97,12 @@ func (s *state) settle(st deliver.Settlement, now time.Time) {
 	}
 	d.Due = st.Due
 	s.Deliveries.put(st.DeliveryID, d)
+}
+
+// orphan ends an open delivery whose endpoint is gone.
+func (s *state) orphan(id string, d delivery, now time.Time) {
+	d.State, d.Orphaned = deliver.StateFailed, true
+	s.end(id, d, now)
 }
 
 // end records a delivery that has become final. With the last one of an event
@@ -106,7 +123,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (n int, err
 			if !ok || !d.State.Final() || draft.event(d.EventID).Source.Owner != r.Owner {
 				continue
 			}
-			d.State, d.Due, d.Uncounted, d.Waited = deliver.StatePending, r.Due, len(d.Log), 0
+			d.State, d.Due, d.Uncounted, d.Waited, d.Orphaned = deliver.StatePending, r.Due, len(d.Log), 0, false
 			draft.Deliveries.put(id, d)
 			l, _ := draft.Lives.get(d.EventID)
 			l.Open++

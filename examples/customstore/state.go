@@ -88,6 +88,7 @@ type delivery struct {
 	CreatedAt  time.Time
 	Uncounted  int               `json:",omitempty"`
 	Waited     time.Duration     `json:",omitempty"`
+	Orphaned   bool              `json:",omitempty"` // its endpoint's deletion ended it
 	Log        []deliver.Attempt `json:",omitempty"`
 }
 
@@ -115,6 +116,6 @@ func (s *state) event(id string) *deliver.Event {
 func (s *state) delivery(id string, d delivery) deliver.Delivery {
 	return deliver.Delivery{
 		ID: id, EndpointID: d.EndpointID, Event: s.event(d.EventID), State: d.State,
-		Attempts: len(d.Log), Uncounted: d.Uncounted, Waited: d.Waited, Due: d.Due, CreatedAt: d.CreatedAt,
+		Attempts: len(d.Log), Uncounted: d.Uncounted, Waited: d.Waited, EndpointDeleted: d.Orphaned, Due: d.Due, CreatedAt: d.CreatedAt,
 	}
 }

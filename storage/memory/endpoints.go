@@ -106,7 +106,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 
 	now := s.opts.Now()
 	for d := s.open.firstOf(id); d != nil; d = s.open.firstOf(id) {
-		s.finish(d, deliver.StateFailed, now)
+		s.orphan(d, now)
 	}
 	s.retain(now)
 	return nil

@@ -34,6 +34,7 @@ type delivery struct {
 	attempts   []deliver.Attempt
 	uncounted  int           // see deliver.Delivery
 	waited     time.Duration // see deliver.Delivery
+	orphaned   bool          // its endpoint's deletion ended it
 
 	n     uint64 // counts deliveries: who came first among those due at once
 	index int    // in its lane
@@ -43,7 +44,7 @@ type delivery struct {
 func (d *delivery) view() deliver.Delivery {
 	return deliver.Delivery{
 		ID: d.id, EndpointID: d.endpointID, Event: d.event.ev, State: d.state,
-		Attempts: len(d.attempts), Uncounted: d.uncounted, Waited: d.waited, Due: d.due, CreatedAt: d.createdAt,
+		Attempts: len(d.attempts), Uncounted: d.uncounted, Waited: d.waited, EndpointDeleted: d.orphaned, Due: d.due, CreatedAt: d.createdAt,
 	}
 }
 

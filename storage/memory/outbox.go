@@ -98,7 +98,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if d == nil || !d.state.Final() || d.event.ev.Source.Owner != r.Owner {
 			continue
 		}
-		d.state, d.due, d.uncounted, d.waited = deliver.StatePending, r.Due, len(d.attempts), 0
+		d.state, d.due, d.uncounted, d.waited, d.orphaned = deliver.StatePending, r.Due, len(d.attempts), 0, false
 		s.open.add(d)
 		if d.event.open++; d.event.open == 1 {
 			s.unsettle(d.event)
@@ -112,12 +112,20 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 func (s *Store) conclude(st *deliver.Settlement, now time.Time) {
 	d := s.deliveries[st.DeliveryID]
 	switch {
-	case d == nil || d.state.Final():
+	case d == nil || d.state.Final() && !(d.orphaned && st.Attempt != nil):
+	case st.Attempt == nil && st.EndpointDeleted:
+		s.orphan(d, now)
 	case st.Attempt == nil: // given back
 		s.open.move(d, st.Due)
 	case d.attempted(st.Attempt.N):
 	default:
 		d.attempts = append(d.attempts, *st.Attempt)
+		if d.orphaned { // it was under way
+			if st.State == deliver.StateDelivered {
+				d.state, d.orphaned = st.State, false
+			}
+			return
+		}
 		if st.State.Final() {
 			s.finish(d, st.State, now)
 			return
@@ -138,6 +146,12 @@ func (d *delivery) attempted(n int) bool {
 		}
 	}
 	return false
+}
+
+// orphan ends an open delivery whose endpoint is gone.
+func (s *Store) orphan(d *delivery, now time.Time) {
+	d.orphaned = true
+	s.finish(d, deliver.StateFailed, now)
 }
 
 // finish ends an open delivery; with an event's last one the event is settled.

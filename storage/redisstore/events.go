@@ -84,6 +84,10 @@ func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []
 	return e
 }
 
+// deletedDue stands for when a delivery is due that ended with its endpoint: see
+// lua/delivery.lua.
+const deletedDue = "0000000000000001"
+
 // Where the parts of a stored delivery begin.
 const (
 	atDue      = 1
@@ -124,6 +128,9 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	if dec.err == nil && dec.rest != "" {
 		ms, err := decimal(dec.rest)
 		d.Waited, dec.err = time.Duration(ms)*time.Millisecond, err
+	}
+	if d.EndpointDeleted = d.State == deliver.StateFailed && stored[atDue:atAttempts] == deletedDue; d.EndpointDeleted {
+		d.Due, errs[1] = time.Time{}, nil
 	}
 	if d.Event = events[event]; d.Event != nil {
 		d.Event.Seq = seq

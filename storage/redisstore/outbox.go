@@ -94,7 +94,11 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 			return err
 		}
 		if st.Attempt == nil {
-			words = append(words, st.DeliveryID, "b", stamp(st.Due), "", 0, "")
+			what := "b"
+			if st.EndpointDeleted {
+				what = "g"
+			}
+			words = append(words, st.DeliveryID, what, stamp(st.Due), "", 0, "")
 			continue
 		}
 		words = append(words, st.DeliveryID, stateLetters[st.State], stamp(st.Due), hex(uint64(st.Attempt.N)), st.Wait.Milliseconds(), appendAttempt(st.Attempt))

@@ -116,7 +116,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 			return err
 		}
 		crashpoint.Hit("sqlite.endpoint.settled")
-		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
+		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = 1 WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
 	})
 }
 

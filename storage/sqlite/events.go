@@ -24,12 +24,12 @@ func ofEvent(delivery, event string) string {
 }
 
 // deliveryColumns are those of a delivery d.
-const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.earlier, d.waited, (SELECT count(*) FROM attempts a WHERE a.delivery = d.n)`
+const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.earlier, d.waited, d.endpoint_deleted, (SELECT count(*) FROM attempts a WHERE a.delivery = d.n)`
 
 // scanDelivery scans one. Its event, which those of one event share, is filled
 // in when er unpacks, and when it was created is the event's CommittedAt.
 func (er *eventReader) scanDelivery(rows *sql.Rows) (n int64, d deliver.Delivery, err error) {
-	err = rows.Scan(&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Uncounted, &d.Waited, &d.Attempts)
+	err = rows.Scan(&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Uncounted, &d.Waited, &d.EndpointDeleted, &d.Attempts)
 	d.Event = er.want(n >> placeBits)
 	return n, d, wrap(err)
 }

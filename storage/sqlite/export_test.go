@@ -7,7 +7,7 @@ import (
 )
 
 // Newest is the schema version that this package writes.
-const Newest = 2
+const Newest = 3
 
 // Migrations are the scripts that lead there.
 var Migrations = migrations

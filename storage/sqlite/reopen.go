@@ -51,7 +51,7 @@ func (t *tx) reopen(ns []int64, due int64) error {
 	if err != nil {
 		return err
 	}
-	return t.exec(`UPDATE deliveries SET state = 'pending', due_at = ?1, waited = 0,
+	return t.exec(`UPDATE deliveries SET state = 'pending', due_at = ?1, waited = 0, endpoint_deleted = 0,
 		earlier = (SELECT count(*) FROM attempts a WHERE a.delivery = deliveries.n)
 		WHERE n IN (SELECT value FROM json_each(?2))`, due, list)
 }

@@ -16,8 +16,19 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		return err
 	}
 	var attempts, changes, alone, events []any
-	final := make(map[deliver.State][]any) // deliveries, by what they have become
 	ended := make(map[int64]bool)
+	final := make(map[deliver.State][]any) // deliveries, by what they have become
+	var deleted, late []any                // that ended with their endpoint: now, and before their attempt did
+	end := func(d openDelivery) {
+		if event := d.n >> placeBits; !ended[event] {
+			ended[event] = true
+			if d.alone {
+				alone = append(alone, nanos(now), event, event)
+			} else {
+				events = append(events, event, nanos(now))
+			}
+		}
+	}
 	for i := range ss {
 		st := &ss[i]
 		d, ok := open[st.DeliveryID]
@@ -26,11 +37,25 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 		}
 		n := d.n
 		a := st.Attempt
+		if a == nil && d.orphaned {
+			continue
+		}
+		if a == nil && st.EndpointDeleted {
+			deleted = append(deleted, n)
+			end(d)
+			continue
+		}
 		if a == nil { // given back
 			changes = append(changes, n, nil, nanos(st.Due), 0, 0)
 			continue
 		}
 		attempts = append(attempts, n, d.attempts, a.N, optional(a.At), int64(a.Duration), a.StatusCode, a.Error, a.ResponsePreview)
+		if d.orphaned { // it was under way
+			if st.State == deliver.StateDelivered {
+				late = append(late, n)
+			}
+			continue
+		}
 		if !st.State.Final() {
 			uncounted := 0
 			if st.Wait > 0 {
@@ -40,14 +65,7 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 			continue
 		}
 		final[st.State] = append(final[st.State], n)
-		if event := n >> placeBits; !ended[event] {
-			ended[event] = true
-			if d.alone {
-				alone = append(alone, nanos(now), event, event)
-			} else {
-				events = append(events, event, nanos(now))
-			}
-		}
+		end(d)
 	}
 	err = t.execRows(`INSERT INTO attempts (delivery, place, attempt, at, duration, status_code, error, response_preview) VALUES {rows}`, 8, attempts)
 	if err != nil {
@@ -67,6 +85,14 @@ func (t *tx) conclude(ss []deliver.Settlement, now time.Time) error {
 			return err
 		}
 	}
+	err = t.execRows(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = 1 WHERE n IN (VALUES {rows})`, 1, deleted)
+	if err != nil {
+		return err
+	}
+	err = t.execRows(`UPDATE deliveries SET state = 'delivered', endpoint_deleted = 0 WHERE n IN (VALUES {rows})`, 1, late)
+	if err != nil {
+		return err
+	}
 	if err := t.execRows(`INSERT INTO settled (settled_at, first, last) VALUES {rows}`, 3, alone); err != nil {
 		return err
 	}
@@ -78,12 +104,14 @@ type openDelivery struct {
 	n        int64
 	attempts int  // recorded so far
 	alone    bool // its event has no other
+	orphaned bool // its endpoint's deletion ended it
 }
 
 // openedMost bounds the deliveries remembered that were made and not settled yet.
 const openedMost = 1 << 16
 
-// openDeliveries gives those that are open and lack the attempt, by id. Most were
+// openDeliveries gives those that may be settled and lack the attempt, by id: those
+// that are open, and those that ended with their endpoint. Most were
 // made a moment ago, and nothing has happened to them since.
 func (t *tx) openDeliveries(ss []deliver.Settlement) (map[string]openDelivery, error) {
 	open := make(map[string]openDelivery, len(ss))
@@ -101,12 +129,12 @@ func (t *tx) openDeliveries(ss []deliver.Settlement) (map[string]openDelivery, e
 		values = append(values, ss[i].DeliveryID, attempt)
 	}
 	err := t.eachRows(`WITH asked (id, attempt) AS (VALUES {rows})
-		SELECT o.id, o.n, (SELECT count(*) FROM attempts a WHERE a.delivery = o.n) FROM asked CROSS JOIN deliveries o ON o.id = asked.id
-		WHERE o.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery = o.n AND a.attempt = asked.attempt)`,
+		SELECT o.id, o.n, o.endpoint_deleted, (SELECT count(*) FROM attempts a WHERE a.delivery = o.n) FROM asked CROSS JOIN deliveries o ON o.id = asked.id
+		WHERE (o.due_at IS NOT NULL OR o.endpoint_deleted) AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.delivery = o.n AND a.attempt = asked.attempt)`,
 		2, values, func(rows *sql.Rows) error {
 			var id string
 			var d openDelivery
-			err := rows.Scan(&id, &d.n, &d.attempts)
+			err := rows.Scan(&id, &d.n, &d.orphaned, &d.attempts)
 			open[id] = d
 			return wrap(err)
 		})

@@ -3,7 +3,8 @@
 -- A delivery is its state (1), due (16), number of attempts (8), number (16),
 -- sequence number of the event (16), and fields: event, owner, lane, source,
 -- author, kind of source, what only the caller reads (9), and, if its receiver
--- has asked for waits, their sum in milliseconds. Final states are d and f. The
+-- has asked for waits, their sum in milliseconds. Final states are d and f; then
+-- due is 0, or 1 where the deletion of its endpoint ended the delivery. The
 -- number of attempts has, above its lower 16 bits, how many are uncounted.
 local function open_delivery(id, value)
 	local d = { id = id, state = sub(value, 1, 1), due = sub(value, 2, 17), was = sub(value, 2, 17),
@@ -28,6 +29,9 @@ local function wait(d, ms)
 end
 
 local function final(d) return d.state == 'd' or d.state == 'f' end
+local function orphaned(d) return d.state == 'f' and d.due == hex(1) end
+local function orphan(d) d.state, d.due = 'f', hex(1) end
+local function record(d) return d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest end
 
 -- An event with more than one delivery is in others: how many are open beside
 -- one (8), the number of the first (16), and their ids in fields.
@@ -66,7 +70,7 @@ local function save(list)
 			insert(into, d.lane .. d.due .. d.number .. d.id)
 		end
 		insert(records, d.id)
-		insert(records, d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest)
+		insert(records, record(d))
 	end
 	for event, o in pairs(others) do
 		if o.left >= 0 then

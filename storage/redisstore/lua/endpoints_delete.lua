@@ -12,7 +12,7 @@ for i, member in ipairs(members) do ids[i] = sub(member, #lane + 33) end
 for i, value in ipairs(get(K.deliveries, ids)) do
 	if value then
 		local d = open_delivery(ids[i], value)
-		d.state, d.due = 'f', hex(0)
+		orphan(d)
 		insert(open, d)
 	else
 		insert(lost, members[i])

@@ -1,7 +1,8 @@
 -- uses: write delivery tidy_events
 -- keys: attempts
--- Records outcomes: delivery, what (b for given back, or the state), due,
--- attempt number, wait, attempt. Attempts are kept one after the other: number, field.
+-- Records outcomes: delivery, what (b for given back, g for ended because its
+-- endpoint is gone, or the state), due, attempt number, wait, attempt. Attempts are
+-- kept one after the other: number, field.
 local given = answered()
 if given then return reply() end
 
@@ -17,7 +18,7 @@ end
 local tried = {}
 for i, value in ipairs(get(K.deliveries, ids)) do
 	local d = value and open_delivery(ids[i], value)
-	by_id[ids[i]] = d and not final(d) and d or nil
+	by_id[ids[i]] = d and (not final(d) or orphaned(d)) and d or nil
 	if by_id[ids[i]] and d.attempts > 0 then insert(tried, ids[i]) end
 end
 for i, log in ipairs(get(K.attempts, tried)) do by_id[tried[i]].log = log or '' end
@@ -32,12 +33,22 @@ local function has(d, n)
 	return false
 end
 
-local changed, seen, logs = {}, {}, {}
+local changed, seen, logs, late, records = {}, {}, {}, {}, {}
 for _ = 1, count do
 	local id, what, due, n, ms, attempt = arg(), arg(), arg(), arg(), tonumber(arg()), arg()
 	local d = by_id[id]
-	if d and not final(d) and not (what ~= 'b' and has(d, n)) then
-		if not seen[id] or what == 'd' or what == 'f' then
+	local attempted = what ~= 'b' and what ~= 'g'
+	if d and orphaned(d) then
+		if attempted and not has(d, n) then -- it was under way
+			d.attempts, d.log, d.logged = d.attempts + 1, (d.log or '') .. n .. to_field(attempt), true
+			if what == 'd' then d.state, d.due = 'd', hex(0) end
+			if not seen[id] then
+				seen[id] = true
+				insert(late, d)
+			end
+		end
+	elseif d and not final(d) and not (attempted and has(d, n)) then
+		if not seen[id] or what == 'd' or what == 'f' or what == 'g' then
 			if seen[id] then -- to where it became final
 				for i, c in ipairs(changed) do
 					if c == d then
@@ -50,13 +61,14 @@ for _ = 1, count do
 			insert(changed, d)
 		end
 		d.due = due
-		if what ~= 'b' then
+		if what == 'g' then orphan(d) end
+		if attempted then
 			d.state, d.attempts = what, d.attempts + 1
 			d.log = (d.log or '') .. n .. to_field(attempt)
 			d.logged = true
 			if what == 'r' and ms > 0 then wait(d, ms) end
 		end
-		if final(d) then d.due = hex(0) end
+		if final(d) and not orphaned(d) then d.due = hex(0) end
 	end
 end
 prepare(changed)
@@ -66,9 +78,16 @@ for _, d in ipairs(changed) do
 		insert(logs, d.log)
 	end
 end
+for _, d in ipairs(late) do
+	insert(logs, d.id)
+	insert(logs, d.log)
+	insert(records, d.id)
+	insert(records, record(d))
+end
 
 answer({})
 many('HSET', K.attempts, logs)
+many('HSET', K.deliveries, records)
 save(changed)
 tidy_events(step)
 return reply()
