@@ -52,7 +52,8 @@ type Attempt struct {
 	Duration   time.Duration
 	StatusCode int    // 0 when there was no HTTP answer
 	Error      string // "" on success
-	// ResponsePreview is the start of the answer's body, at most 4 KiB.
+	// ResponsePreview is the start of the answer's body, at most 4 KiB; of one that
+	// is not text it says so.
 	ResponsePreview string
 }
 

@@ -109,7 +109,7 @@ func (r *Result) bound() {
 		}
 	}
 	r.Error = cutText(strings.ToValidUTF8(r.Error, "\ufffd"), maxErrorText)
-	r.ResponsePreview = cutText(strings.ToValidUTF8(r.ResponsePreview, "\ufffd"), maxPreview)
+	r.ResponsePreview = previewText(r.ResponsePreview)
 }
 
 // refused is the settlement of a delivery that is not sent at all: without a

@@ -181,7 +181,8 @@ type Result struct {
 	// Error is what went wrong, without internal addresses. The dispatcher cuts it
 	// to 1 KiB.
 	Error string
-	// ResponsePreview is the start of the answer's body, cut to 4 KiB.
+	// ResponsePreview is the start of the answer's body, cut to 4 KiB; of one that
+	// is not text it says so.
 	ResponsePreview string
 	// RetryAfter is how long the receiver asked to wait, 0 when it did not. The
 	// delivery waits so long, at least 1 s, and the attempt uses up no retry, until

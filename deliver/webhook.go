@@ -186,12 +186,6 @@ func result(resp *http.Response) (r Result, whole bool) {
 	return r, whole
 }
 
-// preview is the start of a body as valid UTF-8 of at most maxPreview bytes.
-func preview(body []byte) string {
-	text := string(body[:min(len(body), maxPreview)])
-	return cutText(strings.ToValidUTF8(text, "\ufffd"), maxPreview)
-}
-
 // parseRetryAfter reads seconds, whole or with a fraction, or an HTTP date
 // (RFC 9110, 10.2.3). What it can not read, a past date and a negative number
 // give 0; nothing gives more than maxRetryAfter.

@@ -2,6 +2,8 @@ package deliver_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -373,7 +375,12 @@ func TestWebhookPreview(t *testing.T) {
 		{"longer", strings.Repeat("a", 5000), strings.Repeat("a", 4096)},
 		{"cut inside a character", strings.Repeat("a", 4095) + "é", strings.Repeat("a", 4095)},
 		{"not UTF-8", "a\xff\xfeb", "a\ufffdb"},
-		{"not UTF-8 throughout", strings.Repeat("\xff\x00", 4096), strings.Repeat("\ufffd\x00", 1024)},
+		{"not UTF-8 throughout", strings.Repeat("\xff\x00", 4096), "(binary, not shown)"},
+		{"not UTF-8 and without control characters", strings.Repeat("\xff\xa0x", 2000), "(binary, not shown)"},
+		{"an image", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "(binary, not shown)"},
+		{"gzip", string(gzipped(t, "no such hook")), "(binary, not shown)"},
+		{"ISO 8859-1", "Zugriff verweigert: Schl\xfcssel ung\xfcltig", "Zugriff verweigert: Schl\ufffdssel ung\ufffdltig"},
+		{"lines, tabs and colours", "a\r\n\tb\f\x1b[31mc", "a\r\n\tb\f\x1b[31mc"},
 		{"empty", "", ""},
 	}
 	for _, tc := range tests {
@@ -387,6 +394,19 @@ func TestWebhookPreview(t *testing.T) {
 			}
 		})
 	}
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestParseRetryAfter(t *testing.T) {

@@ -24,6 +24,7 @@ func TestSendersWordsAreBounded(t *testing.T) {
 		{"a long preview", deliver.Result{Error: "x", ResponsePreview: long}, "x", 4096},
 		{"a long preview of a success", deliver.Result{OK: true, ResponsePreview: "a" + long}, "", 4095},
 		{"not UTF-8", deliver.Result{Error: "x\xff", ResponsePreview: "y\xff"}, "x\ufffd", 4},
+		{"binary", deliver.Result{Error: "x", ResponsePreview: "\x1f\x8b\x08\x00"}, "x", len("(binary, not shown)")},
 		{"no error, a status", deliver.Result{StatusCode: 500}, "status 500", 0},
 		{"nothing at all", deliver.Result{}, "failed without a reason", 0},
 	} {

@@ -69,7 +69,7 @@ func (x *exchange) flush() error {
 // fail writes an error's answer.
 func (x *exchange) fail(err error) {
 	f := failureOf(err)
-	x.cause = f.cause
+	x.cause, x.theirs = f.cause, f.theirs
 	header := x.Header()
 	if f.retry > 0 {
 		header.Set("Retry-After", strconv.FormatInt(int64((f.retry+time.Second-1)/time.Second), 10))

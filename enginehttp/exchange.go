@@ -28,6 +28,7 @@ type exchange struct {
 	bytes   int
 	charged billing.Credits
 	cause   error // why it failed, for the log
+	theirs  bool  // see failure
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -136,7 +137,7 @@ func (x *exchange) pattern() string {
 func (h *Handler) log(r *http.Request, x *exchange) {
 	level := slog.LevelInfo
 	// 501 is how the service was set up, and a client that left is no fault.
-	if x.status >= 500 && x.status != http.StatusNotImplemented && !errors.Is(x.cause, context.Canceled) {
+	if x.status >= 500 && !x.theirs && x.status != http.StatusNotImplemented && !errors.Is(x.cause, context.Canceled) {
 		level = slog.LevelError
 	}
 	l := h.opts.Logger

@@ -23,6 +23,7 @@ type failure struct {
 	text   string        // for the client
 	cause  error         // for the log, nil when text says it all
 	retry  time.Duration // Retry-After, 0 for none
+	theirs bool          // a 5xx that the client's own input led to, which concerns no operator
 }
 
 func (f *failure) Error() string { return "enginehttp: " + f.text }
@@ -94,6 +95,7 @@ func upstream(err error, what string) error {
 	var limited *fetcher.RateLimitError
 	var own *failure
 	var argument *fetcher.ArgumentError
+	var page *fetcher.PageError
 	switch {
 	case err == nil:
 		return nil
@@ -101,6 +103,16 @@ func upstream(err error, what string) error {
 		return own
 	case errors.As(err, &argument): // such as an address that the scraper does not read
 		return refused(argument.Field, argument.Value, argument.Allowed)
+	case errors.As(err, &page):
+		f.text, f.theirs = page.Reason, true
+		switch {
+		case page.Refused:
+			f.status = http.StatusUnprocessableEntity
+		case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected):
+			f.status = http.StatusNotFound
+		case errors.As(err, &limited):
+			f.retry = limited.RetryAfter
+		}
 	case errors.Is(err, fetcher.ErrNotFound):
 		return notFound(what)
 	case errors.Is(err, fetcher.ErrProtected):

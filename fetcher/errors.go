@@ -65,3 +65,26 @@ type ArgumentError struct {
 func (e *ArgumentError) Error() string {
 	return fmt.Sprintf("fetcher: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
 }
+
+// PageError says why a page cannot be given. What its address leads to is at
+// fault, and neither the service nor a platform: who gave the address is told, and
+// an operator need not be.
+type PageError struct {
+	// Reason is for whoever gave the address: it names what is wrong with the page,
+	// and nothing of the service's own network.
+	Reason string
+	// Refused means that no page of this kind is read: asking again does not help.
+	Refused bool
+	// Err is what this package calls it, nil for none.
+	Err error
+}
+
+func (e *PageError) Error() string {
+	if e.Err == nil {
+		return "fetcher: " + e.Reason
+	}
+	return fmt.Sprintf("fetcher: %s: %v", e.Reason, e.Err)
+}
+
+// Unwrap returns e.Err.
+func (e *PageError) Unwrap() error { return e.Err }

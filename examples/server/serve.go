@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -105,7 +107,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	defer stop()
 	server := enginehttp.NewServer(mux)
-	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
+	server.ErrorLog = connectionLog(log)
 	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c) }()
 	log.Info("serving", "address", base, "description", base+"/v1/openapi.json")
 
@@ -154,6 +156,23 @@ func logger(c config, w io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
 	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// connectionLog gets what an http.Server has to say. Whoever scans ports fails
+// TLS handshakes, which concerns no operator.
+func connectionLog(log *slog.Logger) *stdlog.Logger {
+	return stdlog.New(handshakes{log}, "", 0)
+}
+
+type handshakes struct{ log *slog.Logger }
+
+func (h handshakes) Write(line []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.Contains(line, []byte("TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	h.log.Log(context.Background(), level, string(bytes.TrimSpace(line)))
+	return len(line), nil
 }
 
 // addOps adds what operators ask for: /metrics for Prometheus, and /healthz, 200

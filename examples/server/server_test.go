@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -60,6 +61,19 @@ func TestParse(t *testing.T) {
 	var help bytes.Buffer
 	if _, err := parse("serve", []string{"-h"}, noEnv, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "-platform") {
 		t.Errorf("-h: %v, %q", err, help.String())
+	}
+}
+
+func TestConnectionLog(t *testing.T) {
+	var out bytes.Buffer
+	l := connectionLog(slog.New(slog.NewTextHandler(&out, nil)))
+	l.Print("http: TLS handshake error from 192.0.2.1:4: EOF")
+	if out.Len() > 0 {
+		t.Errorf("a handshake is logged: %s", &out)
+	}
+	l.Print("http: Accept error: too many open files; retrying in 5ms")
+	if !strings.Contains(out.String(), "level=WARN") || !strings.Contains(out.String(), "too many open files") {
+		t.Errorf("log %q", &out)
 	}
 }
 

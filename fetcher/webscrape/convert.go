@@ -3,11 +3,13 @@ package webscrape
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -24,7 +26,7 @@ func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, c
 	case "text/html", "application/xhtml+xml":
 		doc, err := parse(text, p.url, limit)
 		if err != nil {
-			return "", "", fmt.Errorf("webscrape: %s: %w: %w", p.url.Host, fetcher.ErrMalformed, err)
+			return "", "", refuse(p.url.Host, "the page has "+err.Error())
 		}
 		title = doc.title
 		if content, err = s.render(ctx, p, doc, format); err != nil {
@@ -36,10 +38,10 @@ func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, c
 			content = "<pre>" + html.EscapeString(content) + "</pre>"
 		}
 	default:
-		return "", "", fmt.Errorf("webscrape: %s: %w: content type %q is not a page", p.url.Host, fetcher.ErrMalformed, cut(kind, 100))
+		return "", "", refuse(p.url.Host, fmt.Sprintf("the page has the content type %q: want text/html, application/xhtml+xml, text/plain or text/markdown", cut(kind, 100)))
 	}
 	if len(content) > limit {
-		return "", "", fmt.Errorf("webscrape: %s: %w: content over %d bytes", p.url.Host, fetcher.ErrMalformed, limit)
+		return "", "", refuse(p.url.Host, fmt.Sprintf("the page's content is over %d bytes", limit))
 	}
 	return title, content, nil
 }
@@ -49,9 +51,11 @@ func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, c
 func (s *Scraper) render(ctx context.Context, p *page, doc *document, format string) (string, error) {
 	body := doc.body
 	if s.cfg.MainContent {
+		markHeadings(doc.root)
 		if main := mainContent(doc, p); main != nil {
 			body = main
 		}
+		restoreHeadings(body)
 	}
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("webscrape: %s: %w", p.url.Host, ctx.Err())
@@ -84,6 +88,35 @@ func mainContent(doc *document, p *page) *html.Node {
 		return nil
 	}
 	return article.Node
+}
+
+// levelKey is an attribute that no page's element has: the tree keeps only those
+// of keptAttributes.
+const levelKey = "heading-level"
+
+// markHeadings notes each heading's level: the search for the main content turns
+// the first level into the second.
+func markHeadings(root *html.Node) {
+	for n := range root.Descendants() {
+		if groups[n.DataAtom]&heading != 0 {
+			n.Attr = append(n.Attr, html.Attribute{Key: levelKey, Val: n.Data})
+		}
+	}
+}
+
+// restoreHeadings gives the headings the level that was noted.
+func restoreHeadings(body *html.Node) {
+	for n := range body.Descendants() {
+		for i, a := range n.Attr {
+			if a.Key == levelKey {
+				if groups[n.DataAtom]&heading != 0 {
+					n.Data, n.DataAtom = a.Val, atom.Lookup([]byte(a.Val))
+				}
+				n.Attr = slices.Delete(n.Attr, i, i+1)
+				break
+			}
+		}
+	}
 }
 
 // decode gives a page's text in UTF-8.

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -46,11 +47,11 @@ func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
 		return nil, err
 	}
 	if a.over {
-		return nil, fmt.Errorf("webscrape: %w: page over %d bytes", fetcher.ErrMalformed, s.cfg.MaxBody)
+		return nil, refuse(a.url.Host, fmt.Sprintf("the page is over %d bytes", s.cfg.MaxBody))
 	}
 	// What the transport did not unpack it did not ask for.
 	if e := a.header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, fmt.Errorf("webscrape: %w: content encoding %q", fetcher.ErrMalformed, cut(e, 100))
+		return nil, refuse(a.url.Host, fmt.Sprintf("the page has the content encoding %q: want gzip or none", cut(e, 100)))
 	}
 	return &a.page, nil
 }
@@ -68,11 +69,11 @@ func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.U
 			return a, err
 		}
 		if hop == maxRedirects {
-			return nil, fmt.Errorf("webscrape: %w: more than %d redirects", fetcher.ErrMalformed, maxRedirects)
+			return nil, refuse(u.Host, fmt.Sprintf("the page is behind more than %d redirects", maxRedirects))
 		}
 		ref, err := url.Parse(strings.TrimSpace(next))
 		if err != nil {
-			return nil, fmt.Errorf("webscrape: %w: redirect to what is no URL", fetcher.ErrMalformed)
+			return nil, refuse(u.Host, "the page redirects to what is no URL")
 		}
 		if u, err = s.parseURL(u.ResolveReference(ref).String()); err != nil {
 			return nil, fmt.Errorf("webscrape: redirect: %w", err)
@@ -114,7 +115,7 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 		return a, "", nil
 	}
 	if err != nil && ctx.Err() == nil {
-		return nil, "", fmt.Errorf("webscrape: %s: %w: body cut short", u.Host, fetcher.ErrMalformed)
+		return nil, "", pageError(u.Host, "the page's body is cut short", fetcher.ErrMalformed)
 	}
 	if err != nil {
 		return nil, "", fetchError(ctx, u.Host, err)
@@ -124,22 +125,37 @@ func (s *Scraper) once(ctx context.Context, transport http.RoundTripper, u *url.
 
 // statusError maps a status to the errors of package fetcher, nil for 2xx.
 func (s *Scraper) statusError(a *answer) error {
+	if a.status/100 == 2 {
+		return nil
+	}
 	after, _ := upstream.ParseRetryAfter(a.header.Get("Retry-After"), s.cfg.Now())
-	host := a.url.Host
+	var err error = &fetcher.StatusError{Code: a.status, RetryAfter: after}
 	switch a.status {
 	case http.StatusUnauthorized:
-		return fmt.Errorf("webscrape: %s: %w", host, fetcher.ErrUnauthorized)
+		err = fetcher.ErrUnauthorized
 	case http.StatusForbidden:
-		return fmt.Errorf("webscrape: %s: %w", host, fetcher.ErrProtected)
+		err = fetcher.ErrProtected
 	case http.StatusNotFound, http.StatusGone:
-		return fmt.Errorf("webscrape: %s: %w", host, fetcher.ErrNotFound)
+		err = fetcher.ErrNotFound
 	case http.StatusTooManyRequests:
-		return fmt.Errorf("webscrape: %s: %w", host, &fetcher.RateLimitError{RetryAfter: after, Target: true})
+		err = &fetcher.RateLimitError{RetryAfter: after, Target: true}
 	}
-	if a.status/100 != 2 {
-		return fmt.Errorf("webscrape: %s: %w", host, &fetcher.StatusError{Code: a.status, RetryAfter: after})
-	}
-	return nil
+	return pageError(a.url.Host, "the page answered "+statusLine(a.status), err)
+}
+
+// statusLine is a status as people read it.
+func statusLine(status int) string {
+	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+}
+
+// pageError is a *fetcher.PageError with the host.
+func pageError(host, reason string, err error) error {
+	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Err: err})
+}
+
+// refuse is the error for what is not read.
+func refuse(host, reason string) error {
+	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Refused: true, Err: fetcher.ErrMalformed})
 }
 
 // kind is the media type of a page, looked for in its first bytes if the server

@@ -187,6 +187,22 @@ func TestMainContent(t *testing.T) {
 			t.Errorf("%s: the main content is not whole: %s", format, part)
 		}
 	}
+	page = `<article><h1>The plan</h1><p>` + strings.Repeat(sentence, 5) + `</p><h2>In May</h2><p>` + strings.Repeat(sentence, 5) +
+		`</p><h1>The cost</h1><p>` + strings.Repeat(sentence, 5) + `</p><h4>In June</h4><p>` + strings.Repeat(sentence, 5) + `</p></article>`
+	for format, want := range map[string][]string{
+		"markdown": {"# The plan\n", "## In May\n", "# The cost\n", "#### In June\n"},
+		"html":     {"<h1>The plan</h1>", "<h2>In May</h2>", "<h1>The cost</h1>", "<h4>In June</h4>"},
+	} {
+		got := "\n" + scrapePage(t, format, page, main).Content
+		for _, heading := range want {
+			if format == "markdown" {
+				heading = "\n" + heading
+			}
+			if !strings.Contains(got, heading) {
+				t.Errorf("%s: no %q in %s", format, heading, got)
+			}
+		}
+	}
 	if got := scrapePage(t, "text", "<ul><li><a href=/>x</a></ul>", main).Content; got != "- x" {
 		t.Errorf("a page without main content gave %q, want it whole", got)
 	}

@@ -116,19 +116,21 @@ func fetchError(ctx context.Context, host string, err error) error {
 	)
 	switch {
 	case errors.Is(err, deliver.ErrAddressNotAllowed):
-		return fmt.Errorf("webscrape: %s: %w", host, deliver.ErrAddressNotAllowed)
-	case ctx.Err() != nil:
+		return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: "the host's address is not public", Refused: true, Err: deliver.ErrAddressNotAllowed})
+	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("webscrape: %s: %w", host, ctx.Err())
+	case ctx.Err() != nil:
+		return pageError(host, "the page did not answer in time", ctx.Err())
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("webscrape: %s: no such host: %w", host, fetcher.ErrNotFound)
+		return pageError(host, "no such host", fetcher.ErrNotFound)
 	case errors.As(err, &dns):
-		return fmt.Errorf("webscrape: %s: host look-up failed", host)
+		return pageError(host, "the host's name could not be looked up", nil)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Errorf("webscrape: %s: %w", host, context.DeadlineExceeded)
+		return pageError(host, "the page did not answer in time", context.DeadlineExceeded)
 	case errors.As(err, &cert):
-		return fmt.Errorf("webscrape: %s: certificate not valid", host)
+		return pageError(host, "certificate not valid", nil)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("webscrape: %s: connection refused", host)
+		return pageError(host, "connection refused", nil)
 	}
-	return fmt.Errorf("webscrape: %s: no valid answer", host)
+	return pageError(host, "the host gave no valid answer", nil)
 }

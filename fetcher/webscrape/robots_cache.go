@@ -69,7 +69,7 @@ func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *u
 		s.robots.put(origin, rs)
 	}
 	if !rs.allowed(u.RequestURI()) {
-		return ErrDisallowed
+		return pageError(u.Host, "robots.txt disallows the page", ErrDisallowed)
 	}
 	return nil
 }
@@ -87,5 +87,5 @@ func (s *Scraper) readRobots(ctx context.Context, transport http.RoundTripper, u
 	case a.status/100 == 4: // "unavailable": RFC 9309, 2.3.1.3
 		return nil, nil
 	}
-	return nil, fmt.Errorf("webscrape: robots.txt of %s: %w", u.Host, &fetcher.StatusError{Code: a.status})
+	return nil, pageError(u.Host, "robots.txt answered "+statusLine(a.status), &fetcher.StatusError{Code: a.status})
 }

@@ -143,6 +143,10 @@ func TestStatuses(t *testing.T) {
 		}})
 		_, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL})
 		var status *fetcher.StatusError
+		var page *fetcher.PageError
+		if !errors.As(err, &page) || page.Refused || !strings.HasPrefix(page.Reason, fmt.Sprintf("the page answered %d", tt.status)) {
+			t.Errorf("status %d gave %v, want a *PageError that names it", tt.status, err)
+		}
 		if tt.want != nil && !errors.Is(err, tt.want) || tt.want == nil && (!errors.As(err, &status) || status.Code != tt.status || status.RetryAfter != 7*time.Second) {
 			t.Errorf("status %d gave %v, want %v", tt.status, err, tt.want)
 		}
@@ -244,6 +248,8 @@ func TestContentTypesRefused(t *testing.T) {
 		s := newSite(t, map[string]http.HandlerFunc{"/": serve(kind, "<p>a")})
 		if _, err := scraper(t, nil).Scrape(t.Context(), fetcher.ScrapeQuery{URL: s.URL}); !errors.Is(err, fetcher.ErrMalformed) {
 			t.Errorf("%s: error %v, want ErrMalformed", kind, err)
+		} else if page := (*fetcher.PageError)(nil); !errors.As(err, &page) || !page.Refused || !strings.Contains(page.Reason, strings.Split(kind, ";")[0]) {
+			t.Errorf("%s: error %v, want a refusal that names it", kind, err)
 		}
 	}
 	s := newSite(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, _ *http.Request) {

@@ -99,11 +99,12 @@ func New(cfg Config) (*Scraper, error) {
 
 // Scrape reads a page of HTML or plain text in the format asked for, "markdown"
 // when none is. Errors: *fetcher.ArgumentError for a url or format that is not
-// allowed, deliver.ErrAddressNotAllowed for a name that leads to an address that
-// is not public, ErrDisallowed; of package fetcher ErrNotFound (404, 410, no
-// such host), ErrUnauthorized (401), ErrProtected (403), *RateLimitError (429),
-// *StatusError for any other status outside 2xx, ErrMalformed for what is no
-// page or over a bound; context.DeadlineExceeded once the time is up.
+// allowed; *fetcher.PageError for all that is wrong with what the url leads to. It
+// wraps deliver.ErrAddressNotAllowed for a name that leads to an address that is not
+// public; ErrDisallowed; of package fetcher ErrNotFound (404, 410, no such host),
+// ErrUnauthorized (401), ErrProtected (403), *RateLimitError (429), *StatusError for
+// any other status outside 2xx, ErrMalformed for what is no page or over a bound;
+// context.DeadlineExceeded once the time is up.
 func (s *Scraper) Scrape(ctx context.Context, q fetcher.ScrapeQuery) (fetcher.ScrapeResult, error) {
 	format := q.Format
 	switch format {
