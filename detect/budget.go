@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // budget bounds the upstream calls of one Fetcher: a token bucket, and a gate
@@ -18,6 +20,7 @@ type budget struct {
 	d       *Detector
 	limiter *rate.Limiter // nil: unbounded
 	until   atomic.Int64  // the gate is closed until then
+	limited atomic.Bool   // it was closed, and no page came since it opened
 
 	reading atomic.Int64 // polls that wait to read on: see waitPage
 
@@ -128,16 +131,42 @@ func pause(ctx context.Context, stop <-chan struct{}, wait time.Duration) error 
 
 // closeFor stops all calls for so long, at most maxClosed, and a random part of
 // two seconds longer, so that the processes that share a limit do not all come
-// back at once. A gate never opens earlier than it was told before.
-func (b *budget) closeFor(wait time.Duration) {
+// back at once. A gate never opens earlier than it was told before. The log is
+// told of a gate that was open, not by each call that finds the limit.
+func (b *budget) closeFor(wait time.Duration, why string) {
 	if wait <= 0 {
 		return
 	}
-	until := b.d.clock() + int64(min(wait, maxClosed)+rand.N(2*time.Second))
+	now := b.d.clock()
+	until := now + int64(min(wait, maxClosed)+rand.N(2*time.Second))
 	for {
 		old := b.until.Load()
-		if until <= old || b.until.CompareAndSwap(old, until) {
+		if until <= old {
 			return
 		}
+		if !b.until.CompareAndSwap(old, until) {
+			continue
+		}
+		b.limited.Store(true)
+		if old <= now {
+			b.d.cfg.Logger.Warn("rate limited", "until", b.d.wall(until), "why", why)
+		}
+		return
+	}
+}
+
+// works notes that a call brought a page, and tells the log when it is the first
+// after the gate was closed.
+func (b *budget) works() {
+	if b.limited.Load() && b.closed(b.d.clock()) <= 0 && b.limited.Swap(false) {
+		b.d.cfg.Logger.Info("rate limit is over")
+	}
+}
+
+// usedUp closes the budget when an answer says that no call is left before a
+// time.
+func (d *Detector) usedUp(limit fetcher.RateLimit) {
+	if limit.Known && limit.Remaining == 0 {
+		d.budget.closeFor(time.Until(limit.Reset), "the answer says that no call is left")
 	}
 }

@@ -127,9 +127,8 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 			out.version = p.query.Known
 		}
 	}
-	if pg.RateLimit.Known && pg.RateLimit.Remaining == 0 {
-		d.budget.closeFor(time.Until(pg.RateLimit.Reset))
-	}
+	d.budget.works()
+	d.usedUp(pg.RateLimit)
 	cut := out.take(pg, asked, now)
 	out.next = pg.Next
 	old := !out.reach.IsZero() && before(out.reach, p.cutoff)

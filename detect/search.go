@@ -128,9 +128,8 @@ func (d *Detector) takeFound(f *search, pg *fetcher.Page, asked time.Time) (done
 	if len(out.pages) == 0 && !pg.ServerTime.IsZero() {
 		d.compareClocks(out, pg.ServerTime, asked, now)
 	}
-	if pg.RateLimit.Known && pg.RateLimit.Remaining == 0 {
-		d.budget.closeFor(time.Until(pg.RateLimit.Reset))
-	}
+	d.budget.works()
+	d.usedUp(pg.RateLimit)
 	last := out.reach
 	cut := out.take(pg, asked, now)
 	out.next = pg.Next

@@ -116,7 +116,8 @@ type trouble struct {
 	count    int       // polls that failed in a row
 	first    time.Time
 	err      error
-	reported bool
+	reported bool // to whose they are
+	logged   bool
 }
 
 // Errors are reported when they came this often, over this long.

@@ -30,7 +30,7 @@ func (sh *shard) followTrouble(f *flight) {
 		if tr == nil {
 			return
 		}
-		if tr.count >= troubleCount {
+		if tr.logged {
 			sh.d.cfg.Logger.Info("account recovers", "username", f.plan.query.Username, "failures", tr.count)
 		}
 		if tr.reported {
@@ -41,7 +41,7 @@ func (sh *shard) followTrouble(f *flight) {
 	}
 	tr := sh.trouble(f)
 	tell := tr.failed(sh.d.cfg.Now(), err, t.since == 0 && lasting(err))
-	if tr.count == troubleCount {
+	if tr.worthLogging(tell) {
 		sh.d.cfg.Logger.Warn("account fails", "username", f.plan.query.Username, "failures", tr.count, "error", err)
 	}
 	if !tell {
@@ -66,6 +66,21 @@ func (tr *trouble) failed(now time.Time, err error, lasting bool) (tell bool) {
 	return true
 }
 
+// worthLogging reports, once for as long as failures go on, whether the log should
+// tell of them: when the monitors are told, when several polls have failed, or
+// when the upstream asked for a wait that leaves a long silence. A limit of the
+// whole Fetcher is the budget's to tell.
+func (tr *trouble) worthLogging(tell bool) bool {
+	if tr.logged || !tell && tr.count < troubleCount && (closesBudget(tr.err) || askedWait(tr.err) < longSilence) {
+		return false
+	}
+	tr.logged = true
+	return true
+}
+
+// longSilence is how long a target may rest without a line in the log.
+const longSilence = 30 * time.Second
+
 // fails gives the record of a query's failures; this poll is the first of them
 // if there is none.
 func (q *query) fails(f *search) *trouble {
@@ -86,17 +101,18 @@ func (q *query) failures() int {
 // once one that the platform refused from the beginning.
 func (sh *shard) followSearch(f *search) {
 	q, err := f.q, f.out.err
-	tell, count := false, 0
+	tell := false
 	switch {
 	case err != nil:
 		tr := q.fails(f)
 		tell = tr.failed(sh.d.cfg.Now(), err, q.since.IsZero() && (lasting(err) || refused(err)))
-		if count = tr.count; count == troubleCount {
-			sh.d.cfg.Logger.Warn("query fails", "query", q.text, "failures", count, "error", err)
+		if tr.worthLogging(tell) {
+			sh.d.cfg.Logger.Warn("query fails", "query", q.text, "failures", tr.count, "error", err)
 		}
 	case q.trouble != nil:
-		if tell, count = q.trouble.reported, q.trouble.count; count >= troubleCount {
-			sh.d.cfg.Logger.Info("query recovers", "query", q.text, "failures", count)
+		tell = q.trouble.reported
+		if q.trouble.logged {
+			sh.d.cfg.Logger.Info("query recovers", "query", q.text, "failures", q.trouble.count)
 		}
 		q.trouble = nil
 	}
@@ -121,20 +137,25 @@ func (sh *shard) report(slot int32, err error, s subscriber) {
 // never less, and otherwise ever longer.
 func (d *Detector) retryWait(failures int, err error) time.Duration {
 	wait := d.backoff(failures)
-	var asked time.Duration
-	var rl *fetcher.RateLimitError
-	var se *fetcher.StatusError
-	switch {
-	case errors.As(err, &rl) && rl != nil:
-		asked = rl.RetryAfter
-	case errors.As(err, &se) && se != nil:
-		asked = se.RetryAfter
-	}
+	asked := askedWait(err)
 	if asked > 0 {
 		asked = min(asked, maxClosed)
 		wait = max(wait, asked+rand.N(asked/10+1))
 	}
 	return wait
+}
+
+// askedWait is how long an error says to wait, 0 when it does not say.
+func askedWait(err error) time.Duration {
+	var rl *fetcher.RateLimitError
+	var se *fetcher.StatusError
+	switch {
+	case errors.As(err, &rl) && rl != nil:
+		return rl.RetryAfter
+	case errors.As(err, &se) && se != nil:
+		return se.RetryAfter
+	}
+	return 0
 }
 
 func (sh *shard) failures(slot int32) int {
@@ -151,14 +172,21 @@ func (d *Detector) noteRateLimit(failures int, err error) {
 		return
 	}
 	d.count.rateLimited.Add(1)
-	if rl.Target {
+	if !closesBudget(err) {
 		return
 	}
 	wait := rl.RetryAfter
 	if wait <= 0 {
 		wait = d.backoff(failures + 1)
 	}
-	d.budget.closeFor(wait)
+	d.budget.closeFor(wait, err.Error())
+}
+
+// closesBudget reports whether an error is a limit of all calls, and not of one
+// account or query.
+func closesBudget(err error) bool {
+	var rl *fetcher.RateLimitError
+	return errors.As(err, &rl) && rl != nil && !rl.Target
 }
 
 // backoff is the wait after the n-th failure in a row, n from 1: doubling

@@ -169,7 +169,7 @@ var list = []breakage{
 	{"suspension overrules its owner", "rule/suspend.go",
 		"		if r.Status != Active {\n", "		if r.StatusReason == reason {\n", ruleTests},
 	{"rate limit does not close the budget", "detect/trouble.go",
-		"	d.budget.closeFor(wait)\n", "	_ = wait\n", detectTests},
+		"	d.budget.closeFor(wait, err.Error())\n", "	_ = wait\n", detectTests},
 	{"polled more often than the interval", "detect/schedule.go",
 		"sh.sched.Set(f.slot, sh.d.gridAfter(max(now, f.due), f.hash, sh.interval(f.slot)))", "sh.sched.Set(f.slot, now+int64(sh.interval(f.slot))/2)", detectTests},
 	{"failing account is not rested under a budget", "detect/schedule.go",
