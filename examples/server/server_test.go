@@ -100,7 +100,7 @@ func TestAdmin(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
 	do := func(args string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), strings.Fields(args+" -db "+db), noEnv, &out, io.Discard)
+		err := run(t.Context(), append(strings.Fields(args), "-db", db), noEnv, &out, io.Discard)
 		return out.String(), err
 	}
 	out, err := do("key -owner acme -name production -credits 20")

@@ -12,6 +12,14 @@ const Newest = 3
 // Migrations are the scripts that lead there.
 var Migrations = migrations
 
+// SetSynchronous sets when files opened from now on are synced, "FULL" or "OFF",
+// and returns what undoes it. Tests that call it do not run in parallel.
+func SetSynchronous(mode string) (undo func()) {
+	was := synchronous
+	synchronous = mode
+	return func() { synchronous = was }
+}
+
 // Migrate brings a file to the schema of other scripts.
 func Migrate(ctx context.Context, path string, scripts []string) error {
 	info, err := os.Stat(path)

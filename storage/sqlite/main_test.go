@@ -4,6 +4,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Only the tests of what is synced wait for the disk.
+func TestMain(m *testing.M) {
+	sqlite.SetSynchronous("OFF")
+	goleak.VerifyTestMain(m)
+}

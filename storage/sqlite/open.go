@@ -32,9 +32,13 @@ const (
 // 4 MiB: what is written meanwhile waits for that, and copying more at once would
 // not save much, since most pages are new.
 var writerPragmas = []string{
-	"synchronous(FULL)", fmt.Sprintf("journal_size_limit(%d)", logLimit),
+	fmt.Sprintf("journal_size_limit(%d)", logLimit),
 	"page_size(8192)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(500)",
 }
+
+// synchronous is when the file is synced: at every commit. Tests of what has
+// nothing to do with that turn it off, since a disk may take long for each.
+var synchronous = "FULL"
 
 // Open opens the store in the file at path and makes the file, readable by its
 // owner only, when there is none or an empty one; the directory must exist. A
@@ -66,7 +70,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 		}
 	}()
 	s.cut, s.cutNow = context.WithCancel(context.Background())
-	if s.writes, err = connect(path, file, 1, writerPragmas...); err != nil {
+	if s.writes, err = connect(path, file, 1, append([]string{"synchronous(" + synchronous + ")"}, writerPragmas...)...); err != nil {
 		return nil, err
 	}
 	// Kept idle, the writer's connection would outlive being given up as broken.

@@ -249,6 +249,7 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
+	defer sqlite.SetSynchronous("FULL")()
 	s, _ := open(t, sqlite.Options{})
 	for _, row := range []struct {
 		pragma, want string

@@ -154,11 +154,19 @@ func commitAt(t testing.TB, s *sqlite.Store, due time.Time, evs ...deliver.Event
 	return b
 }
 
+// eventsOf is all events of an owner.
 func eventsOf(t testing.TB, s *sqlite.Store, owner string) []deliver.Event {
 	t.Helper()
-	evs, err := s.Log().Events(t.Context(), owner, 0, 1000)
-	must(t, err)
-	return evs
+	var all []deliver.Event
+	for after := uint64(0); ; {
+		evs, err := s.Log().Events(t.Context(), owner, after, 1000)
+		must(t, err)
+		if len(evs) == 0 {
+			return all
+		}
+		all = append(all, evs...)
+		after = evs[len(evs)-1].Seq
+	}
 }
 
 func tweets(evs []deliver.Event) string {

@@ -344,6 +344,7 @@ func TestACallThatWaitsForALockCanBeWithdrawn(t *testing.T) {
 // A disk that refuses to sync acknowledges nothing. What it has of the refused
 // call is overwritten by the next, or found whole by a process that starts then.
 func TestASyncThatFails(t *testing.T) {
+	defer sqlite.SetSynchronous("FULL")()
 	var log bytes.Buffer
 	path := newFile(t)
 	s, _ := openAt(t, path, sqlite.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
