@@ -14,6 +14,7 @@ type Principal struct {
 	Owner string // whose monitors, rules, endpoints and credits
 	KeyID string
 	Tier  string // a label of the service's choice; may be ""
+	Scope Scope  // what the key may do; "" is ScopeWrite
 	// RatePerMinute is how many requests a minute the key may make; 0 leaves it
 	// to the service.
 	RatePerMinute int
@@ -40,6 +41,8 @@ var (
 	ErrEnded = errors.New("apikey: key has ended")
 	// ErrTooMany: the owner has as many valid keys as are allowed.
 	ErrTooMany = errors.New("apikey: too many keys")
+	// ErrLastAdmin: no other valid key of the owner has ScopeAdmin.
+	ErrLastAdmin = errors.New("apikey: the last key with scope admin")
 )
 
 // FieldError says which field has a value that is not allowed.
@@ -60,7 +63,8 @@ type Key struct {
 	Hash string
 
 	Tier          string
-	RatePerMinute int // 0: the service's default
+	RatePerMinute int   // 0: the service's default
+	Scope         Scope // what it may do; "" is ScopeWrite
 
 	CreatedAt time.Time
 	ExpiresAt time.Time // the first moment at which it is invalid; zero: it does not expire

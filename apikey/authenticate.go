@@ -27,7 +27,7 @@ func (m *Manager) Authenticate(ctx context.Context, key secret.Value) (Principal
 	if valid := k.Valid(m.cfg.Now()); !same || !valid {
 		return Principal{}, ErrInvalid
 	}
-	return Principal{Owner: k.Owner, KeyID: k.ID, Tier: k.Tier, RatePerMinute: k.RatePerMinute}, nil
+	return Principal{Owner: k.Owner, KeyID: k.ID, Tier: k.Tier, Scope: k.Scope.orDefault(), RatePerMinute: k.RatePerMinute}, nil
 }
 
 // find looks a key up, an empty one when there is none.

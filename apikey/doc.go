@@ -18,6 +18,10 @@
 // that are the CRC-32 of all before: a scanner finds it by Pattern, and a mistyped
 // one is refused without asking the store.
 //
+// A key has a scope: it may read, also write, or also administer the owner's
+// keys. Whoever serves requests holds them against Principal.Scope; package
+// enginehttp does.
+//
 // A revoked key is refused at once by the Manager that revoked it, and within a
 // second by others on the same store, which remember what they have read for
 // that long.

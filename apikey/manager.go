@@ -25,8 +25,9 @@ type Config struct {
 // Manager issues keys and recognises them. Its methods are safe for concurrent
 // use; it starts nothing.
 type Manager struct {
-	cfg   Config
-	cache cache
+	cfg      Config
+	cache    cache
+	revoking chan struct{} // held while RevokeButLast counts
 }
 
 // NewManager checks cfg and returns a manager.
@@ -43,7 +44,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Manager{cfg: cfg, cache: newCache()}, nil
+	return &Manager{cfg: cfg, cache: newCache(), revoking: make(chan struct{}, 1)}, nil
 }
 
 // IssueRequest asks for a key.
@@ -52,6 +53,7 @@ type IssueRequest struct {
 	Name          string    // 1 to 100 characters, for people; need not be unique
 	Tier          string    // at most 100 characters; may be ""
 	RatePerMinute int       // 0 to 1,000,000; 0 leaves it to the service
+	Scope         Scope     // "" is ScopeWrite
 	ExpiresAt     time.Time // zero: never
 }
 
@@ -79,7 +81,7 @@ func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Iss
 	key := generate()
 	k := Key{
 		ID: newID(), Owner: r.Owner, Name: r.Name, Prefix: string(key[:shownLen]), Hash: hashOf(key),
-		Tier: r.Tier, RatePerMinute: r.RatePerMinute, CreatedAt: now, ExpiresAt: r.ExpiresAt,
+		Tier: r.Tier, RatePerMinute: r.RatePerMinute, Scope: r.Scope.orDefault(), CreatedAt: now, ExpiresAt: r.ExpiresAt,
 	}
 	if err := m.cfg.Store.Create(ctx, k); err != nil {
 		return Issued{}, err
@@ -115,17 +117,6 @@ func (m *Manager) List(ctx context.Context, owner string) ([]Key, error) {
 	return m.cfg.Store.List(ctx, owner)
 }
 
-// Revoke ends a key for good: when it returns, this manager refuses it, and
-// within a second every other. One that has been revoked stays as it is.
-func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
-	return m.change(ctx, owner, id, func(k *Key, now time.Time) error {
-		if k.RevokedAt.IsZero() {
-			k.RevokedAt = now
-		}
-		return nil
-	})
-}
-
 // Rotation says how a key is replaced.
 type Rotation struct {
 	// Grace is how long the old key stays valid beside the new one, at most 30
@@ -138,7 +129,7 @@ type Rotation struct {
 // MaxGrace is the longest Rotation.Grace.
 const MaxGrace = 30 * 24 * time.Hour
 
-// Rotate makes a key with the name, tier and rate of another, which then ends
+// Rotate makes a key with the name, tier, rate and scope of another, which then ends
 // after a time of grace. ErrEnded when it has ended already. On an error there is
 // no new key; if it is the store's, the old one may have its end all the same:
 // List tells.
@@ -154,7 +145,7 @@ func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Iss
 	if !old.Valid(now) {
 		return Issued{}, ErrEnded
 	}
-	req := IssueRequest{Owner: owner, Name: old.Name, Tier: old.Tier, RatePerMinute: old.RatePerMinute, ExpiresAt: r.ExpiresAt}
+	req := IssueRequest{Owner: owner, Name: old.Name, Tier: old.Tier, RatePerMinute: old.RatePerMinute, Scope: old.Scope, ExpiresAt: r.ExpiresAt}
 	if err := check(&req, now); err != nil {
 		return Issued{}, err
 	}

@@ -78,7 +78,7 @@ func TestIssue(t *testing.T) {
 		t.Errorf("record %+v is not that of %s", k.Key, key)
 	}
 	p, err := o.Authenticate(t.Context(), k.Secret)
-	if want := (apikey.Principal{Owner: "acme", KeyID: k.ID, Tier: "gold", RatePerMinute: 600}); p != want || err != nil {
+	if want := (apikey.Principal{Owner: "acme", KeyID: k.ID, Tier: "gold", Scope: apikey.ScopeWrite, RatePerMinute: 600}); p != want || err != nil {
 		t.Errorf("Authenticate: %+v, %v, want %+v", p, err, want)
 	}
 	list, err := o.List(t.Context(), "acme")
@@ -109,6 +109,7 @@ func TestIssueRefusesAndNamesTheField(t *testing.T) {
 		{"tier", func(r *apikey.IssueRequest) { r.Tier = strings.Repeat("t", 101) }},
 		{"rate_per_minute", func(r *apikey.IssueRequest) { r.RatePerMinute = -1 }},
 		{"rate_per_minute", func(r *apikey.IssueRequest) { r.RatePerMinute = 1_000_001 }},
+		{"scope", func(r *apikey.IssueRequest) { r.Scope = "root" }},
 		{"expires_at", func(r *apikey.IssueRequest) { r.ExpiresAt = o.clock.Now() }},
 	} {
 		r := apikey.IssueRequest{Owner: "acme", Name: "n"}

@@ -26,6 +26,8 @@ func check(r *IssueRequest, now time.Time) error {
 		return &FieldError{"tier", clip(r.Tier), "at most 100 printable characters"}
 	case r.RatePerMinute < 0 || r.RatePerMinute > maxRate:
 		return &FieldError{"rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate)}
+	case r.Scope != "" && r.Scope != ScopeRead && r.Scope != ScopeWrite && r.Scope != ScopeAdmin:
+		return &FieldError{"scope", clip(string(r.Scope)), "read, write or admin"}
 	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(now):
 		return &FieldError{"expires_at", r.ExpiresAt.Format(time.RFC3339), "a time to come, or none"}
 	}

@@ -174,6 +174,17 @@ func (f *form) texts(name string) *[]string {
 	return &list
 }
 
+const allowedTime = "an ISO 8601 time, such as 2026-11-21T09:00:00Z"
+
+// moment is a time that has to be there.
+func (f *form) moment(name string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, f.need(name, allowedTime))
+	if err != nil {
+		f.refuse(name, allowedTime)
+	}
+	return t
+}
+
 // need is a string that has to be there.
 func (f *form) need(name, allowed string) string {
 	v := f.text(name)

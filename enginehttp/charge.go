@@ -27,7 +27,7 @@ type hold struct {
 
 // reserve holds back what the request costs.
 func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route) (hold, error) {
-	if rt.open || h.opts.Ledger == nil {
+	if rt.open || rt.admin || h.opts.Ledger == nil {
 		return hold{}, nil
 	}
 	price := h.opts.Pricing.Request(rt.name)

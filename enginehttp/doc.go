@@ -26,6 +26,9 @@
 //     WebSocket clients are checked by the hub: see WebSocketAuth.
 //  4. The key's rate is counted: 429 with Retry-After when it is exceeded;
 //     X-RateLimit-Limit, -Remaining and -Reset (Unix seconds) in every answer.
+//     Then its scope: 403 for a change with the scope read, and for the owner's
+//     keys without the scope admin. Administering keys costs nothing, so that a
+//     key that leaked can be revoked with an empty balance.
 //  5. The query string and the body, where there is one, are read: 415 for another
 //     type than JSON, 413 beyond 1 MiB, 400 for what is not one JSON object, 422
 //     for a parameter or field that the endpoint does not know.

@@ -35,6 +35,7 @@ const (
 	onStore  kind = iota // needs the store
 	platform             // needs a provider
 	pure                 // needs neither
+	free                 // as pure, and costs nothing
 	open                 // needs no key, and no store
 )
 
@@ -45,6 +46,9 @@ var endpoints = []endpoint{
 	{"GET /v1/openapi.json", "/v1/openapi.json", "", 200, 0, open, `"openapi": "3.1.0"`},
 	{"GET /v1/social/health", social + "/health", "", 200, 0, open, `"status":"ok"`},
 	{"GET /v1/account/me", "/v1/account/me", "", 200, 1000, onStore, `"credits_balance":999,"subscription_credits_balance":0,"total_credits_balance":999,"tier":"pro","rate_limit_per_minute":`},
+	{"GET /v1/account/keys", "/v1/account/keys", "", 200, 0, free, `"name":"spare","prefix":"sw_live_`},
+	{"POST /v1/account/keys", "/v1/account/keys", `{"name":"ci","scope":"read","expires_at":"2100-01-01T00:00:00Z"}`, 201, 0, free, `"key":"sw_live_`},
+	{"DELETE /v1/account/keys/{key_id}", "/v1/account/keys/{key}", "", 204, 0, free, ""},
 
 	{"GET /v1/social/users/{username}/by_username", social + "/users/nasa/by_username", "", 200, 1000, platform, `"username":"nasa"`},
 	{"GET /v1/social/users/{user_id}/by_id", social + "/users/11/by_id", "", 200, 1000, platform, `"id":"11"`},
@@ -111,7 +115,7 @@ var variants = []struct {
 	{name: "an expired key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.shortKey() }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "a revoked key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.revokedKey() }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "keys can not be checked", applies: keyed, change: func(s *setup) { s.options.Auth = authError{} }, status: 503, text: "the key can not be checked now", header: "Retry-After"},
-	{name: "no credits", applies: keyed, prepare: func(w *world) { w.empty(mine) }, status: 402, text: "credit balance exhausted"},
+	{name: "no credits", applies: priced, prepare: func(w *world) { w.empty(mine) }, status: 402, text: "credit balance exhausted"},
 	{name: "over rate", applies: keyed, change: func(s *setup) { s.rate = 1 }, prepare: func(w *world) { w.useUp() }, status: 429, text: "rate limit of 1 requests a minute exceeded", header: "Retry-After"},
 	{name: "no provider", applies: isKind(platform), change: func(s *setup) { s.options.Providers = enginehttp.Providers{} }, status: 501, text: "this service has no provider"},
 	{name: "provider fails", applies: isKind(platform), change: failWith(errBroken), status: 502, text: "the upstream failed: try again later"},
@@ -123,7 +127,7 @@ var variants = []struct {
 	{name: "store down", applies: isKind(onStore), change: func(s *setup) {
 		s.faults = func(s storage.Store) storage.Store { return enginetest.FaultyStore(s, enginetest.FaultPlan{}) }
 	}, status: 503, text: "the store is unavailable now", header: "Retry-After"},
-	{name: "ledger down", applies: keyed, change: func(s *setup) {
+	{name: "ledger down", applies: priced, change: func(s *setup) {
 		s.faults = func(s storage.Store) storage.Store {
 			return enginetest.FaultyStore(s, enginetest.FaultPlan{Method: "Ledger.Reserve"})
 		}
@@ -131,6 +135,7 @@ var variants = []struct {
 }
 
 func keyed(e *endpoint) bool             { return e.kind != open }
+func priced(e *endpoint) bool            { return keyed(e) && e.kind != free }
 func isKind(k kind) func(*endpoint) bool { return func(e *endpoint) bool { return e.kind == k } }
 func failWith(err error) func(*setup) {
 	return func(s *setup) { s.options.Providers = (&providers{err: err}).all() }

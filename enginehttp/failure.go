@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -49,7 +50,16 @@ func failureOf(err error) *failure {
 	var d *deliver.FieldError
 	var r *rule.FieldError
 	var s *rule.SyntaxError
+	var k *apikey.FieldError
 	switch {
+	case errors.As(err, &k):
+		err = refused(k.Field, k.Value, k.Allowed)
+	case errors.Is(err, apikey.ErrNotFound):
+		err = notFound("key")
+	case errors.Is(err, apikey.ErrTooMany):
+		err = conflict("too many valid keys: revoke one first")
+	case errors.Is(err, apikey.ErrLastAdmin):
+		err = conflict("the last key with the scope admin can not be revoked: create another one first")
 	case errors.As(err, &s):
 		err = refused("query", s.Query, "a query of the language: "+strings.TrimPrefix(s.Error(), "rule: "))
 	case errors.As(err, &m):

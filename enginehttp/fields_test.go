@@ -143,6 +143,17 @@ var badFields = []struct {
 	{"GET", webhooks + "?offset=x", "", 422, "offset"},
 	{"POST", social + "/stream/filter-rules/validate", `{}`, 422, "query is missing: want a string"},
 
+	{"GET", "/v1/account/keys?page=0", "", 422, "page"},
+	{"GET", "/v1/account/keys?page_size=0", "", 422, "page_size"},
+	{"GET", "/v1/account/keys?limit=0", "", 422, "limit"},
+	{"GET", "/v1/account/keys?offset=x", "", 422, "offset"},
+	{"POST", "/v1/account/keys", `{}`, 422, "name is missing: want 1 to 100 characters"},
+	{"POST", "/v1/account/keys", `{"name":" "}`, 422, "name \\\" \\\" is not allowed"},
+	{"POST", "/v1/account/keys", `{"name":"n","scope":"root"}`, 422, "scope \\\"root\\\" is not allowed: want read, write or admin"},
+	{"POST", "/v1/account/keys", `{"name":"n","expires_at":"tomorrow"}`, 422, "expires_at \\\"tomorrow\\\" is not allowed: want an ISO 8601 time"},
+	{"POST", "/v1/account/keys", `{"name":"n","expires_at":"2001-01-01T00:00:00Z"}`, 422, "expires_at \\\"2001-01-01T00:00:00Z\\\" is not allowed: want a time to come"},
+	{"POST", "/v1/account/keys", `{"name":"n","tier":"gold"}`, 422, "field \\\"tier\\\" is not allowed: want none but name, scope, expires_at"},
+
 	{"GET", social + "/users/a%20b/by_username", "", 422, "username \\\"a b\\\" is not allowed"},
 	{"GET", social + "/users/" + long + "/by_id", "", 422, "user_id"},
 	{"GET", social + "/users/" + long + "/latest_tweets", "", 422, "username"},

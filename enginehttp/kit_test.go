@@ -103,6 +103,7 @@ func newWorld(t testing.TB, changes ...func(*setup)) *world {
 	if w.engine, err = streamwatch.New(s.engine); err != nil {
 		t.Fatal(err)
 	}
+	s.options.Keys = w.keys
 	s.options.Auth, s.options.Ledger = cmp.Or[apikey.Authenticator](s.options.Auth, w.keys), s.engine.Store.Ledger()
 	if w.handler, err = enginehttp.New(w.engine, s.options); err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 			w.Fatal(err)
 		}
 	}
-	k, err := w.keys.Issue(ctx, apikey.IssueRequest{Owner: owner, Name: "test", Tier: "pro", RatePerMinute: rate})
+	k, err := w.keys.Issue(ctx, apikey.IssueRequest{Owner: owner, Name: "test", Tier: "pro", RatePerMinute: rate, Scope: apikey.ScopeAdmin})
 	must(err)
 	w.key[owner] = string(k.Secret)
 	must(w.store.Ledger().Append(ctx, billing.Entry{ID: "top_" + owner, Owner: owner, Kind: billing.KindTopUp, Amount: funds, At: time.Now()}))
@@ -138,7 +139,9 @@ func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 		Attempt: &deliver.Attempt{N: 1, At: at, Duration: 7 * time.Millisecond, StatusCode: 500, Error: "status 500", ResponsePreview: "oops"}}))
 	r, err := e.Rules().Create(ctx, rule.CreateRequest{Owner: owner, Tag: "moon", Query: "moon", Interval: time.Minute})
 	must(err)
-	w.ids[owner] = strings.NewReplacer("{rule}", r.ID, "{monitor}", m.ID, "{webhook}", hooks[0].ID, "{delivery}", id)
+	spare, err := w.keys.Issue(ctx, apikey.IssueRequest{Owner: owner, Name: "spare"})
+	must(err)
+	w.ids[owner] = strings.NewReplacer("{key}", spare.ID, "{rule}", r.ID, "{monitor}", m.ID, "{webhook}", hooks[0].ID, "{delivery}", id)
 }
 
 // answer is what came back.

@@ -187,11 +187,7 @@ type recoverRecord struct {
 }
 
 func (h *Handler) recoverWebhook(c *call) (reply, error) {
-	const allowed = "an ISO 8601 time, such as 2026-11-21T09:00:00Z"
-	since, err := time.Parse(time.RFC3339Nano, c.form.need("since", allowed))
-	if err != nil {
-		c.form.refuse("since", allowed)
-	}
+	since := c.form.moment("since")
 	if c.form.err != nil {
 		return reply{}, c.form.err
 	}

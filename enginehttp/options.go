@@ -22,6 +22,9 @@ import (
 type Options struct {
 	// Auth tells whose a key is. Required.
 	Auth apikey.Authenticator
+	// Keys administers the keys of an owner for requests with a key of the scope
+	// admin. Nil: the endpoints below /v1/account/keys answer 501.
+	Keys *apikey.Manager
 	// Segment is the word after /v1 in most paths: 1 to 32 lower-case letters,
 	// digits, "-" and "_". Defaults to "social".
 	Segment string

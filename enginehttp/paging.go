@@ -43,6 +43,12 @@ func (p *params) paging() paging {
 	return paging{Page: page, PageSize: n, Limit: n, Offset: int64(page-1) * int64(n)}
 }
 
+// cutPage is the part of a whole list.
+func cutPage[T any](list []T, pg paging) []T {
+	first := min(pg.Offset, int64(len(list)))
+	return list[first:min(first+int64(pg.Limit), int64(len(list)))]
+}
+
 // pick reads the part of a list whose pages read gives, with the number of all
 // items. A part that begins within a page takes two.
 func pick[T any](pg paging, read func(page, size int) (items []T, total int, err error)) ([]T, int, error) {

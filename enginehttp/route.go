@@ -19,6 +19,8 @@ type route struct {
 	params       []string // of the query string
 	fields       []string // of the body; nil when there is none
 	open         bool     // needs no key
+	reads        bool     // changes nothing, whatever its method; a GET never does
+	admin        bool     // for keys of the scope admin; costs nothing
 	serve        func(*call) (reply, error)
 	// raw answers by itself, with a key of its own: for WebSocket.
 	raw http.Handler
@@ -54,7 +56,11 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	defer cancel()
 	c := &call{Request: r.WithContext(ctx)}
 	if !rt.open {
-		if err := h.admit(x, c); err != nil {
+		err := h.admit(x, c)
+		if err == nil {
+			err = rt.permits(c.who.Scope)
+		}
+		if err != nil {
 			x.fail(err)
 			return
 		}
@@ -121,6 +127,17 @@ func (h *Handler) admit(x *exchange, c *call) error {
 	if v.wait > 0 {
 		return &failure{status: http.StatusTooManyRequests, retry: v.wait,
 			text: "rate limit of " + strconv.Itoa(v.limit) + " requests a minute exceeded: retry with exponential backoff"}
+	}
+	return nil
+}
+
+// permits is the 403 for a key whose scope is too narrow.
+func (rt *route) permits(s apikey.Scope) error {
+	switch {
+	case rt.admin && !s.CanAdmin():
+		return &failure{status: http.StatusForbidden, text: "this key may not administer keys: want one with the scope admin"}
+	case rt.method != http.MethodGet && !rt.reads && !s.CanWrite():
+		return &failure{status: http.StatusForbidden, text: "this key may only read: want one with the scope write or admin"}
 	}
 	return nil
 }

@@ -14,10 +14,19 @@ func (h *Handler) table() []*route {
 	if hub := h.engine.WebSocket(); hub != nil {
 		stream.raw = hub
 	}
+	keys := func(serve func(*call) (reply, error)) func(*call) (reply, error) {
+		if h.opts.Keys == nil {
+			return unconfigured("administration of keys")
+		}
+		return serve
+	}
 	return []*route{
 		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: h.openAPI},
 		{method: "GET", path: seg + "/health", name: "health", open: true, serve: h.healthy},
 		{method: "GET", path: "/v1/account/me", name: "account", serve: h.account},
+		{method: "GET", path: "/v1/account/keys", name: "list_keys", admin: true, params: with(), serve: keys(h.listKeys)},
+		{method: "POST", path: "/v1/account/keys", name: "create_key", admin: true, fields: keyFields, serve: keys(h.createKey)},
+		{method: "DELETE", path: "/v1/account/keys/{key_id}", name: "revoke_key", admin: true, serve: keys(h.revokeKey)},
 
 		{method: "GET", path: seg + "/users/{username}/by_username", name: "user_by_username", serve: given(p.UserByUsername, h.userByUsername)},
 		{method: "GET", path: seg + "/users/{user_id}/by_id", name: "user_by_id", serve: given(p.UsersByIDs, h.userByID)},
@@ -30,7 +39,7 @@ func (h *Handler) table() []*route {
 		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", params: []string{"tweet_type", "cursor"}, serve: given(p.CommunityTweets, h.communityTweets)},
 		{method: "GET", path: seg + "/communities/search", name: "community_search", params: []string{"query", "cursor"}, serve: given(p.CommunitySearch, h.searchCommunities)},
 		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, params: []string{"market"}, serve: given(p.Product, h.product)},
-		{method: "POST", path: "/v1/web/scrape", name: "scrape", fields: []string{"url", "format"}, serve: given(p.Scraper, h.scrape)},
+		{method: "POST", path: "/v1/web/scrape", name: "scrape", reads: true, fields: []string{"url", "format"}, serve: given(p.Scraper, h.scrape)},
 
 		stream,
 		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", params: with("status"), serve: h.listMonitors},
@@ -54,7 +63,7 @@ func (h *Handler) table() []*route {
 		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", fields: append([]string{"status"}, ruleFields...), serve: h.patchRule},
 		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", serve: h.deleteRule},
 		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "sort"), serve: h.ruleLogs},
-		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", fields: []string{"query"}, serve: h.validateRule},
+		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", reads: true, fields: []string{"query"}, serve: h.validateRule},
 		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: h.rulePricing},
 
 		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "author_username", "delivery_status", "sort"), serve: h.deliveryLogs},

@@ -22,7 +22,7 @@ var narrowed = []endpoint{
 }
 
 // idNames are the parameters and fields that name what an owner has.
-var idNames = map[string]string{"monitor_id": "{monitor}", "webhook_id": "{webhook}", "delivery_id": "{delivery}", "rule_id": "{rule}"}
+var idNames = map[string]string{"monitor_id": "{monitor}", "webhook_id": "{webhook}", "delivery_id": "{delivery}", "rule_id": "{rule}", "key_id": "{key}"}
 
 // A foreign id answers as an unknown one does, in every byte, on every route and
 // with every method that takes an id, in the path, the query or the body.
@@ -47,14 +47,14 @@ func TestForeignIsUnknown(t *testing.T) {
 				return a
 			}
 			foreign := ask(w.ids[theirs].Replace)
-			unknown := ask(strings.NewReplacer("{monitor}", "mon_unknown", "{webhook}", "whk_unknown", "{delivery}", "dlv_unknown", "{rule}", "rul_unknown").Replace)
+			unknown := ask(strings.NewReplacer("{monitor}", "mon_unknown", "{webhook}", "whk_unknown", "{delivery}", "dlv_unknown", "{rule}", "rul_unknown", "{key}", "key_unknown").Replace)
 			if foreign.status != unknown.status || foreign.body != unknown.body || !slices.Equal(lines(foreign.header), lines(unknown.header)) {
 				t.Errorf("%s %s: foreign %d %v %s, unknown %d %v %s", method, e.path, foreign.status, foreign.header, foreign.body, unknown.status, unknown.header, unknown.body)
 			}
 			if method == e.method() && foreign.status == e.status && !strings.Contains(e.path, "?") {
 				t.Errorf("%s %s: %d for another owner's id", method, e.path, foreign.status)
 			}
-			for _, id := range []string{"{monitor}", "{webhook}", "{delivery}", "{rule}", theirs} {
+			for _, id := range []string{"{monitor}", "{webhook}", "{delivery}", "{rule}", "{key}", theirs} {
 				if strings.Contains(foreign.body, w.ids[theirs].Replace(id)) {
 					t.Errorf("%s %s: %s tells of another owner", method, e.path, foreign.body)
 				}
@@ -65,8 +65,8 @@ func TestForeignIsUnknown(t *testing.T) {
 				}
 			}
 			// What the other owner has is as it was.
-			for _, own := range []string{monitors + "/{monitor}", webhooks, rules + "/{rule}", social + "/stream/logs"} {
-				if a := w.do(theirs, "GET", own, ""); a.status != 200 || strings.Contains(a.body, `"total":0`) || strings.Contains(a.body, "paused") {
+			for _, own := range []string{monitors + "/{monitor}", webhooks, rules + "/{rule}", social + "/stream/logs", "/v1/account/keys"} {
+				if a := w.do(theirs, "GET", own, ""); a.status != 200 || strings.Contains(a.body, `"total":0`) || strings.Contains(a.body, "paused") || strings.Contains(a.body, "revoked\"") {
 					t.Errorf("after %s %s: %s is %d %s", method, e.path, own, a.status, a.body)
 				}
 			}
@@ -108,7 +108,7 @@ func taken(op *openapi3.Operation) map[string]string {
 }
 
 func hasID(s string) bool {
-	return slices.ContainsFunc([]string{"{monitor}", "{webhook}", "{delivery}", "{rule}"}, func(id string) bool { return strings.Contains(s, id) })
+	return slices.ContainsFunc([]string{"{monitor}", "{webhook}", "{delivery}", "{rule}", "{key}"}, func(id string) bool { return strings.Contains(s, id) })
 }
 
 func lines(h http.Header) []string {

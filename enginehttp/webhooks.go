@@ -85,9 +85,7 @@ func (h *Handler) listWebhooks(c *call) (reply, error) {
 	}
 	out := webhookList{Total: len(list)}
 	if slices.ContainsFunc(pageParams, p.values.Has) {
-		first := min(pg.Offset, int64(len(list)))
-		list = list[first:min(first+int64(pg.Limit), int64(len(list)))]
-		out.paging = &pg
+		list, out.paging = cutPage(list, pg), &pg
 	}
 	names, err := h.sourceNames(c.Context(), c.who.Owner, list)
 	if err != nil {

@@ -123,7 +123,7 @@ func keyHash(n int) string { return fmt.Sprintf("%08xabcdef01", n) + strings.Rep
 func fullKey(t *storeTest) apikey.Key {
 	return apikey.Key{
 		ID: "full", Owner: "acme", Name: "production", Prefix: "sw_live_Ab3x", Hash: keyHash(50),
-		Tier: "gold", RatePerMinute: 600, CreatedAt: t.start.Add(time.Microsecond), ExpiresAt: t.at(3600), RevokedAt: t.at(60), Version: 41,
+		Tier: "gold", RatePerMinute: 600, Scope: apikey.ScopeAdmin, CreatedAt: t.start.Add(time.Microsecond), ExpiresAt: t.at(3600), RevokedAt: t.at(60), Version: 41,
 	}
 }
 

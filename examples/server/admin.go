@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,7 +29,7 @@ func admin(ctx context.Context, c config, out io.Writer) error {
 	}
 	switch c.command {
 	case "key":
-		issued, err := keys.Issue(ctx, apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate})
+		issued, err := keys.Issue(ctx, apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)})
 		if err != nil {
 			return err
 		}
@@ -42,9 +43,9 @@ func admin(ctx context.Context, c config, out io.Writer) error {
 			return err
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ID\tNAME\tKEY\tCREATED\tVALID")
+		fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPE\tCREATED\tVALID")
 		for _, k := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%t\n", k.ID, k.Name, k.Prefix, k.CreatedAt.Format(time.RFC3339), k.Valid(time.Now()))
+			fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%t\n", k.ID, k.Name, k.Prefix, cmp.Or(k.Scope, apikey.ScopeWrite), k.CreatedAt.Format(time.RFC3339), k.Valid(time.Now()))
 		}
 		return w.Flush()
 	case "revoke":

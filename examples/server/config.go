@@ -31,9 +31,9 @@ type config struct {
 	sealKey, cursorKey, token      secret.Value
 
 	// of the other commands
-	owner, name, tier, id string
-	rate                  int
-	credits               int64
+	owner, name, tier, id, scope string
+	rate                         int
+	credits                      int64
 }
 
 var commands = []string{"serve", "key", "keys", "revoke", "credits"}
@@ -68,6 +68,7 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 		case "key":
 			fs.StringVar(&c.name, "name", "default", "what the owner calls the key")
 			fs.StringVar(&c.tier, "tier", "", "the owner's tier, for people")
+			fs.StringVar(&c.scope, "scope", "write", "what the key may do: read, write, or admin, which lets the owner make and revoke keys over HTTP")
 			fs.IntVar(&c.rate, "rate", 0, "requests a minute (default: the server's)")
 			fs.Int64Var(&c.credits, "credits", 0, "credits to give at once")
 		case "credits":

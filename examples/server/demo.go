@@ -108,7 +108,7 @@ func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fe
 // the endpoints ask the outside world for: a webhook receiver, a page, and a
 // marketplace with one item.
 func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store keyedStore, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) (join func(), err error) {
-	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo"})
+	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo", Scope: apikey.ScopeAdmin})
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,13 @@
 // watch real accounts. Keys and credits are issued beside it, on the same store:
 //
 //	go run ./examples/server key -db streams.db -owner acme -name production -credits 100000
+//	go run ./examples/server key -db streams.db -owner acme -name operations -scope admin
 //	go run ./examples/server credits -db streams.db -owner acme -credits 5000
 //	go run ./examples/server keys -db streams.db -owner acme
 //	go run ./examples/server revoke -db streams.db -owner acme -id key_…
+//
+// With a key of the scope admin, the first of which is made like this, an owner
+// lists, makes and revokes his keys at /v1/account/keys himself.
 //
 // Every flag can also come from the environment: STREAMWATCH_ADDR for -addr and
 // so on; the command line goes first. Secrets come from there alone:

@@ -71,7 +71,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	api, err := enginehttp.New(engine, enginehttp.Options{
-		Auth: keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Logger: log,
+		Auth: keys, Keys: keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Logger: log,
 	})
 	if err != nil {
 		return err

@@ -111,6 +111,15 @@ func TestAdmin(t *testing.T) {
 	if !strings.Contains(out, "\nin   "+db+"\n") {
 		t.Errorf("%q: want the store in which the key is", out)
 	}
+	if out, err = do("key -owner acme -name operations -scope admin"); err != nil {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if out, err = do("keys -owner acme"); err != nil || !regexp.MustCompile(`production +sw_live_\S+ +write .*\n.*operations +sw_live_\S+ +admin `).MatchString(out) {
+		t.Errorf("%q, %v: want the scopes", out, err)
+	}
+	if _, err = do("key -owner acme -scope root"); err == nil || !strings.Contains(err.Error(), "want read, write or admin") {
+		t.Errorf("-scope root: %v", err)
+	}
 	for range 2 {
 		if out, err = do("credits -owner acme -credits 5 -id invoice-1"); err != nil || out != "acme has 25 credits\n" {
 			t.Errorf("%q, %v: want 25 credits, also the second time", out, err)

@@ -1,0 +1,142 @@
+package enginehttp_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/enginehttp"
+)
+
+// as asks with a key of a scope.
+func (w *world) as(scope apikey.Scope, method, path, body string) answer {
+	w.Helper()
+	k, err := w.keys.Issue(w.Context(), apikey.IssueRequest{Owner: mine, Name: "scoped", Scope: scope})
+	if err != nil {
+		w.Fatal(err)
+	}
+	r := request(method, w.ids[mine].Replace(path), w.ids[mine].Replace(body))
+	r.Header.Set("X-Api-Key", string(k.Secret))
+	return w.send(r)
+}
+
+// Each route lets those scopes in that it should; a refusal is 403, says why,
+// changes nothing and costs nothing.
+func TestScopesOverHTTP(t *testing.T) {
+	changesNothing := []string{"POST /v1/web/scrape", "POST /v1/social/stream/filter-rules/validate"}
+	for _, e := range endpoints {
+		if !keyed(&e) {
+			continue
+		}
+		reads := strings.HasPrefix(e.pattern, "GET ") || slices.Contains(changesNothing, e.pattern)
+		admin := strings.Contains(e.pattern, "/account/keys")
+		for scope, want := range map[apikey.Scope]string{
+			apikey.ScopeRead:  map[bool]string{true: "", false: "this key may only read: want one with the scope write or admin"}[reads],
+			apikey.ScopeWrite: "", apikey.ScopeAdmin: "", "": "",
+		} {
+			if admin && scope != apikey.ScopeAdmin {
+				want = "this key may not administer keys: want one with the scope admin"
+			}
+			w := newWorld(t)
+			before := w.state()
+			a := w.as(scope, e.method(), e.path, e.body)
+			if want == "" {
+				if a.status != e.status {
+					t.Errorf("%s with scope %q: %d %s", e.pattern, scope, a.status, a.body)
+				}
+				continue
+			}
+			if a.status != 403 || !strings.Contains(a.body, want) {
+				t.Errorf("%s with scope %q: %d %s, want 403: %s", e.pattern, scope, a.status, a.body, want)
+			}
+			if spent, n := w.spent(mine); spent != 0 || n != 0 || w.state() != before {
+				t.Errorf("%s with scope %q: charged %d, or changed something", e.pattern, scope, spent)
+			}
+		}
+	}
+}
+
+// A key is made, used, listed without itself, and revoked; it has the tier of the
+// key that made it.
+func TestLifeOfAKey(t *testing.T) {
+	w := newWorld(t)
+	a := w.do(mine, "POST", "/v1/account/keys", `{"name":"ci"}`)
+	made := a.decode(t)
+	key, id := made["key"].(string), made["id"].(string)
+	if made["scope"] != "write" || made["tier"] != "pro" || made["status"] != "active" || made["expires_at"] != nil || !strings.HasPrefix(key, made["prefix"].(string)) {
+		t.Errorf("%v", made)
+	}
+	use := func() int {
+		r := request("GET", monitors, "")
+		r.Header.Set("X-Api-Key", key)
+		return w.send(r).status
+	}
+	if got := use(); got != 200 {
+		t.Errorf("the new key: %d", got)
+	}
+	if a := w.do(mine, "GET", "/v1/account/keys", ""); strings.Contains(a.body, key) || !strings.Contains(a.body, id) || !strings.Contains(a.body, `"total":3,`) {
+		t.Errorf("%s", a.body)
+	}
+	for range 2 {
+		if a := w.do(mine, "DELETE", "/v1/account/keys/"+id, ""); a.status != 204 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if got := use(); got != 401 {
+		t.Errorf("the revoked key: %d, want 401", got)
+	}
+	if a := w.do(mine, "GET", "/v1/account/keys?offset=2", ""); !strings.Contains(a.body, `"status":"revoked"`) || strings.Contains(a.body, `"revoked_at":null`) {
+		t.Errorf("%s", a.body)
+	}
+	w.shortKey()
+	if a := w.do(mine, "GET", "/v1/account/keys?offset=3", ""); !strings.Contains(a.body, `"status":"expired"`) || strings.Contains(a.body, `"expires_at":null`) {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// The last key with scope admin is not revoked, also by itself; without credits
+// keys are administered all the same.
+func TestLastAdminKey(t *testing.T) {
+	w := newWorld(t)
+	w.empty(mine)
+	keys, err := w.keys.List(t.Context(), mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.do(mine, "DELETE", "/v1/account/keys/"+keys[0].ID, "")
+	if a.status != 409 || !strings.Contains(a.body, "the last key with the scope admin can not be revoked: create another one first") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a = w.do(mine, "POST", "/v1/account/keys", `{"name":"second","scope":"admin"}`); a.status != 201 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a = w.do(mine, "DELETE", "/v1/account/keys/"+keys[0].ID, ""); a.status != 204 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if a = w.do(mine, "GET", "/v1/account/keys", ""); a.status != 401 {
+		t.Errorf("the key that revoked itself: %d", a.status)
+	}
+}
+
+// Too many keys are a conflict, and a service without Options.Keys has none to
+// administer.
+func TestKeysAreBounded(t *testing.T) {
+	w := newWorld(t)
+	for range 98 {
+		if _, err := w.keys.Issue(t.Context(), apikey.IssueRequest{Owner: mine, Name: "n"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a := w.do(mine, "POST", "/v1/account/keys", `{"name":"n"}`); a.status != 409 || !strings.Contains(a.body, "too many valid keys: revoke one first") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	h, err := enginehttp.New(w.engine, enginehttp.Options{Auth: w.keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler = h
+	if a := w.do(mine, "GET", "/v1/account/keys", ""); a.status != 501 || !strings.Contains(a.body, "no administration of keys") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
