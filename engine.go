@@ -118,6 +118,7 @@ type Engine struct {
 	rules      *rule.Manager
 	endpoints  *deliver.EndpointManager
 	meter      *billing.Meter // nil without Config.Billing
+	admission  chan struct{}  // held from the question for cover until its stream is stored
 
 	state atomic.Int32 // a state
 	mu    sync.Mutex   // orders Start and Shutdown
@@ -166,7 +167,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pricing == nil {
 		cfg.Pricing = billing.Presets{}
 	}
-	e := &Engine{cfg: cfg, store: cfg.Store}
+	e := &Engine{cfg: cfg, store: cfg.Store, admission: make(chan struct{}, 1)}
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
 	}
@@ -234,7 +235,7 @@ func (e *Engine) wire() (err error) {
 	e.monitors, err = monitor.NewManager(monitor.Config{
 		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.endpoints},
 		Paced:       tc.Pace != detect.PaceInterval,
-		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval,
+		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admitMonitor,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
 	if err != nil {
@@ -363,7 +364,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return e.Shutdown(stop)
 }
 
-// Monitors creates and changes monitors, also while the engine runs.
+// Monitors creates and changes monitors, also while the engine runs. With
+// Config.Billing it gives billing.ErrInsufficient for what Covers refuses.
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 
 // Endpoints creates and changes webhook endpoints.

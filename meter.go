@@ -21,17 +21,6 @@ func (e *Engine) addMeter() (err error) {
 	return err
 }
 
-// Covers says whether an owner's credits cover the next hour of one more stream
-// at that price: nil, billing.ErrInsufficient, or an error of the store. Without
-// Config.Billing nothing is charged, and they do. Asked before a monitor or rule
-// is made or resumed, it saves one that would pause within a minute.
-func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
-	if e.meter == nil {
-		return nil
-	}
-	return e.meter.Covers(ctx, owner, p)
-}
-
 // streams shows the meter what to charge for.
 type streams struct{ e *Engine }
 

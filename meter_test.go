@@ -123,7 +123,9 @@ func TestOwnersHaveTheLastWord(t *testing.T) {
 				store := memory.New(memory.Options{})
 				e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}),
 					Store: store, Billing: &billing.MeterConfig{}})
+				credit(t, store.Ledger(), "for the creation", 70)
 				c := create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}})
+				credit(t, store.Ledger(), "spent meanwhile", -70)
 				if err := e.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -177,13 +179,14 @@ func TestEngineChargesRules(t *testing.T) {
 		store := memory.New(memory.Options{})
 		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}),
 			Store: store, Billing: &billing.MeterConfig{}})
+		credit(t, store.Ledger(), "for the creations", 140)
 		create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}}) // 70 credits an hour
 		pass(time.Second)
 		r, err := e.Rules().Create(t.Context(), rule.CreateRequest{Owner: "acme", Tag: "r", Query: "from:nasa", Interval: time.Minute}) // 63
 		if err != nil {
 			t.Fatal(err)
 		}
-		credit(t, store.Ledger(), "invoice 1", 130)
+		credit(t, store.Ledger(), "spent meanwhile", -10)
 		if err := e.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -41,4 +41,8 @@
 //   - What is left over resumes paused streams, the oldest first, when it covers
 //     the next 75 minutes of each: within a minute after a top-up, and never more
 //     than one change a minute. What was published meanwhile is found then.
+//   - Before a stream is made, resumed or made dearer, Covers is asked about the next
+//     hour of all active streams of its owner together. An engine does so, one change
+//     after the other. Processes that share a store do not wait for each other: of
+//     what they take in one moment the next tick pauses what is not covered.
 package billing

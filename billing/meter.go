@@ -31,7 +31,8 @@ type Streams interface {
 	// Pause stops an active stream for lack of credits; any other stays as it is.
 	Pause(ctx context.Context, s Stream) error
 	// Resume goes on with a stream that was paused for lack of credits; any other
-	// stays as it is. What was published meanwhile is not lost.
+	// stays as it is. What was published meanwhile is not lost. ErrInsufficient
+	// when other streams have taken the credits meanwhile: it stays paused.
 	Resume(ctx context.Context, s Stream) error
 }
 
@@ -138,14 +139,21 @@ func (m *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// Covers says whether an owner has the credits for the next hour of one more
-// stream at that price: nil or ErrInsufficient. Asked before a stream is made
-// or resumed, it saves a stream that the next tick would pause.
-func (m *Meter) Covers(ctx context.Context, owner string, p Price) error {
+// Covers says whether an owner's available credits cover the next hour of streams
+// at these prices together: nil or ErrInsufficient. Asked about all that will run
+// before one is made, resumed or made dearer, it saves streams that a tick would
+// pause.
+func (m *Meter) Covers(ctx context.Context, owner string, prices ...Price) error {
 	b, err := m.cfg.Ledger.Balance(ctx, owner)
-	if err == nil && b.Available < cost(p.PerDay, minuteOf(m.cfg.Now()), runway) {
-		err = ErrInsufficient
-		m.count.add(func(s *Stats) { s.Refused++ })
+	if err != nil {
+		return err
 	}
-	return err
+	now, left := minuteOf(m.cfg.Now()), b.Available
+	for _, p := range prices {
+		if left -= cost(p.PerDay, now, runway); left < 0 {
+			m.count.add(func(s *Stats) { s.Refused++ })
+			return ErrInsufficient
+		}
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -324,7 +325,40 @@ func TestCovers(t *testing.T) {
 	if err := m.Covers(t.Context(), "acme", billing.Price{PerDay: 2 * perMinute}); !errors.Is(err, billing.ErrInsufficient) {
 		t.Errorf("half an hour is covered: %v", err)
 	}
+	half := billing.Price{PerDay: perMinute / 2}
+	want(t, "an hour of two streams is covered", m.Covers(t.Context(), "acme", half, half), nil)
+	if err := m.Covers(t.Context(), "acme", half, half, billing.Price{PerDay: 1440}); !errors.Is(err, billing.ErrInsufficient) {
+		t.Errorf("each of three is covered, and not all: %v", err)
+	}
 }
+
+// Streams that are not resumed for want of credits stay paused, and nothing failed.
+func TestResumeThatIsNotCoveredAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.topUp(t, "acme", 100*billing.Credit)
+		s.open("m", perMinute)
+		s.streams[0].Paused = true
+		var log strings.Builder
+		m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: late{s}, Now: s.now, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		pass(time.Minute)
+		cancel()
+		<-done
+		want(t, "stats", m.Stats(), billing.Stats{Waiting: 1})
+		want(t, "log", log.String(), "")
+	})
+}
+
+// late finds that other streams have taken the credits.
+type late struct{ *shop }
+
+func (late) Resume(context.Context, billing.Stream) error { return billing.ErrInsufficient }
 
 func TestNewMeterRefuses(t *testing.T) {
 	s := newShop()

@@ -8,7 +8,7 @@ type Stats struct {
 	// Charged is what streams were charged. Several Meters on one store count the
 	// same minutes, each of them.
 	Charged Credits
-	Refused int64 // streams that Covers had no credits for
+	Refused int64 // how often Covers said ErrInsufficient
 	Paused  int64 // streams paused for lack of credits
 	Resumed int64 // streams that went on when credits covered them again
 	Failed  int64 // ticks of which something was left for later

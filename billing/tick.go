@@ -140,7 +140,11 @@ func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
 }
 
 func (m *Meter) resume(ctx context.Context, s Stream) {
-	if err := m.cfg.Streams.Resume(ctx, s); err != nil {
+	err := m.cfg.Streams.Resume(ctx, s)
+	if errors.Is(err, ErrInsufficient) {
+		return
+	}
+	if err != nil {
 		m.cfg.Logger.Error("stream not resumed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}

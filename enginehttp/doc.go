@@ -35,7 +35,7 @@
 //  6. Credits are reserved: 402 when the balance does not cover them.
 //  7. The endpoint answers. Ids of other owners answer as unknown ones do. A
 //     monitor or rule that is to be made, to go on or to get dearer answers 402
-//     when the credits do not cover its next hour: see streamwatch.Engine.Covers.
+//     when the credits do not cover the next hour: see streamwatch.Engine.Covers.
 //  8. After the whole of a 2xx was handed to the connection the reservation is
 //     charged; in every other case it is released, also after a panic, a timeout,
 //     and when the client had gone before. X-Credits-Used says what a 2xx cost. A process

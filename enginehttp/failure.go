@@ -77,7 +77,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, rule.ErrNotFound):
 		err = notFound("filter rule")
 	case errors.Is(err, billing.ErrInsufficient):
-		err = &failure{status: http.StatusPaymentRequired, text: "credit balance exhausted: it does not cover the next hour of this monitor or rule"}
+		err = &failure{status: http.StatusPaymentRequired, text: "credit balance exhausted: it does not cover the next hour of all active monitors and rules together with this one"}
 	case errors.Is(err, detect.ErrNoSearcher):
 		err = &failure{status: http.StatusNotImplemented, text: "not implemented: this service can not search, and the query does not name the accounts that its posts come from"}
 	case errors.Is(err, monitor.ErrDuplicate):

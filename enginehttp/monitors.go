@@ -160,9 +160,6 @@ func (h *Handler) createMonitor(c *call) (reply, error) {
 	if f.err != nil {
 		return reply{}, f.err
 	}
-	if err := h.coversNewMonitor(c.Context(), &q); err != nil {
-		return reply{}, err
-	}
 	m, err := h.engine.Monitors().Create(c.Context(), q)
 	if err != nil {
 		return reply{}, err
@@ -191,11 +188,7 @@ func (h *Handler) patchMonitor(c *call) (reply, error) {
 	if f.err != nil {
 		return reply{}, f.err
 	}
-	id := c.PathValue("monitor_id")
-	if err := h.coversMonitor(c.Context(), c.who.Owner, id, &q); err != nil {
-		return reply{}, err
-	}
-	m, err := h.engine.Monitors().Update(c.Context(), c.who.Owner, id, q)
+	m, err := h.engine.Monitors().Update(c.Context(), c.who.Owner, c.PathValue("monitor_id"), q)
 	if err != nil {
 		return reply{}, err
 	}

@@ -119,9 +119,6 @@ func (h *Handler) createRule(c *call) (reply, error) {
 	if f.err != nil {
 		return reply{}, f.err
 	}
-	if err := h.coversNewRule(c.Context(), &q); err != nil {
-		return reply{}, err
-	}
 	r, err := h.engine.Rules().Create(c.Context(), q)
 	if err != nil {
 		return reply{}, err
@@ -153,11 +150,7 @@ func (h *Handler) patchRule(c *call) (reply, error) {
 	if f.err != nil {
 		return reply{}, f.err
 	}
-	id := c.PathValue("rule_id")
-	if err := h.coversRule(c.Context(), c.who.Owner, id, &q); err != nil {
-		return reply{}, err
-	}
-	r, err := h.engine.Rules().Update(c.Context(), c.who.Owner, id, q)
+	r, err := h.engine.Rules().Update(c.Context(), c.who.Owner, c.PathValue("rule_id"), q)
 	if err != nil {
 		return reply{}, err
 	}

@@ -53,6 +53,11 @@ type Config struct {
 	Paced bool
 	// MinInterval is the shortest allowed. Defaults to 1 s.
 	MinInterval time.Duration
+	// Admit, if set, is asked before a monitor is made, and before a change of one,
+	// which may be a Restore, is stored; was is nil for one that is made. Its error
+	// refuses the change, of which nothing is left. done is called when the change
+	// is stored or has failed. It must not call the manager.
+	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
 	// Now stamps. Defaults to time.Now.
@@ -98,6 +103,9 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Admit == nil {
+		cfg.Admit = func(context.Context, *Monitor, Monitor) (func(), error) { return func() {}, nil }
 	}
 	m := &Manager{cfg: cfg, turn: make(chan struct{}, 1)}
 	m.troubles.bell = make(chan struct{}, 1)
@@ -150,6 +158,11 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) 
 	for i := range mon.Accounts {
 		mon.Accounts[i].Since = now
 	}
+	done, err := m.cfg.Admit(ctx, nil, mon)
+	if err != nil {
+		return Created{}, err
+	}
+	defer done()
 	// The endpoint comes first: a monitor without it would lose its first
 	// events, an endpoint without a monitor only waits.
 	var generated secret.Value
@@ -257,6 +270,11 @@ func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest)
 	if err != nil {
 		return Updated{}, err
 	}
+	done, err := m.cfg.Admit(ctx, &old, mon)
+	if err != nil {
+		return Updated{}, err
+	}
+	defer done()
 	out := Updated{}
 	if err := m.cfg.Store.Update(ctx, mon); err != nil {
 		return out, err

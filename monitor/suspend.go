@@ -70,6 +70,11 @@ func (m *Manager) move(ctx context.Context, owner, id string, change func(*Monit
 	if !change(&mon) {
 		return m.effective(mon), nil
 	}
+	done, err := m.cfg.Admit(ctx, &old, mon)
+	if err != nil {
+		return Monitor{}, err
+	}
+	defer done()
 	mon.UpdatedAt = m.cfg.Now().UTC()
 	if err := m.cfg.Store.Update(ctx, mon); err != nil {
 		return Monitor{}, err

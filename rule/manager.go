@@ -48,6 +48,11 @@ type Config struct {
 	Parse Options
 	// MinInterval is the shortest interval allowed. Defaults to MinInterval.
 	MinInterval time.Duration
+	// Admit, if set, is asked before a rule is made, and before a change of one,
+	// which may be a Restore, is stored; was is nil for one that is made. Its error
+	// refuses the change, of which nothing is left. done is called when the change
+	// is stored or has failed. It must not call the manager.
+	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
 	// Now stamps. Defaults to time.Now.
@@ -84,6 +89,9 @@ func NewManager(cfg Config) (*Manager, error) {
 		cfg.Now = time.Now
 	}
 	cfg.Parse.Now = cfg.Now
+	if cfg.Admit == nil {
+		cfg.Admit = func(context.Context, *Rule, Rule) (func(), error) { return func() {}, nil }
+	}
 	m := &Manager{cfg: cfg, turn: make(chan struct{}, 1)}
 	m.troubles.bell = make(chan struct{}, 1)
 	return m, nil
@@ -132,6 +140,11 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) 
 	defer unlock()
 	now := m.cfg.Now().UTC() // after the wait: from here on posts are its events
 	r.CreatedAt, r.UpdatedAt, r.Since = now, now, now
+	done, err := m.cfg.Admit(ctx, nil, r)
+	if err != nil {
+		return Created{}, err
+	}
+	defer done()
 	// The endpoint comes first: a rule without it would lose its first events,
 	// an endpoint without a rule only waits.
 	var generated secret.Value

@@ -64,6 +64,11 @@ func (m *Manager) move(ctx context.Context, owner, id string, change func(r *Rul
 	if !change(&r) {
 		return r, nil
 	}
+	done, err := m.cfg.Admit(ctx, &old, r)
+	if err != nil {
+		return Rule{}, err
+	}
+	defer done()
 	r.UpdatedAt = m.cfg.Now().UTC()
 	if err := m.cfg.Store.Update(ctx, r); err != nil {
 		return Rule{}, err

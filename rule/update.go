@@ -55,6 +55,11 @@ func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest)
 	if err != nil {
 		return Updated{}, err
 	}
+	done, err := m.cfg.Admit(ctx, &old, r)
+	if err != nil {
+		return Updated{}, err
+	}
+	defer done()
 	out := Updated{}
 	if err := m.cfg.Store.Update(ctx, r); err != nil {
 		return out, err

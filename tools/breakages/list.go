@@ -501,10 +501,14 @@ var list = []breakage{
 		"*r.Status == Paused && old.StatusReason != ReasonUser) {", "false) {", monitorTests},
 
 	// The service.
-	{"http: monitor that credits do not cover is made", "enginehttp/monitors.go",
-		"if err := h.coversNewMonitor(c.Context(), &q); err != nil {", "if err := error(nil); err != nil {", httpTests},
-	{"http: stream goes on that credits do not cover", "enginehttp/covers.go",
-		"	if after != monitor.Active || old.Status == monitor.Active && is.PerDay <= was.PerDay {\n", "	if after != monitor.Active || is.PerDay <= was.PerDay {\n", httpTests},
+	{"monitor that credits do not cover is made", "cover.go",
+		"	if err := e.covers(ctx, owner, id, price); err != nil {", "	if err := error(nil); err != nil {", rootTests},
+	{"stream goes on that credits do not cover", "cover.go",
+		"	if was != nil && was.Status == monitor.Active {", "	if was != nil {", rootTests},
+	{"cover is asked for each stream alone", "cover.go",
+		"	return e.meter.Covers(ctx, owner, append(prices, p)...)", "	return e.meter.Covers(ctx, owner, append(prices[:0], p)...)", rootTests},
+	{"cover is asked by several at once", "cover.go",
+		"		done = func() { <-e.admission }\n", "		<-e.admission\n		done = func() {}\n", rootTests},
 	{"http: rules' deliveries are in the monitors' log", "enginehttp/logs.go",
 		"SourceKind: deliver.SourceMonitor, SourceID", "SourceID", httpTests},
 	{"http: answer is charged before it is written", "enginehttp/route.go",

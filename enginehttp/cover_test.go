@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +27,12 @@ func (hourly) Rule(interval time.Duration) billing.Price {
 	return billing.Price{PerDay: 240 * 60 * billing.Credit / billing.Credits(max(1, interval/time.Second))}
 }
 
-// What the credits do not carry for an hour is refused before it is made, goes on
-// again or gets dearer; what does not raise the price is not asked about. After a
-// refusal all is as it was, and nothing is charged.
+// Credits have to cover the next hour of all active streams together, that which is
+// made, goes on again or gets dearer included; what does not raise the price is not
+// asked about. After a refusal all is as it was, and nothing is charged.
 func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
-	// The world's monitor has one account, its rule an interval of 60 s.
+	// The world's monitor has one account, its rule an interval of 60 s: 10 credits
+	// an hour each.
 	paused := func(path string) func(*world) {
 		return func(w *world) { w.do(mine, "PATCH", path, `{"status":"paused"}`) }
 	}
@@ -42,33 +45,34 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 		body         string
 		status       int
 	}{
-		{"a monitor that is covered", 21, nil, "POST", monitors, `{"name":"n","usernames":["esa","jaxa"]}`, 201},
-		{"a monitor that is not", 20, nil, "POST", monitors, `{"name":"n","usernames":["esa","jaxa"]}`, 402},
-		{"an account named twice counts once", 11, nil, "POST", monitors, `{"name":"n","usernames":["esa","@ESA"]}`, 201},
-		{"a monitor with one account more", 20, nil, "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 402},
-		{"one account more, covered", 21, nil, "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 200},
+		{"a monitor that is covered", 41, nil, "POST", monitors, `{"name":"n","usernames":["esa","jaxa"]}`, 201},
+		{"a monitor that is not", 40, nil, "POST", monitors, `{"name":"n","usernames":["esa","jaxa"]}`, 402},
+		{"an account named twice counts once", 31, nil, "POST", monitors, `{"name":"n","usernames":["esa","@ESA"]}`, 201},
+		{"a monitor with one account more", 30, nil, "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 402},
+		{"one account more, covered", 31, nil, "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 200},
 		{"as many accounts", 1, nil, "PATCH", oneMonitor, `{"usernames":["esa"]}`, 200},
 		{"another name", 1, nil, "PATCH", oneMonitor, `{"name":"moon"}`, 200},
 		{"a monitor is paused", 1, nil, "PATCH", oneMonitor, `{"status":"paused"}`, 200},
 		{"a monitor that runs is told to run", 1, nil, "PATCH", oneMonitor, `{"status":"active"}`, 200},
-		{"a paused monitor goes on", 10, paused(oneMonitor), "PATCH", oneMonitor, `{"status":"active"}`, 402},
-		{"a paused monitor goes on, covered", 11, paused(oneMonitor), "PATCH", oneMonitor, `{"status":"active"}`, 200},
+		{"a paused monitor goes on", 20, paused(oneMonitor), "PATCH", oneMonitor, `{"status":"active"}`, 402},
+		{"a paused monitor goes on, covered", 21, paused(oneMonitor), "PATCH", oneMonitor, `{"status":"active"}`, 200},
 		{"a paused monitor with more accounts stays paused", 1, paused(oneMonitor), "PATCH", oneMonitor, `{"usernames":["nasa","esa"]}`, 200},
-		{"a paused monitor goes on with more", 20, paused(oneMonitor), "PATCH", oneMonitor, `{"usernames":["nasa","esa"],"status":"active"}`, 402},
+		{"a paused monitor goes on with more", 30, paused(oneMonitor), "PATCH", oneMonitor, `{"usernames":["nasa","esa"],"status":"active"}`, 402},
 		{"an unknown monitor goes on", 1, nil, "PATCH", monitors + "/mon_unknown", `{"status":"active"}`, 404},
 
-		{"a rule that is covered", 61, nil, "POST", rules, `{"tag":"t","query":"from:nasa","interval_seconds":10}`, 201},
-		{"a rule that is not", 60, nil, "POST", rules, `{"tag":"t","query":"from:nasa","interval_seconds":10}`, 402},
-		{"a rule by a schedule", 10, nil, "POST", rules, `{"tag":"t","query":"from:nasa","schedule":"* * * * *"}`, 402},
-		{"a rule by a schedule, covered", 11, nil, "POST", rules, `{"tag":"t","query":"from:nasa","schedule":"* * * * *"}`, 201},
-		{"a shorter interval", 60, nil, "PATCH", oneRule, `{"interval_seconds":10}`, 402},
-		{"a shorter interval, covered", 61, nil, "PATCH", oneRule, `{"interval_seconds":10}`, 200},
+		{"a rule that is covered", 81, nil, "POST", rules, `{"tag":"t","query":"from:nasa","interval_seconds":10}`, 201},
+		{"a rule that is not", 80, nil, "POST", rules, `{"tag":"t","query":"from:nasa","interval_seconds":10}`, 402},
+		{"a rule by a schedule", 30, nil, "POST", rules, `{"tag":"t","query":"from:nasa","schedule":"* * * * *"}`, 402},
+		{"a rule by a schedule, covered", 31, nil, "POST", rules, `{"tag":"t","query":"from:nasa","schedule":"* * * * *"}`, 201},
+		{"a shorter interval", 70, nil, "PATCH", oneRule, `{"interval_seconds":10}`, 402},
+		{"a shorter interval, covered", 71, nil, "PATCH", oneRule, `{"interval_seconds":10}`, 200},
 		{"a longer interval", 1, nil, "PATCH", oneRule, `{"interval_seconds":600}`, 200},
 		{"a schedule that is no dearer", 1, nil, "PATCH", oneRule, `{"schedule":"*/5 * * * *"}`, 200},
 		{"another tag", 1, nil, "PATCH", oneRule, `{"tag":"mars"}`, 200},
-		{"a paused rule goes on", 10, paused(oneRule), "PATCH", oneRule, `{"status":"active"}`, 402},
-		{"a paused rule goes on, covered", 11, paused(oneRule), "PATCH", oneRule, `{"status":"active"}`, 200},
+		{"a paused rule goes on", 20, paused(oneRule), "PATCH", oneRule, `{"status":"active"}`, 402},
+		{"a paused rule goes on, covered", 21, paused(oneRule), "PATCH", oneRule, `{"status":"active"}`, 200},
 		{"a paused rule at a shorter interval stays paused", 1, paused(oneRule), "PATCH", oneRule, `{"interval_seconds":10}`, 200},
+		{"what is paused is not counted", 21, paused(oneRule), "POST", monitors, `{"name":"n","usernames":["esa"]}`, 201},
 		{"an unknown rule goes on", 1, nil, "PATCH", rules + "/rul_unknown", `{"status":"active"}`, 404},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -109,6 +113,47 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 		})
 	}
 }
+
+// Of creations at the same time those are taken that are covered together.
+func TestParallelCreationsAreCoveredTogether(t *testing.T) {
+	w := newWorld(t, func(s *setup) {
+		s.engine.Billing, s.engine.Pricing, s.options.Pricing = &billing.MeterConfig{}, hourly{}, freeRequests{}
+	})
+	// Beside the world's two streams, of 20 credits an hour, there is cover for three.
+	had, err := w.store.Ledger().Balance(t.Context(), mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "have", Owner: mine, Kind: billing.KindTopUp, Amount: 59*billing.Credit - had.Available}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var made, refused atomic.Int64
+	for i := range 20 {
+		wg.Go(func() {
+			path, body := monitors, fmt.Sprintf(`{"name":"n%d","usernames":["esa"]}`, i)
+			if i%2 == 0 {
+				path, body = rules, fmt.Sprintf(`{"tag":"t%d","query":"from:nasa","interval_seconds":60}`, i)
+			}
+			switch a := w.do(mine, "POST", path, body); a.status {
+			case 201:
+				made.Add(1)
+			case 402:
+				refused.Add(1)
+			default:
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != 3 || refused.Load() != 17 {
+		t.Errorf("%d were made and %d refused, want 3 and 17", made.Load(), refused.Load())
+	}
+}
+
+type freeRequests struct{ hourly }
+
+func (freeRequests) Request(string) billing.Credits { return 0 }
 
 // state shows the owner's monitors and rules.
 func (w *world) state() string {

@@ -1,0 +1,105 @@
+package streamwatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// Covers says whether an owner's credits cover the next hour of all of its active
+// monitors and rules and of one more at that price: nil, billing.ErrInsufficient,
+// or an error of the store. Without Config.Billing they do.
+//
+// Monitors and Rules ask it themselves, and give back billing.ErrInsufficient,
+// before they make or resume one or raise its price. These questions, with the
+// changes that follow, come one after the other, so that of changes made at the
+// same time in this engine only those are taken that are covered together. Engines
+// in several processes that share a store do not wait for each other: of what they
+// take in the same moment the meter pauses, within a minute, what is not covered.
+func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
+	return e.covers(ctx, owner, "", p)
+}
+
+// covers is Covers without the stream of that id, which p is to replace.
+func (e *Engine) covers(ctx context.Context, owner, id string, p billing.Price) error {
+	if e.meter == nil {
+		return nil
+	}
+	prices, err := e.activePrices(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	return e.meter.Covers(ctx, owner, append(prices, p)...)
+}
+
+// activePrices are those of an owner's active streams, but for that of one id. It
+// asks the stores, for a manager may be in the middle of the change it is for.
+func (e *Engine) activePrices(ctx context.Context, owner, but string) (prices []billing.Price, err error) {
+	const size = 100
+	for page, more := 1, true; more; page++ {
+		got, err := e.store.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Active, Page: page, PageSize: size})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range got.Monitors {
+			if m.ID != but {
+				prices = append(prices, e.Price(m))
+			}
+		}
+		more = page*size < got.Total
+	}
+	for page, more := 1, true; more; page++ {
+		got, err := e.store.Rules().List(ctx, rule.Query{Owner: owner, Status: rule.Active, Page: page, PageSize: size})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range got.Rules {
+			if r.ID != but {
+				prices = append(prices, e.PriceRule(r))
+			}
+		}
+		more = page*size < got.Total
+	}
+	return prices, nil
+}
+
+// admitMonitor is monitor.Config.Admit: what does not raise the price of what runs
+// is let through whatever the balance.
+func (e *Engine) admitMonitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
+	var paid billing.Price
+	if was != nil && was.Status == monitor.Active {
+		paid = e.Price(*was)
+	}
+	return e.admit(ctx, is.Owner, is.ID, is.Status == monitor.Active, paid, e.Price(is))
+}
+
+// admitRule is rule.Config.Admit.
+func (e *Engine) admitRule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
+	var paid billing.Price
+	if was != nil && was.Status == rule.Active {
+		paid = e.PriceRule(*was)
+	}
+	return e.admit(ctx, is.Owner, is.ID, is.Status == rule.Active, paid, e.PriceRule(is))
+}
+
+// admit lets a stream run at a price if it is covered, or no more than what is paid
+// for it now. Until done is called no other is let through.
+func (e *Engine) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
+	if e.meter == nil || !active || price.PerDay <= paid.PerDay {
+		return func() {}, nil
+	}
+	select {
+	case e.admission <- struct{}{}:
+		done = func() { <-e.admission }
+	case <-ctx.Done():
+		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+	}
+	if err := e.covers(ctx, owner, id, price); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
