@@ -121,8 +121,10 @@ type Engine struct {
 	admission  chan struct{}  // held from the question for cover until its stream is stored
 
 	state atomic.Int32 // a state
-	mu    sync.Mutex   // orders Start and Shutdown
-	parts []*part      // in order of stopping
+	// sealed says which endpoints cannot be opened, nil when all can.
+	sealed atomic.Pointer[error]
+	mu     sync.Mutex // orders Start and Shutdown
+	parts  []*part    // in order of stopping
 }
 
 type state uint8
@@ -246,7 +248,8 @@ func (e *Engine) wire() (err error) {
 
 // Start reads the monitors and rules from the store and begins to watch and deliver. It
 // returns once everything runs; ctx bounds the reading only. An engine is
-// started once.
+// started once. Endpoints whose secrets cannot be opened are logged as an error and
+// make Ready give one; everything else runs.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -270,6 +273,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.startRules(ctx); err != nil {
 		return fmt.Errorf("streamwatch: run rules: %w", err)
 	}
+	if err := e.checkSeals(ctx); err != nil {
+		return err
+	}
 	e.state.Store(int32(running))
 	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
 		e.run("meter", nil, e.meter.Run)
@@ -278,6 +284,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	e.run("monitors", nil, e.monitors.Run)
 	e.run("rules", nil, e.rules.Run)
+	e.run("endpoints", nil, e.keepEndpoints)
 	return nil
 }
 

@@ -1,20 +1,66 @@
 package streamwatch
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
 
 // ErrNotStarted is what Ready gives before Start has returned.
 var ErrNotStarted = errors.New("streamwatch: engine is not started")
 
 // Ready reports whether the engine does its work: nil from the return of Start
 // until Shutdown begins. Otherwise the error says what is missing: ErrNotStarted,
-// ErrNotRunning after Shutdown began, or what an operator has to mend. It is meant
-// for a readiness probe, asks no store, and does not block.
+// ErrNotRunning after Shutdown began, or what an operator has to mend. One that
+// wraps deliver.ErrSealed names endpoints that nothing is sent to, because their
+// secrets were sealed with a key that Config.Sealer lacks; their deliveries wait.
+// Ready is meant for a readiness probe, asks no store, and does not block.
 func (e *Engine) Ready() error {
 	switch e.is() {
 	case fresh:
 		return ErrNotStarted
 	case ended:
 		return ErrNotRunning
+	}
+	if err := e.sealed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// maxNamed bounds the endpoints that an error names.
+const maxNamed = 10
+
+// checkSeals notes for Ready which endpoints cannot be opened, and logs what is
+// new.
+func (e *Engine) checkSeals(ctx context.Context) error {
+	list, err := e.endpoints.Sealed(ctx)
+	if err != nil {
+		return fmt.Errorf("streamwatch: read endpoints: %w", err)
+	}
+	before := e.sealed.Load()
+	if len(list) == 0 {
+		e.sealed.Store(nil)
+		if before != nil {
+			e.cfg.Logger.Info("all endpoints can be opened")
+		}
+		return nil
+	}
+	var names []string
+	for _, ep := range list[:min(len(list), maxNamed)] {
+		names = append(names, ep.ID)
+	}
+	if len(list) > maxNamed {
+		names = append(names, "…")
+	}
+	err = fmt.Errorf("streamwatch: nothing is sent to %d endpoints (%s): start with the key that sealed their secrets: %w",
+		len(list), strings.Join(names, ", "), deliver.ErrSealed)
+	e.sealed.Store(&err)
+	if before == nil || (*before).Error() != err.Error() {
+		e.cfg.Logger.Error("endpoints cannot be opened, their deliveries wait for the key", "endpoints", len(list), "error", err)
 	}
 	return nil
 }

@@ -1,7 +1,11 @@
 package streamwatch_test
 
 import (
+	"bytes"
 	"encoding/base64"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -86,3 +90,119 @@ func TestSealerKeepsSecretsFromTheStore(t *testing.T) {
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A database that was sealed with a key is opened without it, and with another:
+// nothing is sent, Start and Ready say so, and with the key everything arrives.
+func TestSealedDatabaseWithoutItsKey(t *testing.T) {
+	sealer := func(fill byte) deliver.Sealer {
+		s, err := deliver.NewAESSealer(deliver.SealKey{ID: "k", Key: deliver.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{fill}, 32)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, row := range []struct {
+		name   string
+		sealer deliver.Sealer
+	}{{"without a key", nil}, {"with another key", sealer(2)}} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const key = "canary-of-the-sealed-secret"
+				store := memory.New(memory.Options{})
+				p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+				var log bytes.Buffer
+				signed, sent := 0, 0
+				config := func(s deliver.Sealer) streamwatch.Config {
+					return streamwatch.Config{Fetcher: p, Store: store, Sealer: s, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+						Webhook: deliver.WebhookConfig{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+							b, err := io.ReadAll(r.Body)
+							if err != nil {
+								t.Error(err)
+							}
+							if sent++; deliver.Verify(key, b, r.Header.Get(deliver.HeaderSignature)) {
+								signed++
+							}
+							return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
+						})}}
+				}
+				first := newEngine(t, config(sealer(1)))
+				m := create(t, first, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, PollInterval: time.Second, WebhookURL: "https://hooks.example.com/", WebhookSecret: key})
+				endpoints, err := first.Endpoints().List(t.Context(), "", m.ID)
+				if err != nil || len(endpoints) != 1 {
+					t.Fatal(endpoints, err)
+				}
+				id := endpoints[0].ID
+
+				e := newEngine(t, config(row.sealer))
+				if err := e.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), id) {
+					t.Errorf("Start does not name endpoint %s: %s", id, &log)
+				}
+				if err := e.Ready(); !errors.Is(err, deliver.ErrSealed) || !strings.Contains(err.Error(), id) {
+					t.Errorf("Ready = %v, want an ErrSealed that names %s", err, id)
+				}
+				pass(2 * time.Second)
+				p.Post("nasa", "one")
+				pass(2 * time.Hour)
+				if _, err := e.Endpoints().Test(t.Context(), "", id); !errors.Is(err, deliver.ErrSealed) {
+					t.Errorf("Test = %v, want ErrSealed", err)
+				}
+				if _, err := e.Endpoints().RotateSecret(t.Context(), "", id); !errors.Is(err, deliver.ErrSealed) {
+					t.Errorf("RotateSecret = %v, want ErrSealed", err)
+				}
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				got, err := store.Log().Deliveries(t.Context(), deliver.LogQuery{})
+				if err != nil || len(got.Entries) != 1 || got.Entries[0].State != deliver.StatePending || sent > 0 {
+					t.Fatalf("%d requests, log %+v, %v: want none, and a delivery that is pending", sent, got.Entries, err)
+				}
+
+				e = newEngine(t, config(sealer(1)))
+				if err := e.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := e.Ready(); err != nil {
+					t.Errorf("Ready with the key = %v", err)
+				}
+				pass(15 * time.Minute) // what waited for the key is tried each 10 minutes
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if sent != 1 || signed != 1 {
+					t.Errorf("%d requests, %d of them signed with the secret, want 1 and 1", sent, signed)
+				}
+			})
+		})
+	}
+}
+
+// Ready follows when what could not be opened is gone.
+func TestReadyOnceSealedEndpointsAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{})
+		ep := deliver.Endpoint{ID: "whk_1", Source: deliver.Source{Kind: deliver.SourceMonitor, ID: "m"}, URL: "https://hooks.example.com/", Secret: "sealed:k:xyz"}
+		if err := store.Endpoints().Create(t.Context(), ep); err != nil {
+			t.Fatal(err)
+		}
+		e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: store})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Ready(); !errors.Is(err, deliver.ErrSealed) {
+			t.Errorf("Ready = %v, want ErrSealed", err)
+		}
+		if err := e.Endpoints().Delete(t.Context(), "", ep.ID); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * time.Minute)
+		if err := e.Ready(); err != nil {
+			t.Errorf("Ready after its deletion = %v", err)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -108,6 +108,10 @@ type EndpointStore interface {
 	// and nothing more attempted. The log shows them still, and their events stay
 	// known. Attempts under way are recorded when they end: see Outbox.Settle.
 	Delete(ctx context.Context, owner, id string) error
+	// Scan calls fn for every endpoint of every owner, in any order, until it
+	// returns an error, which Scan returns, or ctx ends between two. Beside writers
+	// it shows each that is there all along once. fn must not call the store.
+	Scan(ctx context.Context, fn func(Endpoint) error) error
 }
 
 // FieldError says which field has a value that is not allowed.

@@ -61,13 +61,13 @@ func checkHeader(h Header) error {
 		return &FieldError{"headers", shown, "a name that is not reserved"}
 	}
 	v := string(h.Value)
-	ok := v != "" && len(v) <= maxHeaderValue && v == strings.Trim(v, " \t")
+	ok := !sealed(h.Value) && v != "" && len(v) <= maxHeaderValue && v == strings.Trim(v, " \t")
 	for i := range len(v) {
 		ok = ok && (v[i] >= ' ' && v[i] <= '~' || v[i] == '\t')
 	}
 	if !ok {
 		return &FieldError{"headers", shown + ": " + secret.Redacted,
-			fmt.Sprintf("a value of 1 to %d printable ASCII characters without white space at its ends", maxHeaderValue)}
+			fmt.Sprintf("a value of 1 to %d printable ASCII characters without white space at its ends, not beginning with \"sealed:\"", maxHeaderValue)}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (d *Dispatcher) readEndpoint(ctx context.Context, l *lane) {
 	gen := l.gen
 	d.mu.Unlock()
 	read, cancel := context.WithTimeout(ctx, readTimeout)
-	ep, err := d.cfg.Endpoints.Get(read, l.owner, l.id)
+	ep, err := readOpen(read, d.cfg.Endpoints, l.owner, l.id)
 	cancel()
 	if wait := d.readDone(ctx, l, gen, ep, err); wait > 0 {
 		d.cfg.Logger.Error("endpoint not read, its deliveries wait", "endpoint", l.id, "for", wait, "error", err)

@@ -190,7 +190,7 @@ func (m *EndpointManager) setStatus(ctx context.Context, owner, id string, s End
 // is made anew on what that one left, so that neither is lost.
 func (m *EndpointManager) change(ctx context.Context, owner, id string, edit func(*Endpoint, time.Time) error) (Endpoint, error) {
 	for tries := 1; ; tries++ {
-		e, err := m.cfg.Store.Get(ctx, owner, id)
+		e, err := readOpen(ctx, m.cfg.Store, owner, id)
 		if err != nil {
 			return Endpoint{}, err
 		}

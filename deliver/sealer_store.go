@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ErrSealed: a stored secret can not be opened. The error that wraps it names
+// ErrSealed: a stored secret can not be opened, by the keys that there are or for
+// lack of a SealedStore. The error that wraps it names
 // the endpoint and the field.
 var ErrSealed = errors.New("deliver: stored secret can not be opened")
 
@@ -74,6 +75,28 @@ func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]Endpo
 		}
 	}
 	return list, sealed
+}
+
+// Scan implements EndpointStore. Endpoints that do not open are shown without
+// secrets, and the error, which comes when all were shown, wraps ErrSealed and names
+// them.
+func (s *SealedStore) Scan(ctx context.Context, fn func(Endpoint) error) error {
+	var sealed error
+	err := s.store.Scan(ctx, func(e Endpoint) error {
+		opened, err := s.each(ctx, e, ErrSealed, s.open)
+		if errors.Is(err, ErrSealed) {
+			sealed = errors.Join(sealed, err)
+			opened, err = shown(e, false), nil
+		}
+		if err != nil {
+			return err
+		}
+		return fn(opened)
+	})
+	if err != nil {
+		return err
+	}
+	return sealed
 }
 
 // Update implements EndpointStore.

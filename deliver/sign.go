@@ -61,15 +61,16 @@ func GenerateSecret() Secret {
 }
 
 // CheckSecret reports whether a caller's own secret can be used: 24 to 128
-// printable ASCII characters without white space. The error is a *FieldError
+// printable ASCII characters without white space that do not begin with
+// "sealed:". The error is a *FieldError
 // that does not hold the secret.
 func CheckSecret(s Secret) error {
-	ok := len(s) >= minSecret && len(s) <= maxSecret
+	ok := len(s) >= minSecret && len(s) <= maxSecret && !sealed(s)
 	for i := range len(s) {
 		ok = ok && s[i] > ' ' && s[i] <= '~'
 	}
 	if !ok {
-		return &FieldError{"webhook_secret", secret.Redacted, "24 to 128 printable ASCII characters without white space"}
+		return &FieldError{"webhook_secret", secret.Redacted, "24 to 128 printable ASCII characters without white space, not beginning with \"sealed:\""}
 	}
 	return nil
 }

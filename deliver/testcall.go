@@ -26,7 +26,7 @@ type TestResult struct {
 // no log. A disabled endpoint gets it, too. That the receiver refused it is no
 // error: see TestResult.OK.
 func (m *EndpointManager) Test(ctx context.Context, owner, id string) (TestResult, error) {
-	e, err := m.cfg.Store.Get(ctx, owner, id)
+	e, err := readOpen(ctx, m.cfg.Store, owner, id)
 	if err != nil {
 		return TestResult{}, err
 	}

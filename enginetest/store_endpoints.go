@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -56,6 +59,34 @@ func endpointCases() []storeCase {
 				t.ok(err, "Endpoints.List")
 				expect(t, joined(list, func(e deliver.Endpoint) string { return e.ID }), row.want, "List has to show %s", row.what)
 			}
+		}),
+		on("Scan shows every endpoint of every owner once", func(t *storeTest, es deliver.EndpointStore) {
+			full := fullEndpoint(t)
+			t.ok(es.Create(t.Context(), full), "Endpoints.Create")
+			for i := range 300 {
+				t.bind(storeSource("acme", fmt.Sprint("many", i)), fmt.Sprint("many", i))
+			}
+			t.ok(es.Delete(t.Context(), "acme", "b"), "Endpoints.Delete")
+			seen := map[string]int{}
+			t.ok(es.Scan(t.Context(), func(e deliver.Endpoint) error {
+				if seen[e.ID]++; e.ID == full.ID {
+					t.same(e, full, "Scan gave another endpoint than Create was given")
+				}
+				return nil
+			}), "Endpoints.Scan")
+			for _, id := range []string{"a", "c", "theirs", full.ID, "many0", "many299"} {
+				expect(t, seen[id], 1, "Scan has to show each endpoint once, here %s", id)
+			}
+			expect(t, len(seen), 304, "Scan has to show all endpoints and no others")
+		}),
+		on("Scan ends with the error of its function, and with its context", func(t *storeTest, es deliver.EndpointStore) {
+			stop, calls := errors.New("enough"), 0
+			t.refused(es.Scan(t.Context(), func(deliver.Endpoint) error { calls++; return stop }), stop, "Scan has to return fn's error")
+			expect(t, calls, 1, "Scan went on after fn's error")
+			ctx, cancel := context.WithCancel(t.Context())
+			calls = 0
+			t.refused(es.Scan(ctx, func(deliver.Endpoint) error { calls++; cancel(); return nil }), context.Canceled, "Scan has to end with its context")
+			expect(t, calls, 1, "Scan went on after its context had ended")
 		}),
 		on("a URL is free again after Update and Delete", func(t *storeTest, es deliver.EndpointStore) {
 			moved := t.endpoint(storeSource("acme", "one"), "a")

@@ -93,6 +93,10 @@ func (e faultyEndpoints) Update(ctx context.Context, ep deliver.Endpoint) error 
 	return e.f.call(ctx, "Endpoints.Update", func() error { return e.real.Update(ctx, ep) })
 }
 
+func (e faultyEndpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
+	return e.f.call(ctx, "Endpoints.Scan", func() error { return e.real.Scan(ctx, fn) })
+}
+
 func (e faultyEndpoints) Delete(ctx context.Context, owner, id string) error {
 	return e.f.call(ctx, "Endpoints.Delete", func() error { return e.real.Delete(ctx, owner, id) })
 }

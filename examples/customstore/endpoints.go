@@ -46,6 +46,11 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 	})
 }
 
+// Scan shows what was there when it began.
+func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
+	return es.recs.Scan(ctx, func(e endpoint) error { return fn(e.Endpoint) })
+}
+
 // Delete ends the deliveries that are open for the endpoint, too.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.recs.remove(ctx, owner, id, func(draft *state, now time.Time) {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -109,5 +110,29 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		s.orphan(d, now)
 	}
 	s.retain(now)
+	return nil
+}
+
+// Scan goes through the endpoints as they were when it began, oldest first.
+func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
+	s := es.s
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	rows := make([]row[deliver.Endpoint], 0, len(s.endpoints.byID))
+	for _, r := range s.endpoints.byID {
+		rows = append(rows, *r)
+	}
+	s.mu.Unlock()
+
+	slices.SortFunc(rows, func(a, b row[deliver.Endpoint]) int { return cmp.Compare(a.n, b.n) })
+	for _, r := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(r.rec.Clone()); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -126,3 +126,30 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.verdict(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), escaped(id)))
 }
+
+// Scan goes through the endpoints by owner and source, 64 at a time: see
+// records.Scan.
+func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
+	for beyond := ""; ; {
+		out, err := es.s.run(ctx, "endpoints_scan", "", beyond, scanChunk)
+		if err != nil {
+			return err
+		}
+		stored := list(out[1])
+		for i := 0; i+1 < len(stored); i += 2 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			e, _, err := decodeEndpoint(text(stored[i]), text(stored[i+1]))
+			if err != nil {
+				return err
+			}
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+		if beyond = text(out[0]); beyond == "" {
+			return nil
+		}
+	}
+}

@@ -33,7 +33,7 @@ type script struct {
 var scriptNames = []string{
 	"open",
 	"records_create", "records_get", "records_update", "records_delete", "records_list", "records_scan", "records_find",
-	"endpoints_create", "endpoints_get", "endpoints_list", "endpoints_update", "endpoints_delete",
+	"endpoints_create", "endpoints_get", "endpoints_list", "endpoints_scan", "endpoints_update", "endpoints_delete",
 	"journal_cursors",
 	"outbox_claim", "outbox_settle", "outbox_next", "outbox_reopen",
 	"log_page", "log_scan", "log_entries", "log_events",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
@@ -118,6 +119,50 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		crashpoint.Hit("sqlite.endpoint.settled")
 		return t.exec(`UPDATE deliveries SET state = 'failed', due_at = NULL, endpoint_deleted = 1 WHERE endpoint_id = ? AND due_at IS NOT NULL`, id)
 	})
+}
+
+// Scan goes through the endpoints, oldest first, some at a time: see records.Scan.
+func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
+	if err := es.s.calling.enter(); err != nil {
+		return err
+	}
+	defer es.s.calling.leave()
+	for after := int64(math.MinInt64); ; {
+		some, last, err := es.some(ctx, after)
+		if err != nil {
+			return err
+		}
+		for i := range some {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case es.s.cut.Err() != nil:
+				return ErrClosed
+			}
+			if err := fn(some[i]); err != nil {
+				return err
+			}
+		}
+		if len(some) < scanStep {
+			return nil
+		}
+		after = last
+	}
+}
+
+// some reads the endpoints that come after the one with this n.
+func (es endpoints) some(ctx context.Context, after int64) (list []deliver.Endpoint, last int64, err error) {
+	err = es.s.show(ctx, es.s.searches, func(r *snapshot) error {
+		return each(r, `SELECT n, record, version FROM endpoints WHERE n > ? ORDER BY n LIMIT ?`, []any{after, scanStep}, func(rows *sql.Rows) error {
+			var e deliver.Endpoint
+			var version int64
+			err := rows.Scan(&last, endpointColumn{&e}, &version)
+			e.Version = version
+			list = append(list, e)
+			return wrap(err)
+		})
+	})
+	return list, last, err
 }
 
 // endpointColumn scans a stored record into an endpoint.
