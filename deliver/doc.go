@@ -39,8 +39,9 @@
 // Every request carries two, each over exactly the bytes of the body:
 // X-Signature-256 (see Sign), and webhook-signature beside webhook-id and
 // webhook-timestamp as in the Standard Webhooks specification (see
-// SignStandard), which covers the time as well and has room for the old and the
-// new secret during a rotation.
+// SignStandard), which covers the time as well. During a rotation
+// webhook-signature is by the old and the new secret, and X-Signature-256 by the
+// old one: see EndpointUpdate.
 //
 // # The receiver's side
 //

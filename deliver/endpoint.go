@@ -28,7 +28,8 @@ type Endpoint struct {
 	Source Source
 	URL    string
 	// Secret signs: see Sign and SignStandard. OldSecrets are those before it
-	// that are valid for a while yet, the newest first.
+	// that are valid for a while yet, the newest first; X-Signature-256 is by the
+	// last of them.
 	Secret     Secret
 	OldSecrets []OldSecret
 	Headers    []Header // sent beside those of every request
@@ -52,7 +53,7 @@ type Endpoint struct {
 // OldSecret is a secret that a rotation replaced.
 type OldSecret struct {
 	Secret Secret
-	Until  time.Time // it signs before this moment, beside the newer ones
+	Until  time.Time // it signs before this moment
 }
 
 // Header is a header of an endpoint's own. Its value may be a credential of the

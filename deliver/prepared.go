@@ -135,7 +135,7 @@ func (p *prepared) appendRequest(b []byte, d *Delivery, now time.Time) []byte {
 	b = append(b, d.ID...)
 	end()
 	field(HeaderSignature)
-	b = p.appendSignature(b, d.Event.Body)
+	b = p.appendSignature(b, d, now)
 	end()
 	field(HeaderStandardID)
 	b = append(b, d.ID...)
@@ -153,7 +153,7 @@ func (p *prepared) appendRequest(b []byte, d *Delivery, now time.Time) []byte {
 // request is appendRequest for a RoundTripper. What it has of its own is one list
 // of values.
 func (p *prepared) request(ctx context.Context, d *Delivery, now time.Time) *http.Request {
-	own := []string{d.ID, string(p.appendSignature(nil, d.Event.Body)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
+	own := []string{d.ID, string(p.appendSignature(nil, d, now)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
 	req := p.template.WithContext(ctx)
 	req.Header = maps.Clone(p.template.Header)
 	for i, name := range []string{HeaderDeliveryID, HeaderSignature, HeaderStandardID, HeaderStandardTimestamp, HeaderStandardSignature} {
@@ -169,10 +169,16 @@ func (p *prepared) request(ctx context.Context, d *Delivery, now time.Time) *htt
 	return req
 }
 
-// appendSignature is Sign with the endpoint's secret.
-func (p *prepared) appendSignature(b, body []byte) []byte {
+// appendSignature is Sign with the oldest secret that is valid: the header has
+// room for one signature, and the receiver may know no newer secret yet.
+func (p *prepared) appendSignature(b []byte, d *Delivery, now time.Time) []byte {
+	for _, o := range slices.Backward(d.Endpoint.OldSecrets) {
+		if now.Before(o.Until) {
+			return append(b, Sign(o.Secret, d.Event.Body)...)
+		}
+	}
 	b = append(b, signaturePrefix...)
-	p.mac.with(func(h hash.Hash) { h.Write(body) }, func(sum []byte) { b = hex.AppendEncode(b, sum) })
+	p.mac.with(func(h hash.Hash) { h.Write(d.Event.Body) }, func(sum []byte) { b = hex.AppendEncode(b, sum) })
 	return b
 }
 

@@ -44,8 +44,12 @@ func TestWebhookRequestFollowsItsEndpoint(t *testing.T) {
 		if r := hook.Send(t.Context(), d); !r.OK {
 			t.Fatalf("%s: %+v", row.name, r)
 		}
+		signedBy := d.Endpoint.Secret
+		if len(d.Endpoint.OldSecrets) > 0 {
+			signedBy = d.Endpoint.OldSecrets[0].Secret
+		}
 		signatures := strings.Fields(got.Header.Get(deliver.HeaderStandardSignature))
-		if got.URL.String() != d.Endpoint.URL || got.Header.Get(deliver.HeaderSignature) != deliver.Sign(d.Endpoint.Secret, d.Event.Body) ||
+		if got.URL.String() != d.Endpoint.URL || got.Header.Get(deliver.HeaderSignature) != deliver.Sign(signedBy, d.Event.Body) ||
 			len(signatures) != 1+len(d.Endpoint.OldSecrets) || got.Header.Get(deliver.HeaderWebhookID) != "whk_1" {
 			t.Errorf("%s: %s, %v", row.name, got.URL, got.Header)
 		}

@@ -49,7 +49,7 @@ func (e *Endpoint) rotate(key Secret, overlap time.Duration, now time.Time) erro
 	}
 	if len(old) > maxOldSecrets {
 		return &FieldError{"webhook_secret", fmt.Sprintf("rotation with %d old secrets", len(old)),
-			fmt.Sprintf("at most %d that are valid: wait until one ends, or give a shorter overlap", maxOldSecrets)}
+			fmt.Sprintf("at most %d that are valid: wait until one ends, or rotate without an overlap", maxOldSecrets)}
 	}
 	e.Secret, e.OldSecrets = key, old
 	return nil

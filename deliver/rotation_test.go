@@ -1,9 +1,11 @@
 package deliver_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -89,32 +91,32 @@ func TestRotationOverlap(t *testing.T) {
 	}{
 		{"by default the old one is valid for 24 h", []step{
 			{0, false, nil, "[0] [0]"},
-			{time.Hour, true, nil, "[0 1] [1]"},
-			{25*time.Hour - time.Nanosecond, false, nil, "[0 1] [1]"},
+			{time.Hour, true, nil, "[0 1] [0]"},
+			{25*time.Hour - time.Nanosecond, false, nil, "[0 1] [0]"},
 			{25 * time.Hour, false, nil, "[1] [1]"},
 		}},
 		{"an overlap of one's own", []step{
-			{0, true, hour(2), "[0 1] [1]"},
-			{2*time.Hour - time.Nanosecond, false, nil, "[0 1] [1]"},
+			{0, true, hour(2), "[0 1] [0]"},
+			{2*time.Hour - time.Nanosecond, false, nil, "[0 1] [0]"},
 			{2 * time.Hour, false, nil, "[1] [1]"},
 		}},
 		{"none at all", []step{
 			{0, true, hour(0), "[1] [1]"},
 		}},
 		{"two rotations in one overlap: each keeps its time", []step{
-			{0, true, nil, "[0 1] [1]"},
-			{12 * time.Hour, true, nil, "[0 1 2] [2]"},
-			{24 * time.Hour, false, nil, "[1 2] [2]"},
+			{0, true, nil, "[0 1] [0]"},
+			{12 * time.Hour, true, nil, "[0 1 2] [0]"},
+			{24 * time.Hour, false, nil, "[1 2] [1]"},
 			{36 * time.Hour, false, nil, "[2] [2]"},
 		}},
 		{"a shorter overlap ends the older ones with it", []step{
-			{0, true, nil, "[0 1] [1]"},
-			{time.Hour, true, hour(1), "[0 1 2] [2]"},
+			{0, true, nil, "[0 1] [0]"},
+			{time.Hour, true, hour(1), "[0 1 2] [0]"},
 			{2 * time.Hour, false, nil, "[2] [2]"},
 		}},
 		{"after a leak everything old ends at once", []step{
-			{0, true, nil, "[0 1] [1]"},
-			{time.Hour, true, nil, "[0 1 2] [2]"},
+			{0, true, nil, "[0 1] [0]"},
+			{time.Hour, true, nil, "[0 1 2] [0]"},
 			{2 * time.Hour, true, hour(0), "[3] [3]"},
 		}},
 	} {
@@ -138,9 +140,9 @@ func TestRotationOverlap(t *testing.T) {
 	}
 }
 
-// A thousand rotations under load: a request always verifies with the secret
-// that X-Signature-256 is by and with the one before it; X-Signature-256 is by
-// the old one until the rotation, and by the new one once it has returned.
+// A thousand rotations under load: X-Signature-256 is always by the secret that
+// the receiver knew before the rotation, and webhook-signature by the new one,
+// too, once the rotation has returned.
 func TestRotationUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const rotations = 1000
@@ -172,7 +174,7 @@ func TestRotationUnderLoad(t *testing.T) {
 				in(name)
 				b.commit("a", fmt.Sprint(i, name), 2, true)
 				if name == "meanwhile" {
-					e, err := m.Update(t.Context(), "o", e.ID, deliver.EndpointUpdate{Secret: new(deliver.Secret), Overlap: ptr(90 * time.Minute)})
+					e, err := m.Update(t.Context(), "o", e.ID, deliver.EndpointUpdate{Secret: new(deliver.Secret), Overlap: ptr(30 * time.Minute)})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -181,18 +183,15 @@ func TestRotationUnderLoad(t *testing.T) {
 				synctest.Wait()
 			}
 			all := b.all()
-			for name, by := range map[string]string{"before": "1", "meanwhile": "1 2", "after": "2"} {
+			for name, by := range map[string]string{"before": "[1]", "meanwhile": "[1] [1 2]", "after": "[1 2]"} {
 				if len(requests[name]) != 2 {
 					t.Fatalf("%d requests %s the rotation, want 2", len(requests[name]), name)
 				}
 				for _, h := range requests[name] {
 					n := slices.IndexFunc(all, func(s sent) bool { return s.id == h.Get(deliver.HeaderDeliveryID) })
 					trio, bare := accepted(h, all[n].body, secrets)
-					if len(bare) != 1 || !strings.Contains(by, fmt.Sprint(bare[0])) {
-						t.Fatalf("X-Signature-256 %s rotation %d is by %v, want one of %s", name, i, bare, by)
-					}
-					if !slices.Contains(trio, bare[0]) || (i > 0 || bare[0] > 1) && !slices.Contains(trio, bare[0]-1) {
-						t.Fatalf("webhook-signature %s rotation %d is by %v, X-Signature-256 by %v", name, i, trio, bare)
+					if !slices.Equal(bare, []int{1}) || !strings.Contains(by, fmt.Sprint(trio)) {
+						t.Fatalf("%s rotation %d X-Signature-256 is by %v and webhook-signature by %v, want [1] and %s", name, i, bare, trio, by)
 					}
 				}
 			}
@@ -254,7 +253,7 @@ func TestRotationBack(t *testing.T) {
 		if _, err := r.m.Update(t.Context(), "o", r.id, deliver.EndpointUpdate{Secret: &r.secrets[0]}); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.verifies(); got != "[0 1] [0]" {
+		if got := r.verifies(); got != "[0 1] [1]" {
 			t.Errorf("verified by %s", got)
 		}
 		pass(48 * time.Hour)
@@ -279,4 +278,63 @@ func TestRotateSecretShowsItOnce(t *testing.T) {
 	if e, err = r.m.Get(t.Context(), "o", r.id); err != nil || e.Secret != "" || len(e.OldSecrets) != 1 || e.OldSecrets[0].Secret != "" || e.OldSecrets[0].Until.IsZero() {
 		t.Errorf("Get: %+v, %v", e, err)
 	}
+}
+
+// A new URL with a new secret is another receiver, which never knew the old one.
+func TestRotationWithAnotherReceiver(t *testing.T) {
+	r := newRotating(t)
+	key := deliver.GenerateSecret()
+	r.secrets = append(r.secrets, key)
+	if _, err := r.m.Update(t.Context(), "o", r.id, deliver.EndpointUpdate{URL: ptr("https://two.example.com/"), Secret: &key}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.verifies(); got != "[1] [1]" {
+		t.Errorf("verified by %s, want the new secret alone", got)
+	}
+}
+
+// Receivers with a Verifier accept all through a rotation, whichever of the two
+// secrets they know, and with a secret that has ended none.
+func TestVerifierThroughARotation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRotating(t)
+		if err := r.rotate(nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, grace := range []bool{true, false} {
+			e, err := r.b.store.Endpoints().Get(t.Context(), "o", r.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, secrets := range map[string][]deliver.Secret{"old": r.secrets[:1], "new": r.secrets[1:], "both": r.secrets} {
+				for _, bare := range []bool{false, true} { // bare: a receiver that looks at X-Signature-256 alone
+					v, err := deliver.NewVerifier(deliver.VerifierConfig{Secrets: secrets})
+					if err != nil {
+						t.Fatal(err)
+					}
+					var status int
+					hook := deliver.MustWebhook(deliver.WebhookConfig{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+						if bare {
+							for _, name := range []string{deliver.HeaderStandardID, deliver.HeaderStandardTimestamp, deliver.HeaderStandardSignature} {
+								req.Header.Del(name)
+							}
+						}
+						w := httptest.NewRecorder()
+						v.Handler(func(context.Context, deliver.Received) error { return nil }).ServeHTTP(w, req)
+						status = w.Code
+						return w.Result(), nil
+					})})
+					d := delivery(e.URL)
+					d.Endpoint = e
+					d.Event.Body = withText("rotated")
+					hook.Send(t.Context(), d)
+					want := name == "both" || name == "new" && !(grace && bare) || name == "old" && grace
+					if got := status == http.StatusNoContent; got != want {
+						t.Errorf("grace %t, secrets %s, X-Signature-256 alone %t: status %d, want accepted %t", grace, name, bare, status, want)
+					}
+				}
+			}
+			pass(24 * time.Hour)
+		}
+	})
 }

@@ -10,14 +10,16 @@ type EndpointUpdate struct {
 	URL     *string
 	Headers []Header // all of them; empty and not nil means none
 	Limits  *Limits
-	// Secret replaces the secret, by a generated one when it is "". There is no
-	// moment in which a receiver that knows the old or the new one has nothing to
-	// verify: until Overlap has passed webhook-signature has a signature by each.
-	// X-Signature-256 has room for one, which is the new secret's from then on.
+	// Secret replaces the secret, by a generated one when it is "". Until Overlap
+	// has passed a receiver that knows the old or the new one can verify:
+	// webhook-signature has a signature by each. X-Signature-256 has room for one,
+	// which is by the oldest secret that is valid, and so by the new one only when
+	// Overlap has passed.
 	Secret *Secret
 	// Overlap is how long the secrets that are valid now stay so, at most: 0 to
 	// 7 days, where 0 ends them at once, as after a leak. Nil means
-	// DefaultOverlap.
+	// DefaultOverlap, or 0 when the URL changes with the secret: the new receiver
+	// never knew the old one.
 	Overlap *time.Duration
 }
 
@@ -35,9 +37,13 @@ func (m *EndpointManager) Update(ctx context.Context, owner, id string, u Endpoi
 	}
 	moved := false
 	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
+		overlap := u.overlap()
 		if u.URL != nil {
 			if e.URL != *u.URL {
 				moved, e.FailingSince = true, time.Time{} // of the receiver before
+				if u.Overlap == nil {
+					overlap = 0
+				}
 			}
 			e.URL = *u.URL
 		}
@@ -48,7 +54,7 @@ func (m *EndpointManager) Update(ctx context.Context, owner, id string, u Endpoi
 			e.Limits = *u.Limits
 		}
 		if key != "" {
-			return e.rotate(key, u.overlap(), now)
+			return e.rotate(key, overlap, now)
 		}
 		return nil
 	})

@@ -23,7 +23,9 @@ var (
 // default.
 type VerifierConfig struct {
 	// Secrets are those that are valid: one, or during a rotation the old and
-	// the new. Required, unless SecretsFor is there.
+	// the new, in any order. Required, unless SecretsFor is there. During the
+	// grace of a rotation requests are accepted with either alone: the old, the
+	// new, or both.
 	Secrets []Secret
 	// SecretsFor gives the secrets of one webhook, by the X-Webhook-Id header, in
 	// place of Secrets; none for a webhook that is not known. The id is a

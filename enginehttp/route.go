@@ -18,6 +18,7 @@ type route struct {
 	name         string   // in the price list, the ledger and the OpenAPI document
 	params       []string // of the query string
 	fields       []string // of the body; nil when there is none
+	bodiless     bool     // the body may be missing, which is one without fields
 	open         bool     // needs no key
 	reads        bool     // changes nothing, whatever its method; a GET never does
 	admin        bool     // for keys of the scope admin; costs nothing
@@ -70,7 +71,10 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.fail(err)
 		return
 	}
-	if rt.fields != nil {
+	switch {
+	case rt.bodiless && r.ContentLength == 0:
+		c.form = &form{}
+	case rt.fields != nil:
 		if err := h.readBody(x, c, rt); err != nil {
 			x.fail(err)
 			return

@@ -52,7 +52,7 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", fields: []string{"monitor_id", "rule_id", "url", "secret"}, serve: h.createWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", fields: []string{"monitor_id"}, serve: h.testWebhook},
 		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", serve: h.deleteWebhook},
-		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/rotate", name: "rotate_webhook", serve: h.rotateWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/rotate", name: "rotate_webhook", fields: []string{"grace_seconds"}, bodiless: true, serve: h.rotateWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: h.enableWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", fields: []string{"since"}, serve: h.recoverWebhook},
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", serve: h.redeliver},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -21,6 +22,8 @@ type madeWebhook struct {
 	URL       string  `json:"url"`
 	Secret    string  `json:"secret"`
 	CreatedAt string  `json:"created_at"`
+	// OldSecretUntil is when the secret before ends, after a rotation with a grace.
+	OldSecretUntil *string `json:"old_secret_until,omitempty"`
 }
 
 func newMadeWebhook(e *deliver.Endpoint) madeWebhook {
@@ -202,12 +205,34 @@ func (h *Handler) deleteWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Endpoints().Delete(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
 }
 
+// Bounds of the grace that a rotation has: those of deliver.EndpointUpdate.
+const (
+	maxGrace     = 7 * 24 * 60 * 60
+	graceAllowed = "a whole number of 0 to 604800"
+)
+
 func (h *Handler) rotateWebhook(c *call) (reply, error) {
-	e, err := h.engine.Endpoints().RotateSecret(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
+	u := deliver.EndpointUpdate{Secret: new(secret.Value)}
+	if seconds := field[int64](c.form, "grace_seconds", graceAllowed); seconds != nil {
+		if *seconds < 0 || *seconds > maxGrace {
+			c.form.refuse("grace_seconds", graceAllowed)
+		}
+		grace := time.Duration(*seconds) * time.Second
+		u.Overlap = &grace
+	}
+	if c.form.err != nil {
+		return reply{}, c.form.err
+	}
+	e, err := h.engine.Endpoints().Update(c.Context(), c.who.Owner, c.PathValue("webhook_id"), u)
 	if err != nil {
 		return reply{}, webhookError(err)
 	}
-	return reply{value: newMadeWebhook(&e)}, nil
+	made := newMadeWebhook(&e)
+	if len(e.OldSecrets) > 0 {
+		until := timeText(e.OldSecrets[0].Until)
+		made.OldSecretUntil = &until
+	}
+	return reply{value: made}, nil
 }
 
 func (h *Handler) enableWebhook(c *call) (reply, error) {
