@@ -68,7 +68,7 @@ func TestSealerKeepsSecretsFromTheStore(t *testing.T) {
 		}
 		for i, row := range []struct {
 			trio, bare []deliver.Secret
-		}{{[]deliver.Secret{first}, []deliver.Secret{first}}, {[]deliver.Secret{first, second}, []deliver.Secret{second}}} {
+		}{{[]deliver.Secret{first}, []deliver.Secret{first}}, {[]deliver.Secret{first, second}, []deliver.Secret{first}}} {
 			for _, s := range row.trio {
 				v, err := deliver.NewVerifier(deliver.VerifierConfig{Secrets: []deliver.Secret{s}, RequireTimestamp: true, Tolerance: time.Hour})
 				if err != nil {
