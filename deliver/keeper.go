@@ -87,7 +87,7 @@ func (k *keeper) writeAll(last bool) bool {
 		cancel()
 		switch {
 		case err == nil && n.Kind != "":
-			k.d.cfg.Logger.Warn("endpoint "+string(n.Kind), "endpoint", id, "since", n.Since, "reason", n.Reason)
+			k.d.cfg.Logger.Warn("endpoint "+string(n.Kind), "owner", n.Owner, "endpoint", id, "since", n.Since, "reason", n.Reason)
 			k.d.cfg.Observer(n)
 		case err != nil && !errors.Is(err, ErrEndpointNotFound) && !errors.Is(err, ErrSealed):
 			k.d.cfg.Logger.Error("endpoint not marked", "endpoint", id, "as", string(w.kind), "error", err)

@@ -8,16 +8,21 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"text/tabwriter"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // admin issues, lists and revokes keys and gives credits, also while a server
 // runs on the same store.
 func admin(ctx context.Context, c config, out io.Writer) error {
+	if err := tryAdmin(ctx, c); err != nil {
+		return err
+	}
 	store, done, err := openStore(ctx, c, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
@@ -29,7 +34,7 @@ func admin(ctx context.Context, c config, out io.Writer) error {
 	}
 	switch c.command {
 	case "key":
-		issued, err := keys.Issue(ctx, apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)})
+		issued, err := keys.Issue(ctx, c.issue())
 		if err != nil {
 			return err
 		}
@@ -66,6 +71,32 @@ func admin(ctx context.Context, c config, out io.Writer) error {
 		fmt.Fprintf(out, "%s has %d credits\n", c.owner, b.Available/billing.Credit)
 	}
 	return nil
+}
+
+// tryAdmin finds what openStore must not make a new database for: a key that is
+// refused, or a question about one that is not there.
+func tryAdmin(ctx context.Context, c config) error {
+	switch c.command {
+	case "key":
+		store := memory.New(memory.Options{})
+		keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
+		if err == nil {
+			_, err = keys.Issue(ctx, c.issue())
+		}
+		return err
+	case "keys", "revoke":
+		if c.redis != "" {
+			return nil
+		}
+		if _, err := os.Stat(c.db); err != nil {
+			return fmt.Errorf("-db %q is not allowed: want a database that is there: %w", c.db, err)
+		}
+	}
+	return nil
+}
+
+func (c *config) issue() apikey.IssueRequest {
+	return apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)}
 }
 
 // topUp gives credits once per id; "" stands for a new one.

@@ -21,7 +21,7 @@ type config struct {
 	// of serve
 	addr, tlsCert, tlsKey, opsAddr string
 	demo                           bool
-	platform                       string
+	platform, appView, pds         string
 	segment                        string
 	interval                       time.Duration
 	perSecond                      float64
@@ -55,9 +55,11 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 		fs.StringVar(&c.tlsKey, "tls-key", "", "key `file` (PEM)")
 		fs.StringVar(&c.opsAddr, "ops-addr", "", "serve /metrics and /healthz here, and not on -addr")
 		fs.BoolVar(&c.demo, "demo", false, "a fake platform, a key with credits, a file that is removed at the end")
-		fs.StringVar(&c.platform, "platform", "", "what to watch: bluesky, or the URL of a Mastodon server")
+		fs.StringVar(&c.platform, "platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; not with -demo")
+		fs.StringVar(&c.appView, "appview", "", "with -platform bluesky: ask this AppView instead of the public one, a `URL`; not with -pds")
+		fs.StringVar(&c.pds, "pds", "", "with -platform bluesky: read the accounts' records from this PDS instead of an AppView, a `URL`; not with -appview")
 		fs.StringVar(&c.segment, "segment", "social", "the word after /v1 in the paths")
-		fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account (default 60s, with -demo 1s)")
+		fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account, 1s or more (default 60s, with -demo 1s)")
 		fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest, in place of -interval")
 		fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
 		fs.StringVar(&c.logFormat, "log", "text", "text or json")
@@ -123,6 +125,10 @@ func (c *config) check() error {
 	switch {
 	case c.demo == (c.platform != ""):
 		return fmt.Errorf("want either -demo or -platform, such as -platform https://mastodon.social")
+	case (c.appView != "" || c.pds != "") && c.platform != "bluesky":
+		return fmt.Errorf("-appview %q and -pds %q are not allowed: they need -platform bluesky", c.appView, c.pds)
+	case c.appView != "" && c.pds != "":
+		return fmt.Errorf("-appview %q is not allowed with -pds: want one of them", c.appView)
 	case (c.tlsCert == "") != (c.tlsKey == ""):
 		return fmt.Errorf("-tls-cert and -tls-key: want both or neither")
 	case c.logFormat != "text" && c.logFormat != "json":

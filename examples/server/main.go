@@ -9,6 +9,7 @@
 //
 //	go run ./examples/server -platform https://mastodon.social -db streams.db
 //	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379
+//	go run ./examples/server -platform bluesky -pds https://pds.example.com
 //
 // watch real accounts. Keys and credits are issued beside it, on the same store:
 //

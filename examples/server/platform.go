@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
@@ -16,9 +18,17 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 	case c.demo:
 		return newDemoPlatform(), nil
 	case c.platform == "bluesky":
-		return bluesky.New(bluesky.Config{})
+		b, err := bluesky.New(bluesky.Config{BaseURL: c.appView, PDS: c.pds})
+		if err != nil {
+			return nil, fmt.Errorf("-appview or -pds is not allowed: %w", err)
+		}
+		return b, nil
 	}
-	return mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
+	m, err := mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
+	if err != nil {
+		return nil, fmt.Errorf("-platform %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.platform, err)
+	}
+	return m, nil
 }
 
 // providersOf offers what the platform can do; the rest answers 501. Pages and

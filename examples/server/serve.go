@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 const (
@@ -39,45 +41,39 @@ const (
 // serve runs the service until ctx ends, and then lets what is under way end.
 func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	log := logger(c, logs)
+	listener, err := net.Listen("tcp", c.addr)
+	if err != nil {
+		return fmt.Errorf("-addr %q is not allowed: %w", c.addr, err)
+	}
+	defer listener.Close() // again is harmless
+	opsListener, err := listenOps(c)
+	if err != nil {
+		return err
+	}
+	defer opsListener.Close()
+	base := "http://" + listener.Addr().String()
+	if c.tlsCert != "" {
+		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
+			return fmt.Errorf("-tls-cert and -tls-key are not allowed: %w", err)
+		}
+		base = "https://" + listener.Addr().String()
+	}
+	// A flag that is refused must not leave a new database behind.
+	if _, err := newService(c, memory.New(memory.Options{}), base, log); err != nil {
+		return err
+	}
 	store, done, err := openStore(ctx, c, log)
 	if err != nil {
 		return err
 	}
 	defer done()
-	listener, err := net.Listen("tcp", c.addr)
+	svc, err := newService(c, store, base, log)
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // again is harmless
-	base := "http://" + listener.Addr().String()
-	if c.tlsCert != "" {
-		base = "https://" + listener.Addr().String()
-	}
-
-	source, err := openPlatform(c)
-	if err != nil {
-		return err
-	}
-	keys, err := apikey.NewManager(apikey.Config{Store: store.Keys()})
-	if err != nil {
-		return err
-	}
-	engine, err := newEngine(c, store, source, keys, log)
-	if err != nil {
-		return err
-	}
-	providers, err := providersOf(c, source, base)
-	if err != nil {
-		return err
-	}
-	api, err := enginehttp.New(engine, enginehttp.Options{
-		Auth: keys, Keys: keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Logger: log,
-	})
-	if err != nil {
-		return err
-	}
+	engine := svc.engine
 	mux, ops := http.NewServeMux(), http.NewServeMux()
-	mux.Handle("/v1/", api)
+	mux.Handle("/v1/", svc.api)
 	if err := addOps(ops, engine, store.Ledger()); err != nil {
 		return err
 	}
@@ -86,7 +82,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	if c.demo {
 		ctx, cancel := context.WithCancel(ctx)
-		join, err := startDemo(ctx, mux, source.(*demoPlatform), store, keys, base, out, log)
+		join, err := startDemo(ctx, mux, svc.source.(*demoPlatform), store, svc.keys, base, out, log)
 		if err != nil {
 			cancel()
 			return err
@@ -101,11 +97,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, stopEngine(engine)) }()
 	failed := make(chan error, 2)
-	stop, err := listenOps(c, ops, failed)
-	if err != nil {
-		return err
-	}
-	defer stop()
+	defer serveOps(ops, opsListener, failed)()
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
 	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c) }()
@@ -121,6 +113,34 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	return errors.Join(err, server.Shutdown(ending))
 }
 
+// service is what the flags ask for, on a store. Nothing of it runs yet.
+type service struct {
+	source fetcher.Fetcher
+	keys   *apikey.Manager
+	engine *streamwatch.Engine
+	api    http.Handler
+}
+
+func newService(c config, store keyedStore, base string, log *slog.Logger) (s service, err error) {
+	if s.source, err = openPlatform(c); err != nil {
+		return s, err
+	}
+	if s.keys, err = apikey.NewManager(apikey.Config{Store: store.Keys()}); err != nil {
+		return s, err
+	}
+	if s.engine, err = newEngine(c, store, s.source, s.keys, log); err != nil {
+		return s, err
+	}
+	providers, err := providersOf(c, s.source, base)
+	if err != nil {
+		return s, err
+	}
+	s.api, err = enginehttp.New(s.engine, enginehttp.Options{
+		Auth: s.keys, Keys: s.keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Logger: log,
+	})
+	return s, err
+}
+
 func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
 		Fetcher: source, Store: store, Logger: log,
@@ -133,10 +153,6 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.
 				log.Warn("credits run low", "owner", t.Owner, "credits", t.Balance/billing.Credit)
 			},
 		},
-		OnGap: func(g detect.Gap) { log.Warn("gap", "target", g.Target, "filled", !g.FilledAt.IsZero()) },
-	}
-	cfg.Deliver.Observer = func(n deliver.Notice) {
-		log.Warn("endpoint", "notice", n.Kind, "owner", n.Owner, "endpoint", n.Endpoint, "reason", n.Reason)
 	}
 	if c.perSecond > 0 {
 		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond}
@@ -197,18 +213,31 @@ func addOps(mux *http.ServeMux, engine *streamwatch.Engine, ledger billing.Ledge
 	return nil
 }
 
-// listenOps serves ops on an address of its own when one is given.
-func listenOps(c config, ops http.Handler, failed chan<- error) (stop func(), err error) {
+// noListener stands for no address.
+type noListener struct{ net.Listener }
+
+func (noListener) Close() error { return nil }
+
+// listenOps listens on the address of its own that ops has, if it has one.
+func listenOps(c config) (net.Listener, error) {
 	if c.opsAddr == "" {
-		return func() {}, nil
+		return noListener{}, nil
 	}
 	l, err := net.Listen("tcp", c.opsAddr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("-ops-addr %q is not allowed: %w", c.opsAddr, err)
+	}
+	return l, nil
+}
+
+// serveOps serves ops there until stop is called.
+func serveOps(ops http.Handler, l net.Listener, failed chan<- error) (stop func()) {
+	if l == (noListener{}) {
+		return func() {}
 	}
 	server := enginehttp.NewServer(ops)
 	go func() { failed <- serveOn(server, l, config{}) }()
-	return func() { server.Close() }, nil
+	return func() { server.Close() }
 }
 
 // serveOn serves until the server is shut down, which is no error.

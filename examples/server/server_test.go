@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -37,17 +39,21 @@ func TestParse(t *testing.T) {
 	for args, want := range map[string]string{
 		"serve":                         "want either -demo or -platform",
 		"serve -demo -platform bluesky": "want either -demo or -platform",
-		"serve -demo -tls-cert a":       "-tls-cert and -tls-key: want both",
-		"serve -demo -log xml":          `-log "xml" is not allowed`,
-		"serve -demo -interval -1s":     "-interval -1s is not allowed",
-		"serve -demo stray":             `argument "stray" is not allowed`,
-		"serve -owner x":                "-owner",
-		"key":                           "-owner is missing",
-		"credits -owner a":              "-credits 0 is not allowed",
-		"revoke -owner a":               "-id is missing",
-		"dance":                         `command "dance" is not allowed: want one of serve, key`,
-		"key -owner a -name b -credits 5 -rate 60":   "",
-		"serve -demo -ops-addr 127.0.0.1:9 -calls 5": "",
+		"serve -platform bluesky -pds https://pds.example.com":      "",
+		"serve -platform bluesky -appview http://127.0.0.1:2584":    "",
+		"serve -platform bluesky -pds https://p -appview https://a": "want one of them",
+		"serve -demo -pds https://p":                                "they need -platform bluesky",
+		"serve -demo -tls-cert a":                                   "-tls-cert and -tls-key: want both",
+		"serve -demo -log xml":                                      `-log "xml" is not allowed`,
+		"serve -demo -interval -1s":                                 "-interval -1s is not allowed",
+		"serve -demo stray":                                         `argument "stray" is not allowed`,
+		"serve -owner x":                                            "-owner",
+		"key":                                                       "-owner is missing",
+		"credits -owner a":                                          "-credits 0 is not allowed",
+		"revoke -owner a":                                           "-id is missing",
+		"dance":                                                     `command "dance" is not allowed: want one of serve, key`,
+		"key -owner a -name b -credits 5 -rate 60":                  "",
+		"serve -demo -ops-addr 127.0.0.1:9 -calls 5":                "",
 	} {
 		f := strings.Fields(args)
 		_, err := parse(f[0], f[1:], noEnv, io.Discard)
@@ -280,4 +286,40 @@ func TestDemo(t *testing.T) {
 		t.Fatal("the server did not end within a minute")
 	}
 	<-logsRead
+}
+
+// A flag that is refused says which it is, and leaves no new database behind.
+func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for args, want := range map[string]string{
+		"serve -platform nonsense":                              `-platform "nonsense" is not allowed`,
+		"serve -platform bluesky -pds nonsense":                 "-pds is not allowed",
+		"serve -platform bluesky -appview nonsense":             "-appview",
+		"serve -platform bluesky -interval 1ns":                 "1ns",
+		"serve -platform bluesky -calls 1e9":                    "1e+09",
+		"serve -platform bluesky -segment a/b":                  "a/b",
+		"serve -platform bluesky -addr " + busy.Addr().String(): "-addr",
+		"serve -platform bluesky -ops-addr nonsense":            `-ops-addr "nonsense" is not allowed`,
+		"serve -platform bluesky -tls-cert none -tls-key none":  "-tls-cert and -tls-key",
+		"key -owner a -rate -5":                                 "-5",
+		"keys -owner a":                                         "-db",
+		"revoke -owner a -id x":                                 "-db",
+	} {
+		dir := t.TempDir()
+		all := strings.Fields(args)
+		if all[0] == "serve" && !strings.Contains(args, " -addr ") {
+			all = append(all, "-addr", "127.0.0.1:0")
+		}
+		err := run(t.Context(), append(all, "-db", filepath.Join(dir, "new.db")), noEnv, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", args, err, want)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: left behind: %v, %v", args, files, err)
+		}
+	}
 }
