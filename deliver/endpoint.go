@@ -93,7 +93,8 @@ var (
 type EndpointStore interface {
 	// Create adds e as it is, Version included; ErrEndpointDuplicate when its
 	// source, which is Source.Owner and Source.ID, has the URL already, or when
-	// any endpoint of any owner has the id. Events from before do not go to it.
+	// any endpoint of any owner has the id. Events from before go to it only by a
+	// replay: see Replays.
 	Create(ctx context.Context, e Endpoint) error
 	Get(ctx context.Context, owner, id string) (Endpoint, error)
 	// List gives an owner's endpoints in the order of the Create calls; of one
@@ -103,7 +104,7 @@ type EndpointStore interface {
 	// e.Version, and stores e.Version+1; ErrEndpointConflict otherwise,
 	// ErrEndpointDuplicate when another endpoint of the source has the URL.
 	Update(ctx context.Context, e Endpoint) error
-	// Delete removes the endpoint and frees its id and URL. In the same
+	// Delete removes the endpoint with its replay and frees its id and URL. In the same
 	// transaction deliveries still open for it, claimed ones included and however
 	// many, end in StateFailed with EndpointDeleted, with their attempts as they are
 	// and nothing more attempted. The log shows them still, and their events stay

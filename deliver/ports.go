@@ -11,7 +11,8 @@ import (
 var ErrDeliveryNotFound = errors.New("deliver: delivery not found")
 
 // Outbox holds the deliveries that are not final. They are put there by the
-// journal's commit, in the same transaction as their events. Every method is
+// journal's commit, in the same transaction as their events, and by the steps of
+// Replays. Every method is
 // safe for concurrent use; what holds for every port is written at
 // storage.Store.
 type Outbox interface {
@@ -78,8 +79,9 @@ type ClaimRequest struct {
 type Log interface {
 	// Deliveries gives one page of those that match every condition of q, open
 	// and final ones, in the order in which Commit made them, the last first
-	// unless q.Asc. Clocks do not matter for that. What q.Validate refuses it
-	// refuses with that error.
+	// unless q.Asc. Clocks do not matter for that. One that a step of a replay made
+	// stands with those of its event or where the step made it: the store's choice.
+	// What q.Validate refuses it refuses with that error.
 	Deliveries(ctx context.Context, q LogQuery) (LogPage, error)
 	// Delivery shows one as Deliveries does. Unknown, removed and another
 	// owner's give ErrDeliveryNotFound.

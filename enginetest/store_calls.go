@@ -19,7 +19,7 @@ type storeCall struct {
 }
 
 // storeRoleNames are the roles of a storage.Store by their accessors.
-var storeRoleNames = []string{"Monitors", "Rules", "Endpoints", "Journal", "Outbox", "Log", "Ledger"}
+var storeRoleNames = []string{"Monitors", "Rules", "Endpoints", "Journal", "Outbox", "Log", "Replays", "Ledger"}
 
 // storeCalls is one call of every method of every role, each of which would
 // change something if its method can.
@@ -119,6 +119,21 @@ func storeCalls() []storeCall {
 		}},
 		{"Log", "Events", func(ctx context.Context, s storage.Store, _ time.Time) error {
 			_, err := s.Log().Events(ctx, "acme", 0, 1)
+			return err
+		}},
+		{"Replays", "Start", func(ctx context.Context, s storage.Store, start time.Time) error {
+			return s.Replays().Start(ctx, deliver.Replay{ID: "new", Owner: "acme", EndpointID: "off", SourceID: "src", State: deliver.ReplayRunning, Due: start})
+		}},
+		{"Replays", "Get", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Replays().Get(ctx, "acme", "kept")
+			return err
+		}},
+		{"Replays", "Running", func(ctx context.Context, s storage.Store, start time.Time) error {
+			_, err := s.Replays().Running(ctx, start, 10)
+			return err
+		}},
+		{"Replays", "Step", func(ctx context.Context, s storage.Store, start time.Time) error {
+			_, _, err := s.Replays().Step(ctx, deliver.ReplayStep{Owner: "acme", EndpointID: "kept", ID: "kept", Limit: 1, Now: start, DeliverBy: start})
 			return err
 		}},
 		{"Ledger", "Reserve", func(ctx context.Context, s storage.Store, _ time.Time) error {

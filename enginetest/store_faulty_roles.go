@@ -23,10 +23,11 @@ func (f *faultyStore) Rules() rule.Store {
 func (f *faultyStore) Endpoints() deliver.EndpointStore {
 	return faultyEndpoints{f, f.Store.Endpoints()}
 }
-func (f *faultyStore) Journal() detect.Journal { return faultyJournal{f, f.Store.Journal()} }
-func (f *faultyStore) Outbox() deliver.Outbox  { return faultyOutbox{f, f.Store.Outbox()} }
-func (f *faultyStore) Log() deliver.Log        { return faultyLog{f, f.Store.Log()} }
-func (f *faultyStore) Ledger() billing.Ledger  { return faultyLedger{f, f.Store.Ledger()} }
+func (f *faultyStore) Journal() detect.Journal  { return faultyJournal{f, f.Store.Journal()} }
+func (f *faultyStore) Outbox() deliver.Outbox   { return faultyOutbox{f, f.Store.Outbox()} }
+func (f *faultyStore) Log() deliver.Log         { return faultyLog{f, f.Store.Log()} }
+func (f *faultyStore) Replays() deliver.Replays { return faultyReplays{f, f.Store.Replays()} }
+func (f *faultyStore) Ledger() billing.Ledger   { return faultyLedger{f, f.Store.Ledger()} }
 
 type faultyRecords[T any] struct {
 	f    *faultyStore
@@ -154,6 +155,34 @@ func (l faultyLog) Delivery(ctx context.Context, owner, id string) (deliver.LogE
 
 func (l faultyLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
 	return answer(ctx, l.f, "Log.Events", func() ([]deliver.Event, error) { return l.real.Events(ctx, owner, afterSeq, limit) })
+}
+
+type faultyReplays struct {
+	f    *faultyStore
+	real deliver.Replays
+}
+
+func (r faultyReplays) Start(ctx context.Context, rp deliver.Replay) error {
+	return r.f.call(ctx, "Replays.Start", func() error { return r.real.Start(ctx, rp) })
+}
+
+func (r faultyReplays) Get(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
+	return answer(ctx, r.f, "Replays.Get", func() (deliver.Replay, error) { return r.real.Get(ctx, owner, endpointID) })
+}
+
+func (r faultyReplays) Running(ctx context.Context, now time.Time, limit int) ([]deliver.Replay, error) {
+	return answer(ctx, r.f, "Replays.Running", func() ([]deliver.Replay, error) { return r.real.Running(ctx, now, limit) })
+}
+
+func (r faultyReplays) Step(ctx context.Context, q deliver.ReplayStep) (rp deliver.Replay, ds []deliver.Delivery, err error) {
+	ds, err = answer(ctx, r.f, "Replays.Step", func() (made []deliver.Delivery, err error) {
+		rp, made, err = r.real.Step(ctx, q)
+		return made, err
+	})
+	if err != nil {
+		return deliver.Replay{}, nil, err
+	}
+	return rp, ds, nil
 }
 
 type faultyLedger struct {

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -14,7 +15,7 @@ import (
 const keptVersion = 3
 
 // furnish gives the store one of everything, named kept, of acme; an endpoint
-// that is disabled; a second event with two deliveries, one claimed and one tried;
+// that is disabled; a replay; a second event with two deliveries, one claimed and one tried;
 // and of globex an event that was delivered, credits and a reservation.
 func (t *storeTest) furnish() {
 	t.Helper()
@@ -47,6 +48,9 @@ func (t *storeTest) furnish() {
 		}
 	}
 	t.settle(ss...)
+	rp := t.replayOf(src, "kept", "kept")
+	rp.Created, rp.Reopened, rp.Left, rp.Removed, rp.Due = 3, 4, 5, 6, t.at(45)
+	t.startReplay(rp)
 }
 
 // storeView is all that a store shows of acme and globex.
@@ -57,6 +61,7 @@ type storeView struct {
 	Cursors    []detect.Cursor
 	Events     []deliver.Event
 	Deliveries []deliver.LogEntry
+	Replays    []deliver.Replay
 	NextDue    time.Time
 	Balances   []billing.Balance // of each
 	Entries    []billing.Entry
@@ -76,6 +81,12 @@ func (t *storeTest) view() storeView {
 		endpoints, err := t.store.Endpoints().List(ctx, owner, "")
 		t.ok(err, "Endpoints.List")
 		v.Endpoints = append(v.Endpoints, endpoints...)
+		for _, e := range endpoints {
+			if r, err := t.store.Replays().Get(ctx, owner, e.ID); !errors.Is(err, deliver.ErrReplayNotFound) {
+				t.ok(err, "Replays.Get")
+				v.Replays = append(v.Replays, r)
+			}
+		}
 		v.Events = append(v.Events, t.events(owner)...)
 		log, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: owner, PageSize: 1000})
 		t.ok(err, "Log.Deliveries")

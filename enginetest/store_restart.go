@@ -23,6 +23,7 @@ func restartCases() []storeCase {
 		{"cursors", func(v storeView) any { return v.Cursors }},
 		{"events", func(v storeView) any { return v.Events }},
 		{"deliveries and their attempts", func(v storeView) any { return v.Deliveries }},
+		{"replays", func(v storeView) any { return v.Replays }},
 		{"when the next delivery is due", func(v storeView) any { return v.NextDue }},
 		{"balances", func(v storeView) any { return v.Balances }},
 		{"ledger entries", func(v storeView) any { return v.Entries }},

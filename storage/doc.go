@@ -26,7 +26,7 @@
 //
 // # What a store is
 //
-// Seven roles, each an interface of two to six methods in the package of its
+// Eight roles, each an interface of two to six methods in the package of its
 // noun, whose text is the contract. What holds for all of them is written at
 // Store: read it first, since it decides how records are encoded. Write the
 // roles in this order, each of which needs those before it:
@@ -41,18 +41,23 @@
 //     engine claims up to 512 and settles up to 1,024 at a time, within 5 s, and
 //     asks for NextDue often: a large store keeps them in order.
 //  6. Log (deliver.Log): what the tests of Journal and Outbox look through.
-//  7. Retention, and Close.
+//  7. Replays (deliver.Replays): what was committed before an endpoint existed, or
+//     while it was disabled. A step is a small Commit of deliveries.
+//  8. Retention, and Close.
 //
 // # One transaction
 //
-// Endpoints, Journal, Outbox, Log and Ledger are views of one set of data. These
+// Endpoints, Journal, Outbox, Log, Replays and Ledger are views of one set of
+// data. These
 // calls change several of them at once, or nothing:
 //
 //   - Journal.Commit: cursors, events, their numbers, deliveries, charges.
 //   - Outbox.Settle: every delivery of the call, its attempts, and, with the last
 //     of an event's that becomes final, the start of the event's retention.
 //   - Outbox.Reopen: every delivery of the call, and that retention's end.
-//   - Endpoints.Delete: the endpoint, and the end of its open deliveries.
+//   - Replays.Step: the deliveries it makes or reopens, the end of their events'
+//     retention, the cursor and the counts.
+//   - Endpoints.Delete: the endpoint, its replay, and the end of its open deliveries.
 //   - Ledger: each call the balance, the entries and the reservation.
 //
 // No reader sees a part of one, in whatever order it asks the roles. A single
@@ -69,7 +74,8 @@
 //   - The numbers of an owner's events are 1, 2, 3 … in the order of the commits.
 //     They go on after restarts, refused commits and removals: keep the last
 //     number given, do not count events.
-//   - An event has one delivery for each receiver it had at its Commit.
+//   - An event has one delivery for each receiver it had at its Commit, and one for
+//     each endpoint that a replay sent it to: never two to the same.
 //   - A delivery that is not final is never removed, and Claim finds it when it is
 //     due. One that is final does not change, unless the deletion of its endpoint
 //     ended it during an attempt: see Outbox.Settle. Attempts is the length of its
@@ -152,6 +158,6 @@
 //		return m.Store.Delete(ctx, owner, id)
 //	}
 //
-// Monitors and Rules may even come from another database. The other five may be
+// Monitors and Rules may even come from another database. The other six may be
 // wrapped, but not taken from different stores: they share their transactions.
 package storage

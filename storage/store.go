@@ -50,6 +50,7 @@ type Store interface {
 	Journal() detect.Journal
 	Outbox() deliver.Outbox
 	Log() deliver.Log
+	Replays() deliver.Replays
 	Ledger() billing.Ledger
 	// Close ends the backend: calls under way finish until ctx ends, later ones
 	// fail, with an error of the store's choice. Each is done or refused: what

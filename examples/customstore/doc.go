@@ -23,7 +23,7 @@
 //	disk_*.go     the lock, and a directory's sync
 //	store.go      Open, Close, and the two ways to run a call
 //	records.go    monitors and rules
-//	endpoints.go, journal.go, outbox.go, log.go, ledger.go: a role each
+//	endpoints.go, journal.go, outbox.go, log.go, replays.go, ledger.go: a role each
 //	retention.go  what is removed
 //
 // # What it promises

@@ -51,9 +51,10 @@ func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) e
 	return es.recs.Scan(ctx, func(e endpoint) error { return fn(e.Endpoint) })
 }
 
-// Delete ends the deliveries that are open for the endpoint, too.
+// Delete ends the deliveries that are open for the endpoint, and its replay, too.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.recs.remove(ctx, owner, id, func(draft *state, now time.Time) {
+		draft.Replays.remove(id)
 		for key, d := range draft.Deliveries.all() {
 			if d.EndpointID == id && !d.State.Final() {
 				draft.orphan(key, d, now)

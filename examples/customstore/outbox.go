@@ -123,11 +123,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (n int, err
 			if !ok || !d.State.Final() || draft.event(d.EventID).Source.Owner != r.Owner {
 				continue
 			}
-			d.State, d.Due, d.Uncounted, d.Waited, d.Orphaned = deliver.StatePending, r.Due, len(d.Log), 0, false
-			draft.Deliveries.put(id, d)
-			l, _ := draft.Lives.get(d.EventID)
-			l.Open++
-			draft.Lives.put(d.EventID, l)
+			draft.open(id, d, r.Due, false)
 			n++
 		}
 		return nil
@@ -136,6 +132,19 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (n int, err
 		return 0, err
 	}
 	return n, nil
+}
+
+// open makes a delivery pending that is final, or new. Its event's retention
+// ends.
+func (s *state) open(id string, d delivery, due time.Time, isNew bool) {
+	d.State, d.Due, d.Uncounted, d.Waited, d.Orphaned = deliver.StatePending, due, len(d.Log), 0, false
+	s.Deliveries.put(id, d)
+	l, _ := s.Lives.get(d.EventID)
+	l.Open++
+	if isNew {
+		l.Deliveries = append(slices.Clip(l.Deliveries), id)
+	}
+	s.Lives.put(d.EventID, l)
 }
 
 func (o outbox) NextDue(ctx context.Context) (next time.Time, open bool, err error) {

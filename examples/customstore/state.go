@@ -22,6 +22,7 @@ type state struct {
 	Events       table[deliver.Event]   `json:"events,omitzero"`
 	Lives        table[life]            `json:"lives,omitzero"` // by event id
 	Deliveries   table[delivery]        `json:"deliveries,omitzero"`
+	Replays      table[deliver.Replay]  `json:"replays,omitzero"` // by endpoint id
 	Entries      table[billing.Entry]   `json:"entries,omitzero"`
 	Reservations table[reservation]     `json:"reservations,omitzero"`
 }
@@ -37,6 +38,7 @@ func (s *state) draft() *state {
 		Events:       table[deliver.Event]{under: &s.Events},
 		Lives:        table[life]{under: &s.Lives},
 		Deliveries:   table[delivery]{under: &s.Deliveries},
+		Replays:      table[deliver.Replay]{under: &s.Replays},
 		Entries:      table[billing.Entry]{under: &s.Entries},
 		Reservations: table[reservation]{under: &s.Reservations},
 	}
@@ -51,6 +53,7 @@ func (s *state) apply(d *state) {
 	s.Events.apply(&d.Events)
 	s.Lives.apply(&d.Lives)
 	s.Deliveries.apply(&d.Deliveries)
+	s.Replays.apply(&d.Replays)
 	s.Entries.apply(&d.Entries)
 	s.Reservations.apply(&d.Reservations)
 }

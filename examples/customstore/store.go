@@ -142,6 +142,9 @@ func (s *Store) Journal() detect.Journal { return journal{s} }
 // Outbox holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 
+// Replays keeps the replays.
+func (s *Store) Replays() deliver.Replays { return replays{s} }
+
 // Log answers questions about deliveries and events.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 

@@ -96,6 +96,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		return deliver.ErrEndpointNotFound
 	}
 	s.endpoints.remove(r)
+	delete(s.replays, id)
 
 	source := sourceKey{owner, r.rec.Source.ID}
 	rows := slices.DeleteFunc(s.bound[source], func(b *row[deliver.Endpoint]) bool { return b == r })

@@ -98,14 +98,19 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if d == nil || !d.state.Final() || d.event.ev.Source.Owner != r.Owner {
 			continue
 		}
-		d.state, d.due, d.uncounted, d.waited, d.orphaned = deliver.StatePending, r.Due, len(d.attempts), 0, false
-		s.open.add(d)
-		if d.event.open++; d.event.open == 1 {
-			s.unsettle(d.event)
-		}
+		s.reopen(d, r.Due)
 		n++
 	}
 	return n, nil
+}
+
+// reopen makes a final delivery pending again.
+func (s *Store) reopen(d *delivery, due time.Time) {
+	d.state, d.due, d.uncounted, d.waited, d.orphaned = deliver.StatePending, due, len(d.attempts), 0, false
+	s.open.add(d)
+	if d.event.open++; d.event.open == 1 {
+		s.unsettle(d.event)
+	}
 }
 
 // conclude applies a checked settlement.

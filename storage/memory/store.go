@@ -75,6 +75,7 @@ type Store struct {
 	rules     *table[rule.Rule]
 	endpoints *table[deliver.Endpoint]
 	keys      keyRecords
+	replays   map[string]*deliver.Replay             // by endpoint
 	bound     map[sourceKey][]*row[deliver.Endpoint] // in order of creation
 
 	accounts   map[string]*account // by owner
@@ -111,6 +112,7 @@ func New(opts Options) *Store {
 		rules:      newTable(ruleKeys),
 		endpoints:  newTable(endpointKeys),
 		keys:       newKeyRecords(),
+		replays:    make(map[string]*deliver.Replay),
 		bound:      make(map[sourceKey][]*row[deliver.Endpoint]),
 		accounts:   make(map[string]*account),
 		cursors:    make(map[string]detect.Cursor),
@@ -139,6 +141,9 @@ func (s *Store) Journal() detect.Journal { return journal{s} }
 
 // Outbox holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
+
+// Replays keeps the replays. A step looks at up to 1,024 events.
+func (s *Store) Replays() deliver.Replays { return replays{s} }
 
 // Log answers questions about deliveries and events. A question about
 // deliveries reads all that are retained of the owner.

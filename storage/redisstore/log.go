@@ -97,17 +97,11 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		if err != nil {
 			return nil, err
 		}
-		stored := list(out[1])
-		for i := 0; i+2 < len(stored); i += 3 {
-			ev, err := decodeEvent(text(stored[i+1]), text(stored[i+2]))
-			if err != nil {
-				return nil, err
-			}
-			if ev.Seq, err = fromHex(text(stored[i])); err != nil {
-				return nil, err
-			}
-			found = append(found, *ev)
+		some, err := eventsOf(list(out[1]))
+		if err != nil {
+			return nil, err
 		}
+		found = append(found, some...)
 		next := text(out[0])
 		if next == "" || len(found) >= limit {
 			return found, nil
@@ -116,6 +110,22 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 			return nil, err
 		}
 	}
+}
+
+// eventsOf reads what log_events gives: number, id, record of each.
+func eventsOf(stored []any) ([]deliver.Event, error) {
+	var evs []deliver.Event
+	for i := 0; i+2 < len(stored); i += 3 {
+		ev, err := decodeEvent(text(stored[i+1]), text(stored[i+2]))
+		if err != nil {
+			return nil, err
+		}
+		if ev.Seq, err = fromHex(text(stored[i])); err != nil {
+			return nil, err
+		}
+		evs = append(evs, *ev)
+	}
+	return evs, nil
 }
 
 // entries reads deliveries by their ids; those that are gone are left out.

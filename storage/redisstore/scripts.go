@@ -37,6 +37,7 @@ var scriptNames = []string{
 	"journal_cursors",
 	"outbox_claim", "outbox_settle", "outbox_next", "outbox_reopen",
 	"log_page", "log_scan", "log_entries", "log_events",
+	"replays_start", "replays_get", "replays_running", "replays_step",
 	"ledger_append", "ledger_reserve", "ledger_resolve", "ledger_balance", "ledger_page", "ledger_scan",
 }
 

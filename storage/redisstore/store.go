@@ -61,6 +61,9 @@ func (s *Store) Journal() detect.Journal { return journal{s} }
 // Outbox holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 
+// Replays keeps the replays. A step looks at up to 128 events.
+func (s *Store) Replays() deliver.Replays { return replays{s} }
+
 // Log answers questions about deliveries and events. One about the deliveries of
 // a source, an author or a state reads all that are retained of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }

@@ -107,6 +107,9 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if n == 0 {
 			return deliver.ErrEndpointNotFound
 		}
+		if err := t.exec(`DELETE FROM replays WHERE endpoint_id = ?`, id); err != nil {
+			return err
+		}
 		clear(t.w.known.opened)
 		t.opened = nil
 		// An event has at most one delivery to an endpoint.

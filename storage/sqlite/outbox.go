@@ -87,7 +87,6 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 
 // lease claims deliveries until a time, and gives them in the order of ns.
 func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
-	claimed := make([]deliver.Delivery, len(ns))
 	list, err := listJSON(ns)
 	if err != nil {
 		return nil, err
@@ -96,11 +95,21 @@ func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
 		return nil, err
 	}
 	crashpoint.Hit("sqlite.claim.leased")
+	return t.deliveries(ns)
+}
+
+// deliveries reads open ones with their events, in the order of ns.
+func (t *tx) deliveries(ns []int64) ([]deliver.Delivery, error) {
+	found := make([]deliver.Delivery, len(ns))
+	list, err := listJSON(ns)
+	if err != nil {
+		return nil, err
+	}
 	er := newEventReader()
-	err = each(t, `SELECT `+deliveryColumns+` FROM json_each(?) claimed CROSS JOIN deliveries d ON d.n = claimed.value`,
-		[]any{list}, func(found *sql.Rows) error {
-			n, d, err := er.scanDelivery(found)
-			claimed[slices.Index(ns, n)] = d
+	err = each(t, `SELECT `+deliveryColumns+` FROM json_each(?) asked CROSS JOIN deliveries d ON d.n = asked.value`,
+		[]any{list}, func(rows *sql.Rows) error {
+			n, d, err := er.scanDelivery(rows)
+			found[slices.Index(ns, n)] = d
 			return err
 		})
 	if err == nil {
@@ -109,13 +118,13 @@ func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range claimed {
-		if claimed[i].Event == nil {
+	for i := range found {
+		if found[i].Event == nil {
 			return nil, fmt.Errorf("%w: delivery %d has no event", ErrCorrupt, ns[i])
 		}
-		claimed[i].CreatedAt = claimed[i].Event.CommittedAt // the same moment
+		found[i].CreatedAt = found[i].Event.CommittedAt // the same moment
 	}
-	return claimed, nil
+	return found, nil
 }
 
 // Settle refuses all settlements when one with an attempt has a number below 1

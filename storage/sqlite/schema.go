@@ -128,6 +128,14 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_lane ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
 
+CREATE TABLE replays (
+	endpoint_id TEXT PRIMARY KEY,
+	owner       TEXT NOT NULL,
+	due_at      INTEGER, -- NULL once it is done
+	record      TEXT NOT NULL -- all fields, JSON
+) STRICT, WITHOUT ROWID;
+CREATE INDEX replays_due ON replays (due_at) WHERE due_at IS NOT NULL;
+
 CREATE TABLE attempts (
 	delivery         INTEGER NOT NULL,
 	place            INTEGER NOT NULL, -- in the delivery's log, from 0

@@ -50,6 +50,9 @@ func (s *Store) Journal() detect.Journal { return journal{s} }
 // Outbox holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 
+// Replays keeps the replays. A step looks at up to 1,024 events.
+func (s *Store) Replays() deliver.Replays { return replays{s} }
+
 // Log answers questions about deliveries and events. The total of a question
 // about deliveries takes reading all that are retained of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }

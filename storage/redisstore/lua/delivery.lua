@@ -34,7 +34,10 @@ local function orphan(d) d.state, d.due = 'f', hex(1) end
 local function record(d) return d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest end
 
 -- An event with more than one delivery is in others: how many are open beside
--- one (8), the number of the first (16), and their ids in fields.
+-- one (8), the number of the first (16), and their ids in fields. One that a
+-- replay made is not: it settles the event by itself, for which settledagain
+-- counts, or takes part when it ends before the others; then it stands there with
+-- its own number (16) between a # and its id.
 local others = {}
 
 -- prepare reads what save needs, before the first write. The deliveries were
@@ -61,7 +64,11 @@ local function save(list)
 		if final(d) or d.due ~= d.was then insert(out, d.lane .. d.was .. d.number .. d.id) end
 		if final(d) then
 			local o = others[d.event]
-			if o.left == 0 then
+			if not find(o.ids, d.id, 1, true) then o.ids = o.ids .. to_field('#' .. d.number .. d.id) end
+			if o.left < 0 then -- one by itself
+				o.first, o.ids = d.number, to_field(d.id)
+			end
+			if o.left <= 0 then
 				insert(settled, now .. d.seq .. '01' .. to_field(d.owner) .. o.first .. o.ids)
 			end
 			o.left = o.left - 1

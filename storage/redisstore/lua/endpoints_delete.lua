@@ -1,11 +1,12 @@
--- uses: write endpoint delivery tidy_events
--- Removes an endpoint and ends its open deliveries.
+-- uses: write endpoint delivery tidy_events replay
+-- Removes an endpoint with its replay, and ends its open deliveries.
 local given = answered()
 if given then return reply(given[1]) end
 
 local id, owner, lane = arg(), arg(), arg()
 local e = endpoint(id, owner)
 if not e then return reply('unknown') end
+local had = replay_of(id)
 local ids, open, lost = {}, {}, {}
 local members = call('ZRANGEBYLEX', K.queue, '[' .. lane, '(' .. after(lane))
 for i, member in ipairs(members) do ids[i] = sub(member, #lane + 33) end
@@ -26,6 +27,10 @@ call('HDEL', K.endpoints, id)
 call('HDEL', K.urls, e.url)
 call('ZREM', K.endpointorder, place(e))
 rebind(e)
+if had then
+	call('HDEL', K.replays, id)
+	call('ZREM', K.replaysdue, had.due .. id)
+end
 many('ZREM', K.queue, lost)
 save(open)
 tidy_events(step)

@@ -5,7 +5,8 @@
 -- disagree or step back, are in late, a sorted set. Each begins with that time,
 -- the number of its first event (16 each) and how many they are (2), and has a
 -- field for owner; an event with deliveries has the number of the first (16) and
--- a field for the id of each.
+-- a field for the id of each, with its number where that does not follow the one
+-- before: see delivery.lua.
 local function keep_settled(list)
 	if #list == 0 then return end
 	local last = call('LINDEX', K.settled, '-1')

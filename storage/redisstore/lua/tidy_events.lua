@@ -1,5 +1,5 @@
 -- uses: tidy journal settled
--- keys: settledagain events firsts deliveries attempts log forgottenorder
+-- keys: settledagain settledof events firsts deliveries attempts log forgottenorder
 -- An event that is removed leaves its id in events, with '' for a record, and
 -- the list forgottenorder has it with the time.
 
@@ -43,9 +43,38 @@ local function first_settled(excess, most)
 	return taken, events
 end
 
--- without_reopened leaves out what was settled before its event was reopened:
--- settledagain says, by owner and number, how many times an event stands in
--- settled too often.
+-- apart gives the runs as they are in journal, with their ids: those that a step
+-- of a replay split are events by themselves.
+local function apart(list)
+	local fields, split, again = {}, {}, {}
+	for i, run in ipairs(list) do fields[i] = run_field(run.owner, run.first) end
+	for i, text in ipairs(get(K.journal, fields)) do
+		local run = list[i]
+		run.ids = ids_of(text)
+		if run.size == 1 or #run.ids >= run.size then
+			insert(split, run)
+		else
+			for seq = run.first, run.first + run.size - 1 do
+				insert(split, { owner = run.owner, first = seq, size = 1, of = '' })
+				insert(again, run_field(run.owner, seq))
+			end
+		end
+	end
+	local at = 0
+	local texts = get(K.journal, again)
+	for _, run in ipairs(split) do
+		if not run.ids then
+			at = at + 1
+			run.ids = ids_of(texts[at])
+		end
+	end
+	return split
+end
+
+-- without_reopened leaves out what was settled before its event was reopened, or
+-- got a delivery by a replay: settledagain says, by owner and number, how many
+-- times an event stands in settled too often, or will. The deliveries that are
+-- noted there are kept in settledof until the event goes.
 local function without_reopened(list)
 	if call('EXISTS', K.settledagain) == 0 then return list end
 	local events, again, kept = {}, {}, {}
@@ -57,9 +86,24 @@ local function without_reopened(list)
 		else
 			again[event] = again[event] - 1
 			if call('HINCRBY', K.settledagain, event, '-1') == 0 then call('HDEL', K.settledagain, event) end
+			if list[i].of ~= '' then
+				call('HSET', K.settledof, event, (call('HGET', K.settledof, event) or '') .. to_field(list[i].of))
+			end
 		end
 	end
 	return kept
+end
+
+-- noted gives what settled had of an event's deliveries, in entries before its
+-- last, too.
+local function noted(list)
+	if call('EXISTS', K.settledof) == 0 then return end
+	local events = {}
+	for i, run in ipairs(list) do events[i] = run.owner .. hex(run.first) end
+	for i, text in ipairs(get(K.settledof, events)) do
+		list[i].before = text
+		if text then call('HDEL', K.settledof, events[i]) end
+	end
 end
 
 -- raise finds the first event that an owner still has beyond those removed now,
@@ -83,23 +127,36 @@ end
 
 local function remove(list)
 	local fields, ids, parts, deliveries, logged, owners = {}, {}, {}, {}, {}, {}
-	for i, run in ipairs(list) do fields[i] = run_field(run.owner, run.first) end
-	for i, text in ipairs(get(K.journal, fields)) do
-		local run, rest = list[i], {}
-		for k, id in ipairs(ids_of(text)) do insert(k > run.size and rest or ids, id) end
+	local function forget(owner, of)
+		local n, at = tonumber(sub(of, 1, 16), 16), 17
+		while at <= #of do
+			local id
+			id, at = field(of, at)
+			if sub(id, 1, 1) == '#' then
+				insert(deliveries, sub(id, 18))
+				insert(logged, owner .. sub(id, 2))
+			else
+				insert(deliveries, id)
+				insert(logged, owner .. hex(n) .. id)
+				n = n + 1
+			end
+		end
+	end
+	noted(list)
+	for i, run in ipairs(list) do
+		local rest = {}
+		fields[i] = run_field(run.owner, run.first)
+		for k, id in ipairs(run.ids) do insert(k > run.size and rest or ids, id) end
 		if #rest > 0 then
 			insert(parts, run_field(run.owner, run.first + run.size))
 			insert(parts, to_run(rest, 1, #rest))
 		end
-		if run.of ~= '' then
-			local n, at = tonumber(sub(run.of, 1, 16), 16), 17
-			while at <= #run.of do
-				local id
-				id, at = field(run.of, at)
-				insert(deliveries, id)
-				insert(logged, run.owner .. hex(n) .. id)
-				n = n + 1
-			end
+		if run.of ~= '' then forget(run.owner, run.of) end
+		local before, at = run.before or '', 1
+		while at <= #before do
+			local of
+			of, at = field(before, at)
+			forget(run.owner, of)
 		end
 		owners[run.owner] = owners[run.owner] or {}
 		owners[run.owner][run.first] = run.size
@@ -119,7 +176,7 @@ local function tidy_events(most)
 		local excess = call('HLEN', K.events) - call('LLEN', K.forgottenorder) - max_events
 		if not may_go(excess) then break end
 		local list, events = first_settled(excess, left)
-		remove(without_reopened(list))
+		remove(without_reopened(apart(list)))
 		left = left - events
 	end
 	forget_ids(K.events, K.forgottenorder, most)

@@ -1,0 +1,149 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// replays implements deliver.Replays.
+type replays struct{ s *Store }
+
+// replaySpan is how many events a step looks at.
+const replaySpan = 1024
+
+func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
+	s := rs.s
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if s.endpoints.get(r.Owner, r.EndpointID) == nil {
+		return deliver.ErrEndpointNotFound
+	}
+	had := s.replays[r.EndpointID]
+	switch {
+	case had == nil || had.ID != r.ID && had.State != deliver.ReplayRunning:
+		s.replays[r.EndpointID] = &r
+	case had.ID != r.ID:
+		return deliver.ErrReplayRunning
+	}
+	return nil
+}
+
+func (rs replays) Get(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
+	s := rs.s
+	if err := s.lock(ctx); err != nil {
+		return deliver.Replay{}, err
+	}
+	defer s.mu.Unlock()
+	r := s.replays[endpointID]
+	if r == nil || r.Owner != owner {
+		return deliver.Replay{}, deliver.ErrReplayNotFound
+	}
+	return *r, nil
+}
+
+func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deliver.Replay, error) {
+	s := rs.s
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	due := []deliver.Replay{}
+	for _, r := range s.replays {
+		if r.State == deliver.ReplayRunning && !r.Due.After(now) {
+			due = append(due, *r)
+		}
+	}
+	slices.SortFunc(due, func(a, b deliver.Replay) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.EndpointID, b.EndpointID))
+	})
+	return due[:min(max(limit, 0), len(due))], nil
+}
+
+func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
+	s := rs.s
+	if err := s.lock(ctx); err != nil {
+		return deliver.Replay{}, nil, err
+	}
+	defer s.mu.Unlock()
+	r := s.replays[q.EndpointID]
+	switch {
+	case r == nil || r.Owner != q.Owner:
+		return deliver.Replay{}, nil, deliver.ErrReplayNotFound
+	case r.ID != q.ID || r.Cursor != q.Cursor || r.State != deliver.ReplayRunning:
+		return deliver.Replay{}, nil, deliver.ErrReplayConflict
+	case s.endpoints.get(q.Owner, q.EndpointID).rec.Status != deliver.EndpointActive:
+		return deliver.Replay{}, nil, deliver.ErrReplayWaits
+	}
+	s.retain(s.opts.Now())
+	var made []deliver.Delivery
+	events := s.peek(q.Owner).events
+	first := sort.Search(len(events), func(i int) bool { return events[i].seq > r.Cursor })
+	looked := 0
+	for _, e := range events[first:] {
+		if e.seq > r.Last || looked == replaySpan {
+			break
+		}
+		if e.ev == nil {
+			continue
+		}
+		var d *delivery
+		if e.ev.Source.ID == r.SourceID {
+			had := s.deliveries[deliver.DeliveryID(e.ev.ID, r.EndpointID)]
+			send := had == nil || had.state == deliver.StateFailed
+			if send && len(made) >= max(q.Limit, 1) {
+				break
+			}
+			switch {
+			case had == nil:
+				d = s.deliverLate(e, r.EndpointID, q.DeliverBy)
+				r.Created++
+			case send:
+				d = had
+				s.reopen(d, q.DeliverBy)
+				r.Reopened++
+			default:
+				r.Left++
+			}
+		}
+		if d != nil {
+			made = append(made, d.view())
+		}
+		looked++
+		r.Removed += e.seq - r.Cursor - 1
+		r.Cursor = e.seq
+	}
+	if s.nextSeq(q.Owner, r.Cursor) > r.Last {
+		r.Removed += r.Last - r.Cursor
+		r.Cursor, r.State = r.Last, deliver.ReplayDone
+	}
+	r.Due, r.UpdatedAt = q.DeliverBy, q.Now
+	return *r, made, nil
+}
+
+// deliverLate makes a delivery of an event that was committed long ago.
+func (s *Store) deliverLate(e *event, endpointID string, due time.Time) *delivery {
+	if e.open == 0 {
+		s.unsettle(e)
+	}
+	return s.deliverTo(e, endpointID, due, e.ev.CommittedAt)
+}
+
+// nextSeq is the number of the owner's next event after one, the largest of all
+// if there is none.
+func (s *Store) nextSeq(owner string, after uint64) uint64 {
+	events := s.peek(owner).events
+	first := sort.Search(len(events), func(i int) bool { return events[i].seq > after })
+	for _, e := range events[first:] {
+		if e.ev != nil {
+			return e.seq
+		}
+	}
+	return ^uint64(0)
+}

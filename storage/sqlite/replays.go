@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// replays implements deliver.Replays. A record is stored whole.
+type replays struct{ s *Store }
+
+func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
+	return rs.s.write(ctx, func(t *tx) error {
+		if _, err := endpointOf(t, r.Owner, r.EndpointID); err != nil {
+			return err
+		}
+		had, found, err := replayOf(t, r.EndpointID)
+		switch {
+		case err != nil || found && had.ID == r.ID:
+			return err
+		case found && had.State == deliver.ReplayRunning:
+			return deliver.ErrReplayRunning
+		}
+		return t.keepReplay(&r)
+	})
+}
+
+func (rs replays) Get(ctx context.Context, owner, endpointID string) (r deliver.Replay, err error) {
+	err = rs.s.read(ctx, func(sn *snapshot) error {
+		var found bool
+		r, found, err = replayOf(sn, endpointID)
+		if err == nil && (!found || r.Owner != owner) {
+			err = deliver.ErrReplayNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return deliver.Replay{}, err
+	}
+	return r, nil
+}
+
+func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deliver.Replay, error) {
+	due := []deliver.Replay{}
+	err := rs.s.read(ctx, func(sn *snapshot) error {
+		return each(sn, `SELECT record FROM replays WHERE due_at <= ? ORDER BY due_at, endpoint_id LIMIT ?`, []any{nanos(now), max(limit, 0)},
+			func(rows *sql.Rows) error {
+				var r deliver.Replay
+				err := rows.Scan(jsonColumn{&r})
+				due = append(due, r)
+				return wrap(err)
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return due, nil
+}
+
+func replayOf(a asker, endpointID string) (r deliver.Replay, found bool, err error) {
+	found, err = one(a, `SELECT record FROM replays WHERE endpoint_id = ?`, []any{endpointID}, jsonColumn{&r})
+	return r, found, err
+}
+
+func (t *tx) keepReplay(r *deliver.Replay) error {
+	doc, err := json.Marshal(r)
+	if err != nil {
+		return wrap(err)
+	}
+	var due any
+	if r.State == deliver.ReplayRunning {
+		due = nanos(r.Due)
+	}
+	return t.exec(`INSERT OR REPLACE INTO replays (endpoint_id, owner, due_at, record) VALUES (?, ?, ?, ?)`, r.EndpointID, r.Owner, due, string(doc))
+}
