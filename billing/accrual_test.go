@@ -1,6 +1,7 @@
 package billing_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,49 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 )
+
+// A minute lasts from its first to its last nanosecond, whatever the time zone, also
+// before 1970.
+func TestChargeIDOfAMinute(t *testing.T) {
+	id := func(at time.Time) string { return billing.ChargeID(billing.KindRule, "r", at) }
+	for _, begin := range []time.Time{
+		time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Date(2026, 12, 31, 23, 59, 0, 0, time.UTC),
+		time.Unix(0, 0), time.Unix(-60, 0), time.Date(1900, 2, 28, 23, 59, 0, 0, time.UTC),
+	} {
+		for _, within := range []time.Duration{1, 29 * time.Second, 59 * time.Second, 59500 * time.Millisecond, time.Minute - 1} {
+			want(t, begin.Add(within).String(), id(begin.Add(within)), id(begin))
+			want(t, "elsewhere", id(begin.Add(within).In(time.FixedZone("Chatham", 12*3600+45*60))), id(begin))
+		}
+		if id(begin.Add(time.Minute)) == id(begin) || id(begin.Add(-1)) == id(begin) {
+			t.Errorf("%s: the minutes beside it have its id", begin)
+		}
+	}
+	at := time.Unix(0, 0)
+	if id(at) == billing.ChargeID(billing.KindMonitor, "r", at) || id(at) == billing.ChargeID(billing.KindRule, "s", at) {
+		t.Error("other streams have its id")
+	}
+}
+
+// The next hour is sixty minutes, also across midnight, a month and a year.
+func TestAnHourAcrossMidnightIsCovered(t *testing.T) {
+	for _, now := range []time.Time{
+		time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 23, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 23, 1, 0, 0, time.UTC),
+		time.Date(2026, 11, 30, 23, 30, 0, 0, time.UTC), time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		s := newShop()
+		m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s, Now: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		price := billing.Price{PerDay: perMinute}
+		s.topUp(t, "acme", 60*billing.Credit-1)
+		if err := m.Covers(t.Context(), "acme", price); !errors.Is(err, billing.ErrInsufficient) {
+			t.Errorf("%s: 59.999 credits cover an hour of 60", now)
+		}
+		s.topUp(t, "acme", 1)
+		want(t, now.String(), m.Covers(t.Context(), "acme", price), nil)
+	}
+}
 
 // A monitor of 1,000 accounts for 400 days, while processes come and go, often
 // two at a time, and the clock is set: every tick is charged once. A monitor of

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -74,7 +75,9 @@ func (x *exchange) fail(err error) {
 	if f.retry > 0 {
 		header.Set("Retry-After", strconv.FormatInt(int64((f.retry+time.Second-1)/time.Second), 10))
 	}
-	text, _ := json.Marshal(map[string]string{"error": f.text, "detail": f.text})
+	body := map[string]any{"error": f.text, "detail": f.text}
+	maps.Copy(body, f.more)
+	text, _ := json.Marshal(body)
 	text = append(text, '\n')
 	header.Set("Content-Type", "application/json")
 	header.Set("Content-Length", strconv.Itoa(len(text)))

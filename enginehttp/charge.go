@@ -76,6 +76,22 @@ func (o *hold) release() {
 	}
 }
 
+// withBalance adds credits_balance to the answer of a 402: what is available once
+// the request's own hold is given back.
+func (h *Handler) withBalance(ctx context.Context, x *exchange, err error, held billing.Credits) error {
+	f := failureOf(err)
+	if f.status != http.StatusPaymentRequired || h.opts.Ledger == nil {
+		return err
+	}
+	b, lookup := h.opts.Ledger.Balance(ctx, x.who.Owner)
+	if lookup != nil {
+		return err
+	}
+	told := *f
+	told.more = map[string]any{"credits_balance": wholeCredits(b.Available + held)}
+	return &told
+}
+
 // creditText is an amount in credits, exactly: "5", "-1.157".
 func creditText(c billing.Credits) string {
 	b := appendCredits(nil, c)

@@ -80,7 +80,7 @@ var endpoints = []endpoint{
 
 	{"GET /v1/social/stream/filter-rules", social + "/stream/filter-rules?status=active", "", 200, 1000, onStore, `"total":1,"page":1,"page_size":20,"limit":20,"offset":0}`},
 	{"POST /v1/social/stream/filter-rules", social + "/stream/filter-rules", `{"tag":"t","query":"from:nasa moon","schedule":"*/5 * * * *","webhook_url":"https://hooks.example.com/t"}`, 201, 1000, onStore, `"webhook_secret":"whsec_`},
-	{"GET /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", "", 200, 1000, onStore, `"tag":"moon","query":"moon","interval_seconds":60,"schedule":null,"max_results_per_poll":20,"webhook_url":"","webhook_secret_set":false,"status":"active","status_reason":null,"credits_per_day":1500,"total_credits_burned":0,`},
+	{"GET /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", "", 200, 1000, onStore, `"tag":"moon","query":"moon","interval_seconds":60,"schedule":null,"max_results_per_poll":20,"webhook_url":null,"webhook_secret_set":false,"status":"active","status_reason":null,"credits_per_day":1500,"credits_per_rule_per_day":1500,"pricing_tier":"≤ 60 s","total_credits_burned":0,`},
 	{"PATCH /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", `{"status":"paused","interval_seconds":0.5}`, 200, 1000, onStore, `"status":"paused","status_reason":"paused_by_user","credits_per_day":30000,`},
 	{"DELETE /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", "", 204, 1000, onStore, ""},
 	{"GET /v1/social/stream/filter-rules/{rule_id}/logs", social + "/stream/filter-rules/{rule}/logs", "", 200, 1000, onStore, `{"logs":[],"total":0,"page":1,"page_size":20,"limit":20,"offset":0}`},

@@ -21,10 +21,11 @@ import (
 // failure is an answer that is no 2xx.
 type failure struct {
 	status int
-	text   string        // for the client
-	cause  error         // for the log, nil when text says it all
-	retry  time.Duration // Retry-After, 0 for none
-	theirs bool          // a 5xx that the client's own input led to, which concerns no operator
+	text   string         // for the client
+	cause  error          // for the log, nil when text says it all
+	retry  time.Duration  // Retry-After, 0 for none
+	more   map[string]any // further fields of the body
+	theirs bool           // a 5xx that the client's own input led to, which concerns no operator
 }
 
 func (f *failure) Error() string { return "enginehttp: " + f.text }

@@ -258,7 +258,7 @@ func TestPatchOfAMonitor(t *testing.T) {
 		t.Errorf("%s shows a secret that was given", a.body)
 	}
 	a = w.do(mine, "PATCH", monitors+"/{monitor}", `{"filter_types":null,"poll_interval_seconds":null,"webhook_url":null}`)
-	if want := `"webhook_url":"","webhook_secret_set":false,"filter_types":[],"poll_interval_seconds":60,`; !strings.Contains(a.body, want) {
+	if want := `"webhook_url":null,"webhook_secret_set":false,"filter_types":[],"poll_interval_seconds":60,`; !strings.Contains(a.body, want) {
 		t.Errorf("%s has no %s", a.body, want)
 	}
 	if a = w.do(mine, "POST", webhooks+"/test", `{"monitor_id":"{monitor}"}`); a.status != 422 || !strings.Contains(a.body, "want a monitor with a webhook") {

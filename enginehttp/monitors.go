@@ -70,7 +70,11 @@ func (h *Handler) appendMonitor(b []byte, m *monitor.Monitor, generated secret.V
 	} else {
 		b = fetcher.AppendString(b, m.StatusReason)
 	}
-	b = fetcher.AppendString(append(b, `,"webhook_url":`...), m.WebhookURL)
+	if b = append(b, `,"webhook_url":`...); m.WebhookURL == "" {
+		b = append(b, "null"...)
+	} else {
+		b = fetcher.AppendString(b, m.WebhookURL)
+	}
 	b = strconv.AppendBool(append(b, `,"webhook_secret_set":`...), m.WebhookSecretSet)
 	if generated != "" {
 		b = fetcher.AppendString(append(b, `,"webhook_secret":`...), string(generated))
@@ -82,6 +86,7 @@ func (h *Handler) appendMonitor(b []byte, m *monitor.Monitor, generated secret.V
 	b = strconv.AppendFloat(append(b, `],"poll_interval_seconds":`...), m.PollInterval.Seconds(), 'f', -1, 64)
 	b = appendCredits(append(b, `,"credits_per_account_per_day":`...), roundUp(price.PerAccountPerDay))
 	b = appendCredits(append(b, `,"estimated_credits_per_day":`...), roundUp(price.PerDay))
+	b = appendCredits(append(b, `,"estimated_credits_per_hour":`...), (price.PerDay+23)/24)
 	b = fetcher.AppendString(append(b, `,"pricing_tier":`...), price.Tier)
 	return append(b, '}')
 }

@@ -2,6 +2,7 @@ package enginehttp_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,9 @@ func TestRateOverHTTP(t *testing.T) {
 			a := w.do(mine, "GET", "/v1/account/me", "")
 			if a.status != want.status || a.header.Get("X-RateLimit-Limit") != "2" || a.header.Get("X-RateLimit-Remaining") != want.remaining || a.header.Get("Retry-After") != want.retry {
 				t.Errorf("request %d: %d %v, want %+v", i+1, a.status, a.header, want)
+			}
+			if body := `"limit":2,"remaining":0,"reset_at":"` + time.Now().UTC().Add(time.Minute).Format("2006-01-02T15:04:05.000Z"); a.status == 429 && !strings.Contains(a.body, body) {
+				t.Errorf("%s has no %s", a.body, body)
 			}
 		}
 		if a := w.do(theirs, "GET", "/v1/account/me", ""); a.status != 200 {

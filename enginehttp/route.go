@@ -82,13 +82,13 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	}
 	hold, err := h.reserve(ctx, x, rt)
 	if err != nil {
-		x.fail(err)
+		x.fail(h.withBalance(ctx, x, err, 0))
 		return
 	}
 	defer hold.release() // does nothing after commit
 	answer, err := rt.serve(c)
 	if err != nil {
-		x.fail(err)
+		x.fail(h.withBalance(ctx, x, err, hold.price()))
 		return
 	}
 	// Whoever has gone by now gets nothing; whoever leaves after the answer was
@@ -130,6 +130,7 @@ func (h *Handler) admit(x *exchange, c *call) error {
 	header.Set("X-RateLimit-Reset", strconv.FormatInt(v.reset, 10))
 	if v.wait > 0 {
 		return &failure{status: http.StatusTooManyRequests, retry: v.wait,
+			more: map[string]any{"limit": v.limit, "remaining": v.remaining, "reset_at": timeText(time.Unix(v.reset, 0))},
 			text: "rate limit of " + strconv.Itoa(v.limit) + " requests a minute exceeded: retry with exponential backoff"}
 	}
 	return nil

@@ -22,22 +22,26 @@ type ruleRecord struct {
 	IntervalSeconds    *float64    `json:"interval_seconds"`
 	Schedule           *string     `json:"schedule"`
 	MaxResultsPerPoll  int         `json:"max_results_per_poll"`
-	WebhookURL         string      `json:"webhook_url"`
+	WebhookURL         *string     `json:"webhook_url"`
 	WebhookSecretSet   bool        `json:"webhook_secret_set"`
 	WebhookSecret      string      `json:"webhook_secret,omitempty"`
 	Status             rule.Status `json:"status"`
 	StatusReason       *string     `json:"status_reason"`
 	CreditsPerDay      credits     `json:"credits_per_day"`
-	TotalCreditsBurned *credits    `json:"total_credits_burned"`
+	CreditsPerRule     credits     `json:"credits_per_rule_per_day"` // the same
+	PricingTier        string      `json:"pricing_tier"`
+	TotalCreditsBurned credits     `json:"total_credits_burned"`
 	CreatedAt          string      `json:"created_at"`
 	UpdatedAt          string      `json:"updated_at"`
 }
 
 func (h *Handler) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
+	price := h.opts.Pricing.Rule(h.engine.Rules().Every(*r))
+	perDay := credits(roundUp(price.PerDay))
 	out := ruleRecord{
 		ID: r.ID, Tag: r.Tag, Query: r.Query, Schedule: nullable(r.Schedule), MaxResultsPerPoll: r.MaxResults,
-		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookSecretSet, WebhookSecret: string(generated),
-		Status: r.Status, StatusReason: nullable(r.StatusReason), CreditsPerDay: credits(roundUp(h.opts.Pricing.Rule(r.Every(time.Now())).PerDay)),
+		WebhookURL: nullable(r.WebhookURL), WebhookSecretSet: r.WebhookSecretSet, WebhookSecret: string(generated),
+		Status: r.Status, StatusReason: nullable(r.StatusReason), CreditsPerDay: perDay, CreditsPerRule: perDay, PricingTier: price.Tier,
 		CreatedAt: timeText(r.CreatedAt), UpdatedAt: timeText(r.UpdatedAt),
 	}
 	if r.Schedule == "" {
@@ -48,17 +52,12 @@ func (h *Handler) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 }
 
 // burned is what the entries that the ledger still has charged for a rule.
-func (h *Handler) burned(ctx context.Context, r *rule.Rule) (*credits, error) {
-	var sum credits
+func (h *Handler) burned(ctx context.Context, r *rule.Rule) (credits, error) {
 	if h.opts.Ledger == nil {
-		return &sum, nil
+		return 0, nil
 	}
 	got, err := h.opts.Ledger.Entries(ctx, billing.EntryQuery{Owner: r.Owner, SourceID: r.ID, PageSize: 1})
-	if err != nil {
-		return nil, err
-	}
-	sum = -credits(got.Sum)
-	return &sum, nil
+	return -credits(got.Sum), err
 }
 
 type rulePage struct {
@@ -84,6 +83,9 @@ func (h *Handler) listRules(c *call) (reply, error) {
 	out := rulePage{Rules: make([]ruleRecord, len(list)), Total: total, paging: pg}
 	for i := range list {
 		out.Rules[i] = h.ruleRecord(&list[i], "")
+		if out.Rules[i].TotalCreditsBurned, err = h.burned(c.Context(), &list[i]); err != nil {
+			return reply{}, err
+		}
 	}
 	return reply{value: out}, nil
 }
@@ -125,7 +127,6 @@ func (h *Handler) createRule(c *call) (reply, error) {
 	}
 	// Nothing can have been charged, and the secret must not get lost for it.
 	out := h.ruleRecord(&r.Rule, r.WebhookSecret)
-	out.TotalCreditsBurned = new(credits)
 	return reply{status: http.StatusCreated, value: out}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/rule"
 )
 
@@ -60,10 +61,47 @@ type rulePrice struct {
 
 type rulePrices struct {
 	Pricing []rulePrice `json:"pricing"`
+	Tiers   []ruleTier  `json:"tiers"`
+}
+
+// ruleTier is a price and the longest interval that it holds for.
+type ruleTier struct {
+	ID                   int     `json:"id"`
+	TierLabel            string  `json:"tier_label"`
+	MaxIntervalSeconds   float64 `json:"max_interval_seconds"`
+	CreditsPerRulePerDay credits `json:"credits_per_rule_per_day"`
+	DisplayOrder         int     `json:"display_order"`
+}
+
+// ruleTiers finds the tiers of a price list, to the millisecond, by asking it; those
+// that begin and end between two sample intervals are not seen.
+func ruleTiers(list billing.Pricing) []ruleTier {
+	var tiers []ruleTier
+	add := func(longest time.Duration) {
+		p, n := list.Rule(longest), len(tiers)+1
+		tiers = append(tiers, ruleTier{n, p.Tier, longest.Seconds(), credits(roundUp(p.PerDay)), n})
+	}
+	for i, to := range sampleIntervals[1:] {
+		from := sampleIntervals[i]
+		if list.Rule(from) == list.Rule(to) {
+			continue
+		}
+		for to-from > time.Millisecond {
+			middle := (from + (to-from)/2).Truncate(time.Millisecond)
+			if list.Rule(middle) == list.Rule(sampleIntervals[i]) {
+				from = middle
+			} else {
+				to = middle
+			}
+		}
+		add(from)
+	}
+	add(sampleIntervals[len(sampleIntervals)-1])
+	return tiers
 }
 
 func (h *Handler) rulePricing(*call) (reply, error) {
-	out := rulePrices{Pricing: make([]rulePrice, len(sampleIntervals))}
+	out := rulePrices{Pricing: make([]rulePrice, len(sampleIntervals)), Tiers: ruleTiers(h.opts.Pricing)}
 	for i, iv := range sampleIntervals {
 		p := h.opts.Pricing.Rule(iv)
 		out.Pricing[i] = rulePrice{iv.Seconds(), credits(roundUp(p.PerDay)), p.Tier}

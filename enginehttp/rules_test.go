@@ -51,7 +51,7 @@ func TestRuleShowsItsCosts(t *testing.T) {
 	if a := w.do(mine, "GET", rules+"/{rule}", ""); !strings.Contains(a.body, `"total_credits_burned":2.083,`) {
 		t.Errorf("%s", a.body)
 	}
-	if a := w.do(mine, "GET", rules, ""); !strings.Contains(a.body, `"total_credits_burned":null,`) {
+	if a := w.do(mine, "GET", rules, ""); !strings.Contains(a.body, `"total_credits_burned":2.083,`) {
 		t.Errorf("%s", a.body)
 	}
 }
