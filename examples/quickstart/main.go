@@ -12,6 +12,7 @@
 //	go run ./examples/quickstart -bluesky bsky.app,atproto.com -since
 //
 // watch real accounts until Ctrl-C, and with -webhook URL deliver what they post.
+// The exit status is 1 if every poll of one of them failed.
 package main
 
 import (
@@ -71,15 +72,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // main prints the error, once
 	fs.Usage = func() {}
-	fs.IntVar(&o.posts, "posts", 60, "demonstration: posts to publish, over about 8 seconds")
-	fs.IntVar(&o.accounts, "accounts", 6, "demonstration: accounts that post")
-	fs.DurationVar(&o.interval, "interval", 0, "time between two polls of an account (default 500ms in the demonstration, 15s for real accounts)")
+	fs.IntVar(&o.posts, "posts", 60, "demonstration: posts to publish, over about 8 seconds, 1 to 100000")
+	fs.IntVar(&o.accounts, "accounts", 6, "demonstration: accounts that post, 1 to 10000")
+	fs.DurationVar(&o.interval, "interval", 0, "time between two polls of an account: 50ms to 10s in the demonstration (default 500ms), 5s to 1h for real accounts (default 15s)")
 	fs.BoolVar(&o.json, "json", false, "end with the summary as one JSON object on a line")
-	fs.Var(&o.mastodon, "mastodon", "Mastodon, GoToSocial … accounts: `https://host/@user[,…]`")
+	fs.Var(&o.mastodon, "mastodon", "Mastodon, GoToSocial … accounts: `https://host/@user[,…]` or user@host; no demonstration then")
 	fs.StringVar(&o.token, "token", "", "access token for the Mastodon servers, if they want one")
-	fs.Var(&o.bluesky, "bluesky", "Bluesky accounts: `handle[,…]`")
-	fs.StringVar(&o.blueskyHost, "bluesky-host", "", "AppView to ask instead of the public one, a `URL`")
-	fs.StringVar(&o.pds, "pds", "", "read the accounts' records from this PDS instead of an AppView, a `URL`")
+	fs.Var(&o.bluesky, "bluesky", "Bluesky accounts: `handle[,…]`, DIDs, or their pages https://bsky.app/profile/handle; no demonstration then")
+	fs.StringVar(&o.blueskyHost, "bluesky-host", "", "AppView to ask instead of the public one, a `URL`; not with -pds")
+	fs.StringVar(&o.pds, "pds", "", "read the accounts' records from this PDS instead of an AppView, a `URL`; not with -bluesky-host")
 	fs.StringVar(&o.webhook, "webhook", "", "deliver real posts to this `URL`, too")
 	fs.StringVar(&o.secret, "secret", "", "webhook signing secret, 24 characters or more (default: one is generated and shown)")
 	fs.BoolVar(&o.allowPrivate, "allow-private", false, "let -webhook be http:// or an address of a private network")

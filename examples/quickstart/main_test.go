@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,13 +54,21 @@ func TestParse(t *testing.T) {
 }
 
 func TestOpenRefusesWhatIsNoAccount(t *testing.T) {
-	for _, url := range []string{"foo", "https://h/user", "https://h/@", "https://h/@a/b", "ftp://h/@a", "https://me:pw@h/@a"} {
+	for _, url := range []string{"foo", "https://h/user", "https://h/@", "https://h/@a/b", "ftp://h/@a", "https://me:pw@h/@a", "@h", "a@"} {
 		if _, err := open(options{mastodon: list{url}}); err == nil || !strings.Contains(err.Error(), "want https://host/@user") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	all, err := open(options{mastodon: list{"https://h/@a", "https://h/@A", "https://i/@a"}, bluesky: list{"@x.bsky.social"}})
-	if err != nil || strings.Join(all.names, " ") != "a@h a@i x.bsky.social" {
+	for _, raw := range []string{"https://bsky.app/about", "https://bsky.app/profile/", "https://bsky.app/profile/x/post/y", "@"} {
+		if _, err := open(options{bluesky: list{raw}}); err == nil || !strings.Contains(err.Error(), "-bluesky") {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+	if _, err := open(options{bluesky: list{"x"}, pds: "nonsense"}); err == nil || !strings.Contains(err.Error(), `-pds "nonsense"`) {
+		t.Errorf("-pds nonsense: %v", err)
+	}
+	all, err := open(options{mastodon: list{"https://h/@a/", "https://h/@A", "@a@h", "a@i"}, bluesky: list{"@x.bsky.social", "https://bsky.app/profile/x.bsky.social", "https://bsky.app/profile/did:plc:x"}})
+	if err != nil || strings.Join(all.names, " ") != "a@h a@i x.bsky.social did:plc:x" {
 		t.Errorf("%v, %v: each account once, with its host", all, err)
 	}
 }
@@ -83,4 +96,74 @@ func TestSummaryEndsWithOneJSONObject(t *testing.T) {
 	if s := oneLine("a\x1b[31mb\nc", 20); s != `"a [31mb c"` {
 		t.Errorf("oneLine = %s: control characters must not reach the terminal", s)
 	}
+}
+
+// An account that does not exist is told once, and fails the run, also when it
+// is watched beside one that is read.
+func TestAccountThatIsNotThere(t *testing.T) {
+	var end context.CancelFunc // of the run, once its account was polled
+	var reads atomic.Int32
+	platform := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.FormValue("acct") == "there":
+			fmt.Fprint(w, `{"id":"1","username":"there","acct":"there"}`)
+		case strings.HasSuffix(r.URL.Path, "/1/statuses"):
+			fmt.Fprint(w, `[]`)
+			if reads.Add(1) == 3 { // -since, a poll, and another when that has ended
+				end()
+			}
+		default:
+			http.Error(w, `{"error":"Record not found"}`, http.StatusNotFound)
+		}
+	}))
+	defer platform.Close()
+	for name, c := range map[string]struct {
+		accounts []string
+		fails    bool
+	}{
+		"not there":             {[]string{"gone"}, true},
+		"one of two is":         {[]string{"there", "gone"}, true},
+		"there, without a post": {[]string{"there"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			end = func() {}
+			if !c.fails {
+				end = cancel
+			}
+			reads.Store(0)
+			o := options{since: true, interval: time.Second}
+			for _, a := range c.accounts {
+				o.mastodon = append(o.mastodon, platform.URL+"/@"+a)
+			}
+			out := endingWriter{says: "account fails", end: cancel}
+			_, err := watch(ctx, o, &out)
+			if c.fails != (err != nil) || c.fails && (!strings.Contains(err.Error(), "gone@") || strings.Contains(err.Error(), "there@")) {
+				t.Errorf("error %v, want one: %t", err, c.fails)
+			}
+			told := 0
+			if c.fails {
+				told = 1
+			}
+			if n := strings.Count(out.String(), "Record not found"); n != told {
+				t.Errorf("told %d times that an account is not found, want %d:\n%s", n, told, out.String())
+			}
+		})
+	}
+}
+
+// endingWriter ends a run when something was said.
+type endingWriter struct {
+	bytes.Buffer
+	says string
+	end  context.CancelFunc
+}
+
+func (w *endingWriter) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(w.says)) {
+		w.end()
+	}
+	return w.Buffer.Write(p)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
@@ -61,7 +60,7 @@ func open(o options) (*accounts, error) {
 		if servers[base] == nil {
 			f, err := mastodon.New(mastodon.Config{BaseURL: base, Token: secret.Value(o.token)})
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("-mastodon %q is not allowed: %w", raw, err)
 			}
 			servers[base] = f
 		}
@@ -71,23 +70,46 @@ func open(o options) (*accounts, error) {
 	if len(o.bluesky) > 0 {
 		f, err := bluesky.New(bluesky.Config{BaseURL: o.blueskyHost, PDS: o.pds})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("-bluesky-host %q or -pds %q is not allowed: %w", o.blueskyHost, o.pds, err)
 		}
-		for _, handle := range o.bluesky {
-			handle = strings.TrimPrefix(handle, "@")
+		for _, raw := range o.bluesky {
+			handle, err := blueskyName(raw)
+			if err != nil {
+				return nil, err
+			}
 			all.add(handle, handle, f)
 		}
 	}
 	return all, nil
 }
 
-// splitAccountURL takes https://host/@user apart.
+// splitAccountURL takes https://host/@user or user@host apart.
 func splitAccountURL(raw string) (base, user string, err error) {
-	u, err := url.Parse(raw)
+	page := strings.TrimSuffix(raw, "/")
+	if name, host, ok := strings.Cut(strings.TrimPrefix(raw, "@"), "@"); ok && !strings.ContainsAny(raw, "/:") {
+		page = "https://" + host + "/@" + name
+	}
+	u, err := url.Parse(page)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || !strings.HasPrefix(u.Path, "/@") || len(u.Path) < 3 || strings.Contains(u.Path[2:], "/") {
-		return "", "", fmt.Errorf("-mastodon %q is not allowed: want https://host/@user", raw)
+		return "", "", fmt.Errorf("-mastodon %q is not allowed: want https://host/@user or user@host", raw)
 	}
 	return u.Scheme + "://" + u.Host, u.Path[2:], nil
+}
+
+// blueskyName is the handle or DID of an account, or of the address of its page.
+func blueskyName(raw string) (string, error) {
+	name := raw
+	if u, err := url.Parse(raw); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
+		var ok bool
+		name, ok = strings.CutPrefix(strings.TrimSuffix(u.Path, "/"), "/profile/")
+		if !ok || u.User != nil {
+			name = ""
+		}
+	}
+	if name = strings.TrimPrefix(name, "@"); name == "" || strings.Contains(name, "/") {
+		return "", fmt.Errorf("-bluesky %q is not allowed: want a handle, a DID or https://bsky.app/profile/handle", raw)
+	}
+	return name, nil
 }
 
 // watch watches real accounts until ctx ends.
@@ -103,15 +125,7 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 			lines.detected(e)
 			return nil
 		},
-		OnGap: func(g detect.Gap) { lines.print("gap: %s could not be read\n", g) },
-		OnTrouble: func(t detect.Trouble) {
-			if t.Err != nil {
-				lines.print("@%s can not be read: %v\n", t.Username, t.Err)
-			} else {
-				lines.print("@%s can be read again\n", t.Username)
-			}
-		},
-		Logger:      slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger:      slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		Webhook:     deliver.WebhookConfig{AllowPrivate: o.allowPrivate},
 		MaxAccounts: len(all.names),
 	})
@@ -147,12 +161,28 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	if err != nil {
 		return nil, errors.Join(usage(flagged(err, o)), engine.Shutdown(stop))
 	}
-	err = engine.Shutdown(stop)
+	unread := neverRead(stop, engine, all)
+	err = errors.Join(unread, engine.Shutdown(stop))
 	sum := sumUp(engine, lines, o)
 	if sum.Lost > 0 {
 		err = errors.Join(err, errIncomplete)
 	}
 	return sum, err
+}
+
+// neverRead says which accounts every poll failed for, nil when there are none.
+func neverRead(ctx context.Context, engine *streamwatch.Engine, all *accounts) error {
+	var failed []string
+	for _, name := range all.names {
+		st, ok, err := engine.Account(ctx, name)
+		if err == nil && ok && st.Failures > 0 && st.LastContact.IsZero() {
+			failed = append(failed, fmt.Sprintf("@%s (%v)", name, st.Err))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was watched of %s: every poll failed", strings.Join(failed, ", "))
 }
 
 // flagged names the flag that a refused value came from.
@@ -177,6 +207,9 @@ func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		page, err := all.Timeline(ctx, fetcher.TimelineQuery{Username: name, Limit: 5})
 		cancel()
+		if errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized) {
+			continue // the first poll tells
+		}
 		if err != nil {
 			fmt.Fprintf(w, "newest  @%-23s  can not be read: %v\n", name, err)
 			continue
