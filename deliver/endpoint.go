@@ -40,6 +40,10 @@ type Endpoint struct {
 	// since when the status is what it is.
 	StatusReason string
 	StatusSince  time.Time
+	// PausedSince is since when the endpoint is paused: deliveries are made for it
+	// and kept, and none is attempted. Zero when it is not. A pause lasts up to
+	// MaxPause; then the endpoint is disabled.
+	PausedSince time.Time
 	// FailingSince is when the first attempt failed of ten or more in a row since
 	// the last success; zero when there are none. The dispatcher sets it.
 	FailingSince time.Time

@@ -28,6 +28,7 @@ type verdict struct {
 	reason string
 	since  time.Time
 	gone   bool // disabled for 410, whatever came before
+	paused bool // disabled for a pause that was too long
 }
 
 // record takes an attempt that began at the time. One that was answered with a

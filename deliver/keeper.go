@@ -143,7 +143,12 @@ func (w *wanted) apply(e *Endpoint) bool {
 		}
 		e.FailingSince = time.Time{}
 	case NoticeDisabled:
-		if !w.gone && (e.FailingSince.IsZero() || w.at.Sub(e.FailingSince) < disableAfter) {
+		if w.paused {
+			if e.PausedSince.IsZero() || w.at.Sub(e.PausedSince) < MaxPause {
+				return false // resumed, or paused anew
+			}
+			e.PausedSince = time.Time{}
+		} else if !w.gone && (e.FailingSince.IsZero() || w.at.Sub(e.FailingSince) < disableAfter) {
 			return false
 		}
 		e.Status, e.StatusReason, e.StatusSince = EndpointDisabled, w.reason, w.at.UTC().Round(0)

@@ -37,6 +37,9 @@ func (d *Dispatcher) readDone(ctx context.Context, l *lane, gen int, ep Endpoint
 		return 0 // dropped, or changed meanwhile: it is read again
 	case err == nil:
 		l.take(d, ep, time.Now())
+		if l.refusal == "" && !ep.PausedSince.IsZero() && !d.hold(l) {
+			l.refusal = "the endpoint was paused for too long"
+		}
 		return 0
 	case errors.Is(err, ErrEndpointNotFound):
 		l.gone, l.loaded = true, time.Now()

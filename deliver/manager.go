@@ -161,7 +161,7 @@ func (m *EndpointManager) Disable(ctx context.Context, owner, id, reason string)
 	return m.setStatus(ctx, owner, id, EndpointDisabled, reason)
 }
 
-// Enable lets an endpoint have what is detected from now on, at once: what
+// Enable ends a pause, too. It lets an endpoint have what is detected from now on, at once: what
 // attempts before met does not count any more, and a breaker that they opened is
 // closed.
 func (m *EndpointManager) Enable(ctx context.Context, owner, id string) (Endpoint, error) {
@@ -174,6 +174,8 @@ func (m *EndpointManager) setStatus(ctx context.Context, owner, id string, s End
 		if s == EndpointActive {
 			pardoned = e.Status != s || !e.FailingSince.IsZero()
 			e.FailingSince = time.Time{} // what failed before does not count any more
+			pardoned = pardoned || !e.PausedSince.IsZero()
+			e.PausedSince = time.Time{}
 		}
 		if e.Status != s {
 			e.Status, e.StatusReason, e.StatusSince = s, reason, now

@@ -31,7 +31,8 @@ const (
 	// NoticeRecovered: an attempt succeeded after NoticeFailing.
 	NoticeRecovered NoticeKind = "recovered"
 	// NoticeDisabled: nothing had succeeded for 24 hours, in 20 attempts or more,
-	// or three deliveries in a row were answered 410. The endpoint stays disabled
+	// or three deliveries in a row were answered 410, or it was paused for longer
+	// than MaxPause. The endpoint stays disabled
 	// until EndpointManager.Enable.
 	NoticeDisabled NoticeKind = "disabled"
 	// NoticeExhausted: a delivery has failed for good, after its last attempt or

@@ -6,6 +6,28 @@ import "time"
 // waits the queue goes back to the outbox.
 const pauseHeld = 10 * time.Second
 
+// MaxPause is how long an endpoint may be paused. A delivery that comes later
+// disables it.
+const MaxPause = 7 * 24 * time.Hour
+
+// pausedLook is how often the record of a paused endpoint is read: another
+// process may have resumed it.
+const pausedLook = time.Minute
+
+// hold parks the lane of a paused endpoint, false when the pause has lasted too
+// long.
+func (d *Dispatcher) hold(l *lane) bool {
+	e, now := &l.endpoint, d.cfg.Now()
+	if now.Sub(e.PausedSince) < MaxPause {
+		l.loaded = time.Time{} // read anew after the wait
+		d.pause(l, pausedLook)
+		return true
+	}
+	d.keeper.want(l, verdict{kind: NoticeDisabled, paused: true, since: e.PausedSince,
+		reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}, now)
+	return false
+}
+
 // pause has nothing start in a lane for a while. After a long wait its
 // deliveries come back in the order they had.
 func (d *Dispatcher) pause(l *lane, wait time.Duration) {

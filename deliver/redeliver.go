@@ -105,6 +105,8 @@ func (m *EndpointManager) receives(ctx context.Context, owner, id string) error 
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && e.Status != EndpointActive {
 		err = &FieldError{"status", string(e.Status), "an endpoint that is active: enable it first"}
+	} else if err == nil && !e.PausedSince.IsZero() {
+		err = &FieldError{"paused", "true", "an endpoint that is not paused: resume it first"}
 	}
 	return err
 }

@@ -10,6 +10,10 @@ type EndpointUpdate struct {
 	URL     *string
 	Headers []Header // all of them; empty and not nil means none
 	Limits  *Limits
+	// Paused begins a pause, or ends one: see Endpoint.PausedSince. Attempts under
+	// way go on. When it ends what was kept is sent within a minute, with all its
+	// retries. A disabled endpoint cannot be paused.
+	Paused *bool
 	// Secret replaces the secret, by a generated one when it is "". Until Overlap
 	// has passed a receiver that knows the old or the new one can verify:
 	// webhook-signature has a signature by each. X-Signature-256 has room for one,
@@ -35,7 +39,7 @@ func (m *EndpointManager) Update(ctx context.Context, owner, id string, u Endpoi
 			key = GenerateSecret() // once, however often the change is tried
 		}
 	}
-	moved := false
+	moved, resumed := false, false
 	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
 		overlap := u.overlap()
 		if u.URL != nil {
@@ -53,12 +57,23 @@ func (m *EndpointManager) Update(ctx context.Context, owner, id string, u Endpoi
 		if u.Limits != nil {
 			e.Limits = *u.Limits
 		}
+		if u.Paused != nil {
+			switch {
+			case !*u.Paused:
+				resumed = !e.PausedSince.IsZero()
+				e.PausedSince = time.Time{}
+			case e.Status == EndpointDisabled:
+				return &FieldError{"paused", "true", "false for a disabled endpoint: enable it first"}
+			case e.PausedSince.IsZero():
+				e.PausedSince = now
+			}
+		}
 		if key != "" {
 			return e.rotate(key, overlap, now)
 		}
 		return nil
 	})
-	if err == nil && moved {
+	if err == nil && (moved || resumed) {
 		m.cfg.Dispatcher.pardon(id)
 	}
 	return shown(e, key != ""), err

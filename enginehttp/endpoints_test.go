@@ -72,10 +72,12 @@ var endpoints = []endpoint{
 	{"GET /v1/social/stream/webhooks", social + "/stream/webhooks?monitor_id={monitor}", "", 200, 1000, onStore, `"monitor_name":"space"`},
 	{"POST /v1/social/stream/webhooks", social + "/stream/webhooks", `{"monitor_id":"{monitor}","url":"https://hooks.example.com/two"}`, 201, 1000, onStore, `"secret":"whsec_`},
 	{"POST /v1/social/stream/webhooks/test", social + "/stream/webhooks/test", `{"monitor_id":"{monitor}"}`, 200, 1000, onStore, `{"success":true,"status_code":200,`},
+	{"PATCH /v1/social/stream/webhooks/{webhook_id}", social + "/stream/webhooks/{webhook}", `{"url":"https://hooks.example.com/moved","headers":{"X-Tenant":"acme"},"paused":true}`, 200, 1000, onStore, `"status":"paused","status_reason":"paused_by_user","health":{"state":"ok","failing_since":null,"disabled_reason":null},"header_names":["X-Tenant"]`},
 	{"DELETE /v1/social/stream/webhooks/{webhook_id}", social + "/stream/webhooks/{webhook}", "", 204, 1000, onStore, ""},
 	{"POST /v1/social/stream/webhooks/{webhook_id}/rotate", social + "/stream/webhooks/{webhook}/rotate", "", 200, 1000, onStore, `"secret":"whsec_`},
 	{"POST /v1/social/stream/webhooks/{webhook_id}/enable", social + "/stream/webhooks/{webhook}/enable", "", 200, 1000, onStore, `"status":"active"`},
 	{"POST /v1/social/stream/webhooks/{webhook_id}/recover", social + "/stream/webhooks/{webhook}/recover", `{"since":"2020-01-01T00:00:00Z"}`, 200, 1000, onStore, `"redelivers":1`},
+	{"GET /v1/social/stream/deliveries/{delivery_id}", social + "/stream/deliveries/{delivery}", "", 200, 1000, onStore, `"delivery_status":"webhook_failed","webhook_status_code":500`},
 	{"POST /v1/social/stream/deliveries/{delivery_id}/redeliver", social + "/stream/deliveries/{delivery}/redeliver", "", 200, 1000, onStore, `"delivery_status":"pending"`},
 
 	{"GET /v1/social/stream/filter-rules", social + "/stream/filter-rules?status=active", "", 200, 1000, onStore, `"total":1,"page":1,"page_size":20,"limit":20,"offset":0}`},

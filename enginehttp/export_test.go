@@ -1,6 +1,7 @@
 package enginehttp
 
 import (
+	"github.com/streamwatch/streamwatch/deliver"
 	"maps"
 	"slices"
 	"time"
@@ -72,4 +73,10 @@ func Fields(h *Handler) map[string][]string {
 		m[rt.method+" "+rt.path] = slices.Clone(rt.fields)
 	}
 	return m
+}
+
+// HealthOf is an endpoint's health and since when it fails.
+func HealthOf(e *deliver.Endpoint) string {
+	h := newWebhookHealth(e)
+	return h.State + " " + *h.FailingSince
 }

@@ -173,6 +173,14 @@ func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error)
 	return reply{value: out}, nil
 }
 
+func (h *Handler) getDelivery(c *call) (reply, error) {
+	e, err := h.engine.Log().Delivery(c.Context(), c.who.Owner, c.PathValue("delivery_id"))
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{value: newDeliveryRecord(&e)}, nil
+}
+
 func (h *Handler) redeliver(c *call) (reply, error) {
 	e, err := h.engine.Endpoints().Redeliver(c.Context(), c.who.Owner, c.PathValue("delivery_id"))
 	if err != nil {

@@ -51,10 +51,12 @@ func (h *Handler) table() []*route {
 		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", params: with("monitor_id", "rule_id"), serve: h.listWebhooks},
 		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", fields: []string{"monitor_id", "rule_id", "url", "secret"}, serve: h.createWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", fields: []string{"monitor_id"}, serve: h.testWebhook},
+		{method: "PATCH", path: seg + "/stream/webhooks/{webhook_id}", name: "update_webhook", fields: []string{"url", "headers", "paused"}, serve: h.patchWebhook},
 		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", serve: h.deleteWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/rotate", name: "rotate_webhook", fields: []string{"grace_seconds"}, bodiless: true, serve: h.rotateWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: h.enableWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", fields: []string{"since"}, serve: h.recoverWebhook},
+		{method: "GET", path: seg + "/stream/deliveries/{delivery_id}", name: "get_delivery", serve: h.getDelivery},
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", serve: h.redeliver},
 
 		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: h.listRules},

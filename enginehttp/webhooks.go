@@ -47,13 +47,22 @@ type webhookRecord struct {
 	SecretSet    bool                   `json:"secret_set"`
 	Status       deliver.EndpointStatus `json:"status"`
 	StatusReason *string                `json:"status_reason"`
+	Health       webhookHealth          `json:"health"`
+	HeaderNames  []string               `json:"header_names"`
 	CreatedAt    string                 `json:"created_at"`
 }
 
 // newWebhookRecord gives the source the name it has now: names of monitors and
 // tags of rules by id. One that is gone keeps the name it had.
 func newWebhookRecord(e *deliver.Endpoint, names map[string]string) webhookRecord {
-	w := webhookRecord{ID: e.ID, URL: e.URL, SecretSet: true, Status: e.Status, StatusReason: nullable(e.StatusReason), CreatedAt: timeText(e.CreatedAt)}
+	w := webhookRecord{ID: e.ID, URL: e.URL, SecretSet: true, Status: e.Status, StatusReason: nullable(e.StatusReason), CreatedAt: timeText(e.CreatedAt),
+		Health: newWebhookHealth(e), HeaderNames: make([]string, len(e.Headers))}
+	for i := range e.Headers {
+		w.HeaderNames[i] = e.Headers[i].Name
+	}
+	if e.Status == deliver.EndpointActive && !e.PausedSince.IsZero() {
+		w.Status, w.StatusReason = "paused", nullable("paused_by_user")
+	}
 	name, ok := names[e.Source.ID]
 	if !ok {
 		name = e.Source.Name

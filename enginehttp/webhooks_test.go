@@ -1,8 +1,13 @@
 package enginehttp_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
 // The old secret stays valid for the grace that was asked for: by default a day,
@@ -33,5 +38,43 @@ func TestRotationGrace(t *testing.T) {
 		if has && (err != nil || until.Before(asked.Add(row.grace).Truncate(time.Millisecond)) || until.After(answered.Add(row.grace))) {
 			t.Errorf("%s: valid until %s, want %s after %s", row.body, old, row.grace, asked)
 		}
+	}
+}
+
+// A webhook that fails or is disabled says so, and one that is paused is resumed.
+func TestWebhookHealth(t *testing.T) {
+	w := newWorld(t)
+	id := w.ids[mine].Replace("{webhook}")
+	if _, err := w.engine.Endpoints().Disable(context.Background(), mine, id, "answered 410"); err != nil {
+		t.Fatal(err)
+	}
+	a := w.do(mine, "GET", webhooks, "")
+	if !strings.Contains(a.body, `"health":{"state":"disabled","failing_since":null,"disabled_reason":"answered 410"}`) {
+		t.Errorf("disabled: %s", a.body)
+	}
+	if a = w.do(mine, "PATCH", webhooks+"/{webhook}", `{"paused":true}`); a.status != 422 || !strings.Contains(a.body, "enable it first") {
+		t.Errorf("a disabled one is paused: %d %s", a.status, a.body)
+	}
+	w.do(mine, "POST", webhooks+"/{webhook}/enable", "")
+	for _, paused := range []string{"true", "false"} {
+		a = w.do(mine, "PATCH", webhooks+"/{webhook}", `{"paused":`+paused+`}`)
+		if a.status != 200 || strings.Contains(a.body, `"status":"paused"`) != (paused == "true") {
+			t.Errorf("paused %s: %d %s", paused, a.status, a.body)
+		}
+	}
+	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	if got := enginehttp.HealthOf(&deliver.Endpoint{Status: deliver.EndpointActive, FailingSince: since}); got != "failing 2026-03-01T12:00:00.000Z" {
+		t.Errorf("failing: %s", got)
+	}
+}
+
+// The url of a webhook that a monitor's webhook_url made is the monitor's, too.
+func TestPatchedURLIsTheMonitors(t *testing.T) {
+	w := newWorld(t)
+	if a := w.do(mine, "PATCH", webhooks+"/{webhook}", `{"url":"https://hooks.example.com/moved"}`); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := w.do(mine, "GET", monitors+"/{monitor}", ""); !strings.Contains(a.body, `"webhook_url":"https://hooks.example.com/moved"`) {
+		t.Errorf("the monitor shows %s", a.body)
 	}
 }

@@ -1,0 +1,105 @@
+package enginehttp
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// webhookHealth says whether a webhook's requests succeed.
+type webhookHealth struct {
+	State          string  `json:"state"` // ok, failing or disabled
+	FailingSince   *string `json:"failing_since"`
+	DisabledReason *string `json:"disabled_reason"`
+}
+
+func newWebhookHealth(e *deliver.Endpoint) webhookHealth {
+	h := webhookHealth{State: "ok"}
+	if !e.FailingSince.IsZero() {
+		since := timeText(e.FailingSince)
+		h.State, h.FailingSince = "failing", &since
+	}
+	if e.Status == deliver.EndpointDisabled {
+		h.State, h.DisabledReason = "disabled", nullable(e.StatusReason)
+	}
+	return h
+}
+
+// patchWebhook changes a webhook. A URL that is its monitor's or rule's
+// webhook_url is changed there, too.
+func (h *Handler) patchWebhook(c *call) (reply, error) {
+	f, id := c.form, c.PathValue("webhook_id")
+	u := deliver.EndpointUpdate{URL: f.text("url"), Paused: field[bool](f, "paused", "true or false")}
+	if given := field[map[string]*string](f, "headers", headersAllowed); given != nil {
+		u.Headers = make([]deliver.Header, 0, len(*given))
+		for _, name := range slices.Sorted(maps.Keys(*given)) {
+			value := (*given)[name]
+			if value == nil {
+				f.refuse("headers", headersAllowed)
+				break
+			}
+			u.Headers = append(u.Headers, deliver.Header{Name: name, Value: secret.Value(*value)})
+		}
+	}
+	if f.err != nil {
+		return reply{}, f.err
+	}
+	ctx, endpoints := c.Context(), h.engine.Endpoints()
+	e, err := endpoints.Get(ctx, c.who.Owner, id)
+	if err != nil {
+		return reply{}, err
+	}
+	if u.URL != nil && *u.URL != e.URL {
+		if err := endpoints.Check(*u.URL, ""); err != nil {
+			return reply{}, webhookError(err)
+		}
+		moved, err := h.moveSource(ctx, &e, *u.URL)
+		if err != nil {
+			return reply{}, webhookError(err)
+		}
+		if moved {
+			u.URL = nil
+		}
+	}
+	if e, err = endpoints.Update(ctx, c.who.Owner, id, u); err != nil {
+		return reply{}, webhookError(err)
+	}
+	names, err := h.sourceNames(ctx, c.who.Owner, []deliver.Endpoint{e})
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{value: newWebhookRecord(&e, names)}, nil
+}
+
+const headersAllowed = "an object of header names and values, which are strings"
+
+// moveSource changes the webhook_url of the endpoint's source where it is the
+// endpoint's, and the endpoint's URL with it.
+func (h *Handler) moveSource(ctx context.Context, e *deliver.Endpoint, url string) (bool, error) {
+	if e.Source.Kind == deliver.SourceRule {
+		r, err := h.engine.Rules().Get(ctx, e.Source.Owner, e.Source.ID)
+		if err != nil || r.WebhookURL != e.URL {
+			return false, ignoreMissing(err)
+		}
+		_, err = h.engine.Rules().Update(ctx, e.Source.Owner, r.ID, rule.UpdateRequest{WebhookURL: &url})
+		return true, err
+	}
+	m, err := h.engine.Monitors().Get(ctx, e.Source.Owner, e.Source.ID)
+	if err != nil || m.WebhookURL != e.URL {
+		return false, ignoreMissing(err)
+	}
+	_, err = h.engine.Monitors().Update(ctx, e.Source.Owner, m.ID, monitor.UpdateRequest{WebhookURL: &url})
+	return true, err
+}
+
+func ignoreMissing(err error) error {
+	if isMissing(err) {
+		return nil
+	}
+	return err
+}
