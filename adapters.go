@@ -75,7 +75,10 @@ func changeEndpoint(ctx context.Context, m *deliver.EndpointManager, src deliver
 	if to == "" {
 		return "", nil
 	}
-	e, err := m.Create(ctx, deliver.NewEndpoint{Source: src, URL: to, Secret: key})
+	if from == to && key != "" { // a new secret makes no endpoint
+		return "", &deliver.FieldError{Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
+	}
+	e, err := m.Create(ctx, deliver.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
 	if err != nil || key != "" {
 		return "", err
 	}

@@ -2,7 +2,13 @@ package streamwatch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 )
 
 // sealsEvery is how often endpoints that cannot be opened are looked for again while
@@ -11,6 +17,9 @@ const sealsEvery = time.Minute
 
 // keepEndpoints looks after what is stored of endpoints, until ctx ends.
 func (e *Engine) keepEndpoints(ctx context.Context) error {
+	if err := e.mendHalves(ctx); err != nil && ctx.Err() == nil {
+		e.cfg.Logger.Error("endpoints not compared with monitors and rules", "error", err)
+	}
 	tick := time.NewTicker(sealsEvery)
 	defer tick.Stop()
 	for {
@@ -26,4 +35,110 @@ func (e *Engine) keepEndpoints(ctx context.Context) error {
 			e.cfg.Logger.Error("endpoints not read", "error", err)
 		}
 	}
+}
+
+// webhookMoved has a monitor or rule show the URL that its webhook has now.
+func (e *Engine) webhookMoved(ctx context.Context, src deliver.Source, from, to string) (bool, error) {
+	if src.Kind == deliver.SourceRule {
+		return e.rules.WebhookMoved(ctx, src.Owner, src.ID, from, to)
+	}
+	return e.monitors.WebhookMoved(ctx, src.Owner, src.ID, from, to)
+}
+
+// halves are what a process left that died while it made or deleted a monitor or a
+// rule.
+type halves struct {
+	orphans map[string]deliver.Endpoint // by id: bound to what does not exist
+	shown   map[sourceID]string         // URLs shown that no endpoint has
+}
+
+type sourceID struct {
+	kind      deliver.SourceKind
+	owner, id string
+}
+
+// mendHalves removes the halves that were there when the engine started. Another
+// process may be making one whole just now, so those count that still are halves when
+// the longest creation has ended.
+func (e *Engine) mendHalves(ctx context.Context) error {
+	before, err := e.findHalves(ctx)
+	if err != nil || len(before.orphans) == 0 && len(before.shown) == 0 {
+		return err
+	}
+	timer := time.NewTimer(e.grace)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	}
+	after, err := e.findHalves(ctx)
+	if err != nil {
+		return err
+	}
+	for id, ep := range after.orphans {
+		if _, ok := before.orphans[id]; !ok {
+			continue
+		}
+		e.cfg.Logger.Warn("endpoint removed, what it was made for does not exist", "endpoint", id, "kind", ep.Source.Kind, "source", ep.Source.ID)
+		if derr := e.bound.Delete(ctx, ep.Source.Owner, id); !errors.Is(derr, deliver.ErrEndpointNotFound) {
+			err = errors.Join(err, derr)
+		}
+	}
+	for of, url := range after.shown {
+		if before.shown[of] == url {
+			_, merr := e.webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url, "")
+			err = errors.Join(err, merr)
+		}
+	}
+	return err
+}
+
+// findHalves compares the endpoints with what they are of, which is read after them:
+// a creation stores the endpoint first.
+func (e *Engine) findHalves(ctx context.Context) (halves, error) {
+	h := halves{orphans: map[string]deliver.Endpoint{}, shown: map[sourceID]string{}}
+	urls := map[sourceID][]string{}
+	err := e.store.Endpoints().Scan(ctx, func(ep deliver.Endpoint) error {
+		of := sourceID{ep.Source.Kind, ep.Source.Owner, ep.Source.ID}
+		urls[of] = append(urls[of], ep.URL)
+		if ep.Bound {
+			h.orphans[ep.ID] = deliver.Endpoint{ID: ep.ID, Source: ep.Source}
+		}
+		return nil
+	})
+	if err != nil {
+		return h, fmt.Errorf("streamwatch: read endpoints: %w", err)
+	}
+	exists := map[sourceID]bool{}
+	see := func(of sourceID, url string) {
+		exists[of] = true
+		if url == "" {
+			return
+		}
+		for _, has := range urls[of] {
+			if has == url {
+				return
+			}
+		}
+		h.shown[of] = url
+	}
+	if err := e.store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
+		see(sourceID{deliver.SourceMonitor, m.Owner, m.ID}, m.WebhookURL)
+		return nil
+	}); err != nil {
+		return h, fmt.Errorf("streamwatch: read monitors: %w", err)
+	}
+	if err := e.store.Rules().Scan(ctx, func(r rule.Rule) error {
+		see(sourceID{deliver.SourceRule, r.Owner, r.ID}, r.WebhookURL)
+		return nil
+	}); err != nil {
+		return h, fmt.Errorf("streamwatch: read rules: %w", err)
+	}
+	for id, ep := range h.orphans {
+		if exists[sourceID{ep.Source.Kind, ep.Source.Owner, ep.Source.ID}] {
+			delete(h.orphans, id)
+		}
+	}
+	return h, nil
 }

@@ -117,8 +117,10 @@ type Engine struct {
 	monitors   *monitor.Manager
 	rules      *rule.Manager
 	endpoints  *deliver.EndpointManager
-	meter      *billing.Meter // nil without Config.Billing
-	admission  chan struct{}  // held from the question for cover until its stream is stored
+	bound      *deliver.EndpointManager // for the other managers, which know what they change
+	grace      time.Duration            // how long a creation of another process may take
+	meter      *billing.Meter           // nil without Config.Billing
+	admission  chan struct{}            // held from the question for cover until its stream is stored
 
 	state atomic.Int32 // a state
 	// sealed says which endpoints cannot be opened, nil when all can.
@@ -208,6 +210,9 @@ func (e *Engine) wire() (err error) {
 	if tc.DeliverBy < shortest {
 		return fmt.Errorf("detect: DeliverBy %s is not allowed: want at least %s, 4 × Deliver.Timeout", tc.DeliverBy, shortest)
 	}
+	if e.grace = dc.Lease; e.grace == 0 {
+		e.grace = max(45*time.Second, shortest)
+	}
 	tc.Fetcher, tc.Searcher = e.cfg.Fetcher, e.cfg.Searcher
 	tc.Journal, tc.OnGap = e.store.Journal(), e.cfg.OnGap
 	tc.Logger, tc.Now, tc.Handlers = e.cfg.Logger, e.cfg.Now, nil
@@ -226,16 +231,21 @@ func (e *Engine) wire() (err error) {
 	if e.detector, err = detect.New(tc); err != nil {
 		return err
 	}
-	if e.endpoints, err = deliver.NewEndpointManager(deliver.EndpointManagerConfig{
+	mc := deliver.EndpointManagerConfig{
 		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets, Now: e.cfg.Now,
-	}); err != nil {
+	}
+	if e.bound, err = deliver.NewEndpointManager(mc); err != nil {
+		return err
+	}
+	mc.Moved = e.webhookMoved
+	if e.endpoints, err = deliver.NewEndpointManager(mc); err != nil {
 		return err
 	}
 	if err = e.addRules(); err != nil {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
-		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.endpoints},
+		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, CreateTimeout: e.grace / 4,
 		Paced:       tc.Pace != detect.PaceInterval,
 		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admitMonitor,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,

@@ -34,6 +34,10 @@ type Endpoint struct {
 	OldSecrets []OldSecret
 	Headers    []Header // sent beside those of every request
 	Limits     Limits
+	// Bound says that the endpoint ends with its source: where that does not exist,
+	// since a process died while it made or deleted it, the engine removes the
+	// endpoint some time after the next start.
+	Bound bool
 
 	Status EndpointStatus
 	// StatusReason is why it is disabled, "" when it is not; StatusSince is

@@ -55,6 +55,8 @@ func fillEndpoint(v reflect.Value, n *int) {
 		v.SetString(fmt.Sprintf("value %d 🛰 \x00<&>'\"", *n))
 	case v.CanFloat():
 		v.SetFloat(float64(*n) + 0.1)
+	case v.Kind() == reflect.Bool:
+		v.SetBool(true)
 	case v.CanInt():
 		v.SetInt(int64(*n))
 	default:

@@ -35,6 +35,11 @@ type EndpointManagerConfig struct {
 	AllowPrivate bool
 	// AllowNets is WebhookConfig.AllowNets.
 	AllowNets []netip.Prefix
+	// Moved is told of each URL that Update replaces, and of each endpoint that Delete
+	// removes, with to "", before it is done. It reports whether it has changed
+	// anything by that: then it is told with the URLs exchanged if the call fails. Its
+	// error refuses the call. Defaults to none.
+	Moved func(ctx context.Context, src Source, from, to string) (bool, error)
 	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
 	// the same time may exceed it. Defaults to 100.
 	MaxPerSource int
@@ -74,6 +79,8 @@ type NewEndpoint struct {
 	// proxy, a browser or a cloud.
 	Headers []Header
 	Limits  Limits
+	// Bound is Endpoint.Bound.
+	Bound bool
 }
 
 // Check reports what is wrong with a URL and a secret, as a *FieldError. An
@@ -124,7 +131,7 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 	}
 	now := m.now()
 	e := Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
-		Headers: n.Headers, Limits: n.Limits, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now}
+		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now}
 	if err := m.cfg.Store.Create(ctx, e); err != nil {
 		return Endpoint{}, err
 	}
@@ -219,11 +226,13 @@ func (m *EndpointManager) change(ctx context.Context, owner, id string, edit fun
 // more in this process, nor 10 s later in others on the same store; its monitor
 // or rule goes on.
 func (m *EndpointManager) Delete(ctx context.Context, owner, id string) error {
-	if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
-		return err
-	}
-	m.cfg.Dispatcher.Drop(id)
-	return nil
+	return m.moving(ctx, owner, id, "", func() error {
+		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
+			return err
+		}
+		m.cfg.Dispatcher.Drop(id)
+		return nil
+	})
 }
 
 // now is the wall clock's time: stored times are compared with those of other

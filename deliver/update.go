@@ -33,6 +33,19 @@ func (m *EndpointManager) Update(ctx context.Context, owner, id string, u Endpoi
 	if err := m.checkUpdate(&u); err != nil {
 		return Endpoint{}, err
 	}
+	if u.URL == nil {
+		return m.update(ctx, owner, id, u)
+	}
+	var e Endpoint
+	err := m.moving(ctx, owner, id, *u.URL, func() (err error) {
+		e, err = m.update(ctx, owner, id, u)
+		return err
+	})
+	return e, err
+}
+
+// update makes a change that was checked.
+func (m *EndpointManager) update(ctx context.Context, owner, id string, u EndpointUpdate) (Endpoint, error) {
 	var key Secret
 	if u.Secret != nil {
 		if key = *u.Secret; key == "" {

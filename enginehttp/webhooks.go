@@ -187,7 +187,7 @@ func (h *Handler) createWebhook(c *call) (reply, error) {
 	if src.Name, err = h.nameOf(c.Context(), src); err != nil {
 		return reply{}, err
 	}
-	e, err := h.engine.Endpoints().Create(c.Context(), deliver.NewEndpoint{Source: src, URL: url, Secret: key})
+	e, err := h.engine.Endpoints().Create(c.Context(), deliver.NewEndpoint{Source: src, URL: url, Secret: key, Bound: true})
 	if err != nil {
 		return reply{}, webhookError(err)
 	}

@@ -14,6 +14,7 @@ func fullEndpoint(t *storeTest) deliver.Endpoint {
 		OldSecrets: []deliver.OldSecret{{Secret: "the_one_before_it", Until: t.at(60)}, {Secret: "the_first", Until: t.at(30)}},
 		Headers:    []deliver.Header{{Name: "X-Tenant", Value: "acme"}, {Name: "Authorization", Value: "Bearer of_the_receiver"}},
 		Limits:     deliver.Limits{Rate: 2.25, Burst: 7, InFlight: 3},
+		Bound:      true,
 		Status:     deliver.EndpointDisabled, StatusReason: "answered 410 three times", StatusSince: t.at(8),
 		PausedSince: t.at(7), FailingSince: t.at(6),
 		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(9), Version: 41,

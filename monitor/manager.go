@@ -58,6 +58,8 @@ type Config struct {
 	// refuses the change, of which nothing is left. done is called when the change
 	// is stored or has failed. It must not call the manager.
 	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
+	// CreateTimeout bounds what Create does once it has its turn. Defaults to 10 s.
+	CreateTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
 	// Now stamps. Defaults to time.Now.
@@ -97,6 +99,9 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	if cfg.DefaultInterval < cfg.MinInterval || cfg.DefaultInterval > MaxInterval {
 		return nil, fmt.Errorf("monitor: DefaultInterval %s is not allowed: want %s to %s", cfg.DefaultInterval, cfg.MinInterval, MaxInterval)
+	}
+	if cfg.CreateTimeout <= 0 {
+		cfg.CreateTimeout = 10 * time.Second
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -153,6 +158,8 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) 
 		return Created{}, err
 	}
 	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.CreateTimeout)
+	defer cancel()
 	now := m.cfg.Now().UTC() // after the wait: from here on posts are its events
 	mon.CreatedAt, mon.UpdatedAt = now, now
 	for i := range mon.Accounts {

@@ -1,0 +1,54 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// moving tells that an endpoint's URL becomes another, "" for none, and has do make
+// it so. Whoever is told comes first: a process that dies between the two leaves a
+// monitor without the URL, and the endpoint, which the same call changes the next
+// time.
+func (m *EndpointManager) moving(ctx context.Context, owner, id, to string, do func() error) error {
+	if m.cfg.Moved == nil {
+		return do()
+	}
+	e, err := m.find(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	if e.URL == to {
+		return do()
+	}
+	moved, err := m.cfg.Moved(ctx, e.Source, e.URL, to)
+	if err != nil {
+		return err
+	}
+	err = do()
+	if err != nil && moved && !errors.Is(err, ErrEndpointNotFound) {
+		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_, berr := m.cfg.Moved(back, e.Source, to, e.URL)
+		err = errors.Join(err, berr)
+	}
+	return err
+}
+
+// find reads an endpoint, also one that cannot be opened.
+func (m *EndpointManager) find(ctx context.Context, owner, id string) (Endpoint, error) {
+	e, err := m.cfg.Store.Get(ctx, owner, id)
+	if !errors.Is(err, ErrSealed) {
+		return e, err
+	}
+	list, err := m.List(ctx, owner, "")
+	if err != nil {
+		return Endpoint{}, err
+	}
+	for _, e := range list {
+		if e.ID == id {
+			return e, nil
+		}
+	}
+	return Endpoint{}, ErrEndpointNotFound
+}
