@@ -44,6 +44,7 @@ func checkRest(o *outcome) []violation {
 		c.allDetected()
 		c.allSettled()
 		c.nothingReserved()
+		c.noOrphans()
 	}
 	return c.found
 }
@@ -191,6 +192,16 @@ func cursorsBack(before, after map[string]time.Time) (found []violation) {
 		}
 	}
 	return found
+}
+
+// noOrphans: every webhook is of a monitor that there is, also when a process died
+// while it created or deleted one.
+func (c *checker) noOrphans() {
+	for _, e := range c.State.Endpoints {
+		if !slices.ContainsFunc(c.State.Monitors, func(w watch) bool { return w.ID == e.Source }) {
+			c.add("records", "webhook %s (%s) is of %s, which does not exist", e.ID, e.URL, e.Source)
+		}
+	}
 }
 
 // recordsKept: what a customer was told is there, and what was deleted is not.

@@ -188,6 +188,9 @@ func TestViolationsAreFound(t *testing.T) {
 		{"a monitor that has forgotten an account", "records", func(o *outcome) { o.State.Monitors[0].Accounts = nil }},
 		{"a monitor that is paused again", "records", func(o *outcome) { o.State.Monitors[0].Active = false }},
 		{"an endpoint that was confirmed is gone", "records", func(o *outcome) { o.State.Endpoints = o.State.Endpoints[1:] }},
+		{"a webhook of a monitor that does not exist", "records", func(o *outcome) {
+			o.State.Endpoints = append(o.State.Endpoints, endpoint{"whk_orphan", "mon_never", "http://receiver/orphan"})
+		}},
 		{"a damaged file", "store", func(o *outcome) { o.State.Damage = "row 3 is missing from index" }},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -43,7 +43,8 @@
 //	I6  no cursor passes a post that was not detected
 //	I7  a restarted process polls within 5 s
 //
-// and that what a customer was told is still so: a monitor, a webhook, a backup.
+// and that what a customer was told is still so: a monitor, a webhook, a backup; and
+// at the end that no webhook is of a monitor that was never created.
 //
 // # The ledger alone
 //

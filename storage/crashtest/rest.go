@@ -9,7 +9,7 @@ import (
 // rest lets a process finish: everything is posted and visible, every account
 // was read again, and nothing is due. Then it stops, and everything is checked.
 func (r *round) rest(ctx context.Context) error {
-	f := finishing{round: r, visible: time.Now().Add(lateUpTo)}
+	f := finishing{round: r, visible: time.Now().Add(max(lateUpTo, mendedAfter))}
 	if err := r.live(ctx, plan{point: point{when: stopping}}, f.done); err != nil || len(r.found) > 0 {
 		return err
 	}
@@ -49,12 +49,16 @@ type finishing struct {
 type stage int
 
 const (
-	appearing stage = iota // posts become visible
+	appearing stage = iota // posts become visible, and what was left half is mended
 	reading                // each account is read after that
 	sending                // deliveries end
 	closing                // the ledger is touched, so that what has expired is given back
 	finished
 )
+
+// mendedAfter is when a process has removed what others left half: it looks twice,
+// claimLasts apart.
+const mendedAfter = 3 * claimLasts
 
 // Enough of both, so that an answer that was wrong or too early does not count.
 const (
