@@ -121,6 +121,7 @@ type Engine struct {
 	grace      time.Duration            // how long a creation of another process may take
 	meter      *billing.Meter           // nil without Config.Billing
 	admission  chan struct{}            // held from the question for cover until its stream is stored
+	writes     *writes
 
 	state atomic.Int32 // a state
 	// sealed says which endpoints cannot be opened, nil when all can.
@@ -191,7 +192,8 @@ func (e *Engine) wire() (err error) {
 	if e.webhook, err = deliver.NewWebhook(wc); err != nil {
 		return err
 	}
-	dc.Outbox, dc.Endpoints = e.store.Outbox(), e.store.Endpoints()
+	e.writes = newWrites(e.store.Journal())
+	dc.Outbox, dc.Endpoints = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints()
 	if e.cfg.Sealer != nil {
 		if dc.Endpoints, err = deliver.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
 			return err
@@ -214,7 +216,7 @@ func (e *Engine) wire() (err error) {
 		e.grace = max(45*time.Second, shortest)
 	}
 	tc.Fetcher, tc.Searcher = e.cfg.Fetcher, e.cfg.Searcher
-	tc.Journal, tc.OnGap = e.store.Journal(), e.cfg.OnGap
+	tc.Journal, tc.OnGap = notedJournal{e.store.Journal(), e.writes}, e.cfg.OnGap
 	tc.Logger, tc.Now, tc.Handlers = e.cfg.Logger, e.cfg.Now, nil
 	if e.cfg.OnEvent != nil {
 		tc.Handlers = []string{handlerName}

@@ -93,7 +93,7 @@ const (
 	healthKept = time.Second     // for how long an answer stands: nobody needs a key to ask
 )
 
-// health remembers whether the store answered.
+// health remembers whether the store answered and took writes.
 type health struct {
 	mu    sync.Mutex
 	until time.Time
@@ -120,8 +120,10 @@ type healthRecord struct {
 
 func (h *Handler) healthy(c *call) (reply, error) {
 	err := h.health.check(c.Context(), func(ctx context.Context) error {
-		_, err := h.engine.Monitors().List(ctx, monitor.Query{PageSize: 1})
-		return err
+		if _, err := h.engine.Monitors().List(ctx, monitor.Query{PageSize: 1}); err != nil {
+			return err
+		}
+		return h.engine.Writable(ctx)
 	})
 	return reply{value: healthRecord{Status: "ok"}}, err
 }

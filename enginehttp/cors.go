@@ -1,6 +1,7 @@
 package enginehttp
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,12 +15,16 @@ const (
 	corsMaxAge  = "600" // seconds for which a browser may remember a preflight's answer
 )
 
-// isOrigin reports whether s is an origin as browsers send it: a scheme and a
-// host in lower case, and a port where it is not the scheme's own.
-func isOrigin(s string) bool {
+// CheckOrigin says what is wrong with one of Options.Origins: an origin is written
+// as browsers send it, a scheme and a host in lower case, and a port where it is not
+// the scheme's own.
+func CheckOrigin(s string) error {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
-		s == u.Scheme+"://"+u.Host && s == strings.ToLower(s) && !strings.ContainsAny(s, "*")
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		s == u.Scheme+"://"+u.Host && s == strings.ToLower(s) && !strings.Contains(s, "*") {
+		return nil
+	}
+	return fmt.Errorf("enginehttp: origin %.80q is not allowed: want a scheme and a host in lower case, such as https://app.example.com", s)
 }
 
 // cors lets pages of the allowed origins read the answer, and answers the

@@ -80,7 +80,7 @@ func TestOriginsAreChecked(t *testing.T) {
 		"https://App.example.com": false, "ftp://app.example.com": false, "https://me@app.example.com": false, "https://": false,
 	} {
 		_, err := enginehttp.New(e, enginehttp.Options{Auth: nobody{}, Origins: []string{origin}})
-		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "Origins") {
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "enginehttp: origin") {
 			t.Errorf("%q: %v, want it allowed: %v", origin, err, ok)
 		}
 	}

@@ -111,8 +111,8 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 		}
 	}
 	for _, origin := range o.Origins {
-		if !isOrigin(origin) {
-			return o, fmt.Errorf("enginehttp: Origins %.80q is not allowed: want a scheme and a host in lower case, such as https://app.example.com", origin)
+		if err := CheckOrigin(origin); err != nil {
+			return o, err
 		}
 	}
 	if o.Timeout == 0 {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -23,7 +25,11 @@ type config struct {
 	demo                           bool
 	platform, appView, pds         string
 	segment                        string
-	interval                       time.Duration
+	interval, minInterval          time.Duration
+	drain, stopTime                time.Duration
+	metrics                        bool
+	origins                        []string
+	keyless                        int
 	perSecond                      float64
 	allowPrivate                   bool
 	logFormat                      string
@@ -53,13 +59,27 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 		fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
 		fs.StringVar(&c.tlsCert, "tls-cert", "", "certificate `file` (PEM); with -tls-key, serve HTTPS")
 		fs.StringVar(&c.tlsKey, "tls-key", "", "key `file` (PEM)")
-		fs.StringVar(&c.opsAddr, "ops-addr", "", "serve /metrics and /healthz here, and not on -addr")
+		fs.StringVar(&c.opsAddr, "ops-addr", "", "serve /metrics, /livez and /readyz here, until the very end")
+		fs.BoolVar(&c.metrics, "metrics", false, "serve /metrics on -addr, too, to everybody (on with -demo)")
+		fs.DurationVar(&c.drain, "drain", 2*time.Second, "when told to stop, go on for so long while /readyz says no")
+		fs.DurationVar(&c.stopTime, "stop-time", 15*time.Second, "then let requests and deliveries under way go on for so long before they are cut")
+		fs.Func("origins", "let pages of these origins use the service from browsers: https://app.example.com,… (default none)", func(v string) error {
+			c.origins = strings.Split(v, ",")
+			for _, o := range c.origins {
+				if err := enginehttp.CheckOrigin(o); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		fs.IntVar(&c.keyless, "keyless", 10, "WebSocket connections from one address that may wait to show their key; more behind a proxy")
 		fs.BoolVar(&c.demo, "demo", false, "a fake platform, a key with credits, a file that is removed at the end")
 		fs.StringVar(&c.platform, "platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; not with -demo")
 		fs.StringVar(&c.appView, "appview", "", "with -platform bluesky: ask this AppView instead of the public one, a `URL`; not with -pds")
 		fs.StringVar(&c.pds, "pds", "", "with -platform bluesky: read the accounts' records from this PDS instead of an AppView, a `URL`; not with -appview")
 		fs.StringVar(&c.segment, "segment", "social", "the word after /v1 in the paths")
-		fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account, 1s or more (default 60s, with -demo 1s)")
+		fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account, -min-interval or more (default 60s, with -demo 1s)")
+		fs.DurationVar(&c.minInterval, "min-interval", 0, "shortest interval that a monitor or rule may ask for, 100ms or more (default 1s for monitors, 100ms for rules)")
 		fs.Float64Var(&c.perSecond, "calls", 0, "spend so many upstream calls a second where they find posts earliest, in place of -interval")
 		fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
 		fs.StringVar(&c.logFormat, "log", "text", "text or json")
@@ -110,6 +130,14 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 	return c, c.check()
 }
 
+// shortest is the least interval of a monitor.
+func (c *config) shortest() time.Duration {
+	if c.minInterval > 0 {
+		return c.minInterval
+	}
+	return time.Second
+}
+
 func (c *config) check() error {
 	if c.command != "serve" {
 		switch {
@@ -135,15 +163,23 @@ func (c *config) check() error {
 		return fmt.Errorf("-log %q is not allowed: want text or json", c.logFormat)
 	case c.demo && c.sealKey != "":
 		return fmt.Errorf("%sSEAL_KEY is not allowed with -demo: its receiver reads the secrets from the store", envPrefix)
-	case c.interval < 0:
-		return fmt.Errorf("-interval %s is not allowed: want 1s or more", c.interval)
+	case c.minInterval != 0 && (c.minInterval < rule.MinInterval || c.minInterval > rule.MaxInterval):
+		return fmt.Errorf("-min-interval %s is not allowed: want %s to %s", c.minInterval, rule.MinInterval, rule.MaxInterval)
+	case c.interval != 0 && c.interval < c.shortest():
+		return fmt.Errorf("-interval %s is not allowed: want %s or more, see -min-interval", c.interval, c.shortest())
+	case c.drain < 0 || c.drain > time.Minute:
+		return fmt.Errorf("-drain %s is not allowed: want 0s to 1m", c.drain)
+	case c.stopTime <= 0 || c.stopTime > time.Hour:
+		return fmt.Errorf("-stop-time %s is not allowed: want more than 0s and at most 1h", c.stopTime)
+	case c.keyless < 1:
+		return fmt.Errorf("-keyless %d is not allowed: want 1 or more", c.keyless)
 	case c.perSecond < 0:
 		return fmt.Errorf("-calls %g is not allowed: want more than 0", c.perSecond)
 	}
 	if c.demo {
-		c.allowPrivate = true
+		c.allowPrivate, c.metrics = true, true
 		if c.interval == 0 {
-			c.interval = time.Second
+			c.interval = max(time.Second, c.minInterval)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,13 +31,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-const (
-	// maxConnections bounds the connections of clients, WebSocket included.
-	maxConnections = 10_000
-	// stopTime is how long requests and deliveries under way may take when the
-	// program is asked to stop.
-	stopTime = 15 * time.Second
-)
+// maxConnections bounds the connections of clients, WebSocket included.
+const maxConnections = 10_000
 
 // serve runs the service until ctx ends, and then lets what is under way end.
 func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
@@ -72,14 +68,12 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	engine := svc.engine
-	mux, ops := http.NewServeMux(), http.NewServeMux()
-	mux.Handle("/v1/", svc.api)
-	if err := addOps(ops, engine, store.Ledger()); err != nil {
+	probes := enginehttp.NewProbes(engine, log)
+	metrics, err := metricsOf(engine)
+	if err != nil {
 		return err
 	}
-	if c.opsAddr == "" {
-		mux.Handle("/", ops)
-	}
+	mux, ops := muxes(c, svc.api, probes, metrics)
 	if c.demo {
 		ctx, cancel := context.WithCancel(ctx)
 		join, err := startDemo(ctx, mux, svc.source.(*demoPlatform), store, svc.keys, base, out, log)
@@ -91,13 +85,14 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		defer cancel()
 	}
 
-	// From here on things run, and are stopped in the opposite order.
+	// From here on things run, and are stopped in the opposite order: who asks
+	// whether the process is ready is answered to the end.
+	failed := make(chan error, 2)
+	defer serveOps(ops, opsListener, failed)()
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stopEngine(engine)) }()
-	failed := make(chan error, 2)
-	defer serveOps(ops, opsListener, failed)()
+	defer func() { err = errors.Join(err, stopEngine(engine, c.stopTime, log)) }()
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
 	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c) }()
@@ -107,10 +102,13 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	case err = <-failed:
 	case <-ctx.Done():
 		log.Info("stopping")
+		probes.Drain()
+		select { // load balancers find out, and send nobody here any more
+		case err = <-failed:
+		case <-time.After(c.drain):
+		}
 	}
-	ending, cancel := context.WithTimeout(context.Background(), stopTime)
-	defer cancel()
-	return errors.Join(err, server.Shutdown(ending))
+	return errors.Join(err, stopServer(server, c.stopTime, log))
 }
 
 // service is what the flags ask for, on a store. Nothing of it runs yet.
@@ -136,7 +134,7 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 		return s, err
 	}
 	s.api, err = enginehttp.New(s.engine, enginehttp.Options{
-		Auth: s.keys, Keys: s.keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Logger: log,
+		Auth: s.keys, Keys: s.keys, Ledger: store.Ledger(), Segment: c.segment, CursorKey: c.cursorKey, Providers: providers, Origins: c.origins, Logger: log,
 	})
 	return s, err
 }
@@ -144,9 +142,11 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
 		Fetcher: source, Store: store, Logger: log,
-		DefaultInterval: c.interval,
-		Webhook:         deliver.WebhookConfig{AllowPrivate: c.allowPrivate},
-		WebSocket:       &wshub.Options{Authenticate: enginehttp.WebSocketAuth(keys)},
+		DefaultInterval: c.interval, MinInterval: c.minInterval, Rules: streamwatch.RuleConfig{MinInterval: c.minInterval},
+		Webhook: deliver.WebhookConfig{AllowPrivate: c.allowPrivate},
+		WebSocket: &wshub.Options{
+			Authenticate: enginehttp.WebSocketAuth(keys), Origins: patterns(c.origins), MaxKeylessPerAddress: c.keyless,
+		},
 		Billing: &billing.MeterConfig{
 			Thresholds: []billing.Credits{1000 * billing.Credit},
 			OnThreshold: func(t billing.Threshold) {
@@ -164,6 +164,15 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.
 		}
 	}
 	return streamwatch.New(cfg)
+}
+
+// patterns are origins as package wshub takes them. Only that of an IPv6 address has
+// a character that means something in a pattern.
+func patterns(origins []string) (out []string) {
+	for _, o := range origins {
+		out = append(out, strings.ReplaceAll(o, "[", `\[`))
+	}
+	return out
 }
 
 func logger(c config, w io.Writer) *slog.Logger {
@@ -191,26 +200,35 @@ func (h handshakes) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// addOps adds what operators ask for: /metrics for Prometheus, and /healthz, 200
-// while the store answers.
-func addOps(mux *http.ServeMux, engine *streamwatch.Engine, ledger billing.Ledger) error {
+// muxes are what -addr and -ops-addr serve.
+func muxes(c config, api http.Handler, probes *enginehttp.Probes, metrics http.Handler) (public, ops *http.ServeMux) {
+	public, ops = http.NewServeMux(), http.NewServeMux()
+	addProbes(public, probes)
+	addProbes(ops, probes)
+	public.Handle("/v1/", api)
+	ops.Handle("GET /metrics", metrics)
+	if c.metrics {
+		public.Handle("GET /metrics", metrics)
+	}
+	return public, ops
+}
+
+// addProbes adds /livez and /readyz, and /healthz for who asks for that.
+func addProbes(mux *http.ServeMux, p *enginehttp.Probes) {
+	mux.HandleFunc("GET /livez", p.Live)
+	mux.HandleFunc("GET /readyz", p.Ready)
+	mux.HandleFunc("GET /healthz", p.Ready)
+}
+
+// metricsOf is what Prometheus asks for.
+func metricsOf(engine *streamwatch.Engine) (http.Handler, error) {
 	collector, err := engineprom.New(engine, engineprom.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-		defer cancel()
-		if _, err := ledger.Balance(ctx, "health"); err != nil {
-			http.Error(w, "the store does not answer", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
-	return nil
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }
 
 // noListener stands for no address.
@@ -253,8 +271,28 @@ func serveOn(s *http.Server, l net.Listener, c config) (err error) {
 	return err
 }
 
-func stopEngine(engine *streamwatch.Engine) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+// stopServer lets the requests under way end. Those that take too long are cut,
+// which is no failure of the program.
+func stopServer(server *http.Server, within time.Duration, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	return engine.Shutdown(ctx)
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("requests cut short", "after", within)
+		return server.Close()
+	}
+	return err
+}
+
+// stopEngine lets polls and deliveries under way end. What is cut the next process
+// does again.
+func stopEngine(engine *streamwatch.Engine, within time.Duration, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	err := engine.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("engine cut short", "after", within, "error", err)
+		return nil
+	}
+	return err
 }

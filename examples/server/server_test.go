@@ -54,6 +54,13 @@ func TestParse(t *testing.T) {
 		"dance":                                                     `command "dance" is not allowed: want one of serve, key`,
 		"key -owner a -name b -credits 5 -rate 60":                  "",
 		"serve -demo -ops-addr 127.0.0.1:9 -calls 5":                "",
+		"serve -demo -interval 100ms":                               "-interval 100ms is not allowed: want 1s or more, see -min-interval",
+		"serve -demo -min-interval 99ms":                            "-min-interval 99ms is not allowed: want 100ms to",
+		"serve -demo -origins example.com":                          `origin "example.com" is not allowed`,
+		"serve -demo -drain 2m":                                     "-drain 2m0s is not allowed",
+		"serve -demo -stop-time 0s":                                 "-stop-time 0s is not allowed",
+		"serve -demo -keyless 0":                                    "-keyless 0 is not allowed",
+		"serve -demo -min-interval 100ms -interval 100ms -origins https://a.example,http://[::1]:3000": "",
 	} {
 		f := strings.Fields(args)
 		_, err := parse(f[0], f[1:], noEnv, io.Discard)
@@ -160,7 +167,7 @@ func TestDemo(t *testing.T) {
 	logR, logW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"-demo", "-addr", "127.0.0.1:0", "-log", "json"}, noEnv, lines{outW}, lines{logW})
+		err := run(ctx, []string{"-demo", "-addr", "127.0.0.1:0", "-log", "json", "-drain", "0s"}, noEnv, lines{outW}, lines{logW})
 		outW.CloseWithError(io.EOF)
 		logW.CloseWithError(io.EOF)
 		ended <- err

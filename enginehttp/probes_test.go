@@ -1,0 +1,108 @@
+package enginehttp_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// fullDisk is a store that can be read, and whose commits find no space.
+type fullDisk struct {
+	storage.Store
+	full *atomic.Bool
+}
+
+func (f fullDisk) Journal() detect.Journal { return fullJournal{f.Store.Journal(), f.full} }
+
+type fullJournal struct {
+	detect.Journal
+	full *atomic.Bool
+}
+
+func (j fullJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
+	if j.full.Load() {
+		return syscall.ENOSPC
+	}
+	return j.Journal.Commit(ctx, batches)
+}
+
+// A process is live all the time, and ready while it is started, can write and is
+// not about to stop.
+func TestProbes(t *testing.T) {
+	var full atomic.Bool
+	var out bytes.Buffer
+	w := newWorld(t, func(s *setup) {
+		s.faults = func(s storage.Store) storage.Store { return fullDisk{s, &full} }
+	})
+	ask := func(p *enginehttp.Probes, wantStatus int, wantBody string) {
+		t.Helper()
+		rec := httptest.NewRecorder()
+		p.Live(rec, httptest.NewRequest("GET", "/livez", nil))
+		if rec.Code != 200 || rec.Body.String() != "ok\n" {
+			t.Errorf("livez %d %q", rec.Code, rec.Body)
+		}
+		rec = httptest.NewRecorder()
+		p.Ready(rec, httptest.NewRequest("GET", "/readyz", nil))
+		if rec.Code != wantStatus || rec.Body.String() != wantBody+"\n" || rec.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("readyz %d %q, want %d %q", rec.Code, rec.Body, wantStatus, wantBody)
+		}
+	}
+	p := enginehttp.NewProbes(w.engine, slog.New(slog.NewTextHandler(&out, nil)))
+	ask(p, 503, "not ready: starting")
+	if err := w.engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask(p, 200, "ok")
+	p.Drain()
+	ask(p, 503, "not ready: stopping")
+	if err := w.engine.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask(p, 503, "not ready: stopping")
+	ask(enginehttp.NewProbes(w.engine, nil), 503, "not ready: stopped")
+	if log := out.String(); strings.Count(log, "not ready") != 2 || !strings.Contains(log, "ready again") || strings.Contains(log, "WARN") {
+		t.Errorf("log %s", log)
+	}
+}
+
+// With a full disk everything said that all was well while customers got 503.
+func TestFullDiskIsNotReady(t *testing.T) {
+	var full atomic.Bool
+	full.Store(true)
+	var out bytes.Buffer
+	w := newWorld(t, func(s *setup) {
+		s.faults = func(s storage.Store) storage.Store { return fullDisk{s, &full} }
+	})
+	if err := w.engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer w.engine.Shutdown(t.Context())
+	p := enginehttp.NewProbes(w.engine, slog.New(slog.NewTextHandler(&out, nil)))
+	for range 3 {
+		rec := httptest.NewRecorder()
+		p.Ready(rec, httptest.NewRequest("GET", "/readyz", nil))
+		if rec.Code != 503 || rec.Body.String() != "not ready: the store takes no writes\n" {
+			t.Errorf("readyz %d %q", rec.Code, rec.Body)
+		}
+		rec = httptest.NewRecorder()
+		if p.Live(rec, nil); rec.Code != 200 {
+			t.Errorf("livez %d", rec.Code)
+		}
+	}
+	if log := out.String(); strings.Count(log, "level=WARN") != 1 || !strings.Contains(log, syscall.ENOSPC.Error()) {
+		t.Errorf("log %s: want one warning with the store's error", log)
+	}
+	if a := w.send(request("GET", social+"/health", "")); a.status != http.StatusServiceUnavailable {
+		t.Errorf("health %d %s, want 503", a.status, a.body)
+	}
+}

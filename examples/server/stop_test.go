@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/enginehttp"
+)
+
+// A server that is told to stop first says that it is not ready, and serves on.
+// What then takes too long is cut, and the program has not failed for that.
+func TestSlowRequestIsCut(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	asked, release := make(chan struct{}, 1), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		asked <- struct{}{}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	defer slow.Close()
+	defer close(release)
+
+	outR, outW := io.Pipe()
+	logR, logW := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, []string{"-demo", "-addr", "127.0.0.1:0", "-ops-addr", "127.0.0.1:0", "-drain", "1s", "-stop-time", "200ms"}, noEnv, outW, logW)
+		outW.Close()
+		logW.Close()
+		ended <- err
+	}()
+	logged := make(chan string, 1)
+	go func() {
+		b, _ := io.ReadAll(logR)
+		logged <- string(b)
+	}()
+	out := make([]byte, 0, 4096)
+	form := regexp.MustCompile(`export KEY=(\S+) BASE=(\S+)\n`)
+	for !form.Match(out) && len(out) < cap(out) {
+		n, err := outR.Read(out[len(out):cap(out)])
+		if out = out[:len(out)+n]; err != nil {
+			t.Fatalf("no key was printed: %v", <-ended)
+		}
+	}
+	go io.Copy(io.Discard, outR)
+	m := form.FindStringSubmatch(string(out))
+	key, base := m[1], m[2]
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	get := func(path string) (int, string) {
+		t.Helper()
+		resp, err := client.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(b)
+	}
+	if status, body := get("/readyz"); status != 200 {
+		t.Fatalf("readyz %d %s", status, body)
+	}
+	scraped := make(chan error, 1)
+	go func() {
+		req, _ := http.NewRequest("POST", base+"/v1/web/scrape", strings.NewReader(`{"url":"`+slow.URL+`/"}`))
+		req.Header.Set("X-Api-Key", key)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		scraped <- err
+	}()
+	<-asked
+	stop()
+	for status := 200; status == 200; { // until the signal is seen
+		var body string
+		if status, body = get("/readyz"); status != 200 && (status != 503 || body != "not ready: stopping\n") {
+			t.Errorf("readyz %d %q while stopping", status, body)
+		}
+	}
+	if status, _ := get("/livez"); status != 200 {
+		t.Errorf("livez %d while stopping", status)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("the program failed: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the server did not end within a minute")
+	}
+	if err := <-scraped; err == nil {
+		t.Error("the slow request was answered: want it cut")
+	}
+	if log := <-logged; !strings.Contains(log, "requests cut short") {
+		t.Errorf("log %s", log)
+	}
+}
+
+// Figures about customers are not for everybody who can reach the service.
+func TestMetricsAreForOperators(t *testing.T) {
+	for args, want := range map[string]bool{
+		"-platform bluesky":                       false,
+		"-platform bluesky -ops-addr 127.0.0.1:9": false,
+		"-platform bluesky -metrics":              true,
+		"-demo":                                   true,
+	} {
+		c, err := parse("serve", strings.Fields(args), noEnv, io.Discard)
+		if err != nil || c.metrics != want {
+			t.Errorf("%s: metrics for everybody %v, %v, want %v", args, c.metrics, err, want)
+		}
+		yes := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+		public, ops := muxes(c, http.NotFoundHandler(), enginehttp.NewProbes(nil, nil), yes)
+		for mux, want := range map[http.Handler]int{public: map[bool]int{true: 200, false: 404}[want], ops: 200} {
+			rec := httptest.NewRecorder()
+			if mux.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil)); rec.Code != want {
+				t.Errorf("%s: /metrics gave %d, want %d", args, rec.Code, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+const (
+	writeFresh = 5 * time.Second // for how long a write's outcome stands
+	probeTime  = 2 * time.Second // for a write that Writable makes
+	// probeTarget is the target of the cursor that is written. With its space it is
+	// no account's, nor a query's.
+	probeTarget = "write probe"
+)
+
+// ErrWrites is what Writable gives, wrapped, while the store takes no writes.
+var ErrWrites = errors.New("streamwatch: the store takes no writes")
+
+// Writable reports whether the store took the last write of the engine's detector or
+// dispatcher, within the last 5 s. If they made none, it writes a few bytes itself:
+// one call in 5 s at most, for at most 2 s; the others have its outcome. So a full
+// disk is noticed although it can be read still. It is meant for a readiness probe
+// and works whether the engine is running or not. The error wraps ErrWrites and the
+// store's, or is ctx's.
+func (e *Engine) Writable(ctx context.Context) error { return e.writes.check(ctx) }
+
+// writes knows how the latest writes ended.
+type writes struct {
+	journal detect.Journal
+	turn    chan struct{} // held by who probes
+
+	mu        sync.Mutex
+	good, bad time.Time // when a write succeeded and failed last; zero for never
+	err       error     // of bad
+}
+
+func newWrites(j detect.Journal) *writes {
+	return &writes{journal: j, turn: make(chan struct{}, 1)}
+}
+
+// note takes the outcome of a write. What the caller gave up or got wrong says
+// nothing about the store.
+func (w *writes) note(err error) {
+	var batch *detect.BatchError
+	var field *deliver.FieldError
+	if errors.Is(err, context.Canceled) || errors.As(err, &batch) || errors.As(err, &field) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.good = time.Now()
+		return
+	}
+	w.bad, w.err = time.Now(), err
+}
+
+// recent gives the outcome of the latest write; false when it is too old.
+func (w *writes) recent() (error, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.bad.After(w.good) && time.Since(w.bad) < writeFresh:
+		return fmt.Errorf("%w: %w", ErrWrites, w.err), true
+	case !w.bad.After(w.good) && !w.good.IsZero() && time.Since(w.good) < writeFresh:
+		return nil, true
+	}
+	return nil, false
+}
+
+func (w *writes) check(ctx context.Context) error {
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err, ok := w.recent(); ok {
+		return err
+	}
+	// Not the asker's context: what it gave up would stand for others.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
+	defer cancel()
+	now := time.Now()
+	err := w.journal.Commit(ctx, []*detect.Batch{{Cursor: &detect.Cursor{Target: probeTarget, Since: now.UTC()}}})
+	w.note(err)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrWrites, err)
+	}
+	return nil
+}
+
+// notedJournal and notedOutbox tell of each write.
+type notedJournal struct {
+	detect.Journal
+	w *writes
+}
+
+func (j notedJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
+	err := j.Journal.Commit(ctx, batches)
+	j.w.note(err)
+	return err
+}
+
+type notedOutbox struct {
+	deliver.Outbox
+	w *writes
+}
+
+func (o notedOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	err := o.Outbox.Settle(ctx, ss...)
+	o.w.note(err)
+	return err
+}
