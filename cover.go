@@ -66,9 +66,12 @@ func (e *Engine) activePrices(ctx context.Context, owner, but string) (prices []
 	return prices, nil
 }
 
-// admitMonitor is monitor.Config.Admit: what does not raise the price of what runs
+// admitMonitor is monitor.Config.Admit: within the owner's quotas, what does not raise the price of what runs
 // is let through whatever the balance.
 func (e *Engine) admitMonitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
+	if err := e.monitorQuota(ctx, was, &is); err != nil {
+		return nil, err
+	}
 	var paid billing.Price
 	if was != nil && was.Status == monitor.Active {
 		paid = e.Price(*was)
@@ -78,6 +81,9 @@ func (e *Engine) admitMonitor(ctx context.Context, was *monitor.Monitor, is moni
 
 // admitRule is rule.Config.Admit.
 func (e *Engine) admitRule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
+	if err := e.ruleQuota(ctx, was, &is); err != nil {
+		return nil, err
+	}
 	var paid billing.Price
 	if was != nil && was.Status == rule.Active {
 		paid = e.PriceRule(*was)

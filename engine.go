@@ -74,10 +74,13 @@ type Config struct {
 	// Defaults to 60 s. Where a budget sets the pace it is not used: such a
 	// monitor has no bound of its own.
 	DefaultInterval time.Duration
-	// MinInterval is the shortest poll interval allowed. Defaults to 1 s.
+	// MinInterval is the shortest poll interval allowed, such as 100 ms. Defaults to
+	// 1 s.
 	MinInterval time.Duration
 	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
 	MaxAccounts int
+	// Quotas bound what each owner may have. Defaults to no bounds.
+	Quotas Quotas
 
 	// Rules tunes the filter rules.
 	Rules RuleConfig
@@ -121,6 +124,7 @@ type Engine struct {
 	grace      time.Duration            // how long a creation of another process may take
 	meter      *billing.Meter           // nil without Config.Billing
 	admission  chan struct{}            // held from the question for cover until its stream is stored
+	creation   chan struct{}            // held from the count of endpoints until another is stored
 	writes     *writes
 
 	state atomic.Int32 // a state
@@ -157,6 +161,9 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Fetcher == nil {
 		return nil, errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher")
 	}
+	if err := cfg.Quotas.check(); err != nil {
+		return nil, fmt.Errorf("streamwatch: Config.%w", err)
+	}
 	if cfg.ShutdownTimeout == 0 {
 		cfg.ShutdownTimeout = 15 * time.Second
 	}
@@ -172,7 +179,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pricing == nil {
 		cfg.Pricing = billing.Presets{}
 	}
-	e := &Engine{cfg: cfg, store: cfg.Store, admission: make(chan struct{}, 1)}
+	e := &Engine{cfg: cfg, store: cfg.Store, admission: make(chan struct{}, 1), creation: make(chan struct{}, 1)}
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
 	}
@@ -234,7 +241,8 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	mc := deliver.EndpointManagerConfig{
-		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets, Now: e.cfg.Now,
+		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
+		Admit: e.admitEndpoint, Now: e.cfg.Now,
 	}
 	if e.bound, err = deliver.NewEndpointManager(mc); err != nil {
 		return err

@@ -353,6 +353,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 	p := enginetest.NewPlatform(enginetest.PlatformConfig{})
 	for want, cfg := range map[string]streamwatch.Config{
 		"Config.Fetcher":         {},
+		"Config.Quotas.Rules":    {Fetcher: p, Quotas: streamwatch.Quotas{Rules: -1}},
 		"Config.ShutdownTimeout": {Fetcher: p, ShutdownTimeout: -1},
 		"Overlap":                {Fetcher: p, Detect: detect.Config{Overlap: -1}},
 		"Workers":                {Fetcher: p, Deliver: deliver.DispatcherConfig{Workers: -1}},

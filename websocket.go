@@ -25,6 +25,9 @@ func (e *Engine) addHub(tc *detect.Config, senders map[string]deliver.Sender) (e
 	}
 	o := *e.cfg.WebSocket
 	o.Events, o.Has, o.Logger = e.store.Log(), e.has, e.cfg.Logger
+	if o.MaxPerOwner == 0 {
+		o.MaxPerOwner = e.cfg.Quotas.Connections
+	}
 	if e.hub, err = wshub.New(o); err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ type EndpointManagerConfig struct {
 	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
 	// the same time may exceed it. Defaults to 100.
 	MaxPerSource int
+	// Admit, if set, is asked before an endpoint is made; its error refuses it. done
+	// is called once the endpoint is stored, or is not to be.
+	Admit func(ctx context.Context, owner string) (done func(), err error)
 	// Now stamps. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -62,6 +65,9 @@ func NewEndpointManager(cfg EndpointManagerConfig) (*EndpointManager, error) {
 	}
 	if cfg.MaxPerSource == 0 {
 		cfg.MaxPerSource = 100
+	}
+	if cfg.Admit == nil {
+		cfg.Admit = func(context.Context, string) (func(), error) { return func() {}, nil }
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -119,6 +125,11 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 	if err := m.checkUpdate(&EndpointUpdate{URL: &n.URL, Headers: n.Headers, Limits: &n.Limits, Secret: &n.Secret}); err != nil {
 		return Endpoint{}, err
 	}
+	done, err := m.cfg.Admit(ctx, n.Source.Owner)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	defer done()
 	others, err := m.List(ctx, n.Source.Owner, n.Source.ID)
 	if err != nil {
 		return Endpoint{}, err

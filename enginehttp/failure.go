@@ -52,6 +52,7 @@ func failureOf(err error) *failure {
 	var r *rule.FieldError
 	var s *rule.SyntaxError
 	var k *apikey.FieldError
+	var quota *streamwatch.QuotaError
 	switch {
 	case errors.As(err, &k):
 		err = refused(k.Field, k.Value, k.Allowed)
@@ -69,6 +70,8 @@ func failureOf(err error) *failure {
 		err = refused(d.Field, d.Value, d.Allowed)
 	case errors.As(err, &r):
 		err = refused(r.Field, r.Value, r.Allowed)
+	case errors.As(err, &quota):
+		err = &failure{status: http.StatusUnprocessableEntity, text: strings.TrimPrefix(quota.Error(), "streamwatch: ")}
 	case errors.Is(err, monitor.ErrNotFound):
 		err = notFound("monitor")
 	case errors.Is(err, deliver.ErrEndpointNotFound):

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
@@ -30,6 +31,7 @@ type config struct {
 	metrics                        bool
 	origins                        []string
 	keyless                        int
+	quotas                         streamwatch.Quotas
 	perSecond                      float64
 	allowPrivate                   bool
 	logFormat                      string
@@ -73,6 +75,16 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 			return nil
 		})
 		fs.IntVar(&c.keyless, "keyless", 10, "WebSocket connections from one address that may wait to show their key; more behind a proxy")
+		for _, q := range []struct {
+			name, what string
+			n          *int
+		}{
+			{"monitors", "monitors", &c.quotas.Monitors}, {"rules", "filter rules", &c.quotas.Rules},
+			{"webhooks", "webhooks", &c.quotas.Endpoints}, {"accounts", "accounts in its monitors", &c.quotas.Accounts},
+			{"websockets", "WebSocket connections", &c.quotas.Connections},
+		} {
+			fs.IntVar(q.n, "max-"+q.name, 0, "`number` of "+q.what+" that an owner may have (default no bound)")
+		}
 		fs.BoolVar(&c.demo, "demo", false, "a fake platform, a key with credits, a file that is removed at the end")
 		fs.StringVar(&c.platform, "platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; not with -demo")
 		fs.StringVar(&c.appView, "appview", "", "with -platform bluesky: ask this AppView instead of the public one, a `URL`; not with -pds")
@@ -171,6 +183,8 @@ func (c *config) check() error {
 		return fmt.Errorf("-drain %s is not allowed: want 0s to 1m", c.drain)
 	case c.stopTime <= 0 || c.stopTime > time.Hour:
 		return fmt.Errorf("-stop-time %s is not allowed: want more than 0s and at most 1h", c.stopTime)
+	case min(c.quotas.Monitors, c.quotas.Rules, c.quotas.Endpoints, c.quotas.Accounts, c.quotas.Connections) < 0:
+		return fmt.Errorf("-max-… below 0 is not allowed: want 1 or more, or 0 for no bound")
 	case c.keyless < 1:
 		return fmt.Errorf("-keyless %d is not allowed: want 1 or more", c.keyless)
 	case c.perSecond < 0:

@@ -142,7 +142,7 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
 		Fetcher: source, Store: store, Logger: log,
-		DefaultInterval: c.interval, MinInterval: c.minInterval, Rules: streamwatch.RuleConfig{MinInterval: c.minInterval},
+		DefaultInterval: c.interval, MinInterval: c.minInterval, Rules: streamwatch.RuleConfig{MinInterval: c.minInterval}, Quotas: c.quotas,
 		Webhook: deliver.WebhookConfig{AllowPrivate: c.allowPrivate},
 		WebSocket: &wshub.Options{
 			Authenticate: enginehttp.WebSocketAuth(keys), Origins: patterns(c.origins), MaxKeylessPerAddress: c.keyless,

@@ -59,7 +59,9 @@ func TestParse(t *testing.T) {
 		"serve -demo -origins example.com":                          `origin "example.com" is not allowed`,
 		"serve -demo -drain 2m":                                     "-drain 2m0s is not allowed",
 		"serve -demo -stop-time 0s":                                 "-stop-time 0s is not allowed",
-		"serve -demo -keyless 0":                                    "-keyless 0 is not allowed",
+		"serve -demo -max-rules -1":                                 "-max-… below 0 is not allowed",
+		"serve -demo -max-monitors 5 -max-rules 5 -max-webhooks 5 -max-accounts 5 -max-websockets 5": "",
+		"serve -demo -keyless 0": "-keyless 0 is not allowed",
 		"serve -demo -min-interval 100ms -interval 100ms -origins https://a.example,http://[::1]:3000": "",
 	} {
 		f := strings.Fields(args)

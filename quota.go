@@ -1,0 +1,129 @@
+package streamwatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// Quotas bound what each owner may have at a time, paused and disabled ones
+// included; 0 is no bound. What an owner has already stays when a quota is lowered.
+// Of creations made at the same time in one engine no more succeed than there is room
+// for; engines in several processes that share a store do not wait for each other.
+type Quotas struct {
+	Monitors  int
+	Rules     int
+	Endpoints int
+	// Accounts is how many accounts all of an owner's monitors watch together; one
+	// that two monitors watch counts twice, as it is priced.
+	Accounts int
+	// Connections is how many WebSocket connections all of an owner's keys have: see
+	// wshub.Options.MaxPerOwner, which it sets unless that is set. Those beyond are
+	// closed with 4003.
+	Connections int
+}
+
+func (q *Quotas) check() error {
+	for _, f := range []struct {
+		name string
+		n    int
+	}{{"Monitors", q.Monitors}, {"Rules", q.Rules}, {"Endpoints", q.Endpoints}, {"Accounts", q.Accounts}, {"Connections", q.Connections}} {
+		if f.n < 0 {
+			return fmt.Errorf("Quotas.%s %d is not allowed: want 1 or more, or 0 for no bound", f.name, f.n)
+		}
+	}
+	return nil
+}
+
+// QuotaError says that an owner would have more of something than Config.Quotas
+// allows.
+type QuotaError struct {
+	Quota string // "monitors", "rules", "endpoints" or "accounts"
+	Limit int
+	Have  int // without what was asked for
+	Asked int // how many more
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("streamwatch: quota of %s exceeded: %d there and %d more asked for, want at most %d", e.Quota, e.Have, e.Asked, e.Limit)
+}
+
+// within gives a *QuotaError when asked more than have are more than limit, 0 for
+// no limit.
+func within(quota string, limit, have, asked int) error {
+	if limit == 0 || have+asked <= limit {
+		return nil
+	}
+	return &QuotaError{Quota: quota, Limit: limit, Have: have, Asked: asked}
+}
+
+// monitorQuota is asked while no other monitor is changed.
+func (e *Engine) monitorQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) error {
+	q := &e.cfg.Quotas
+	if was == nil && q.Monitors > 0 {
+		page, err := e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: 1, PageSize: 1})
+		if err != nil {
+			return err
+		}
+		if err := within("monitors", q.Monitors, page.Total, 1); err != nil {
+			return err
+		}
+	}
+	if q.Accounts == 0 || was != nil && len(is.Accounts) <= len(was.Accounts) {
+		return nil
+	}
+	const size = 100
+	have := 0
+	for page, more := 1, true; more; page++ {
+		got, err := e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: page, PageSize: size})
+		if err != nil {
+			return err
+		}
+		for i := range got.Monitors {
+			have += len(got.Monitors[i].Accounts)
+		}
+		more = page*size < got.Total
+	}
+	asked := len(is.Accounts)
+	if was != nil {
+		asked -= len(was.Accounts)
+	}
+	return within("accounts", q.Accounts, have, asked)
+}
+
+// ruleQuota is asked while no other rule is changed.
+func (e *Engine) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule) error {
+	if was != nil || e.cfg.Quotas.Rules == 0 {
+		return nil
+	}
+	page, err := e.store.Rules().List(ctx, rule.Query{Owner: is.Owner, Page: 1, PageSize: 1})
+	if err != nil {
+		return err
+	}
+	return within("rules", e.cfg.Quotas.Rules, page.Total, 1)
+}
+
+// admitEndpoint is deliver.EndpointManagerConfig.Admit. Until done is called no other
+// is let through.
+func (e *Engine) admitEndpoint(ctx context.Context, owner string) (done func(), err error) {
+	if e.cfg.Quotas.Endpoints == 0 {
+		return func() {}, nil
+	}
+	select {
+	case e.creation <- struct{}{}:
+		done = func() { <-e.creation }
+	case <-ctx.Done():
+		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+	}
+	all, err := e.store.Endpoints().List(ctx, owner, "")
+	if err == nil {
+		err = within("endpoints", e.cfg.Quotas.Endpoints, len(all), 1)
+	}
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
