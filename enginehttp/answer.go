@@ -18,6 +18,28 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxKeptBuffer = 64 << 10
 
+// encoded is the answer as text, to be sent more than once.
+func (a reply) encoded() reply {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	if a.text == nil && a.status != http.StatusNoContent {
+		var buf bytes.Buffer
+		encode(&buf, a.value)
+		a.text, a.value = buf.Bytes(), nil
+	}
+	return a
+}
+
+// encode panics for what can not be encoded.
+func encode(buf *bytes.Buffer, value any) {
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		panic(err)
+	}
+}
+
 // send writes an answer of 2xx, all of it: its error means that the client may
 // have a part. What can not be encoded is a panic, for nothing was written yet.
 func (x *exchange) send(a reply, cost billing.Credits) error {
@@ -42,11 +64,7 @@ func (x *exchange) send(a reply, cost billing.Credits) error {
 			}
 		}()
 		buf.Reset()
-		enc := json.NewEncoder(buf)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(a.value); err != nil {
-			panic(err)
-		}
+		encode(buf, a.value)
 		text = buf.Bytes()
 	}
 	header.Set("Content-Type", "application/json")

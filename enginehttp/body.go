@@ -40,6 +40,7 @@ func (h *Handler) readBody(x *exchange, c *call, rt *route) error {
 		return &failure{status: http.StatusBadRequest, text: "request body not read to its end", cause: err}
 	}
 	control.SetReadDeadline(time.Time{})
+	c.body = text
 	c.form, err = parseForm(text, rt.fields)
 	return err
 }

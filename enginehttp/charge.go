@@ -50,20 +50,21 @@ func (o *hold) price() billing.Credits {
 	return o.charge.Price()
 }
 
-// commit makes the reservation a charge. The answer is out by then, so that an
+// commit makes the reservation a charge, and reports whether nothing is owed. The answer is out by then, so that an
 // error is the operator's: the client is not charged.
-func (o *hold) commit() {
+func (o *hold) commit() (charged bool) {
 	if o.charge == nil {
-		return
+		return true
 	}
 	var err error
 	for range chargeTries {
 		if err = o.charge.Commit(o.ctx); err == nil {
 			o.x.charged = o.charge.Price()
-			return
+			return true
 		}
 	}
 	o.h.opts.Logger.Error("request not charged", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+	return false
 }
 
 // release gives back what was not committed. What can not be given back expires.

@@ -41,6 +41,16 @@
 //     and when the client had gone before. X-Credits-Used says what a 2xx cost. A process
 //     that dies in between charges nothing: reservations expire.
 //
+// # Repetitions
+//
+// A POST that makes or sends something heeds Idempotency-Key: the same path and
+// body with the same key of the same owner get the answer of the first request,
+// and are neither done nor charged again. Answers of 2xx are kept for 24 hours,
+// the newest 1,000 of an owner and 10,000 or 64 MiB in all, in this process's
+// memory: after a restart, and in another process, a key is new.
+//
+// # Errors
+//
 // Errors are {"error": …, "detail": …}, both the same text. 422 names the field,
 // its value and what is allowed; 502 is a provider that failed, 503 the store.
 //

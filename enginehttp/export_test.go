@@ -58,6 +58,16 @@ func Names(h *Handler) map[string]string {
 	return m
 }
 
+// Once are the names of the routes that heed Idempotency-Key.
+func Once(h *Handler) (names []string) {
+	for _, rt := range h.routes {
+		if rt.once {
+			names = append(names, rt.name)
+		}
+	}
+	return names
+}
+
 // Params are the query parameters of the routes.
 func Params(h *Handler) map[string][]string {
 	m := map[string][]string{}

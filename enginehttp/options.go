@@ -137,13 +137,14 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 
 // Handler is the /v1 surface of an engine. It is safe for concurrent use.
 type Handler struct {
-	engine *streamwatch.Engine
-	opts   Options
-	mux    *http.ServeMux
-	routes []*route
-	rates  *rates
-	health health
-	doc    []byte // the OpenAPI document
+	engine  *streamwatch.Engine
+	opts    Options
+	mux     *http.ServeMux
+	routes  []*route
+	rates   *rates
+	repeats *repeats
+	health  health
+	doc     []byte // the OpenAPI document
 }
 
 // New checks o and makes the handler. It starts nothing, and works before the
@@ -153,7 +154,7 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), rates: newRates(o.MaxRates), doc: document(o.Segment)}
+	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), rates: newRates(o.MaxRates), repeats: newRepeats(), doc: document(o.Segment)}
 	h.routes = h.table()
 	for _, rt := range h.routes {
 		h.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {

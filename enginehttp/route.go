@@ -21,6 +21,7 @@ type route struct {
 	bodiless     bool     // the body may be missing, which is one without fields
 	open         bool     // needs no key
 	reads        bool     // changes nothing, whatever its method; a GET never does
+	once         bool     // heeds Idempotency-Key
 	admin        bool     // for keys of the scope admin; costs nothing
 	serve        func(*call) (reply, error)
 	// raw answers by itself, with a key of its own: for WebSocket.
@@ -32,6 +33,7 @@ type call struct {
 	*http.Request
 	who   apikey.Principal
 	query url.Values // none but the route's params
+	body  []byte     // as it came, nil when the route has none
 	form  *form      // the body, nil when the route has none
 }
 
@@ -80,13 +82,23 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			return
 		}
 	}
-	hold, err := h.reserve(ctx, x, rt)
+	again, err := h.repeated(c, rt)
 	if err != nil {
 		x.fail(h.withBalance(ctx, x, err, 0))
 		return
 	}
+	var hold hold
+	if again == nil || !h.repeats.isPaid(again) {
+		if hold, err = h.reserve(ctx, x, rt); err != nil {
+			if again != nil {
+				h.repeats.end(again)
+			}
+			x.fail(err)
+			return
+		}
+	}
 	defer hold.release() // does nothing after commit
-	answer, err := rt.serve(c)
+	answer, err := h.serve(x, c, rt, again)
 	if err != nil {
 		x.fail(h.withBalance(ctx, x, err, hold.price()))
 		return
@@ -101,7 +113,28 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.cause = err
 		return
 	}
-	hold.commit()
+	if hold.commit() && again != nil {
+		h.repeats.paid(again)
+	}
+}
+
+// serve answers a request, or repeats what it was answered before.
+func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, error) {
+	if again == nil {
+		return rt.serve(c)
+	}
+	if again.place != nil {
+		x.Header().Set("Idempotent-Replayed", "true")
+		return again.answer, nil
+	}
+	defer h.repeats.end(again) // also after a panic
+	answer, err := rt.serve(c)
+	if err == nil {
+		// The answer is kept before it is sent, for a client that is gone by now.
+		answer = answer.encoded()
+		h.repeats.keep(again, answer, time.Now())
+	}
+	return answer, err
 }
 
 // maxKey bounds what is taken for a key, in bytes.

@@ -97,7 +97,9 @@ func TestForeignIsUnknown(t *testing.T) {
 func taken(op *openapi3.Operation) map[string]string {
 	names := map[string]string{}
 	for _, p := range op.Parameters {
-		names[p.Value.Name] = p.Value.In
+		if p.Value.In != "header" { // which have tests of their own
+			names[p.Value.Name] = p.Value.In
+		}
 	}
 	if op.RequestBody != nil {
 		for name := range op.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties {

@@ -1,0 +1,143 @@
+package enginehttp
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	maxIdempotencyKey = 255 // bytes
+	// Answers are kept for keptFor, the newest of them: up to keptAnswers of all
+	// owners with keptBytes in all, and up to keptOfOwner of one, so that nobody
+	// drives out what others have.
+	keptFor     = 24 * time.Hour
+	keptAnswers = 10_000
+	keptOfOwner = 1_000
+	keptBytes   = 64 << 20
+)
+
+// repeats remembers what requests with an Idempotency-Key were answered, in this
+// process alone: after a restart, and in another process, a key is new.
+type repeats struct {
+	mu      sync.Mutex
+	byKey   map[repeatKey]*repeat
+	order   list.List // of *repeat with an answer, the oldest in front
+	ofOwner map[string]int
+	bytes   int
+}
+
+type repeatKey struct{ owner, route, key string }
+
+// repeat is a request under way, or with its answer.
+type repeat struct {
+	repeatKey
+	asked   [sha256.Size]byte // what was asked: path and body
+	answer  reply             // its status is 0 while the request is under way
+	until   time.Time
+	charged bool
+	place   *list.Element
+}
+
+func newRepeats() *repeats {
+	return &repeats{byKey: map[repeatKey]*repeat{}, ofOwner: map[string]int{}}
+}
+
+// begin is the request's place: a new one, or with the answer that was given. A
+// key under way, or used for another request, is an error.
+func (s *repeats) begin(k repeatKey, asked [sha256.Size]byte, now time.Time) (*repeat, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire(now)
+	r := s.byKey[k]
+	switch {
+	case r == nil:
+		r = &repeat{repeatKey: k, asked: asked}
+		s.byKey[k] = r
+		return r, nil
+	case r.asked != asked:
+		return nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
+	case r.answer.status == 0:
+		return nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
+	}
+	return r, nil
+}
+
+// keep remembers the answer, and lets go of the oldest beyond the bounds.
+func (s *repeats) keep(r *repeat, answer reply, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.answer, r.until = answer, now.Add(keptFor)
+	r.place = s.order.PushBack(r)
+	s.ofOwner[r.owner]++
+	s.bytes += len(answer.text)
+	if s.ofOwner[r.owner] > keptOfOwner {
+		for e := s.order.Front(); e != nil; e = e.Next() {
+			if old := e.Value.(*repeat); old.owner == r.owner {
+				s.remove(old)
+				break
+			}
+		}
+	}
+	for s.order.Len() > keptAnswers || s.bytes > keptBytes {
+		s.remove(s.order.Front().Value.(*repeat))
+	}
+}
+
+// end makes the key free again when the request got no answer to keep.
+func (s *repeats) end(r *repeat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.answer.status == 0 && s.byKey[r.repeatKey] == r {
+		delete(s.byKey, r.repeatKey)
+	}
+}
+
+// paid says that the answer was charged: a repetition costs nothing then.
+func (s *repeats) paid(r *repeat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.charged = true
+}
+
+func (s *repeats) isPaid(r *repeat) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.charged
+}
+
+func (s *repeats) expire(now time.Time) {
+	for e := s.order.Front(); e != nil && !now.Before(e.Value.(*repeat).until); e = s.order.Front() {
+		s.remove(e.Value.(*repeat))
+	}
+}
+
+func (s *repeats) remove(r *repeat) {
+	s.order.Remove(r.place)
+	delete(s.byKey, r.repeatKey)
+	s.bytes -= len(r.answer.text)
+	if s.ofOwner[r.owner]--; s.ofOwner[r.owner] == 0 {
+		delete(s.ofOwner, r.owner)
+	}
+}
+
+// repeated finds the place of a request with an Idempotency-Key; nil without one,
+// or where a repetition does no harm. Requests are the same with the same path
+// and body, byte by byte.
+func (h *Handler) repeated(c *call, rt *route) (*repeat, error) {
+	sent := c.Header.Values("Idempotency-Key")
+	if !rt.once || len(sent) == 0 {
+		return nil, nil
+	}
+	ok := len(sent) == 1 && sent[0] != "" && len(sent[0]) <= maxIdempotencyKey
+	for i := 0; ok && i < len(sent[0]); i++ {
+		ok = sent[0][i] > ' ' && sent[0][i] <= '~'
+	}
+	if !ok {
+		return nil, refused("Idempotency-Key", sent[0], "one of 1 to 255 visible ASCII characters")
+	}
+	asked := sha256.Sum256(append([]byte(c.URL.Path+"\n"), c.body...))
+	return h.repeats.begin(repeatKey{c.who.Owner, rt.name, sent[0]}, asked, time.Now())
+}
