@@ -142,7 +142,7 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 	}
 	now := m.now()
 	e := Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
-		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now}
+		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
 	if err := m.cfg.Store.Create(ctx, e); err != nil {
 		return Endpoint{}, err
 	}
@@ -237,6 +237,22 @@ func (m *EndpointManager) change(ctx context.Context, owner, id string, edit fun
 // more in this process, nor 10 s later in others on the same store; its monitor
 // or rule goes on.
 func (m *EndpointManager) Delete(ctx context.Context, owner, id string) error {
+	return m.DeleteVersion(ctx, owner, id, 0)
+}
+
+// DeleteVersion is Delete of an endpoint that has not been changed since it had
+// the version: ErrEndpointConflict when it has, but for a change that is made
+// meanwhile. 0 deletes it as it is.
+func (m *EndpointManager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
+	if version != 0 {
+		e, err := m.cfg.Store.Get(ctx, owner, id)
+		if err != nil {
+			return err
+		}
+		if e.Version != version {
+			return ErrEndpointConflict
+		}
+	}
 	return m.moving(ctx, owner, id, "", func() error {
 		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
 			return err

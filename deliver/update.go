@@ -25,6 +25,9 @@ type EndpointUpdate struct {
 	// DefaultOverlap, or 0 when the URL changes with the secret: the new receiver
 	// never knew the old one.
 	Overlap *time.Duration
+	// Version is that of the endpoint which the change was made for:
+	// ErrEndpointConflict when it has been changed since. 0 changes it as it is.
+	Version int64
 }
 
 // Update changes an endpoint, all of it or nothing. The result holds the new
@@ -54,6 +57,9 @@ func (m *EndpointManager) update(ctx context.Context, owner, id string, u Endpoi
 	}
 	moved, resumed := false, false
 	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
+		if u.Version != 0 && u.Version != e.Version {
+			return ErrEndpointConflict
+		}
 		overlap := u.overlap()
 		if u.URL != nil {
 			if e.URL != *u.URL {

@@ -47,6 +47,9 @@ func (x *exchange) send(a reply, cost billing.Credits) error {
 	if cost > 0 {
 		header.Set("X-Credits-Used", creditText(cost))
 	}
+	if a.version > 0 {
+		header.Set("ETag", etag(a.version))
+	}
 	status := a.status
 	if status == 0 {
 		status = http.StatusOK

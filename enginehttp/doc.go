@@ -41,6 +41,12 @@
 //     and when the client had gone before. X-Credits-Used says what a 2xx cost. A process
 //     that dies in between charges nothing: reservations expire.
 //
+// # Changes
+//
+// Records of monitors, rules and webhooks come with an ETag. PATCH and DELETE
+// heed If-Match: 412 when the record has been changed since. A webhook that is
+// being changed at the very moment may be deleted all the same.
+//
 // # Repetitions
 //
 // A POST that makes or sends something heeds Idempotency-Key: the same path and

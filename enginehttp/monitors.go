@@ -143,7 +143,7 @@ func (h *Handler) getMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{text: h.appendMonitor(nil, &m, "")}, nil
+	return reply{version: m.Version, text: h.appendMonitor(nil, &m, "")}, nil
 }
 
 func (h *Handler) createMonitor(c *call) (reply, error) {
@@ -169,7 +169,7 @@ func (h *Handler) createMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: http.StatusCreated, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
+	return reply{status: http.StatusCreated, version: m.Version, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
 // patchMonitor changes the fields that are there. Null stands for what a
@@ -190,6 +190,7 @@ func (h *Handler) patchMonitor(c *call) (reply, error) {
 	if v := f.text("status"); v != nil {
 		q.Status = (*monitor.Status)(v)
 	}
+	q.Version = c.version
 	if f.err != nil {
 		return reply{}, f.err
 	}
@@ -197,11 +198,11 @@ func (h *Handler) patchMonitor(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
+	return reply{version: m.Version, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
 func (h *Handler) deleteMonitor(c *call) (reply, error) {
-	return reply{status: http.StatusNoContent}, h.engine.Monitors().Delete(c.Context(), c.who.Owner, c.PathValue("monitor_id"))
+	return reply{status: http.StatusNoContent}, h.engine.Monitors().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("monitor_id"), c.version)
 }
 
 // filterTypes is nil when they are not there; null means all, as none does.

@@ -21,6 +21,7 @@ type route struct {
 	bodiless     bool     // the body may be missing, which is one without fields
 	open         bool     // needs no key
 	reads        bool     // changes nothing, whatever its method; a GET never does
+	match        bool     // heeds If-Match
 	once         bool     // heeds Idempotency-Key
 	admin        bool     // for keys of the scope admin; costs nothing
 	serve        func(*call) (reply, error)
@@ -35,13 +36,16 @@ type call struct {
 	query url.Values // none but the route's params
 	body  []byte     // as it came, nil when the route has none
 	form  *form      // the body, nil when the route has none
+	// version is that of the record, by If-Match; 0 for any.
+	version int64
 }
 
 // reply is an answer of 2xx: a value to encode, or text that is JSON already.
 type reply struct {
-	status int // 0 means 200
-	value  any
-	text   []byte
+	status  int   // 0 means 200
+	version int64 // of the record, for ETag; 0 for none
+	value   any
+	text    []byte
 }
 
 // route takes a request through the steps that all endpoints share.
@@ -82,9 +86,15 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			return
 		}
 	}
+	if rt.match {
+		if c.version, err = c.ifMatch(); err != nil {
+			x.fail(err)
+			return
+		}
+	}
 	again, err := h.repeated(c, rt)
 	if err != nil {
-		x.fail(h.withBalance(ctx, x, err, 0))
+		x.fail(err)
 		return
 	}
 	var hold hold
@@ -93,14 +103,14 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			if again != nil {
 				h.repeats.end(again)
 			}
-			x.fail(err)
+			x.fail(h.withBalance(ctx, x, err, 0))
 			return
 		}
 	}
 	defer hold.release() // does nothing after commit
 	answer, err := h.serve(x, c, rt, again)
 	if err != nil {
-		x.fail(h.withBalance(ctx, x, err, hold.price()))
+		x.fail(h.withBalance(ctx, x, c.precondition(err), hold.price()))
 		return
 	}
 	// Whoever has gone by now gets nothing; whoever leaves after the answer was

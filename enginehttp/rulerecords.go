@@ -97,7 +97,7 @@ func (h *Handler) oneRule(c *call, status int, r *rule.Rule, generated secret.Va
 	if out.TotalCreditsBurned, err = h.burned(c.Context(), r); err != nil {
 		return reply{}, err
 	}
-	return reply{status: status, value: out}, nil
+	return reply{status: status, version: r.Version, value: out}, nil
 }
 
 func (h *Handler) getRule(c *call) (reply, error) {
@@ -127,7 +127,7 @@ func (h *Handler) createRule(c *call) (reply, error) {
 	}
 	// Nothing can have been charged, and the secret must not get lost for it.
 	out := h.ruleRecord(&r.Rule, r.WebhookSecret)
-	return reply{status: http.StatusCreated, value: out}, nil
+	return reply{status: http.StatusCreated, version: r.Version, value: out}, nil
 }
 
 // patchRule changes the fields that are there. An interval ends a schedule, and
@@ -148,6 +148,7 @@ func (h *Handler) patchRule(c *call) (reply, error) {
 	if v := f.text("status"); v != nil {
 		q.Status = (*rule.Status)(v)
 	}
+	q.Version = c.version
 	if f.err != nil {
 		return reply{}, f.err
 	}
@@ -158,13 +159,13 @@ func (h *Handler) patchRule(c *call) (reply, error) {
 	if r.WebhookSecret != "" { // which must not get lost when the sum can not be read
 		out := h.ruleRecord(&r.Rule, r.WebhookSecret)
 		out.TotalCreditsBurned, _ = h.burned(c.Context(), &r.Rule)
-		return reply{value: out}, nil
+		return reply{version: r.Version, value: out}, nil
 	}
 	return h.oneRule(c, http.StatusOK, &r.Rule, "")
 }
 
 func (h *Handler) deleteRule(c *call) (reply, error) {
-	return reply{status: http.StatusNoContent}, h.engine.Rules().Delete(c.Context(), c.who.Owner, c.PathValue("rule_id"))
+	return reply{status: http.StatusNoContent}, h.engine.Rules().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("rule_id"), c.version)
 }
 
 // ruleLogs is deliveryLogs of a rule that is there.

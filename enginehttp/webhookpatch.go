@@ -54,6 +54,10 @@ func (h *Handler) patchWebhook(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if c.version != 0 && e.Version != c.version {
+		return reply{}, unmatched
+	}
+	u.Version = c.version
 	if u.URL != nil && *u.URL != e.URL {
 		if err := endpoints.Check(*u.URL, ""); err != nil {
 			return reply{}, webhookError(err)
@@ -63,7 +67,7 @@ func (h *Handler) patchWebhook(c *call) (reply, error) {
 			return reply{}, webhookError(err)
 		}
 		if moved {
-			u.URL = nil
+			u.URL, u.Version = nil, 0 // which the move has changed
 		}
 	}
 	if e, err = endpoints.Update(ctx, c.who.Owner, id, u); err != nil {
@@ -73,7 +77,7 @@ func (h *Handler) patchWebhook(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{value: newWebhookRecord(&e, names)}, nil
+	return reply{version: e.Version, value: newWebhookRecord(&e, names)}, nil
 }
 
 const headersAllowed = "an object of header names and values, which are strings"

@@ -191,7 +191,7 @@ func (h *Handler) createWebhook(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, webhookError(err)
 	}
-	return reply{status: http.StatusCreated, value: newMadeWebhook(&e)}, nil
+	return reply{status: http.StatusCreated, version: e.Version, value: newMadeWebhook(&e)}, nil
 }
 
 // webhookError calls the fields what they are called in a webhook's request.
@@ -211,7 +211,7 @@ func webhookError(err error) error {
 }
 
 func (h *Handler) deleteWebhook(c *call) (reply, error) {
-	return reply{status: http.StatusNoContent}, h.engine.Endpoints().Delete(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
+	return reply{status: http.StatusNoContent}, h.engine.Endpoints().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("webhook_id"), c.version)
 }
 
 // Bounds of the grace that a rotation has: those of deliver.EndpointUpdate.
@@ -241,7 +241,7 @@ func (h *Handler) rotateWebhook(c *call) (reply, error) {
 		until := timeText(e.OldSecrets[0].Until)
 		made.OldSecretUntil = &until
 	}
-	return reply{value: made}, nil
+	return reply{version: e.Version, value: made}, nil
 }
 
 func (h *Handler) enableWebhook(c *call) (reply, error) {
@@ -253,7 +253,7 @@ func (h *Handler) enableWebhook(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{value: newWebhookRecord(&e, names)}, nil
+	return reply{version: e.Version, value: newWebhookRecord(&e, names)}, nil
 }
 
 // webhookTest is what came of a test call.

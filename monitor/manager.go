@@ -141,7 +141,7 @@ type Created struct {
 // from now on are its events. On an error nothing is left behind.
 func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) {
 	mon := Monitor{Owner: r.Owner, Name: r.Name, FilterTypes: r.FilterTypes, PollInterval: r.PollInterval, Weight: r.Weight,
-		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active}
+		WebhookURL: r.WebhookURL, WebhookSecretSet: r.WebhookURL != "", Status: Active, Version: 1}
 	err := m.checkInterval(mon.PollInterval)
 	if err != nil {
 		return Created{}, err
@@ -250,6 +250,9 @@ type UpdateRequest struct {
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
 	Status        *Status       // Paused and Active pause and resume
+	// Version is that of the monitor which the request was made for: ErrConflict
+	// when it has been changed since. 0 changes it as it is.
+	Version int64
 }
 
 // Updated is a changed monitor.
@@ -272,6 +275,9 @@ func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest)
 	old, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return Updated{}, err
+	}
+	if r.Version != 0 && r.Version != old.Version {
+		return Updated{}, ErrConflict
 	}
 	mon, key, err := m.changed(old, r)
 	if err != nil {
@@ -368,6 +374,12 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Mo
 // Delete ends a monitor and removes its endpoints. What it detected stays in
 // the logs.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
+	return m.DeleteVersion(ctx, owner, id, 0)
+}
+
+// DeleteVersion is Delete of a monitor that has not been changed since it had
+// the version: ErrConflict when it has. 0 deletes it as it is.
+func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -376,6 +388,9 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	mon, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return err
+	}
+	if version != 0 && version != mon.Version {
+		return ErrConflict
 	}
 	if err = m.cfg.Tracker.Untrack(ctx, id); err == nil {
 		if err = m.cfg.Webhooks.Unbind(ctx, mon); err == nil {

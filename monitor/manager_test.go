@@ -223,6 +223,12 @@ func TestUpdate(t *testing.T) {
 		if d.tracked[c.ID].Name != name {
 			t.Error("the change did not take effect")
 		}
+		if _, err := d.Update(t.Context(), "acme", c.ID, monitor.UpdateRequest{Name: ptr("late"), Version: c.Version}); !errors.Is(err, monitor.ErrConflict) {
+			t.Errorf("a change of a version that is gone: %v", err)
+		}
+		if err := d.DeleteVersion(t.Context(), "acme", c.ID, c.Version); !errors.Is(err, monitor.ErrConflict) {
+			t.Errorf("a deletion of a version that is gone: %v", err)
+		}
 		got, err := d.Get(t.Context(), "acme", c.ID)
 		if err != nil || got.Name != name || got.Version != u.Version {
 			t.Errorf("stored %+v, %v", got, err)

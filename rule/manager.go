@@ -217,6 +217,12 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 // Delete ends a rule and removes its endpoints. What it detected stays in the
 // logs.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
+	return m.DeleteVersion(ctx, owner, id, 0)
+}
+
+// DeleteVersion is Delete of a rule that has not been changed since it had the
+// version: ErrConflict when it has. 0 deletes it as it is.
+func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -225,6 +231,9 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	r, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return err
+	}
+	if version != 0 && version != r.Version {
+		return ErrConflict
 	}
 	if err = m.cfg.Tracker.Untrack(ctx, id); err == nil {
 		if err = m.cfg.Webhooks.Unbind(ctx, r); err == nil {

@@ -258,6 +258,9 @@ func TestChangesThatMeet(t *testing.T) {
 	if _, err := d.Update(t.Context(), "acme", first.ID, rule.UpdateRequest{Tag: &late, Version: second.Version - 1}); !errors.Is(err, rule.ErrConflict) {
 		t.Errorf("a change of a version that is gone: %v", err)
 	}
+	if err := d.DeleteVersion(t.Context(), "acme", first.ID, second.Version-1); !errors.Is(err, rule.ErrConflict) {
+		t.Errorf("a deletion of a version that is gone: %v", err)
+	}
 	d.same(t, second.Rule)
 	if _, err := d.Update(t.Context(), "other", first.ID, rule.UpdateRequest{Tag: &late}); !errors.Is(err, rule.ErrNotFound) {
 		t.Errorf("another owner's rule: %v", err)
