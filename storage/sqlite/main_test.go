@@ -8,8 +8,11 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
+// asShipped has files synced as users have them, which TestMain changes.
+var asShipped func()
+
 // Only the tests of what is synced wait for the disk.
 func TestMain(m *testing.M) {
-	sqlite.SetSynchronous("OFF")
+	asShipped = sqlite.SetSynchronous("OFF")
 	goleak.VerifyTestMain(m)
 }

@@ -249,7 +249,8 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	defer sqlite.SetSynchronous("FULL")()
+	defer sqlite.SetSynchronous("OFF")()
+	asShipped()
 	s, _ := open(t, sqlite.Options{})
 	for _, row := range []struct {
 		pragma, want string
