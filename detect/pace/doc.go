@@ -34,9 +34,14 @@
 //
 // The price follows the budget: it rises when polls come later than planned and
 // falls when they come earlier. Polls are made ahead of plan rather than not at
-// all, but never within an account's Min, and bounded by its Max, 2.2 times the
-// interval of an equal share unless set, so that nobody starves: when many
-// accounts post on one schedule, others wait up to 0.4 shares longer.
+// all, but never within an account's Min. None is planned beyond its Max, 2.2
+// times the interval of an equal share unless set. A poll that comes 0.28 shares
+// later than planned no longer waits for its turn by price: such polls go first,
+// by when the Max ends. So nobody starves: whatever is posted, an account of the
+// default Max that does not fail is polled within 2.5 shares, give or take a
+// request or two, as long as Next is called as often as the budget allows and
+// nobody is hurried. Where accounts have a Max of their own, and several end
+// together, the wait is longer by the polls of those that end first.
 //
 // The least possible mean for Poisson posting, (Σ√λ)² / (2 B Σλ), and the idea of
 // a price are from the literature on refresh scheduling: Sia, Cho, Cho, "Efficient
@@ -45,5 +50,5 @@
 //
 // A Pacer stands for one rate-limit bucket. Slots are indices that the caller
 // gives out, dense from 0, below due.MaxSlots. Times are Unix nanoseconds, or
-// any other clock that does not step back. An account takes 64 bytes.
+// any other clock that does not step back. An account takes 68 bytes.
 package pace

@@ -161,6 +161,7 @@ func (p *Pacer) plan(slot int32, s *state) {
 	}
 	s.planned = shorten(interval)
 	p.ready.Remove(slot)
+	p.overdue.Remove(slot)
 	p.resting.Set(slot, s.last+int64(least*1e9))
 }
 

@@ -2,17 +2,52 @@ package pace
 
 import "math"
 
-// Next takes out the account to poll now: the one due first, even when that
-// lies in the future, of those that may be polled. The caller then calls
-// Observe, Fail or Remove for it. ok is false when no account may be polled.
+// Next takes out the account to poll now. Of those that may be polled it is one
+// that is hurried, else the overdue one whose Max ends first, else the one due
+// first, even when that lies in the future. The caller then calls Observe, Fail
+// or Remove for it. ok is false when no account may be polled.
 func (p *Pacer) Next(now int64) (slot int32, ok bool) {
 	p.wake(now)
-	slot, _, ok = p.ready.Next()
+	p.findOverdue(now)
+	slot, at, ok := p.ready.Next()
+	if ok && at <= now && p.accounts[slot].status == hurried {
+		p.ready.Remove(slot)
+		return slot, true
+	}
+	if first, _, any := p.overdue.Next(); any {
+		p.overdue.Remove(first)
+		return first, true
+	}
 	if ok {
 		p.ready.Remove(slot)
 	}
 	return slot, ok
 }
+
+// patience is how late a poll may come, in equal shares, before plans count no
+// longer and only the end of each account's Max does. With less of it, bursts
+// and schedules of many accounts are followed less closely.
+const patience = 0.28
+
+// findOverdue moves accounts whose poll is late by patience from ready to
+// overdue. No account is planned beyond its Max, so all whose Max ended that
+// long ago are there, in order of these ends. Among accounts of the default Max
+// this is the order of their last polls. As these were a request apart, no more
+// than one a request becomes overdue because of its Max, and is polled at once.
+func (p *Pacer) findOverdue(now int64) {
+	late := now - int64(patience*min(p.share(), longest)*1e9)
+	for {
+		slot, at, any := p.ready.Next()
+		if !any || at > late || p.accounts[slot].status == hurried {
+			return
+		}
+		p.ready.Remove(slot)
+		p.overdue.Set(slot, p.deadline(&p.accounts[slot]))
+	}
+}
+
+// deadline is when an account's Max ends.
+func (p *Pacer) deadline(s *state) int64 { return s.last + int64(p.max(s)*1e9) }
 
 // NextBatch takes out up to cap(buf) accounts for one call that carries them
 // all, those due first before the others, and gives them in buf. Each of them is
@@ -62,9 +97,10 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 	case s.status == hurried || s.status == hurriedAside:
 	case resting && s.status == failed:
 		s.status = hurriedAside
-	case resting || p.ready.Has(slot):
+	case resting || p.ready.Has(slot) || p.overdue.Has(slot):
 		s.status = hurried
 		p.resting.Remove(slot)
+		p.overdue.Remove(slot)
 		p.ready.Set(slot, p.first(now))
 	}
 }
@@ -91,6 +127,9 @@ func (p *Pacer) NextAt() (at int64, ok bool) {
 	if _, _, any := p.ready.Next(); any {
 		return math.MinInt64, true
 	}
+	if _, _, any := p.overdue.Next(); any {
+		return math.MinInt64, true
+	}
 	_, at, ok = p.resting.Next()
 	return at, ok
 }
@@ -108,5 +147,6 @@ func (p *Pacer) Fail(slot int32, until int64) {
 		s.status = failed
 	}
 	p.ready.Remove(slot)
+	p.overdue.Remove(slot)
 	p.resting.Set(slot, until)
 }

@@ -37,8 +37,8 @@ type state struct {
 }
 
 // BytesPerAccount is what a Pacer keeps of an account: its state, the entry in
-// one of the two queues, and the place in each.
-const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 2*4
+// one of the three queues, and the place in each.
+const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 3*4
 
 // short is a number above 0, rounded down to nine significant bits: the upper
 // half of a float32 without its sign.
@@ -80,6 +80,7 @@ type Pacer struct {
 	bound    float64 // share of the polls, of late, whose plan was at a bound
 
 	ready   due.Queue // may be polled, by planned time
+	overdue due.Queue // may be polled, and late by patience, by the end of its Max
 	resting due.Queue // within Min or a back-off, by its end
 
 	record         record
@@ -146,7 +147,7 @@ func (p *Pacer) Update(slot int32, a Account) error {
 		s.planned = shorten(most)
 		switch s.status {
 		case hurried, hurriedAside:
-			return nil
+			return nil // goes first, and is not overdue
 		case failed:
 		default:
 			s.status = unsure
@@ -154,6 +155,9 @@ func (p *Pacer) Update(slot int32, a Account) error {
 		if p.ready.Has(slot) {
 			p.ready.Set(slot, p.due(s))
 		}
+	}
+	if p.overdue.Has(slot) {
+		p.overdue.Set(slot, p.deadline(s))
 	}
 	return nil
 }
@@ -165,6 +169,7 @@ func (p *Pacer) Remove(slot int32) {
 		return
 	}
 	p.ready.Remove(slot)
+	p.overdue.Remove(slot)
 	p.resting.Remove(slot)
 	p.unlimit(&p.accounts[slot])
 	p.accounts[slot] = state{}
