@@ -14,6 +14,7 @@ const (
 	mix       = 0.2  // share of the fast rate
 	prior     = 0.5  // posts of the average account that a new one starts with
 	exponent  = 0.42 // ½ is best for the mean alone, less shortens the tail
+	gentle    = 0.8  // power of intervals beyond an equal share: who rarely posts pays less
 	guess     = 1800 // seconds: the longest gap that says when within the hour a post came
 )
 
@@ -61,13 +62,15 @@ func (p *Pacer) ObserveAt(slot int32, now int64, times []int64) (due int64, err 
 func (p *Pacer) begin(s *state, now int64, since float64, posts int) {
 	p.learnPrice(s, since)
 	if s.status >= planned {
-		model, cell := p.model(s)
+		model, place := p.model(s)
 		exposed := since
 		if shape, ok := s.shape(); ok {
 			exposed = shape.exposure(s.last, since)
 		}
-		p.record.learn(cell, float64(posts), model*exposed)
+		p.record.learn(place, float64(posts), model*exposed)
+		p.crowd.notice(posts, p.slow(s)*exposed, p.n)
 	}
+	s.notice(posts)
 	keep := math.Exp(-since / tauSlow)
 	s.fast *= float32(math.Exp(-since / tauFast))
 	s.slow *= float32(keep)
@@ -124,22 +127,26 @@ func seconds(from, to int64) float64 { return (float64(to) - float64(from)) / 1e
 
 // rate is the estimate of an account's posts a second, above 0.
 func (p *Pacer) rate(s *state) float64 {
-	model, cell := p.model(s)
-	return model * p.record.factor(cell)
+	model, place := p.model(s)
+	return model * p.record.factor(place)
+}
+
+// slow is the estimate of an account's rate from its posts of a week.
+func (p *Pacer) slow(s *state) float64 {
+	return (float64(s.slow) + prior) / (float64(s.observed) + prior*p.seconds/p.posts)
 }
 
 // model is the estimate from the account's own counts, and where the record
 // corrects it.
-func (p *Pacer) model(s *state) (rate float64, at uint8) {
-	observed := float64(s.observed)
-	slow := (float64(s.slow) + prior) / (observed + prior*p.seconds/p.posts)
+func (p *Pacer) model(s *state) (rate float64, place spot) {
+	observed, slow := float64(s.observed), p.slow(s)
 	// What the slow count has observed says how long the fast one has.
 	span := float64(tauFast)
 	if rest := 1 - observed/tauSlow; rest > 0.95 { // else longer than 17 tauFast
 		span = max(tauFast*(1-math.Pow(rest, tauSlow/tauFast)), leastFast)
 	}
-	fast := float64(s.fast) / span
-	return (1-mix)*slow + mix*fast, cell(slow, fast)
+	fast := float64(s.fast) / span / p.crowd.factor()
+	return (1-mix)*slow + mix*fast, at(slow, fast)
 }
 
 // plan chooses the interval after a successful poll and lets the account rest.
@@ -152,7 +159,14 @@ func (p *Pacer) plan(slot int32, s *state) {
 			interval = shape.interval(s.last, rate, math.Exp(p.price), min(most, 2*3600))
 		}
 	}
+	share := min(p.share(), longest)
+	if interval > share {
+		interval = share * math.Pow(interval/share, gentle)
+	}
 	s.status = planned
+	if shortest := share * s.restraint() / p.cfg.AccountShare; interval < shortest {
+		interval, s.status = shortest, floored
+	}
 	if interval >= most {
 		interval, s.status = most, capped
 	}

@@ -14,6 +14,13 @@ type Config struct {
 	Budget  float64       // requests a second, above 0
 	Floor   time.Duration // least time between two polls of an account. Defaults to 1 s
 	Ceiling time.Duration // most time that is planned between them. Defaults to 2.2 × accounts / Budget
+
+	// AccountShare is the most that an account whose every poll finds posts
+	// draws of the budget, in equal shares, at least 1. One of whose polls a
+	// part finds posts may draw as much divided by the square of that part:
+	// four times as much for a half. Its Max is kept all the same. Defaults
+	// to 2.5.
+	AccountShare float64
 }
 
 // Account is what one account asks for. The zero value is an ordinary one.
@@ -34,6 +41,7 @@ type state struct {
 	planned  short   // the interval chosen at last
 	profile          // when within the hour it posts
 	status   status
+	hits     uint8 // the part of its polls of late that found posts: see notice
 }
 
 // BytesPerAccount is what a Pacer keeps of an account: its state, the entry in
@@ -84,6 +92,7 @@ type Pacer struct {
 	resting due.Queue // within Min or a back-off, by its end
 
 	record         record
+	crowd          crowd
 	posts, seconds float64 // of all accounts ever: the rate a new one starts from
 
 	demand    float64 // Σ 1/max of the accounts with a Max of their own
@@ -95,6 +104,9 @@ func New(cfg Config) (*Pacer, error) {
 	if cfg.Floor == 0 {
 		cfg.Floor = time.Second
 	}
+	if cfg.AccountShare == 0 {
+		cfg.AccountShare = 2.5
+	}
 	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
 		return nil, err
 	}
@@ -103,6 +115,8 @@ func New(cfg Config) (*Pacer, error) {
 		return nil, fmt.Errorf("pace: Config.Floor %s is not allowed: want 0 or more", cfg.Floor)
 	case cfg.Ceiling < 0 || cfg.Ceiling > 0 && cfg.Ceiling < cfg.Floor:
 		return nil, fmt.Errorf("pace: Config.Ceiling %s is not allowed: want 0, or at least the Floor %s", cfg.Ceiling, cfg.Floor)
+	case !(cfg.AccountShare >= 1):
+		return nil, fmt.Errorf("pace: Config.AccountShare %g is not allowed: want 0 for 2.5, or at least 1", cfg.AccountShare)
 	}
 	return &Pacer{cfg: cfg, kappa: 0.3, posts: 1, seconds: 86_400}, nil
 }

@@ -145,7 +145,7 @@ func TestShapedInterval(t *testing.T) {
 
 func TestRecord(t *testing.T) {
 	var r record
-	slow, fast := cell(1e-4, 0), cell(1e-4, 1e-2)
+	slow, fast := at(1e-4, 0), at(1e-4, 1e-2)
 	for range 100_000 {
 		r.learn(slow, 0.5, 1)
 		r.learn(fast, 3, 1)
@@ -159,10 +159,10 @@ func TestRecord(t *testing.T) {
 	if got := r.factor(fast); math.Abs(got-1) > 0.2 {
 		t.Errorf("factor %g after a change, want about 1", got)
 	}
-	if got := r.factor(cell(1e-3, 1e-2)); got != 1 {
+	if got := r.factor(at(1e-3, 1e-2)); got != 1 {
 		t.Errorf("factor %g of another cell, want 1", got)
 	}
 	for _, rate := range []float64{0, 1e-30, 1e30, math.SmallestNonzeroFloat64} {
-		r.factor(cell(rate, rate)) // in range
+		r.factor(at(rate, rate)) // in range
 	}
 }

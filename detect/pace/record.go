@@ -2,42 +2,76 @@ package pace
 
 import "math"
 
-// The record's cells: powers of two of the slow and of the fast rate.
+// The record's cells: centered at powers of two, times 1.5, of the slow and of the
+// fast rate.
 const (
 	classes   = 16
-	leastRate = -20 // the first class of either ends at 2^-19 posts a second, one in six days
+	leastRate = -20 // of the first class: 2^-20 to 2^-19 posts a second, one in six days or more
 	trusted   = 10  // posts' worth of agreement with the estimate that a cell starts with
-	enough    = 10_000
+	enough    = 8_500
 )
 
 // record compares estimates with what was found, for accounts of a similar slow
 // and fast rate together: how long a burst goes on, or what a silent account is
-// up to, all accounts tell of all.
+// up to, all accounts tell of all. Between the centers of four cells their
+// corrections are mixed, so that the estimate does not jump from one to the next,
+// and is the same for all where rates differ by nothing but chance.
 type record struct {
 	found, expected [classes * classes]float64 // posts
 }
 
-// cell is where an account with these estimates of its rate belongs.
-func cell(slow, fast float64) uint8 { return uint8(class(slow)*classes + class(fast)) }
-
-func class(rate float64) int {
-	if rate <= 0 {
-		return 0
-	}
-	return max(0, min(classes-1, math.Ilogb(rate)-leastRate))
+// spot is where an account with these estimates of its rate belongs: between the
+// center of a cell and those of the next slow and fast class.
+type spot struct {
+	cell       int     // slow class × classes + fast class
+	slow, fast float64 // how far it is to the next one, 0 to 1
 }
 
+func at(slow, fast float64) spot {
+	i, x := class(slow)
+	j, y := class(fast)
+	return spot{i*classes + j, x, y}
+}
+
+// class is the class whose center lies at or below a rate, and how far it is to
+// the next one.
+func class(rate float64) (int, float64) {
+	if rate <= 0 {
+		return 0, 0
+	}
+	fraction, power := math.Frexp(rate) // 0.5 to 1
+	place := float64(power-1-leastRate) + 2*fraction - 1.5
+	i := int(max(0, min(classes-2, place)))
+	return i, max(0, min(1, place-float64(i)))
+}
+
+// weights are the shares of the cell, of the next fast class, of the next slow
+// class, and of both. The offsets of these cells are neighbours.
+func (s spot) weights() [4]float64 {
+	return [4]float64{(1 - s.slow) * (1 - s.fast), (1 - s.slow) * s.fast, s.slow * (1 - s.fast), s.slow * s.fast}
+}
+
+var neighbours = [4]int{0, 1, classes, classes + 1}
+
 // factor corrects an estimate.
-func (r *record) factor(cell uint8) float64 {
-	return (r.found[cell] + trusted) / (r.expected[cell] + trusted)
+func (r *record) factor(s spot) float64 {
+	sum := 0.0
+	for i, weight := range s.weights() {
+		cell := s.cell + neighbours[i]
+		sum += weight * (r.found[cell] + trusted) / (r.expected[cell] + trusted)
+	}
+	return sum
 }
 
 // learn adds what a poll found. Older polls count less in time.
-func (r *record) learn(cell uint8, found, expected float64) {
-	r.found[cell] += found
-	r.expected[cell] += expected
-	if max(r.found[cell], r.expected[cell]) > enough {
-		r.found[cell] /= 2
-		r.expected[cell] /= 2
+func (r *record) learn(s spot, found, expected float64) {
+	for i, weight := range s.weights() {
+		cell := s.cell + neighbours[i]
+		r.found[cell] += weight * found
+		r.expected[cell] += weight * expected
+		if max(r.found[cell], r.expected[cell]) > enough {
+			r.found[cell] /= 2
+			r.expected[cell] /= 2
+		}
 	}
 }
