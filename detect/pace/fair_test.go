@@ -8,11 +8,11 @@ import (
 
 // others is the mean delay, as a multiple of the fixed interval's, of accounts
 // that post independently so many times a day, while greedy ones post right after
-// every poll. As posts are as likely at any time, it is that of the gaps between
+// every poll. The first three days are for learning. As posts are as likely at any time, it is that of the gaps between
 // polls, without the chance of a few posts.
 func others(t *testing.T, accounts, greedy int, perDay float64) float64 {
 	t.Helper()
-	const share, days = 300.0, 5
+	const share, days = 300.0, 8
 	p := newPacer(t, Config{Budget: float64(accounts) / share}, accounts)
 	rng := rand.New(rand.NewPCG(15, 16))
 	rate := perDay / 86_400
@@ -35,7 +35,7 @@ func others(t *testing.T, accounts, greedy int, perDay float64) float64 {
 			for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
 				found++
 			}
-			if gap := now - last[slot]; now > 86_400 {
+			if gap := now - last[slot]; now > 3*86_400 {
 				squares += gap * gap
 				gaps += gap
 			}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+)
+
+// claim is a world, and what streamwatch must not exceed in it.
+type claim struct {
+	a         *arrivals
+	greedy    int     // accounts beside those of the world that post after every poll, and are not scored
+	mean, p99 float64 // of fixed; 0 for no bound
+	gap       float64 // intervals
+}
+
+// gapBound is what package pace says of the default Max, and two requests.
+const gapBound = 2.5
+
+// claims are worlds that are hard on the accounts that rarely post.
+func claims(accounts, days int, seed uint64) []claim {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	hours := make([][]int64, accounts) // each account in minute 0 of a tenth of the hours
+	crowd := make([][]int64, accounts) // all at once, once a day or so
+	for i := range hours {
+		for hour := range int64(24 * days) {
+			if rng.IntN(10) == 0 {
+				hours[i] = append(hours[i], (hour*3600+rng.Int64N(60))*second)
+			}
+		}
+	}
+	for at := int64(3600); at < int64(days-1)*86_400; at += 43_200 + rng.Int64N(86_400) {
+		for i := range crowd {
+			for range 5 {
+				crowd[i] = append(crowd[i], at*second+int64(1800e9*rng.ExpFloat64()))
+			}
+			slices.Sort(crowd[i])
+		}
+	}
+	length := int64(days) * day
+	alike := world{accounts: accounts, days: days}.generate(seed)
+	others := world{accounts: accounts * 9 / 10, days: days}.generate(seed)
+	others.name = "a tenth post after every poll: the others"
+	alike.name = "all alike, Poisson"
+	return []claim{
+		{a: &arrivals{name: "in minute 0 of a tenth of the hours", length: length, posts: hours}, gap: gapBound},
+		{a: others, greedy: accounts - accounts*9/10, mean: 1.25, gap: gapBound},
+		{a: alike, mean: 1.005, gap: gapBound},
+		{a: &arrivals{name: "all in one crowd", length: length, posts: crowd}, mean: 1, gap: gapBound},
+		{a: zones(accounts, days, 3, 0.5, seed), p99: 1.35, gap: gapBound},
+		{a: zones(accounts, days, 3, 1.6, seed), p99: 1.35, gap: gapBound},
+	}
+}
+
+// zones is a world whose accounts sleep eight hours a day, in as many time zones.
+func zones(accounts, days, zones int, sigma float64, seed uint64) *arrivals {
+	a := world{accounts: accounts, days: days, sigma: sigma, burst: 0.3}.generate(seed)
+	a.name, a.poisson = "three time zones, sigma 0.5", false
+	if sigma > 1 {
+		a.name = "three time zones, sigma 1.6"
+	}
+	for i, posts := range a.posts {
+		offset := int64(i%zones) * day / int64(zones)
+		a.posts[i] = slices.DeleteFunc(posts, func(at int64) bool { return (at+offset)%day < day/3 })
+	}
+	return a
+}
+
+// greed tells a policy that the accounts from some on posted a second after
+// their last poll, whenever they are polled.
+type greed struct {
+	policy
+	from int32
+	last map[int32]int64
+}
+
+func (g greed) found(account int32, now int64, posts []int64) {
+	if account >= g.from {
+		posts = []int64{min(now, g.last[account]+second)}
+		g.last[account] = now
+	}
+	g.policy.found(account, now, posts)
+}
+
+// rows replays a claim with streamwatch and a fixed interval.
+func (c claim) rows(interval time.Duration) ([]report.Row, error) {
+	n, scoreFrom := len(c.a.posts), c.a.length/3
+	world := *c.a
+	world.posts = append(slices.Clip(c.a.posts), make([][]int64, c.greedy)...)
+	budget := float64(n+c.greedy) / interval.Seconds()
+	ours, err := newPaced(n+c.greedy, budget)
+	if err != nil {
+		return nil, err
+	}
+	r := replay(&world, budget, scoreFrom, greed{ours, int32(n), map[int32]int64{}})
+	fixed := replay(&world, budget, scoreFrom, &inTurn{n: int32(n + c.greedy)})
+	var rows []report.Row
+	add := func(metric string, value, bound float64, unit string) {
+		rows = append(rows, report.Row{Bench: "polling", Case: c.a.name + ", " + interval.String(), Impl: "streamwatch", Metric: metric, Value: value, Unit: unit})
+		if bound > 0 {
+			rows = append(rows, report.Row{Bench: "polling", Case: c.a.name + ", " + interval.String(), Impl: "bound", Metric: metric, Value: bound, Unit: unit})
+		}
+	}
+	add("mean", r.mean/fixed.mean, c.mean, "of fixed")
+	add("p99", r.p99/fixed.p99, c.p99, "of fixed")
+	add("longest gap", r.gap/interval.Seconds(), c.gap, "intervals")
+	return rows, nil
+}
