@@ -18,7 +18,7 @@
 // For Poisson posting the mean delay is least when accounts are polled evenly
 // and in proportion to the root of their rates λ: at intervals (2ν/λ)^½ for one
 // price ν. An exponent of 0.42 in place of ½ gives up little of the mean for
-// a much shorter tail, and so does its reduction by a fifth for intervals beyond
+// a much shorter tail, and so does its reduction by a seventh for intervals beyond
 // an equal share.
 //
 // The rate is an estimate from two decayed counts, of a week and of half an

@@ -8,7 +8,7 @@ type crowd struct{ found, expected float64 }
 
 const (
 	crowdMemory = 2 // polls of each account
-	crowdLeast  = 2 // times what was expected: less is chance
+	crowdLeast  = 3 // times what was expected: less is chance
 )
 
 func (c *crowd) notice(posts int, expected float64, accounts int) {

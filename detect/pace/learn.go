@@ -14,7 +14,7 @@ const (
 	mix       = 0.2  // share of the fast rate
 	prior     = 0.5  // posts of the average account that a new one starts with
 	exponent  = 0.42 // ½ is best for the mean alone, less shortens the tail
-	gentle    = 0.8  // power of intervals beyond an equal share: who rarely posts pays less
+	gentle    = 0.85 // power of intervals beyond an equal share: who rarely posts pays less
 	guess     = 1800 // seconds: the longest gap that says when within the hour a post came
 )
 
