@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,9 +103,6 @@ type Config struct {
 // handlerName is the name under which OnEvent is recorded.
 const handlerName = "default"
 
-// cutGrace is how long Shutdown waits after it has cut everything short.
-const cutGrace = 15 * time.Second
-
 // Engine is the whole of it: detection, delivery and the managers. Its methods
 // are safe for concurrent use.
 type Engine struct {
@@ -133,28 +129,6 @@ type Engine struct {
 	mu     sync.Mutex // orders Start and Shutdown
 	parts  []*part    // in order of stopping
 }
-
-type state uint8
-
-const (
-	fresh state = iota
-	running
-	ended
-)
-
-// part is a long-lived part of a running engine.
-type part struct {
-	name string
-	stop func() // softly
-	cut  func()
-	done chan struct{}
-}
-
-// Errors of the lifecycle.
-var (
-	ErrStarted    = errors.New("streamwatch: engine was started already")
-	ErrNotRunning = errors.New("streamwatch: engine is not running")
-)
 
 // New checks cfg and puts an engine together. It starts nothing.
 func New(cfg Config) (*Engine, error) {
@@ -266,131 +240,6 @@ func (e *Engine) wire() (err error) {
 	return e.addMeter()
 }
 
-// Start reads the monitors and rules from the store and begins to watch and deliver. It
-// returns once everything runs; ctx bounds the reading only. An engine is
-// started once. Endpoints whose secrets cannot be opened are logged as an error and
-// make Ready give one; everything else runs.
-func (e *Engine) Start(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.is() != fresh {
-		return ErrStarted
-	}
-	err := e.monitors.Each(ctx, func(m monitor.Monitor) error {
-		if m.Status != monitor.Active {
-			return nil
-		}
-		if strings.HasPrefix(m.StatusReason, monitor.ReasonUpstream) {
-			e.monitors.Report(m.Owner, m.ID, "", nil) // of the process before; what lasts is reported again
-		}
-		sub := e.subscription(m)
-		sub.Spread = true
-		return e.detector.Set(ctx, sub)
-	})
-	if err != nil {
-		return fmt.Errorf("streamwatch: watch monitors: %w", err)
-	}
-	if err := e.startRules(ctx); err != nil {
-		return fmt.Errorf("streamwatch: run rules: %w", err)
-	}
-	if err := e.checkSeals(ctx); err != nil {
-		return err
-	}
-	e.state.Store(int32(running))
-	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
-		e.run("meter", nil, e.meter.Run)
-	}
-	e.run("detector", e.detector.Stop, e.detector.Run)
-	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
-	e.run("monitors", nil, e.monitors.Run)
-	e.run("rules", nil, e.rules.Run)
-	e.run("endpoints", nil, e.keepEndpoints)
-	return nil
-}
-
-// run starts a part; Shutdown joins it. A part without a soft stop is cut.
-func (e *Engine) run(name string, stop func(), run func(context.Context) error) {
-	ctx, cut := context.WithCancel(context.Background())
-	if stop == nil {
-		stop = cut
-	}
-	p := &part{name: name, stop: stop, cut: cut, done: make(chan struct{})}
-	e.parts = append(e.parts, p)
-	go func() {
-		defer close(p.done)
-		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			e.cfg.Logger.Error("part failed", "part", name, "error", err)
-		}
-	}()
-}
-
-// Shutdown stops softly: no new poll starts, what was fetched is committed,
-// what is due is sent. A part that does not end in its share of the time until
-// ctx ends is cut short: polls under way are given up, unsent deliveries given
-// back, and the error wraps ctx's or context.DeadlineExceeded. What a durable
-// store has is then sent by the next process. All goroutines are joined before
-// it returns, unless a Fetcher or Sender ignores its context: then the error
-// says so.
-func (e *Engine) Shutdown(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.is() != running {
-		return ErrNotRunning
-	}
-	e.state.Store(int32(ended))
-	var err error
-	for i, p := range e.parts {
-		share, cancel := shareOf(ctx, len(e.parts)-i)
-		p.stop()
-		select {
-		case <-p.done:
-		case <-share.Done():
-			err = errors.Join(err, fmt.Errorf("streamwatch: %s cut short: %w", p.name, context.Cause(share)))
-		}
-		cancel()
-		p.cut()
-	}
-	if e.hub != nil {
-		err = errors.Join(err, e.hub.Shutdown(ctx))
-	}
-	grace := time.NewTimer(cutGrace)
-	defer grace.Stop()
-	for _, p := range e.parts {
-		select {
-		case <-p.done:
-		case <-grace.C:
-			return errors.Join(err, fmt.Errorf("streamwatch: %s does not end: a Fetcher or Sender ignores its context", p.name))
-		}
-	}
-	e.webhook.Close()
-	if e.ownsStore {
-		err = errors.Join(err, e.store.Close(context.WithoutCancel(ctx)))
-	}
-	return err
-}
-
-// shareOf gives one of the parts that are still to stop its part of the time,
-// so that a hanging poll does not use up what the deliveries need.
-func shareOf(ctx context.Context, parts int) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(parts))
-}
-
-// Run starts the engine, waits for ctx to end, and shuts down within
-// Config.ShutdownTimeout.
-func (e *Engine) Run(ctx context.Context) error {
-	if err := e.Start(ctx); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.ShutdownTimeout)
-	defer cancel()
-	return e.Shutdown(stop)
-}
-
 // Monitors creates and changes monitors, also while the engine runs. With
 // Config.Billing it gives billing.ErrInsufficient for what Covers refuses.
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
@@ -430,42 +279,10 @@ func (e *Engine) Spend(ctx context.Context) error {
 	return notRunning(e.detector.Spend(ctx))
 }
 
-func (e *Engine) is() state { return state(e.state.Load()) }
-
 // notRunning turns the detector's word for it into the engine's.
 func notRunning(err error) error {
 	if errors.Is(err, detect.ErrStopped) {
 		return ErrNotRunning
 	}
 	return err
-}
-
-// Stats counts what an engine did since it was made.
-type Stats struct {
-	Detect  detect.Stats
-	Deliver deliver.Stats
-	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing.
-	WebSocket wshub.Stats
-	Billing   billing.Stats
-}
-
-// Causes tells where the time from publication to acknowledgement went, in the
-// order of the flow: the parts of detect.Latency, the wait for the first attempt
-// ("handover"), and the successful attempts ("send").
-func (s *Stats) Causes() []detect.Cause {
-	causes := append(s.Detect.Latency.Causes(),
-		detect.Cause{Name: "handover", Mean: s.Deliver.Handover.Mean()}, detect.Cause{Name: "send", Mean: s.Deliver.Send.Mean()})
-	return detect.Shares(causes)
-}
-
-// Stats reads the counters.
-func (e *Engine) Stats() Stats {
-	st := Stats{Detect: e.detector.Stats(), Deliver: e.dispatcher.Stats()}
-	if e.hub != nil {
-		st.WebSocket = e.hub.Stats()
-	}
-	if e.meter != nil {
-		st.Billing = e.meter.Stats()
-	}
-	return st
 }

@@ -372,9 +372,9 @@ var list = []breakage{
 		"known[i + 1] < now", "true", redisTests},
 	{"trouble is never shown", "monitor/troubles.go",
 		"out[id] = struct{ owner, reason string }{owner, reason(t.failing[id])}", "out[id] = struct{ owner, reason string }{owner, \"\"}", monitorTests},
-	{"resumed monitor gets the past", "monitor/manager.go",
+	{"resumed monitor gets the past", "monitor/update.go",
 		"				mon.Accounts[i].Since = now", "				mon.Accounts[i].Since = old.CreatedAt", monitorTests},
-	{"engine forgets its monitors", "engine.go",
+	{"engine forgets its monitors", "lifecycle.go",
 		"		if m.Status != monitor.Active {", "		if m.Status == monitor.Active {", rootTests},
 
 	// The store in a file.
@@ -497,7 +497,7 @@ var list = []breakage{
 		"	if err == nil && k.Hash == hash {", "	k.Hash = hash\n	if err == nil {", apikeyTests},
 	{"key of any version is replaced", "storage/memory/keys.go",
 		"	if r.rec.Version != k.Version {", "	if false {", memoryTests},
-	{"what waits for credits is resumed against its owner", "monitor/manager.go",
+	{"what waits for credits is resumed against its owner", "monitor/update.go",
 		"*r.Status == Paused && old.StatusReason != ReasonUser) {", "false) {", monitorTests},
 
 	// The service.

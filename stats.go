@@ -1,0 +1,38 @@
+package streamwatch
+
+import (
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/wshub"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// Stats counts what an engine did since it was made.
+type Stats struct {
+	Detect  detect.Stats
+	Deliver deliver.Stats
+	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing.
+	WebSocket wshub.Stats
+	Billing   billing.Stats
+}
+
+// Causes tells where the time from publication to acknowledgement went, in the
+// order of the flow: the parts of detect.Latency, the wait for the first attempt
+// ("handover"), and the successful attempts ("send").
+func (s *Stats) Causes() []detect.Cause {
+	causes := append(s.Detect.Latency.Causes(),
+		detect.Cause{Name: "handover", Mean: s.Deliver.Handover.Mean()}, detect.Cause{Name: "send", Mean: s.Deliver.Send.Mean()})
+	return detect.Shares(causes)
+}
+
+// Stats reads the counters.
+func (e *Engine) Stats() Stats {
+	st := Stats{Detect: e.detector.Stats(), Deliver: e.dispatcher.Stats()}
+	if e.hub != nil {
+		st.WebSocket = e.hub.Stats()
+	}
+	if e.meter != nil {
+		st.Billing = e.meter.Stats()
+	}
+	return st
+}
