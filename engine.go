@@ -174,7 +174,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	e.writes = newWrites(e.store.Journal())
-	dc.Outbox, dc.Endpoints = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints()
+	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints(), e.store.Replays()
 	if e.cfg.Sealer != nil {
 		if dc.Endpoints, err = deliver.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
 			return err

@@ -45,8 +45,8 @@ func (d *Dispatcher) next(j *job) bool {
 			l.loading = true
 			j.kind = jobRead
 		case l.gone || l.refusal != "":
-			j.kind, j.items, j.refusal = jobRefuse, l.queue, l.refusal
-			l.queue = nil
+			j.kind, j.items, j.refusal = jobRefuse, append(l.queue, l.later...), l.refusal
+			l.queue, l.later = nil, nil
 		case d.delayed(l, now):
 			continue
 		default:
@@ -67,6 +67,11 @@ func (d *Dispatcher) next(j *job) bool {
 
 // delayed has a lane wait that may not start anything yet.
 func (d *Dispatcher) delayed(l *lane, now time.Time) bool {
+	if wait := l.spare(now); wait > 0 {
+		d.turns.leave(l)
+		d.wakeLane(l, wait)
+		return true
+	}
 	if l.limiter != nil && !now.Before(l.until) {
 		r := l.limiter.ReserveN(now, 1)
 		if wait := r.DelayFrom(now); wait > 0 {
@@ -86,7 +91,7 @@ func (d *Dispatcher) delayed(l *lane, now time.Time) bool {
 // time the attempt ends, and the outbox still has them.
 func (d *Dispatcher) begin(l *lane, j *job) bool {
 	now := d.cfg.Now()
-	for len(l.queue) > 0 {
+	for len(l.queue) > 0 || l.mayReplay() {
 		it := l.pop()
 		if !d.lasts(it.Due, now) {
 			delete(d.held, it.ID)
@@ -95,6 +100,9 @@ func (d *Dispatcher) begin(l *lane, j *job) bool {
 		}
 		it.sending = true
 		l.inFlight++
+		if it.replayed {
+			l.replaying++
+		}
 		j.kind, j.items = jobAttempt, []*item{it}
 		j.dv, j.dv.Endpoint = it.Delivery, l.endpoint
 		j.sender, j.scheme, j.began = l.sender, l.scheme, now
@@ -120,6 +128,10 @@ func (d *Dispatcher) work(ctx context.Context, j *job) {
 		d.mu.Lock()
 		if j.kind == jobAttempt {
 			j.lane.inFlight--
+			if j.items[0].replayed {
+				j.lane.replaying--
+				d.replayer.ring()
+			}
 		}
 		d.turns.under[j.class]--
 		d.stats.InFlight--

@@ -15,11 +15,12 @@ import (
 // that have none, so that no receiver holds up another. Its methods are safe for
 // concurrent use.
 type Dispatcher struct {
-	cfg     DispatcherConfig
-	settler *settler
-	keeper  *keeper
-	stop    chan struct{} // closed by Stop
-	stopped sync.Once
+	cfg      DispatcherConfig
+	settler  *settler
+	keeper   *keeper
+	replayer *replayer
+	stop     chan struct{} // closed by Stop
+	stopped  sync.Once
 
 	mu      sync.Mutex
 	lanes   map[string]*lane
@@ -45,7 +46,7 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{cfg: cfg, stop: make(chan struct{}), reader: newReader(), lanes: map[string]*lane{}, sweepAt: maxLanes,
 		shut: map[*lane]struct{}{}, behind: map[*lane]struct{}{}, held: map[string]*item{}}
-	d.settler, d.keeper = newSettler(d), newKeeper(d)
+	d.settler, d.keeper, d.replayer = newSettler(d), newKeeper(d), newReplayer(d)
 	return d, nil
 }
 
@@ -63,9 +64,12 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.pump()
 	d.mu.Unlock()
 
-	var settling, keeping sync.WaitGroup
+	var settling, keeping, replaying sync.WaitGroup
 	settling.Go(func() { d.settler.run(ctx) })
 	keeping.Go(d.keeper.run)
+	if d.cfg.Replays != nil {
+		replaying.Go(func() { d.replayer.run(ctx) })
+	}
 	unhook := context.AfterFunc(ctx, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -73,6 +77,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	})
 	defer unhook()
 	d.read(ctx)
+	replaying.Wait()
 	d.close()
 	d.workers.Wait()
 	close(d.settler.stop)
@@ -190,10 +195,10 @@ func (d *Dispatcher) Drop(endpointID string) {
 	if !ok {
 		return
 	}
-	for _, it := range l.queue {
+	for _, it := range append(l.queue, l.later...) {
 		delete(d.held, it.ID)
 	}
-	l.queue = nil
+	l.queue, l.later = nil, nil
 	delete(d.lanes, endpointID)
 	delete(d.shut, l)
 	delete(d.behind, l)
@@ -208,6 +213,7 @@ func (d *Dispatcher) Refresh(endpointID string) {
 	if l, ok := d.lanes[endpointID]; ok {
 		d.refresh(l)
 	}
+	d.replayer.ask()
 }
 
 func (d *Dispatcher) refresh(l *lane) {

@@ -14,6 +14,8 @@ type DispatcherConfig struct {
 	// Outbox and Endpoints are the store's. Required.
 	Outbox    Outbox
 	Endpoints EndpointStore
+	// Replays are the same store's, carried out while Run runs. Nil for none.
+	Replays Replays
 	// Senders by URL scheme, such as "https". In-process handlers are sent to
 	// under SchemeHandler. Required.
 	Senders map[string]Sender

@@ -64,7 +64,7 @@ func (b *bench) all() []sent {
 func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deliver.Result, tune func(*deliver.DispatcherConfig)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: memory.New(memory.Options{}), answer: answer, underWay: map[string]int{}, most: map[string]int{}}
-	cfg := deliver.DispatcherConfig{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(),
+	cfg := deliver.DispatcherConfig{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(), Replays: b.store.Replays(),
 		Senders: map[string]deliver.Sender{"https": b}}
 	if tune != nil {
 		tune(&cfg)

@@ -28,7 +28,9 @@ type lane struct {
 	id, owner string
 	handler   bool    // in-process: no record, no breaker
 	queue     []*item // FIFO
+	later     []*item // of replays: sent while queue is empty
 	inFlight  int
+	replaying int // of them, those of replays
 	limit     int // attempts under way at once
 	turn      turn
 
@@ -61,23 +63,28 @@ type lane struct {
 // its settlement is recorded.
 type item struct {
 	Delivery
-	lane    *lane
-	sending bool // taken from the queue
+	lane     *lane
+	sending  bool // taken from the queue
+	replayed bool // made by a step of a replay
 }
 
 // tried is how many attempts of the retry schedule the delivery has had.
 func (it *item) tried() int { return max(0, it.Attempts-it.Uncounted) }
 
 func (l *lane) pop() *item {
-	it := l.queue[0]
-	l.queue[0] = nil
-	l.queue = l.queue[1:]
+	from := &l.queue
+	if len(*from) == 0 {
+		from = &l.later
+	}
+	it := (*from)[0]
+	(*from)[0] = nil
+	*from = (*from)[1:]
 	return it
 }
 
 // wantsWorker reports whether a worker could do something, but for the time.
 func (l *lane) wantsWorker() bool {
-	return len(l.queue) > 0 && l.inFlight < l.most() && !l.loading
+	return (len(l.queue) > 0 || l.mayReplay()) && l.inFlight < l.most() && !l.loading
 }
 
 func (l *lane) most() int {
@@ -94,7 +101,7 @@ func (l *lane) fresh(now time.Time) bool {
 
 // idle reports whether forgetting the lane loses nothing.
 func (l *lane) idle(now time.Time) bool {
-	return len(l.queue) == 0 && l.inFlight == 0 && !l.loading && l.behind == 0 &&
+	return l.waiting() == 0 && l.inFlight == 0 && !l.loading && l.behind == 0 &&
 		!now.Before(l.until) && l.breaker.open == 0 && l.health.failures == 0
 }
 

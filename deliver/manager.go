@@ -29,7 +29,7 @@ type EndpointManagerConfig struct {
 	// Dispatcher is told when an endpoint changed or is gone, and has the
 	// senders of test calls. Required.
 	Dispatcher *Dispatcher
-	// Log finds deliveries to send anew. Redeliver and Recover need it.
+	// Log finds deliveries to send anew. Redeliver, Recover and Replay need it.
 	Log Log
 	// AllowPrivate accepts URLs that WebhookConfig.AllowPrivate can reach.
 	AllowPrivate bool
@@ -87,6 +87,9 @@ type NewEndpoint struct {
 	Limits  Limits
 	// Bound is Endpoint.Bound.
 	Bound bool
+	// From has the endpoint get the events of the source that were committed then
+	// or later, too, by EndpointManager.Replay. Zero for what comes from now on.
+	From time.Time
 }
 
 // Check reports what is wrong with a URL and a secret, as a *FieldError. An
@@ -141,10 +144,18 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 		n.Secret = GenerateSecret()
 	}
 	now := m.now()
+	if n.From.After(now) {
+		return Endpoint{}, &FieldError{"from", n.From.Format(time.RFC3339), "a time that is not in the future"}
+	}
 	e := Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
 		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
 	if err := m.cfg.Store.Create(ctx, e); err != nil {
 		return Endpoint{}, err
+	}
+	if !n.From.IsZero() {
+		if _, err := m.Replay(ctx, n.Source.Owner, e.ID, n.From, time.Time{}); err != nil {
+			return Endpoint{}, errors.Join(err, m.Delete(context.WithoutCancel(ctx), n.Source.Owner, e.ID))
+		}
 	}
 	return shown(e, true), nil
 }

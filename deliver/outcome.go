@@ -22,7 +22,7 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 		N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
 		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview,
 	}}
-	d.timing.record(it.Event, s.Attempt, res.OK)
+	d.timing.record(it, s.Attempt, res.OK)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Attempts++

@@ -52,8 +52,14 @@ func (d *Dispatcher) rests(l *lane) bool {
 	return l.parked
 }
 
-// trim leaves the lane no more than n of its queue, and the rest to the outbox.
+// trim leaves the lane no more than n of its queue, and the rest to the outbox,
+// with all that is of replays.
 func (d *Dispatcher) trim(l *lane, n int) {
+	for _, it := range l.later {
+		delete(d.held, it.ID)
+		d.spill(l, &it.Delivery)
+	}
+	l.later = nil
 	if len(l.queue) <= n {
 		return
 	}

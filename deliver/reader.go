@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -199,7 +200,7 @@ func (d *Dispatcher) renew(ctx context.Context, now time.Time) error {
 	}
 	soon := now.Add(d.cfg.Lease / 2)
 	for _, l := range d.lanes {
-		for _, it := range l.queue {
+		for _, it := range slices.Concat(l.queue, l.later) {
 			if it.Due.Before(soon) {
 				claims = append(claims, moved{it.ID, it.Due, due})
 			}

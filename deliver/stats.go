@@ -16,6 +16,8 @@ type Stats struct {
 	Failed    int64 // deliveries given up
 	Overflow  int64 // deliveries that found their lane full or waiting, and wait in the outbox
 	Opened    int64 // times that an endpoint's breaker opened, probes that failed included
+	Replayed  int64 // deliveries made by steps of replays, or reopened
+	Replays   int64 // replays under way in this process now
 	Held      int64 // deliveries in memory now
 	InFlight  int64 // attempts under way now
 	Lanes     int64 // endpoints and handlers remembered now: with work, in trouble, or used lately
@@ -36,7 +38,7 @@ type Stats struct {
 func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
 	s := d.stats
-	s.Held, s.Lanes = int64(len(d.held)), int64(len(d.lanes))
+	s.Held, s.Lanes, s.Replays = int64(len(d.held)), int64(len(d.lanes)), int64(len(d.replayer.running))
 	for _, l := range d.lanes {
 		if l.breaker.open > 0 {
 			s.Open++
@@ -50,8 +52,16 @@ func (d *Dispatcher) Stats() Stats {
 // timing is the live form of the histograms in Stats.
 type timing struct{ handover, send, total latency.Histogram }
 
-// record counts an attempt that has ended.
-func (t *timing) record(ev *Event, a *Attempt, ok bool) {
+// record counts an attempt that has ended. How long ago an event was that a
+// replay sends says nothing about the deliverer.
+func (t *timing) record(it *item, a *Attempt, ok bool) {
+	ev := it.Event
+	if it.replayed {
+		if ok {
+			t.send.Record(a.Duration)
+		}
+		return
+	}
 	if a.N == 1 {
 		recordSince(&t.handover, ev.CommittedAt, a.At)
 	}

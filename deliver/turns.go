@@ -121,7 +121,7 @@ func (t *turns) drop(c class) {
 
 // offer has a lane take part in the turns, now or when it has waited.
 func (d *Dispatcher) offer(l *lane) {
-	if wait := time.Until(l.until); wait > 0 && len(l.queue) > 0 {
+	if wait := time.Until(l.until); wait > 0 && l.waiting() > 0 {
 		d.turns.leave(l)
 		d.wakeLane(l, wait)
 		return
