@@ -129,6 +129,8 @@ func metrics() []metric {
 			return []value{{label: "delivered", number: float64(s.Deliver.Delivered)}, {label: "failed", number: float64(s.Deliver.Failed)}}
 		}},
 		{"deliveries_held", gauge, "Deliveries in memory.", "", one(func(s *stats) int64 { return s.Deliver.Held })},
+		{"deliveries_replayed_total", counter, "Deliveries made, or reopened, by steps of replays.", "", one(func(s *stats) int64 { return s.Deliver.Replayed })},
+		{"replays_running", gauge, "Replays under way in this process.", "", one(func(s *stats) int64 { return s.Deliver.Replays })},
 		{"deliveries_overflowed_total", counter, "Deliveries that found their lane full or waiting, and wait in the outbox.", "", one(func(s *stats) int64 { return s.Deliver.Overflow })},
 		{"lanes", gauge, "Endpoints and handlers that the dispatcher remembers: with work, in trouble, or used lately.", "", one(func(s *stats) int64 { return s.Deliver.Lanes })},
 		{"breakers_open", gauge, "Endpoints whose circuit breaker is open.", "", one(func(s *stats) int64 { return s.Deliver.Open })},
