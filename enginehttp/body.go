@@ -186,6 +186,14 @@ func (f *form) moment(name string) time.Time {
 	return t
 }
 
+// optionalMoment is a time that may be missing: then it is zero.
+func (f *form) optionalMoment(name string) time.Time {
+	if f.optional(name) == "" {
+		return time.Time{}
+	}
+	return f.moment(name)
+}
+
 // need is a string that has to be there.
 func (f *form) need(name, allowed string) string {
 	v := f.text(name)

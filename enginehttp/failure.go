@@ -76,6 +76,10 @@ func failureOf(err error) *failure {
 		err = notFound("monitor")
 	case errors.Is(err, deliver.ErrEndpointNotFound):
 		err = notFound("webhook")
+	case errors.Is(err, deliver.ErrReplayNotFound):
+		err = notFound("replay")
+	case errors.Is(err, deliver.ErrReplayRunning):
+		err = conflict("the webhook has a replay of another range that is running: wait until it is done")
 	case errors.Is(err, deliver.ErrDeliveryNotFound):
 		err = notFound("delivery")
 	case errors.Is(err, rule.ErrNotFound):

@@ -49,7 +49,7 @@ func (h *Handler) table() []*route {
 		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", match: true, serve: h.deleteMonitor},
 
 		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", params: with("monitor_id", "rule_id"), serve: h.listWebhooks},
-		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", once: true, fields: []string{"monitor_id", "rule_id", "url", "secret"}, serve: h.createWebhook},
+		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", once: true, fields: []string{"monitor_id", "rule_id", "url", "secret", "from"}, serve: h.createWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", once: true, fields: []string{"monitor_id"}, serve: h.testWebhook},
 		{method: "PATCH", path: seg + "/stream/webhooks/{webhook_id}", name: "update_webhook", match: true, fields: []string{"url", "headers", "paused"}, serve: h.patchWebhook},
 		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", match: true, serve: h.deleteWebhook},
@@ -57,6 +57,8 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: h.enableWebhook},
 		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", once: true, fields: []string{"since"}, serve: h.recoverWebhook},
 		{method: "GET", path: seg + "/stream/deliveries/{delivery_id}", name: "get_delivery", serve: h.getDelivery},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "replay_webhook", fields: []string{"since", "until"}, serve: h.replayWebhook},
+		{method: "GET", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "get_replay", serve: h.getReplay},
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", once: true, serve: h.redeliver},
 
 		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: h.listRules},

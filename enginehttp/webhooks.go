@@ -173,6 +173,7 @@ func (h *Handler) createWebhook(c *call) (reply, error) {
 	f := c.form
 	monitorID, ruleID := f.optional("monitor_id"), f.optional("rule_id")
 	url, key := f.need("url", "an https URL of up to 2,048 characters"), secret.Value(f.optional("secret"))
+	from := f.optionalMoment("from")
 	if f.err == nil && (monitorID == "") == (ruleID == "") {
 		f.err = refused("monitor_id", monitorID, "the id of a monitor, or a rule_id in its place")
 	}
@@ -187,7 +188,7 @@ func (h *Handler) createWebhook(c *call) (reply, error) {
 	if src.Name, err = h.nameOf(c.Context(), src); err != nil {
 		return reply{}, err
 	}
-	e, err := h.engine.Endpoints().Create(c.Context(), deliver.NewEndpoint{Source: src, URL: url, Secret: key, Bound: true})
+	e, err := h.engine.Endpoints().Create(c.Context(), deliver.NewEndpoint{Source: src, URL: url, Secret: key, Bound: true, From: from})
 	if err != nil {
 		return reply{}, webhookError(err)
 	}
