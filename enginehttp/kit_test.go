@@ -135,6 +135,8 @@ func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 		PublishedAt: at.Add(-2 * time.Second), DetectedAt: at, Latency: 2 * time.Second, Body: []byte(`{"event":"tweet.detected"}`)}
 	must(w.store.Journal().Commit(ctx, []*detect.Batch{{Cursor: &detect.Cursor{Target: "nasa of " + owner, Since: at}, Events: []deliver.Event{ev}}}))
 	id := deliver.DeliveryID(ev.ID, hooks[0].ID)
+	_, err = e.Endpoints().Replay(ctx, owner, hooks[0].ID, at.Add(-2*time.Hour), at.Add(-time.Hour)) // of nothing
+	must(err)
 	must(w.store.Outbox().Settle(ctx, deliver.Settlement{DeliveryID: id, State: deliver.StateFailed,
 		Attempt: &deliver.Attempt{N: 1, At: at, Duration: 7 * time.Millisecond, StatusCode: 500, Error: "status 500", ResponsePreview: "oops"}}))
 	r, err := e.Rules().Create(ctx, rule.CreateRequest{Owner: owner, Tag: "moon", Query: "moon", Interval: time.Minute})
