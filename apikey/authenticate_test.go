@@ -81,6 +81,73 @@ func TestRevocationReachesOtherManagersWithinASecond(t *testing.T) {
 	})
 }
 
+// There is a bound to the keys that are remembered. One more makes those go that
+// are too old to be used, and all when none is.
+func TestRememberedKeysAreBounded(t *testing.T) {
+	const n = apikey.CacheSize
+	for _, row := range []struct {
+		name        string
+		wait, again time.Duration // after the first half of the keys, and after the second
+		forgotten   int64         // of the second half, when one more is looked up
+	}{
+		{"none is too old", 0, 0, n / 2},
+		{"the first half is", apikey.CacheFor / 2, apikey.CacheFor / 2, 0},
+		{"the first half nearly is", apikey.CacheFor / 2, apikey.CacheFor/2 - 1, n / 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				one, _, store := pair(t)
+				keys := make([]secret.Value, n+1)
+				for i := range keys {
+					k, err := one.Issue(t.Context(), apikey.IssueRequest{Owner: fmt.Sprint("owner ", i), Name: "n"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					keys[i] = k.Secret
+				}
+				use := func(keys []secret.Value, want int64) {
+					t.Helper()
+					before := store.finds.Load()
+					for _, k := range keys {
+						if _, err := one.Authenticate(t.Context(), k); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if got := store.finds.Load() - before; got != want {
+						t.Errorf("%d look-ups for %d keys, want %d", got, len(keys), want)
+					}
+				}
+				use(keys[:n/2], n/2)
+				<-time.After(row.wait)
+				use(keys[n/2:n], n/2)
+				use(keys[n/2:n], 0)
+				<-time.After(row.again)
+				use(keys[n:], 1)
+				use(keys[n/2:n], row.forgotten)
+			})
+		})
+	}
+}
+
+// A revocation that another manager has made already is one for this one, too.
+func TestRevokedByAnotherManagerAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, two, _ := pair(t)
+		k := issue(t, one)
+		if _, err := two.Authenticate(t.Context(), k.Secret); err != nil { // and remembers it
+			t.Fatal(err)
+		}
+		for _, m := range []*apikey.Manager{one, two} {
+			if _, err := m.Revoke(t.Context(), "acme", k.ID); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Authenticate(t.Context(), k.Secret); !errors.Is(err, apikey.ErrInvalid) {
+				t.Errorf("after the revocation: %v", err)
+			}
+		}
+	})
+}
+
 // A look-up that read before a revocation must not be remembered after it.
 func TestLookUpBesideARevocationIsNotRemembered(t *testing.T) {
 	one, _, store := pair(t)
@@ -128,6 +195,20 @@ func TestRandomKeysAreRefusedWithoutALookUp(t *testing.T) {
 	}
 	if got := store.finds.Load(); got > 1 { // one in 2³² passes
 		t.Errorf("%d of %d random keys were looked up", got, n)
+	}
+}
+
+// A checksum that is right makes no key of what has other characters than keys.
+func TestKeysHaveDigitsAlone(t *testing.T) {
+	one, _, store := pair(t)
+	for _, body := range []string{strings.Repeat("-", 43), strings.Repeat("0", 42) + "\n", strings.Repeat("0", 41) + "é"} {
+		k := "sw_live_" + body
+		if _, err := one.Authenticate(t.Context(), secret.Value(k+apikey.Checksum(k))); !errors.Is(err, apikey.ErrInvalid) {
+			t.Errorf("%q: %v", k, err)
+		}
+	}
+	if got := store.finds.Load(); got != 0 {
+		t.Errorf("%d were looked up, want none", got)
 	}
 }
 

@@ -107,6 +107,7 @@ func TestIssueRefusesAndNamesTheField(t *testing.T) {
 		{"name", func(r *apikey.IssueRequest) { r.Name = strings.Repeat("é", 101) }},
 		{"name", func(r *apikey.IssueRequest) { r.Name = "\xff" }},
 		{"tier", func(r *apikey.IssueRequest) { r.Tier = strings.Repeat("t", 101) }},
+		{"tier", func(r *apikey.IssueRequest) { r.Tier = "a\nb" }},
 		{"rate_per_minute", func(r *apikey.IssueRequest) { r.RatePerMinute = -1 }},
 		{"rate_per_minute", func(r *apikey.IssueRequest) { r.RatePerMinute = 1_000_001 }},
 		{"scope", func(r *apikey.IssueRequest) { r.Scope = "root" }},

@@ -34,8 +34,8 @@ func TestPresets(t *testing.T) {
 		perDay   billing.Credits
 	}{
 		{100 * time.Millisecond, 30_000}, {500 * time.Millisecond, 30_000}, {501 * time.Millisecond, 10_000},
-		{5 * time.Second, 10_000}, {6 * time.Second, 1_500}, {time.Minute, 1_500},
-		{61 * time.Second, 500}, {10 * time.Minute, 500}, {11 * time.Minute, 100}, {24 * time.Hour, 100},
+		{500*time.Millisecond + 1, 10_000}, {5 * time.Second, 10_000}, {5*time.Second + 1, 1_500}, {6 * time.Second, 1_500}, {time.Minute, 1_500},
+		{time.Minute + 1, 500}, {61 * time.Second, 500}, {10 * time.Minute, 500}, {10*time.Minute + 1, 100}, {11 * time.Minute, 100}, {24 * time.Hour, 100},
 	} {
 		if got := p.Rule(row.interval).PerDay; got != row.perDay*billing.Credit {
 			t.Errorf("a rule every %s: %d a day, want %d", row.interval, got, row.perDay*billing.Credit)
