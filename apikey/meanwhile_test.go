@@ -143,6 +143,17 @@ func TestChangeThatOthersComeBefore(t *testing.T) {
 	}
 }
 
+// A change that the store fails is not made again: it may have been done.
+func TestChangeThatTheStoreFails(t *testing.T) {
+	o, s := newMeddled(t, 0)
+	k := o.issue(t, nil)
+	updates := 0
+	s.update = func(apikey.Key) error { updates++; return errDown }
+	if _, err := o.Revoke(t.Context(), "acme", k.ID); !errors.Is(err, errDown) || updates != 1 {
+		t.Errorf("error %v after %d tries, want the store's after 1", err, updates)
+	}
+}
+
 // The oldest key that has ended may be removed by another at the same moment.
 func TestRoomIsMadeByAnother(t *testing.T) {
 	for _, row := range []struct{ fails, want error }{{apikey.ErrNotFound, nil}, {errDown, errDown}} {

@@ -167,6 +167,25 @@ func TestThresholdTellsTheBalance(t *testing.T) {
 	})
 }
 
+// Owners without streams are forgotten, and told anew when they have one again.
+func TestThresholdOfAnOwnerWhoComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop()
+		s.topUp(t, "acme", 100*billing.Credit)
+		s.open("m", perMinute)
+		stop := s.run(t, 200*billing.Credit)
+		pass(time.Minute)
+		want(t, "told", strings.Join(s.told, " "), "acme<=200000")
+		all := s.streams
+		s.set(func() { s.streams = nil })
+		pass(time.Minute)
+		s.set(func() { s.streams = all })
+		pass(time.Minute)
+		stop()
+		want(t, "told in all", strings.Join(s.told, " "), "acme<=200000 acme<=200000")
+	})
+}
+
 // A request may name how long its credits are held; by default it is a minute from
 // now.
 func TestHoldsEnd(t *testing.T) {

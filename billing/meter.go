@@ -45,8 +45,8 @@ type MeterConfig struct {
 	// Defaults to none.
 	Thresholds []Credits
 	// OnThreshold is told when an owner of streams is seen at or below a
-	// threshold, once until the balance is above it again; a restart may tell it
-	// again. It must not block. Defaults to none.
+	// threshold, once until the balance is above it again or the owner has no
+	// stream left; a restart may tell it again. It must not block. Defaults to none.
 	OnThreshold func(Threshold)
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger

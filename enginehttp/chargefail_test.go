@@ -115,6 +115,20 @@ func TestBalanceThatIsNotKnownInA402(t *testing.T) {
 	}
 }
 
+// Without a ledger of its own the service says 402 for an engine that has one.
+func TestA402WithoutALedger(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.engine.Billing, s.engine.Pricing = &billing.MeterConfig{}, hourly{} })
+	w.empty(mine)
+	h, err := enginehttp.New(w.engine, enginehttp.Options{Auth: w.keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler = h
+	if a := w.do(mine, "POST", monitors, `{"name":"n","usernames":["esa"]}`); a.status != 402 || strings.Contains(a.body, "credits_balance") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
 // Balances are shown in whole credits, rounded down: what is shown can be spent.
 func TestBalancesAreRoundedDown(t *testing.T) {
 	w := newWorld(t)
