@@ -67,8 +67,8 @@ func New(cfg Config) (*Detector, error) {
 		d.shards = append(d.shards, newShard(d, slots))
 	}
 	if cfg.Pace != PaceInterval {
-		if d.shards[0].pacer, err = pace.New(pace.Config{Budget: d.pollRate()}); err != nil {
-			return nil, fmt.Errorf("detect: FetchRate: %w", err)
+		if d.shards[0].pacer, err = pace.New(pace.Config{Budget: d.pollRate(), AccountShare: cfg.AccountShare, OwnerSurplus: cfg.OwnerSurplus}); err != nil {
+			return nil, fmt.Errorf("detect: %w", err)
 		}
 		d.count.budget.Store(math.Float64bits(d.pollRate()))
 	}

@@ -134,7 +134,14 @@ func (sh *shard) plan(slot int32, added, spread bool) {
 // pace tells the pacer what the subscribers of a target ask for together.
 func (sh *shard) pace(slot int32) {
 	var a pace.Account
-	sh.eachSub(slot, func(s subscriber) { a.Weight += sh.wants[s.want].source.weight })
+	var most float64 // of an owner's weight; between equal ones the first by name
+	sh.eachSub(slot, func(s subscriber) {
+		src := sh.wants[s.want].source
+		a.Weight += src.weight
+		if src.weight > most || src.weight == most && src.Owner < a.Owner {
+			most, a.Owner = src.weight, src.Owner
+		}
+	})
 	if iv := sh.interval(slot); iv > 0 {
 		if sh.d.cfg.Pace == PaceAtLeast {
 			a.Min = iv

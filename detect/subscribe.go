@@ -18,7 +18,7 @@ func (sh *shard) set(s *setting) {
 		sh.sources[s.sub.Source.ID] = src
 	}
 	weight := s.sub.weight()
-	changed := src.interval != s.sub.Interval || src.weight != weight
+	changed := src.interval != s.sub.Interval || src.weight != weight || src.Owner != s.sub.Source.Owner
 	src.Source, src.interval, src.weight, src.match = s.sub.Source, s.sub.Interval, weight, s.sub.Match
 	for _, w := range src.wants {
 		sh.wants[w].interval = src.interval

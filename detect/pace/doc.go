@@ -48,7 +48,10 @@
 // after every poll would be polled ever more often. Config.AccountShare caps what
 // an account draws of the budget by how many of its polls find something, so that
 // when a tenth of the accounts do so the others wait 1.25 times as long as at a
-// fixed interval in the mean, and not twice as long.
+// fixed interval in the mean, and not twice as long. Config.OwnerSurplus caps what
+// an owner draws with all of its accounts, by their posts, a high Weight or a short
+// Max: the intervals of an owner above its cap are lengthened until it keeps it.
+// Owners that act together are not told apart from others.
 //
 // The least possible mean for Poisson posting, (Σ√λ)² / (2 B Σλ), and the idea of
 // a price are from the literature on refresh scheduling: Sia, Cho, Cho, "Efficient
@@ -57,5 +60,6 @@
 //
 // A Pacer stands for one rate-limit bucket. Slots are indices that the caller
 // gives out, dense from 0, below due.MaxSlots. Times are Unix nanoseconds, or
-// any other clock that does not step back. An account takes 68 bytes.
+// any other clock that does not step back. An account takes 68 bytes, and 4 more
+// where there are several owners.
 package pace

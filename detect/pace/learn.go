@@ -33,7 +33,7 @@ func (p *Pacer) Observe(slot int32, now int64, posts int) (due int64, err error)
 	}
 	s := &p.accounts[slot]
 	since := max(0, float64(now-s.last)/1e9)
-	p.begin(s, now, since, posts)
+	p.begin(slot, s, now, since, posts)
 	n := float64(posts)
 	s.fast += float32(n * math.Exp(-since/2/tauFast)) // as if half way through the gap
 	s.slow += float32(n * math.Exp(-since/2/tauSlow))
@@ -52,15 +52,16 @@ func (p *Pacer) ObserveAt(slot int32, now int64, times []int64) (due int64, err 
 		return 0, fmt.Errorf("pace: slot %d is not in use", slot)
 	}
 	s := &p.accounts[slot]
-	p.begin(s, now, max(0, float64(now-s.last)/1e9), len(times))
+	p.begin(slot, s, now, max(0, float64(now-s.last)/1e9), len(times))
 	p.count(s, now, math.MinInt64, times)
 	p.plan(slot, s)
 	return p.due(s), nil
 }
 
 // begin is what every successful poll teaches before its posts are counted.
-func (p *Pacer) begin(s *state, now int64, since float64, posts int) {
+func (p *Pacer) begin(slot int32, s *state, now int64, since float64, posts int) {
 	p.learnPrice(s, since)
+	p.draw(slot, s, since)
 	if s.status >= planned {
 		model, place := p.model(s)
 		exposed := since
@@ -113,6 +114,7 @@ func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64,
 		}
 	}
 	p.seconds += observed
+	p.draw(slot, s, seconds(s.last, now))
 	s.fast, s.slow, s.profile = 0, 0, profile{}
 	p.count(s, now, since, times)
 	s.observed = float32(tauSlow * (1 - math.Exp(-observed/tauSlow)))
@@ -169,6 +171,9 @@ func (p *Pacer) plan(slot int32, s *state) {
 	}
 	if interval >= most {
 		interval, s.status = most, capped
+	}
+	if longer := p.stretched(slot, interval); longer > interval {
+		interval, s.status = longer, planned
 	}
 	if interval < least {
 		interval, s.status = least, floored

@@ -42,12 +42,14 @@ func (p *Pacer) findOverdue(now int64) {
 			return
 		}
 		p.ready.Remove(slot)
-		p.overdue.Set(slot, p.deadline(&p.accounts[slot]))
+		p.overdue.Set(slot, p.deadline(slot, &p.accounts[slot]))
 	}
 }
 
-// deadline is when an account's Max ends.
-func (p *Pacer) deadline(s *state) int64 { return s.last + int64(p.max(s)*1e9) }
+// deadline is when an account's Max ends, as its owner's cap lengthens it.
+func (p *Pacer) deadline(slot int32, s *state) int64 {
+	return s.last + int64(p.stretched(slot, p.max(s))*1e9)
+}
 
 // NextBatch takes out up to cap(buf) accounts for one call that carries them
 // all, those due first before the others, and gives them in buf. Each of them is

@@ -21,6 +21,13 @@ type Config struct {
 	// four times as much for a half. Its Max is kept all the same. Defaults
 	// to 2.5.
 	AccountShare float64
+	// OwnerSurplus is the most that an owner draws of the budget beyond its
+	// accounts' equal shares, as a part of the other owners' equal shares, above
+	// 0: an owner of a tenth of the accounts draws at most 0.1 + 0.9 × OwnerSurplus
+	// of it. It also holds where a short Max asks for more, which is then not kept;
+	// but no interval is lengthened beyond the Ceiling. Polls that others leave
+	// over count little. 1 is for no cap. Defaults to 0.18.
+	OwnerSurplus float64
 }
 
 // Account is what one account asks for. The zero value is an ordinary one.
@@ -28,6 +35,7 @@ type Account struct {
 	Weight float64       // how much a post's delay counts; weights of several monitors add up. Defaults to 1
 	Min    time.Duration // Defaults to Config.Floor
 	Max    time.Duration // at least Min. Defaults to Config.Ceiling
+	Owner  string        // whose it is, for Config.OwnerSurplus: any name
 }
 
 // state is what is kept of an account: no pointers, seconds unless said.
@@ -95,6 +103,12 @@ type Pacer struct {
 	crowd          crowd
 	posts, seconds float64 // of all accounts ever: the rate a new one starts from
 
+	owners     []owner
+	ownerIndex map[string]int32 // by name
+	freeOwners []int32
+	ownerOf    []int32 // by slot; nil as long as all are of the first
+	polls      float64 // successful ones, ever
+
 	demand    float64 // Σ 1/max of the accounts with a Max of their own
 	demanding int
 }
@@ -107,6 +121,9 @@ func New(cfg Config) (*Pacer, error) {
 	if cfg.AccountShare == 0 {
 		cfg.AccountShare = 2.5
 	}
+	if cfg.OwnerSurplus == 0 {
+		cfg.OwnerSurplus = 0.18
+	}
 	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
 		return nil, err
 	}
@@ -117,6 +134,8 @@ func New(cfg Config) (*Pacer, error) {
 		return nil, fmt.Errorf("pace: Config.Ceiling %s is not allowed: want 0, or at least the Floor %s", cfg.Ceiling, cfg.Floor)
 	case !(cfg.AccountShare >= 1):
 		return nil, fmt.Errorf("pace: Config.AccountShare %g is not allowed: want 0 for 2.5, or at least 1", cfg.AccountShare)
+	case !(cfg.OwnerSurplus > 0 && cfg.OwnerSurplus <= 1):
+		return nil, fmt.Errorf("pace: Config.OwnerSurplus %g is not allowed: want 0 for 0.18, or more and at most 1", cfg.OwnerSurplus)
 	}
 	return &Pacer{cfg: cfg, kappa: 0.3, posts: 1, seconds: 86_400}, nil
 }
@@ -141,6 +160,7 @@ func (p *Pacer) Add(slot int32, now int64, a Account) error {
 	s := &p.accounts[slot]
 	*s = state{last: now, status: unsure}
 	p.limit(s, a)
+	p.join(slot, a.Owner)
 	p.ready.Set(slot, p.turn(now))
 	return nil
 }
@@ -157,7 +177,11 @@ func (p *Pacer) Update(slot int32, a Account) error {
 	s := &p.accounts[slot]
 	p.unlimit(s)
 	p.limit(s, a)
-	if most := p.max(s); s.planned.seconds() > most {
+	if p.owner(slot).name != a.Owner {
+		p.leave(slot)
+		p.join(slot, a.Owner)
+	}
+	if most := p.stretched(slot, p.max(s)); s.planned.seconds() > most {
 		s.planned = shorten(most)
 		switch s.status {
 		case hurried, hurriedAside:
@@ -171,7 +195,7 @@ func (p *Pacer) Update(slot int32, a Account) error {
 		}
 	}
 	if p.overdue.Has(slot) {
-		p.overdue.Set(slot, p.deadline(s))
+		p.overdue.Set(slot, p.deadline(slot, s))
 	}
 	return nil
 }
@@ -186,6 +210,7 @@ func (p *Pacer) Remove(slot int32) {
 	p.overdue.Remove(slot)
 	p.resting.Remove(slot)
 	p.unlimit(&p.accounts[slot])
+	p.leave(slot)
 	p.accounts[slot] = state{}
 	p.resize(p.n - 1)
 }

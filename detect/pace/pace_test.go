@@ -132,7 +132,7 @@ func TestNextAgainstModel(t *testing.T) {
 			}
 			isLate, due := ceil(e.due) <= late, ceil(e.due)
 			if isLate {
-				due = ceil(p.deadline(&p.accounts[s]))
+				due = ceil(p.deadline(s, &p.accounts[s]))
 			}
 			if isLate && !bestLate || isLate == bestLate && due < bestDue {
 				best, bestDue, bestLate = s, due, isLate
@@ -148,7 +148,7 @@ func TestNextAgainstModel(t *testing.T) {
 		e := model[got]
 		gotDue := ceil(e.due)
 		if bestLate {
-			gotDue = ceil(p.deadline(&p.accounts[got]))
+			gotDue = ceil(p.deadline(got, &p.accounts[got]))
 		}
 		if e.from > now || bestLate != (ceil(e.due) <= late) || gotDue != bestDue {
 			t.Fatalf("step %d: slot %d due %d, may be polled in %d, want one due %d", step, got, e.due, e.from-now, bestDue)

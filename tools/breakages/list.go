@@ -23,6 +23,7 @@ var (
 	memoryTests  = []string{"./storage/memory"}
 	monitorTests = []string{"./monitor"}
 	searchTests  = []string{"./fetcher/searchtimeline"}
+	paceTests    = []string{"./detect/pace"}
 	promTests    = []string{"./engineprom"}
 	ruleTests    = []string{"./rule"}
 	redisTests   = []string{"./storage/redisstore"}
@@ -176,6 +177,12 @@ var list = []breakage{
 		"		sh.pacer.Fail(slot, until)\n		return\n", "		sh.pacer.Fail(slot, 0)\n		return\n", detectTests},
 	{"interval is no bound under a budget", "detect/schedule.go",
 		"			a.Max = iv\n", "			_ = iv\n", detectTests},
+	{"who posts after every poll is polled ever more often", "detect/pace/learn.go",
+		"interval < shortest {", "interval < 0*shortest {", paceTests},
+	{"an owner draws the budget of the others", "detect/pace/owner.go",
+		"	o.stretch = max(0, min(ownerMost, o.stretch))\n", "	o.stretch = 0\n", paceTests},
+	{"an account's owner is not told to the pacer", "detect/schedule.go",
+		"			most, a.Owner = src.weight, src.Owner\n", "			most = src.weight\n", detectTests},
 	{"account of a failed call is never tried alone", "detect/shard.go",
 		"t.set(alone, out.together || t.is(alone))", "t.set(alone, false)", detectTests},
 	{"one account's pages hold up the others'", "detect/batch.go",

@@ -1,0 +1,67 @@
+package detect
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An owner whose short intervals would take nearly all of the budget is capped,
+// and an account of two owners counts for the one with the higher weight.
+func TestOwnerSurplusUnderABudget(t *testing.T) {
+	polls := func(surplus, other float64) (theirs, rest int) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			d := paced(t, w, 1, func(c *Config) { c.OwnerSurplus = surplus })
+			defer start(t, d)()
+			all := accounts(60)
+			set(t, d, bounded("others", 0, 0, all[6:]...))
+			greedy := bounded("greedy", 12*time.Second, 2, all[:6]...)
+			greedy.Source.Owner = "g"
+			set(t, d, greedy)
+			if other > 0 {
+				set(t, d, bounded("also", 0, other, all[:6]...))
+			}
+			after(3 * time.Hour)
+			begin := time.Now()
+			after(time.Hour)
+			for i, a := range all {
+				for _, at := range w.callTimes(a) {
+					switch {
+					case at.Before(begin):
+					case i < 6:
+						theirs++
+					default:
+						rest++
+					}
+				}
+			}
+		})
+		return theirs, rest
+	}
+	const most = 0.1 + 0.9*0.18
+	if theirs, rest := polls(0, 0); float64(theirs)/float64(theirs+rest) > 1.05*most {
+		t.Errorf("an owner of a tenth of the accounts has %d polls of %d, want a part of %.2f", theirs, theirs+rest, most)
+	}
+	if theirs, rest := polls(0, 1); float64(theirs)/float64(theirs+rest) > 1.05*most {
+		t.Errorf("with a lighter second owner %d polls of %d, want a part of %.2f", theirs, theirs+rest, most)
+	}
+	for _, tc := range []struct{ surplus, other float64 }{{1, 0}, {0, 3}} { // no cap, or nobody else to cap for
+		if theirs, rest := polls(tc.surplus, tc.other); float64(theirs)/float64(theirs+rest) < 0.48 {
+			t.Errorf("OwnerSurplus %g, other owner's weight %g: %d polls of %d, want the intervals kept", tc.surplus, tc.other, theirs, theirs+rest)
+		}
+	}
+}
+
+func TestBudgetCapsAreChecked(t *testing.T) {
+	for _, tc := range []struct {
+		account, owner float64
+		ok             bool
+	}{{0, 0, true}, {1, 1, true}, {0.9, 0, false}, {-1, 0, false}, {0, -0.1, false}, {0, 1.1, false}, {math.NaN(), 0, false}, {0, math.NaN(), false}} {
+		cfg := Config{Fetcher: newWorld(), Journal: newWorld(), AccountShare: tc.account, OwnerSurplus: tc.owner}
+		if _, err := cfg.withDefaults(); (err == nil) != tc.ok {
+			t.Errorf("AccountShare %v, OwnerSurplus %v: error %v, want it allowed: %t", tc.account, tc.owner, err, tc.ok)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package pace
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// crowdedOut is the mean delay, as a multiple of the fixed interval's, of the
+// accounts of ordinary owners that post independently, while the first of them
+// belong to one owner, ask for a and post after every poll if greedy is set. The
+// first two days are for learning. As posts are as likely at any time, it is
+// that of the gaps between polls.
+func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a Account) float64 {
+	t.Helper()
+	const share, days = 300.0, 5
+	cfg.Budget = float64(accounts) / share
+	p, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(19, 20))
+	const rate = 10.0 / 86_400
+	next := make([]float64, accounts)
+	last := make([]float64, accounts)
+	for i := range next {
+		next[i] = rng.ExpFloat64() / rate
+		ask := Account{Owner: "others"}
+		if i < theirs {
+			ask = a
+		}
+		if err := p.Add(int32(i), 0, ask); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var squares, gaps float64
+	for k := 0.0; k/cfg.Budget < days*86_400; k++ {
+		now := k / cfg.Budget
+		slot, ok := p.Next(int64(now * 1e9))
+		if !ok {
+			continue
+		}
+		found := 0
+		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
+			found++
+		}
+		if int(slot) < theirs {
+			if greedy {
+				found = 1
+			}
+		} else if gap := now - last[slot]; now > 2*86_400 {
+			squares += gap * gap
+			gaps += gap
+		}
+		last[slot] = now
+		if _, err := p.Observe(slot, int64(now*1e9), found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return squares / gaps / share
+}
+
+// However an owner's accounts draw the budget, the others pay for it with no more
+// than a quarter of their delay; and without the cap with much more.
+func TestOwnerSurplus(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		theirs int
+		greedy bool
+		a      Account
+	}{
+		{"a tenth that posts after every poll", 20, true, Account{}},
+		{"a quarter that posts after every poll", 50, true, Account{}},
+		{"a tenth with a high Weight", 20, false, Account{Weight: 1e6}},
+		{"a tenth with a short Max", 20, false, Account{Max: 30 * time.Second}},
+		{"two accounts with a short Max", 2, false, Account{Max: 2 * time.Second}},
+		{"a tenth with all of it", 20, true, Account{Weight: 1e6, Max: 30 * time.Second}},
+	} {
+		tc.a.Owner = "greedy"
+		mean := crowdedOut(t, Config{}, 200, tc.theirs, tc.greedy, tc.a)
+		t.Logf("%s: others' mean %.3f of a fixed interval's", tc.name, mean)
+		if mean > 1.25 {
+			t.Errorf("%s: others' mean %.3f of a fixed interval's, want at most 1.25", tc.name, mean)
+		}
+	}
+	if mean := crowdedOut(t, Config{OwnerSurplus: 1}, 200, 20, false, Account{Weight: 1e6, Owner: "greedy"}); mean < 1.5 {
+		t.Errorf("a high Weight without the cap: others' mean %.3f, want at least 1.5: the weight counts", mean)
+	}
+}
+
+// Where others leave most of the budget, an owner draws it, and its cap is there
+// when they need it.
+func TestOwnerDrawsWhatIsLeft(t *testing.T) {
+	const n = 100
+	p, err := New(Config{Budget: n / 300.0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for slot := range int32(n) {
+		a := Account{Owner: "idle", Min: 3 * time.Hour, Max: 4 * time.Hour}
+		if slot < 10 {
+			a = Account{Owner: "busy", Max: 35 * time.Second}
+		}
+		if err := p.Add(slot, 0, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	polls := 0
+	const end = 86_400
+	for k := 0.0; k*3 < end; k++ {
+		now := int64(k * 3e9)
+		slot, ok := p.Next(now)
+		if !ok {
+			continue
+		}
+		if _, err := p.Observe(slot, now, 0); err != nil {
+			t.Fatal(err)
+		}
+		if slot < 10 && k*3 > end/2 {
+			polls++
+		}
+	}
+	if got := float64(polls) / (end / 2 / 3); got < 0.9 {
+		t.Errorf("an owner draws %.2f of a budget that nobody else can use, want at least 0.9", got)
+	}
+}
+
+// Owners come and go with their accounts, and change with an account's.
+func TestOwners(t *testing.T) {
+	p, err := New(Config{Budget: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(want map[string]int) {
+		t.Helper()
+		got := map[string]int{}
+		for slot := range int32(len(p.accounts)) {
+			if p.Has(slot) {
+				got[p.owner(slot).name]++
+			}
+		}
+		for name, index := range p.ownerIndex {
+			if o := p.owners[index]; o.name != name || o.accounts != want[name] || got[name] != want[name] {
+				t.Errorf("owner %q has %d accounts and %d slots in entry %+v, want %d", name, o.accounts, got[name], o, want[name])
+			}
+		}
+		if len(p.ownerIndex) != len(want) {
+			t.Errorf("owners %v, want %v", p.ownerIndex, want)
+		}
+	}
+	add := func(slot int32, name string) {
+		t.Helper()
+		if err := p.Add(slot, 0, Account{Owner: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(0, "")
+	add(1, "")
+	check(map[string]int{"": 2})
+	if p.ownerOf != nil {
+		t.Error("slots of a single owner are noted")
+	}
+	p.Remove(0)
+	p.Remove(1)
+	add(0, "a")
+	add(3, "b")
+	add(2, "b")
+	check(map[string]int{"a": 1, "b": 2})
+	if err := p.Update(0, Account{Owner: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	check(map[string]int{"b": 3})
+	add(1, "c")
+	p.Remove(3)
+	check(map[string]int{"b": 2, "c": 1})
+	if n := len(p.owners); n != 2 {
+		t.Errorf("%d owners are kept of two", n)
+	}
+	for _, surplus := range []float64{-0.1, 1.1, math.NaN()} {
+		if _, err := New(Config{Budget: 1, OwnerSurplus: surplus}); err == nil {
+			t.Errorf("OwnerSurplus %g is taken", surplus)
+		}
+	}
+}
