@@ -22,6 +22,13 @@
 //	n, err := manager.Recover(ctx, owner, e.ID, time.Now().Add(-24*time.Hour))
 //	entry, err := manager.Redeliver(ctx, owner, deliveryID)
 //
+// Replay sends what was never on its way to the endpoint, too: what was committed
+// while it was disabled, or before it existed. The dispatcher carries it out beside
+// what is detected, which goes first:
+//
+//	replay, err := manager.Replay(ctx, owner, e.ID, time.Now().Add(-24*time.Hour), time.Time{})
+//	replay, err = manager.Replaying(ctx, owner, e.ID) // replay.State, Cursor of Last, Created, Removed
+//
 // A SealedStore keeps secrets from the store they are in.
 //
 // # Retries
@@ -59,7 +66,7 @@
 //
 // # Ports
 //
-// Backends implement Outbox, Log and EndpointStore; other ways of sending
+// Backends implement Outbox, Log, Replays and EndpointStore; other ways of sending
 // implement Sender; other ways of encrypting, such as a key service, implement
 // Sealer.
 package deliver

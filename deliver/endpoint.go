@@ -14,7 +14,7 @@ import (
 type EndpointStatus string
 
 // Statuses of an endpoint. A disabled endpoint gets no new deliveries; those it
-// had end in StateFailed when they are due, and EndpointManager.Recover sends
+// had end in StateFailed when they are due, and EndpointManager.Replay sends
 // them after all.
 const (
 	EndpointActive   EndpointStatus = "active"

@@ -122,6 +122,43 @@ func TestReplayGoesOnAfterAStop(t *testing.T) {
 	})
 }
 
+// An endpoint that was refused its deliveries while it was disabled gets them
+// after it was enabled, as it gets what was never made for it.
+func TestReplayAfterADisabledTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, m := missed(t, 0)
+		b.run()
+		b.commit("a", "before", 1, true)
+		pass(time.Minute)
+		since := time.Now()
+		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Status, e.StatusSince = deliver.EndpointDisabled, time.Now()
+		b.commit("a", "made", 2, false) // before it is disabled, and tried after
+		if err := b.store.Endpoints().Update(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * time.Minute)
+		b.commit("a", "never", 3, true)
+		if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Replay(t.Context(), "o", "a", since, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * time.Second)
+		replaying(t, m, "done 6/6: 3 created, 2 reopened, 0 left")
+		for _, e := range b.log() {
+			if e.State != deliver.StateDelivered {
+				t.Errorf("%s is %s, want delivered", e.Event.TweetID, e.State)
+			}
+		}
+		b.stop()
+	})
+}
+
 func TestReplayRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, m := missed(t, 1)

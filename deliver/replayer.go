@@ -181,8 +181,12 @@ func (d *Dispatcher) hasRoom(endpointID string) bool {
 		return false
 	}
 	l, ok := d.lanes[endpointID]
+	now := time.Now()
+	if ok && l.fresh(now) && (l.refusal != "" || !l.endpoint.PausedSince.IsZero()) {
+		return false
+	}
 	return !ok || len(l.later) < replayLow && len(l.queue) <= l.limit && l.behind == 0 && !l.full && !l.hung &&
-		l.breaker.open == 0 && !l.loading && l.refusal == "" && !time.Now().Before(l.until)
+		l.breaker.open == 0 && !l.loading && !now.Before(l.until)
 }
 
 // pushReplayed queues what a step made. It is sent when nothing else waits in
