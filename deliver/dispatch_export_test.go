@@ -25,3 +25,19 @@ func (h *Health) Asked(at time.Time) (kind NoticeKind, since time.Time) {
 
 // RetryDelay is the wait after a failed attempt.
 var RetryDelay = retryDelay
+
+// SweepNext has the next new lane forget those that are idle, and gives the number
+// of lanes at which it would have been done.
+func (d *Dispatcher) SweepNext() (was int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was, d.sweepAt = d.sweepAt, 0
+	return was
+}
+
+// Remembers says whether an endpoint has a lane.
+func (d *Dispatcher) Remembers(endpointID string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lanes[endpointID] != nil
+}

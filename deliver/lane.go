@@ -102,7 +102,8 @@ func (l *lane) fresh(now time.Time) bool {
 // idle reports whether forgetting the lane loses nothing.
 func (l *lane) idle(now time.Time) bool {
 	return l.waiting() == 0 && l.inFlight == 0 && !l.loading && l.behind == 0 &&
-		!now.Before(l.until) && l.breaker.open == 0 && l.health.failures == 0
+		!now.Before(l.until) && l.breaker.open == 0 && l.health == health{} &&
+		(l.limiter == nil || l.limiter.TokensAt(now) >= float64(l.limiter.Burst()))
 }
 
 // class is how a lane stands when workers are short.
