@@ -104,8 +104,8 @@
 // final first. Remove a little with each write rather than all at once.
 //
 // Ids outlive what they were for, those of events, entries and resolved
-// reservations, or a repetition counts as new. Forget them too, but days after any
-// poll or caller could repeat them. Last numbers, balances and cursors stay.
+// reservations, or a repetition counts as new. Forget them too, but a week
+// after what they were for at the earliest, when no poll or caller repeats them. Last numbers, balances and cursors stay.
 //
 // # Traps
 //
