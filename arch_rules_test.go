@@ -28,7 +28,7 @@ var levels = [][]string{
 	{"detect/pace"},
 	{"detect"},
 	{"storage"},
-	{"fetcher/upstream", "fetcher/scan"}, // what the adapters share
+	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest"}, // what the adapters, or their tests, share
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest", "engineprom", "enginehttp"},

@@ -26,6 +26,8 @@
 //  5. If a page can be told to be the same as last time, give it a Page.Version
 //     and answer TimelineQuery.Known with Page.Unchanged. Type upstream.Pages
 //     does so by ETag, Last-Modified and a hash of the body.
+//  6. Test it with fetchertest.TestFetcher: one call checks all of this contract
+//     on a stand-in for the platform.
 //
 // The records carry the JSON names of the streamwatch wire format, and encode
 // to it with AppendJSON, without reflection.

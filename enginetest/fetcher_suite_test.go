@@ -1,0 +1,24 @@
+package enginetest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/fetchertest"
+)
+
+// The fake platform is a Fetcher as its contract has it.
+func TestPlatformIsAFetcher(t *testing.T) {
+	fetchertest.TestFetcher(t, fetchertest.Kit{PageSize: 8, Open: func(testing.TB) fetchertest.Upstream {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{PageSize: 8})
+		return fetchertest.Upstream{
+			New:      func(testing.TB) fetcher.Fetcher { return p },
+			Accounts: enginetest.AccountNames(3),
+			Post:     func(account, text string, at time.Time) { p.PostAt(account, text, at, time.Time{}) },
+			Missing:  "nobody",
+			Protect:  func(account string) { p.SetProtected(account, true) },
+		}
+	}})
+}

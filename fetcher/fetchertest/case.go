@@ -1,0 +1,192 @@
+package fetchertest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// test is one case under way: a reporter, and the upstream it is about.
+type test struct {
+	testing.TB
+	kit     Kit
+	up      Upstream
+	fetcher fetcher.Fetcher
+	account string    // the first
+	start   time.Time // of the first post, in whole seconds
+	posted  map[string]time.Time
+	newest  []string // texts of the first account's posts, newest first
+}
+
+// run opens an upstream and runs a case.
+func run(tb testing.TB, kit Kit, c testCase) {
+	tb.Helper()
+	t := &test{TB: tb, kit: kit, up: kit.Open(tb), posted: map[string]time.Time{}}
+	if err := t.up.validate(); err != nil {
+		tb.Fatalf("%v", err)
+		return
+	}
+	t.fetcher, t.account = t.up.New(tb), t.up.Accounts[0]
+	t.start = kit.Now().Add(-2 * time.Hour).Truncate(time.Second)
+	c.run(t)
+}
+
+// post publishes a text, at a time after the start.
+func (t *test) post(account, text string, after time.Duration) {
+	at := t.start.Add(after)
+	t.up.Post(account, text, at)
+	t.posted[text] = at
+	if account != t.account {
+		return
+	}
+	i := slices.IndexFunc(t.newest, func(other string) bool { return !t.posted[other].After(at) })
+	if i < 0 {
+		i = len(t.newest)
+	}
+	t.newest = slices.Insert(t.newest, i, text)
+}
+
+// spacing is between two posts of postMany: no whole number of seconds, so that
+// times without their milliseconds are noticed.
+const spacing = 1500*time.Millisecond + 7*time.Millisecond
+
+// postMany publishes n posts of the first account, one after the other.
+func (t *test) postMany(n int) {
+	for i := range n {
+		t.post(t.account, fmt.Sprintf("number %d", i), time.Duration(i)*spacing)
+	}
+}
+
+// pages posts two and a half pages and gives how many posts that is.
+func (t *test) pages() int {
+	n := 2*t.kit.PageSize + t.kit.PageSize/2
+	t.postMany(n)
+	return n
+}
+
+func (t *test) query(account string) fetcher.TimelineQuery {
+	return fetcher.TimelineQuery{Username: account}
+}
+
+// read asks for a page, which has to be given.
+func (t *test) read(q fetcher.TimelineQuery) fetcher.Page {
+	t.Helper()
+	page, err := t.fetcher.Timeline(t.Context(), q)
+	if err != nil {
+		t.Fatalf("Timeline of %q with Cursor %q failed: %v", q.Username, q.Cursor, err)
+	}
+	return page
+}
+
+// walk reads an account from q on to the end, and gives its pages.
+func (t *test) walk(q fetcher.TimelineQuery) []fetcher.Page {
+	t.Helper()
+	return t.walkOn(q, t.read(q), nil)
+}
+
+// walkOn goes on from a page. between is called before each further call.
+func (t *test) walkOn(q fetcher.TimelineQuery, page fetcher.Page, between func()) []fetcher.Page {
+	t.Helper()
+	pages := []fetcher.Page{page}
+	most := 2*len(t.posted) + 10
+	for page.Next != "" {
+		if len(pages) > most {
+			t.Fatalf("Page.Next has led through %d pages of a timeline of %d posts: want it to end", len(pages), len(t.posted))
+		}
+		if between != nil {
+			between()
+		}
+		q.Cursor, q.Known = page.Next, 0
+		page = t.read(q)
+		pages = append(pages, page)
+	}
+	return pages
+}
+
+// text finds which of the suite's posts a post is. The longest wins, as one
+// text may begin another.
+func (t *test) text(tw *fetcher.Tweet) string {
+	found := ""
+	for text := range t.posted {
+		if len(text) > len(found) && (strings.Contains(tw.Text, text) || strings.Contains(tw.FullText, text)) {
+			found = text
+		}
+	}
+	return found
+}
+
+// texts are the suite's texts of the pages' posts, in order.
+func (t *test) texts(pages ...fetcher.Page) []string {
+	var out []string
+	for _, p := range pages {
+		for i := range p.Tweets {
+			if p.Tweets[i].Pinned {
+				continue
+			}
+			out = append(out, t.text(&p.Tweets[i]))
+		}
+	}
+	return out
+}
+
+// same wants certain posts in certain order.
+func (t *test) same(got, want []string, rule string) {
+	t.Helper()
+	if slices.Equal(got, want) {
+		return
+	}
+	t.Errorf("%s (%s)", rule, difference(got, want))
+}
+
+// difference names the first posts that are missing, twice there, or misplaced.
+func difference(got, want []string) string {
+	for _, w := range want {
+		switch n := count(got, w); {
+		case n == 0:
+			return fmt.Sprintf("%d posts, want %d; the post %q is missing", len(got), len(want), w)
+		case n > count(want, w):
+			return fmt.Sprintf("%d posts, want %d; the post %q is there %d times", len(got), len(want), w, n)
+		}
+	}
+	for i, g := range got {
+		if i >= len(want) || g != want[i] {
+			return fmt.Sprintf("%d posts, want %d; the post at %d is %q", len(got), len(want), i, g)
+		}
+	}
+	return fmt.Sprintf("%d posts, want %d", len(got), len(want))
+}
+
+func count(list []string, s string) (n int) {
+	for _, v := range list {
+		if v == s {
+			n++
+		}
+	}
+	return n
+}
+
+// tweets are all posts of the pages.
+func tweets(pages ...fetcher.Page) (out []fetcher.Tweet) {
+	for _, p := range pages {
+		out = append(out, p.Tweets...)
+	}
+	return out
+}
+
+// equalTimes compares as exactly as the platform tells times.
+func (t *test) equalTimes(a, b time.Time) bool {
+	return a.Truncate(t.kit.Resolution).Equal(b.Truncate(t.kit.Resolution))
+}
+
+// shown is how many posts a page has, those left out included.
+func shown(p *fetcher.Page) int { return len(p.Tweets) + p.Skipped + p.Others }
+
+// everything is a Seen that knows all posts.
+func everything(string) bool { return true }
+
+// nothing is a Seen that knows none.
+func nothing(string) bool { return false }

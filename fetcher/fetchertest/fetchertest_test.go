@@ -1,0 +1,137 @@
+package fetchertest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// A kit with everything runs every case; one with the least skips some.
+func TestSuite(t *testing.T) { TestFetcher(t, shelfKit(nil)) }
+
+func TestSuiteWithTheLeast(t *testing.T) {
+	kit := shelfKit(func(f fetcher.Fetcher) fetcher.Fetcher {
+		return wrong{timeline: func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+			q.Seen, q.Known = nil, 0
+			p, err := f.Timeline(ctx, q)
+			p.Version, p.UserID = 0, ""
+			return p, err
+		}}
+	})
+	open := kit.Open
+	kit.Open = func(t testing.TB) Upstream {
+		u := open(t)
+		return Upstream{New: u.New, Accounts: u.Accounts, Post: u.Post}
+	}
+	TestFetcher(t, kit)
+}
+
+func TestKitRefuses(t *testing.T) {
+	open := func(testing.TB) Upstream { return Upstream{} }
+	for _, row := range []struct {
+		name string
+		kit  Kit
+		want string
+	}{
+		{"no Open", Kit{PageSize: 10}, "Kit.Open is missing"},
+		{"no PageSize", Kit{Open: open}, "Kit.PageSize 0 is not allowed: want 4 to 1000"},
+		{"a large PageSize", Kit{Open: open, PageSize: 1001}, "Kit.PageSize 1001 is not allowed"},
+		{"a negative Resolution", Kit{Open: open, PageSize: 4, Resolution: -1}, "Kit.Resolution -1ns is not allowed"},
+	} {
+		if err := row.kit.validate(); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: error %v, want %q", row.name, err, row.want)
+		}
+	}
+	made := func(testing.TB) fetcher.Fetcher { return &shelf{} }
+	for _, row := range []struct {
+		name string
+		up   Upstream
+		want string
+	}{
+		{"no New", Upstream{}, "Upstream.New is missing"},
+		{"too few accounts", Upstream{New: made, Accounts: []string{"a", "b"}}, "Upstream.Accounts has 2 handles: want 3 or more"},
+		{"no Post", Upstream{New: made, Accounts: []string{"a", "b", "c"}}, "Upstream.Post is missing"},
+	} {
+		if err := row.up.validate(); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: error %v, want %q", row.name, err, row.want)
+		}
+	}
+}
+
+func TestCasesHaveNamesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, g := range groups() {
+		for _, c := range g.cases {
+			if name := g.name + "/" + c.name; seen[name] {
+				t.Errorf("two cases are called %q", name)
+			} else {
+				seen[name] = true
+			}
+		}
+	}
+	if len(seen) < 50 {
+		t.Errorf("%d cases, want 50 or more", len(seen))
+	}
+}
+
+// A call that does not end with its context is given up.
+func TestStalledCallIsFound(t *testing.T) {
+	free := make(chan struct{})
+	defer close(free)
+	kit := shelfKit(func(f fetcher.Fetcher) fetcher.Fetcher {
+		return wrong{timeline: func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
+			<-free
+			return fetcher.Page{}, nil
+		}}
+	})
+	kit.patience = 50 * time.Millisecond
+	said := record(t, kit, "errors/a call returns when its context ends")
+	if len(said) != 1 || !strings.Contains(said[0], "has not returned "+(50*time.Millisecond).String()) {
+		t.Errorf("reports %q", said)
+	}
+}
+
+// recorder takes what a case reports instead of a test.
+type recorder struct {
+	testing.TB
+	mu   sync.Mutex
+	said []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	r.TB.SkipNow() // ends the goroutine of the case; that test is made for it
+}
+
+// record runs a case on a kit and gives what it reports.
+func record(t *testing.T, kit Kit, name string) []string {
+	t.Helper()
+	for _, g := range groups() {
+		for _, c := range g.cases {
+			if g.name+"/"+c.name != name {
+				continue
+			}
+			r := &recorder{}
+			t.Run("its case", func(t *testing.T) {
+				r.TB = t
+				run(r, kit, c)
+			})
+			return r.said
+		}
+	}
+	t.Fatalf("there is no case %q", name)
+	return nil
+}

@@ -1,0 +1,149 @@
+package fetchertest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxCursor bounds a cursor that a gap keeps, in bytes. Package detect has it, too.
+const maxCursor = 4096
+
+func pagingCases() []testCase {
+	return []testCase{
+		{"an account without posts has an empty page", func(t *test) {
+			p := t.read(t.query(t.account))
+			if shown(&p) != 0 || p.Next != "" {
+				t.Errorf("the page of an account without posts has %d posts and Next %q: want none", shown(&p), p.Next)
+			}
+		}},
+		{"posts come newest first", func(t *test) {
+			t.pages()
+			var last time.Time
+			for i, tw := range tweets(t.walk(t.query(t.account))...) {
+				if tw.Pinned {
+					continue
+				}
+				if i > 0 && tw.PublishedAt.After(last) {
+					t.Errorf("the post %q of %s stands behind one of %s: want newest first", tw.Text, tw.PublishedAt, last)
+					return
+				}
+				last = tw.PublishedAt
+			}
+		}},
+		{"a full page with older posts has Next", func(t *test) {
+			n := t.pages()
+			if p := t.read(t.query(t.account)); p.Next == "" && shown(&p) < n {
+				t.Errorf("a page of %d posts has no Next, although the account has %d: the older ones cannot be read", shown(&p), n)
+			}
+		}},
+		{"Next leads to the end without overlap or hole", func(t *test) {
+			t.pages()
+			t.same(t.texts(t.walk(t.query(t.account))...), t.newest, "Page.Next has to lead through all posts, each once")
+		}},
+		{"a timeline of exactly one page ends", func(t *test) {
+			t.postMany(t.kit.PageSize)
+			t.same(t.texts(t.walk(t.query(t.account))...), t.newest, "Page.Next has to lead through all posts, each once")
+		}},
+		{"posts of the same moment are not lost between pages", func(t *test) {
+			for i := range t.kit.PageSize + 2 {
+				at := max(i, t.kit.PageSize/2) // the older half at one moment
+				t.post(t.account, fmt.Sprintf("number %d", i), time.Duration(at)*spacing)
+			}
+			got := t.texts(t.walk(t.query(t.account))...)
+			for _, text := range t.newest {
+				if count(got, text) == 0 {
+					t.Errorf("the post %q is on no page: it is of the same moment as posts on two pages", text)
+					return
+				}
+			}
+		}},
+		{"a small Limit reads the same posts", func(t *test) {
+			t.postMany(t.kit.PageSize)
+			q := t.query(t.account)
+			q.Limit = 3
+			t.same(t.texts(t.walk(q)...), t.newest, "pages of Limit 3 have to lead through all posts, each once")
+		}},
+		{"a large Limit reads the same posts", func(t *test) {
+			t.pages()
+			q := t.query(t.account)
+			q.Limit = 10 * t.kit.PageSize
+			t.same(t.texts(t.walk(q)...), t.newest, "pages of a Limit beyond the platform's have to lead through all posts, each once")
+		}},
+		{"posts that come between two pages make no hole", func(t *test) {
+			t.pages()
+			want := slices.Clone(t.newest)
+			first, n := t.read(t.query(t.account)), 0
+			got := t.texts(t.walkOn(t.query(t.account), first, func() {
+				n++
+				t.post(t.account, fmt.Sprintf("meanwhile %d", n), time.Hour+time.Duration(n)*time.Second)
+			})...)
+			for _, text := range want {
+				if count(got, text) == 0 {
+					t.Errorf("the post %q is on no page, after posts came while the pages were read", text)
+					return
+				}
+			}
+		}},
+		{"a cursor is good in the next process", func(t *test) {
+			t.pages()
+			first := t.read(t.query(t.account))
+			t.fetcher = t.up.New(t.TB)
+			t.same(t.texts(t.walkOn(t.query(t.account), first, nil)...), t.newest, "a Page.Next that another Fetcher gave has to lead on: gaps keep it over a restart")
+		}},
+		{"a cursor is short enough to be kept", func(t *test) {
+			t.pages()
+			for _, p := range t.walk(t.query(t.account)) {
+				if len(p.Next) > maxCursor {
+					t.Errorf("Page.Next has %d bytes: want at most %d, or what a gap hides is not read later", len(p.Next), maxCursor)
+				}
+			}
+		}},
+		{"the same query has the same answer", func(t *test) {
+			t.pages()
+			q := t.query(t.account)
+			a, b := t.read(q), t.read(q)
+			t.same(t.texts(b), t.texts(a), "a first page read again has to show the same posts: each poll begins anew")
+		}},
+		{"accounts are read at the same time", readTogether},
+	}
+}
+
+// readTogether reads the accounts from several goroutines: each account's reads
+// follow each other, as in an engine.
+func readTogether(t *test) {
+	t.pages()
+	for i, account := range t.up.Accounts[1:3] {
+		t.post(account, fmt.Sprintf("of other %d", i), time.Minute)
+	}
+	all := [][]string{t.newest, {"of other 0"}, {"of other 1"}}
+	got := make([][]fetcher.Page, len(all))
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, account := range t.up.Accounts[:3] {
+		wg.Go(func() {
+			q := t.query(account)
+			for n := 0; n < len(t.posted)+10; n++ {
+				p, err := t.fetcher.Timeline(t.Context(), q)
+				if errs[i] = err; err != nil {
+					return
+				}
+				got[i] = append(got[i], p)
+				if q.Cursor = p.Next; p.Next == "" {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i, want := range all {
+		if errs[i] != nil {
+			t.Errorf("Timeline of %q failed while other accounts were read: %v", t.up.Accounts[i], errs[i])
+			continue
+		}
+		t.same(t.texts(got[i]...), want, "accounts that are read at the same time have to have their own posts")
+	}
+}

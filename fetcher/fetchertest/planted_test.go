@@ -1,0 +1,249 @@
+package fetchertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// plantedFault is a wrong Fetcher and the case that has to find it.
+type plantedFault struct {
+	name  string
+	plant func(fetcher.Fetcher) fetcher.Fetcher
+	find  string // the case
+	says  string // part of what it reports
+}
+
+// after is a Fetcher whose pages are changed on their way out.
+func after(change func(q fetcher.TimelineQuery, p *fetcher.Page)) func(fetcher.Fetcher) fetcher.Fetcher {
+	return func(f fetcher.Fetcher) fetcher.Fetcher {
+		return wrong{f, func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+			p, err := f.Timeline(ctx, q)
+			if err == nil {
+				change(q, &p)
+			}
+			return p, err
+		}}
+	}
+}
+
+// posts is a Fetcher whose posts are changed on their way out, known ones
+// included.
+func posts(change func(*fetcher.Tweet)) func(fetcher.Fetcher) fetcher.Fetcher {
+	return after(func(_ fetcher.TimelineQuery, p *fetcher.Page) {
+		for i := range p.Tweets {
+			change(&p.Tweets[i])
+		}
+	})
+}
+
+type wrong struct {
+	fetcher.Fetcher
+	timeline func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error)
+}
+
+func (w wrong) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	return w.timeline(ctx, q)
+}
+
+// calls is a Fetcher that answers a call itself.
+func calls(timeline func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error)) func(fetcher.Fetcher) fetcher.Fetcher {
+	return func(f fetcher.Fetcher) fetcher.Fetcher {
+		return wrong{f, func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) { return timeline(f, ctx, q) }}
+	}
+}
+
+// batches is a Fetcher whose Timelines are changed on their way out.
+func batches(timelines func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error)) func(fetcher.Fetcher) fetcher.Fetcher {
+	return func(f fetcher.Fetcher) fetcher.Fetcher { return wrongBatch{f, timelines} }
+}
+
+type wrongBatch struct {
+	fetcher.Fetcher
+	timelines func(fetcher.BatchFetcher, context.Context, []fetcher.TimelineQuery) ([]fetcher.Page, error)
+}
+
+func (w wrongBatch) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+	return w.timelines(w.Fetcher.(fetcher.BatchFetcher), ctx, qs)
+}
+
+var plantedFaults = []plantedFault{
+	{"gives a full page without Next", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) { p.Next = "" }),
+		"paging/a full page with older posts has Next", "the older ones cannot be read"},
+	{"gives a Next that leads back", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) { p.Next = "0" }),
+		"paging/Next leads to the end without overlap or hole", "want it to end"},
+	{"shows the last post again on the next page", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) {
+		if p.Next != "" {
+			p.Next = fmt.Sprint(atoi(p.Next) + 1)
+		}
+	}), "paging/Next leads to the end without overlap or hole", "is there 2 times"},
+	{"leaves out a post between pages", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) {
+		if p.Next != "" {
+			p.Next = fmt.Sprint(atoi(p.Next) - 1)
+		}
+	}), "paging/Next leads to the end without overlap or hole", "is missing"},
+	{"gives oldest first", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) { slices.Reverse(p.Tweets) }),
+		"paging/posts come newest first", "want newest first"},
+	{"goes on by time", calls(nextByTime), "paging/posts of the same moment are not lost between pages", "is on no page"},
+	{"keeps cursors in memory", func(f fetcher.Fetcher) fetcher.Fetcher {
+		good := map[string]bool{"": true}
+		return wrong{f, func(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+			if !good[q.Cursor] {
+				return fetcher.Page{}, errors.New("unknown cursor")
+			}
+			p, err := f.Timeline(ctx, q)
+			good[p.Next] = true
+			return p, err
+		}}
+	}, "paging/a cursor is good in the next process", "unknown cursor"},
+	{"makes ids of seconds", posts(func(tw *fetcher.Tweet) { tw.ID = fmt.Sprint(tw.PublishedAt.Unix()) }),
+		"posts/posts of the same second have ids of their own", "the second is taken for known and lost"},
+	{"makes ids of milliseconds", posts(func(tw *fetcher.Tweet) { tw.ID = fmt.Sprint(tw.PublishedAt.UnixMilli()) }),
+		"posts/posts of the same moment have ids of their own", "the second is taken for known and lost"},
+	{"numbers an account's posts", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) {
+		for i := range p.Tweets {
+			p.Tweets[i].ID = fmt.Sprint(i)
+		}
+	}), "posts/posts of two accounts have ids of their own", "the second is taken for known and lost"},
+	{"makes ids of places on the page", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) {
+		for i := range p.Tweets {
+			p.Tweets[i].ID = fmt.Sprint(i)
+		}
+	}), "posts/an id stays when the post is read again", "delivered twice"},
+	{"numbers the posts that it sees", func(f fetcher.Fetcher) fetcher.Fetcher {
+		ids := map[string]string{}
+		return after(func(_ fetcher.TimelineQuery, p *fetcher.Page) {
+			for i := range p.Tweets {
+				tw := &p.Tweets[i]
+				if ids[tw.ID] == "" {
+					ids[tw.ID] = fmt.Sprint(processes(), len(ids))
+				}
+				tw.ID = ids[tw.ID]
+			}
+		})(f)
+	}, "posts/an id is the same in the next process", "delivered twice"},
+	{"cuts times to the second", posts(func(tw *fetcher.Tweet) { tw.PublishedAt = tw.PublishedAt.Truncate(time.Second) }),
+		"posts/publication times are as exact as the platform's", "want"},
+	{"tells no time", posts(func(tw *fetcher.Tweet) { tw.PublishedAt = time.Time{} }),
+		"posts/a post has the fields that detection needs", "the post is dropped"},
+	{"gives another's posts", posts(func(tw *fetcher.Tweet) { tw.UserID = "7" }),
+		"posts/a timeline has the account's own posts alone", "dropped as another account's"},
+	{"does not count known posts", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) { p.Skipped = 0 }),
+		"seen/posts that Seen knows are counted", "0 Skipped"},
+	{"stops at a known post", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
+		if q.Seen != nil && p.Skipped > 0 {
+			p.Tweets = p.Tweets[:1]
+		}
+	}), "seen/posts that Seen does not know are on the page", "is missing"},
+	{"has no Next when all posts are known", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) {
+		if len(p.Tweets) == 0 {
+			p.Next = ""
+		}
+	}), "seen/a page of known posts has the same Next", "when all are known"},
+	{"reaches back by decoded posts alone", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) { p.OldestAt = reachOf(p) }),
+		"seen/OldestAt counts the posts that were left out", "as far as the page reaches"},
+	{"claims to reach back for ever", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) { p.OldestAt = p.OldestAt.Add(-time.Hour) }),
+		"seen/OldestAt does not reach further than the posts", "counts as read and is lost"},
+	{"makes versions of the newest id", versions(func(p *fetcher.Page) string { return p.Tweets[0].ID }),
+		"version/a post that becomes visible late changes the Version", "the post is lost"},
+	{"makes versions of the number of posts", versions(func(p *fetcher.Page) string { return fmt.Sprint(len(p.Tweets)) }),
+		"version/a new post changes the Version", "the post is lost"},
+	{"names versions wrongly, and gives the posts", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
+		if q.Cursor == "" {
+			p.Version = 5
+		}
+	}), "version/a new post changes the Version", "equal versions mean equal posts"},
+	{"says unchanged of all accounts", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
+		if p.Version = 5; q.Known == 5 {
+			*p = fetcher.Page{Version: 5, Unchanged: true}
+		}
+	}), "version/another account's Known is ignored", "is Unchanged from a version of"},
+	{"says unchanged to who wants all", versionsFor(func(q fetcher.TimelineQuery) bool { return true }, allOf),
+		"version/Known without Seen is ignored", "all posts are wanted"},
+	{"forgets what an unchanged page said", after(func(q fetcher.TimelineQuery, p *fetcher.Page) {
+		if p.Version = 5; q.Known == 5 {
+			*p = fetcher.Page{Version: 5, Unchanged: true}
+		}
+	}), "version/an unchanged page says what it said", "want none, and its"},
+	{"has an empty page of an unknown account", calls(func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+		p, err := f.Timeline(ctx, q)
+		if errors.Is(err, fetcher.ErrNotFound) {
+			return fetcher.Page{}, nil
+		}
+		return p, err
+	}), "errors/an account that does not exist is ErrNotFound", "want fetcher: not found"},
+	{"does not wrap its errors", calls(func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+		p, err := f.Timeline(ctx, q)
+		if err != nil {
+			err = fmt.Errorf("wrong: %v", err)
+		}
+		return p, err
+	}), "errors/an account with private posts is ErrProtected", "want fetcher: protected"},
+	{"calls every refusal a status", failing(&fetcher.StatusError{Code: 401}), "errors/refused credentials are ErrUnauthorized", "want fetcher: unauthorized"},
+	{"does not tell how long to wait", failing(&fetcher.RateLimitError{}), "errors/a rate limit is a RateLimitError with the wait", "RetryAfter is 0s"},
+	{"takes a rate limit for a private account", failing(fmt.Errorf("%w: %w", &fetcher.RateLimitError{}, fetcher.ErrProtected)),
+		"errors/a rate limit is no other error", "alone"},
+	{"takes a web page for an empty timeline", calls(func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+		p, err := f.Timeline(ctx, q)
+		if errors.Is(err, fetcher.ErrMalformed) {
+			return fetcher.Page{}, nil
+		}
+		return p, err
+	}), "errors/an answer that is a web page is ErrMalformed", "want fetcher: malformed answer"},
+	{"does not look at the context", calls(func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+		return f.Timeline(context.WithoutCancel(ctx), q)
+	}), "errors/a context that has ended is an error", "want context canceled"},
+	{"mixes pages up", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+		pages, err := f.Timelines(ctx, qs)
+		if len(pages) == 3 {
+			pages[0], pages[2] = pages[2], pages[0]
+		}
+		return pages, err
+	}), "batch/pages come in the order of the queries", "has to lead through its timeline"},
+	{"leaves out a page", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+		pages, err := f.Timelines(ctx, qs)
+		return pages[1:], err
+	}), "batch/pages come in the order of the queries", "want one for each"},
+	{"fails all for one account", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+		pages, err := f.Timelines(ctx, qs)
+		for _, p := range pages {
+			err = errors.Join(err, p.Err)
+		}
+		return pages, err
+	}), "batch/an account that does not exist fails alone", "failed: "},
+	{"has no error for one account", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+		pages, err := f.Timelines(ctx, qs)
+		for i := range pages {
+			pages[i].Err = nil
+		}
+		return pages, err
+	}), "batch/an account with private posts fails alone", "want fetcher: protected"},
+	{"does not say that a share is cut", batches(func(f fetcher.BatchFetcher, ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+		pages, err := f.Timelines(ctx, qs)
+		for i := range pages {
+			pages[i].Next = ""
+		}
+		return pages, err
+	}), "batch/pages lead on to all posts", "is missing"},
+}
+
+// Each planted fault is found by its case, which finds nothing without it.
+func TestPlantedFaults(t *testing.T) {
+	for _, row := range plantedFaults {
+		t.Run(row.name, func(t *testing.T) {
+			if said := record(t, shelfKit(nil), row.find); len(said) > 0 {
+				t.Errorf("%s reports %q of a sound Fetcher", row.find, said)
+			}
+			said := record(t, shelfKit(row.plant), row.find)
+			if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, row.says) }) {
+				t.Errorf("%s reports %q, want a sentence with %q", row.find, said, row.says)
+			}
+		})
+	}
+}
