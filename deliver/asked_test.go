@@ -15,7 +15,7 @@ func tooMany(wait time.Duration) deliver.Result {
 }
 
 // A receiver that answers every other request with 429 and Retry-After loses
-// nothing, and is neither failing nor behind a breaker.
+// nothing, and each delivery is attempted twice at most.
 func TestAlternatingReceiverLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
@@ -77,13 +77,16 @@ func TestWaitsAreFreeForAnHour(t *testing.T) {
 				e := b.log()[0]
 				free := e.Uncounted
 				if e.State != deliver.StateFailed || e.Attempts-free != 4 || len(e.Log) != e.Attempts {
-					t.Errorf("%s after %d attempts, %d of them free, %d in the log; want failed after 4 that count", e.State, e.Attempts, free, len(e.Log))
+					t.Fatalf("%s after %d attempts, %d of them free, %d in the log; want failed after 4 that count", e.State, e.Attempts, free, len(e.Log))
 				}
 				if free < row.least || free > row.most {
 					t.Errorf("%d attempts were free, want %d to %d", free, row.least, row.most)
 				}
 				if e.Waited != time.Hour {
 					t.Errorf("waited %s, want 1h", e.Waited)
+				}
+				if st := next.d.Stats(); st.Opened != 0 {
+					t.Errorf("the breaker opened %d times for 4 failures", st.Opened)
 				}
 				hour := e.Log[free].At.Sub(e.Log[0].At)
 				if hour < time.Hour || hour > time.Hour+5*time.Second {

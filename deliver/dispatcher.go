@@ -249,6 +249,17 @@ func (d *Dispatcher) marked(endpointID string, failingSince time.Time) {
 	}
 }
 
+// failingSince is when the first attempt of this process to an endpoint failed
+// since one succeeded, zero when none did.
+func (d *Dispatcher) failingSince(endpointID string) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l, ok := d.lanes[endpointID]; ok && l.health.failures > 0 {
+		return l.health.since.UTC().Round(0)
+	}
+	return time.Time{}
+}
+
 // resume offers a lane that waits no more.
 func (d *Dispatcher) resume(l *lane) {
 	d.offer(l)

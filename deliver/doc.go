@@ -41,6 +41,11 @@
 // failures like others. An endpoint that asks for waits is not failing, unless it
 // has taken nothing for an hour.
 //
+// Attempts begin about in the order of the commits, which is no promise: several
+// are under way at once, and retries and what waited for a breaker or a pause
+// come after newer ones. A receiver that needs an order sorts by the time of
+// publication in the body.
+//
 // # Signatures
 //
 // Every request carries two, each over exactly the bytes of the body:

@@ -48,8 +48,11 @@ type Endpoint struct {
 	// and kept, and none is attempted. Zero when it is not. A pause lasts up to
 	// MaxPause; then the endpoint is disabled.
 	PausedSince time.Time
-	// FailingSince is when the first attempt failed of ten or more in a row since
-	// the last success; zero when there are none. The dispatcher sets it.
+	// FailingSince is when the first attempt began that failed since the last
+	// success; zero when the last attempt succeeded or there was none. An answer
+	// with a wait that uses up no retry is no failure for an hour. The record has it
+	// from the tenth failure in a row; before that EndpointManager knows of the
+	// attempts of its own process. The dispatcher sets it.
 	FailingSince time.Time
 
 	CreatedAt time.Time

@@ -37,8 +37,8 @@ type EndpointManagerConfig struct {
 	AllowNets []netip.Prefix
 	// Moved is told of each URL that Update replaces, and of each endpoint that Delete
 	// removes, with to "", before it is done. It reports whether it has changed
-	// anything by that: then it is told with the URLs exchanged if the call fails. Its
-	// error refuses the call. Defaults to none.
+	// anything by that: then it is told the URL that the endpoint has if the call
+	// fails, "" if it is gone. Its error refuses the call. Defaults to none.
 	Moved func(ctx context.Context, src Source, from, to string) (bool, error)
 	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
 	// the same time may exceed it. Defaults to 100.
@@ -157,14 +157,14 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 			return Endpoint{}, errors.Join(err, m.Delete(context.WithoutCancel(ctx), n.Source.Owner, e.ID))
 		}
 	}
-	return shown(e, true), nil
+	return m.shown(e, true), nil
 }
 
 // Get reads an endpoint; ErrEndpointNotFound for an id that is unknown or
 // another's.
 func (m *EndpointManager) Get(ctx context.Context, owner, id string) (Endpoint, error) {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
-	return shown(e, false), err
+	return m.shown(e, false), err
 }
 
 // List gives an owner's endpoints, oldest first; of one source only when
@@ -175,7 +175,7 @@ func (m *EndpointManager) List(ctx context.Context, owner, sourceID string) ([]E
 		err = nil
 	}
 	for i := range es {
-		es[i] = shown(es[i], false)
+		es[i] = m.shown(es[i], false)
 	}
 	return es, err
 }
@@ -190,31 +190,27 @@ func (m *EndpointManager) Disable(ctx context.Context, owner, id, reason string)
 	return m.setStatus(ctx, owner, id, EndpointDisabled, reason)
 }
 
-// Enable ends a pause, too. It lets an endpoint have what is detected from now on, at once: what
+// Enable lets an endpoint have what is detected from now on, at once: what
 // attempts before met does not count any more, and a breaker that they opened is
-// closed.
+// closed. It ends a pause, too.
 func (m *EndpointManager) Enable(ctx context.Context, owner, id string) (Endpoint, error) {
 	return m.setStatus(ctx, owner, id, EndpointActive, "")
 }
 
 func (m *EndpointManager) setStatus(ctx context.Context, owner, id string, s EndpointStatus, reason string) (Endpoint, error) {
-	pardoned := false
 	e, err := m.change(ctx, owner, id, func(e *Endpoint, now time.Time) error {
 		if s == EndpointActive {
-			pardoned = e.Status != s || !e.FailingSince.IsZero()
-			e.FailingSince = time.Time{} // what failed before does not count any more
-			pardoned = pardoned || !e.PausedSince.IsZero()
-			e.PausedSince = time.Time{}
+			e.FailingSince, e.PausedSince = time.Time{}, time.Time{}
 		}
 		if e.Status != s {
 			e.Status, e.StatusReason, e.StatusSince = s, reason, now
 		}
 		return nil
 	})
-	if err == nil && pardoned {
+	if err == nil && s == EndpointActive {
 		m.cfg.Dispatcher.pardon(id)
 	}
-	return shown(e, false), err
+	return m.shown(e, false), err
 }
 
 // change stores what edit makes of an endpoint. A change that another one met
@@ -277,7 +273,16 @@ func (m *EndpointManager) DeleteVersion(ctx context.Context, owner, id string, v
 // processes.
 func (m *EndpointManager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
 
-// shown is an endpoint as its owner may see it.
+// shown is an endpoint as its owner may see it, with what this process knows of
+// its attempts.
+func (m *EndpointManager) shown(e Endpoint, withSecret bool) Endpoint {
+	if e.FailingSince.IsZero() {
+		e.FailingSince = m.cfg.Dispatcher.failingSince(e.ID)
+	}
+	return shown(e, withSecret)
+}
+
+// shown is an endpoint without what its owner must not see.
 func shown(e Endpoint, withSecret bool) Endpoint {
 	e = e.Clone()
 	if !withSecret {

@@ -25,14 +25,23 @@ func (m *EndpointManager) moving(ctx context.Context, owner, id, to string, do f
 	if err != nil {
 		return err
 	}
-	err = do()
-	if err != nil && moved && !errors.Is(err, ErrEndpointNotFound) {
-		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_, berr := m.cfg.Moved(back, e.Source, to, e.URL)
-		err = errors.Join(err, berr)
+	if err = do(); err == nil || !moved {
+		return err
 	}
-	return err
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	is, ferr := m.find(back, owner, id) // another call may have changed or deleted it meanwhile
+	switch {
+	case errors.Is(ferr, ErrEndpointNotFound):
+		is.URL = ""
+	case ferr != nil:
+		is.URL = e.URL
+	}
+	if is.URL == to {
+		return err
+	}
+	_, berr := m.cfg.Moved(back, e.Source, to, is.URL)
+	return errors.Join(err, berr)
 }
 
 // find reads an endpoint, also one that cannot be opened.

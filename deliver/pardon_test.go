@@ -3,6 +3,7 @@ package deliver_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,4 +149,62 @@ func TestPardonEndsTheBreaker(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An endpoint shows from the first failure on that its attempts fail, until one
+// succeeds or its owner changes the receiver. The record is not written for it.
+func TestFirstFailureShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var answer atomic.Pointer[deliver.Result]
+		b, m := manages(t, func(context.Context, *deliver.Delivery) deliver.Result { return *answer.Load() }, &watcher{})
+		n := 0
+		attempt := func(r deliver.Result) time.Time {
+			answer.Store(&r)
+			n++
+			b.commit("a", fmt.Sprint("p", n, "-"), 1, true)
+			at := time.Now()
+			pass(time.Second)
+			return at
+		}
+		shows := func(after string, want time.Time) {
+			t.Helper()
+			e, err := m.Get(t.Context(), "o", "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := m.List(t.Context(), "o", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !e.FailingSince.Equal(want) || !list[0].FailingSince.Equal(want) {
+				t.Errorf("after %s it is failing since %s, in the list since %s; want %s", after, e.FailingSince, list[0].FailingSince, want)
+			}
+			if e, err = b.store.Endpoints().Get(t.Context(), "o", "a"); err != nil || !e.FailingSince.IsZero() {
+				t.Errorf("after %s the record says %s, %v", after, e.FailingSince, err)
+			}
+		}
+		permanent := deliver.Result{StatusCode: 400, Error: "status 400", Permanent: true}
+		shows("nothing", time.Time{})
+		since := attempt(permanent)
+		shows("a failure", since)
+		attempt(permanent)
+		shows("another", since)
+		attempt(deliver.Result{OK: true})
+		shows("a success", time.Time{})
+		since = attempt(permanent)
+		shows("a failure after a success", since)
+		if e, err := m.Enable(t.Context(), "o", "a"); err != nil || !e.FailingSince.IsZero() {
+			t.Errorf("Enable = %s, %v", e.FailingSince, err)
+		}
+		shows("Enable", time.Time{})
+		attempt(permanent)
+		if _, err := m.Update(t.Context(), "o", "a", deliver.EndpointUpdate{URL: ptr("https://b.example.com/")}); err != nil {
+			t.Fatal(err)
+		}
+		shows("a change of the receiver", time.Time{})
+		attempt(tooMany(time.Second))
+		shows("an answer with a wait", time.Time{})
+		b.cut()
+		<-b.done
+	})
 }

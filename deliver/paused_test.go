@@ -1,6 +1,7 @@
 package deliver_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,10 +9,10 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// A paused endpoint gets nothing and keeps all; resumed, it gets it within a
-// minute, in order.
+// A paused endpoint gets nothing and keeps all; resumed, it gets what is new at
+// once, and what was kept within a minute, each once.
 func TestPausedEndpointKeepsItsDeliveries(t *testing.T) {
-	for _, days := range []int{0, 6} {
+	for _, days := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
 			var w watcher
 			b, m := manages(t, nil, &w)
@@ -32,8 +33,16 @@ func TestPausedEndpointKeepsItsDeliveries(t *testing.T) {
 				t.Errorf("%d attempts during the pause, want the 5 of the other endpoint", got)
 			}
 			pause(false)
-			pass(2 * time.Minute)
+			b.commit("a", "new", 1, true)
+			pass(time.Second)
+			if !slices.ContainsFunc(b.all(), func(s sent) bool { return s.tweet == "new0" }) {
+				t.Error("what is new was not sent within a second")
+			}
+			pass(time.Minute)
 			b.stop()
+			if got := len(b.all()); got != 2011 {
+				t.Errorf("%d attempts, want 2,006 after the pause", got-5)
+			}
 			for _, e := range b.log() {
 				if e.State != deliver.StateDelivered || e.Attempts != 1 {
 					t.Fatalf("%s is %s after %d attempts, want delivered after 1", e.Event.TweetID, e.State, e.Attempts)

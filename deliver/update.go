@@ -11,8 +11,9 @@ type EndpointUpdate struct {
 	Headers []Header // all of them; empty and not nil means none
 	Limits  *Limits
 	// Paused begins a pause, or ends one: see Endpoint.PausedSince. Attempts under
-	// way go on. When it ends what was kept is sent within a minute, with all its
-	// retries. A disabled endpoint cannot be paused.
+	// way go on. When it ends what is new is sent at once and what was kept within a
+	// minute, if the receiver keeps up, in any order and with all its retries. A
+	// disabled endpoint cannot be paused.
 	Paused *bool
 	// Secret replaces the secret, by a generated one when it is "". Until Overlap
 	// has passed a receiver that knows the old or the new one can verify:
@@ -95,7 +96,7 @@ func (m *EndpointManager) update(ctx context.Context, owner, id string, u Endpoi
 	if err == nil && (moved || resumed) {
 		m.cfg.Dispatcher.pardon(id)
 	}
-	return shown(e, key != ""), err
+	return m.shown(e, key != ""), err
 }
 
 func (m *EndpointManager) checkUpdate(u *EndpointUpdate) error {

@@ -1,13 +1,10 @@
 package enginehttp
 
 import (
-	"context"
 	"maps"
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -30,8 +27,8 @@ func newWebhookHealth(e *deliver.Endpoint) webhookHealth {
 	return h
 }
 
-// patchWebhook changes a webhook. A URL that is its monitor's or rule's
-// webhook_url is changed there, too.
+// patchWebhook changes a webhook, all of it or nothing. A URL that is its
+// monitor's or rule's webhook_url is changed there, too.
 func (h *Handler) patchWebhook(c *call) (reply, error) {
 	f, id := c.form, c.PathValue("webhook_id")
 	u := deliver.EndpointUpdate{URL: f.text("url"), Paused: field[bool](f, "paused", "true or false")}
@@ -58,18 +55,6 @@ func (h *Handler) patchWebhook(c *call) (reply, error) {
 		return reply{}, unmatched
 	}
 	u.Version = c.version
-	if u.URL != nil && *u.URL != e.URL {
-		if err := endpoints.Check(*u.URL, ""); err != nil {
-			return reply{}, webhookError(err)
-		}
-		moved, err := h.moveSource(ctx, &e, *u.URL)
-		if err != nil {
-			return reply{}, webhookError(err)
-		}
-		if moved {
-			u.URL, u.Version = nil, 0 // which the move has changed
-		}
-	}
 	if e, err = endpoints.Update(ctx, c.who.Owner, id, u); err != nil {
 		return reply{}, webhookError(err)
 	}
@@ -81,29 +66,3 @@ func (h *Handler) patchWebhook(c *call) (reply, error) {
 }
 
 const headersAllowed = "an object of header names and values, which are strings"
-
-// moveSource changes the webhook_url of the endpoint's source where it is the
-// endpoint's, and the endpoint's URL with it.
-func (h *Handler) moveSource(ctx context.Context, e *deliver.Endpoint, url string) (bool, error) {
-	if e.Source.Kind == deliver.SourceRule {
-		r, err := h.engine.Rules().Get(ctx, e.Source.Owner, e.Source.ID)
-		if err != nil || r.WebhookURL != e.URL {
-			return false, ignoreMissing(err)
-		}
-		_, err = h.engine.Rules().Update(ctx, e.Source.Owner, r.ID, rule.UpdateRequest{WebhookURL: &url})
-		return true, err
-	}
-	m, err := h.engine.Monitors().Get(ctx, e.Source.Owner, e.Source.ID)
-	if err != nil || m.WebhookURL != e.URL {
-		return false, ignoreMissing(err)
-	}
-	_, err = h.engine.Monitors().Update(ctx, e.Source.Owner, m.ID, monitor.UpdateRequest{WebhookURL: &url})
-	return true, err
-}
-
-func ignoreMissing(err error) error {
-	if isMissing(err) {
-		return nil
-	}
-	return err
-}

@@ -78,3 +78,28 @@ func TestPatchedURLIsTheMonitors(t *testing.T) {
 		t.Errorf("the monitor shows %s", a.body)
 	}
 }
+
+// A change of a webhook that is refused changes nothing of it, nor of its monitor.
+func TestRefusedPatchOfAWebhook(t *testing.T) {
+	w := newWorld(t)
+	for _, body := range []string{
+		`{"url":"https://hooks.example.com/moved","headers":{"Host":"x"}}`,
+		`{"url":"https://hooks.example.com/moved","paused":true}`, // of one that is disabled
+	} {
+		if _, err := w.engine.Endpoints().Disable(t.Context(), mine, w.ids[mine].Replace("{webhook}"), "down"); err != nil {
+			t.Fatal(err)
+		}
+		if a := w.do(mine, "PATCH", webhooks+"/{webhook}", body); a.status != 422 {
+			t.Errorf("%s: %d %s, want 422", body, a.status, a.body)
+		}
+		for _, target := range []string{monitors + "/{monitor}", webhooks} {
+			if a := w.do(mine, "GET", target, ""); strings.Contains(a.body, "moved") {
+				t.Errorf("%s, which was refused, left %s", body, a.body)
+			}
+		}
+	}
+	if a := w.do(mine, "PATCH", webhooks+"/{webhook}", `{"url":"https://hooks.example.com/moved","headers":{"X-A":"b"}}`); a.status != 200 ||
+		!strings.Contains(a.body, `"url":"https://hooks.example.com/moved"`) || !strings.Contains(a.body, `"header_names":["X-A"]`) {
+		t.Errorf("a change of both: %d %s", a.status, a.body)
+	}
+}
