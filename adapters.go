@@ -3,6 +3,7 @@ package streamwatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -50,29 +51,29 @@ func (w webhooks) Unbind(ctx context.Context, m monitor.Monitor) error {
 }
 
 // changeEndpoint makes, moves or removes the endpoint that a source's
-// webhook_url makes: see monitor.Webhooks.
+// webhook_url makes: see monitor.Webhooks. The endpoint is the one with the URL that
+// was shown. Where none has it, a process died between the record and the endpoint,
+// which is then the one that is bound.
 func changeEndpoint(ctx context.Context, m *deliver.EndpointManager, src deliver.Source, from, to string, key secret.Value) (secret.Value, error) {
-	if from != "" {
-		list, err := m.List(ctx, src.Owner, src.ID)
-		if err != nil {
-			return "", err
-		}
-		for _, e := range list {
-			if e.URL != from {
-				continue
-			}
-			if to == "" {
-				return "", m.Delete(ctx, src.Owner, e.ID)
-			}
-			u := deliver.EndpointUpdate{URL: &to}
-			if key != "" {
-				u.Secret = &key
-			}
-			_, err := m.Update(ctx, src.Owner, e.ID, u)
-			return "", err
-		}
+	list, err := m.List(ctx, src.Owner, src.ID)
+	if err != nil {
+		return "", err
 	}
-	if to == "" {
+	i := slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.URL == from })
+	if i < 0 {
+		i = slices.IndexFunc(list, func(e deliver.Endpoint) bool { return e.Bound })
+	}
+	switch {
+	case i >= 0 && to == "":
+		return "", m.Delete(ctx, src.Owner, list[i].ID)
+	case i >= 0:
+		u := deliver.EndpointUpdate{URL: &to}
+		if key != "" {
+			u.Secret = &key
+		}
+		_, err := m.Update(ctx, src.Owner, list[i].ID, u)
+		return "", err
+	case to == "":
 		return "", nil
 	}
 	if from == to && key != "" { // a new secret makes no endpoint

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -45,12 +46,15 @@ func (e *Engine) webhookMoved(ctx context.Context, src deliver.Source, from, to 
 	return e.monitors.WebhookMoved(ctx, src.Owner, src.ID, from, to)
 }
 
-// halves are what a process left that died while it made or deleted a monitor or a
-// rule.
+// halves are what a process left that died while it made, changed or deleted a
+// monitor or a rule.
 type halves struct {
 	orphans map[string]deliver.Endpoint // by id: bound to what does not exist
-	shown   map[sourceID]string         // URLs shown that no endpoint has
+	shown   map[sourceID]move           // webhook_urls that are not their endpoint's
 }
+
+// move is a webhook_url that is shown and the one to show.
+type move struct{ from, to string }
 
 type sourceID struct {
 	kind      deliver.SourceKind
@@ -59,7 +63,8 @@ type sourceID struct {
 
 // mendHalves removes the halves that were there when the engine started. Another
 // process may be making one whole just now, so those count that still are halves when
-// the longest creation has ended.
+// the longest creation or change has ended. A webhook_url that was stored and is not
+// its endpoint's becomes what the endpoint has: nobody was told of the change.
 func (e *Engine) mendHalves(ctx context.Context) error {
 	before, err := e.findHalves(ctx)
 	if err != nil || len(before.orphans) == 0 && len(before.shown) == 0 {
@@ -86,8 +91,8 @@ func (e *Engine) mendHalves(ctx context.Context) error {
 		}
 	}
 	for of, url := range after.shown {
-		if before.shown[of] == url {
-			_, merr := e.webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url, "")
+		if was, ok := before.shown[of]; ok && was == url {
+			_, merr := e.webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
 			err = errors.Join(err, merr)
 		}
 	}
@@ -97,12 +102,13 @@ func (e *Engine) mendHalves(ctx context.Context) error {
 // findHalves compares the endpoints with what they are of, which is read after them:
 // a creation stores the endpoint first.
 func (e *Engine) findHalves(ctx context.Context) (halves, error) {
-	h := halves{orphans: map[string]deliver.Endpoint{}, shown: map[sourceID]string{}}
-	urls := map[sourceID][]string{}
+	h := halves{orphans: map[string]deliver.Endpoint{}, shown: map[sourceID]move{}}
+	urls, bound := map[sourceID][]string{}, map[sourceID][]string{}
 	err := e.store.Endpoints().Scan(ctx, func(ep deliver.Endpoint) error {
 		of := sourceID{ep.Source.Kind, ep.Source.Owner, ep.Source.ID}
 		urls[of] = append(urls[of], ep.URL)
 		if ep.Bound {
+			bound[of] = append(bound[of], ep.URL)
 			h.orphans[ep.ID] = deliver.Endpoint{ID: ep.ID, Source: ep.Source}
 		}
 		return nil
@@ -113,15 +119,12 @@ func (e *Engine) findHalves(ctx context.Context) (halves, error) {
 	exists := map[sourceID]bool{}
 	see := func(of sourceID, url string) {
 		exists[of] = true
-		if url == "" {
-			return
+		switch own := bound[of]; {
+		case len(own) > 0 && !slices.Contains(own, url):
+			h.shown[of] = move{url, own[0]}
+		case len(own) == 0 && url != "" && !slices.Contains(urls[of], url):
+			h.shown[of] = move{url, ""}
 		}
-		for _, has := range urls[of] {
-			if has == url {
-				return
-			}
-		}
-		h.shown[of] = url
 	}
 	if err := e.store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
 		see(sourceID{deliver.SourceMonitor, m.Owner, m.ID}, m.WebhookURL)

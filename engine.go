@@ -117,7 +117,7 @@ type Engine struct {
 	rules      *rule.Manager
 	endpoints  *deliver.EndpointManager
 	bound      *deliver.EndpointManager // for the other managers, which know what they change
-	grace      time.Duration            // how long a creation of another process may take
+	grace      time.Duration            // how long a creation or change of another process may take
 	meter      *billing.Meter           // nil without Config.Billing
 	admission  chan struct{}            // held from the question for cover until its stream is stored
 	creation   chan struct{}            // held from the count of endpoints until another is stored
@@ -229,7 +229,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
-		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, CreateTimeout: e.grace / 4,
+		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Paced:       tc.Pace != detect.PaceInterval,
 		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admitMonitor,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,

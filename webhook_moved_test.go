@@ -3,6 +3,7 @@ package streamwatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -174,10 +175,24 @@ var errDied = errors.New("the process died")
 
 type deadMonitors struct{ monitor.Store }
 
+func (s deadMonitors) Update(ctx context.Context, m monitor.Monitor) error {
+	if err := s.Store.Update(ctx, m); err != nil {
+		return err
+	}
+	panic(errDied)
+}
+
 func (deadMonitors) Create(context.Context, monitor.Monitor) error    { panic(errDied) }
 func (deadMonitors) Delete(_ context.Context, owner, id string) error { panic(errDied) }
 
 type deadRules struct{ rule.Store }
+
+func (s deadRules) Update(ctx context.Context, r rule.Rule) error {
+	if err := s.Store.Update(ctx, r); err != nil {
+		return err
+	}
+	panic(errDied)
+}
 
 func (deadRules) Create(context.Context, rule.Rule) error          { panic(errDied) }
 func (deadRules) Delete(_ context.Context, owner, id string) error { panic(errDied) }
@@ -259,5 +274,54 @@ func TestHalvesOfADeadProcess(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A process dies when a change of webhook_url is stored and its endpoint is as it was.
+// The next one shows the endpoint there is, and the same change again before that makes
+// no second endpoint.
+func TestHalfAChangeOfAWebhookURL(t *testing.T) {
+	for _, of := range webhooksOf {
+		for _, to := range []string{otherURL, ""} {
+			t.Run(fmt.Sprintf("%s to %q", of.kind, to), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := memory.New(memory.Options{})
+					platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+					engine := func(s storage.Store) *streamwatch.Engine {
+						return newEngine(t, streamwatch.Config{Fetcher: platform, Store: s})
+					}
+					dead := deadStore{store, func(s monitor.Store) monitor.Store { return deadMonitors{s} }, func(s rule.Store) rule.Store { return deadRules{s} }}
+					id := of.create(t, engine(store), firstURL)
+					dies(t, func() { of.update(t, engine(dead), id, &to, nil) })
+					e := engine(store)
+					if url, _ := of.shows(t, e, id); url != to {
+						t.Fatalf("webhook_url %q, want the %q that the change stored", url, to)
+					}
+					if err := e.Start(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					pass(5 * time.Minute)
+					if url, set := of.shows(t, e, id); url != firstURL || !set || onlyEndpoint(t, e, id).URL != firstURL {
+						t.Errorf("webhook_url %q, webhook_secret_set %t, endpoint %q, want all of %q", url, set, onlyEndpoint(t, e, id).URL, firstURL)
+					}
+					if err := e.Shutdown(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+
+					dies(t, func() { of.update(t, engine(dead), id, &to, nil) })
+					e = engine(store)
+					if err := of.update(t, e, id, &to, nil); err != nil {
+						t.Fatal(err)
+					}
+					var urls []string
+					for _, ep := range endpointsOf(t, e, id) {
+						urls = append(urls, ep.URL)
+					}
+					if url, _ := of.shows(t, e, id); url != to || strings.Join(urls, " ") != to {
+						t.Errorf("webhook_url %q, endpoints %q after the change again, want %q and no other", url, urls, to)
+					}
+				})
+			})
+		}
 	}
 }

@@ -51,7 +51,7 @@ func (m *Manager) Create(ctx context.Context, r CreateRequest) (Created, error) 
 		return Created{}, err
 	}
 	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.CreateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
 	now := m.cfg.Now().UTC() // after the wait: from here on posts are its events
 	mon.CreatedAt, mon.UpdatedAt = now, now

@@ -56,8 +56,9 @@ type Config struct {
 	// refuses the change, of which nothing is left. done is called when the change
 	// is stored or has failed. It must not call the manager.
 	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
-	// CreateTimeout bounds what Create does once it has its turn. Defaults to 10 s.
-	CreateTimeout time.Duration
+	// ChangeTimeout bounds what Create and Update do once they have their turn.
+	// Defaults to 10 s.
+	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
 	// Now stamps. Defaults to time.Now.
@@ -98,8 +99,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.DefaultInterval < cfg.MinInterval || cfg.DefaultInterval > MaxInterval {
 		return nil, fmt.Errorf("monitor: DefaultInterval %s is not allowed: want %s to %s", cfg.DefaultInterval, cfg.MinInterval, MaxInterval)
 	}
-	if cfg.CreateTimeout <= 0 {
-		cfg.CreateTimeout = 10 * time.Second
+	if cfg.ChangeTimeout <= 0 {
+		cfg.ChangeTimeout = 10 * time.Second
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -41,6 +41,8 @@ func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest)
 		return Updated{}, err
 	}
 	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
+	defer cancel()
 	old, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return Updated{}, err

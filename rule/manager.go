@@ -53,8 +53,9 @@ type Config struct {
 	// refuses the change, of which nothing is left. done is called when the change
 	// is stored or has failed. It must not call the manager.
 	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
-	// CreateTimeout bounds what Create does once it has its turn. Defaults to 10 s.
-	CreateTimeout time.Duration
+	// ChangeTimeout bounds what Create and Update do once they have their turn.
+	// Defaults to 10 s.
+	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
 	// Now stamps. Defaults to time.Now.
@@ -84,8 +85,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Parse.MaxLength < 0 || cfg.Parse.MaxLength > MaxQuery {
 		return nil, fmt.Errorf("rule: Parse.MaxLength %d is not allowed: want 1 to %d, or 0 for that", cfg.Parse.MaxLength, MaxQuery)
 	}
-	if cfg.CreateTimeout <= 0 {
-		cfg.CreateTimeout = 10 * time.Second
+	if cfg.ChangeTimeout <= 0 {
+		cfg.ChangeTimeout = 10 * time.Second
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -143,7 +144,7 @@ func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) 
 		return Created{}, err
 	}
 	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.CreateTimeout)
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
 	defer cancel()
 	now := m.cfg.Now().UTC() // after the wait: from here on posts are its events
 	r.CreatedAt, r.UpdatedAt, r.Since = now, now, now

@@ -44,6 +44,8 @@ func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest)
 		return Updated{}, err
 	}
 	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
+	defer cancel()
 	old, err := m.cfg.Store.Get(ctx, owner, id)
 	if err != nil {
 		return Updated{}, err
