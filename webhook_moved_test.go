@@ -114,6 +114,14 @@ func TestWebhookURLFollowsItsEndpoint(t *testing.T) {
 				t.Fatalf("Update to a url in use: %v", err)
 			}
 			shows(otherURL)
+			for _, ep := range endpointsOf(t, e, id) {
+				if first := firstURL; ep.URL == otherURL {
+					if _, err := e.Endpoints().Update(t.Context(), "", ep.ID, deliver.EndpointUpdate{URL: &first}); !errors.Is(err, deliver.ErrEndpointDuplicate) {
+						t.Fatalf("Update of the one that is shown to a url in use: %v", err)
+					}
+				}
+			}
+			shows(otherURL)
 			if err := e.Endpoints().Delete(t.Context(), "", more.ID); err != nil {
 				t.Fatal(err)
 			}

@@ -45,6 +45,7 @@ func checkRest(o *outcome) []violation {
 		c.allSettled()
 		c.nothingReserved()
 		c.noOrphans()
+		c.rulesShowTheirs()
 	}
 	return c.found
 }
@@ -192,38 +193,4 @@ func cursorsBack(before, after map[string]time.Time) (found []violation) {
 		}
 	}
 	return found
-}
-
-// noOrphans: every webhook is of a monitor that there is, also when a process died
-// while it created or deleted one.
-func (c *checker) noOrphans() {
-	for _, e := range c.State.Endpoints {
-		if !slices.ContainsFunc(c.State.Monitors, func(w watch) bool { return w.ID == e.Source }) {
-			c.add("records", "webhook %s (%s) is of %s, which does not exist", e.ID, e.URL, e.Source)
-		}
-	}
-}
-
-// recordsKept: what a customer was told is there, and what was deleted is not.
-func (c *checker) recordsKept() {
-	monitors, endpoints := make(map[string]bool), make(map[string]bool)
-	for _, w := range c.State.Monitors {
-		monitors[w.ID] = true
-		if wf := c.Customers.Watches[w.ID]; wf.Last != nil && !sameWatch(&w, wf.Last) {
-			c.add("records", "monitor %s is %+v, and its owner was told %+v", w.ID, w, *wf.Last)
-		}
-	}
-	for _, e := range c.State.Endpoints {
-		endpoints[e.ID] = true
-	}
-	for id, w := range c.Customers.Watches {
-		if !w.Told.IsZero() && !w.DeleteAsked && !monitors[id] || w.Deleted && monitors[id] {
-			c.add("records", "monitor %s (%s): there %t, deleted %t", id, w.Name, monitors[id], w.Deleted)
-		}
-	}
-	for id, e := range c.Customers.Endpoints {
-		if !e.Told.IsZero() && e.DeleteAsked.IsZero() && !endpoints[id] || !e.Deleted.IsZero() && endpoints[id] {
-			c.add("records", "endpoint %s (%s): there %t, deleted %t", id, e.URL, endpoints[id], !e.Deleted.IsZero())
-		}
-	}
 }

@@ -69,6 +69,9 @@ func healthy() *outcome {
 		o.Customers.Reservations[held.ID] = &reservationFacts{Owner: owner, Amount: 100, Expires: held.Expires, Held: true}
 		s.Balances[owner] = balance{balanceNow - 100, 100}
 	}
+	s.Rules = []filterRule{{"rul_1", "a rule", "http://receiver/hook/rule"}}
+	s.Endpoints = append(s.Endpoints, endpoint{"whk_rule", "rul_1", "http://receiver/hook/rule"})
+	o.Customers.Rules["rul_1"] = &ruleFacts{}
 	return o
 }
 
@@ -190,6 +193,15 @@ func TestViolationsAreFound(t *testing.T) {
 		{"an endpoint that was confirmed is gone", "records", func(o *outcome) { o.State.Endpoints = o.State.Endpoints[1:] }},
 		{"a webhook of a monitor that does not exist", "records", func(o *outcome) {
 			o.State.Endpoints = append(o.State.Endpoints, endpoint{"whk_orphan", "mon_never", "http://receiver/orphan"})
+		}},
+		{"a rule that was confirmed is gone", "records", func(o *outcome) { o.State.Rules = nil }},
+		{"a rule that was deleted is back", "records", func(o *outcome) { o.Customers.Rules["rul_1"].Deleted = true }},
+		{"a webhook that its rule does not show", "records", func(o *outcome) { o.State.Rules[0].URL = "" }},
+		{"a rule that shows a webhook which is gone", "records", func(o *outcome) {
+			o.State.Endpoints = slices.DeleteFunc(o.State.Endpoints, func(e endpoint) bool { return e.Source == "rul_1" })
+		}},
+		{"two webhooks of a rule", "records", func(o *outcome) {
+			o.State.Endpoints = append(o.State.Endpoints, endpoint{"whk_second", "rul_1", "http://receiver/hook/second"})
 		}},
 		{"a damaged file", "store", func(o *outcome) { o.State.Damage = "row 3 is missing from index" }},
 	} {

@@ -40,6 +40,7 @@ type customers struct {
 	flight  map[int]*task
 
 	monitors  [3]monitorSlot
+	rules     [3]ruleSlot
 	endpoints [3]endpointSlot
 	money     [4]moneySlot
 	saving    bool   // a backup is under way
@@ -158,6 +159,8 @@ func (c *customers) want(do string) {
 		c.any()
 	case doCreateMonitor, doUpdateMonitor, doPauseMonitor, doResumeMonitor, doDeleteMonitor:
 		c.changeMonitors(do)
+	case doCreateRule, doUpdateRule, doDeleteRule:
+		c.changeRules(do)
 	case doCreateEndpoint, doDeleteEndpoint:
 		c.changeEndpoints(do)
 	case doReserve, doCommit, doRelease, doAppend:
@@ -168,13 +171,15 @@ func (c *customers) want(do string) {
 }
 
 func (c *customers) any() {
-	switch n := c.rand.IntN(20); {
+	switch n := c.rand.IntN(23); {
 	case n < 4:
 		c.changeMonitors([]string{doUpdateMonitor, doPauseMonitor, doDeleteMonitor, doCreateMonitor}[n])
 	case n < 7:
 		c.changeEndpoints([]string{doCreateEndpoint, doDeleteEndpoint}[n%2])
 	case n < 19:
 		c.changeMoney([]string{doAppend, doReserve, doCommit, doRelease}[n%4])
+	case n > 19:
+		c.changeRules([]string{doCreateRule, doUpdateRule, doDeleteRule}[n-20])
 	default:
 		if c.rand.IntN(10) == 0 {
 			c.makeBackup()

@@ -15,7 +15,7 @@
 // moments, in bursts, and so that posts appear late and out of order; it delivers
 // to a receiver that answers 200, 500, 429, slowly, too late, or not at all; an
 // in-process handler gets every event, too. Meanwhile customers create, change
-// and delete monitors and webhooks, and top up, reserve, commit and release
+// and delete monitors, rules and webhooks, and top up, reserve, commit and release
 // credits. Platform, receiver and customers are in the parent and go on when the
 // process dies. Each detection is charged for in its commit.
 //
@@ -44,7 +44,8 @@
 //	I7  a restarted process polls within 5 s
 //
 // and that what a customer was told is still so: a monitor, a webhook, a backup; and
-// at the end that no webhook is of a monitor that was never created.
+// at the end that no webhook is of a monitor or rule that was never created, and that a
+// rule has the webhook it shows and no other.
 //
 // # The ledger alone
 //

@@ -10,6 +10,7 @@ import (
 // An answer is a promise; what was asked and never answered may be either way.
 type facts struct {
 	Watches      map[string]*watchFacts    // by monitor id
+	Rules        map[string]*ruleFacts     // by id
 	Endpoints    map[string]*endpointFacts // by id
 	Entries      map[string]*entryFacts    // by id
 	Reservations map[string]*reservationFacts
@@ -31,6 +32,11 @@ type watchFacts struct {
 	Fixed       bool
 	DeleteAsked bool
 	Deleted     bool
+}
+
+// ruleFacts are about a rule that the customer was told of.
+type ruleFacts struct {
+	DeleteAsked, Deleted bool
 }
 
 // endpointFacts are about a webhook.
@@ -60,7 +66,7 @@ type reservationFacts struct {
 
 func newFacts() *facts {
 	return &facts{
-		Watches: make(map[string]*watchFacts), Endpoints: make(map[string]*endpointFacts),
+		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
 		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage"
 )
@@ -22,6 +23,9 @@ const (
 	doPauseMonitor   = "pause monitor"
 	doResumeMonitor  = "resume monitor"
 	doDeleteMonitor  = "delete monitor"
+	doCreateRule     = "create rule"
+	doUpdateRule     = "update rule"
+	doDeleteRule     = "delete rule"
 	doCreateEndpoint = "create endpoint"
 	doDeleteEndpoint = "delete endpoint"
 	doAppend         = "append"
@@ -37,10 +41,10 @@ const (
 type op struct {
 	N         int // numbers the asking
 	Do, Owner string
-	Name      string   // of the monitor
+	Name      string   // of the monitor or rule
 	Accounts  []string // of the monitor
 	Interval  time.Duration
-	ID        string // of the monitor, endpoint or reservation
+	ID        string // of the monitor, rule, endpoint or reservation
 	URL, Key  string // of the endpoint
 	Entries   []entry
 	Amount    int64
@@ -53,6 +57,7 @@ type reply struct {
 	N         int    // of the op
 	Err       string // "" or one of the words below, or an error's text
 	Watch     *watch
+	Rule      string // its id
 	Endpoints []endpoint
 	Open      bool
 }
@@ -76,7 +81,7 @@ func (s service) do(ctx context.Context, o op) reply {
 	r.N = o.N
 	switch {
 	case err == nil:
-	case errors.Is(err, monitor.ErrNotFound), errors.Is(err, deliver.ErrEndpointNotFound), errors.Is(err, billing.ErrNotFound):
+	case errors.Is(err, monitor.ErrNotFound), errors.Is(err, rule.ErrNotFound), errors.Is(err, deliver.ErrEndpointNotFound), errors.Is(err, billing.ErrNotFound):
 		r.Err = wasGone
 	case errors.Is(err, billing.ErrInsufficient):
 		r.Err = wasInsufficient
@@ -104,6 +109,12 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return reply{Watch: watchOf(m)}, err
 	case doDeleteMonitor:
 		return reply{}, s.engine.Monitors().Delete(ctx, o.Owner, o.ID)
+	case doCreateRule:
+		return s.createRule(ctx, o)
+	case doUpdateRule:
+		return s.updateRule(ctx, o)
+	case doDeleteRule:
+		return reply{}, s.engine.Rules().Delete(ctx, o.Owner, o.ID)
 	case doCreateEndpoint:
 		return s.createEndpoint(ctx, o)
 	case doDeleteEndpoint:

@@ -55,6 +55,7 @@ type state struct {
 	// ReservationsHidden: the store has no way to list them.
 	ReservationsHidden bool
 	Monitors           []watch
+	Rules              []filterRule
 	Endpoints          []endpoint
 	Damage             string // what is wrong with the store itself, "" for nothing
 }
@@ -102,7 +103,10 @@ type accountSince struct {
 	Since    time.Time
 }
 
-// endpoint is a webhook bound to a monitor.
+// filterRule is a rule and the webhook_url that it shows.
+type filterRule struct{ ID, Tag, URL string }
+
+// endpoint is a webhook bound to a monitor or a rule.
 type endpoint struct{ ID, Source, URL string }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -33,6 +34,12 @@ func readPorts(ctx context.Context, store storage.Store, s *state) error {
 		}
 	}
 	if err := readCursors(ctx, store.Journal(), s); err != nil {
+		return err
+	}
+	if err := store.Rules().Scan(ctx, func(r rule.Rule) error {
+		s.Rules = append(s.Rules, filterRule{r.ID, r.Tag, r.WebhookURL})
+		return nil
+	}); err != nil {
 		return err
 	}
 	return store.Monitors().Scan(ctx, func(m monitor.Monitor) error {

@@ -227,6 +227,12 @@ func (r *reader) records(s *state) {
 		s.Monitors = append(s.Monitors, watch{m.ID, m.Owner, m.Name, m.Status == "active", m.Accounts})
 		return nil
 	})
+	r.each(`SELECT id, tag, coalesce(json_extract(record, '$.WebhookURL'), '') FROM rules`, func(scan scanner) error {
+		var f filterRule
+		err := scan(&f.ID, &f.Tag, &f.URL)
+		s.Rules = append(s.Rules, f)
+		return err
+	})
 	r.each(`SELECT id, source_id, url FROM endpoints`, func(scan scanner) error {
 		var e endpoint
 		err := scan(&e.ID, &e.Source, &e.URL)

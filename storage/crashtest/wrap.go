@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
@@ -33,6 +34,7 @@ type pointedStore struct{ storage.Store }
 func withPoints(s storage.Store) storage.Store { return pointedStore{s} }
 
 func (s pointedStore) Monitors() monitor.Store          { return pointedMonitors{s.Store.Monitors()} }
+func (s pointedStore) Rules() rule.Store                { return pointedRules{s.Store.Rules()} }
 func (s pointedStore) Endpoints() deliver.EndpointStore { return pointedEndpoints{s.Store.Endpoints()} }
 func (s pointedStore) Journal() detect.Journal          { return chargedJournal{s.Store.Journal()} }
 func (s pointedStore) Outbox() deliver.Outbox           { return pointedOutbox{s.Store.Outbox()} }
@@ -40,7 +42,9 @@ func (s pointedStore) Ledger() billing.Ledger           { return pointedLedger{s
 
 type pointedMonitors struct{ monitor.Store }
 
+// Create is where the manager has made the endpoint.
 func (m pointedMonitors) Create(ctx context.Context, mon monitor.Monitor) error {
+	crashpoint.Hit("monitors.create.asked")
 	return passed("monitors.create.done", m.Store.Create(ctx, mon))
 }
 
@@ -56,6 +60,25 @@ func (m pointedMonitors) Delete(ctx context.Context, owner, id string) error {
 
 func (m pointedMonitors) Scan(ctx context.Context, fn func(monitor.Monitor) error) error {
 	return passed("monitors.scan.done", m.Store.Scan(ctx, fn))
+}
+
+type pointedRules struct{ rule.Store }
+
+// Create is where the manager has made the endpoint.
+func (p pointedRules) Create(ctx context.Context, r rule.Rule) error {
+	crashpoint.Hit("rules.create.asked")
+	return passed("rules.create.done", p.Store.Create(ctx, r))
+}
+
+// Update is where the manager has changed nothing of the endpoint yet.
+func (p pointedRules) Update(ctx context.Context, r rule.Rule) error {
+	return passed("rules.update.done", p.Store.Update(ctx, r))
+}
+
+// Delete is where the manager has ended the search and removed the endpoints.
+func (p pointedRules) Delete(ctx context.Context, owner, id string) error {
+	crashpoint.Hit("rules.delete.asked")
+	return p.Store.Delete(ctx, owner, id)
 }
 
 type pointedEndpoints struct{ deliver.EndpointStore }
