@@ -79,9 +79,12 @@ type Balance struct {
 type EntryQuery struct {
 	Owner    string
 	SourceID string // "" for all
-	Asc      bool   // oldest first; newest first by default
-	Page     int    // from 1; 0 means 1; empty beyond the last
-	PageSize int    // 0 means 20
+	// Since and Until select by an entry's At: at Since or later and before
+	// Until. The zero time is no bound.
+	Since, Until time.Time
+	Asc          bool // oldest first; newest first by default
+	Page         int  // from 1; 0 means 1; empty beyond the last
+	PageSize     int  // 0 means 20
 }
 
 // EntryPage is one page of entries, and how many match in all, on whatever page.

@@ -100,9 +100,12 @@ type LogQuery struct {
 	AuthorUsername string     // "" for all; compared without case
 	State          State      // "" for all
 	Via            Via        // "" for all: see Via.Prefixes
-	Asc            bool       // oldest first; newest first by default
-	Page           int        // from 1; 0 means 1; empty beyond the last
-	PageSize       int        // 0 means 20
+	// Since and Until select by when an event was detected: at Since or later and
+	// before Until. The zero time is no bound.
+	Since, Until time.Time
+	Asc          bool // oldest first; newest first by default
+	Page         int  // from 1; 0 means 1; empty beyond the last
+	PageSize     int  // 0 means 20
 }
 
 // MaxLogPage bounds LogQuery.PageSize.
@@ -116,6 +119,9 @@ func (q *LogQuery) Validate() error {
 		return &FieldError{"page", strconv.Itoa(q.Page), "at least 1, or 0 for 1"}
 	case q.PageSize < 0 || q.PageSize > MaxLogPage:
 		return &FieldError{"page_size", strconv.Itoa(q.PageSize), "1 to 10,000, or 0 for 20"}
+	}
+	if !q.Until.IsZero() && !q.Until.After(q.Since) {
+		return &FieldError{"until", q.Until.Format(time.RFC3339Nano), "a time after since"}
 	}
 	switch q.SourceKind {
 	case "", SourceMonitor, SourceRule:

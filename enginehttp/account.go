@@ -56,6 +56,7 @@ func (h *Handler) billingLogs(c *call) (reply, error) {
 	p := c.params()
 	_, source := p.source()
 	q := billing.EntryQuery{Owner: c.who.Owner, SourceID: source, Asc: p.oneOf("sort", "desc", "asc") == "asc"}
+	q.Since, q.Until = p.window()
 	pg := p.paging()
 	if p.err != nil {
 		return reply{}, p.err

@@ -143,6 +143,15 @@ func (p *params) source() (deliver.SourceKind, string) {
 	return deliver.SourceRule, p.id("rule_id")
 }
 
+// window is the time that since and until bound, each zero when it is not there.
+func (p *params) window() (since, until time.Time) {
+	since, until = p.moment("since"), p.moment("until")
+	if p.values.Has("until") && !until.After(since) {
+		p.refuse("until", p.values.Get("until"), "a time after since")
+	}
+	return since, until
+}
+
 // deliveryLogs is the log of all that the monitors of the key's owner found, or
 // of one monitor or rule.
 func (h *Handler) deliveryLogs(c *call) (reply, error) {
@@ -154,6 +163,7 @@ func (h *Handler) deliveryLogs(c *call) (reply, error) {
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
 	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, strings.TrimPrefix(p.id("author_username"), "@"), p.oneOf("sort", "desc", "asc") == "asc"
 	selects(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
+	q.Since, q.Until = p.window()
 	pg := p.paging()
 	if p.err != nil {
 		return reply{}, p.err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -59,6 +60,18 @@ func (p *params) integer(name string, def, from, to int) int {
 		return def
 	}
 	return n
+}
+
+// moment is an optional time, zero when it is not there.
+func (p *params) moment(name string) time.Time {
+	if !p.values.Has(name) {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, p.values.Get(name))
+	if err != nil || t.IsZero() {
+		p.refuse(name, p.values.Get(name), allowedTime)
+	}
+	return t
 }
 
 // oneOf is one of the allowed values, the first when it is not there.

@@ -124,6 +124,7 @@ func storeRoles() []storeRole {
 		{"journal", slices.Concat(commitCases(), knownBatchCases(), journalCases())},
 		{"outbox", slices.Concat(claimCases(), settleCases(), reopenCases(), waitCases(), preciseCases())},
 		{"log", logCases()},
+		{"windows", windowCases()},
 		{"replays", append(replayCases(), replayLifeCases()...)},
 		{"ledger", append(ledgerCases(), reservationCases()...)},
 		{"keys", keyCases()},

@@ -101,7 +101,7 @@ func logCases() []storeCase {
 			}
 		}},
 		storeCase{name: "Deliveries refuses what its query does not allow", run: func(t *storeTest) {
-			for _, q := range []query{{Page: -1}, {PageSize: -1}, {PageSize: deliver.MaxLogPage + 1}, {State: "lost"}, {SourceKind: "robot"}, {Via: "pigeon"}} {
+			for _, q := range []query{{Page: -1}, {PageSize: -1}, {PageSize: deliver.MaxLogPage + 1}, {State: "lost"}, {SourceKind: "robot"}, {Via: "pigeon"}, {Since: t.at(1), Until: t.at(1)}} {
 				q.Owner = "acme"
 				_, err := t.store.Log().Deliveries(t.Context(), q)
 				var field *deliver.FieldError

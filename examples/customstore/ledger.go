@@ -147,7 +147,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (page billing
 	err = l.s.view(ctx, func(st *state, _ time.Time) {
 		var all []billing.Entry
 		for _, e := range st.Entries.all() {
-			if e.Owner == q.Owner && (q.SourceID == "" || e.SourceID == q.SourceID) {
+			if e.Owner == q.Owner && (q.SourceID == "" || e.SourceID == q.SourceID) && within(e.At, q.Since, q.Until) {
 				all = append(all, e)
 			}
 		}

@@ -24,7 +24,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (page d
 				(q.AuthorUsername == "" || strings.EqualFold(q.AuthorUsername, ev.AuthorUsername)) &&
 				(q.SourceKind == "" || q.SourceKind == ev.Source.Kind) &&
 				(q.State == "" || q.State == d.State) &&
-				(q.Via == "" || q.Via == deliver.ViaOf(d.EndpointID)) {
+				(q.Via == "" || q.Via == deliver.ViaOf(d.EndpointID)) && within(ev.DetectedAt, q.Since, q.Until) {
 				ids = append(ids, id)
 			}
 		}
@@ -38,6 +38,12 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (page d
 		}
 	})
 	return page, err
+}
+
+// within says whether t is at since or later and before until; the zero time is no
+// bound.
+func within(t, since, until time.Time) bool {
+	return !t.Before(since) && (until.IsZero() || t.Before(until))
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (e deliver.LogEntry, err error) {

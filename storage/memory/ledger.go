@@ -150,7 +150,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	var page billing.EntryPage
 	var matching []*billing.Entry // oldest first
 	for _, e := range s.peek(q.Owner).entries {
-		if q.SourceID == "" || e.SourceID == q.SourceID {
+		if (q.SourceID == "" || e.SourceID == q.SourceID) && within(e.At, q.Since, q.Until) {
 			matching = append(matching, e)
 			if q.SourceID != "" {
 				page.Sum += e.Amount

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -85,7 +86,14 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 func matchesEvent(q *deliver.LogQuery, ev *deliver.Event) bool {
 	return (q.SourceID == "" || ev.Source.ID == q.SourceID) &&
 		(q.SourceKind == "" || ev.Source.Kind == q.SourceKind) &&
-		(q.AuthorUsername == "" || strings.EqualFold(ev.AuthorUsername, q.AuthorUsername))
+		(q.AuthorUsername == "" || strings.EqualFold(ev.AuthorUsername, q.AuthorUsername)) &&
+		within(ev.DetectedAt, q.Since, q.Until)
+}
+
+// within says whether t is at since or later and before until; the zero time is no
+// bound.
+func within(t, since, until time.Time) bool {
+	return !t.Before(since) && (until.IsZero() || t.Before(until))
 }
 
 func (d *delivery) entry() deliver.LogEntry {

@@ -107,8 +107,8 @@ const entryChunk = 1000
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 	from, count := pageBounds(q.Page, q.PageSize)
-	if q.SourceID != "" {
-		return l.ofSource(ctx, q, from, count)
+	if q.SourceID != "" || !q.Since.IsZero() || !q.Until.IsZero() {
+		return l.matching(ctx, q, from, count)
 	}
 	out, err := l.s.run(ctx, "ledger_page", "", escaped(q.Owner), flag(q.Asc), from, count)
 	if err != nil {
@@ -123,16 +123,17 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	return page, err
 }
 
-// ofSource reads all entries of the owner, chunk by chunk.
-func (l ledger) ofSource(ctx context.Context, q billing.EntryQuery, from, count int) (billing.EntryPage, error) {
+// matching reads through all entries of the owner, chunk by chunk.
+func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count int) (billing.EntryPage, error) {
 	page := billing.EntryPage{Entries: []billing.Entry{}}
 	for beyond := ""; ; {
-		out, err := l.s.run(ctx, "ledger_scan", "", escaped(q.Owner), flag(q.Asc), beyond, entryChunk, q.SourceID)
+		out, err := l.s.run(ctx, "ledger_scan", "", escaped(q.Owner), flag(q.Asc), beyond, entryChunk,
+			q.SourceID, bound(q.Since), bound(q.Until))
 		if err != nil {
 			return billing.EntryPage{}, err
 		}
 		stored := list(out[1])
-		for i := 1; i < len(stored); i += 2 {
+		for i := 1; i < len(stored) && q.SourceID != ""; i += 2 {
 			var balance, amount string
 			_, errF := cutFields(text(stored[i]), &balance, &amount)
 			n, errN := decimal(amount)

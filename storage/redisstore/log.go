@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -17,6 +18,7 @@ const (
 	// scannedChunk is how many deliveries a question that has conditions looks
 	// at in one step, which takes the server about a microsecond each.
 	scannedChunk = 5000
+	datedChunk   = 500 // the same when it reads their events, too
 )
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
@@ -24,7 +26,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		return deliver.LogPage{}, err
 	}
 	from, count := pageBounds(q.Page, q.PageSize)
-	if q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" {
+	if q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" || !q.Since.IsZero() || !q.Until.IsZero() {
 		return l.matching(ctx, q, from, count)
 	}
 	out, err := l.s.run(ctx, "log_page", "", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk)
@@ -53,11 +55,16 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 // fits one is sure to be the state of one moment.
 func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
 	with, without := q.Via.Prefixes()
+	since, until := bound(q.Since), bound(q.Until)
+	chunk := scannedChunk
+	if since != "" || until != "" {
+		chunk = datedChunk
+	}
 	total := 0
 	var ids []any
 	for beyond := ""; ; {
-		out, err := l.s.run(ctx, "log_scan", "", escaped(q.Owner), flag(q.Asc), beyond, scannedChunk,
-			q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State], with, without, string(q.SourceKind))
+		out, err := l.s.run(ctx, "log_scan", "", escaped(q.Owner), flag(q.Asc), beyond, chunk,
+			q.SourceID, withoutCase(q.AuthorUsername), stateLetters[q.State], with, without, string(q.SourceKind), since, until)
 		if err != nil {
 			return deliver.LogPage{}, err
 		}
@@ -72,6 +79,14 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 	}
 	entries, err := l.entries(ctx, ids)
 	return deliver.LogPage{Total: total, Entries: entries}, err
+}
+
+// bound is a time as scripts compare it, "" for no bound.
+func bound(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return stamp(t)
 }
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.LogEntry, error) {

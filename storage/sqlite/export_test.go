@@ -7,7 +7,7 @@ import (
 )
 
 // Newest is the schema version that this package writes.
-const Newest = 3
+const Newest = 4
 
 // Migrations are the scripts that lead there.
 var Migrations = migrations

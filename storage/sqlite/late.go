@@ -29,11 +29,11 @@ type late struct {
 // enteredPack is SQL for the pack up to which all events are entered.
 const enteredPack = `(SELECT max(t.entered, coalesce((SELECT entered FROM packs ORDER BY n DESC LIMIT 1), 0)) FROM totals t)`
 
-const eventWidth = 6 // values of a row of events
+const eventWidth = 7 // values of a row of events
 
 // add notes an event, but its id.
 func (l *late) add(ev *deliver.Event, n int64) {
-	l.events = append(l.events, ev.Source.Owner, int64(ev.Seq), n, string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername))
+	l.events = append(l.events, ev.Source.Owner, int64(ev.Seq), n, string(ev.Source.Kind), ev.Source.ID, withoutCase(ev.AuthorUsername), nanos(ev.DetectedAt))
 }
 
 // settle notes when an event was settled. Those that come one after the other in a
@@ -92,7 +92,7 @@ func (t *tx) enter() error {
 		values []any
 	}{
 		{`INSERT INTO event_ids (id) VALUES {rows}`, 1, t.late.ids},
-		{`INSERT INTO events (owner, seq, n, source_kind, source_id, author_key) VALUES {rows}`, eventWidth, t.late.events},
+		{`INSERT INTO events (owner, seq, n, source_kind, source_id, author_key, detected_at) VALUES {rows}`, eventWidth, t.late.events},
 		{`INSERT INTO settled (settled_at, first, last) VALUES {rows}`, 3, t.late.settled},
 	} {
 		// After an error there may be no transaction any more, and what runs then

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"math"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
@@ -113,14 +115,23 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 	return b, nil
 }
 
+// enteredAt is SQL for an entry's time, of which NULL is the zero one.
+var enteredAt = fmt.Sprintf(`coalesce(at, %d)`, math.MinInt64)
+
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 	order := "DESC"
 	if q.Asc {
 		order = "ASC"
 	}
 	limit, offset := pageBounds(q.Page, q.PageSize)
-	const from = ` FROM ledger_entries WHERE owner = ?1 AND ?2 IN ('', source_id)`
+	from := ` FROM ledger_entries WHERE owner = ? AND ? IN ('', source_id)`
 	args := []any{q.Owner, q.SourceID}
+	if !q.Since.IsZero() {
+		from, args = from+` AND `+enteredAt+` >= ?`, append(args, nanos(q.Since))
+	}
+	if !q.Until.IsZero() {
+		from, args = from+` AND `+enteredAt+` < ?`, append(args, nanos(q.Until))
+	}
 	page := billing.EntryPage{Entries: []billing.Entry{}}
 	err := l.s.search(ctx, func(r *snapshot) error {
 		what, into := `SELECT count(*)`, []any{&page.Total}
@@ -131,7 +142,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 			return err
 		}
 		return each(r, `SELECT id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
-			from+` ORDER BY n `+order+` LIMIT ?3 OFFSET ?4`, append(args, limit, offset), func(rows *sql.Rows) error {
+			from+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset), func(rows *sql.Rows) error {
 			var e billing.Entry
 			err := rows.Scan(&e.ID, &e.Owner, &e.Kind, &e.Amount, &e.Balance, timeColumn{&e.At},
 				&e.SourceID, &e.SourceName, &e.Endpoint, &e.NumAccounts, &e.TierLabel, &e.Rate)

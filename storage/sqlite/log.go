@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -21,7 +22,13 @@ var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n"
 
 // loggedLate are those of late events, of which ?1 lists what events has.
 var loggedLate = ` FROM (SELECT value ->> 0 AS n, value ->> 1 AS seq, value ->> 2 AS source_kind, value ->> 3 AS source_id,
-	value ->> 4 AS author_key FROM json_each(?1)) e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.n ` + notForgotten
+	value ->> 4 AS author_key, value ->> 5 AS detected_at FROM json_each(?1)) e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.n ` + notForgotten
+
+// detectedAt is SQL for when an event was detected: those that were entered before
+// they had a column for it are asked for in their pack, where no difference is the
+// zero time.
+var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, (SELECT (p.fields -> (e.n & %d) ->> 2) - (p.fields -> (e.n & %d) ->> 8)
+	FROM packs p WHERE p.n = e.n >> %d), %d)`, packMost-1, packMost-1, packBits, math.MinInt64)
 
 // forgotten selects the entered events that were settled at or before a time.
 func forgotten(until string) string {
@@ -49,6 +56,12 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		if c.prefix != "" {
 			from, args = from+" AND substr(d.endpoint_id, 1, "+strconv.Itoa(len(c.prefix))+")"+c.is+" ?", append(args, c.prefix)
 		}
+	}
+	if !q.Since.IsZero() {
+		from, args = from+" AND "+detectedAt+" >= ?", append(args, nanos(q.Since))
+	}
+	if !q.Until.IsZero() {
+		from, args = from+" AND "+detectedAt+" < ?", append(args, nanos(q.Until))
 	}
 	order := " DESC"
 	if q.Asc {
@@ -176,11 +189,11 @@ func (l deliveryLog) lateAfter(r *snapshot, owner string, afterSeq uint64) (ns [
 }
 
 // lateJSON is a list of what events has of late ones: n, seq, source_kind,
-// source_id and author_key; NULL when it is empty.
+// source_id, author_key and detected_at; NULL when it is empty.
 func lateJSON(late []lateEvent) (any, error) {
 	rows := make([][]any, len(late))
 	for i, ev := range late {
-		rows[i] = []any{ev.n, ev.Seq, ev.Source.Kind, ev.Source.ID, withoutCase(ev.AuthorUsername)}
+		rows[i] = []any{ev.n, ev.Seq, ev.Source.Kind, ev.Source.ID, withoutCase(ev.AuthorUsername), nanos(ev.DetectedAt)}
 	}
 	return listJSON(rows)
 }

@@ -9,7 +9,7 @@ const applicationID = 0x7374726d
 // migrations lead from each version of the schema to the next: the first makes
 // it, and PRAGMA user_version counts those that were applied. One that was
 // released is never changed.
-var migrations = []string{firstSchema + views(), waitsOfDeliveries, endpointsDeleted}
+var migrations = []string{firstSchema + views(), waitsOfDeliveries, endpointsDeleted, detectedEvents}
 
 // waitsOfDeliveries: "earlier" counts, beside the attempts before a delivery was
 // reopened, those that its receiver answered with a wait.
@@ -18,6 +18,10 @@ const waitsOfDeliveries = `ALTER TABLE deliveries ADD COLUMN waited INTEGER NOT 
 
 // endpointsDeleted marks the deliveries that the deletion of their endpoint ended.
 const endpointsDeleted = `ALTER TABLE deliveries ADD COLUMN endpoint_deleted INTEGER NOT NULL DEFAULT 0`
+
+// detectedEvents lets events be searched by when they were detected. Those entered
+// before it have NULL: their packs tell.
+const detectedEvents = `ALTER TABLE events ADD COLUMN detected_at INTEGER`
 
 // In every table n counts rows in the order they were made, the oldest being
 // removed first, so that a number means nothing once its row is gone.

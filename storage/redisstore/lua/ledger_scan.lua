@@ -1,15 +1,17 @@
+-- uses: instant
 -- keys: ledger entries
--- Looks on for entries of one source: where it came to; id, record of each.
-local owner, asc, beyond, count, source = arg(), arg() == '1', arg(), arg(), arg()
+-- Looks on for entries that match: where it came to; id, record of each.
+local owner, asc, beyond, count, source, since, till = arg(), arg() == '1', arg(), arg(), arg(), arg(), arg()
 local members, ids, list = scan(K.ledger, owner, asc, beyond, count), {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
 for i, record in ipairs(get(K.entries, ids)) do
 	if record then
-		local _, at
+		local _, at, from
 		_, at = field(record, 1)
 		_, at = field(record, at)
 		_, at = field(record, at)
-		if field(record, at) == source then
+		from, at = field(record, at)
+		if (source == '' or source == from) and within(instant(record, skip_text(record, at + 1)), since, till) then
 			insert(list, ids[i])
 			insert(list, record)
 		end

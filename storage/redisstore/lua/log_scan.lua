@@ -1,8 +1,9 @@
--- keys: log deliveries
+-- uses: instant
+-- keys: log deliveries events
 -- Looks on for deliveries that match: where it came to, and their ids.
 local owner, asc, beyond, count = arg(), arg() == '1', arg(), arg()
-local source, author, state, with, without, kind = arg(), arg(), arg(), arg(), arg(), arg()
-local members, ids, matching = scan(K.log, owner, asc, beyond, count), {}, {}
+local source, author, state, with, without, kind, since, till = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
+local members, ids, matching, events = scan(K.log, owner, asc, beyond, count), {}, {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
 for i, value in ipairs(get(K.deliveries, ids)) do
 	if value and (state == '' or state == sub(value, 1, 1)) then
@@ -16,6 +17,18 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 			and (with == '' or sub(lane, 1, #with) == with) and (without == '' or sub(lane, 1, #without) ~= without)
 			and (kind == '' or kind == field(value, at)) then
 			insert(matching, ids[i])
+			insert(events, (field(value, 58)))
+		end
+	end
+end
+if since ~= '' or till ~= '' then
+	local all = matching
+	matching = {}
+	for i, event in ipairs(get(K.events, events)) do
+		if event and event ~= '' then
+			local at = 2
+			for _ = 1, 8 do at = skip_text(event, at) end
+			if within(instant(event, at + 32), since, till) then insert(matching, all[i]) end -- four times before
 		end
 	end
 end
