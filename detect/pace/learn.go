@@ -155,7 +155,7 @@ func (p *Pacer) model(s *state) (rate float64, place spot) {
 func (p *Pacer) plan(slot int32, s *state) {
 	rate := float64(s.weight) * p.rate(s)
 	interval := math.Exp(exponent * (math.Ln2 + p.price - math.Log(rate)))
-	most, least := p.max(s), p.min(s)
+	most, least := p.ahead(s), p.min(s)
 	if interval < 3600 { // else the minute matters little
 		if shape, ok := s.shape(); ok {
 			interval = shape.interval(s.last, rate, math.Exp(p.price), min(most, 2*3600))
@@ -192,6 +192,7 @@ func (p *Pacer) learnPrice(s *state, took float64) {
 	if s.status < planned || took <= 0 {
 		return
 	}
+	p.learnLag(s, took)
 	late, bound := math.Log(took/s.planned.seconds()), 1.0
 	switch {
 	case s.status == planned:
@@ -203,6 +204,28 @@ func (p *Pacer) learnPrice(s *state, took float64) {
 	}
 	p.bound += (bound - p.bound) / float64(p.n)
 	p.price += 2 * p.kappa / float64(p.n) * max(-1, min(1, late))
+}
+
+// lagStep is the part of a poll's lateness that corrects the lag.
+const lagStep = 0.05
+
+// learnLag follows how late polls come that were planned for the end of a Max of
+// their own: the price, which keeps the others on time, does not see them.
+func (p *Pacer) learnLag(s *state, took float64) {
+	if s.status == capped && s.max > 0 {
+		p.lag += lagStep * (took - float64(s.max))
+		p.lag = min(max(p.lag, 0), patience*p.share())
+	}
+}
+
+// ahead is the longest interval that is planned for an account: its Max, or, for
+// one of its own, the lag earlier, so that the poll comes when the Max ends.
+func (p *Pacer) ahead(s *state) float64 {
+	most := p.max(s)
+	if s.max == 0 {
+		return most
+	}
+	return max(most-p.lag, most/2, p.min(s))
 }
 
 // resize carries the price over to another number of accounts: an interval in

@@ -95,6 +95,8 @@ type Pacer struct {
 	lastTurn int64   // see turn
 	bound    float64 // share of the polls, of late, whose plan was at a bound
 
+	lag float64 // seconds that polls planned for the end of a Max of their own come late, see learnLag
+
 	ready   due.Queue // may be polled, by planned time
 	overdue due.Queue // may be polled, and late by patience, by the end of its Max
 	resting due.Queue // within Min or a back-off, by its end
