@@ -72,7 +72,7 @@ type Config struct {
 	// AccountShare and OwnerSurplus cap what an account, and an owner
 	// (Source.Owner), draws of a budget, so that others do not wait for it: see
 	// pace.Config. An account of several owners counts for that with the highest
-	// weight. They default to 2.5 and 0.18; 1 for OwnerSurplus is no cap.
+	// weight. They default to 2.5 and 0.17; 1 for OwnerSurplus is no cap.
 	AccountShare, OwnerSurplus float64
 	// BatchSize is how many accounts go in one call when the Fetcher is a
 	// BatchFetcher; 1 for none. Defaults to what its BatchLimit() int says,

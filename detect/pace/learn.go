@@ -155,7 +155,7 @@ func (p *Pacer) model(s *state) (rate float64, place spot) {
 func (p *Pacer) plan(slot int32, s *state) {
 	rate := float64(s.weight) * p.rate(s)
 	interval := math.Exp(exponent * (math.Ln2 + p.price - math.Log(rate)))
-	most, least := p.ahead(s), p.min(s)
+	most, least := p.ahead(slot, s), p.min(s)
 	if interval < 3600 { // else the minute matters little
 		if shape, ok := s.shape(); ok {
 			interval = shape.interval(s.last, rate, math.Exp(p.price), min(most, 2*3600))
@@ -219,10 +219,11 @@ func (p *Pacer) learnLag(s *state, took float64) {
 }
 
 // ahead is the longest interval that is planned for an account: its Max, or, for
-// one of its own, the lag earlier, so that the poll comes when the Max ends.
-func (p *Pacer) ahead(s *state) float64 {
+// one of its own, the lag earlier, so that the poll comes when the Max ends. An
+// owner beyond its cap gets no such help.
+func (p *Pacer) ahead(slot int32, s *state) float64 {
 	most := p.max(s)
-	if s.max == 0 {
+	if s.max == 0 || p.owner(slot).stretch > 0 {
 		return most
 	}
 	return max(most-p.lag, most/2, p.min(s))

@@ -26,7 +26,7 @@ type Config struct {
 	// 0: an owner of a tenth of the accounts draws at most 0.1 + 0.9 × OwnerSurplus
 	// of it. It also holds where a short Max asks for more, which is then not kept;
 	// but no interval is lengthened beyond the Ceiling. Polls that others leave
-	// over count little. 1 is for no cap. Defaults to 0.18.
+	// over count little. 1 is for no cap. Defaults to 0.17.
 	OwnerSurplus float64
 }
 
@@ -124,7 +124,7 @@ func New(cfg Config) (*Pacer, error) {
 		cfg.AccountShare = 2.5
 	}
 	if cfg.OwnerSurplus == 0 {
-		cfg.OwnerSurplus = 0.18
+		cfg.OwnerSurplus = 0.17
 	}
 	if err := checkBudget("Config.Budget", cfg.Budget); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func New(cfg Config) (*Pacer, error) {
 	case !(cfg.AccountShare >= 1):
 		return nil, fmt.Errorf("pace: Config.AccountShare %g is not allowed: want 0 for 2.5, or at least 1", cfg.AccountShare)
 	case !(cfg.OwnerSurplus > 0 && cfg.OwnerSurplus <= 1):
-		return nil, fmt.Errorf("pace: Config.OwnerSurplus %g is not allowed: want 0 for 0.18, or more and at most 1", cfg.OwnerSurplus)
+		return nil, fmt.Errorf("pace: Config.OwnerSurplus %g is not allowed: want 0 for 0.17, or more and at most 1", cfg.OwnerSurplus)
 	}
 	return &Pacer{cfg: cfg, kappa: 0.3, posts: 1, seconds: 86_400}, nil
 }
