@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -44,23 +45,24 @@ func claims(accounts, days int, seed uint64) []claim {
 	others := world{accounts: accounts * 9 / 10, days: days}.generate(seed)
 	others.name = "a tenth post after every poll: the others"
 	alike.name = "all alike, Poisson"
-	return []claim{
+	all := []claim{
 		{a: &arrivals{name: "in minute 0 of a tenth of the hours", length: length, posts: hours}, gap: gapBound},
 		{a: others, greedy: accounts - accounts*9/10, mean: 1.25, gap: gapBound},
 		{a: alike, mean: 1.005, gap: gapBound},
 		{a: &arrivals{name: "all in one crowd", length: length, posts: crowd}, mean: 1, gap: gapBound},
-		{a: zones(accounts, days, 3, 0.5, seed), p99: 1.35, gap: gapBound},
-		{a: zones(accounts, days, 3, 1.6, seed), p99: 1.35, gap: gapBound},
 	}
+	for _, n := range []int{2, 3, 8} {
+		for _, sigma := range []float64{0, 1.6} {
+			all = append(all, claim{a: zones(accounts, days, n, sigma, seed), p99: 1.35, gap: gapBound})
+		}
+	}
+	return all
 }
 
 // zones is a world whose accounts sleep eight hours a day, in as many time zones.
 func zones(accounts, days, zones int, sigma float64, seed uint64) *arrivals {
 	a := world{accounts: accounts, days: days, sigma: sigma, burst: 0.3}.generate(seed)
-	a.name, a.poisson = "three time zones, sigma 0.5", false
-	if sigma > 1 {
-		a.name = "three time zones, sigma 1.6"
-	}
+	a.name, a.poisson = fmt.Sprintf("%d time zones, sigma %g", zones, sigma), false
 	for i, posts := range a.posts {
 		offset := int64(i%zones) * day / int64(zones)
 		a.posts[i] = slices.DeleteFunc(posts, func(at int64) bool { return (at+offset)%day < day/3 })

@@ -33,6 +33,10 @@
 // expected since its last poll have waited long enough together: soon after its
 // minutes, and hardly before. The hour is that of the caller's clock.
 //
+// What all this gains over equal intervals is measured, and as far as it gains less
+// than 5 % of the mean delay, intervals become equal: so next to nothing is lost
+// where all accounts are alike, or all post at once.
+//
 // The price follows the budget: it rises when polls come later than planned and
 // falls when they come earlier. Polls are made ahead of plan rather than not at
 // all, but never within an account's Min. None is planned beyond its Max, 2.2

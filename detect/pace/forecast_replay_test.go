@@ -133,7 +133,7 @@ func TestForecastAgainstReplay(t *testing.T) {
 			if calls < 0.99 || calls > 1.01 {
 				t.Errorf("calls %.3f of the forecast", calls)
 			}
-			if longest < 0.95 || longest > 1.3 {
+			if longest < 0.9 || longest > 1.3 { // less where nothing is gained: intervals become equal
 				t.Errorf("longest interval %.3f of the forecast", longest)
 			}
 		})

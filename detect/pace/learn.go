@@ -35,6 +35,7 @@ func (p *Pacer) Observe(slot int32, now int64, posts int) (due int64, err error)
 	since := max(0, float64(now-s.last)/1e9)
 	p.begin(slot, s, now, since, posts)
 	n := float64(posts)
+	p.gained(s, since, posts, n*since/2)
 	s.fast += float32(n * math.Exp(-since/2/tauFast)) // as if half way through the gap
 	s.slow += float32(n * math.Exp(-since/2/tauSlow))
 	if posts > 0 && since > 0 && since <= guess {
@@ -52,7 +53,13 @@ func (p *Pacer) ObserveAt(slot int32, now int64, times []int64) (due int64, err 
 		return 0, fmt.Errorf("pace: slot %d is not in use", slot)
 	}
 	s := &p.accounts[slot]
-	p.begin(slot, s, now, max(0, float64(now-s.last)/1e9), len(times))
+	since := max(0, float64(now-s.last)/1e9)
+	p.begin(slot, s, now, since, len(times))
+	waited := 0.0
+	for _, at := range times {
+		waited += max(0, min(since, seconds(at, now)))
+	}
+	p.gained(s, since, len(times), waited)
 	p.count(s, now, math.MinInt64, times)
 	p.plan(slot, s)
 	return p.due(s), nil
@@ -164,6 +171,10 @@ func (p *Pacer) plan(slot int32, s *state) {
 	share := min(p.share(), longest)
 	if interval > share {
 		interval = share * math.Pow(interval/share, gentle)
+	}
+	if trust := p.gain.trust(p.n); trust < 1 {
+		equal := share * p.gain.interval()
+		interval = equal * math.Pow(interval/equal, trust)
 	}
 	s.status = planned
 	if shortest := share * s.restraint() / p.cfg.AccountShare; interval < shortest {

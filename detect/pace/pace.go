@@ -103,6 +103,7 @@ type Pacer struct {
 
 	record         record
 	crowd          crowd
+	gain           gain
 	posts, seconds float64 // of all accounts ever: the rate a new one starts from
 
 	owners     []owner

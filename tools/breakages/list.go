@@ -181,6 +181,8 @@ var list = []breakage{
 		"interval < shortest {", "interval < 0*shortest {", paceTests},
 	{"an owner draws the budget of the others", "detect/pace/owner.go",
 		"	o.stretch = max(0, min(ownerMost, o.stretch))\n", "	o.stretch = 0\n", paceTests},
+	{"what gains nothing is gone on with", "detect/pace/gain.go",
+		"	return max(gainFloor, min(1, (1-gainLeast-ratio)/(gainFull-gainLeast)))\n", "	return max(1, ratio)\n", paceTests},
 	{"an account's owner is not told to the pacer", "detect/schedule.go",
 		"			most, a.Owner = src.weight, src.Owner\n", "			most = src.weight\n", detectTests},
 	{"account of a failed call is never tried alone", "detect/shard.go",

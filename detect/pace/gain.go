@@ -1,0 +1,60 @@
+package pace
+
+import "math"
+
+// gain is what the choice of intervals gained of late over equal ones: the mean
+// delay of posts beside half of the mean interval, both in equal shares, of
+// accounts without bounds of their own.
+type gain struct {
+	weight, delay float64 // of posts
+	polls, gaps   float64
+}
+
+const (
+	gainMemory = 20    // polls of each account, and posts
+	gainPrior  = 0.1   // the gain to begin with, as of half a post of each account
+	gainLeast  = 0.005 // gains up to this are chance
+	gainFull   = 0.055 // at this much intervals are followed entirely
+	gainFloor  = 0.05  // and this far always, so that a gain shows
+)
+
+func (g *gain) poll(gap float64, accounts int) {
+	keep := math.Exp(-1 / (gainMemory * float64(accounts)))
+	g.polls = g.polls*keep + 1
+	g.gaps = g.gaps*keep + gap
+}
+
+// posts adds those that a poll found: their weight, and delays times weight.
+func (g *gain) posts(weight, delay float64, accounts int) {
+	keep := math.Exp(-1 / (gainMemory * float64(accounts)))
+	g.weight = g.weight*keep + weight
+	g.delay = g.delay*keep + delay
+}
+
+// trust is how far intervals are followed rather than equal ones. Where all
+// post together, estimates follow a burst that is over for whom they poll next,
+// and uneven intervals gain nothing.
+func (g *gain) trust(accounts int) float64 {
+	if g.polls == 0 || g.gaps == 0 {
+		return 1
+	}
+	half, prior := g.interval()/2, float64(accounts)/2
+	ratio := (g.delay + (1-gainPrior)*half*prior) / (g.weight + prior) / half
+	return max(gainFloor, min(1, (1-gainLeast-ratio)/(gainFull-gainLeast)))
+}
+
+// interval is the mean interval, in equal shares.
+func (g *gain) interval() float64 { return g.gaps / g.polls }
+
+// gained takes into account what a poll found, whose posts have waited so many
+// seconds together.
+func (p *Pacer) gained(s *state, since float64, posts int, waited float64) {
+	if s.status < planned || s.min > 0 || s.max > 0 {
+		return
+	}
+	share := p.share()
+	p.gain.poll(since/share, p.n)
+	if posts > 0 {
+		p.gain.posts(float64(s.weight)*float64(posts), float64(s.weight)*waited/share, p.n)
+	}
+}
