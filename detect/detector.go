@@ -25,6 +25,7 @@ type Detector struct {
 	shards      []*shard
 	committer   *committer
 	count       counters
+	contract    contract
 	stages      stages
 	queryStages stages
 	rules       planner

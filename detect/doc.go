@@ -40,6 +40,12 @@
 // reported, and read on later from where the poll stopped. How late posts
 // become visible is learnt (package lateness), and the overlap follows it.
 //
+// # What a Fetcher does wrong
+//
+// Some breaches of a Fetcher's contract lose posts without an error. Those that can
+// be noticed at no cost are logged once and counted: NoNext, WrongVersions and
+// DroppedSameID of Stats. Package fetchertest finds their causes.
+//
 // # Why it was late
 //
 // Stats takes the latency of all events apart, by cause. Account tells how one

@@ -63,9 +63,7 @@ func (sh *shard) newFlight(slot int32, due int64) *flight {
 		})
 	} else {
 		f.plan.query.Seen = f.plan.seen.Has
-		if sh.versions.chunks != nil {
-			f.plan.query.Known = *sh.versions.at(slot)
-		}
+		sh.askKnown(f)
 	}
 	return sh.started(f)
 }

@@ -73,10 +73,14 @@ func (sh *shard) judgeFound(f *search) (events []deliver.Event) {
 				continue
 			}
 			// Pages shift while they are read: the same post may be on two.
-			if _, twice := sh.inPoll[tw.ID]; twice {
+			if other, twice := sh.inPoll[tw.ID]; twice {
+				if out.sameID(p, i, other) {
+					sh.d.count.sameID.Add(1)
+					sh.droppedFound(q, tw, "has another post's id")
+				}
 				continue
 			}
-			sh.inPoll[tw.ID] = struct{}{}
+			sh.inPoll[tw.ID] = onPage(p, i)
 			f.shown = append(f.shown, tw.ID)
 			if tw.PublishedAt.After(f.posted) {
 				f.posted = tw.PublishedAt

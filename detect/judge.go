@@ -27,14 +27,17 @@ func (sh *shard) judge(f *flight) (events []deliver.Event) {
 		for i := len(pg.tweets) - 1; i >= 0; i-- {
 			tw := &pg.tweets[i]
 			if !sh.sound(f, tw, now) {
-				f.sound = false
 				continue
 			}
 			// Pages shift while they are read: the same post may be on two.
-			if _, twice := sh.inPoll[tw.ID]; twice {
+			if other, twice := sh.inPoll[tw.ID]; twice {
+				if out.sameID(p, i, other) {
+					sh.d.count.sameID.Add(1)
+					sh.dropped(f, tw, "has another post's id")
+				}
 				continue
 			}
-			sh.inPoll[tw.ID] = struct{}{}
+			sh.inPoll[tw.ID] = onPage(p, i)
 			if tw.PublishedAt.After(f.posted) && !tw.Pinned {
 				f.posted = tw.PublishedAt
 			}
@@ -83,11 +86,18 @@ func (sh *shard) sound(f *flight, tw *fetcher.Tweet, now time.Time) bool {
 		sh.d.count.author.Add(1)
 		what = "another account's"
 	}
-	if t := sh.targets.at(f.slot); !t.is(dropped) { // once for an account, so that a stuck post does not fill the log
-		t.set(dropped, true)
-		sh.d.cfg.Logger.Warn("post dropped", "username", f.plan.query.Username, "id", clip(tw.ID), "why", what)
-	}
+	sh.dropped(f, tw, what)
 	return false
+}
+
+// dropped notes that a post is not what it should be, and logs the first of an
+// account, so that a stuck post does not fill the log.
+func (sh *shard) dropped(f *flight, tw *fetcher.Tweet, why string) {
+	f.sound = false
+	if t := sh.targets.at(f.slot); !t.is(dropped) {
+		t.set(dropped, true)
+		sh.d.cfg.Logger.Warn("post dropped", "username", f.plan.query.Username, "id", clip(tw.ID), "why", why)
+	}
 }
 
 // flaw says what is wrong with a post, and counts it; "" is nothing.

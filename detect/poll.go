@@ -19,6 +19,7 @@ type plan struct {
 	expected bool      // the account had posts before
 	since    time.Time // when the last complete poll began
 	gap      *Gap      // what to read, in place of the newest posts
+	audit    uint64    // version of the first page that is compared: see shard.askKnown
 }
 
 // outcome is what a poll brought.
@@ -127,6 +128,9 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 			out.version = p.query.Known
 		}
 	}
+	if !pg.Unchanged {
+		d.contract.measure(pg)
+	}
 	d.budget.works()
 	d.usedUp(pg.RateLimit)
 	cut := out.take(pg, asked, now)
@@ -141,6 +145,9 @@ func (d *Detector) takePage(f *flight, pg *fetcher.Page, asked time.Time) (done 
 	switch {
 	case reached:
 		out.complete = true
+		return true
+	case pg.Next == "" && !cut && d.endsEarly(p, out, pg):
+		out.capped = true
 		return true
 	case pg.Next == "" && !cut:
 		// An empty first page for an account that had posts is more likely

@@ -49,6 +49,7 @@ type shard struct {
 	fillTries map[int32]int // fills that failed in a row
 	starved   int           // polls started since the last fill
 	observed  int           // successful polls under a budget
+	known     uint64        // polls whose first page could be unchanged
 	hasTicket bool
 	ticket    int64 // when the next call may be made, on the detector's clock
 	stopping  bool
@@ -57,7 +58,7 @@ type shard struct {
 	now  int64 // the detector's
 	wall time.Time
 
-	inPoll  map[string]struct{} // scratch of judge
+	inPoll  map[string]int // scratch of judge: where each id is, see onPage
 	scratch []byte
 	taken   []dueSlot
 	ahead   int // what sweep read
@@ -67,7 +68,7 @@ func newShard(d *Detector, slots int) *shard {
 	sh := &shard{d: d, mail: newMailbox(), slots: slots,
 		more: map[int32][]subscriber{}, troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{},
 		contacts: map[int32]unixSeconds{},
-		sources:  map[string]*source{}, answers: rule.NewSet(), fillTries: map[int32]int{}, inPoll: map[string]struct{}{}}
+		sources:  map[string]*source{}, answers: rule.NewSet(), fillTries: map[int32]int{}, inPoll: map[string]int{}}
 	sh.workers.init(slots)
 	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
 	return sh
@@ -257,6 +258,7 @@ func (sh *shard) landed(f *flight) {
 			sh.skews[f.slot] = out.skew
 		}
 	}
+	sh.audit(f)
 	events := sh.judge(f)
 	sh.noteGaps(f)
 	f.cursor = sh.moved(f)

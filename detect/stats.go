@@ -40,6 +40,14 @@ type Stats struct {
 	DroppedFuture int64 // published more than 5 minutes ahead
 	DroppedAuthor int64 // another account's post
 	DroppedExcess int64 // on a page of more than 1,000 posts
+	DroppedSameID int64 // different from a post on the same page with the same id
+
+	// What a Fetcher did against its contract. Package fetchertest finds the cause.
+	// NoNext counts full pages without Page.Next that hide posts: each is a gap.
+	NoNext int64
+	// WrongVersions counts pages whose Page.Version stayed while their posts
+	// differ. After the first, TimelineQuery.Known is not set any more.
+	WrongVersions int64
 
 	NegativeLatency int64 // clamped to 0: clocks disagree
 	Commits         int64
@@ -100,7 +108,8 @@ type counters struct {
 	polls, pages, pollErrors, rateLimited           atomic.Int64
 	panics, posts, events, known, baseline, late    atomic.Int64
 	ancient, gaps                                   atomic.Int64
-	noID, noTime, future, author, excess            atomic.Int64
+	noID, noTime, future, author, excess, sameID    atomic.Int64
+	noNext, wrongVersions                           atomic.Int64
 	negative, commits, commitErrors                 atomic.Int64
 	unchanged, filled, skew, skewed, calls, shallow atomic.Int64
 	queries, covered                                atomic.Int64
@@ -120,6 +129,7 @@ func (d *Detector) Stats() Stats {
 		Baseline: c.baseline.Load(), Late: c.late.Load(), Ancient: c.ancient.Load(), Gaps: c.gaps.Load(),
 		DroppedNoID: c.noID.Load(), DroppedNoTime: c.noTime.Load(), DroppedFuture: c.future.Load(),
 		DroppedAuthor: c.author.Load(), DroppedExcess: c.excess.Load(),
+		DroppedSameID: c.sameID.Load(), NoNext: c.noNext.Load(), WrongVersions: c.wrongVersions.Load(),
 		NegativeLatency: c.negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
 		Calls: c.calls.Load(), Unchanged: c.unchanged.Load(), Filled: c.filled.Load(), Shallow: c.shallow.Load(),
 		Lag: c.lag.Snapshot(), Fetch: c.fetch.Snapshot(), Latency: d.stages.snapshot(), Lateness: d.late.Snapshot(),

@@ -66,6 +66,8 @@ func metrics() []metric {
 		{"pages_total", counter, "Pages read.", "", one(func(s *stats) int64 { return s.Detect.Pages })},
 		{"pages_unchanged_total", counter, "First pages that were as they had been, and not read.", "", one(func(s *stats) int64 { return s.Detect.Unchanged })},
 		{"polls_shallow_total", counter, "Polls that did not reach the end of the overlap within the page cap.", "", one(func(s *stats) int64 { return s.Detect.Shallow })},
+		{"pages_without_next_total", counter, "Full pages that hide older posts: the Fetcher set no Next.", "", one(func(s *stats) int64 { return s.Detect.NoNext })},
+		{"page_versions_wrong_total", counter, "Pages whose version stayed while their posts differ.", "", one(func(s *stats) int64 { return s.Detect.WrongVersions })},
 		{"poll_lag_seconds", histogram, "From when a poll was due until it began.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Lag })},
 		{"fetch_seconds", histogram, "Calls of the Fetcher that brought a page.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
 		{"budget_polls_per_second", gauge, "Accounts a second that the budget allows to poll; 0 when intervals set the pace.", "", number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
@@ -86,7 +88,7 @@ func metrics() []metric {
 			return []value{
 				{label: "no_id", number: float64(d.DroppedNoID)}, {label: "no_time", number: float64(d.DroppedNoTime)},
 				{label: "future", number: float64(d.DroppedFuture)}, {label: "author", number: float64(d.DroppedAuthor)},
-				{label: "excess", number: float64(d.DroppedExcess)},
+				{label: "excess", number: float64(d.DroppedExcess)}, {label: "same_id", number: float64(d.DroppedSameID)},
 			}
 		}},
 		{"posts_baseline_total", counter, "Posts from before a monitor tracked the account.", "", one(func(s *stats) int64 { return s.Detect.Baseline })},

@@ -1,0 +1,234 @@
+package detect
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// logTo gives a tune that has the log written to a buffer; read it after stop.
+func logTo(log *bytes.Buffer, more func(*Config)) func(*Config) {
+	return func(cfg *Config) {
+		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+		cfg.Shards = 1
+		if more != nil {
+			more(cfg)
+		}
+	}
+}
+
+// A full page without Next that shows nothing of the poll before hides posts: each
+// is a gap, and the log has the first.
+func TestFullPageWithoutNextIsAGap(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		before int // posts that the polls before showed
+		burst  int // posts between two polls
+		size   int // of a page
+		limit  int // PageSize
+		next   bool
+		blind  bool // the Fetcher does not use Seen
+		want   int64
+	}{
+		{"posts are hidden", 12, 15, 10, 0, false, false, 1},
+		{"all that were asked for", 3, 6, 5, 5, false, false, 1},
+		{"the first posts of an account", 0, 15, 10, 0, false, false, 1},
+		{"the page shows a known post", 12, 9, 10, 0, false, false, 0},
+		{"the page shows a known post as if it were new", 12, 9, 10, 0, false, true, 0},
+		{"a short page", 3, 6, 5, 0, false, false, 0},
+		{"the timeline ends", 12, 8, 20, 0, false, false, 0},
+		{"a page with Next", 12, 15, 10, 0, true, false, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.setPageSize(row.size)
+				if !row.next {
+					w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+						if row.blind {
+							q.Seen = nil
+						}
+						pg := w.timeline(q)
+						pg.Next = ""
+						return &pg, nil
+					})
+				}
+				var log bytes.Buffer
+				gaps := 0
+				d := w.detector(t, logTo(&log, func(cfg *Config) {
+					cfg.PageSize = row.limit
+					cfg.OnGap = func(Gap) { gaps++ }
+				}))
+				stop := start(t, d)
+				for i := range row.before {
+					w.publish("nasa", fmt.Sprintf("old%d", i), 0)
+				}
+				set(t, d, sub("m", "nasa"))
+				after(15 * time.Minute)
+				for burst := range 2 {
+					w.afterPoll("nasa")
+					for i := range row.burst {
+						w.publish("nasa", fmt.Sprintf("p%d of %d", i, burst), 0)
+						<-time.After(time.Millisecond)
+					}
+					after(10 * time.Minute)
+				}
+				stop()
+				s := d.Stats()
+				if s.NoNext != 2*row.want || s.Gaps != s.NoNext || int64(gaps) != s.Gaps {
+					t.Errorf("NoNext %d, Gaps %d, %d gaps reported, want %d of each", s.NoNext, s.Gaps, gaps, 2*row.want)
+				}
+				if n := strings.Count(log.String(), "full page without Next"); int64(n) != row.want {
+					t.Errorf("the log has it %d times, want %d:\n%s", n, row.want, log.String())
+				}
+			})
+		})
+	}
+}
+
+// A Version that stays while posts differ is found by an audit. From then on all
+// pages are read.
+func TestVersionThatStaysIsNotUsedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		unchanged := 0
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			pg := w.timeline(q)
+			pg.Version = 7
+			if q.Known == 7 {
+				unchanged++
+				pg.Tweets, pg.Skipped, pg.Unchanged = nil, pg.Skipped+len(pg.Tweets), true
+			}
+			return &pg, nil
+		})
+		var log bytes.Buffer
+		d := w.detector(t, logTo(&log, nil))
+		stop := start(t, d)
+		set(t, d, sub("m", "nasa", "esa"))
+		after(time.Minute)
+		w.publish("nasa", "p0", 0)
+		after(2 * auditShare * 10 * time.Second)
+		wantEvents(t, w, "m:p0")
+		w.publish("esa", "p1", 0)
+		before := unchanged
+		after(10 * time.Second)
+		wantEvents(t, w, "m:p0", "m:p1")
+		stop()
+		if s := d.Stats(); s.WrongVersions != 1 || before == 0 || unchanged != before {
+			t.Errorf("WrongVersions %d, %d pages unchanged before it and %d behind it: want 1, some and none", s.WrongVersions, before, unchanged-before)
+		}
+		if n := strings.Count(log.String(), "versions are not used any more"); n != 1 {
+			t.Errorf("the log has it %d times, want once:\n%s", n, log.String())
+		}
+	})
+}
+
+// Versions that tell the truth pass every audit, and one page in 64 is audited, of
+// each account.
+func TestAuditsFindNothingWrongWithTrueVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		unchanged := 0
+		versioned(w, &unchanged)
+		truth := w.before
+		audits := map[string]int{} // pages of an account that were asked for without Known
+		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+			if q.Known == 0 && q.Cursor == "" {
+				audits[q.Username]++
+				if q.Username == "a" {
+					q.Seen = nil // this page has its known posts, too
+				}
+			}
+			return truth(q, n)
+		})
+		d := w.detector(t, func(cfg *Config) { cfg.Shards = 1 })
+		stop := start(t, d)
+		names := []string{"a", "b", "c", "d"} // a number that divides auditShare
+		set(t, d, sub("m", names...))
+		after(time.Second)
+		for i := range 10 {
+			w.publish("a", fmt.Sprintf("p%d", i), 0)
+			after(1000 * time.Second)
+		}
+		stop()
+		s := d.Stats()
+		if s.WrongVersions != 0 || len(w.got()) != 10 {
+			t.Errorf("WrongVersions %d, events %v", s.WrongVersions, w.got())
+		}
+		if share := float64(s.Polls-s.Unchanged) / float64(s.Polls) * auditShare; share < 0.9 || share > 1.5 {
+			t.Errorf("%d of %d pages were read: want about one in %d", s.Polls-s.Unchanged, s.Polls, auditShare)
+		}
+		for _, name := range names {
+			if audits[name] < 8 {
+				t.Errorf("pages of %q were audited %d times in 1000 polls: want 10 or more", name, audits[name])
+			}
+		}
+	})
+}
+
+// Of two posts with one id on a page the older is delivered, and the other counted
+// and logged. The same post twice is nothing to say.
+func TestTwoPostsWithOneID(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*fetcher.Tweet)
+		want   bool
+	}{
+		{"the same post", func(*fetcher.Tweet) {}, false},
+		{"another text", func(tw *fetcher.Tweet) { tw.Text = "another" }, true},
+		{"another time", func(tw *fetcher.Tweet) { tw.PublishedAt = tw.PublishedAt.Add(time.Second) }, true},
+		{"another spelling of the author", func(tw *fetcher.Tweet) { tw.Username = "NASA" }, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+					pg := w.timeline(q)
+					if len(pg.Tweets) > 0 {
+						twin := pg.Tweets[0]
+						row.change(&twin)
+						pg.Tweets = append([]fetcher.Tweet{twin}, pg.Tweets...)
+					}
+					return &pg, nil
+				})
+				var log bytes.Buffer
+				d := w.detector(t, logTo(&log, nil))
+				stop := start(t, d)
+				set(t, d, sub("m", "nasa"))
+				after(time.Second)
+				w.publish("nasa", "p0", 0)
+				after(time.Minute)
+				stop()
+				wantEvents(t, w, "m:p0")
+				if s := d.Stats(); (s.DroppedSameID > 0) != row.want {
+					t.Errorf("DroppedSameID %d, want some: %t", s.DroppedSameID, row.want)
+				}
+				if n := strings.Count(log.String(), "has another post's id"); (n == 1) != row.want {
+					t.Errorf("the log has it %d times:\n%s", n, log.String())
+				}
+			})
+		})
+	}
+}
+
+func TestTwoFoundPostsWithOneID(t *testing.T) {
+	inQueries(t, nil, func(t *testing.T, w *searchable, d *Detector) {
+		at := time.Now()
+		w.answer = func(fetcher.SearchQuery) (*fetcher.Page, error) {
+			return &fetcher.Page{Tweets: []fetcher.Tweet{
+				{ID: "p", Username: "esa", Text: "moon too", PublishedAt: at}, {ID: "p", Username: "nasa", Text: "moon", PublishedAt: at}}}, nil
+		}
+		setQuery(t, d, asks("r", "moon"))
+		after(time.Second)
+		wantEvents(t, w.world, "r:p")
+		if s := d.Stats(); s.DroppedSameID != 1 || w.order[0].AuthorUsername != "nasa" {
+			t.Errorf("DroppedSameID %d, event of %q: want 1 dropped, and the older delivered", s.DroppedSameID, w.order[0].AuthorUsername)
+		}
+	})
+}
