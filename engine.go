@@ -136,7 +136,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher")
 	}
 	if err := cfg.Quotas.check(); err != nil {
-		return nil, fmt.Errorf("streamwatch: Config.%w", err)
+		return nil, err
 	}
 	if cfg.ShutdownTimeout == 0 {
 		cfg.ShutdownTimeout = 15 * time.Second

@@ -31,7 +31,7 @@ func (q *Quotas) check() error {
 		n    int
 	}{{"Monitors", q.Monitors}, {"Rules", q.Rules}, {"Endpoints", q.Endpoints}, {"Accounts", q.Accounts}, {"Connections", q.Connections}} {
 		if f.n < 0 {
-			return fmt.Errorf("Quotas.%s %d is not allowed: want 1 or more, or 0 for no bound", f.name, f.n)
+			return fmt.Errorf("streamwatch: Config.Quotas.%s %d is not allowed: want 1 or more, or 0 for no bound", f.name, f.n)
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	if err != nil {
 		return deliver.Replay{}, nil, err
 	}
-	evs, stop, err := deliveryLog{rs.s}.next(ctx, r.Owner, r.Cursor, r.Last)
+	evs, stop, err := deliveryLog(rs).next(ctx, r.Owner, r.Cursor, r.Last)
 	if err != nil {
 		return deliver.Replay{}, nil, err
 	}
