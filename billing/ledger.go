@@ -23,6 +23,8 @@ var (
 	// ErrAmount: the amount is not allowed: a negative reservation, or more
 	// than a balance can count.
 	ErrAmount = errors.New("billing: amount not allowed")
+	// ErrCursor: EntryQuery.Cursor is not the Next of a page.
+	ErrCursor = errors.New("billing: cursor not allowed: want the Next of a page of the same query")
 )
 
 // Kind says what an entry is for.
@@ -82,9 +84,13 @@ type EntryQuery struct {
 	// Since and Until select by an entry's At: at Since or later and before
 	// Until. The zero time is no bound.
 	Since, Until time.Time
-	Asc          bool // oldest first; newest first by default
-	Page         int  // from 1; 0 means 1; empty beyond the last
-	PageSize     int  // 0 means 20
+	// Cursor, the Next of a page of the same query, asks for what follows that page,
+	// whatever was added or removed meanwhile. Page is not looked at then. PageSize
+	// may be another. What is no Next is refused with ErrCursor.
+	Cursor   string
+	Asc      bool // oldest first; newest first by default
+	Page     int  // from 1; 0 means 1; empty beyond the last
+	PageSize int  // 0 means 20
 }
 
 // EntryPage is one page of entries, and how many match in all, on whatever page.
@@ -93,6 +99,10 @@ type EntryPage struct {
 	Total   int
 	// Sum is what all that match add up to, when the query names a source; else 0.
 	Sum Credits
+	// Next is the Cursor for what follows this page, "" when nothing does or the
+	// page is empty. What it says is the ledger's own affair; it stays good, also
+	// when the entries that it was made of are removed.
+	Next string
 }
 
 // Ledger keeps the balances. Every method is safe for concurrent use, is all

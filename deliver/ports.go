@@ -103,9 +103,13 @@ type LogQuery struct {
 	// Since and Until select by when an event was detected: at Since or later and
 	// before Until. The zero time is no bound.
 	Since, Until time.Time
-	Asc          bool // oldest first; newest first by default
-	Page         int  // from 1; 0 means 1; empty beyond the last
-	PageSize     int  // 0 means 20
+	// Cursor, the Next of a page of the same query, asks for what follows that page,
+	// whatever was added or removed meanwhile. Page is not looked at then. PageSize
+	// may be another.
+	Cursor   string
+	Asc      bool // oldest first; newest first by default
+	Page     int  // from 1; 0 means 1; empty beyond the last
+	PageSize int  // 0 means 20
 }
 
 // MaxLogPage bounds LogQuery.PageSize.
@@ -169,6 +173,15 @@ func (e *LogEntry) AcknowledgedAt() time.Time {
 type LogPage struct {
 	Entries []LogEntry
 	Total   int
+	// Next is the Cursor for what follows this page, "" when nothing does or the
+	// page is empty. What it says is the store's own affair; it stays good, also
+	// when the entries that it was made of are removed.
+	Next string
+}
+
+// BadCursor is the error of Deliveries for a Cursor that is no Next.
+func BadCursor(cursor string) error {
+	return &FieldError{"cursor", cutText(cursor, 64), "the Next of a page of the same query"}
 }
 
 // Sender brings one delivery to its endpoint. The webhook sender is one; an

@@ -3,6 +3,7 @@ package enginehttp
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -57,23 +58,19 @@ func (h *Handler) billingLogs(c *call) (reply, error) {
 	_, source := p.source()
 	q := billing.EntryQuery{Owner: c.who.Owner, SourceID: source, Asc: p.oneOf("sort", "desc", "asc") == "asc"}
 	q.Since, q.Until = p.window()
-	pg := p.paging()
-	if p.err != nil {
-		return reply{}, p.err
-	}
-	out := logs[billingRecord]{Logs: []billingRecord{}, paging: pg}
-	if h.opts.Ledger == nil {
-		return reply{value: out}, nil
-	}
-	list, total, err := pick(pg, func(page, size int) ([]billing.Entry, int, error) {
-		q.Page, q.PageSize = page, size
+	cs := h.cursors(c, "billing_logs", source, instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))
+	out, list, err := turn[billingRecord](p, cs, func(page, size int, cursor string) ([]billing.Entry, int, string, error) {
+		if h.opts.Ledger == nil {
+			return nil, 0, "", nil
+		}
+		q.Page, q.PageSize, q.Cursor = page, size, cursor
 		got, err := h.opts.Ledger.Entries(c.Context(), q)
-		return got.Entries, got.Total, err
+		return got.Entries, got.Total, got.Next, err
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	out.Total = total
+	out.Logs = []billingRecord{}
 	for i := range list {
 		e := &list[i]
 		r := billingRecord{ID: e.ID, Kind: e.Kind, Endpoint: nullable(e.Endpoint), BilledAt: timeText(e.At), NumAccounts: e.NumAccounts,

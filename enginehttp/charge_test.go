@@ -284,7 +284,7 @@ func TestBillingLog(t *testing.T) {
 		`"kind":"top_up","billed_at":`, `"credits_deducted":-1000,"balance_after":1000,`,
 		`{"id":"m1","kind":"monitor","monitor_id":"mon_x","monitor_name":"space","billed_at":"2026-11-21T09:00:00.000Z","num_accounts":1,"credits_deducted":1.157,"balance_after":998.843,"tier_label":"1-10","rate_applied":1667}`,
 		`{"id":"r1","kind":"rule","rule_id":"rul_x","rule_tag":"moon","billed_at":"2026-11-21T09:00:00.000Z","num_accounts":0,"credits_deducted":0.07,"balance_after":998.773,`,
-		`"kind":"request","endpoint":"account",`, `"total":4,"page":1,"page_size":20,"limit":20,"offset":0}`,
+		`"kind":"request","endpoint":"account",`, `"total":4,"page":1,"page_size":20,"limit":20,"offset":0,"next_cursor":""}`,
 	} {
 		if !strings.Contains(a.body, want) {
 			t.Errorf("%s\nhas no %s", a.body, want)

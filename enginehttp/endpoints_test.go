@@ -87,7 +87,7 @@ var endpoints = []endpoint{
 	{"GET /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", "", 200, 1000, onStore, `"tag":"moon","query":"moon","interval_seconds":60,"schedule":null,"max_results_per_poll":20,"webhook_url":null,"webhook_secret_set":false,"status":"active","status_reason":null,"credits_per_day":1500,"credits_per_rule_per_day":1500,"pricing_tier":"≤ 60 s","total_credits_burned":0,`},
 	{"PATCH /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", `{"status":"paused","interval_seconds":0.5}`, 200, 1000, onStore, `"status":"paused","status_reason":"paused_by_user","credits_per_day":30000,`},
 	{"DELETE /v1/social/stream/filter-rules/{rule_id}", social + "/stream/filter-rules/{rule}", "", 204, 1000, onStore, ""},
-	{"GET /v1/social/stream/filter-rules/{rule_id}/logs", social + "/stream/filter-rules/{rule}/logs", "", 200, 1000, onStore, `{"logs":[],"total":0,"page":1,"page_size":20,"limit":20,"offset":0}`},
+	{"GET /v1/social/stream/filter-rules/{rule_id}/logs", social + "/stream/filter-rules/{rule}/logs", "", 200, 1000, onStore, `{"logs":[],"total":0,"page":1,"page_size":20,"limit":20,"offset":0,"next_cursor":""}`},
 	{"POST /v1/social/stream/filter-rules/validate", social + "/stream/filter-rules/validate", `{"query":"from:nasa  moon"}`, 200, 1000, pure, `{"valid":true,"query":"from:nasa  moon","error":null,"warnings":[],"normalized":"from:nasa moon"}`},
 	{"GET /v1/social/stream/filter-rules-pricing", social + "/stream/filter-rules-pricing", "", 200, 1000, pure, `{"interval_seconds":0.5,"credits_per_day":30000,`},
 

@@ -1,18 +1,61 @@
 package enginehttp
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// logs is a page of a log.
+// logs is a page of a log. Behind a cursor nobody counts what lies before.
 type logs[T any] struct {
-	Logs  []T `json:"logs"`
-	Total int `json:"total"`
-	paging
+	Logs       []T    `json:"logs"`
+	Total      int    `json:"total"`
+	Page       *int   `json:"page"`
+	PageSize   int    `json:"page_size"`
+	Limit      int    `json:"limit"`
+	Offset     *int64 `json:"offset"`
+	NextCursor string `json:"next_cursor"` // "" at the end
 }
+
+// turn reads the part of a log that the request asks for, by page or by cursor.
+// What is shown is left to the caller.
+func turn[T, R any](p *params, cs cursors, read func(page, size int, cursor string) (items []R, total int, next string, err error)) (out logs[T], items []R, err error) {
+	pg, place := p.paging(), p.cursor(cs)
+	for _, name := range []string{"page", "offset"} {
+		if place != "" && p.values.Has(name) {
+			p.refuse(name, p.values.Get(name), "either "+name+" or cursor, not both")
+		}
+	}
+	if p.err != nil {
+		return out, nil, p.err
+	}
+	out.PageSize, out.Limit = pg.PageSize, pg.Limit
+	var next string
+	if place != "" {
+		items, out.Total, next, err = read(0, pg.PageSize, place)
+		out.NextCursor = cs.sign(next)
+		return out, items, err
+	}
+	out.Page, out.Offset = &pg.Page, &pg.Offset
+	items, out.Total, next, err = read(pg.Page, pg.PageSize, "")
+	// A part that begins within a page takes what follows that page, too.
+	if skip := int(pg.Offset % int64(pg.PageSize)); err == nil && skip > 0 {
+		items = slices.Clip(items[min(skip, len(items)):])
+		if next != "" {
+			var more []R
+			more, out.Total, next, err = read(0, skip, next)
+			items = append(items, more...)
+		}
+	}
+	out.NextCursor = cs.sign(next)
+	return out, items, err
+}
+
+// instant is a time in a cursor's scope.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // arrived is what the status of a delivery says once it is delivered.
 var arrived = map[deliver.Via]string{
@@ -164,19 +207,17 @@ func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error)
 	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, strings.TrimPrefix(p.id("author_username"), "@"), p.oneOf("sort", "desc", "asc") == "asc"
 	selects(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
 	q.Since, q.Until = p.window()
-	pg := p.paging()
-	if p.err != nil {
-		return reply{}, p.err
-	}
-	list, total, err := pick(pg, func(page, size int) ([]deliver.LogEntry, int, error) {
-		q.Page, q.PageSize = page, size
+	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
+		instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))
+	out, list, err := turn[deliveryRecord](p, cs, func(page, size int, cursor string) ([]deliver.LogEntry, int, string, error) {
+		q.Page, q.PageSize, q.Cursor = page, size, cursor
 		got, err := h.engine.Log().Deliveries(c.Context(), q)
-		return got.Entries, got.Total, err
+		return got.Entries, got.Total, got.Next, err
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	out := logs[deliveryRecord]{Logs: make([]deliveryRecord, len(list)), Total: total, paging: pg}
+	out.Logs = make([]deliveryRecord, len(list))
 	for i := range list {
 		out.Logs[i] = newDeliveryRecord(&list[i])
 	}

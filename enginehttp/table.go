@@ -66,12 +66,12 @@ func (h *Handler) table() []*route {
 		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: h.getRule},
 		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", match: true, fields: append([]string{"status"}, ruleFields...), serve: h.patchRule},
 		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", match: true, serve: h.deleteRule},
-		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "since", "until", "sort"), serve: h.ruleLogs},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: h.ruleLogs},
 		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", reads: true, fields: []string{"query"}, serve: h.validateRule},
 		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: h.rulePricing},
 
-		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "author_username", "delivery_status", "since", "until", "sort"), serve: h.deliveryLogs},
-		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", params: with("monitor_id", "rule_id", "since", "until", "sort"), serve: h.billingLogs},
+		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: h.deliveryLogs},
+		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", params: with("monitor_id", "rule_id", "since", "until", "sort", "cursor"), serve: h.billingLogs},
 	}
 }
 

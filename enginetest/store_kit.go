@@ -125,6 +125,7 @@ func storeRoles() []storeRole {
 		{"outbox", slices.Concat(claimCases(), settleCases(), reopenCases(), waitCases(), preciseCases())},
 		{"log", logCases()},
 		{"windows", windowCases()},
+		{"cursors", cursorCases()},
 		{"replays", append(replayCases(), replayLifeCases()...)},
 		{"ledger", append(ledgerCases(), reservationCases()...)},
 		{"keys", keyCases()},

@@ -90,7 +90,7 @@ func (s *state) commit(b *detect.Batch, now time.Time, told *recorded) error {
 			if slices.Contains(l.Deliveries, id) {
 				continue // a handler that is named twice
 			}
-			d := delivery{EventID: ev.ID, EndpointID: to, State: deliver.StatePending, Due: b.DeliverBy, CreatedAt: now}
+			d := delivery{N: s.number(ev.Source.Owner), EventID: ev.ID, EndpointID: to, State: deliver.StatePending, Due: b.DeliverBy, CreatedAt: now}
 			s.Deliveries.put(id, d)
 			l.Deliveries = append(l.Deliveries, id)
 			told.deliveries = append(told.deliveries, s.delivery(id, d))

@@ -144,8 +144,9 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 }
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (page billing.EntryPage, err error) {
-	err = l.s.view(ctx, func(st *state, _ time.Time) {
+	if failed := l.s.view(ctx, func(st *state, _ time.Time) {
 		var all []billing.Entry
+		first := 0 // behind the entry that q.Cursor names; no entry is ever removed
 		for _, e := range st.Entries.all() {
 			if e.Owner == q.Owner && (q.SourceID == "" || e.SourceID == q.SourceID) && within(e.At, q.Since, q.Until) {
 				all = append(all, e)
@@ -154,12 +155,25 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (page billing
 		if !q.Asc {
 			slices.Reverse(all)
 		}
-		page = billing.EntryPage{Entries: slices.Clone(pageOf(all, q.Page, q.PageSize)), Total: len(all)}
+		if q.Cursor != "" {
+			first = 1 + slices.IndexFunc(all, func(e billing.Entry) bool { return e.ID == q.Cursor })
+			if first == 0 {
+				err = billing.ErrCursor
+				return
+			}
+			q.Page = 1
+		}
+		page = billing.EntryPage{Entries: slices.Clone(pageOf(all[first:], q.Page, q.PageSize)), Total: len(all)}
+		if n := len(page.Entries); n > 0 && page.Entries[n-1].ID != all[len(all)-1].ID {
+			page.Next = page.Entries[n-1].ID
+		}
 		for i := range all {
 			if q.SourceID != "" {
 				page.Sum += all[i].Amount
 			}
 		}
-	})
+	}); failed != nil {
+		err = failed
+	}
 	return page, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,10 @@ type deliveryLog struct{ s *Store }
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (page deliver.LogPage, err error) {
 	if err := q.Validate(); err != nil {
 		return page, err
+	}
+	after, err := strconv.ParseUint(q.Cursor, 10, 64) // the number of the last that was shown
+	if err != nil && q.Cursor != "" {
+		return page, deliver.BadCursor(q.Cursor)
 	}
 	err = l.s.view(ctx, func(st *state, _ time.Time) {
 		var ids []string // in the order in which they were made
@@ -32,9 +37,20 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (page d
 			slices.Reverse(ids)
 		}
 		page.Total = len(ids)
+		shown := func(id string) bool {
+			d, _ := st.Deliveries.get(id)
+			return q.Asc && d.N <= after || !q.Asc && d.N >= after
+		}
+		if q.Cursor != "" {
+			ids, q.Page = slices.DeleteFunc(ids, shown), 1
+		}
+		var last uint64
 		for _, id := range pageOf(ids, q.Page, q.PageSize) {
 			d, _ := st.Deliveries.get(id)
-			page.Entries = append(page.Entries, st.entry(id, d))
+			page.Entries, last = append(page.Entries, st.entry(id, d)), d.N
+		}
+		if n := len(page.Entries); n > 0 && page.Entries[n-1].ID != ids[len(ids)-1] {
+			page.Next = strconv.FormatUint(last, 10)
 		}
 	})
 	return page, err

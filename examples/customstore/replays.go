@@ -93,7 +93,7 @@ func (s *state) replay(r *deliver.Replay, q *deliver.ReplayStep) (made []deliver
 					r.Reopened++
 				} else {
 					r.Created++
-					d = delivery{EventID: eventID, EndpointID: r.EndpointID, CreatedAt: ev.CommittedAt}
+					d = delivery{N: s.number(ev.Source.Owner), EventID: eventID, EndpointID: r.EndpointID, CreatedAt: ev.CommittedAt}
 				}
 				s.open(id, d, q.DeliverBy, !had)
 				d, _ = s.Deliveries.get(id)

@@ -72,6 +72,7 @@ func (e *endpoint) UnmarshalJSON(b []byte) (err error) {
 type owner struct {
 	Seq   uint64          // the last number given to an event
 	Total billing.Credits // the sum of all entries: available and reserved
+	Made  uint64          // deliveries, ever
 }
 
 // life is what is kept of an event apart from its contents, and longer: an id
@@ -84,6 +85,7 @@ type life struct {
 
 // delivery is a deliver.Delivery without its event, and its log.
 type delivery struct {
+	N          uint64 // counts the owner's deliveries
 	EventID    string
 	EndpointID string
 	State      deliver.State
@@ -108,6 +110,14 @@ const (
 	committed outcome = "committed"
 	released  outcome = "released" // or expired
 )
+
+// number gives a new delivery of an owner its number.
+func (s *state) number(name string) uint64 {
+	o, _ := s.Owners.get(name)
+	o.Made++
+	s.Owners.put(name, o)
+	return o.Made
+}
 
 // event gives a copy for a caller, but for Body, which is read-only.
 func (s *state) event(id string) *deliver.Event {

@@ -148,10 +148,15 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	}
 	defer s.mu.Unlock()
 	var page billing.EntryPage
-	var matching []*billing.Entry // oldest first
-	for _, e := range s.peek(q.Owner).entries {
+	type found struct {
+		*billing.Entry
+		place
+	}
+	var matching []found // oldest first
+	a := s.peek(q.Owner)
+	for i, e := range a.entries {
 		if (q.SourceID == "" || e.SourceID == q.SourceID) && within(e.At, q.Since, q.Until) {
-			matching = append(matching, e)
+			matching = append(matching, found{e, place{n: a.removed + uint64(i)}})
 			if q.SourceID != "" {
 				page.Sum += e.Amount
 			}
@@ -160,10 +165,13 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	if !q.Asc {
 		slices.Reverse(matching)
 	}
-	from, to := pageBounds(len(matching), q.Page, q.PageSize)
-	page.Total, page.Entries = len(matching), make([]billing.Entry, 0, to-from)
+	from, to, next, ok := cut(len(matching), func(i int) place { return matching[i].place }, q.Cursor, q.Asc, q.Page, q.PageSize)
+	if !ok {
+		return billing.EntryPage{}, billing.ErrCursor
+	}
+	page.Total, page.Entries, page.Next = len(matching), make([]billing.Entry, 0, to-from), next
 	for _, e := range matching[from:to] {
-		page.Entries = append(page.Entries, *e)
+		page.Entries = append(page.Entries, *e.Entry)
 	}
 	return page, nil
 }
@@ -224,7 +232,9 @@ func (s *Store) post(e billing.Entry) error {
 	for len(s.entries) > s.opts.MaxEntries {
 		// The oldest of all is also the oldest of its owner.
 		oldest := popFront(&s.entries)
-		popFront(&s.account(oldest.Owner).entries)
+		of := s.account(oldest.Owner)
+		popFront(&of.entries)
+		of.removed++
 	}
 	return nil
 }

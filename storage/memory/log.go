@@ -23,22 +23,29 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	defer s.mu.Unlock()
 	s.retain(s.opts.Now())
-	var matching []*delivery // oldest first
+	type found struct {
+		*delivery
+		place
+	}
+	var matching []found // oldest first
 	for _, e := range s.peek(q.Owner).events {
 		if e.ev == nil || !matchesEvent(&q, e.ev) {
 			continue
 		}
-		for _, d := range e.deliveries {
+		for i, d := range e.deliveries {
 			if (q.State == "" || d.state == q.State) && (q.Via == "" || deliver.ViaOf(d.endpointID) == q.Via) {
-				matching = append(matching, d)
+				matching = append(matching, found{d, place{e.seq, uint64(i)}})
 			}
 		}
 	}
 	if !q.Asc {
 		slices.Reverse(matching)
 	}
-	from, to := pageBounds(len(matching), q.Page, q.PageSize)
-	page := deliver.LogPage{Total: len(matching), Entries: make([]deliver.LogEntry, 0, to-from)}
+	from, to, next, ok := cut(len(matching), func(i int) place { return matching[i].place }, q.Cursor, q.Asc, q.Page, q.PageSize)
+	if !ok {
+		return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
+	}
+	page := deliver.LogPage{Total: len(matching), Entries: make([]deliver.LogEntry, 0, to-from), Next: next}
 	for _, d := range matching[from:to] {
 		page.Entries = append(page.Entries, d.entry())
 	}

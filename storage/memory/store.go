@@ -101,6 +101,7 @@ type account struct {
 
 	available, reserved billing.Credits
 	entries             []*billing.Entry // retained, oldest first
+	removed             uint64           // entries before these
 }
 
 // New makes an empty store.

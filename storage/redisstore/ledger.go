@@ -106,11 +106,17 @@ func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, err
 const entryChunk = 1000
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+	if !isNumber(q.Cursor) {
+		return billing.EntryPage{}, billing.ErrCursor
+	}
 	from, count := pageBounds(q.Page, q.PageSize)
+	if q.Cursor != "" {
+		from, count = pageBounds(1, q.PageSize)
+	}
 	if q.SourceID != "" || !q.Since.IsZero() || !q.Until.IsZero() {
 		return l.matching(ctx, q, from, count)
 	}
-	out, err := l.s.run(ctx, "ledger_page", "", escaped(q.Owner), flag(q.Asc), from, count)
+	out, err := l.s.run(ctx, "ledger_page", "", escaped(q.Owner), flag(q.Asc), from, count, q.Cursor)
 	if err != nil {
 		return billing.EntryPage{}, err
 	}
@@ -119,13 +125,16 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		return billing.EntryPage{}, err
 	}
 	page := billing.EntryPage{Entries: []billing.Entry{}, Total: int(total)}
-	page.Entries, err = appendEntries(page.Entries, list(out[1]), 0, count)
+	part := pager{room: count, more: text(out[1]) != ""}
+	page.Entries, err = appendEntries(page.Entries, list(out[2]), &part)
+	page.Next = part.next()
 	return page, err
 }
 
 // matching reads through all entries of the owner, chunk by chunk.
 func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count int) (billing.EntryPage, error) {
 	page := billing.EntryPage{Entries: []billing.Entry{}}
+	part := pager{cursor: q.Cursor, asc: q.Asc, skip: from, room: count}
 	for beyond := ""; ; {
 		out, err := l.s.run(ctx, "ledger_scan", "", escaped(q.Owner), flag(q.Asc), beyond, entryChunk,
 			q.SourceID, bound(q.Since), bound(q.Until))
@@ -142,21 +151,26 @@ func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count 
 			}
 			page.Sum += billing.Credits(n)
 		}
-		page.Entries, err = appendEntries(page.Entries, stored, from-page.Total, count)
+		page.Entries, err = appendEntries(page.Entries, stored, &part)
 		if err != nil {
 			return billing.EntryPage{}, err
 		}
 		page.Total += len(stored) / 2
 		if beyond = text(out[0]); beyond == "" {
+			page.Next = part.next()
 			return page, nil
 		}
 	}
 }
 
-// appendEntries adds stored entries from number from on, up to count in all.
-func appendEntries(entries []billing.Entry, stored []any, from, count int) ([]billing.Entry, error) {
-	for i := 2 * max(from, 0); i+1 < len(stored) && len(entries) < count; i += 2 {
-		e, err := decodeEntry(text(stored[i]), text(stored[i+1]))
+// appendEntries adds the stored entries that part takes.
+func appendEntries(entries []billing.Entry, stored []any, part *pager) ([]billing.Entry, error) {
+	for i := 0; i+1 < len(stored); i += 2 {
+		numbered := text(stored[i])
+		if !part.takes(numbered[:stampLen]) {
+			continue
+		}
+		e, err := decodeEntry(numbered[stampLen:], text(stored[i+1]))
 		if err != nil {
 			return nil, err
 		}

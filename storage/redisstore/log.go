@@ -25,11 +25,17 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	if err := q.Validate(); err != nil {
 		return deliver.LogPage{}, err
 	}
+	if !isNumber(q.Cursor) {
+		return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
+	}
 	from, count := pageBounds(q.Page, q.PageSize)
+	if q.Cursor != "" {
+		from, count = pageBounds(1, q.PageSize)
+	}
 	if q.SourceID != "" || q.SourceKind != "" || q.AuthorUsername != "" || q.State != "" || q.Via != "" || !q.Since.IsZero() || !q.Until.IsZero() {
 		return l.matching(ctx, q, from, count)
 	}
-	out, err := l.s.run(ctx, "log_page", "", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk)
+	out, err := l.s.run(ctx, "log_page", "", escaped(q.Owner), flag(q.Asc), from, count, entriesChunk, q.Cursor)
 	if err != nil {
 		return deliver.LogPage{}, err
 	}
@@ -37,11 +43,11 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	if err != nil {
 		return deliver.LogPage{}, err
 	}
-	page := deliver.LogPage{Total: int(total)}
-	if page.Entries, err = entriesOf(out[2:]); err != nil {
+	page := deliver.LogPage{Total: int(total), Next: text(out[1])}
+	if page.Entries, err = entriesOf(out[3:]); err != nil {
 		return deliver.LogPage{}, err
 	}
-	if ids := list(out[1]); len(ids) > entriesChunk {
+	if ids := list(out[2]); len(ids) > entriesChunk {
 		more, err := l.entries(ctx, ids[entriesChunk:])
 		if err != nil {
 			return deliver.LogPage{}, err
@@ -60,7 +66,7 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 	if since != "" || until != "" {
 		chunk = datedChunk
 	}
-	total := 0
+	part, total := pager{cursor: q.Cursor, asc: q.Asc, skip: from, room: count}, 0
 	var ids []any
 	for beyond := ""; ; {
 		out, err := l.s.run(ctx, "log_scan", "", escaped(q.Owner), flag(q.Asc), beyond, chunk,
@@ -69,8 +75,10 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 			return deliver.LogPage{}, err
 		}
 		found := list(out[1])
-		if first := max(from-total, 0); first < len(found) {
-			ids = append(ids, found[first:min(first+count-len(ids), len(found))]...)
+		for _, f := range found {
+			if numbered := text(f); part.takes(numbered[:stampLen]) {
+				ids = append(ids, numbered[stampLen:])
+			}
 		}
 		total += len(found)
 		if beyond = text(out[0]); beyond == "" {
@@ -78,7 +86,7 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 		}
 	}
 	entries, err := l.entries(ctx, ids)
-	return deliver.LogPage{Total: total, Entries: entries}, err
+	return deliver.LogPage{Total: total, Entries: entries, Next: part.next()}, err
 }
 
 // bound is a time as scripts compare it, "" for no bound.

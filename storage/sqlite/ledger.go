@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
@@ -132,7 +133,16 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	if !q.Until.IsZero() {
 		from, args = from+` AND `+enteredAt+` < ?`, append(args, nanos(q.Until))
 	}
+	behind, shown := "", []any(nil) // what follows the cursor
+	if q.Cursor != "" {
+		n, err := strconv.ParseInt(q.Cursor, 10, 64)
+		if err != nil {
+			return billing.EntryPage{}, billing.ErrCursor
+		}
+		behind, shown, offset = " AND n "+beyond(q.Asc)+" ?", []any{n}, 0
+	}
 	page := billing.EntryPage{Entries: []billing.Entry{}}
+	var rows []int64
 	err := l.s.search(ctx, func(r *snapshot) error {
 		what, into := `SELECT count(*)`, []any{&page.Total}
 		if q.SourceID != "" {
@@ -141,14 +151,24 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		if _, err := one(r, what+from, args, into...); err != nil {
 			return err
 		}
-		return each(r, `SELECT id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
-			from+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(args, limit, offset), func(rows *sql.Rows) error {
+		err := each(r, `SELECT n, id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
+			from+behind+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(append(args, shown...), limit, offset), func(found *sql.Rows) error {
+			var n int64
 			var e billing.Entry
-			err := rows.Scan(&e.ID, &e.Owner, &e.Kind, &e.Amount, &e.Balance, timeColumn{&e.At},
+			err := found.Scan(&n, &e.ID, &e.Owner, &e.Kind, &e.Amount, &e.Balance, timeColumn{&e.At},
 				&e.SourceID, &e.SourceName, &e.Endpoint, &e.NumAccounts, &e.TierLabel, &e.Rate)
-			page.Entries = append(page.Entries, e)
+			page.Entries, rows = append(page.Entries, e), append(rows, n)
 			return wrap(err)
 		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		last := rows[len(rows)-1]
+		more, err := one(r, `SELECT 1`+from+` AND n `+beyond(q.Asc)+` ? LIMIT 1`, append(args, last))
+		if more {
+			page.Next = strconv.FormatInt(last, 10)
+		}
+		return err
 	})
 	if err != nil {
 		return billing.EntryPage{}, err

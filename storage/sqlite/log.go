@@ -68,7 +68,16 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		order = " ASC"
 	}
 	limit, offset := pageBounds(q.Page, q.PageSize)
+	behind, shown := "", []any(nil) // what follows the cursor
+	if q.Cursor != "" {
+		var seq, n int64
+		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &seq, &n); err != nil || fmt.Sprintf("%d.%d", seq, n) != q.Cursor {
+			return deliver.LogPage{}, deliver.BadCursor(q.Cursor)
+		}
+		behind, shown, offset = " AND (e.seq, d.n) "+beyond(q.Asc)+" (?, ?)", []any{seq, n}, 0
+	}
 	page := deliver.LogPage{Entries: []deliver.LogEntry{}}
+	var rows []int64
 	err := l.s.search(ctx, func(r *snapshot) error {
 		late, err := lateEvents(r, q.Owner)
 		if err != nil {
@@ -100,12 +109,16 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 				offset -= before
 				continue
 			}
-			some, err := r.entries(source.from+from+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
-				append(args[:len(args):len(args)], limit-int64(len(page.Entries)), offset))
+			// One more than the page has tells whether there is another.
+			some, ns, err := r.entries(source.from+from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
+				append(append(args[:len(args):len(args)], shown...), limit+1-int64(len(page.Entries)), offset))
 			if err != nil {
 				return err
 			}
-			page.Entries, offset = append(page.Entries, some...), 0
+			page.Entries, rows, offset = append(page.Entries, some...), append(rows, ns...), 0
+		}
+		if n := int(limit); len(page.Entries) > n {
+			page.Entries, page.Next = page.Entries[:n], fmt.Sprintf("%d.%d", page.Entries[n-1].Event.Seq, rows[n-1])
 		}
 		return nil
 	})
@@ -117,7 +130,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
 	err = l.s.search(ctx, func(r *snapshot) error {
-		found, err := r.entries(` FROM deliveries d WHERE d.id = ?1 AND d.event `+notForgotten, []any{id, l.s.forgottenUntil()})
+		found, _, err := r.entries(` FROM deliveries d WHERE d.id = ?1 AND d.event `+notForgotten, []any{id, l.s.forgottenUntil()})
 		if err != nil {
 			return err
 		}
@@ -198,12 +211,19 @@ func lateJSON(late []lateEvent) (any, error) {
 	return listJSON(rows)
 }
 
-// entries reads deliveries with their attempts.
-func (r *snapshot) entries(from string, args []any) ([]deliver.LogEntry, error) {
-	entries := []deliver.LogEntry{}
-	var rows []int64
+// beyond is how what follows compares with what is shown.
+func beyond(asc bool) string {
+	if asc {
+		return ">"
+	}
+	return "<"
+}
+
+// entries reads deliveries with their attempts, and gives their n, too.
+func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry, rows []int64, err error) {
+	entries = []deliver.LogEntry{}
 	er := newEventReader()
-	err := each(r, `SELECT `+deliveryColumns+from, args, func(found *sql.Rows) error {
+	err = each(r, `SELECT `+deliveryColumns+from, args, func(found *sql.Rows) error {
 		n, d, err := er.scanDelivery(found)
 		entries = append(entries, deliver.LogEntry{Delivery: d})
 		rows = append(rows, n)
@@ -213,7 +233,7 @@ func (r *snapshot) entries(from string, args []any) ([]deliver.LogEntry, error) 
 		err = er.unpack(r)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range entries {
 		entries[i].CreatedAt = entries[i].Event.CommittedAt // the same moment
@@ -228,8 +248,8 @@ func (r *snapshot) entries(from string, args []any) ([]deliver.LogEntry, error) 
 				return wrap(err)
 			})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return entries, nil
+	return entries, rows, nil
 }

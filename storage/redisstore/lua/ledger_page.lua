@@ -1,11 +1,13 @@
 -- keys: ledger entries
--- A page of an owner's entries: how many there are; id, record of each.
-local owner, asc, from, size = arg(), arg() == '1', tonumber(arg()), tonumber(arg())
+-- A page of an owner's entries, from a place or behind a number: how many there
+-- are, whether more follow; number and id, record of each.
+local owner, asc, from, size, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), arg()
+if behind ~= '' then from = passed(K.ledger, owner, asc, behind) end
 local members, total = page(K.ledger, owner, asc, from, size)
 local ids, list = {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
 for i, record in ipairs(get(K.entries, ids)) do
-	insert(list, ids[i])
+	insert(list, sub(members[i], #owner + 1))
 	insert(list, record)
 end
-return reply(format('%d', total), list)
+return reply(format('%d', total), from + #members < total and '1' or '', list)

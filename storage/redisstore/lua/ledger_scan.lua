@@ -1,6 +1,7 @@
 -- uses: instant
 -- keys: ledger entries
--- Looks on for entries that match: where it came to; id, record of each.
+-- Looks on for entries that match: where it came to; number and id,
+-- record of each.
 local owner, asc, beyond, count, source, since, till = arg(), arg() == '1', arg(), arg(), arg(), arg(), arg()
 local members, ids, list = scan(K.ledger, owner, asc, beyond, count), {}, {}
 for i, member in ipairs(members) do ids[i] = sub(member, #owner + 17) end
@@ -12,7 +13,7 @@ for i, record in ipairs(get(K.entries, ids)) do
 		_, at = field(record, at)
 		from, at = field(record, at)
 		if (source == '' or source == from) and within(instant(record, skip_text(record, at + 1)), since, till) then
-			insert(list, ids[i])
+			insert(list, sub(members[i], #owner + 1))
 			insert(list, record)
 		end
 	end

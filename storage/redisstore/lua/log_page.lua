@@ -1,10 +1,14 @@
 -- uses: entries
 -- keys: log
--- A page of all that an owner has: how many there are, the ids on the page, and
+-- A page of all that an owner has, from a place or behind a number: how many there
+-- are, the number of the last on the page if more follow, the ids on the page, and
 -- the first of them whole.
-local owner, asc, from, size, whole = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), tonumber(arg())
+local owner, asc, from, size, whole, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), tonumber(arg()), arg()
+if behind ~= '' then from = passed(K.log, owner, asc, behind) end
 local ids, total = page(K.log, owner, asc, from, size)
+local last = ''
+if #ids > 0 and from + #ids < total then last = sub(ids[#ids], #owner + 1, #owner + 16) end
 for i, member in ipairs(ids) do ids[i] = sub(member, #owner + 17) end
 local first = {}
 for i = 1, min(whole, #ids) do first[i] = ids[i] end
-return reply(format('%d', total), ids, log_entries(first))
+return reply(format('%d', total), last, ids, log_entries(first))

@@ -1,6 +1,7 @@
 -- uses: instant
 -- keys: log deliveries events
--- Looks on for deliveries that match: where it came to, and their ids.
+-- Looks on for deliveries that match: where it came to, and their
+-- numbers and ids.
 local owner, asc, beyond, count = arg(), arg() == '1', arg(), arg()
 local source, author, state, with, without, kind, since, till = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
 local members, ids, matching, events = scan(K.log, owner, asc, beyond, count), {}, {}, {}
@@ -16,7 +17,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 		if (source == '' or source == from) and (author == '' or author == by)
 			and (with == '' or sub(lane, 1, #with) == with) and (without == '' or sub(lane, 1, #without) ~= without)
 			and (kind == '' or kind == field(value, at)) then
-			insert(matching, ids[i])
+			insert(matching, sub(members[i], #owner + 1))
 			insert(events, (field(value, 58)))
 		end
 	end

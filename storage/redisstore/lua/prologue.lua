@@ -82,6 +82,13 @@ local function page(key, prefix, asc, from, size)
 	return members, total
 end
 
+-- passed counts the members with a prefix up to a number that stands behind it, in
+-- the order of page.
+local function passed(key, prefix, asc, number)
+	if asc then return call('ZLEXCOUNT', key, '[' .. prefix, '(' .. after(prefix .. number)) end
+	return call('ZLEXCOUNT', key, '[' .. prefix .. number, '(' .. after(prefix))
+end
+
 -- scan gives up to count members with a prefix beyond one of them, '' for the
 -- beginning, backwards unless asc.
 local function scan(key, prefix, asc, beyond, count)

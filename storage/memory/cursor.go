@@ -1,0 +1,47 @@
+package memory
+
+import (
+	"strconv"
+	"strings"
+)
+
+// place is where a row of a log is: the number of its event and its place in that
+// one's deliveries, or that of an entry.
+type place struct{ n, sub uint64 }
+
+func (p place) before(q place) bool { return p.n < q.n || p.n == q.n && p.sub < q.sub }
+
+func (p place) String() string {
+	return strconv.FormatUint(p.n, 10) + "." + strconv.FormatUint(p.sub, 10)
+}
+
+// placeOf reads what String gave.
+func placeOf(cursor string) (p place, ok bool) {
+	n, sub, _ := strings.Cut(cursor, ".")
+	var errN, errSub error
+	p.n, errN = strconv.ParseUint(n, 10, 64)
+	p.sub, errSub = strconv.ParseUint(sub, 10, 64)
+	return p, errN == nil && errSub == nil
+}
+
+// cut gives the part of n rows, in the order asked for, that is the page, or what
+// follows the cursor, and the next cursor; ok is false for what is no cursor.
+func cut(n int, at func(i int) place, cursor string, asc bool, page, size int) (from, to int, next string, ok bool) {
+	from, to = pageBounds(n, page, size)
+	if cursor != "" {
+		p, ok := placeOf(cursor)
+		if !ok {
+			return 0, 0, "", false
+		}
+		first := 0
+		for first < n && (asc && !p.before(at(first)) || !asc && !at(first).before(p)) {
+			first++
+		}
+		from, to = pageBounds(n-first, 1, size)
+		from, to = from+first, to+first
+	}
+	if from < to && to < n {
+		next = at(to - 1).String()
+	}
+	return from, to, next, true
+}
