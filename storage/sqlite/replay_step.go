@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // replaySpan is how many events a step of a replay looks at.
@@ -141,7 +140,6 @@ func (t *tx) replay(r *deliver.Replay, create, reopen []replayed) ([]deliver.Del
 	if err := t.unsettle(settled); err != nil {
 		return nil, err
 	}
-	crashpoint.Hit("sqlite.replay.unsettled")
 	er := newEventReader()
 	for _, e := range create {
 		er.want(e.n)
@@ -170,7 +168,6 @@ func (t *tx) replay(r *deliver.Replay, create, reopen []replayed) ([]deliver.Del
 			return nil, err
 		}
 	}
-	crashpoint.Hit("sqlite.replay.made")
 	if err := t.keepReplay(r); err != nil {
 		return nil, err
 	}
