@@ -172,7 +172,9 @@ func (p *Pacer) plan(slot int32, s *state) {
 	if interval > share {
 		interval = share * math.Pow(interval/share, gentle)
 	}
-	if trust := p.gain.trust(p.n); trust < 1 {
+	// Equal intervals follow the mean that is reached, which is too short for
+	// whoever has a Max of its own beside them.
+	if trust := p.gain.trust(p.n); trust < 1 && p.demanding == 0 {
 		equal := share * p.gain.interval()
 		interval = equal * math.Pow(interval/equal, trust)
 	}
