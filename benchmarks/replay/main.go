@@ -19,19 +19,40 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
 )
 
 func main() {
-	events := flag.Int("events", 100_000, "events to replay: 1000 to 1000000")
-	alone := flag.Duration("for", 20*time.Second, "how long to measure before and after the replay: 1s to 10m")
-	flag.Parse()
-	if *events < 1000 || *events > 1_000_000 || *alone < time.Second || *alone > 10*time.Minute {
-		fmt.Fprintf(os.Stderr, "replay: -events %d -for %s is not allowed: want 1000 to 1000000 and 1s to 10m\n", *events, *alone)
-		os.Exit(2)
+	events := 0
+	opts, err := report.ParseFlags("replay", os.Args[1:], func(fs *flag.FlagSet) {
+		fs.Set("for", "20s")
+		fs.Set("rounds", "1")
+		fs.Lookup("for").Usage = "how long to measure before and after the replay, at least 500ms"
+		fs.Lookup("rounds").Usage = "1: the replay is measured once"
+		fs.IntVar(&events, "events", 0, "events to replay: 1000 to 1000000 (default 5000 for each second of -for)")
+	})
+	if events == 0 {
+		events = min(max(int(5000*opts.For.Seconds()), 1000), 1_000_000)
+	}
+	switch {
+	case err != nil:
+	case events < 1000 || events > 1_000_000:
+		err = fmt.Errorf("replay: -events %d is not allowed: want 1000 to 1000000", events)
+	case opts.Rounds != 1:
+		err = fmt.Errorf("replay: -rounds %d is not allowed: want 1", opts.Rounds)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(report.ExitCode(err))
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
-	if err := run(ctx, *events, *alone); err != nil {
+	rows, err := run(ctx, events, max(opts.For, 500*time.Millisecond))
+	if err == nil {
+		err = report.Write(os.Stdout, opts.JSON, rows)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "replay:", err)
 		os.Exit(1)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -61,26 +62,26 @@ func event(src deliver.Source, post string) deliver.Event {
 		PublishedAt: now, DetectedAt: now, Body: fmt.Appendf(nil, `{"event":"tweet.detected","tweet_id":%q,"text":"%0800d"}`, post, 1)}
 }
 
-func run(ctx context.Context, events int, alone time.Duration) (err error) {
+func run(ctx context.Context, events int, alone time.Duration) (rows []report.Row, err error) {
 	dir, err := os.MkdirTemp("", "replay")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "streams.db"), sqlite.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer store.Close(context.Background())
 	r := &receiver{began: map[string]time.Time{}, sent: map[string]int{}}
 	d, err := deliver.NewDispatcher(deliver.DispatcherConfig{Outbox: store.Outbox(), Endpoints: store.Endpoints(), Replays: store.Replays(),
 		Senders: map[string]deliver.Sender{"https": r}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := deliver.NewEndpointManager(deliver.EndpointManagerConfig{Store: store.Endpoints(), Dispatcher: d, Log: store.Log()})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for n := 0; n < events; { // nobody receives them yet
 		b := &detect.Batch{}
@@ -89,14 +90,14 @@ func run(ctx context.Context, events int, alone time.Duration) (err error) {
 			n++
 		}
 		if err := store.Journal().Commit(ctx, []*detect.Batch{b}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	id := ""
 	for i := range endpoints {
 		e, err := m.Create(ctx, deliver.NewEndpoint{Source: source(i), URL: fmt.Sprintf("https://%d.example.com/", i)})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if i == 0 {
 			id = e.ID
@@ -109,12 +110,11 @@ func run(ctx context.Context, events int, alone time.Duration) (err error) {
 	defer wg.Wait()
 	defer cancel()
 
-	fmt.Println("| case | seconds | detected | p50 ms | p99 ms | replayed a second |\n|---|--:|--:|--:|--:|--:|")
 	pause(ctx, 2*time.Second)
 	r.take()
 	before := phase(ctx, r, "before", func() error { pause(ctx, alone); return nil })
 	if _, err := m.Replay(ctx, "acme", id, time.Time{}, time.Time{}); err != nil {
-		return err
+		return nil, err
 	}
 	during := phase(ctx, r, "during the replay", func() error {
 		for ctx.Err() == nil {
@@ -130,11 +130,15 @@ func run(ctx context.Context, events int, alone time.Duration) (err error) {
 	after := phase(ctx, r, "after", func() error { pause(ctx, alone); return nil })
 	for _, p := range []outcome{before, during, after} {
 		if p.err != nil {
-			return p.err
+			return nil, p.err
 		}
 	}
-	fmt.Printf("\np99 during the replay is %.2f of the mean of those before and after\n", 2*during.p99/(before.p99+after.p99))
-	return r.check(events)
+	for _, p := range []outcome{before, during, after} {
+		rows = append(rows, p.rows...)
+	}
+	rows = append(rows, report.Row{Bench: "replay", Case: "during the replay", Impl: report.Ours,
+		Metric: "p99 to the mean of before and after", Value: 2 * during.p99 / (before.p99 + after.p99), Unit: "ratio"})
+	return rows, r.check(events)
 }
 
 // live commits events of all sources in turn and hands them over, as an engine
@@ -159,8 +163,9 @@ func live(ctx context.Context, store *sqlite.Store, d *deliver.Dispatcher, r *re
 }
 
 type outcome struct {
-	p99 float64
-	err error
+	p99  float64 // ms
+	rows []report.Row
+	err  error
 }
 
 func phase(ctx context.Context, r *receiver, name string, do func() error) outcome {
@@ -176,8 +181,15 @@ func phase(ctx context.Context, r *receiver, name string, do func() error) outco
 	}
 	slices.Sort(latency)
 	at := func(q float64) float64 { return latency[int(q*float64(len(latency)-1))].Seconds() * 1000 }
-	fmt.Printf("| %s | %.0f | %d | %.2f | %.2f | %.0f |\n", name, took, len(latency), at(.5), at(.99), float64(replayed-had)/took)
-	return outcome{p99: at(.99)}
+	o := outcome{p99: at(.99)}
+	for _, f := range []struct {
+		metric string
+		value  float64
+		unit   string
+	}{{"p50", at(.5), "ms"}, {"p99", at(.99), "ms"}, {"time", took, "s"}, {"detected", float64(len(latency)), "events"}, {"replayed", float64(replayed-had) / took, "events/s"}} {
+		o.rows = append(o.rows, report.Row{Bench: "replay", Case: name, Impl: report.Ours, Metric: f.metric, Value: f.value, Unit: f.unit})
+	}
+	return o
 }
 
 func (r *receiver) take() (latency []time.Duration, replayed int) {
