@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,39 +14,61 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// troubled is a shop whose calls fail when told to.
+// troubled is a shop whose calls fail when told to. A test sets its fields between
+// two calls of pass.
 type troubled struct {
 	*shop
+	mu                  sync.Mutex // orders what a test sets and what a meter reads
 	each, pause, resume error
 	balanceOf           func(owner string) error
 	append              func(context.Context, []billing.Entry) error
 	log                 strings.Builder
 }
 
+// set is a field as the test set it.
+func set[T any](s *troubled, field *T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *field
+}
+
+// pass lets time pass.
+func (s *troubled) pass(d time.Duration) {
+	set(s, &s.each) // what was set is seen
+	pass(d)
+	set(s, &s.each) // what was read is over
+}
+
+func (s *troubled) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(b)
+}
+
 func (s *troubled) Each(ctx context.Context, fn func(billing.Stream) error) error {
-	if s.each != nil {
-		return s.each
+	if err := set(s, &s.each); err != nil {
+		return err
 	}
 	return s.shop.Each(ctx, fn)
 }
 
 func (s *troubled) Pause(ctx context.Context, st billing.Stream) error {
-	if s.pause != nil {
-		return s.pause
+	if err := set(s, &s.pause); err != nil {
+		return err
 	}
 	return s.shop.Pause(ctx, st)
 }
 
 func (s *troubled) Resume(ctx context.Context, st billing.Stream) error {
-	if s.resume != nil {
-		return s.resume
+	if err := set(s, &s.resume); err != nil {
+		return err
 	}
 	return s.shop.Resume(ctx, st)
 }
 
 func (s *troubled) Balance(ctx context.Context, owner string) (billing.Balance, error) {
-	if s.balanceOf != nil {
-		if err := s.balanceOf(owner); err != nil {
+	if fails := set(s, &s.balanceOf); fails != nil {
+		if err := fails(owner); err != nil {
 			return billing.Balance{}, err
 		}
 	}
@@ -53,8 +76,8 @@ func (s *troubled) Balance(ctx context.Context, owner string) (billing.Balance, 
 }
 
 func (s *troubled) Append(ctx context.Context, entries ...billing.Entry) error {
-	if s.append != nil {
-		if err := s.append(ctx, entries); err != nil {
+	if fails := set(s, &s.append); fails != nil {
+		if err := fails(ctx, entries); err != nil {
 			return err
 		}
 	}
@@ -64,7 +87,7 @@ func (s *troubled) Append(ctx context.Context, entries ...billing.Entry) error {
 // meter runs a meter until the end of the bubble or stop.
 func (s *troubled) meter(t *testing.T) (m *billing.Meter, stop func()) {
 	t.Helper()
-	m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s, Now: s.now, Logger: slog.New(slog.NewTextHandler(&s.log, nil))})
+	m, err := billing.NewMeter(billing.MeterConfig{Ledger: s, Streams: s, Now: s.now, Logger: slog.New(slog.NewTextHandler(s, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +105,8 @@ func (s *troubled) meter(t *testing.T) (m *billing.Meter, stop func()) {
 
 func (s *troubled) logged(t *testing.T, text string, times int) {
 	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if n := strings.Count(s.log.String(), text); n != times {
 		t.Errorf("%q is logged %d times, want %d:\n%s", text, n, times, s.log.String())
 	}
@@ -104,9 +129,9 @@ func TestStreamsThatCannotBeListedAreMadeUpFor(t *testing.T) {
 	inTrouble(t, 1000, func(t *testing.T, s *troubled) {
 		m, stop := s.meter(t)
 		s.each = errDown
-		pass(2 * time.Minute)
+		s.pass(2 * time.Minute)
 		s.each = nil
-		pass(time.Minute)
+		s.pass(time.Minute)
 		stop()
 		want(t, "minutes charged", s.minutes(t, "m"), "00:00 00:01 00:02 00:03")
 		want(t, "ticks that failed", m.Stats().Failed, 2)
@@ -128,12 +153,12 @@ func TestBalanceThatCannotBeRead(t *testing.T) {
 			}
 			return nil
 		}
-		pass(time.Minute)
+		s.pass(time.Minute)
 		want(t, "minutes of acme", s.minutes(t, "m"), "00:00")
 		want(t, "charged", m.Stats(), billing.Stats{Charged: 3 * billing.Credit, Failed: 1, Running: 2})
 		s.logged(t, `balance of \"acme\"`, 1)
 		s.balanceOf = nil
-		pass(time.Minute)
+		s.pass(time.Minute)
 		stop()
 		want(t, "minutes of acme later", s.minutes(t, "m"), "00:00 00:01 00:02")
 		want(t, "changes", strings.Join(s.changes, " "), "")
@@ -145,9 +170,9 @@ func TestWhatIsOwedHasToBeCovered(t *testing.T) {
 	inTrouble(t, 70, func(t *testing.T, s *troubled) {
 		stop := s.run(t)
 		s.set(func() { s.down = true })
-		pass(10 * time.Minute) // of 69 credits it owes 9, and the next hour
+		s.pass(10 * time.Minute) // of 69 credits it owes 9, and the next hour
 		want(t, "changes", strings.Join(s.changes, " "), "")
-		pass(time.Minute)
+		s.pass(time.Minute)
 		want(t, "changes a minute later", strings.Join(s.changes, " "), "pause m")
 		stop()
 	})
@@ -159,10 +184,10 @@ func TestPauseThatFails(t *testing.T) {
 	inTrouble(t, 60, func(t *testing.T, s *troubled) {
 		m, stop := s.meter(t)
 		s.pause = errDown
-		pass(time.Minute)
+		s.pass(time.Minute)
 		want(t, "stats", m.Stats(), billing.Stats{Charged: billing.Credit, Running: 1})
 		s.topUp(t, "acme", 1000*billing.Credit)
-		pass(time.Minute)
+		s.pass(time.Minute)
 		stop()
 		want(t, "minutes charged", s.minutes(t, "m"), "00:00 00:02")
 		s.logged(t, "stream not paused", 1)
@@ -178,7 +203,7 @@ func TestResumeThatFails(t *testing.T) {
 		s.logged(t, "stream not resumed", 1)
 		s.logged(t, "stream resumed", 0)
 		s.resume = nil
-		pass(time.Minute)
+		s.pass(time.Minute)
 		stop()
 		want(t, "stats a minute later", m.Stats(), billing.Stats{Resumed: 1, Running: 1})
 	})
@@ -189,9 +214,9 @@ func TestLedgerThatHangs(t *testing.T) {
 	inTrouble(t, 1000, func(t *testing.T, s *troubled) {
 		m, stop := s.meter(t)
 		s.append = func(ctx context.Context, _ []billing.Entry) error { <-ctx.Done(); return ctx.Err() }
-		pass(time.Minute + 55*time.Second)
+		s.pass(time.Minute + 55*time.Second)
 		s.append = nil
-		pass(10 * time.Second)
+		s.pass(10 * time.Second)
 		stop()
 		want(t, "minutes charged", s.minutes(t, "m"), "00:00 00:01 00:02")
 		want(t, "ticks that failed", m.Stats().Failed, 1)
@@ -266,9 +291,9 @@ func TestBatchThatFails(t *testing.T) {
 			}
 			return nil
 		}
-		pass(time.Minute)
+		s.pass(time.Minute)
 		s.append = nil
-		pass(time.Minute)
+		s.pass(time.Minute)
 		stop()
 		want(t, "charges", 1_000_000*billing.Credit-s.balance(t), 3*streams*billing.Credit)
 		want(t, "stats", m.Stats(), billing.Stats{Charged: 3 * streams * billing.Credit, Failed: 1, Running: streams})
@@ -294,9 +319,9 @@ func TestStatsWhenOneSpendsMeanwhile(t *testing.T) {
 		want(t, "stats", m.Stats(), billing.Stats{Charged: billing.Credit, Failed: 1, Running: 2})
 		s.logged(t, `owner \"spender\"`, 1)
 		s.append = func(context.Context, []billing.Entry) error { return errDown }
-		pass(time.Minute)
+		s.pass(time.Minute)
 		s.append = nil
-		pass(time.Minute)
+		s.pass(time.Minute)
 		stop()
 		want(t, "minutes of the other", s.minutes(t, "m"), "00:00 00:01 00:02")
 	})
