@@ -1,18 +1,36 @@
 package detect
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
+
+// logText is a log that can be read while it is written.
+type logText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
 
 // logged are a log's messages, in order.
 func logged(log string) (messages []string) {
@@ -42,7 +60,7 @@ func TestRateLimitIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
+				var log logText
 				w := newWorld()
 				w.setSlow(time.Second) // so that many calls are under way
 				d := w.detector(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -96,7 +114,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 	} {
 		check := func(t *testing.T, w *searchable, what string, begin func(*Detector)) {
 			t.Helper()
-			log := &bytes.Buffer{}
+			log := &logText{}
 			until := time.Now().Add(tc.lasts)
 			calls := 0
 			fail := func() error {
