@@ -112,6 +112,13 @@ func (s *troubled) logged(t *testing.T, text string, times int) {
 	}
 }
 
+// changed are the pauses and resumes so far.
+func (s *shop) changed() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.changes, " ")
+}
+
 // inTrouble runs a test in a bubble, with a stream m of acme that costs a credit a minute.
 func inTrouble(t *testing.T, credits billing.Credits, do func(*testing.T, *troubled)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +168,7 @@ func TestBalanceThatCannotBeRead(t *testing.T) {
 		s.pass(time.Minute)
 		stop()
 		want(t, "minutes of acme later", s.minutes(t, "m"), "00:00 00:01 00:02")
-		want(t, "changes", strings.Join(s.changes, " "), "")
+		want(t, "changes", s.changed(), "")
 	})
 }
 
@@ -171,9 +178,9 @@ func TestWhatIsOwedHasToBeCovered(t *testing.T) {
 		stop := s.run(t)
 		s.set(func() { s.down = true })
 		s.pass(10 * time.Minute) // of 69 credits it owes 9, and the next hour
-		want(t, "changes", strings.Join(s.changes, " "), "")
+		want(t, "changes", s.changed(), "")
 		s.pass(time.Minute)
-		want(t, "changes a minute later", strings.Join(s.changes, " "), "pause m")
+		want(t, "changes a minute later", s.changed(), "pause m")
 		stop()
 	})
 }
