@@ -117,7 +117,7 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 }
 
 // enteredAt is SQL for an entry's time, of which NULL is the zero one.
-var enteredAt = fmt.Sprintf(`coalesce(at, %d)`, math.MinInt64)
+var enteredAt = fmt.Sprintf(`coalesce(at, %d)`, int64(math.MinInt64))
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 	order := "DESC"

@@ -28,7 +28,7 @@ var loggedLate = ` FROM (SELECT value ->> 0 AS n, value ->> 1 AS seq, value ->> 
 // they had a column for it are asked for in their pack, where no difference is the
 // zero time.
 var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, (SELECT (p.fields -> (e.n & %d) ->> 2) - (p.fields -> (e.n & %d) ->> 8)
-	FROM packs p WHERE p.n = e.n >> %d), %d)`, packMost-1, packMost-1, packBits, math.MinInt64)
+	FROM packs p WHERE p.n = e.n >> %d), %d)`, packMost-1, packMost-1, packBits, int64(math.MinInt64))
 
 // forgotten selects the entered events that were settled at or before a time.
 func forgotten(until string) string {
