@@ -28,7 +28,8 @@ type checker struct {
 	events  map[string]*event
 	removed map[string]bool
 	rows    map[string]*delivery
-	owners  map[string]string // by event, of monitors that stay; nil until needed
+	to      map[string]map[string]bool // endpoints of deliveries, by event
+	owners  map[string]string          // by event, of monitors that stay; nil until needed
 	now     time.Time
 }
 
@@ -46,13 +47,14 @@ func checkRest(o *outcome) []violation {
 		c.nothingReserved()
 		c.noOrphans()
 		c.rulesShowTheirs()
+		c.allReplayed()
 	}
 	return c.found
 }
 
 func newChecker(o *outcome) *checker {
 	c := &checker{outcome: o, now: time.Now(), posts: make(map[string]*post), events: make(map[string]*event),
-		removed: make(map[string]bool), rows: make(map[string]*delivery)}
+		removed: make(map[string]bool), rows: make(map[string]*delivery), to: make(map[string]map[string]bool)}
 	for i := range o.Shown {
 		c.posts[o.Shown[i].ID] = &o.Shown[i]
 	}
@@ -70,6 +72,7 @@ func (c *checker) moment() []violation {
 	c.cursors()
 	c.recordsKept()
 	c.deliveries()
+	c.replays()
 	c.requests()
 	c.entries()
 	c.reservations()

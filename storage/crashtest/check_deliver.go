@@ -5,7 +5,6 @@ import "net/http"
 // deliveries: each event has one for the handler and for each webhook that was
 // bound to its monitor (I2), and what is said of their attempts makes sense (I3).
 func (c *checker) deliveries() {
-	of := make(map[string]map[string]bool) // endpoints by event
 	for i := range c.State.Deliveries {
 		d := &c.State.Deliveries[i]
 		if c.rows[d.ID] != nil {
@@ -20,10 +19,10 @@ func (c *checker) deliveries() {
 		if d.ID != deliveryID(d.Event, d.Endpoint) {
 			c.add("I2", "delivery %s of event %s to %s: want the id %s", d.ID, d.Event, d.Endpoint, deliveryID(d.Event, d.Endpoint))
 		}
-		if of[d.Event] == nil {
-			of[d.Event] = make(map[string]bool)
+		if c.to[d.Event] == nil {
+			c.to[d.Event] = make(map[string]bool)
 		}
-		of[d.Event][d.Endpoint] = true
+		c.to[d.Event][d.Endpoint] = true
 		c.mayReceive(d, e)
 		c.attempts(d)
 	}
@@ -33,11 +32,11 @@ func (c *checker) deliveries() {
 	}
 	for i := range c.State.Events {
 		e := &c.State.Events[i]
-		if !of[e.ID][handlerEndpoint] {
+		if !c.to[e.ID][handlerEndpoint] {
 			c.add("I2", "event %s has no delivery to the handler", e.ID)
 		}
 		for _, id := range bound[e.Source] {
-			if c.mustReceive(id, e) && !of[e.ID][id] {
+			if c.mustReceive(id, e) && !c.to[e.ID][id] {
 				c.add("I2", "event %s, committed %s, has no delivery to webhook %s, there since %s", e.ID, clock(e.Committed), id, clock(c.Customers.Endpoints[id].Told))
 			}
 		}
@@ -68,8 +67,9 @@ func (c *checker) mayReceive(d *delivery, e *event) {
 	}
 }
 
-// attempts: at most four that count, numbered from 1, and the state follows from
-// them. One answered with 429 does not count: the receiver asked for a wait.
+// attempts: at most four that count, and four more for each replay of what had
+// failed, numbered from 1, and the state follows from them. One answered with 429
+// does not count: the receiver asked for a wait.
 func (c *checker) attempts(d *delivery) {
 	n := len(d.Attempts)
 	answers, counted := 0, 0
@@ -84,7 +84,8 @@ func (c *checker) attempts(d *delivery) {
 			c.add("I3", "delivery %s: attempt %d has number %d", d.ID, i+1, a.N)
 		}
 	}
-	if counted > maxAttempts {
+	most := maxAttempts * (1 + c.replayedOften(d.Endpoint))
+	if counted > most {
 		c.add("I3", "delivery %s has %d attempts that count", d.ID, counted)
 	}
 	if got := len(c.Requests[d.ID]); answers > got {
@@ -101,19 +102,22 @@ func (c *checker) attempts(d *delivery) {
 	sound := false
 	switch d.State {
 	case statePending:
-		sound = n == 0
+		sound = n == 0 || most > maxAttempts && spent(counted)
 	case stateRetrying:
-		sound = n > 0 && counted < maxAttempts && last.Error != ""
+		sound = n > 0 && counted < most && last.Error != "" && (last.Status == http.StatusTooManyRequests || counted%maxAttempts > 0)
 	case stateDelivered:
 		sound = n > 0 && last.Error == "" && (d.Endpoint == handlerEndpoint || last.Status == 200)
 	case stateFailed:
 		ef := c.Customers.Endpoints[d.Endpoint]
-		sound = counted == maxAttempts && last.Error != "" || ef != nil && !ef.DeleteAsked.IsZero()
+		sound = spent(counted) && last.Error != "" || ef != nil && !ef.DeleteAsked.IsZero()
 	}
 	if !sound {
 		c.add("I3", "delivery %s is %s after %d attempts, the last %d %q", d.ID, d.State, n, last.Status, last.Error)
 	}
 }
+
+// spent says whether a delivery has failed for good after so many attempts.
+func spent(counted int) bool { return counted > 0 && counted%maxAttempts == 0 }
 
 // removedWereSent: nothing is removed before it was sent.
 func (c *checker) removedWereSent() {

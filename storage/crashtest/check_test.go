@@ -72,6 +72,14 @@ func healthy() *outcome {
 	s.Rules = []filterRule{{"rul_1", "a rule", "http://receiver/hook/rule"}}
 	s.Endpoints = append(s.Endpoints, endpoint{"whk_rule", "rul_1", "http://receiver/hook/rule"})
 	o.Customers.Rules["rul_1"] = &ruleFacts{}
+	// What rich had given up was sent anew by a replay, and given up again.
+	failed := &s.Deliveries[5]
+	o.Customers.Endpoints[failed.Endpoint].Replays = []*replayFacts{{Since: at(20), Until: at(23), Asked: at(40), Tries: 1, Told: true}}
+	s.Replays = []replay{{ID: "rpl_1", EndpointID: failed.Endpoint, SourceID: "mon_" + rich, Cursor: 3, Last: 3, Reopened: 1, Left: 2, State: replayDone}}
+	for n := range maxAttempts {
+		failed.Attempts = append(failed.Attempts, attempt{maxAttempts + n + 1, 500, "status 500"})
+		o.Requests[failed.ID] = append(o.Requests[failed.ID], o.Requests[failed.ID][0])
+	}
 	return o
 }
 
@@ -129,9 +137,9 @@ func TestViolationsAreFound(t *testing.T) {
 			delete(o.Requests, hookDelivery(o).ID)
 			o.State.Deliveries = slices.Delete(o.State.Deliveries, 0, 2)
 		}},
-		{"an attempt 5", "I3", func(o *outcome) {
+		{"an attempt 5 after the last replay", "I3", func(o *outcome) {
 			d := &o.State.Deliveries[5]
-			d.Attempts = append(d.Attempts, attempt{5, 500, "status 500"})
+			d.Attempts = append(d.Attempts, attempt{9, 500, "status 500"})
 		}},
 		{"given up for waits", "I3", func(o *outcome) {
 			d := &o.State.Deliveries[5]
@@ -140,7 +148,7 @@ func TestViolationsAreFound(t *testing.T) {
 		{"an attempt that is not recorded", "I3", func(o *outcome) { hookDelivery(o).Attempts[0].N = 2 }},
 		{"given up early", "I3", func(o *outcome) {
 			d := &o.State.Deliveries[5]
-			d.Attempts = d.Attempts[:3]
+			d.Attempts = d.Attempts[:7]
 		}},
 		{"a delivery that does not end", "I3", func(o *outcome) {
 			d := hookDelivery(o)
@@ -203,6 +211,18 @@ func TestViolationsAreFound(t *testing.T) {
 		{"two webhooks of a rule", "records", func(o *outcome) {
 			o.State.Endpoints = append(o.State.Endpoints, endpoint{"whk_second", "rul_1", "http://receiver/hook/second"})
 		}},
+		{"a replay that does not end", "I8", func(o *outcome) { o.State.Replays[0].State = replayRunning }},
+		{"a replay that ends early", "I8", func(o *outcome) { o.State.Replays[0].Cursor-- }},
+		{"a replay that counts what is not there", "I8", func(o *outcome) { o.State.Replays[0].Left++ }},
+		{"a replay that has passed what has no delivery", "I8", func(o *outcome) { o.State.Deliveries = slices.Delete(o.State.Deliveries, 1, 2) }},
+		{"a replay that was asked for and has left something out", "I8", func(o *outcome) {
+			o.State.Replays, o.State.Deliveries = nil, slices.Delete(o.State.Deliveries, 1, 2)
+		}},
+		{"a webhook that was to get what came before it", "I8", func(o *outcome) {
+			o.Customers.From["http://receiver/hook/"+poor] = at(20)
+			o.State.Deliveries = slices.Delete(o.State.Deliveries, 7, 8)
+		}},
+		{"attempts after a replay that was never asked for", "I3", func(o *outcome) { o.Customers.Endpoints["whk_"+rich].Replays = nil }},
 		{"a damaged file", "store", func(o *outcome) { o.State.Damage = "row 3 is missing from index" }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -213,6 +233,45 @@ func TestViolationsAreFound(t *testing.T) {
 				t.Errorf("found %v, want a violation of %s", found, row.invariant)
 			}
 		})
+	}
+}
+
+func TestSentAfter(t *testing.T) {
+	later := func(o *outcome) {
+		for _, rf := range o.Customers.Endpoints["whk_"+rich].Replays {
+			rf.Asked = time.Now().Add(time.Second)
+		}
+	}
+	for _, row := range []struct {
+		name string
+		do   func(*outcome)
+		want int
+	}{
+		{"nothing was sent", func(*outcome) {}, 0},
+		{"what was delivered came again", func(o *outcome) {
+			id := o.State.Deliveries[1].ID
+			o.Requests[id] = append(o.Requests[id], o.Requests[id][0])
+		}, 1},
+		{"what was delivered is open", func(o *outcome) { o.State.Deliveries[1].State = statePending }, 1},
+		{"what had failed was not sent by a replay", later, 1},
+		{"what had failed was sent by a replay", func(o *outcome) {
+			later(o)
+			d := &o.State.Deliveries[5]
+			d.Attempts = append(d.Attempts, d.Attempts[:maxAttempts]...)
+		}, 0},
+		{"what had failed was removed with its endpoint", func(o *outcome) {
+			later(o)
+			o.Customers.Endpoints["whk_"+rich].DeleteAsked = at(50)
+		}, 0},
+	} {
+		o, ends := healthy(), make(map[string]ending)
+		if found := sentAfter(ends, o, false); len(found) > 0 {
+			t.Fatalf("%s: found %v at first", row.name, found)
+		}
+		row.do(o)
+		if found := sentAfter(ends, o, true); len(found) != row.want {
+			t.Errorf("%s: found %v, want %d violations", row.name, found, row.want)
+		}
 	}
 }
 

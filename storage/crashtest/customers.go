@@ -18,6 +18,7 @@ const (
 type task struct {
 	op
 	tries int
+	asked func() // each time; nil for nothing
 	done  func(reply)
 }
 
@@ -42,6 +43,7 @@ type customers struct {
 	monitors  [3]monitorSlot
 	rules     [3]ruleSlot
 	endpoints [3]endpointSlot
+	second    endpointSlot // of the first fixed monitor: it stays
 	money     [4]moneySlot
 	saving    bool   // a backup is under way
 	fixed     string // id of the first monitor that is never changed
@@ -87,7 +89,11 @@ func (c *customers) settle(names []string) {
 			if i == 0 {
 				c.fixed = w.ID
 			}
-			c.createEndpoint(&endpointSlot{}, owner, w.ID, w.Name+"-second")
+			slot := &endpointSlot{}
+			if i == 0 {
+				slot = &c.second
+			}
+			c.createEndpoint(slot, owner, w.ID, w.Name+"-second", time.Time{})
 		})
 	}
 	c.append(rich, 1_000_000_000)
@@ -107,6 +113,9 @@ func (c *customers) next() *task {
 	c.asked++
 	t.N = c.asked
 	t.tries++
+	if t.asked != nil {
+		t.asked()
+	}
 	c.flight[t.N] = t
 	return t
 }
@@ -121,7 +130,7 @@ func (c *customers) answered(r reply) {
 	}
 	delete(c.flight, r.N)
 	switch r.Err {
-	case "", wasGone, wasInsufficient, wasResolved:
+	case "", wasGone, wasInsufficient, wasResolved, wasRunning:
 		t.done(r)
 		return
 	}
@@ -144,8 +153,10 @@ func (c *customers) orphaned() {
 	}
 }
 
-func (c *customers) ask(o op, done func(reply)) {
-	c.waiting = append(c.waiting, &task{op: o, done: done})
+func (c *customers) ask(o op, done func(reply)) *task {
+	t := &task{op: o, done: done}
+	c.waiting = append(c.waiting, t)
+	return t
 }
 
 // want makes sure that something is waiting to be asked: the given operation
@@ -163,6 +174,8 @@ func (c *customers) want(do string) {
 		c.changeRules(do)
 	case doCreateEndpoint, doDeleteEndpoint:
 		c.changeEndpoints(do)
+	case doReplay:
+		c.replay()
 	case doReserve, doCommit, doRelease, doAppend:
 		c.changeMoney(do)
 	case doBackup:
@@ -171,13 +184,15 @@ func (c *customers) want(do string) {
 }
 
 func (c *customers) any() {
-	switch n := c.rand.IntN(23); {
+	switch n := c.rand.IntN(25); {
 	case n < 4:
 		c.changeMonitors([]string{doUpdateMonitor, doPauseMonitor, doDeleteMonitor, doCreateMonitor}[n])
 	case n < 7:
 		c.changeEndpoints([]string{doCreateEndpoint, doDeleteEndpoint}[n%2])
 	case n < 19:
 		c.changeMoney([]string{doAppend, doReserve, doCommit, doRelease}[n%4])
+	case n > 22:
+		c.replay()
 	case n > 19:
 		c.changeRules([]string{doCreateRule, doUpdateRule, doDeleteRule}[n-20])
 	default:
@@ -241,10 +256,13 @@ func (c *customers) createMonitor(slot *monitorSlot, owner, name string, account
 	})
 }
 
-func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name string) {
+func (c *customers) createEndpoint(slot *endpointSlot, owner, source, name string, from time.Time) {
 	slot.busy = true
 	path := "/hook/" + name
-	o := op{Do: doCreateEndpoint, Owner: owner, Name: name, ID: source, URL: c.urls + path, Key: webhookKey(path)}
+	if !from.IsZero() {
+		c.From[c.urls+path] = from
+	}
+	o := op{Do: doCreateEndpoint, Owner: owner, Name: name, ID: source, URL: c.urls + path, Key: webhookKey(path), Since: from}
 	c.ask(o, func(r reply) {
 		slot.busy = false
 		if len(r.Endpoints) != 1 {

@@ -15,13 +15,13 @@
 // moments, in bursts, and so that posts appear late and out of order; it delivers
 // to a receiver that answers 200, 500, 429, slowly, too late, or not at all; an
 // in-process handler gets every event, too. Meanwhile customers create, change
-// and delete monitors, rules and webhooks, and top up, reserve, commit and release
-// credits. Platform, receiver and customers are in the parent and go on when the
+// and delete monitors, rules and webhooks, have webhooks get events from before, and top
+// up, reserve, commit and release credits. Platform, receiver and customers are in the parent and go on when the
 // process dies. Each detection is charged for in its commit.
 //
 // It dies by SIGKILL: either at a random moment, 5 to 500 ms after its first
 // poll, or at a named point (see points.go), such as between a COMMIT and the
-// answer to its caller. A point that gets fewer hits than one for every 50 kills
+// answer to its caller. A point that gets fewer hits than one for every 60 kills
 // fails the run.
 //
 // # What is checked
@@ -34,7 +34,7 @@
 //
 //	I1  every post shown to an active monitor is detected, exactly once
 //	I2  every detection has exactly one delivery to each webhook that was bound
-//	I3  every delivery ends in one state, after at most 4 attempts
+//	I3  every delivery ends in one state, after at most 4 attempts, and 4 for each replay,
 //	    beside those that its receiver answered with a wait, and what is called
 //	    delivered was taken
 //	I4  what the receiver gets again has the same id and the same bytes
@@ -42,6 +42,9 @@
 //	    balance, and no balance was ever below zero
 //	I6  no cursor passes a post that was not detected
 //	I7  a restarted process polls within 5 s
+//	I8  a replay ends, what it has passed has deliveries, and so has in the end every
+//	    event that it was asked for; what had failed is sent anew; what is recorded as
+//	    delivered is never sent again
 //
 // and that what a customer was told is still so: a monitor, a webhook, a backup; and
 // at the end that no webhook is of a monitor or rule that was never created, and that a

@@ -14,7 +14,8 @@ type facts struct {
 	Endpoints    map[string]*endpointFacts // by id
 	Entries      map[string]*entryFacts    // by id
 	Reservations map[string]*reservationFacts
-	Broken       []violation // promises that an answer itself broke
+	From         map[string]time.Time // by URL, of webhooks that are to get events from before
+	Broken       []violation          // promises that an answer itself broke
 }
 
 // watchFacts are about a monitor.
@@ -45,6 +46,19 @@ type endpointFacts struct {
 	Told        time.Time // zero when only the store has shown it
 	DeleteAsked time.Time // zero while nobody has
 	Deleted     time.Time // when that was answered
+	Replays     []*replayFacts
+}
+
+// replayFacts are about a replay of a webhook.
+type replayFacts struct {
+	Since, Until time.Time // of the commits; a zero Since is without that bound
+	Asked        time.Time // first
+	Tries        int
+	Told         bool // it was confirmed
+}
+
+func (rf *replayFacts) covers(e *event) bool {
+	return !e.Committed.Before(rf.Since) && e.Committed.Before(rf.Until)
 }
 
 // entryFacts are about a line of the ledger.
@@ -67,7 +81,7 @@ type reservationFacts struct {
 func newFacts() *facts {
 	return &facts{
 		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
-		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts),
+		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts), From: make(map[string]time.Time),
 	}
 }
 

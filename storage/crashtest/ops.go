@@ -28,12 +28,13 @@ const (
 	doDeleteRule     = "delete rule"
 	doCreateEndpoint = "create endpoint"
 	doDeleteEndpoint = "delete endpoint"
+	doReplay         = "replay"
 	doAppend         = "append"
 	doReserve        = "reserve"
 	doCommit         = "commit"
 	doRelease        = "release"
 	doBackup         = "backup"
-	doAsk            = "ask" // whether deliveries are open
+	doAsk            = "ask" // whether deliveries are open, or replays run
 	doStop           = "stop"
 )
 
@@ -50,6 +51,9 @@ type op struct {
 	Amount    int64
 	Expires   time.Time
 	Path      string // of the backup
+	// Since and Until bound a replay. An endpoint that is created with Since gets
+	// the events from then on.
+	Since, Until time.Time
 }
 
 // reply is one line from it.
@@ -67,6 +71,7 @@ const (
 	wasGone         = "not found"
 	wasInsufficient = "insufficient"
 	wasResolved     = "resolved"
+	wasRunning      = "running" // another replay, still
 )
 
 // service carries out what customers ask.
@@ -87,6 +92,8 @@ func (s service) do(ctx context.Context, o op) reply {
 		r.Err = wasInsufficient
 	case errors.Is(err, billing.ErrResolved):
 		r.Err = wasResolved
+	case errors.Is(err, deliver.ErrReplayRunning):
+		r.Err = wasRunning
 	default:
 		r.Err = err.Error()
 	}
@@ -119,6 +126,8 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return s.createEndpoint(ctx, o)
 	case doDeleteEndpoint:
 		return reply{}, s.engine.Endpoints().Delete(ctx, o.Owner, o.ID)
+	case doReplay:
+		return reply{}, s.replay(ctx, o)
 	case doAppend:
 		var entries []billing.Entry
 		for _, e := range o.Entries {
@@ -134,6 +143,10 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 	case doBackup:
 		return reply{}, s.backup(ctx, o.Path)
 	case doAsk:
+		running, err := s.store.Replays().Running(ctx, time.Now().Add(time.Hour), 1)
+		if err != nil || len(running) > 0 {
+			return reply{Open: true}, err
+		}
 		_, open, err := s.store.Outbox().NextDue(ctx)
 		return reply{Open: open}, err
 	}
@@ -172,7 +185,7 @@ func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
 // createEndpoint finds the endpoint when an earlier try has made it.
 func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 	made, err := s.engine.Endpoints().Create(ctx, deliver.NewEndpoint{
-		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key),
+		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key), From: o.Since,
 	})
 	if err == nil {
 		return reply{Endpoints: []endpoint{{made.ID, o.ID, made.URL}}}, nil
@@ -182,6 +195,20 @@ func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
 	}
 	bound, err := s.endpoints(ctx, o.Owner, o.ID)
 	return reply{Endpoints: slices.DeleteFunc(bound, func(e endpoint) bool { return e.URL != o.URL })}, err
+}
+
+// replay asks for no second replay while one of another range runs, also where that
+// would be answered by the first: what the first has passed may have failed since.
+func (s service) replay(ctx context.Context, o op) error {
+	had, err := s.engine.Endpoints().Replaying(ctx, o.Owner, o.ID)
+	if err == nil && had.State == deliver.ReplayRunning && !had.Until.Equal(o.Until) {
+		return deliver.ErrReplayRunning
+	}
+	if err != nil && !errors.Is(err, deliver.ErrReplayNotFound) {
+		return err
+	}
+	_, err = s.engine.Endpoints().Replay(ctx, o.Owner, o.ID, o.Since, o.Until)
+	return err
 }
 
 func (s service) endpoints(ctx context.Context, owner, source string) (bound []endpoint, err error) {

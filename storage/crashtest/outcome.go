@@ -57,7 +57,8 @@ type state struct {
 	Monitors           []watch
 	Rules              []filterRule
 	Endpoints          []endpoint
-	Damage             string // what is wrong with the store itself, "" for nothing
+	Replays            []replay // the last of each endpoint
+	Damage             string   // what is wrong with the store itself, "" for nothing
 }
 
 type event struct {
@@ -106,6 +107,14 @@ type accountSince struct {
 // filterRule is a rule and the webhook_url that it shows.
 type filterRule struct{ ID, Tag, URL string }
 
+// replay is how far a replay is: numbers of the owner's events.
+type replay struct {
+	ID, EndpointID, SourceID     string
+	After, Cursor, Last, Removed int64
+	Created, Reopened, Left      int64
+	State                        string
+}
+
 // endpoint is a webhook bound to a monitor or a rule.
 type endpoint struct{ ID, Source, URL string }
 
@@ -114,6 +123,9 @@ const (
 	stateRetrying  = "retrying"
 	stateDelivered = "delivered"
 	stateFailed    = "failed"
+
+	replayRunning = "running"
+	replayDone    = "done"
 
 	maxAttempts = 4
 )

@@ -62,6 +62,15 @@ func TestChooserIsFair(t *testing.T) {
 	}
 }
 
+// A long run can give each point its hits.
+func TestChooserHasTimeForAllPoints(t *testing.T) {
+	for _, kind := range kinds {
+		if n := len(pointsOf(kind)); float64(n)/killsPerHit > 0.97*namedShare {
+			t.Errorf("%s has %d points, each wanted once in %d kills: more than %g of all kills", kind, n, killsPerHit, namedShare)
+		}
+	}
+}
+
 func TestChooserRepeats(t *testing.T) {
 	plans := func() (list []plan) {
 		c := newChooser(7, kindSQLite, 5)

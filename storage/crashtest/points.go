@@ -48,6 +48,8 @@ var points = []point{
 	{name: "rules.delete.asked", do: doDeleteRule},
 	{name: "endpoints.create.done", do: doCreateEndpoint},
 	{name: "endpoints.delete.done", do: doDeleteEndpoint},
+	{name: "replays.start.done", do: doReplay},
+	{name: "replays.step.done", skip: 2, do: doReplay},
 	{name: "ledger.reserve.done", do: doReserve, skip: 2},
 	{name: "ledger.commit.done", do: doCommit, skip: 2},
 	{name: "ledger.release.done", do: doRelease, skip: 2},
@@ -73,6 +75,7 @@ var points = []point{
 	{name: "sqlite.ledger.reserve", skip: 2, do: doReserve, store: "sqlite"},
 	{name: "sqlite.ledger.resolve", skip: 2, do: doCommit, store: "sqlite"},
 	{name: "sqlite.endpoint.settled", do: doDeleteEndpoint, store: "sqlite"},
+	{name: "sqlite.replay.made", skip: 2, do: doReplay, store: "sqlite"},
 	{name: "sqlite.backup.copied", do: doBackup, store: "sqlite"},
 	{name: "sqlite.close.stopped", when: stopping, store: "sqlite"},
 }

@@ -32,6 +32,9 @@ func readPorts(ctx context.Context, store storage.Store, s *state) error {
 		for _, e := range bound {
 			s.Endpoints = append(s.Endpoints, endpoint{e.ID, e.Source.ID, e.URL})
 		}
+		if err := readReplays(ctx, store.Replays(), bound, s); err != nil {
+			return err
+		}
 	}
 	if err := readCursors(ctx, store.Journal(), s); err != nil {
 		return err
@@ -81,6 +84,24 @@ func readDeliveries(ctx context.Context, log deliver.Log, owner string, s *state
 			return nil
 		}
 	}
+}
+
+func readReplays(ctx context.Context, replays deliver.Replays, of []deliver.Endpoint, s *state) error {
+	for _, e := range of {
+		r, err := replays.Get(ctx, e.Source.Owner, e.ID)
+		if errors.Is(err, deliver.ErrReplayNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.Replays = append(s.Replays, replay{
+			ID: r.ID, EndpointID: r.EndpointID, SourceID: r.SourceID, State: string(r.State),
+			After: int64(r.After), Cursor: int64(r.Cursor), Last: int64(r.Last), Removed: int64(r.Removed),
+			Created: int64(r.Created), Reopened: int64(r.Reopened), Left: int64(r.Left),
+		})
+	}
+	return nil
 }
 
 func readMoney(ctx context.Context, ledger billing.Ledger, owner string, s *state) error {

@@ -36,6 +36,7 @@ func (r *run) figures() []figure {
 		{"deliveries", t.deliveries}, {"delivered", t.delivered}, {"given up", t.failed}, {"attempts recorded", t.attempts},
 		{"requests received", t.requests}, {"received again", t.again},
 		{"ledger entries", t.entries}, {"charges", t.charges}, {"backups", t.backups},
+		{"replays", t.replays}, {"replayed", t.replayed},
 	} {
 		add(n.metric, float64(n.value), "count")
 	}

@@ -22,6 +22,7 @@ type round struct {
 	backend   backend
 	lived     int                  // processes so far
 	cursors   map[string]time.Time // after the last kill
+	ends      map[string]ending    // of deliveries, after the kills so far
 	rested    time.Time
 	found     []violation
 }
@@ -41,6 +42,7 @@ func (r *round) play(ctx context.Context, kills int) (err error) {
 	if r.world, err = newWorld(r.seed); err != nil {
 		return errors.Join(err, r.backend.close())
 	}
+	r.ends = make(map[string]ending)
 	r.customers = newCustomers(r.seed, r.world.receiverURL, r.backend.backups())
 	err = r.lives(ctx, kills)
 	r.world.close()
@@ -139,6 +141,7 @@ func (r *round) look(ctx context.Context, resting bool) error {
 	if s.Damage == "" {
 		r.found = append(r.found, cursorsBack(r.cursors, s.Cursors)...)
 		r.cursors = maps.Clone(s.Cursors)
+		r.found = append(r.found, sentAfter(r.ends, o, resting)...)
 	}
 	r.last = o
 	return nil

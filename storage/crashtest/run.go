@@ -45,6 +45,8 @@ type tally struct {
 	requests, again        int // to the receiver; of those that had been taken before
 	entries, charges       int
 	backups                int
+	replays                int // confirmed
+	replayed               int // deliveries of those that are stored at the end of a round
 	firstPolls             []time.Duration
 	disturbed              map[string]int
 	found                  []violation
@@ -108,6 +110,16 @@ func (t *tally) add(o *outcome) {
 			}
 			taken = taken || v.Status == 200
 		}
+	}
+	for _, ef := range o.Customers.Endpoints {
+		for _, rf := range ef.Replays {
+			if rf.Told {
+				t.replays++
+			}
+		}
+	}
+	for _, r := range o.State.Replays {
+		t.replayed += int(r.Created + r.Reopened)
 	}
 	t.entries += len(o.State.Entries)
 	for _, e := range o.State.Entries {

@@ -233,6 +233,16 @@ func (r *reader) records(s *state) {
 		s.Rules = append(s.Rules, f)
 		return err
 	})
+	r.each(`SELECT record FROM replays`, func(scan scanner) error {
+		var doc string
+		if err := scan(&doc); err != nil {
+			return err
+		}
+		var v replay
+		err := json.Unmarshal([]byte(doc), &v)
+		s.Replays = append(s.Replays, v)
+		return err
+	})
 	r.each(`SELECT id, source_id, url FROM endpoints`, func(scan scanner) error {
 		var e endpoint
 		err := scan(&e.ID, &e.Source, &e.URL)

@@ -74,7 +74,11 @@ func (c *customers) changeEndpoints(do string) {
 		return
 	}
 	if slot.id == "" {
-		c.createEndpoint(slot, rich, c.fixed, c.number("hook"))
+		var from time.Time
+		if c.rand.IntN(2) == 0 {
+			from = time.Now().Add(-time.Duration(c.rand.Int64N(int64(longAgo))))
+		}
+		c.createEndpoint(slot, rich, c.fixed, c.number("hook"), from)
 		return
 	}
 	// It receives a while, unless it is in the way.
@@ -88,6 +92,43 @@ func (c *customers) changeEndpoints(do string) {
 		ef.Deleted = time.Now()
 		*slot = endpointSlot{}
 	})
+}
+
+// longAgo is how far back a webhook is to get events: some kills.
+const longAgo = 10 * time.Second
+
+// replay asks for a replay of a webhook of the first fixed monitor: one that has
+// received all the time, or one that came later.
+func (c *customers) replay() {
+	slot := &c.second
+	if n := c.rand.IntN(len(c.endpoints) + 1); n > 0 {
+		slot = &c.endpoints[n-1]
+	}
+	switch {
+	case slot.busy || c.fixed == "":
+		return
+	case slot.id == "":
+		c.createEndpoint(slot, rich, c.fixed, c.number("hook"), time.Time{})
+		return
+	}
+	rf := &replayFacts{Asked: time.Now(), Until: time.Now()}
+	if c.rand.IntN(2) == 0 {
+		rf.Since = rf.Until.Add(-time.Duration(1 + c.rand.Int64N(int64(longAgo))))
+	}
+	ef := c.Endpoints[slot.id]
+	ef.Replays = append(ef.Replays, rf)
+	slot.busy = true
+	o := op{Do: doReplay, Owner: rich, ID: slot.id, Since: rf.Since, Until: rf.Until}
+	c.ask(o, func(r reply) {
+		slot.busy = false
+		switch r.Err {
+		case "":
+			rf.Told = true
+		case wasRunning:
+		default:
+			c.broke("answers", "replay of %s, which was confirmed: %s", o.ID, r.Err)
+		}
+	}).asked = func() { rf.Tries++ }
 }
 
 // changeMoney asks for a reservation or what becomes of one, or for entries.

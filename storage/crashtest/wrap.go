@@ -38,6 +38,7 @@ func (s pointedStore) Rules() rule.Store                { return pointedRules{s.
 func (s pointedStore) Endpoints() deliver.EndpointStore { return pointedEndpoints{s.Store.Endpoints()} }
 func (s pointedStore) Journal() detect.Journal          { return chargedJournal{s.Store.Journal()} }
 func (s pointedStore) Outbox() deliver.Outbox           { return pointedOutbox{s.Store.Outbox()} }
+func (s pointedStore) Replays() deliver.Replays         { return pointedReplays{s.Store.Replays()} }
 func (s pointedStore) Ledger() billing.Ledger           { return pointedLedger{s.Store.Ledger()} }
 
 type pointedMonitors struct{ monitor.Store }
@@ -136,6 +137,17 @@ func (o pointedOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) err
 	}
 	crashpoint.Hit("settle.asked")
 	return passed("settle.done", o.Outbox.Settle(ctx, ss...))
+}
+
+type pointedReplays struct{ deliver.Replays }
+
+func (p pointedReplays) Start(ctx context.Context, r deliver.Replay) error {
+	return passed("replays.start.done", p.Replays.Start(ctx, r))
+}
+
+func (p pointedReplays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
+	r, made, err := p.Replays.Step(ctx, q)
+	return r, made, passed("replays.step.done", err)
 }
 
 type pointedLedger struct{ billing.Ledger }

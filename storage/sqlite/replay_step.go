@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
 )
 
 // replaySpan is how many events a step of a replay looks at.
@@ -168,6 +169,7 @@ func (t *tx) replay(r *deliver.Replay, create, reopen []replayed) ([]deliver.Del
 			return nil, err
 		}
 	}
+	crashpoint.Hit("sqlite.replay.made")
 	if err := t.keepReplay(r); err != nil {
 		return nil, err
 	}
