@@ -51,6 +51,7 @@ func (e *Engine) webhookMoved(ctx context.Context, src deliver.Source, from, to 
 type halves struct {
 	orphans map[string]deliver.Endpoint // by id: bound to what does not exist
 	shown   map[sourceID]move           // webhook_urls that are not their endpoint's
+	from    []deliver.Endpoint          // that are to get events from before them
 }
 
 // move is a webhook_url that is shown and the one to show.
@@ -67,8 +68,14 @@ type sourceID struct {
 // its endpoint's becomes what the endpoint has: nobody was told of the change.
 func (e *Engine) mendHalves(ctx context.Context) error {
 	before, err := e.findHalves(ctx)
-	if err != nil || len(before.orphans) == 0 && len(before.shown) == 0 {
+	if err != nil {
 		return err
+	}
+	if err := e.beginReplays(ctx, before.from); err != nil && ctx.Err() == nil {
+		e.cfg.Logger.Error("replays of new endpoints not begun", "error", err)
+	}
+	if len(before.orphans) == 0 && len(before.shown) == 0 {
+		return nil
 	}
 	timer := time.NewTimer(e.grace)
 	defer timer.Stop()
@@ -99,6 +106,22 @@ func (e *Engine) mendHalves(ctx context.Context) error {
 	return err
 }
 
+// beginReplays has endpoints get what they were made to get from before them, when the
+// process that made them died before it had stored that replay. Another process may
+// store it just now: then it is the same.
+func (e *Engine) beginReplays(ctx context.Context, of []deliver.Endpoint) (err error) {
+	for _, ep := range of {
+		_, rerr := e.store.Replays().Get(ctx, ep.Source.Owner, ep.ID)
+		if errors.Is(rerr, deliver.ErrReplayNotFound) {
+			_, rerr = e.endpoints.Replay(ctx, ep.Source.Owner, ep.ID, ep.From, time.Time{})
+		}
+		if rerr != nil && !errors.Is(rerr, deliver.ErrEndpointNotFound) {
+			err = errors.Join(err, fmt.Errorf("endpoint %s: %w", ep.ID, rerr))
+		}
+	}
+	return err
+}
+
 // findHalves compares the endpoints with what they are of, which is read after them:
 // a creation stores the endpoint first.
 func (e *Engine) findHalves(ctx context.Context) (halves, error) {
@@ -107,6 +130,9 @@ func (e *Engine) findHalves(ctx context.Context) (halves, error) {
 	err := e.store.Endpoints().Scan(ctx, func(ep deliver.Endpoint) error {
 		of := sourceID{ep.Source.Kind, ep.Source.Owner, ep.Source.ID}
 		urls[of] = append(urls[of], ep.URL)
+		if !ep.From.IsZero() {
+			h.from = append(h.from, deliver.Endpoint{ID: ep.ID, Source: ep.Source, From: ep.From})
+		}
 		if ep.Bound {
 			bound[of] = append(bound[of], ep.URL)
 			h.orphans[ep.ID] = deliver.Endpoint{ID: ep.ID, Source: ep.Source}

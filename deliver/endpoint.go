@@ -38,6 +38,9 @@ type Endpoint struct {
 	// since a process died while it made or deleted it, the engine removes the
 	// endpoint some time after the next start.
 	Bound bool
+	// From is NewEndpoint.From. Where an endpoint with one has no replay, since a
+	// process died between the two, the engine begins it at the next start.
+	From time.Time `json:",omitzero"`
 
 	Status EndpointStatus
 	// StatusReason is why it is disabled, "" when it is not; StatusSince is

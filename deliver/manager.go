@@ -148,7 +148,7 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 		return Endpoint{}, &FieldError{"from", n.From.Format(time.RFC3339), "a time that is not in the future"}
 	}
 	e := Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
-		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
+		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, From: n.From, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
 	if err := m.cfg.Store.Create(ctx, e); err != nil {
 		return Endpoint{}, err
 	}

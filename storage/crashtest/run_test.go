@@ -79,6 +79,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		{"acknowledges an entry without making it", "I5"},
 		{"hands over deliveries under another id", "I4"},
 		{"records no delivery to the handler", "I2"},
+		{"forgets replays that another process began", "I8"},
+		{"begins replays in their middle", "I8"},
+		{"replays what was delivered", "I3 I8"},
 	} {
 		t.Run(row.fault, func(t *testing.T) {
 			if tempo > 1 && i > 1 {
