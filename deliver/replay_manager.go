@@ -25,8 +25,9 @@ var errNoReplays = errors.New("deliver: DispatcherConfig.Replays or EndpointMana
 // with that one, and for another range with ErrReplayRunning. Once it is done, the
 // same range again makes nothing new, but sends again what has failed since.
 //
-// The endpoint must be active: a *FieldError says if not, ErrEndpointNotFound that
-// it is gone. Events that retention has removed cannot be sent: Replay.Removed.
+// The endpoint must be active and not paused: a *FieldError says if not,
+// ErrEndpointNotFound that it is gone. One that is disabled or paused later keeps its
+// replay, which goes on when the endpoint receives again. Events that retention has removed cannot be sent: Replay.Removed.
 func (m *EndpointManager) Replay(ctx context.Context, owner, id string, since, until time.Time) (Replay, error) {
 	d := m.cfg.Dispatcher
 	if m.cfg.Log == nil || d.cfg.Replays == nil {

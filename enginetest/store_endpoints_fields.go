@@ -14,8 +14,8 @@ func fullEndpoint(t *storeTest) deliver.Endpoint {
 		OldSecrets: []deliver.OldSecret{{Secret: "the_one_before_it", Until: t.at(60)}, {Secret: "the_first", Until: t.at(30)}},
 		Headers:    []deliver.Header{{Name: "X-Tenant", Value: "acme"}, {Name: "Authorization", Value: "Bearer of_the_receiver"}},
 		Limits:     deliver.Limits{Rate: 2.25, Burst: 7, InFlight: 3},
-		Bound:      true,
-		Status:     deliver.EndpointDisabled, StatusReason: "answered 410 three times", StatusSince: t.at(8),
+		Bound:      true, From: t.at(-60),
+		Status: deliver.EndpointDisabled, StatusReason: "answered 410 three times", StatusSince: t.at(8),
 		PausedSince: t.at(7), FailingSince: t.at(6),
 		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(9), Version: 41,
 	}
@@ -39,6 +39,7 @@ func endpointFieldCases() []storeCase {
 		{"Limits.Rate", func(t *storeTest, e *deliver.Endpoint) { e.Limits.Rate = 0.01 }},
 		{"Limits.Burst", func(t *storeTest, e *deliver.Endpoint) { e.Limits.Burst = 1000 }},
 		{"Limits.InFlight", func(t *storeTest, e *deliver.Endpoint) { e.Limits.InFlight = 0 }},
+		{"From", func(t *storeTest, e *deliver.Endpoint) { e.From = time.Time{} }},
 		{"Status", func(t *storeTest, e *deliver.Endpoint) { e.Status = deliver.EndpointActive }},
 		{"StatusReason", func(t *storeTest, e *deliver.Endpoint) { e.StatusReason = "" }},
 		{"StatusSince", func(t *storeTest, e *deliver.Endpoint) { e.StatusSince = time.Time{} }},

@@ -33,6 +33,8 @@ var (
 
 var list = []breakage{
 	// Detection.
+	{"new webhook's replay is forgotten by a crash", "endpoints.go",
+		"e.beginReplays(ctx, before.from)", "e.beginReplays(ctx, nil)", rootTests},
 	{"cursor moved before the commit", "detect/shard.go",
 		"	t.state = committing\n", "	t.state = committing\n	t.since = toSeconds(out.begun)\n", detectTests},
 	{"failed commit is not forgotten", "detect/shard.go",
