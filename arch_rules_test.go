@@ -22,7 +22,8 @@ const modulePath = "github.com/streamwatch/streamwatch"
 var levels = [][]string{
 	{"secret", "latency", "storage/internal/crashpoint"},
 	{"fetcher", "billing", "monitor", "apikey"},
-	{"rule", "deliver"},
+	{"rule/query", "deliver"},
+	{"rule"},
 	{"deliver/wshub"},
 	{"detect/seen", "detect/due", "detect/lateness"},
 	{"detect/pace"},

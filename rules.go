@@ -13,6 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -22,7 +23,7 @@ type RuleConfig struct {
 	// Parse says how queries are read, above all in which dialect: that of the
 	// platform that is searched. Defaults to rule.Union. Its Now is the engine's
 	// to set.
-	Parse rule.Options
+	Parse query.Options
 	// MinInterval is the shortest interval allowed. Defaults to
 	// rule.MinInterval.
 	MinInterval time.Duration
@@ -44,7 +45,7 @@ func (e *Engine) PriceRule(r rule.Rule) billing.Price {
 }
 
 // Query tells how a rule's query is doing, by its text in whatever spelling that
-// rule.Program.Canonical makes the same of. ok
+// query.Program.Canonical makes the same of. ok
 // is false when no active rule has it; the error is ErrNotRunning, ctx's, or
 // says why the text is no query.
 func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
@@ -151,7 +152,7 @@ func told(err error) error {
 // ruleTracker lets the rule manager steer the detector.
 type ruleTracker struct{ e *Engine }
 
-func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p *rule.Program) error {
+func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p *query.Program) error {
 	sub, err := detect.ForRule(r, p, t.e.cfg.Rules.Check)
 	if err != nil {
 		return fmt.Errorf("rule %s: %w", r.ID, err)

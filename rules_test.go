@@ -20,6 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -232,7 +233,7 @@ func TestFiveHundredRulesLoseNothing(t *testing.T) {
 		if s := w.e.Stats().Detect.Queries; s.Covered != 95 || s.Targets != 81 {
 			t.Errorf("%d rules need no search, %d queries are polled: want 95 and 81", s.Covered, s.Targets)
 		}
-		polled := func(query string) int { return p.Searches(query) }
+		polled := func(q string) int { return p.Searches(q) }
 		asked, stillCovered := polled("word2"), polled(text(0))
 		r := rand.New(rand.NewPCG(3, 4))
 		say := func(seconds int) {
@@ -250,12 +251,12 @@ func TestFiveHundredRulesLoseNothing(t *testing.T) {
 		}
 		// Some rules get another query while posts come.
 		for i := range 20 {
-			query := text(i + 2)
-			u, err := w.e.Rules().Update(t.Context(), "", wishes[i].id, rule.UpdateRequest{Query: &query})
+			q := text(i + 2)
+			u, err := w.e.Rules().Update(t.Context(), "", wishes[i].id, rule.UpdateRequest{Query: &q})
 			if err != nil {
 				t.Fatal(err)
 			}
-			wishes = append(wishes, wish{u.ID, query, u.Since})
+			wishes = append(wishes, wish{u.ID, q, u.Since})
 			wishes[i].since = time.Time{} // see below
 			say(1)
 		}
@@ -272,7 +273,7 @@ func TestFiveHundredRulesLoseNothing(t *testing.T) {
 		want := map[owed]bool{}
 		edited := map[string]bool{}
 		for _, wish := range wishes {
-			program, _, err := rule.Parse(wish.query, rule.Options{})
+			program, _, err := query.Parse(wish.query, query.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,7 @@ package detect
 
 import (
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // indexed is how many subscribers of an account are worth a look into the index
@@ -40,12 +40,12 @@ func (a *asker) wants(src *source, tw *fetcher.Tweet) bool {
 
 // asksElse reports whether p is another query than the one that a source has
 // had: what it has got says nothing of that.
-func (src *source) asksElse(p *rule.Program) bool {
+func (src *source) asksElse(p *query.Program) bool {
 	return p != nil && src.program != nil && p.Canonical() != src.program.Canonical()
 }
 
 // follow gives a source its program, nil for none.
-func (sh *shard) follow(src *source, p *rule.Program) {
+func (sh *shard) follow(src *source, p *query.Program) {
 	switch {
 	case p == src.program:
 	case p == nil:

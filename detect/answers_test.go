@@ -9,11 +9,11 @@ import (
 	"github.com/streamwatch/streamwatch/detect/seen"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-func program(query string) *rule.Program {
-	p, _, err := rule.Parse(query, rule.Options{})
+func program(text string) *query.Program {
+	p, _, err := query.Parse(text, query.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -28,7 +28,7 @@ func TestManyRulesOfOneAccount(t *testing.T) {
 			inQueries(t, func(c *Config) { c.Shards = 1 }, func(t *testing.T, w *searchable, d *Detector) {
 				set(t, d, sub("m", "nasa", "esa"))
 				var want []string
-				query := func(i, word int) QuerySubscription {
+				q := func(i, word int) QuerySubscription {
 					s := asks(fmt.Sprint("r", i), fmt.Sprintf("word%d from:nasa", word))
 					s.Authors, s.Answers = []string{"nasa"}, program(s.Query)
 					return s
@@ -43,7 +43,7 @@ func TestManyRulesOfOneAccount(t *testing.T) {
 					after(11 * time.Second)
 				}
 				for i := range rules {
-					setQuery(t, d, query(i, i))
+					setQuery(t, d, q(i, i))
 				}
 				say("nasa", "first", 0, rules-1)
 				want = append(want, "r0:first")
@@ -54,7 +54,7 @@ func TestManyRulesOfOneAccount(t *testing.T) {
 				say("nasa", "of-posts")
 				want = append(want, "m:pair", "r0:pair")
 				say("esa", "other", 0)
-				setQuery(t, d, query(0, 1000)) // another query
+				setQuery(t, d, q(0, 1000)) // another query
 				after(11 * time.Second)
 				say("nasa", "second", 0)
 				say("nasa", "third", 1000)

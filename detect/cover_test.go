@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // Which rules the polls of accounts serve.
@@ -337,7 +338,7 @@ func TestForRule(t *testing.T) {
 		if row.schedule != "" {
 			r.Interval, r.Schedule = 0, row.schedule
 		}
-		p, _, err := rule.Parse(row.query, rule.Options{})
+		p, _, err := query.Parse(row.query, query.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@
 // A QuerySubscription is what a rule wants to know: the posts that a Searcher
 // finds for a query. Queries are polled by the same shards, out of the same
 // budget, and their posts are committed and delivered as those of accounts. Rules
-// that ask the same (rule.Program.Canonical) share their polls. An answer need not
+// that ask the same (query.Program.Canonical) share their polls. An answer need not
 // be in order, so a query remembers the ids that it showed. Where the timelines of
 // certain accounts have every post of a query, and monitors have these polled as
 // often anyway, no search is made, and a post finds its rules by an index, however

@@ -115,7 +115,7 @@ func (sh *shard) judgeFound(f *search) (events []deliver.Event) {
 }
 
 // droppedFound logs the first post of a query that is not what it should be.
-func (sh *shard) droppedFound(q *query, tw *fetcher.Tweet, why string) {
+func (sh *shard) droppedFound(q *watchedQuery, tw *fetcher.Tweet, why string) {
 	if !q.dropped {
 		q.dropped = true
 		sh.d.cfg.Logger.Warn("post dropped", "query", q.text, "id", clip(tw.ID), "why", why)

@@ -164,7 +164,7 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	return found, true, nil
 }
 
-func (sh *shard) queryStatus(q *query, st *QueryStatus) {
+func (sh *shard) queryStatus(q *watchedQuery, st *QueryStatus) {
 	st.LastPoll, st.LastContact, st.LastPost, st.Interval = q.since, q.lastContact, q.lastPost, q.every()
 	st.Gaps = slices.Clone(q.gaps)
 	if tr := q.trouble; tr != nil {

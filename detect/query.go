@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/seen"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // QuerySubscription says what a source, a rule, wants to know.
@@ -42,7 +43,7 @@ type QuerySubscription struct {
 	// monitors have them all polled as often anyway, no search is made. Nil when
 	// there are none.
 	Authors []string
-	Answers *rule.Program
+	Answers *query.Program
 	// Spread lets the first poll wait for its place in the interval.
 	Spread bool
 }
@@ -50,7 +51,7 @@ type QuerySubscription struct {
 // ForRule makes an active rule's subscription; p is its query. What the Searcher
 // finds is trusted unless check is set: then posts that p does not match are
 // left out, where their records suffice to tell.
-func ForRule(r rule.Rule, p *rule.Program, check bool) (QuerySubscription, error) {
+func ForRule(r rule.Rule, p *query.Program, check bool) (QuerySubscription, error) {
 	sub := QuerySubscription{
 		Source: deliver.Source{Kind: deliver.SourceRule, ID: r.ID, Owner: r.Owner, Name: r.Tag},
 		Query:  p.Canonical(), Interval: r.Interval, MaxResults: r.MaxResults, Since: r.Since,
@@ -121,10 +122,10 @@ func QueryTarget(text string) string {
 	return "query:sha256:" + hex.EncodeToString(sum[:])
 }
 
-// query is a search that is polled, once for all rules that share it. There are
+// watchedQuery is a search that is polled, once for all rules that share it. There are
 // thousands at most, so it is a struct of its own. Its shard owns it; while a
 // poll is under way, its goroutine reads nothing of it but the text.
-type query struct {
+type watchedQuery struct {
 	text   string
 	target string
 	hash   uint64
@@ -158,7 +159,7 @@ type querySub struct {
 }
 
 // interval is the shortest that is wished, 0 when schedules alone are.
-func (q *query) interval() (shortest time.Duration) {
+func (q *watchedQuery) interval() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].Interval; iv > 0 && (shortest == 0 || iv < shortest) {
 			shortest = iv
@@ -168,7 +169,7 @@ func (q *query) interval() (shortest time.Duration) {
 }
 
 // every is how often the query is polled at its busiest.
-func (q *query) every() (shortest time.Duration) {
+func (q *watchedQuery) every() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].every(); shortest == 0 || iv < shortest {
 			shortest = iv
@@ -177,7 +178,7 @@ func (q *query) every() (shortest time.Duration) {
 	return shortest
 }
 
-func (q *query) maxResults() (most int) {
+func (q *watchedQuery) maxResults() (most int) {
 	for i := range q.subs {
 		most = max(most, q.subs[i].MaxResults)
 	}
@@ -186,7 +187,7 @@ func (q *query) maxResults() (most int) {
 
 // cutoff is how far back the next poll must read: see shard.cutoff. What lies
 // before the overlap of the process before, the journal knows.
-func (q *query) cutoff(overlap time.Duration) time.Time {
+func (q *watchedQuery) cutoff(overlap time.Duration) time.Time {
 	var wanted time.Time // earliest beginning of all subscribers
 	back := q.since
 	if !back.IsZero() {
@@ -211,7 +212,7 @@ func (q *query) cutoff(overlap time.Duration) time.Time {
 // remember makes room for what the next polls show: for twice the overlap and
 // the time to the next poll. A set that is too short lived is begun anew, and
 // the journal drops what it forgot.
-func (q *query) remember(overlap time.Duration) {
+func (q *watchedQuery) remember(overlap time.Duration) {
 	if need := 2*overlap + min(q.every(), maxInterval); q.seen == nil || q.horizon < need {
 		q.seen, q.horizon = seen.NewSet(need), need
 	}

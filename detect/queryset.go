@@ -9,9 +9,9 @@ import (
 
 // searches are a shard's queries. The zero value has none.
 type searches struct {
-	byText  map[string]*query
-	bySub   map[string]*query // by the id of a source
-	slots   []*query          // nil where free
+	byText  map[string]*watchedQuery
+	bySub   map[string]*watchedQuery // by the id of a source
+	slots   []*watchedQuery          // nil where free
 	free    []int32
 	sched   due.Queue
 	polling []*search // polls that have not ended
@@ -31,7 +31,7 @@ type queryStart struct {
 // takes the source from whatever other query it had; sub is nil on the others.
 func (sh *shard) setQuery(sourceID string, sub *QuerySubscription, start queryStart) {
 	had := sh.searches.bySub[sourceID]
-	var mine *query
+	var mine *watchedQuery
 	if sub != nil {
 		mine = sh.queryFor(sub.Query, start)
 		sh.followQuery(mine, *sub, start)
@@ -45,16 +45,16 @@ func (sh *shard) setQuery(sourceID string, sub *QuerySubscription, start querySt
 }
 
 // queryFor finds or makes a query.
-func (sh *shard) queryFor(text string, start queryStart) *query {
+func (sh *shard) queryFor(text string, start queryStart) *watchedQuery {
 	s := &sh.searches
 	if q := s.byText[text]; q != nil {
 		return q
 	}
 	if s.byText == nil {
-		s.byText, s.bySub = map[string]*query{}, map[string]*query{}
+		s.byText, s.bySub = map[string]*watchedQuery{}, map[string]*watchedQuery{}
 	}
 	target := QueryTarget(text)
-	q := &query{text: text, target: target, hash: hashKey(target), slot: int32(len(s.slots)), since: start.since, cold: !start.since.IsZero(), gaps: start.gaps}
+	q := &watchedQuery{text: text, target: target, hash: hashKey(target), slot: int32(len(s.slots)), since: start.since, cold: !start.since.IsZero(), gaps: start.gaps}
 	if n := len(s.free); n > 0 {
 		q.slot, s.free = s.free[n-1], s.free[:n-1]
 		s.slots[q.slot] = q
@@ -67,7 +67,7 @@ func (sh *shard) queryFor(text string, start queryStart) *query {
 }
 
 // followQuery gives a query a subscriber, or renews the one it has.
-func (sh *shard) followQuery(q *query, sub QuerySubscription, start queryStart) {
+func (sh *shard) followQuery(q *watchedQuery, sub QuerySubscription, start queryStart) {
 	i := slices.IndexFunc(q.subs, func(s querySub) bool { return s.Source.ID == sub.Source.ID })
 	added := i < 0
 	if added {
@@ -95,7 +95,7 @@ func (sh *shard) followQuery(q *query, sub QuerySubscription, start queryStart) 
 }
 
 // planSearch takes a query's next poll after now into the schedule.
-func (sh *shard) planSearch(q *query, now int64) {
+func (sh *shard) planSearch(q *watchedQuery, now int64) {
 	if at := sh.nextSearch(q, now); at != never {
 		sh.searches.sched.Set(q.slot, at)
 	} else {
@@ -105,14 +105,14 @@ func (sh *shard) planSearch(q *query, now int64) {
 
 // leaveQuery takes a source from a query, and lets the query go with the last
 // of them once no poll of it is under way.
-func (sh *shard) leaveQuery(q *query, sourceID string) {
+func (sh *shard) leaveQuery(q *watchedQuery, sourceID string) {
 	q.subs = slices.DeleteFunc(q.subs, func(s querySub) bool { return s.Source.ID == sourceID })
 	if len(q.subs) == 0 && q.polling == nil {
 		sh.releaseQuery(q)
 	}
 }
 
-func (sh *shard) releaseQuery(q *query) {
+func (sh *shard) releaseQuery(q *watchedQuery) {
 	s := &sh.searches
 	s.sched.Remove(q.slot)
 	s.slots[q.slot] = nil
@@ -137,7 +137,7 @@ func (sh *shard) removeQuery(r *removal) {
 
 // nextSearch is when a query is due after a moment of the detector's clock: by
 // the shortest interval, or the first of the schedules; never when none comes.
-func (sh *shard) nextSearch(q *query, now int64) int64 {
+func (sh *shard) nextSearch(q *watchedQuery, now int64) int64 {
 	var next int64 = never
 	if iv := q.interval(); iv > 0 {
 		next = sh.d.gridAfter(now, q.hash, iv)

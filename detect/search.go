@@ -12,7 +12,7 @@ import (
 // search is one poll of a query, from its start until its commit is settled.
 // Between start and landing it belongs to the goroutine that fetches.
 type search struct {
-	q     *query
+	q     *watchedQuery
 	index int       // in searches.polling
 	due   int64     // when the poll was due, on the detector's clock
 	at    time.Time // the same on the wall

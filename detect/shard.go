@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/due"
 	"github.com/streamwatch/streamwatch/detect/pace"
 	"github.com/streamwatch/streamwatch/detect/seen"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // shard owns a share of the targets. All of its state is touched by its
@@ -39,8 +39,8 @@ type shard struct {
 	wants     []want
 	freeWants []int32
 
-	answers   *rule.Set // the sources' programs, by source id; see takes
-	asked     uint64    // posts that it was asked about
+	answers   *query.Set // the sources' programs, by source id; see takes
+	asked     uint64     // posts that it was asked about
 	searches  searches
 	flights   []*flight // polls that have not ended
 	blank     []*flight // that have ended, to be used again
@@ -68,7 +68,7 @@ func newShard(d *Detector, slots int) *shard {
 	sh := &shard{d: d, mail: newMailbox(), slots: slots,
 		more: map[int32][]subscriber{}, troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{},
 		contacts: map[int32]unixSeconds{},
-		sources:  map[string]*source{}, answers: rule.NewSet(), fillTries: map[int32]int{}, inPoll: map[string]int{}}
+		sources:  map[string]*source{}, answers: query.NewSet(), fillTries: map[int32]int{}, inPoll: map[string]int{}}
 	sh.workers.init(slots)
 	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
 	return sh

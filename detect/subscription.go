@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // Subscription says what a source, a monitor, wants to know.
@@ -27,7 +27,7 @@ type Subscription struct {
 	// a start with many accounts does not poll them all at once.
 	Spread bool
 
-	program *rule.Program // of a rule whose posts come from timelines; in place of Match
+	program *query.Program // of a rule whose posts come from timelines; in place of Match
 }
 
 // Bounds of a subscription.

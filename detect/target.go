@@ -6,7 +6,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // target is what is polled: one account, once for all monitors that track it.
@@ -103,10 +103,10 @@ type source struct {
 	interval time.Duration
 	weight   float64
 	match    func(*fetcher.Tweet) bool
-	program  *rule.Program // of a rule, in place of match; it is in shard.answers
-	asked    uint64        // the last post that it answers, by shard.asked
-	slots    slotSet       // its targets here
-	wants    []int32       // its wants
+	program  *query.Program // of a rule, in place of match; it is in shard.answers
+	asked    uint64         // the last post that it answers, by shard.asked
+	slots    slotSet        // its targets here
+	wants    []int32        // its wants
 }
 
 // trouble follows the failures of a target's polls, while there are any.

@@ -83,14 +83,14 @@ const longSilence = 30 * time.Second
 
 // fails gives the record of a query's failures; this poll is the first of them
 // if there is none.
-func (q *query) fails(f *search) *trouble {
+func (q *watchedQuery) fails(f *search) *trouble {
 	if q.trouble == nil {
 		q.trouble = &trouble{due: f.at}
 	}
 	return q.trouble
 }
 
-func (q *query) failures() int {
+func (q *watchedQuery) failures() int {
 	if q.trouble == nil {
 		return 0
 	}

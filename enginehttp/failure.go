@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // failure is an answer that is no 2xx.
@@ -50,7 +51,7 @@ func failureOf(err error) *failure {
 	var m *monitor.FieldError
 	var d *deliver.FieldError
 	var r *rule.FieldError
-	var s *rule.SyntaxError
+	var s *query.SyntaxError
 	var k *apikey.FieldError
 	var quota *streamwatch.QuotaError
 	switch {

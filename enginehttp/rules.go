@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // validation is what is right and wrong with a query.
@@ -19,17 +19,17 @@ type validation struct {
 }
 
 func (h *Handler) validateRule(c *call) (reply, error) {
-	query := c.form.text("query")
-	if query == nil {
+	text := c.form.text("query")
+	if text == nil {
 		c.form.refuse("query", "a string")
 		return reply{}, c.form.err
 	}
-	program, warnings, err := h.engine.Rules().Parse(*query)
-	out := validation{Valid: err == nil, Query: *query, Warnings: make([]string, len(warnings))}
+	program, warnings, err := h.engine.Rules().Parse(*text)
+	out := validation{Valid: err == nil, Query: *text, Warnings: make([]string, len(warnings))}
 	for i, w := range warnings {
 		out.Warnings[i] = w.String()
 	}
-	var syntax *rule.SyntaxError
+	var syntax *query.SyntaxError
 	switch {
 	case err == nil:
 		text := program.String()

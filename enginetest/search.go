@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 var _ fetcher.Searcher = (*Platform)(nil)
@@ -29,7 +29,7 @@ type filed struct {
 
 // search is a query that was asked. Each post is matched once with each.
 type search struct {
-	program  *rule.Program // nil for a text that is no query
+	program  *query.Program // nil for a text that is no query
 	requests int
 	asked    int     // posts that were matched
 	found    []filed // by id
@@ -63,10 +63,10 @@ func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.P
 }
 
 // Searches is how many requests there were for a query, in their spelling.
-func (p *Platform) Searches(query string) int {
+func (p *Platform) Searches(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.searches.queries[query]; s != nil {
+	if s := p.searches.queries[text]; s != nil {
 		return s.requests
 	}
 	return 0
@@ -117,14 +117,14 @@ func (p *Platform) find(q fetcher.SearchQuery, below uint64) (page fetcher.Page,
 }
 
 // search finds or makes what is known of a query, and brings it up to date.
-func (p *Platform) search(query string) *search {
-	s := p.searches.queries[query]
+func (p *Platform) search(text string) *search {
+	s := p.searches.queries[text]
 	if s == nil {
 		s = &search{}
-		if program, _, err := rule.Parse(query, rule.Options{Now: p.cfg.Now}); err == nil {
+		if program, _, err := query.Parse(text, query.Options{Now: p.cfg.Now}); err == nil {
 			s.program = program
 		}
-		p.searches.queries[query] = s
+		p.searches.queries[text] = s
 	}
 	if s.program == nil {
 		return s

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -16,7 +17,7 @@ import (
 // runs.
 type Tracker interface {
 	// Track begins or renews the running of an active rule; p is its query.
-	Track(ctx context.Context, r Rule, p *Program) error
+	Track(ctx context.Context, r Rule, p *query.Program) error
 	// Untrack ends it: when it returns, nothing is detected for the rule any
 	// more. A rule that is not tracked is fine.
 	Untrack(ctx context.Context, id string) error
@@ -45,7 +46,7 @@ type Config struct {
 	Webhooks Webhooks
 	// Parse says how queries are read. Its MaxLength is at most MaxQuery, its
 	// Now is the manager's to set.
-	Parse Options
+	Parse query.Options
 	// MinInterval is the shortest interval allowed. Defaults to MinInterval.
 	MinInterval time.Duration
 	// Admit, if set, is asked before a rule is made, and before a change of one,
@@ -82,8 +83,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.MinInterval < MinInterval || cfg.MinInterval > MaxInterval {
 		return nil, fmt.Errorf("rule: MinInterval %s is not allowed: want %s to %s", cfg.MinInterval, MinInterval, MaxInterval)
 	}
-	if cfg.Parse.MaxLength < 0 || cfg.Parse.MaxLength > MaxQuery {
-		return nil, fmt.Errorf("rule: Parse.MaxLength %d is not allowed: want 1 to %d, or 0 for that", cfg.Parse.MaxLength, MaxQuery)
+	if cfg.Parse.MaxLength < 0 || cfg.Parse.MaxLength > query.MaxQuery {
+		return nil, fmt.Errorf("rule: Parse.MaxLength %d is not allowed: want 1 to %d, or 0 for that", cfg.Parse.MaxLength, query.MaxQuery)
 	}
 	if cfg.ChangeTimeout <= 0 {
 		cfg.ChangeTimeout = 10 * time.Second
@@ -185,8 +186,8 @@ func (m *Manager) undo(ctx context.Context, r Rule) error {
 
 // Parse reads a query as the manager does for a rule: what it refuses, Create
 // does. See the function Parse.
-func (m *Manager) Parse(query string) (*Program, []Warning, error) {
-	return Parse(query, m.cfg.Parse)
+func (m *Manager) Parse(text string) (*query.Program, []query.Warning, error) {
+	return query.Parse(text, m.cfg.Parse)
 }
 
 // Get reads a rule; ErrNotFound for an id that is unknown or another's.

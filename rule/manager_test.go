@@ -9,11 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage/memory"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +32,7 @@ type desk struct {
 	readErr              error
 }
 
-func (d *desk) Track(_ context.Context, r rule.Rule, p *rule.Program) error {
+func (d *desk) Track(_ context.Context, r rule.Rule, p *query.Program) error {
 	if d.trackErr != nil && !d.half {
 		return d.trackErr
 	}
@@ -185,7 +185,7 @@ func TestWhatARuleMayBe(t *testing.T) {
 		case row.field != "" && len(d.webhooks)+len(d.tracked) > 0:
 			t.Errorf("%+v was refused and left something", q)
 		}
-		var se *rule.SyntaxError
+		var se *query.SyntaxError
 		if q.Query == "(moon" && !errors.As(err, &se) {
 			t.Errorf("error %v does not tell where the query is wrong", err)
 		}
@@ -385,8 +385,8 @@ func TestTroublesBecomeReasons(t *testing.T) {
 		// What failed was the other query.
 		d.Report("acme", r.ID, "", errors.New("query refused"))
 		synctest.Wait()
-		query := "mars"
-		if u, err := d.Update(t.Context(), "acme", r.ID, rule.UpdateRequest{Query: &query}); err != nil || u.StatusReason != "" {
+		text := "mars"
+		if u, err := d.Update(t.Context(), "acme", r.ID, rule.UpdateRequest{Query: &text}); err != nil || u.StatusReason != "" {
 			t.Errorf("after an edit: %q %v", u.StatusReason, err)
 		}
 		d.Report("acme", r.ID, "", errors.New("too late"))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // Status of a rule.
@@ -28,8 +30,7 @@ const (
 
 // Limits of a rule's fields.
 const (
-	MaxTag      = 100  // characters
-	MaxQuery    = 1024 // characters
+	MaxTag      = 100 // characters
 	MinInterval = 100 * time.Millisecond
 	MaxInterval = 24 * time.Hour
 	MaxResults  = 100 // per poll
@@ -90,7 +91,7 @@ func (r *Rule) Validate() error {
 	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
 		return &FieldError{"tag", clip(r.Tag), "1 to 100 characters"}
 	}
-	if n := utf8.RuneCountInString(r.Query); n < 1 || n > MaxQuery {
+	if n := utf8.RuneCountInString(r.Query); n < 1 || n > query.MaxQuery {
 		return &FieldError{"query", clip(r.Query), "1 to 1,024 characters"}
 	}
 	if r.Schedule == "" && (r.Interval < MinInterval || r.Interval > MaxInterval) {

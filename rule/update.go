@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -154,7 +155,7 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Ru
 const maxOwner = 128 // bytes
 
 // check validates a rule, its query included.
-func (m *Manager) check(r *Rule, key secret.Value) (*Program, error) {
+func (m *Manager) check(r *Rule, key secret.Value) (*query.Program, error) {
 	if len(r.Owner) > maxOwner || !printable(r.Owner) {
 		return nil, &FieldError{"owner", clip(r.Owner), "at most 128 bytes of printable text"}
 	}

@@ -1,5 +1,5 @@
 // Rules measures filter rules: one post against one rule of 1, 5 and 20 clauses,
-// and posts per second against 100, 1,000 and 10,000 rules, a rule.Set beside the
+// and posts per second against 100, 1,000 and 10,000 rules, a query.Set beside the
 // loop that asks each program in turn.
 //
 //	go run ./rules
@@ -20,7 +20,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // checked is how many posts both ways have to agree about for a set of rules.
@@ -58,9 +58,9 @@ func run(opts report.Options, sizes []int) error {
 func single(opts report.Options, posts []*fetcher.Tweet) ([]report.Row, error) {
 	clauses := []int{1, 5, 20}
 	runs := make([]func() float64, len(clauses))
-	programs := make([]*rule.Program, len(clauses))
+	programs := make([]*query.Program, len(clauses))
 	for i, n := range clauses {
-		p, _, err := rule.Parse(strings.Join(vocabulary[2000:2000+n], " OR "), rule.Options{})
+		p, _, err := query.Parse(strings.Join(vocabulary[2000:2000+n], " OR "), query.Options{})
 		if err != nil {
 			return nil, fmt.Errorf("rules: a query of %d clauses: %w", n, err)
 		}
@@ -133,12 +133,12 @@ func sets(opts report.Options, sizes []int, posts []*fetcher.Tweet) ([]report.Ro
 }
 
 // parsed gives n rules as a set, by their number, and as a list.
-func parsed(n int) (*rule.Set, []*rule.Program, error) {
-	set, list := rule.NewSet(), make([]*rule.Program, 0, n)
-	for i, query := range madeUpRules(n) {
-		p, _, err := rule.Parse(query, rule.Options{})
+func parsed(n int) (*query.Set, []*query.Program, error) {
+	set, list := query.NewSet(), make([]*query.Program, 0, n)
+	for i, text := range madeUpRules(n) {
+		p, _, err := query.Parse(text, query.Options{})
 		if err != nil {
-			return nil, nil, fmt.Errorf("rules: query %q: %w", query, err)
+			return nil, nil, fmt.Errorf("rules: query %q: %w", text, err)
 		}
 		set.Add(strconv.Itoa(i), p)
 		list = append(list, p)

@@ -23,7 +23,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 //go:embed sample.jsonl
@@ -53,13 +53,13 @@ type lab struct {
 	colour bool
 }
 
-var dialects = []rule.Dialect{rule.Union, rule.V2Stream, rule.V2Search, rule.Web}
+var dialects = []query.Dialect{query.Union, query.V2Stream, query.V2Search, query.Web}
 
 func (l *lab) run(args []string) error {
 	flags := flag.NewFlagSet("rulelab", flag.ContinueOnError)
 	flags.SetOutput(l.out)
 	file := flags.String("file", "", "try it on the posts of this `file`, - for the standard input")
-	dialect := flags.String("dialect", rule.Union.String(), "read it as `union`, v2stream, v2search or web")
+	dialect := flags.String("dialect", query.Union.String(), "read it as `union`, v2stream, v2search or web")
 	interval := flags.Duration("interval", time.Minute, "price it at this interval")
 	explain := flags.String("explain", "", "say why the post with this `id` answers or not, \"all\" for every post")
 	if err := flags.Parse(args); err != nil {
@@ -68,7 +68,7 @@ func (l *lab) run(args []string) error {
 	if flags.NArg() != 1 {
 		return fmt.Errorf("%d arguments are not allowed: want one query, in quotes", flags.NArg())
 	}
-	options := rule.Options{Dialect: rule.Dialect(len(dialects))}
+	options := query.Options{Dialect: query.Dialect(len(dialects))}
 	for _, d := range dialects {
 		if d.String() == *dialect {
 			options.Dialect = d
@@ -90,28 +90,28 @@ func (l *lab) run(args []string) error {
 }
 
 // open gives the posts to try; done closes their file.
-func (l *lab) open(file string) (posts *rule.Reader, done func() error, err error) {
+func (l *lab) open(file string) (posts *query.Reader, done func() error, err error) {
 	nothing := func() error { return nil }
 	switch file {
 	case "":
-		return rule.NewReader(strings.NewReader(sample)), nothing, nil
+		return query.NewReader(strings.NewReader(sample)), nothing, nil
 	case "-":
-		return rule.NewReader(l.in), nothing, nil
+		return query.NewReader(l.in), nothing, nil
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	return rule.NewReader(f), f.Close, nil
+	return query.NewReader(f), f.Close, nil
 }
 
 // parse reads the query and prints what there is to say about it.
-func (l *lab) parse(query string, options rule.Options) (*rule.Program, error) {
-	program, warnings, err := rule.Parse(query, options)
-	var refused *rule.SyntaxError
+func (l *lab) parse(text string, options query.Options) (*query.Program, error) {
+	program, warnings, err := query.Parse(text, options)
+	var refused *query.SyntaxError
 	if errors.As(err, &refused) {
 		for _, d := range refused.Errors {
-			l.point(query, d, red)
+			l.point(text, d, red)
 		}
 		return nil, fmt.Errorf("the query is refused, for %d reasons", len(refused.Errors))
 	}
@@ -119,7 +119,7 @@ func (l *lab) parse(query string, options rule.Options) (*rule.Program, error) {
 		return nil, err
 	}
 	for _, d := range warnings {
-		l.point(query, d, yellow)
+		l.point(text, d, yellow)
 	}
 	fmt.Fprintf(l.out, "query     %s\n", l.paint(bold, program.String()))
 	if ops := program.NeedsUpstream(); len(ops) > 0 {
@@ -135,7 +135,7 @@ func (l *lab) parse(query string, options rule.Options) (*rule.Program, error) {
 }
 
 // try asks about the posts, prints those that answer, and sums up.
-func (l *lab) try(program *rule.Program, posts *rule.Reader, explain string, interval time.Duration) error {
+func (l *lab) try(program *query.Program, posts *query.Reader, explain string, interval time.Duration) error {
 	fmt.Fprintln(l.out)
 	explained := false
 	each := func(yield func(*fetcher.Tweet) bool) {
@@ -144,7 +144,7 @@ func (l *lab) try(program *rule.Program, posts *rule.Reader, explain string, int
 			case explain == "all" || explain == t.ID:
 				explained = true
 				l.tree(t, e)
-			case explain == "" && e.Verdict == rule.Yes:
+			case explain == "" && e.Verdict == query.Yes:
 				l.post(t, e)
 			}
 			if !yield(t) {
@@ -153,7 +153,7 @@ func (l *lab) try(program *rule.Program, posts *rule.Reader, explain string, int
 		}
 	}
 	price := billing.Presets{}.Rule(interval)
-	trial := rule.Backtest(program, each, rule.Cost{PerDay: price.PerDay})
+	trial := query.Backtest(program, each, query.Cost{PerDay: price.PerDay})
 	if err := posts.Err(); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
 )
 
 // Colours are the terminal's codes (ECMA-48, SGR).
@@ -41,14 +41,14 @@ func clean(s string) string {
 }
 
 // point prints a query and marks what is meant in it.
-func (l *lab) point(query string, d rule.Diagnostic, colour string) {
-	before, marked := utf8.RuneCountInString(query[:d.Start]), utf8.RuneCountInString(query[d.Start:d.End])
-	fmt.Fprintf(l.out, "  %s\n  %s%s\n%s\n", clean(query), strings.Repeat(" ", before),
+func (l *lab) point(text string, d query.Diagnostic, colour string) {
+	before, marked := utf8.RuneCountInString(text[:d.Start]), utf8.RuneCountInString(text[d.Start:d.End])
+	fmt.Fprintf(l.out, "  %s\n  %s%s\n%s\n", clean(text), strings.Repeat(" ", before),
 		l.paint(colour, strings.Repeat("^", max(1, marked))), l.paint(colour, clean(d.String())))
 }
 
 // post prints a post that answers, with what was found in it.
-func (l *lab) post(t *fetcher.Tweet, e rule.Explanation) {
+func (l *lab) post(t *fetcher.Tweet, e query.Explanation) {
 	fmt.Fprintf(l.out, "%s  @%s  %s\n", l.paint(grey, clean(t.ID)), clean(t.Username), l.marked(textOf(t), e))
 }
 
@@ -60,7 +60,7 @@ func textOf(t *fetcher.Tweet) string {
 }
 
 // marked colours the parts of a text that meet a clause.
-func (l *lab) marked(text string, e rule.Explanation) string {
+func (l *lab) marked(text string, e query.Explanation) string {
 	spans := found(nil, e)
 	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	var b strings.Builder
@@ -78,8 +78,8 @@ func (l *lab) marked(text string, e rule.Explanation) string {
 }
 
 // found lists where clauses that are met stand in the text.
-func found(spans [][2]int, e rule.Explanation) [][2]int {
-	if e.Verdict == rule.Yes && e.Found[1] > e.Found[0] {
+func found(spans [][2]int, e query.Explanation) [][2]int {
+	if e.Verdict == query.Yes && e.Found[1] > e.Found[0] {
 		spans = append(spans, e.Found)
 	}
 	for _, part := range e.Parts {
@@ -89,18 +89,18 @@ func found(spans [][2]int, e rule.Explanation) [][2]int {
 }
 
 // tree prints a post and what it answers to each clause.
-func (l *lab) tree(t *fetcher.Tweet, e rule.Explanation) {
+func (l *lab) tree(t *fetcher.Tweet, e query.Explanation) {
 	l.post(t, e)
-	colours := map[rule.Verdict]string{rule.Yes: green, rule.No: red, rule.Unknown: yellow}
+	colours := map[query.Verdict]string{query.Yes: green, query.No: red, query.Unknown: yellow}
 	for line := range strings.Lines(e.String()) {
 		line = strings.TrimRight(line, "\n")
 		verdict, rest, _ := strings.Cut(line, " ")
-		fmt.Fprintf(l.out, "    %s %s\n", l.paint(colours[rule.Verdict(verdict)], verdict), clean(rest))
+		fmt.Fprintf(l.out, "    %s %s\n", l.paint(colours[query.Verdict(verdict)], verdict), clean(rest))
 	}
 }
 
 // sum prints how the rule would have done, and what it costs.
-func (l *lab) sum(trial rule.Trial, interval time.Duration) {
+func (l *lab) sum(trial query.Trial, interval time.Duration) {
 	fmt.Fprintf(l.out, "\n%d of %d posts answer (%.1f %%)", trial.Hits, trial.Posts, 100*trial.HitRate())
 	if perDay := trial.HitsPerDay(); perDay > 0 {
 		fmt.Fprintf(l.out, ", %.1f a day", perDay)

@@ -1,5 +1,0 @@
-//go:build !race
-
-package rule_test
-
-const raceEnabled = false

@@ -1,0 +1,99 @@
+package query
+
+import "slices"
+
+// nodeKind is what a node joins.
+type nodeKind uint8
+
+const (
+	leafNode nodeKind = iota
+	andNode
+	orNode
+)
+
+// node is a clause, or clauses joined by AND or OR. After normalising, only
+// leaves and ANDs can be negated, and no AND or OR has a kid of its own kind.
+type node struct {
+	kind       nodeKind
+	neg        bool
+	start, end int // bytes of the query
+	kids       []*node
+	op         opID
+	arg        argument
+}
+
+// argument is the value of a clause; which fields count depends on the
+// operator's argKind.
+type argument struct {
+	text   string // as written, without quotes, and as compared unless said below
+	quoted bool
+	force  bool // +word
+	near   int  // proximity, 0 for none
+
+	lo, hi int64 // count, range (hi -1 for none), percent, Unix seconds, seconds of age
+	geo    [4]float64
+	unit   string // mi or km
+
+	words   *pattern // terms and argWords
+	literal []byte   // folded text of argLiteral
+	hash    uint64   // folded text of tags and names
+}
+
+// walk calls f for each leaf and says whether it is negated in the end.
+func (n *node) walk(neg bool, f func(leaf *node, neg bool)) {
+	neg = neg != n.neg
+	if n.kind == leafNode {
+		f(n, neg)
+	}
+	for _, k := range n.kids {
+		k.walk(neg, f)
+	}
+}
+
+// normalise gives n, negated if neg, with nested groups of one kind joined,
+// groups of one clause dissolved, and negated ORs turned into ANDs of what is
+// negated (De Morgan). A negated AND stays: as an OR of negations it could not
+// be written in any dialect.
+func normalise(n *node, neg bool) *node {
+	neg = neg != n.neg
+	if n.kind == leafNode {
+		leaf := *n
+		leaf.neg = neg
+		return &leaf
+	}
+	out := &node{kind: n.kind, start: n.start, end: n.end}
+	negKids := false
+	if neg {
+		if n.kind == orNode {
+			out.kind, negKids = andNode, true
+		} else if len(n.kids) == 1 {
+			negKids = true
+		} else {
+			out.neg = true
+		}
+	}
+	for _, k := range n.kids {
+		k = normalise(k, negKids)
+		if k.kind == out.kind && !k.neg {
+			out.kids = append(out.kids, k.kids...)
+		} else {
+			out.kids = append(out.kids, k)
+		}
+	}
+	if out.neg && !slices.ContainsFunc(out.kids, func(k *node) bool { return !k.neg }) {
+		out.kind, out.neg = orNode, false // -(-a -b) is a OR b
+		for _, k := range out.kids {
+			k.neg = false
+		}
+	}
+	if len(out.kids) == 1 {
+		only := out.kids[0]
+		only.neg = only.neg != out.neg
+		if only.neg && only.kind == orNode {
+			only.neg = false
+			return normalise(only, true)
+		}
+		return only
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package query
+
+import (
+	"hash/maphash"
+	"slices"
+)
+
+// keyKind is a kind of thing a post can have and a rule can require.
+type keyKind uint8
+
+const (
+	keyWordExact keyKind = iota // the first kinds are the views
+	keyWordFold
+	keyWordWeb
+	keyURL
+	keyTagExact
+	keyTagFold
+	keyMention
+	keyMentionID
+	keyCashtag
+	keyAuthor
+	keyAuthorID
+	keyConversation
+	keyReply
+	keyRetweet
+	keyQuote
+	keyKinds
+)
+
+// key is one thing that a post must have.
+type key struct {
+	kind keyKind
+	hash uint64
+}
+
+// id is the key's place in an index of all kinds.
+func (k key) id() uint64 { return mix(k.hash, uint64(k.kind)*0xc2b2ae3d27d4eb4f) }
+
+func idHash(s string) uint64 { return maphash.String(seed, s) }
+
+// maxCover bounds the keys a rule is indexed under. A rule that needs more
+// is asked about every post.
+const maxCover = 64
+
+// cover is a set of keys of which each post that matches has at least one.
+type cover struct {
+	keys  []key
+	score int // the higher, the fewer posts have one of the keys
+}
+
+// cover finds what a node requires; without keys it requires nothing that
+// could be looked up.
+func (p *Program) cover(n *node) cover {
+	if n.neg {
+		return cover{}
+	}
+	switch n.kind {
+	case andNode: // each kid's cover is one of the whole: take the rarest
+		var best cover
+		for _, k := range n.kids {
+			if c := p.cover(k); len(c.keys) > 0 && (len(best.keys) == 0 || c.score > best.score) {
+				best = c
+			}
+		}
+		return best
+	case orNode: // all of them together
+		var all cover
+		for i, k := range n.kids {
+			c := p.cover(k)
+			if len(c.keys) == 0 || len(all.keys)+len(c.keys) > maxCover {
+				return cover{}
+			}
+			all.keys = append(all.keys, c.keys...)
+			if i == 0 || c.score < all.score {
+				all.score = c.score
+			}
+		}
+		return all
+	}
+	return p.leafCover(n)
+}
+
+// Scores of keys that are no words: a word's is about its length.
+const (
+	scoreID     = 100
+	scoreAuthor = 90
+	scoreTag    = 20
+)
+
+// covers lists what each clause of the whole requires, the rarest first: any of
+// them will do to find the program by.
+func (p *Program) covers() []cover {
+	clauses := []*node{p.root}
+	if p.root.kind == andNode && !p.root.neg {
+		clauses = p.root.kids
+	}
+	var list []cover
+	for _, n := range clauses {
+		if c := p.cover(n); len(c.keys) > 0 {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b cover) int { return b.score - a.score })
+	return list
+}
+
+func (p *Program) leafCover(n *node) cover {
+	a := &n.arg
+	one := func(kind keyKind, hash uint64, score int) cover {
+		return cover{[]key{{kind, hash}}, score}
+	}
+	var scratch post
+	switch n.op {
+	case opTerm:
+		return a.words.cover(keyKind(p.view), 0)
+	case opURL:
+		return a.words.cover(keyURL, 4)
+	case opHashtag:
+		if p.dialect.exact() {
+			return one(keyTagExact, a.hash, scoreTag)
+		}
+		return one(keyTagFold, a.hash, scoreTag)
+	case opCashtag:
+		return one(keyCashtag, a.hash, scoreTag)
+	case opMention:
+		c := one(keyMention, a.hash, scoreTag)
+		if isDigits(a.text) {
+			c.keys = append(c.keys, key{keyMentionID, idHash(a.text)})
+		}
+		return c
+	case opFrom: // a name or an id: which one can not be told for every platform
+		return cover{[]key{{keyAuthor, scratch.hash(a.text, true)}, {keyAuthorID, idHash(a.text)}}, scoreAuthor}
+	case opConversation:
+		return one(keyConversation, idHash(a.text), scoreID)
+	case opInReplyTo:
+		return one(keyReply, idHash(a.text), scoreID)
+	case opRetweetsOfTweet:
+		return one(keyRetweet, idHash(a.text), scoreID)
+	case opQuotesOfTweet:
+		return one(keyQuote, idHash(a.text), scoreID)
+	}
+	return cover{}
+}
+
+// cover is the longest word of a phrase: all of them have to be there.
+func (p *pattern) cover(kind keyKind, bonus int) cover {
+	var c cover
+	for i, w := range p.words {
+		score := bonus + min(int(p.sizes[i]), 16)
+		if w != anyWord && (len(c.keys) == 0 || score > c.score) {
+			c = cover{[]key{{kind, w}}, score}
+		}
+	}
+	return c
+}

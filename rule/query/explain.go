@@ -1,0 +1,155 @@
+package query
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Verdict is what a post answers to a clause.
+type Verdict string
+
+// Verdicts. Unknown is the answer to what the post's record does not say.
+const (
+	Yes     Verdict = "yes"
+	No      Verdict = "no"
+	Unknown Verdict = "unknown"
+)
+
+// Explanation says for a clause, and the clauses it consists of, how a post
+// answered.
+type Explanation struct {
+	// Clause is the clause in its normalised form, or AND, OR and their
+	// negations for a group.
+	Clause  string
+	Verdict Verdict
+	// Start and End are the clause's bytes in the query.
+	Start, End int
+	// Found are the bytes of the post's text, FullText if it has one, that
+	// meet the clause; both 0 for what is not about the text or not met.
+	Found [2]int
+	// Text is that part of the text.
+	Text string
+	// Reason is why a clause is unknown, or why the whole is no although its
+	// clauses are met; else "".
+	Reason string
+	Parts  []Explanation
+}
+
+// Explain answers like Match, and says why. Every clause is asked, also those
+// that Match would leave out.
+func (p *Program) Explain(t *fetcher.Tweet) Explanation {
+	post := newPost(t)
+	e := p.explain(p.root, post)
+	if p.hidesRetweets && t.IsRetweet {
+		e.Verdict, e.Reason = No, "the web hides native retweets without include:nativeretweets"
+	}
+	post.release()
+	return e
+}
+
+func (p *Program) explain(n *node, post *post) Explanation {
+	e := Explanation{Start: n.start, End: n.end}
+	var v verdict
+	if n.kind == leafNode {
+		var found span
+		v, found = p.answer(n, post)
+		if v == yes && found == (span{}) {
+			found = p.spanOf(n, post)
+		}
+		e.Clause = (&printer{d: p.dialect}).print(n)
+		e.Found = [2]int{int(found.start), int(found.end)}
+		e.Text = post.text[found.start:found.end]
+		if v == unknown {
+			e.Reason = "the post's record does not say"
+		}
+	} else {
+		decides := no
+		e.Clause = "AND"
+		if n.kind == orNode {
+			decides, e.Clause = yes, "OR"
+		}
+		v = decides.not()
+		for _, k := range n.kids {
+			part := p.explain(k, post)
+			e.Parts = append(e.Parts, part)
+			switch {
+			case part.Verdict == decides.public():
+				v = decides
+			case part.Verdict == Unknown && v != decides:
+				v = unknown
+			}
+		}
+		if n.neg {
+			e.Clause = "NOT " + e.Clause
+		}
+	}
+	if n.neg {
+		v = v.not()
+	}
+	e.Verdict = v.public()
+	return e
+}
+
+func (v verdict) public() Verdict {
+	switch v {
+	case yes:
+		return Yes
+	case no:
+		return No
+	}
+	return Unknown
+}
+
+// spanOf finds where a tag that was met stands in the text.
+func (p *Program) spanOf(n *node, post *post) span {
+	exact := true
+	switch n.op {
+	case opHashtag:
+		exact = p.dialect.exact()
+		post.spans = appendHashtags(post.spans[:0], post.text, post.textLinks())
+	case opMention:
+		post.spans = appendMentions(post.spans[:0], post.text, post.textLinks())
+	case opCashtag:
+		post.spans = appendCashtags(post.spans[:0], post.text)
+	case opContains:
+		i := strings.Index(strings.ToLower(post.text), strings.ToLower(n.arg.text))
+		end := i + len(n.arg.text)
+		if i < 0 || end > len(post.text) || !bytes.Equal(appendFolded(nil, post.text[i:end], false), n.arg.literal) {
+			return span{} // accents or case changed the length
+		}
+		return span{int32(i), int32(end)}
+	default:
+		return span{}
+	}
+	for _, s := range post.spans {
+		if post.hash(post.text[s.start:s.end], exact) == n.arg.hash {
+			return s
+		}
+	}
+	return span{}
+}
+
+// String is the tree, a clause a line: the verdict, the clause, and the text
+// that met it.
+func (e Explanation) String() string {
+	var b strings.Builder
+	e.write(&b, 0)
+	return b.String()
+}
+
+func (e *Explanation) write(b *strings.Builder, depth int) {
+	fmt.Fprintf(b, "%-8s%s%s", e.Verdict, strings.Repeat("  ", depth), e.Clause)
+	if e.Text != "" {
+		fmt.Fprintf(b, "  %q at %d", e.Text, e.Found[0])
+	}
+	if e.Reason != "" {
+		fmt.Fprintf(b, "  (%s)", e.Reason)
+	}
+	b.WriteByte('\n')
+	for i := range e.Parts {
+		e.Parts[i].write(b, depth+1)
+	}
+}

@@ -1,0 +1,78 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Tree gives a program's tree in the notation of the specification:
+// or(apple, and(iphone, ipad)).
+func (p *Program) Tree() string { return tree(p.root, p.dialect) }
+
+func tree(n *node, d Dialect) string {
+	s := ""
+	if n.kind == leafNode {
+		leaf := *n
+		leaf.neg = false
+		s = (&printer{d: d}).print(&leaf)
+	} else {
+		var kids []string
+		for _, k := range n.kids {
+			kids = append(kids, tree(k, d))
+		}
+		s = map[nodeKind]string{andNode: "and", orNode: "or"}[n.kind] + "(" + strings.Join(kids, ", ") + ")"
+	}
+	if n.neg {
+		return "not " + s
+	}
+	return s
+}
+
+// Steps counts the work of matching a post, in characters read, words compared
+// and clauses asked.
+func (p *Program) Steps(t *fetcher.Tweet) int {
+	post := new(post)
+	post.reset(t)
+	p.match(post)
+	return post.steps
+}
+
+// Hashtags, Mentions, Cashtags and Links give what is found in a text.
+func Hashtags(s string) []string {
+	return parts(s, appendHashtags(nil, s, appendLinks(nil, s, new(int))))
+}
+func Mentions(s string) []string {
+	return parts(s, appendMentions(nil, s, appendLinks(nil, s, new(int))))
+}
+func Cashtags(s string) []string { return parts(s, appendCashtags(nil, s)) }
+func Links(s string) []string    { return parts(s, appendLinks(nil, s, new(int))) }
+
+func parts(s string, spans []span) []string {
+	list := []string{}
+	for _, p := range spans {
+		list = append(list, s[p.start:p.end])
+	}
+	return list
+}
+
+// LinkSteps counts what looking for links in a text reads.
+func LinkSteps(s string) (steps int) {
+	appendLinks(nil, s, &steps)
+	return steps
+}
+
+// Tried counts the programs of a set that are asked about a post.
+func (s *Set) Tried(t *fetcher.Tweet) (n int) {
+	p := new(post)
+	p.reset(t)
+	p.beginRound(len(s.slots))
+	s.try(p, s.always)
+	s.lookUp(p)
+	for _, round := range p.tried {
+		if round == p.round {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package query_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// stepBound is the most work that matching may take: linear in the text, with
+// a factor that is linear in the query.
+func stepBound(q, text string) int { return (32 + 8*len(q)) * (2*len(text) + 64) }
+
+// hostileQueries try to make a matcher slow.
+func hostileQueries() []string {
+	const room = query.MaxQuery
+	fill := func(unit string) string { return strings.TrimSpace(strings.Repeat(unit, room/len(unit))) }
+	phrase := func(unit string) string {
+		return `"` + strings.TrimSpace(strings.Repeat(unit, (room-8)/len(unit))) + `"`
+	}
+	list := []string{
+		fill("a "), fill("b "), fill("x OR ") + " x"[:2], fill("日"), fill("🚀"), fill("🇬🇧"), fill("👨\u200d👩"), fill("é"), fill("e\u0301"),
+		phrase("a "), phrase("a b "), phrase("b a "), phrase("日"), phrase("a a b "), phrase("🚀"), phrase("* a "), phrase("a * "), phrase("! a "), phrase("a-"), phrase("ab "),
+		`"` + strings.Repeat("a ", 200) + `b"`, `"b ` + strings.Repeat("a ", 200) + `"`, `"` + strings.Repeat("a ", 150) + "b " + strings.Repeat("a ", 150) + `"`,
+		`"a * * * * * * * * * * * * * * * * * * b"`, `"* * * * * * * * * * * * * * * * * * b"`,
+		`"` + strings.Repeat("a ", 63) + `a"~6`, `"` + strings.Repeat("a b ", 31) + `c"~6`, `"` + strings.Repeat("a ", 63) + `b"~6`, `"a a a a a a a a b b b b b b b b"~6`,
+		"contains:" + strings.Repeat("a", room-20), "contains:" + strings.Repeat("ab", 400), `contains:"` + strings.Repeat("a ", 400) + `b"`,
+		"url:" + strings.Repeat("a", 900), `url:"` + strings.Repeat("a.", 400) + `"`, "url_contains:" + strings.Repeat("a", 900) + "b",
+		strings.Repeat("(", 64) + "a" + strings.Repeat(")", 64), "a " + strings.Repeat("-(b ", 60) + "c" + strings.Repeat(")", 60),
+		strings.Repeat("(a OR (b ", 30) + "c" + strings.Repeat("))", 30),
+		"(" + strings.Repeat("a OR b OR ", 90) + "c) (" + "d OR e)", strings.Repeat("(a OR b) ", 100), strings.Repeat("-a ", 300) + "b", "a " + strings.Repeat("-\"a b\" ", 140),
+		strings.Repeat("#a OR ", 150) + "#b", strings.Repeat("@a OR ", 150) + "@b", strings.Repeat("$A OR ", 150) + "$B", strings.Repeat(":) ", 300), strings.Repeat("? ", 400),
+		strings.Repeat(`"a b"~6 OR `, 80) + "x", strings.Repeat(`"a a"~6 OR `, 80) + "x", "bio:a OR " + strings.Repeat("place:a OR ", 80) + "x",
+		strings.Repeat("source:a ", 50) + "b", "#" + strings.Repeat("a", 1000), "x sample:1 " + strings.Repeat("min_likes:1 ", 60),
+	}
+	list[2] = fill("x OR ") + " x"
+	return list
+}
+
+// hostileTexts have about size bytes.
+func hostileTexts(size int) map[string]string {
+	texts := map[string]string{}
+	for _, unit := range []string{"a ", "a b ", "a", "ab", "日", "🚀", "🇬🇧", "é", "e\u0301", "\u0301", "#a ", "#a", "@a ", "@", "$A ", ":) ", ":", "?",
+		"http://a.co/a ", "http://", "a.com/(", "a.", "a. ", "((((", "\xff", "\u200d", "#", "RT@a"} {
+		texts[unit] = strings.Repeat(unit, size/len(unit))
+	}
+	return texts
+}
+
+func TestHostileQueries(t *testing.T) {
+	size := 64 << 10
+	if raceEnabled {
+		size = 4 << 10 // the steps are the same, and slower
+	}
+	large, small := hostileTexts(size), hostileTexts(size/2)
+	tried := 0
+	for _, q := range hostileQueries() {
+		accepted := false
+		for _, d := range dialects {
+			p, _, err := query.Parse(q, query.Options{Dialect: d})
+			if err != nil {
+				continue
+			}
+			accepted = true
+			for unit, text := range large {
+				n := p.Steps(&tweet{Text: text})
+				half := p.Steps(&tweet{Text: small[unit]})
+				if n > stepBound(q, text) || n > 2*half+half/8+4096 {
+					t.Errorf("%s: %.40q on %.10q: %d steps for 64 KiB, %d for 32 KiB", d, q, unit, n, half)
+				}
+			}
+			if d == query.Union {
+				break // the others do no other work for it
+			}
+		}
+		if accepted {
+			tried++
+		}
+	}
+	if tried < 50 {
+		t.Errorf("%d of the queries were accepted, want 50 at least", tried)
+	}
+}
+
+// Looking for links reads a text a bounded number of times, whatever it is.
+func TestLinksAreFoundInLinearTime(t *testing.T) {
+	const most = 2 + (128+6)/7 // the text, each host, and 128 bytes behind the parenthesis of each link of 7
+	for unit, text := range hostileTexts(64 << 10) {
+		if n := query.LinkSteps(text); n > most*len(text) {
+			t.Errorf("%q: %d steps for %d bytes, want %d times as many at most", unit, n, len(text), most)
+		}
+	}
+}
+
+// Parsing takes memory, and so time, in proportion to the query.
+func TestParseIsLinear(t *testing.T) {
+	for _, unit := range []string{"a ", "a OR b OR ", "(a OR b) ", "-a ", `"a b" `, "from:a OR ", "((", "))", "OR ", "x: ", "- ", "#", "a-b ", `"`, "a AND ", "NOT "} {
+		cost := func(n int) float64 {
+			text := strings.Repeat(unit, n/len(unit)) + "a"
+			return testing.AllocsPerRun(1, func() {
+				query.Parse(text, query.Options{Dialect: query.Web, MaxLength: 1 << 20, MaxClauses: 1 << 20})
+			})
+		}
+		if small, large := cost(8<<10), cost(32<<10); large > 4.5*small+100 {
+			t.Errorf("%q: %v allocations for 8 KiB, %v for 32 KiB", unit, small, large)
+		}
+	}
+}
+
+func TestMatchDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector empties pools at random")
+	}
+	post := &tweet{ID: "1212092628029698048", Text: "RT @NASA: the café is open 🚀 https://x.org/a?b #Moon $TWTR :) ?", Username: "ann", UserName: "Ann", UserID: "5",
+		Lang: "en", Source: "X for iPhone", CreatedAt: "Tue Dec 31 19:26:16 +0000 2019"}
+	set := query.NewSet()
+	var programs []*query.Program
+	for i, text := range queries(t) {
+		for _, d := range dialects {
+			if p, _, err := query.Parse(text, query.Options{Dialect: d}); err == nil {
+				programs = append(programs, p)
+				set.Add(fmt.Sprint(i, d), p)
+			}
+		}
+	}
+	for _, p := range programs {
+		if n := testing.AllocsPerRun(20, func() { p.Match(post) }); n != 0 {
+			t.Errorf("%s: %q: %v allocations a match", p.Dialect(), p, n)
+		}
+	}
+	if n := testing.AllocsPerRun(20, func() { set.Match(post, func(string) {}) }); n != 0 {
+		t.Errorf("set: %v allocations a match", n)
+	}
+}

@@ -1,0 +1,203 @@
+package query
+
+import (
+	"slices"
+)
+
+// anyWord stands for a * in a phrase.
+const anyWord = 0
+
+// pattern is what a keyword or a phrase looks for among the words of a text.
+//
+// A phrase is found by the Shift-And method: a bit for each of its words says
+// that the text so far ends with the phrase up to that word. That is linear
+// in the text whatever both contain, and wild cards and proximity fit in: for
+// proximity each place of the phrase may be filled by any of the next 1+near
+// words of the text, which allows near words in between, or near-2 in reverse
+// order (two words that change places count as two steps).
+type pattern struct {
+	words []uint64 // anyWord or the hash of a word
+	sizes []int32  // bytes of each word: longer ones are rarer
+	near  int
+	stem  bool // one word, compared without its plural
+
+	keys  []uint64 // the different words, sorted
+	masks []uint64 // for each key width bits-words: where it stands
+	wild  []uint64 // the bits set by any word at all
+	width int      // 64-bit words in a mask
+}
+
+// bits is a set of places in a phrase.
+type bits [maxPhrase / 64]uint64
+
+// newPattern cuts a keyword or phrase into words. wild says that a * between
+// spaces stands for a word.
+func newPattern(text string, exact, wild bool) *pattern {
+	sp := splitter{exact: exact}
+	p := &pattern{}
+	add := func(part string) {
+		for _, t := range sp.split(nil, part) {
+			p.words = append(p.words, t.hash)
+			p.sizes = append(p.sizes, t.end-t.start)
+		}
+	}
+	if !wild {
+		add(text)
+	} else {
+		for _, field := range fields(text) {
+			if field == "*" {
+				p.words = append(p.words, anyWord)
+				p.sizes = append(p.sizes, 0)
+			} else {
+				add(field)
+			}
+		}
+	}
+	return p
+}
+
+// stemmed is the pattern of a keyword whose plural is the same.
+func stemmed(text string) *pattern {
+	p := newPattern(text, false, false)
+	if len(p.words) == 1 {
+		p.stem = true
+		p.words[0] = stemHash(appendFolded(nil, text, false))
+	}
+	return p
+}
+
+// compile prepares p to be looked for.
+func (p *pattern) compile() {
+	p.width = (len(p.words) + 63) / 64
+	for _, w := range p.words {
+		if w != anyWord {
+			p.keys = append(p.keys, w)
+		}
+	}
+	slices.Sort(p.keys)
+	p.keys = slices.Compact(p.keys)
+	if len(p.words) == 1 {
+		return
+	}
+	p.masks = make([]uint64, len(p.keys)*p.width)
+	p.wild = make([]uint64, p.width)
+	for i, w := range p.words {
+		into := p.wild
+		if w != anyWord {
+			k, _ := slices.BinarySearch(p.keys, w)
+			into = p.masks[k*p.width : (k+1)*p.width]
+		}
+		into[i/64] |= 1 << (i % 64)
+	}
+}
+
+// concrete reports whether p has a word that is not a wild card.
+func (p *pattern) concrete() bool {
+	return slices.ContainsFunc(p.words, func(w uint64) bool { return w != anyWord })
+}
+
+// find gives the first and last token of the first place where p stands.
+// steps counts the work.
+func (p *pattern) find(w *words, steps *int) (first, last int, ok bool) {
+	if len(w.tokens) == 0 || len(p.words) == 0 {
+		return 0, 0, false
+	}
+	from := 0
+	for _, k := range p.keys {
+		*steps++
+		at := w.find(k)
+		if at < 0 {
+			return 0, 0, false
+		}
+		if len(p.words) == 1 {
+			return at, at, true
+		}
+		if p.near == 0 && k == p.words[0] {
+			from = at
+		}
+	}
+	for from < len(w.tokens) {
+		end := from
+		for end < len(w.tokens) && w.tokens[end].hash != segmentEnd {
+			end++
+		}
+		if first, last, ok = p.scan(w.tokens[from:end], steps); ok {
+			return from + first, from + last, true
+		}
+		from = end + 1
+	}
+	return 0, 0, false
+}
+
+// scan looks for p in one segment.
+func (p *pattern) scan(tokens []token, steps *int) (first, last int, ok bool) {
+	var state bits
+	top, topBit := (len(p.words)-1)/64, uint64(1)<<((len(p.words)-1)%64)
+	for at := -p.near; at < len(tokens); at++ {
+		*steps += (1 + p.near) * p.width
+		var fits bits
+		for i := max(at, 0); i <= at+p.near && i < len(tokens); i++ {
+			p.places(tokens[i].hash, &fits)
+		}
+		carry := uint64(1)
+		for k := range p.width {
+			next := state[k] >> 63
+			state[k] = (state[k]<<1 | carry) & fits[k]
+			carry = next
+		}
+		if state[top]&topBit == 0 {
+			continue
+		}
+		base := at - len(p.words) + 1
+		if p.near == 0 {
+			return base, at, true
+		}
+		if first, last, ok = p.assign(tokens, base, steps); ok {
+			return first, last, true
+		}
+	}
+	return 0, 0, false
+}
+
+// places adds the places of the phrase that a word can fill.
+func (p *pattern) places(hash uint64, into *bits) {
+	if hash <= linkWord {
+		return
+	}
+	for k, b := range p.wild {
+		into[k] |= b
+	}
+	if k, ok := slices.BinarySearch(p.keys, hash); ok {
+		for j, b := range p.masks[k*p.width : (k+1)*p.width] {
+			into[j] |= b
+		}
+	}
+}
+
+// assign checks that a proximity phrase finds a token of its own for each of
+// its words when its window starts at base, and says which part they span.
+// The windows of equal length start one after the other, so taking the first
+// free token for each word is best.
+func (p *pattern) assign(tokens []token, base int, steps *int) (first, last int, ok bool) {
+	var taken [(maxNear + 64) / 64]uint64
+	first, last = len(tokens), -1
+	for i, w := range p.words {
+		found := false
+		for d := i; d <= i+p.near; d++ {
+			*steps++
+			at := base + d
+			if at < 0 || at >= len(tokens) || taken[d/64]&(1<<(d%64)) != 0 {
+				continue
+			}
+			if h := tokens[at].hash; h == w || w == anyWord && h > linkWord {
+				taken[d/64] |= 1 << (d % 64)
+				first, last, found = min(first, at), max(last, at), true
+				break
+			}
+		}
+		if !found {
+			return 0, 0, false
+		}
+	}
+	return first, last, true
+}

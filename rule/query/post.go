@@ -1,0 +1,240 @@
+package query
+
+import (
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// view is a way to cut a post into words.
+type view uint8
+
+const (
+	viewExact view = iota // the text, accents count, a link is one opaque word
+	viewFold              // the same without accents
+	viewWeb               // the text with its links, the links in full, the author's names
+	viewURL               // the links in full
+	viewCount
+)
+
+func viewOf(d Dialect) view {
+	switch d {
+	case V2Stream:
+		return viewExact
+	case Web:
+		return viewWeb
+	}
+	return viewFold
+}
+
+// post is a tweet prepared to be asked. What a question needs is worked out
+// when it is first asked, and then shared by all programs.
+type post struct {
+	tweet *fetcher.Tweet
+	text  string
+
+	have    have // what has been worked out
+	views   [viewCount]words
+	links   []span // of the text
+	tags    [2][]uint64
+	names   []uint64
+	symbols []uint64
+	lowered []byte // the text folded, for substrings
+	at      time.Time
+	atKnown bool
+
+	split   splitter
+	scratch words // of a field that few rules ask for
+	spans   []span
+	buf     []byte
+
+	// For a Set: which slots were tried for this post, by round.
+	tried []uint32
+	round uint32
+	hits  []hit
+
+	steps int // work done, for tests of the cost
+}
+
+// have is a set of things worked out.
+type have uint16
+
+const (
+	haveLinks have = 1 << iota
+	haveTagsExact
+	haveTagsFold
+	haveNames
+	haveSymbols
+	haveLowered
+	haveTime
+	haveViews // and a bit for each other view above it
+)
+
+// once reports whether what was not worked out yet, and notes that it is.
+func (p *post) once(what have) bool {
+	if p.have&what != 0 {
+		return false
+	}
+	p.have |= what
+	return true
+}
+
+func (p *post) reset(t *fetcher.Tweet) {
+	p.tweet, p.text, p.have, p.steps = t, t.FullText, 0, 0
+	if p.text == "" {
+		p.text = t.Text
+	}
+}
+
+// textLinks gives where links stand in the text.
+func (p *post) textLinks() []span {
+	if p.once(haveLinks) {
+		p.links = appendLinks(p.links[:0], p.text, &p.steps)
+	}
+	return p.links
+}
+
+// words gives the post's words in a view.
+func (p *post) words(v view) *words {
+	w := &p.views[v]
+	if !p.once(haveViews << v) {
+		return w
+	}
+	w.reset()
+	sp := &p.split
+	sp.exact, sp.stems, sp.opaque, sp.steps = v == viewExact, v == viewWeb, nil, 0
+	if v == viewExact || v == viewFold {
+		sp.opaque = p.textLinks()
+	}
+	if v != viewURL {
+		w.tokens = sp.split(w.tokens, p.text)
+		w.text = len(w.tokens)
+	}
+	sp.opaque = nil
+	if v == viewWeb || v == viewURL {
+		for i := range p.tweet.URLs {
+			u := &p.tweet.URLs[i]
+			for _, s := range [...]string{u.URL, u.ExpandedURL, u.UnwoundURL} {
+				w.endSegment()
+				w.tokens = sp.split(w.tokens, s)
+			}
+		}
+		if len(p.tweet.URLs) == 0 && v == viewURL {
+			for _, l := range p.textLinks() {
+				w.endSegment()
+				w.tokens = sp.split(w.tokens, p.text[l.start:l.end])
+			}
+		}
+	}
+	if v == viewWeb {
+		w.endSegment()
+		w.tokens = sp.split(w.tokens, p.tweet.UserName)
+		w.endSegment()
+		w.tokens = sp.split(w.tokens, p.tweet.Username)
+	}
+	w.build()
+	p.steps += sp.steps + len(w.tokens)
+	return w
+}
+
+// hash is the identity of a name or tag, and 0 for what folds to nothing.
+func (p *post) hash(s string, exact bool) uint64 {
+	p.buf = appendFolded(p.buf[:0], s, exact)
+	if len(p.buf) == 0 {
+		return 0
+	}
+	return hashFolded(p.buf)
+}
+
+// hashtags gives the tags by hash: those of the record, or where it has none
+// those found in the text.
+func (p *post) hashtags(exact bool) []uint64 {
+	i, bit := 0, haveTagsFold
+	if exact {
+		i, bit = 1, haveTagsExact
+	}
+	if p.once(bit) {
+		p.tags[i] = p.tags[i][:0]
+		for k := range p.tweet.Hashtags {
+			p.tags[i] = append(p.tags[i], p.hash(strings.TrimPrefix(p.tweet.Hashtags[k].Text, "#"), exact))
+		}
+		if len(p.tweet.Hashtags) == 0 {
+			p.spans = appendHashtags(p.spans[:0], p.text, p.textLinks())
+			p.tags[i] = p.hashes(p.tags[i], exact)
+		}
+	}
+	return p.tags[i]
+}
+
+// hashes appends the identities of what p.spans mark in the text.
+func (p *post) hashes(dst []uint64, exact bool) []uint64 {
+	p.steps += len(p.text)
+	for _, s := range p.spans {
+		dst = append(dst, p.hash(p.text[s.start:s.end], exact))
+	}
+	return dst
+}
+
+// mentions gives the names of mentioned users by hash, likewise.
+func (p *post) mentions() []uint64 {
+	if p.once(haveNames) {
+		p.names = p.names[:0]
+		for i := range p.tweet.UserMentions {
+			p.names = append(p.names, p.hash(strings.TrimPrefix(p.tweet.UserMentions[i].Username, "@"), true))
+		}
+		if len(p.tweet.UserMentions) == 0 {
+			p.spans = appendMentions(p.spans[:0], p.text, p.textLinks())
+			p.names = p.hashes(p.names, true)
+		}
+	}
+	return p.names
+}
+
+// cashtags gives the symbols of the text's $TAGs by hash.
+func (p *post) cashtags() []uint64 {
+	if p.once(haveSymbols) {
+		p.spans = appendCashtags(p.spans[:0], p.text)
+		p.symbols = p.hashes(p.symbols[:0], true)
+	}
+	return p.symbols
+}
+
+// folded gives the whole text as substrings of it are compared.
+func (p *post) folded() []byte {
+	if p.once(haveLowered) {
+		p.lowered = appendFolded(p.lowered[:0], p.text, false)
+		p.steps += len(p.text)
+	}
+	return p.lowered
+}
+
+// published gives the moment of publication, false when the record has none.
+func (p *post) published() (time.Time, bool) {
+	if p.once(haveTime) {
+		p.at, p.atKnown = publishedAt(p.tweet)
+	}
+	return p.at, p.atKnown
+}
+
+func publishedAt(t *fetcher.Tweet) (time.Time, bool) {
+	if !t.PublishedAt.IsZero() {
+		return t.PublishedAt, true
+	}
+	if at, ok := fetcher.SnowflakeTime(t.ID); ok {
+		return at, true
+	}
+	at, err := fetcher.ParseTime(t.CreatedAt)
+	return at, err == nil && t.CreatedAt != ""
+}
+
+// field cuts another text of the record into words, until the next call.
+func (p *post) field(s string, exact bool) *words {
+	p.scratch.reset()
+	sp := &p.split
+	sp.exact, sp.stems, sp.opaque, sp.steps = exact, false, nil, 0
+	p.scratch.tokens = sp.split(p.scratch.tokens, s)
+	p.scratch.build()
+	p.steps += sp.steps
+	return &p.scratch
+}

@@ -1,0 +1,150 @@
+package query
+
+import "strings"
+
+// printer writes a tree in a dialect's own names, in the one form that is
+// called normalised: a space between clauses, parentheses round every group
+// inside another, quotes only where they are needed.
+type printer struct {
+	d    Dialect
+	fold bool // see Program.Canonical
+	to   strings.Builder
+}
+
+func (p *printer) print(n *node) string {
+	p.to.Reset()
+	p.node(n, leafNode)
+	return p.to.String()
+}
+
+// node writes n as a part of a group of kind inside.
+func (p *printer) node(n *node, inside nodeKind) {
+	if n.neg {
+		p.to.WriteByte('-')
+	}
+	if n.kind == leafNode {
+		p.leaf(n)
+		return
+	}
+	group := inside != leafNode || n.neg
+	if group {
+		p.to.WriteByte('(')
+	}
+	for i, k := range n.kids {
+		if i > 0 {
+			p.to.WriteString(" ")
+			if n.kind == orNode {
+				p.to.WriteString("OR ")
+			}
+		}
+		p.node(k, n.kind)
+	}
+	if group {
+		p.to.WriteByte(')')
+	}
+}
+
+func (p *printer) leaf(n *node) {
+	a := &n.arg
+	if p.fold && n.op.anyCase() {
+		folded := *a
+		folded.text = strings.Map(lowerLetter, a.text)
+		a = &folded
+	}
+	switch n.op {
+	case opTerm:
+		p.term(a)
+		return
+	case opEmoticon, opQuestion:
+		p.to.WriteString(a.text)
+		return
+	case opHashtag, opMention, opCashtag:
+		p.to.WriteString(n.op.label(p.d) + a.text)
+		return
+	}
+	p.to.WriteString(n.op.label(p.d))
+	if operators[n.op].arg == argNone {
+		return
+	}
+	p.to.WriteByte(':')
+	p.to.WriteString(p.value(n.op, a))
+}
+
+// anyCase reports whether letters of an operator's text mean the same in either
+// case on every platform. Ids may not, and an emoticon's do not.
+func (op opID) anyCase() bool {
+	switch op {
+	case opTerm, opHashtag, opMention, opCashtag, opFrom, opTo:
+		return true
+	}
+	return false
+}
+
+// lowerLetter leaves what is not of the English alphabet as it is: platforms
+// differ in how they fold that.
+func lowerLetter(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		r += 'a' - 'A'
+	}
+	return r
+}
+
+func (p *printer) term(a *argument) {
+	switch {
+	case a.force:
+		p.to.WriteString("+" + a.text)
+	case plainWord(a.text) && !(a.quoted && p.d == Web):
+		p.to.WriteString(a.text) // quotes make a difference only to the web's plurals
+	default:
+		p.to.WriteString(quote(a.text))
+		if a.near > 0 {
+			p.to.WriteByte('~')
+			p.to.WriteByte('0' + byte(a.near))
+		}
+	}
+}
+
+// quote gives s in quotes. A backslash at the end would escape the closing
+// one; the space that keeps it apart is not part of a phrase.
+func quote(s string) string {
+	s = strings.ReplaceAll(s, `"`, `\"`)
+	if strings.HasSuffix(s, `\`) {
+		s += " "
+	}
+	return `"` + s + `"`
+}
+
+// value gives an operator's value, in quotes where it needs them.
+func (p *printer) value(op opID, a *argument) string {
+	switch kind := operators[op].arg; kind {
+	case argCircle, argBox:
+		return a.text
+	case argText, argWords, argLiteral:
+		text := a.text
+		if p.d == Web && (op == opURL || op == opSource) {
+			text = strings.Map(func(r rune) rune {
+				if r == ' ' || r == '-' {
+					return '_'
+				}
+				return r
+			}, text)
+		}
+		bare := kind != argWords || p.d == Web
+		for _, r := range text {
+			if !bareRune(r) {
+				bare = false
+			}
+		}
+		if bare || plainWord(text) || text == "OR" || text == "AND" {
+			return text
+		}
+		return quote(text)
+	}
+	return a.text
+}
+
+// bareRune reports characters that never need quotes in a value.
+func bareRune(r rune) bool {
+	c := classify(r)
+	return c == joins || c == alone || c == flagHalf || r == '_' || r == '-' || r == '.' || r == '/' || r == '&' || r == '='
+}

@@ -1,0 +1,194 @@
+package query
+
+import (
+	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Program is a query made ready to be asked. It does not change any more, and
+// all its methods are safe for concurrent use.
+type Program struct {
+	query   string
+	dialect Dialect
+	now     func() time.Time
+	root    *node // normalised, in the order of the query
+	plan    *node // the same with what is cheap to answer in front
+	view    view
+	// hidesRetweets: the web shows no native retweets unless it is asked to.
+	hidesRetweets bool
+}
+
+func newProgram(query string, o Options, root *node) *Program {
+	p := &Program{query: query, dialect: o.Dialect, now: o.Now, root: root, view: viewOf(o.Dialect)}
+	p.hidesRetweets = o.Dialect == Web
+	root.walk(false, func(n *node, neg bool) {
+		compile(n, o.Dialect)
+		if n.op == opIncludeRetweets || n.op == opIsRetweet && !neg {
+			p.hidesRetweets = false
+		}
+	})
+	p.plan, _ = planned(root)
+	return p
+}
+
+// planned copies a tree with the kids of each group ordered by cost.
+func planned(n *node) (*node, int) {
+	out := *n
+	if n.kind == leafNode {
+		return &out, int(operators[n.op].cost)
+	}
+	type priced struct {
+		n    *node
+		cost int
+	}
+	kids := make([]priced, len(n.kids))
+	most := 0
+	for i, k := range n.kids {
+		kids[i].n, kids[i].cost = planned(k)
+		most = max(most, kids[i].cost)
+	}
+	slices.SortStableFunc(kids, func(a, b priced) int { return a.cost - b.cost })
+	out.kids = make([]*node, len(kids))
+	for i, k := range kids {
+		out.kids[i] = k.n
+	}
+	return &out, most
+}
+
+// String gives the query in its normalised form, which Parse reads, with the
+// same options, as an equal program.
+func (p *Program) String() string { return (&printer{d: p.dialect}).print(p.root) }
+
+// Canonical is String with the letters A to Z of words, phrases, hashtags,
+// mentions, cashtags and the accounts of from: and to: in lower case. Two queries
+// with the same canonical form are the same question, since matching is
+// case-insensitive: "Moon from:NASA" and "(moon)  from:nasa". The order of
+// clauses counts, and so does the case of other values, such as ids and links.
+func (p *Program) Canonical() string { return (&printer{d: p.dialect, fold: true}).print(p.root) }
+
+// Dialect is what the query was read as.
+func (p *Program) Dialect() Dialect { return p.dialect }
+
+// Length is the query's length as it was written, as platforms count it: every
+// character, spaces and operators included.
+func (p *Program) Length() int { return utf8.RuneCountInString(p.query) }
+
+// Operator is an operator that a program uses.
+type Operator struct {
+	Name       string // in the program's dialect: "bounding_box", "is:verified"
+	Start, End int    // bytes of the query
+}
+
+// NeedsUpstream lists the operators that a post's record does not answer, in
+// the order of the query: a rule without any can be run on posts that were
+// fetched for another reason. Those about the author's profile are answered
+// all the same by Match when the record carries the author.
+func (p *Program) NeedsUpstream() []Operator {
+	var list []Operator
+	p.root.walk(false, func(n *node, _ bool) {
+		if operators[n.op].where == upstream {
+			list = append(list, Operator{n.op.label(p.dialect), n.start, n.end})
+		}
+	})
+	slices.SortStableFunc(list, func(a, b Operator) int { return a.Start - b.Start })
+	return list
+}
+
+// posts keeps the working memory of matches.
+var posts = sync.Pool{New: func() any { return new(post) }}
+
+// maxKept bounds the words of a text whose memory is kept for later matches.
+const maxKept = 8192
+
+func newPost(t *fetcher.Tweet) *post {
+	p := posts.Get().(*post)
+	p.reset(t)
+	return p
+}
+
+func (p *post) release() {
+	p.tweet, p.text = nil, ""
+	for i := range p.views {
+		if cap(p.views[i].tokens) > maxKept {
+			return
+		}
+	}
+	posts.Put(p)
+}
+
+// Match reports whether a post answers the query. A clause that the record
+// can not answer counts for neither side: Match is true only when the rest
+// decides. The time is linear in the post's text; after the first calls
+// nothing is allocated.
+func (p *Program) Match(t *fetcher.Tweet) bool {
+	post := newPost(t)
+	ok := p.match(post)
+	post.release()
+	return ok
+}
+
+func (p *Program) match(post *post) bool { return p.judge(post) == yes }
+
+func (p *Program) judge(post *post) verdict {
+	if p.hidesRetweets && post.tweet.IsRetweet {
+		return no
+	}
+	return p.eval(p.plan, post)
+}
+
+// verdict is an answer, or that there is none.
+type verdict int8
+
+const (
+	unknown verdict = iota
+	yes
+	no
+)
+
+func (v verdict) not() verdict {
+	switch v {
+	case yes:
+		return no
+	case no:
+		return yes
+	}
+	return unknown
+}
+
+func is(b bool) verdict {
+	if b {
+		return yes
+	}
+	return no
+}
+
+func (p *Program) eval(n *node, post *post) verdict {
+	var v verdict
+	if n.kind == leafNode {
+		v, _ = p.answer(n, post)
+	} else {
+		decides := no // one no ends an AND, one yes an OR
+		if n.kind == orNode {
+			decides = yes
+		}
+		v = decides.not()
+		for _, k := range n.kids {
+			kid := p.eval(k, post)
+			if kid == decides {
+				v = decides
+				break
+			}
+			if kid == unknown {
+				v = unknown
+			}
+		}
+	}
+	if n.neg {
+		return v.not()
+	}
+	return v
+}

@@ -1,0 +1,239 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Set finds which of many programs a post answers. It cuts the post into words
+// once, and asks only the programs that require something the post has: a
+// word, a tag, a mention, an author, a link's word or a post's id. Programs
+// that require nothing of the kind, such as "place_country:GB", are asked about
+// every post.
+//
+// All methods are safe for concurrent use, and a change is seen by every Match
+// that begins after it.
+type Set struct {
+	mu     sync.RWMutex
+	ids    map[string]int32
+	slots  []member
+	free   []int32
+	lists  map[uint64][]int32 // key → slots
+	always []int32
+	used   [keyKinds]int // keys of each kind
+	added  uint64
+}
+
+// member is a program of a Set.
+type member struct {
+	id      string
+	program *Program // nil in a free slot
+	keys    []key
+	order   uint64 // of addition
+}
+
+// hit is a program that a post answers.
+type hit struct {
+	order uint64
+	id    string
+}
+
+// NewSet makes an empty set.
+func NewSet() *Set {
+	return &Set{ids: map[string]int32{}, lists: map[uint64][]int32{}}
+}
+
+// Add puts a program into the set, in place of the one with the same id if
+// there is one.
+func (s *Set) Add(id string, p *Program) {
+	covers := p.covers()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(id)
+	c := s.choose(covers)
+	slot := int32(len(s.slots))
+	if n := len(s.free); n > 0 {
+		slot, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		s.slots = append(s.slots, member{})
+	}
+	s.added++
+	s.slots[slot] = member{strings.Clone(id), p, c.keys, s.added}
+	s.ids[id] = slot
+	if len(c.keys) == 0 {
+		s.always = append(s.always, slot)
+	}
+	for _, k := range c.keys {
+		s.lists[k.id()] = append(s.lists[k.id()], slot)
+		s.used[k.kind]++
+	}
+}
+
+// crowded is how many programs may be found by one key before others are found
+// by what else they require: thousands that are all about one author have their
+// words, too.
+const crowded = 32
+
+// choose gives the rarest of what a program requires that is not crowded, or
+// else the rarest.
+func (s *Set) choose(covers []cover) cover {
+	for _, c := range covers {
+		if !slices.ContainsFunc(c.keys, func(k key) bool { return len(s.lists[k.id()]) >= crowded }) {
+			return c
+		}
+	}
+	if len(covers) == 0 {
+		return cover{}
+	}
+	return covers[0]
+}
+
+// Remove takes a program out and reports whether it was there.
+func (s *Set) Remove(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remove(id)
+}
+
+func (s *Set) remove(id string) bool {
+	slot, ok := s.ids[id]
+	if !ok {
+		return false
+	}
+	m := &s.slots[slot]
+	without := func(list []int32) []int32 {
+		return slices.DeleteFunc(list, func(other int32) bool { return other == slot })
+	}
+	if len(m.keys) == 0 {
+		s.always = without(s.always)
+	}
+	for _, k := range m.keys {
+		s.used[k.kind]--
+		if list := without(s.lists[k.id()]); len(list) > 0 {
+			s.lists[k.id()] = list
+		} else {
+			delete(s.lists, k.id())
+		}
+	}
+	*m = member{}
+	s.free = append(s.free, slot)
+	delete(s.ids, id)
+	return true
+}
+
+// Len is the number of programs in the set.
+func (s *Set) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.ids)
+}
+
+// Match calls fn with the id of each program that t answers, in the order in
+// which they were added. fn is called after the set has been read, so it may
+// change the set.
+func (s *Set) Match(t *fetcher.Tweet, fn func(id string)) {
+	p := newPost(t)
+	s.mu.RLock()
+	p.beginRound(len(s.slots))
+	s.try(p, s.always)
+	s.lookUp(p)
+	s.mu.RUnlock()
+	slices.SortFunc(p.hits, func(a, b hit) int {
+		if a.order < b.order {
+			return -1
+		}
+		return 1
+	})
+	for _, h := range p.hits {
+		fn(h.id)
+	}
+	clear(p.hits)
+	p.release()
+}
+
+// beginRound forgets which slots were tried.
+func (p *post) beginRound(slots int) {
+	if len(p.tried) < slots {
+		p.tried = make([]uint32, slots+slots/4)
+		p.round = 0
+	}
+	if p.round++; p.round == 0 { // after 2^32 posts
+		clear(p.tried)
+		p.round = 1
+	}
+	p.hits = p.hits[:0]
+}
+
+// try asks the programs of a list that were not asked about this post yet.
+func (s *Set) try(p *post, list []int32) {
+	for _, slot := range list {
+		if p.tried[slot] == p.round {
+			continue
+		}
+		p.tried[slot] = p.round
+		if m := &s.slots[slot]; m.program.match(p) {
+			p.hits = append(p.hits, hit{m.order, m.id})
+		}
+	}
+}
+
+// lookUp tries the programs that require something the post has.
+func (s *Set) lookUp(p *post) {
+	for v := range viewCount {
+		if s.used[v] == 0 {
+			continue
+		}
+		for _, t := range p.words(v).tokens {
+			if t.hash > linkWord {
+				s.tryKey(p, keyKind(v), t.hash)
+			}
+			if t.stem != 0 {
+				s.tryKey(p, keyKind(v), t.stem)
+			}
+		}
+	}
+	for _, kind := range [...]keyKind{keyTagExact, keyTagFold} {
+		if s.used[kind] > 0 {
+			for _, h := range p.hashtags(kind == keyTagExact) {
+				s.tryKey(p, kind, h)
+			}
+		}
+	}
+	t := p.tweet
+	if s.used[keyMention]+s.used[keyMentionID] > 0 {
+		for _, h := range p.mentions() {
+			s.tryKey(p, keyMention, h)
+		}
+		for i := range t.UserMentions {
+			s.tryKey(p, keyMentionID, idHash(t.UserMentions[i].ID))
+		}
+	}
+	if s.used[keyCashtag] > 0 {
+		for _, h := range p.cashtags() {
+			s.tryKey(p, keyCashtag, h)
+		}
+	}
+	if s.used[keyAuthor] > 0 {
+		s.tryKey(p, keyAuthor, p.hash(t.Username, true))
+	}
+	s.tryID(p, keyAuthorID, t.UserID)
+	s.tryID(p, keyConversation, t.ConversationID)
+	s.tryID(p, keyReply, t.InReplyToStatusID)
+	s.tryID(p, keyRetweet, t.RetweetedStatusID)
+	s.tryID(p, keyQuote, t.QuotedStatusID)
+}
+
+func (s *Set) tryKey(p *post, kind keyKind, hash uint64) {
+	if list := s.lists[key{kind, hash}.id()]; len(list) > 0 {
+		s.try(p, list)
+	}
+}
+
+func (s *Set) tryID(p *post, kind keyKind, id string) {
+	if s.used[kind] > 0 && id != "" {
+		s.tryKey(p, kind, idHash(id))
+	}
+}

@@ -1,0 +1,72 @@
+package query
+
+// words is a text as a list of words with an index by hash, so that asking
+// for a word does not depend on the length of the text.
+type words struct {
+	tokens []token
+	text   int     // so many of them, the first ones, are of the post's text
+	slots  []int32 // open addressing: 1 + the first token of a hash, 0 for none
+	mask   uint64
+}
+
+// reset empties w and keeps its memory.
+func (w *words) reset() { w.tokens, w.text = w.tokens[:0], 0 }
+
+// endSegment keeps phrases from reaching from what was added before into what
+// is added next.
+func (w *words) endSegment() {
+	if n := len(w.tokens); n > 0 && w.tokens[n-1].hash != segmentEnd {
+		w.tokens = append(w.tokens, token{})
+	}
+}
+
+// build makes the index of the tokens.
+func (w *words) build() {
+	size := 16
+	for size < 4*len(w.tokens) { // at most half full with a hash and a stem each
+		size *= 2
+	}
+	if cap(w.slots) < size {
+		w.slots = make([]int32, size)
+	} else {
+		w.slots = w.slots[:size]
+		clear(w.slots)
+	}
+	w.mask = uint64(size - 1)
+	for i := range w.tokens {
+		t := &w.tokens[i]
+		if t.hash > linkWord {
+			w.insert(t.hash, i)
+		}
+		if t.stem != 0 {
+			w.insert(t.stem, i)
+		}
+	}
+}
+
+func (w *words) insert(hash uint64, i int) {
+	for at := hash & w.mask; ; at = (at + 1) & w.mask {
+		s := w.slots[at]
+		if s == 0 {
+			w.slots[at] = int32(i) + 1
+			return
+		}
+		if t := &w.tokens[s-1]; t.hash == hash || t.stem == hash {
+			return
+		}
+	}
+}
+
+// find gives the first token with a hash, or a stem, that is equal to hash; -1
+// for none.
+func (w *words) find(hash uint64) int {
+	for at := hash & w.mask; ; at = (at + 1) & w.mask {
+		s := w.slots[at]
+		if s == 0 {
+			return -1
+		}
+		if t := &w.tokens[s-1]; t.hash == hash || t.stem == hash {
+			return int(s - 1)
+		}
+	}
+}
