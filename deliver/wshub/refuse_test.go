@@ -123,6 +123,7 @@ func TestConnectionsWithoutAKeyAreBoundedPerAddress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			synctest.Wait() // the hub has counted it, or refused it
 			return c
 		}
 		wait := []*client{open("192.0.2.1:1"), open("192.0.2.1:2"), open("[2001:db8::1]:1"), open("[2001:db8::2]:1")}
