@@ -113,7 +113,7 @@ func (l *tally) never(what string) error {
 // the ledger fails for up to 50 minutes, and the clock is set back, so that
 // minutes come again, or ahead and back again, so that they come out of order. At
 // every minute some process runs: each is charged once, and all days cost their
-// price. Time in which none runs is TestFourHundredDays's.
+// price. Time in which none runs is TestManyDays's.
 func TestEveryMinuteOfManyStreamsOnce(t *testing.T) {
 	streams, days := 1000, *manyDays
 	if testing.Short() || raceDetector {

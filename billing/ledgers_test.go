@@ -53,12 +53,12 @@ func onEveryStore(t *testing.T, test func(t *testing.T, name string, l billing.L
 // server TestServerLastCredit of storage/redisstore shows it, 100 times as well.
 func TestOneCreditServesOneRequest(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *enginetest.Clock) {
-		callers, rounds := 1000, 100
+		callers, rounds := 1000, sized(100, 20, 3)
 		if name == "redisstore" { // its scripts run in an interpreter written in Go: 100 rounds take a minute
-			rounds = 10
+			rounds = sized(10, 2, 2)
 		}
 		if testing.Short() || raceDetector {
-			callers, rounds = 200, 3
+			callers = 200
 		}
 		for round := range rounds {
 			owner := fmt.Sprint("owner ", round)
@@ -184,16 +184,14 @@ func (b *books) settle(id, how string) error {
 	return nil
 }
 
-// A million operations at random, whose ids repeat: every answer and balance is
-// the model's, none is below zero, and the sum of the entries is what there is.
+// Operations at random, a million in a long run, whose ids repeat: every answer and
+// balance is the model's, none is below zero, and the sum of the entries is what
+// there is.
 func TestLedgersAgreeWithTheModel(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *enginetest.Clock) {
 		// Each operation is one commit to the disk, or one script in an interpreter
 		// written in Go: there a million would take minutes.
-		operations := map[string]int{"memory": 1_000_000, "sqlite": 10_000, "redisstore": 5_000}[name]
-		if testing.Short() || raceDetector {
-			operations /= 20
-		}
+		operations := map[string]int{"memory": 1_000_000, "sqlite": 10_000, "redisstore": 5_000}[name] / sized(1, 5, 20)
 		ctx, rnd, b := t.Context(), rand.New(rand.NewPCG(5, 6)), newBooks()
 		owners := []string{"acme", "globex", "initech"}
 		for i := range operations {
@@ -258,7 +256,7 @@ func TestLedgersAgreeWithTheModel(t *testing.T) {
 		if made != len(b.entries) || made < operations/20 {
 			t.Errorf("%d entries, want %d, and at least one in 20 operations", made, len(b.entries))
 		}
-		t.Logf("%d operations, %d entries, %d reservations resolved (a million on memory; fewer where each is a commit to the disk or an interpreted script)",
+		t.Logf("%d operations, %d entries, %d reservations resolved",
 			operations, made, len(b.resolved))
 	})
 }

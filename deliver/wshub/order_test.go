@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -145,8 +146,11 @@ func TestWhatRetentionRemovedIsAGap(t *testing.T) {
 // cut anywhere and resume. Each must have every event of its own since it came
 // first, in order and once; one whose hub drops has gap frames for the rest.
 func TestResume(t *testing.T) {
-	seeds := 150
-	if testing.Short() {
+	seeds := 30
+	switch {
+	case os.Getenv("STREAMWATCH_LONG") != "":
+		seeds = 150
+	case testing.Short():
 		seeds = 20
 	}
 	for _, policy := range []wshub.Policy{wshub.Close, wshub.Drop} {

@@ -68,7 +68,10 @@ func TestWatchResumes(t *testing.T) {
 		{"after a gap", `{"type":"gap","from_seq":41,"to_seq":43}`, "43"},
 		{"before the first", `{"type":"ping"}`, "40"},
 	} {
-		t.Run(row.name, func(t *testing.T) { testResume(t, row.frame, row.since) })
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel() // each waits a second before it connects again
+			testResume(t, row.frame, row.since)
+		})
 	}
 }
 

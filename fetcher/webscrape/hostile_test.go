@@ -3,6 +3,7 @@ package webscrape
 import (
 	"errors"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,12 @@ import (
 )
 
 // hostilePages are made to cost their reader time, memory or stack. Each is as
-// long as it needs to be, up to 1 MiB.
+// long as it needs to be, up to 256 KiB, or 1 MiB with STREAMWATCH_LONG=1.
 func hostilePages() map[string]string {
+	hostileScale := hostileScale
+	if os.Getenv("STREAMWATCH_LONG") != "" {
+		hostileScale = 1
+	}
 	many := func(s string) string { return strings.Repeat(s, 20_000/hostileScale) }
 	full := func(s string) string { return strings.Repeat(s, (1<<20)/hostileScale/len(s)) }
 	formats := "<p>"

@@ -2,4 +2,4 @@
 
 package webscrape
 
-const hostileScale = 1
+const hostileScale = 4

@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,11 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 	}
 	var unsettled []deliver.Delivery
 	var latest time.Time
-	for step := range 150 {
+	steps := 60
+	if os.Getenv("STREAMWATCH_LONG") != "" {
+		steps = 150
+	}
+	for step := range steps {
 		var evs []deliver.Event
 		owner, handled := owners[rnd.IntN(3)], rnd.IntN(3) == 0
 		for range rnd.IntN(1 + []int{1, 20, 200}[rnd.IntN(3)]) {
