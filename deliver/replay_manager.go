@@ -90,7 +90,8 @@ func (m *EndpointManager) Replaying(ctx context.Context, owner, id string) (Repl
 	if d.cfg.Replays == nil {
 		return Replay{}, errNoReplays
 	}
-	if _, err := m.cfg.Store.Get(ctx, owner, id); err != nil && !errors.Is(err, ErrSealed) {
+	e, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil && !errors.Is(err, ErrSealed) {
 		return Replay{}, err
 	}
 	r, err := d.cfg.Replays.Get(ctx, owner, id)
@@ -100,7 +101,12 @@ func (m *EndpointManager) Replaying(ctx context.Context, owner, id string) (Repl
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r.Waits = d.replayer.waits[id]
-	if l, ok := d.lanes[id]; ok && r.Waits == "" && (l.breaker.open > 0 || d.rests(l)) {
+	switch l, ok := d.lanes[id]; {
+	case e.Status == EndpointDisabled:
+		r.Waits = "the endpoint is not active"
+	case !e.PausedSince.IsZero():
+		r.Waits = "the endpoint is paused"
+	case ok && r.Waits == "" && (l.breaker.open > 0 || d.rests(l)):
 		r.Waits = "the receiver does not answer well"
 	}
 	return r, nil

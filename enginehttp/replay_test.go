@@ -155,6 +155,9 @@ func TestReplayOfAWebhookThatDoesNotReceive(t *testing.T) {
 			if n := len(w.hook.Deliveries()); n > 0 {
 				t.Errorf("a webhook that is paused got %d deliveries", n)
 			}
+			if a := w.do(mine, "GET", replay, ""); !strings.Contains(a.body, `"status":"running","waits_for":"the endpoint is paused"`) {
+				t.Errorf("%s: want a replay that waits for the end of the pause", a.body)
+			}
 			paused(false)
 			pass(10 * time.Minute)
 		})
