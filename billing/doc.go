@@ -32,8 +32,8 @@
 //     that passes a minute twice.
 //   - Minutes for which there was no tick, because the store failed or the machine
 //     was busy, are charged later: at most the last 60, at most as many as have
-//     passed by a clock that does not jump, and only of streams that ran before
-//     and still do. While no process ran nothing is charged.
+//     begun by a clock that does not jump, and only of streams that were active
+//     at an earlier tick and still are. While no process ran nothing is charged.
 //   - At each tick a stream goes on if the owner's available credits cover what it
 //     owes and its next hour, beside those of the streams that go before it; else
 //     it is paused and the minute is not charged. The oldest goes first: what is

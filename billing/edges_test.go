@@ -70,22 +70,29 @@ func TestFreeMinutesAreNoEntries(t *testing.T) {
 	})
 }
 
-// The minute after that in which a process started is made up for when the start
-// was in its first half.
-func TestFirstMinuteAfterAStartIsMadeUpFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShop()
-		s.topUp(t, "acme", 1000*billing.Credit)
-		s.open("m", perMinute)
-		pass(20 * time.Second)
-		stop := s.run(t)
-		s.set(func() { s.down = true })
-		pass(time.Minute)
-		s.set(func() { s.down = false })
-		pass(time.Minute)
-		stop()
-		want(t, "minutes charged", s.minutes(t, "m"), "00:00 00:01 00:02")
-	})
+// Minutes that a failing ledger did not take are made up for, in whatever second
+// the process started and though the ledger failed from the start.
+func TestFirstMinutesAfterAStartAreMadeUpFor(t *testing.T) {
+	for _, second := range []int{0, 20, 29, 30, 31, 45, 59} {
+		for _, down := range []bool{false, true} {
+			t.Run(fmt.Sprintf("second %d, down from the start: %t", second, down), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newShop()
+					s.topUp(t, "acme", 1000*billing.Credit)
+					s.open("m", perMinute)
+					pass(time.Duration(second) * time.Second)
+					s.set(func() { s.down = down })
+					stop := s.run(t)
+					s.set(func() { s.down = true })
+					pass(time.Duration(61-second) * time.Second)
+					s.set(func() { s.down = false })
+					pass(time.Minute)
+					stop()
+					want(t, "minutes charged", s.minutes(t, "m"), "00:00 00:01 00:02")
+				})
+			})
+		}
+	}
 }
 
 // kinds notes the kind of what is paused.

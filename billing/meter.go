@@ -82,8 +82,9 @@ type streamKey struct {
 
 // payment is how far a running stream has been charged.
 type payment struct {
-	minute minute
-	at     time.Time // by the runtime's clock, which does not jump
+	minute minute    // the last one that it owes nothing for
+	wall   time.Time // when that was so, by MeterConfig.Now
+	at     time.Time // and by the runtime's clock, which does not jump
 }
 
 const (

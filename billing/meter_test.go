@@ -117,6 +117,13 @@ func TestMinutesThatAreCharged(t *testing.T) {
 			pass(2*time.Minute + time.Second)
 			stop()
 		}, "00:00 05:01 05:02"},
+		{"a clock that jumps ahead after a start late in a minute", func(t *testing.T, s *shop) {
+			pass(40 * time.Second)
+			stop := s.run(t)
+			s.set(func() { s.offset = 5 * time.Hour })
+			pass(time.Minute + 21*time.Second)
+			stop()
+		}, "00:00 05:01 05:02"},
 		{"a clock that jumps back", func(t *testing.T, s *shop) {
 			stop := s.run(t)
 			pass(3*time.Minute + time.Second)

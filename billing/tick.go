@@ -21,7 +21,8 @@ type bill struct {
 func (m *Meter) tick(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
-	now, at := minuteOf(m.cfg.Now()), time.Now()
+	wall, at := m.cfg.Now(), time.Now()
+	now := minuteOf(wall)
 	owners := make(map[string][]Stream)
 	running := make(map[streamKey]bool)
 	waiting := 0
@@ -43,6 +44,11 @@ func (m *Meter) tick(ctx context.Context) error {
 			delete(m.paid, k)
 		}
 	}
+	for k := range running { // what runs from now on owes this minute, though the ledger may fail
+		if _, ok := m.paid[k]; !ok {
+			m.paid[k] = payment{now - 1, wall, at}
+		}
+	}
 	for owner := range m.low {
 		if owners[owner] == nil {
 			delete(m.low, owner)
@@ -58,7 +64,7 @@ func (m *Meter) tick(ctx context.Context) error {
 		}
 		bills = append(bills, b)
 	}
-	return errors.Join(append(errs, m.charge(ctx, bills, payment{now, at}))...)
+	return errors.Join(append(errs, m.charge(ctx, bills, payment{now, wall, at}))...)
 }
 
 func sortedKeys(owners map[string][]Stream) []string {
@@ -120,14 +126,16 @@ func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now 
 }
 
 // missed is how many minutes before this one a stream ran and was not charged:
-// not more than have passed, so that a clock that jumps ahead costs nothing.
+// not more than have begun by the wall clock as it was then and the time that has
+// passed since, so that a clock that jumps ahead costs nothing. A timer is not
+// exact: that time is rounded to the nearest minute of the wall clock.
 func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 	p, ok := m.paid[key]
 	if !ok || now <= p.minute {
 		return 0
 	}
-	passed := int64(at.Sub(p.at).Round(time.Minute) / time.Minute)
-	return max(0, min(int64(now-p.minute), passed, catchUp+1)-1)
+	begun := minuteOf(p.wall.Add(at.Sub(p.at)).Round(time.Minute)) - p.minute
+	return max(0, min(int64(now-p.minute), int64(begun), catchUp+1)-1)
 }
 
 func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
