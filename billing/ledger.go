@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -60,6 +61,32 @@ type Entry struct {
 	Balance Credits
 }
 
+// Source is a stream that entries are for: a monitor or a rule.
+type Source struct {
+	Owner string
+	Kind  Kind   // KindMonitor or KindRule
+	ID    string // Entry.SourceID
+}
+
+// Source is what the entry counts for in Ledger.Totals. It is false for an entry
+// of another kind than KindMonitor and KindRule, or without SourceID.
+func (e *Entry) Source() (Source, bool) {
+	s := Source{Owner: e.Owner, Kind: e.Kind, ID: e.SourceID}
+	return s, s.ID != "" && (s.Kind == KindMonitor || s.Kind == KindRule)
+}
+
+// AddTotal is total + amount, or the end of an int64 when that is beyond it: how
+// a Ledger counts a total.
+func AddTotal(total, amount Credits) Credits {
+	switch {
+	case amount > 0 && total > math.MaxInt64-amount:
+		return math.MaxInt64
+	case amount < 0 && total < math.MinInt64-amount:
+		return math.MinInt64
+	}
+	return total + amount
+}
+
 // Reservation holds an amount back until it is committed, released or expires.
 type Reservation struct {
 	ID     string // unique over all owners and entries
@@ -97,8 +124,6 @@ type EntryQuery struct {
 type EntryPage struct {
 	Entries []Entry
 	Total   int
-	// Sum is what all that match add up to, when the query names a source; else 0.
-	Sum Credits
 	// Next is the Cursor for what follows this page, "" when nothing does or the
 	// page is empty. What it says is the ledger's own affair; it stays good, also
 	// when the entries that it was made of are removed.
@@ -141,4 +166,15 @@ type Ledger interface {
 	// Entries gives one page of an owner's lines in the order in which they were
 	// made, whatever their At, the last first unless q.Asc.
 	Entries(ctx context.Context, q EntryQuery) (EntryPage, error)
+	// Totals gives, for each of the sources in turn, the sum of the amounts of all
+	// entries ever made of it, below zero for charges; 0 for one without entries.
+	// A source named twice is answered twice. The answer is of one moment, and the
+	// store is asked once for all of them.
+	//
+	// A total changes in the transaction that makes the entry (see Entry.Source and
+	// AddTotal), and stays when entries are removed by retention. It is removed when
+	// the monitor or rule is deleted from the same store, in that transaction. So a
+	// store has one for each monitor or rule that was charged, and one for each that
+	// was charged after its deletion, as by a Meter's tick that was under way.
+	Totals(ctx context.Context, sources ...Source) ([]Credits, error)
 }

@@ -51,13 +51,24 @@ func (h *Handler) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 	return out
 }
 
-// burned is what the entries that the ledger still has charged for a rule.
-func (h *Handler) burned(ctx context.Context, r *rule.Rule) (credits, error) {
-	if h.opts.Ledger == nil {
-		return 0, nil
+// charged gives what each of these rules was charged in all, asking the ledger once.
+func (h *Handler) charged(ctx context.Context, rules ...rule.Rule) ([]credits, error) {
+	out := make([]credits, len(rules))
+	if h.opts.Ledger == nil || len(rules) == 0 {
+		return out, nil
 	}
-	got, err := h.opts.Ledger.Entries(ctx, billing.EntryQuery{Owner: r.Owner, SourceID: r.ID, PageSize: 1})
-	return -credits(got.Sum), err
+	sources := make([]billing.Source, len(rules))
+	for i := range rules {
+		sources[i] = billing.Source{Owner: rules[i].Owner, Kind: billing.KindRule, ID: rules[i].ID}
+	}
+	totals, err := h.opts.Ledger.Totals(ctx, sources...)
+	if err != nil {
+		return nil, err
+	}
+	for i, total := range totals {
+		out[i] = -credits(total)
+	}
+	return out, nil
 }
 
 type rulePage struct {
@@ -80,23 +91,26 @@ func (h *Handler) listRules(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	charged, err := h.charged(c.Context(), list...)
+	if err != nil {
+		return reply{}, err
+	}
 	out := rulePage{Rules: make([]ruleRecord, len(list)), Total: total, paging: pg}
 	for i := range list {
 		out.Rules[i] = h.ruleRecord(&list[i], "")
-		if out.Rules[i].TotalCreditsBurned, err = h.burned(c.Context(), &list[i]); err != nil {
-			return reply{}, err
-		}
+		out.Rules[i].TotalCreditsBurned = charged[i]
 	}
 	return reply{value: out}, nil
 }
 
 // oneRule answers with a rule and what it was charged.
 func (h *Handler) oneRule(c *call, status int, r *rule.Rule, generated secret.Value) (reply, error) {
-	out := h.ruleRecord(r, generated)
-	var err error
-	if out.TotalCreditsBurned, err = h.burned(c.Context(), r); err != nil {
+	charged, err := h.charged(c.Context(), *r)
+	if err != nil {
 		return reply{}, err
 	}
+	out := h.ruleRecord(r, generated)
+	out.TotalCreditsBurned = charged[0]
 	return reply{status: status, version: r.Version, value: out}, nil
 }
 
@@ -156,9 +170,11 @@ func (h *Handler) patchRule(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if r.WebhookSecret != "" { // which must not get lost when the sum can not be read
+	if r.WebhookSecret != "" { // which must not get lost when the total cannot be read
 		out := h.ruleRecord(&r.Rule, r.WebhookSecret)
-		out.TotalCreditsBurned, _ = h.burned(c.Context(), &r.Rule)
+		if charged, err := h.charged(c.Context(), r.Rule); err == nil {
+			out.TotalCreditsBurned = charged[0]
+		}
 		return reply{version: r.Version, value: out}, nil
 	}
 	return h.oneRule(c, http.StatusOK, &r.Rule, "")

@@ -94,9 +94,8 @@ func windowCases() []storeCase {
 			}
 			for _, row := range windowRows(t) {
 				q := billing.EntryQuery{Owner: "acme", Since: row.since, Until: row.until, Asc: !row.desc, Page: row.page, PageSize: math.MaxInt16}
-				sum := 0
 				if row.other {
-					q.SourceID, sum = acme2.ID, row.total
+					q.SourceID = acme2.ID
 				}
 				if row.page > 0 {
 					q.PageSize = 2
@@ -105,7 +104,6 @@ func windowCases() []storeCase {
 				t.ok(err, "Ledger.Entries")
 				expect(t, joined(p.Entries, func(e billing.Entry) string { return e.ID }), row.want, "Entries has to show %s, by At", row.name)
 				expect(t, p.Total, row.total, "Total of %s has to count all entries that match", row.name)
-				expect(t, p.Sum, billing.Credits(sum), "Sum of %s has to add up the entries of the source that match", row.name)
 			}
 		}},
 	}

@@ -39,6 +39,7 @@ type broken struct {
 	appendEntries func(context.Context, ...billing.Entry) error
 	balance       func(ctx context.Context, owner string) (billing.Balance, error)
 	entries       func(context.Context, billing.EntryQuery) (billing.EntryPage, error)
+	totals        func(context.Context, ...billing.Source) ([]billing.Credits, error)
 }
 
 func (b *broken) Monitors() monitor.Store          { return brokenMonitors{b.Store.Monitors(), b} }
@@ -202,4 +203,11 @@ func (l brokenLedger) Entries(ctx context.Context, q billing.EntryQuery) (billin
 		return f(ctx, q)
 	}
 	return l.Ledger.Entries(ctx, q)
+}
+
+func (l brokenLedger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
+	if f := l.b.totals; f != nil {
+		return f(ctx, sources...)
+	}
+	return l.Ledger.Totals(ctx, sources...)
 }

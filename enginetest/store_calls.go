@@ -156,5 +156,9 @@ func storeCalls() []storeCall {
 			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme"})
 			return err
 		}},
+		{"Ledger", "Totals", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			_, err := s.Ledger().Totals(ctx, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
+			return err
+		}},
 	}
 }

@@ -213,3 +213,7 @@ func (l faultyLedger) Balance(ctx context.Context, owner string) (billing.Balanc
 func (l faultyLedger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 	return answer(ctx, l.f, "Ledger.Entries", func() (billing.EntryPage, error) { return l.real.Entries(ctx, q) })
 }
+
+func (l faultyLedger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
+	return answer(ctx, l.f, "Ledger.Totals", func() ([]billing.Credits, error) { return l.real.Totals(ctx, sources...) })
+}

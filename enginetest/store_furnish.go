@@ -65,6 +65,7 @@ type storeView struct {
 	NextDue    time.Time
 	Balances   []billing.Balance // of each
 	Entries    []billing.Entry
+	Totals     []billing.Credits // of the monitor and of the rule named kept, and of m1
 }
 
 func (t *storeTest) view() storeView {
@@ -99,6 +100,9 @@ func (t *storeTest) view() storeView {
 		v.Entries = append(v.Entries, entries.Entries...)
 	}
 	var err error
+	v.Totals, err = t.store.Ledger().Totals(ctx, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "kept"},
+		billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "kept"}, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
+	t.ok(err, "Ledger.Totals")
 	v.NextDue, _, err = t.store.Outbox().NextDue(ctx)
 	t.ok(err, "Outbox.NextDue")
 	return v

@@ -127,7 +127,7 @@ func storeRoles() []storeRole {
 		{"windows", windowCases()},
 		{"cursors", cursorCases()},
 		{"replays", append(replayCases(), replayLifeCases()...)},
-		{"ledger", append(ledgerCases(), reservationCases()...)},
+		{"ledger", slices.Concat(ledgerCases(), totalCases(), reservationCases())},
 		{"keys", keyCases()},
 		{"values", valueCases()},
 		{"clock", clockCases()},

@@ -162,19 +162,18 @@ func entryQueryCases() []storeCase {
 		q     query
 		want  string
 		total int
-		sum   billing.Credits
 	}{
-		{"the newest first", query{Owner: "acme"}, "5=5 4=4 3=3 2=2 1=1", 5, 0},
-		{"the oldest first with Asc", query{Owner: "acme", Asc: true}, "1=1 2=2 3=3 4=4 5=5", 5, 0},
-		{"the second page", query{Owner: "acme", Page: 2, PageSize: 2}, "3=3 2=2", 5, 0},
-		{"the second page, oldest first", query{Owner: "acme", Page: 2, PageSize: 2, Asc: true}, "3=3 4=4", 5, 0},
-		{"the last page, which is short", query{Owner: "acme", Page: 3, PageSize: 2}, "1=1", 5, 0},
-		{"nothing beyond the last page", query{Owner: "acme", Page: 4, PageSize: 2}, "", 5, 0},
-		{"nothing far beyond the last page", query{Owner: "acme", Page: math.MaxInt, PageSize: 100}, "", 5, 0},
-		{"one source", query{Owner: "acme", SourceID: "even"}, "4=4 2=2", 2, 2},
-		{"a page of one source", query{Owner: "acme", SourceID: "odd", Page: 2, PageSize: 2}, "1=1", 3, 3},
-		{"nothing of an unknown source", query{Owner: "acme", SourceID: "x"}, "", 0, 0},
-		{"nothing of an owner never seen", query{Owner: "initech"}, "", 0, 0},
+		{"the newest first", query{Owner: "acme"}, "5=5 4=4 3=3 2=2 1=1", 5},
+		{"the oldest first with Asc", query{Owner: "acme", Asc: true}, "1=1 2=2 3=3 4=4 5=5", 5},
+		{"the second page", query{Owner: "acme", Page: 2, PageSize: 2}, "3=3 2=2", 5},
+		{"the second page, oldest first", query{Owner: "acme", Page: 2, PageSize: 2, Asc: true}, "3=3 4=4", 5},
+		{"the last page, which is short", query{Owner: "acme", Page: 3, PageSize: 2}, "1=1", 5},
+		{"nothing beyond the last page", query{Owner: "acme", Page: 4, PageSize: 2}, "", 5},
+		{"nothing far beyond the last page", query{Owner: "acme", Page: math.MaxInt, PageSize: 100}, "", 5},
+		{"one source", query{Owner: "acme", SourceID: "even"}, "4=4 2=2", 2},
+		{"a page of one source", query{Owner: "acme", SourceID: "odd", Page: 2, PageSize: 2}, "1=1", 3},
+		{"nothing of an unknown source", query{Owner: "acme", SourceID: "x"}, "", 0},
+		{"nothing of an owner never seen", query{Owner: "initech"}, "", 0},
 	} {
 		cases = append(cases, storeCase{name: "Entries shows " + row.name, run: func(t *storeTest) {
 			for i := 1; i <= 5; i++ { // all at one time: the order of the calls counts
@@ -186,7 +185,6 @@ func entryQueryCases() []storeCase {
 			p, err := t.store.Ledger().Entries(t.Context(), row.q)
 			t.ok(err, "Ledger.Entries")
 			expect(t, p.Total, row.total, "Total has to count all entries that match, not those on the page")
-			expect(t, p.Sum, row.sum, "Sum has to add up all entries of the source, not those on the page; without SourceID it is 0")
 		}})
 	}
 	return cases

@@ -34,15 +34,6 @@ var plantedWindows = []plantedFault{
 			return s.Log().Deliveries(ctx, q)
 		}}
 	}, "windows/Deliveries shows what was detected within a time", "since a nanosecond later"},
-	{"adds up a source's entries of all times", func(s storage.Store) storage.Store {
-		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
-			p, err := s.Ledger().Entries(ctx, q)
-			q.Since, q.Until = time.Time{}, time.Time{}
-			all, _ := s.Ledger().Entries(ctx, q)
-			p.Sum = all.Sum
-			return p, err
-		}}
-	}, "windows/Entries shows what was made within a time", "Sum of nothing of one source elsewhere"},
 	{"shows entries made at Until itself", func(s storage.Store) storage.Store {
 		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 			if !q.Until.IsZero() {

@@ -26,7 +26,7 @@
 //
 // # What a store is
 //
-// Eight roles, each an interface of two to six methods in the package of its
+// Eight roles, each an interface of two to seven methods in the package of its
 // noun, whose text is the contract. What holds for all of them is written at
 // Store: read it first, since it decides how records are encoded. Write the
 // roles in this order, each of which needs those before it:
@@ -58,7 +58,9 @@
 //   - Replays.Step: the deliveries it makes or reopens, the end of their events'
 //     retention, the cursor and the counts.
 //   - Endpoints.Delete: the endpoint, its replay, and the end of its open deliveries.
-//   - Ledger: each call the balance, the entries and the reservation.
+//   - Ledger: each call the balance, the entries, the totals of their sources and
+//     the reservation.
+//   - Monitors.Delete and Rules.Delete: the record and its total in the ledger.
 //
 // No reader sees a part of one, in whatever order it asks the roles. A single
 // mutex or writer is enough, for the engine groups its writes. Decide every
@@ -85,6 +87,8 @@
 //   - A balance is the sum of all entries ever made, and an entry's Balance that of
 //     those up to it. What is reserved is a part of both, and what is available is
 //     at no moment below zero.
+//   - The total of a monitor or rule is the sum of all its entries ever made. It is
+//     0 again when the record is deleted.
 //   - The cursor of a target is the last one committed, whole, and no part of the
 //     poll that it came with is missing.
 //
@@ -105,7 +109,7 @@
 //
 // Ids outlive what they were for, those of events, entries and resolved
 // reservations, or a repetition counts as new. Forget them too, but a week
-// after what they were for at the earliest, when no poll or caller repeats them. Last numbers, balances and cursors stay.
+// after what they were for at the earliest, when no poll or caller repeats them. Last numbers, balances, totals and cursors stay.
 //
 // # Traps
 //
@@ -158,6 +162,7 @@
 //		return m.Store.Delete(ctx, owner, id)
 //	}
 //
-// Monitors and Rules may even come from another database. The other six may be
-// wrapped, but not taken from different stores: they share their transactions.
+// Monitors and Rules may even come from another database: then the ledger's totals
+// of those that are deleted stay. The other six may be wrapped, but not taken from
+// different stores: they share their transactions.
 package storage

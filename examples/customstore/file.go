@@ -19,7 +19,7 @@ import (
 //
 // the numbers in 8 hexadecimal digits. JSON has no line ends of its own.
 const (
-	magic      = "streamwatch customstore 1\n"
+	magic      = "streamwatch customstore 2\n"
 	headerSize = len("00000000 00000000 ")
 	slack      = 16 << 20 // bytes that the file may grow beyond twice its size
 )

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -69,6 +70,10 @@ func (s *state) post(e billing.Entry, now time.Time) error {
 	o, _ := s.Owners.get(e.Owner)
 	o.Total += e.Amount
 	s.Owners.put(e.Owner, o)
+	if src, ok := e.Source(); ok {
+		total, _ := s.Totals.get(totalKey(src))
+		s.Totals.put(totalKey(src), billing.AddTotal(total, e.Amount))
+	}
 	return nil
 }
 
@@ -167,13 +172,26 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (page billing
 		if n := len(page.Entries); n > 0 && page.Entries[n-1].ID != all[len(all)-1].ID {
 			page.Next = page.Entries[n-1].ID
 		}
-		for i := range all {
-			if q.SourceID != "" {
-				page.Sum += all[i].Amount
-			}
-		}
 	}); failed != nil {
 		err = failed
 	}
 	return page, err
+}
+
+func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
+	totals := make([]billing.Credits, len(sources))
+	err := l.s.view(ctx, func(st *state, _ time.Time) {
+		for i, src := range sources {
+			totals[i], _ = st.Totals.get(totalKey(src))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return totals, nil
+}
+
+// totalKey tells a source from every other, whatever its owner and id are.
+func totalKey(src billing.Source) string {
+	return fmt.Sprintf("%s %q %q", src.Kind, src.Owner, src.ID)
 }

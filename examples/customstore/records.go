@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -17,6 +18,7 @@ type records[T any] struct {
 	keys    func(*T) keys
 	version func(*T) *int64
 	clone   func(T) T
+	kind    billing.Kind // of their entries in the ledger; "" for endpoints, which have none
 
 	notFound, duplicate, conflict error
 }
@@ -94,7 +96,9 @@ func (r records[T]) update(ctx context.Context, rec T, keep func(rec *T, old T))
 }
 
 func (r records[T]) Delete(ctx context.Context, owner, id string) error {
-	return r.remove(ctx, owner, id, func(*state, time.Time) {})
+	return r.remove(ctx, owner, id, func(draft *state, _ time.Time) {
+		draft.Totals.remove(totalKey(billing.Source{Owner: owner, Kind: r.kind, ID: id}))
+	})
 }
 
 // remove deletes a record, and does what goes with it.
@@ -162,6 +166,7 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 			m.Accounts, m.FilterTypes = slices.Clone(m.Accounts), slices.Clone(m.FilterTypes)
 			return m
 		},
+		kind:     billing.KindMonitor,
 		notFound: monitor.ErrNotFound, duplicate: monitor.ErrDuplicate, conflict: monitor.ErrConflict,
 	}
 }
@@ -184,6 +189,7 @@ func (s *Store) ruleRecords() records[rule.Rule] {
 		keys:     func(r *rule.Rule) keys { return keys{r.Owner, r.ID, [2]string{r.Tag}} },
 		version:  func(r *rule.Rule) *int64 { return &r.Version },
 		clone:    func(r rule.Rule) rule.Rule { return r },
+		kind:     billing.KindRule,
 		notFound: rule.ErrNotFound, duplicate: rule.ErrDuplicate, conflict: rule.ErrConflict,
 	}
 }

@@ -24,6 +24,7 @@ type state struct {
 	Deliveries   table[delivery]        `json:"deliveries,omitzero"`
 	Replays      table[deliver.Replay]  `json:"replays,omitzero"` // by endpoint id
 	Entries      table[billing.Entry]   `json:"entries,omitzero"`
+	Totals       table[billing.Credits] `json:"totals,omitzero"` // by totalKey
 	Reservations table[reservation]     `json:"reservations,omitzero"`
 }
 
@@ -40,6 +41,7 @@ func (s *state) draft() *state {
 		Deliveries:   table[delivery]{under: &s.Deliveries},
 		Replays:      table[deliver.Replay]{under: &s.Replays},
 		Entries:      table[billing.Entry]{under: &s.Entries},
+		Totals:       table[billing.Credits]{under: &s.Totals},
 		Reservations: table[reservation]{under: &s.Reservations},
 	}
 }
@@ -55,6 +57,7 @@ func (s *state) apply(d *state) {
 	s.Deliveries.apply(&d.Deliveries)
 	s.Replays.apply(&d.Replays)
 	s.Entries.apply(&d.Entries)
+	s.Totals.apply(&d.Totals)
 	s.Reservations.apply(&d.Reservations)
 }
 

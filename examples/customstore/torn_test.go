@@ -131,10 +131,11 @@ func TestOpenLeavesWhatItRefuses(t *testing.T) {
 		data []byte
 		want error
 	}{
-		"damaged":       {damaged, ErrDamaged},
-		"empty":         {nil, ErrForeign},
-		"something":     {[]byte("Dear diary,\n"), ErrForeign},
-		"a newer store": {[]byte("streamwatch customstore 2\n"), ErrForeign},
+		"damaged":        {damaged, ErrDamaged},
+		"empty":          {nil, ErrForeign},
+		"something":      {[]byte("Dear diary,\n"), ErrForeign},
+		"an older store": {[]byte("streamwatch customstore 1\n"), ErrForeign},
+		"a newer store":  {[]byte("streamwatch customstore 3\n"), ErrForeign},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "streams.jsonl")

@@ -24,7 +24,8 @@
 // post found again is still a duplicate. Balances are exact however many ledger
 // entries were removed. Cursors, endpoints, monitors and rules stay until they
 // are deleted or replaced, and each owner ever seen keeps its sequence number
-// and its balance.
+// and its balance. What a monitor or rule was charged in all is kept until it is
+// deleted.
 //
 // # What is shared
 //

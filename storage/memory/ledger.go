@@ -157,9 +157,6 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	for i, e := range a.entries {
 		if (q.SourceID == "" || e.SourceID == q.SourceID) && within(e.At, q.Since, q.Until) {
 			matching = append(matching, found{e, place{n: a.removed + uint64(i)}})
-			if q.SourceID != "" {
-				page.Sum += e.Amount
-			}
 		}
 	}
 	if !q.Asc {
@@ -174,6 +171,19 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		page.Entries = append(page.Entries, *e.Entry)
 	}
 	return page, nil
+}
+
+func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
+	s := l.s
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	totals := make([]billing.Credits, len(sources))
+	for i, src := range sources {
+		totals[i] = s.totals[src]
+	}
+	return totals, nil
 }
 
 // lockLedger is lock, with the reservations that have expired given back.
@@ -226,6 +236,9 @@ func (s *Store) post(e billing.Entry) error {
 		return err
 	}
 	e.Balance = a.available + a.reserved
+	if src, ok := e.Source(); ok {
+		s.totals[src] = billing.AddTotal(s.totals[src], e.Amount)
+	}
 	s.entryIDs.put(k, struct{}{})
 	s.entries = append(s.entries, &e)
 	a.entries = append(a.entries, &e)

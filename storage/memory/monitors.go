@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -21,6 +22,7 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 			return m
 		},
 		version:   func(m *monitor.Monitor) *int64 { return &m.Version },
+		kind:      billing.KindMonitor,
 		notFound:  monitor.ErrNotFound,
 		duplicate: monitor.ErrDuplicate,
 		conflict:  monitor.ErrConflict,

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/rule"
 )
 
@@ -16,6 +17,7 @@ func (s *Store) ruleRecords() records[rule.Rule] {
 		s: s, t: s.rules,
 		clone:     func(r rule.Rule) rule.Rule { return r }, // nothing in it is shared
 		version:   func(r *rule.Rule) *int64 { return &r.Version },
+		kind:      billing.KindRule,
 		notFound:  rule.ErrNotFound,
 		duplicate: rule.ErrDuplicate,
 		conflict:  rule.ErrConflict,

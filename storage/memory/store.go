@@ -88,6 +88,7 @@ type Store struct {
 
 	entries  []*billing.Entry // retained, of all owners, oldest first
 	entryIDs recent[struct{}] // retained and removed
+	totals   map[billing.Source]billing.Credits
 	holds    map[string]*hold // open reservations
 	expiring minHeap[*hold]   // those of holds that expire
 	resolved recent[outcome]
@@ -123,6 +124,7 @@ func New(opts Options) *Store {
 		open:       queue{byEndpoint: make(map[string]*lane)},
 		// Retained entries are the newest, so this always knows all of them.
 		entryIDs: newRecent[struct{}](opts.MaxEntries + opts.MaxEventIDs),
+		totals:   make(map[billing.Source]billing.Credits),
 		holds:    make(map[string]*hold),
 		resolved: newRecent[outcome](opts.MaxEventIDs),
 	}

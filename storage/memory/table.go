@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/streamwatch/streamwatch/billing"
 )
 
 // table holds records by id, with one more key that is unique per owner. It
@@ -94,6 +96,7 @@ type records[T any] struct {
 	t       *table[T]
 	clone   func(T) T
 	version func(*T) *int64
+	kind    billing.Kind // of their entries in the ledger
 
 	notFound, duplicate, conflict error
 }
@@ -154,6 +157,7 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 		return rs.notFound
 	}
 	rs.t.remove(r)
+	delete(rs.s.totals, billing.Source{Owner: owner, Kind: rs.kind, ID: id})
 	return nil
 }
 

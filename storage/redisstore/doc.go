@@ -88,7 +88,7 @@
 // dropped. An event stays as long as one of its deliveries is open, and
 // Options.Retention longer, or less when there are more than Options.MaxEvents,
 // those that became final first going first. Its id stays known after that, and
-// balances are exact however many entries were removed. Calls that write remove
+// balances and totals are exact however many entries were removed. Calls that write remove
 // a few things each of what is too old or too much, at least 64 of each kind and
 // twice as many as they add. Commits do so with events when 64 or more were added
 // since the store's last commit that did, or a thousandth of MaxEvents, and then

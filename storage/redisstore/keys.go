@@ -103,5 +103,5 @@ func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 }
 
 func (ks keys) Delete(ctx context.Context, owner, id string) error {
-	return ks.verdict(ks.s.run(ctx, "records_delete", ofKeys, id, escaped(owner)))
+	return ks.verdict(ks.s.run(ctx, "records_delete", ofKeys, id, escaped(owner), ""))
 }

@@ -57,15 +57,15 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, committed, e.SourceID, entryRest(&e)))
+	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, committed, countedKind(&e), e.SourceID, entryRest(&e)))
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, givenBack, "", ""))
+	return l.verdict(l.s.run(ctx, "ledger_resolve", "", id, givenBack, "", "", ""))
 }
 
 func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
-	words := make([]any, 0, 1+5*len(entries))
+	words := make([]any, 0, 1+6*len(entries))
 	words = append(words, len(entries))
 	for i := range entries {
 		if err := checkEntry(&entries[i]); err != nil {
@@ -142,15 +142,6 @@ func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count 
 			return billing.EntryPage{}, err
 		}
 		stored := list(out[1])
-		for i := 1; i < len(stored) && q.SourceID != ""; i += 2 {
-			var balance, amount string
-			_, errF := cutFields(text(stored[i]), &balance, &amount)
-			n, errN := decimal(amount)
-			if err := errors.Join(errF, errN); err != nil {
-				return billing.EntryPage{}, err
-			}
-			page.Sum += billing.Credits(n)
-		}
 		page.Entries, err = appendEntries(page.Entries, stored, &part)
 		if err != nil {
 			return billing.EntryPage{}, err
@@ -225,5 +216,44 @@ func decodeEntry(id, stored string) (e billing.Entry, err error) {
 
 // appendPosting adds an entry as lua/account.lua posts it, without its id.
 func appendPosting(w []any, e *billing.Entry) []any {
-	return append(w, escaped(e.Owner), strconv.FormatInt(int64(e.Amount), 10), e.SourceID, entryRest(e))
+	return append(w, escaped(e.Owner), strconv.FormatInt(int64(e.Amount), 10), countedKind(e), e.SourceID, entryRest(e))
+}
+
+// countedKind is the kind under which an entry counts in a total, "" for none.
+func countedKind(e *billing.Entry) string {
+	src, ok := e.Source()
+	if !ok {
+		return ""
+	}
+	return string(src.Kind)
+}
+
+// totalField names a total as lua/account.lua and lua/records_delete.lua do.
+func totalField(src billing.Source) []byte {
+	return append(append(appendField(nil, string(src.Kind)), escaped(src.Owner)...), src.ID...)
+}
+
+// Totals reads one hash with one command.
+func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
+	words := make([]any, 0, 1+len(sources))
+	words = append(words, len(sources))
+	for _, src := range sources {
+		words = append(words, totalField(src))
+	}
+	out, err := l.s.run(ctx, "ledger_totals", "", words...)
+	if err != nil {
+		return nil, err
+	}
+	totals := make([]billing.Credits, len(sources))
+	for i, stored := range list(out[0]) {
+		if text(stored) == "" {
+			continue
+		}
+		n, err := decimal(text(stored))
+		if err != nil {
+			return nil, err
+		}
+		totals[i] = billing.Credits(n)
+	}
+	return totals, nil
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataVersion is the form of the data under the keys; another is refused.
-	dataVersion = 3
+	dataVersion = 4
 	dataMark    = "streamwatch "
 	// oldestServer: since 7.0 a script's error keeps its code, by which calls
 	// that may be made again are told from others.

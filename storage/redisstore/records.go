@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/streamwatch/streamwatch/billing"
 )
 
 // records is what monitors and rules have in common: records with a version,
@@ -17,6 +19,7 @@ type records[T any] struct {
 	kind    string // in the keys
 	keys    func(*T) (owner, id, unique, status string)
 	version func(*T) *int64
+	charged billing.Kind // the kind of their entries in the ledger
 
 	notFound, duplicate, conflict error
 }
@@ -72,7 +75,7 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 }
 
 func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
-	return rs.verdict(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner)))
+	return rs.verdict(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner), string(rs.charged)))
 }
 
 // scanChunk is how many records a question of Scan reads.

@@ -191,3 +191,38 @@ func TestEventsAcrossHoles(t *testing.T) {
 		t.Errorf("questions begin at %d (%v): want beyond what was removed long ago", first, err)
 	}
 }
+
+func TestTotalsStayWhenEntriesGo(t *testing.T) {
+	s, _, _ := open(t, redisstore.Options{MaxEntries: 1})
+	ctx, l := t.Context(), s.Ledger()
+	src := billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "r1"}
+	for i := range 5 {
+		must(t, l.Append(ctx, billing.Entry{ID: fmt.Sprint(i), Owner: "acme", Kind: src.Kind, SourceID: src.ID, Amount: 10}))
+	}
+	page, err := l.Entries(ctx, billing.EntryQuery{Owner: "acme"})
+	must(t, err)
+	want(t, "entries", page.Total, 1)
+	totals, err := l.Totals(ctx, src)
+	must(t, err)
+	want(t, "total", fmt.Sprint(totals), "[50]")
+}
+
+// A commit of thousands of sources and a question for them are answered in parts.
+func TestTotalsOfManySources(t *testing.T) {
+	s, _, _ := open(t, redisstore.Options{})
+	var sources []billing.Source
+	var entries []billing.Entry
+	for i := range 2500 {
+		src := billing.Source{Owner: "acme", Kind: billing.KindRule, ID: fmt.Sprint("r", i)}
+		sources = append(sources, src)
+		entries = append(entries, billing.Entry{ID: src.ID, Owner: "acme", Kind: src.Kind, SourceID: src.ID, Amount: billing.Credits(i)})
+	}
+	must(t, s.Ledger().Append(t.Context(), entries...))
+	totals, err := s.Ledger().Totals(t.Context(), sources...)
+	must(t, err)
+	for i, total := range totals {
+		if total != billing.Credits(i) {
+			t.Fatalf("total %d is %d, want %d", i, total, i)
+		}
+	}
+}

@@ -38,7 +38,7 @@ var scriptNames = []string{
 	"outbox_claim", "outbox_settle", "outbox_next", "outbox_reopen",
 	"log_page", "log_scan", "log_entries", "log_events",
 	"replays_start", "replays_get", "replays_running", "replays_step",
-	"ledger_append", "ledger_reserve", "ledger_resolve", "ledger_balance", "ledger_page", "ledger_scan",
+	"ledger_append", "ledger_reserve", "ledger_resolve", "ledger_balance", "ledger_page", "ledger_scan", "ledger_totals",
 }
 
 // scripts are put together once, when they are first needed.

@@ -77,11 +77,29 @@ func (t *tx) post(e billing.Entry, now time.Time) error {
 	a.changed = true
 	crashpoint.Hit("sqlite.ledger.balance")
 	t.entries++
+	if src, ok := e.Source(); ok {
+		if err := t.addTotal(src, e.Amount); err != nil {
+			return err
+		}
+	}
 	return t.exec(`INSERT INTO ledger_entries (id, owner, kind, amount, balance, at,
 		source_id, source_name, endpoint, num_accounts, tier_label, rate, recorded_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(a.Available+a.Reserved), optional(e.At),
 		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(now))
+}
+
+// addTotal counts an entry of a source.
+func (t *tx) addTotal(src billing.Source, amount billing.Credits) error {
+	var total billing.Credits
+	_, err := one(t, `SELECT total FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`,
+		[]any{src.Owner, string(src.Kind), src.ID}, &total)
+	if err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO source_totals (owner, kind, source_id, total) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET total = excluded.total`,
+		src.Owner, string(src.Kind), src.ID, int64(billing.AddTotal(total, amount)))
 }
 
 // expireStep bounds the reservations that have ended of which one transaction

@@ -85,7 +85,8 @@
 // # For people
 //
 // Three views have the logs in readable form, with times as RFC 3339 in UTC:
-// delivery_log, attempt_log and billing_log.
+// delivery_log, attempt_log and billing_log. In delivery_log endpoint_deleted is 1
+// for a delivery that the deletion of its endpoint ended.
 //
 //	sqlite3 -readonly streams.db "SELECT * FROM delivery_log WHERE state = 'failed' AND created > '2026-11-01'"
 //	sqlite3 -readonly streams.db "SELECT * FROM attempt_log WHERE delivery = 'dlv_…'"
@@ -94,7 +95,8 @@
 // Two more show what lies together in the file one by one: event_log, with bodies,
 // and newest_cursors. The tables behind them are monitors, rules, endpoints, owners
 // (balance, and last sequence number as far as the events retained do not tell it),
-// packs, events, cursors, deliveries, attempts, ledger_entries and reservations.
+// packs, events, cursors, deliveries, attempts, ledger_entries, source_totals (what
+// each monitor and rule was charged, as long as it is not deleted) and reservations.
 //
 // A row of packs has what a commit found: events as JSON with their bodies, some 32
 // KB of them, and the cursors that moved. So a commit writes few pages however

@@ -7,7 +7,7 @@ import (
 )
 
 // Newest is the schema version that this package writes.
-const Newest = 4
+const Newest = 5
 
 // Migrations are the scripts that lead there.
 var Migrations = migrations

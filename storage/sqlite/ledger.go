@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -144,11 +146,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	page := billing.EntryPage{Entries: []billing.Entry{}}
 	var rows []int64
 	err := l.s.search(ctx, func(r *snapshot) error {
-		what, into := `SELECT count(*)`, []any{&page.Total}
-		if q.SourceID != "" {
-			what, into = what+`, coalesce(sum(amount), 0)`, append(into, &page.Sum)
-		}
-		if _, err := one(r, what+from, args, into...); err != nil {
+		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 			return err
 		}
 		err := each(r, `SELECT n, id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
@@ -174,6 +172,35 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 		return billing.EntryPage{}, err
 	}
 	return page, nil
+}
+
+// Totals asks for all sources in one statement, by their numbers in a JSON array
+// of texts in hexadecimal, which may hold any bytes.
+func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
+	totals := make([]billing.Credits, len(sources))
+	asked := make([][3]string, len(sources))
+	for i, src := range sources {
+		asked[i] = [3]string{hex.EncodeToString([]byte(src.Owner)), hex.EncodeToString([]byte(src.Kind)), hex.EncodeToString([]byte(src.ID))}
+	}
+	doc, err := json.Marshal(asked)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	err = l.s.read(ctx, func(r *snapshot) error {
+		return each(r, `SELECT s.key, t.total FROM json_each(?) s CROSS JOIN source_totals t
+			ON t.owner = CAST(unhex(s.value ->> 0) AS TEXT) AND t.kind = CAST(unhex(s.value ->> 1) AS TEXT)
+			AND t.source_id = CAST(unhex(s.value ->> 2) AS TEXT)`, []any{string(doc)}, func(rows *sql.Rows) error {
+			var i int
+			var total billing.Credits
+			err := rows.Scan(&i, &total)
+			totals[i] = total
+			return wrap(err)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return totals, nil
 }
 
 // change is a write for which some reservations that have expired are given back

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -17,6 +18,7 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 			return m.Owner, m.ID, m.Name, string(m.Status)
 		},
 		version:   func(m *monitor.Monitor) *int64 { return &m.Version },
+		kind:      billing.KindMonitor,
 		notFound:  monitor.ErrNotFound,
 		duplicate: monitor.ErrDuplicate,
 		conflict:  monitor.ErrConflict,
@@ -41,6 +43,7 @@ func (s *Store) ruleRecords() records[rule.Rule] {
 			return r.Owner, r.ID, r.Tag, string(r.Status)
 		},
 		version:   func(r *rule.Rule) *int64 { return &r.Version },
+		kind:      billing.KindRule,
 		notFound:  rule.ErrNotFound,
 		duplicate: rule.ErrDuplicate,
 		conflict:  rule.ErrConflict,

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/streamwatch/streamwatch/billing"
 )
 
 // records is what monitors and rules have in common: records with a version,
@@ -21,6 +23,7 @@ type records[T any] struct {
 	unique  string // the column that is unique per owner
 	keys    func(*T) (owner, id, unique, status string)
 	version func(*T) *int64
+	kind    billing.Kind // of their entries in the ledger
 
 	notFound, duplicate, conflict error
 }
@@ -86,10 +89,13 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 	return rs.s.write(ctx, func(t *tx) error {
 		n, err := t.change(rs.sql(`DELETE FROM {table} WHERE id = ? AND owner = ?`), id, owner)
-		if err == nil && n == 0 {
+		if err != nil {
+			return err
+		}
+		if n == 0 {
 			return rs.notFound
 		}
-		return err
+		return t.exec(`DELETE FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`, owner, string(rs.kind), id)
 	})
 }
 

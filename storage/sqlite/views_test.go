@@ -25,13 +25,18 @@ func TestViews(t *testing.T) {
 		Attempt: &deliver.Attempt{N: 1, At: start.Add(time.Second), Duration: 250 * time.Millisecond, StatusCode: 503, Error: "HTTP 503"},
 	}))
 	must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Kind: billing.KindTopUp, Amount: 2500, At: start}))
+	bind(t, s, acme, "wh_2")
+	commitAt(t, s, start.Add(time.Minute), newEvent(acme, "2"))
+	must(t, s.Endpoints().Delete(t.Context(), "acme", "wh_2"))
 	for _, row := range []struct{ query, want string }{
-		{"SELECT state, owner, source_name, url, author_username, attempts FROM delivery_log",
+		{"SELECT state, owner, source_name, url, author_username, attempts FROM delivery_log WHERE tweet_id = '1'",
 			"retrying|acme|name of m1|https://example.com/wh_1|NASA|1"},
-		{"SELECT published, detected, committed, latency_ms FROM delivery_log",
+		{"SELECT published, detected, committed, latency_ms FROM delivery_log WHERE tweet_id = '1'",
 			"2025-03-01T11:59:58.500Z|2025-03-01T11:59:59.999Z|2025-03-01T12:00:00.000Z|1499"},
-		{"SELECT created, due FROM delivery_log", "2025-03-01T12:00:00.000Z|2025-03-01T12:02:00.000Z"},
-		{"SELECT count(*) FROM delivery_log WHERE created >= '2025-03-01' AND created < '2025-03-02'", "1"},
+		{"SELECT created, due FROM delivery_log WHERE tweet_id = '1'", "2025-03-01T12:00:00.000Z|2025-03-01T12:02:00.000Z"},
+		{"SELECT count(*) FROM delivery_log WHERE created >= '2025-03-01' AND created < '2025-03-02'", "3"},
+		{"SELECT group_concat(endpoint_id || ' ' || state || ' ' || endpoint_deleted, ', ') FROM delivery_log",
+			"wh_1 retrying 0, wh_1 pending 0, wh_2 failed 1"},
 		{"SELECT attempt, at, duration_ms, status_code, error FROM attempt_log", "1|2025-03-01T12:00:01.000Z|250|503|HTTP 503"},
 		{"SELECT owner, at, kind, credits, balance_credits FROM billing_log", "acme|2025-03-01T12:00:00.000Z|top_up|2.5|2.5"},
 		{"SELECT count(*) FROM sqlite_schema WHERE type = 'view' AND sql LIKE '%secret%'", "0"},

@@ -1,11 +1,12 @@
--- uses: write amount count limits
--- keys: balances entries entriesgone ledger entryorder holds expiring resolved resolvedorder
+-- uses: write amount total count limits
+-- keys: balances totals entries entriesgone ledger entryorder holds expiring resolved resolvedorder
 -- Changes of balances are tried on tables, and written by keep_accounts once
 -- nothing can be refused any more.
 local accounts = {} -- by owner: available and reserved
 local ended = {} -- reservations that end in this call: how, by id
 local endings, postings = {}, {} -- in order
 local known = {} -- ids of entries
+local totals = {} -- of sources, by field
 
 local function account(owner)
 	local a = accounts[owner]
@@ -56,7 +57,8 @@ local function expire()
 end
 
 -- post makes an entry unless its id is known, or says what is wrong with it.
-local function post(id, owner, change, source, rest)
+-- A kind that is not '' has it count in the total of its source.
+local function post(id, owner, change, kind, source, rest)
 	if known[id] then return nil end
 	local a, by = account(owner), amount(change)
 	local available = plus(a[1], by)
@@ -65,12 +67,20 @@ local function post(id, owner, change, source, rest)
 	if by[1] >= 0 and below(MOST, balance) then return 'amount' end
 	a[1], a.changed = available, true
 	known[id] = true
+	if kind ~= '' then
+		local name = total_field(kind, owner, source)
+		totals[name] = bounded(plus(totals[name] or amount(call('HGET', K.totals, name) or '0'), by))
+	end
 	insert(postings, { id, owner, to_field(to_text(balance)) .. to_field(change) .. to_field(owner) .. to_field(source) .. rest })
 	return nil
 end
 
 local function keep_accounts()
-	local balances, closed, expiring, resolved, order = {}, {}, {}, {}, {}
+	local balances, sums, closed, expiring, resolved, order = {}, {}, {}, {}, {}, {}
+	for name, total in pairs(totals) do
+		insert(sums, name)
+		insert(sums, signed_text(total))
+	end
 	for owner, a in pairs(accounts) do
 		if a.changed then
 			insert(balances, owner)
@@ -85,6 +95,7 @@ local function keep_accounts()
 		order[i] = now .. h.id
 	end
 	many('HSET', K.balances, balances)
+	many('HSET', K.totals, sums)
 	many('HDEL', K.holds, closed)
 	many('ZREM', K.expiring, expiring)
 	many('HSET', K.resolved, resolved)

@@ -2,6 +2,7 @@
 -- and are counted in two numbers, high * 10^9 + low with low in [0, 10^9).
 local BILLION = 1e9
 local MOST = { 9223372036, 854775807 }
+local LEAST = { -9223372037, 145224192 }
 
 local function amount(text)
 	local negative = sub(text, 1, 1) == '-'
@@ -30,6 +31,19 @@ local function below(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) 
 local function to_text(a)
 	if a[1] == 0 then return format('%.0f', a[2]) end
 	return format('%.0f%09.0f', a[1], a[2])
+end
+
+-- bounded is an amount, or the end of 64 bits when it is beyond it.
+local function bounded(a)
+	if below(MOST, a) then return MOST end
+	if below(a, LEAST) then return LEAST end
+	return a
+end
+
+-- signed_text is to_text of any amount.
+local function signed_text(a)
+	if a[1] >= 0 then return to_text(a) end
+	return '-' .. to_text(minus({ 0, 0 }, a))
 end
 
 local function negated(text)

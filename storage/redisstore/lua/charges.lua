@@ -1,5 +1,5 @@
 -- uses: account tidy_entries
--- The charges of a commit: id of each; then owner, amount, source, record.
+-- The charges of a commit: id of each; then owner, amount, kind, source, record.
 local charges
 
 -- try_charges gives those that can not be made, by position from 0. What
@@ -10,7 +10,7 @@ local function try_charges()
 	expire()
 	know(charges)
 	for i, id in ipairs(charges) do
-		if post(id, arg(), arg(), arg(), arg()) then insert(unpaid, format('%d', i - 1)) end
+		if post(id, arg(), arg(), arg(), arg(), arg()) then insert(unpaid, format('%d', i - 1)) end
 	end
 	return concat(unpaid, ' ')
 end

@@ -3,7 +3,7 @@
 local given = answered()
 if given then return reply(given[1]) end
 
-local id, how, source, record = arg(), arg(), arg(), arg()
+local id, how, kind, source, record = arg(), arg(), arg(), arg(), arg()
 expire()
 local h = hold(id)
 if not h then
@@ -14,7 +14,7 @@ end
 finish(h, how)
 if how == 'c' then
 	know({ id })
-	post(id, h.owner, negated(h.amount), source, record) -- covered by what was held
+	post(id, h.owner, negated(h.amount), kind, source, record) -- covered by what was held
 end
 answer({ 'done' })
 keep_accounts()

@@ -1,9 +1,10 @@
--- uses: write meta
--- keys: *records *names *order
+-- uses: write meta total
+-- keys: *records *names *order totals
+-- Kind is that of the entries for the record, '' when it has none.
 local given = answered()
 if given then return reply(given[1]) end
 
-local id, owner = arg(), arg()
+local id, owner, kind = arg(), arg(), arg()
 local m = meta(id, owner)
 if not m then return reply('unknown') end
 
@@ -12,4 +13,5 @@ call('HDEL', K.names, m.name)
 call('HDEL', K.meta, id)
 call('HDEL', K.records, id)
 call('ZREM', K.order, owner .. m.number .. id)
+if kind ~= '' then call('HDEL', K.totals, total_field(kind, owner, id)) end
 return reply('done')
