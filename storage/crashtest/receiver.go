@@ -103,7 +103,9 @@ type answer struct {
 }
 
 func (r *receiver) answer(id string, n int) answer {
-	if r.chance(id, -1) < 0.01 { // one that never takes it
+	// Some are given up and taken when they are sent anew, and a few never are: of
+	// many, all sent anew by one replay, a breaker would make a wait of minutes.
+	if c := r.chance(id, -1); c < 0.001 || c < 0.01 && n <= maxAttempts {
 		return answer{status: http.StatusInternalServerError}
 	}
 	switch c := r.chance(id, n); {
