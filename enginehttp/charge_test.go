@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -45,19 +46,19 @@ func (w *flakyWriter) FlushError() error {
 	return nil
 }
 
-// However a hundred thousand requests end, in panics, timeouts, errors, and with
+// However requests end, a hundred thousand in a long run, in panics, timeouts, errors, and with
 // clients that go away before and while they are answered: exactly those
 // are charged whose answer of 2xx was written whole.
 func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 	for _, row := range []struct {
-		name       string
-		usual, few int // requests
-		workers    int
-		open       func(t *testing.T) keyedStore
-		why        string // not 100,000
+		name             string
+		long, usual, few int // requests
+		workers          int
+		open             func(t *testing.T) keyedStore
+		why              string // not 100,000
 	}{
-		{"memory", 100_000, 5_000, 8, func(*testing.T) keyedStore { return memory.New(memory.Options{}) }, ""},
-		{"sqlite", 4_000, 800, 64, func(t *testing.T) keyedStore {
+		{"memory", 100_000, 20_000, 5_000, 8, func(*testing.T) keyedStore { return memory.New(memory.Options{}) }, ""},
+		{"sqlite", 4_000, 1_600, 800, 64, func(t *testing.T) keyedStore {
 			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +69,10 @@ func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			requests := row.usual
-			if testing.Short() || raceEnabled {
+			switch {
+			case os.Getenv("STREAMWATCH_LONG") != "":
+				requests = row.long
+			case testing.Short() || raceEnabled:
 				requests = row.few
 			}
 			if *mixedRequests > 0 {

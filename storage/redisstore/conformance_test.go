@@ -47,5 +47,6 @@ func kit(addr string) enginetest.StoreKit {
 }
 
 func TestStoreConformance(t *testing.T) {
+	t.Parallel()
 	enginetest.TestStore(t, kit(miniredis.RunT(t).Addr()))
 }

@@ -19,6 +19,7 @@ import (
 // events as a store that keeps each by itself: whatever their owners, the length
 // of their ids, what of them is known, and in which order they are settled.
 func TestRunsShowTheSameEvents(t *testing.T) {
+	t.Parallel()
 	const most = 150
 	s, _, clock := open(t, redisstore.Options{MaxEvents: most, Retention: 40 * time.Minute})
 	model := memory.New(memory.Options{MaxEvents: most, Retention: 40 * time.Minute, Now: clock.Now})

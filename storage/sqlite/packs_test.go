@@ -55,6 +55,7 @@ func TestWhatOutlivesAPack(t *testing.T) {
 // Cursors that have moved are put in their places some thousand at a time; they
 // are the newest before, in between, by another store, and after a restart.
 func TestMovedCursors(t *testing.T) {
+	t.Parallel()
 	const targets, moves, each = 700, 14_000, 100
 	path := filepath.Join(t.TempDir(), "store.db")
 	s, _ := openAt(t, path, sqlite.Options{})
