@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -124,17 +125,19 @@ func TestClientGone(t *testing.T) {
 
 // A provider that takes too long is given up: 502, for nothing.
 func TestTimeout(t *testing.T) {
-	p := &providers{hook: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
-	w := newWorld(t, func(s *setup) { s.options.Providers, s.options.Timeout = p.all(), 20*time.Millisecond })
-	a := w.do(mine, "GET", social+"/users/nasa/by_username", "")
-	if spent, _ := w.spent(mine); a.status != 502 || !strings.Contains(a.body, "did not answer in time") || spent != 0 {
-		t.Errorf("%d %s, charged %d", a.status, a.body, spent)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := &providers{hook: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		w := newWorld(t, func(s *setup) { s.options.Providers, s.options.Timeout = p.all(), 20*time.Millisecond })
+		a := w.do(mine, "GET", social+"/users/nasa/by_username", "")
+		if spent, _ := w.spent(mine); a.status != 502 || !strings.Contains(a.body, "did not answer in time") || spent != 0 {
+			t.Errorf("%d %s, charged %d", a.status, a.body, spent)
+		}
+	})
 }
 
 // A body that trickles in does not hold a request beyond its time.
 func TestSlowBody(t *testing.T) {
-	w := newWorld(t, func(s *setup) { s.options.Timeout = 50 * time.Millisecond })
+	w := newWorld(t, func(s *setup) { s.options.Timeout = 200 * time.Millisecond })
 	addr, _ := serve(t, w, func(s *http.Server) { s.ReadTimeout = 0 })
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 
@@ -29,7 +28,7 @@ func TestNamesWithOneDeniedAddress(t *testing.T) {
 		for _, scheme := range []string{"http", "https"} {
 			t.Run(scheme+" "+name, func(t *testing.T) {
 				resolveTo(t, answers)
-				s, err := New(Config{Timeout: 2 * time.Second, IgnoreRobots: true})
+				s, err := New(Config{IgnoreRobots: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -341,7 +341,7 @@ func TestLongReadsLeaveRoomForOthers(t *testing.T) {
 		searches.Go(func() { s.Search(context.Background(), begun, leave) })
 		<-begun
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever
 	defer cancel()
 	_, err := s.Endpoints().Get(ctx, "acme", "kept") // asked for before each attempt
 	must(t, err)
@@ -361,7 +361,7 @@ func TestScansLeaveRoomForOthers(t *testing.T) {
 		})
 		<-begun
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever
 	defer cancel()
 	_, err := s.Log().Events(ctx, "acme", 0, 1)
 	must(t, err)
