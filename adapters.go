@@ -77,7 +77,7 @@ func changeEndpoint(ctx context.Context, m *deliver.EndpointManager, src deliver
 		return "", nil
 	}
 	if from == to && key != "" { // a new secret makes no endpoint
-		return "", &deliver.FieldError{Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
+		return "", &deliver.FieldError{Package: "deliver", Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
 	}
 	e, err := m.Create(ctx, deliver.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
 	if err != nil || key != "" {

@@ -3,9 +3,9 @@ package apikey
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -45,12 +45,8 @@ var (
 	ErrLastAdmin = errors.New("apikey: the last key with scope admin")
 )
 
-// FieldError says which field has a value that is not allowed.
-type FieldError struct{ Field, Value, Allowed string }
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("apikey: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
-}
+// FieldError reports a field whose value is not allowed.
+type FieldError = invalid.FieldError
 
 // Key is the record of a key. It does not hold the key itself.
 type Key struct {

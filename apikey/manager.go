@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -135,7 +136,7 @@ const MaxGrace = 30 * 24 * time.Hour
 // List tells.
 func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Issued, error) {
 	if r.Grace < 0 || r.Grace > MaxGrace {
-		return Issued{}, &FieldError{"grace", r.Grace.String(), "0 to " + MaxGrace.String()}
+		return Issued{}, invalid.Field("apikey", "grace", r.Grace.String(), "0 to "+MaxGrace.String())
 	}
 	now := m.cfg.Now().UTC()
 	old, err := m.cfg.Store.Get(ctx, owner, id)

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 const (
@@ -19,17 +21,17 @@ const (
 func check(r *IssueRequest, now time.Time) error {
 	switch {
 	case len(r.Owner) > maxOwner || !printable(r.Owner):
-		return &FieldError{"owner", clip(r.Owner), "at most 128 bytes of printable text"}
+		return invalid.Field("apikey", "owner", clip(r.Owner), "at most 128 bytes of printable text")
 	case strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > maxName || !printable(r.Name):
-		return &FieldError{"name", clip(r.Name), "1 to 100 printable characters"}
+		return invalid.Field("apikey", "name", clip(r.Name), "1 to 100 printable characters")
 	case utf8.RuneCountInString(r.Tier) > maxTier || !printable(r.Tier):
-		return &FieldError{"tier", clip(r.Tier), "at most 100 printable characters"}
+		return invalid.Field("apikey", "tier", clip(r.Tier), "at most 100 printable characters")
 	case r.RatePerMinute < 0 || r.RatePerMinute > maxRate:
-		return &FieldError{"rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate)}
+		return invalid.Field("apikey", "rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate))
 	case r.Scope != "" && r.Scope != ScopeRead && r.Scope != ScopeWrite && r.Scope != ScopeAdmin:
-		return &FieldError{"scope", clip(string(r.Scope)), "read, write or admin"}
+		return invalid.Field("apikey", "scope", clip(string(r.Scope)), "read, write or admin")
 	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(now):
-		return &FieldError{"expires_at", r.ExpiresAt.Format(time.RFC3339), "a time to come, or none"}
+		return invalid.Field("apikey", "expires_at", r.ExpiresAt.Format(time.RFC3339), "a time to come, or none")
 	}
 	return nil
 }

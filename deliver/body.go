@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // eventTweetDetected is the only kind of event on the wire.
@@ -109,7 +110,7 @@ func ParseBody(b []byte) (Detected, error) {
 			if field == "" {
 				field = "body"
 			}
-			return Detected{}, &FieldError{field, te.Value, "the JSON type of " + te.Type.String()}
+			return Detected{}, invalid.Field("deliver", field, te.Value, "the JSON type of "+te.Type.String())
 		}
 		return Detected{}, fmt.Errorf("deliver: body is not JSON: %w", err)
 	}
@@ -156,7 +157,7 @@ type fieldReader struct{ err error }
 
 func (p *fieldReader) refuse(field, value, allowed string) {
 	if p.err == nil {
-		p.err = &FieldError{field, value, allowed}
+		p.err = invalid.Field("deliver", field, value, allowed)
 	}
 }
 

@@ -3,10 +3,10 @@ package deliver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -130,12 +130,8 @@ type EndpointStore interface {
 	Scan(ctx context.Context, fn func(Endpoint) error) error
 }
 
-// FieldError says which field has a value that is not allowed.
-type FieldError struct{ Field, Value, Allowed string }
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("deliver: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
-}
+// FieldError reports a field whose value is not allowed.
+type FieldError = invalid.FieldError
 
 // Secret is a signing secret. It prints as *** in every form, JSON included;
 // string(s) is the value.

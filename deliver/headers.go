@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -35,7 +36,7 @@ var (
 // that names it and does not hold its value.
 func checkHeaders(hs []Header) error {
 	if len(hs) > maxHeaders {
-		return &FieldError{"headers", fmt.Sprint(len(hs)), fmt.Sprintf("at most %d", maxHeaders)}
+		return invalid.Field("deliver", "headers", fmt.Sprint(len(hs)), fmt.Sprintf("at most %d", maxHeaders))
 	}
 	seen := make(map[string]bool, len(hs))
 	for _, h := range hs {
@@ -44,7 +45,7 @@ func checkHeaders(hs []Header) error {
 		}
 		key := headerKey(h.Name)
 		if seen[key] {
-			return &FieldError{"headers", h.Name, "each name once, whatever its case"}
+			return invalid.Field("deliver", "headers", h.Name, "each name once, whatever its case")
 		}
 		seen[key] = true
 	}
@@ -52,13 +53,13 @@ func checkHeaders(hs []Header) error {
 }
 
 func checkHeader(h Header) error {
-	shown := cutText(strings.ToValidUTF8(h.Name, "\ufffd"), maxHeaderName)
+	shown := invalid.Cut(strings.ToValidUTF8(h.Name, "\ufffd"), maxHeaderName)
 	if h.Name == "" || len(h.Name) > maxHeaderName || strings.ContainsFunc(h.Name, func(r rune) bool { return !tokenRune(r) }) {
-		return &FieldError{"headers", shown, fmt.Sprintf("a name of 1 to %d letters, digits and !#$%%&'*+-.^_`|~", maxHeaderName)}
+		return invalid.Field("deliver", "headers", shown, fmt.Sprintf("a name of 1 to %d letters, digits and !#$%%&'*+-.^_`|~", maxHeaderName))
 	}
 	key := headerKey(h.Name)
 	if slices.Contains(reservedHeaders, key) || slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(key, p) }) {
-		return &FieldError{"headers", shown, "a name that is not reserved"}
+		return invalid.Field("deliver", "headers", shown, "a name that is not reserved")
 	}
 	v := string(h.Value)
 	ok := !sealed(h.Value) && v != "" && len(v) <= maxHeaderValue && v == strings.Trim(v, " \t")
@@ -66,8 +67,9 @@ func checkHeader(h Header) error {
 		ok = ok && (v[i] >= ' ' && v[i] <= '~' || v[i] == '\t')
 	}
 	if !ok {
-		return &FieldError{"headers", shown + ": " + secret.Redacted,
-			fmt.Sprintf("a value of 1 to %d printable ASCII characters without white space at its ends, not beginning with \"sealed:\"", maxHeaderValue)}
+		return invalid.Field("deliver", "headers", shown+": "+secret.Redacted,
+			fmt.Sprintf("a value of 1 to %d printable ASCII characters without white space at its ends, not beginning with \"sealed:\"", maxHeaderValue))
+
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package deliver
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
+)
 
 // Bounds of an endpoint's Limits.
 const (
@@ -13,13 +17,13 @@ const (
 func (l Limits) check() error {
 	switch {
 	case l.Rate != 0 && !(l.Rate >= minRate && l.Rate <= maxRate): // NaN, too
-		return &FieldError{"rate_per_second", strconv.FormatFloat(l.Rate, 'g', -1, 64), "0.01 to 10,000, or 0 for any number"}
+		return invalid.Field("deliver", "rate_per_second", strconv.FormatFloat(l.Rate, 'g', -1, 64), "0.01 to 10,000, or 0 for any number")
 	case l.Burst < 0 || l.Burst > maxBurst:
-		return &FieldError{"rate_burst", strconv.Itoa(l.Burst), "1 to 10,000, or 0 for a second's"}
+		return invalid.Field("deliver", "rate_burst", strconv.Itoa(l.Burst), "1 to 10,000, or 0 for a second's")
 	case l.Burst > 0 && l.Rate == 0:
-		return &FieldError{"rate_burst", strconv.Itoa(l.Burst), "0 without a rate_per_second"}
+		return invalid.Field("deliver", "rate_burst", strconv.Itoa(l.Burst), "0 without a rate_per_second")
 	case l.InFlight < 0 || l.InFlight > maxInFlight:
-		return &FieldError{"max_in_flight", strconv.Itoa(l.InFlight), "1 to 1024, or 0 for the default"}
+		return invalid.Field("deliver", "max_in_flight", strconv.Itoa(l.InFlight), "1 to 1024, or 0 for the default")
 	}
 	return nil
 }

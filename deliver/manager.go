@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // EndpointManager creates and changes endpoints: it checks every value before
@@ -123,7 +125,7 @@ func (m *EndpointManager) custom(scheme string) bool {
 // does not gets nothing.
 func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, error) {
 	if n.Source.ID == "" || n.Source.Kind != SourceMonitor && n.Source.Kind != SourceRule {
-		return Endpoint{}, &FieldError{"source", string(n.Source.Kind) + " " + n.Source.ID, "the kind and id of a monitor or rule"}
+		return Endpoint{}, invalid.Field("deliver", "source", string(n.Source.Kind)+" "+n.Source.ID, "the kind and id of a monitor or rule")
 	}
 	if err := m.checkUpdate(&EndpointUpdate{URL: &n.URL, Headers: n.Headers, Limits: &n.Limits, Secret: &n.Secret}); err != nil {
 		return Endpoint{}, err
@@ -138,14 +140,14 @@ func (m *EndpointManager) Create(ctx context.Context, n NewEndpoint) (Endpoint, 
 		return Endpoint{}, err
 	}
 	if len(others) >= m.cfg.MaxPerSource {
-		return Endpoint{}, &FieldError{"endpoints", strconv.Itoa(len(others) + 1), fmt.Sprintf("at most %d for one monitor or rule", m.cfg.MaxPerSource)}
+		return Endpoint{}, invalid.Field("deliver", "endpoints", strconv.Itoa(len(others)+1), fmt.Sprintf("at most %d for one monitor or rule", m.cfg.MaxPerSource))
 	}
 	if n.Secret == "" {
 		n.Secret = GenerateSecret()
 	}
 	now := m.now()
 	if n.From.After(now) {
-		return Endpoint{}, &FieldError{"from", n.From.Format(time.RFC3339), "a time that is not in the future"}
+		return Endpoint{}, invalid.Field("deliver", "from", n.From.Format(time.RFC3339), "a time that is not in the future")
 	}
 	e := Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
 		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, From: n.From, Status: EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
@@ -184,8 +186,9 @@ func (m *EndpointManager) List(ctx context.Context, owner, sourceID string) ([]E
 // characters. One that is disabled already keeps its reason.
 func (m *EndpointManager) Disable(ctx context.Context, owner, id, reason string) (Endpoint, error) {
 	if n := utf8.RuneCountInString(reason); n < 1 || n > maxStatusReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
-		return Endpoint{}, &FieldError{"status_reason", cutText(strings.ToValidUTF8(reason, "\ufffd"), maxStatusReason),
-			fmt.Sprintf("1 to %d characters without control characters", maxStatusReason)}
+		return Endpoint{}, invalid.Field("deliver", "status_reason", invalid.Cut(strings.ToValidUTF8(reason, "\ufffd"), maxStatusReason),
+			fmt.Sprintf("1 to %d characters without control characters", maxStatusReason))
+
 	}
 	return m.setStatus(ctx, owner, id, EndpointDisabled, reason)
 }

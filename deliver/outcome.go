@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // maxErrorText bounds Attempt.Error, in bytes.
@@ -28,7 +30,7 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	d.stats.Attempts++
 	own, wait := granted(it.Waited, res)
 	if own > 0 {
-		s.Attempt.Error = cutText(s.Attempt.Error, maxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
+		s.Attempt.Error = invalid.Cut(s.Attempt.Error, maxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
 		wait = d.asked(it, res)
 	}
@@ -108,7 +110,7 @@ func (r *Result) bound() {
 			r.Error = "status " + strconv.Itoa(r.StatusCode)
 		}
 	}
-	r.Error = cutText(strings.ToValidUTF8(r.Error, "\ufffd"), maxErrorText)
+	r.Error = invalid.Cut(strings.ToValidUTF8(r.Error, "\ufffd"), maxErrorText)
 	r.ResponsePreview = previewText(r.ResponsePreview)
 }
 

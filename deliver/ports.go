@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // ErrDeliveryNotFound: no such delivery, or another owner's.
@@ -120,28 +122,28 @@ const MaxLogPage = 10_000
 func (q *LogQuery) Validate() error {
 	switch {
 	case q.Page < 0:
-		return &FieldError{"page", strconv.Itoa(q.Page), "at least 1, or 0 for 1"}
+		return invalid.Field("deliver", "page", strconv.Itoa(q.Page), "at least 1, or 0 for 1")
 	case q.PageSize < 0 || q.PageSize > MaxLogPage:
-		return &FieldError{"page_size", strconv.Itoa(q.PageSize), "1 to 10,000, or 0 for 20"}
+		return invalid.Field("deliver", "page_size", strconv.Itoa(q.PageSize), "1 to 10,000, or 0 for 20")
 	}
 	if !q.Until.IsZero() && !q.Until.After(q.Since) {
-		return &FieldError{"until", q.Until.Format(time.RFC3339Nano), "a time after since"}
+		return invalid.Field("deliver", "until", q.Until.Format(time.RFC3339Nano), "a time after since")
 	}
 	switch q.SourceKind {
 	case "", SourceMonitor, SourceRule:
 	default:
-		return &FieldError{"source_kind", cutText(string(q.SourceKind), 64), `"monitor" or "rule", or none for all`}
+		return invalid.Field("deliver", "source_kind", invalid.Cut(string(q.SourceKind), 64), `"monitor" or "rule", or none for all`)
 	}
 	switch q.Via {
 	case "", ViaWebhook, ViaHandler, ViaWebSocket:
 	default:
-		return &FieldError{"via", cutText(string(q.Via), 64), `"webhook", "handler" or "websocket", or none for all`}
+		return invalid.Field("deliver", "via", invalid.Cut(string(q.Via), 64), `"webhook", "handler" or "websocket", or none for all`)
 	}
 	switch q.State {
 	case "", StatePending, StateRetrying, StateDelivered, StateFailed:
 		return nil
 	}
-	return &FieldError{"delivery_status", cutText(string(q.State), 64), `"pending", "retrying", "delivered" or "failed", or none for all`}
+	return invalid.Field("deliver", "delivery_status", invalid.Cut(string(q.State), 64), `"pending", "retrying", "delivered" or "failed", or none for all`)
 }
 
 // LogEntry is a delivery with its attempts.
@@ -181,7 +183,7 @@ type LogPage struct {
 
 // BadCursor is the error of Deliveries for a Cursor that is no Next.
 func BadCursor(cursor string) error {
-	return &FieldError{"cursor", cutText(cursor, 64), "the Next of a page of the same query"}
+	return invalid.Field("deliver", "cursor", invalid.Cut(cursor, 64), "the Next of a page of the same query")
 }
 
 // Sender brings one delivery to its endpoint. The webhook sender is one; an

@@ -3,6 +3,8 @@ package deliver
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // binaryPreview stands for an answer that people cannot read: an image, or text
@@ -18,7 +20,7 @@ func previewText(text string) string {
 	if isBinary(text) {
 		return binaryPreview
 	}
-	return cutText(strings.ToValidUTF8(text, "\ufffd"), maxPreview)
+	return invalid.Cut(strings.ToValidUTF8(text, "\ufffd"), maxPreview)
 }
 
 // isBinary reports whether text has control characters that no text has, or is

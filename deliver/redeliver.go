@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 const (
@@ -104,9 +106,9 @@ func (m *EndpointManager) failed(ctx context.Context, owner, endpointID string, 
 func (m *EndpointManager) receives(ctx context.Context, owner, id string) error {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && e.Status != EndpointActive {
-		err = &FieldError{"status", string(e.Status), "an endpoint that is active: enable it first"}
+		err = invalid.Field("deliver", "status", string(e.Status), "an endpoint that is active: enable it first")
 	} else if err == nil && !e.PausedSince.IsZero() {
-		err = &FieldError{"paused", "true", "an endpoint that is not paused: resume it first"}
+		err = invalid.Field("deliver", "paused", "true", "an endpoint that is not paused: resume it first")
 	}
 	return err
 }

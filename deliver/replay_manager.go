@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 var errNoReplays = errors.New("deliver: DispatcherConfig.Replays or EndpointManagerConfig.Log is missing: Replay wants both")
@@ -36,9 +38,9 @@ func (m *EndpointManager) Replay(ctx context.Context, owner, id string, since, u
 	now := m.now()
 	switch {
 	case since.After(now):
-		return Replay{}, &FieldError{"since", since.Format(time.RFC3339), "a time that is not in the future"}
+		return Replay{}, invalid.Field("deliver", "since", since.Format(time.RFC3339), "a time that is not in the future")
 	case !until.IsZero() && !until.After(since):
-		return Replay{}, &FieldError{"until", until.Format(time.RFC3339), "a time after since"}
+		return Replay{}, invalid.Field("deliver", "until", until.Format(time.RFC3339), "a time after since")
 	}
 	d.settler.flush(ctx) // what has just ended is not open any more
 	if err := m.receives(ctx, owner, id); err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // DefaultOverlap is how long a replaced secret stays valid.
@@ -25,9 +27,9 @@ func (u *EndpointUpdate) checkSecret() error {
 	d := u.overlap()
 	switch {
 	case u.Secret == nil && u.Overlap != nil:
-		return &FieldError{"overlap", d.String(), "none without a new secret"}
+		return invalid.Field("deliver", "overlap", d.String(), "none without a new secret")
 	case d < 0 || d > maxOverlap:
-		return &FieldError{"overlap", d.String(), "0s to " + maxOverlap.String()}
+		return invalid.Field("deliver", "overlap", d.String(), "0s to "+maxOverlap.String())
 	case u.Secret == nil || *u.Secret == "":
 		return nil
 	}
@@ -48,8 +50,9 @@ func (e *Endpoint) rotate(key Secret, overlap time.Duration, now time.Time) erro
 		}
 	}
 	if len(old) > maxOldSecrets {
-		return &FieldError{"webhook_secret", fmt.Sprintf("rotation with %d old secrets", len(old)),
-			fmt.Sprintf("at most %d that are valid: wait until one ends, or rotate without an overlap", maxOldSecrets)}
+		return invalid.Field("deliver", "webhook_secret", fmt.Sprintf("rotation with %d old secrets", len(old)),
+			fmt.Sprintf("at most %d that are valid: wait until one ends, or rotate without an overlap", maxOldSecrets))
+
 	}
 	e.Secret, e.OldSecrets = key, old
 	return nil

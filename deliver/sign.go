@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -70,7 +71,7 @@ func CheckSecret(s Secret) error {
 		ok = ok && s[i] > ' ' && s[i] <= '~'
 	}
 	if !ok {
-		return &FieldError{"webhook_secret", secret.Redacted, "24 to 128 printable ASCII characters without white space, not beginning with \"sealed:\""}
+		return invalid.Field("deliver", "webhook_secret", secret.Redacted, "24 to 128 printable ASCII characters without white space, not beginning with \"sealed:\"")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Bounds of the test calls under way, in all and of one owner, whose receivers
@@ -38,7 +39,7 @@ func (m *EndpointManager) Test(ctx context.Context, owner, id string) (TestResul
 	d := m.cfg.Dispatcher
 	sender, _ := d.sender(e.URL)
 	if sender == nil {
-		return TestResult{}, &FieldError{"webhook_url", redactURL(e.URL), "a scheme that has a sender"}
+		return TestResult{}, invalid.Field("deliver", "webhook_url", redactURL(e.URL), "a scheme that has a sender")
 	}
 	dv := sampleDelivery(e, m.now())
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)

@@ -3,6 +3,8 @@ package deliver
 import (
 	"context"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // EndpointUpdate changes the fields that are not nil.
@@ -83,7 +85,7 @@ func (m *EndpointManager) update(ctx context.Context, owner, id string, u Endpoi
 				resumed = !e.PausedSince.IsZero()
 				e.PausedSince = time.Time{}
 			case e.Status == EndpointDisabled:
-				return &FieldError{"paused", "true", "false for a disabled endpoint: enable it first"}
+				return invalid.Field("deliver", "paused", "true", "false for a disabled endpoint: enable it first")
 			case e.PausedSince.IsZero():
 				e.PausedSince = now
 			}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // maxURL bounds a webhook URL, in bytes.
@@ -27,7 +29,7 @@ func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 
 func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL, error) {
 	refuse := func(allowed string) (*url.URL, error) {
-		return nil, &FieldError{"webhook_url", redactURL(raw), allowed}
+		return nil, invalid.Field("deliver", "webhook_url", redactURL(raw), allowed)
 	}
 	if raw == "" || len(raw) > maxURL {
 		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
@@ -67,7 +69,7 @@ func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL
 // checkCustomURL checks what holds for a URL of any scheme: what else its parts
 // mean only its sender knows.
 func checkCustomURL(raw string) error {
-	refuse := func(allowed string) error { return &FieldError{"webhook_url", redactURL(raw), allowed} }
+	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", redactURL(raw), allowed) }
 	if len(raw) > maxURL {
 		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
 	}
@@ -153,7 +155,7 @@ func redactURL(raw string) string {
 		if strings.ContainsAny(raw, "@?#") {
 			return hidden
 		}
-		return cutText(raw, 200)
+		return invalid.Cut(raw, 200)
 	}
 	var b strings.Builder
 	if u.Scheme != "" {
@@ -182,16 +184,5 @@ func redactURL(raw string) string {
 	if u.Fragment != "" {
 		b.WriteString("#" + hidden)
 	}
-	return cutText(b.String(), 200)
-}
-
-// cutText shortens s to at most n bytes at the start of a character.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n]
+	return invalid.Cut(b.String(), 200)
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Errors of a Verifier.
@@ -107,7 +109,7 @@ type Received struct {
 // Signatures are compared in constant time.
 func (v *Verifier) Verify(header func(name string) string, body []byte) (Received, error) {
 	if int64(len(body)) > v.cfg.MaxBody {
-		return Received{}, &FieldError{"body", fmt.Sprintf("%d bytes", len(body)), fmt.Sprintf("at most %d", v.cfg.MaxBody)}
+		return Received{}, invalid.Field("deliver", "body", fmt.Sprintf("%d bytes", len(body)), fmt.Sprintf("at most %d", v.cfg.MaxBody))
 	}
 	r := Received{WebhookID: header(HeaderWebhookID), DeliveryID: header(HeaderDeliveryID), Body: body}
 	if len(r.WebhookID) > maxID || len(r.DeliveryID) > maxID {

@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -48,15 +49,10 @@ func failureOf(err error) *failure {
 	if errors.As(err, &f) {
 		return f
 	}
-	var m *monitor.FieldError
-	var d *deliver.FieldError
-	var r *rule.FieldError
+	var field *invalid.FieldError
 	var s *query.SyntaxError
-	var k *apikey.FieldError
 	var quota *streamwatch.QuotaError
 	switch {
-	case errors.As(err, &k):
-		err = refused(k.Field, k.Value, k.Allowed)
 	case errors.Is(err, apikey.ErrNotFound):
 		err = notFound("key")
 	case errors.Is(err, apikey.ErrTooMany):
@@ -65,12 +61,8 @@ func failureOf(err error) *failure {
 		err = conflict("the last key with the scope admin can not be revoked: create another one first")
 	case errors.As(err, &s):
 		err = refused("query", s.Query, "a query of the language: "+strings.TrimPrefix(s.Error(), "rule: "))
-	case errors.As(err, &m):
-		err = refused(m.Field, m.Value, m.Allowed)
-	case errors.As(err, &d):
-		err = refused(d.Field, d.Value, d.Allowed)
-	case errors.As(err, &r):
-		err = refused(r.Field, r.Value, r.Allowed)
+	case errors.As(err, &field):
+		err = refused(field.Field, field.Value, field.Allowed)
 	case errors.As(err, &quota):
 		err = &failure{status: http.StatusUnprocessableEntity, text: strings.TrimPrefix(quota.Error(), "streamwatch: ")}
 	case errors.Is(err, monitor.ErrNotFound):

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Errors a Fetcher returns so that the engine knows what to do next. Wrap them
@@ -55,16 +57,10 @@ func (e *StatusError) Error() string {
 }
 
 // ArgumentError is an argument that an adapter does not take, found before
-// anything was asked for: what the caller sent is wrong, not the platform.
-type ArgumentError struct {
-	Field   string // name in the interface, such as "url"
-	Value   string // what was given: short, and without a password or query
-	Allowed string // what may be given
-}
-
-func (e *ArgumentError) Error() string {
-	return fmt.Sprintf("fetcher: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
-}
+// anything was asked for: what the caller sent is wrong, not the platform. Field
+// is the name in the interface, such as "url"; Value is short, without a password
+// or query.
+type ArgumentError = invalid.FieldError
 
 // PageError says why a page cannot be given. What its address leads to is at
 // fault, and neither the service nor a platform: who gave the address is told, and

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -141,11 +142,11 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	}
 	switch {
 	case q.Page < 1:
-		return Page{}, &FieldError{"page", fmt.Sprint(q.Page), "at least 1"}
+		return Page{}, invalid.Field("monitor", "page", fmt.Sprint(q.Page), "at least 1")
 	case q.PageSize < 1 || q.PageSize > 100:
-		return Page{}, &FieldError{"page_size", fmt.Sprint(q.PageSize), "1 to 100"}
+		return Page{}, invalid.Field("monitor", "page_size", fmt.Sprint(q.PageSize), "1 to 100")
 	case q.Status != "" && q.Status != Active && q.Status != Paused:
-		return Page{}, &FieldError{"status", string(q.Status), `"active" or "paused"`}
+		return Page{}, invalid.Field("monitor", "status", string(q.Status), `"active" or "paused"`)
 	}
 	p, err := m.cfg.Store.List(ctx, q)
 	for i := range p.Monitors {

@@ -3,9 +3,10 @@ package monitor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Status of a monitor.
@@ -92,12 +93,8 @@ var (
 	ErrConflict  = errors.New("monitor: changed meanwhile")
 )
 
-// FieldError says which field has a value that is not allowed.
-type FieldError struct{ Field, Value, Allowed string }
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("monitor: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
-}
+// FieldError reports a field whose value is not allowed.
+type FieldError = invalid.FieldError
 
 // Query selects monitors of one owner.
 type Query struct {

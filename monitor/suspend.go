@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Suspend pauses an active monitor on behalf of the program and not of its
@@ -14,7 +16,7 @@ import (
 // back as polls reach: its accounts' Since is what it has got of them.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	if reason == "" || reason == ReasonUser {
-		return Monitor{}, &FieldError{"status_reason", clip(reason), "a reason of the program's own, such as " + ReasonCredits}
+		return Monitor{}, invalid.Field("monitor", "status_reason", clip(reason), "a reason of the program's own, such as "+ReasonCredits)
 	}
 	var rerr error
 	mon, err := m.move(ctx, owner, id, func(mon *Monitor) bool {

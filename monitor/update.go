@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -104,7 +105,7 @@ func (m *Manager) changed(old Monitor, r UpdateRequest) (mon Monitor, key secret
 	}
 	if r.WebhookSecret != nil {
 		if key = *r.WebhookSecret; key == "" || mon.WebhookURL == "" {
-			return mon, "", &FieldError{"webhook_secret", secret.Redacted, "24 to 128 characters, for a monitor with a webhook_url"}
+			return mon, "", invalid.Field("monitor", "webhook_secret", secret.Redacted, "24 to 128 characters, for a monitor with a webhook_url")
 		}
 	}
 	if r.Usernames != nil {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -20,32 +21,32 @@ const (
 // check validates everything but the accounts.
 func (m *Manager) check(mon *Monitor, key secret.Value) error {
 	if len(mon.Owner) > maxOwner || !printable(mon.Owner) {
-		return &FieldError{"owner", clip(mon.Owner), "at most 128 bytes of printable text"}
+		return invalid.Field("monitor", "owner", clip(mon.Owner), "at most 128 bytes of printable text")
 	}
 	if n := utf8.RuneCountInString(mon.Name); n < 1 || n > maxName || !printable(mon.Name) || strings.TrimSpace(mon.Name) == "" {
-		return &FieldError{"name", clip(mon.Name), "1 to 100 printable characters"}
+		return invalid.Field("monitor", "name", clip(mon.Name), "1 to 100 printable characters")
 	}
 	seen := make(map[FilterType]bool)
 	for _, ft := range mon.FilterTypes {
 		switch ft {
 		case Original, Reply, Retweet, Quote:
 		default:
-			return &FieldError{"filter_types", clip(string(ft)), `a subset of "original", "reply", "retweet", "quote"`}
+			return invalid.Field("monitor", "filter_types", clip(string(ft)), `a subset of "original", "reply", "retweet", "quote"`)
 		}
 		if seen[ft] {
-			return &FieldError{"filter_types", string(ft), "each kind once"}
+			return invalid.Field("monitor", "filter_types", string(ft), "each kind once")
 		}
 		seen[ft] = true
 	}
 	if !(mon.Weight >= 0 && mon.Weight <= maxWeight) {
-		return &FieldError{"weight", fmt.Sprint(mon.Weight), fmt.Sprintf("0 to %d", maxWeight)}
+		return invalid.Field("monitor", "weight", fmt.Sprint(mon.Weight), fmt.Sprintf("0 to %d", maxWeight))
 	}
 	if mon.Status != Active && mon.Status != Paused {
-		return &FieldError{"status", clip(string(mon.Status)), `"active" or "paused"`}
+		return invalid.Field("monitor", "status", clip(string(mon.Status)), `"active" or "paused"`)
 	}
 	if mon.WebhookURL == "" {
 		if key != "" {
-			return &FieldError{"webhook_secret", secret.Redacted, "none without a webhook_url"}
+			return invalid.Field("monitor", "webhook_secret", secret.Redacted, "none without a webhook_url")
 		}
 		return nil
 	}
@@ -62,8 +63,9 @@ func (m *Manager) checkInterval(iv time.Duration) error {
 	if m.cfg.Paced {
 		none = "none"
 	}
-	return &FieldError{"poll_interval_seconds", fmt.Sprint(iv.Seconds()),
-		fmt.Sprintf("%v to %v, or 0 for %s", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds(), none)}
+	return invalid.Field("monitor", "poll_interval_seconds", fmt.Sprint(iv.Seconds()),
+		fmt.Sprintf("%v to %v, or 0 for %s", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds(), none))
+
 }
 
 // accounts makes the accounts of a request: without @, each once whatever its
@@ -79,7 +81,7 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 	for _, u := range usernames {
 		name := strings.TrimPrefix(u, "@")
 		if !validUsername(name) {
-			return nil, &FieldError{"usernames", clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@'"}
+			return nil, invalid.Field("monitor", "usernames", clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@'")
 		}
 		key := Key(name)
 		if taken[key] {
@@ -91,12 +93,12 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 			a.Since = t
 		}
 		if len(out) == m.cfg.MaxAccounts {
-			return nil, &FieldError{"usernames", fmt.Sprint(len(usernames)), allowed}
+			return nil, invalid.Field("monitor", "usernames", fmt.Sprint(len(usernames)), allowed)
 		}
 		out = append(out, a)
 	}
 	if len(out) == 0 {
-		return nil, &FieldError{"usernames", "[]", allowed}
+		return nil, invalid.Field("monitor", "usernames", "[]", allowed)
 	}
 	return out, nil
 }

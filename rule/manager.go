@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -205,11 +206,11 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	}
 	switch {
 	case q.Page < 1:
-		return Page{}, &FieldError{"page", fmt.Sprint(q.Page), "at least 1"}
+		return Page{}, invalid.Field("rule", "page", fmt.Sprint(q.Page), "at least 1")
 	case q.PageSize < 1 || q.PageSize > 100:
-		return Page{}, &FieldError{"page_size", fmt.Sprint(q.PageSize), "1 to 100"}
+		return Page{}, invalid.Field("rule", "page_size", fmt.Sprint(q.PageSize), "1 to 100")
 	case q.Status != "" && q.Status != Active && q.Status != Paused:
-		return Page{}, &FieldError{"status", clip(string(q.Status)), `"active" or "paused"`}
+		return Page{}, invalid.Field("rule", "status", clip(string(q.Status)), `"active" or "paused"`)
 	}
 	p, err := m.cfg.Store.List(ctx, q)
 	p.Page, p.PageSize = q.Page, q.PageSize

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
@@ -70,12 +71,8 @@ var (
 	ErrConflict  = errors.New("rule: changed meanwhile")
 )
 
-// FieldError says which field of a rule has a value that is not allowed.
-type FieldError struct{ Field, Value, Allowed string }
-
-func (e *FieldError) Error() string {
-	return fmt.Sprintf("rule: %s %q is not allowed: want %s", e.Field, e.Value, e.Allowed)
-}
+// FieldError reports a field whose value is not allowed.
+type FieldError = invalid.FieldError
 
 // clip keeps a value short enough for an error message.
 func clip(s string) string {
@@ -89,22 +86,22 @@ func clip(s string) string {
 // schedule.
 func (r *Rule) Validate() error {
 	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
-		return &FieldError{"tag", clip(r.Tag), "1 to 100 characters"}
+		return invalid.Field("rule", "tag", clip(r.Tag), "1 to 100 characters")
 	}
 	if n := utf8.RuneCountInString(r.Query); n < 1 || n > query.MaxQuery {
-		return &FieldError{"query", clip(r.Query), "1 to 1,024 characters"}
+		return invalid.Field("rule", "query", clip(r.Query), "1 to 1,024 characters")
 	}
 	if r.Schedule == "" && (r.Interval < MinInterval || r.Interval > MaxInterval) {
-		return &FieldError{"interval_seconds", fmt.Sprint(r.Interval.Seconds()), "0.1 to 86,400, or a schedule"}
+		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()), "0.1 to 86,400, or a schedule")
 	}
 	if r.Schedule != "" && r.Interval != 0 {
-		return &FieldError{"schedule", clip(r.Schedule), "either schedule or interval_seconds, not both"}
+		return invalid.Field("rule", "schedule", clip(r.Schedule), "either schedule or interval_seconds, not both")
 	}
 	if r.MaxResults < 1 || r.MaxResults > MaxResults {
-		return &FieldError{"max_results_per_poll", fmt.Sprint(r.MaxResults), "1 to 100"}
+		return invalid.Field("rule", "max_results_per_poll", fmt.Sprint(r.MaxResults), "1 to 100")
 	}
 	if r.Status != Active && r.Status != Paused {
-		return &FieldError{"status", clip(string(r.Status)), `"active" or "paused"`}
+		return invalid.Field("rule", "status", clip(string(r.Status)), `"active" or "paused"`)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Schedule says when a rule is polled.
@@ -19,7 +20,7 @@ const maxSchedule = 256
 // duration. Times are UTC unless it begins with "CRON_TZ=Area/City ". The error
 // is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
-	refused := func(allowed string) error { return &FieldError{"schedule", clip(expr), allowed} }
+	refused := func(allowed string) error { return invalid.Field("rule", "schedule", clip(expr), allowed) }
 	if expr == "" || len(expr) > maxSchedule {
 		return nil, refused(fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Suspend pauses an active rule on behalf of the program and not of its owner,
@@ -12,7 +14,7 @@ import (
 // contrast to Pause, what is published meanwhile is found after Restore.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, error) {
 	if reason == "" || reason == ReasonUser {
-		return Rule{}, &FieldError{"status_reason", clip(reason), "a reason of the program's own, such as " + ReasonCredits}
+		return Rule{}, invalid.Field("rule", "status_reason", clip(reason), "a reason of the program's own, such as "+ReasonCredits)
 	}
 	var rerr error
 	r, err := m.move(ctx, owner, id, func(r *Rule) bool {

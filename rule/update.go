@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -116,7 +117,7 @@ func (m *Manager) changed(old Rule, q UpdateRequest) (r Rule, key secret.Value, 
 	}
 	if q.WebhookSecret != nil {
 		if key = *q.WebhookSecret; key == "" || r.WebhookURL == "" {
-			return r, "", &FieldError{"webhook_secret", secret.Redacted, "24 to 128 characters, for a rule with a webhook_url"}
+			return r, "", invalid.Field("rule", "webhook_secret", secret.Redacted, "24 to 128 characters, for a rule with a webhook_url")
 		}
 	}
 	// Who pauses what the program has suspended means it for good.
@@ -157,17 +158,17 @@ const maxOwner = 128 // bytes
 // check validates a rule, its query included.
 func (m *Manager) check(r *Rule, key secret.Value) (*query.Program, error) {
 	if len(r.Owner) > maxOwner || !printable(r.Owner) {
-		return nil, &FieldError{"owner", clip(r.Owner), "at most 128 bytes of printable text"}
+		return nil, invalid.Field("rule", "owner", clip(r.Owner), "at most 128 bytes of printable text")
 	}
 	if strings.TrimSpace(r.Tag) == "" || !printable(r.Tag) {
-		return nil, &FieldError{"tag", clip(r.Tag), "1 to 100 printable characters"}
+		return nil, invalid.Field("rule", "tag", clip(r.Tag), "1 to 100 printable characters")
 	}
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	p, _, err := m.Parse(r.Query)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", &FieldError{"query", clip(r.Query), "a query of the dialect " + m.cfg.Parse.Dialect.String()}, err)
+		return nil, fmt.Errorf("%w: %w", invalid.Field("rule", "query", clip(r.Query), "a query of the dialect "+m.cfg.Parse.Dialect.String()), err)
 	}
 	if r.Schedule != "" {
 		if _, err := ParseSchedule(r.Schedule); err != nil {
@@ -176,7 +177,7 @@ func (m *Manager) check(r *Rule, key secret.Value) (*query.Program, error) {
 	}
 	if r.WebhookURL == "" {
 		if key != "" {
-			return nil, &FieldError{"webhook_secret", secret.Redacted, "none without a webhook_url"}
+			return nil, invalid.Field("rule", "webhook_secret", secret.Redacted, "none without a webhook_url")
 		}
 		return p, nil
 	}
@@ -187,8 +188,9 @@ func (m *Manager) check(r *Rule, key secret.Value) (*query.Program, error) {
 // stored may be of a manager with another one, and stays.
 func (m *Manager) checkPace(r *Rule) error {
 	if r.Schedule == "" && r.Interval < m.cfg.MinInterval {
-		return &FieldError{"interval_seconds", fmt.Sprint(r.Interval.Seconds()),
-			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds())}
+		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()),
+			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds()))
+
 	}
 	return nil
 }

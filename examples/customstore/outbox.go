@@ -54,9 +54,9 @@ func checkSettlement(s deliver.Settlement) error {
 	switch {
 	case s.Attempt == nil:
 	case s.Attempt.N < 1:
-		return &deliver.FieldError{Field: "Attempt.N", Value: strconv.Itoa(s.Attempt.N), Allowed: "1 or more"}
+		return &deliver.FieldError{Package: "customstore", Field: "Attempt.N", Value: strconv.Itoa(s.Attempt.N), Allowed: "1 or more"}
 	case s.State != deliver.StateRetrying && !s.State.Final():
-		return &deliver.FieldError{Field: "State", Value: string(s.State), Allowed: "retrying, delivered or failed"}
+		return &deliver.FieldError{Package: "customstore", Field: "State", Value: string(s.State), Allowed: "retrying, delivered or failed"}
 	}
 	return nil
 }

@@ -91,11 +91,11 @@ func checkBatch(b *detect.Batch) error {
 		ev := &b.Events[i]
 		switch {
 		case ev.ID == "":
-			return &deliver.FieldError{Field: "Event.ID", Allowed: "the event's id"}
+			return &deliver.FieldError{Package: "deliver", Field: "Event.ID", Allowed: "the event's id"}
 		case ev.Source.ID == "":
-			return &deliver.FieldError{Field: "Event.Source.ID", Allowed: "the id of a monitor or rule"}
+			return &deliver.FieldError{Package: "deliver", Field: "Event.Source.ID", Allowed: "the id of a monitor or rule"}
 		case len(ev.Body) == 0:
-			return &deliver.FieldError{Field: "Event.Body", Allowed: "the encoded event"}
+			return &deliver.FieldError{Package: "deliver", Field: "Event.Body", Allowed: "the encoded event"}
 		}
 	}
 	for i := range b.Charges {
@@ -104,7 +104,7 @@ func checkBatch(b *detect.Batch) error {
 		}
 	}
 	if b.Cursor != nil && b.Cursor.Target == "" {
-		return &deliver.FieldError{Field: "Cursor.Target", Allowed: "the polled target"}
+		return &deliver.FieldError{Package: "deliver", Field: "Cursor.Target", Allowed: "the polled target"}
 	}
 	return nil
 }

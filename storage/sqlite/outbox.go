@@ -174,10 +174,10 @@ func checkSettlement(st *deliver.Settlement) error {
 		return nil
 	}
 	if st.Attempt.N < 1 {
-		return &deliver.FieldError{Field: "Settlement.Attempt.N", Value: fmt.Sprint(st.Attempt.N), Allowed: "1 or more"}
+		return &deliver.FieldError{Package: "deliver", Field: "Settlement.Attempt.N", Value: fmt.Sprint(st.Attempt.N), Allowed: "1 or more"}
 	}
 	if st.State != deliver.StateRetrying && !st.State.Final() {
-		return &deliver.FieldError{Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
+		return &deliver.FieldError{Package: "deliver", Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
 	}
 	return nil
 }
