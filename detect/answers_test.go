@@ -112,6 +112,7 @@ func benchmarkJudge(b *testing.B, subs int, kind string) {
 	f.begin(time.Now())
 	f.out.seen = seen.Window{}.Poll()
 	f.out.pages = []page{{tweets: []fetcher.Tweet{tw}}}
+	f.out.posts = 1
 	b.ReportAllocs()
 	for b.Loop() {
 		f.newIDs, f.found = f.newIDs[:0], f.found[:0]
