@@ -27,6 +27,7 @@ var levels = [][]string{
 	{"deliver/wshub"},
 	{"detect/seen", "detect/due", "detect/lateness"},
 	{"detect/pace"},
+	{"detect/internal/schedule"},
 	{"detect"},
 	{"storage"},
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest"}, // what the adapters, or their tests, share

@@ -49,7 +49,7 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 func (sh *shard) status(slot int32) AccountStatus {
 	t := sh.targets.at(slot)
 	st := AccountStatus{Username: sh.username(slot), UserID: sh.userID(slot), LastPoll: t.since.time(), LastPost: t.post.time(),
-		Interval: sh.interval(slot), Rate: t.rate.perSecond(), Gaps: append([]Gap(nil), sh.gaps[slot]...)}
+		Interval: sh.interval(slot), Rate: sh.postRate(slot), Gaps: append([]Gap(nil), sh.gaps[slot]...)}
 	if !t.is(cold) { // what another process did is no contact of ours
 		st.LastContact = st.LastPoll
 	}
@@ -63,9 +63,7 @@ func (sh *shard) status(slot int32) AccountStatus {
 	if at, ok := sh.contacts[slot]; ok {
 		st.LastContact = at.time()
 	}
-	if sh.pacer != nil {
-		st.Rate = sh.pacer.Rate(slot)
-	} else if at, ok := sh.sched.At(slot); ok {
+	if at, ok := sh.sched.At(slot); ok {
 		st.NextPoll = sh.d.wall(at)
 	}
 	return st

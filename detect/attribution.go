@@ -140,11 +140,8 @@ func (sh *shard) earliest(f *flight, published time.Time) time.Time {
 	}
 	if last := sh.targets.at(f.slot).since.time(); !f.first && published.Before(last) {
 		first = last
-		if iv := sh.interval(f.slot); sh.pacer == nil && iv > 0 {
-			grid := time.Unix(0, gridAfter(published.UnixNano(), f.hash, iv))
-			if grid.Before(first) {
-				first = grid
-			}
+		if grid, ok := sh.sched.OnGrid(f.slot, published.UnixNano()); ok && grid < first.UnixNano() {
+			first = time.Unix(0, grid)
 		}
 	}
 	if first.Before(published) {

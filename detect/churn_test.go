@@ -136,7 +136,8 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		for slot := range sh.size {
 			tg := sh.targets.at(slot)
 			if tg.state == free {
-				if sh.sched.Has(slot) || sh.fills.Has(slot) || sh.pacer != nil && sh.pacer.Has(slot) {
+				_, planned := sh.sched.At(slot)
+				if rate, paced := sh.sched.Rate(slot); planned || paced && rate > 0 || sh.fills.Has(slot) {
 					t.Errorf("free slot %d is planned", slot)
 				}
 			}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/detect/lateness"
 	"github.com/streamwatch/streamwatch/detect/pace"
 )
@@ -30,6 +30,7 @@ type Detector struct {
 	queryStages stages
 	rules       planner
 	foresight   foresight
+	paced       *schedule.ByBudget // of the only shard; nil when intervals set the pace
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -68,10 +69,14 @@ func New(cfg Config) (*Detector, error) {
 		d.shards = append(d.shards, newShard(d, slots))
 	}
 	if cfg.Pace != PaceInterval {
-		if d.shards[0].pacer, err = pace.New(pace.Config{Budget: d.pollRate(), AccountShare: cfg.AccountShare, OwnerSurplus: cfg.OwnerSurplus}); err != nil {
+		if d.paced, err = schedule.NewByBudget(d.shards[0], schedule.BudgetConfig{
+			Pace:     pace.Config{AccountShare: cfg.AccountShare, OwnerSurplus: cfg.OwnerSurplus},
+			AtLeast:  cfg.Pace == PaceAtLeast,
+			PollRate: d.pollRate, MinBackoff: cfg.MinBackoff, Logger: cfg.Logger,
+		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
-		d.count.budget.Store(math.Float64bits(d.pollRate()))
+		d.shards[0].sched = d.paced
 	}
 	return d, nil
 }
@@ -250,7 +255,8 @@ func (d *Detector) wall(at int64) time.Time {
 	return d.cfg.Now().Add(time.Duration(at - d.clock()))
 }
 
+// gridAfter is schedule.GridAfter on the detector's clock.
 func (d *Detector) gridAfter(now int64, hash uint64, step time.Duration) int64 {
 	base := d.epoch.UnixNano()
-	return gridAfter(base+now, hash, step) - base
+	return schedule.GridAfter(base+now, hash, step) - base
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -21,7 +22,7 @@ func burst(w *world) {
 
 // pollAfter is when an account is polled next after t, at this interval.
 func pollAfter(account string, t time.Time, interval time.Duration) time.Time {
-	return time.Unix(0, gridAfter(t.UnixNano(), hashAccount(account), interval))
+	return time.Unix(0, schedule.GridAfter(t.UnixNano(), hashAccount(account), interval))
 }
 
 // swell publishes 45 posts a tenth of a second apart and then 40 in half a

@@ -20,23 +20,15 @@ func (sh *shard) learn(f *flight) {
 	t.rate = rateOf(out.posts, over)
 }
 
-// observe lets the pacer learn from a successful poll.
-func (sh *shard) observe(f *flight, now int64) {
-	var err error
-	if times, since, ok := f.history(now); ok {
-		_, err = sh.pacer.History(f.slot, now, since, times)
-	} else {
-		_, err = sh.pacer.ObserveAt(f.slot, now, f.times(now, f.found))
-	}
-	if err != nil {
-		sh.d.cfg.Logger.Error("poll is not counted", "username", f.plan.query.Username, "error", err)
-		sh.pacer.Fail(f.slot, now+int64(sh.d.cfg.MinBackoff))
-	}
-}
+// Due, Found and History are what the schedule learns of a successful poll.
+func (f *flight) Due() int64 { return f.due }
 
-// history gives the times of the posts that a first poll showed, on the
+// Found gives the times of the new posts.
+func (f *flight) Found(now int64) []int64 { return f.times(now, f.found) }
+
+// History gives the times of the posts that a first poll showed, on the
 // detector's clock, and since when it showed all of them.
-func (f *flight) history(now int64) (times []int64, since int64, ok bool) {
+func (f *flight) History(now int64) (times []int64, since int64, ok bool) {
 	if !f.first {
 		return nil, 0, false
 	}

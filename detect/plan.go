@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/detect/pace"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -155,7 +156,7 @@ func (cfg planning) plans(groups []pace.Group, queries []PlannedQuery, budgets [
 
 func (cfg planning) intervals(groups []pace.Group, accounts int) Plan {
 	// An account shares its call with those due in the next part of its interval.
-	together := min(float64(cfg.batch), 1+float64(accounts)/float64(cfg.shards*lookAhead))
+	together := min(float64(cfg.batch), 1+float64(accounts)/float64(cfg.shards*schedule.LookAhead))
 	calls := cfg.callsPerPoll(together)
 	f := pace.Intervals(groups)
 	if polls := f.CallsPerMinute / 60; cfg.rate > 0 && polls*calls > cfg.rate {
@@ -213,14 +214,7 @@ func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
 	for _, sh := range d.shards {
 		for from, more := int32(0), true; more; from += groupSlots {
 			err := d.ask(ctx, sh, func(sh *shard) {
-				if more = sh.pacer == nil && from+groupSlots < sh.size; sh.pacer != nil {
-					for _, g := range sh.pacer.Groups() {
-						n := g.Accounts
-						g.Accounts = 0
-						counts[g] += n
-					}
-					return
-				}
+				more = from+groupSlots < sh.size
 				for slot := from; slot < min(from+groupSlots, sh.size); slot++ {
 					if sh.targets.at(slot).want >= 0 {
 						counts[sh.group(slot)]++
@@ -244,7 +238,7 @@ func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
 func (sh *shard) group(slot int32) pace.Group {
 	g := pace.Group{Interval: sh.interval(slot)}
 	sh.eachSub(slot, func(s subscriber) { g.Weight += sh.wants[s.want].source.weight })
-	if r := sh.targets.at(slot).rate.perSecond(); r > 0 {
+	if r := sh.postRate(slot); r > 0 {
 		g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
 	} else {
 		g.Rate = unknownRate

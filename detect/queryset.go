@@ -173,7 +173,7 @@ func (sh *shard) searchTurn(account, now int64) (turn bool, at int64) {
 	if account > now {
 		return true, at
 	}
-	if sh.pacer != nil {
+	if sh.sched.TakesTurns() {
 		return s.turn, at
 	}
 	return at <= account, at

@@ -194,7 +194,7 @@ func (d *Detector) accountsChanged() {
 func (d *Detector) noteQueries() {
 	d.count.covered.Store(int64(d.rules.covered))
 	d.count.queryRate.Store(math.Float64bits(d.rules.polls * d.pagesPerSearch()))
-	if d.cfg.Pace != PaceInterval {
-		d.shards[0].mail.put(message{ask: func(sh *shard) { sh.noteBudget() }})
+	for _, sh := range d.shards {
+		sh.mail.put(message{ask: func(sh *shard) { sh.sched.Refresh() }})
 	}
 }

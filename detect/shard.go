@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/due"
-	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/detect/seen"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -25,8 +25,7 @@ type shard struct {
 	free     []int32
 	roster   roster
 	names    names
-	sched    due.Queue
-	pacer    *pace.Pacer // in place of sched when a budget sets the pace
+	sched    schedule.Schedule
 
 	// What few targets have, by slot.
 	more     map[int32][]subscriber // subscribers beyond the first
@@ -60,7 +59,7 @@ type shard struct {
 
 	inPoll  map[string]int // scratch of judge: where each id is, see onPage
 	scratch []byte
-	taken   []dueSlot
+	taken   []schedule.Due
 	ahead   int // what sweep read
 }
 
@@ -70,6 +69,7 @@ func newShard(d *Detector, slots int) *shard {
 		contacts: map[int32]unixSeconds{},
 		sources:  map[string]*source{}, answers: query.NewSet(), fillTries: map[int32]int{}, inPoll: map[string]int{}}
 	sh.workers.init(slots)
+	sh.sched = schedule.NewByInterval(sh, d.epoch)
 	sh.roster.hash = func(slot int32) uint64 { return hashAccount(sh.username(slot)) }
 	return sh
 }
@@ -157,7 +157,7 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 			continue
 		}
 		sh.searches.turn = true
-		if sh.pacer == nil && sh.d.batchSize == 1 && sh.d.budget.limiter == nil && min(searchAt, fillAt) > now {
+		if sh.d.batchSize == 1 && sh.d.budget.limiter == nil && min(searchAt, fillAt) > now {
 			sh.sweep(ctx, now)
 		} else {
 			sh.startPolls(ctx, now)
@@ -195,13 +195,13 @@ func (sh *shard) budgetWait(now int64) time.Duration {
 func (sh *shard) startPolls(ctx context.Context, now int64) {
 	var group []*flight
 	for _, next := range sh.take(now) {
-		t := sh.targets.at(next.slot)
+		t := sh.targets.at(next.Slot)
 		if t.state != idle { // its gap is being read
-			sh.postpone(next.slot, now)
+			sh.postpone(next.Slot, now)
 			continue
 		}
-		f := sh.newFlight(next.slot, next.at)
-		sh.d.count.lag.Record(time.Duration(now - next.at))
+		f := sh.newFlight(next.Slot, next.At)
+		sh.d.count.lag.Record(time.Duration(now - next.At))
 		if len(sh.taken) == 1 {
 			sh.depart(job{ctx: ctx, one: f})
 			return

@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -114,7 +113,7 @@ type counters struct {
 	unchanged, filled, skew, skewed, calls, shallow atomic.Int64
 	queries, covered                                atomic.Int64
 	queryPolls, queryPages, queryErrors             atomic.Int64
-	queryRate, budget, demand                       atomic.Uint64 // bits of a float64
+	queryRate                                       atomic.Uint64 // bits of a float64
 	lag, fetch                                      latency.Histogram
 }
 
@@ -145,10 +144,10 @@ func (d *Detector) Stats() Stats {
 }
 
 func (d *Detector) paceStats() PaceStats {
-	if d.cfg.Pace == PaceInterval {
+	if d.paced == nil {
 		return PaceStats{}
 	}
-	s := PaceStats{Budget: math.Float64frombits(d.count.budget.Load()), Demand: math.Float64frombits(d.count.demand.Load())}
+	s := PaceStats{Budget: d.paced.Budget(), Demand: d.paced.Demand()}
 	s.Feasible = s.Demand <= s.Budget
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/detect/seen"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -159,8 +160,8 @@ func (sh *shard) unsubscribe(slot int32, src *source) {
 	switch {
 	case t.want < 0 && t.state == idle:
 		sh.release(slot)
-	case t.want >= 0 && sh.pacer != nil:
-		sh.pace(slot)
+	case t.want >= 0:
+		sh.sched.Set(slot, sh.d.clock(), sh.ask(slot), schedule.Planned)
 	}
 }
 

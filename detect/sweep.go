@@ -21,12 +21,12 @@ func (sh *shard) sweep(ctx context.Context, now int64) {
 	sh.readAhead()
 	sh.starved += len(sh.taken) - 1 // the first is counted
 	for _, next := range sh.taken {
-		if sh.targets.at(next.slot).state != idle { // its gap is being read
-			sh.postpone(next.slot, now)
+		if sh.targets.at(next.Slot).state != idle { // its gap is being read
+			sh.postpone(next.Slot, now)
 			continue
 		}
-		sh.d.count.lag.Record(time.Duration(now - next.at))
-		sh.depart(job{ctx: ctx, one: sh.newFlight(next.slot, next.at)})
+		sh.d.count.lag.Record(time.Duration(now - next.At))
+		sh.depart(job{ctx: ctx, one: sh.newFlight(next.Slot, next.At)})
 	}
 }
 
@@ -34,12 +34,11 @@ func (sh *shard) sweep(ctx context.Context, now int64) {
 func (sh *shard) takeDue(now int64, most int) {
 	sh.taken = sh.taken[:0]
 	for len(sh.taken) < most {
-		slot, at, ok := sh.sched.Next()
-		if !ok || at > now {
+		due, ok := sh.sched.Next(now, false)
+		if !ok {
 			break
 		}
-		sh.sched.Remove(slot)
-		sh.taken = append(sh.taken, dueSlot{slot, at})
+		sh.taken = append(sh.taken, due)
 	}
 }
 
@@ -48,9 +47,9 @@ func (sh *shard) takeDue(now int64, most int) {
 // one after the other, and longer than all the rest of a poll takes.
 func (sh *shard) readAhead() {
 	for _, next := range sh.taken {
-		sh.ahead += int(sh.targets.at(next.slot).name)
+		sh.ahead += int(sh.targets.at(next.Slot).name)
 	}
 	for _, next := range sh.taken {
-		sh.ahead += len(sh.username(next.slot)) + sh.windows.At(int(next.slot)).Len()
+		sh.ahead += len(sh.username(next.Slot)) + sh.windows.At(int(next.Slot)).Len()
 	}
 }

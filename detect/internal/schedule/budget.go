@@ -1,0 +1,136 @@
+package schedule
+
+import (
+	"log/slog"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/pace"
+)
+
+// BudgetConfig sets up a ByBudget. All fields are needed.
+type BudgetConfig struct {
+	Pace pace.Config
+	// AtLeast makes an interval the shortest time between two polls, in place of
+	// the longest.
+	AtLeast bool
+	// PollRate is how many accounts a second the calls allow to poll now. It
+	// replaces Pace.Budget, and may be called at any time.
+	PollRate func() float64
+	// MinBackoff is how long an account rests whose poll cannot be counted.
+	MinBackoff time.Duration
+	Logger     *slog.Logger
+}
+
+// ByBudget polls the accounts where a budget of calls finds posts earliest, with
+// their intervals as bounds: see package pace. Budget and Demand may be called at
+// any time.
+type ByBudget struct {
+	cfg      BudgetConfig
+	accounts Accounts
+	pacer    *pace.Pacer
+	observed int // successful polls
+
+	budget, demand atomic.Uint64 // bits of a float64
+}
+
+var _ Schedule = (*ByBudget)(nil)
+
+// refreshEvery is how many polls apart PollRate is asked for.
+const refreshEvery = 256
+
+// NewByBudget makes an empty schedule. The error is that of pace.New.
+func NewByBudget(accounts Accounts, cfg BudgetConfig) (*ByBudget, error) {
+	cfg.Pace.Budget = cfg.PollRate()
+	pacer, err := pace.New(cfg.Pace)
+	if err != nil {
+		return nil, err
+	}
+	s := &ByBudget{cfg: cfg, accounts: accounts, pacer: pacer}
+	s.budget.Store(math.Float64bits(cfg.Pace.Budget))
+	return s, nil
+}
+
+func (s *ByBudget) NextAt() (at int64, ok bool) { return s.pacer.NextAt() }
+
+func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
+	slot, ok := s.pacer.Next(now)
+	return Due{slot, now}, ok // it is due when it may be polled
+}
+
+func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
+	a := pace.Account{Weight: ask.Weight, Owner: ask.Owner}
+	if s.cfg.AtLeast {
+		a.Min = ask.Interval
+	} else {
+		a.Max = ask.Interval
+	}
+	had := s.pacer.Has(slot)
+	var err error
+	if had {
+		err = s.pacer.Update(slot, a)
+	} else {
+		err = s.pacer.Add(slot, now, a) // it is due at once
+	}
+	s.Refresh()
+	if err != nil { // what subscribers ask for was checked
+		s.cfg.Logger.Error("account is not paced", "username", s.accounts.Username(slot), "error", err)
+	}
+	if had && first == AtOnce {
+		s.pacer.Hurry(slot, now)
+	}
+}
+
+func (s *ByBudget) Remove(slot int32) {
+	s.pacer.Remove(slot)
+	s.Refresh()
+}
+
+func (s *ByBudget) Fail(slot int32, until int64) { s.pacer.Fail(slot, until) }
+func (s *ByBudget) Hurry(slot int32, now int64)  { s.pacer.Hurry(slot, now) }
+
+func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
+	var err error
+	if times, since, ok := poll.History(now); ok {
+		_, err = s.pacer.History(slot, now, since, times)
+	} else {
+		_, err = s.pacer.ObserveAt(slot, now, poll.Found(now))
+	}
+	if err != nil {
+		s.cfg.Logger.Error("poll is not counted", "username", s.accounts.Username(slot), "error", err)
+		s.pacer.Fail(slot, now+int64(s.cfg.MinBackoff))
+	}
+	if s.observed++; s.observed%refreshEvery == 0 {
+		s.Refresh()
+	}
+	if again {
+		s.pacer.Hurry(slot, now)
+	}
+}
+
+func (s *ByBudget) At(int32) (int64, bool)            { return 0, false }
+func (s *ByBudget) Rate(slot int32) (float64, bool)   { return s.pacer.Rate(slot), true }
+func (s *ByBudget) OnGrid(int32, int64) (int64, bool) { return 0, false }
+func (s *ByBudget) TakesTurns() bool                  { return true }
+
+// Budget is how many accounts a second are polled.
+func (s *ByBudget) Budget() float64 { return math.Float64frombits(s.budget.Load()) }
+
+// Demand is how many of them the longest times between polls need.
+func (s *ByBudget) Demand() float64 { return math.Float64frombits(s.demand.Load()) }
+
+// Refresh asks for PollRate, and warns when it stops sufficing for Demand.
+func (s *ByBudget) Refresh() {
+	sufficed := s.Demand() <= s.Budget()
+	if rate := s.cfg.PollRate(); rate != s.Budget() {
+		if err := s.pacer.SetBudget(rate); err != nil {
+			s.cfg.Logger.Error("budget is not set", "error", err)
+		}
+		s.budget.Store(math.Float64bits(rate))
+	}
+	s.demand.Store(math.Float64bits(s.pacer.Demand()))
+	if sufficed && s.Demand() > s.Budget() {
+		s.cfg.Logger.Warn("the budget does not suffice for the longest times between polls", "budget", s.Budget(), "demand", s.Demand())
+	}
+}

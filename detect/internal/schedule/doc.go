@@ -1,0 +1,12 @@
+// Package schedule decides when the accounts of a shard are polled. A Schedule
+// orders them by when their next polls are due: ByInterval polls each at its
+// interval, ByBudget spends a budget of calls where it finds posts earliest.
+//
+// A shard asks for the next account, polls it, and says how that ended:
+//
+//	due, ok := s.Next(now, false)
+//	…
+//	s.Done(due.Slot, now, poll) // or s.Fail(due.Slot, later)
+//
+// Times are nanoseconds of the detector's clock.
+package schedule

@@ -1,0 +1,87 @@
+package schedule
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/due"
+)
+
+// lookAhead is the part of its interval that an account may be polled early
+// to share a call with others that are due.
+const lookAhead = 10
+
+// LookAhead is lookAhead, for forecasts of how many accounts share a call.
+const LookAhead = lookAhead
+
+// ByInterval polls each account at its interval, at a moment of it that follows
+// from its name.
+type ByInterval struct {
+	queue    due.Queue
+	accounts Accounts
+	epoch    int64 // Unix nanoseconds, of the clock's zero
+}
+
+var _ Schedule = (*ByInterval)(nil)
+
+// NewByInterval makes an empty schedule; epoch is the zero of the detector's
+// clock.
+func NewByInterval(accounts Accounts, epoch time.Time) *ByInterval {
+	return &ByInterval{accounts: accounts, epoch: epoch.UnixNano()}
+}
+
+func (s *ByInterval) NextAt() (at int64, ok bool) {
+	_, at, ok = s.queue.Next()
+	return at, ok
+}
+
+func (s *ByInterval) Next(now int64, sharing bool) (Due, bool) {
+	slot, at, ok := s.queue.Next()
+	if !ok || at > now && (!sharing || at > now+int64(s.accounts.Interval(slot))/lookAhead) {
+		return Due{}, false
+	}
+	s.queue.Remove(slot)
+	return Due{slot, at}, true
+}
+
+func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
+	switch first {
+	case AtOnce, Changed:
+		s.queue.Set(slot, now)
+	case Spread:
+		s.queue.Set(slot, s.grid(slot, now, ask.Interval))
+	case Planned: // its interval is looked up when the poll has ended
+	}
+}
+
+func (s *ByInterval) Remove(slot int32)            { s.queue.Remove(slot) }
+func (s *ByInterval) Fail(slot int32, until int64) { s.queue.Set(slot, until) }
+func (s *ByInterval) Hurry(slot int32, now int64)  { s.queue.Set(slot, now) }
+
+func (s *ByInterval) Done(slot int32, now int64, poll Poll, again bool) {
+	if again {
+		s.queue.Set(slot, now)
+		return
+	}
+	// A poll that was made early counts for when it was due.
+	s.queue.Set(slot, s.grid(slot, max(now, poll.Due()), s.accounts.Interval(slot)))
+}
+
+func (s *ByInterval) At(slot int32) (at int64, ok bool) { return s.queue.At(slot) }
+
+func (s *ByInterval) Rate(int32) (float64, bool) { return 0, false }
+
+func (s *ByInterval) OnGrid(slot int32, after int64) (at int64, ok bool) {
+	interval := s.accounts.Interval(slot)
+	if interval <= 0 {
+		return 0, false
+	}
+	return GridAfter(after, s.accounts.Hash(slot), interval), true
+}
+
+func (s *ByInterval) Refresh()         {}
+func (s *ByInterval) TakesTurns() bool { return false }
+
+// grid is GridAfter on the detector's clock.
+func (s *ByInterval) grid(slot int32, now int64, interval time.Duration) int64 {
+	return GridAfter(s.epoch+now, s.accounts.Hash(slot), interval) - s.epoch
+}

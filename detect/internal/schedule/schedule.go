@@ -1,0 +1,103 @@
+package schedule
+
+import "time"
+
+// Schedule orders the accounts of one shard by when their next polls are due.
+// An account is in it from Set until Remove. From Next until Done or Fail it is
+// being polled, and not due. A Schedule is not safe for concurrent use.
+type Schedule interface {
+	// NextAt is when the next poll is due; ok is false when none is planned.
+	NextAt() (at int64, ok bool)
+	// Next takes out the account to poll now; ok is false when there is none.
+	// With sharing set, it may be one that is due a little later: there is a
+	// call under way to the upstream that can carry it too.
+	Next(now int64, sharing bool) (due Due, ok bool)
+	// Set takes an account in, or follows a change in what its subscribers
+	// ask for.
+	Set(slot int32, now int64, ask Ask, first First)
+	// Remove forgets an account, also while it is being polled. One that is not
+	// in the schedule is left alone.
+	Remove(slot int32)
+	// Fail puts an account back, to rest until the given time.
+	Fail(slot int32, until int64)
+	// Hurry has an account polled at once, as far as there are calls.
+	Hurry(slot int32, now int64)
+	// Done puts an account back after a successful poll, from which the schedule
+	// may learn when to poll it next; with again set that is at once.
+	Done(slot int32, now int64, poll Poll, again bool)
+	// At is when an account's next poll is due; ok is false while it is being
+	// polled, and when a budget decides.
+	At(slot int32) (at int64, ok bool)
+	// Rate is how often an account posts, a second; ok is false when the
+	// schedule has not learnt it.
+	Rate(slot int32) (perSecond float64, ok bool)
+	// OnGrid is the first moment after a time, both Unix nanoseconds, at which an
+	// account is due undisturbed; ok is false when there is no such moment.
+	OnGrid(slot int32, after int64) (at int64, ok bool)
+	// Refresh follows a change of how many calls the accounts may take.
+	Refresh()
+	// TakesTurns reports whether an account is always due, so that anything else
+	// that needs calls has to take turns with accounts.
+	TakesTurns() bool
+}
+
+// Due is an account and when its poll was due.
+type Due struct {
+	Slot int32
+	At   int64
+}
+
+// Ask is what the subscribers of an account ask for together.
+type Ask struct {
+	// Interval is the shortest time between two polls that one of them wants; 0
+	// for none.
+	Interval time.Duration
+	// Weight is how much its latency counts, and Owner who owns the heaviest
+	// part of it.
+	Weight float64
+	Owner  string
+}
+
+// First says when an account is polled after Set.
+type First uint8
+
+const (
+	AtOnce  First = iota // somebody new wants its posts
+	Changed              // as soon as what is asked for now has it polled
+	Spread               // when its place in the interval comes
+	Planned              // as before: it rests, or is being polled
+)
+
+// Poll is what a schedule may learn of a successful poll.
+type Poll interface {
+	// Due is when the poll was due.
+	Due() int64
+	// Found gives the times of the posts that were new, none after now.
+	Found(now int64) []int64
+	// History gives the times of the posts that a first poll showed, and since
+	// when it showed all of them; ok is false for other polls.
+	History(now int64) (times []int64, since int64, ok bool)
+}
+
+// Accounts is what a schedule asks of the accounts that it orders.
+type Accounts interface {
+	// Interval is Ask.Interval as it is now.
+	Interval(slot int32) time.Duration
+	// Hash is the same for an account in every process.
+	Hash(slot int32) uint64
+	// Username names it, for the log.
+	Username(slot int32) string
+}
+
+// GridAfter is the first moment after now, Unix nanoseconds, of the grid with
+// the given step whose phase follows from the hash. A target keeps its phase
+// over restarts, and targets spread evenly over the step.
+func GridAfter(now int64, hash uint64, step time.Duration) int64 {
+	phase := int64(hash % uint64(step))
+	n := (now - phase) / int64(step)
+	due := phase + n*int64(step)
+	for due <= now {
+		due += int64(step)
+	}
+	return due
+}
