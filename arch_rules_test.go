@@ -20,13 +20,13 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // a pattern's * stands for one path element. A new package goes on the line
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
-	{"secret", "latency", "internal/invalid", "storage/internal/crashpoint"},
+	{"secret", "latency", "internal/invalid", "internal/crashpoint"},
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},
 	{"deliver/wshub"},
-	{"detect/seen", "detect/due", "detect/lateness"},
-	{"detect/pace"},
+	{"internal/seen", "internal/due", "internal/lateness"},
+	{"internal/pace"},
 	{"detect/internal/schedule"},
 	{"detect"},
 	{"storage"},

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
-	"github.com/streamwatch/streamwatch/detect/lateness"
-	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/internal/lateness"
+	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 // Detector polls the accounts that its subscriptions name and commits what is

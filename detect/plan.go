@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
-	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/internal/pace"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 

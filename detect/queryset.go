@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/due"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // searches are a shard's queries. The zero value has none.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/due"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
-	"github.com/streamwatch/streamwatch/detect/seen"
+	"github.com/streamwatch/streamwatch/internal/due"
+	"github.com/streamwatch/streamwatch/internal/seen"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 

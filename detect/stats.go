@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/lateness"
+	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -64,7 +64,7 @@ type Stats struct {
 	// Latency is how long it took until posts were committed, by cause.
 	Latency Latency
 	// Lateness is how late posts become visible, and Overlap what follows.
-	Lateness lateness.Snapshot
+	Lateness Lateness
 	// ClockSkew is how far our clock is ahead of the upstream's by its answers,
 	// a running mean good to about half a second, or to how long calls take if
 	// that is more; 0 while none told the time;
@@ -151,3 +151,7 @@ func (d *Detector) paceStats() PaceStats {
 	s.Feasible = s.Demand <= s.Budget
 	return s
 }
+
+// Lateness says how late posts became visible at the platform, and how far
+// polls read back for that.
+type Lateness = lateness.Snapshot

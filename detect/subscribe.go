@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
-	"github.com/streamwatch/streamwatch/detect/seen"
+	"github.com/streamwatch/streamwatch/internal/seen"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 

@@ -156,14 +156,14 @@ func TestFeed(t *testing.T) {
 func TestStageOf(t *testing.T) {
 	const detect, deliver, memory = module + "detect.", module + "deliver.", module + "storage/memory."
 	for _, tc := range []struct{ stack, want string }{
-		{module + "detect/seen.numericKey " + module + "detect/seen.(*Poll).Has main.(*feed).Timeline " + detect + "(*Detector).call", "seen"},
+		{module + "internal/seen.numericKey " + module + "internal/seen.(*Poll).Has main.(*feed).Timeline " + detect + "(*Detector).call", "seen"},
 		{"main.index main.(*feed).Timeline " + detect + "(*Detector).call", "the Fetcher, the handler (harness)"},
 		{"runtime.mallocgc context.WithTimeout " + detect + "(*Detector).call " + detect + "(*shard).start.func1", "fetch call"},
 		{"runtime.copystack runtime.newstack runtime.morestack " + detect + "(*Detector).call", "goroutine start, stack growth, end"},
 		{"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker", "garbage collection"},
 		{"runtime.gcDrainN runtime.gcAssistAlloc runtime.mallocgc " + detect + "(*shard).judge", "garbage collection"},
 		{"runtime.futex runtime.futexsleep runtime.notesleep runtime.stopm runtime.findRunnable runtime.schedule", "runtime scheduling, wake-ups"},
-		{module + "detect/due.(*Queue).Set " + detect + "(*shard).reschedule " + detect + "(*shard).committed", "schedule"},
+		{module + "internal/due.(*Queue).Set " + detect + "(*shard).reschedule " + detect + "(*shard).committed", "schedule"},
 		{"internal/runtime/maps.(*Map).Clear " + detect + "(*shard).judge " + detect + "(*shard).fetched", "judge, encode"},
 		{module + "fetcher.AppendString " + deliver + "AppendBody " + detect + "(*shard).event", "judge, encode"},
 		{"crypto/sha256.block " + memory + "keyOf " + memory + "journal.Commit " + detect + "(*committer).try", "commit"},
@@ -181,7 +181,7 @@ func TestStageOf(t *testing.T) {
 
 func TestProfiledShares(t *testing.T) {
 	p := profiled{kase: "a case", polls: 1000, stacks: []stack{
-		{[]string{module + "detect/seen.a", module + "detect/seen.b", module + "detect/seen.a"}, 3 * time.Millisecond},
+		{[]string{module + "internal/seen.a", module + "internal/seen.b", module + "internal/seen.a"}, 3 * time.Millisecond},
 		{[]string{"elsewhere"}, time.Millisecond},
 	}}
 	shares, took := p.stages()
@@ -190,7 +190,7 @@ func TestProfiledShares(t *testing.T) {
 		t.Errorf("%v of %v", shares, took)
 	}
 	fs := p.functions()
-	if fs[0] != (function{module + "detect/seen.a", 3 * time.Millisecond, 3 * time.Millisecond}) || len(fs) != 3 {
+	if fs[0] != (function{module + "internal/seen.a", 3 * time.Millisecond, 3 * time.Millisecond}) || len(fs) != 3 {
 		t.Errorf("functions %+v", fs)
 	}
 	var b strings.Builder

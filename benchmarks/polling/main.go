@@ -1,5 +1,5 @@
 // Polling compares policies that decide which account to poll next, by how late
-// they find posts with the same budget of requests: package detect/pace, a fixed
+// they find posts with the same budget of requests: package internal/pace, a fixed
 // interval, what feed readers do, halving and backing off, and the best fixed
 // allocation that hindsight could choose. For Poisson input it also gives D*,
 // which no policy can go below.

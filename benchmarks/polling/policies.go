@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"unsafe"
 
-	"github.com/streamwatch/streamwatch/detect/due"
-	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/internal/due"
+	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 // A contestant makes a fresh policy for a replay. bytes is what it keeps of an

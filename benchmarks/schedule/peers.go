@@ -11,7 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/detect/due"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // contestants in the order of the rows. A ticker for each of a million accounts

@@ -1,4 +1,4 @@
-// Seen compares memories of which posts were seen: detect/seen beside Go's map,
+// Seen compares memories of which posts were seen: internal/seen beside Go's map,
 // sync.Map, xsync.Map and a Redis set.
 //
 //	go run ./seen                         # needs some 15 GB: see -ids and -gcids

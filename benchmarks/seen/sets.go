@@ -11,7 +11,7 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
-	"github.com/streamwatch/streamwatch/detect/seen"
+	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
 // memory is a set of ids. add is called with ids in the order they came, and

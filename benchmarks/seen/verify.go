@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/seen"
+	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
 // verify does n random operations, a quarter of them on windows, and wants the

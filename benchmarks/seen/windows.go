@@ -9,7 +9,7 @@ import (
 	"github.com/puzpuzpuz/xsync/v4"
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
-	"github.com/streamwatch/streamwatch/detect/seen"
+	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
 // post is the id of an account's i-th newest post. Accounts post every 20

@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // Backup writes the state of this moment to a new file at path, which Open can

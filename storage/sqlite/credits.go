@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // account is what is known about an owner. It is written once by a call.

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // endpoints implements deliver.EndpointStore. A record is stored whole; what is

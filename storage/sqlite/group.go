@@ -7,7 +7,7 @@ import (
 
 	driver "modernc.org/sqlite"
 
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // begin starts a transaction, unless a newer version has changed the schema:

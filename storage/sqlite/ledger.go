@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // ledger implements billing.Ledger. An owner's available and reserved are never

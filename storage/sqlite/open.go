@@ -16,7 +16,7 @@ import (
 	driver "modernc.org/sqlite"
 	result "modernc.org/sqlite/lib"
 
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // Reading connections, and how long one that writes waits for another program.

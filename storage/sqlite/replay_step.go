@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // replaySpan is how many events a step of a replay looks at.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // tidyStep is how many rows of each kind a transaction removes at least, beside

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/storage/internal/crashpoint"
+	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
 // conclude applies checked settlements of different deliveries.

@@ -11,9 +11,9 @@ type breakage struct {
 
 var (
 	detectTests  = []string{"./detect"}
-	dueTests     = []string{"./detect/due"}
+	dueTests     = []string{"./internal/due"}
 	scanTests    = []string{"./fetcher/scan"}
-	seenTests    = []string{"./detect/seen"}
+	seenTests    = []string{"./internal/seen"}
 	apikeyTests  = []string{"./apikey"}
 	billingTests = []string{"./billing"}
 	deliverTests = []string{"./deliver"}
@@ -23,7 +23,7 @@ var (
 	memoryTests  = []string{"./storage/memory"}
 	monitorTests = []string{"./monitor"}
 	searchTests  = []string{"./fetcher/searchtimeline"}
-	paceTests    = []string{"./detect/pace"}
+	paceTests    = []string{"./internal/pace"}
 	promTests    = []string{"./engineprom"}
 	ruleTests    = []string{"./rule"}
 	redisTests   = []string{"./storage/redisstore"}
@@ -43,17 +43,17 @@ var list = []breakage{
 		"		err := c.try(ctx, group)\n", "		c.handOver(group)\n		err := c.try(ctx, group)\n", detectTests},
 	{"a polled window is not kept", "detect/shard.go",
 		"	sh.windows.Set(int(f.slot), window)\n", "", detectTests},
-	{"a window that is moved is lost", "detect/seen/windows.go",
+	{"a window that is moved is lost", "internal/seen/windows.go",
 		"			*ref = ws.put(account, w)\n", "			ws.put(account, w)\n			*ref = 0\n", seenTests},
-	{"a window's place is given again too early", "detect/seen/windows.go",
+	{"a window's place is given again too early", "internal/seen/windows.go",
 		"if ws.blocks[b].live == 0 && b != ws.into {", "if ws.blocks[b].live < blockSize/2 && b != ws.into {", seenTests},
-	{"windows let go fill the memory", "detect/seen/windows.go",
+	{"windows let go fill the memory", "internal/seen/windows.go",
 		"		ws.move(ws.emptiest())\n", "", seenTests},
-	{"due later comes before what is due earlier", "detect/due/wheel.go",
+	{"due later comes before what is due earlier", "internal/due/wheel.go",
 		"(from+ahead)<<shift(l) < begin", "(from+ahead)<<shift(l) <= begin", dueTests},
-	{"due slot is lost when another is taken out", "detect/due/queue.go",
+	{"due slot is lost when another is taken out", "internal/due/queue.go",
 		"q.where[slotOf(q.wheel.cut(p))] = p", "q.wheel.cut(p)", dueTests},
-	{"due times that go back fill the heap", "detect/due/queue.go",
+	{"due times that go back fill the heap", "internal/due/queue.go",
 		"	if len(q.near) > q.most {\n", "	if q.wheel == nil && len(q.near) > q.most {\n", dueTests},
 	{"seen set keyed wrongly", "detect/shard.go",
 		"window.Renew(out.seen, f.newIDs)", "window.Renew(out.seen, []string{f.plan.query.Username})", detectTests},
@@ -185,11 +185,11 @@ var list = []breakage{
 		"{ s.pacer.Fail(slot, until) }", "{ s.pacer.Fail(slot, 0) }", detectTests},
 	{"interval is no bound under a budget", "detect/internal/schedule/budget.go",
 		"		a.Max = ask.Interval\n", "		_ = ask.Interval\n", detectTests},
-	{"who posts after every poll is polled ever more often", "detect/pace/learn.go",
+	{"who posts after every poll is polled ever more often", "internal/pace/learn.go",
 		"interval < shortest {", "interval < 0*shortest {", paceTests},
-	{"an owner draws the budget of the others", "detect/pace/owner.go",
+	{"an owner draws the budget of the others", "internal/pace/owner.go",
 		"	o.stretch = max(0, min(ownerMost, o.stretch))\n", "	o.stretch = 0\n", paceTests},
-	{"what gains nothing is gone on with", "detect/pace/gain.go",
+	{"what gains nothing is gone on with", "internal/pace/gain.go",
 		"	return max(gainFloor, min(1, (1-gainLeast-ratio)/(gainFull-gainLeast)))\n", "	return max(1, ratio)\n", paceTests},
 	{"an account's owner is not told to the pacer", "detect/schedule.go",
 		"			most, a.Owner = src.weight, src.Owner\n", "			most = src.weight\n", detectTests},

@@ -3,7 +3,7 @@ package schedule
 import (
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/due"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // lookAhead is the part of its interval that an account may be polled early

@@ -3,7 +3,7 @@ package due_test
 import (
 	"testing"
 
-	"github.com/streamwatch/streamwatch/detect/due"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // A million slots keep 12.25 bytes each, and an eighth of that to grow, however

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 // near allows for the rounding of sums and of nanoseconds.

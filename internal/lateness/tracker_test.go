@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/lateness"
+	"github.com/streamwatch/streamwatch/internal/lateness"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

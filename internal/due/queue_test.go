@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/due"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 const (

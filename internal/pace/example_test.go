@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 // Two accounts share a request every ten seconds; one posts every minute.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/due"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // One poll: the slot due first is taken out and gets its next period, a minute

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/pace"
+	"github.com/streamwatch/streamwatch/internal/pace"
 )
 
 const day = 86_400.0

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/streamwatch/streamwatch/detect/due"
+	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // Config is what holds for all accounts of a bucket.
