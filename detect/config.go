@@ -69,11 +69,11 @@ type Config struct {
 	// to one second's worth, at least 1; to 1 when a budget sets the pace. It
 	// needs FetchRate.
 	FetchBurst int
-	// AccountShare and OwnerSurplus cap what an account, and an owner
-	// (Source.Owner), draws of a budget, so that others do not wait for it: see
-	// pace.Config. An account of several owners counts for that with the highest
-	// weight. They default to 2.5 and 0.17; 1 for OwnerSurplus is no cap.
-	AccountShare, OwnerSurplus float64
+	// OthersDelay and OwnerSurplus cap what accounts that post after nearly every
+	// poll, and an owner (Source.Owner), draw of a budget, so that others do not wait
+	// for it: see pace.Config. An account of several owners counts for that with the
+	// highest weight. They default to 1.1 and 0.17; 1 for OwnerSurplus is no cap.
+	OthersDelay, OwnerSurplus float64
 	// BatchSize is how many accounts go in one call when the Fetcher is a
 	// BatchFetcher; 1 for none. Defaults to what its BatchLimit() int says,
 	// where it has that method, and else to 20.
@@ -161,8 +161,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want more than 0 and at most %g calls a second for Pace to spend", c.FetchRate, maxRate)
 	case c.Pace != PaceInterval && c.Shards > 1:
 		return c, fmt.Errorf("detect: Shards %d is not allowed: want 1, or 0 for it, when a budget sets the pace", c.Shards)
-	case !(c.AccountShare == 0 || c.AccountShare >= 1):
-		return c, fmt.Errorf("detect: AccountShare %v is not allowed: want at least 1, or 0 for the default", c.AccountShare)
+	case !(c.OthersDelay == 0 || c.OthersDelay >= 1):
+		return c, fmt.Errorf("detect: OthersDelay %v is not allowed: want at least 1, or 0 for the default", c.OthersDelay)
 	case !(c.OwnerSurplus >= 0 && c.OwnerSurplus <= 1):
 		return c, fmt.Errorf("detect: OwnerSurplus %v is not allowed: want more than 0 and at most 1, or 0 for the default", c.OwnerSurplus)
 	case c.Pace != PaceInterval:

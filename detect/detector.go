@@ -70,7 +70,7 @@ func New(cfg Config) (*Detector, error) {
 	}
 	if cfg.Pace != PaceInterval {
 		if d.paced, err = schedule.NewByBudget(d.shards[0], schedule.BudgetConfig{
-			Pace:     pace.Config{AccountShare: cfg.AccountShare, OwnerSurplus: cfg.OwnerSurplus},
+			Pace:     pace.Config{OthersDelay: cfg.OthersDelay, OwnerSurplus: cfg.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
 			PollRate: d.pollRate, MinBackoff: cfg.MinBackoff, Logger: cfg.Logger,
 		}); err != nil {

@@ -56,12 +56,12 @@ func TestOwnerSurplusUnderABudget(t *testing.T) {
 
 func TestBudgetCapsAreChecked(t *testing.T) {
 	for _, tc := range []struct {
-		account, owner float64
-		ok             bool
+		others, owner float64
+		ok            bool
 	}{{0, 0, true}, {1, 1, true}, {0.9, 0, false}, {-1, 0, false}, {0, -0.1, false}, {0, 1.1, false}, {math.NaN(), 0, false}, {0, math.NaN(), false}} {
-		cfg := Config{Fetcher: newWorld(), Journal: newWorld(), AccountShare: tc.account, OwnerSurplus: tc.owner}
+		cfg := Config{Fetcher: newWorld(), Journal: newWorld(), OthersDelay: tc.others, OwnerSurplus: tc.owner}
 		if _, err := cfg.withDefaults(); (err == nil) != tc.ok {
-			t.Errorf("AccountShare %v, OwnerSurplus %v: error %v, want it allowed: %t", tc.account, tc.owner, err, tc.ok)
+			t.Errorf("OthersDelay %v, OwnerSurplus %v: error %v, want it allowed: %t", tc.others, tc.owner, err, tc.ok)
 		}
 	}
 }

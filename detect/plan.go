@@ -26,7 +26,8 @@ type Plan struct {
 	LongestInterval time.Duration // of any account
 	// Feasible: the calls allowed suffice to keep every interval, or every
 	// longest time between polls. Shortfall is how many a minute are missing;
-	// the figures are of what happens then.
+	// the figures are of what happens then. Config.OwnerSurplus is left out: an
+	// owner above its cap waits longer than planned.
 	Feasible  bool
 	Shortfall float64
 }

@@ -96,7 +96,8 @@ type PaceStats struct {
 	// share a call and how many pages a poll reads.
 	Budget float64
 	// Demand is what the longest times between polls need of it. Above Budget
-	// they are not kept: every poll is late by about the same time.
+	// they are not kept: every poll is late by about the same time. It counts
+	// those that Config.OwnerSurplus does not let their owner have, too.
 	Demand   float64
 	Feasible bool // Demand is at most Budget
 }

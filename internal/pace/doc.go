@@ -49,13 +49,20 @@
 // together, the wait is longer by the polls of those that end first.
 //
 // Rates come of what polls find, which an account could feign: one that posts
-// after every poll would be polled ever more often. Config.AccountShare caps what
-// an account draws of the budget by how many of its polls find something, so that
-// when a tenth of the accounts do so the others wait 1.25 times as long as at a
-// fixed interval in the mean, and not twice as long. Config.OwnerSurplus caps what
-// an owner draws with all of its accounts, by their posts, a high Weight or a short
-// Max: the intervals of an owner above its cap are lengthened until it keeps it.
-// Owners that act together are not told apart from others.
+// after every poll would be polled ever more often. An account that truly posts that
+// much looks the same, and deserves its polls. What tells is how long the others
+// wait: when their posts wait longer in the mean than Config.OthersDelay times what
+// they would at a fixed interval, the intervals of accounts whose polls nearly always
+// find posts are lengthened until they no longer do, at most to an equal share. So
+// when a tenth of the accounts post after every poll the others wait 1.1 times as
+// long as at a fixed interval, and not twice as long. It takes about one post of each
+// of the others until this holds. Others who would wait less than at a fixed interval
+// may lose that gain.
+//
+// Config.OwnerSurplus caps what an owner draws with all of its accounts, by their
+// posts, a high Weight or a short Max: the intervals of an owner above its cap are
+// lengthened until it keeps it. Owners that act together are not told apart from
+// others.
 //
 // The least possible mean for Poisson posting, (Σ√λ)² / (2 B Σλ), and the idea of
 // a price are from the literature on refresh scheduling: Sia, Cho, Cho, "Efficient

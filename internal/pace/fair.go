@@ -41,13 +41,36 @@ func (s *state) notice(posts int) {
 	}
 }
 
-// restraint is the square of the part of an account's polls that found posts.
-// Times an equal share over AccountShare it is the account's shortest interval.
-// Rates are learnt from what polls find. So an account that posts after every
-// poll would be polled ever more often, by which nothing is found earlier, and
-// others would wait. Where posts are independent of polls, few polls find one
-// and bursts are short: the shortest interval is next to nothing then.
-func (s *state) restraint() float64 {
+// eagerness is the square of the part of an account's polls that found posts.
+func (s *state) eagerness() float64 {
 	part := float64(s.hits) / hitsMost
 	return part * part
+}
+
+// The restraint follows the delays of a quarter of a post of each account, at
+// least of restrainLeast accounts, and changes by restrainStep at most at once.
+const (
+	restrainPosts = 0.25
+	restrainLeast = 32
+	restrainStep  = 0.1
+	restrainMost  = 9
+)
+
+// restrain corrects the restraint by what a poll found, whose posts have waited
+// so many seconds together. The restraint is ln of the factor by which the
+// intervals of entirely eager accounts are lengthened, at least 0. It rises with
+// each post of the others that waited longer than OthersDelay allows in the mean,
+// and falls with the others.
+//
+// Rates are learnt from what polls find. So an account that posts after every
+// poll would be polled ever more often, by which nothing is found earlier, and
+// others would wait. Accounts that post much are eager, too, and deserve their
+// polls as long as the others hardly wait for it.
+func (p *Pacer) restrain(s *state, posts int, waited float64) {
+	if posts == 0 || s.status < planned || s.status == floored {
+		return
+	}
+	allowed := p.cfg.OthersDelay * float64(posts)
+	step := (1 - s.eagerness()) * (2*waited/p.share() - allowed) / restrainPosts / float64(max(p.n, restrainLeast))
+	p.restraint = max(0, min(restrainMost, p.restraint+max(-restrainStep, min(restrainStep, step))))
 }

@@ -88,8 +88,10 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // when each post brought about half a post, and 9 to 20 % when 0.8 of one. So
 // take a forecast for the upper end. For equal weights and bounds it is never
 // above that of one Interval for all at the same cost. It leaves out what
-// Config.AccountShare and OwnerSurplus cap, that intervals beyond an equal share are shortened, and that
-// they become equal where they gain next to nothing.
+// Config.OthersDelay and OwnerSurplus cap, that intervals beyond an equal share are
+// shortened, and that they become equal where they gain next to nothing. Groups have
+// no owners: where OwnerSurplus does not let an owner's Max be kept, the forecast
+// says that it is, and the others wait less than it says.
 //
 // When the budget is too small for the Max of all accounts, the forecast is of
 // what a Pacer does then: every poll is late by the same time. When it exceeds

@@ -15,7 +15,7 @@ const (
 	gainPrior  = 0.1   // the gain to begin with, as of half a post of each account
 	gainLeast  = 0.005 // gains up to this are chance
 	gainFull   = 0.055 // at this much intervals are followed entirely
-	gainFloor  = 0.05  // and this far always, so that a gain shows
+	gainFloor  = 0.02  // and this far always, so that a gain shows
 )
 
 func (g *gain) poll(gap float64, accounts int) {

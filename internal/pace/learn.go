@@ -36,6 +36,7 @@ func (p *Pacer) Observe(slot int32, now int64, posts int) (due int64, err error)
 	p.begin(slot, s, now, since, posts)
 	n := float64(posts)
 	p.gained(s, since, posts, n*since/2)
+	p.restrain(s, posts, n*since/2)
 	s.fast += float32(n * math.Exp(-since/2/tauFast)) // as if half way through the gap
 	s.slow += float32(n * math.Exp(-since/2/tauSlow))
 	if posts > 0 && since > 0 && since <= guess {
@@ -60,6 +61,7 @@ func (p *Pacer) ObserveAt(slot int32, now int64, times []int64) (due int64, err 
 		waited += max(0, min(since, seconds(at, now)))
 	}
 	p.gained(s, since, len(times), waited)
+	p.restrain(s, len(times), waited)
 	p.count(s, now, math.MinInt64, times)
 	p.plan(slot, s)
 	return p.due(s), nil
@@ -179,8 +181,8 @@ func (p *Pacer) plan(slot int32, s *state) {
 		interval = equal * math.Pow(interval/equal, trust)
 	}
 	s.status = planned
-	if shortest := share * s.restraint() / p.cfg.AccountShare; interval < shortest {
-		interval, s.status = shortest, floored
+	if p.restraint > 0 && interval < share {
+		interval = min(share, interval*math.Exp(p.restraint*s.eagerness()))
 	}
 	if interval >= most {
 		interval, s.status = most, capped

@@ -15,12 +15,12 @@ type Config struct {
 	Floor   time.Duration // least time between two polls of an account. Defaults to 1 s
 	Ceiling time.Duration // most time that is planned between them. Defaults to 2.2 × accounts / Budget
 
-	// AccountShare is the most that an account whose every poll finds posts
-	// draws of the budget, in equal shares, at least 1. One of whose polls a
-	// part finds posts may draw as much divided by the square of that part:
-	// four times as much for a half. Its Max is kept all the same. Defaults
-	// to 2.5.
-	AccountShare float64
+	// OthersDelay bounds the mean delay of posts of the other accounts, as a
+	// multiple of that of a fixed interval, where eager accounts would let them
+	// wait longer: those whose polls nearly always find posts. Beyond it the
+	// intervals of eager accounts are lengthened, at most to an equal share and to
+	// their Max. At least 1. Defaults to 1.1.
+	OthersDelay float64
 	// OwnerSurplus is the most that an owner draws of the budget beyond its
 	// accounts' equal shares, as a part of the other owners' equal shares, above
 	// 0: an owner of a tenth of the accounts draws at most 0.1 + 0.9 × OwnerSurplus
@@ -104,6 +104,7 @@ type Pacer struct {
 	record         record
 	crowd          crowd
 	gain           gain
+	restraint      float64 // see restrain
 	posts, seconds float64 // of all accounts ever: the rate a new one starts from
 
 	owners     []owner
@@ -121,8 +122,8 @@ func New(cfg Config) (*Pacer, error) {
 	if cfg.Floor == 0 {
 		cfg.Floor = time.Second
 	}
-	if cfg.AccountShare == 0 {
-		cfg.AccountShare = 2.5
+	if cfg.OthersDelay == 0 {
+		cfg.OthersDelay = 1.1
 	}
 	if cfg.OwnerSurplus == 0 {
 		cfg.OwnerSurplus = 0.17
@@ -135,8 +136,8 @@ func New(cfg Config) (*Pacer, error) {
 		return nil, fmt.Errorf("pace: Config.Floor %s is not allowed: want 0 or more", cfg.Floor)
 	case cfg.Ceiling < 0 || cfg.Ceiling > 0 && cfg.Ceiling < cfg.Floor:
 		return nil, fmt.Errorf("pace: Config.Ceiling %s is not allowed: want 0, or at least the Floor %s", cfg.Ceiling, cfg.Floor)
-	case !(cfg.AccountShare >= 1):
-		return nil, fmt.Errorf("pace: Config.AccountShare %g is not allowed: want 0 for 2.5, or at least 1", cfg.AccountShare)
+	case !(cfg.OthersDelay >= 1):
+		return nil, fmt.Errorf("pace: Config.OthersDelay %g is not allowed: want 0 for 1.1, or at least 1", cfg.OthersDelay)
 	case !(cfg.OwnerSurplus > 0 && cfg.OwnerSurplus <= 1):
 		return nil, fmt.Errorf("pace: Config.OwnerSurplus %g is not allowed: want 0 for 0.17, or more and at most 1", cfg.OwnerSurplus)
 	}
@@ -260,7 +261,9 @@ func (p *Pacer) LongestGap(now int64) (gap time.Duration, share float64) {
 }
 
 // Demand is the requests a second that the Max of all accounts ask for. Above
-// Config.Budget they can not be kept, and polls come late by the same share.
+// Config.Budget they cannot be kept, and polls come late by the same time. Below it
+// a Max is not kept either where its owner draws more than Config.OwnerSurplus
+// allows: Demand counts it all the same.
 func (p *Pacer) Demand() float64 {
 	others := float64(p.n - p.demanding)
 	if others == 0 {

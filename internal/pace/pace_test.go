@@ -45,7 +45,7 @@ func TestNotAllowed(t *testing.T) {
 		{"no number", made(Config{Budget: math.NaN()}), "Config.Budget NaN is not allowed"},
 		{"negative floor", made(Config{Budget: 1, Floor: -1}), "Config.Floor -1ns is not allowed"},
 		{"ceiling below floor", made(Config{Budget: 1, Ceiling: time.Millisecond}), "Config.Ceiling 1ms is not allowed"},
-		{"account share below an equal one", made(Config{Budget: 1, AccountShare: 0.9}), "Config.AccountShare 0.9 is not allowed: want 0 for 2.5, or at least 1"},
+		{"others' delay below a fixed interval's", made(Config{Budget: 1, OthersDelay: 0.9}), "Config.OthersDelay 0.9 is not allowed: want 0 for 1.1, or at least 1"},
 		{"slot taken", add(0, Account{}), "slot 0 is taken"},
 		{"negative slot", add(-1, Account{}), "slot -1 is not allowed"},
 		{"slot beyond the queue", add(1<<24, Account{}), "slot 16777216 is not allowed: want 0 to 16777215"},

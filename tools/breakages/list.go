@@ -186,7 +186,7 @@ var list = []breakage{
 	{"interval is no bound under a budget", "detect/internal/schedule/budget.go",
 		"		a.Max = ask.Interval\n", "		_ = ask.Interval\n", detectTests},
 	{"who posts after every poll is polled ever more often", "internal/pace/learn.go",
-		"interval < shortest {", "interval < 0*shortest {", paceTests},
+		"	if p.restraint > 0 && interval < share {\n", "	if p.restraint > 99 && interval < share {\n", paceTests},
 	{"an owner draws the budget of the others", "internal/pace/owner.go",
 		"	o.stretch = max(0, min(ownerMost, o.stretch))\n", "	o.stretch = 0\n", paceTests},
 	{"what gains nothing is gone on with", "internal/pace/gain.go",
