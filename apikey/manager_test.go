@@ -12,21 +12,21 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage/memory"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // office is a manager on a store of its own, with a clock that stands still.
 type office struct {
 	*apikey.Manager
 	store apikey.Store
-	clock *enginetest.Clock
+	clock *storetest.Clock
 }
 
 func newOffice(t *testing.T, change func(*apikey.Config)) office {
 	t.Helper()
-	clock := enginetest.NewClock()
+	clock := storetest.NewClock()
 	cfg := apikey.Config{Store: memory.New(memory.Options{Now: clock.Now}).Keys(), Now: clock.Now}
 	if change != nil {
 		change(&cfg)

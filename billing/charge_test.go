@@ -9,21 +9,21 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage/memory"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // till is a ledger that fails its next calls when told to, before or after they
 // have taken effect.
 type till struct {
 	billing.Ledger
-	clock         *enginetest.Clock
+	clock         *storetest.Clock
 	before, after int
 }
 
 func newTill(t *testing.T, credits billing.Credits) *till {
 	t.Helper()
-	clock := enginetest.NewClock()
+	clock := storetest.NewClock()
 	l := &till{Ledger: memory.New(memory.Options{Now: clock.Now}).Ledger(), clock: clock}
 	if err := l.Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Kind: billing.KindTopUp, Amount: credits}); err != nil {
 		t.Fatal(err)

@@ -15,15 +15,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // onEveryStore runs a test on the ledgers of this module, which keep all entries.
-func onEveryStore(t *testing.T, test func(t *testing.T, name string, l billing.Ledger, clock *enginetest.Clock)) {
+func onEveryStore(t *testing.T, test func(t *testing.T, name string, l billing.Ledger, clock *storetest.Clock)) {
 	const all = 4_000_000
 	for name, open := range map[string]func(t *testing.T, now func() time.Time) (storage.Store, error){
 		"memory": func(_ *testing.T, now func() time.Time) (storage.Store, error) {
@@ -38,7 +38,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, name string, l billing.L
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clock := enginetest.NewClock()
+			clock := storetest.NewClock()
 			s, err := open(t, clock.Now)
 			if err != nil {
 				t.Fatal(err)
@@ -52,7 +52,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, name string, l billing.L
 // With one credit, of 1,000 requests at once exactly one is served. On a real Redis
 // server TestServerLastCredit of storage/redisstore shows it for as many.
 func TestOneCreditServesOneRequest(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *enginetest.Clock) {
+	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *storetest.Clock) {
 		callers, rounds := 1000, sized(100, 20, 3)
 		switch {
 		case name == "redisstore":
@@ -190,7 +190,7 @@ func (b *books) settle(id, how string) error {
 // balance is the model's, none is below zero, and the sum of the entries is what
 // there is.
 func TestLedgersAgreeWithTheModel(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *enginetest.Clock) {
+	onEveryStore(t, func(t *testing.T, name string, l billing.Ledger, clock *storetest.Clock) {
 		// Each operation is one commit to the disk, or one script in an interpreter
 		// written in Go: there a million would take minutes.
 		operations := map[string]int{"memory": 1_000_000, "sqlite": 10_000, "redisstore": 5_000}[name] / sized(1, 5, 20)

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 func seal(t testing.TB, es deliver.EndpointStore, keys ...deliver.SealKey) *deliver.SealedStore {
@@ -42,8 +42,8 @@ func (s sealedStorage) Endpoints() deliver.EndpointStore { return s.endpoints }
 
 // A sealed store keeps the contract of the port.
 func TestSealedStoreConformance(t *testing.T) {
-	clock := enginetest.NewClock()
-	enginetest.TestStore(t, enginetest.StoreKit{
+	clock := storetest.NewClock()
+	storetest.TestStore(t, storetest.Kit{
 		Open: func(t testing.TB) storage.Store {
 			s := memory.New(memory.Options{Now: clock.Now})
 			return sealedStorage{s, seal(t, s.Endpoints(), sealKey("k1", 'a'))}

@@ -19,11 +19,11 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/enginehttp"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // flakyWriter is a client that may go away before it has the whole answer.
@@ -215,13 +215,13 @@ func TestLastCredit(t *testing.T) {
 // A charge whose answer got lost is asked for again; what can not be charged is
 // the service's loss, and comes back to the customer.
 func TestChargeIsTriedAgain(t *testing.T) {
-	for name, plan := range map[string]enginetest.FaultPlan{
+	for name, plan := range map[string]storetest.FaultPlan{
 		"refused once": {Method: "Ledger.Commit", Call: 1},
-		"answer lost":  {Method: "Ledger.Commit", Call: 1, Do: enginetest.FailAfter},
+		"answer lost":  {Method: "Ledger.Commit", Call: 1, Do: storetest.FailAfter},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(s *setup) {
-				s.faults = func(s storage.Store) storage.Store { return enginetest.FaultyStore(s, plan) }
+				s.faults = func(s storage.Store) storage.Store { return storetest.FaultyStore(s, plan) }
 			})
 			a := w.do(mine, "GET", "/v1/account/me", "")
 			if got, n := w.spent(mine); a.status != 200 || got != billing.Credit || n != 1 {
@@ -231,7 +231,7 @@ func TestChargeIsTriedAgain(t *testing.T) {
 	}
 	w := newWorld(t, func(s *setup) {
 		s.faults = func(s storage.Store) storage.Store {
-			return enginetest.FaultyStore(s, enginetest.FaultPlan{Method: "Ledger.Commit"})
+			return storetest.FaultyStore(s, storetest.FaultPlan{Method: "Ledger.Commit"})
 		}
 	})
 	a := w.do(mine, "GET", "/v1/account/me", "")

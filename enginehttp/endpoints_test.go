@@ -13,10 +13,10 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/enginehttp"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // endpoint is a request that succeeds.
@@ -129,11 +129,11 @@ var variants = []struct {
 	{name: "provider does not know it", applies: isKind(platform), change: failWith(fetcher.ErrNotFound), status: 404, text: " not found"},
 	{name: "provider may not see it", applies: isKind(platform), change: failWith(fetcher.ErrProtected), status: 404, text: " not available: protected"},
 	{name: "store down", applies: isKind(onStore), change: func(s *setup) {
-		s.faults = func(s storage.Store) storage.Store { return enginetest.FaultyStore(s, enginetest.FaultPlan{}) }
+		s.faults = func(s storage.Store) storage.Store { return storetest.FaultyStore(s, storetest.FaultPlan{}) }
 	}, status: 503, text: "the store is unavailable now", header: "Retry-After"},
 	{name: "ledger down", applies: priced, change: func(s *setup) {
 		s.faults = func(s storage.Store) storage.Store {
-			return enginetest.FaultyStore(s, enginetest.FaultPlan{Method: "Ledger.Reserve"})
+			return storetest.FaultyStore(s, storetest.FaultPlan{Method: "Ledger.Reserve"})
 		}
 	}, status: 503, text: "the store is unavailable now", header: "Retry-After"},
 }
@@ -233,7 +233,7 @@ func TestEveryRouteIsTested(t *testing.T) {
 func TestHealthOfTheStore(t *testing.T) {
 	w := newWorld(t, func(s *setup) {
 		s.faults = func(s storage.Store) storage.Store {
-			return enginetest.FaultyStore(s, enginetest.FaultPlan{Method: "Monitors.List", Call: 1})
+			return storetest.FaultyStore(s, storetest.FaultPlan{Method: "Monitors.List", Call: 1})
 		}
 	})
 	for range 3 {

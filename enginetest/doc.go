@@ -1,8 +1,8 @@
 // Package enginetest holds what a test of a stream-monitoring service needs at
 // both ends: a fake platform to poll and a webhook receiver to deliver to, and
 // a check that compares the two; a harness that measures how late an engine
-// finds posts; and a suite that tests any storage.Store. Demonstrations can use
-// it as well: only TestStore and BenchStore need a test to run in.
+// finds posts. Demonstrations can use it as well: only TestStore and BenchStore need
+// a test to run in.
 //
 // # A platform that can be trusted to misbehave
 //
@@ -74,32 +74,13 @@
 //
 // # Does my store keep its contracts?
 //
-// TestStore runs a store of any make through some 400 named subtests, a group for
-// each port and for what concerns the store as a whole:
-//
-//	func TestStore(t *testing.T) {
-//		enginetest.TestStore(t, enginetest.StoreKit{
-//			Open: func(t testing.TB) storage.Store { return mystore.Open(t.TempDir()) },
-//		})
-//	}
-//
-// A failure is a sentence that says what the store has to do. With StoreKit.Clock
-// also expiries are tested, with Features.Durable and Reopen what survives a
-// restart, with Features.Shared and Join several processes on the same data, with
-// Retention what is removed and what never is. BenchStore measures commits,
-// claims, settlements and questions, so that stores can be compared.
-//
-// FaultyStore makes calls of a store fail, hang or die, before or after they took
-// effect, to test what stands on it:
-//
-//	store = enginetest.FaultyStore(store, enginetest.FaultPlan{
-//		Method: "Journal.Commit", Call: 3, Do: enginetest.DieAfter,
-//	})
+// TestStore and BenchStore are those of package storage/storetest, under the name
+// that a test of an engine imports anyway.
 //
 // # Time and chance
 //
 // Nothing here looks at a clock but through Now, which defaults to time.Now (and
-// is always that in a Replay), or a StoreKit's Clock, and waits are timers: inside
+// is always that in a Replay), and waits are timers: inside
 // a testing/synctest bubble hours pass in moments. Sockets do not work in a bubble;
 // Platform.RoundTripper and Receiver.RoundTripper serve HTTP clients without any.
 // The same seed and the same sequence of calls give the same posts, delays and

@@ -127,15 +127,15 @@
 //
 // # Is it right? Is it fast?
 //
-// enginetest.TestStore checks all of this, and its failures are sentences;
+// storetest.TestStore checks all of this, and its failures are sentences;
 // BenchStore measures the calls that count. A whole test:
 //
 //	func TestStore(t *testing.T) {
-//		clock := enginetest.NewClock()
-//		enginetest.TestStore(t, enginetest.StoreKit{
+//		clock := storetest.NewClock()
+//		storetest.TestStore(t, storetest.Kit{
 //			Open:      func(t testing.TB) storage.Store { return open(t.TempDir(), clock.Now) },
 //			Reopen:    func(t testing.TB, s storage.Store) storage.Store { … },
-//			Features:  enginetest.StoreFeatures{Durable: true},
+//			Features:  storetest.Features{Durable: true},
 //			Clock:     clock,
 //			Retention: time.Hour, // what open sets
 //		})

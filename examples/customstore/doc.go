@@ -4,7 +4,7 @@
 //
 //	go run ./examples/customstore
 //
-// Copy it to begin a store; it passes every case of enginetest.TestStore that a
+// Copy it to begin a store; it passes every case of storetest.TestStore that a
 // store of one process can, see store_test.go.
 //
 // # How it works

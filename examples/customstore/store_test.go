@@ -13,23 +13,23 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func kit(reopen func(testing.TB, *Store, Options) storage.Store) enginetest.StoreKit {
-	clock := enginetest.NewClock()
+func kit(reopen func(testing.TB, *Store, Options) storage.Store) storetest.Kit {
+	clock := storetest.NewClock()
 	opts := Options{Now: clock.Now, Retention: time.Hour}
-	return enginetest.StoreKit{
+	return storetest.Kit{
 		Open: func(t testing.TB) storage.Store {
 			s := open(t, filepath.Join(t.TempDir(), "streams.jsonl"), opts)
 			s.file = &unsynced{File: s.file.(*os.File), synced: int64(s.size)}
 			return s
 		},
 		Reopen:   func(t testing.TB, s storage.Store) storage.Store { return reopen(t, s.(*Store), opts) },
-		Features: enginetest.StoreFeatures{Durable: true},
+		Features: storetest.Features{Durable: true},
 		Clock:    clock, Retention: opts.Retention,
 	}
 }
@@ -49,7 +49,7 @@ func TestStore(t *testing.T) {
 		if testing.Short() {
 			t.Skip("the suite takes half a minute under the race detector: once is enough for -short")
 		}
-		enginetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
+		storetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
 			if err := s.Close(t.Context()); err != nil {
 				t.Errorf("Close: %v", err)
 			}
@@ -57,7 +57,7 @@ func TestStore(t *testing.T) {
 		}))
 	})
 	t.Run("power lost", func(t *testing.T) {
-		enginetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
+		storetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
 			s.file.(*unsynced).losePower(t)
 			if err := s.release(); err != nil { // as the end of the process does
 				t.Error(err)
@@ -67,7 +67,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-func BenchmarkStore(b *testing.B) { enginetest.BenchStore(b, kit(nil)) }
+func BenchmarkStore(b *testing.B) { storetest.BenchStore(b, kit(nil)) }
 
 // unsynced is a file that loses what was not synced.
 type unsynced struct {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // A draft shows what the table will be once the draft has been written, read and
@@ -95,7 +95,7 @@ func rowsOf(t *table[string]) string {
 // Nothing of an event is kept for ever. What is too old goes with a call, after
 // that call has looked.
 func TestIDsAreForgottenInTheEnd(t *testing.T) {
-	clock := enginetest.NewClock()
+	clock := storetest.NewClock()
 	s := open(t, filepath.Join(t.TempDir(), "streams.jsonl"), Options{Now: clock.Now, Retention: time.Hour})
 	defer s.Close(t.Context())
 	commit := func() uint64 {

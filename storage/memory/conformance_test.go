@@ -7,10 +7,11 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 func kit() enginetest.StoreKit {
-	clock := enginetest.NewClock()
+	clock := storetest.NewClock()
 	return enginetest.StoreKit{
 		Open: func(testing.TB) storage.Store {
 			return memory.New(memory.Options{Now: clock.Now, Retention: time.Hour})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // benchAddr names a real server whose data may be lost: figures of miniredis
@@ -25,7 +25,7 @@ func benchAddr(b *testing.B) string {
 	return miniredis.RunT(b).Addr()
 }
 
-func BenchmarkStore(b *testing.B) { enginetest.BenchStore(b, kit(benchAddr(b))) }
+func BenchmarkStore(b *testing.B) { storetest.BenchStore(b, kit(benchAddr(b))) }
 
 // BenchmarkCommit compares a commit of events of 1 KB that nobody receives with
 // appending as many bytes to a stream.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // The contract of every port holds on real servers. Each third time that a store
@@ -26,7 +26,7 @@ func TestServerConformance(t *testing.T) {
 		}
 		return reopen(t, s)
 	}
-	enginetest.TestStore(t, kit)
+	storetest.TestStore(t, kit)
 }
 
 // A cluster refuses scripts whose keys are not in one slot, which a single
@@ -36,12 +36,12 @@ func TestServerClusterConformance(t *testing.T) {
 		t.Skip("the whole suite once more")
 	}
 	nodes := redistest.Cluster(t, false)
-	enginetest.TestStore(t, serverKit(&redis.UniversalOptions{Addrs: nodes.Addrs()}))
+	storetest.TestStore(t, serverKit(&redis.UniversalOptions{Addrs: nodes.Addrs()}))
 }
 
 // serverKit gives each store a name, and with it keys, of its own.
-func serverKit(to *redis.UniversalOptions) enginetest.StoreKit {
-	clock := enginetest.NewClock()
+func serverKit(to *redis.UniversalOptions) storetest.Kit {
+	clock := storetest.NewClock()
 	const retention = time.Hour
 	var mu sync.Mutex
 	names := map[storage.Store]string{}
@@ -60,14 +60,14 @@ func serverKit(to *redis.UniversalOptions) enginetest.StoreKit {
 		defer mu.Unlock()
 		return names[s]
 	}
-	return enginetest.StoreKit{
+	return storetest.Kit{
 		Open: func(t testing.TB) storage.Store { return open(t, freshName()) },
 		Reopen: func(t testing.TB, s storage.Store) storage.Store {
 			need(t, s.Close(context.Background()))
 			return open(t, nameOf(s))
 		},
 		Join:     func(t testing.TB, s storage.Store) storage.Store { return open(t, nameOf(s)) },
-		Features: enginetest.StoreFeatures{Durable: true, Shared: true},
+		Features: storetest.Features{Durable: true, Shared: true},
 		Clock:    clock, Retention: retention,
 	}
 }

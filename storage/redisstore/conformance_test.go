@@ -9,14 +9,14 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // kit is for stores on one server, each under a name of its own.
-func kit(addr string) enginetest.StoreKit {
-	clock := enginetest.NewClock()
+func kit(addr string) storetest.Kit {
+	clock := storetest.NewClock()
 	names, last := map[storage.Store]string{}, 0
 	on := func(t testing.TB, name string) storage.Store {
 		s, err := redisstore.Open(t.Context(), &redis.UniversalOptions{Addrs: []string{addr}}, redisstore.Options{
@@ -28,7 +28,7 @@ func kit(addr string) enginetest.StoreKit {
 		names[s] = name
 		return s
 	}
-	return enginetest.StoreKit{
+	return storetest.Kit{
 		Open: func(t testing.TB) storage.Store {
 			last++
 			return on(t, fmt.Sprint("test ", last))
@@ -40,7 +40,7 @@ func kit(addr string) enginetest.StoreKit {
 			return on(t, names[s])
 		},
 		Join:      func(t testing.TB, s storage.Store) storage.Store { return on(t, names[s]) },
-		Features:  enginetest.StoreFeatures{Durable: true, Shared: true},
+		Features:  storetest.Features{Durable: true, Shared: true},
 		Clock:     clock,
 		Retention: time.Hour,
 	}
@@ -48,5 +48,5 @@ func kit(addr string) enginetest.StoreKit {
 
 func TestStoreConformance(t *testing.T) {
 	t.Parallel()
-	enginetest.TestStore(t, kit(miniredis.RunT(t).Addr()))
+	storetest.TestStore(t, kit(miniredis.RunT(t).Addr()))
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 var (
@@ -29,7 +29,7 @@ var (
 func TestServerLostReplies(t *testing.T) {
 	server := redistest.Single(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	clock := enginetest.NewClock()
+	clock := storetest.NewClock()
 	opts := redisstore.Options{Now: clock.Now, Retention: 10 * time.Minute, RetryFor: 30 * time.Second}
 
 	var chance atomic.Int64 // of losing a script's reply, in percent

@@ -10,17 +10,17 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // traffic makes calls of every method that writes, and a few that read, from a
 // small world, so that ids come again, are missing, changed and deleted. The
 // same numbers make the same call on every store.
 type traffic struct {
-	clock   *enginetest.Clock
+	clock   *storetest.Clock
 	peek    storage.Store      // to look up versions: no call under test
 	claimed []deliver.Delivery // what the claims so far gave
 }

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
+	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
 // kit makes stores in files. One is reopened twice over: what a process that
 // died left behind is opened, closed, and opened again.
-func kit() enginetest.StoreKit {
-	clock := enginetest.NewClock()
+func kit() storetest.Kit {
+	clock := storetest.NewClock()
 	const retention = time.Hour
 	var paths sync.Map // store -> path
 	openAt := func(t testing.TB, path string) storage.Store {
@@ -28,7 +28,7 @@ func kit() enginetest.StoreKit {
 		path, _ := paths.Load(s)
 		return path.(string)
 	}
-	return enginetest.StoreKit{
+	return storetest.Kit{
 		Open: func(t testing.TB) storage.Store {
 			t.Helper()
 			return openAt(t, newFile(t))
@@ -43,7 +43,7 @@ func kit() enginetest.StoreKit {
 			t.Helper()
 			return openAt(t, pathOf(s))
 		},
-		Features:  enginetest.StoreFeatures{Durable: true, Shared: true},
+		Features:  storetest.Features{Durable: true, Shared: true},
 		Clock:     clock,
 		Retention: retention,
 	}
@@ -63,7 +63,7 @@ func crashed(t testing.TB, s storage.Store, path string) string {
 
 func TestConformance(t *testing.T) {
 	t.Parallel() // the longest by far
-	enginetest.TestStore(t, kit())
+	storetest.TestStore(t, kit())
 }
 
-func BenchmarkStore(b *testing.B) { enginetest.BenchStore(b, kit()) }
+func BenchmarkStore(b *testing.B) { storetest.BenchStore(b, kit()) }

@@ -1,0 +1,67 @@
+package storetest
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// plantedCursors are stores whose logs turn pages wrongly.
+var plantedCursors = []plantedFault{
+	{"counts rows for a cursor", func(s storage.Store) storage.Store {
+		return &broken{Store: s, deliveries: func(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+			page := 1
+			if q.Cursor != "" {
+				page, _ = strconv.Atoi(q.Cursor)
+			}
+			q.Cursor, q.Page = "", page
+			p, err := s.Log().Deliveries(ctx, q)
+			if p.Next != "" {
+				p.Next = strconv.Itoa(page + 1)
+			}
+			return p, err
+		}}
+	}, "cursors/rows added between pages move nothing: the newest first", "behind a cursor Deliveries"},
+	{"has a Next on the last page", func(s storage.Store) storage.Store {
+		return &broken{Store: s, deliveries: func(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
+			p, err := s.Log().Deliveries(ctx, q)
+			if p.Next == "" {
+				p.Next = q.Cursor
+			}
+			return p, err
+		}}
+	}, "cursors/cursors show full pages", "do not come to an end"},
+	{"takes any cursor for the beginning", func(s storage.Store) storage.Store {
+		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+			p, err := s.Ledger().Entries(ctx, q)
+			if err == billing.ErrCursor {
+				q.Cursor = ""
+				return s.Ledger().Entries(ctx, q)
+			}
+			return p, err
+		}}
+	}, "cursors/a cursor that is no Next is refused", "Entries with the cursor"},
+	{"counts what follows for all", func(s storage.Store) storage.Store {
+		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+			p, err := s.Ledger().Entries(ctx, q)
+			if q.Cursor != "" {
+				p.Total = len(p.Entries)
+			}
+			return p, err
+		}}
+	}, "cursors/cursors show the oldest first", "Total of Entries"},
+	{"forgets the order behind a cursor", func(s storage.Store) storage.Store {
+		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+			if q.Cursor != "" {
+				q.Asc = true
+			}
+			return s.Ledger().Entries(ctx, q)
+		}}
+	}, "cursors/cursors show the newest first", "pages of Entries"},
+}
+
+func TestPlantedCursorFaults(t *testing.T) { findPlanted(t, plantedCursors) }

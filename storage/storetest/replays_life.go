@@ -1,0 +1,214 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// replayLifeCases are about replays beside endpoints, retention and restarts.
+func replayLifeCases() []storeCase {
+	get := func(t *storeTest, owner, endpoint string) error {
+		_, err := t.store.Replays().Get(t.Context(), owner, endpoint)
+		return err
+	}
+	return []storeCase{
+		{name: "Start takes the place of a replay that is done, not of one that runs", run: func(t *storeTest) {
+			t.commitDue(t.start, newEvents(acme, "1", "2")...)
+			t.bind(acme, "a")
+			r := t.replayOf(acme, "a", "r1")
+			t.startReplay(r)
+			next := t.replayOf(acme, "a", "r2")
+			t.refused(t.store.Replays().Start(t.Context(), next), deliver.ErrReplayRunning, "Start has to refuse a second replay beside one that runs")
+			r, _ = t.step(r, 1)
+			t.startReplay(t.replayOf(acme, "a", "r1"))
+			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			t.ok(err, "Replays.Get")
+			t.same(stored, r, "Start with an ID that is known has to change nothing")
+			t.replayOut(r, 10)
+			t.startReplay(next)
+			stored, err = t.store.Replays().Get(t.Context(), "acme", "a")
+			t.ok(err, "Replays.Get")
+			t.same(stored, next, "Start has to store a replay as it is, in place of one that is done")
+		}},
+		{name: "a replay is its owner's, of an endpoint that there is", run: func(t *storeTest) {
+			t.bind(acme, "a")
+			t.refused(get(t, "acme", "a"), deliver.ErrReplayNotFound, "Get has to say that an endpoint has no replay")
+			r := t.replayOf(acme, "a", "r1")
+			r.Owner = "globex"
+			t.refused(t.store.Replays().Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse another owner's endpoint")
+			r.Owner, r.EndpointID = "acme", "none"
+			t.refused(t.store.Replays().Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse an endpoint that is unknown")
+			t.startReplay(t.replayOf(acme, "a", "r1"))
+			t.refused(get(t, "globex", "a"), deliver.ErrReplayNotFound, "Get showed another owner's replay")
+			q := step(t.replayOf(acme, "a", "r1"), 1, t)
+			q.Owner = "globex"
+			_, _, err := t.store.Replays().Step(t.Context(), q)
+			t.refused(err, deliver.ErrReplayNotFound, "Step moved another owner's replay")
+		}},
+		{name: "a replay of an endpoint that is disabled waits", run: func(t *storeTest) {
+			t.commitDue(t.start, newEvents(acme, "1", "2")...)
+			t.bind(acme, "a")
+			r := t.replayOf(acme, "a", "r1")
+			t.startReplay(r)
+			r, _ = t.step(r, 1)
+			status := func(s deliver.EndpointStatus) {
+				e, err := t.store.Endpoints().Get(t.Context(), "acme", "a")
+				t.ok(err, "Endpoints.Get")
+				e.Status = s
+				t.ok(t.store.Endpoints().Update(t.Context(), e), "Endpoints.Update")
+			}
+			status(deliver.EndpointDisabled)
+			_, _, err := t.store.Replays().Step(t.Context(), step(r, 1, t))
+			t.refused(err, deliver.ErrReplayWaits, "Step has to make nothing for an endpoint that is disabled")
+			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			t.ok(err, "Replays.Get")
+			t.same(stored, r, "Step moved the replay of an endpoint that is disabled")
+			status(deliver.EndpointActive)
+			_, made := t.replayOut(r, 10)
+			expect(t, made, "2", "a replay has to go on when its endpoint is active again")
+		}},
+		{name: "a replay goes with its endpoint", run: func(t *storeTest) {
+			t.commitDue(t.start, newEvents(acme, "1", "2")...)
+			t.bind(acme, "a")
+			r := t.replayOf(acme, "a", "r1")
+			t.startReplay(r)
+			r, ds := t.step(r, 1)
+			t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
+			t.refused(get(t, "acme", "a"), deliver.ErrReplayNotFound, "Delete has to remove the endpoint's replay")
+			_, _, err := t.store.Replays().Step(t.Context(), step(r, 1, t))
+			t.refused(err, deliver.ErrReplayNotFound, "Step has to make nothing for an endpoint that is gone")
+			expect(t, t.running(t.at(1000), 10), "", "Running gave the replay of an endpoint that is gone")
+			expect(t, t.entry("acme", ds[0].ID).State, deliver.StateFailed, "Delete has to end what a replay made")
+			expect(t, t.nextDue(), "none", "Delete has to end what a replay made")
+			t.bind(acme, "a")
+			t.refused(get(t, "acme", "a"), deliver.ErrReplayNotFound, "an endpoint that is created again has the replay of the one before")
+		}},
+		{name: "Running gives those that are due, the longest due first", run: func(t *storeTest) {
+			t.commitDue(t.start, newEvent(acme, "1"), newEvent(globex, "1"))
+			for i, id := range []string{"c", "a", "b", "d"} {
+				src := []deliver.Source{acme, globex}[i%2]
+				t.bind(src, id)
+				r := t.replayOf(src, id, "replay of "+id)
+				r.Due = t.at([]int{20, 10, 30, 0}[i])
+				if id == "d" {
+					r.State = deliver.ReplayDone
+				}
+				t.startReplay(r)
+			}
+			expect(t, t.running(t.at(20), 10), "a c", "Running has to give what is due, the longest due first, of all owners, and none that is done")
+			expect(t, t.running(t.at(30), 2), "a c", "Running has to keep to its limit")
+			expect(t, t.running(t.at(30), 0), "", "Running has to give none for a limit of 0")
+			r, err := t.store.Replays().Get(t.Context(), "globex", "a")
+			t.ok(err, "Replays.Get")
+			t.step(r, 10)
+			expect(t, t.running(t.at(1000), 10), "c b", "Running gave a replay that is done")
+		}},
+		{name: "a replay goes on after a restart", needs: needsDurable, run: func(t *storeTest) {
+			t.commitDue(t.start, newEvents(acme, "1", "2", "3", "4")...)
+			t.bind(acme, "a")
+			r := t.replayOf(acme, "a", "r1")
+			t.startReplay(r)
+			r, _ = t.step(r, 2)
+			t.reopen()
+			expect(t, t.running(t.at(100), 10), "a", "after Reopen Running has to give what it gave before")
+			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
+			t.ok(err, "Replays.Get")
+			t.same(stored, r, "after Reopen a replay is not what it was")
+			r, made := t.replayOut(r, 1)
+			expect(t, made, "3 4", "after Reopen a replay has to go on at its cursor")
+			expect(t, counted(r), "done at 4: 4 created, 0 reopened, 0 left, 0 removed", "after Reopen a replay has to count on")
+			expect(t, tweetsOf(t.claim(t.at(100), 10)), "1 2 3 4", "after Reopen Claim has to give what steps made")
+		}},
+		{name: "a replay says what retention removed", needs: needsRetention, run: func(t *storeTest) {
+			t.commitDue(t.start, newEvent(acme, "1"), newEvent(acme, "2", "log"), newEvent(acme2, "3"))
+			t.kit.Clock.Advance(t.kit.Retention + time.Second)
+			t.gone(func() bool { return t.logged("acme") == "2:2" })
+			t.commitDue(t.start, newEvents(acme, "4", "5")...)
+			t.bind(acme, "a")
+			r := t.replayOf(acme, "a", "r1")
+			t.startReplay(r)
+			r, made := t.replayOut(r, 1)
+			expect(t, made, "2 4 5", "Step has to send what is stored still")
+			expect(t, counted(r), "done at 5: 3 created, 0 reopened, 0 left, 2 removed", "Removed has to count the numbers of events that retention removed")
+		}},
+		{name: "retention waits for what a replay made", needs: needsRetention, run: retentionAfterReplays},
+	}
+}
+
+// running shows the endpoints of the replays that are due.
+func (t *storeTest) running(now time.Time, limit int) string {
+	t.Helper()
+	rs, err := t.store.Replays().Running(t.Context(), now, limit)
+	t.ok(err, "Replays.Running")
+	return joined(rs, func(r deliver.Replay) string { return r.EndpointID })
+}
+
+// retentionAfterReplays: events with no delivery, with one and with several, each
+// open, delivered or failed, get more by the replays of two endpoints, in one
+// step or several. None goes before the last of its deliveries has ended and the
+// time has passed, and then all of it goes.
+func retentionAfterReplays(t *storeTest) {
+	const events = 6
+	var evs []deliver.Event
+	for i := range events {
+		evs = append(evs, newEvent(acme, fmt.Sprint(i), []string{"log", "log2"}[:i/2]...))
+	}
+	ds := t.commitDue(t.start, evs...).Deliveries
+	for i, d := range ds { // one of the first two is open still
+		if i > 0 {
+			t.settle(attempted(d.ID, 1, deliver.StateFailed, t.start))
+		}
+	}
+	t.bind(acme, "a", "b")
+	open := ds[:1:1]
+	for _, id := range []string{"a", "b"} {
+		r := t.replayOf(acme, id, "replay of "+id)
+		t.startReplay(r)
+		for r.State == deliver.ReplayRunning {
+			var made []deliver.Delivery
+			r, made = t.step(r, 4)
+			open = append(open, made...)
+		}
+	}
+	expect(t, len(open), 1+2*events, "two replays have to make a delivery of each event for each")
+	n, err := t.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{ds[1].ID}, Due: t.start})
+	t.ok(err, "Outbox.Reopen")
+	expect(t, n, 1, "Reopen of a failed delivery beside those of replays")
+	open = append(open, ds[1])
+
+	pass := func() {
+		t.kit.Clock.Advance(t.kit.Retention + time.Second)
+		t.touch()
+	}
+	pass()
+	expect(t, t.logged("acme"), "1:0 2:1 3:2 4:3 5:4 6:5", "an event was removed while a delivery that a replay made is open")
+	for i, d := range open {
+		if i%2 == 0 {
+			t.settle(attempted(d.ID, 2, deliver.StateDelivered, t.start))
+		}
+	}
+	pass()
+	expect(t, len(t.claim(t.at(1000), 100)), len(open)/2, "a delivery was removed while it was open")
+	var rest []deliver.Settlement
+	for i, d := range open {
+		if i%2 != 0 {
+			rest = append(rest, attempted(d.ID, 2, deliver.StateFailed, t.start))
+		}
+	}
+	t.settle(rest...)
+	left := t.logged("acme")
+	t.kit.Clock.Advance(t.kit.Retention / 2)
+	t.touch()
+	expect(t, t.logged("acme"), left, "an event was removed before its retention had passed since the last delivery ended")
+	pass()
+	t.gone(func() bool { return t.logged("acme") == "" })
+	p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+	t.ok(err, "Log.Deliveries")
+	expect(t, p.Total, 0, "a delivery that a replay made outlives its event")
+	for _, d := range append(open, ds...) {
+		_, err := t.store.Log().Delivery(t.Context(), "acme", d.ID)
+		t.refused(err, deliver.ErrDeliveryNotFound, "a delivery that a replay made outlives its event")
+	}
+}

@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+func ruleCases() []storeCase {
+	role := recordRole[rule.Rule]{
+		noun: "rule", name: "tag",
+		role: func(s storage.Store) versioned[rule.Rule] { return s.Rules() },
+		make: func(owner, id, tag, status string) rule.Rule {
+			return rule.Rule{ID: id, Owner: owner, Tag: tag, Status: rule.Status(status), Version: 1}
+		},
+		full:    fullRule,
+		rename:  func(r *rule.Rule, tag string) { r.Tag = tag },
+		id:      func(r *rule.Rule) string { return r.ID },
+		version: func(r *rule.Rule) *int64 { return &r.Version },
+		change: func(t *storeTest, r *rule.Rule) {
+			r.Tag, r.Query, r.Status, r.StatusReason = "changed", "from:esa", rule.Paused, "paused_by_user"
+			r.Interval, r.Schedule, r.MaxResults = 0, "*/5 * * * *", 7
+			r.WebhookURL, r.WebhookSecretSet = "", false
+			r.UpdatedAt = t.at(60)
+		},
+		list: func(ctx context.Context, s storage.Store, owner, status string, page, size int) ([]rule.Rule, int, error) {
+			p, err := s.Rules().List(ctx, rule.Query{Owner: owner, Status: rule.Status(status), Page: page, PageSize: size})
+			return p.Rules, p.Total, err
+		},
+		notFound: rule.ErrNotFound, duplicate: rule.ErrDuplicate, conflict: rule.ErrConflict,
+	}
+	return append(role.cases(),
+		storeCase{name: "no page and no size mean the first 20", run: func(t *storeTest) {
+			for i := range 21 {
+				t.ok(t.store.Rules().Create(t.Context(), role.make("acme", fmt.Sprint(i), fmt.Sprint(i), "active")), "Rules.Create")
+			}
+			p, err := t.store.Rules().List(t.Context(), rule.Query{Owner: "acme"})
+			t.ok(err, "Rules.List")
+			expect(t, len(p.Rules), 20, "a Query without Page and PageSize has to give page 1 of 20")
+			expect(t, p.Total, 21, "Total has to count all rules that match, not those on the page")
+		}},
+		storeCase{name: "monitors and rules are apart", run: func(t *storeTest) {
+			t.ok(t.store.Monitors().Create(t.Context(), monitor.Monitor{ID: "one", Owner: "acme", Name: "n"}), "Monitors.Create")
+			t.ok(t.store.Rules().Create(t.Context(), role.make("acme", "one", "n", "active")), "Rules.Create under a monitor's id")
+			t.ok(t.store.Rules().Delete(t.Context(), "acme", "one"), "Rules.Delete")
+			_, err := t.store.Monitors().Get(t.Context(), "acme", "one")
+			t.refused(err, nil, "deleting a rule removed the monitor of the same id")
+		}},
+	)
+}
+
+// fullRule has a value in every field.
+func fullRule(t *storeTest) rule.Rule {
+	return rule.Rule{
+		ID: "full", Owner: "acme", Tag: "rockets", Query: `from:nasa "lift off" -is:retweet`,
+		Interval: 1500 * time.Millisecond, Schedule: "@hourly", MaxResults: 50,
+		WebhookURL: "https://example.com/hook?a=b", WebhookSecretSet: true,
+		Status: rule.Active, StatusReason: "none",
+		CreatedAt: t.start.Add(time.Microsecond), UpdatedAt: t.at(3), Since: t.at(2), Version: 41,
+	}
+}

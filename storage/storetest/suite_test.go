@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// handle is a store as a process has it open: Close ends the handle, and the
+// data stays for the next one.
+type handle struct{ *faultyStore }
+
+func newHandle(data storage.Store) storage.Store {
+	return handle{&faultyStore{Store: data, plan: FaultPlan{Call: math.MaxInt}}}
+}
+
+func (h handle) Close(context.Context) error { h.die(); return nil }
+
+// fullKit opens stores in memory that outlive their handles, each wrapped.
+func fullKit(wrap func(storage.Store) storage.Store) Kit {
+	clock := NewClock()
+	again := func(_ testing.TB, s storage.Store) storage.Store { return newHandle(s.(handle).Store) }
+	return Kit{
+		Open: func(testing.TB) storage.Store {
+			return newHandle(wrap(memory.New(memory.Options{Now: clock.Now, Retention: time.Hour})))
+		},
+		Reopen: func(t testing.TB, s storage.Store) storage.Store {
+			s.Close(t.Context())
+			return again(t, s)
+		},
+		Join:     again,
+		Features: Features{Durable: true, Shared: true},
+		Clock:    clock, Retention: time.Hour,
+	}
+}
+
+// A kit with everything runs every case; a kit with Open alone skips some.
+func TestStoreSuite(t *testing.T) {
+	TestStore(t, fullKit(func(s storage.Store) storage.Store { return s }))
+}
+
+func TestStoreSuiteWithOpenAlone(t *testing.T) {
+	TestStore(t, Kit{Open: func(testing.TB) storage.Store { return memory.New(memory.Options{}) }})
+}
+
+func TestKitRefuses(t *testing.T) {
+	open := func(testing.TB) storage.Store { return nil }
+	for _, row := range []struct {
+		name string
+		kit  Kit
+		want string
+	}{
+		{"no Open", Kit{}, "Kit.Open is missing"},
+		{"Durable without Reopen", Kit{Open: open, Features: Features{Durable: true}}, "want Reopen"},
+		{"Shared without Join", Kit{Open: open, Features: Features{Shared: true}}, "want Join"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if err := row.kit.validate(); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("error = %v, want one that says %q", err, row.want)
+			}
+		})
+	}
+}
+
+func TestStoreCaseNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, role := range storeRoles() {
+		for _, c := range role.cases {
+			if name := role.name + "/" + c.name; seen[name] {
+				t.Errorf("two cases are called %q", name)
+			} else {
+				seen[name] = true
+			}
+		}
+	}
+	if len(seen) < 80 {
+		t.Errorf("%d cases, want 80 or more", len(seen))
+	}
+}
+
+// recorder takes what a case reports instead of a test.
+type recorder struct {
+	testing.TB
+	mu   sync.Mutex
+	said []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	r.TB.SkipNow() // ends the goroutine of the case; that test is made for it
+}
+
+// record runs a case on a kit and gives what it reports.
+func record(t *testing.T, kit Kit, name string) []string {
+	t.Helper()
+	for _, role := range storeRoles() {
+		for _, c := range role.cases {
+			if role.name+"/"+c.name != name {
+				continue
+			}
+			r := &recorder{}
+			t.Run("its case", func(t *testing.T) {
+				r.TB = t
+				runStoreCase(r, kit, c)
+			})
+			return r.said
+		}
+	}
+	t.Fatalf("there is no case %q", name)
+	return nil
+}

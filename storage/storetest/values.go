@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// valueCases are about text and bytes that are big or meant to do harm.
+func valueCases() []storeCase {
+	var cases []storeCase
+	for _, row := range []struct{ name, text string }{
+		{"unicode", "żółw 火箭 🚀👩\u200d🚀 \u202eright to left\u202c e\u0301 é"},
+		{"NUL and other control characters", "a\x00b\x01\x1b[31m\r\n\t\x7f"},
+		{"SQL", `'; DROP TABLE events; -- " \ %_*?[a-z]`},
+		{"JSON and Redis", `{"a":[1,2]} {tag} $6\r\n ${x} %s %!d(MISSING)`},
+		{"spaces at both ends", "  \t x \n "},
+		{"a number", "007"},
+		{"1 KiB", strings.Repeat("0123456789abcdé", 1<<6)},
+	} {
+		cases = append(cases, storeCase{name: "text survives in every role: " + row.name, run: func(t *storeTest) { textSurvives(t, row.text) }})
+	}
+	return append(cases,
+		storeCase{name: "a body of 1 MiB survives, whatever its bytes", run: func(t *storeTest) {
+			ev := newEvent(acme, "1", "log")
+			ev.Body = make([]byte, 1<<20)
+			rnd := rand.New(rand.NewPCG(1, 2))
+			for i := range ev.Body {
+				ev.Body[i] = byte(rnd.Uint32())
+			}
+			want := bytes.Clone(ev.Body)
+			t.commitDue(t.start, ev)
+			for what, got := range map[string][]byte{"Log.Events": t.events("acme")[0].Body, "Claim": t.claim(t.start, 1)[0].Event.Body} {
+				expect(t, bytes.Equal(got, want), true, "%s gave another Body than was committed: every attempt sends these bytes", what)
+			}
+		}},
+		storeCase{name: "text of 64 KiB survives where it is no key", run: func(t *storeTest) {
+			long := strings.Repeat("0123456789abcdé", 1<<12)
+			m, c, try := fullMonitor(t), fullCursor(t, "t1"), fullAttempt(t)
+			m.StatusReason, c.Gaps[0].Resume, try.Error, try.ResponsePreview = long, long, long, long
+			t.ok(t.store.Monitors().Create(t.Context(), m), "Monitors.Create")
+			got, err := t.store.Monitors().Get(t.Context(), m.Owner, m.ID)
+			t.ok(err, "Monitors.Get")
+			t.same(got, m, "a monitor's long text did not survive")
+			t.commit(&detect.Batch{Cursor: &c})
+			t.same(t.cursors("t1"), []detect.Cursor{c}, "a cursor's long text did not survive")
+			id := withDue(t, 0)[0].ID
+			t.settle(deliver.Settlement{DeliveryID: id, Attempt: &try, State: deliver.StateFailed})
+			t.same(t.entry("acme", id).Log, []deliver.Attempt{try}, "an attempt's long text did not survive")
+		}},
+		storeCase{name: "keys made of several parts do not run into each other", run: func(t *storeTest) {
+			for _, sep := range []string{":", "/", "|", ",", "\x1f", "::"} {
+				for i, part := range [][2]string{{"a" + sep + "b", "c"}, {"a", "b" + sep + "c"}} {
+					owner, name := part[0], part[1]
+					id := fmt.Sprintf("%q%d", sep, i)
+					t.ok(t.store.Monitors().Create(t.Context(), monitor.Monitor{ID: id, Owner: owner, Name: name}), "Monitors.Create of owner "+owner+", name "+name)
+					src := storeSource(owner, name)
+					t.ok(t.store.Endpoints().Create(t.Context(), t.endpoint(src, id)), "Endpoints.Create for owner "+owner+", source "+name)
+					b := t.commitDue(t.start, newEvent(src, id))
+					expect(t, endpointsOf(b.Deliveries), id, "Commit found the endpoints of another owner's source: owner %q, source %q", owner, name)
+				}
+			}
+		}},
+		storeCase{name: "texts that differ in one character are different", run: distinctTexts},
+		storeCase{name: "a condition is text and no pattern", run: func(t *storeTest) {
+			t.commitDue(t.start, newEvent(acme, "1", "log"))
+			t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", SourceID: "m1", Amount: 1}), "Ledger.Append")
+			for _, pattern := range []string{"%", "_", "*", "m_", "m?", "NAS_", "NASA%", "[mN]*", "' OR '1'='1"} {
+				for _, q := range []deliver.LogQuery{{Owner: pattern}, {Owner: "acme", SourceID: pattern}, {Owner: "acme", AuthorUsername: pattern}} {
+					p, err := t.store.Log().Deliveries(t.Context(), q)
+					t.ok(err, "Log.Deliveries")
+					expect(t, p.Total, 0, "Deliveries took %q for a pattern", pattern)
+				}
+				p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", SourceID: pattern})
+				t.ok(err, "Ledger.Entries")
+				expect(t, p.Total, 0, "Entries took %q for a pattern", pattern)
+				list, err := t.store.Endpoints().List(t.Context(), pattern, "")
+				t.ok(err, "Endpoints.List")
+				expect(t, len(list), 0, "List took %q for a pattern", pattern)
+			}
+		}},
+		storeCase{name: "an error does not tell a secret", run: func(t *storeTest) {
+			t.bind(acme, "a")
+			e := t.endpoint(acme, "b")
+			e.URL = t.endpoint(acme, "a").URL
+			for _, err := range []error{t.store.Endpoints().Create(t.Context(), e), t.store.Endpoints().Update(t.Context(), e)} {
+				if err == nil || strings.Contains(err.Error(), string(e.Secret)) {
+					t.Errorf("a call that has to be refused was not, or its error shows the endpoint's secret")
+				}
+			}
+		}},
+	)
+}
+
+// textSurvives puts one text into every field that takes text.
+func textSurvives(t *storeTest, text string) {
+	ctx := t.Context()
+	m := fullMonitor(t)
+	m.ID, m.Owner, m.Name, m.StatusReason, m.WebhookURL = text, text, text, text, text
+	m.Accounts[0].Username, m.FilterTypes[0] = text, monitor.FilterType(text)
+	t.ok(t.store.Monitors().Create(ctx, m), "Monitors.Create")
+	gotMonitor, err := t.store.Monitors().Get(ctx, text, text)
+	t.ok(err, "Monitors.Get")
+	t.same(gotMonitor, m, "a monitor's text did not survive")
+
+	r := fullRule(t)
+	r.ID, r.Owner, r.Tag, r.Query, r.Schedule, r.StatusReason, r.WebhookURL = text, text, text, text, text, text, text
+	t.ok(t.store.Rules().Create(ctx, r), "Rules.Create")
+	gotRule, err := t.store.Rules().Get(ctx, text, text)
+	t.ok(err, "Rules.Get")
+	t.same(gotRule, r, "a rule's text did not survive")
+
+	src := deliver.Source{Kind: deliver.SourceMonitor, ID: text, Owner: text, Name: text}
+	e := t.endpoint(src, text)
+	e.URL, e.Secret = text, deliver.Secret(text)
+	t.ok(t.store.Endpoints().Create(ctx, e), "Endpoints.Create")
+	gotEndpoint, err := t.store.Endpoints().Get(ctx, text, text)
+	t.ok(err, "Endpoints.Get")
+	t.same(gotEndpoint, e, "an endpoint's text did not survive")
+
+	ev := fullEvent(t)
+	ev.ID, ev.Source, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL = text, src, text, text, text, text
+	ev.Body, ev.Handlers = []byte(text), []string{text}
+	c := fullCursor(t, text)
+	c.UserID, c.Gaps[0].Resume = text, text
+	charge := fullEntry(t, text, 3)
+	charge.Owner, charge.SourceID, charge.SourceName, charge.Endpoint, charge.TierLabel = text, text, text, text, text
+	b := &detect.Batch{Events: []deliver.Event{ev}, Cursor: &c, Charges: []billing.Entry{charge}, DeliverBy: t.start}
+	t.commit(b)
+	t.same(t.cursors(text), []detect.Cursor{c}, "a cursor's text did not survive")
+	expect(t, len(b.Deliveries), 2, "Commit has to find the endpoint bound to a source, whatever its id")
+	ev.Seq, ev.CommittedAt = 1, b.Events[0].CommittedAt
+	t.same(t.events(text), []deliver.Event{ev}, "an event's text did not survive")
+
+	try := fullAttempt(t)
+	try.Error, try.ResponsePreview = text, text
+	t.claim(t.start, 10, text)
+	for _, d := range b.Deliveries {
+		t.settle(deliver.Settlement{DeliveryID: d.ID, Attempt: &try, State: deliver.StateFailed})
+		t.same(t.entry(text, d.ID).Log, []deliver.Attempt{try}, "an attempt's text did not survive")
+	}
+	log, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: text, SourceID: text, AuthorUsername: text})
+	t.ok(err, "Log.Deliveries")
+	expect(t, log.Total, 2, "Deliveries has to find text of any kind")
+
+	l := t.store.Ledger()
+	t.ok(l.Reserve(ctx, billing.Reservation{ID: "r" + text, Owner: text, Amount: 2}), "Ledger.Reserve")
+	t.ok(l.Release(ctx, "r"+text), "Ledger.Release")
+	lines, err := l.Entries(ctx, billing.EntryQuery{Owner: text, SourceID: text})
+	t.ok(err, "Ledger.Entries")
+	charge.Balance = 3
+	t.same(lines.Entries, []billing.Entry{charge}, "an entry's text did not survive")
+}
+
+// distinctTexts uses texts that could be taken for each other as owner and id of
+// everything: each owner has one of each.
+func distinctTexts(t *storeTest) {
+	ctx, l := t.Context(), t.store.Ledger()
+	texts := []string{"case", "CASE", "Case", "\u00e9", "e\u0301", "7", "07", "7.0", "end", "end ", "end\x00", "a\x00b", "a\x00c"}
+	for _, text := range texts {
+		src := storeSource(text, text)
+		e := t.endpoint(src, text)
+		e.URL = text
+		t.ok(t.store.Monitors().Create(ctx, monitor.Monitor{ID: text, Owner: text, Name: text}), fmt.Sprintf("Monitors.Create of %q", text))
+		t.ok(t.store.Rules().Create(ctx, rule.Rule{ID: text, Owner: text, Tag: text}), fmt.Sprintf("Rules.Create of %q", text))
+		t.ok(t.store.Endpoints().Create(ctx, e), fmt.Sprintf("Endpoints.Create of %q", text))
+		ev := newEvent(src, "1", text)
+		ev.ID = text
+		t.commit(&detect.Batch{Cursor: &detect.Cursor{Target: text, UserID: text}, Events: []deliver.Event{ev}, Charges: []billing.Entry{{ID: text, Owner: text, Amount: 3}}, DeliverBy: t.start})
+		t.ok(l.Reserve(ctx, billing.Reservation{ID: "r " + text, Owner: text, Amount: 1}), fmt.Sprintf("Ledger.Reserve of %q", text))
+	}
+	for _, text := range texts {
+		got, err := t.store.Monitors().Get(ctx, text, text)
+		t.ok(err, fmt.Sprintf("Monitors.Get of %q", text))
+		expect(t, got.Name, text, "Monitors.Get of %q gave another monitor", text)
+		expect(t, t.logged(text), "1:1", "the event of %q was taken for another's: ids and owners are compared byte by byte", text)
+		expect(t, t.balance(text), "2+1", "the credits of %q were taken for another's: ids and owners are compared byte by byte", text)
+		t.same(t.cursors(text), []detect.Cursor{{Target: text, UserID: text}}, "the cursor of %q was taken for another's", text)
+		list, err := t.store.Endpoints().List(ctx, text, text)
+		t.ok(err, "Endpoints.List")
+		expect(t, len(list), 1, "Endpoints.List shows others for the endpoints of %q", text)
+		p, err := t.store.Log().Deliveries(ctx, deliver.LogQuery{Owner: text, SourceID: text})
+		t.ok(err, "Log.Deliveries")
+		expect(t, p.Total, 2, "Deliveries shows others for those of %q", text)
+	}
+	expect(t, len(t.claim(t.start, 100, texts[0], deliver.HandlerEndpoint(texts[0]))), 2*len(texts)-2, "Claim left out endpoints that were not to be skipped, or gave one that was")
+}

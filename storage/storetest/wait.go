@@ -1,0 +1,21 @@
+package storetest
+
+import (
+	"context"
+	"time"
+)
+
+// sleep returns after d, or with the context's error when that ends first.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// beside does work, a call a round, and looks again and again meanwhile, and once
+// after each round. The context of work ends when a look ends the case.
+func (t *storeTest) beside(rounds int, work func(ctx context.Context, round int) error, look func()) {
+	t.Helper()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for i := range rounds {
+		done := make(chan error, 1)
+		wg.Go(func() { done <- work(ctx, i) })
+		for more := true; more; {
+			select {
+			case err := <-done:
+				t.ok(err, "a call beside questions")
+				more = false
+			default:
+			}
+			look()
+			runtime.Gosched() // work may be waiting for what look holds
+		}
+	}
+}
+
+// wholeCommits looks at the roles one after the other, those first that must
+// not be ahead of the next.
+func wholeCommits(t *storeTest) {
+	const commits = 20
+	t.topUp("acme", commits)
+	t.beside(commits, func(ctx context.Context, i int) error {
+		return t.store.Journal().Commit(ctx, []*detect.Batch{{
+			Cursor:  &detect.Cursor{Target: "t1", Since: t.at(i + 1)},
+			Events:  []deliver.Event{newEvent(acme, fmt.Sprint(i), "log")},
+			Charges: []billing.Entry{{ID: fmt.Sprint(i), Owner: "acme", Amount: -1}},
+		}})
+	}, func() {
+		events := len(t.events("acme"))
+		log, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
+		t.ok(err, "Log.Deliveries")
+		balance, err := t.store.Ledger().Balance(t.Context(), "acme")
+		t.ok(err, "Ledger.Balance")
+		charges := commits - int(balance.Available)
+		polls := 0
+		for _, c := range t.cursors("t1") {
+			polls = int(c.Since.Sub(t.start).Seconds())
+		}
+		after := len(t.events("acme"))
+		if log.Total < events || charges < log.Total || polls < charges || after < polls {
+			t.Fatalf("a commit was seen in part: %d events, then %d deliveries, then %d charges, then the cursor of commit %d, then %d events: Journal, Outbox, Log and Ledger share one transaction",
+				events, log.Total, charges, polls, after)
+		}
+	})
+}
+
+// wholeSettlements counts what is delivered while many are settled at a time.
+func wholeSettlements(t *storeTest) {
+	const calls, each = 10, 50
+	var evs []deliver.Event
+	for i := range calls * each {
+		evs = append(evs, newEvent(acme, fmt.Sprint(i), "log"))
+	}
+	var ss []deliver.Settlement
+	for _, d := range t.commitDue(t.start, evs...).Deliveries {
+		ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
+	}
+	t.beside(calls, func(ctx context.Context, i int) error {
+		return t.store.Outbox().Settle(ctx, ss[i*each:(i+1)*each]...)
+	}, func() {
+		p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered, PageSize: 1})
+		t.ok(err, "Log.Deliveries")
+		if p.Total%each != 0 {
+			t.Fatalf("a Settle was seen in part: %d deliveries are delivered, although each call settles %d", p.Total, each)
+		}
+	})
+}
+
+// wholeAppends appends several entries at a time from several sides, for half of
+// which there are credits.
+func wholeAppends(t *storeTest) {
+	const writers, calls, size = 4, 6, 10
+	const left = size / 2 // too little for another call
+	t.topUp("acme", writers*calls*size/2+left)
+	var made atomic.Int64
+	t.beside(1, func(ctx context.Context, _ int) error {
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Go(func() {
+				for i := range calls {
+					var entries []billing.Entry
+					for n := range size {
+						entries = append(entries, line(fmt.Sprintf("%d-%d/%d", w, i, n), -1))
+					}
+					if t.store.Ledger().Append(ctx, entries...) == nil {
+						made.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		return nil
+	}, func() {
+		b, err := t.store.Ledger().Balance(t.Context(), "acme")
+		t.ok(err, "Ledger.Balance")
+		if b.Available%size != left {
+			t.Fatalf("an Append was seen in part: %d are available, although each call takes %d of %d", b.Available, size, writers*calls*size/2+left)
+		}
+	})
+	expect(t, made.Load(), writers*calls/2, "of concurrent Appends those have to succeed that are covered")
+	expect(t, t.balance("acme"), fmt.Sprintf("%d+0", left), "a concurrent Append that was refused left some of its entries")
+	p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", Asc: true, PageSize: 1000})
+	t.ok(err, "Ledger.Entries")
+	for i, e := range p.Entries[min(1, len(p.Entries)):] { // after the top-up
+		call, _, _ := strings.Cut(p.Entries[1+i/size*size].ID, "/")
+		if want := fmt.Sprint(call, "/", i%size); e.ID != want {
+			t.Fatalf("entry %d is %q, want %q: the entries of one Append stand together, whatever is appended beside it", i+1, e.ID, want)
+		}
+	}
+}
