@@ -47,7 +47,7 @@ func TestCausesOfLatency(t *testing.T) {
 		{name: "queue: the budget is closed", world: func(w *world) {
 			once := true
 			w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
-				if once && q.Username == "other" {
+				if q.Username == "other" && once {
 					once = false
 					return nil, &fetcher.RateLimitError{RetryAfter: time.Minute}
 				}

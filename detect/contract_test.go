@@ -140,7 +140,7 @@ func TestAuditsFindNothingWrongWithTrueVersions(t *testing.T) {
 		audits := map[string]int{} // pages of an account that were asked for without Known
 		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
 			if q.Known == 0 && q.Cursor == "" {
-				audits[q.Username]++
+				w.do(func() { audits[q.Username]++ })
 				if q.Username == "a" {
 					q.Seen = nil // this page has its known posts, too
 				}

@@ -177,7 +177,7 @@ func TestRateLimitClosesTheBudget(t *testing.T) {
 		inside := 0
 		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
 			if now := time.Now(); now.After(closed) && now.Before(open) {
-				inside++
+				w.do(func() { inside++ })
 				return nil, &fetcher.RateLimitError{RetryAfter: open.Sub(now)}
 			}
 			return nil, nil

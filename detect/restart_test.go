@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,7 +71,6 @@ func restarts(t *testing.T, seed uint64) {
 	unchanged := 0
 	versioned(w, &unchanged)
 	read := w.before
-	var one sync.Mutex
 	w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
 		w.mu.Lock()
 		fail := fails && frng.IntN(6) == 0
@@ -80,8 +78,6 @@ func restarts(t *testing.T, seed uint64) {
 		if fail {
 			return nil, errors.New("502")
 		}
-		one.Lock() // versioned is for one account at a time
-		defer one.Unlock()
 		return read(q, n)
 	})
 	w.setCommitErr(func(bs []*Batch) error {

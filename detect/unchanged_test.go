@@ -3,6 +3,7 @@ package detect
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,10 @@ import (
 // Unchanged when asked for the one there is; it counts these.
 func versioned(w *world, unchanged *int) {
 	versions := map[string]uint64{}
+	var mu sync.Mutex // several accounts are read at a time
 	w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+		mu.Lock()
+		defer mu.Unlock()
 		if q.Cursor != "" {
 			pg := w.timeline(q)
 			return &pg, nil
