@@ -34,7 +34,7 @@ var levels = [][]string{
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest", "engineprom", "enginehttp"},
-	{"examples/*", "storage/crashtest"},
+	{"examples/*", "crashtest"},
 }
 
 // testLevel is the highest package a test may import.

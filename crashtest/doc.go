@@ -1,7 +1,7 @@
 // Crashtest kills a process that runs the engine on a durable store, again and
 // again, and then checks that every promise was kept.
 //
-//	go run ./storage/crashtest -store sqlite -kills 1000 -seed 1
+//	go run ./crashtest -store sqlite -kills 1000 -seed 1
 //
 // ends with a table of where the process died and what happened meanwhile, and
 // with "0 violations" and status 0, or with each violation, what to look at, and
@@ -52,7 +52,7 @@
 //
 // # The ledger alone
 //
-//	go run ./storage/crashtest -ledger 1000000 -kills 50 -store sqlite
+//	go run ./crashtest -ledger 1000000 -kills 50 -store sqlite
 //
 // does so many random operations in place of an engine: 64 workers top up, charge,
 // reserve, commit and release for two owners whose credits run out, with ids that
