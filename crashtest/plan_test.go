@@ -100,7 +100,7 @@ func TestPointsAreNamedOnce(t *testing.T) {
 // A point that was renamed or lost in the store would only be missed in a long
 // run.
 func TestPointsAreInTheStore(t *testing.T) {
-	files, err := filepath.Glob("../sqlite/*.go")
+	files, err := filepath.Glob("../storage/sqlite/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
