@@ -33,6 +33,7 @@ var levels = [][]string{
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest"}, // what the adapters, or their tests, share
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
+	{"enginetest/arrivals"},
 	{"enginetest", "engineprom", "enginehttp"},
 	{"examples/*", "crashtest"},
 }
@@ -55,9 +56,11 @@ var forbiddenInCore = []string{
 }
 
 // forbiddenIn are imports that a single package must do without: the records
-// and ports of the platform seam know nothing of how posts are fetched.
+// and ports of the platform seam know nothing of how posts are fetched, and
+// programs use the fake platform without linking package testing.
 var forbiddenIn = map[string][]string{
-	"fetcher": {"net/http"},
+	"fetcher":    {"net/http"},
+	"enginetest": {"testing", "github.com/streamwatch/streamwatch/storage/storetest", "github.com/streamwatch/streamwatch/fetcher/fetchertest"},
 }
 
 // vagueNames say nothing about what a package holds.

@@ -79,16 +79,16 @@ func Check(truth []Truth, watches []Watch, got []Received) Report {
 // pair is one post for one monitor.
 type pair struct{ monitor, post string }
 
-// arrivals are what came in, sorted for Check.
-type arrivals struct {
+// received are what came in, sorted for Check.
+type received struct {
 	webhooks map[string]map[string]bool // by monitor: its webhooks
 	accepted map[pair]map[string]int    // by webhook: delivery ids accepted
 	came     map[pair]bool
 	unsigned map[pair]bool // an attempt of an accepted delivery was not verified
 }
 
-func gather(got []Received, r *Report) arrivals {
-	in := arrivals{
+func gather(got []Received, r *Report) received {
+	in := received{
 		webhooks: make(map[string]map[string]bool),
 		accepted: make(map[pair]map[string]int),
 		came:     make(map[pair]bool),
@@ -124,7 +124,7 @@ func gather(got []Received, r *Report) arrivals {
 }
 
 // judge counts a post that is owed.
-func (r *Report) judge(p pair, in arrivals) {
+func (r *Report) judge(p pair, in received) {
 	r.Posted++
 	if in.came[p] {
 		r.Detected++

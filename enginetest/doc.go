@@ -1,8 +1,9 @@
 // Package enginetest holds what a test of a stream-monitoring service needs at
 // both ends: a fake platform to poll and a webhook receiver to deliver to, and
 // a check that compares the two; a harness that measures how late an engine
-// finds posts. Demonstrations can use it as well: only TestStore and BenchStore need
-// a test to run in.
+// finds posts. It does not import package testing: demonstrations can use it as
+// well. The conformance suites stand beside what they test: storage/storetest for
+// stores, fetcher/fetchertest for platforms.
 //
 // # A platform that can be trusted to misbehave
 //
@@ -57,25 +58,20 @@
 // poll interval, store, budget or policy of the caller's, and reports the latency
 // of every post, what the platform was asked, and what was missed or came twice:
 //
-//	arrivals, err := enginetest.OpenArrivals("arrivals.tsv.gz")
+//	recording, err := arrivals.Open("arrivals.tsv.gz")
 //	…
 //	report, err := enginetest.MeasureLatency(ctx, enginetest.LatencyConfig{
-//		Arrivals: arrivals,
+//		Arrivals: recording,
 //		Interval: 5 * time.Minute,
 //		Engine:   func(c *streamwatch.Config) { c.Detect.FetchRate = 5 },
 //	})
 //	fmt.Println(report)
 //
-// ReadArrivals has the file's format. Without a recording, GenerateArrivals makes
-// one of accounts whose rates differ, move with the hour of day, and burst. In a
+// Package enginetest/arrivals has the file's format, and makes recordings of
+// accounts whose rates differ, move with the hour of day, and burst. In a
 // testing/synctest bubble a day passes in seconds; LatencyConfig.Speed shortens
 // it elsewhere. A Replay is the platform in it, for an engine that is put together
 // by hand, or, as a BatchReplay, for a client that reads many accounts in a call.
-//
-// # Does my store keep its contracts?
-//
-// TestStore and BenchStore are those of package storage/storetest, under the name
-// that a test of an engine imports anyway.
 //
 // # Time and chance
 //

@@ -3,22 +3,22 @@ package enginetest_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 )
 
 // How late does a poll interval of two minutes find posts, with 5 calls a
 // second allowed? Half an hour is played in half a second; in a testing/synctest
 // bubble, without a Speed, a month takes about as long.
 func ExampleMeasureLatency() {
-	arrivals := enginetest.GenerateArrivals(enginetest.ArrivalsConfig{
+	recording := arrivals.Generate(arrivals.Config{
 		Accounts: 20, Duration: 30 * time.Minute, PerDay: 500, Sigma: 1.5,
 	})
 	report, err := enginetest.MeasureLatency(context.Background(), enginetest.LatencyConfig{
-		Arrivals: arrivals,
+		Arrivals: recording,
 		Speed:    3600,
 		Interval: 2 * time.Minute,
 		Warmup:   5 * time.Minute,
@@ -39,30 +39,4 @@ func ExampleMeasureLatency() {
 
 	// Output:
 	// 0 missed, 0 doubled
-}
-
-// A recording is kept in a file, to compare policies on the same arrivals.
-func ExampleWriteArrivals() {
-	arrivals := &enginetest.Arrivals{
-		Name: "lift-off", Start: time.Unix(1772366400, 0), Length: time.Hour,
-		Posts: [][]time.Duration{{90 * time.Second}, {time.Minute, 2500 * time.Millisecond * 60}},
-	}
-	var file strings.Builder
-	if err := enginetest.WriteArrivals(&file, arrivals); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Print(file.String())
-	back, err := enginetest.ReadArrivals(strings.NewReader(file.String()))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(back.Posts)
-	// Output:
-	// # arrivals v1 name=lift-off accounts=2 events=3 start=1772366400 end=1772370000
-	// 1	1772366460
-	// 0	1772366490
-	// 1	1772366550
-	// [[1m30s] [1m0s 2m30s]]
 }

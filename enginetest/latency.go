@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -19,7 +20,7 @@ import (
 // Interval of a minute is a second for the engine.
 type LatencyConfig struct {
 	// Arrivals is the recording. Required.
-	Arrivals *Arrivals
+	Arrivals *arrivals.Recording
 	// Speed is how much faster than recorded it is played. Defaults to 1, for a
 	// testing/synctest bubble, where any recording is played in moments; it must
 	// be 1 when Engine lets a budget set the pace.
@@ -85,7 +86,7 @@ func MeasureLatency(ctx context.Context, cfg LatencyConfig) (LatencyReport, erro
 }
 
 func (c LatencyConfig) withDefaults() (LatencyConfig, error) {
-	if err := c.Arrivals.check(); err != nil {
+	if err := c.Arrivals.Validate(); err != nil {
 		return c, fmt.Errorf("enginetest: LatencyConfig.Arrivals: %w", err)
 	}
 	if c.Speed == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
@@ -24,8 +25,8 @@ import (
 
 // busy is 100 accounts with about one post in two minutes each, for 2 hours:
 // a Poisson process each.
-func busy() *enginetest.Arrivals {
-	return enginetest.GenerateArrivals(enginetest.ArrivalsConfig{Seed: 1, Duration: 2 * time.Hour, PerDay: 720})
+func busy() *arrivals.Recording {
+	return arrivals.Generate(arrivals.Config{Seed: 1, Duration: 2 * time.Hour, PerDay: 720})
 }
 
 // measure runs in virtual time.
@@ -357,5 +358,17 @@ func TestLatencyReportText(t *testing.T) {
 	}
 	if s := fmt.Sprint(r); s != want {
 		t.Errorf("prints as %s", s)
+	}
+}
+
+// tiny is a recording of four posts.
+func tiny() *arrivals.Recording {
+	return &arrivals.Recording{
+		Name: "tiny", Start: time.Unix(1000, 0).UTC(), Length: 100*time.Second + 500*time.Millisecond,
+		Posts: [][]time.Duration{
+			{1500 * time.Millisecond, 10 * time.Second, 100*time.Second + 500*time.Millisecond},
+			{10 * time.Second},
+			{},
+		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -12,7 +13,7 @@ import (
 // pages of one, with all of them out before the first call. Calls are f for a
 // first page, o for the next older one, in capitals when they fail.
 func TestOwed(t *testing.T) {
-	a := &Arrivals{Start: time.Unix(0, 0), Length: time.Minute, Posts: [][]time.Duration{{1e9, 2e9, 3e9, 4e9}}}
+	a := &arrivals.Recording{Start: time.Unix(0, 0), Length: time.Minute, Posts: [][]time.Duration{{1e9, 2e9, 3e9, 4e9}}}
 	for _, tc := range []struct {
 		calls string
 		want  string // numbers of posts

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -14,7 +15,7 @@ import (
 // takes a minute.
 type ReplayConfig struct {
 	// Arrivals is the recording. Required; it must not change any more.
-	Arrivals *Arrivals
+	Arrivals *arrivals.Recording
 	// Start is when the recording's first moment is played, 2000 or later.
 	// Defaults to the time of NewReplay.
 	Start time.Time
@@ -110,16 +111,16 @@ func newReplay(cfg ReplayConfig) (*Replay, error) {
 		r.accounts[i] = replayed{shown: make([]bool, len(posts)), current: never, asked: never}
 	}
 	var last uint64
-	for _, post := range cfg.Arrivals.inOrder() {
-		id, _ := smallestID(r.cfg.Start.Add(r.played(post.at)))
+	for _, post := range cfg.Arrivals.InOrder() {
+		id, _ := smallestID(r.cfg.Start.Add(r.played(post.At)))
 		last = max(id, last+1)
-		r.ids[post.account][post.index] = last
+		r.ids[post.Account][post.Index] = last
 	}
 	return r, nil
 }
 
 func (c *ReplayConfig) check() error {
-	if err := c.Arrivals.check(); err != nil {
+	if err := c.Arrivals.Validate(); err != nil {
 		return fmt.Errorf("enginetest: ReplayConfig.Arrivals: %w", err)
 	}
 	for _, f := range []struct {
@@ -143,7 +144,7 @@ func (c *ReplayConfig) check() error {
 			return fmt.Errorf("enginetest: ReplayConfig.%s %v is not allowed: want %s", f.field, f.value, f.want)
 		}
 	}
-	if c.Arrivals.Length.Seconds()/c.Speed > maxArrivalLength.Seconds() {
+	if c.Arrivals.Length.Seconds()/c.Speed > arrivals.MaxLength.Seconds() {
 		return fmt.Errorf("enginetest: ReplayConfig.Speed %v is not allowed: want the recording of %s played within ten years", c.Speed, c.Arrivals.Length)
 	}
 	return nil

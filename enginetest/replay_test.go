@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // every makes a recording of accounts that post at each multiple of their step.
-func every(length time.Duration, steps ...time.Duration) *enginetest.Arrivals {
-	a := &enginetest.Arrivals{Name: "steps", Start: time.Unix(1000, 0), Length: length}
+func every(length time.Duration, steps ...time.Duration) *arrivals.Recording {
+	a := &arrivals.Recording{Name: "steps", Start: time.Unix(1000, 0), Length: length}
 	for _, step := range steps {
 		var posts []time.Duration
 		for at := step; at <= length; at += step {
@@ -116,7 +117,7 @@ func idOf(t *testing.T, r *enginetest.Replay, username string, n int) string {
 // Whatever is asked, and whenever, pages agree with a model that only knows
 // which posts are out.
 func TestReplayAgreesWithModel(t *testing.T) {
-	a := enginetest.GenerateArrivals(enginetest.ArrivalsConfig{Seed: 2, Accounts: 5, Duration: 24 * time.Hour, PerDay: 200, Burst: 0.9})
+	a := arrivals.Generate(arrivals.Config{Seed: 2, Accounts: 5, Duration: 24 * time.Hour, PerDay: 200, Burst: 0.9})
 	a.Posts[0] = slices.Repeat(a.Posts[0][:1], 50) // at one moment
 	const speed = 7.5
 	synctest.Test(t, func(t *testing.T) {

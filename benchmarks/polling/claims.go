@@ -12,7 +12,7 @@ import (
 
 // claim is a world, and what streamwatch must not exceed in it.
 type claim struct {
-	a         *arrivals
+	a         *history
 	greedy    int     // accounts beside those of the world that post after every poll, and are not scored
 	begins    []int64 // of crowds, by whose mean delays of any post the mean is scored
 	mean, p99 float64 // of fixed; 0 for no bound
@@ -52,10 +52,10 @@ func claims(accounts, days int, seed uint64) []claim {
 	others.name = "a tenth post after every poll: the others"
 	alike.name = "all alike, Poisson"
 	all := []claim{
-		{a: &arrivals{name: "in minute 0 of a tenth of the hours", length: length, posts: hours}, gap: gapBound},
+		{a: &history{name: "in minute 0 of a tenth of the hours", length: length, posts: hours}, gap: gapBound},
 		{a: others, greedy: accounts - accounts*9/10, mean: 1.25, gap: gapBound},
 		{a: alike, mean: 1.005, gap: gapBound},
-		{a: &arrivals{name: "all in one crowd", length: length, posts: crowd}, begins: begins, mean: 1, gap: gapBound},
+		{a: &history{name: "all in one crowd", length: length, posts: crowd}, begins: begins, mean: 1, gap: gapBound},
 	}
 	for _, n := range []int{2, 3, 8} {
 		for _, sigma := range []float64{0, 1.6} {
@@ -66,7 +66,7 @@ func claims(accounts, days int, seed uint64) []claim {
 }
 
 // zones is a world whose accounts sleep eight hours a day, in as many time zones.
-func zones(accounts, days, zones int, sigma float64, seed uint64) *arrivals {
+func zones(accounts, days, zones int, sigma float64, seed uint64) *history {
 	a := world{accounts: accounts, days: days, sigma: sigma, burst: 0.3}.generate(seed)
 	a.name, a.poisson = fmt.Sprintf("%d time zones, sigma %g", zones, sigma), false
 	for i, posts := range a.posts {

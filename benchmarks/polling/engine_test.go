@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -48,7 +49,7 @@ func TestEngineReachesThePolicysLatency(t *testing.T) {
 		t.Skip("skipped with -short: takes some ten seconds")
 	}
 	const accounts, interval = 1000, 300 * time.Second
-	recording := enginetest.GenerateArrivals(enginetest.ArrivalsConfig{Seed: 11, Accounts: accounts,
+	recording := arrivals.Generate(arrivals.Config{Seed: 11, Accounts: accounts,
 		Duration: 48 * time.Hour, PerDay: 10, Sigma: 1.6, Daily: 0.6, Burst: 0.4})
 	const warm = 12 * time.Hour
 	budget := accounts / interval.Seconds()

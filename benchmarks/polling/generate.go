@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 )
 
 const (
@@ -13,7 +13,7 @@ const (
 )
 
 // world is what enginetest's generator makes, with two posts a day of the median
-// account: see enginetest.ArrivalsConfig for the fields.
+// account: see arrivals.Config for the fields.
 type world struct {
 	accounts, days                       int
 	sigma, daily, drift, turnover, burst float64
@@ -31,8 +31,8 @@ func (w world) poisson() bool {
 }
 
 // generate gives the same arrivals for the same world and seed.
-func (w world) generate(seed uint64) *arrivals {
-	a := fromRecording(enginetest.GenerateArrivals(enginetest.ArrivalsConfig{
+func (w world) generate(seed uint64) *history {
+	a := fromRecording(arrivals.Generate(arrivals.Config{
 		Seed: seed, Accounts: w.accounts, Duration: time.Duration(w.days) * 24 * time.Hour, PerDay: 2,
 		Sigma: w.sigma, Daily: w.daily, Drift: w.drift, Turnover: w.turnover, Burst: w.burst,
 	}))

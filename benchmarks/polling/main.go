@@ -99,14 +99,14 @@ func run(o options) error {
 }
 
 // inputs are the recording if one is named and there, and else worlds.
-func (o options) inputs() ([]*arrivals, error) {
+func (o options) inputs() ([]*history, error) {
 	if o.arrivals != "" {
 		a, err := readArrivals(o.arrivals)
 		if errors.Is(err, fs.ErrNotExist) {
 			fmt.Fprintf(os.Stderr, "polling: SKIPPED: there is no arrivals file %s\n", o.arrivals)
 			return nil, nil
 		}
-		return []*arrivals{a}, err
+		return []*history{a}, err
 	}
 	n, days := 1000, 42
 	if o.For < 50*time.Millisecond {
@@ -117,7 +117,7 @@ func (o options) inputs() ([]*arrivals, error) {
 		{accounts: n, days: days, sigma: 1.6, daily: 0.7, drift: 0.3, turnover: 0.1, burst: 0.5},
 		{accounts: n, days: days, sigma: 2.2, daily: 0.9, drift: 0.5, turnover: 0.2, burst: 0.8},
 	}
-	var all []*arrivals
+	var all []*history
 	for _, w := range worlds {
 		all = append(all, w.generate(o.seed))
 	}
@@ -129,7 +129,7 @@ const warmUp = 14 * day
 
 // compare replays the arrivals with every policy, as many at a time as there are
 // cores. Times are given in seconds and also relative to the fixed interval's.
-func compare(a *arrivals, interval time.Duration) ([]report.Row, error) {
+func compare(a *history, interval time.Duration) ([]report.Row, error) {
 	budget := float64(len(a.posts)) / interval.Seconds()
 	impls := contestants(a, budget)
 	results := make([]result, len(impls))

@@ -22,7 +22,7 @@ func TestMissingFileIsSkipped(t *testing.T) {
 	if err != nil || len(got) != 1 {
 		t.Fatalf("inputs %v, error %v, want the file", got, err)
 	}
-	want := &arrivals{name: "tiny", length: 100 * second, posts: [][]int64{{1_500_000_000, 10 * second}, {10 * second}}}
+	want := &history{name: "tiny", length: 100 * second, posts: [][]int64{{1_500_000_000, 10 * second}, {10 * second}}}
 	if !reflect.DeepEqual(got[0], want) {
 		t.Errorf("read %+v, want %+v", got[0], want)
 	}
@@ -30,7 +30,7 @@ func TestMissingFileIsSkipped(t *testing.T) {
 
 // One poll a second in turn, worked out by hand.
 func TestReplay(t *testing.T) {
-	a := &arrivals{length: 10 * second, posts: [][]int64{{second / 2, 4 * second, 9 * second}, {2 * second}}}
+	a := &history{length: 10 * second, posts: [][]int64{{second / 2, 4 * second, 9 * second}, {2 * second}}}
 	// Polled at 0, 2, … 10 and at 1, 3, … 9: delays 1.5, 0, 1 and 1.
 	r := replay(a, 1, 0, &inTurn{n: 2})
 	if r.posts != 4 || r.mean != 3.5/4 || r.p50 != 1 || r.p95 != 1.5 || r.gap != 2 {
@@ -40,7 +40,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("%d posts scored from second 2, want 3", r.posts)
 	}
 	// Polled at 0 and 8 s only: the last post is 1 s old at the end.
-	slow := replay(&arrivals{length: 10 * second, posts: a.posts[:1]}, 1.0/8, 0, &inTurn{n: 1})
+	slow := replay(&history{length: 10 * second, posts: a.posts[:1]}, 1.0/8, 0, &inTurn{n: 1})
 	if want := (7.5 + 4 + 1) / 3; slow.mean != want {
 		t.Errorf("mean %g, want %g", slow.mean, want)
 	}

@@ -20,7 +20,7 @@ type contestant struct {
 // queueBytes is what due.Queue keeps of an account: 8 bytes and its place.
 const queueBytes = 12
 
-func contestants(a *arrivals, budget float64) []contestant {
+func contestants(a *history, budget float64) []contestant {
 	n := len(a.posts)
 	share := float64(n) / budget // seconds: everybody's interval when all are equal
 	return []contestant{
@@ -137,7 +137,7 @@ func (w *week) add(today int32, posts int) float64 {
 // the posts of the last week, at least one. All of them are scaled to the
 // budget: polling whoever is due first, also ahead of time, uses all of it, and
 // the scale is that at which a week of the mean rate means an equal share.
-func newFeedReader(a *arrivals, share float64) policy {
+func newFeedReader(a *history, share float64) policy {
 	n := len(a.posts)
 	weeks := make([]week, n)
 	active := make([]float64, n) // posts a week, at least 1
@@ -158,7 +158,7 @@ func newFeedReader(a *arrivals, share float64) policy {
 
 // newHindsight polls evenly, in proportion to the root of the rate that an
 // account turns out to have over the whole time; never where nothing comes.
-func newHindsight(a *arrivals, budget float64) policy {
+func newHindsight(a *history, budget float64) policy {
 	p := &intervals{every: make([]float64, len(a.posts))}
 	p.adapt = func(account int32, _ int64, _ int) float64 { return p.every[account] }
 	var roots float64

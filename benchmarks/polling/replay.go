@@ -26,7 +26,7 @@ type result struct {
 // replay gives the policy slot k at k/budget seconds, one poll each and none
 // saved up. Posts from scoreFrom on count; what nobody found by the end is as
 // old as it is then.
-func replay(a *arrivals, budget float64, scoreFrom int64, p policy) result {
+func replay(a *history, budget float64, scoreFrom int64, p policy) result {
 	found := make([]int, len(a.posts)) // posts of each account found so far
 	last := make([]int64, len(a.posts))
 	sums := make([]float64, len(a.posts))
@@ -106,7 +106,7 @@ func summarize(delays, sums []float64, counts []int) result {
 
 // leastMean is D*, what no policy goes below if the posts are Poisson:
 // (Σ√λ)² / (2 B Σλ), with the rates that the arrivals had.
-func leastMean(a *arrivals, budget float64) float64 {
+func leastMean(a *history, budget float64) float64 {
 	var roots, rates float64
 	for _, posts := range a.posts {
 		rate := float64(len(posts)) / (float64(a.length) / 1e9)

@@ -4,15 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-func kit() enginetest.StoreKit {
+func kit() storetest.Kit {
 	clock := storetest.NewClock()
-	return enginetest.StoreKit{
+	return storetest.Kit{
 		Open: func(testing.TB) storage.Store {
 			return memory.New(memory.Options{Now: clock.Now, Retention: time.Hour})
 		},
@@ -21,6 +20,6 @@ func kit() enginetest.StoreKit {
 	}
 }
 
-func TestStoreConformance(t *testing.T) { enginetest.TestStore(t, kit()) }
+func TestStoreConformance(t *testing.T) { storetest.TestStore(t, kit()) }
 
-func BenchmarkStore(b *testing.B) { enginetest.BenchStore(b, kit()) }
+func BenchmarkStore(b *testing.B) { storetest.BenchStore(b, kit()) }

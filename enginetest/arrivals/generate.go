@@ -1,4 +1,4 @@
-package enginetest
+package arrivals
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// ArrivalsConfig says how accounts of a generated recording post. The zero
+// Config says how accounts of a generated recording post. The zero
 // value of a field means its default, which for those from Sigma on is 0: all
 // accounts alike, each a Poisson process of constant rate.
-type ArrivalsConfig struct {
+type Config struct {
 	// Seed decides everything that is left to chance.
 	Seed uint64
 	// Accounts is how many there are. Defaults to 100.
@@ -38,10 +38,10 @@ type ArrivalsConfig struct {
 	Burst float64
 }
 
-// GenerateArrivals makes a recording, the same for the same configuration. It
+// Generate makes a recording, the same for the same configuration. It
 // panics when a field of cfg has a value that is not allowed, or when more than
 // 100 million posts are to be expected.
-func GenerateArrivals(cfg ArrivalsConfig) *Arrivals {
+func Generate(cfg Config) *Recording {
 	if cfg.Accounts == 0 {
 		cfg.Accounts = 100
 	}
@@ -52,7 +52,7 @@ func GenerateArrivals(cfg ArrivalsConfig) *Arrivals {
 		cfg.PerDay = 2
 	}
 	cfg.check()
-	a := &Arrivals{
+	a := &Recording{
 		Name:   fmt.Sprintf("generated-%d", cfg.Seed),
 		Start:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Length: cfg.Duration,
@@ -65,14 +65,14 @@ func GenerateArrivals(cfg ArrivalsConfig) *Arrivals {
 }
 
 // check panics with the first field whose value is not allowed.
-func (c *ArrivalsConfig) check() {
+func (c *Config) check() {
 	refuse := func(ok bool, field string, value any, want string) {
 		if !ok {
-			panic(fmt.Sprintf("enginetest: ArrivalsConfig.%s %v is not allowed: want %s", field, value, want))
+			panic(fmt.Sprintf("arrivals: Config.%s %v is not allowed: want %s", field, value, want))
 		}
 	}
-	refuse(c.Accounts > 0 && c.Accounts <= maxArrivalAccounts, "Accounts", c.Accounts, "0 (100) to 1000000")
-	refuse(c.Duration > 0 && c.Duration <= maxArrivalLength, "Duration", c.Duration, "0 (7 days) to ten years")
+	refuse(c.Accounts > 0 && c.Accounts <= maxAccounts, "Accounts", c.Accounts, "0 (100) to 1000000")
+	refuse(c.Duration > 0 && c.Duration <= MaxLength, "Duration", c.Duration, "0 (7 days) to ten years")
 	refuse(c.PerDay > 0, "PerDay", c.PerDay, "0 (2) or a positive number of posts")
 	for _, f := range []struct {
 		name        string
@@ -83,12 +83,12 @@ func (c *ArrivalsConfig) check() {
 		refuse(f.value >= 0 && f.value <= f.most, f.name, f.value, fmt.Sprintf("0 to %g", f.most))
 	}
 	posts := float64(c.Accounts) * c.PerDay * c.Duration.Hours() / 24 * math.Exp(c.Sigma*c.Sigma/2)
-	refuse(posts <= maxArrivalPosts, "PerDay", c.PerDay, fmt.Sprintf("a recording of %d posts at most, not of %.3g", maxArrivalPosts, posts))
+	refuse(posts <= maxPosts, "PerDay", c.PerDay, fmt.Sprintf("a recording of %d posts at most, not of %.3g", maxPosts, posts))
 }
 
 // account thins a Poisson process to the moving rate, and lets every post bring
 // about others, mostly within the hour. Times are in seconds.
-func (c *ArrivalsConfig) account(rng *rand.Rand) []time.Duration {
+func (c *Config) account(rng *rand.Rand) []time.Duration {
 	const day, maxDrift = 86_400.0, 1.0
 	rate := c.PerDay / day * math.Exp(c.Sigma*rng.NormFloat64()) * (1 - c.Burst)
 	phase := 2 * math.Pi * rng.Float64()
@@ -120,7 +120,7 @@ func (c *ArrivalsConfig) account(rng *rand.Rand) []time.Duration {
 }
 
 // branch adds a post and those it brings about, in minutes to hours.
-func (c *ArrivalsConfig) branch(rng *rand.Rand, posts []time.Duration, t, to float64) []time.Duration {
+func (c *Config) branch(rng *rand.Rand, posts []time.Duration, t, to float64) []time.Duration {
 	if t >= to {
 		return posts
 	}

@@ -1,4 +1,4 @@
-package enginetest
+package arrivals
 
 import (
 	"bufio"
@@ -14,66 +14,66 @@ import (
 	"unicode"
 )
 
-// WriteArrivals writes a recording as ReadArrivals reads it, to the nanosecond.
+// Write writes a recording as Read reads it, to the nanosecond.
 // The caller compresses.
-func WriteArrivals(w io.Writer, a *Arrivals) error {
-	if err := a.check(); err != nil {
-		return fmt.Errorf("enginetest: arrivals: %w", err)
+func Write(w io.Writer, a *Recording) error {
+	if err := a.Validate(); err != nil {
+		return fmt.Errorf("arrivals: %w", err)
 	}
 	start := time.Duration(a.Start.UnixNano())
-	events := a.inOrder()
+	events := a.InOrder()
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# arrivals v1 name=%s accounts=%d events=%d start=%s end=%s\n",
 		a.Name, len(a.Posts), len(events), formatUnix(start), formatUnix(start+a.Length))
 	var line []byte
 	for _, e := range events {
-		line = strconv.AppendInt(line[:0], int64(e.account), 10)
-		line = append(appendUnix(append(line, '\t'), start+e.at), '\n')
+		line = strconv.AppendInt(line[:0], int64(e.Account), 10)
+		line = append(appendUnix(append(line, '\t'), start+e.At), '\n')
 		out.Write(line) // Flush has the error
 	}
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("enginetest: arrivals: %w", err)
+		return fmt.Errorf("arrivals: %w", err)
 	}
 	return nil
 }
 
-// inOrder gives all posts by time, those of one moment by account.
-func (a *Arrivals) inOrder() []arrival {
+// InOrder gives all posts by time, those of one moment by account.
+func (a *Recording) InOrder() []Arrival {
 	n := 0
 	for _, posts := range a.Posts {
 		n += len(posts)
 	}
-	events := make([]arrival, 0, n)
+	events := make([]Arrival, 0, n)
 	for account, posts := range a.Posts {
 		for index, at := range posts {
-			events = append(events, arrival{at, int32(account), int32(index)})
+			events = append(events, Arrival{at, int32(account), int32(index)})
 		}
 	}
-	slices.SortStableFunc(events, func(a, b arrival) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(events, func(a, b Arrival) int { return cmp.Compare(a.At, b.At) })
 	return events
 }
 
-// check reports what of a recording made by hand is not allowed.
-func (a *Arrivals) check() error {
+// Validate reports what of a recording made by hand is not allowed.
+func (a *Recording) Validate() error {
 	if a == nil {
-		return errors.New("there is no recording: want one from ReadArrivals or GenerateArrivals")
+		return errors.New("there is no recording: want one from Read or Generate")
 	}
-	if n := len(a.Posts); n < 1 || n > maxArrivalAccounts {
-		return fmt.Errorf("%d accounts are not allowed: want 1 to %d", n, maxArrivalAccounts)
+	if n := len(a.Posts); n < 1 || n > maxAccounts {
+		return fmt.Errorf("%d accounts are not allowed: want 1 to %d", n, maxAccounts)
 	}
 	if strings.ContainsFunc(a.Name, unicode.IsSpace) {
 		return fmt.Errorf("name %q is not allowed: want one without spaces", a.Name)
 	}
-	if a.Length <= 0 || a.Length > maxArrivalLength {
-		return fmt.Errorf("length %s is not allowed: want more than 0 and at most %s", a.Length, maxArrivalLength)
+	if a.Length <= 0 || a.Length > MaxLength {
+		return fmt.Errorf("length %s is not allowed: want more than 0 and at most %s", a.Length, MaxLength)
 	}
 	if a.Start.Unix() < 0 || a.Start.Add(a.Length).Unix() >= maxUnixSeconds {
 		return fmt.Errorf("start %s is not allowed: want 1970 or later, and the end in 2190 or earlier", a.Start)
 	}
 	total := 0
 	for i, posts := range a.Posts {
-		if total += len(posts); total > maxArrivalPosts {
-			return fmt.Errorf("more than %d posts are not allowed", maxArrivalPosts)
+		if total += len(posts); total > maxPosts {
+			return fmt.Errorf("more than %d posts are not allowed", maxPosts)
 		}
 		if len(posts) > 0 && (!slices.IsSorted(posts) || posts[0] < 0 || posts[len(posts)-1] > a.Length) {
 			return fmt.Errorf("posts of account %d are not allowed: want them sorted and from 0 to %s", i, a.Length)

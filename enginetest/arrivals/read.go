@@ -1,4 +1,4 @@
-package enginetest
+package arrivals
 
 import (
 	"bufio"
@@ -15,16 +15,16 @@ import (
 
 // Bounds of a recording.
 const (
-	maxArrivalAccounts = 1_000_000
-	maxArrivalPosts    = 100_000_000
-	maxArrivalLength   = 10 * 366 * 24 * time.Hour
-	maxUnixSeconds     = 7_000_000_000 // in 2191: as nanoseconds it fits into 63 bits
+	maxAccounts    = 1_000_000
+	maxPosts       = 100_000_000
+	MaxLength      = 10 * 366 * 24 * time.Hour
+	maxUnixSeconds = 7_000_000_000 // in 2191: as nanoseconds it fits into 63 bits
 )
 
-// Arrivals is a recording of when accounts posted, of 1 to 1,000,000 accounts
-// and up to 100 million posts. ReadArrivals and GenerateArrivals make one; who
+// Recording says when accounts posted, of 1 to 1,000,000 accounts
+// and up to 100 million posts. Read and Generate make one; who
 // makes one by hand keeps to what the fields say.
-type Arrivals struct {
+type Recording struct {
 	// Name says what it is, without spaces.
 	Name string
 	// Start is when the recording begins. It lies in 1970 or later, the end in
@@ -37,22 +37,22 @@ type Arrivals struct {
 	Posts [][]time.Duration
 }
 
-// OpenArrivals reads an arrivals file, as ReadArrivals does. The error of a
+// Open reads an arrivals file, as Read does. The error of a
 // file that is not there is fs.ErrNotExist.
-func OpenArrivals(path string) (*Arrivals, error) {
+func Open(path string) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("enginetest: arrivals: %w", err)
+		return nil, fmt.Errorf("arrivals: %w", err)
 	}
 	defer f.Close()
-	a, err := readArrivals(f)
+	a, err := read(f)
 	if err != nil {
-		return nil, fmt.Errorf("enginetest: arrivals %s: %w", path, err)
+		return nil, fmt.Errorf("arrivals %s: %w", path, err)
 	}
 	return a, nil
 }
 
-// ReadArrivals reads an arrivals file, plain or gzipped:
+// Read reads an arrivals file, plain or gzipped:
 //
 //	# arrivals v1 name=… accounts=N events=M start=UNIX end=UNIX
 //	# a comment
@@ -65,34 +65,34 @@ func OpenArrivals(path string) (*Arrivals, error) {
 // unread. Errors name the line and what is allowed. Memory is taken for what is
 // there, some 40 bytes a post and 32 an account at most, and not for what the
 // first line promises.
-func ReadArrivals(r io.Reader) (*Arrivals, error) {
-	a, err := readArrivals(r)
+func Read(r io.Reader) (*Recording, error) {
+	a, err := read(r)
 	if err != nil {
-		return nil, fmt.Errorf("enginetest: arrivals: %w", err)
+		return nil, fmt.Errorf("arrivals: %w", err)
 	}
 	return a, nil
 }
 
-func readArrivals(r io.Reader) (*Arrivals, error) {
+func read(r io.Reader) (*Recording, error) {
 	in := bufio.NewReader(r)
 	if magic, _ := in.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return parseArrivals(in)
+		return parse(in)
 	}
 	z, err := gzip.NewReader(in)
 	if err != nil {
 		return nil, err
 	}
-	return parseArrivals(z)
+	return parse(z)
 }
 
-// arrival is one post of a recording.
-type arrival struct {
-	at      time.Duration // since the start
-	account int32
-	index   int32 // among the account's posts
+// Arrival is one post of a recording.
+type Arrival struct {
+	At      time.Duration // since the start
+	Account int32         // its index
+	Index   int32         // among the account's posts
 }
 
-func parseArrivals(r io.Reader) (*Arrivals, error) {
+func parse(r io.Reader) (*Recording, error) {
 	lines := bufio.NewScanner(r) // lines of up to 64 KiB
 	if !lines.Scan() {
 		return nil, fmt.Errorf("line 1: %w", cmp.Or(lines.Err(), io.ErrUnexpectedEOF))
@@ -101,7 +101,7 @@ func parseArrivals(r io.Reader) (*Arrivals, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
-	var events []arrival
+	var events []Arrival
 	var latest time.Duration
 	at := 2
 	for ; lines.Scan(); at++ {
@@ -127,7 +127,7 @@ func parseArrivals(r io.Reader) (*Arrivals, error) {
 			return nil, fmt.Errorf("line %d: one event too many: want %d, as line 1 says", at, h.events)
 		}
 		latest = t
-		events = append(events, arrival{at: t, account: int32(i)})
+		events = append(events, Arrival{At: t, Account: int32(i)})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("line %d: %w", at, err)
@@ -135,14 +135,14 @@ func parseArrivals(r io.Reader) (*Arrivals, error) {
 	if len(events) < h.events {
 		return nil, fmt.Errorf("line %d: it ends after %d events: want %d, as line 1 says", at, len(events), h.events)
 	}
-	return &Arrivals{Name: h.name, Start: time.Unix(0, int64(h.start)).UTC(), Length: h.length, Posts: byAccount(events, h.accounts)}, nil
+	return &Recording{Name: h.name, Start: time.Unix(0, int64(h.start)).UTC(), Length: h.length, Posts: byAccount(events, h.accounts)}, nil
 }
 
 // byAccount sorts posts by account, into one array.
-func byAccount(events []arrival, accounts int) [][]time.Duration {
+func byAccount(events []Arrival, accounts int) [][]time.Duration {
 	counts := make([]int, accounts)
 	for _, e := range events {
-		counts[e.account]++
+		counts[e.Account]++
 	}
 	all := make([]time.Duration, len(events))
 	posts := make([][]time.Duration, accounts)
@@ -150,7 +150,7 @@ func byAccount(events []arrival, accounts int) [][]time.Duration {
 		posts[i], all = all[:0:n], all[n:]
 	}
 	for _, e := range events {
-		posts[e.account] = append(posts[e.account], e.at)
+		posts[e.Account] = append(posts[e.Account], e.At)
 	}
 	return posts
 }
@@ -177,15 +177,15 @@ func parseHeader(line string) (header, error) {
 	}
 	h := header{name: fields["name"]}
 	var err error
-	if h.accounts, err = count(fields, "accounts", 1, maxArrivalAccounts); err != nil {
+	if h.accounts, err = count(fields, "accounts", 1, maxAccounts); err != nil {
 		return h, err
 	}
-	if h.events, err = count(fields, "events", 0, maxArrivalPosts); err != nil {
+	if h.events, err = count(fields, "events", 0, maxPosts); err != nil {
 		return h, err
 	}
 	start, ok := parseUnix(fields["start"])
 	end, ok2 := parseUnix(fields["end"])
-	if !ok || !ok2 || end <= start || end-start > maxArrivalLength {
+	if !ok || !ok2 || end <= start || end-start > MaxLength {
 		return h, fmt.Errorf("start %.40q and end %.40q are not allowed: want Unix seconds, the end later and at most ten years later", fields["start"], fields["end"])
 	}
 	h.start, h.length = start, end-start

@@ -1,4 +1,4 @@
-package enginetest_test
+package arrivals_test
 
 import (
 	"bytes"
@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 )
 
 const tinyArrivals = "# arrivals v1 name=tiny accounts=3 events=4 start=1000 end=1100.5\n" +
 	"# a comment\n0\t1001.5\n1\t1010\n# another\n0\t1010\n0\t1100.500000000\n"
 
 // tiny is what tinyArrivals says.
-func tiny() *enginetest.Arrivals {
-	return &enginetest.Arrivals{
+func tiny() *arrivals.Recording {
+	return &arrivals.Recording{
 		Name: "tiny", Start: time.Unix(1000, 0).UTC(), Length: 100*time.Second + 500*time.Millisecond,
 		Posts: [][]time.Duration{
 			{1500 * time.Millisecond, 10 * time.Second, 100*time.Second + 500*time.Millisecond},
@@ -40,30 +40,30 @@ func zipped(text string) string {
 	return b.String()
 }
 
-func TestReadArrivals(t *testing.T) {
+func TestRead(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
-		want       func(a *enginetest.Arrivals)
+		want       func(a *arrivals.Recording)
 	}{
-		{"plain", tinyArrivals, func(*enginetest.Arrivals) {}},
-		{"gzipped", zipped(tinyArrivals), func(*enginetest.Arrivals) {}},
-		{"without a line break at the end", strings.TrimSuffix(tinyArrivals, "\n"), func(*enginetest.Arrivals) {}},
-		{"with fields of others", strings.Replace(tinyArrivals, "name", "by=me name", 1), func(*enginetest.Arrivals) {}},
-		{"with more digits than nanoseconds have", strings.Replace(tinyArrivals, "1001.5", "1001.50000000099", 1), func(*enginetest.Arrivals) {}},
-		{"to the nanosecond", strings.Replace(tinyArrivals, "1001.5", "1001.500000001", 1), func(a *enginetest.Arrivals) { a.Posts[0][0]++ }},
-		{"without posts", "# arrivals v1 name= accounts=1 events=0 start=0 end=0.1\n", func(a *enginetest.Arrivals) {
-			*a = enginetest.Arrivals{Start: time.Unix(0, 0).UTC(), Length: 100 * time.Millisecond, Posts: [][]time.Duration{{}}}
+		{"plain", tinyArrivals, func(*arrivals.Recording) {}},
+		{"gzipped", zipped(tinyArrivals), func(*arrivals.Recording) {}},
+		{"without a line break at the end", strings.TrimSuffix(tinyArrivals, "\n"), func(*arrivals.Recording) {}},
+		{"with fields of others", strings.Replace(tinyArrivals, "name", "by=me name", 1), func(*arrivals.Recording) {}},
+		{"with more digits than nanoseconds have", strings.Replace(tinyArrivals, "1001.5", "1001.50000000099", 1), func(*arrivals.Recording) {}},
+		{"to the nanosecond", strings.Replace(tinyArrivals, "1001.5", "1001.500000001", 1), func(a *arrivals.Recording) { a.Posts[0][0]++ }},
+		{"without posts", "# arrivals v1 name= accounts=1 events=0 start=0 end=0.1\n", func(a *arrivals.Recording) {
+			*a = arrivals.Recording{Start: time.Unix(0, 0).UTC(), Length: 100 * time.Millisecond, Posts: [][]time.Duration{{}}}
 		}},
 	} {
 		want := tiny()
 		tc.want(want)
-		if got, err := enginetest.ReadArrivals(strings.NewReader(tc.text)); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := arrivals.Read(strings.NewReader(tc.text)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, error %v, want %+v", tc.name, got, err, want)
 		}
 	}
 }
 
-func TestReadArrivalsRefuses(t *testing.T) {
+func TestReadRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, from, to, want string }{
 		{"nothing", tinyArrivals, "", "line 1: unexpected EOF"},
 		{"another format", "arrivals v1", "arrivals v2", `line 1: "# arrivals v2 `},
@@ -92,31 +92,31 @@ func TestReadArrivalsRefuses(t *testing.T) {
 		{"a line without an end", "# a comment", "# " + strings.Repeat("x", 100_000), "line 2: bufio.Scanner: token too long"},
 	} {
 		text := strings.Replace(tinyArrivals, tc.from, tc.to, 1)
-		_, err := enginetest.ReadArrivals(strings.NewReader(text))
-		if err == nil || !strings.HasPrefix(err.Error(), "enginetest: arrivals: line ") || !strings.Contains(err.Error(), tc.want) {
+		_, err := arrivals.Read(strings.NewReader(text))
+		if err == nil || !strings.HasPrefix(err.Error(), "arrivals: line ") || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %s", tc.name, err, tc.want)
 		}
 	}
 	cut := zipped(tinyArrivals)
-	if _, err := enginetest.ReadArrivals(strings.NewReader(cut[:len(cut)-9])); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := arrivals.Read(strings.NewReader(cut[:len(cut)-9])); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a cut gzip stream: error %v, want an unexpected EOF", err)
 	}
 }
 
 // What the first line promises takes no memory.
-func TestReadArrivalsBelievesNoPromise(t *testing.T) {
+func TestReadBelievesNoPromise(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := enginetest.ReadArrivals(strings.NewReader("# arrivals v1 accounts=1000000 events=100000000 start=0 end=9\n0\t1\n"))
+	_, err := arrivals.Read(strings.NewReader("# arrivals v1 accounts=1000000 events=100000000 start=0 end=9\n0\t1\n"))
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; err == nil || took > 1<<20 {
 		t.Errorf("%d bytes, error %v, want less than a MiB and an error", took, err)
 	}
 }
 
-func TestOpenArrivals(t *testing.T) {
+func TestOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "arrivals.tsv.gz")
-	if _, err := enginetest.OpenArrivals(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := arrivals.Open(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want fs.ErrNotExist", err)
 	}
 	for _, tc := range []struct{ text, err string }{
@@ -126,7 +126,7 @@ func TestOpenArrivals(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tc.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a, err := enginetest.OpenArrivals(path)
+		a, err := arrivals.Open(path)
 		if tc.err == "" && (err != nil || !reflect.DeepEqual(a, tiny())) {
 			t.Errorf("got %+v, error %v", a, err)
 		}
@@ -137,12 +137,12 @@ func TestOpenArrivals(t *testing.T) {
 }
 
 func TestArrivalsRoundTrip(t *testing.T) {
-	for _, a := range []*enginetest.Arrivals{
+	for _, a := range []*arrivals.Recording{
 		tiny(),
-		enginetest.GenerateArrivals(enginetest.ArrivalsConfig{Seed: 3, Sigma: 2, Burst: 0.8}),
+		arrivals.Generate(arrivals.Config{Seed: 3, Sigma: 2, Burst: 0.8}),
 	} {
 		var b bytes.Buffer
-		if err := enginetest.WriteArrivals(&b, a); err != nil {
+		if err := arrivals.Write(&b, a); err != nil {
 			t.Fatal(err)
 		}
 		for i, posts := range a.Posts {
@@ -150,36 +150,36 @@ func TestArrivalsRoundTrip(t *testing.T) {
 				a.Posts[i] = []time.Duration{}
 			}
 		}
-		if got, err := enginetest.ReadArrivals(&b); err != nil || !reflect.DeepEqual(got, a) {
+		if got, err := arrivals.Read(&b); err != nil || !reflect.DeepEqual(got, a) {
 			t.Errorf("%s came back otherwise, error %v", a.Name, err)
 		}
 	}
 }
 
-func TestWriteArrivalsRefuses(t *testing.T) {
+func TestWriteRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(a *enginetest.Arrivals)
+		change func(a *arrivals.Recording)
 		want   string
 	}{
-		{"no accounts", func(a *enginetest.Arrivals) { a.Posts = nil }, "0 accounts are not allowed"},
-		{"a name with a line break", func(a *enginetest.Arrivals) { a.Name = "a\nb" }, `name "a\nb"`},
-		{"no length", func(a *enginetest.Arrivals) { a.Length = 0 }, "length 0s"},
-		{"no start", func(a *enginetest.Arrivals) { a.Start = time.Time{} }, "start 0001-01-01"},
-		{"posts out of order", func(a *enginetest.Arrivals) { a.Posts[0][0] = time.Minute }, "posts of account 0"},
-		{"a post before the start", func(a *enginetest.Arrivals) { a.Posts[1][0] = -1 }, "posts of account 1"},
-		{"a post after the end", func(a *enginetest.Arrivals) { a.Posts[1][0] = a.Length + 1 }, "posts of account 1"},
+		{"no accounts", func(a *arrivals.Recording) { a.Posts = nil }, "0 accounts are not allowed"},
+		{"a name with a line break", func(a *arrivals.Recording) { a.Name = "a\nb" }, `name "a\nb"`},
+		{"no length", func(a *arrivals.Recording) { a.Length = 0 }, "length 0s"},
+		{"no start", func(a *arrivals.Recording) { a.Start = time.Time{} }, "start 0001-01-01"},
+		{"posts out of order", func(a *arrivals.Recording) { a.Posts[0][0] = time.Minute }, "posts of account 0"},
+		{"a post before the start", func(a *arrivals.Recording) { a.Posts[1][0] = -1 }, "posts of account 1"},
+		{"a post after the end", func(a *arrivals.Recording) { a.Posts[1][0] = a.Length + 1 }, "posts of account 1"},
 	} {
 		a := tiny()
 		tc.change(a)
-		if err := enginetest.WriteArrivals(io.Discard, a); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if err := arrivals.Write(io.Discard, a); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %s", tc.name, err, tc.want)
 		}
 	}
-	if err := enginetest.WriteArrivals(io.Discard, nil); err == nil {
+	if err := arrivals.Write(io.Discard, nil); err == nil {
 		t.Error("no recording: no error")
 	}
-	if err := enginetest.WriteArrivals(full{}, tiny()); !errors.Is(err, io.ErrShortWrite) {
+	if err := arrivals.Write(full{}, tiny()); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("a full disk: error %v", err)
 	}
 }
@@ -190,21 +190,21 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 // What can be read is sound, and the same when it is written and read again.
-func FuzzReadArrivals(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add([]byte(tinyArrivals))
 	f.Add([]byte(zipped(tinyArrivals)))
 	f.Add([]byte("# arrivals v1 accounts=1 events=0 start=NaN end=1\n"))
 	f.Add([]byte("# arrivals v1 accounts=2 events=1 start=6999999000 end=6999999999.999999999\n1\t6999999999.999999999\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		a, err := enginetest.ReadArrivals(bytes.NewReader(text))
+		a, err := arrivals.Read(bytes.NewReader(text))
 		if err != nil {
 			return
 		}
 		var b bytes.Buffer
-		if err := enginetest.WriteArrivals(&b, a); err != nil {
+		if err := arrivals.Write(&b, a); err != nil {
 			t.Fatalf("what was read can not be written: %v", err)
 		}
-		again, err := enginetest.ReadArrivals(&b)
+		again, err := arrivals.Read(&b)
 		if err != nil {
 			t.Fatalf("what was written can not be read: %v", err)
 		}
