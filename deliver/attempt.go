@@ -150,7 +150,7 @@ func (d *Dispatcher) attempt(ctx context.Context, j *job) {
 	if j.sender != nil {
 		actx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
 		res = send(actx, j.sender, &j.dv)
-		timedOut = !res.OK && (actx.Err() != nil || res.Error == errTimeout)
+		timedOut = !res.OK && (actx.Err() != nil || res.Error == TimeoutError)
 		cancel()
 	}
 	d.settler.ended.Add(1)

@@ -64,6 +64,10 @@ type Endpoint struct {
 	Version int64
 }
 
+// MaxPause is how long an endpoint may be paused. A delivery that comes later
+// disables it.
+const MaxPause = 7 * 24 * time.Hour
+
 // OldSecret is a secret that a rotation replaced.
 type OldSecret struct {
 	Secret Secret

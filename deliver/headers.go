@@ -32,15 +32,15 @@ var (
 	}
 )
 
-// checkHeaders reports the first header that can not be sent, as a *FieldError
-// that names it and does not hold its value.
-func checkHeaders(hs []Header) error {
+// CheckHeaders reports the first header of an endpoint that cannot be sent, as a
+// *FieldError that names it and does not hold its value. There are at most 20.
+func CheckHeaders(hs []Header) error {
 	if len(hs) > maxHeaders {
 		return invalid.Field("deliver", "headers", fmt.Sprint(len(hs)), fmt.Sprintf("at most %d", maxHeaders))
 	}
 	seen := make(map[string]bool, len(hs))
 	for _, h := range hs {
-		if err := checkHeader(h); err != nil {
+		if err := CheckHeader(h); err != nil {
 			return err
 		}
 		key := headerKey(h.Name)
@@ -52,7 +52,8 @@ func checkHeaders(hs []Header) error {
 	return nil
 }
 
-func checkHeader(h Header) error {
+// CheckHeader reports a header that cannot be sent: see CheckHeaders.
+func CheckHeader(h Header) error {
 	shown := invalid.Cut(strings.ToValidUTF8(h.Name, "\ufffd"), maxHeaderName)
 	if h.Name == "" || len(h.Name) > maxHeaderName || strings.ContainsFunc(h.Name, func(r rune) bool { return !tokenRune(r) }) {
 		return invalid.Field("deliver", "headers", shown, fmt.Sprintf("a name of 1 to %d letters, digits and !#$%%&'*+-.^_`|~", maxHeaderName))

@@ -8,7 +8,10 @@ import (
 	"github.com/cenkalti/backoff/v4"
 )
 
-const keepTimeout = 5 * time.Second // of writing one endpoint
+const (
+	keepTimeout = 5 * time.Second // of writing one endpoint
+	writeTries  = 20              // of a change that meets others
+)
 
 // keeper writes into endpoints' records what attempts found out about them, and
 // tells the observer. It is one goroutine, so that a slow store holds up no
@@ -115,7 +118,7 @@ func (k *keeper) write(ctx context.Context, id string, w *wanted) (Notice, error
 			return Notice{}, nil
 		}
 		err = k.d.cfg.Endpoints.Update(ctx, e)
-		if errors.Is(err, ErrEndpointConflict) && tries < changeTries {
+		if errors.Is(err, ErrEndpointConflict) && tries < writeTries {
 			continue
 		}
 		if err != nil {
@@ -154,4 +157,15 @@ func (w *wanted) apply(e *Endpoint) bool {
 		e.Status, e.StatusReason, e.StatusSince = EndpointDisabled, w.reason, w.at.UTC().Round(0)
 	}
 	return true
+}
+
+// marked has a lane know what the record says of failures now, so that it sees
+// when someone else changes that.
+func (d *Dispatcher) marked(endpointID string, failingSince time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l, ok := d.lanes[endpointID]; ok {
+		l.endpoint.FailingSince = failingSince
+		d.refresh(l)
+	}
 }

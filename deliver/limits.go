@@ -13,8 +13,8 @@ const (
 	maxInFlight      = 1024
 )
 
-// check reports the first limit whose value is not allowed, as a *FieldError.
-func (l Limits) check() error {
+// Validate reports the first limit whose value is not allowed, as a *FieldError.
+func (l Limits) Validate() error {
 	switch {
 	case l.Rate != 0 && !(l.Rate >= minRate && l.Rate <= maxRate): // NaN, too
 		return invalid.Field("deliver", "rate_per_second", strconv.FormatFloat(l.Rate, 'g', -1, 64), "0.01 to 10,000, or 0 for any number")

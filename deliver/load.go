@@ -21,8 +21,11 @@ func (d *Dispatcher) readEndpoint(ctx context.Context, l *lane) {
 	gen := l.gen
 	d.mu.Unlock()
 	read, cancel := context.WithTimeout(ctx, readTimeout)
-	ep, err := readOpen(read, d.cfg.Endpoints, l.owner, l.id)
+	ep, err := d.cfg.Endpoints.Get(read, l.owner, l.id)
 	cancel()
+	if err == nil {
+		err = ep.CheckOpen()
+	}
 	wait, first := d.readDone(ctx, l, gen, ep, err)
 	if wait > 0 && (first || !errors.Is(err, ErrSealed)) {
 		d.cfg.Logger.Error("endpoint not read, its deliveries wait", "endpoint", l.id, "for", wait, "error", err)

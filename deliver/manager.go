@@ -30,7 +30,7 @@ type EndpointManagerConfig struct {
 	Store EndpointStore
 	// Dispatcher is told when an endpoint changed or is gone, and has the
 	// senders of test calls. Required.
-	Dispatcher *Dispatcher
+	Dispatcher DispatcherPort
 	// Log finds deliveries to send anew. Redeliver, Recover and Replay need it.
 	Log Log
 	// AllowPrivate accepts URLs that WebhookConfig.AllowPrivate can reach.
@@ -50,6 +50,20 @@ type EndpointManagerConfig struct {
 	Admit func(ctx context.Context, owner string) (done func(), err error)
 	// Now stamps. Defaults to time.Now.
 	Now func() time.Time
+}
+
+// DispatcherPort is what a manager needs of a *Dispatcher, whose methods say what
+// they do.
+type DispatcherPort interface {
+	Refresh(endpointID string)
+	Reset(endpointID string)
+	Drop(endpointID string)
+	FailingSince(endpointID string) time.Time
+	Sender(scheme string) Sender
+	Flush(ctx context.Context)
+	Reopen(ctx context.Context, owner string, ids []string) (int, error)
+	StartReplay(ctx context.Context, r Replay) error
+	Replay(ctx context.Context, owner, endpointID string) (Replay, error)
 }
 
 const (
@@ -116,8 +130,7 @@ func (m *EndpointManager) custom(scheme string) bool {
 	if scheme == "http" || scheme == "https" || scheme == SchemeHandler {
 		return false
 	}
-	_, ok := m.cfg.Dispatcher.cfg.Senders[scheme]
-	return ok
+	return m.cfg.Dispatcher.Sender(scheme) != nil
 }
 
 // Create makes an endpoint. The result holds the secret, given or generated.
@@ -211,7 +224,7 @@ func (m *EndpointManager) setStatus(ctx context.Context, owner, id string, s End
 		return nil
 	})
 	if err == nil && s == EndpointActive {
-		m.cfg.Dispatcher.pardon(id)
+		m.cfg.Dispatcher.Reset(id)
 	}
 	return m.shown(e, false), err
 }
@@ -225,7 +238,7 @@ func (m *EndpointManager) change(ctx context.Context, owner, id string, edit fun
 			return Endpoint{}, err
 		}
 		now := m.now()
-		e.expire(now)
+		expire(&e, now)
 		if err := edit(&e, now); err != nil {
 			return Endpoint{}, err
 		}
@@ -280,7 +293,7 @@ func (m *EndpointManager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
 // its attempts.
 func (m *EndpointManager) shown(e Endpoint, withSecret bool) Endpoint {
 	if e.FailingSince.IsZero() {
-		e.FailingSince = m.cfg.Dispatcher.failingSince(e.ID)
+		e.FailingSince = m.cfg.Dispatcher.FailingSince(e.ID)
 	}
 	return shown(e, withSecret)
 }

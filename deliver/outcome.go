@@ -2,15 +2,10 @@ package deliver
 
 import (
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
-
-// maxErrorText bounds Attempt.Error, in bytes.
-const maxErrorText = 1024
 
 // tooManyWait is how long a lane waits after a 429 that does not say.
 const tooManyWait = time.Minute
@@ -19,7 +14,7 @@ const tooManyWait = time.Minute
 // its conclusions.
 func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	it, l, end := j.items[0], j.lane, d.cfg.Now()
-	res.bound()
+	res.Bound()
 	s := Settlement{DeliveryID: it.ID, State: StateDelivered, Attempt: &Attempt{
 		N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
 		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview,
@@ -30,7 +25,7 @@ func (d *Dispatcher) outcome(j *job, res *Result, timedOut bool) Settlement {
 	d.stats.Attempts++
 	own, wait := granted(it.Waited, res)
 	if own > 0 {
-		s.Attempt.Error = invalid.Cut(s.Attempt.Error, maxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
+		s.Attempt.Error = invalid.Cut(s.Attempt.Error, MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
 		wait = d.asked(it, res)
 	}
@@ -100,18 +95,6 @@ func (d *Dispatcher) asked(it *item, res *Result) time.Duration {
 		base = d.cfg.RetrySchedule[min(it.tried(), n-1)]
 	}
 	return min(res.RetryAfter, 2*base)
-}
-
-// bound keeps a sender's words within what is stored, and has every failure say
-// something.
-func (r *Result) bound() {
-	if !r.OK && r.Error == "" {
-		if r.Error = "failed without a reason"; r.StatusCode != 0 {
-			r.Error = "status " + strconv.Itoa(r.StatusCode)
-		}
-	}
-	r.Error = invalid.Cut(strings.ToValidUTF8(r.Error, "\ufffd"), maxErrorText)
-	r.ResponsePreview = previewText(r.ResponsePreview)
 }
 
 // refused is the settlement of a delivery that is not sent at all: without a

@@ -6,10 +6,6 @@ import "time"
 // waits the queue goes back to the outbox.
 const pauseHeld = 10 * time.Second
 
-// MaxPause is how long an endpoint may be paused. A delivery that comes later
-// disables it.
-const MaxPause = 7 * 24 * time.Hour
-
 // pausedLook is how often the record of a paused endpoint is read: another
 // process may have resumed it.
 const pausedLook = time.Minute

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver/internal/signature"
 )
 
 // maxPrepared bounds the endpoints that a Webhook remembers; with one more it
@@ -93,7 +95,7 @@ func (p *prepared) init(cfg *WebhookConfig) {
 		return
 	}
 	for _, h := range e.Headers { // first: none can replace those below
-		if checkHeader(h) == nil { // as the URL
+		if CheckHeader(h) == nil { // as the URL
 			req.Header.Set(h.Name, string(h.Value))
 		}
 	}
@@ -106,7 +108,7 @@ func (p *prepared) init(cfg *WebhookConfig) {
 	req.Header.Write(head) // a buffer takes all
 	p.head = head.Bytes()
 	p.mac.init([]byte(e.Secret))
-	p.standard.init(standardKey(e.Secret))
+	p.standard.init(signature.StandardKey(e.Secret))
 }
 
 // address is where a URL leads, with the port of its scheme when it names none.
@@ -177,7 +179,7 @@ func (p *prepared) appendSignature(b []byte, d *Delivery, now time.Time) []byte 
 			return append(b, Sign(o.Secret, d.Event.Body)...)
 		}
 	}
-	b = append(b, signaturePrefix...)
+	b = append(b, signature.HexPrefix...)
 	p.mac.with(func(h hash.Hash) { h.Write(d.Event.Body) }, func(sum []byte) { b = hex.AppendEncode(b, sum) })
 	return b
 }
@@ -186,12 +188,12 @@ func (p *prepared) appendSignature(b []byte, d *Delivery, now time.Time) []byte 
 // a receiver which knows any of them accepts.
 func (p *prepared) appendStandard(b []byte, d *Delivery, now time.Time) []byte {
 	seconds := strconv.FormatInt(now.Unix(), 10)
-	b = append(b, standardVersion...)
-	p.standard.with(func(h hash.Hash) { writeStandard(h, d.ID, seconds, d.Event.Body) },
+	b = append(b, signature.StandardPrefix...)
+	p.standard.with(func(h hash.Hash) { signature.WriteStandard(h, d.ID, seconds, d.Event.Body) },
 		func(sum []byte) { b = base64.StdEncoding.AppendEncode(b, sum) })
 	for _, o := range d.Endpoint.OldSecrets {
 		if now.Before(o.Until) {
-			b = append(append(b, ' '), signStandard(o.Secret, d.ID, seconds, d.Event.Body)...)
+			b = append(append(b, ' '), signature.Standard(o.Secret, d.ID, seconds, d.Event.Body)...)
 		}
 	}
 	return b

@@ -11,8 +11,12 @@ import (
 // that is compressed.
 const binaryPreview = "(binary, not shown)"
 
-// preview is the start of a body as valid UTF-8 of at most maxPreview bytes.
-func preview(body []byte) string { return previewText(string(body[:min(len(body), maxPreview)])) }
+// maxPreview bounds a preview, in bytes.
+const maxPreview = 4 << 10
+
+// Preview returns the start of a body for Result.ResponsePreview: at most 4 KiB of
+// valid UTF-8, or a note that it is binary.
+func Preview(body []byte) string { return previewText(string(body[:min(len(body), maxPreview)])) }
 
 // previewText bounds what a sender gives as a preview.
 func previewText(text string) string {

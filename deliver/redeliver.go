@@ -13,7 +13,7 @@ const (
 	reopenAtOnce = 500  // deliveries reopened in one call of the outbox
 )
 
-var errNoLog = errors.New("deliver: EndpointManagerConfig.Log is missing: Redeliver and Recover want a deliver.Log")
+var errNoLog = errors.New("deliver: EndpointManagerConfig.Log is missing: Redeliver, Recover and Replay want a deliver.Log")
 
 // Redeliver sends a delivery that is final, delivered or failed, anew: with the
 // same id and bytes, and all the attempts of the schedule. Its log goes on. One
@@ -26,7 +26,7 @@ func (m *EndpointManager) Redeliver(ctx context.Context, owner, id string) (LogE
 	if m.cfg.Log == nil {
 		return LogEntry{}, errNoLog
 	}
-	m.cfg.Dispatcher.settler.flush(ctx) // one that has just ended is not open any more
+	m.cfg.Dispatcher.Flush(ctx) // one that has just ended is not open any more
 	e, err := m.cfg.Log.Delivery(ctx, owner, id)
 	if err != nil {
 		return LogEntry{}, err
@@ -39,7 +39,7 @@ func (m *EndpointManager) Redeliver(ctx context.Context, owner, id string) (LogE
 			return LogEntry{}, err
 		}
 	}
-	if _, err := m.reopen(ctx, owner, []string{id}); err != nil {
+	if _, err := m.cfg.Dispatcher.Reopen(ctx, owner, []string{id}); err != nil {
 		return LogEntry{}, err
 	}
 	return m.cfg.Log.Delivery(ctx, owner, id)
@@ -53,7 +53,7 @@ func (m *EndpointManager) Recover(ctx context.Context, owner, endpointID string,
 	if m.cfg.Log == nil {
 		return 0, errNoLog
 	}
-	m.cfg.Dispatcher.settler.flush(ctx)
+	m.cfg.Dispatcher.Flush(ctx)
 	if err := m.receives(ctx, owner, endpointID); err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func (m *EndpointManager) Recover(ctx context.Context, owner, endpointID string,
 			return total, err
 		}
 		for len(ids) > 0 {
-			n, err := m.reopen(ctx, owner, ids[:min(reopenAtOnce, len(ids))])
+			n, err := m.cfg.Dispatcher.Reopen(ctx, owner, ids[:min(reopenAtOnce, len(ids))])
 			total += n
 			if err != nil {
 				return total, err
@@ -111,18 +111,4 @@ func (m *EndpointManager) receives(ctx context.Context, owner, id string) error 
 		err = invalid.Field("deliver", "paused", "true", "an endpoint that is not paused: resume it first")
 	}
 	return err
-}
-
-// reopen makes deliveries due now, and has the dispatcher look.
-func (m *EndpointManager) reopen(ctx context.Context, owner string, ids []string) (int, error) {
-	d := m.cfg.Dispatcher
-	now := d.cfg.Now()
-	n, err := d.cfg.Outbox.Reopen(ctx, ReopenRequest{Owner: owner, IDs: ids, Due: now})
-	if err != nil {
-		return 0, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.reader.wakeAt(now)
-	return n, nil
 }

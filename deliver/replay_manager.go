@@ -11,8 +11,6 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-var errNoReplays = errors.New("deliver: DispatcherConfig.Replays or EndpointManagerConfig.Log is missing: Replay wants both")
-
 // Replay sends an endpoint every event of its monitor or rule that was committed
 // at since or later and before until, and was not delivered to it: also those
 // committed while it was disabled or before it existed, with the delivery ids and
@@ -32,8 +30,8 @@ var errNoReplays = errors.New("deliver: DispatcherConfig.Replays or EndpointMana
 // replay, which goes on when the endpoint receives again. Events that retention has removed cannot be sent: Replay.Removed.
 func (m *EndpointManager) Replay(ctx context.Context, owner, id string, since, until time.Time) (Replay, error) {
 	d := m.cfg.Dispatcher
-	if m.cfg.Log == nil || d.cfg.Replays == nil {
-		return Replay{}, errNoReplays
+	if m.cfg.Log == nil {
+		return Replay{}, errNoLog
 	}
 	now := m.now()
 	switch {
@@ -42,7 +40,7 @@ func (m *EndpointManager) Replay(ctx context.Context, owner, id string, since, u
 	case !until.IsZero() && !until.After(since):
 		return Replay{}, invalid.Field("deliver", "until", until.Format(time.RFC3339), "a time after since")
 	}
-	d.settler.flush(ctx) // what has just ended is not open any more
+	d.Flush(ctx) // what has just ended is not open any more
 	if err := m.receives(ctx, owner, id); err != nil {
 		return Replay{}, err
 	}
@@ -65,9 +63,9 @@ func (m *EndpointManager) Replay(ctx context.Context, owner, id string, since, u
 	if r.Cursor = r.After; r.Cursor == r.Last {
 		r.State = ReplayDone
 	}
-	err = d.cfg.Replays.Start(ctx, r)
+	err = d.StartReplay(ctx, r)
 	if errors.Is(err, ErrReplayRunning) {
-		had, gone := d.cfg.Replays.Get(ctx, owner, id)
+		had, gone := d.Replay(ctx, owner, id)
 		if gone != nil {
 			return Replay{}, gone
 		}
@@ -79,39 +77,16 @@ func (m *EndpointManager) Replay(ctx context.Context, owner, id string, since, u
 	if err != nil {
 		return Replay{}, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.replayer.ask()
 	return r, nil
 }
 
 // Replaying tells how far an endpoint's replay is, or how its last one ended;
 // ErrReplayNotFound when there was none.
 func (m *EndpointManager) Replaying(ctx context.Context, owner, id string) (Replay, error) {
-	d := m.cfg.Dispatcher
-	if d.cfg.Replays == nil {
-		return Replay{}, errNoReplays
-	}
-	e, err := m.cfg.Store.Get(ctx, owner, id)
-	if err != nil && !errors.Is(err, ErrSealed) {
+	if _, err := m.cfg.Store.Get(ctx, owner, id); err != nil && !errors.Is(err, ErrSealed) {
 		return Replay{}, err
 	}
-	r, err := d.cfg.Replays.Get(ctx, owner, id)
-	if err != nil || r.State == ReplayDone {
-		return r, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r.Waits = d.replayer.waits[id]
-	switch l, ok := d.lanes[id]; {
-	case e.Status == EndpointDisabled:
-		r.Waits = "the endpoint is not active"
-	case !e.PausedSince.IsZero():
-		r.Waits = "the endpoint is paused"
-	case ok && r.Waits == "" && (l.breaker.open > 0 || d.rests(l)):
-		r.Waits = "the receiver does not answer well"
-	}
-	return r, nil
+	return m.cfg.Dispatcher.Replay(ctx, owner, id)
 }
 
 // before gives the number of the last event that is stored and was committed

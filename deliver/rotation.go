@@ -38,7 +38,7 @@ func (u *EndpointUpdate) checkSecret() error {
 
 // rotate makes key the endpoint's secret. One that is so already, or was before,
 // is not old any more.
-func (e *Endpoint) rotate(key Secret, overlap time.Duration, now time.Time) error {
+func rotate(e *Endpoint, key Secret, overlap time.Duration, now time.Time) error {
 	until := now.Add(overlap)
 	var old []OldSecret
 	for _, o := range slices.Concat([]OldSecret{{e.Secret, until}}, e.OldSecrets) {
@@ -59,6 +59,6 @@ func (e *Endpoint) rotate(key Secret, overlap time.Duration, now time.Time) erro
 }
 
 // expire drops the old secrets whose time has passed.
-func (e *Endpoint) expire(now time.Time) {
+func expire(e *Endpoint, now time.Time) {
 	e.OldSecrets = slices.DeleteFunc(slices.Clone(e.OldSecrets), func(o OldSecret) bool { return !now.Before(o.Until) })
 }

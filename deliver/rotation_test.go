@@ -14,7 +14,6 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
 	"github.com/streamwatch/streamwatch/deliver"
 )
 

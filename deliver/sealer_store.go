@@ -7,15 +7,7 @@ import (
 	"strings"
 )
 
-// ErrSealed: a stored secret can not be opened, by the keys that there are or for
-// lack of a SealedStore. The error that wraps it names
-// the endpoint and the field.
-var ErrSealed = errors.New("deliver: stored secret can not be opened")
-
 var errNotSealed = errors.New("deliver: secret can not be sealed")
-
-// sealedPrefix tells sealed values from those stored before there was a sealer.
-const sealedPrefix = "sealed:"
 
 // SealedStore is an EndpointStore on top of another that never sees a plain
 // secret or header value: it gets them sealed, each for its endpoint's id and
@@ -156,12 +148,12 @@ func (s *SealedStore) reseal(ctx context.Context, e Endpoint) error {
 func (s *SealedStore) seal(ctx context.Context, e Endpoint) (Endpoint, error) {
 	return s.each(ctx, e, errNotSealed, func(ctx context.Context, v Secret, place string) (Secret, error) {
 		sealed, err := s.sealer.Seal(ctx, []byte(v), place)
-		return Secret(sealedPrefix + sealed), err
+		return Secret(SealedPrefix + sealed), err
 	})
 }
 
 func (s *SealedStore) open(ctx context.Context, v Secret, place string) (Secret, error) {
-	sealed, ok := strings.CutPrefix(string(v), sealedPrefix)
+	sealed, ok := strings.CutPrefix(string(v), SealedPrefix)
 	if !ok {
 		return "", errors.New("it is not sealed: see SealedStore.Reseal")
 	}
@@ -170,7 +162,7 @@ func (s *SealedStore) open(ctx context.Context, v Secret, place string) (Secret,
 }
 
 func (s *SealedStore) openOrPlain(ctx context.Context, v Secret, place string) (Secret, error) {
-	if !strings.HasPrefix(string(v), sealedPrefix) {
+	if !strings.HasPrefix(string(v), SealedPrefix) {
 		return v, nil
 	}
 	return s.open(ctx, v, place)

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/streamwatch/streamwatch/deliver/internal/signature"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -20,37 +21,24 @@ const (
 	HeaderDeliveryID = "X-Delivery-Id"   // the same on every attempt
 )
 
-const signaturePrefix = "sha256="
-
 // Bounds of a secret's length, in bytes.
 const minSecret, maxSecret = 24, 128
 
 // Sign gives the X-Signature-256 value for a body: "sha256=" and the lowercase
 // hex HMAC-SHA256 of exactly these bytes. The key is the secret's characters as
 // they stand, the whsec_ prefix included: nothing is decoded.
-func Sign(secret Secret, body []byte) string {
-	var buf [len(signaturePrefix) + 2*sha256.Size]byte
-	copy(buf[:], signaturePrefix)
-	hex.Encode(buf[len(signaturePrefix):], mac(secret, body))
-	return string(buf[:])
-}
+func Sign(secret Secret, body []byte) string { return signature.Hex(secret, body) }
 
 // Verify reports whether header is the body's signature by the secret. It
 // compares in constant time. A header in another form than Sign's is refused,
 // and so is everything when the secret is empty.
 func Verify(secret Secret, body []byte, header string) bool {
-	digits, ok := strings.CutPrefix(header, signaturePrefix)
+	digits, ok := strings.CutPrefix(header, signature.HexPrefix)
 	if !ok || secret == "" || len(digits) != 2*sha256.Size || strings.ContainsAny(digits, "ABCDEF") {
 		return false
 	}
 	got, err := hex.DecodeString(digits)
-	return err == nil && hmac.Equal(got, mac(secret, body))
-}
-
-func mac(secret Secret, body []byte) []byte {
-	h := hmac.New(sha256.New, []byte(secret))
-	h.Write(body)
-	return h.Sum(nil)
+	return err == nil && hmac.Equal(got, signature.Sum(secret, body))
 }
 
 // GenerateSecret makes a signing secret: whsec_ and 32 random bytes in base64,
@@ -58,7 +46,7 @@ func mac(secret Secret, body []byte) []byte {
 func GenerateSecret() Secret {
 	var b [32]byte
 	rand.Read(b[:])
-	return Secret(secretPrefix + base64.StdEncoding.EncodeToString(b[:]))
+	return Secret(signature.SecretPrefix + base64.StdEncoding.EncodeToString(b[:]))
 }
 
 // CheckSecret reports whether a caller's own secret can be used: 24 to 128

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
 	"github.com/streamwatch/streamwatch/deliver"
 )
 

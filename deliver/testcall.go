@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"crypto/rand"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -36,18 +37,17 @@ func (m *EndpointManager) Test(ctx context.Context, owner, id string) (TestResul
 		return TestResult{}, err
 	}
 	defer leave()
-	d := m.cfg.Dispatcher
-	sender, _ := d.sender(e.URL)
+	var sender Sender
+	if u, err := url.Parse(e.URL); err == nil {
+		sender = m.cfg.Dispatcher.Sender(u.Scheme)
+	}
 	if sender == nil {
 		return TestResult{}, invalid.Field("deliver", "webhook_url", redactURL(e.URL), "a scheme that has a sender")
 	}
 	dv := sampleDelivery(e, m.now())
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
-	defer cancel()
 	began := time.Now()
-	r := send(ctx, sender, &dv)
+	r := sender.Send(ctx, &dv)
 	took := time.Since(began)
-	r.bound()
 	return TestResult{Result: r, DeliveryID: dv.ID, Duration: took}, nil
 }
 
@@ -108,7 +108,7 @@ func sampleDelivery(e Endpoint, now time.Time) Delivery {
 		TweetURL: "https://example.com/" + author + "/status/" + id, PublishedAt: now, DetectedAt: now,
 	}
 	post := fetcher.Tweet{ID: id, Text: text, FullText: text, CreatedAt: fetcher.FormatTime(now), Lang: "en", UserID: "1", Username: author, UserName: "Streamwatch"}
-	const head = `{"event":"` + eventTweetDetected + `"`
+	const head = `{"event":"tweet.detected"`
 	b := AppendBody(nil, &ev, &post)
 	ev.Body = append([]byte(head+`,"test":true`), b[len(head):]...)
 	return Delivery{ID: DeliveryID(ev.ID, e.ID), EndpointID: e.ID, Event: &ev, State: StatePending, CreatedAt: now, Endpoint: e}

@@ -91,12 +91,12 @@ func (m *EndpointManager) update(ctx context.Context, owner, id string, u Endpoi
 			}
 		}
 		if key != "" {
-			return e.rotate(key, overlap, now)
+			return rotate(e, key, overlap, now)
 		}
 		return nil
 	})
 	if err == nil && (moved || resumed) {
-		m.cfg.Dispatcher.pardon(id)
+		m.cfg.Dispatcher.Reset(id)
 	}
 	return m.shown(e, key != ""), err
 }
@@ -107,11 +107,11 @@ func (m *EndpointManager) checkUpdate(u *EndpointUpdate) error {
 			return err
 		}
 	}
-	if err := checkHeaders(u.Headers); err != nil {
+	if err := CheckHeaders(u.Headers); err != nil {
 		return err
 	}
 	if u.Limits != nil {
-		if err := u.Limits.check(); err != nil {
+		if err := u.Limits.Validate(); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package deliver_test
 
 import (
 	"context"
-
 	"net"
 	"net/http"
 	"net/http/httptest"

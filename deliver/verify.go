@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver/internal/signature"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
@@ -161,7 +162,7 @@ func (v *Verifier) standard(secrets []Secret, id, seconds, signatures string, bo
 		if s == "" {
 			continue
 		}
-		own := []byte(signStandard(s, id, seconds, body))
+		own := []byte(signature.Standard(s, id, seconds, body))
 		for given := range strings.SplitSeq(signatures, " ") { // other versions are equal to none
 			if hmac.Equal([]byte(given), own) {
 				return at, v.fresh(at)

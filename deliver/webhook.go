@@ -53,7 +53,6 @@ type WebhookConfig struct {
 const (
 	maxHeaderBytes  = 16 << 10
 	maxBodyRead     = 16 << 10
-	maxPreview      = 4 << 10
 	maxRetryAfter   = 24 * time.Hour
 	maxKeptRequest  = 64 << 10 // of its buffer
 	idleTotal       = 1024
@@ -166,7 +165,7 @@ func result(resp *http.Response) (r Result, whole bool) {
 		whole = true
 	} else if resp.StatusCode != http.StatusSwitchingProtocols {
 		head, err := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
-		r.ResponsePreview = preview(head)
+		r.ResponsePreview = Preview(head)
 		whole = err == nil && (len(head) < maxBodyRead || resp.ContentLength == maxBodyRead)
 	}
 	switch {
@@ -206,9 +205,6 @@ func parseRetryAfter(s string, now time.Time) time.Duration {
 	return min(max(t.Sub(now), 0), maxRetryAfter)
 }
 
-// errTimeout is what an attempt that ran out of time says.
-const errTimeout = "timeout"
-
 // sendError says in a few words what went wrong. The receiver's owner reads
 // it, so it never holds the error's own text where that can name an address.
 func sendError(err error) string {
@@ -227,7 +223,7 @@ func sendError(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "canceled"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return errTimeout
+		return TimeoutError
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "host not found"
 	case errors.As(err, &dns):

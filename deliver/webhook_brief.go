@@ -15,7 +15,7 @@ func (k *conn) brief() (r Result, ok bool) {
 	if !ok {
 		return Result{}, false
 	}
-	r = Result{StatusCode: status, OK: true, ResponsePreview: preview(body)}
+	r = Result{StatusCode: status, OK: true, ResponsePreview: Preview(body)}
 	k.r.Discard(len(b)) // it is there
 	return r, true
 }
