@@ -1,27 +1,15 @@
 package deliver
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"net"
-	"net/netip"
+
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
-
-// SetNet replaces a guard's name look-up and its connecting; nil keeps one.
-func (g *Guard) SetNet(
-	lookup func(ctx context.Context, host string) ([]netip.Addr, error),
-	dial func(ctx context.Context, network, address string) (net.Conn, error),
-) {
-	g.lookup, g.dial = lookup, dial
-}
-
-// Dialer is what a guard connects with.
-func (g *Guard) Dialer() *net.Dialer { return g.dialer() }
 
 // NewWebhookOn is NewWebhook with another guard, and with the authorities that
 // its TLS trusts.
-func NewWebhookOn(cfg WebhookConfig, g *Guard, roots *x509.CertPool) *Webhook {
+func NewWebhookOn(cfg WebhookConfig, g *netguard.Guard, roots *x509.CertPool) *Webhook {
 	w := MustWebhook(cfg)
 	g.AllowPrivate, g.AllowNets = cfg.AllowPrivate, cfg.AllowNets
 	w.own = newClient(g)
@@ -35,7 +23,6 @@ func (w *Webhook) TLSConfig() *tls.Config { return w.own.tls }
 // Names for tests of what has none outside.
 var (
 	ParseRetryAfter = parseRetryAfter
-	RedactURL       = redactURL
 )
 
 // MustWebhook is NewWebhook for configurations that are known to be right.

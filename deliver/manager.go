@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // EndpointManager creates and changes endpoints: it checks every value before
@@ -112,10 +113,10 @@ type NewEndpoint struct {
 // empty secret is fine: one will be generated.
 func (m *EndpointManager) Check(url string, secret Secret) error {
 	if scheme, _, ok := strings.Cut(url, ":"); ok && m.custom(scheme) {
-		if err := checkCustomURL(url); err != nil {
+		if err := netguard.CheckCustomURL(url); err != nil {
 			return err
 		}
-	} else if err := CheckURL(url, m.cfg.AllowPrivate, m.cfg.AllowNets...); err != nil {
+	} else if err := netguard.CheckURL(url, m.cfg.AllowPrivate, m.cfg.AllowNets...); err != nil {
 		return err
 	}
 	if secret == "" {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver/internal/signature"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // maxPrepared bounds the endpoints that a Webhook remembers; with one more it
@@ -87,7 +88,7 @@ func (p *prepared) init(cfg *WebhookConfig) {
 	req, err := http.NewRequest(http.MethodPost, e.URL, nil)
 	switch {
 	// The rules may have changed since the endpoint was registered.
-	case err != nil || CheckURL(e.URL, cfg.AllowPrivate, cfg.AllowNets...) != nil:
+	case err != nil || netguard.CheckURL(e.URL, cfg.AllowPrivate, cfg.AllowNets...) != nil:
 		p.refusal = "url not allowed"
 		return
 	case e.Secret == "":

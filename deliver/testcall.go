@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // Bounds of the test calls under way, in all and of one owner, whose receivers
@@ -42,7 +43,7 @@ func (m *EndpointManager) Test(ctx context.Context, owner, id string) (TestResul
 		sender = m.cfg.Dispatcher.Sender(u.Scheme)
 	}
 	if sender == nil {
-		return TestResult{}, invalid.Field("deliver", "webhook_url", redactURL(e.URL), "a scheme that has a sender")
+		return TestResult{}, invalid.Field("deliver", "webhook_url", netguard.RedactURL(e.URL), "a scheme that has a sender")
 	}
 	dv := sampleDelivery(e, m.now())
 	began := time.Now()

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,73 +13,9 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/internal/netguard/ssrftest"
 )
-
-// vector is a row of testdata/ssrf_vectors.tsv: an attempt to reach what must
-// not be reached, or an address next to one.
-type vector struct {
-	id, kind, input, resolves, expect, why string
-}
-
-// vectors reads the rows of a kind, all of them when it is "".
-func vectors(t testing.TB, kind string) []vector {
-	t.Helper()
-	data, err := os.ReadFile("testdata/ssrf_vectors.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []vector
-	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n")[1:] {
-		c := strings.Split(line, "\t")
-		if len(c) != 8 {
-			t.Fatalf("%d columns in %q, want 8", len(c), line)
-		}
-		if v := (vector{c[0], c[1], c[2], c[3], c[4], c[6] + " " + c[7]}); kind == "" || v.kind == kind {
-			out = append(out, v)
-		}
-	}
-	if len(out) == 0 {
-		t.Fatalf("no vectors of kind %q", kind)
-	}
-	return out
-}
-
-func TestVectorsAreComplete(t *testing.T) {
-	got := map[string]int{}
-	for _, v := range vectors(t, "") {
-		got[v.kind]++
-	}
-	for kind, want := range map[string]int{"ip": 98, "url": 86, "dns": 15, "redirect": 8, "conf": 8} {
-		if got[kind] != want {
-			t.Errorf("%d vectors of kind %s, want %d", got[kind], kind, want)
-		}
-	}
-}
-
-func TestAddressVectors(t *testing.T) {
-	for _, v := range vectors(t, "ip") {
-		t.Run(v.id+" "+v.input, func(t *testing.T) {
-			a := netip.MustParseAddr(v.input)
-			if err := deliver.PublicAddr(a); (err == nil) != (v.expect == "allow") {
-				t.Errorf("PublicAddr = %v, want %s: %s", err, v.expect, v.why)
-			}
-			var g deliver.Guard
-			if err := g.Control("tcp", netip.AddrPortFrom(a, 443).String(), nil); (err == nil) != (v.expect == "allow") {
-				t.Errorf("Control = %v, want %s: %s", err, v.expect, v.why)
-			}
-		})
-	}
-}
-
-func TestURLVectors(t *testing.T) {
-	for _, v := range vectors(t, "url") {
-		t.Run(v.id, func(t *testing.T) {
-			if err := deliver.CheckURL(v.input, false); (err == nil) != (v.expect == "allow") {
-				t.Errorf("CheckURL(%q) = %v, want %s: %s", v.input, err, v.expect, v.why)
-			}
-		})
-	}
-}
 
 // world is the network: names resolve to what a test says, and a connection that the
 // guard lets through is noted and leads to the test's own TLS server.
@@ -88,7 +23,7 @@ type world struct {
 	answers []string // of one look-up after the other; addresses with commas
 	looked  []string
 	dialled []string
-	guard   deliver.Guard
+	guard   netguard.Guard
 	server  *httptest.Server
 	hits    atomic.Int64
 }
@@ -98,7 +33,7 @@ func newWorld(t *testing.T, answers ...string) (*world, *deliver.Webhook) {
 	w := &world{answers: answers}
 	w.server = httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.hits.Add(1) }))
 	t.Cleanup(w.server.Close)
-	w.guard.SetNet(
+	netguard.SetNet(&w.guard,
 		func(_ context.Context, host string) ([]netip.Addr, error) {
 			w.looked = append(w.looked, host)
 			answer := w.answers[min(len(w.looked), len(w.answers))-1]
@@ -128,7 +63,7 @@ func newWorld(t *testing.T, answers ...string) (*world, *deliver.Webhook) {
 func (w *world) checkDialled(t *testing.T) {
 	t.Helper()
 	for _, a := range w.dialled {
-		if !publicReference(netip.MustParseAddrPort(a).Addr().Unmap()) {
+		if !ssrftest.Public(netip.MustParseAddrPort(a).Addr().Unmap()) {
 			t.Errorf("a connection to %s was begun", a)
 		}
 	}
@@ -142,12 +77,12 @@ func delivery(url string) *deliver.Delivery {
 }
 
 func TestResolutionVectors(t *testing.T) {
-	for _, v := range vectors(t, "dns") {
-		t.Run(v.id+" "+v.resolves, func(t *testing.T) {
-			if err := deliver.CheckURL(v.input, false); err != nil {
+	for _, v := range ssrftest.Vectors(t, "dns") {
+		t.Run(v.ID+" "+v.Resolves, func(t *testing.T) {
+			if err := netguard.CheckURL(v.Input, false); err != nil {
 				t.Fatalf("the name alone is fine, yet %v", err)
 			}
-			_, answer, _ := strings.Cut("-> "+v.resolves, "-> ")
+			_, answer, _ := strings.Cut("-> "+v.Resolves, "-> ")
 			if _, last, ok := strings.Cut(answer, "-> "); ok {
 				answer = last // only what a CNAME ends at counts
 			}
@@ -159,11 +94,11 @@ func TestResolutionVectors(t *testing.T) {
 			blocked := false
 			for _, answer := range answers { // one attempt for each
 				before := len(w.dialled)
-				r := hook.Send(t.Context(), delivery(v.input))
+				r := hook.Send(t.Context(), delivery(v.Input))
 				hook.Close() // the next attempt connects anew
 				public := answer != ""
 				for s := range strings.SplitSeq(answer, ",") {
-					public = public && publicReference(netip.MustParseAddr(s).Unmap())
+					public = public && ssrftest.Public(netip.MustParseAddr(s).Unmap())
 				}
 				blocked = blocked || !public
 				switch {
@@ -175,8 +110,8 @@ func TestResolutionVectors(t *testing.T) {
 					t.Errorf("%q gave the error %q, want one without addresses", answer, r.Error)
 				}
 			}
-			if blocked != (v.expect == "block") {
-				t.Errorf("blocked %v, want %s: %s", blocked, v.expect, v.why)
+			if blocked != (v.Expect == "block") {
+				t.Errorf("blocked %v, want %s: %s", blocked, v.Expect, v.Why)
 			}
 			w.checkDialled(t)
 		})
@@ -184,18 +119,18 @@ func TestResolutionVectors(t *testing.T) {
 }
 
 func TestRedirectVectors(t *testing.T) {
-	for _, v := range vectors(t, "redirect") {
-		t.Run(v.id+" "+v.input+" "+v.resolves, func(t *testing.T) {
+	for _, v := range ssrftest.Vectors(t, "redirect") {
+		t.Run(v.ID+" "+v.Input+" "+v.Resolves, func(t *testing.T) {
 			var canary atomic.Int64
 			target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { canary.Add(1) }))
 			defer target.Close()
-			status, err := strconv.Atoi(v.input)
+			status, err := strconv.Atoi(v.Input)
 			if err != nil {
 				t.Fatal(err)
 			}
-			header, value, ok := strings.Cut(v.resolves, ": ")
+			header, value, ok := strings.Cut(v.Resolves, ": ")
 			if !ok {
-				header, value = "Location", v.resolves
+				header, value = "Location", v.Resolves
 			}
 			// The vector's own target first, then one that would notice.
 			for _, value := range []string{value, strings.Replace(value, "http://127.0.0.1/", target.URL, 1), target.URL} {
@@ -217,27 +152,10 @@ func TestRedirectVectors(t *testing.T) {
 					want.Error = "redirect not followed"
 				}
 				if r != want {
-					t.Errorf("got %+v, want %+v: %s", r, want, v.why)
+					t.Errorf("got %+v, want %+v: %s", r, want, v.Why)
 				}
 			}
 		})
-	}
-}
-
-// The opt-out opens private networks, on any port; metadata services it does not.
-func TestAllowPrivate(t *testing.T) {
-	g := deliver.Guard{AllowPrivate: true}
-	for address, want := range map[string]bool{
-		"10.20.0.5:443": true, "10.20.0.5:80": true, "[fd00::1]:80": true, "169.254.169.254:80": false, "[fd00:ec2::254]:80": false,
-		"[fd00:c1::a9fe:a9fe]:80": false, "[fd00:a9fe:a9fe::1]:80": false, "[fd00:100::100:200]:80": false} {
-		if err := g.Control("tcp", address, nil); (err == nil) != want {
-			t.Errorf("Control(%s) = %v, want ok %v", address, err, want)
-		}
-	}
-	for url, want := range map[string]bool{"https://10.20.0.5/": true, "http://10.20.0.5:81/": true, "https://169.254.169.254/": false} {
-		if err := deliver.CheckURL(url, true); (err == nil) != want {
-			t.Errorf("CheckURL(%s) = %v, want ok %v", url, err, want)
-		}
 	}
 }
 
@@ -314,7 +232,7 @@ func TestConfigurationVectors(t *testing.T) {
 		},
 		"operator allow-list 10.20.0.0/16": func(t *testing.T, url string) bool {
 			nets := []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16"), netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("0.0.0.0/0")}
-			g := deliver.Guard{AllowNets: nets[:1]}
+			g := netguard.Guard{AllowNets: nets[:1]}
 			for address, want := range map[string]bool{
 				"10.20.0.5:443": true, "10.20.255.255:8443": true, "[::ffff:10.20.0.5]:443": true, "10.20.0.5:80": false, "10.21.0.0:443": false, "127.0.0.1:443": false, "93.184.216.34:443": true} {
 				if err := g.Control("tcp4", address, nil); (err == nil) != want {
@@ -329,11 +247,11 @@ func TestConfigurationVectors(t *testing.T) {
 			}
 			for refused, list := range map[string][]netip.Prefix{
 				"http://10.20.0.5/": nets[:1], "https://10.20.0.5:80/": nets[:1], "https://10.21.0.5/": nets[:1], "https://localhost/": nets, "https://169.254.169.254/": nets} {
-				if deliver.CheckURL(refused, false, list...) == nil {
+				if netguard.CheckURL(refused, false, list...) == nil {
 					t.Errorf("%s is allowed", refused)
 				}
 			}
-			return deliver.CheckURL(url, false, nets[:1]...) == nil
+			return netguard.CheckURL(url, false, nets[:1]...) == nil
 		},
 		"pooled keep-alive connection to 93.184.216.34; DNS now answers 10.0.0.5": func(t *testing.T, url string) bool {
 			w, hook := newWorld(t, "93.184.216.34", "10.0.0.5")
@@ -354,15 +272,15 @@ func TestConfigurationVectors(t *testing.T) {
 			t.Errorf("no vector for %q", input)
 		}
 	}()
-	for _, v := range vectors(t, "conf") {
-		t.Run(v.id, func(t *testing.T) {
-			run, known := cases[v.input]
-			delete(cases, v.input)
+	for _, v := range ssrftest.Vectors(t, "conf") {
+		t.Run(v.ID, func(t *testing.T) {
+			run, known := cases[v.Input]
+			delete(cases, v.Input)
 			if !known {
-				t.Fatalf("no case for %q", v.input)
+				t.Fatalf("no case for %q", v.Input)
 			}
-			if ok := run(t, v.resolves); ok != (v.expect == "allow") {
-				t.Errorf("%q %s: ok %v, want %s: %s", v.input, v.resolves, ok, v.expect, v.why)
+			if ok := run(t, v.Resolves); ok != (v.Expect == "allow") {
+				t.Errorf("%q %s: ok %v, want %s: %s", v.Input, v.Resolves, ok, v.Expect, v.Why)
 			}
 		})
 	}

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // DefaultUserAgent is sent when WebhookConfig.UserAgent is empty.
@@ -96,7 +98,7 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	}
 	w := &Webhook{cfg: cfg}
 	if cfg.Transport == nil {
-		w.own = newClient(&Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
+		w.own = newClient(&netguard.Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
 	}
 	return w, nil
 }
@@ -218,7 +220,7 @@ func sendError(err error) string {
 		op        *net.OpError
 	)
 	switch {
-	case errors.Is(err, ErrAddressNotAllowed):
+	case errors.Is(err, netguard.ErrAddressNotAllowed):
 		return "address not allowed"
 	case errors.Is(err, context.Canceled):
 		return "canceled"

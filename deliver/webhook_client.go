@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // client sends requests over connections of its own, HTTP/1.1 one after the
@@ -15,7 +17,7 @@ import (
 // that makes it, which costs half of what net/http's client does; answers are
 // parsed by net/http.
 type client struct {
-	guard *Guard
+	guard *netguard.Guard
 	tls   *tls.Config // without the name
 
 	mu    sync.Mutex
@@ -32,7 +34,7 @@ type origin struct {
 
 // newClient makes a client that takes no proxy from the environment: the guard
 // would see the proxy's address alone.
-func newClient(g *Guard) *client {
+func newClient(g *netguard.Guard) *client {
 	return &client{guard: g, tls: &tls.Config{MinVersion: tls.VersionTLS12}, idle: make(map[origin][]*conn)}
 }
 

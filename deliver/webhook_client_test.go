@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // keeper answers requests on every connection to it by a script, and counts both.
@@ -163,8 +164,8 @@ func TestKeptConnectionThatBreaks(t *testing.T) {
 				return err == nil
 			})
 			conns := 0
-			g := &deliver.Guard{}
-			g.SetNet(nil, func(ctx context.Context, network, address string) (net.Conn, error) {
+			g := &netguard.Guard{}
+			netguard.SetNet(g, nil, func(ctx context.Context, network, address string) (net.Conn, error) {
 				conns++
 				c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 				if conns == 1 && err == nil {
@@ -246,8 +247,8 @@ func TestAttemptThatEndsWithItsAnswer(t *testing.T) {
 		return err == nil
 	})
 	var end context.CancelFunc
-	g := new(deliver.Guard)
-	g.SetNet(nil, func(ctx context.Context, network, address string) (net.Conn, error) {
+	g := new(netguard.Guard)
+	netguard.SetNet(g, nil, func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)
 		return endsOnRead{c, &end}, err
 	})
@@ -340,8 +341,8 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	const receivers, most = 1100, 1024
 	var open atomic.Int64
 	var wg sync.WaitGroup
-	g := &deliver.Guard{}
-	g.SetNet(nil, func(context.Context, string, string) (net.Conn, error) {
+	g := &netguard.Guard{}
+	netguard.SetNet(g, nil, func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		open.Add(1)
 		wg.Go(func() {
@@ -422,7 +423,7 @@ func TestTLSConnectionIsUsedAgain(t *testing.T) {
 	defer server.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, &deliver.Guard{}, roots)
+	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, &netguard.Guard{}, roots)
 	defer hook.Close()
 	for i := range 5 {
 		if r := hook.Send(t.Context(), delivery(server.URL)); !r.OK {
@@ -474,7 +475,7 @@ func TestASecondAnswerIsNobodys(t *testing.T) {
 			})
 		}
 	})
-	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, &deliver.Guard{}, roots)
+	hook := deliver.NewWebhookOn(deliver.WebhookConfig{AllowPrivate: true}, &netguard.Guard{}, roots)
 	d := delivery("https://" + l.Addr().String() + "/hook")
 	d.ID = "first"
 	if r := hook.Send(t.Context(), d); !r.OK {

@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // roundTrip is a transport made of a function.
@@ -213,8 +214,8 @@ func TestWebhookDeadlineOverHTTP(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var receiver sync.WaitGroup
-				g := &deliver.Guard{}
-				g.SetNet(nil, func(ctx context.Context, _, _ string) (net.Conn, error) {
+				g := &netguard.Guard{}
+				netguard.SetNet(g, nil, func(ctx context.Context, _, _ string) (net.Conn, error) {
 					if tc.play == nil {
 						<-ctx.Done()
 						return nil, ctx.Err()
@@ -262,8 +263,8 @@ func TestWebhookLeavesNoConnection(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				closed := make(chan time.Duration, 1)
-				g := &deliver.Guard{}
-				g.SetNet(nil, func(ctx context.Context, _, address string) (net.Conn, error) {
+				g := &netguard.Guard{}
+				netguard.SetNet(g, nil, func(ctx context.Context, _, address string) (net.Conn, error) {
 					if address == "127.0.0.2:80" {
 						<-ctx.Done()
 						closed <- time.Since(began)
@@ -495,8 +496,8 @@ func TestWebhookTLS(t *testing.T) {
 			}
 			server.StartTLS()
 			defer server.Close()
-			g := &deliver.Guard{}
-			g.SetNet(publicName, func(ctx context.Context, _, _ string) (net.Conn, error) {
+			g := &netguard.Guard{}
+			netguard.SetNet(g, publicName, func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
 			})
 			hook := deliver.NewWebhookOn(deliver.WebhookConfig{}, g, server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs)
@@ -527,7 +528,7 @@ func TestWebhookErrors(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"guard", fmt.Errorf("dial tcp 10.0.0.1:443: %w", deliver.ErrAddressNotAllowed), "address not allowed"},
+		{"guard", fmt.Errorf("dial tcp 10.0.0.1:443: %w", netguard.ErrAddressNotAllowed), "address not allowed"},
 		{"deadline", context.DeadlineExceeded, "timeout"},
 		{"shutdown", context.Canceled, "canceled"},
 		{"no such host", &net.DNSError{Err: "no such host", Name: "x", Server: "10.0.0.53:53", IsNotFound: true}, "host not found"},

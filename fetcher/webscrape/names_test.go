@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/dns/dnsmessage"
-
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+	"golang.org/x/net/dns/dnsmessage"
 )
 
 // A name is refused when any of its addresses is, whichever comes first: none is
@@ -33,8 +32,8 @@ func TestNamesWithOneDeniedAddress(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, err = s.Scrape(t.Context(), fetcher.ScrapeQuery{URL: scheme + "://" + name + ".streamwatch.dev/"})
-				if !errors.Is(err, deliver.ErrAddressNotAllowed) {
-					t.Errorf("%v, want %v", err, deliver.ErrAddressNotAllowed)
+				if !errors.Is(err, netguard.ErrAddressNotAllowed) {
+					t.Errorf("%v, want %v", err, netguard.ErrAddressNotAllowed)
 				}
 			})
 		}

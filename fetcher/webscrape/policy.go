@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/idna"
-
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+	"golang.org/x/net/idna"
 )
 
 const (
@@ -68,8 +68,8 @@ func (s *Scraper) parseURL(raw string) (*url.URL, error) {
 	} else if host, err = idna.Lookup.ToASCII(host); err != nil {
 		return refuse("a public host name such as example.com")
 	}
-	var field *deliver.FieldError
-	if err := deliver.CheckURL("https://"+host+"/", s.cfg.AllowPrivate); errors.As(err, &field) {
+	var field *invalid.FieldError
+	if err := netguard.CheckURL("https://"+host+"/", s.cfg.AllowPrivate); errors.As(err, &field) {
 		return refuse(field.Allowed)
 	}
 	if p := u.Port(); p != "" {
@@ -93,7 +93,7 @@ func (s *Scraper) portOK(port uint16) bool {
 func (s *Scraper) transport() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
-	guard := deliver.Guard{AllowPrivate: s.cfg.AllowPrivate, Ports: ports}
+	guard := netguard.Guard{AllowPrivate: s.cfg.AllowPrivate, Ports: ports}
 	return &http.Transport{
 		Proxy:                  nil,               // through a proxy the guard would see the proxy's address alone
 		DialContext:            guard.DialContext, // all addresses of a name are checked before one is connected to
@@ -115,8 +115,8 @@ func fetchError(ctx context.Context, host string, err error) error {
 		cert    *tls.CertificateVerificationError
 	)
 	switch {
-	case errors.Is(err, deliver.ErrAddressNotAllowed):
-		return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: "the host's address is not public", Refused: true, Err: deliver.ErrAddressNotAllowed})
+	case errors.Is(err, netguard.ErrAddressNotAllowed):
+		return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: "the host's address is not public", Refused: true, Err: netguard.ErrAddressNotAllowed})
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("webscrape: %s: %w", host, ctx.Err())
 	case ctx.Err() != nil:

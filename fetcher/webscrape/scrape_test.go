@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -98,7 +98,7 @@ func TestGuardOnTheNetwork(t *testing.T) {
 	tr := public.transport()
 	defer tr.CloseIdleConnections()
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/", nil)
-	if resp, err := tr.RoundTrip(req); !errors.Is(err, deliver.ErrAddressNotAllowed) {
+	if resp, err := tr.RoundTrip(req); !errors.Is(err, netguard.ErrAddressNotAllowed) {
 		resp.Body.Close()
 		t.Errorf("error %v, want ErrAddressNotAllowed", err)
 	}
@@ -121,8 +121,8 @@ func TestGuardOnTheNetwork(t *testing.T) {
 		{"example.com:80", false, false},
 	} {
 		for allow, want := range map[bool]bool{false: tt.public, true: tt.private} {
-			err := (&deliver.Guard{AllowPrivate: allow, Ports: ports}).Control("tcp", tt.address, nil)
-			if (err == nil) != want || err != nil && err != deliver.ErrAddressNotAllowed {
+			err := (&netguard.Guard{AllowPrivate: allow, Ports: ports}).Control("tcp", tt.address, nil)
+			if (err == nil) != want || err != nil && err != netguard.ErrAddressNotAllowed {
 				t.Errorf("%s, AllowPrivate %v: %v, want ok %v", tt.address, allow, err, want)
 			}
 		}

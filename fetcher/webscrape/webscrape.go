@@ -100,7 +100,7 @@ func New(cfg Config) (*Scraper, error) {
 // Scrape reads a page of HTML or plain text in the format asked for, "markdown"
 // when none is. Errors: *fetcher.ArgumentError for a url or format that is not
 // allowed; *fetcher.PageError for all that is wrong with what the url leads to. It
-// wraps deliver.ErrAddressNotAllowed for a name that leads to an address that is not
+// wraps netguard.ErrAddressNotAllowed for a name that leads to an address that is not
 // public; ErrDisallowed; of package fetcher ErrNotFound (404, 410, no such host),
 // ErrUnauthorized (401), ErrProtected (403), *RateLimitError (429), *StatusError for
 // any other status outside 2xx, ErrMalformed for what is no page or over a bound;

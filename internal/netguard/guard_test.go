@@ -1,4 +1,4 @@
-package deliver_test
+package netguard_test
 
 import (
 	"context"
@@ -6,43 +6,19 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/internal/netguard/ssrftest"
 )
-
-var (
-	specialV4 = regexp.MustCompile(`^(0|10|127|22[4-9]|23\d|24\d|25\d)\.|^100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|^169\.254\.|` +
-		`^172\.(1[6-9]|2\d|3[01])\.|^192\.0\.[02]\.|^192\.31\.196\.|^192\.52\.193\.|^192\.88\.99\.|^192\.168\.|^192\.175\.48\.|` +
-		`^198\.1[89]\.|^198\.51\.100\.|^203\.0\.113\.|^168\.63\.129\.16$`)
-	globalV6  = regexp.MustCompile(`^[23]`)
-	specialV6 = regexp.MustCompile(`^2001:0[01]|^2001:0db8:|^2002:|^2620:004f:8000:|^3fff:0|^.{19}:0[02]00:5efe:`)
-)
-
-// publicReference is PublicAddr a second time, over the address's text.
-func publicReference(a netip.Addr) bool {
-	s := a.StringExpanded()
-	if a.Is4In6() {
-		s = a.Unmap().String()
-	}
-	switch {
-	case strings.Contains(s, "%"):
-		return false
-	case strings.Contains(s, "."):
-		return !specialV4.MatchString(s)
-	}
-	return globalV6.MatchString(s) && !specialV6.MatchString(s)
-}
 
 // FuzzPublicAddr compares PublicAddr with its second implementation.
 func FuzzPublicAddr(f *testing.F) {
-	for _, v := range vectors(f, "ip") {
-		a := netip.MustParseAddr(v.input)
+	for _, v := range ssrftest.Vectors(f, "ip") {
+		a := netip.MustParseAddr(v.Input)
 		f.Add(a.AsSlice(), a.Zone())
 	}
 	f.Add(netip.MustParseAddr("::ffff:8.8.8.8").AsSlice(), "eth0")
@@ -53,22 +29,22 @@ func FuzzPublicAddr(f *testing.F) {
 		}
 		a = a.WithZone(zone)
 		if zone != "" && a.Is6() {
-			if deliver.PublicAddr(a) == nil {
+			if netguard.PublicAddr(a) == nil {
 				t.Fatalf("%v was accepted with its zone", a)
 			}
 			a = a.WithZone("")
 		}
-		if got, want := deliver.PublicAddr(a) == nil, publicReference(a); got != want {
+		if got, want := netguard.PublicAddr(a) == nil, ssrftest.Public(a); got != want {
 			t.Fatalf("PublicAddr(%v) ok %v, the reference says %v", a, got, want)
 		}
-		if mapped := netip.AddrFrom16(a.As16()); a.Is4() && (deliver.PublicAddr(mapped) == nil) != publicReference(a) {
+		if mapped := netip.AddrFrom16(a.As16()); a.Is4() && (netguard.PublicAddr(mapped) == nil) != ssrftest.Public(a) {
 			t.Fatalf("%v is judged in another way than %v", mapped, a)
 		}
 	})
 }
 
 func TestPublicAddrOfNothing(t *testing.T) {
-	if err := deliver.PublicAddr(netip.Addr{}); !errors.Is(err, deliver.ErrAddressNotAllowed) {
+	if err := netguard.PublicAddr(netip.Addr{}); !errors.Is(err, netguard.ErrAddressNotAllowed) {
 		t.Errorf("error %v, want ErrAddressNotAllowed", err)
 	}
 }
@@ -101,9 +77,9 @@ func TestGuardControl(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			for allowPrivate, want := range map[bool]bool{false: tc.public, true: tc.private} {
-				g := deliver.Guard{AllowPrivate: allowPrivate}
+				g := netguard.Guard{AllowPrivate: allowPrivate}
 				err := g.Control(tc.network, tc.address, nil)
-				if (err == nil) != want || err != nil && err != deliver.ErrAddressNotAllowed {
+				if (err == nil) != want || err != nil && err != netguard.ErrAddressNotAllowed {
 					t.Errorf("AllowPrivate %v: %v, want ok %v", allowPrivate, err, want)
 				}
 			}
@@ -132,23 +108,23 @@ func TestGuardOnTheNetwork(t *testing.T) {
 	}()
 	defer func() { l.Close(); <-done }()
 
-	var g deliver.Guard
-	if _, err := g.DialContext(t.Context(), "tcp", l.Addr().String()); err != deliver.ErrAddressNotAllowed {
+	var g netguard.Guard
+	if _, err := g.DialContext(t.Context(), "tcp", l.Addr().String()); err != netguard.ErrAddressNotAllowed {
 		t.Errorf("DialContext: %v, want ErrAddressNotAllowed", err)
 	}
-	g.SetNet(func(context.Context, string) ([]netip.Addr, error) {
+	netguard.SetNet(&g, func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("127.84.43.1")}, nil
 	}, nil)
-	if _, err := g.DialContext(t.Context(), "tcp", "example.com:8443"); err != deliver.ErrAddressNotAllowed {
+	if _, err := g.DialContext(t.Context(), "tcp", "example.com:8443"); err != netguard.ErrAddressNotAllowed {
 		t.Errorf("DialContext of a name: %v, want ErrAddressNotAllowed", err)
 	}
-	if _, err := g.Dialer().DialContext(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, deliver.ErrAddressNotAllowed) {
+	if _, err := netguard.Dialer(&g).DialContext(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, netguard.ErrAddressNotAllowed) {
 		t.Errorf("the last check before connecting: %v, want ErrAddressNotAllowed", err)
 	}
 	if len(accepted) != 0 {
 		t.Error("the listener got a connection")
 	}
-	open := deliver.Guard{AllowPrivate: true}
+	open := netguard.Guard{AllowPrivate: true}
 	c, err := open.DialContext(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatalf("with AllowPrivate: %v", err)
@@ -184,10 +160,10 @@ func TestGuardTriesAddresses(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var g deliver.Guard
+				var g netguard.Guard
 				var mu sync.Mutex
 				open := map[string]net.Conn{} // the far ends
-				g.SetNet(
+				netguard.SetNet(&g,
 					func(context.Context, string) ([]netip.Addr, error) {
 						return []netip.Addr{netip.MustParseAddr("1.1.1.1"), netip.MustParseAddr("::ffff:1.1.1.2")}, nil
 					},
@@ -238,9 +214,9 @@ func TestGuardTriesAddresses(t *testing.T) {
 }
 
 func TestGuardTriesAtMost16Addresses(t *testing.T) {
-	var g deliver.Guard
+	var g netguard.Guard
 	tried := 0
-	g.SetNet(
+	netguard.SetNet(&g,
 		func(context.Context, string) ([]netip.Addr, error) {
 			var many []netip.Addr
 			for i := range 200 {

@@ -1,4 +1,4 @@
-package deliver_test
+package netguard_test
 
 import (
 	"errors"
@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+	"github.com/streamwatch/streamwatch/internal/netguard/ssrftest"
 )
 
 // long is a URL of n bytes.
@@ -92,11 +94,11 @@ func TestCheckURL(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			for allowPrivate, want := range map[bool]bool{false: tc.public, true: tc.private} {
-				err := deliver.CheckURL(tc.url, allowPrivate)
+				err := netguard.CheckURL(tc.url, allowPrivate)
 				if (err == nil) != want {
 					t.Errorf("CheckURL(%q, %v) = %v, want ok %v", tc.url, allowPrivate, err, want)
 				}
-				var fe *deliver.FieldError
+				var fe *invalid.FieldError
 				if err != nil && (!errors.As(err, &fe) || fe.Field != "webhook_url" || fe.Allowed == "") {
 					t.Errorf("error %#v, want a FieldError of webhook_url", err)
 				}
@@ -108,10 +110,10 @@ func TestCheckURL(t *testing.T) {
 func TestCheckURLSpecialDomains(t *testing.T) {
 	for _, top := range strings.Fields(`alt arpa example invalid local localhost onion test internal intranet private corp home
 		homenet lan localdomain domain workgroup mail svc cluster consul belkin router i2p LOCAL Internal`) {
-		if deliver.CheckURL("https://a.b."+top+"/", false) == nil {
+		if netguard.CheckURL("https://a.b."+top+"/", false) == nil {
 			t.Errorf("a name under .%s was accepted", top)
 		}
-		if err := deliver.CheckURL("https://a."+top+".com/", false); err != nil {
+		if err := netguard.CheckURL("https://a."+top+".com/", false); err != nil {
 			t.Errorf("%s in another place: %v", top, err)
 		}
 	}
@@ -134,8 +136,8 @@ func TestCheckURLHidesSecrets(t *testing.T) {
 		{"http://example.com/?" + strings.Repeat("é", 200), "http://example.com/?***"},
 	}
 	for _, tc := range tests {
-		err := deliver.CheckURL(tc.url, false)
-		var fe *deliver.FieldError
+		err := netguard.CheckURL(tc.url, false)
+		var fe *invalid.FieldError
 		if !errors.As(err, &fe) {
 			t.Errorf("%q was not refused", tc.url)
 			continue
@@ -166,9 +168,9 @@ func acceptable(raw string) bool {
 			return false
 		}
 		if v4 := ip.To4(); v4 != nil {
-			return publicReference(netip.AddrFrom4([4]byte(v4)))
+			return ssrftest.Public(netip.AddrFrom4([4]byte(v4)))
 		}
-		return publicReference(netip.AddrFrom16([16]byte(ip)))
+		return ssrftest.Public(netip.AddrFrom16([16]byte(ip)))
 	}
 	return m[2] != "" && len(host) <= 253 && !specialName.MatchString(host)
 }
@@ -176,8 +178,8 @@ func acceptable(raw string) bool {
 // FuzzCheckURL compares the policy with a second implementation, and checks
 // what every accepted URL has in common however it is parsed.
 func FuzzCheckURL(f *testing.F) {
-	for _, v := range vectors(f, "url") {
-		f.Add(v.input)
+	for _, v := range ssrftest.Vectors(f, "url") {
+		f.Add(v.Input)
 	}
 	for _, s := range []string{
 		"https://example.com:8443/a?b=c#d", "http://localhost:8080/", "https://u:p@[::1%25lo]:443/", "https://[2606::1]", "https://a.b?c",
@@ -186,17 +188,17 @@ func FuzzCheckURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		err := deliver.CheckURL(raw, false)
+		err := netguard.CheckURL(raw, false)
 		if got, want := err == nil, acceptable(raw); got != want {
 			t.Fatalf("CheckURL(%q) = %v, the reference says %v", raw, err, want)
 		}
-		if err == nil && deliver.CheckURL(raw, true) != nil {
+		if err == nil && netguard.CheckURL(raw, true) != nil {
 			t.Fatalf("%q is refused with the opt-out only", raw)
 		}
-		if shown := deliver.RedactURL(raw); len(shown) > 200 {
+		if shown := netguard.RedactURL(raw); len(shown) > 200 {
 			t.Fatalf("%q is shown with %d bytes", raw, len(shown))
 		}
-		if deliver.CheckURL(raw, true) != nil {
+		if netguard.CheckURL(raw, true) != nil {
 			return
 		}
 		u, err := url.Parse(raw)

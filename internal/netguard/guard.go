@@ -1,4 +1,4 @@
-package deliver
+package netguard
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // ErrAddressNotAllowed: a receiver's address is not a public one, or its port
 // is not open to webhooks. It never names the address, so that what a name
 // resolves to inside a network can not be learned from it.
-var ErrAddressNotAllowed = errors.New("deliver: address not allowed")
+var ErrAddressNotAllowed = errors.New("netguard: address not allowed")
 
 func prefixes(ss ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(ss))
@@ -109,7 +109,7 @@ type Guard struct {
 	// too, as it is without them. Those that AllowPrivate would not open stay shut.
 	AllowNets []netip.Prefix
 
-	// Nil but in tests.
+	// Nil except after SetNet.
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -234,4 +234,14 @@ func (g *Guard) dialFirst(ctx context.Context, targets []string) (net.Conn, erro
 		return nil, firstErr
 	}
 	return won, nil
+}
+
+// SetNet replaces a guard's name look-up and its connecting, for tests; nil keeps
+// one.
+func SetNet(
+	g *Guard,
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error),
+	dial func(ctx context.Context, network, address string) (net.Conn, error),
+) {
+	g.lookup, g.dial = lookup, dial
 }

@@ -1,4 +1,4 @@
-package deliver
+package netguard
 
 import (
 	"fmt"
@@ -13,7 +13,8 @@ import (
 // maxURL bounds a webhook URL, in bytes.
 const maxURL = 2048
 
-// CheckURL reports whether a webhook URL can be accepted, as a *FieldError
+// CheckURL reports whether a webhook URL can be accepted, as an
+// *invalid.FieldError
 // whose value has the user, password and query values replaced by ***. It
 // resolves nothing: what a name leads to is judged on each connection, by Guard.
 //
@@ -29,7 +30,7 @@ func CheckURL(raw string, allowPrivate bool, allowNets ...netip.Prefix) error {
 
 func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL, error) {
 	refuse := func(allowed string) (*url.URL, error) {
-		return nil, invalid.Field("deliver", "webhook_url", redactURL(raw), allowed)
+		return nil, invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed)
 	}
 	if raw == "" || len(raw) > maxURL {
 		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
@@ -66,10 +67,10 @@ func parseURL(raw string, allowPrivate bool, allowNets []netip.Prefix) (*url.URL
 	return u, nil
 }
 
-// checkCustomURL checks what holds for a URL of any scheme: what else its parts
-// mean only its sender knows.
-func checkCustomURL(raw string) error {
-	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", redactURL(raw), allowed) }
+// CheckCustomURL reports whether a URL of an embedding program's own scheme can be
+// accepted, as CheckURL does: only its sender knows what its parts mean.
+func CheckCustomURL(raw string) error {
+	refuse := func(allowed string) error { return invalid.Field("deliver", "webhook_url", RedactURL(raw), allowed) }
 	if len(raw) > maxURL {
 		return refuse(fmt.Sprintf("1 to %d bytes", maxURL))
 	}
@@ -145,9 +146,9 @@ func nameOK(host string, allowPrivate bool) bool {
 	return allowPrivate || len(labels) >= 2 && !specialDomains[top]
 }
 
-// redactURL makes a refused URL fit to be shown and logged: user, password,
+// RedactURL makes a refused URL fit to be shown and logged: user, password,
 // query values and fragment are replaced by ***, and it is cut to 200 bytes.
-func redactURL(raw string) string {
+func RedactURL(raw string) string {
 	const hidden = "***"
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" {
