@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
@@ -38,7 +39,7 @@ func (e *Engine) subscription(m monitor.Monitor) detect.Subscription {
 }
 
 // webhooks lets the monitor manager keep endpoints.
-type webhooks struct{ m *deliver.EndpointManager }
+type webhooks struct{ m *endpoints.Manager }
 
 func (w webhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }
 
@@ -54,7 +55,7 @@ func (w webhooks) Unbind(ctx context.Context, m monitor.Monitor) error {
 // webhook_url makes: see monitor.Webhooks. The endpoint is the one with the URL that
 // was shown. Where none has it, a process died between the record and the endpoint,
 // which is then the one that is bound.
-func changeEndpoint(ctx context.Context, m *deliver.EndpointManager, src deliver.Source, from, to string, key secret.Value) (secret.Value, error) {
+func changeEndpoint(ctx context.Context, m *endpoints.Manager, src deliver.Source, from, to string, key secret.Value) (secret.Value, error) {
 	list, err := m.List(ctx, src.Owner, src.ID)
 	if err != nil {
 		return "", err
@@ -67,7 +68,7 @@ func changeEndpoint(ctx context.Context, m *deliver.EndpointManager, src deliver
 	case i >= 0 && to == "":
 		return "", m.Delete(ctx, src.Owner, list[i].ID)
 	case i >= 0:
-		u := deliver.EndpointUpdate{URL: &to}
+		u := endpoints.Update{URL: &to}
 		if key != "" {
 			u.Secret = &key
 		}
@@ -79,14 +80,14 @@ func changeEndpoint(ctx context.Context, m *deliver.EndpointManager, src deliver
 	if from == to && key != "" { // a new secret makes no endpoint
 		return "", &deliver.FieldError{Package: "deliver", Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
 	}
-	e, err := m.Create(ctx, deliver.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
+	e, err := m.Create(ctx, endpoints.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
 	if err != nil || key != "" {
 		return "", err
 	}
 	return e.Secret, nil
 }
 
-func unbindEndpoints(ctx context.Context, m *deliver.EndpointManager, src deliver.Source) error {
+func unbindEndpoints(ctx context.Context, m *endpoints.Manager, src deliver.Source) error {
 	list, err := m.List(ctx, src.Owner, src.ID)
 	for _, e := range list {
 		if derr := m.Delete(ctx, src.Owner, e.ID); !errors.Is(derr, deliver.ErrEndpointNotFound) {

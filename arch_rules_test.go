@@ -25,7 +25,8 @@ var levels = [][]string{
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},
-	{"deliver/wshub"},
+	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub"},
+	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},
 	{"internal/pace"},
 	{"detect/internal/schedule"},
@@ -62,6 +63,14 @@ var forbiddenInCore = []string{
 var forbiddenIn = map[string][]string{
 	"fetcher":    {"net/http"},
 	"enginetest": {"testing", "github.com/streamwatch/streamwatch/storage/storetest", "github.com/streamwatch/streamwatch/fetcher/fetchertest"},
+}
+
+// forbiddenBelow may not be reached from a package, by whatever way: import paths in
+// full. A receiver of webhooks links nothing of what sends them.
+var forbiddenBelow = map[string][]string{
+	"deliver": {"net/http", "golang.org/x/time/rate"},
+	"deliver/receive": {modulePath + "/deliver/dispatch", modulePath + "/deliver/webhook", modulePath + "/deliver/endpoints",
+		modulePath + "/internal/netguard", "golang.org/x/time/rate"},
 }
 
 // vagueNames say nothing about what a package holds.

@@ -26,10 +26,39 @@ func TestArchitecture(t *testing.T) {
 // The engine's dependencies as the go command resolves them, so that what the
 // modules it requires import counts as well.
 func TestCoreDependencies(t *testing.T) {
+	deps := dependencies(t, ".")
+	if !slices.Contains(deps, modulePath+"/fetcher") {
+		t.Fatalf("go list named %d packages, without %s/fetcher", len(deps), modulePath)
+	}
+	for _, dep := range deps {
+		if rule := forbiddenDependency(dep); rule != "" {
+			t.Errorf("the engine depends on %s: %s must not reach the core (see go mod why %s)", dep, rule, dep)
+		}
+	}
+}
+
+// What a package must do without it does not reach through others either.
+func TestForbiddenBelow(t *testing.T) {
+	for dir, forbidden := range forbiddenBelow {
+		deps := dependencies(t, "./"+dir)
+		if !slices.Contains(deps, modulePath+"/"+dir) {
+			t.Fatalf("go list named %d packages, without %s", len(deps), dir)
+		}
+		for _, dep := range forbidden {
+			if slices.Contains(deps, dep) {
+				t.Errorf("%s depends on %s", dir, dep)
+			}
+		}
+	}
+}
+
+// dependencies lists what a package is linked with.
+func dependencies(t *testing.T, pattern string) []string {
+	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skipf("the go command lists the dependencies: %v", err)
 	}
-	cmd := exec.Command("go", "list", "-deps", ".")
+	cmd := exec.Command("go", "list", "-deps", pattern)
 	cmd.Env = append(os.Environ(), "GOPROXY=off") // go test has downloaded all there is to list
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -41,15 +70,7 @@ func TestCoreDependencies(t *testing.T) {
 	default:
 		t.Fatalf("go list -deps: %v: %s", err, said)
 	}
-	deps := strings.Fields(string(out))
-	if !slices.Contains(deps, modulePath+"/fetcher") {
-		t.Fatalf("go list named %d packages, without %s/fetcher", len(deps), modulePath)
-	}
-	for _, dep := range deps {
-		if rule := forbiddenDependency(dep); rule != "" {
-			t.Errorf("the engine depends on %s: %s must not reach the core (see go mod why %s)", dep, rule, dep)
-		}
-	}
+	return strings.Fields(string(out))
 }
 
 func TestSourceHygiene(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
@@ -44,7 +45,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 				r := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: key, Answer: enginetest.FailFirst(0.1, 7)})
 				cfg := streamwatch.Config{
 					Fetcher: row.source(t, p), MaxAccounts: accounts / 10,
-					Webhook: deliver.WebhookConfig{Transport: r.RoundTripper()},
+					Webhook: webhook.Config{Transport: r.RoundTripper()},
 				}
 				cfg.Detect.FetchSlots = 256
 				e := newEngine(t, cfg)

@@ -11,6 +11,9 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -56,18 +59,18 @@ type Config struct {
 	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Logger and Now are
 	// the engine's to set. Senders are added to the webhook sender by URL
 	// scheme; one for "https" or "http" replaces it.
-	Deliver deliver.DispatcherConfig
+	Deliver dispatch.Config
 	// Webhook tunes the webhook client, which by default reaches public
 	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout, its Now
 	// is the engine's to set.
-	Webhook deliver.WebhookConfig
+	Webhook webhook.Config
 	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. Its
 	// Events, Has and Logger are the engine's to set. Nil for none.
 	WebSocket *wshub.Options
 	// Sealer encrypts the endpoints' secrets and header values before the Store
-	// sees them: see deliver.SealedStore. Defaults to none: they are stored as
+	// sees them: see endpoints.SealedStore. Defaults to none: they are stored as
 	// they are.
-	Sealer deliver.Sealer
+	Sealer endpoints.Sealer
 
 	// DefaultInterval is a monitor's poll interval when it names none.
 	// Defaults to 60 s. Where a budget sets the pace it is not used: such a
@@ -110,17 +113,17 @@ type Engine struct {
 	store      storage.Store
 	ownsStore  bool
 	detector   *detect.Detector
-	dispatcher *deliver.Dispatcher
-	webhook    *deliver.Webhook
+	dispatcher *dispatch.Dispatcher
+	webhook    *webhook.Sender
 	hub        *wshub.Hub // nil without Config.WebSocket
 	monitors   *monitor.Manager
 	rules      *rule.Manager
-	endpoints  *deliver.EndpointManager
-	bound      *deliver.EndpointManager // for the other managers, which know what they change
-	grace      time.Duration            // how long a creation or change of another process may take
-	meter      *billing.Meter           // nil without Config.Billing
-	admission  chan struct{}            // held from the question for cover until its stream is stored
-	creation   chan struct{}            // held from the count of endpoints until another is stored
+	endpoints  *endpoints.Manager
+	bound      *endpoints.Manager // for the other managers, which know what they change
+	grace      time.Duration      // how long a creation or change of another process may take
+	meter      *billing.Meter     // nil without Config.Billing
+	admission  chan struct{}      // held from the question for cover until its stream is stored
+	creation   chan struct{}      // held from the count of endpoints until another is stored
 	writes     *writes
 
 	state atomic.Int32 // a state
@@ -170,13 +173,13 @@ func (e *Engine) wire() (err error) {
 		wc.Timeout = dc.Timeout
 	}
 	wc.Now = e.cfg.Now
-	if e.webhook, err = deliver.NewWebhook(wc); err != nil {
+	if e.webhook, err = webhook.New(wc); err != nil {
 		return err
 	}
 	e.writes = newWrites(e.store.Journal())
 	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints(), e.store.Replays()
 	if e.cfg.Sealer != nil {
-		if dc.Endpoints, err = deliver.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
+		if dc.Endpoints, err = endpoints.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
 			return err
 		}
 	}
@@ -206,7 +209,7 @@ func (e *Engine) wire() (err error) {
 	if err = e.addHub(&tc, dc.Senders); err != nil {
 		return err
 	}
-	if e.dispatcher, err = deliver.NewDispatcher(dc); err != nil {
+	if e.dispatcher, err = dispatch.New(dc); err != nil {
 		return err
 	}
 	tc.OnCommit = e.dispatcher.Enqueue
@@ -214,15 +217,15 @@ func (e *Engine) wire() (err error) {
 	if e.detector, err = detect.New(tc); err != nil {
 		return err
 	}
-	mc := deliver.EndpointManagerConfig{
+	mc := endpoints.Config{
 		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
 		Admit: e.admitEndpoint, Now: e.cfg.Now,
 	}
-	if e.bound, err = deliver.NewEndpointManager(mc); err != nil {
+	if e.bound, err = endpoints.New(mc); err != nil {
 		return err
 	}
 	mc.Moved = e.webhookMoved
-	if e.endpoints, err = deliver.NewEndpointManager(mc); err != nil {
+	if e.endpoints, err = endpoints.New(mc); err != nil {
 		return err
 	}
 	if err = e.addRules(); err != nil {
@@ -245,7 +248,7 @@ func (e *Engine) wire() (err error) {
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 
 // Endpoints creates and changes webhook endpoints.
-func (e *Engine) Endpoints() *deliver.EndpointManager { return e.endpoints }
+func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 
 // Log answers questions about deliveries and events.
 func (e *Engine) Log() deliver.Log { return e.store.Log() }

@@ -16,6 +16,9 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -356,10 +359,10 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"Config.Quotas.Rules":    {Fetcher: p, Quotas: streamwatch.Quotas{Rules: -1}},
 		"Config.ShutdownTimeout": {Fetcher: p, ShutdownTimeout: -1},
 		"Overlap":                {Fetcher: p, Detect: detect.Config{Overlap: -1}},
-		"Workers":                {Fetcher: p, Deliver: deliver.DispatcherConfig{Workers: -1}},
+		"Workers":                {Fetcher: p, Deliver: dispatch.Config{Workers: -1}},
 		"MinInterval":            {Fetcher: p, MinInterval: -1, DefaultInterval: time.Second},
 		"MaxAccounts":            {Fetcher: p, MaxAccounts: -1},
-		"Webhook":                {Fetcher: p, Webhook: deliver.WebhookConfig{Timeout: -1}},
+		"Webhook":                {Fetcher: p, Webhook: webhook.Config{Timeout: -1}},
 	} {
 		if _, err := streamwatch.New(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
 			t.Errorf("error %v, want one that names %s and says what is allowed", err, want)
@@ -374,7 +377,7 @@ func TestEndpointsAndPrice(t *testing.T) {
 		t.Error("a generated secret must be shown")
 	}
 	src := deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: "acme", Name: m.Name}
-	if _, err := e.Endpoints().Create(t.Context(), deliver.NewEndpoint{Source: src, URL: "https://two.example.com/"}); err != nil {
+	if _, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: src, URL: "https://two.example.com/"}); err != nil {
 		t.Errorf("a second endpoint of a monitor: %v", err)
 	}
 	moved := "https://three.example.com/"

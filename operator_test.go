@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -167,7 +168,7 @@ func TestHangingPollLeavesTimeToDeliver(t *testing.T) {
 			return p.Timeline(ctx, q)
 		})
 		r := enginetest.NewReceiver(enginetest.ReceiverConfig{Answer: enginetest.Always(enginetest.Answer{Delay: 3 * time.Second})})
-		e := newEngine(t, streamwatch.Config{Fetcher: slow, Webhook: deliver.WebhookConfig{Transport: r.RoundTripper()}})
+		e := newEngine(t, streamwatch.Config{Fetcher: slow, Webhook: webhook.Config{Transport: r.RoundTripper()}})
 		if err := e.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +209,7 @@ func TestLogRefusesAndNamesTheField(t *testing.T) {
 // What is said of webhooks counts for those that monitors are created with.
 func TestMonitorWithAWebhookInANetworkThatIsAllowed(t *testing.T) {
 	p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-	e := newEngine(t, streamwatch.Config{Fetcher: p, Webhook: deliver.WebhookConfig{AllowNets: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16")}}})
+	e := newEngine(t, streamwatch.Config{Fetcher: p, Webhook: webhook.Config{AllowNets: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16")}}})
 	for url, want := range map[string]bool{"https://10.20.0.5/": true, "https://10.21.0.5/": false} {
 		_, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: url, Usernames: []string{"nasa"}, WebhookURL: url})
 		if (err == nil) != want {

@@ -105,7 +105,7 @@ func (e *Engine) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule) e
 	return within("rules", e.cfg.Quotas.Rules, page.Total, 1)
 }
 
-// admitEndpoint is deliver.EndpointManagerConfig.Admit. Until done is called no other
+// admitEndpoint is endpoints.Config.Admit. Until done is called no other
 // is let through.
 func (e *Engine) admitEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	if e.cfg.Quotas.Endpoints == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -47,7 +48,7 @@ func TestQuotasHoldForParallelCreations(t *testing.T) {
 		"endpoints": func(owner string, n int) error {
 			s := src
 			s.Owner = owner
-			_, err := e.Endpoints().Create(ctx, deliver.NewEndpoint{Source: s, URL: fmt.Sprintf("https://hooks.example.com/%d", n)})
+			_, err := e.Endpoints().Create(ctx, endpoints.NewEndpoint{Source: s, URL: fmt.Sprintf("https://hooks.example.com/%d", n)})
 			return err
 		},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -234,7 +235,7 @@ func TestLongTimeoutDoesNotDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
 		var at time.Time
-		e := newEngine(t, streamwatch.Config{Fetcher: p, Deliver: deliver.DispatcherConfig{Timeout: time.Minute},
+		e := newEngine(t, streamwatch.Config{Fetcher: p, Deliver: dispatch.Config{Timeout: time.Minute},
 			OnEvent: func(context.Context, deliver.Event) error { at = time.Now(); return nil }})
 		if err := e.Start(t.Context()); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -33,7 +35,7 @@ func TestFromOfADeadProcess(t *testing.T) {
 		engine := func(s storage.Store) *streamwatch.Engine {
 			return newEngine(t, streamwatch.Config{
 				Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}),
-				Store:   s, Webhook: deliver.WebhookConfig{Transport: hook.RoundTripper()},
+				Store:   s, Webhook: webhook.Config{Transport: hook.RoundTripper()},
 			})
 		}
 		m, err := engine(store).Monitors().Create(t.Context(), monitor.CreateRequest{Owner: "acme", Name: "space", Usernames: []string{"nasa"}})
@@ -48,7 +50,7 @@ func TestFromOfADeadProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		n := deliver.NewEndpoint{Source: src, URL: firstURL, From: before, Bound: true}
+		n := endpoints.NewEndpoint{Source: src, URL: firstURL, From: before, Bound: true}
 		dies(t, func() { _, _ = engine(noReplays{store}).Endpoints().Create(t.Context(), n) })
 		for range 2 {
 			e := engine(store)

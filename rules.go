@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -170,7 +171,7 @@ func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error
 }
 
 // ruleWebhooks lets the rule manager keep endpoints.
-type ruleWebhooks struct{ m *deliver.EndpointManager }
+type ruleWebhooks struct{ m *endpoints.Manager }
 
 func (w ruleWebhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }
 

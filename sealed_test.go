@@ -14,6 +14,9 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/receive"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -23,7 +26,7 @@ import (
 // all the same; a monitor's new secret leaves the old one valid for a day.
 func TestSealerKeepsSecretsFromTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sealer, err := deliver.NewAESSealer(deliver.SealKey{ID: "2026", Key: deliver.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))})
+		sealer, err := endpoints.NewAESSealer(endpoints.SealKey{ID: "2026", Key: deliver.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32)))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +35,7 @@ func TestSealerKeepsSecretsFromTheStore(t *testing.T) {
 		var bodies [][]byte
 		store := memory.New(memory.Options{})
 		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, Sealer: sealer, Webhook: deliver.WebhookConfig{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, Sealer: sealer, Webhook: webhook.Config{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			b := make([]byte, r.ContentLength)
 			if _, err := r.Body.Read(b); err != nil {
 				t.Error(err)
@@ -70,7 +73,7 @@ func TestSealerKeepsSecretsFromTheStore(t *testing.T) {
 			trio, bare []deliver.Secret
 		}{{[]deliver.Secret{first}, []deliver.Secret{first}}, {[]deliver.Secret{first, second}, []deliver.Secret{first}}} {
 			for _, s := range row.trio {
-				v, err := deliver.NewVerifier(deliver.VerifierConfig{Secrets: []deliver.Secret{s}, RequireTimestamp: true, Tolerance: time.Hour})
+				v, err := receive.NewVerifier(receive.Config{Secrets: []deliver.Secret{s}, RequireTimestamp: true, Tolerance: time.Hour})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,8 +97,8 @@ func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 // A database that was sealed with a key is opened without it, and with another:
 // nothing is sent, Start and Ready say so, and with the key everything arrives.
 func TestSealedDatabaseWithoutItsKey(t *testing.T) {
-	sealer := func(fill byte) deliver.Sealer {
-		s, err := deliver.NewAESSealer(deliver.SealKey{ID: "k", Key: deliver.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{fill}, 32)))})
+	sealer := func(fill byte) endpoints.Sealer {
+		s, err := endpoints.NewAESSealer(endpoints.SealKey{ID: "k", Key: deliver.Secret(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{fill}, 32)))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +106,7 @@ func TestSealedDatabaseWithoutItsKey(t *testing.T) {
 	}
 	for _, row := range []struct {
 		name   string
-		sealer deliver.Sealer
+		sealer endpoints.Sealer
 	}{{"without a key", nil}, {"with another key", sealer(2)}} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -112,9 +115,9 @@ func TestSealedDatabaseWithoutItsKey(t *testing.T) {
 				p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
 				var log bytes.Buffer
 				signed, sent := 0, 0
-				config := func(s deliver.Sealer) streamwatch.Config {
+				config := func(s endpoints.Sealer) streamwatch.Config {
 					return streamwatch.Config{Fetcher: p, Store: store, Sealer: s, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-						Webhook: deliver.WebhookConfig{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+						Webhook: webhook.Config{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 							b, err := io.ReadAll(r.Body)
 							if err != nil {
 								t.Error(err)

@@ -2,7 +2,7 @@ package streamwatch
 
 import (
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 )
@@ -10,7 +10,7 @@ import (
 // Stats counts what an engine did since it was made.
 type Stats struct {
 	Detect  detect.Stats
-	Deliver deliver.Stats
+	Deliver dispatch.Stats
 	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing.
 	WebSocket wshub.Stats
 	Billing   billing.Stats

@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
@@ -98,25 +99,25 @@ func TestWebhookURLFollowsItsEndpoint(t *testing.T) {
 			}
 			shows(firstURL)
 			url := otherURL
-			if _, err := e.Endpoints().Update(t.Context(), "", onlyEndpoint(t, e, id).ID, deliver.EndpointUpdate{URL: &url}); err != nil {
+			if _, err := e.Endpoints().Update(t.Context(), "", onlyEndpoint(t, e, id).ID, endpoints.Update{URL: &url}); err != nil {
 				t.Fatal(err)
 			}
 			shows(otherURL)
 			if ep := onlyEndpoint(t, e, id); ep.URL != otherURL {
 				t.Fatalf("url %q", ep.URL)
 			}
-			more, err := e.Endpoints().Create(t.Context(), deliver.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: id}, URL: firstURL})
+			more, err := e.Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: id}, URL: firstURL})
 			if err != nil {
 				t.Fatal(err)
 			}
 			// A change that is refused changes nothing.
-			if _, err := e.Endpoints().Update(t.Context(), "", more.ID, deliver.EndpointUpdate{URL: &url}); !errors.Is(err, deliver.ErrEndpointDuplicate) {
+			if _, err := e.Endpoints().Update(t.Context(), "", more.ID, endpoints.Update{URL: &url}); !errors.Is(err, deliver.ErrEndpointDuplicate) {
 				t.Fatalf("Update to a url in use: %v", err)
 			}
 			shows(otherURL)
 			for _, ep := range endpointsOf(t, e, id) {
 				if first := firstURL; ep.URL == otherURL {
-					if _, err := e.Endpoints().Update(t.Context(), "", ep.ID, deliver.EndpointUpdate{URL: &first}); !errors.Is(err, deliver.ErrEndpointDuplicate) {
+					if _, err := e.Endpoints().Update(t.Context(), "", ep.ID, endpoints.Update{URL: &first}); !errors.Is(err, deliver.ErrEndpointDuplicate) {
 						t.Fatalf("Update of the one that is shown to a url in use: %v", err)
 					}
 				}
@@ -236,7 +237,7 @@ func TestHalvesOfADeadProcess(t *testing.T) {
 				if err := store.Endpoints().Scan(t.Context(), func(deliver.Endpoint) error { left++; return nil }); err != nil || left != 2 {
 					t.Fatalf("%d endpoints, %v: want one of a source that was never created, too", left, err)
 				}
-				byDesign, err := engine(store).Endpoints().Create(t.Context(), deliver.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: "elsewhere"}, URL: firstURL})
+				byDesign, err := engine(store).Endpoints().Create(t.Context(), endpoints.NewEndpoint{Source: deliver.Source{Kind: of.kind, ID: "elsewhere"}, URL: firstURL})
 				if err != nil {
 					t.Fatal(err)
 				}

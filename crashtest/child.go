@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 	"github.com/streamwatch/streamwatch/storage"
@@ -94,7 +95,7 @@ func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error
 		Fetcher:     pointedFetcher{source},
 		Store:       store,
 		OnEvent:     (&sink{cfg.Receiver + handlerPath, &http.Client{Transport: transport}}).take,
-		Webhook:     deliver.WebhookConfig{AllowPrivate: true, Transport: pointedTransport{transport}},
+		Webhook:     webhook.Config{AllowPrivate: true, Transport: pointedTransport{transport}},
 		MinInterval: pollInterval,
 	}
 	ec.Detect.Overlap = overlap

@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
@@ -184,7 +185,7 @@ func (s service) named(ctx context.Context, o op) (monitor.Monitor, error) {
 
 // createEndpoint finds the endpoint when an earlier try has made it.
 func (s service) createEndpoint(ctx context.Context, o op) (reply, error) {
-	made, err := s.engine.Endpoints().Create(ctx, deliver.NewEndpoint{
+	made, err := s.engine.Endpoints().Create(ctx, endpoints.NewEndpoint{
 		Source: deliver.Source{Kind: deliver.SourceMonitor, Owner: o.Owner, ID: o.ID, Name: o.Name}, URL: o.URL, Secret: secret.Value(o.Key), From: o.Since,
 	})
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 )
 
 // A field that is added tomorrow is encoded, too, and one that holds a secret
@@ -70,8 +71,8 @@ func TestEndpointNeverPrintsASecret(t *testing.T) {
 		Headers: []deliver.Header{{Name: "Authorization", Value: canary}}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
 		for _, v := range []any{e, &e, []deliver.Endpoint{e}, deliver.Delivery{Endpoint: e}, e.OldSecrets, e.Headers,
-			deliver.NewEndpoint{Secret: canary, Headers: e.Headers},
-			deliver.EndpointUpdate{Secret: &e.Secret, Headers: e.Headers}, deliver.SealKey{Key: canary}} {
+			endpoints.NewEndpoint{Secret: canary, Headers: e.Headers},
+			endpoints.Update{Secret: &e.Secret, Headers: e.Headers}, endpoints.SealKey{Key: canary}} {
 			if s := fmt.Sprintf(verb, v); strings.Contains(s, canary) || strings.Contains(strings.ToLower(s), fmt.Sprintf("%x", canary)) {
 				t.Errorf("%s of %T shows a secret: %s", verb, v, s)
 			}

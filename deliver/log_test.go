@@ -3,6 +3,7 @@ package deliver_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
@@ -29,5 +30,36 @@ func TestWaysOfDelivery(t *testing.T) {
 	}
 	if with, without := deliver.Via("").Prefixes(); with != "" || without != "" {
 		t.Errorf("all ways: %q, %q, want no condition", with, without)
+	}
+}
+
+func TestLogEntryTimes(t *testing.T) {
+	at := func(sec int) time.Time { return published.Add(time.Duration(sec) * time.Second) }
+	try := func(n, sec int) deliver.Attempt {
+		return deliver.Attempt{N: n, At: at(sec), Duration: 2 * time.Second}
+	}
+	var never time.Time
+	for _, row := range []struct {
+		name                string
+		state               deliver.State
+		log                 []deliver.Attempt
+		first, acknowledged time.Time
+	}{
+		{"not attempted", deliver.StatePending, nil, never, never},
+		{"to be retried", deliver.StateRetrying, []deliver.Attempt{try(1, 10)}, at(10), never},
+		{"delivered at once", deliver.StateDelivered, []deliver.Attempt{try(1, 10)}, at(10), at(12)},
+		{"delivered by a retry", deliver.StateDelivered, []deliver.Attempt{try(1, 10), try(2, 20), try(3, 30)}, at(10), at(32)},
+		{"given up", deliver.StateFailed, []deliver.Attempt{try(1, 10), try(2, 20)}, at(10), never},
+		{"its endpoint deleted before an attempt", deliver.StateFailed, nil, never, never},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e := deliver.LogEntry{Delivery: deliver.Delivery{State: row.state}, Log: row.log}
+			if got := e.FirstAttemptAt(); !got.Equal(row.first) {
+				t.Errorf("FirstAttemptAt = %s, want %s", got, row.first)
+			}
+			if got := e.AcknowledgedAt(); !got.Equal(row.acknowledged) {
+				t.Errorf("AcknowledgedAt = %s, want %s", got, row.acknowledged)
+			}
+		})
 	}
 }

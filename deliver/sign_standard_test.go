@@ -65,30 +65,6 @@ func TestSignStandardVector(t *testing.T) {
 	}
 }
 
-// A receiver that uses the library as documented accepts a delivery.
-func TestWebhookRequestWithTheOfficialLibrary(t *testing.T) {
-	wh, err := standardwebhooks.NewWebhook(string(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range bodies {
-		d := delivery("https://example.com/hook")
-		d.Event = &deliver.Event{Body: []byte(b)}
-		hook := deliver.MustWebhook(deliver.WebhookConfig{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			if err := wh.Verify([]byte(b), r.Header); err != nil {
-				t.Errorf("body %.20q: %v", b, err)
-			}
-			if !deliver.Verify(secret, []byte(b), r.Header.Get(deliver.HeaderSignature)) {
-				t.Errorf("body %.20q: X-Signature-256 is not right", b)
-			}
-			return answer(200, "")(r)
-		})})
-		if r := hook.Send(t.Context(), d); !r.OK {
-			t.Errorf("body %.20q: %+v", b, r)
-		}
-	}
-}
-
 func BenchmarkSignStandard(b *testing.B) {
 	payload := edited(nil)
 	at := time.Unix(1614265330, 0)

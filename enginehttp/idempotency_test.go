@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
@@ -111,7 +111,7 @@ func (s slowHook) RoundTrip(r *http.Request) (*http.Response, error) {
 // gets the answer.
 func TestIdempotencyKeyUnderWay(t *testing.T) {
 	hook := slowHook{make(chan struct{}), make(chan struct{})}
-	w := newWorld(t, func(s *setup) { s.engine.Webhook = deliver.WebhookConfig{Transport: hook} })
+	w := newWorld(t, func(s *setup) { s.engine.Webhook = webhook.Config{Transport: hook} })
 	body := `{"monitor_id":"{monitor}"}`
 	got := make(chan answer)
 	go func() { got <- w.once("k", "POST", webhooks+"/test", body) }()

@@ -22,6 +22,7 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/enginetest"
@@ -74,7 +75,7 @@ func newWorld(t testing.TB, changes ...func(*setup)) *world {
 	w := &world{TB: t, ids: map[string]*strings.Replacer{}, key: map[string]string{}, checked: true}
 	w.hook = enginetest.NewReceiver(enginetest.ReceiverConfig{})
 	s := setup{
-		engine:  streamwatch.Config{Fetcher: platform, Webhook: deliver.WebhookConfig{Transport: w.hook.RoundTripper()}},
+		engine:  streamwatch.Config{Fetcher: platform, Webhook: webhook.Config{Transport: w.hook.RoundTripper()}},
 		options: enginehttp.Options{Providers: (&providers{}).all(), CursorKey: "a key of the tests alone", RatePerMinute: 1_000_000},
 		faults:  func(s storage.Store) storage.Store { return s },
 	}

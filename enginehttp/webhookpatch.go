@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -31,7 +32,7 @@ func newWebhookHealth(e *deliver.Endpoint) webhookHealth {
 // monitor's or rule's webhook_url is changed there, too.
 func (h *Handler) patchWebhook(c *call) (reply, error) {
 	f, id := c.form, c.PathValue("webhook_id")
-	u := deliver.EndpointUpdate{URL: f.text("url"), Paused: field[bool](f, "paused", "true or false")}
+	u := endpoints.Update{URL: f.text("url"), Paused: field[bool](f, "paused", "true or false")}
 	if given := field[map[string]*string](f, "headers", headersAllowed); given != nil {
 		u.Headers = make([]deliver.Header, 0, len(*given))
 		for _, name := range slices.Sorted(maps.Keys(*given)) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
@@ -188,7 +189,7 @@ func (h *Handler) createWebhook(c *call) (reply, error) {
 	if src.Name, err = h.nameOf(c.Context(), src); err != nil {
 		return reply{}, err
 	}
-	e, err := h.engine.Endpoints().Create(c.Context(), deliver.NewEndpoint{Source: src, URL: url, Secret: key, Bound: true, From: from})
+	e, err := h.engine.Endpoints().Create(c.Context(), endpoints.NewEndpoint{Source: src, URL: url, Secret: key, Bound: true, From: from})
 	if err != nil {
 		return reply{}, webhookError(err)
 	}
@@ -215,14 +216,14 @@ func (h *Handler) deleteWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Endpoints().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("webhook_id"), c.version)
 }
 
-// Bounds of the grace that a rotation has: those of deliver.EndpointUpdate.
+// Bounds of the grace that a rotation has: those of endpoints.Update.
 const (
 	maxGrace     = 7 * 24 * 60 * 60
 	graceAllowed = "a whole number of 0 to 604800"
 )
 
 func (h *Handler) rotateWebhook(c *call) (reply, error) {
-	u := deliver.EndpointUpdate{Secret: new(secret.Value)}
+	u := endpoints.Update{Secret: new(secret.Value)}
 	if seconds := field[int64](c.form, "grace_seconds", graceAllowed); seconds != nil {
 		if *seconds < 0 || *seconds > maxGrace {
 			c.form.refuse("grace_seconds", graceAllowed)

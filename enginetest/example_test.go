@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -30,7 +31,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	sender, err := deliver.NewWebhook(deliver.WebhookConfig{Transport: receiver.RoundTripper()})
+	sender, err := webhook.New(webhook.Config{Transport: receiver.RoundTripper()})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -259,7 +260,7 @@ func TestReceiverOverHTTP(t *testing.T) {
 	r := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: secret, Answer: enginetest.FailFirst(0.5, 1)})
 	srv := httptest.NewServer(r)
 	defer srv.Close()
-	sender, err := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	sender, err := webhook.New(webhook.Config{AllowPrivate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

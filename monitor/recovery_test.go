@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
 // real is a Webhooks on a real EndpointManager and store, as the engine has it.
 // It is the engine's adapter, which is not exported.
-type real struct{ m *deliver.EndpointManager }
+type real struct{ m *endpoints.Manager }
 
 func (w real) Check(url string, key secret.Value) error { return w.m.Check(url, key) }
 
@@ -31,7 +33,7 @@ func (w real) Change(ctx context.Context, m monitor.Monitor, from, to string, ke
 			if to == "" {
 				return "", w.m.Delete(ctx, m.Owner, e.ID)
 			}
-			u := deliver.EndpointUpdate{URL: &to}
+			u := endpoints.Update{URL: &to}
 			if key != "" {
 				u.Secret = &key
 			}
@@ -42,7 +44,7 @@ func (w real) Change(ctx context.Context, m monitor.Monitor, from, to string, ke
 	if to == "" {
 		return "", nil
 	}
-	e, err := w.m.Create(ctx, deliver.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: m.Owner}, URL: to, Secret: key})
+	e, err := w.m.Create(ctx, endpoints.NewEndpoint{Source: deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: m.Owner}, URL: to, Secret: key})
 	if err != nil || key != "" {
 		return "", err
 	}
@@ -64,12 +66,12 @@ func (noSender) Send(context.Context, *deliver.Delivery) deliver.Result { return
 func newRealDesk(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t)
-	disp, err := deliver.NewDispatcher(deliver.DispatcherConfig{Outbox: d.store.Outbox(), Endpoints: d.store.Endpoints(),
+	disp, err := dispatch.New(dispatch.Config{Outbox: d.store.Outbox(), Endpoints: d.store.Endpoints(),
 		Senders: map[string]deliver.Sender{"https": noSender{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	em, err := deliver.NewEndpointManager(deliver.EndpointManagerConfig{Store: d.store.Endpoints(), Dispatcher: disp})
+	em, err := endpoints.New(endpoints.Config{Store: d.store.Endpoints(), Dispatcher: disp})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -21,8 +23,8 @@ const backlog = 8
 // dispatcher is streamwatch's way.
 type dispatcher struct {
 	store   *memory.Store
-	hook    *deliver.Webhook
-	d       *deliver.Dispatcher
+	hook    *webhook.Sender
+	d       *dispatch.Dispatcher
 	done    chan error
 	cut     context.CancelFunc
 	sources []deliver.Source
@@ -36,7 +38,7 @@ type dispatcher struct {
 func newDispatcher(snk *sink.Sink, hosts, inFlight int) (*dispatcher, error) {
 	p := &dispatcher{store: memory.New(memory.Options{MaxEvents: 10_000}), room: make(chan struct{}, min(8192, backlog*inFlight)), done: make(chan error, 1)}
 	var err error
-	if p.hook, err = deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true}); err != nil {
+	if p.hook, err = webhook.New(webhook.Config{AllowPrivate: true}); err != nil {
 		return nil, err
 	}
 	// A lane may use three quarters of the workers; many lanes share them all.
@@ -44,7 +46,7 @@ func newDispatcher(snk *sink.Sink, hosts, inFlight int) (*dispatcher, error) {
 	if hosts == 1 {
 		workers = 2 * inFlight
 	}
-	if p.d, err = deliver.NewDispatcher(deliver.DispatcherConfig{
+	if p.d, err = dispatch.New(dispatch.Config{
 		Outbox: p.store.Outbox(), Endpoints: p.store.Endpoints(), Workers: workers, LaneInFlight: min(1024, lane), LaneQueue: 8192,
 		Senders: map[string]deliver.Sender{"http": p, "https": p},
 	}); err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
@@ -24,8 +26,8 @@ type ours struct {
 	label   string
 	m       *meter
 	store   storage.Store
-	hook    *deliver.Webhook
-	d       *deliver.Dispatcher
+	hook    *webhook.Sender
+	d       *dispatch.Dispatcher
 	cut     context.CancelFunc
 	done    chan error
 	sources []deliver.Source
@@ -35,10 +37,10 @@ type ours struct {
 func openOurs(label string, store storage.Store, snk *sink.Sink, m *meter) (contestant, error) {
 	o := &ours{label: label, m: m, store: store, done: make(chan error, 1)}
 	var err error
-	if o.hook, err = deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true}); err != nil {
+	if o.hook, err = webhook.New(webhook.Config{AllowPrivate: true}); err != nil {
 		return nil, err
 	}
-	if o.d, err = deliver.NewDispatcher(deliver.DispatcherConfig{Outbox: store.Outbox(), Endpoints: store.Endpoints(),
+	if o.d, err = dispatch.New(dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(),
 		LaneInFlight: inFlight, Senders: map[string]deliver.Sender{"http": o}}); err != nil {
 		return nil, err
 	}

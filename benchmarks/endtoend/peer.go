@@ -19,6 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/benchmarks/post"
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
 // queue is asynq: a task for each event, with the time it came and the body.
@@ -87,12 +88,12 @@ func (p netHTTP) close() { p.client.CloseIdleConnections() }
 
 // ourHTTP posts with the client of package deliver.
 type ourHTTP struct {
-	hook *deliver.Webhook
+	hook *webhook.Sender
 	snk  *sink.Sink
 }
 
 func newOurHTTP(snk *sink.Sink) (ourHTTP, error) {
-	hook, err := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	hook, err := webhook.New(webhook.Config{AllowPrivate: true})
 	return ourHTTP{hook, snk}, err
 }
 

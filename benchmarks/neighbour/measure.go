@@ -9,6 +9,8 @@ import (
 
 	"github.com/streamwatch/streamwatch/benchmarks/sink"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -20,8 +22,8 @@ var body = []byte(`{"event":"tweet.detected","tweet_text":"` + strings.Repeat("x
 type world struct {
 	street
 	store   *memory.Store
-	hook    *deliver.Webhook
-	d       *deliver.Dispatcher
+	hook    *webhook.Sender
+	d       *dispatch.Dispatcher
 	sources []deliver.Source
 	posts   int
 
@@ -47,11 +49,11 @@ func (s *street) path(i int) string {
 func measure(snk *sink.Sink, c street, endpoints int, d time.Duration) (s latency.Snapshot, err error) {
 	w := &world{street: c, store: memory.New(memory.Options{MaxEvents: 10_000})}
 	defer w.store.Close(context.Background())
-	if w.hook, err = deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true}); err != nil {
+	if w.hook, err = webhook.New(webhook.Config{AllowPrivate: true}); err != nil {
 		return s, err
 	}
 	defer w.hook.Close()
-	if w.d, err = deliver.NewDispatcher(deliver.DispatcherConfig{Outbox: w.store.Outbox(), Endpoints: w.store.Endpoints(),
+	if w.d, err = dispatch.New(dispatch.Config{Outbox: w.store.Outbox(), Endpoints: w.store.Endpoints(),
 		Senders: map[string]deliver.Sender{"http": w}}); err != nil {
 		return s, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
 // Headers are those that our webhook client sends, signed now, as name and value.
@@ -22,7 +23,7 @@ func Headers(endpointID, deliveryID string, secret deliver.Secret, body []byte) 
 	now := time.Now()
 	return [][2]string{
 		{"Content-Type", "application/json"},
-		{"User-Agent", deliver.DefaultUserAgent},
+		{"User-Agent", webhook.DefaultUserAgent},
 		{deliver.HeaderWebhookID, endpointID},
 		{deliver.HeaderDeliveryID, deliveryID},
 		{deliver.HeaderSignature, deliver.Sign(secret, body)},

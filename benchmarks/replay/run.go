@@ -11,15 +11,17 @@ import (
 
 	"github.com/streamwatch/streamwatch/benchmarks/report"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 const (
-	endpoints = 50
-	every     = 5 * time.Millisecond // between two events that are detected
-	takes     = 5 * time.Millisecond // a request
-	window    = 16                   // places by which requests in flight may overtake each other
+	hooks  = 50
+	every  = 5 * time.Millisecond // between two events that are detected
+	takes  = 5 * time.Millisecond // a request
+	window = 16                   // places by which requests in flight may overtake each other
 )
 
 // receiver answers every request after a while, and notes when.
@@ -74,12 +76,12 @@ func run(ctx context.Context, events int, alone time.Duration) (rows []report.Ro
 	}
 	defer store.Close(context.Background())
 	r := &receiver{began: map[string]time.Time{}, sent: map[string]int{}}
-	d, err := deliver.NewDispatcher(deliver.DispatcherConfig{Outbox: store.Outbox(), Endpoints: store.Endpoints(), Replays: store.Replays(),
+	d, err := dispatch.New(dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(), Replays: store.Replays(),
 		Senders: map[string]deliver.Sender{"https": r}})
 	if err != nil {
 		return nil, err
 	}
-	m, err := deliver.NewEndpointManager(deliver.EndpointManagerConfig{Store: store.Endpoints(), Dispatcher: d, Log: store.Log()})
+	m, err := endpoints.New(endpoints.Config{Store: store.Endpoints(), Dispatcher: d, Log: store.Log()})
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +96,8 @@ func run(ctx context.Context, events int, alone time.Duration) (rows []report.Ro
 		}
 	}
 	id := ""
-	for i := range endpoints {
-		e, err := m.Create(ctx, deliver.NewEndpoint{Source: source(i), URL: fmt.Sprintf("https://%d.example.com/", i)})
+	for i := range hooks {
+		e, err := m.Create(ctx, endpoints.NewEndpoint{Source: source(i), URL: fmt.Sprintf("https://%d.example.com/", i)})
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +145,7 @@ func run(ctx context.Context, events int, alone time.Duration) (rows []report.Ro
 
 // live commits events of all sources in turn and hands them over, as an engine
 // does.
-func live(ctx context.Context, store *sqlite.Store, d *deliver.Dispatcher, r *receiver) {
+func live(ctx context.Context, store *sqlite.Store, d *dispatch.Dispatcher, r *receiver) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for n := 0; ; n++ {
@@ -152,7 +154,7 @@ func live(ctx context.Context, store *sqlite.Store, d *deliver.Dispatcher, r *re
 		case <-ctx.Done():
 			return
 		}
-		b := &detect.Batch{Events: []deliver.Event{event(source(n%endpoints), fmt.Sprint("live ", n))}, DeliverBy: time.Now().Add(45 * time.Second)}
+		b := &detect.Batch{Events: []deliver.Event{event(source(n%hooks), fmt.Sprint("live ", n))}, DeliverBy: time.Now().Add(45 * time.Second)}
 		r.mu.Lock()
 		r.began[b.Events[0].ID] = time.Now()
 		r.mu.Unlock()

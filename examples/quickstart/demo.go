@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
@@ -57,7 +58,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 			return nil
 		},
 		OnGap:       func(g detect.Gap) { lines.print("gap: %s could not be read\n", g) },
-		Webhook:     deliver.WebhookConfig{AllowPrivate: true}, // the receiver is on loopback
+		Webhook:     webhook.Config{AllowPrivate: true}, // the receiver is on loopback
 		MinInterval: o.interval,
 		MaxAccounts: o.accounts,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
@@ -126,7 +127,7 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 			return nil
 		},
 		Logger:      slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelInfo})),
-		Webhook:     deliver.WebhookConfig{AllowPrivate: o.allowPrivate},
+		Webhook:     webhook.Config{AllowPrivate: o.allowPrivate},
 		MaxAccounts: len(all.names),
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -33,7 +34,7 @@ func demo(ctx context.Context, out io.Writer) error {
 }
 
 func sendDemo(ctx context.Context, url string, secret deliver.Secret, out io.Writer) error {
-	hook, err := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	hook, err := webhook.New(webhook.Config{AllowPrivate: true})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/receive"
 )
 
 // inbox prints each delivery once. A service would put the post into its
@@ -28,7 +28,7 @@ func newInbox(out io.Writer, max int) *inbox {
 
 // take is called for every request that is genuine. An error would have it sent
 // again.
-func (i *inbox) take(_ context.Context, r deliver.Received) error {
+func (i *inbox) take(_ context.Context, r receive.Received) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.seen[r.DeliveryID] {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/receive"
 )
 
 func main() {
@@ -79,7 +80,7 @@ func run(ctx context.Context, args []string, secrets string, out io.Writer) erro
 // newHandler serves /webhook and prints what comes in. RequireTimestamp, because
 // what is received comes from streamwatch, which always sends one.
 func newHandler(secrets []deliver.Secret, out io.Writer) (http.Handler, error) {
-	v, err := deliver.NewVerifier(deliver.VerifierConfig{Secrets: secrets, RequireTimestamp: true})
+	v, err := receive.NewVerifier(receive.Config{Secrets: secrets, RequireTimestamp: true})
 	if err != nil {
 		return nil, err
 	}

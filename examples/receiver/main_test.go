@@ -13,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/receive"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,7 +50,7 @@ func TestServesUntilItIsStopped(t *testing.T) {
 		ended <- run(ctx, []string{"-addr", "127.0.0.1:0"}, "the-old-secret-of-this-test, the-new-secret-of-this-test", said)
 	}()
 	url := <-said
-	hook, err := deliver.NewWebhook(deliver.WebhookConfig{AllowPrivate: true})
+	hook, err := webhook.New(webhook.Config{AllowPrivate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func TestInbox(t *testing.T) {
 	var out bytes.Buffer
 	in := newInbox(&out, 2)
 	for _, id := range []string{"a", "a", "b", "a", "c", "a"} { // c pushes a out
-		r := deliver.Received{DeliveryID: id}
+		r := receive.Received{DeliveryID: id}
 		r.TweetText, r.Test = fmt.Sprint(id, "\x1b[31m\n"), id == "b"
 		if err := in.take(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -99,7 +101,7 @@ func TestInbox(t *testing.T) {
 	if s := strings.Join(got, ","); s != "post a,test b,post c,post a" || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("printed %q", out.String())
 	}
-	if err := newInbox(broken{}, 2).take(t.Context(), deliver.Received{DeliveryID: "a"}); err == nil {
+	if err := newInbox(broken{}, 2).take(t.Context(), receive.Received{DeliveryID: "a"}); err == nil {
 		t.Error("what could not be printed must not be taken")
 	}
 }

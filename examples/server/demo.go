@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/receive"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -150,7 +151,7 @@ func secrets(e deliver.Endpoint) []deliver.Secret {
 // demoReceiver logs each post that a webhook brings, once its signature has been
 // checked. A real receiver knows its secret; this one looks it up.
 func demoReceiver(ctx context.Context, endpoints deliver.EndpointStore, log *slog.Logger) (http.Handler, error) {
-	v, err := deliver.NewVerifier(deliver.VerifierConfig{SecretsFor: func(id string) []deliver.Secret {
+	v, err := receive.NewVerifier(receive.Config{SecretsFor: func(id string) []deliver.Secret {
 		e, err := endpoints.Get(ctx, demoOwner, id)
 		if err != nil {
 			return nil
@@ -160,7 +161,7 @@ func demoReceiver(ctx context.Context, endpoints deliver.EndpointStore, log *slo
 	if err != nil {
 		return nil, err
 	}
-	return v.Handler(func(_ context.Context, r deliver.Received) error {
+	return v.Handler(func(_ context.Context, r receive.Received) error {
 		log.Info("webhook received, signature valid", "author", r.AuthorUsername, "text", r.TweetText, "latency", r.Latency, "delivery", r.DeliveryID)
 		return nil
 	}), nil

@@ -22,7 +22,8 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginehttp"
@@ -143,7 +144,7 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.
 	cfg := streamwatch.Config{
 		Fetcher: source, Store: store, Logger: log,
 		DefaultInterval: c.interval, MinInterval: c.minInterval, Rules: streamwatch.RuleConfig{MinInterval: c.minInterval}, Quotas: c.quotas,
-		Webhook: deliver.WebhookConfig{AllowPrivate: c.allowPrivate},
+		Webhook: webhook.Config{AllowPrivate: c.allowPrivate},
 		WebSocket: &wshub.Options{
 			Authenticate: enginehttp.WebSocketAuth(keys), Origins: patterns(c.origins), MaxKeylessPerAddress: c.keyless,
 		},
@@ -159,7 +160,7 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.
 	}
 	var err error
 	if c.sealKey != "" {
-		if cfg.Sealer, err = deliver.NewAESSealer(deliver.SealKey{ID: "1", Key: c.sealKey}); err != nil {
+		if cfg.Sealer, err = endpoints.NewAESSealer(endpoints.SealKey{ID: "1", Key: c.sealKey}); err != nil {
 			return nil, fmt.Errorf("%sSEAL_KEY: %w", envPrefix, err)
 		}
 	}

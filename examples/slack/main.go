@@ -25,6 +25,8 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -49,7 +51,7 @@ func main() {
 func run(ctx context.Context, out io.Writer, url string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	send := newSender("https", &deliver.Guard{})
+	send := newSender("https", &webhook.Guard{})
 	if url == "" {
 		fake, stop, err := startFake(out)
 		if err != nil {
@@ -57,7 +59,7 @@ func run(ctx context.Context, out io.Writer, url string) (err error) {
 		}
 		defer stop()
 		url = fake
-		send = newSender("http", &deliver.Guard{AllowPrivate: true})
+		send = newSender("http", &webhook.Guard{AllowPrivate: true})
 	}
 	defer send.close()
 
@@ -114,7 +116,7 @@ func oneASecond(ctx context.Context, e *streamwatch.Engine, monitorID string) er
 		return err
 	}
 	for _, ep := range list {
-		if _, err := e.Endpoints().Update(ctx, "acme", ep.ID, deliver.EndpointUpdate{Limits: &deliver.Limits{Rate: 1, Burst: 3, InFlight: 1}}); err != nil {
+		if _, err := e.Endpoints().Update(ctx, "acme", ep.ID, endpoints.Update{Limits: &deliver.Limits{Rate: 1, Burst: 3, InFlight: 1}}); err != nil {
 			return err
 		}
 	}

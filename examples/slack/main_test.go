@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,16 +43,16 @@ func TestSenderJudges(t *testing.T) {
 		name  string
 		url   string
 		body  []byte
-		guard deliver.Guard
+		guard webhook.Guard
 		want  deliver.Result
 	}{
-		{"busy", fake, event.Body, deliver.Guard{AllowPrivate: true},
+		{"busy", fake, event.Body, webhook.Guard{AllowPrivate: true},
 			deliver.Result{StatusCode: 429, Error: "status 429", ResponsePreview: "rate_limited\n", RetryAfter: 1e9}},
-		{"then not", fake, event.Body, deliver.Guard{AllowPrivate: true}, deliver.Result{OK: true, StatusCode: 200, ResponsePreview: "ok"}},
-		{"unknown webhook", fake + "x", event.Body, deliver.Guard{AllowPrivate: true},
+		{"then not", fake, event.Body, webhook.Guard{AllowPrivate: true}, deliver.Result{OK: true, StatusCode: 200, ResponsePreview: "ok"}},
+		{"unknown webhook", fake + "x", event.Body, webhook.Guard{AllowPrivate: true},
 			deliver.Result{StatusCode: 404, Error: "status 404", ResponsePreview: "no_service\n", Permanent: true}},
-		{"a private address", fake, event.Body, deliver.Guard{}, deliver.Result{Error: "address not allowed"}},
-		{"not an event", fake, []byte(`{}`), deliver.Guard{}, deliver.Result{Permanent: true}},
+		{"a private address", fake, event.Body, webhook.Guard{}, deliver.Result{Error: "address not allowed"}},
+		{"not an event", fake, []byte(`{}`), webhook.Guard{}, deliver.Result{Permanent: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := newSender("http", &row.guard)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
 // sender sends deliveries as messages in the form of
@@ -25,7 +26,7 @@ type sender struct {
 }
 
 // newSender makes one whose connections pass the guard, as those of webhooks do.
-func newSender(scheme string, guard *deliver.Guard) *sender {
+func newSender(scheme string, guard *webhook.Guard) *sender {
 	return &sender{scheme, &http.Transport{
 		DialContext: guard.DialContext, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: time.Minute,
 		MaxResponseHeaderBytes: 16 << 10, DisableCompression: true,
@@ -78,7 +79,7 @@ func trouble(ctx context.Context, err error) string {
 	switch {
 	case ctx.Err() != nil:
 		return "timeout"
-	case errors.Is(err, deliver.ErrAddressNotAllowed):
+	case errors.Is(err, webhook.ErrAddressNotAllowed):
 		return "address not allowed"
 	case errors.As(err, &dns):
 		return "host look-up failed"

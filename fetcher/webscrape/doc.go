@@ -7,7 +7,7 @@
 //
 // # Where it connects to
 //
-// To public addresses only, by the same judgement as webhooks: netguard.PublicAddr,
+// To public addresses only, by the same judgement as webhooks: webhook.PublicAddr,
 // applied to the address of each connection at the moment it is made, whatever a
 // name resolved to before. Schemes are http and https, ports 80, 443, 8080 and
 // 8443; no proxy of the environment is used, and no cookie or Referer is sent.

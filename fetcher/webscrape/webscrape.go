@@ -37,7 +37,7 @@ type Config struct {
 	// before the slash, is what robots.txt is asked for.
 	UserAgent string
 	// AllowPrivate also allows private networks and any port, as
-	// deliver.WebhookConfig.AllowPrivate does.
+	// webhook.Config.AllowPrivate does.
 	AllowPrivate bool
 	// Now is the clock for robots.txt files and rate limits. Defaults to time.Now.
 	Now func() time.Time

@@ -1,0 +1,161 @@
+package dispatch_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+)
+
+// tooMany is a 429 with a Retry-After.
+func tooMany(wait time.Duration) deliver.Result {
+	return deliver.Result{StatusCode: 429, Error: "status 429", RetryAfter: wait}
+}
+
+// A receiver that answers every other request with 429 and Retry-After loses
+// nothing, and each delivery is attempted twice at most.
+func TestAlternatingReceiverLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			if n++; n%2 == 1 {
+				return tooMany(30 * time.Second)
+			}
+			return deliver.Result{OK: true, StatusCode: 200}
+		}, func(c *dispatch.Config) { c.LaneInFlight = 1 })
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 100, true)
+		pass(2 * time.Hour)
+		b.stop()
+		for _, e := range b.log() {
+			if e.State != deliver.StateDelivered {
+				t.Errorf("%s is %s after %d attempts", e.Event.TweetID, e.State, e.Attempts)
+			}
+		}
+		if st := b.d.Stats(); st.Opened != 0 || st.Failed != 0 || len(b.all()) != 200 {
+			t.Errorf("%d attempts, %d failed, the breaker opened %d times; want 200, 0, 0", len(b.all()), st.Failed, st.Opened)
+		}
+	})
+}
+
+// Waits are free for an hour in all; then the schedule begins. They are in the
+// log, of which there is a bound, and they outlive the process.
+func TestWaitsAreFreeForAnHour(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		asked       time.Duration
+		least, most int // attempts that are not counted
+	}{
+		{"a day", 24 * time.Hour, 1, 1},
+		{"half an hour", 30 * time.Minute, 2, 2},
+		{"a minute", time.Minute, 20, 60},
+		{"a second", time.Second, 40, 75},
+		{"no time", 1, 40, 75},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				answer := func(context.Context, *deliver.Delivery) deliver.Result { return tooMany(row.asked) }
+				b := newBench(t, answer, nil)
+				b.endpoint("a")
+				b.run()
+				b.commit("a", "p", 1, true)
+				pass(10 * time.Minute)
+				b.stop() // another process goes on
+				next := newBench(t, answer, nil)
+				next.store = b.store
+				var err error
+				if next.d, err = dispatch.New(dispatch.Config{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(),
+					Senders: map[string]deliver.Sender{"https": next}}); err != nil {
+					t.Fatal(err)
+				}
+				next.run()
+				pass(4 * time.Hour)
+				next.stop()
+				e := b.log()[0]
+				free := e.Uncounted
+				if e.State != deliver.StateFailed || e.Attempts-free != 4 || len(e.Log) != e.Attempts {
+					t.Fatalf("%s after %d attempts, %d of them free, %d in the log; want failed after 4 that count", e.State, e.Attempts, free, len(e.Log))
+				}
+				if free < row.least || free > row.most {
+					t.Errorf("%d attempts were free, want %d to %d", free, row.least, row.most)
+				}
+				if e.Waited != time.Hour {
+					t.Errorf("waited %s, want 1h", e.Waited)
+				}
+				if st := next.d.Stats(); st.Opened != 0 {
+					t.Errorf("the breaker opened %d times for 4 failures", st.Opened)
+				}
+				hour := e.Log[free].At.Sub(e.Log[0].At)
+				if hour < time.Hour || hour > time.Hour+5*time.Second {
+					t.Errorf("the first attempt that counts came after %s, want 1h", hour)
+				}
+				if want := "status 429, asked to wait " + row.asked.String(); e.Log[0].Error != want || e.Log[e.Attempts-1].Error != "status 429" {
+					t.Errorf("the log says %q and last %q, want %q and %q", e.Log[0].Error, e.Log[e.Attempts-1].Error, want, "status 429")
+				}
+			})
+		})
+	}
+}
+
+// A delivery that is sent anew has all its retries and a new hour.
+func TestRedeliveryHasItsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result { return tooMany(time.Hour) }, nil)
+		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d, Log: b.store.Log()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 1, true)
+		for round := 1; round <= 2; round++ {
+			pass(4 * time.Hour)
+			if e := b.log()[0]; e.State != deliver.StateFailed || e.Attempts != 5*round || e.Waited != time.Hour {
+				t.Errorf("round %d: %s after %d attempts and %s of waits, want failed, %d, 1h", round, e.State, e.Attempts, e.Waited, 5*round)
+			}
+			if _, err := m.Redeliver(t.Context(), "o", b.log()[0].ID); err != nil && round == 1 {
+				t.Fatal(err)
+			}
+		}
+		b.stop()
+	})
+}
+
+// A receiver that only asks for waits is failing after an hour without success,
+// and disabled after a day.
+func TestAskingForeverIsFailing(t *testing.T) {
+	var h dispatch.Health
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	for m := 0; m < 60; m++ {
+		if kind, _ := h.Asked(at(m)); kind != "" {
+			t.Fatalf("%s after %d minutes of waits", kind, m)
+		}
+	}
+	for m := 60; m <= 25*60; m++ {
+		kind, since := h.Asked(at(m))
+		want := deliver.NoticeKind("")
+		switch m {
+		case 69:
+			want = deliver.NoticeFailing
+		case 25 * 60:
+			want = deliver.NoticeDisabled
+		}
+		if kind != want || kind != "" && !since.Equal(at(60)) {
+			t.Fatalf("minute %d: told %q since %s, want %q since %s", m, kind, since, want, at(60))
+		}
+	}
+	h = dispatch.Health{}
+	for m := range 48 * 60 {
+		if m%59 == 0 {
+			h.Record(at(m), deliver.Result{OK: true})
+		} else if kind, _ := h.Asked(at(m)); kind != "" {
+			t.Fatalf("%s in minute %d, though something succeeds each hour", kind, m)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"github.com/streamwatch/streamwatch/deliver"
+	"log/slog"
+	"net/url"
+	"time"
+)
+
+// DispatcherConfig sets up a Dispatcher. The zero value of each field means
+// its default.
+type Config struct {
+	// Outbox and Endpoints are the store's. Required.
+	Outbox    deliver.Outbox
+	Endpoints deliver.EndpointStore
+	// Replays are the same store's, carried out while Run runs. Nil for none.
+	Replays deliver.Replays
+	// Senders by URL scheme, such as "https". In-process handlers are sent to
+	// under SchemeHandler. Required.
+	Senders map[string]deliver.Sender
+
+	// Workers bounds the attempts under way in all lanes. Defaults to 256.
+	Workers int
+	// LaneInFlight bounds the attempts under way to one endpoint that has no
+	// Limits.InFlight. Defaults to 4; a handler gets one event at a time, in
+	// order.
+	LaneInFlight int
+	// LaneQueue bounds the deliveries an endpoint's lane holds in memory; more
+	// wait in the outbox. Defaults to 1024.
+	LaneQueue int
+	// Timeout bounds an attempt. Defaults to 10 s.
+	Timeout time.Duration
+	// RetrySchedule is the wait before each retry, each ±20 %. Defaults to 5 s,
+	// 60 s, 720 s; empty and not nil means no retries.
+	RetrySchedule []time.Duration
+	// Lease is how long a claimed delivery is this dispatcher's. Defaults to
+	// 45 s; at least four times Timeout.
+	Lease time.Duration
+
+	// Observer is told of endpoints in trouble and deliveries given up: see
+	// Notice. It is called without locks, by several goroutines at once, and must
+	// not block: what it holds up is the recording of outcomes. Defaults to none.
+	Observer func(deliver.Notice)
+	// Logger gets what an operator should know. Defaults to none.
+	Logger *slog.Logger
+	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
+	Now func() time.Time
+}
+
+const (
+	maxHeld     = 65_536           // deliveries held in memory by all lanes
+	maxLanes    = 65_536           // lanes, of which idle ones are then forgotten
+	endpointTTL = 10 * time.Second // how long an endpoint as it was read counts
+)
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case c.Outbox == nil:
+		return c, errors.New("dispatch: Outbox is missing: want a deliver.Outbox")
+	case c.Endpoints == nil:
+		return c, errors.New("dispatch: Endpoints is missing: want a deliver.EndpointStore")
+	case len(c.Senders) == 0:
+		return c, errors.New("dispatch: Senders is empty: want at least one by URL scheme")
+	}
+	for scheme, s := range c.Senders {
+		if u, err := url.Parse(scheme + ":x"); err != nil || u.Scheme != scheme {
+			return c, fmt.Errorf("dispatch: Senders key %q is not allowed: want a URL scheme in lower case", scheme)
+		}
+		if s == nil {
+			return c, fmt.Errorf("dispatch: Senders[%q] is nil: want a deliver.Sender", scheme)
+		}
+	}
+	for _, f := range []struct {
+		name     string
+		ptr      *int
+		def, max int
+	}{
+		{"Workers", &c.Workers, 256, 65_536},
+		{"LaneInFlight", &c.LaneInFlight, 4, 1024},
+		{"LaneQueue", &c.LaneQueue, 1024, maxHeld},
+	} {
+		if *f.ptr == 0 {
+			*f.ptr = f.def
+		}
+		if *f.ptr < 0 || *f.ptr > f.max {
+			return c, fmt.Errorf("dispatch: %s %d is not allowed: want 1 to %d, or 0 for the default", f.name, *f.ptr, f.max)
+		}
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 10 * time.Second
+	}
+	if c.Timeout < 0 || c.Timeout > 10*time.Minute {
+		return c, fmt.Errorf("dispatch: Timeout %s is not allowed: want more than 0 and at most 10m, or 0 for 10s", c.Timeout)
+	}
+	if c.Lease == 0 {
+		c.Lease = max(45*time.Second, 4*c.Timeout)
+	}
+	if c.Lease < 4*c.Timeout || c.Lease > time.Hour {
+		return c, fmt.Errorf("dispatch: Lease %s is not allowed: want %s (4 × Timeout) to 1h", c.Lease, 4*c.Timeout)
+	}
+	var err error
+	if c.RetrySchedule, err = checkSchedule(c.RetrySchedule); err != nil {
+		return c, err
+	}
+	if c.Observer == nil {
+		c.Observer = func(deliver.Notice) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c, nil
+}

@@ -1,0 +1,580 @@
+package dispatch_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// bench is a dispatcher on a memory store with a scripted sender.
+type bench struct {
+	t     *testing.T
+	store *memory.Store
+	d     *dispatch.Dispatcher
+	done  chan error
+	cut   context.CancelFunc
+
+	mu       sync.Mutex
+	sent     []sent
+	underWay map[string]int // by endpoint
+	most     map[string]int
+	answer   func(ctx context.Context, d *deliver.Delivery) deliver.Result
+}
+
+type sent struct {
+	id, endpoint, tweet string
+	attempt             int
+	at                  time.Time
+	body                string
+}
+
+func (b *bench) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
+	b.mu.Lock()
+	b.sent = append(b.sent, sent{d.ID, d.EndpointID, d.Event.TweetID, d.Attempts + 1, time.Now(), string(d.Event.Body)})
+	b.underWay[d.EndpointID]++
+	b.most[d.EndpointID] = max(b.most[d.EndpointID], b.underWay[d.EndpointID])
+	answer := b.answer
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.underWay[d.EndpointID]--
+		b.mu.Unlock()
+	}()
+	if answer == nil {
+		return deliver.Result{OK: true, StatusCode: 200}
+	}
+	return answer(ctx, d)
+}
+
+func (b *bench) all() []sent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.sent)
+}
+
+func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deliver.Result, tune func(*dispatch.Config)) *bench {
+	t.Helper()
+	b := &bench{t: t, store: memory.New(memory.Options{}), answer: answer, underWay: map[string]int{}, most: map[string]int{}}
+	cfg := dispatch.Config{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(), Replays: b.store.Replays(),
+		Senders: map[string]deliver.Sender{"https": b}}
+	if tune != nil {
+		tune(&cfg)
+	}
+	var err error
+	if b.d, err = dispatch.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) run() {
+	ctx, cut := context.WithCancel(context.Background())
+	b.cut, b.done = cut, make(chan error, 1)
+	go func() {
+		b.done <- b.d.Run(ctx)
+		close(b.done)
+	}()
+	// A test that fails early must not leave a dispatcher to its timers.
+	b.t.Cleanup(func() {
+		cut()
+		<-b.done
+	})
+	synctest.Wait()
+}
+
+func (b *bench) stop() {
+	b.t.Helper()
+	b.d.Stop()
+	if err := <-b.done; err != nil {
+		b.t.Errorf("Run: %v", err)
+	}
+	b.cut()
+}
+
+func src(id string) deliver.Source {
+	return deliver.Source{Kind: deliver.SourceMonitor, ID: id, Owner: "o", Name: id}
+}
+
+// endpoint binds an endpoint to the source of the same name.
+func (b *bench) endpoint(id string) {
+	b.t.Helper()
+	err := b.store.Endpoints().Create(b.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
+		Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, CreatedAt: time.Now()})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// commit stores n events of a source and hands them over if wanted.
+func (b *bench) commit(source, prefix string, n int, handOver bool) {
+	b.t.Helper()
+	batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second)}
+	for i := range n {
+		tweet := fmt.Sprintf("%s%d", prefix, i)
+		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet,
+			Body: []byte(`{"tweet_id":"` + tweet + `"}`), PublishedAt: time.Now(), DetectedAt: time.Now()})
+	}
+	if err := b.store.Journal().Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
+		b.t.Fatal(err)
+	}
+	if handOver {
+		b.d.Enqueue(batch.Deliveries)
+	}
+}
+
+func (b *bench) log() []deliver.LogEntry {
+	b.t.Helper()
+	p, err := b.store.Log().Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p.Entries
+}
+
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestCommittedDeliveriesAreSentAtOnceInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, func(c *dispatch.Config) { c.LaneInFlight = 1 })
+		b.endpoint("a")
+		b.run()
+		began := time.Now()
+		b.commit("a", "p", 50, true)
+		synctest.Wait()
+		for i, s := range b.all() {
+			if s.tweet != fmt.Sprintf("p%d", i) || !s.at.Equal(began) {
+				t.Fatalf("attempt %d is of %s after %s, want in order and at once", i, s.tweet, s.at.Sub(began))
+			}
+		}
+		b.stop()
+		if n := len(b.all()); n != 50 {
+			t.Errorf("%d attempts, want 50", n)
+		}
+		for _, e := range b.log() {
+			if e.State != deliver.StateDelivered || len(e.Log) != 1 || e.Log[0].StatusCode != 200 {
+				t.Errorf("%s: state %s, log %v", e.ID, e.State, e.Log)
+			}
+		}
+	})
+}
+
+// Four attempts, 5 s, 60 s, 720 s apart, ±20 %, the same id and bytes.
+func TestRetriesFollowTheSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			return deliver.Result{StatusCode: 500, Error: "status 500"}
+		}, nil)
+		for i := range 50 { // four failures each do not open a breaker
+			b.endpoint(fmt.Sprint("e", i))
+		}
+		b.run()
+		for i := range 50 {
+			b.commit(fmt.Sprint("e", i), "p", 1, true)
+		}
+		pass(2 * time.Hour)
+		b.stop()
+		byID := map[string][]sent{}
+		for _, s := range b.all() {
+			byID[s.id] = append(byID[s.id], s)
+		}
+		if len(byID) != 50 {
+			t.Fatalf("%d deliveries attempted, want 50", len(byID))
+		}
+		for id, ss := range byID {
+			if len(ss) != 4 {
+				t.Fatalf("%s was attempted %d times, want 4", id, len(ss))
+			}
+			for i, base := range []time.Duration{5 * time.Second, time.Minute, 12 * time.Minute} {
+				gap := ss[i+1].at.Sub(ss[i].at)
+				if gap < base*8/10 || gap > base*12/10 {
+					t.Errorf("retry %d after %s, want %s ± 20 %%", i+1, gap, base)
+				}
+				if ss[i+1].body != ss[0].body || ss[i+1].attempt != i+2 {
+					t.Errorf("retry %d: attempt %d with body %s, want the first one's bytes", i+1, ss[i+1].attempt, ss[i+1].body)
+				}
+			}
+		}
+		for _, e := range b.log() {
+			if e.State != deliver.StateFailed || len(e.Log) != 4 || e.Attempts != 4 {
+				t.Errorf("%s: state %s after %d logged attempts, want failed after 4", e.ID, e.State, len(e.Log))
+			}
+		}
+	})
+}
+
+func TestResultDecidesWhatFollows(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		first    deliver.Result
+		attempts int
+		state    deliver.State
+		min, max time.Duration // before the second attempt
+	}{
+		{"accepted", deliver.Result{OK: true, StatusCode: 204}, 1, deliver.StateDelivered, 0, 0},
+		{"permanent", deliver.Result{Permanent: true, StatusCode: 410, Error: "gone"}, 1, deliver.StateFailed, 0, 0},
+		{"failed once", deliver.Result{StatusCode: 503, Error: "x"}, 2, deliver.StateDelivered, 4 * time.Second, 6 * time.Second},
+		{"asks for more time", deliver.Result{StatusCode: 503, Error: "x", RetryAfter: 8 * time.Second}, 2, deliver.StateDelivered, 8 * time.Second, 9600 * time.Millisecond},
+		{"asks for too much", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: 2 * time.Hour}, 2, deliver.StateDelivered, time.Hour, time.Hour},
+		{"asks for less", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Second}, 2, deliver.StateDelivered, time.Second, 1200 * time.Millisecond},
+		{"asks for next to nothing", deliver.Result{StatusCode: 429, Error: "x", RetryAfter: time.Nanosecond}, 2, deliver.StateDelivered, time.Second, 1200 * time.Millisecond},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+					if d.Attempts == 0 {
+						return row.first
+					}
+					return deliver.Result{OK: true, StatusCode: 200}
+				}, nil)
+				b.endpoint("a")
+				b.run()
+				b.commit("a", "p", 1, true)
+				pass(2 * time.Hour)
+				b.stop()
+				ss := b.all()
+				if len(ss) != row.attempts {
+					t.Fatalf("%d attempts, want %d", len(ss), row.attempts)
+				}
+				if e := b.log()[0]; e.State != row.state {
+					t.Errorf("state %s, want %s", e.State, row.state)
+				}
+				if len(ss) == 2 {
+					if gap := ss[1].at.Sub(ss[0].at); gap < row.min || gap > row.max {
+						t.Errorf("retried after %s, want %s to %s", gap, row.min, row.max)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAttemptEndsAtItsDeadline(t *testing.T) {
+	for _, row := range []struct {
+		takes time.Duration
+		state deliver.State
+	}{{9999 * time.Millisecond, deliver.StateDelivered}, {10001 * time.Millisecond, deliver.StateFailed}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
+				select {
+				case <-time.After(row.takes):
+					return deliver.Result{OK: true, StatusCode: 200}
+				case <-ctx.Done():
+					return deliver.Result{Error: "timeout"}
+				}
+			}, func(c *dispatch.Config) { c.RetrySchedule = []time.Duration{} })
+			b.endpoint("a")
+			b.run()
+			b.commit("a", "p", 1, true)
+			pass(time.Minute)
+			b.stop()
+			if e := b.log()[0]; e.State != row.state {
+				t.Errorf("an answer after %s: %s, want %s", row.takes, e.State, row.state)
+			}
+		})
+	}
+}
+
+// An endpoint that hangs holds its cap and no more, and delays nobody.
+func TestHangingEndpointHarmsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(ctx context.Context, d *deliver.Delivery) deliver.Result {
+			if d.EndpointID == "bad" {
+				<-ctx.Done()
+				return deliver.Result{Error: "timeout"}
+			}
+			return deliver.Result{OK: true, StatusCode: 200}
+		}, func(c *dispatch.Config) { c.Workers = 8 })
+		b.endpoint("bad")
+		b.endpoint("good")
+		b.run()
+		began := time.Now()
+		b.commit("bad", "x", 500, true)
+		b.commit("good", "p", 500, true)
+		synctest.Wait()
+		n := 0
+		for _, s := range b.all() {
+			if s.endpoint == "good" && s.at.Equal(began) {
+				n++
+			}
+		}
+		if n != 500 {
+			t.Errorf("%d of 500 deliveries of the good endpoint were sent at once", n)
+		}
+		if b.most["bad"] != 4 {
+			t.Errorf("the hanging endpoint held %d attempts, want its cap of 4", b.most["bad"])
+		}
+		b.cut()
+		<-b.done
+	})
+}
+
+func TestLanesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(time.Millisecond)
+			return deliver.Result{OK: true}
+		}, func(c *dispatch.Config) { c.Workers, c.LaneInFlight = 2, 2 })
+		b.endpoint("flood")
+		b.endpoint("drop")
+		b.run()
+		b.commit("flood", "x", 1000, true)
+		b.commit("drop", "p", 5, true)
+		pass(20 * time.Millisecond)
+		n := 0
+		for _, s := range b.all() {
+			if s.endpoint == "drop" {
+				n++
+			}
+		}
+		if n != 5 {
+			t.Errorf("%d of 5 sent in 20 ms beside a flood, want all: lanes take turns", n)
+		}
+		pass(time.Minute)
+		b.stop()
+	})
+}
+
+// Lanes of one class go round: none is served twice while another waits.
+func TestLanesOfAClassGoRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(time.Millisecond)
+			return deliver.Result{OK: true}
+		}, func(c *dispatch.Config) { c.Workers, c.LaneInFlight = 1, 1 })
+		names := []string{"a", "b", "c"}
+		for _, name := range names {
+			b.endpoint(name)
+		}
+		b.run()
+		for _, name := range names { // reading an endpoint is a turn, too
+			b.commit(name, "first of "+name, 1, true)
+		}
+		pass(100 * time.Millisecond)
+		for _, name := range names {
+			b.commit(name, name, 10, true)
+		}
+		pass(time.Second)
+		sent := b.all()
+		if len(sent) != 33 {
+			t.Fatalf("%d of 33 sent", len(sent))
+		}
+		sent = sent[3:]
+		for i := range sent[2:] {
+			if x, y, z := sent[i].endpoint, sent[i+1].endpoint, sent[i+2].endpoint; x == y || y == z || x == z {
+				t.Errorf("attempts %d to %d went to %s, %s and %s, want one to each", i, i+2, x, y, z)
+			}
+		}
+		b.stop()
+	})
+}
+
+// What a full lane can not hold waits in the outbox and is sent, each once.
+func TestOverflowStaysInTheOutbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(10 * time.Millisecond)
+			return deliver.Result{OK: true, StatusCode: 200}
+		}, func(c *dispatch.Config) { c.LaneQueue = 64 })
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 3000, true)
+		if held := b.d.Stats().Held; held > 64+4 {
+			t.Errorf("%d held in memory, want at most the lane's 64 and what is in flight", held)
+		}
+		pass(30 * time.Second)
+		counts := map[string]int{}
+		for _, s := range b.all() {
+			counts[s.id]++
+		}
+		twice := 0
+		for _, n := range counts {
+			if n > 1 {
+				twice++
+			}
+		}
+		if len(counts) != 3000 || twice > 0 {
+			t.Errorf("%d deliveries sent, %d of them twice: want 3,000 once each", len(counts), twice)
+		}
+		if b.d.Stats().Overflow == 0 {
+			t.Error("overflow is not counted")
+		}
+		b.stop()
+	})
+}
+
+// The outbox is read at the start: another process's deliveries are found when
+// their claim has run out.
+func TestRecoversWhatAnotherProcessLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, nil)
+		b.endpoint("a")
+		began := time.Now()
+		b.commit("a", "p", 100, false) // committed, and never handed over
+		b.run()
+		pass(time.Minute)
+		b.stop()
+		ss := b.all()
+		if len(ss) != 100 || ss[0].at.Sub(began) != 45*time.Second {
+			t.Fatalf("%d sent, want 100 when the claim of 45 s ends", len(ss))
+		}
+	})
+}
+
+func TestNothingIsSentAfterAnEndpointIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(time.Second)
+			return deliver.Result{OK: true}
+		}, nil)
+		b.endpoint("a")
+		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.run()
+		b.commit("a", "p", 100, true)
+		pass(2500 * time.Millisecond)
+		if err := m.Delete(t.Context(), "o", "a"); err != nil {
+			t.Fatal(err)
+		}
+		n := len(b.all())
+		for _, after := range []time.Duration{5 * time.Second, time.Hour} {
+			pass(after)
+			if m := len(b.all()); m != n {
+				t.Fatalf("%d attempts began after Delete returned", m-n)
+			}
+		}
+		b.stop()
+	})
+}
+
+// A soft stop sends what is due; retries wait for the next process.
+func TestSoftStopDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+			<-time.After(100 * time.Millisecond)
+			return deliver.Result{OK: !strings.HasSuffix(d.Event.TweetID, "7")}
+		}, func(c *dispatch.Config) { c.LaneQueue = 16 })
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 100, true)
+		began := time.Now()
+		b.stop()
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("a soft stop took %s", took)
+		}
+		delivered, retrying := 0, 0
+		for _, e := range b.log() {
+			switch e.State {
+			case deliver.StateDelivered:
+				delivered++
+			case deliver.StateRetrying:
+				retrying++
+			}
+		}
+		if delivered < 90-10 || delivered+retrying < 90 {
+			t.Errorf("%d delivered and %d to retry of 100: what was due must be sent before a soft stop ends", delivered, retrying)
+		}
+	})
+}
+
+// A hard stop records no failure that the receiver did not cause, and gives
+// everything back at once.
+func TestHardStopGivesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
+			<-ctx.Done()
+			return deliver.Result{Error: "cancelled"}
+		}, nil)
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 50, true)
+		pass(time.Second)
+		b.cut()
+		<-b.done
+		for _, e := range b.log() {
+			if e.State != deliver.StatePending || len(e.Log) != 0 || e.Due.After(time.Now()) {
+				t.Errorf("%s: %s with %d attempts, due in %s: want untouched and due", e.ID, e.State, len(e.Log), time.Until(e.Due))
+			}
+		}
+	})
+}
+
+func TestHandlersGetEventsInOrderUntilTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		failures := map[string]int{"p3": 2, "p5": 1}
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.Senders[deliver.SchemeHandler] = deliver.Handlers{"default": func(_ context.Context, e deliver.Event) error {
+				got = append(got, e.TweetID) // one at a time: no lock needed
+				if failures[e.TweetID] > 0 {
+					failures[e.TweetID]--
+					if e.TweetID == "p5" {
+						panic("handler bug")
+					}
+					return fmt.Errorf("not now")
+				}
+				return nil
+			}}
+		})
+		b.run()
+		batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second)}
+		for i := range 6 {
+			tweet := fmt.Sprintf("p%d", i)
+			batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID("m", tweet), Source: src("m"), TweetID: tweet, Body: []byte("{}"),
+				Handlers: []string{"default"}})
+		}
+		if err := b.store.Journal().Commit(t.Context(), []*detect.Batch{batch}); err != nil {
+			t.Fatal(err)
+		}
+		b.d.Enqueue(batch.Deliveries)
+		pass(time.Hour)
+		b.stop()
+		want := []string{"p0", "p1", "p2", "p3", "p4", "p5"}
+		if !slices.Equal(got[:6], want) || len(got) != 9 {
+			t.Errorf("handled %v, want %v, then p3 twice and p5 once more", got, want)
+		}
+		for _, e := range b.log() {
+			if e.State != deliver.StateDelivered {
+				t.Errorf("%s is %s", e.Event.TweetID, e.State)
+			}
+		}
+	})
+}
+
+func TestDispatcherConfigErrorsNameTheField(t *testing.T) {
+	store := memory.New(memory.Options{})
+	for want, tune := range map[string]func(*dispatch.Config){
+		"Outbox":             func(c *dispatch.Config) { c.Outbox = nil },
+		"Endpoints":          func(c *dispatch.Config) { c.Endpoints = nil },
+		"Senders":            func(c *dispatch.Config) { c.Senders = nil },
+		`Senders["x"]`:       func(c *dispatch.Config) { c.Senders = map[string]deliver.Sender{"x": nil} },
+		"Workers -1":         func(c *dispatch.Config) { c.Workers = -1 },
+		"LaneInFlight":       func(c *dispatch.Config) { c.LaneInFlight = 5000 },
+		"LaneQueue":          func(c *dispatch.Config) { c.LaneQueue = -2 },
+		"Timeout":            func(c *dispatch.Config) { c.Timeout = time.Hour },
+		"Lease":              func(c *dispatch.Config) { c.Lease = time.Second },
+		"RetrySchedule of 4": func(c *dispatch.Config) { c.RetrySchedule = make([]time.Duration, 4) },
+		"RetrySchedule dela": func(c *dispatch.Config) { c.RetrySchedule = []time.Duration{-1} },
+	} {
+		c := dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(), Senders: map[string]deliver.Sender{"https": &bench{}}}
+		tune(&c)
+		if _, err := dispatch.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that names %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,385 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+)
+
+// 400 days of attempts, so long apart, and when the endpoint is disabled.
+func TestHealthOfYears(t *testing.T) {
+	const day = 24 * time.Hour
+	never := time.Duration(-1)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	failed, gone, ok := deliver.Result{StatusCode: 500}, deliver.Result{StatusCode: 410, Permanent: true}, deliver.Result{OK: true, StatusCode: 200}
+	for _, row := range []struct {
+		name     string
+		every    time.Duration
+		result   func(n int) deliver.Result // of the n-th attempt, from 0
+		failing  int                        // NoticeFailing so often until then
+		disabled time.Duration
+	}{
+		{"all succeed", time.Hour, func(int) deliver.Result { return ok }, 0, never},
+		{"all fail, each minute", time.Minute, func(int) deliver.Result { return failed }, 1, day},
+		{"all fail, each hour", time.Hour, func(int) deliver.Result { return failed }, 1, day},
+		{"all fail, each two hours: the twentieth", 2 * time.Hour, func(int) deliver.Result { return failed }, 1, 38 * time.Hour},
+		{"all fail, one a day", day, func(int) deliver.Result { return failed }, 1, 19 * day},
+		{"all fail, one in 20 days", 20 * day, func(int) deliver.Result { return failed }, 1, 380 * day},
+		{"all fail, one in 30 days", 30 * day, func(int) deliver.Result { return failed }, 1, never},
+		{"one success every 24 h", time.Hour, func(n int) deliver.Result {
+			if n%24 == 23 {
+				return ok
+			}
+			return failed
+		}, 400, never},
+		{"one success in 24 h and a minute", time.Minute, func(n int) deliver.Result {
+			if n%1442 == 1441 {
+				return ok
+			}
+			return failed
+		}, 1, day},
+		{"half of them fail, by chance", time.Minute, func(int) deliver.Result {
+			if rnd.IntN(2) == 0 {
+				return ok
+			}
+			return failed
+		}, -1, never},
+		{"410 three times in a row", time.Hour, func(int) deliver.Result { return gone }, 0, 2 * time.Hour},
+		{"410 twice, then another failure, for ever", 20 * time.Hour, func(n int) deliver.Result {
+			if n%3 == 2 {
+				return failed
+			}
+			return gone
+		}, 1, 380 * time.Hour},
+		{"410 twice, then a success, for ever", time.Hour, func(n int) deliver.Result {
+			if n%3 == 2 {
+				return ok
+			}
+			return gone
+		}, 0, never},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var h dispatch.Health
+			began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			failing, disabled := 0, never
+			for n := 0; time.Duration(n)*row.every <= 400*day && disabled == never; n++ {
+				at := began.Add(time.Duration(n) * row.every)
+				switch kind, reason, since := h.Record(at, row.result(n)); kind {
+				case deliver.NoticeFailing:
+					failing++
+				case deliver.NoticeDisabled:
+					disabled = at.Sub(began)
+					if reason == "" || since.After(at) {
+						t.Errorf("disabled for %q since %s", reason, since)
+					}
+				}
+			}
+			if disabled != row.disabled || row.failing >= 0 && failing != row.failing {
+				t.Errorf("failing %d times, disabled after %s; want %d and %s", failing, disabled, row.failing, row.disabled)
+			}
+		})
+	}
+}
+
+// watcher is an observer that remembers.
+type watcher struct {
+	mu   sync.Mutex
+	told []deliver.Notice
+}
+
+func (w *watcher) observe(n deliver.Notice) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, n)
+}
+
+// kinds are what was told of an endpoint, in order, without exhausted deliveries.
+func (w *watcher) kinds() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var kinds []string
+	for _, n := range w.told {
+		if n.Kind != deliver.NoticeExhausted {
+			kinds = append(kinds, string(n.Kind))
+		}
+	}
+	return strings.Join(kinds, " ")
+}
+
+// An endpoint that never answers is disabled after a day, with a reason, and its
+// deliveries end; enabled, it starts anew.
+func TestDeadEndpointIsDisabled(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		answer func(context.Context, *deliver.Delivery) deliver.Result
+	}{
+		{"refuses", func(context.Context, *deliver.Delivery) deliver.Result {
+			return deliver.Result{StatusCode: 500, Error: "status 500"}
+		}},
+		{"hangs", hangs("a")},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var w watcher
+				b := newBench(t, row.answer, func(c *dispatch.Config) { c.Observer = w.observe })
+				b.endpoint("a")
+				m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.run()
+				began := time.Now()
+				for range 26 * 6 {
+					b.commit("a", fmt.Sprint("p", time.Now().Unix(), "-"), 1, true)
+					pass(10 * time.Minute)
+				}
+				e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Status != deliver.EndpointDisabled || !strings.HasPrefix(e.StatusReason, "no success since ") {
+					t.Errorf("after 26 hours it is %s, %q", e.Status, e.StatusReason)
+				}
+				if after := e.StatusSince.Sub(began); after < 24*time.Hour || after > 24*time.Hour+11*time.Minute {
+					t.Errorf("disabled after %s, want a day", after)
+				}
+				if got := w.kinds(); got != "failing disabled" {
+					t.Errorf("told %q, want failing, disabled", got)
+				}
+				n := len(b.all())
+				pass(2 * time.Hour)
+				for _, e := range b.log() {
+					if e.State != deliver.StateFailed {
+						t.Errorf("%s is %s: want all ended", e.Event.TweetID, e.State)
+					}
+				}
+				if len(b.all()) != n {
+					t.Errorf("%d attempts after it was disabled", len(b.all())-n)
+				}
+				if _, err := m.Enable(t.Context(), "o", "a"); err != nil {
+					t.Fatal(err)
+				}
+				b.commit("a", "again", 1, true)
+				pass(time.Hour)
+				if e, _ = b.store.Endpoints().Get(t.Context(), "o", "a"); e.Status != deliver.EndpointActive || len(b.all()) != n+4 {
+					t.Errorf("enabled, it is %s after %d attempts, want active after 4", e.Status, len(b.all())-n)
+				}
+				b.stop()
+			})
+		})
+	}
+}
+
+// Half of all attempts fail for a week: nothing is disabled.
+func TestSporadicFailuresNeverDisable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+			return deliver.Result{OK: rand.IntN(2) == 0, Error: "status 500", StatusCode: 500}
+		}, func(c *dispatch.Config) { c.Observer = w.observe })
+		b.endpoint("a")
+		b.run()
+		for i := range 7 * 24 * 6 {
+			b.commit("a", fmt.Sprint("p", i, "-"), 1, true)
+			pass(10 * time.Minute)
+		}
+		pass(time.Hour)
+		b.stop()
+		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		if err != nil || e.Status != deliver.EndpointActive || !e.FailingSince.IsZero() && strings.Count(w.kinds(), "failing") == 0 {
+			t.Errorf("%s since %s, failing since %s, %v", e.Status, e.StatusSince, e.FailingSince, err)
+		}
+	})
+}
+
+func TestGoneEndpointIsDisabled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+			if strings.HasPrefix(d.Event.TweetID, "ok") {
+				return deliver.Result{OK: true}
+			}
+			return deliver.Result{StatusCode: 410, Error: "status 410", Permanent: true}
+		}, func(c *dispatch.Config) { c.Observer, c.LaneInFlight = w.observe, 1 })
+		b.endpoint("a")
+		b.run()
+		for _, tweet := range []string{"g", "h", "ok", "i", "j"} {
+			b.commit("a", tweet, 1, true)
+			synctest.Wait()
+		}
+		if got := w.kinds(); got != "" {
+			t.Errorf("told %q after two in a row, want nothing", got)
+		}
+		b.commit("a", "k", 3, true)
+		pass(time.Minute)
+		b.stop()
+		e, err := b.store.Endpoints().Get(t.Context(), "o", "a")
+		if err != nil || e.Status != deliver.EndpointDisabled || e.StatusReason != "3 deliveries in a row were answered 410" {
+			t.Errorf("it is %s, %q, %v", e.Status, e.StatusReason, err)
+		}
+		if n := len(b.all()); n > 8 || w.kinds() != "disabled" {
+			t.Errorf("%d attempts, told %q", n, w.kinds())
+		}
+	})
+}
+
+// What is told of an endpoint goes by what all processes saw, and outlives them.
+func TestHealthIsSharedBetweenProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		fail := func(context.Context, *deliver.Delivery) deliver.Result { return deliver.Result{Error: "status 500"} }
+		tune := func(c *dispatch.Config) { c.Observer, c.RetrySchedule = w.observe, []time.Duration{} }
+		one := newBench(t, fail, tune)
+		one.endpoint("a")
+		one.run()
+		send := func(b *bench, times int) {
+			for i := range times {
+				b.commit("a", fmt.Sprint(time.Now().UnixNano(), "-", i), 1, true)
+				pass(10 * time.Minute)
+			}
+		}
+		record := func() deliver.Endpoint {
+			e, err := one.store.Endpoints().Get(t.Context(), "o", "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}
+		began := time.Now()
+		send(one, 9)
+		if e := record(); !e.FailingSince.IsZero() {
+			t.Error("nine failures are not told")
+		}
+		send(one, 3)
+		if e := record(); !e.FailingSince.Equal(began) || w.kinds() != "failing" {
+			t.Errorf("failing since %s, told %q; want since the first failure", e.FailingSince, w.kinds())
+		}
+		one.stop()
+
+		join := func(answer func(context.Context, *deliver.Delivery) deliver.Result) *bench {
+			b := newBench(t, answer, func(c *dispatch.Config) {
+				tune(c)
+				c.Outbox, c.Endpoints = one.store.Outbox(), one.store.Endpoints()
+			})
+			b.store = one.store
+			b.run()
+			return b
+		}
+		two := join(fail)
+		send(two, 21*6) // 23 hours since the first failure
+		if e := record(); e.Status != deliver.EndpointActive {
+			t.Errorf("disabled after %s", time.Since(began))
+		}
+		// Another process has success: what the second saw does not count any more.
+		three := join(func(context.Context, *deliver.Delivery) deliver.Result { return deliver.Result{OK: true} })
+		send(three, 1)
+		if e := record(); !e.FailingSince.IsZero() || w.kinds() != "failing recovered" {
+			t.Errorf("failing since %s, told %q; want recovered", e.FailingSince, w.kinds())
+		}
+		send(two, 12)
+		send(two, 6)
+		if e := record(); e.Status != deliver.EndpointActive || e.FailingSince.Before(began.Add(20*time.Hour)) {
+			t.Errorf("%s, failing since %s after %s", e.Status, e.FailingSince, time.Since(began))
+		}
+		three.stop()
+		send(two, 24*6)
+		if e := record(); e.Status != deliver.EndpointDisabled {
+			t.Errorf("%s, failing since %s after %s", e.Status, e.FailingSince, time.Since(began))
+		}
+		two.stop()
+		if got := w.kinds(); got != "failing recovered failing disabled" {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// The store refuses the change for a while: it is made later.
+func TestHealthIsToldWhenTheStoreTakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		var mu sync.Mutex
+		down := true
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			return deliver.Result{StatusCode: 410, Error: "status 410", Permanent: true}
+		}, func(c *dispatch.Config) {
+			c.Observer = w.observe
+			c.Endpoints = failUpdate{c.Endpoints, func() error {
+				mu.Lock()
+				defer mu.Unlock()
+				if down {
+					return errors.New("store is down")
+				}
+				return nil
+			}}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 3, true)
+		pass(10 * time.Minute)
+		if got := w.kinds(); got != "" {
+			t.Errorf("told %q although the store does not know", got)
+		}
+		mu.Lock()
+		down = false
+		mu.Unlock()
+		pass(2 * time.Minute)
+		if got := w.kinds(); got != "disabled" {
+			t.Errorf("told %q, want disabled", got)
+		}
+		b.stop()
+	})
+}
+
+type failUpdate struct {
+	deliver.EndpointStore
+	err func() error
+}
+
+func (f failUpdate) Update(ctx context.Context, e deliver.Endpoint) error {
+	if err := f.err(); err != nil {
+		return err
+	}
+	return f.EndpointStore.Update(ctx, e)
+}
+
+// A delivery that has failed for good is told once, when it is recorded.
+func TestExhaustedDeliveriesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w watcher
+		var b *bench
+		b = newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+			return deliver.Result{OK: d.Event.TweetID == "p1", Error: "status 500", StatusCode: 500}
+		}, func(c *dispatch.Config) {
+			c.Observer = func(n deliver.Notice) {
+				if e, err := b.store.Log().Delivery(context.Background(), "o", n.DeliveryID); err != nil || e.State != deliver.StateFailed {
+					t.Errorf("told of a delivery that is %s, %v", e.State, err)
+				}
+				b.d.Stats() // no lock is held
+				w.observe(n)
+			}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 3, true)
+		pass(time.Hour)
+		b.stop()
+		if len(w.told) != 2 {
+			t.Fatalf("told %+v, want p0 and p2", w.told)
+		}
+		for _, n := range w.told {
+			if n.Kind != deliver.NoticeExhausted || n.Owner != "o" || n.Endpoint != "a" || n.Attempts != 4 || n.Reason != "status 500" || n.At.IsZero() {
+				t.Errorf("told %+v", n)
+			}
+		}
+	})
+}

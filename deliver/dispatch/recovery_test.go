@@ -1,0 +1,445 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// hooked is an outbox with a scripted Settle.
+type hooked struct {
+	deliver.Outbox
+	settle func(ctx context.Context, ss []deliver.Settlement) error
+}
+
+func (h hooked) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	if err := h.settle(ctx, ss); err != nil {
+		return err
+	}
+	return h.Outbox.Settle(ctx, ss...)
+}
+
+// slowGet is an endpoint store whose Get answers, and then takes its time.
+type slowGet struct {
+	deliver.EndpointStore
+	wait func(ctx context.Context)
+}
+
+func (s slowGet) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
+	e, err := s.EndpointStore.Get(ctx, owner, id)
+	s.wait(ctx)
+	return e, err
+}
+
+// The store refuses outcomes, and more than maxSettling wait: workers sleep
+// in settler.put, the settler only gives up when no worker is left. Run never
+// returns, however hard it is stopped.
+func TestHardStopWithADeadStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		dead := true
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.LaneQueue = 65536
+			c.Outbox = hooked{c.Outbox, func(context.Context, []deliver.Settlement) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if dead {
+					return errors.New("store is down")
+				}
+				return nil
+			}}
+		})
+		for i := range 20 {
+			b.endpoint(fmt.Sprintf("e%d", i))
+		}
+		b.run()
+		for i := range 20 {
+			b.commit(fmt.Sprintf("e%d", i), "p", 600, true) // 12,000 in all
+		}
+		pass(10 * time.Second)
+		b.cut()
+		select {
+		case <-b.done:
+		case <-time.After(10 * time.Minute):
+			t.Errorf("Run has not returned 10 minutes after its context ended; stats %+v", b.d.Stats())
+			mu.Lock()
+			dead = false // let the bubble end
+			mu.Unlock()
+			<-b.done
+		}
+	})
+}
+
+// A Commit that took effect and then failed (its answer was lost): the next
+// poll finds the event known, so nobody hands its delivery over, and the reader
+// sleeps for an hour.
+func TestDeliveryThatNobodyHandedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, nil)
+		b.endpoint("a")
+		b.run()
+		pass(time.Second)
+		began := time.Now()
+		b.commit("a", "p", 1, false) // due for anyone in 45 s
+		pass(2 * time.Hour)
+		b.stop()
+		if len(b.all()) != 1 {
+			t.Fatalf("%d attempts", len(b.all()))
+		}
+		if wait := b.all()[0].at.Sub(began); wait > 2*time.Minute {
+			t.Errorf("sent after %s, due after 45 s", wait)
+		}
+	})
+}
+
+// A handler that takes a second for each event and has a minute's work:
+// when the claims end soon, all of the queue is let go, nothing is sent for
+// 10 s, and a new event overtakes those let go.
+func TestSlowHandlerKeepsItsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var got []string
+		var at []time.Time
+		h := deliver.Handlers{"h": func(_ context.Context, e deliver.Event) error {
+			<-time.After(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			got, at = append(got, e.TweetID), append(at, time.Now())
+			return nil
+		}}
+		b := newBench(t, nil, func(c *dispatch.Config) { c.Senders[deliver.SchemeHandler] = h })
+		b.run()
+		b.commitHandler("old", 60)
+		pass(37 * time.Second)
+		b.commitHandler("new", 1)
+		pass(5 * time.Minute)
+		b.stop()
+		if i := slices.Index(got, "new0"); i != 60 {
+			t.Errorf("new0 came as number %d of %d, want the last", i+1, len(got))
+		}
+		worst := time.Duration(0)
+		for i := 1; i < len(at); i++ {
+			worst = max(worst, at[i].Sub(at[i-1]))
+		}
+		if worst > 2*time.Second {
+			t.Errorf("the lane stood still for %s with work waiting", worst)
+		}
+	})
+}
+
+// An endpoint is changed while a worker reads it: Refresh comes before the
+// old record is cached, and the old URL and secret are used for 10 s more.
+func TestRefreshDuringARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var urls []string
+		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+			mu.Lock()
+			defer mu.Unlock()
+			urls = append(urls, d.Endpoint.URL)
+			return deliver.Result{OK: true}
+		}, func(c *dispatch.Config) {
+			c.Endpoints = slowGet{c.Endpoints, func(context.Context) { <-time.After(100 * time.Millisecond) }}
+		})
+		b.endpoint("a")
+		b.run()
+		m, err := endpoints.New(endpoints.Config{Store: b.store.Endpoints(), Dispatcher: b.d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.commit("a", "p", 1, true)
+		pass(50 * time.Millisecond)
+		if _, err := m.Update(t.Context(), "o", "a", endpoints.Update{URL: ptr("https://new.example.com/")}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		b.commit("a", "q", 1, true) // a second after Update returned
+		pass(time.Second)
+		b.stop()
+		if urls[1] != "https://new.example.com/" {
+			t.Errorf("sent to %s after the endpoint was changed", urls[1])
+		}
+	})
+}
+
+// For -race, in real time: virtual time orders what the code does not. The
+// store is slow. The reader is within Claim when the worker, whose claim ran out
+// while it read the endpoint, copies the delivery without the lock; then the
+// reader renews the claim, under the lock.
+func TestRenewedClaimIsNoRace(t *testing.T) {
+	release, get, claimed, claim := make(chan struct{}), make(chan struct{}), make(chan struct{}, 100), make(chan struct{})
+	b := newBench(t, nil, func(c *dispatch.Config) {
+		c.Timeout, c.Lease = 10*time.Millisecond, 40*time.Millisecond
+		c.LaneQueue, c.LaneInFlight = 1, 1
+		c.Senders["https"] = held{release}
+		c.Endpoints = slowGet{c.Endpoints, func(context.Context) { <-get }}
+		c.Outbox = slowClaim{c.Outbox, claimed, claim}
+	})
+	b.endpoint("a")
+	b.endpoint("b")
+	commit := func(source string, n int, deliverBy time.Duration) []deliver.Delivery {
+		bt := &detect.Batch{DeliverBy: time.Now().Add(deliverBy)}
+		for i := range n {
+			tweet := fmt.Sprint(i)
+			bt.Events = append(bt.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet, Body: []byte("{}")})
+		}
+		if err := b.store.Journal().Commit(t.Context(), []*detect.Batch{bt}); err != nil {
+			t.Fatal(err)
+		}
+		return bt.Deliveries
+	}
+	late := commit("b", 3, time.Hour)
+	ctx, cut := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.d.Run(ctx) }()
+	b.d.Enqueue(commit("a", 1, 100*time.Millisecond))
+	for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+		runtime.Gosched()
+	}
+	b.d.Enqueue(late) // one overflows: the reader looks, and claims the first again
+	<-claimed
+	close(get)
+	for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+		runtime.Gosched()
+	}
+	close(claim)
+	for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+		runtime.Gosched()
+	}
+	close(release)
+	b.d.Stop()
+	<-done
+	cut()
+}
+
+// slowClaim claims, and then takes its time.
+type slowClaim struct {
+	deliver.Outbox
+	claimed, release chan struct{}
+}
+
+func (s slowClaim) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	got, err := s.Outbox.Claim(ctx, r)
+	s.claimed <- struct{}{}
+	<-s.release
+	return got, err
+}
+
+// held is a sender that waits for its release alone.
+type held struct{ release chan struct{} }
+
+func (q held) Send(_ context.Context, d *deliver.Delivery) deliver.Result {
+	<-q.release
+	return deliver.Result{OK: true}
+}
+
+// Invariant 5: who holds a delivery sends it only while the claim outlasts
+// the attempt. The claim is looked at before the endpoint is read, and that read
+// has no deadline.
+func TestSlowEndpointReadKeepsTheClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.Endpoints = slowGet{c.Endpoints, func(ctx context.Context) {
+				select {
+				case <-time.After(5 * time.Minute):
+				case <-ctx.Done():
+				}
+			}}
+		})
+		b.endpoint("a")
+		b.run()
+		began := time.Now()
+		b.commit("a", "p", 1, true)
+		pass(10 * time.Minute)
+		b.stop()
+		for _, s := range b.all() {
+			if d := s.at.Sub(began); d > 35*time.Second && d < 6*time.Minute {
+				t.Errorf("an attempt began %s after the commit; the claim ended at 45 s, no other was asked for", d)
+			}
+		}
+	})
+}
+
+// While the store is down no claim is renewed: attempts end with the claim, and
+// what is left is sent when the store is back.
+func TestStoreThatIsDownEndsTheClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
+			<-time.After(5 * time.Second)
+			return deliver.Result{OK: true}
+		}, func(c *dispatch.Config) { c.Outbox, c.LaneInFlight = downOutbox{c.Outbox, &down}, 1 })
+		b.endpoint("a")
+		b.run()
+		began := time.Now()
+		b.commit("a", "p", 20, true)
+		down.Store(true)
+		pass(5 * time.Minute)
+		for _, s := range b.all() {
+			if d := s.at.Sub(began); d > 35*time.Second {
+				t.Errorf("an attempt of 10 s at most began %s after the commit, the claim ended at 45 s", d)
+			}
+		}
+		down.Store(false)
+		pass(10 * time.Minute)
+		b.stop()
+		counts := map[string]int{}
+		for _, s := range b.all() {
+			counts[s.id]++
+		}
+		if len(counts) != 20 {
+			t.Errorf("%d of 20 sent in the end", len(counts))
+		}
+	})
+}
+
+// downOutbox can be down.
+type downOutbox struct {
+	deliver.Outbox
+	down *atomic.Bool
+}
+
+func (o downOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	if o.down.Load() {
+		return errors.New("connection refused")
+	}
+	return o.Outbox.Settle(ctx, ss...)
+}
+
+func (o downOutbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	if o.down.Load() {
+		return nil, errors.New("connection refused")
+	}
+	return o.Outbox.Claim(ctx, r)
+}
+
+// One failed read of an endpoint costs the rest of the claim.
+func TestOneFailedEndpointReadIsRepairedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fail := true
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.Endpoints = failGet{c.Endpoints, func() error {
+				if fail {
+					fail = false
+					return errors.New("connection reset")
+				}
+				return nil
+			}}
+		})
+		b.endpoint("a")
+		b.run()
+		began := time.Now()
+		b.commit("a", "p", 1, true)
+		pass(10 * time.Minute)
+		b.stop()
+		if d := b.all()[0].at.Sub(began); d > 10*time.Second {
+			t.Errorf("first attempt %s after the commit", d)
+		}
+	})
+}
+
+type failGet struct {
+	deliver.EndpointStore
+	err func() error
+}
+
+func (f failGet) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
+	if err := f.err(); err != nil {
+		return deliver.Endpoint{}, err
+	}
+	return f.EndpointStore.Get(ctx, owner, id)
+}
+
+// A hard stop while an endpoint is read: the delivery is let go and not
+// given back, the next process waits for the rest of the claim.
+func TestHardStopGivesBackWhatWaitsForItsEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil, func(c *dispatch.Config) {
+			c.Endpoints = ctxGet{c.Endpoints}
+		})
+		b.endpoint("a")
+		b.run()
+		b.commit("a", "p", 1, true)
+		pass(time.Second)
+		b.cut()
+		<-b.done
+		if due, ok, _ := b.store.Outbox().NextDue(context.Background()); !ok || due.After(time.Now()) {
+			t.Errorf("the delivery is claimable in %s, want now", time.Until(due))
+		}
+	})
+}
+
+type ctxGet struct{ deliver.EndpointStore }
+
+func (ctxGet) Get(ctx context.Context, _, _ string) (deliver.Endpoint, error) {
+	<-ctx.Done()
+	return deliver.Endpoint{}, ctx.Err()
+}
+
+// Another claimant's attempt is recorded while this one still queues the
+// delivery: the renewed claim keeps the old number of attempts, and the
+// outcome of this attempt is dropped as known.
+func TestRenewedClaimKnowsTheAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
+			if d.Event.TweetID == "block0" {
+				<-time.After(70 * time.Second) // ignores its context
+			}
+			return deliver.Result{OK: true}
+		}, func(c *dispatch.Config) { c.LaneInFlight = 1 })
+		b.endpoint("a")
+		b.endpoint("z")
+		b.commit("z", "wake", 1, false) // has the reader look after 45 s
+		b.run()
+		b.commit("a", "block", 1, true)
+		b.commit("a", "p", 1, true)
+		id := deliver.DeliveryID(deliver.EventID("a", "p0"), "a")
+		// Another process: claims both when they are due, and p0's attempt fails.
+		pass(44900 * time.Millisecond)
+		ob := b.store.Outbox()
+		if _, err := ob.Claim(t.Context(), deliver.ClaimRequest{Now: time.Now().Add(time.Second), Lease: time.Second, Limit: 10}); err != nil {
+			t.Fatal(err)
+		}
+		if err := ob.Settle(t.Context(), deliver.Settlement{DeliveryID: id, State: deliver.StateRetrying, Due: time.Now().Add(5 * time.Second),
+			Attempt: &deliver.Attempt{N: 1, At: time.Now(), Error: "status 500"}}); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Minute)
+		b.stop()
+		n := 0
+		for _, s := range b.all() {
+			if s.id == id {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("p0 was sent %d times by this process although its first attempt was accepted", n)
+		}
+	})
+}
+
+func (b *bench) commitHandler(prefix string, n int) {
+	b.t.Helper()
+	batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second)}
+	for i := range n {
+		tweet := fmt.Sprintf("%s%d", prefix, i)
+		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID("m", tweet), Source: src("m"), TweetID: tweet,
+			Body: []byte(`{}`), PublishedAt: time.Now(), DetectedAt: time.Now(), Handlers: []string{"h"}})
+	}
+	if err := b.store.Journal().Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.d.Enqueue(batch.Deliveries)
+}

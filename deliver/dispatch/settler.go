@@ -1,0 +1,248 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+const (
+	maxSettling   = 8192 // settlements waiting; beyond it workers wait
+	settleGroup   = 1024 // settlements in one call of the outbox
+	settleTimeout = 5 * time.Second
+	// settlePause is how long the next group is collected: nobody waits for it, but
+	// new events do for the transaction that it takes.
+	settlePause = 5 * time.Millisecond
+)
+
+// settler records outcomes in groups: whatever has ended while the last group
+// was written, and for settlePause, goes into the next. It is one goroutine.
+type settler struct {
+	d     *Dispatcher
+	mu    sync.Mutex
+	room  sync.Cond
+	wait  []settled
+	done  uint64 // outcomes that were recorded
+	bell  chan struct{}
+	hurry chan struct{} // one slot: somebody waits for what there is
+	stop  chan struct{} // closed when no worker is left
+	end   time.Time     // when calls of the store end after a cut
+
+	ended atomic.Uint64 // attempts whose outcome comes, or was put
+}
+
+type settled struct {
+	it *item
+	s  deliver.Settlement
+}
+
+func newSettler(d *Dispatcher) *settler {
+	s := &settler{d: d, bell: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
+	s.room.L = &s.mu
+	return s
+}
+
+// put queues an outcome, after it was counted in ended; a store that does not keep
+// up slows the workers down.
+func (s *settler) put(o settled) {
+	s.mu.Lock()
+	for len(s.wait) >= maxSettling {
+		s.room.Wait()
+	}
+	s.wait = append(s.wait, o)
+	s.mu.Unlock()
+	select {
+	case s.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (s *settler) take() []settled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := min(len(s.wait), settleGroup)
+	group := s.wait[:n:n]
+	s.wait = s.wait[n:]
+	s.room.Broadcast()
+	return group
+}
+
+func (s *settler) run(ctx context.Context) {
+	for {
+		group := s.take()
+		if len(group) > 0 {
+			s.record(ctx, group)
+			if len(group) < settleGroup {
+				s.rest()
+			}
+			continue
+		}
+		select {
+		case <-s.bell:
+		case <-s.stop:
+			if group = s.take(); len(group) == 0 {
+				return
+			}
+			s.record(ctx, group)
+		}
+	}
+}
+
+func (s *settler) record(ctx context.Context, group []settled) {
+	s.write(ctx, group)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += uint64(len(group))
+	s.room.Broadcast()
+}
+
+// flush waits until the outcomes of all attempts that have ended are recorded, but
+// for a store that does not take them no longer than settleTimeout.
+func (s *settler) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	upTo := s.ended.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done < upTo {
+		select {
+		case s.hurry <- struct{}{}:
+		default:
+		}
+		defer context.AfterFunc(ctx, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.room.Broadcast()
+		})()
+	}
+	for s.done < upTo && ctx.Err() == nil {
+		s.room.Wait()
+	}
+}
+
+// rest leaves the store to others for a moment.
+func (s *settler) rest() {
+	timer := time.NewTimer(settlePause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.hurry:
+	case <-s.stop:
+	}
+}
+
+// write records a group, again and again until the store takes it: outcomes
+// must not be lost while the process lives. A cut ends that: what is then not
+// recorded is attempted again with the same id, once its claim has run out.
+func (s *settler) write(run context.Context, group []settled) {
+	ss := make([]deliver.Settlement, len(group))
+	for i := range group {
+		ss[i] = group[i].s
+	}
+	pause := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
+	for last := false; ; {
+		ctx, cancel := s.timeout(run)
+		err := s.d.cfg.Outbox.Settle(ctx, ss...)
+		var refused *deliver.FieldError
+		if errors.As(err, &refused) {
+			err = s.singly(ctx, ss)
+		}
+		cancel()
+		if err == nil || last || run.Err() != nil {
+			if err != nil {
+				s.d.cfg.Logger.Error("outcomes left unrecorded", "deliveries", len(ss), "error", err)
+			}
+			break
+		}
+		s.d.cfg.Logger.Error("outcomes not recorded", "deliveries", len(ss), "error", err)
+		timer := time.NewTimer(pause.NextBackOff())
+		select {
+		case <-timer.C:
+		case <-run.Done():
+			last = true
+		case <-s.stop:
+			last = true
+		}
+		timer.Stop()
+	}
+	s.d.finish(group)
+}
+
+// singly records one by one what a store refuses as a group, so that one
+// refused outcome holds up no other.
+func (s *settler) singly(ctx context.Context, ss []deliver.Settlement) error {
+	for _, one := range ss {
+		err := s.d.cfg.Outbox.Settle(ctx, one)
+		var refused *deliver.FieldError
+		if errors.As(err, &refused) {
+			s.d.cfg.Logger.Error("outcome refused by the store", "delivery", one.DeliveryID, "error", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timeout bounds a call of the store: each on its own while the dispatcher
+// runs, all together once it is cut.
+func (s *settler) timeout(run context.Context) (context.Context, context.CancelFunc) {
+	if run.Err() == nil {
+		return context.WithTimeout(context.Background(), settleTimeout)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.end.IsZero() {
+		s.end = time.Now().Add(settleTimeout)
+	}
+	return context.WithDeadline(context.Background(), s.end)
+}
+
+// finish lets recorded deliveries go, has retries picked up in time, and tells
+// of those that have failed.
+func (d *Dispatcher) finish(group []settled) {
+	var exhausted []deliver.Notice
+	d.mu.Lock()
+	for _, o := range group {
+		delete(d.held, o.it.ID)
+		switch {
+		case o.s.EndpointDeleted:
+		case o.s.State == deliver.StateRetrying || o.s.Attempt == nil:
+			d.reader.wakeAt(o.s.Due)
+		case o.s.State == deliver.StateFailed:
+			a := o.s.Attempt
+			exhausted = append(exhausted, deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.it.Owner(), Endpoint: o.it.EndpointID,
+				At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.it.ID, Attempts: a.N})
+		}
+	}
+	d.mu.Unlock()
+	for _, n := range exhausted {
+		d.cfg.Logger.Warn("delivery given up", "delivery", n.DeliveryID, "endpoint", n.Endpoint, "attempts", n.Attempts, "error", n.Reason)
+		d.cfg.Observer(n)
+	}
+}
+
+// giveBackHeld makes what is still queued at the end claimable by others.
+func (d *Dispatcher) giveBackHeld(run context.Context) {
+	now := d.cfg.Now()
+	d.mu.Lock()
+	list := d.reader.spilled
+	d.reader.spilled = nil
+	for _, it := range d.held {
+		list = append(list, moved{it.ID, it.Due, now})
+	}
+	clear(d.held)
+	d.mu.Unlock()
+	ctx, cancel := d.settler.timeout(run)
+	defer cancel()
+	if err := d.move(ctx, list, now); err != nil {
+		d.cfg.Logger.Error("deliveries not given back", "deliveries", len(list), "error", err)
+	}
+}

@@ -1,0 +1,316 @@
+package endpoints
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+)
+
+// EndpointManager creates and changes endpoints: it checks every value before
+// anything is stored, and tells the dispatcher of each change. What it returns
+// has no secrets and no values of headers, but for the secret that Create and a
+// rotation show once. Its methods are safe for concurrent use.
+type Manager struct {
+	cfg   Config
+	tests testCalls
+}
+
+// EndpointManagerConfig sets up an EndpointManager.
+type Config struct {
+	// Store keeps the endpoints. Required. See SealedStore.
+	Store deliver.EndpointStore
+	// Dispatcher is told when an endpoint changed or is gone, and has the
+	// senders of test calls. Required.
+	Dispatcher Dispatcher
+	// Log finds deliveries to send anew. Redeliver, Recover and Replay need it.
+	Log deliver.Log
+	// AllowPrivate accepts URLs that WebhookConfig.AllowPrivate can reach.
+	AllowPrivate bool
+	// AllowNets is WebhookConfig.AllowNets.
+	AllowNets []netip.Prefix
+	// Moved is told of each URL that Update replaces, and of each endpoint that Delete
+	// removes, with to "", before it is done. It reports whether it has changed
+	// anything by that: then it is told the URL that the endpoint has if the call
+	// fails, "" if it is gone. Its error refuses the call. Defaults to none.
+	Moved func(ctx context.Context, src deliver.Source, from, to string) (bool, error)
+	// MaxPerSource bounds the endpoints of one monitor or rule; those created at
+	// the same time may exceed it. Defaults to 100.
+	MaxPerSource int
+	// Admit, if set, is asked before an endpoint is made; its error refuses it. done
+	// is called once the endpoint is stored, or is not to be.
+	Admit func(ctx context.Context, owner string) (done func(), err error)
+	// Now stamps. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// DispatcherPort is what a manager needs of a *Dispatcher, whose methods say what
+// they do.
+type Dispatcher interface {
+	Refresh(endpointID string)
+	Reset(endpointID string)
+	Drop(endpointID string)
+	FailingSince(endpointID string) time.Time
+	Sender(scheme string) deliver.Sender
+	Flush(ctx context.Context)
+	Reopen(ctx context.Context, owner string, ids []string) (int, error)
+	StartReplay(ctx context.Context, r deliver.Replay) error
+	Replay(ctx context.Context, owner, endpointID string) (deliver.Replay, error)
+}
+
+const (
+	maxStatusReason = 200 // characters
+	changeTries     = 20  // of a change that meets others
+)
+
+// NewEndpointManager checks cfg and returns a manager.
+func New(cfg Config) (*Manager, error) {
+	if cfg.Store == nil || cfg.Dispatcher == nil {
+		return nil, errors.New("endpoints: Manager needs a Store and a Dispatcher")
+	}
+	if cfg.MaxPerSource < 0 {
+		return nil, fmt.Errorf("endpoints: MaxPerSource %d is not allowed: want 1 or more, or 0 for 100", cfg.MaxPerSource)
+	}
+	if cfg.MaxPerSource == 0 {
+		cfg.MaxPerSource = 100
+	}
+	if cfg.Admit == nil {
+		cfg.Admit = func(context.Context, string) (func(), error) { return func() {}, nil }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Manager{cfg: cfg, tests: testCalls{all: make(chan struct{}, maxTests), owners: map[string]*ownerCalls{}}}, nil
+}
+
+// NewEndpoint asks for an endpoint.
+type NewEndpoint struct {
+	Source deliver.Source
+	URL    string
+	Secret deliver.Secret // 24 to 128 printable ASCII characters; "" to have one generated
+	// Headers are up to 20, of up to 2,048 printable ASCII characters, none of
+	// them reserved: neither those of every request nor those of a connection, a
+	// proxy, a browser or a cloud.
+	Headers []deliver.Header
+	Limits  deliver.Limits
+	// Bound is Endpoint.Bound.
+	Bound bool
+	// From has the endpoint get the events of the source that were committed then
+	// or later, too, by EndpointManager.Replay. Zero for what comes from now on.
+	From time.Time
+}
+
+// Check reports what is wrong with a URL and a secret, as a *FieldError. An
+// empty secret is fine: one will be generated.
+func (m *Manager) Check(url string, secret deliver.Secret) error {
+	if scheme, _, ok := strings.Cut(url, ":"); ok && m.custom(scheme) {
+		if err := netguard.CheckCustomURL(url); err != nil {
+			return err
+		}
+	} else if err := netguard.CheckURL(url, m.cfg.AllowPrivate, m.cfg.AllowNets...); err != nil {
+		return err
+	}
+	if secret == "" {
+		return nil
+	}
+	return deliver.CheckSecret(secret)
+}
+
+// custom reports whether the scheme is one of the embedding program's own
+// senders, whose URLs only the sender understands.
+func (m *Manager) custom(scheme string) bool {
+	if scheme == "http" || scheme == "https" || scheme == deliver.SchemeHandler {
+		return false
+	}
+	return m.cfg.Dispatcher.Sender(scheme) != nil
+}
+
+// Create makes an endpoint. The result holds the secret, given or generated.
+// Whether the source exists is the caller's to know: an endpoint of one that
+// does not gets nothing.
+func (m *Manager) Create(ctx context.Context, n NewEndpoint) (deliver.Endpoint, error) {
+	if n.Source.ID == "" || n.Source.Kind != deliver.SourceMonitor && n.Source.Kind != deliver.SourceRule {
+		return deliver.Endpoint{}, invalid.Field("deliver", "source", string(n.Source.Kind)+" "+n.Source.ID, "the kind and id of a monitor or rule")
+	}
+	if err := m.checkUpdate(&Update{URL: &n.URL, Headers: n.Headers, Limits: &n.Limits, Secret: &n.Secret}); err != nil {
+		return deliver.Endpoint{}, err
+	}
+	done, err := m.cfg.Admit(ctx, n.Source.Owner)
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	defer done()
+	others, err := m.List(ctx, n.Source.Owner, n.Source.ID)
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	if len(others) >= m.cfg.MaxPerSource {
+		return deliver.Endpoint{}, invalid.Field("deliver", "endpoints", strconv.Itoa(len(others)+1), fmt.Sprintf("at most %d for one monitor or rule", m.cfg.MaxPerSource))
+	}
+	if n.Secret == "" {
+		n.Secret = deliver.GenerateSecret()
+	}
+	now := m.now()
+	if n.From.After(now) {
+		return deliver.Endpoint{}, invalid.Field("deliver", "from", n.From.Format(time.RFC3339), "a time that is not in the future")
+	}
+	e := deliver.Endpoint{ID: "whk_" + strings.ToLower(rand.Text()), Source: n.Source, URL: n.URL, Secret: n.Secret,
+		Headers: n.Headers, Limits: n.Limits, Bound: n.Bound, From: n.From, Status: deliver.EndpointActive, StatusSince: now, CreatedAt: now, UpdatedAt: now, Version: 1}
+	if err := m.cfg.Store.Create(ctx, e); err != nil {
+		return deliver.Endpoint{}, err
+	}
+	if !n.From.IsZero() {
+		if _, err := m.Replay(ctx, n.Source.Owner, e.ID, n.From, time.Time{}); err != nil {
+			return deliver.Endpoint{}, errors.Join(err, m.Delete(context.WithoutCancel(ctx), n.Source.Owner, e.ID))
+		}
+	}
+	return m.shown(e, true), nil
+}
+
+// Get reads an endpoint; ErrEndpointNotFound for an id that is unknown or
+// another's.
+func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
+	e, err := m.cfg.Store.Get(ctx, owner, id)
+	return m.shown(e, false), err
+}
+
+// List gives an owner's endpoints, oldest first; of one source only when
+// sourceID is not "". It shows those whose secrets can not be opened, too.
+func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
+	es, err := m.cfg.Store.List(ctx, owner, sourceID)
+	if errors.Is(err, deliver.ErrSealed) {
+		err = nil
+	}
+	for i := range es {
+		es[i] = m.shown(es[i], false)
+	}
+	return es, err
+}
+
+// Disable stops new deliveries to an endpoint, for a reason of 1 to 200
+// characters. One that is disabled already keeps its reason.
+func (m *Manager) Disable(ctx context.Context, owner, id, reason string) (deliver.Endpoint, error) {
+	if n := utf8.RuneCountInString(reason); n < 1 || n > maxStatusReason || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
+		return deliver.Endpoint{}, invalid.Field("deliver", "status_reason", invalid.Cut(strings.ToValidUTF8(reason, "\ufffd"), maxStatusReason),
+			fmt.Sprintf("1 to %d characters without control characters", maxStatusReason))
+
+	}
+	return m.setStatus(ctx, owner, id, deliver.EndpointDisabled, reason)
+}
+
+// Enable lets an endpoint have what is detected from now on, at once: what
+// attempts before met does not count any more, and a breaker that they opened is
+// closed. It ends a pause, too.
+func (m *Manager) Enable(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
+	return m.setStatus(ctx, owner, id, deliver.EndpointActive, "")
+}
+
+func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.EndpointStatus, reason string) (deliver.Endpoint, error) {
+	e, err := m.change(ctx, owner, id, func(e *deliver.Endpoint, now time.Time) error {
+		if s == deliver.EndpointActive {
+			e.FailingSince, e.PausedSince = time.Time{}, time.Time{}
+		}
+		if e.Status != s {
+			e.Status, e.StatusReason, e.StatusSince = s, reason, now
+		}
+		return nil
+	})
+	if err == nil && s == deliver.EndpointActive {
+		m.cfg.Dispatcher.Reset(id)
+	}
+	return m.shown(e, false), err
+}
+
+// change stores what edit makes of an endpoint. A change that another one met
+// is made anew on what that one left, so that neither is lost.
+func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliver.Endpoint, time.Time) error) (deliver.Endpoint, error) {
+	for tries := 1; ; tries++ {
+		e, err := readOpen(ctx, m.cfg.Store, owner, id)
+		if err != nil {
+			return deliver.Endpoint{}, err
+		}
+		now := m.now()
+		expire(&e, now)
+		if err := edit(&e, now); err != nil {
+			return deliver.Endpoint{}, err
+		}
+		e.UpdatedAt = now
+		err = m.cfg.Store.Update(ctx, e)
+		if errors.Is(err, deliver.ErrEndpointConflict) && tries < changeTries {
+			continue
+		}
+		if err != nil {
+			return deliver.Endpoint{}, err
+		}
+		m.cfg.Dispatcher.Refresh(id)
+		e.Version++
+		return e, nil
+	}
+}
+
+// Delete removes an endpoint. When it returns, no attempt to it starts any
+// more in this process, nor 10 s later in others on the same store; its monitor
+// or rule goes on.
+func (m *Manager) Delete(ctx context.Context, owner, id string) error {
+	return m.DeleteVersion(ctx, owner, id, 0)
+}
+
+// DeleteVersion is Delete of an endpoint that has not been changed since it had
+// the version: ErrEndpointConflict when it has, but for a change that is made
+// meanwhile. 0 deletes it as it is.
+func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
+	if version != 0 {
+		e, err := m.cfg.Store.Get(ctx, owner, id)
+		if err != nil {
+			return err
+		}
+		if e.Version != version {
+			return deliver.ErrEndpointConflict
+		}
+	}
+	return m.moving(ctx, owner, id, "", func() error {
+		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
+			return err
+		}
+		m.cfg.Dispatcher.Drop(id)
+		return nil
+	})
+}
+
+// now is the wall clock's time: stored times are compared with those of other
+// processes.
+func (m *Manager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
+
+// shown is an endpoint as its owner may see it, with what this process knows of
+// its attempts.
+func (m *Manager) shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
+	if e.FailingSince.IsZero() {
+		e.FailingSince = m.cfg.Dispatcher.FailingSince(e.ID)
+	}
+	return shown(e, withSecret)
+}
+
+// shown is an endpoint without what its owner must not see.
+func shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
+	e = e.Clone()
+	if !withSecret {
+		e.Secret = ""
+	}
+	for i := range e.OldSecrets {
+		e.OldSecrets[i].Secret = ""
+	}
+	for i := range e.Headers {
+		e.Headers[i].Value = ""
+	}
+	return e
+}

@@ -1,0 +1,115 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/invalid"
+)
+
+const (
+	recoverPage  = 1000 // entries of the log read at once
+	reopenAtOnce = 500  // deliveries reopened in one call of the outbox
+)
+
+var errNoLog = errors.New("endpoints: Config.Log is missing: Redeliver, Recover and Replay want a deliver.Log")
+
+// Redeliver sends a delivery that is final, delivered or failed, anew: with the
+// same id and bytes, and all the attempts of the schedule. Its log goes on. One
+// that is open is left alone, so that asking twice sends once; outcomes of attempts
+// that have ended are recorded before, for which it waits up to 5 s. The result is
+// the delivery as it is then; ErrDeliveryNotFound for an id that is unknown,
+// removed or another's. The endpoint must be active: a *FieldError says if not,
+// ErrEndpointNotFound that it is gone.
+func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogEntry, error) {
+	if m.cfg.Log == nil {
+		return deliver.LogEntry{}, errNoLog
+	}
+	m.cfg.Dispatcher.Flush(ctx) // one that has just ended is not open any more
+	e, err := m.cfg.Log.Delivery(ctx, owner, id)
+	if err != nil {
+		return deliver.LogEntry{}, err
+	}
+	if !e.State.Final() {
+		return e, nil
+	}
+	if _, handler := deliver.HandlerName(e.EndpointID); !handler {
+		if err := m.receives(ctx, owner, e.EndpointID); err != nil {
+			return deliver.LogEntry{}, err
+		}
+	}
+	if _, err := m.cfg.Dispatcher.Reopen(ctx, owner, []string{id}); err != nil {
+		return deliver.LogEntry{}, err
+	}
+	return m.cfg.Log.Delivery(ctx, owner, id)
+}
+
+// Recover sends anew, as Redeliver does and in the order of their events, what
+// failed of an endpoint's deliveries made at since or later, and says how many.
+// What was delivered or is open is left alone, so that asking twice sends once.
+// After an error some may have been reopened; asking again does the rest.
+func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since time.Time) (int, error) {
+	if m.cfg.Log == nil {
+		return 0, errNoLog
+	}
+	m.cfg.Dispatcher.Flush(ctx)
+	if err := m.receives(ctx, owner, endpointID); err != nil {
+		return 0, err
+	}
+	asked := map[string]bool{} // one that fails again meanwhile is not sent a third time
+	total := 0
+	for {
+		ids, err := m.failed(ctx, owner, endpointID, since, asked)
+		if err != nil || len(ids) == 0 {
+			return total, err
+		}
+		for len(ids) > 0 {
+			n, err := m.cfg.Dispatcher.Reopen(ctx, owner, ids[:min(reopenAtOnce, len(ids))])
+			total += n
+			if err != nil {
+				return total, err
+			}
+			ids = ids[min(reopenAtOnce, len(ids)):]
+		}
+	}
+}
+
+// failed gives the ids of an endpoint's failed deliveries that were not asked
+// for yet, oldest first. Pages move when others are reopened meanwhile: Recover
+// looks until it finds no more.
+func (m *Manager) failed(ctx context.Context, owner, endpointID string, since time.Time, asked map[string]bool) ([]string, error) {
+	e, err := m.cfg.Store.Get(ctx, owner, endpointID)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for page := 1; ; page++ {
+		p, err := m.cfg.Log.Deliveries(ctx, deliver.LogQuery{Owner: owner, SourceID: e.Source.ID, State: deliver.StateFailed, Asc: true, Page: page, PageSize: recoverPage})
+		if err != nil {
+			return nil, err
+		}
+		for i := range p.Entries {
+			d := &p.Entries[i]
+			if d.EndpointID == endpointID && !d.CreatedAt.Before(since) && !asked[d.ID] {
+				asked[d.ID] = true
+				ids = append(ids, d.ID)
+			}
+		}
+		if len(p.Entries) < recoverPage {
+			return ids, nil
+		}
+	}
+}
+
+// receives reports why an endpoint can not be sent to.
+func (m *Manager) receives(ctx context.Context, owner, id string) error {
+	e, err := m.cfg.Store.Get(ctx, owner, id)
+	if err == nil && e.Status != deliver.EndpointActive {
+		err = invalid.Field("deliver", "status", string(e.Status), "an endpoint that is active: enable it first")
+	} else if err == nil && !e.PausedSince.IsZero() {
+		err = invalid.Field("deliver", "paused", "true", "an endpoint that is not paused: resume it first")
+	}
+	return err
+}

@@ -1,0 +1,202 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"github.com/streamwatch/streamwatch/deliver"
+	"strings"
+)
+
+var errNotSealed = errors.New("endpoints: secret can not be sealed")
+
+// SealedStore is an EndpointStore on top of another that never sees a plain
+// secret or header value: it gets them sealed, each for its endpoint's id and
+// its field. A row whose secrets were taken from another row, or that is not
+// sealed, does not open: Get says so with an error that wraps ErrSealed. Update
+// and Delete do not look at what is stored.
+type SealedStore struct {
+	store  deliver.EndpointStore
+	sealer Sealer
+}
+
+// NewSealedStore puts sealer on store. Rows that store has already in plain, or
+// sealed with an older key, are sealed by Reseal.
+func NewSealedStore(store deliver.EndpointStore, sealer Sealer) (*SealedStore, error) {
+	if store == nil || sealer == nil {
+		return nil, errors.New("endpoints: SealedStore needs an EndpointStore and a Sealer")
+	}
+	return &SealedStore{store, sealer}, nil
+}
+
+// Create implements EndpointStore.
+func (s *SealedStore) Create(ctx context.Context, e deliver.Endpoint) error {
+	e, err := s.seal(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.store.Create(ctx, e)
+}
+
+// Get implements EndpointStore.
+func (s *SealedStore) Get(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
+	e, err := s.store.Get(ctx, owner, id)
+	if err == nil {
+		e, err = s.each(ctx, e, deliver.ErrSealed, s.open)
+	}
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	return e, nil
+}
+
+// List implements EndpointStore. With an error that wraps ErrSealed it gives the
+// whole list all the same: those that do not open are in it without secrets.
+func (s *SealedStore) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
+	list, err := s.store.List(ctx, owner, sourceID)
+	if err != nil {
+		return nil, err
+	}
+	var sealed error
+	for i, e := range list {
+		if list[i], err = s.each(ctx, e, deliver.ErrSealed, s.open); err != nil {
+			if !errors.Is(err, deliver.ErrSealed) {
+				return nil, err
+			}
+			sealed = errors.Join(sealed, err)
+			list[i] = shown(e, false)
+		}
+	}
+	return list, sealed
+}
+
+// Scan implements EndpointStore. Endpoints that do not open are shown without
+// secrets, and the error, which comes when all were shown, wraps ErrSealed and names
+// them.
+func (s *SealedStore) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
+	var sealed error
+	err := s.store.Scan(ctx, func(e deliver.Endpoint) error {
+		opened, err := s.each(ctx, e, deliver.ErrSealed, s.open)
+		if errors.Is(err, deliver.ErrSealed) {
+			sealed = errors.Join(sealed, err)
+			opened, err = shown(e, false), nil
+		}
+		if err != nil {
+			return err
+		}
+		return fn(opened)
+	})
+	if err != nil {
+		return err
+	}
+	return sealed
+}
+
+// Update implements EndpointStore.
+func (s *SealedStore) Update(ctx context.Context, e deliver.Endpoint) error {
+	e, err := s.seal(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.store.Update(ctx, e)
+}
+
+// Delete implements EndpointStore.
+func (s *SealedStore) Delete(ctx context.Context, owner, id string) error {
+	return s.store.Delete(ctx, owner, id)
+}
+
+// Reseal stores each of an owner's endpoints again, sealed with the newest key,
+// also those that were stored in plain. It says how many; those that do not
+// open are left as they are, and the error names them.
+func (s *SealedStore) Reseal(ctx context.Context, owner string) (int, error) {
+	list, err := s.store.List(ctx, owner, "")
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	var failed error
+	for _, e := range list {
+		err := s.reseal(ctx, e)
+		switch {
+		case err == nil:
+			n++
+		case errors.Is(err, deliver.ErrSealed):
+			failed = errors.Join(failed, err)
+		case !errors.Is(err, deliver.ErrEndpointNotFound): // else it was deleted meanwhile
+			return n, errors.Join(failed, err)
+		}
+	}
+	return n, failed
+}
+
+func (s *SealedStore) reseal(ctx context.Context, e deliver.Endpoint) error {
+	for tries := 1; ; tries++ {
+		opened, err := s.each(ctx, e, deliver.ErrSealed, s.openOrPlain)
+		if err != nil {
+			return err
+		}
+		err = s.Update(ctx, opened)
+		if !errors.Is(err, deliver.ErrEndpointConflict) || tries == changeTries {
+			return err
+		}
+		if e, err = s.store.Get(ctx, e.Source.Owner, e.ID); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *SealedStore) seal(ctx context.Context, e deliver.Endpoint) (deliver.Endpoint, error) {
+	return s.each(ctx, e, errNotSealed, func(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error) {
+		sealed, err := s.sealer.Seal(ctx, []byte(v), place)
+		return deliver.Secret(deliver.SealedPrefix + sealed), err
+	})
+}
+
+func (s *SealedStore) open(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error) {
+	sealed, ok := strings.CutPrefix(string(v), deliver.SealedPrefix)
+	if !ok {
+		return "", errors.New("it is not sealed: see SealedStore.Reseal")
+	}
+	plain, err := s.sealer.Open(ctx, sealed, place)
+	return deliver.Secret(plain), err
+}
+
+func (s *SealedStore) openOrPlain(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error) {
+	if !strings.HasPrefix(string(v), deliver.SealedPrefix) {
+		return v, nil
+	}
+	return s.open(ctx, v, place)
+}
+
+// each gives a copy of e with every secret changed. The place is the endpoint's
+// id and the field, so that values can not be swapped inside a row either. An
+// error wraps what failed.
+func (s *SealedStore) each(ctx context.Context, e deliver.Endpoint, failed error, change func(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error)) (deliver.Endpoint, error) {
+	e = e.Clone()
+	one := func(v *deliver.Secret, field string) error {
+		changed, err := change(ctx, *v, e.ID+"\x00"+field)
+		switch {
+		case err == nil:
+			*v = changed
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: %s of endpoint %q: %w", failed, field, e.ID, err)
+	}
+	if err := one(&e.Secret, "secret"); err != nil {
+		return deliver.Endpoint{}, err
+	}
+	for i := range e.OldSecrets {
+		if err := one(&e.OldSecrets[i].Secret, "old secret"); err != nil {
+			return deliver.Endpoint{}, err
+		}
+	}
+	for i := range e.Headers {
+		if err := one(&e.Headers[i].Value, "header "+e.Headers[i].Name); err != nil {
+			return deliver.Endpoint{}, err
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,37 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// readOpen reads an endpoint that can be sent to.
+func readOpen(ctx context.Context, store deliver.EndpointStore, owner, id string) (deliver.Endpoint, error) {
+	e, err := store.Get(ctx, owner, id)
+	if err == nil {
+		err = e.CheckOpen()
+	}
+	if err != nil {
+		return deliver.Endpoint{}, err
+	}
+	return e, nil
+}
+
+// Sealed gives the endpoints of all owners whose secrets cannot be opened, because
+// they were sealed with a key that is not there. Nothing is sent to them, their
+// deliveries wait, and what is returned has no secrets.
+func (m *Manager) Sealed(ctx context.Context) ([]deliver.Endpoint, error) {
+	var list []deliver.Endpoint
+	err := m.cfg.Store.Scan(ctx, func(e deliver.Endpoint) error {
+		// A SealedStore shows what it cannot open without secrets.
+		if e.Secret == "" || e.CheckOpen() != nil {
+			list = append(list, shown(e, false))
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, deliver.ErrSealed) {
+		return nil, err
+	}
+	return list, nil
+}

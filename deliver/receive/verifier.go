@@ -1,0 +1,187 @@
+package receive
+
+import (
+	"crypto/hmac"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/internal/signature"
+	"github.com/streamwatch/streamwatch/internal/invalid"
+)
+
+// Errors of a Verifier.
+var (
+	// ErrSignature: the request is not signed with a secret that is valid here,
+	// or what was signed has been changed.
+	ErrSignature = errors.New("receive: no valid signature")
+	// ErrTimestamp: the signature is right and too old, as of a request that was
+	// captured and sent again, or the clocks disagree.
+	ErrTimestamp = errors.New("receive: webhook-timestamp outside the tolerance")
+)
+
+// VerifierConfig sets up a Verifier. The zero value of each field means its
+// default.
+type Config struct {
+	// Secrets are those that are valid: one, or during a rotation the old and
+	// the new, in any order. Required, unless SecretsFor is there. During the
+	// grace of a rotation requests are accepted with either alone: the old, the
+	// new, or both.
+	Secrets []deliver.Secret
+	// SecretsFor gives the secrets of one webhook, by the X-Webhook-Id header, in
+	// place of Secrets; none for a webhook that is not known. The id is a
+	// stranger's until the signature has been checked.
+	SecretsFor func(webhookID string) []deliver.Secret
+	// RequireTimestamp refuses requests that carry X-Signature-256 alone: these
+	// can be sent again by whoever has seen one, at any time and with another
+	// X-Delivery-Id. Set it when all requests come from this package.
+	RequireTimestamp bool
+	// Tolerance is how far webhook-timestamp may be from now, either way.
+	// Defaults to 5 min.
+	Tolerance time.Duration
+	// MaxBody caps a body, in bytes. Defaults to 1 MiB.
+	MaxBody int64
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Bounds of what a request's headers may hold, in bytes.
+const (
+	maxSignatures = 4096
+	maxID         = 256
+)
+
+// Verifier is the receiver's side: it checks requests and reads them. It is
+// safe for concurrent use.
+type Verifier struct {
+	cfg     Config
+	secrets func(webhookID string) []deliver.Secret
+}
+
+// NewVerifier checks cfg and returns a Verifier.
+func NewVerifier(cfg Config) (*Verifier, error) {
+	if (len(cfg.Secrets) == 0) == (cfg.SecretsFor == nil) {
+		return nil, errors.New("receive: Config needs Secrets or SecretsFor, one of them")
+	}
+	v := &Verifier{secrets: cfg.SecretsFor}
+	if v.secrets == nil {
+		for _, s := range cfg.Secrets {
+			if s == "" {
+				return nil, errors.New("receive: Secrets has an empty one: want secrets of endpoints")
+			}
+		}
+		given := append([]deliver.Secret(nil), cfg.Secrets...)
+		v.secrets = func(string) []deliver.Secret { return given }
+	}
+	cfg.Secrets, cfg.SecretsFor = nil, nil // fmt looks into unexported fields
+	if cfg.Tolerance < 0 || cfg.MaxBody < 0 {
+		return nil, fmt.Errorf("receive: Tolerance %s or MaxBody %d is not allowed: want more than 0, or 0 for the default", cfg.Tolerance, cfg.MaxBody)
+	}
+	if cfg.Tolerance == 0 {
+		cfg.Tolerance = 5 * time.Minute
+	}
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = 1 << 20
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	v.cfg = cfg
+	return v, nil
+}
+
+// Received is a request that was verified.
+type Received struct {
+	deliver.Detected        // what the body says
+	WebhookID        string // X-Webhook-Id, "" without
+	// DeliveryID is the same on every attempt. It is signed when SentAt is set.
+	DeliveryID string
+	SentAt     time.Time // webhook-timestamp; zero without
+	Body       []byte    // as it was signed
+}
+
+// Verify checks a request's signature and reads its body. header gives a
+// header's value by name in any case, "" for none: http.Header.Get is one. With
+// any of the headers webhook-id, webhook-timestamp and webhook-signature the
+// three decide, otherwise X-Signature-256 does. The error wraps ErrSignature or
+// ErrTimestamp, or is ParseBody's or a *FieldError of a body that is too long.
+// Signatures are compared in constant time.
+func (v *Verifier) Verify(header func(name string) string, body []byte) (Received, error) {
+	if int64(len(body)) > v.cfg.MaxBody {
+		return Received{}, invalid.Field("deliver", "body", fmt.Sprintf("%d bytes", len(body)), fmt.Sprintf("at most %d", v.cfg.MaxBody))
+	}
+	r := Received{WebhookID: header(deliver.HeaderWebhookID), DeliveryID: header(deliver.HeaderDeliveryID), Body: body}
+	if len(r.WebhookID) > maxID || len(r.DeliveryID) > maxID {
+		return Received{}, fmt.Errorf("%w: X-Webhook-Id or X-Delivery-Id of more than %d bytes", ErrSignature, maxID)
+	}
+	secrets := v.secrets(r.WebhookID)
+	id, seconds, signatures := header(deliver.HeaderStandardID), header(deliver.HeaderStandardTimestamp), header(deliver.HeaderStandardSignature)
+	var err error
+	switch {
+	case id != "" || seconds != "" || signatures != "":
+		r.DeliveryID = id
+		r.SentAt, err = v.standard(secrets, id, seconds, signatures, body)
+	case v.cfg.RequireTimestamp:
+		err = fmt.Errorf("%w: webhook-id, webhook-timestamp and webhook-signature are required", ErrSignature)
+	default:
+		err = bare(secrets, header(deliver.HeaderSignature), body)
+	}
+	if err != nil {
+		return Received{}, err
+	}
+	if r.Detected, err = deliver.ParseBody(body); err != nil {
+		return Received{}, err
+	}
+	return r, nil
+}
+
+// bare checks X-Signature-256.
+func bare(secrets []deliver.Secret, header string, body []byte) error {
+	for _, s := range secrets {
+		if deliver.Verify(s, body, header) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w in %s", ErrSignature, deliver.HeaderSignature)
+}
+
+// standard checks the trio, and only then what the timestamp says.
+func (v *Verifier) standard(secrets []deliver.Secret, id, seconds, signatures string, body []byte) (time.Time, error) {
+	at, ok := parseSeconds(seconds)
+	switch {
+	case id == "" || len(id) > maxID || strings.Contains(id, "."): // a dot could stand for the one that ends the id
+		return at, fmt.Errorf("%w: webhook-id is not 1 to %d bytes without a dot", ErrSignature, maxID)
+	case !ok:
+		return at, fmt.Errorf("%w: webhook-timestamp is not in Unix seconds", ErrSignature)
+	case len(signatures) > maxSignatures:
+		return at, fmt.Errorf("%w: webhook-signature has more than %d bytes", ErrSignature, maxSignatures)
+	}
+	for _, s := range secrets {
+		if s == "" {
+			continue
+		}
+		own := []byte(signature.Standard(s, id, seconds, body))
+		for given := range strings.SplitSeq(signatures, " ") { // other versions are equal to none
+			if hmac.Equal([]byte(given), own) {
+				return at, v.fresh(at)
+			}
+		}
+	}
+	return at, fmt.Errorf("%w in webhook-signature", ErrSignature)
+}
+
+func (v *Verifier) fresh(at time.Time) error {
+	if d := v.cfg.Now().Sub(at); d.Abs() > v.cfg.Tolerance {
+		return fmt.Errorf("%w: %s off, want at most %s", ErrTimestamp, d.Abs().Round(time.Second), v.cfg.Tolerance)
+	}
+	return nil
+}
+
+// parseSeconds reads Unix seconds; the signature is over the text they came as.
+func parseSeconds(s string) (time.Time, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return time.Unix(n, 0).UTC(), err == nil
+}

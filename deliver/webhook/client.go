@@ -1,0 +1,181 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+)
+
+// client sends requests over connections of its own, HTTP/1.1 one after the
+// other on each: a lane's bound on attempts is then a bound on connections, and no
+// receiver can stall others on a shared one. Each attempt stays in the goroutine
+// that makes it, which costs half of what net/http's client does; answers are
+// parsed by net/http.
+type client struct {
+	guard *netguard.Guard
+	tls   *tls.Config // without the name
+
+	mu    sync.Mutex
+	idle  map[origin][]*conn // the one that was used last at the end
+	count int                // of all that are idle
+	timer *time.Timer        // runs while there are any
+}
+
+// origin is what a connection leads to.
+type origin struct {
+	secure  bool
+	address string // host:port
+}
+
+// newClient makes a client that takes no proxy from the environment: the guard
+// would see the proxy's address alone.
+func newClient(g *netguard.Guard) *client {
+	return &client{guard: g, tls: &tls.Config{MinVersion: tls.VersionTLS12}, idle: make(map[origin][]*conn)}
+}
+
+// post makes one attempt with a whole request. The context ends every step of
+// it; what was read of a body until then still counts. The request is sent a
+// second time only when nothing of it could be written to a connection that was
+// kept.
+func (c *client) post(ctx context.Context, to origin, request []byte) (deliver.Result, error) {
+	for first := true; ; first = false {
+		k, err := c.take(ctx, to, first)
+		if err != nil {
+			return deliver.Result{}, err
+		}
+		stop := context.AfterFunc(ctx, k.cut)
+		r, written, err := k.exchange(request)
+		if inTime := stop(); inTime && k.again {
+			c.keep(k)
+		} else {
+			k.raw.Close()
+		}
+		switch {
+		case err == nil:
+			return r, nil
+		case ctx.Err() != nil:
+			return deliver.Result{}, ctx.Err()
+		case k.since.IsZero() || written > 0:
+			return deliver.Result{}, err
+		}
+	}
+}
+
+// take gives a connection, a kept one where there is one that is still good and
+// it may be.
+func (c *client) take(ctx context.Context, to origin, kept bool) (*conn, error) {
+	for kept {
+		k := c.pop(to)
+		if k == nil {
+			break
+		}
+		if k.quiet() {
+			return k, nil
+		}
+		k.raw.Close()
+	}
+	return c.dial(ctx, to)
+}
+
+func (c *client) pop(to origin) *conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.idle[to]
+	if len(list) == 0 {
+		return nil
+	}
+	k := list[len(list)-1]
+	list[len(list)-1] = nil
+	c.idle[to] = list[:len(list)-1]
+	c.count--
+	return k
+}
+
+// keep makes a connection one that is idle. When there are too many, another
+// one goes, of any receiver.
+func (c *client) keep(k *conn) {
+	now := time.Now()
+	k.since = now
+	var gone *conn
+	c.mu.Lock()
+	if c.count >= idleTotal {
+		gone = c.oldest()
+	}
+	c.idle[k.to] = append(c.idle[k.to], k)
+	c.count++
+	if c.timer == nil {
+		c.timer = time.AfterFunc(idleTimeout, c.sweep)
+	}
+	c.mu.Unlock()
+	if gone != nil {
+		gone.Close()
+	}
+}
+
+// oldest takes away the connection of some receiver that is idle the longest.
+func (c *client) oldest() *conn {
+	for to, list := range c.idle {
+		if len(list) == 0 {
+			delete(c.idle, to)
+			continue
+		}
+		k := list[0]
+		c.idle[to] = slices.Delete(list, 0, 1)
+		c.count--
+		return k
+	}
+	return nil
+}
+
+// sweep closes what was idle for too long, and comes again for the next.
+func (c *client) sweep() {
+	now := time.Now()
+	var gone []*conn
+	next := time.Duration(-1)
+	c.mu.Lock()
+	for to, list := range c.idle {
+		n := 0
+		for n < len(list) && now.Sub(list[n].since) >= idleTimeout {
+			n++
+		}
+		gone = append(gone, list[:n]...)
+		c.count -= n
+		if list = slices.Delete(list, 0, n); len(list) == 0 {
+			delete(c.idle, to)
+			continue
+		}
+		c.idle[to] = list
+		if wait := list[0].since.Add(idleTimeout).Sub(now); next < 0 || wait < next {
+			next = wait
+		}
+	}
+	if c.timer = nil; next >= 0 {
+		c.timer = time.AfterFunc(next, c.sweep)
+	}
+	c.mu.Unlock()
+	for _, k := range gone {
+		k.Close()
+	}
+}
+
+// closeIdle closes all connections that no attempt has.
+func (c *client) closeIdle() {
+	c.mu.Lock()
+	gone := slices.Concat(slices.Collect(maps.Values(c.idle))...)
+	clear(c.idle)
+	c.count = 0
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
+	c.mu.Unlock()
+	for _, k := range gone {
+		k.Close()
+	}
+}

@@ -1,0 +1,202 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"hash"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/internal/signature"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+)
+
+// maxPrepared bounds the endpoints that a Webhook remembers; with one more it
+// begins anew.
+const maxPrepared = 4096
+
+// prepared is what all requests to an endpoint have in common. It is not changed
+// once it is made.
+type prepared struct {
+	endpoint deliver.Endpoint // what it was made of
+	template *http.Request
+	to       origin
+	head     []byte // a request's first lines, but for those of a delivery
+	refusal  string // why nothing is sent, "" when it is
+	mac      keyed  // of X-Signature-256
+	standard keyed  // of webhook-signature, by the newest secret
+}
+
+// keyed are HMACs with one key, to be used again and again.
+type keyed struct{ pool sync.Pool }
+
+type keyedHash struct {
+	hash hash.Hash
+	sum  [sha256.Size]byte
+}
+
+func (k *keyed) init(key []byte) {
+	k.pool.New = func() any { return &keyedHash{hash: hmac.New(sha256.New, key)} }
+}
+
+// with has use read the sum of what write writes.
+func (k *keyed) with(write func(hash.Hash), use func(sum []byte)) {
+	m := k.pool.Get().(*keyedHash)
+	m.hash.Reset()
+	write(m.hash)
+	use(m.hash.Sum(m.sum[:0]))
+	k.pool.Put(m)
+}
+
+// prepare gives what is known of the endpoint, or finds it out.
+func (w *Sender) prepare(e *deliver.Endpoint) *prepared {
+	w.mu.RLock()
+	p := w.known[e.ID]
+	w.mu.RUnlock()
+	if p != nil && p.fits(e) {
+		return p
+	}
+	p = &prepared{endpoint: *e}
+	p.init(&w.cfg)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == nil || len(w.known) >= maxPrepared {
+		w.known = make(map[string]*prepared)
+	}
+	w.known[e.ID] = p
+	return p
+}
+
+func (p *prepared) fits(e *deliver.Endpoint) bool {
+	is := &p.endpoint
+	return is.URL == e.URL && is.Secret == e.Secret && slices.Equal(is.Headers, e.Headers)
+}
+
+func (p *prepared) init(cfg *Config) {
+	e := &p.endpoint
+	req, err := http.NewRequest(http.MethodPost, e.URL, nil)
+	switch {
+	// The rules may have changed since the endpoint was registered.
+	case err != nil || netguard.CheckURL(e.URL, cfg.AllowPrivate, cfg.AllowNets...) != nil:
+		p.refusal = "url not allowed"
+		return
+	case e.Secret == "":
+		p.refusal = "no signing secret"
+		return
+	}
+	for _, h := range e.Headers { // first: none can replace those below
+		if deliver.CheckHeader(h) == nil { // as the URL
+			req.Header.Set(h.Name, string(h.Value))
+		}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", cfg.UserAgent)
+	req.Header.Set(deliver.HeaderWebhookID, e.ID)
+	p.template = req
+	p.to = origin{secure: req.URL.Scheme == "https", address: address(req.URL)}
+	head := bytes.NewBufferString("POST " + req.URL.RequestURI() + " HTTP/1.1\r\nHost: " + req.URL.Host + "\r\n")
+	req.Header.Write(head) // a buffer takes all
+	p.head = head.Bytes()
+	p.mac.init([]byte(e.Secret))
+	p.standard.init(signature.StandardKey(e.Secret))
+}
+
+// address is where a URL leads, with the port of its scheme when it names none.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		if port = "80"; u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// appendRequest appends the request for a delivery as HTTP/1.1 has it.
+func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time) []byte {
+	field := func(name string) {
+		b = append(b, name...)
+		b = append(b, ": "...)
+	}
+	end := func() { b = append(b, "\r\n"...) }
+	b = append(b, p.head...)
+	field("Content-Length")
+	b = strconv.AppendInt(b, int64(len(d.Event.Body)), 10)
+	end()
+	field(deliver.HeaderDeliveryID)
+	b = append(b, d.ID...)
+	end()
+	field(deliver.HeaderSignature)
+	b = p.appendSignature(b, d, now)
+	end()
+	field(deliver.HeaderStandardID)
+	b = append(b, d.ID...)
+	end()
+	field(deliver.HeaderStandardTimestamp)
+	b = strconv.AppendInt(b, now.Unix(), 10)
+	end()
+	field(deliver.HeaderStandardSignature)
+	b = p.appendStandard(b, d, now)
+	end()
+	end()
+	return append(b, d.Event.Body...)
+}
+
+// request is appendRequest for a RoundTripper. What it has of its own is one list
+// of values.
+func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time) *http.Request {
+	own := []string{d.ID, string(p.appendSignature(nil, d, now)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
+	req := p.template.WithContext(ctx)
+	req.Header = maps.Clone(p.template.Header)
+	for i, name := range []string{deliver.HeaderDeliveryID, deliver.HeaderSignature, deliver.HeaderStandardID, deliver.HeaderStandardTimestamp, deliver.HeaderStandardSignature} {
+		req.Header[name] = own[i : i+1 : i+1]
+	}
+	body := d.Event.Body
+	req.ContentLength = int64(len(body))
+	if req.Body = http.NoBody; len(body) > 0 {
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	// net/http sends it again when a kept connection has taken nothing of it.
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	return req
+}
+
+// appendSignature is Sign with the oldest secret that is valid: the header has
+// room for one signature, and the receiver may know no newer secret yet.
+func (p *prepared) appendSignature(b []byte, d *deliver.Delivery, now time.Time) []byte {
+	for _, o := range slices.Backward(d.Endpoint.OldSecrets) {
+		if now.Before(o.Until) {
+			return append(b, deliver.Sign(o.Secret, d.Event.Body)...)
+		}
+	}
+	b = append(b, signature.HexPrefix...)
+	p.mac.with(func(h hash.Hash) { h.Write(d.Event.Body) }, func(sum []byte) { b = hex.AppendEncode(b, sum) })
+	return b
+}
+
+// appendStandard signs with every secret that is valid, the newest first, so that
+// a receiver which knows any of them accepts.
+func (p *prepared) appendStandard(b []byte, d *deliver.Delivery, now time.Time) []byte {
+	seconds := strconv.FormatInt(now.Unix(), 10)
+	b = append(b, signature.StandardPrefix...)
+	p.standard.with(func(h hash.Hash) { signature.WriteStandard(h, d.ID, seconds, d.Event.Body) },
+		func(sum []byte) { b = base64.StdEncoding.AppendEncode(b, sum) })
+	for _, o := range d.Endpoint.OldSecrets {
+		if now.Before(o.Until) {
+			b = append(append(b, ' '), signature.Standard(o.Secret, d.ID, seconds, d.Event.Body)...)
+		}
+	}
+	return b
+}

@@ -1,0 +1,256 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+)
+
+// DefaultUserAgent is sent when WebhookConfig.UserAgent is empty.
+const DefaultUserAgent = "streamwatch-webhook/1 (+https://github.com/streamwatch/streamwatch)"
+
+// WebhookConfig sets up a Webhook. The zero value of each field means its
+// default.
+type Config struct {
+	// Timeout bounds an attempt: name look-up, connection, TLS, request, status
+	// and what is read of the body. Defaults to 10 s.
+	Timeout time.Duration
+	// UserAgent defaults to DefaultUserAgent.
+	UserAgent string
+	// PermanentStatus are statuses of 400 to 499 after which a delivery is given
+	// up at once, as after 410. Defaults to none: they are retried.
+	PermanentStatus []int
+	// AllowPrivate also allows http, any port and private networks, for tests
+	// and for receivers of one's own: see CheckURL and Guard. Nothing else is
+	// loosened.
+	AllowPrivate bool
+	// AllowNets opens these private networks alone, to https and the usual ports:
+	// see Guard.
+	AllowNets []netip.Prefix
+	// Now stamps the signatures. Defaults to time.Now.
+	Now func() time.Time
+	// Transport makes the requests instead of the network, for tests. Guard, TLS
+	// settings and the cap on headers are then its own affair; Close leaves it
+	// alone. By default connections are made through Guard, for HTTP/1.1.
+	Transport http.RoundTripper
+}
+
+// Bounds of one attempt's answer and of the connections kept.
+const (
+	maxHeaderBytes  = 16 << 10
+	maxBodyRead     = 16 << 10
+	maxRetryAfter   = 24 * time.Hour
+	maxKeptRequest  = 64 << 10 // of its buffer
+	idleTotal       = 1024
+	idleTimeout     = 60 * time.Second
+	connLife        = 5 * time.Minute // a receiver that moves, by its name, is followed then
+	defaultDeadline = 10 * time.Second
+)
+
+// Webhook sends deliveries as signed POST requests. Its connections pass Guard;
+// it follows no redirects and takes no proxy from the environment. It is safe
+// for concurrent use.
+type Sender struct {
+	cfg Config
+	own *client // nil when the caller brought a Transport
+
+	mu    sync.RWMutex
+	known map[string]*prepared // by endpoint id
+}
+
+// NewWebhook checks cfg and returns a sender. It connects to nothing.
+func New(cfg Config) (*Sender, error) {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultDeadline
+	}
+	if cfg.Timeout < 0 || cfg.Timeout > 10*time.Minute {
+		return nil, fmt.Errorf("webhook: Timeout %s is not allowed: want more than 0 and at most 10m, or 0 for 10s", cfg.Timeout)
+	}
+	if strings.ContainsFunc(cfg.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return nil, fmt.Errorf("webhook: UserAgent %q is not allowed: want printable ASCII", cfg.UserAgent)
+	}
+	for _, status := range cfg.PermanentStatus {
+		if status < 400 || status > 499 || status == http.StatusTooManyRequests {
+			return nil, fmt.Errorf("webhook: PermanentStatus %d is not allowed: want 400 to 499, but not 429", status)
+		}
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = DefaultUserAgent
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	w := &Sender{cfg: cfg}
+	if cfg.Transport == nil {
+		w.own = newClient(&netguard.Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
+	}
+	return w, nil
+}
+
+// Close closes idle connections. Attempts under way are not touched.
+func (w *Sender) Close() {
+	if w.own != nil {
+		w.own.closeIdle()
+	}
+}
+
+// Send makes one attempt. A 2xx status within the time is success, whatever
+// becomes of the body after it; anything else is a failure, 410 and
+// PermanentStatus a permanent one. Retry-After is read from 429 and 503.
+func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
+	p := w.prepare(&d.Endpoint)
+	if p.refusal != "" {
+		return deliver.Result{Permanent: true, Error: p.refusal}
+	}
+	if strings.ContainsFunc(d.ID, unicode.IsControl) { // it is a header's value
+		return deliver.Result{Permanent: true, Error: "delivery id not allowed"}
+	}
+	// The dispatcher's deadline is this one, unless the two were set apart.
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > w.cfg.Timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
+		defer cancel()
+	}
+	r, err := w.attempt(ctx, p, d)
+	if err != nil {
+		return deliver.Result{Error: sendError(err)}
+	}
+	r.Permanent = r.Permanent || slices.Contains(w.cfg.PermanentStatus, r.StatusCode)
+	return r
+}
+
+func (w *Sender) attempt(ctx context.Context, p *prepared, d *deliver.Delivery) (deliver.Result, error) {
+	if w.own != nil {
+		request := requests.Get().(*[]byte)
+		*request = p.appendRequest((*request)[:0], d, w.cfg.Now())
+		if cap(*request) <= maxKeptRequest {
+			defer requests.Put(request)
+		}
+		return w.own.post(ctx, p.to, *request)
+	}
+	// A bare round trip follows no redirect and keeps no cookie.
+	resp, err := w.cfg.Transport.RoundTrip(p.request(ctx, d, w.cfg.Now()))
+	if err != nil {
+		return deliver.Result{}, err
+	}
+	defer resp.Body.Close()
+	r, _ := result(resp)
+	return r, nil
+}
+
+// requests are buffers for whole requests.
+var requests = sync.Pool{New: func() any { return new([]byte) }}
+
+// result judges an answer. Reading the body to its end, when that is near, lets
+// the connection be used again: whole says that it was. A failure to read it
+// changes nothing.
+func result(resp *http.Response) (r deliver.Result, whole bool) {
+	r = deliver.Result{StatusCode: resp.StatusCode, OK: resp.StatusCode >= 200 && resp.StatusCode <= 299}
+	// After 101 the body is the bare connection, which no deadline ends.
+	if resp.Body == http.NoBody {
+		whole = true
+	} else if resp.StatusCode != http.StatusSwitchingProtocols {
+		head, err := io.ReadAll(io.LimitReader(resp.Body, maxBodyRead))
+		r.ResponsePreview = deliver.Preview(head)
+		whole = err == nil && (len(head) < maxBodyRead || resp.ContentLength == maxBodyRead)
+	}
+	switch {
+	case r.OK:
+		return r, whole
+	case resp.StatusCode >= 300 && resp.StatusCode <= 399:
+		r.Error = "redirect not followed"
+	default:
+		r.Error = "status " + strconv.Itoa(resp.StatusCode)
+	}
+	switch resp.StatusCode {
+	case http.StatusGone:
+		r.Permanent = true
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		r.RetryAfter = parseRetryAfter(resp.Header.Get("Retry-After"), time.Now())
+	}
+	return r, whole
+}
+
+// parseRetryAfter reads seconds, whole or with a fraction, or an HTTP date
+// (RFC 9110, 10.2.3). What it can not read, a past date and a negative number
+// give 0; nothing gives more than maxRetryAfter.
+func parseRetryAfter(s string, now time.Time) time.Duration {
+	s = strings.TrimSpace(s)
+	f, err := strconv.ParseFloat(s, 64)
+	tooLarge := errors.Is(err, strconv.ErrRange) // f is then ±Inf
+	switch {
+	case err == nil && (math.IsNaN(f) || math.IsInf(f, 0)):
+		return 0
+	case err == nil || tooLarge:
+		return time.Duration(min(max(f, 0), maxRetryAfter.Seconds()) * float64(time.Second))
+	}
+	t, err := http.ParseTime(s)
+	if err != nil {
+		return 0
+	}
+	return min(max(t.Sub(now), 0), maxRetryAfter)
+}
+
+// sendError says in a few words what went wrong. The receiver's owner reads
+// it, so it never holds the error's own text where that can name an address.
+func sendError(err error) string {
+	var (
+		timeout   interface{ Timeout() bool }
+		dns       *net.DNSError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		record    tls.RecordHeaderError
+		op        *net.OpError
+	)
+	switch {
+	case errors.Is(err, netguard.ErrAddressNotAllowed):
+		return "address not allowed"
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return deliver.TimeoutError
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "host not found"
+	case errors.As(err, &dns):
+		return "host look-up failed"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "host unreachable"
+	case errors.As(err, &authority):
+		return "tls: certificate of an unknown authority"
+	case errors.As(err, &hostname):
+		return "tls: certificate of another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "tls: certificate expired or not yet valid"
+	case errors.As(err, &invalid):
+		return "tls: certificate not valid"
+	case errors.As(err, &record):
+		return "tls: not a TLS server"
+	case errors.As(err, &op) && op.Op == "remote error", strings.HasPrefix(err.Error(), "tls: "):
+		return "tls: handshake failed"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed before an answer"
+	}
+	return "no valid answer"
+}
