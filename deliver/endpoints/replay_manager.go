@@ -84,10 +84,21 @@ func (m *Manager) Replay(ctx context.Context, owner, id string, since, until tim
 // Replaying tells how far an endpoint's replay is, or how its last one ended;
 // ErrReplayNotFound when there was none.
 func (m *Manager) Replaying(ctx context.Context, owner, id string) (deliver.Replay, error) {
-	if _, err := m.cfg.Store.Get(ctx, owner, id); err != nil && !errors.Is(err, deliver.ErrSealed) {
+	e, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil && !errors.Is(err, deliver.ErrSealed) {
 		return deliver.Replay{}, err
 	}
-	return m.cfg.Dispatcher.Replay(ctx, owner, id)
+	r, err := m.cfg.Dispatcher.Replay(ctx, owner, id)
+	if err != nil || r.State == deliver.ReplayDone {
+		return r, err
+	}
+	switch {
+	case e.Status == deliver.EndpointDisabled:
+		r.Waits = "the endpoint is not active"
+	case !e.PausedSince.IsZero():
+		r.Waits = "the endpoint is paused"
+	}
+	return r, nil
 }
 
 // before gives the number of the last event that is stored and was committed
