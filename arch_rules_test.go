@@ -29,7 +29,9 @@ var levels = [][]string{
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},
 	{"internal/pace"},
-	{"detect/internal/schedule"},
+	{"detect/internal/schedule", "detect/internal/interest", "detect/internal/budget", "detect/internal/deadline"},
+	{"detect/internal/forecast"},
+	{"detect/internal/accounts", "detect/internal/poll"},
 	{"detect"},
 	{"storage"},
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest"}, // what the adapters, or their tests, share

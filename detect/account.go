@@ -3,6 +3,9 @@ package detect
 import (
 	"context"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 )
 
 // AccountStatus tells how one account is doing: a silent one is polled and
@@ -32,11 +35,12 @@ type AccountStatus struct {
 // Account tells how an account is doing; ok is false when nobody watches it.
 // It waits for Run to begin.
 func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
-	hash := hashAccount(username)
+	hash := accounts.HashName(username)
 	var found *AccountStatus
 	err = d.ask(ctx, d.shards[hash%uint64(len(d.shards))], func(sh *shard) {
-		if slot, ok := sh.find(hash, username); ok && sh.targets.at(slot).want >= 0 {
-			st := sh.status(slot)
+		a := sh.accounts
+		if slot, ok := a.table.Find(hash, username); ok && a.Watched(slot) {
+			st := a.status(slot)
 			found = &st
 		}
 	})
@@ -46,25 +50,31 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 	return *found, true, nil
 }
 
-func (sh *shard) status(slot int32) AccountStatus {
-	t := sh.targets.at(slot)
-	st := AccountStatus{Username: sh.username(slot), UserID: sh.userID(slot), LastPoll: t.since.time(), LastPost: t.post.time(),
-		Interval: sh.interval(slot), Rate: sh.postRate(slot), Gaps: append([]Gap(nil), sh.gaps[slot]...)}
-	if !t.is(cold) { // what another process did is no contact of ours
+func (a *accountTargets) status(slot int32) AccountStatus {
+	t := a.table.At(slot)
+	st := AccountStatus{Username: a.table.Username(slot), UserID: a.table.UserID(slot), LastPoll: t.Since.Time(), LastPost: t.Post.Time(),
+		Interval: a.table.Interval(slot), Rate: a.postRate(slot), Gaps: gapsOf(a.polls.Gaps(slot))}
+	if !t.Is(accounts.Cold) { // what another process did is no contact of ours
 		st.LastContact = st.LastPoll
 	}
-	sh.eachSub(slot, func(subscriber) { st.Sources++ })
-	if tr := sh.troubles[slot]; tr != nil {
-		st.Failures, st.Err = tr.failures, tr.err
-		if tr.err != nil {
-			st.Error = tr.err.Error()
-		}
+	if at, ok := a.polls.Contact(slot); ok {
+		st.LastContact = at
 	}
-	if at, ok := sh.contacts[slot]; ok {
-		st.LastContact = at.time()
+	a.Subscribers(slot, func(deliver.Source) { st.Sources++ })
+	st.Failures = a.polls.Failures(slot)
+	if st.Err, _ = a.polls.Trouble(slot); st.Err != nil {
+		st.Error = st.Err.Error()
 	}
-	if at, ok := sh.sched.At(slot); ok {
-		st.NextPoll = sh.d.wall(at)
+	if at, ok := a.sched.At(slot); ok {
+		st.NextPoll = a.d.wall(at)
 	}
 	return st
+}
+
+// postRate is how often an account posts, a second; 0 when that is not known.
+func (a *accountTargets) postRate(slot int32) float64 {
+	if r, ok := a.sched.Rate(slot); ok {
+		return r
+	}
+	return a.table.At(slot).Rate.PerSecond()
 }

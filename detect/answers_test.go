@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/internal/seen"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -23,7 +25,7 @@ func program(text string) *query.Program {
 // However many rules watch one account, and while they come, change and go, each
 // gets what its own query says, and a monitor beside them everything.
 func TestManyRulesOfOneAccount(t *testing.T) {
-	for _, rules := range []int{1, indexed - 1, indexed, 300} {
+	for _, rules := range []int{1, interest.Crowd - 1, interest.Crowd, interest.Crowd + 1, 300} {
 		t.Run(fmt.Sprint(rules), func(t *testing.T) {
 			inQueries(t, func(c *Config) { c.Shards = 1 }, func(t *testing.T, w *searchable, d *Detector) {
 				set(t, d, sub("m", "nasa", "esa"))
@@ -64,7 +66,7 @@ func TestManyRulesOfOneAccount(t *testing.T) {
 				}
 				say("nasa", "fourth", 1000)
 				wantSorted(t, w, want...)
-				if n := d.shards[0].answers.Len(); n != rules-1 {
+				if n := d.shards[0].accounts.table.Programs(); n != rules-1 {
 					t.Errorf("%d programs are kept of %d rules", n, rules-1)
 				}
 			})
@@ -103,19 +105,17 @@ func benchmarkJudge(b *testing.B, subs int, kind string) {
 		default:
 			s.Match = func(t *fetcher.Tweet) bool { return t.IsRetweet }
 		}
-		sh.set(&setting{sub: s, accounts: []settingAccount{{hash: hashAccount("nasa")}}, done: make(chan struct{})})
+		sh.accounts.set(&setting{sub: s, accounts: []settingAccount{{hash: accounts.HashName("nasa")}}, done: make(chan struct{})})
 	}
-	slot, _ := sh.find(hashAccount("nasa"), "nasa")
+	slot, _ := sh.accounts.table.Find(accounts.HashName("nasa"), "nasa")
 	tw := fetcher.Tweet{ID: "1", Username: "nasa", PublishedAt: time.Now(),
 		Text: "about twenty words of a text as people write them on such a platform, one of them word0, the others have no rules"}
-	f := sh.newFlight(slot, 0)
-	f.begin(time.Now())
-	f.out.seen = seen.Window{}.Poll()
-	f.out.pages = []page{{tweets: []fetcher.Tweet{tw}}}
-	f.out.posts = 1
+	p := sh.accounts.polls.Start(slot, 0, time.Now())
+	p.Out.Begun, p.Out.Posts = time.Now(), 1
+	p.Out.Pages = []poll.Page{{Tweets: []fetcher.Tweet{tw}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		f.newIDs, f.found = f.newIDs[:0], f.found[:0]
-		sh.judge(f)
+		p.News, p.Found = p.News[:0], p.Found[:0]
+		sh.accounts.polls.Judge(p)
 	}
 }

@@ -153,7 +153,7 @@ func TestSpendSharesTheBudget(t *testing.T) {
 		w := newWorld()
 		d := w.detector(t, func(c *Config) { c.FetchRate, c.FetchBurst = 1, 1 })
 		defer start(t, d)()
-		set(t, d, sub("m", accounts(20)...)) // ask for 2 calls a second
+		set(t, d, sub("m", accountNames(20)...)) // ask for 2 calls a second
 		after(time.Second)
 		begin := time.Now()
 		w.mu.Lock()
@@ -186,7 +186,7 @@ func TestSpendGivenUpLeavesItsCallToOthers(t *testing.T) {
 				w := newWorld()
 				d := w.detector(t, func(c *Config) { c.Shards, c.Pace, c.FetchRate, c.FetchBurst = 1, pace, 1, 1 })
 				defer start(t, d)()
-				set(t, d, sub("m", accounts(20)...)) // ask for 2 calls a second
+				set(t, d, sub("m", accountNames(20)...)) // ask for 2 calls a second
 				after(2 * time.Minute)
 
 				begin := time.Now()

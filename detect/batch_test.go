@@ -36,7 +36,7 @@ func (b *batchWorld) Timelines(_ context.Context, qs []fetcher.TimelineQuery) ([
 	return pages, nil
 }
 
-func accounts(n int) []string {
+func accountNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("account%02d", i)
@@ -58,7 +58,7 @@ func TestAccountsDueTogetherShareACall(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		d := batchDetector(t, b, nil)
 		defer start(t, d)()
-		set(t, d, sub("m", accounts(40)...))
+		set(t, d, sub("m", accountNames(40)...))
 		after(time.Millisecond)
 		b.mu.Lock()
 		first := len(b.sizes)
@@ -88,7 +88,7 @@ func TestBatchSizeOneIsNone(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		d := batchDetector(t, b, func(c *Config) { c.BatchSize = 1 })
 		defer start(t, d)()
-		set(t, d, sub("m", accounts(5)...))
+		set(t, d, sub("m", accountNames(5)...))
 		after(time.Millisecond)
 		if len(b.sizes) != 0 || len(b.calls) != 5 {
 			t.Errorf("calls of %v accounts and %d of one, want 5 of one", b.sizes, len(b.calls))
@@ -101,7 +101,7 @@ func TestMorePagesAreReadAloneAndNobodyWaits(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		d := batchDetector(t, b, nil)
 		defer start(t, d)()
-		set(t, d, sub("m", accounts(2)...))
+		set(t, d, sub("m", accountNames(2)...))
 		after(time.Second)
 		for i := range 50 {
 			b.publish("account00", fmt.Sprintf("a%d", i), 0)
@@ -143,7 +143,7 @@ func TestOneAccountOfABatchFails(t *testing.T) {
 			c.OnTrouble = func(tr Trouble) { troubled = append(troubled, tr.Username) }
 		})
 		defer start(t, d)()
-		set(t, d, sub("m", accounts(3)...))
+		set(t, d, sub("m", accountNames(3)...))
 		after(time.Second)
 		b.publish("account00", "p", 0)
 		b.publish("account02", "q", 0)
@@ -175,7 +175,7 @@ func TestAccountsOfAFailedBatchAreTriedAlone(t *testing.T) {
 				}
 				d := batchDetector(t, b, nil)
 				defer start(t, d)()
-				set(t, d, sub("m", accounts(3)...))
+				set(t, d, sub("m", accountNames(3)...))
 				after(time.Second)
 				b.do(func() { poison = true })
 				for i := range 3 {
@@ -206,7 +206,7 @@ func TestAccountsOfAFailedBatchKeepToRateAndSlots(t *testing.T) {
 				})
 				begin := time.Now()
 				defer start(t, d)()
-				s := sub("m", accounts(40)...)
+				s := sub("m", accountNames(40)...)
 				s.Interval = 100 * time.Second
 				set(t, d, s)
 				after(5 * time.Minute)
@@ -230,7 +230,7 @@ func TestReadingOnKeepsToTheSlots(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		d := batchDetector(t, b, func(c *Config) { c.FetchSlots = 1 })
 		defer start(t, d)()
-		set(t, d, sub("m", accounts(10)...))
+		set(t, d, sub("m", accountNames(10)...))
 		after(time.Second)
 		for a := range 10 {
 			for i := range 50 {
@@ -240,7 +240,7 @@ func TestReadingOnKeepsToTheSlots(t *testing.T) {
 		if err := d.Remove(t.Context(), "m"); err != nil { // all due together
 			t.Fatal(err)
 		}
-		s := sub("n", accounts(10)...)
+		s := sub("n", accountNames(10)...)
 		for i := range s.Accounts {
 			s.Accounts[i].Since = time.Now().Add(-time.Minute)
 		}
@@ -277,7 +277,7 @@ func TestRefusedAccountIsKeptOutOfSharedCalls(t *testing.T) {
 		})
 		d := paced(t, b.world, 1, func(c *Config) { c.Fetcher = b })
 		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accounts(10)...))
+		set(t, d, bounded("m", 0, 0, accountNames(10)...))
 		after(2 * time.Hour)
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -1,8 +1,6 @@
 package detect
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,36 +54,5 @@ func TestTypedNilError(t *testing.T) {
 		defer start(t, d)()
 		set(t, d, sub("m", "nasa"))
 		after(time.Minute)
-	})
-}
-
-// A cursor of a megabyte is let go with its poll.
-func TestEndedPollsKeepNoCursors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
-			next := ""
-			if q.Cursor == "" {
-				next = strings.Repeat("x", 1<<20) + fmt.Sprint(n)
-			}
-			return &fetcher.Page{Next: next, Tweets: []fetcher.Tweet{{ID: fmt.Sprint(n), Username: q.Username, PublishedAt: time.Now()}}}, nil
-		})
-		d := w.detector(t, func(c *Config) { c.Shards = 1; c.MaxPages = 3 })
-		defer start(t, d)()
-		set(t, d, sub("m", accounts(3)...))
-		after(15 * time.Second)
-		kept := 0
-		if err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
-			for _, f := range sh.blank {
-				for _, c := range f.out.cursors[:cap(f.out.cursors)] {
-					kept += len(c)
-				}
-			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if kept > 1<<16 {
-			t.Errorf("%d bytes of cursors are kept by flights that have ended", kept)
-		}
 	})
 }

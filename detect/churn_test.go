@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -74,7 +75,7 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		c.MaxBackoff = 20 * time.Second
 	})
 	stop := start(t, d)
-	names := accounts(12)
+	names := accountNames(12)
 	keep := bounded("keep", 10*time.Second, 0, names[:8]...)
 	set(t, d, keep)
 	var want []string
@@ -124,23 +125,22 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 	}
 	after(time.Minute)
 	err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
-		if sh.workers.busy > 4 || len(sh.flights) > 12 {
-			t.Errorf("%d calls, %d flights", sh.workers.busy, len(sh.flights))
+		if sh.workers.Busy() > 4 || sh.open() > 12 {
+			t.Errorf("%d calls, %d polls", sh.workers.Busy(), sh.open())
 		}
-		if int(sh.size)-len(sh.free) != 8 || sh.roster.n != 8 || len(sh.more) != 0 || len(sh.sources) != 1 {
-			t.Errorf("size %d free %d roster %d more %d sources %d", sh.size, len(sh.free), sh.roster.n, len(sh.more), len(sh.sources))
-		}
-		if used := len(sh.wants) - len(sh.freeWants); used != 1 {
-			t.Errorf("%d wants in use", used)
-		}
-		for slot := range sh.size {
-			tg := sh.targets.at(slot)
-			if tg.state == free {
-				_, planned := sh.sched.At(slot)
-				if rate, paced := sh.sched.Rate(slot); planned || paced && rate > 0 || sh.fills.Has(slot) {
-					t.Errorf("free slot %d is planned", slot)
-				}
+		table, watched := sh.accounts.table, 0
+		for slot := range table.Size() {
+			if table.At(slot).State != accounts.Free {
+				watched++
+				continue
 			}
+			_, planned := sh.accounts.sched.At(slot)
+			if rate, paced := sh.accounts.sched.Rate(slot); planned || paced && rate > 0 || len(sh.accounts.polls.Gaps(slot)) > 0 {
+				t.Errorf("free slot %d is planned", slot)
+			}
+		}
+		if watched != 8 || table.Source("keep") == nil || table.Source("s0") != nil {
+			t.Errorf("%d accounts are watched, want 8, by one source", watched)
 		}
 	})
 	if err != nil {
@@ -159,8 +159,8 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		t.Errorf("stopping took %v", time.Since(begin))
 	}
 	for _, sh := range d.shards {
-		if sh.workers.busy != 0 || len(sh.flights) != 0 {
-			t.Errorf("%d calls %d flights after the end", sh.workers.busy, len(sh.flights))
+		if sh.workers.Busy() != 0 || sh.open() != 0 {
+			t.Errorf("%d calls %d polls after the end", sh.workers.Busy(), sh.open())
 		}
 	}
 }
@@ -169,6 +169,6 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 func (b *batchWorld) lastSeen(account string, then time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c, ok := b.cursors[targetKey(account)]
+	c, ok := b.cursors[accounts.Key(account)]
 	return ok && c.Since.After(then.Add(-5*time.Minute))
 }

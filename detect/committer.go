@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/deadline"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
 // committer groups whatever batches have arrived while the last commit ran
@@ -19,29 +21,40 @@ type committer struct {
 	stop chan struct{} // closed when no batch will come any more
 }
 
-// waiting is a batch and the target that waits for it.
+// waiting is a batch and the poll that waits for it.
 type waiting struct {
-	batch  *Batch
-	shard  *shard
-	flight *flight
-	search *search // in place of flight
+	batch *Batch
+	shard *shard
+	poll  *poll.Poll
 }
 
 // settle tells the shard how the commit ended.
-func (w *waiting) settle(err error) {
-	if f := w.search; f != nil {
-		w.shard.mail.put(message{ask: func(sh *shard) { sh.committedSearch(f, err) }})
-		return
+func (w *waiting) settle(err error) { w.shard.mail.put(message{settled: w.poll, err: err}) }
+
+// newBatch is what came of a poll.
+func newBatch(p *poll.Poll, events []deliver.Event) *Batch {
+	b := &Batch{Events: events}
+	if c := p.Cursor; c != nil {
+		b.Cursor = &Cursor{Target: p.Key(), Since: c.Since, UserID: c.UserID, Gaps: gapsOf(c.Gaps)}
 	}
-	w.shard.mail.put(message{committed: w.flight, err: err})
+	return b
 }
 
-func (w *waiting) noteLatency(d *Detector, ev *deliver.Event, now time.Time) {
-	if w.search != nil {
-		d.noteFoundLatency(w.search, ev, now)
-		return
+// gapsOf and pollGaps convert gaps from and to the form that polls know.
+func gapsOf(gaps []poll.Gap) []Gap {
+	var out []Gap // nil when there are none
+	for _, g := range gaps {
+		out = append(out, Gap(g))
 	}
-	d.noteLatency(w.flight, ev, now)
+	return out
+}
+
+func pollGaps(gaps []Gap) []poll.Gap {
+	var out []poll.Gap
+	for _, g := range gaps {
+		out = append(out, poll.Gap(g))
+	}
+	return out
 }
 
 func newCommitter(d *Detector) *committer {
@@ -124,8 +137,8 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 }
 
 func (c *committer) try(ctx context.Context, group []waiting) error {
-	limit := &deadline{parent: ctx, at: time.Now().Add(commitTimeout)}
-	defer limit.end()
+	limit := deadline.With(ctx, time.Now().Add(commitTimeout))
+	defer limit.End()
 	batches := make([]*Batch, len(group))
 	deliverBy := c.d.cfg.Now().Add(c.d.cfg.DeliverBy)
 	for i, w := range group {
@@ -151,7 +164,7 @@ func (c *committer) handOver(group []waiting) {
 			} else {
 				c.d.count.events.Add(1)
 				if e == 0 || w.batch.Events[e].TweetID != w.batch.Events[e-1].TweetID {
-					w.noteLatency(c.d, &w.batch.Events[e], now)
+					w.poll.NoteLatency(&w.batch.Events[e], now)
 				}
 			}
 		}

@@ -7,26 +7,20 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
 // Bounds that are not configurable.
 const (
-	maxPageTweets = 1000                 // posts of one page beyond this are dropped
-	maxIDLength   = 512                  // bytes; posts with longer ids are dropped
-	maxFuture     = 5 * time.Minute      // posts published further ahead are dropped
-	maxClosed     = 15 * time.Minute     // longest a rate limit closes the budget
 	maxOpen       = 1024                 // polls under way or waiting for commit, per shard
-	maxBlank      = 128                  // ended flights kept to be used again, per shard
 	maxGroup      = 1024                 // batches in one commit
-	maxResume     = 4096                 // bytes; a gap with a longer cursor can not be read on
 	maxRate       = 1e6                  // calls a second
 	maxBatch      = 1000                 // accounts in one call
 	maxQueries    = 1 << 20              // queries in all
 	maxTargets    = due.MaxSlots / 4 * 3 // accounts of a shard, leaving room for unequal shards
 	commitTimeout = 30 * time.Second
-	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
 
 // Config sets up a Detector. The zero value of each field means its default.
@@ -195,8 +189,8 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("detect: %s %d is not allowed: want 1 to %d, or 0 for the default", f.name, *f.ptr, f.max)
 		}
 	}
-	if c.PageSize < 0 || c.PageSize > maxPageTweets {
-		return c, fmt.Errorf("detect: PageSize %d is not allowed: want 0 to %d", c.PageSize, maxPageTweets)
+	if c.PageSize < 0 || c.PageSize > poll.MaxPageTweets {
+		return c, fmt.Errorf("detect: PageSize %d is not allowed: want 0 to %d", c.PageSize, poll.MaxPageTweets)
 	}
 	if !(c.FetchRate >= 0 && c.FetchRate <= maxRate) {
 		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want 0 (unbounded) to %g calls a second", c.FetchRate, maxRate)
@@ -263,4 +257,22 @@ func (c Config) withDefaults() (Config, error) {
 		c.Now = time.Now
 	}
 	return c, nil
+}
+
+// defaultBatch is how many accounts go in one call when a BatchFetcher does
+// not tell its limit.
+const defaultBatch = 20
+
+// batching says how many accounts a Fetcher reads in one call by default, and
+// at most.
+func batching(f fetcher.Fetcher) (size, limit int) {
+	b, ok := f.(fetcher.BatchFetcher)
+	if !ok {
+		return 1, 1
+	}
+	if l, ok := b.(interface{ BatchLimit() int }); ok {
+		size = max(1, min(l.BatchLimit(), maxBatch))
+		return size, size
+	}
+	return defaultBatch, maxBatch
 }

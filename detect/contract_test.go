@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -113,7 +114,7 @@ func TestVersionThatStaysIsNotUsedAnyMore(t *testing.T) {
 		set(t, d, sub("m", "nasa", "esa"))
 		after(time.Minute)
 		w.publish("nasa", "p0", 0)
-		after(2 * auditShare * 10 * time.Second)
+		after(2 * poll.AuditShare * 10 * time.Second)
 		wantEvents(t, w, "m:p0")
 		w.publish("esa", "p1", 0)
 		before := unchanged
@@ -149,7 +150,7 @@ func TestAuditsFindNothingWrongWithTrueVersions(t *testing.T) {
 		})
 		d := w.detector(t, func(cfg *Config) { cfg.Shards = 1 })
 		stop := start(t, d)
-		names := []string{"a", "b", "c", "d"} // a number that divides auditShare
+		names := []string{"a", "b", "c", "d"} // a number that divides poll.AuditShare
 		set(t, d, sub("m", names...))
 		after(time.Second)
 		for i := range 10 {
@@ -161,8 +162,8 @@ func TestAuditsFindNothingWrongWithTrueVersions(t *testing.T) {
 		if s.WrongVersions != 0 || len(w.got()) != 10 {
 			t.Errorf("WrongVersions %d, events %v", s.WrongVersions, w.got())
 		}
-		if share := float64(s.Polls-s.Unchanged) / float64(s.Polls) * auditShare; share < 0.9 || share > 1.5 {
-			t.Errorf("%d of %d pages were read: want about one in %d", s.Polls-s.Unchanged, s.Polls, auditShare)
+		if share := float64(s.Polls-s.Unchanged) / float64(s.Polls) * poll.AuditShare; share < 0.9 || share > 1.5 {
+			t.Errorf("%d of %d pages were read: want about one in %d", s.Polls-s.Unchanged, s.Polls, poll.AuditShare)
 		}
 		for _, name := range names {
 			if audits[name] < 8 {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -46,7 +46,7 @@ func (d *Detector) covered(ctx context.Context, subs ...QuerySubscription) ([]bo
 			bounds[monitor.Key(name)] = 0
 		}
 	}
-	err := d.eachAccount(ctx, bounds, func(sh *shard, name string, slot int32) { bounds[name] = sh.monitorInterval(slot) })
+	err := d.eachAccount(ctx, bounds, func(sh *shard, name string, slot int32) { bounds[name] = sh.accounts.table.MonitorInterval(slot) })
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ const askAtOnce = 1024
 func (d *Detector) eachAccount(ctx context.Context, names map[string]time.Duration, fn func(sh *shard, name string, slot int32)) error {
 	parts := make([][]string, len(d.shards))
 	for name := range names {
-		i := hashAccount(name) % uint64(len(d.shards))
+		i := accounts.HashName(name) % uint64(len(d.shards))
 		parts[i] = append(parts[i], name)
 	}
 	for i, part := range parts {
@@ -74,7 +74,7 @@ func (d *Detector) eachAccount(ctx context.Context, names map[string]time.Durati
 			n := min(len(part), askAtOnce)
 			err := d.ask(ctx, d.shards[i], func(sh *shard) {
 				for _, name := range part[:n] {
-					if slot, ok := sh.find(hashAccount(name), name); ok {
+					if slot, ok := sh.accounts.table.Find(accounts.HashName(name), name); ok {
 						fn(sh, name, slot)
 					}
 				}
@@ -88,18 +88,6 @@ func (d *Detector) eachAccount(ctx context.Context, names map[string]time.Durati
 	return nil
 }
 
-// monitorInterval is the shortest interval that a monitor wishes for an
-// account; 0 for none.
-func (sh *shard) monitorInterval(slot int32) (shortest time.Duration) {
-	sh.eachSub(slot, func(s subscriber) {
-		src := sh.wants[s.want].source
-		if src.Kind != deliver.SourceRule && src.interval > 0 && (shortest == 0 || src.interval < shortest) {
-			shortest = src.interval
-		}
-	})
-	return shortest
-}
-
 // setSearch sets a subscription on its query's shard, and takes the source from
 // the others.
 func (d *Detector) setSearch(ctx context.Context, sub QuerySubscription, start queryStart) error {
@@ -107,9 +95,9 @@ func (d *Detector) setSearch(ctx context.Context, sub QuerySubscription, start q
 	for _, sh := range d.shards {
 		err := d.ask(ctx, sh, func(sh *shard) {
 			if sh == mine {
-				sh.setQuery(sub.Source.ID, &sub, start)
+				sh.queries.setQuery(sub.Source.ID, &sub, start)
 			} else {
-				sh.setQuery(sub.Source.ID, nil, queryStart{})
+				sh.queries.setQuery(sub.Source.ID, nil, queryStart{})
 			}
 		})
 		if err != nil {
@@ -124,7 +112,7 @@ func (d *Detector) setSearch(ctx context.Context, sub QuerySubscription, start q
 func (d *Detector) unsearch(ctx context.Context, sourceID string) error {
 	for _, sh := range d.shards {
 		r := &removal{sourceID: sourceID, done: make(chan struct{})}
-		sh.mail.put(message{ask: func(sh *shard) { sh.removeQuery(r) }})
+		sh.mail.put(message{ask: func(sh *shard) { sh.queries.removeQuery(r) }})
 		if err := d.await(ctx, r.done, true); err != nil {
 			return err
 		}
@@ -153,7 +141,7 @@ func (d *Detector) readBefore(ctx context.Context, sub QuerySubscription) (searc
 	targets := []string{QueryTarget(sub.Query)}
 	if sub.coverable() {
 		for _, name := range sub.Authors {
-			targets = append(targets, targetKey(name))
+			targets = append(targets, accounts.Key(name))
 		}
 	}
 	found, err := d.cfg.Journal.Cursors(ctx, targets...)
@@ -216,7 +204,7 @@ func readUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
 func (d *Detector) searchedUntil(ctx context.Context, sub QuerySubscription) (since time.Time, err error) {
 	var found time.Time
 	err = d.ask(ctx, d.queryShard(sub.Query), func(sh *shard) {
-		q := sh.searches.byText[sub.Query]
+		q := sh.queries.byText[sub.Query]
 		if q == nil {
 			return
 		}
@@ -245,7 +233,7 @@ func (d *Detector) timelinesUntil(ctx context.Context, sub QuerySubscription) (t
 	}
 	earliest, n := time.Time{}, 0
 	err := d.eachAccount(ctx, names, func(sh *shard, _ string, slot int32) {
-		since := sh.readFor(slot, sub.Source.ID)
+		since := sh.accounts.readFor(slot, sub.Source.ID)
 		if n++; n == 1 || since.Before(earliest) {
 			earliest = since
 		}

@@ -48,30 +48,6 @@ func TestPostDuringCreationIsDeliveredOnce(t *testing.T) {
 	})
 }
 
-func TestCutStampsCountForWhatTheyStandFor(t *testing.T) {
-	at := func(s string) time.Time {
-		v, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	for _, row := range []struct {
-		published, since string
-		before           bool
-	}{
-		{"2026-01-02T03:04:05.123Z", "2026-01-02T03:04:05.1234567Z", false}, // the same millisecond
-		{"2026-01-02T03:04:05.122Z", "2026-01-02T03:04:05.1234567Z", true},
-		{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.9Z", false}, // the same second
-		{"2026-01-02T03:04:04Z", "2026-01-02T03:04:05.0Z", true},
-		{"2026-01-02T03:04:05.124Z", "2026-01-02T03:04:05.123Z", false},
-	} {
-		if got := before(at(row.published), at(row.since)); got != row.before {
-			t.Errorf("published %s is before %s: %v, want %v", row.published, row.since, got, row.before)
-		}
-	}
-}
-
 func TestWholeSecondStampCountsForItsSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -174,17 +150,6 @@ func TestBurstIsReadPageByPage(t *testing.T) {
 		after(10 * time.Second)
 		wantEvents(t, w, ids("m", "p", 0, 95)...)
 	})
-}
-
-func TestGapsAreBounded(t *testing.T) {
-	var gaps []Gap
-	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	for i := range 3 * MaxGaps {
-		gaps = addGap(gaps, Gap{From: at(10 * i), To: at(10*i + 5)})
-	}
-	if len(gaps) != MaxGaps || !gaps[0].From.Equal(at(0)) {
-		t.Errorf("%d gaps from %v, want %d that reach back to the first", len(gaps), gaps[0].From, MaxGaps)
-	}
 }
 
 func TestLoopingCursorEnds(t *testing.T) {

@@ -9,28 +9,31 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/budget"
+	"github.com/streamwatch/streamwatch/detect/internal/forecast"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/pace"
+	"github.com/streamwatch/streamwatch/latency"
 )
 
 // Detector polls the accounts that its subscriptions name and commits what is
 // new. Its methods are safe for concurrent use.
 type Detector struct {
-	cfg         Config
-	epoch       time.Time
-	budget      *budget
-	batchSize   int // accounts in a call at most
-	late        *lateness.Tracker
-	shards      []*shard
-	committer   *committer
-	count       counters
-	contract    contract
-	stages      stages
-	queryStages stages
-	rules       planner
-	foresight   foresight
-	paced       *schedule.ByBudget // of the only shard; nil when intervals set the pace
+	cfg       Config
+	epoch     time.Time
+	env       *poll.Env // what all polls share
+	batchSize int       // accounts in a call at most
+	late      *lateness.Tracker
+	shards    []*shard
+	committer *committer
+	count     counters
+	rules     planner
+	forecast  forecast.Check
+	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -53,13 +56,21 @@ func New(cfg Config) (*Detector, error) {
 	}
 	d := &Detector{cfg: cfg, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
-	d.budget = newBudget(d, cfg.FetchRate, cfg.FetchBurst)
 	d.batchSize = cfg.BatchSize
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
+	d.env = d.newEnv()
 	d.committer = newCommitter(d)
 	d.rules = newPlanner()
+	d.forecast = forecast.Check{Now: cfg.Now, Logger: cfg.Logger,
+		Make: func(ctx context.Context) (forecast.Plan, error) {
+			plans, err := d.Plan(ctx)
+			return forecast.Plan(plans.Now), err
+		},
+		Measure: func() (latency.Snapshot, int64) {
+			return d.env.Count.Kinds[poll.Accounts].Stages.Detection.Snapshot(), d.env.Count.Calls.Load()
+		}}
 	n := min(cfg.Shards, cfg.FetchSlots)
 	for i := range n {
 		slots := cfg.FetchSlots / n
@@ -69,16 +80,35 @@ func New(cfg Config) (*Detector, error) {
 		d.shards = append(d.shards, newShard(d, slots))
 	}
 	if cfg.Pace != PaceInterval {
-		if d.paced, err = schedule.NewByBudget(d.shards[0], schedule.BudgetConfig{
+		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.OthersDelay, OwnerSurplus: cfg.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
 			PollRate: d.pollRate, MinBackoff: cfg.MinBackoff, Logger: cfg.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
-		d.shards[0].sched = d.paced
+		d.shards[0].accounts.sched = d.paced
 	}
 	return d, nil
+}
+
+// newEnv is what New gives to polls.
+func (d *Detector) newEnv() *poll.Env {
+	cfg := &d.cfg
+	return &poll.Env{Fetcher: cfg.Fetcher, Searcher: cfg.Searcher, Late: d.late,
+		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: cfg.Now,
+			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: cfg.Logger}),
+		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
+		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: cfg.Handlers,
+		Logger: cfg.Logger, Now: cfg.Now, Clock: d.clock, Epoch: d.epoch, Stopped: ErrStopped,
+		OnGap: func(g poll.Gap) { cfg.OnGap(Gap(g)) },
+		OnTrouble: func(kind poll.Kind, name string, src deliver.Source, err error) {
+			tr := Trouble{Username: name, Source: src, Err: err}
+			if kind == poll.Queries {
+				tr.Username, tr.Query = "", name
+			}
+			cfg.OnTrouble(tr)
+		}}
 }
 
 // Run polls until Stop is called, and returns when every poll and commit under
@@ -99,7 +129,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	for _, sh := range d.shards {
 		shards.Go(func() { sh.run(ctx) })
 	}
-	shards.Go(func() { d.foresight.run(ctx, d) })
+	shards.Go(func() { d.forecast.Run(ctx, d.stop) })
 	shards.Go(func() { d.runRules(ctx) })
 	shards.Wait()
 	close(d.committer.stop)
@@ -144,7 +174,7 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	if err := sub.validate(d.cfg.Pace); err != nil {
 		return err
 	}
-	if most := int64(len(d.shards)) * maxTargets; d.count.targets.Load()+int64(len(sub.Accounts)) > most {
+	if most := int64(len(d.shards)) * maxTargets; d.env.Count.Kinds[poll.Accounts].Targets.Load()+int64(len(sub.Accounts)) > most {
 		return fmt.Errorf("detect: Accounts: %d more are not allowed: want at most %d in all, with %d Shards", len(sub.Accounts), most, len(d.shards))
 	}
 	parts, err := d.split(ctx, &sub)
@@ -208,7 +238,7 @@ func (d *Detector) await(ctx context.Context, done <-chan struct{}, started bool
 // Spend takes one call out of the budget that all polls share, and waits until
 // it may be made: for calls of the same upstream that are not polls. The error
 // is ctx's or ErrStopped; the call is then left to others.
-func (d *Detector) Spend(ctx context.Context) error { return d.budget.wait(ctx, d.stop) }
+func (d *Detector) Spend(ctx context.Context) error { return d.env.Budget.Wait(ctx) }
 
 // split sorts a subscription's accounts by shard and looks up their cursors.
 func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAccount, error) {
@@ -216,7 +246,7 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAcc
 	byKey := make(map[string]int, len(sub.Accounts))
 	keys := make([]string, 0, len(sub.Accounts))
 	for i, a := range sub.Accounts {
-		key := targetKey(a.Username)
+		key := accounts.Key(a.Username)
 		if _, twice := byKey[key]; !twice {
 			byKey[key] = i
 			keys = append(keys, key)
@@ -234,7 +264,7 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAcc
 		}
 	}
 	for _, key := range keys {
-		hash := hashKey(key)
+		hash := accounts.Hash(key)
 		i := hash % uint64(len(d.shards))
 		parts[i] = append(parts[i], settingAccount{hash: hash, index: byKey[key], cursor: cursors[key]})
 	}

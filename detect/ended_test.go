@@ -16,7 +16,7 @@ import (
 func TestFetcherEndsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		names := accounts(100)
+		names := accountNames(100)
 		d := w.detector(t, func(c *Config) { c.Shards = 1 })
 		stop := start(t, d)
 		set(t, d, sub("m", names...))
@@ -52,7 +52,7 @@ func TestFetcherEndsItsGoroutine(t *testing.T) {
 func TestFetcherEndsTheGoroutineOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
-		names := accounts(10)
+		names := accountNames(10)
 		var together atomic.Int64 // calls for it and others
 		b.answer = func(qs []fetcher.TimelineQuery, pages []fetcher.Page) ([]fetcher.Page, error) {
 			for _, q := range qs {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -68,7 +69,7 @@ func TestHugePageIsCutAndCounted(t *testing.T) {
 		}
 		after(10 * time.Second)
 		s := d.Stats()
-		if len(w.got()) != maxPageTweets || s.DroppedExcess != 500 || s.Gaps != 1 {
+		if len(w.got()) != poll.MaxPageTweets || s.DroppedExcess != 500 || s.Gaps != 1 {
 			t.Errorf("%d events, %d dropped, %d gaps: want the newest 1,000, 500 dropped and a gap that says so", len(w.got()), s.DroppedExcess, s.Gaps)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -22,7 +24,7 @@ func burst(w *world) {
 
 // pollAfter is when an account is polled next after t, at this interval.
 func pollAfter(account string, t time.Time, interval time.Duration) time.Time {
-	return time.Unix(0, schedule.GridAfter(t.UnixNano(), hashAccount(account), interval))
+	return time.Unix(0, schedule.GridAfter(t.UnixNano(), accounts.HashName(account), interval))
 }
 
 // swell publishes 45 posts a tenth of a second apart and then 40 in half a
@@ -108,8 +110,8 @@ func TestGapThatCanNotBeReadStaysOpen(t *testing.T) {
 		if len(reported) != 1 || len(gaps) != 1 || !gaps[0].To.Equal(reported[0].To) || gaps[0].Resume != "" {
 			t.Fatalf("reported %v, recorded %+v: want the same one gap, given up", reported, gaps)
 		}
-		if refused != maxFills {
-			t.Errorf("%d tries, want %d", refused, maxFills)
+		if refused != poll.MaxFills {
+			t.Errorf("%d tries, want %d", refused, poll.MaxFills)
 		}
 		st, ok, err := d.Account(t.Context(), "NASA")
 		if err == nil || ok {
@@ -296,7 +298,7 @@ func TestGapWithoutAnEndTakesFewCalls(t *testing.T) {
 		calls := len(w.calls)
 		stop()
 		// 60 polls of 10 pages are 600 calls.
-		if calls > 60*10+5*fillPages+10 {
+		if calls > 60*10+5*poll.FillPages+10 {
 			t.Errorf("%d calls in 10 minutes for one account, of which some 600 are polls", calls)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -42,7 +43,7 @@ func TestOlderPageIsGivenUpOnlyForItsOwnFault(t *testing.T) {
 	}{
 		{"it is broken", func(int) error { return errors.New("502") }, true},
 		{"it is broken, behind a limit", func(n int) error {
-			if n <= unreadable {
+			if n <= poll.Unreadable {
 				return limit(true)
 			}
 			return errors.New("502")
@@ -51,19 +52,19 @@ func TestOlderPageIsGivenUpOnlyForItsOwnFault(t *testing.T) {
 		{"all calls have a limit", func(int) error { return limit(false) }, false},
 		{"a limit comes wrapped", func(int) error { return fmt.Errorf("page 2: %w", limit(true)) }, false},
 		{"it is broken for seven polls, then limited", func(n int) error {
-			if n < unreadable {
+			if n < poll.Unreadable {
 				return errors.New("502")
 			}
 			return limit(true)
 		}, false},
 		{"it is broken for eight polls, then limited", func(n int) error {
-			if n <= unreadable {
+			if n <= poll.Unreadable {
 				return errors.New("502")
 			}
 			return limit(true)
 		}, false},
 		{"it is broken for nine polls, then limited", func(n int) error {
-			if n <= unreadable+1 {
+			if n <= poll.Unreadable+1 {
 				return errors.New("502")
 			}
 			return limit(true)
@@ -85,8 +86,8 @@ func TestOlderPageIsGivenUpOnlyForItsOwnFault(t *testing.T) {
 					w.publish("nasa", fmt.Sprintf("p%d", i), 0)
 				}
 				after(30 * time.Minute)
-				if n := failed(); n <= unreadable {
-					t.Errorf("the older page was asked for %d times, want more than %d", n, unreadable)
+				if n := failed(); n <= poll.Unreadable {
+					t.Errorf("the older page was asked for %d times, want more than %d", n, poll.Unreadable)
 				}
 				if got := len(reported) > 0; got != row.gap {
 					t.Errorf("reported %v, want a gap: %v", reported, row.gap)
@@ -130,7 +131,7 @@ func TestOlderPageIsNotGivenUpForAStop(t *testing.T) {
 			case q.Cursor != "":
 				failed++
 				return nil, errors.New("502")
-			case failed == unreadable:
+			case failed == poll.Unreadable:
 				d.Stop() // between the first page of this poll and the next one
 			}
 			return nil, nil
@@ -141,8 +142,8 @@ func TestOlderPageIsNotGivenUpForAStop(t *testing.T) {
 		}
 		after(10 * time.Minute)
 		stop()
-		if failed != unreadable {
-			t.Fatalf("the older page failed %d times, want %d and then the stop", failed, unreadable)
+		if failed != poll.Unreadable {
+			t.Fatalf("the older page failed %d times, want %d and then the stop", failed, poll.Unreadable)
 		}
 		if gaps := w.cursors["account:nasa"].Gaps; len(reported) > 0 || len(gaps) > 0 {
 			t.Errorf("reported %v, recorded %v, want no gap for a stop", reported, gaps)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
 // Journal makes detections last. Every method is safe for concurrent use; what
@@ -75,7 +76,7 @@ type Cursor struct {
 }
 
 // MaxGaps bounds the gaps kept for a target; beyond it the oldest two merge.
-const MaxGaps = 16
+const MaxGaps = poll.MaxGaps
 
 // Gap is a range of a timeline that could not be read within the page cap:
 // posts published in it may have been missed. It is read on from Resume, bit

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
 // mailbox is a shard's inbox: a slice and a one-slot bell. Who puts never
@@ -15,14 +17,14 @@ type mailbox struct {
 	bell chan struct{}
 }
 
-// message is one of its fields; err goes with committed.
+// message is one of its fields; err goes with settled.
 type message struct {
-	set       *setting
-	remove    *removal
-	landed    *flight // a poll's pages have come
-	committed *flight
-	err       error
-	ask       func(*shard)
+	set     *setting
+	remove  *removal
+	landed  *poll.Poll // its pages have come
+	settled *poll.Poll // what it brought is committed, or with err is not
+	err     error
+	ask     func(*shard)
 }
 
 // setting adds or replaces a source's subscription on this shard.

@@ -15,7 +15,7 @@ func TestOwnerSurplusUnderABudget(t *testing.T) {
 			w := newWorld()
 			d := paced(t, w, 1, func(c *Config) { c.OwnerSurplus = surplus })
 			defer start(t, d)()
-			all := accounts(60)
+			all := accountNames(60)
 			set(t, d, bounded("others", 0, 0, all[6:]...))
 			greedy := bounded("greedy", 12*time.Second, 2, all[:6]...)
 			greedy.Source.Owner = "g"

@@ -60,7 +60,7 @@ func TestBudgetIsSpentWherePostsAre(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 1, nil)
 		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accounts(100)...))
+		set(t, d, bounded("m", 0, 0, accountNames(100)...))
 		begin := time.Now()
 		for i := range 3 * 60 {
 			after(20 * time.Second)
@@ -85,7 +85,7 @@ func TestBudgetIsSpentWherePostsAre(t *testing.T) {
 		if perSecond := calls / time.Since(begin).Seconds(); perSecond > 1.01 || perSecond < 0.95 {
 			t.Errorf("%.3f calls a second, want the budget of 1, all of it", perSecond)
 		}
-		for _, a := range accounts(100) {
+		for _, a := range accountNames(100) {
 			if gap := w.longestWait(a, begin); gap > 260*time.Second {
 				t.Errorf("%s was not polled for %v, want at most 2.4 equal shares of 100 s, and a little", a, gap)
 			}
@@ -104,7 +104,7 @@ func TestIntervalIsTheLongestWaitUnderABudget(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 1, nil)
 		defer start(t, d)()
-		set(t, d, bounded("rest", 0, 0, accounts(60)...))
+		set(t, d, bounded("rest", 0, 0, accountNames(60)...))
 		set(t, d, bounded("tight", 10*time.Second, 0, "account07"))
 		after(time.Minute)
 		begin := time.Now()
@@ -124,10 +124,10 @@ func TestIntervalIsTheShortestWaitWherePaceSaysSo(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 10, func(c *Config) { c.Pace = PaceAtLeast })
 		defer start(t, d)()
-		set(t, d, bounded("m", 30*time.Second, 0, accounts(3)...))
+		set(t, d, bounded("m", 30*time.Second, 0, accountNames(3)...))
 		begin := time.Now()
 		after(10 * time.Minute)
-		for _, a := range accounts(3) {
+		for _, a := range accountNames(3) {
 			times := w.callTimes(a)
 			for i := 1; i < len(times); i++ {
 				if wait := times[i].Sub(times[i-1]); wait < 30*time.Second {
@@ -146,7 +146,7 @@ func TestWeightsOfMonitorsAddUp(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 1, nil)
 		defer start(t, d)()
-		set(t, d, bounded("all", 0, 1, accounts(40)...))
+		set(t, d, bounded("all", 0, 1, accountNames(40)...))
 		set(t, d, bounded("dear", 0, 15, "account05"))
 		after(2 * time.Hour)
 		dear, other := len(w.callTimes("account05")), len(w.callTimes("account06"))
@@ -177,7 +177,7 @@ func TestBudgetThatCanNotKeepTheIntervalsIsReported(t *testing.T) {
 		var log bytes.Buffer
 		d := paced(t, w, 1, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		defer start(t, d)()
-		set(t, d, bounded("m", 10*time.Second, 0, accounts(40)...))
+		set(t, d, bounded("m", 10*time.Second, 0, accountNames(40)...))
 		after(time.Minute)
 		if s := d.Stats().Pace; s.Feasible || s.Demand < 3.9 || s.Demand > 4.1 {
 			t.Errorf("pace %+v, want a demand of 4 calls a second for a budget of 1", s)
@@ -187,7 +187,7 @@ func TestBudgetThatCanNotKeepTheIntervalsIsReported(t *testing.T) {
 		}
 		begin := time.Now()
 		after(time.Hour)
-		for _, a := range accounts(40) {
+		for _, a := range accountNames(40) {
 			if gap := w.longestWait(a, begin); gap > 60*time.Second {
 				t.Errorf("%s waited %v, want all to wait alike: about 40 s", a, gap)
 			}
@@ -204,7 +204,7 @@ func TestNewAccountComesFirstUnderABudget(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 1, nil)
 		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accounts(100)...))
+		set(t, d, bounded("m", 0, 0, accountNames(100)...))
 		after(10 * time.Minute)
 		begin := time.Now()
 		set(t, d, bounded("new", 0, 0, "newcomer"))
@@ -225,7 +225,7 @@ func TestOutageUnderABudget(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 2, nil)
 		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accounts(50)...))
+		set(t, d, bounded("m", 0, 0, accountNames(50)...))
 		after(10 * time.Minute)
 		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, errors.New("down") })
 		for i := range 50 {
@@ -252,7 +252,7 @@ func TestFailingAccountRestsUnderABudget(t *testing.T) {
 		w := newWorld()
 		d := paced(t, w, 2, nil)
 		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accounts(50)...))
+		set(t, d, bounded("m", 0, 0, accountNames(50)...))
 		after(5 * time.Minute)
 		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
 			if q.Username == "account07" {
@@ -274,7 +274,7 @@ func TestBudgetWithSharedCalls(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
 		d := paced(t, b.world, 0.5, func(c *Config) { c.Fetcher = b })
 		defer start(t, d)()
-		set(t, d, bounded("m", 0, 0, accounts(95)...))
+		set(t, d, bounded("m", 0, 0, accountNames(95)...))
 		begin := time.Now()
 		after(20 * time.Minute)
 		b.mu.Lock()

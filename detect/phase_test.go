@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 )
 
@@ -14,8 +15,8 @@ func TestPhasesSpread(t *testing.T) {
 	step := time.Minute
 	var counts [slices20]int
 	for i := range n {
-		key := targetKey("account" + string(rune('a'+i%26)) + time.Duration(i).String())
-		due := schedule.GridAfter(0, hashKey(key), step)
+		key := accounts.Key("account" + string(rune('a'+i%26)) + time.Duration(i).String())
+		due := schedule.GridAfter(0, accounts.Hash(key), step)
 		counts[min(slices20-1, int(due*slices20/int64(step)))]++
 	}
 	if busiest := slices.Max(counts[:]); busiest > 2*n/slices20 {

@@ -2,11 +2,11 @@ package detect
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/detect/internal/forecast"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/internal/pace"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -80,7 +80,7 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 		}
 		return 0
 	})
-	return d.planning().plans(groups, planned, budgets)
+	return d.plans(groups, planned, budgets)
 }
 
 // Plan predicts what the subscriptions as they are will bring, and what other
@@ -94,115 +94,38 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	if err != nil {
 		return Plans{}, err
 	}
-	return d.planning().plans(groups, queries, budgets)
+	return d.plans(groups, queries, budgets)
 }
 
-// planning is what plans are made from, beside the accounts.
-type planning struct {
-	pace   Pace
-	rate   float64 // calls a second, 0 for unbounded
-	batch  int     // accounts in a call at most
-	shards int
-	pages  float64       // of a poll, in the mean
-	fetch  time.Duration // of one call, in the mean
+// forecastSettings are what plans are made from.
+func (d *Detector) forecastSettings() forecast.Settings {
+	return forecast.Settings{Budgeted: d.cfg.Pace != PaceInterval, AtLeast: d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
+		Rate: d.cfg.FetchRate, Batch: d.batchSize, Shards: len(d.shards),
+		Pages: d.pagesPer(poll.Accounts), Fetch: d.env.Count.Fetch.Snapshot().Mean()}
 }
 
-func (d *Detector) planning() planning {
-	return planning{pace: d.cfg.Pace, rate: d.cfg.FetchRate, batch: d.batchSize, shards: len(d.shards),
-		pages: d.pagesPerPoll(), fetch: d.count.fetch.Snapshot().Mean()}
-}
-
-// pagesPerPoll is how many pages a successful poll has read in the mean.
-func (d *Detector) pagesPerPoll() float64 {
-	polls := d.count.polls.Load() - d.count.pollErrors.Load()
-	if polls <= 0 {
-		return 1
-	}
-	return max(1, float64(d.count.pages.Load())/float64(polls))
-}
-
-func (cfg planning) plans(groups []pace.Group, queries []PlannedQuery, budgets []float64) (Plans, error) {
+// plans plans for accounts and queries.
+func (d *Detector) plans(groups []pace.Group, queries []PlannedQuery, budgets []float64) (Plans, error) {
 	p := Plans{Queries: queries}
-	searches := callsASecond(queries)
-	total := cfg.rate
-	if total > 0 {
-		cfg.rate = forAccounts(total, searches)
-	}
 	for _, g := range groups {
 		p.Accounts += g.Accounts
 	}
-	var err error
-	if cfg.pace == PaceInterval {
-		p.Now = cfg.intervals(groups, p.Accounts)
-	} else if p.Now, err = cfg.budget(groups, p.Accounts, cfg.rate); err != nil {
+	now, other, err := d.forecastSettings().Plans(groups, callsASecond(queries), budgets)
+	if err != nil {
 		return Plans{}, err
-	} else {
-		p.Now.Budget = total
 	}
-	p.Now.CallsPerMinute += 60 * searches
-	for i, b := range budgets {
-		if !(b > 0 && b <= maxRate) {
-			return Plans{}, fmt.Errorf("detect: budgets[%d] %v is not allowed: want more than 0 and at most %g calls a second", i, b, maxRate)
-		}
-		other, err := cfg.budget(groups, p.Accounts, forAccounts(b, searches))
-		if err != nil {
-			return Plans{}, err
-		}
-		other.Budget = b
-		other.CallsPerMinute += 60 * searches
-		p.Other = append(p.Other, other)
+	p.Now = Plan(now)
+	for _, o := range other {
+		p.Other = append(p.Other, Plan(o))
 	}
 	return p, nil
 }
 
-func (cfg planning) intervals(groups []pace.Group, accounts int) Plan {
-	// An account shares its call with those due in the next part of its interval.
-	together := min(float64(cfg.batch), 1+float64(accounts)/float64(cfg.shards*schedule.LookAhead))
-	calls := cfg.callsPerPoll(together)
-	f := pace.Intervals(groups)
-	if polls := f.CallsPerMinute / 60; cfg.rate > 0 && polls*calls > cfg.rate {
-		// More are due at a time: calls are as full as they need to be, or can.
-		full := cfg.callsPerPoll(float64(max(1, min(cfg.batch, accounts))))
-		if calls = max(full, cfg.rate/polls); calls == full {
-			f = pace.IntervalsWithin(groups, cfg.rate/full)
-		}
-	}
-	return cfg.plan(f, calls)
-}
-
-func (cfg planning) budget(groups []pace.Group, accounts int, budget float64) (Plan, error) {
-	bounded := make([]pace.Group, len(groups))
-	for i, g := range groups {
-		if g.Interval > 0 && g.Min == 0 && g.Max == 0 {
-			if bound := max(g.Interval, MinBound); cfg.pace == PaceAtLeast {
-				g.Min = bound
-			} else {
-				g.Max = bound
-			}
-		}
-		bounded[i] = g
-	}
-	calls := cfg.callsPerPoll(float64(max(1, min(cfg.batch, accounts))))
-	f, err := pace.Budget(bounded, pace.Config{Budget: budget / calls})
-	if err != nil {
-		return Plan{}, fmt.Errorf("detect: plan for %v calls a second: %w", budget, err)
-	}
-	plan := cfg.plan(f, calls)
-	plan.Budget = budget
-	return plan, nil
-}
-
-// forAccounts is what searches leave of a budget: they go first, as long as
-// accounts keep half of it.
-func forAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
-
-// callsPerPoll is for first pages that so many accounts share; pages after the
-// first are read alone.
-func (cfg planning) callsPerPoll(together float64) float64 { return 1/together + cfg.pages - 1 }
-
-func (cfg planning) plan(f pace.Forecast, calls float64) Plan {
-	return Plan{Mean: f.Mean + cfg.fetch, P95: f.P95 + cfg.fetch, CallsPerMinute: f.CallsPerMinute * calls,
-		LongestInterval: f.LongestInterval, Feasible: f.Feasible, Shortfall: f.Shortfall * calls}
+// pollRate is how many accounts a second the calls allow to poll.
+func (d *Detector) pollRate() float64 {
+	together := max(1, min(int64(d.batchSize), d.env.Count.Kinds[poll.Accounts].Targets.Load()))
+	rate := forecast.ForAccounts(d.cfg.FetchRate, math.Float64frombits(d.count.queryRate.Load()))
+	return rate / d.forecastSettings().CallsPerPoll(float64(together))
 }
 
 // groupSlots is how many targets are summarised at a time, so that polls do
@@ -215,10 +138,11 @@ func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
 	for _, sh := range d.shards {
 		for from, more := int32(0), true; more; from += groupSlots {
 			err := d.ask(ctx, sh, func(sh *shard) {
-				more = from+groupSlots < sh.size
-				for slot := from; slot < min(from+groupSlots, sh.size); slot++ {
-					if sh.targets.at(slot).want >= 0 {
-						counts[sh.group(slot)]++
+				size := sh.accounts.table.Size()
+				more = from+groupSlots < size
+				for slot := from; slot < min(from+groupSlots, size); slot++ {
+					if sh.accounts.Watched(slot) {
+						counts[sh.accounts.group(slot)]++
 					}
 				}
 			})
@@ -236,13 +160,11 @@ func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
 }
 
 // group is the group of one account, with its rate to an eighth of an e-fold.
-func (sh *shard) group(slot int32) pace.Group {
-	g := pace.Group{Interval: sh.interval(slot)}
-	sh.eachSub(slot, func(s subscriber) { g.Weight += sh.wants[s.want].source.weight })
-	if r := sh.postRate(slot); r > 0 {
+func (a *accountTargets) group(slot int32) pace.Group {
+	ask := a.table.Ask(slot)
+	g := pace.Group{Interval: ask.Interval, Weight: ask.Weight, Rate: unknownRate}
+	if r := a.postRate(slot); r > 0 {
 		g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
-	} else {
-		g.Rate = unknownRate
 	}
 	return g
 }

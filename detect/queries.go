@@ -2,10 +2,11 @@ package detect
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/forecast"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
 // PlannedQuery says how a query's posts are found, and what that costs.
@@ -22,47 +23,18 @@ type PlannedQuery struct {
 	Why     string // in words
 }
 
-// planQueries sums up subscriptions with their origins, in the order of the
-// queries; pages is how many a poll reads in the mean.
-func planQueries(list []ruled, pages float64) []PlannedQuery {
-	type place struct {
-		query   string
-		covered bool
-	}
-	at := map[place]int{}
+// planQueries sums up rules by query; see forecast.Queries.
+func (d *Detector) planQueries(rules []forecast.Rule) []PlannedQuery {
 	var plan []PlannedQuery
-	for i := range list {
-		sub := &list[i].sub
-		key := place{sub.Query, list[i].from == timelines}
-		n, ok := at[key]
-		if !ok {
-			n = len(plan)
-			at[key] = n
-			plan = append(plan, PlannedQuery{Query: sub.Query, Covered: key.covered, Every: sub.every()})
-			if key.covered {
-				plan[n].Authors = sub.Authors
-			}
-		}
-		plan[n].Sources = append(plan[n].Sources, sub.Source.ID)
-		plan[n].Every = min(plan[n].Every, sub.every())
+	for _, q := range forecast.Queries(rules, d.pagesPer(poll.Queries)) {
+		plan = append(plan, PlannedQuery(q))
 	}
-	for i := range plan {
-		p := &plan[i]
-		slices.Sort(p.Sources)
-		switch {
-		case p.Covered:
-			p.Why = fmt.Sprintf("no search: the timelines of %d accounts have its posts", len(p.Authors))
-		case len(p.Sources) == 1:
-			p.Why = "a search of its own"
-		default:
-			p.Why = fmt.Sprintf("one search for %d rules", len(p.Sources))
-		}
-		if !p.Covered {
-			p.CallsPerMinute = pages * float64(time.Minute) / float64(p.Every)
-		}
-	}
-	slices.SortFunc(plan, func(a, b PlannedQuery) int { return strings.Compare(a.Query, b.Query) })
 	return plan
+}
+
+// plannedRule is what a forecast needs to know of a rule.
+func plannedRule(sub *QuerySubscription, covered bool) forecast.Rule {
+	return forecast.Rule{ID: sub.Source.ID, Query: sub.Query, Every: sub.every(), Authors: sub.Authors, Covered: covered}
 }
 
 // planRules is planQueries as things are.
@@ -72,36 +44,24 @@ func (d *Detector) planRules(ctx context.Context) ([]PlannedQuery, error) {
 		return nil, err
 	}
 	defer unlock()
-	return planQueries(d.rules.list(), d.pagesPerSearch()), nil
+	return d.planQueries(d.rules.planned()), nil
 }
 
 // planRulesFor is planQueries for subscriptions that nobody polls yet.
 func (d *Detector) planRulesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
-	list := make([]ruled, len(queries))
+	rules := make([]forecast.Rule, 0, len(queries))
 	for i := range queries {
-		list[i] = ruled{sub: queries[i], from: searched}
-		if d.cfg.covers(&queries[i], bound) {
-			list[i].from = timelines
-		}
+		rules = append(rules, plannedRule(&queries[i], d.cfg.covers(&queries[i], bound)))
 	}
-	return planQueries(list, d.pagesPerSearch())
+	return d.planQueries(rules)
 }
 
-func (p *planner) list() []ruled {
-	list := make([]ruled, 0, len(p.subs))
+func (p *planner) planned() []forecast.Rule {
+	var rules []forecast.Rule
 	for _, r := range p.subs {
-		list = append(list, *r)
+		rules = append(rules, plannedRule(&r.sub, r.from == timelines))
 	}
-	return list
-}
-
-// pagesPerSearch is how many pages a poll of a query has read in the mean.
-func (d *Detector) pagesPerSearch() float64 {
-	polls := d.count.queryPolls.Load() - d.count.queryErrors.Load()
-	if polls <= 0 {
-		return 1
-	}
-	return max(1, float64(d.count.queryPages.Load())/float64(polls))
+	return rules
 }
 
 // callsASecond is what searches take.
@@ -154,8 +114,8 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 		return QueryStatus{}, false, nil
 	}
 	err = d.ask(ctx, d.queryShard(text), func(sh *shard) {
-		if q := sh.searches.byText[text]; q != nil {
-			sh.queryStatus(q, &found)
+		if q := sh.queries.byText[text]; q != nil {
+			sh.queries.status(q, &found)
 		}
 	})
 	if err != nil {
@@ -164,21 +124,25 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	return found, true, nil
 }
 
-func (sh *shard) queryStatus(q *watchedQuery, st *QueryStatus) {
-	st.LastPoll, st.LastContact, st.LastPost, st.Interval = q.since, q.lastContact, q.lastPost, q.every()
-	st.Gaps = slices.Clone(q.gaps)
-	if tr := q.trouble; tr != nil {
-		st.Failures, st.Err = tr.failures, tr.err
-		if tr.err != nil {
-			st.Error = tr.err.Error()
-		}
+func (s *queryTargets) status(q *watchedQuery, st *QueryStatus) {
+	st.LastPoll, st.LastPost, st.Interval = q.since, q.lastPost, q.every()
+	if !q.cold {
+		st.LastContact = q.since
 	}
-	if at, ok := sh.searches.sched.At(q.slot); ok {
-		st.NextPoll = sh.d.wall(at)
+	if at, ok := s.polls.Contact(q.slot); ok {
+		st.LastContact = at
+	}
+	st.Gaps = gapsOf(s.polls.Gaps(q.slot))
+	st.Failures = s.polls.Failures(q.slot)
+	if st.Err, _ = s.polls.Trouble(q.slot); st.Err != nil {
+		st.Error = st.Err.Error()
+	}
+	if at, ok := s.sched.At(q.slot); ok {
+		st.NextPoll = s.d.wall(at)
 	}
 }
 
 // queryShard is the shard that owns a query.
 func (d *Detector) queryShard(text string) *shard {
-	return d.shards[hashKey(QueryTarget(text))%uint64(len(d.shards))]
+	return d.shards[accounts.Hash(QueryTarget(text))%uint64(len(d.shards))]
 }

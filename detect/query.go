@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/internal/seen"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -97,8 +97,8 @@ func (s *QuerySubscription) validate() error {
 		return fmt.Errorf("detect: Interval %s with Next and Every %s is not allowed: want Next and a positive Every alone", s.Interval, s.Every)
 	}
 	for _, name := range s.Authors {
-		if name == "" || len(name) > maxIDLength {
-			return fmt.Errorf("detect: Authors: username %q is not allowed: want a handle of at most %d bytes", clip(name), maxIDLength)
+		if name == "" || len(name) > poll.MaxIDLength {
+			return fmt.Errorf("detect: Authors: username %q is not allowed: want a handle of at most %d bytes", clip(name), poll.MaxIDLength)
 		}
 	}
 	return nil
@@ -120,100 +120,4 @@ func QueryTarget(text string) string {
 	}
 	sum := sha256.Sum256([]byte(text))
 	return "query:sha256:" + hex.EncodeToString(sum[:])
-}
-
-// watchedQuery is a search that is polled, once for all rules that share it. There are
-// thousands at most, so it is a struct of its own. Its shard owns it; while a
-// poll is under way, its goroutine reads nothing of it but the text.
-type watchedQuery struct {
-	text   string
-	target string
-	hash   uint64
-	slot   int32 // in searches
-	subs   []querySub
-
-	seen    *seen.Set
-	horizon time.Duration // of seen
-
-	since       time.Time // when the last complete poll began, zero before the first
-	lastPost    time.Time
-	lastContact time.Time
-	gaps        []Gap
-	trouble     *trouble
-	skew        time.Duration
-	unordered   bool // an answer was not newest first
-	dropped     bool // a post was dropped, and the log has it
-	// cold: it was read before this process, which has had no answer yet. A first
-	// one that is empty is more likely a glitch than the truth.
-	cold    bool
-	again   bool // poll at once when the poll under way is done
-	polling *search
-}
-
-// querySub is one rule's interest in a query; see subscriber.
-type querySub struct {
-	QuerySubscription
-	from           time.Time // while fresh: how far back to read for it
-	read           time.Time // while fresh: it has got what was visible then, or does not want it
-	fresh, covered bool
-}
-
-// interval is the shortest that is wished, 0 when schedules alone are.
-func (q *watchedQuery) interval() (shortest time.Duration) {
-	for i := range q.subs {
-		if iv := q.subs[i].Interval; iv > 0 && (shortest == 0 || iv < shortest) {
-			shortest = iv
-		}
-	}
-	return shortest
-}
-
-// every is how often the query is polled at its busiest.
-func (q *watchedQuery) every() (shortest time.Duration) {
-	for i := range q.subs {
-		if iv := q.subs[i].every(); shortest == 0 || iv < shortest {
-			shortest = iv
-		}
-	}
-	return shortest
-}
-
-func (q *watchedQuery) maxResults() (most int) {
-	for i := range q.subs {
-		most = max(most, q.subs[i].MaxResults)
-	}
-	return most
-}
-
-// cutoff is how far back the next poll must read: see shard.cutoff. What lies
-// before the overlap of the process before, the journal knows.
-func (q *watchedQuery) cutoff(overlap time.Duration) time.Time {
-	var wanted time.Time // earliest beginning of all subscribers
-	back := q.since
-	if !back.IsZero() {
-		back = back.Add(-overlap)
-	}
-	skew := max(0, q.skew)
-	for i := range q.subs {
-		since := q.subs[i].Since.Add(-skew)
-		if i == 0 || since.Before(wanted) {
-			wanted = since
-		}
-		if s := &q.subs[i]; s.fresh && s.from.Add(-skew).Before(back) {
-			back = s.from.Add(-skew)
-		}
-	}
-	if back.Before(wanted) {
-		return wanted
-	}
-	return back
-}
-
-// remember makes room for what the next polls show: for twice the overlap and
-// the time to the next poll. A set that is too short lived is begun anew, and
-// the journal drops what it forgot.
-func (q *watchedQuery) remember(overlap time.Duration) {
-	if need := 2*overlap + min(q.every(), maxInterval); q.seen == nil || q.horizon < need {
-		q.seen, q.horizon = seen.NewSet(need), need
-	}
 }

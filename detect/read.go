@@ -20,13 +20,13 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 	for _, sh := range d.shards {
 		part := map[string]time.Time{} // who gives up waiting must not read while it is written
 		err := d.ask(ctx, sh, func(sh *shard) {
-			src := sh.sources[sourceID]
+			src := sh.accounts.table.Source(sourceID)
 			if src == nil {
 				return
 			}
-			src.slots.each(func(slot int32) {
-				if at := sh.readFor(slot, sourceID); !at.IsZero() {
-					part[monitor.Key(sh.username(slot))] = at.Add(-d.cfg.MaxOverlap)
+			src.EachOf(func(slot int32) {
+				if at := sh.accounts.readFor(slot, sourceID); !at.IsZero() {
+					part[monitor.Key(sh.accounts.table.Username(slot))] = at.Add(-d.cfg.MaxOverlap)
 				}
 			})
 		})
@@ -64,16 +64,4 @@ func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Ti
 		return time.Time{}, err
 	}
 	return read.Add(-d.cfg.MaxOverlap), nil
-}
-
-// readFor is until when an account was read for a source, without a gap that is to
-// be read yet; zero when it was not.
-func (sh *shard) readFor(slot int32, sourceID string) time.Time {
-	until := readUntil(sh.targets.at(slot).since.time(), sh.gaps[slot], sh.d.oldest())
-	sh.eachSub(slot, func(s subscriber) {
-		if s.fresh && sh.wants[s.want].source.ID == sourceID {
-			until = time.Time{} // it has not got all yet
-		}
-	})
-	return until
 }

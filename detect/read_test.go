@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -57,7 +58,7 @@ const overlap = 30 * time.Minute // MaxOverlap, unless set
 func TestWhatWasReadBefore(t *testing.T) {
 	day := time.Now().Add(-24 * time.Hour)
 	at := func(hour int) time.Time { return day.Add(time.Duration(hour) * time.Hour) }
-	query, nasa, esa := QueryTarget("moon"), targetKey("nasa"), targetKey("esa")
+	query, nasa, esa := QueryTarget("moon"), accounts.Key("nasa"), accounts.Key("esa")
 	for _, row := range []struct {
 		name    string
 		cursors []Cursor

@@ -104,7 +104,7 @@ func TestLossEmptyPageAfterRestart(t *testing.T) {
 	})
 }
 
-// A page with more than maxPageTweets posts and a Next: the excess is
+// A page with more than poll.MaxPageTweets posts and a Next: the excess is
 // dropped, the paging goes on, the poll counts as complete: no gap.
 func TestLossExcessWithNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -92,7 +92,7 @@ func restarts(t *testing.T, seed uint64) {
 		c.Shards, c.MaxPages, c.Overlap, c.MaxBackoff = 1, 2, 10*time.Second, 10*time.Second
 		c.MaxOverlap = 20 * time.Second
 	}
-	names := accounts(4)
+	names := accountNames(4)
 	keep := bounded("keep", 7*time.Second, 0, names...)
 	var want []string
 	n := 0

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
 // lockRules waits for the changes before. What Run waits for must not wait for
@@ -193,8 +195,8 @@ func (d *Detector) accountsChanged() {
 // rules need none.
 func (d *Detector) noteQueries() {
 	d.count.covered.Store(int64(d.rules.covered))
-	d.count.queryRate.Store(math.Float64bits(d.rules.polls * d.pagesPerSearch()))
+	d.count.queryRate.Store(math.Float64bits(d.rules.polls * d.pagesPer(poll.Queries)))
 	for _, sh := range d.shards {
-		sh.mail.put(message{ask: func(sh *shard) { sh.sched.Refresh() }})
+		sh.mail.put(message{ask: func(sh *shard) { sh.accounts.sched.Refresh() }})
 	}
 }

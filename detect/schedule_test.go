@@ -31,11 +31,12 @@ func TestAccountsLieInTheOrderOfTheirPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newWorld().detector(t, func(c *Config) { c.Shards = 1 })
 		defer start(t, d)()
-		s := sub("m", accounts(100)...)
+		s := sub("m", accountNames(100)...)
 		set(t, d, s)
 		if err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
-			for slot := int32(1); slot < sh.size; slot++ {
-				if before, it := sh.username(slot-1), sh.username(slot); Phase(before, s.Interval) > Phase(it, s.Interval) {
+			table := sh.accounts.table
+			for slot := int32(1); slot < table.Size(); slot++ {
+				if before, it := table.Username(slot-1), table.Username(slot); Phase(before, s.Interval) > Phase(it, s.Interval) {
 					t.Errorf("%s lies before %s, whose phase is lower", before, it)
 				}
 			}

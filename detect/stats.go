@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/latency"
 )
@@ -102,46 +103,49 @@ type PaceStats struct {
 	Feasible bool // Demand is at most Budget
 }
 
-// counters are the live form of Stats.
+// counters are what Stats has of commits and queries; the rest is counted by
+// package poll.
 type counters struct {
-	targets                                         atomic.Int64
-	polls, pages, pollErrors, rateLimited           atomic.Int64
-	panics, posts, events, known, baseline, late    atomic.Int64
-	ancient, gaps                                   atomic.Int64
-	noID, noTime, future, author, excess, sameID    atomic.Int64
-	noNext, wrongVersions                           atomic.Int64
-	negative, commits, commitErrors                 atomic.Int64
-	unchanged, filled, skew, skewed, calls, shallow atomic.Int64
-	queries, covered                                atomic.Int64
-	queryPolls, queryPages, queryErrors             atomic.Int64
-	queryRate                                       atomic.Uint64 // bits of a float64
-	lag, fetch                                      latency.Histogram
+	events, known, commits, commitErrors atomic.Int64
+	covered                              atomic.Int64
+	queryRate                            atomic.Uint64 // bits of a float64: calls a second
 }
 
 // Stats reads the counters. It may be called at any time.
 func (d *Detector) Stats() Stats {
-	c := &d.count
+	c, p := &d.count, &d.env.Count
+	accounts, queries := &p.Kinds[poll.Accounts], &p.Kinds[poll.Queries]
 	s := Stats{
-		Targets: c.targets.Load(),
-		Polls:   c.polls.Load(), Pages: c.pages.Load(), PollErrors: c.pollErrors.Load(),
-		RateLimited: c.rateLimited.Load(), Panics: c.panics.Load(),
-		Posts: c.posts.Load(), Events: c.events.Load(), Known: c.known.Load(),
-		Baseline: c.baseline.Load(), Late: c.late.Load(), Ancient: c.ancient.Load(), Gaps: c.gaps.Load(),
-		DroppedNoID: c.noID.Load(), DroppedNoTime: c.noTime.Load(), DroppedFuture: c.future.Load(),
-		DroppedAuthor: c.author.Load(), DroppedExcess: c.excess.Load(),
-		DroppedSameID: c.sameID.Load(), NoNext: c.noNext.Load(), WrongVersions: c.wrongVersions.Load(),
-		NegativeLatency: c.negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
-		Calls: c.calls.Load(), Unchanged: c.unchanged.Load(), Filled: c.filled.Load(), Shallow: c.shallow.Load(),
-		Lag: c.lag.Snapshot(), Fetch: c.fetch.Snapshot(), Latency: d.stages.snapshot(), Lateness: d.late.Snapshot(),
-		ClockSkew: time.Duration(c.skew.Load()), SkewedPolls: c.skewed.Load(),
-		Queries: QueryStats{Targets: c.queries.Load(), Covered: c.covered.Load(), Polls: c.queryPolls.Load(),
-			Pages: c.queryPages.Load(), Errors: c.queryErrors.Load(), Latency: d.queryStages.snapshot()},
+		Targets: accounts.Targets.Load(),
+		Polls:   accounts.Polls.Load(), Pages: accounts.Pages.Load(), PollErrors: accounts.Errors.Load(),
+		RateLimited: p.RateLimited.Load(), Panics: p.Panics.Load(),
+		Posts: p.Posts.Load(), Events: c.events.Load(), Known: c.known.Load(),
+		Baseline: p.Baseline.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), Gaps: p.Gaps.Load(),
+		DroppedNoID: p.NoID.Load(), DroppedNoTime: p.NoTime.Load(), DroppedFuture: p.Future.Load(),
+		DroppedAuthor: p.Author.Load(), DroppedExcess: p.Excess.Load(),
+		DroppedSameID: p.SameID.Load(), NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load(),
+		NegativeLatency: p.Negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
+		Calls: p.Calls.Load(), Unchanged: p.Unchanged.Load(), Filled: p.Filled.Load(), Shallow: p.Shallow.Load(),
+		Lag: p.Lag.Snapshot(), Fetch: p.Fetch.Snapshot(), Latency: newLatency(&accounts.Stages), Lateness: d.late.Snapshot(),
+		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
+		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
+			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: newLatency(&queries.Stages)},
 		Pace: d.paceStats(),
 	}
-	if last, ok := d.foresight.comparison(); ok {
-		s.Forecast = &last
+	if c, ok := d.forecast.Last(); ok {
+		s.Forecast = &Comparison{From: c.From, To: c.To, Plan: Plan(c.Plan), Mean: c.Mean, P95: c.P95, Posts: c.Posts, CallsPerMinute: c.CallsPerMinute}
 	}
 	return s
+}
+
+// pagesPer is how many pages a successful poll of a kind has read in the mean.
+func (d *Detector) pagesPer(kind poll.Kind) float64 {
+	c := &d.env.Count.Kinds[kind]
+	polls := c.Polls.Load() - c.Errors.Load()
+	if polls <= 0 {
+		return 1
+	}
+	return max(1, float64(c.Pages.Load())/float64(polls))
 }
 
 func (d *Detector) paceStats() PaceStats {

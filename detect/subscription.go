@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -102,9 +103,12 @@ func (s *Subscription) validate(pace Pace) error {
 		return fmt.Errorf("detect: Weight %v is not allowed: want 0 to %g", s.Weight, float64(maxWeight))
 	}
 	for _, a := range s.Accounts {
-		if a.Username == "" || len(a.Username) > maxIDLength {
-			return fmt.Errorf("detect: Accounts: username %q is not allowed: want a handle of at most %d bytes", clip(a.Username), maxIDLength)
+		if a.Username == "" || len(a.Username) > poll.MaxIDLength {
+			return fmt.Errorf("detect: Accounts: username %q is not allowed: want a handle of at most %d bytes", clip(a.Username), poll.MaxIDLength)
 		}
 	}
 	return nil
 }
+
+// clip keeps a name or an id of any length fit for an error.
+func clip(s string) string { return s[:min(len(s), 64)] }

@@ -1,44 +1,32 @@
 package detect
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // sweepMost is how many polls are begun by one reading of the clocks: well
 // within 0.1 ms.
 const sweepMost = 16
 
 // room is how many calls may be begun now.
-func (sh *shard) room() int {
-	return min(sh.slots-sh.workers.busy, maxOpen-len(sh.flights)-len(sh.searches.polling))
-}
+func (sh *shard) room() int { return min(sh.slots-sh.workers.Busy(), maxOpen-sh.open()) }
 
-// sweep begins the polls of the targets that are due first, each in a call of its
+// sweep begins the polls of the accounts that are due first, each in a call of its
 // own, where nothing else is due and no budget asks whose turn it is.
-func (sh *shard) sweep(ctx context.Context, now int64) {
-	sh.takeDue(now, min(sh.room(), sweepMost))
-	sh.readAhead()
-	sh.starved += len(sh.taken) - 1 // the first is counted
-	for _, next := range sh.taken {
-		if sh.targets.at(next.Slot).state != idle { // its gap is being read
-			sh.postpone(next.Slot, now)
-			continue
-		}
-		sh.d.count.lag.Record(time.Duration(now - next.At))
-		sh.depart(job{ctx: ctx, one: sh.newFlight(next.Slot, next.At)})
-	}
-}
-
-// takeDue takes out the targets that are due, at most so many.
-func (sh *shard) takeDue(now int64, most int) {
+func (sh *shard) sweep(ctx context.Context) {
+	most := min(sh.room(), sweepMost)
 	sh.taken = sh.taken[:0]
 	for len(sh.taken) < most {
-		due, ok := sh.sched.Next(now, false)
+		due, ok := sh.accounts.sched.Next(sh.now, false)
 		if !ok {
 			break
 		}
 		sh.taken = append(sh.taken, due)
+	}
+	sh.readAhead()
+	sh.accounts.polls.Starve(len(sh.taken) - 1) // the first is counted
+	for _, next := range sh.taken {
+		if p := sh.start(next); p != nil {
+			sh.read(ctx, p)
+		}
 	}
 }
 
@@ -46,10 +34,12 @@ func (sh *shard) takeDue(now int64, most int) {
 // memory. Here the processor waits for several at a time; else it would wait for
 // one after the other, and longer than all the rest of a poll takes.
 func (sh *shard) readAhead() {
+	table := sh.accounts.table
 	for _, next := range sh.taken {
-		sh.ahead += int(sh.targets.at(next.Slot).name)
+		sh.ahead += int(table.At(next.Slot).Since)
 	}
 	for _, next := range sh.taken {
-		sh.ahead += len(sh.username(next.Slot)) + sh.windows.At(int(next.Slot)).Len()
+		w := table.Window(next.Slot)
+		sh.ahead += len(table.Username(next.Slot)) + w.Len()
 	}
 }

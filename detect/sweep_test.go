@@ -19,7 +19,7 @@ func TestCallsAreMadeSideBySide(t *testing.T) {
 		d := w.detector(t, func(c *Config) { c.Shards, c.FetchSlots = 1, 40 })
 		defer start(t, d)()
 		for round := range 2 {
-			names := accounts(40)
+			names := accountNames(40)
 			for i := range names {
 				names[i] += fmt.Sprint("of", round)
 			}

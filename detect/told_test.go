@@ -65,7 +65,7 @@ func TestRateLimitIsTold(t *testing.T) {
 				w.setSlow(time.Second) // so that many calls are under way
 				d := w.detector(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 				stop := start(t, d)
-				set(t, d, sub("m", accounts(50)...))
+				set(t, d, sub("m", accountNames(50)...))
 				after(time.Minute)
 				var want []string
 				for range 2 {

@@ -1,5 +1,5 @@
 //go:build race
 
-package rule_test
+package query_test
 
 const raceEnabled = true

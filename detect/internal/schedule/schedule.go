@@ -72,8 +72,8 @@ const (
 type Poll interface {
 	// Due is when the poll was due.
 	Due() int64
-	// Found gives the times of the posts that were new, none after now.
-	Found(now int64) []int64
+	// FoundTimes gives the times of the posts that were new, none after now.
+	FoundTimes(now int64) []int64
 	// History gives the times of the posts that a first poll showed, and since
 	// when it showed all of them; ok is false for other polls.
 	History(now int64) (times []int64, since int64, ok bool)

@@ -18,7 +18,7 @@ func (f fixed) Username(int32) string        { return "nasa" }
 type quiet int64
 
 func (q quiet) Due() int64                           { return int64(q) }
-func (q quiet) Found(int64) []int64                  { return nil }
+func (q quiet) FoundTimes(int64) []int64             { return nil }
 func (q quiet) History(int64) ([]int64, int64, bool) { return nil, 0, false }
 
 const second = int64(time.Second)

@@ -1,0 +1,15 @@
+package accounts
+
+// dense is an array by slot that grows in chunks: what is in it never moves,
+// so that growth copies nothing, and pointers into it stay good.
+type dense[T any] struct{ chunks []*[chunkSize]T }
+
+const chunkSize = 1024
+
+// at is the slot's element; the array grows up to it.
+func (a *dense[T]) at(slot int32) *T {
+	for int(slot) >= len(a.chunks)*chunkSize {
+		a.chunks = append(a.chunks, new([chunkSize]T))
+	}
+	return &a.chunks[slot/chunkSize][slot%chunkSize]
+}

@@ -1,0 +1,50 @@
+package accounts
+
+import "github.com/streamwatch/streamwatch/monitor"
+
+// keyPrefix begins the name of an account's timeline.
+const keyPrefix = "account:"
+
+// Key names an account's timeline: in the journal, and for its hash.
+func Key(username string) string { return keyPrefix + monitor.Key(username) }
+
+// Hash is FNV-1a over the target's key: the same in every process.
+func Hash(key string) uint64 { return mix(fnv(fnvBasis, key)) }
+
+// HashName is Hash of a username's Key.
+func HashName(username string) uint64 {
+	h := keyPrefixHash
+	for i := 0; i < len(username); i++ {
+		c := username[i]
+		if c >= 0x80 || c == '@' && i == 0 {
+			return Hash(Key(username))
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return mix(h)
+}
+
+const fnvBasis = uint64(14695981039346656037)
+
+var keyPrefixHash = fnv(fnvBasis, keyPrefix)
+
+func fnv(h uint64, s string) uint64 {
+	for i := 0; i < len(s); i++ {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// mix spreads: FNV's high bits differ little for short keys.
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	return h
+}
+
+// sameAccount reports whether two spellings name one account.
+func sameAccount(a, b string) bool { return a == b || monitor.Key(a) == monitor.Key(b) }

@@ -1,0 +1,124 @@
+package accounts
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// Source is a monitor or a rule that watches accounts of the table.
+type Source struct {
+	interest.Source
+	Weight float64
+
+	interval time.Duration
+	slots    slotSet // its accounts
+	wants    []int32 // its wants
+}
+
+// Terms are what a source asks for of all its accounts.
+type Terms struct {
+	interest.Source
+	Interval time.Duration // the longest time between two polls; 0 for none
+	Weight   float64       // how much latency counts
+}
+
+// Source gives a source by its id, nil when it watches nothing here.
+func (t *Table) Source(id string) *Source { return t.sources[id] }
+
+// SetSource finds or makes a source, gives it its terms, and reports whether
+// they change when its accounts are to be polled.
+func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
+	if src = t.sources[terms.ID]; src == nil {
+		src = &Source{}
+		t.sources[terms.ID] = src
+	}
+	changed = src.interval != terms.Interval || src.Weight != terms.Weight || src.Owner != terms.Owner
+	src.Source.Source, src.Match = terms.Source.Source, terms.Match
+	src.interval, src.Weight = terms.Interval, terms.Weight
+	t.wants.setInterval(src)
+	return src, changed
+}
+
+// SetAccounts says which accounts a source has, by sorted slots, each subscribed
+// to before, and whose program decides for it, if any. It calls left for those
+// that the source had besides. A source without accounts is forgotten.
+func (t *Table) SetAccounts(src *Source, sorted []int32, p *query.Program, left func(slot int32)) {
+	had := src.slots
+	src.slots = setOf(sorted)
+	had.each(func(slot int32) {
+		if !src.slots.has(slot) {
+			left(slot)
+		}
+	})
+	if len(sorted) == 0 {
+		p = nil
+		delete(t.sources, src.ID)
+	}
+	t.index.Follow(&src.Source, p)
+}
+
+// Programs is how many sources have a program that decides for them.
+func (t *Table) Programs() int { return t.index.Len() }
+
+// EachOf calls fn for each account of a source.
+func (src *Source) EachOf(fn func(slot int32)) { src.slots.each(fn) }
+
+// wants are the beginnings of sources. Most accounts of a source begin together,
+// and so have a want in common.
+type wants struct {
+	list []want
+	free []int32
+}
+
+// want is a source and since when it watches.
+type want struct {
+	source   *Source
+	since    time.Time
+	interval time.Duration // the source's, beside what a poll reads anyway
+	refs     int
+	at       int // in Source.wants
+}
+
+// take finds or makes a source's want with the given beginning. Only the last
+// few are looked at: most accounts of a source begin with it.
+func (ws *wants) take(src *Source, since time.Time) int32 {
+	const few = 4
+	for _, w := range src.wants[max(0, len(src.wants)-few):] {
+		if ws.list[w].since.Equal(since) {
+			ws.list[w].refs++
+			return w
+		}
+	}
+	var w int32
+	if n := len(ws.free); n > 0 {
+		w, ws.free = ws.free[n-1], ws.free[:n-1]
+	} else {
+		w = int32(len(ws.list))
+		ws.list = append(ws.list, want{})
+	}
+	ws.list[w] = want{source: src, since: since, interval: src.interval, refs: 1, at: len(src.wants)}
+	src.wants = append(src.wants, w)
+	return w
+}
+
+// drop takes back what take gave.
+func (ws *wants) drop(w int32) {
+	if ws.list[w].refs--; ws.list[w].refs > 0 {
+		return
+	}
+	src, at := ws.list[w].source, ws.list[w].at
+	last := len(src.wants) - 1
+	src.wants[at] = src.wants[last]
+	ws.list[src.wants[at]].at = at
+	src.wants = src.wants[:last]
+	ws.list[w] = want{}
+	ws.free = append(ws.free, w)
+}
+
+func (ws *wants) setInterval(src *Source) {
+	for _, w := range src.wants {
+		ws.list[w].interval = src.interval
+	}
+}

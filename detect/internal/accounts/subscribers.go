@@ -1,0 +1,230 @@
+package accounts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+)
+
+// Subscriber is one source's interest in an account.
+type Subscriber struct {
+	want int32
+	// Fresh means that the window may know posts that this subscriber has not
+	// got: it takes them too, until one whole poll has covered it.
+	Fresh   bool
+	covered bool
+}
+
+// Each calls fn for each subscriber of an account, with its source and since when
+// that watches it.
+func (t *Table) Each(slot int32, fn func(s Subscriber, src *Source, since time.Time)) {
+	tg := t.At(slot)
+	if tg.want < 0 {
+		return
+	}
+	call := func(s Subscriber) {
+		w := &t.wants.list[s.want]
+		fn(s, w.source, w.since)
+	}
+	call(tg.first())
+	if tg.Is(shared) {
+		for _, s := range t.more[slot] {
+			call(s)
+		}
+	}
+}
+
+// change puts in place of each subscriber what fn makes of it.
+func (t *Table) change(slot int32, fn func(Subscriber) Subscriber) {
+	tg := t.At(slot)
+	if tg.want < 0 {
+		return
+	}
+	tg.setFirst(fn(tg.first()))
+	if tg.Is(shared) {
+		more := t.more[slot]
+		for i := range more {
+			more[i] = fn(more[i])
+		}
+	}
+}
+
+func (t *Table) subscribers(slot int32) int {
+	tg := t.At(slot)
+	switch {
+	case tg.want < 0:
+		return 0
+	case !tg.Is(shared):
+		return 1
+	}
+	return 1 + len(t.more[slot])
+}
+
+// Asker tells which sources want the posts of an account, for one poll.
+func (t *Table) Asker(slot int32) interest.Asker { return t.index.Asker(t.subscribers(slot)) }
+
+// AnyFresh reports whether posts the window knows may still be news.
+func (t *Table) AnyFresh(slot int32) (any bool) {
+	t.Each(slot, func(s Subscriber, _ *Source, _ time.Time) { any = any || s.Fresh })
+	return any
+}
+
+// Cover marks the fresh subscribers as those that the poll which begins is for.
+func (t *Table) Cover(slot int32) {
+	t.change(slot, func(s Subscriber) Subscriber {
+		s.covered = s.Fresh
+		return s
+	})
+}
+
+// Covered says that this poll was whole: it has brought them all.
+func (t *Table) Covered(slot int32) {
+	if !t.At(slot).Is(fresh | shared) {
+		return
+	}
+	t.change(slot, func(s Subscriber) Subscriber {
+		if s.covered {
+			s.Fresh, s.covered = false, false
+		}
+		return s
+	})
+}
+
+// Uncovered is the earliest beginning of those that joined during the poll; ok
+// is false when none did.
+func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
+	t.Each(slot, func(s Subscriber, _ *Source, from time.Time) {
+		if s.Fresh && !s.covered && (!ok || from.Before(since)) {
+			since, ok = from, true
+		}
+	})
+	return since, ok
+}
+
+// Interval is the shortest that a subscriber of the account asks for; 0 for none.
+func (t *Table) Interval(slot int32) (shortest time.Duration) {
+	tg := t.At(slot)
+	if tg.want < 0 {
+		return 0
+	}
+	shortest = t.wants.list[tg.want].interval
+	if tg.Is(shared) {
+		for _, s := range t.more[slot] {
+			if iv := t.wants.list[s.want].interval; iv > 0 && (shortest == 0 || iv < shortest) {
+				shortest = iv
+			}
+		}
+	}
+	return shortest
+}
+
+// MonitorInterval is the shortest that a monitor asks for; 0 for none.
+func (t *Table) MonitorInterval(slot int32) (shortest time.Duration) {
+	t.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
+		if src.Kind != deliver.SourceRule && src.interval > 0 && (shortest == 0 || src.interval < shortest) {
+			shortest = src.interval
+		}
+	})
+	return shortest
+}
+
+// Ask is what the subscribers of an account ask for together.
+func (t *Table) Ask(slot int32) (a schedule.Ask) {
+	var most float64 // of an owner's weight; between equal ones the first by name
+	a.Interval = t.Interval(slot)
+	t.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
+		a.Weight += src.Weight
+		if src.Weight > most || src.Weight == most && src.Owner < a.Owner {
+			most, a.Owner = src.Weight, src.Owner
+		}
+	})
+	return a
+}
+
+// Cutoff is how far back the next poll must read: to the overlap before the
+// last complete poll, and for a fresh subscriber to its beginning; never
+// further than somebody wants. After a start all are fresh, and what lies
+// before the overlap was dealt with by the process before.
+//
+// Where our clock is ahead of the upstream's, it reads back further.
+func (t *Table) Cutoff(slot int32, overlap, ahead time.Duration) time.Time {
+	tg := t.At(slot)
+	first := true
+	var wanted time.Time // earliest beginning of all subscribers
+	back := tg.Since.Time()
+	if !back.IsZero() {
+		back = back.Add(-overlap)
+	}
+	skew := max(0, ahead)
+	t.Each(slot, func(s Subscriber, _ *Source, since time.Time) {
+		since = since.Add(-skew)
+		if first || since.Before(wanted) {
+			wanted, first = since, false
+		}
+		if s.Fresh && !tg.Is(Cold) && since.Before(back) {
+			back = since
+		}
+	})
+	if back.Before(wanted) {
+		return wanted
+	}
+	return back
+}
+
+// Subscribe gives an account one more subscriber, or renews the one it has, and
+// reports whether it was added. With anew set, a source that is renewed has got
+// nothing yet of what it now asks for.
+func (t *Table) Subscribe(slot int32, src *Source, since time.Time, anew bool) (added bool) {
+	added = true
+	t.change(slot, func(s Subscriber) Subscriber {
+		if t.wants.list[s.want].source != src {
+			return s
+		}
+		added = false
+		if anew {
+			s.Fresh, s.covered = true, false
+		}
+		if anew || since.After(t.wants.list[s.want].since) {
+			t.wants.drop(s.want)
+			s.want = t.wants.take(src, since)
+		}
+		return s
+	})
+	if !added {
+		return false
+	}
+	tg := t.At(slot)
+	s := Subscriber{want: t.wants.take(src, since), Fresh: true}
+	if tg.want < 0 {
+		tg.setFirst(s)
+	} else {
+		t.more[slot] = append(t.more[slot], s)
+		tg.Set(shared, true)
+	}
+	return true
+}
+
+// Unsubscribe takes a subscriber from an account; one that it has not is fine.
+func (t *Table) Unsubscribe(slot int32, src *Source) {
+	tg := t.At(slot)
+	more := t.more[slot]
+	if tg.want >= 0 && t.wants.list[tg.want].source == src {
+		t.wants.drop(tg.want)
+		tg.want = -1
+		if n := len(more); n > 0 {
+			tg.setFirst(more[n-1])
+			more = more[:n-1]
+		}
+	} else if i := slices.IndexFunc(more, func(s Subscriber) bool { return t.wants.list[s.want].source == src }); i >= 0 {
+		t.wants.drop(more[i].want)
+		more = slices.Delete(more, i, i+1)
+	}
+	t.more[slot] = more
+	if len(more) == 0 {
+		delete(t.more, slot)
+		tg.Set(shared, false)
+	}
+}

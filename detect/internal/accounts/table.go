@@ -1,0 +1,152 @@
+package accounts
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/internal/seen"
+)
+
+// Table is the accounts of one shard. It is not safe for concurrent use.
+type Table struct {
+	// By slot.
+	targets  dense[Target]
+	windows  seen.Windows
+	versions dense[uint64] // of first pages, where the Fetcher names them
+	size     int32         // slots ever used
+	free     []int32
+	roster   roster
+	names    names
+
+	more map[int32][]Subscriber // subscribers beyond the first, by slot
+
+	sources map[string]*Source
+	wants   wants
+	index   *interest.Index
+}
+
+// NewTable makes an empty table.
+func NewTable() *Table {
+	t := &Table{more: map[int32][]Subscriber{}, sources: map[string]*Source{}, index: interest.NewIndex()}
+	t.roster.hash = t.Hash
+	return t
+}
+
+// Size is one more than the highest slot that was ever used.
+func (t *Table) Size() int32 { return t.size }
+
+// At is the account in a slot. The pointer stays good.
+func (t *Table) At(slot int32) *Target { return t.targets.at(slot) }
+
+// Find gives the slot of an account that is watched; hash is its HashName.
+func (t *Table) Find(hash uint64, username string) (slot int32, ok bool) {
+	return t.roster.find(hash, func(slot int32) bool { return sameAccount(t.Username(slot), username) })
+}
+
+// Add makes an account that is not there, idle and without subscribers.
+func (t *Table) Add(username string) (slot int32) {
+	slot = t.size
+	if n := len(t.free); n > 0 {
+		slot, t.free = t.free[n-1], t.free[:n-1]
+	} else {
+		t.size++
+	}
+	*t.At(slot) = Target{name: t.names.add(strings.TrimPrefix(username, "@")), want: -1, State: Idle}
+	t.windows.Set(int(slot), seen.Window{})
+	t.roster.add(slot)
+	return slot
+}
+
+// Release frees an account's slot. Nobody may watch it.
+func (t *Table) Release(slot int32) {
+	t.roster.remove(slot)
+	t.SetUserID(slot, "")
+	t.names.drop(t.At(slot).name)
+	*t.At(slot) = Target{want: -1}
+	t.windows.Set(int(slot), seen.Window{})
+	t.SetVersion(slot, 0)
+	t.free = append(t.free, slot)
+}
+
+// Pack writes the names anew when most of their space is of accounts that were
+// released. Strings handed out before stay good.
+func (t *Table) Pack() {
+	if !t.names.wasteful() {
+		return
+	}
+	old := t.names
+	t.names = names{}
+	for slot := range t.size {
+		tg := t.At(slot)
+		if tg.State == Free {
+			continue
+		}
+		tg.name = t.names.add(old.at(tg.name))
+		if tg.Is(textID) {
+			tg.idLo = t.names.add(old.at(tg.idLo))
+		}
+	}
+}
+
+// Username is the account's name, as its first subscriber wrote it, without "@".
+func (t *Table) Username(slot int32) string { return t.names.at(t.At(slot).name) }
+
+// Hash is the account's HashName.
+func (t *Table) Hash(slot int32) uint64 { return HashName(t.Username(slot)) }
+
+// UserID is the account's id on its platform, "" while it is not known. One
+// that is a number is kept as such, others among the names.
+func (t *Table) UserID(slot int32) string {
+	tg := t.At(slot)
+	switch {
+	case tg.Is(textID):
+		return t.names.at(tg.idLo)
+	case tg.idHigh|tg.idLo != 0:
+		return strconv.FormatUint(uint64(tg.idHigh)<<32|uint64(tg.idLo), 10)
+	}
+	return ""
+}
+
+// SetUserID sets what UserID gives.
+func (t *Table) SetUserID(slot int32, id string) {
+	tg := t.At(slot)
+	if t.UserID(slot) == id {
+		return
+	}
+	if tg.Is(textID) {
+		t.names.drop(tg.idLo)
+	}
+	tg.Set(textID, false)
+	tg.idHigh, tg.idLo = 0, 0
+	if id == "" {
+		return
+	}
+	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n != 0 && strconv.FormatUint(n, 10) == id {
+		tg.idHigh, tg.idLo = uint32(n>>32), uint32(n)
+		return
+	}
+	tg.Set(textID, true)
+	tg.idLo = t.names.add(id)
+}
+
+// Window is what the account's timeline showed lately.
+func (t *Table) Window(slot int32) seen.Window { return t.windows.At(int(slot)) }
+
+// SetWindow replaces it.
+func (t *Table) SetWindow(slot int32, w seen.Window) { t.windows.Set(int(slot), w) }
+
+// Version is which state of the first page has been dealt with, 0 for none.
+func (t *Table) Version(slot int32) uint64 {
+	if t.versions.chunks == nil {
+		return 0
+	}
+	return *t.versions.at(slot)
+}
+
+// SetVersion replaces it.
+func (t *Table) SetVersion(slot int32, version uint64) {
+	if version != 0 || t.versions.chunks != nil {
+		*t.versions.at(slot) = version
+	}
+}

@@ -1,0 +1,82 @@
+package deadline
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Context is one of context.WithDeadline that makes its timer and its place in the
+// parent only when somebody asks for Done: a Fetcher that answers from memory,
+// or whose client watches the deadline itself, never pays for them.
+type Context struct {
+	parent context.Context
+	at     time.Time
+
+	mu     sync.Mutex
+	inner  context.Context // nil until Done is called
+	cancel context.CancelFunc
+	over   bool
+}
+
+var _ context.Context = (*Context)(nil)
+
+// With makes a Context that ends at a time, or with its parent.
+func With(parent context.Context, at time.Time) *Context { return &Context{parent: parent, at: at} }
+
+func (c *Context) Deadline() (time.Time, bool) {
+	if at, ok := c.parent.Deadline(); ok && at.Before(c.at) {
+		return at, true
+	}
+	return c.at, true
+}
+
+func (c *Context) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithDeadline(c.parent, c.at)
+		if c.over {
+			c.cancel()
+		}
+	}
+	return c.inner.Done()
+}
+
+func (c *Context) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.inner != nil:
+		return c.inner.Err()
+	case c.parent.Err() != nil:
+		return c.parent.Err()
+	case c.over:
+		return context.Canceled
+	case time.Until(c.at) <= 0:
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Value lets package context find the inner one, so that contexts made from
+// this one need no goroutine of their own to follow it.
+func (c *Context) Value(key any) any {
+	c.mu.Lock()
+	inner := c.inner
+	c.mu.Unlock()
+	if inner != nil {
+		return inner.Value(key)
+	}
+	return c.parent.Value(key)
+}
+
+// End cancels it: whoever still waits on it goes on.
+func (c *Context) End() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.cancel != nil {
+		c.cancel()
+	}
+}

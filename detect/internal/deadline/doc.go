@@ -1,0 +1,2 @@
+// Package deadline is context.WithDeadline for calls that seldom wait on it.
+package deadline

@@ -1,0 +1,121 @@
+package forecast
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/internal/pace"
+)
+
+// Plan is what a way of polling brings and costs: see detect.Plan, of which it is
+// the form.
+type Plan struct {
+	Budget          float64
+	Mean, P95       time.Duration
+	CallsPerMinute  float64
+	LongestInterval time.Duration
+	Feasible        bool
+	Shortfall       float64
+}
+
+// Settings are what plans are made from, beside the accounts.
+type Settings struct {
+	// Budgeted: calls are spent where they find posts earliest, in place of
+	// polling at intervals; with AtLeast, intervals are the shortest times then.
+	Budgeted, AtLeast bool
+	MinBound          time.Duration // no account is polled more often then
+
+	Rate   float64 // calls a second, 0 for unbounded
+	Batch  int     // accounts in a call at most
+	Shards int
+	Pages  float64       // of a poll, in the mean
+	Fetch  time.Duration // of one call, in the mean
+}
+
+// maxRate bounds a budget, in calls a second.
+const maxRate = 1e6
+
+// Plans are for accounts, beside searches that take so many calls a second: as
+// things are, and what each of the budgets would bring.
+func (cfg Settings) Plans(groups []pace.Group, searches float64, budgets []float64) (now Plan, other []Plan, err error) {
+	total := cfg.Rate
+	if total > 0 {
+		cfg.Rate = ForAccounts(total, searches)
+	}
+	accounts := 0
+	for _, g := range groups {
+		accounts += g.Accounts
+	}
+	if !cfg.Budgeted {
+		now = cfg.intervals(groups, accounts)
+	} else if now, err = cfg.budget(groups, accounts, cfg.Rate); err != nil {
+		return Plan{}, nil, err
+	} else {
+		now.Budget = total
+	}
+	now.CallsPerMinute += 60 * searches
+	for i, b := range budgets {
+		if !(b > 0 && b <= maxRate) {
+			return Plan{}, nil, fmt.Errorf("detect: budgets[%d] %v is not allowed: want more than 0 and at most %g calls a second", i, b, maxRate)
+		}
+		p, err := cfg.budget(groups, accounts, ForAccounts(b, searches))
+		if err != nil {
+			return Plan{}, nil, err
+		}
+		p.Budget = b
+		p.CallsPerMinute += 60 * searches
+		other = append(other, p)
+	}
+	return now, other, nil
+}
+
+func (cfg Settings) intervals(groups []pace.Group, accounts int) Plan {
+	// An account shares its call with those due in the next part of its interval.
+	together := min(float64(cfg.Batch), 1+float64(accounts)/float64(cfg.Shards*schedule.LookAhead))
+	calls := cfg.CallsPerPoll(together)
+	f := pace.Intervals(groups)
+	if polls := f.CallsPerMinute / 60; cfg.Rate > 0 && polls*calls > cfg.Rate {
+		// More are due at a time: calls are as full as they need to be, or can.
+		full := cfg.CallsPerPoll(float64(max(1, min(cfg.Batch, accounts))))
+		if calls = max(full, cfg.Rate/polls); calls == full {
+			f = pace.IntervalsWithin(groups, cfg.Rate/full)
+		}
+	}
+	return cfg.plan(f, calls)
+}
+
+func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (Plan, error) {
+	bounded := make([]pace.Group, len(groups))
+	for i, g := range groups {
+		if g.Interval > 0 && g.Min == 0 && g.Max == 0 {
+			if bound := max(g.Interval, cfg.MinBound); cfg.AtLeast {
+				g.Min = bound
+			} else {
+				g.Max = bound
+			}
+		}
+		bounded[i] = g
+	}
+	calls := cfg.CallsPerPoll(float64(max(1, min(cfg.Batch, accounts))))
+	f, err := pace.Budget(bounded, pace.Config{Budget: budget / calls})
+	if err != nil {
+		return Plan{}, fmt.Errorf("detect: plan for %v calls a second: %w", budget, err)
+	}
+	plan := cfg.plan(f, calls)
+	plan.Budget = budget
+	return plan, nil
+}
+
+// ForAccounts is what searches leave of a budget: they go first, as long as
+// accounts keep half of it.
+func ForAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
+
+// CallsPerPoll is how many calls a poll takes whose first page so many accounts
+// share; pages after the first are read alone.
+func (cfg Settings) CallsPerPoll(together float64) float64 { return 1/together + cfg.Pages - 1 }
+
+func (cfg Settings) plan(f pace.Forecast, calls float64) Plan {
+	return Plan{Mean: f.Mean + cfg.Fetch, P95: f.P95 + cfg.Fetch, CallsPerMinute: f.CallsPerMinute * calls,
+		LongestInterval: f.LongestInterval, Feasible: f.Feasible, Shortfall: f.Shortfall * calls}
+}

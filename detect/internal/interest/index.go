@@ -1,0 +1,85 @@
+package interest
+
+import (
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// Source is a monitor or a rule, and which posts it wants.
+type Source struct {
+	deliver.Source
+	// Match decides whether a post is wanted; nil takes all.
+	Match func(*fetcher.Tweet) bool
+
+	program *query.Program // in place of Match: see Index.Follow
+	asked   uint64         // the last post that the program answered, by Index.asked
+}
+
+// QueryChanged reports whether p is another query than the one that the source
+// has: what was found for that says nothing of p.
+func (src *Source) QueryChanged(p *query.Program) bool {
+	return p != nil && src.program != nil && p.Canonical() != src.program.Canonical()
+}
+
+// Index is the programs of sources. It is not safe for concurrent use.
+type Index struct {
+	set     *query.Set
+	sources map[string]*Source // those with a program, by id
+	asked   uint64             // posts that were looked up
+}
+
+// NewIndex makes an empty index.
+func NewIndex() *Index { return &Index{set: query.NewSet(), sources: map[string]*Source{}} }
+
+// Follow gives a source the program that decides for it; nil leaves it to Match.
+func (x *Index) Follow(src *Source, p *query.Program) {
+	switch {
+	case p == src.program:
+	case p == nil:
+		x.set.Remove(src.ID)
+		delete(x.sources, src.ID)
+	default:
+		x.set.Add(src.ID, p)
+		x.sources[src.ID] = src
+	}
+	src.program = p
+}
+
+// Len is the number of programs.
+func (x *Index) Len() int { return x.set.Len() }
+
+// Crowd is how many subscribers of an account make a look into the index worth
+// while: to ask a few one by one is cheaper.
+const Crowd = 8
+
+// Asker tells which sources want a post. One is for the posts of one poll.
+type Asker struct {
+	index  *Index
+	looked *fetcher.Tweet // the post that was looked up last
+}
+
+// Asker makes one for a target with so many subscribers.
+func (x *Index) Asker(subscribers int) Asker {
+	if subscribers <= Crowd {
+		return Asker{}
+	}
+	return Asker{index: x}
+}
+
+// Wants reports whether a source wants a post.
+func (a *Asker) Wants(src *Source, tw *fetcher.Tweet) bool {
+	x := a.index
+	switch {
+	case src.program == nil:
+		return src.Match == nil || src.Match(tw)
+	case x == nil:
+		return src.program.Match(tw)
+	}
+	if a.looked != tw {
+		a.looked = tw
+		x.asked++
+		x.set.Match(tw, func(id string) { x.sources[id].asked = x.asked })
+	}
+	return src.asked == x.asked
+}

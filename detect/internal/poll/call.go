@@ -1,0 +1,142 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/deadline"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// call asks the upstream for the next page of a poll. A Fetcher that panics has
+// failed.
+func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
+	limit := deadline.With(ctx, e.Epoch.Add(time.Duration(e.Clock())+e.FetchTimeout)) // cheaper than time.Now
+	defer limit.End()
+	defer func() {
+		if v := recover(); v != nil {
+			p.Out.panicked = true
+			err = e.panicked(v, p)
+		}
+	}()
+	e.Count.Calls.Add(1)
+	if p.Machine.kind == Queries {
+		pg, err = e.Searcher.Search(limit, e.searchQuery(p))
+		if err == nil && pg.Err == nil && (pg.Unchanged || pg.Skipped != 0) {
+			err = errors.New("detect: searcher leaves out posts that it was not asked to")
+		}
+	} else {
+		pg, err = e.Fetcher.Timeline(limit, timelineQuery(p))
+	}
+	if err == nil {
+		err = pg.Err
+	}
+	if err == nil && limit.Err() != nil {
+		err = fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
+	}
+	return pg, err
+}
+
+// timelineQuery asks for the first page of an account, or for the next one.
+func timelineQuery(p *Poll) fetcher.TimelineQuery {
+	q, out := p.Plan.Timeline, &p.Out
+	if n := len(out.cursors); n > 0 {
+		q.Cursor = out.cursors[n-1]
+	}
+	if len(out.Pages) > 0 {
+		q.Known = 0
+		if out.UserID != "" {
+			q.UserID = out.UserID
+		}
+	}
+	return q
+}
+
+// searchQuery asks for the first page of a query, or for the next one.
+func (e *Env) searchQuery(p *Poll) fetcher.SearchQuery {
+	q, out := p.Plan.Search, &p.Out
+	q.Limit = p.Plan.Limit - out.Posts
+	if e.PageSize > 0 {
+		q.Limit = min(q.Limit, e.PageSize)
+	}
+	if n := len(out.cursors); n > 0 {
+		q.Cursor = out.cursors[n-1]
+	}
+	return q
+}
+
+func (e *Env) panicked(v any, p *Poll) error {
+	e.Logger.Error("fetcher panicked", p.Machine.kind.key(), p.Name, "panic", v, "stack", string(debug.Stack()))
+	return fmt.Errorf("detect: fetcher panicked: %v", v)
+}
+
+// ReadTogether makes the polls of several accounts with one upstream call. Those
+// that need no more pages do not wait for the others. It takes those that have
+// landed out of the group.
+func (e *Env) ReadTogether(ctx context.Context, group []*Poll, landed func(*Poll)) {
+	asked := e.Now()
+	for _, p := range group {
+		p.begin(asked)
+	}
+	pages, err := e.callTogether(ctx, group)
+	var more []int
+	for i, p := range group {
+		var pg fetcher.Page
+		perr := err
+		if err == nil {
+			pg, perr = pages[i], pages[i].Err
+		}
+		var rl *fetcher.RateLimitError
+		p.Out.Together = err != nil && !errors.As(err, &rl)
+		if perr == nil && !e.take(p, &pg, asked) {
+			more = append(more, i)
+			continue
+		}
+		if perr != nil {
+			p.Out.Err = perr
+		}
+		group[i] = nil
+		landed(p)
+	}
+	for _, i := range more { // one after the other: the call has one slot
+		p := group[i]
+		e.readOn(ctx, p)
+		group[i] = nil
+		landed(p)
+	}
+}
+
+// callTogether asks the Fetcher for the first pages of several accounts.
+func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.Page, err error) {
+	limit := deadline.With(ctx, time.Now().Add(e.FetchTimeout))
+	defer limit.End()
+	defer func() {
+		if v := recover(); v != nil {
+			group[0].Out.panicked = true
+			err = e.panicked(v, group[0])
+		}
+	}()
+	queries := make([]fetcher.TimelineQuery, len(group))
+	for i, p := range group {
+		queries[i] = p.Plan.Timeline
+	}
+	e.Count.Calls.Add(1)
+	pages, err = e.Fetcher.(fetcher.BatchFetcher).Timelines(limit, queries)
+	switch {
+	case err != nil:
+		return nil, err
+	case limit.Err() != nil:
+		return nil, fmt.Errorf("detect: answer came after the deadline: %w", limit.Err())
+	case len(pages) != len(queries):
+		return nil, fmt.Errorf("detect: fetcher answered %d timelines with %d pages: want one for each", len(queries), len(pages))
+	}
+	return pages, nil
+}
+
+// lasting reports whether an error says that the account itself is the matter.
+func lasting(err error) bool {
+	return errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized)
+}

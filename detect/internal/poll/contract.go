@@ -1,0 +1,99 @@
+package poll
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Contract is what is noticed of a Fetcher that breaks its contract in ways
+// that lose posts without an error. Nothing of it is done for an unchanged page.
+type Contract struct {
+	longest  atomic.Int64 // posts of the longest page so far
+	ends     sync.Once    // logs the first full page without Next
+	versions atomic.Bool  // one was wrong: they are not used any more
+}
+
+// leastFull is how many posts a page has at least that is taken for a full one
+// because none was longer.
+const leastFull = 10
+
+// endsEarly reports whether a page without Next hides posts: a full one that does not
+// reach back to the last complete poll, and shows nothing of what that saw.
+func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
+	pl, out := &p.Plan, &p.Out
+	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
+	limit := int64(math.MaxInt64)
+	if pl.Timeline.Limit > 0 {
+		limit = int64(pl.Timeline.Limit)
+	}
+	if n < limit && n < max(leastFull, e.Contract.longest.Load()) {
+		return false
+	}
+	if pl.Gap != nil || pg.Skipped > 0 || pl.Since.IsZero() || !out.Reach.After(pl.Since) {
+		return false
+	}
+	for i := range pg.Tweets {
+		if pl.has(pg.Tweets[i].ID) {
+			return false
+		}
+	}
+	e.Count.NoNext.Add(1)
+	e.Contract.ends.Do(func() {
+		e.Logger.Warn("fetcher gives a full page without Next: older posts cannot be read", "username", p.Name, "posts", n)
+	})
+	return true
+}
+
+// measure notes how long pages are.
+func (c *Contract) measure(pg *fetcher.Page) {
+	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
+	for longest := c.longest.Load(); n > longest; longest = c.longest.Load() {
+		if c.longest.CompareAndSwap(longest, n) {
+			return
+		}
+	}
+}
+
+// AuditShare: one in so many first pages that could be unchanged is read.
+const AuditShare = 64
+
+// AskKnown is what a poll says that it knows of the first page, of the version
+// that was dealt with last. One in AuditShare says nothing, and its page is
+// compared.
+func (m *Machine) AskKnown(p *Poll, version uint64) {
+	if version == 0 || m.env.Contract.versions.Load() {
+		return
+	}
+	// Multiples of the golden ratio spread the audits over all accounts, whatever
+	// order they are polled in.
+	m.known++
+	if m.known*0x9E3779B97F4A7C15 < math.MaxUint64/AuditShare {
+		p.Plan.Audit = version
+		return
+	}
+	p.Plan.Timeline.Known = version
+}
+
+// audit compares a page with what the page before it that had its version showed.
+func (m *Machine) audit(p *Poll) {
+	out := &p.Out
+	if p.Plan.Audit == 0 || len(out.Pages) == 0 || out.Version != p.Plan.Audit {
+		return
+	}
+	for i := range out.Pages[0].Tweets {
+		tw := &out.Pages[0].Tweets[i]
+		if tw.ID == "" || p.Plan.has(tw.ID) {
+			continue
+		}
+		out.Version = 0
+		m.env.Count.WrongVersions.Add(1)
+		if m.env.Contract.versions.CompareAndSwap(false, true) {
+			m.env.Logger.Warn("fetcher gives pages with different posts one version: versions are not used any more",
+				"username", p.Name, "version", p.Plan.Audit, "id", clip(tw.ID))
+		}
+		return
+	}
+}

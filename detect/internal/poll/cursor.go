@@ -1,0 +1,77 @@
+package poll
+
+import (
+	"slices"
+	"time"
+)
+
+// Cursor is how far a target has been read, to be stored.
+type Cursor struct {
+	Since  time.Time
+	UserID string
+	Gaps   []Gap
+}
+
+// cursor is what to store with this poll, nil when that can wait: a stored
+// cursor that lags only makes the next start read further back.
+func (m *Machine) cursor(p *Poll) *Cursor {
+	since, id, out := m.targets.Since(p.Slot), p.Plan.Timeline.UserID, &p.Out
+	if p.Plan.Gap != nil {
+		if p.Closing == nil {
+			return nil
+		}
+		return &Cursor{Since: since, UserID: id, Gaps: m.gapsAfter(p)}
+	}
+	if !p.Whole() {
+		return nil
+	}
+	learned := id == "" && out.UserID != ""
+	if learned {
+		id = out.UserID
+	}
+	if p.Opened == nil && len(p.Healed) == 0 && !learned && p.New == 0 && !since.IsZero() && period(p.Hash, since) == period(p.Hash, out.Begun) {
+		return nil
+	}
+	since = out.Begun
+	// The cursor stays behind subscribers that joined during this poll, so that a
+	// restart reads back for them.
+	if from, ok := m.targets.Uncovered(p.Slot); ok && from.Before(since) {
+		since = from
+		if oldest := m.env.Oldest(); since.Before(oldest) {
+			since = oldest
+		}
+	}
+	return &Cursor{Since: since, UserID: id, Gaps: m.gapsAfter(p)}
+}
+
+// period numbers the times within which a cursor that moved without events
+// is stored once. Each target has its own, so that not all are stored at once.
+func period(hash uint64, at time.Time) int64 {
+	const seconds = int64(cursorEvery / time.Second)
+	return (at.Unix() - int64(hash%uint64(seconds))) / seconds
+}
+
+// gapsAfter are a target's gaps after the poll.
+func (m *Machine) gapsAfter(p *Poll) []Gap {
+	gaps := m.gaps[p.Slot]
+	if len(p.Healed) > 0 {
+		gaps = slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool {
+			return slices.ContainsFunc(p.Healed, func(done Gap) bool { return done.FoundAt.Equal(g.FoundAt) && done.To.Equal(g.To) })
+		})
+	}
+	if p.Opened != nil {
+		return addGap(gaps, *p.Opened)
+	}
+	if p.Closing == nil {
+		return gaps
+	}
+	var out []Gap
+	for _, g := range gaps {
+		if g != *p.Plan.Gap {
+			out = append(out, g)
+		} else if p.Closing.FilledAt.IsZero() {
+			out = append(out, *p.Closing)
+		}
+	}
+	return out
+}

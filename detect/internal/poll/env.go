@@ -1,0 +1,85 @@
+package poll
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/budget"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/lateness"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// Bounds that are not configurable.
+const (
+	MaxPageTweets = 1000            // posts of one page beyond this are dropped
+	MaxIDLength   = 512             // bytes; posts with longer ids are dropped
+	maxFuture     = 5 * time.Minute // posts published further ahead are dropped
+	maxBlank      = 128             // ended polls kept to be used again, per Machine
+	maxResume     = 4096            // bytes; a gap with a longer cursor cannot be read on
+	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
+)
+
+// Env is what all polls of a detector share. All fields are needed, Searcher
+// aside.
+type Env struct {
+	Fetcher  fetcher.Fetcher
+	Searcher fetcher.Searcher
+	Budget   *budget.Budget
+	Late     *lateness.Tracker
+	Contract Contract
+	Count    Counters
+
+	FetchTimeout           time.Duration
+	MaxPages, PageSize     int
+	Horizon, MaxOverlap    time.Duration
+	MinBackoff, MaxBackoff time.Duration
+	Handlers               []string
+
+	Logger *slog.Logger
+	Now    func() time.Time
+	Clock  func() int64 // the detector's, in nanoseconds
+	Epoch  time.Time    // its zero
+
+	// Stopped is the error of calls that the detector's end cut short.
+	Stopped error
+	OnGap   func(Gap)
+	// OnTrouble is told of a target whose polls keep failing, and with a nil error
+	// when it recovers.
+	OnTrouble func(kind Kind, name string, src deliver.Source, err error)
+}
+
+// Oldest is what the journal is sure to remember.
+func (e *Env) Oldest() time.Time { return e.Now().Add(-e.Horizon) }
+
+// Counters are what is counted of all polls.
+type Counters struct {
+	RateLimited, Panics, Posts, Baseline, Late   atomic.Int64
+	Ancient, Gaps, Filled, Shallow               atomic.Int64
+	NoID, NoTime, Future, Author, Excess, SameID atomic.Int64
+	NoNext, WrongVersions, Unchanged             atomic.Int64
+	Negative, Skew, Skewed, Calls                atomic.Int64
+
+	Lag, Fetch latency.Histogram
+	Kinds      [2]KindCounters
+}
+
+// KindCounters are what is counted of the polls of one kind.
+type KindCounters struct {
+	Targets, Polls, Pages, Errors atomic.Int64
+	Stages                        Stages
+}
+
+// Kind is what is polled.
+type Kind uint8
+
+const (
+	Accounts Kind = iota
+	Queries
+)
+
+// noun and key name a kind in the log.
+func (k Kind) noun() string { return [...]string{"account", "query"}[k] }
+func (k Kind) key() string  { return [...]string{"username", "query"}[k] }

@@ -1,0 +1,87 @@
+package poll
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/seen"
+)
+
+// event stamps and encodes a post for a source.
+func (m *Machine) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *Page, now time.Time) deliver.Event {
+	ev := deliver.Event{
+		ID:             deliver.EventID(src.ID, tw.ID),
+		Source:         src,
+		TweetID:        tw.ID,
+		AuthorUsername: tw.Username,
+		TextPreview:    preview(tw),
+		TweetURL:       tw.Permalink,
+		PublishedAt:    tw.PublishedAt,
+		EarliestAt:     earliest,
+		RequestedAt:    pg.Asked,
+		FetchedAt:      pg.At,
+		DetectedAt:     now,
+		Latency:        now.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
+		Handlers:       m.env.Handlers,
+	}
+	if ev.Latency < 0 {
+		m.env.Count.Negative.Add(1)
+		ev.Latency = 0
+	}
+	if ev.TweetURL == "" {
+		ev.TweetURL = "https://x.com/" + tw.Username + "/status/" + tw.ID
+	}
+	m.scratch = deliver.AppendBody(m.scratch[:0], &ev, tw)
+	ev.Body = append([]byte(nil), m.scratch...)
+	return ev
+}
+
+// preview is the text's first 100 characters.
+func preview(tw *fetcher.Tweet) string {
+	text := tw.FullText
+	if text == "" {
+		text = tw.Text
+	}
+	for i, n := 0, 0; i < len(text); n++ {
+		if n == 100 {
+			return strings.Clone(text[:i])
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	return text
+}
+
+// knownPage tells which posts of a page are known: a Set is asked for a page at a
+// time, which is quicker, and a window post by post.
+type knownPage struct {
+	ids   []string
+	known []bool
+}
+
+func (k *knownPage) look(set *seen.Set, tweets []fetcher.Tweet) {
+	if set == nil {
+		return
+	}
+	k.ids = k.ids[:0]
+	for i := range tweets {
+		k.ids = append(k.ids, tweets[i].ID)
+	}
+	if cap(k.known) < len(k.ids) {
+		k.known = make([]bool, len(k.ids))
+	}
+	k.known = k.known[:len(k.ids)]
+	set.HasEach(k.ids, k.known)
+	clear(k.ids)
+}
+
+// knows reports whether a post, the i-th of its page, is known.
+func (k *knownPage) knows(p *Poll, i int, id string) bool {
+	if p.Plan.Set != nil {
+		return k.known[i]
+	}
+	return p.Plan.Window.Has(id)
+}

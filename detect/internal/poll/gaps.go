@@ -1,0 +1,224 @@
+package poll
+
+import (
+	"errors"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/due"
+)
+
+// Gap is a range of a target that could not be read within the page cap: see
+// detect.Gap, of which it is the form.
+type Gap struct {
+	Target   string
+	From, To time.Time
+	FoundAt  time.Time
+	Resume   string
+	FilledAt time.Time
+}
+
+// MaxGaps bounds the gaps kept for a target; beyond it the oldest two merge.
+const MaxGaps = 16
+
+// Reading gaps.
+const (
+	FillPages = 3           // pages of one fill, so that the account's next poll need not wait long
+	fillShare = 16          // every so many polls a fill comes first, when polls leave no pause
+	MaxFills  = 5           // fills that may fail in a row before a gap stays open
+	fillWait  = time.Minute // after the first of them; then twice as long each time
+)
+
+// Unreadable is how many polls in a row may fail before an older page that
+// cannot be read counts as a gap. Failed commits are not the page's.
+const Unreadable = 8
+
+// giveUpPage makes a gap of what an older page of an account hides that keeps
+// failing: the newer pages must not wait for it for ever.
+func (m *Machine) giveUpPage(p *Poll) {
+	out := &p.Out
+	var rl *fetcher.RateLimitError
+	tr := m.troubles[p.Slot]
+	if m.kind == Accounts && p.Plan.Gap == nil && len(out.Pages) > 0 && tr != nil && tr.count >= Unreadable &&
+		!errors.As(out.Err, &rl) && !errors.Is(out.Err, m.env.Stopped) {
+		out.Err, out.Capped = nil, true
+	}
+}
+
+// noteGaps says which gap a poll leaves, and what has become of those it has
+// read.
+func (m *Machine) noteGaps(p *Poll) {
+	out := &p.Out
+	switch {
+	case p.Plan.Gap != nil:
+		m.noteFill(p)
+	case out.Capped:
+		p.Opened = &Gap{Target: m.targets.Key(p.Slot), From: p.Plan.Cutoff, To: out.Reach, FoundAt: out.Begun, Resume: out.Next}
+		if p.Opened.To.IsZero() || out.Unordered {
+			p.Opened.To = out.Begun // what was left out may be of any time
+		}
+		if m.kind == Queries {
+			p.Opened.Resume = "" // a search is not read on later: who asks for so many results means it
+			if before(p.Opened.To, p.Plan.Cutoff) {
+				p.Opened.To = p.Plan.Cutoff
+			}
+		}
+	case m.kind == Queries && out.Err == nil && out.Complete && !out.Shallow:
+		for _, g := range m.gaps[p.Slot] {
+			if !g.From.Before(p.Plan.Cutoff) {
+				g.FilledAt = out.Begun
+				p.Healed = append(p.Healed, g)
+			}
+		}
+	}
+}
+
+// noteFill says what has become of the gap that a poll has read on from.
+func (m *Machine) noteFill(p *Poll) {
+	out, gap := &p.Out, *p.Plan.Gap
+	to := out.Reach
+	switch {
+	case out.Complete:
+		gap.FilledAt, gap.Resume = m.env.Now(), ""
+	case len(out.Pages) > 0 && out.Posts > 0 && out.Next != "" && out.Next != gap.Resume && (to.Before(gap.To) || p.New > 0):
+		gap.Resume = out.Next
+		if !to.IsZero() && to.Before(gap.To) {
+			gap.To = to
+		}
+	case m.fills.tries[p.Slot]+1 >= MaxFills:
+		gap.Resume = "" // it stays open
+	default:
+		return
+	}
+	p.Closing = &gap
+}
+
+// addGap appends to a copy; when there are too many, the oldest two become one
+// range that covers both.
+func addGap(gaps []Gap, g Gap) []Gap {
+	out := append(append(make([]Gap, 0, len(gaps)+1), gaps...), g)
+	if len(out) > MaxGaps {
+		if out[0].From.Before(out[1].From) {
+			out[1].From = out[0].From
+		}
+		if out[0].To.After(out[1].To) {
+			out[1].To, out[1].Resume = out[0].To, out[0].Resume
+		}
+		out = out[1:]
+	}
+	return out
+}
+
+// Gaps are the ranges of a target that could not be read. Do not change them.
+func (m *Machine) Gaps(slot int32) []Gap { return m.gaps[slot] }
+
+// SetGaps replaces them.
+func (m *Machine) SetGaps(slot int32, gaps []Gap) {
+	if len(gaps) == 0 {
+		delete(m.gaps, slot)
+		return
+	}
+	m.gaps[slot] = gaps
+}
+
+// Restore gives a target the gaps that another process left.
+func (m *Machine) Restore(slot int32, gaps []Gap) {
+	m.SetGaps(slot, gaps)
+	if m.kind == Accounts && len(gaps) > 0 {
+		m.fills.queue.Set(slot, m.env.Clock()+int64(fillWait))
+	}
+}
+
+// reportGaps tells of gaps once they are recorded.
+func (m *Machine) reportGaps(p *Poll) {
+	if g := p.Opened; g != nil {
+		m.env.Count.Gaps.Add(1)
+		m.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
+		m.env.OnGap(*g)
+		if g.Resume != "" {
+			m.fills.queue.Set(p.Slot, m.env.Clock())
+		}
+	}
+	if g := p.Closing; g != nil && !g.FilledAt.IsZero() {
+		m.reportFilled(*g)
+	}
+	for _, g := range p.Healed {
+		m.reportFilled(g)
+	}
+}
+
+func (m *Machine) reportFilled(g Gap) {
+	m.env.Count.Filled.Add(1)
+	m.env.Logger.Info("gap read", "target", g.Target, "from", g.From, "to", g.To)
+	m.env.OnGap(g)
+}
+
+// fills are the targets with gaps to read on.
+type fills struct {
+	queue   due.Queue     // by when to try
+	tries   map[int32]int // that failed in a row
+	starved int           // polls started since the last fill
+}
+
+func newFills() fills { return fills{tries: map[int32]int{}} }
+
+func (f *fills) remove(slot int32) {
+	f.queue.Remove(slot)
+	delete(f.tries, slot)
+}
+
+// FillTurn reports whether a gap should be read now, and when the next one
+// should otherwise; ok is false when there is none. Polls that are due, as busy
+// says, go first, most of the time.
+func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) {
+	if _, at, ok = m.fills.queue.Next(); !ok {
+		return false, 0, false
+	}
+	return at <= now && (!busy || m.fills.starved >= fillShare), at, true
+}
+
+// Starve notes that polls were started in place of the reading of a gap.
+func (m *Machine) Starve(polls int) { m.fills.starved += polls }
+
+// BusyPause is how long a target that is due waits while its gap is being read.
+const BusyPause = int64(250 * time.Millisecond)
+
+// StartFill plans to read on where a poll had to stop: in the newest gap of the
+// next target that has not been given up. It gives nil when that has to wait.
+func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
+	m.fills.starved = 0
+	slot, _, _ := m.fills.queue.Next()
+	m.fills.queue.Remove(slot)
+	oldest, now := m.env.Oldest(), m.env.Clock()
+	gaps := m.gaps[slot]
+	for i := len(gaps) - 1; i >= 0; i-- {
+		if gaps[i].Resume == "" || gaps[i].To.Before(oldest) {
+			continue
+		}
+		if m.troubles[slot] != nil { // it is resting
+			m.fills.queue.Set(slot, now+int64(fillWait))
+			return nil
+		}
+		if busy(slot) {
+			m.fills.queue.Set(slot, now+BusyPause)
+			return nil
+		}
+		gap := gaps[i]
+		return m.start(slot, now, m.env.Now(), &gap)
+	}
+	delete(m.fills.tries, slot)
+	return nil
+}
+
+// filled plans the next reading of a target's gaps.
+func (m *Machine) filled(p *Poll, err error, now int64) {
+	if err == nil && p.Out.Err == nil && p.Closing != nil {
+		delete(m.fills.tries, p.Slot)
+		m.fills.queue.Set(p.Slot, now) // there may be more, or another
+		return
+	}
+	if err == nil {
+		m.fills.tries[p.Slot]++
+	}
+	m.fills.queue.Set(p.Slot, now+int64(fillWait<<min(m.fills.tries[p.Slot], MaxFills)))
+}

@@ -1,0 +1,190 @@
+package poll
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Judge decides which posts are news for whom, stamps and encodes them, and
+// notes in the poll what to remember once they are committed. It changes
+// nothing else but counters. Events come out oldest first, those of one post
+// together.
+func (m *Machine) Judge(p *Poll) (events []deliver.Event) {
+	out := &p.Out
+	p.Sound = true
+	if out.Posts == 0 {
+		return nil
+	}
+	v := &m.view
+	*v = View{Readers: v.Readers[:0], First: p.At}
+	if tr := m.troubles[p.Slot]; tr != nil && tr.due.Before(p.At) {
+		v.First = tr.due
+	}
+	m.targets.View(p, v)
+	defer clear(v.Readers)
+	now := m.env.Now()
+	clear(m.inPoll)
+	repeats := p.Plan.Gap != nil || v.fresh() // known posts may be news for somebody
+	for n := len(out.Pages) - 1; n >= 0; n-- {
+		pg := &out.Pages[n]
+		m.page.look(p.Plan.Set, pg.Tweets)
+		for i := len(pg.Tweets) - 1; i >= 0; i-- {
+			tw := &pg.Tweets[i]
+			if !m.sound(p, tw, now) || m.twice(p, n, i) {
+				continue
+			}
+			if tw.PublishedAt.After(p.Posted) && !tw.Pinned {
+				p.Posted = tw.PublishedAt
+			}
+			if gap := p.Plan.Gap; gap != nil && before(tw.PublishedAt, gap.From) {
+				continue // not of this gap, and not remembered: it may be of another
+			}
+			seen := m.page.knows(p, i, tw.ID)
+			if !seen || p.Plan.Refresh {
+				p.News = append(p.News, tw.ID)
+			}
+			if !seen {
+				p.New++
+				if m.history(p, tw, now) {
+					continue
+				}
+				p.Found = append(p.Found, tw.PublishedAt)
+			}
+			if seen && !repeats {
+				continue
+			}
+			events = m.give(events, p, pg, tw, seen, now)
+		}
+	}
+	if out.Unordered {
+		slices.SortStableFunc(events, func(a, b deliver.Event) int { return a.PublishedAt.Compare(b.PublishedAt) })
+	}
+	return events
+}
+
+// give adds a post's events, one for each reader that wants it.
+func (m *Machine) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Tweet, seen bool, now time.Time) []deliver.Event {
+	v := &m.view
+	skew := max(0, p.Out.Skew)
+	for r := range v.Readers {
+		reader := &v.Readers[r]
+		// What is remembered from a poll that met its cap, not every reader has
+		// got: in a gap the journal decides.
+		if seen && !reader.Fresh && p.Plan.Gap == nil {
+			continue
+		}
+		if before(tw.PublishedAt, reader.Since.Add(-skew)) {
+			m.env.Count.Baseline.Add(1)
+			continue
+		}
+		if v.Asker.Wants(reader.Source, tw) {
+			events = append(events, m.event(v.earliest(p.Slot, tw.PublishedAt), reader.Source.Source, tw, pg, now))
+		}
+	}
+	return events
+}
+
+// sound drops and counts a post that cannot be what it should be. A dropped
+// post is not remembered: if it comes back whole, it is news.
+func (m *Machine) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
+	what := m.env.Count.flaw(tw, now.Add(maxFuture-p.Out.Skew))
+	if what == "" {
+		if m.view.ownPost(tw) {
+			return true
+		}
+		m.env.Count.Author.Add(1)
+		what = "another account's"
+	}
+	m.dropped(p, tw, what)
+	return false
+}
+
+// dropped notes that a post is not what it should be, and logs the first of a
+// target, so that a stuck post does not fill the log.
+func (m *Machine) dropped(p *Poll, tw *fetcher.Tweet, why string) {
+	p.Sound = false
+	if m.targets.DropOnce(p.Slot) {
+		m.env.Logger.Warn("post dropped", m.kind.key(), p.Name, "id", clip(tw.ID), "why", why)
+	}
+}
+
+// flaw says what is wrong with a post, and counts it; "" is nothing.
+func (c *Counters) flaw(tw *fetcher.Tweet, latest time.Time) string {
+	switch {
+	case tw.ID == "" || len(tw.ID) > MaxIDLength:
+		c.NoID.Add(1)
+		return "no usable id"
+	case tw.PublishedAt.IsZero():
+		c.NoTime.Add(1)
+		return "no publication time"
+	case tw.PublishedAt.After(latest):
+		c.Future.Add(1)
+		return "published in the future"
+	}
+	return ""
+}
+
+// clip keeps an id of any length fit for a log.
+func clip(id string) string { return id[:min(len(id), 64)] }
+
+// ownPost compares by the platform's id where there is one, because handles
+// change and are given to others.
+func (v *View) ownPost(tw *fetcher.Tweet) bool {
+	if v.UserID != "" && tw.UserID != "" {
+		return tw.UserID == v.UserID
+	}
+	return v.Username == "" || tw.Username == "" || strings.EqualFold(strings.TrimPrefix(tw.Username, "@"), v.Username)
+}
+
+// twice reports whether a post was on a page before: pages shift while they are
+// read. A different post with the same id is dropped.
+func (m *Machine) twice(p *Poll, page, i int) bool {
+	tw := &p.Out.Pages[page].Tweets[i]
+	other, twice := m.inPoll[tw.ID]
+	if !twice {
+		m.inPoll[tw.ID] = onPage(page, i)
+		return false
+	}
+	if p.Out.sameID(page, i, other) {
+		m.env.Count.SameID.Add(1)
+		m.dropped(p, tw, "has another post's id")
+	}
+	return true
+}
+
+// onPage is where a post is in a poll: at one of its pages.
+func onPage(page, i int) int { return page*MaxPageTweets + i }
+
+// sameID reports whether a post has the id of another one on its page, which is at
+// other. The same post may be there twice.
+func (out *Outcome) sameID(page, i, other int) bool {
+	if other/MaxPageTweets != page {
+		return false
+	}
+	tweets := out.Pages[page].Tweets
+	a, b := &tweets[i], &tweets[other%MaxPageTweets]
+	return !a.PublishedAt.Equal(b.PublishedAt) || a.Text != b.Text || a.UserID != b.UserID || a.Username != b.Username
+}
+
+// history reports whether an unseen post is nevertheless old news: from so long
+// before another process has read the target that it would not become visible since,
+// or older than the journal is sure to remember. In a gap everything is news.
+func (m *Machine) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
+	v := &m.view
+	switch {
+	case p.Plan.Gap != nil:
+		return false
+	case v.Since.IsZero() || !before(tw.PublishedAt, p.Plan.Cutoff):
+		return false
+	case !v.Cold.IsZero() && before(tw.PublishedAt, v.Cold):
+		return true // the rest may have become visible late, while none ran
+	case tw.PublishedAt.Before(now.Add(-m.env.Horizon)):
+		m.env.Count.Ancient.Add(1)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,43 @@
+package poll
+
+import (
+	"math"
+	"time"
+)
+
+// Due, FoundTimes and History are what a schedule learns of a successful poll:
+// see schedule.Poll.
+
+// Due is when the poll was due, on the detector's clock.
+func (p *Poll) Due() int64 { return p.DueAt }
+
+// FoundTimes gives the times of the new posts, on the detector's clock.
+func (p *Poll) FoundTimes(now int64) []int64 { return p.times(now, p.Found) }
+
+// History gives the times of the posts that a first poll showed, on the
+// detector's clock, and since when it showed all of them.
+func (p *Poll) History(now int64) (times []int64, since int64, ok bool) {
+	if !p.Plan.First {
+		return nil, 0, false
+	}
+	var shown []time.Time
+	for _, pg := range p.Out.Pages {
+		for i := range pg.Tweets {
+			shown = append(shown, pg.Tweets[i].PublishedAt)
+		}
+	}
+	since = math.MinInt64
+	if p.Out.Next != "" && !p.Out.Reach.IsZero() { // there is more
+		since = min(now, now-int64(p.Out.Begun.Sub(p.Out.Reach)))
+	}
+	return p.times(now, shown), since, true
+}
+
+// times gives publication times on the detector's clock, none ahead of now.
+func (p *Poll) times(now int64, published []time.Time) []int64 {
+	times := make([]int64, len(published))
+	for i, at := range published {
+		times[i] = min(now, now-int64(p.Out.Begun.Sub(at)))
+	}
+	return times
+}

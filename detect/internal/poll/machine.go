@@ -1,0 +1,243 @@
+package poll
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// Machine takes the polls of the targets of one kind from their start until
+// their commits are settled. It belongs to one shard, and is not safe for
+// concurrent use, NoteLatency aside.
+type Machine struct {
+	env     *Env
+	kind    Kind
+	count   *KindCounters
+	targets Targets
+	commit  func(*Poll, []deliver.Event)
+
+	polls []*Poll // that have not ended
+	blank []*Poll // that have ended, to be used again
+
+	// What few targets have, by slot.
+	troubles map[int32]*trouble
+	gaps     map[int32][]Gap
+	skews    map[int32]time.Duration // how far our clock was ahead in the last poll
+	contacts map[int32]int64         // Unix seconds when a page last came, where no whole poll did since
+	fills    fills
+
+	known   uint64         // polls whose first page could be unchanged
+	view    View           // scratch of Judge
+	inPoll  map[string]int // where each id is, see onPage
+	page    knownPage
+	scratch []byte
+}
+
+// NewMachine makes one without polls. commit gets the events of a poll and has
+// to call Settled, on the shard's goroutine, when its Cursor and they are in the
+// journal, or cannot be.
+func NewMachine(env *Env, kind Kind, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
+	return &Machine{env: env, kind: kind, count: &env.Count.Kinds[kind], targets: targets, commit: commit,
+		troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
+		fills: newFills(), inPoll: map[string]int{}}
+}
+
+// Open is how many polls have not ended.
+func (m *Machine) Open() int { return len(m.polls) }
+
+// Start plans a target's poll, which was due at the given times.
+func (m *Machine) Start(slot int32, due int64, at time.Time) *Poll {
+	return m.start(slot, due, at, nil)
+}
+
+func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
+	p := m.newPoll()
+	p.Machine, p.Slot, p.DueAt, p.At = m, slot, due, at
+	p.Plan.Gap, p.Plan.Failed = gap, m.troubles[slot] != nil
+	m.targets.Plan(p)
+	p.index = len(m.polls)
+	m.polls = append(m.polls, p)
+	return p
+}
+
+// newPoll gives a poll to fill in, used before if possible.
+func (m *Machine) newPoll() *Poll {
+	n := len(m.blank)
+	if n == 0 {
+		return &Poll{}
+	}
+	p := m.blank[n-1]
+	m.blank = m.blank[:n-1]
+	return p
+}
+
+// Landed takes a poll whose pages have come: it is judged, and what came of it
+// goes to be committed.
+func (m *Machine) Landed(p *Poll) {
+	m.countPoll(p)
+	if !m.targets.Watched(p.Slot) {
+		m.end(p)
+		return
+	}
+	out := &p.Out
+	if out.Err != nil {
+		m.env.noteRateLimit(m.Failures(p.Slot), out.Err)
+		m.giveUpPage(p)
+	}
+	if len(out.Pages) > 0 {
+		m.noteSkew(p)
+	}
+	m.audit(p)
+	m.targets.Landed(p)
+	events := m.Judge(p)
+	m.noteGaps(p)
+	p.Cursor = m.cursor(p)
+	p.Committing = true
+	if p.Cursor == nil && len(events) == 0 { // as far as the journal goes
+		m.Settled(p, nil)
+		return
+	}
+	m.commit(p, events)
+}
+
+func (m *Machine) noteSkew(p *Poll) {
+	skew := p.Out.Skew
+	if skew == 0 {
+		delete(m.skews, p.Slot)
+		return
+	}
+	if m.skews[p.Slot] == 0 {
+		m.env.Logger.Warn("clocks differ", m.kind.key(), p.Name, "ahead of upstream", skew)
+	}
+	m.skews[p.Slot] = skew
+}
+
+// Skew is how far our clock was ahead of the upstream's in a target's last poll,
+// 0 when they were about the same.
+func (m *Machine) Skew(slot int32) time.Duration { return m.skews[slot] }
+
+// Settled applies a poll once its batch is in the journal, or forgets it when
+// err says that it is not: then the next poll finds it all again.
+func (m *Machine) Settled(p *Poll, err error) {
+	if !m.targets.Watched(p.Slot) {
+		m.end(p)
+		return
+	}
+	m.ended(p)
+	if n := len(p.Out.Pages); n > 0 && (err != nil || !p.Whole()) {
+		m.contacts[p.Slot] = p.Out.Pages[n-1].At.Unix()
+	}
+	if err == nil {
+		m.apply(p)
+	}
+	m.reschedule(p, err)
+	m.reuse(p)
+}
+
+func (m *Machine) apply(p *Poll) {
+	if p.Cursor != nil {
+		m.SetGaps(p.Slot, p.Cursor.Gaps)
+	}
+	m.reportGaps(p)
+	m.targets.Apply(p)
+	if p.Whole() {
+		delete(m.contacts, p.Slot)
+	}
+}
+
+// reschedule sets a target's next poll after one whose commit ended with err.
+func (m *Machine) reschedule(p *Poll, err error) {
+	now := m.env.Clock()
+	switch {
+	case p.Plan.Gap != nil:
+		m.filled(p, err, now)
+		if m.troubles[p.Slot] == nil {
+			m.targets.Done(p, now)
+		}
+	case err != nil: // the store's fault and not the target's: it is due again soon
+		wait := m.env.backoff(m.trouble(p).commitFailed(err))
+		if every := m.targets.Every(p.Slot); every > 0 {
+			wait = min(wait, max(every, m.env.MinBackoff))
+		}
+		m.targets.Fail(p.Slot, now+int64(wait))
+	case p.Out.Err != nil:
+		m.followTrouble(p)
+		m.targets.Fail(p.Slot, now+int64(m.env.retryWait(m.Failures(p.Slot), p.Out.Err)))
+	default:
+		m.followTrouble(p)
+		m.targets.Done(p, now)
+	}
+}
+
+// end lets go of a poll whose target nobody watches any more.
+func (m *Machine) end(p *Poll) {
+	m.ended(p)
+	m.Release(p.Slot)
+	m.reuse(p)
+}
+
+// Release lets go of a target that nobody watches and that is not being polled.
+func (m *Machine) Release(slot int32) {
+	delete(m.troubles, slot)
+	delete(m.gaps, slot)
+	delete(m.skews, slot)
+	delete(m.contacts, slot)
+	m.fills.remove(slot)
+	m.targets.Release(slot)
+}
+
+// ended notes that a poll is not under way any more.
+func (m *Machine) ended(p *Poll) {
+	last := len(m.polls) - 1
+	other := m.polls[last]
+	m.polls[p.index], other.index = other, p.index
+	m.polls[last] = nil
+	m.polls = m.polls[:last]
+	m.targets.Ended(p.Slot)
+	for _, fn := range p.waiters {
+		fn()
+	}
+}
+
+// reuse takes back a poll that has ended, unless there are plenty.
+func (m *Machine) reuse(p *Poll) {
+	if len(m.blank) < maxBlank {
+		p.reset()
+		m.blank = append(m.blank, p)
+	}
+}
+
+// AfterCommits has fn called when each poll ends that waits to be committed now,
+// and gives how many these are.
+func (m *Machine) AfterCommits(fn func()) (n int) {
+	for _, p := range m.polls {
+		if p.Committing {
+			p.waiters = append(p.waiters, fn)
+			n++
+		}
+	}
+	return n
+}
+
+// Contact is when a page of a target last came that was not of a whole poll; ok
+// is false when a whole one came since, or none.
+func (m *Machine) Contact(slot int32) (at time.Time, ok bool) {
+	sec, ok := m.contacts[slot]
+	return time.Unix(sec, 0), ok
+}
+
+func (m *Machine) countPoll(p *Poll) {
+	c, out := &m.env.Count, &p.Out
+	m.count.Polls.Add(1)
+	c.Posts.Add(int64(out.Posts))
+	c.Excess.Add(int64(out.excess))
+	if out.panicked {
+		c.Panics.Add(1)
+	}
+	if out.Shallow {
+		c.Shallow.Add(1)
+	}
+	if out.Err != nil {
+		m.count.Errors.Add(1)
+	}
+}

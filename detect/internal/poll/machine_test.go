@@ -1,0 +1,59 @@
+package poll
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A cursor of a megabyte is let go with its poll.
+func TestEndedPollsKeepNoCursors(t *testing.T) {
+	m := NewMachine(&Env{}, Accounts, nil, nil)
+	p := m.newPoll()
+	p.Out.cursors = append(p.Out.cursors, strings.Repeat("x", 1<<20))
+	p.Out.Pages = append(p.Out.Pages, Page{})
+	m.reuse(p)
+	if again := m.newPoll(); again != p || cap(again.Out.cursors) == 0 {
+		t.Fatal("the poll is not used again")
+	}
+	for _, c := range p.Out.cursors[:cap(p.Out.cursors)] {
+		if c != "" {
+			t.Errorf("%d bytes of a cursor are kept by a poll that has ended", len(c))
+		}
+	}
+}
+
+func TestCutStampsCountForWhatTheyStandFor(t *testing.T) {
+	at := func(s string) time.Time {
+		v, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, row := range []struct {
+		published, since string
+		before           bool
+	}{
+		{"2026-01-02T03:04:05.123Z", "2026-01-02T03:04:05.1234567Z", false}, // the same millisecond
+		{"2026-01-02T03:04:05.122Z", "2026-01-02T03:04:05.1234567Z", true},
+		{"2026-01-02T03:04:05Z", "2026-01-02T03:04:05.9Z", false}, // the same second
+		{"2026-01-02T03:04:04Z", "2026-01-02T03:04:05.0Z", true},
+		{"2026-01-02T03:04:05.124Z", "2026-01-02T03:04:05.123Z", false},
+	} {
+		if got := before(at(row.published), at(row.since)); got != row.before {
+			t.Errorf("published %s is before %s: %v, want %v", row.published, row.since, got, row.before)
+		}
+	}
+}
+
+func TestGapsAreBounded(t *testing.T) {
+	var gaps []Gap
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	for i := range 3 * MaxGaps {
+		gaps = addGap(gaps, Gap{From: at(10 * i), To: at(10*i + 5)})
+	}
+	if len(gaps) != MaxGaps || !gaps[0].From.Equal(at(0)) {
+		t.Errorf("%d gaps from %v, want %d that reach back to the first", len(gaps), gaps[0].From, MaxGaps)
+	}
+}

@@ -1,0 +1,196 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Read makes a poll's calls: it reads pages, newest first, until they reach posts
+// older than the cutoff, there are no more, or the page cap is met. A high-water
+// mark would be cheaper and would miss the posts that become visible late.
+func (e *Env) Read(ctx context.Context, p *Poll) {
+	p.begin(e.Now())
+	pg, err := e.call(ctx, p)
+	if err != nil {
+		p.Out.Err = err
+		return
+	}
+	if !e.take(p, &pg, p.Out.Begun) {
+		e.readOn(ctx, p)
+	}
+}
+
+// readOn reads the pages from Next on.
+func (e *Env) readOn(ctx context.Context, p *Poll) {
+	out := &p.Out
+	for {
+		out.cursors = append(out.cursors, out.Next)
+		if out.Err = e.Budget.WaitPage(ctx); out.Err != nil {
+			return
+		}
+		asked := e.Now()
+		pg, err := e.call(ctx, p)
+		if err != nil {
+			out.Err = err
+			return
+		}
+		if e.take(p, &pg, asked) {
+			return
+		}
+	}
+}
+
+// take adds a page and reports whether the poll has what it needs.
+func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
+	pl, out := &p.Plan, &p.Out
+	now := e.Now()
+	p.Machine.count.Pages.Add(1)
+	e.Count.Fetch.Record(now.Sub(asked))
+	first := len(out.Pages) == 0
+	if pg.Unchanged && (!first || pl.Timeline.Known == 0) {
+		out.Err = errors.New("detect: fetcher says unchanged of a page that it was not asked to compare")
+		return true
+	}
+	if first {
+		if !pg.ServerTime.IsZero() {
+			e.compareClocks(out, pg.ServerTime, asked, now)
+		}
+		out.Version, out.Unchanged = pg.Version, pg.Unchanged
+		if pg.Unchanged {
+			e.Count.Unchanged.Add(1)
+			out.Version = pl.Timeline.Known
+		}
+	}
+	account := p.Machine.kind == Accounts
+	if account && !pg.Unchanged {
+		e.Contract.measure(pg)
+	}
+	e.Budget.Works()
+	if limit := pg.RateLimit; limit.Known && limit.Remaining == 0 {
+		e.Budget.CloseFor(time.Until(limit.Reset), "the answer says that no call is left")
+	}
+	last := out.Reach
+	cut := out.add(pg, asked, now)
+	if account && out.UserID == "" && len(pg.UserID) <= MaxIDLength {
+		out.UserID = pg.UserID
+	}
+	// Where posts come newest first, a page that has an older post is the last
+	// needed; else one whose posts are all older.
+	reach := out.Reach
+	if !account {
+		if newest := out.order(last, pg.Tweets); out.Unordered {
+			reach = newest
+		}
+	}
+	shown := len(pg.Tweets) + pg.Skipped + pg.Others
+	old := !reach.IsZero() && before(reach, pl.Cutoff) && (account || shown > 0)
+	reached := old && (shown > 1 || out.wasOld)
+	out.wasOld = old
+	most := e.MaxPages
+	if pl.Gap != nil {
+		most = min(most, FillPages)
+	}
+	looped := out.looped(pg.Next)
+	switch {
+	case reached:
+		out.Complete = true
+	case pg.Next == "" && !cut && account && e.endsEarly(p, pg):
+		out.Capped = true
+	case pg.Next == "" && !cut:
+		// An empty first page for a target that had posts is more likely
+		// a glitch than the truth: it must not move the cursor.
+		out.Complete = out.Posts+max(0, pg.Others) > 0 || !pl.Expected
+	case cut || len(out.Pages) >= most || pl.Limit > 0 && out.Posts >= pl.Limit || pg.Next == "" || looped:
+		// For a target so busy that the overlap does not fit into the cap it
+		// has to do that the pages reach beyond the last complete poll and end
+		// at known posts: what is behind was read then.
+		out.Shallow = !cut && pg.Next != "" && !out.Reach.IsZero() && !out.Unordered && before(out.Reach, pl.Joins) && p.endsKnown(pg)
+		out.Complete, out.Capped = out.Shallow, !out.Shallow
+		if cut || looped || len(pg.Next) > maxResume {
+			out.Next = ""
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// endsKnown reports whether a page, the last one read, shows that the target was
+// read from there on before: an account's by known posts alone, a query's by a
+// known one at its end. A process that begins knows no posts of a query, and
+// takes the cursor's word.
+func (p *Poll) endsKnown(pg *fetcher.Page) bool {
+	tweets := pg.Tweets
+	if p.Machine.kind == Queries {
+		if len(tweets) == 0 {
+			return false
+		}
+		return p.Plan.Blank || p.Plan.has(tweets[len(tweets)-1].ID)
+	}
+	for i := range tweets {
+		if !p.Plan.has(tweets[i].ID) {
+			return false
+		}
+	}
+	return len(tweets)+pg.Skipped+pg.Others > 0
+}
+
+func (out *Outcome) looped(next string) bool {
+	for _, c := range out.cursors {
+		if c == next {
+			return true
+		}
+	}
+	return false
+}
+
+// add adds a page and reports whether it had to be cut.
+func (out *Outcome) add(pg *fetcher.Page, asked, at time.Time) (cut bool) {
+	tweets := pg.Tweets
+	out.Posts += len(tweets) + max(0, pg.Skipped)
+	oldest := pg.OldestAt
+	if len(tweets) > MaxPageTweets {
+		out.excess += len(tweets) - MaxPageTweets
+		tweets, cut, oldest = tweets[:MaxPageTweets], true, time.Time{}
+	}
+	if oldest.IsZero() {
+		var reach fetcher.Reach
+		for i := range tweets {
+			if !tweets[i].Pinned {
+				reach.Add(tweets[i].PublishedAt)
+			}
+		}
+		oldest = reach.Time()
+	}
+	if !oldest.IsZero() {
+		out.Reach = oldest
+	}
+	out.Next = pg.Next
+	out.Pages = append(out.Pages, Page{Asked: asked, At: at, Tweets: tweets})
+	return cut
+}
+
+// orderSlack is how far two posts may stand in the wrong order where the
+// platform tells publication times to the second.
+const orderSlack = time.Second
+
+// order looks whether a page goes on newest first, and gives its newest post.
+func (out *Outcome) order(last time.Time, tweets []fetcher.Tweet) (newest time.Time) {
+	for i := range tweets {
+		at := tweets[i].PublishedAt
+		if at.IsZero() {
+			continue
+		}
+		if !last.IsZero() && at.After(last.Add(orderSlack)) {
+			out.Unordered = true
+		}
+		last = at
+		if at.After(newest) {
+			newest = at
+		}
+	}
+	return newest
+}

@@ -1,0 +1,147 @@
+package poll
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/seen"
+)
+
+// Poll is one reading of a target, from its start until its commit is settled.
+// While pages are read it belongs to the goroutine that reads them; before and
+// after, to the shard.
+type Poll struct {
+	Machine *Machine
+	Slot    int32
+	Name    string    // of the account, or the query's text
+	Hash    uint64    // of the target
+	DueAt   int64     // when the poll was due, on the detector's clock
+	At      time.Time // the same on the wall
+	Plan    Plan
+	Out     Outcome
+
+	// What came of it, until the commit is settled.
+	News       []string // ids to remember
+	Cursor     *Cursor  // to store, nil when that can wait
+	Opened     *Gap     // a gap that this poll leaves
+	Closing    *Gap     // a gap that this poll has read on from, as it is now
+	Healed     []Gap    // gaps that this poll has read besides
+	New        int      // posts that were not known
+	Found      []time.Time
+	Posted     time.Time // when the newest sound post was published
+	Sound      bool      // no post was dropped
+	Committing bool
+
+	index   int // in Machine.polls
+	call    *sharedCall
+	own     sharedCall // call, when it is the poll's alone
+	waiters []func()
+}
+
+// sharedCall counts the polls that one upstream call serves.
+type sharedCall struct{ open int }
+
+// Plan is what a poll has to do.
+type Plan struct {
+	// One of them is asked, by what the Machine polls.
+	Timeline fetcher.TimelineQuery
+	Search   fetcher.SearchQuery
+	Limit    int // posts to read, 0 for no limit
+
+	Cutoff time.Time // read back to here
+	Since  time.Time // when the last complete poll began
+	// Joins is where a poll that cannot read back to Cutoff may stop at known
+	// posts: what lies before was read then, for all subscribers. Zero is never.
+	Joins     time.Time
+	Expected  bool // the target had posts before
+	Blank     bool // none of its posts is remembered
+	Unordered bool // its answers are not newest first
+	First     bool // since the process began: its pages are history
+	Failed    bool // it follows polls or commits that failed
+
+	Gap   *Gap   // what to read, in place of the newest posts
+	Audit uint64 // the version of the first page that is compared: see Machine.AskKnown
+
+	// What the target showed lately: one of them.
+	Window *seen.Poll
+	Set    *seen.Set
+	// Refresh has also known posts remembered anew.
+	Refresh bool
+}
+
+// Outcome is what a poll read.
+type Outcome struct {
+	Begun     time.Time
+	Pages     []Page
+	UserID    string
+	Version   uint64        // of the first page
+	Unchanged bool          // the first page is as it was
+	Posts     int           // on all pages, skipped ones included
+	Reach     time.Time     // publication time the pages reach back to
+	Next      string        // of the page that was not read any more
+	Skew      time.Duration // how far our clock is ahead of the upstream's, 0 when about right
+	Complete  bool          // nothing newer than the cutoff was left out
+	Shallow   bool          // and complete, but short of the whole overlap
+	Capped    bool          // the page cap, or a cursor that loops, ended it early
+	Unordered bool          // an answer was not newest first
+	Together  bool          // in a call with others, which failed
+	Err       error         // of the last call; the pages before it are good
+
+	cursors  []string // of the pages after the first
+	excess   int      // posts cut from too long pages
+	wasOld   bool     // the last page reached further back than the cutoff
+	panicked bool
+}
+
+// Page is what a call brought, and when it was made.
+type Page struct {
+	Asked, At time.Time
+	Tweets    []fetcher.Tweet
+}
+
+// Key is the target's name in the journal.
+func (p *Poll) Key() string { return p.Machine.targets.Key(p.Slot) }
+
+// Whole reports whether a poll left nothing out that it should have read, or
+// has said what.
+func (p *Poll) Whole() bool {
+	return p.Plan.Gap == nil && p.Out.Err == nil && (p.Out.Complete || p.Opened != nil)
+}
+
+// begin makes room for what the calls bring.
+func (p *Poll) begin(now time.Time) {
+	p.Out = Outcome{Begun: now, UserID: p.Plan.Timeline.UserID, Unordered: p.Plan.Unordered,
+		Pages: p.Out.Pages[:0], cursors: p.Out.cursors[:0]}
+	if c := p.Plan.Timeline.Cursor; c != "" {
+		p.Out.cursors = append(p.Out.cursors, c)
+	}
+}
+
+// has reports whether the target showed a post lately, and notes that it did
+// again.
+func (pl *Plan) has(id string) bool {
+	if pl.Window != nil {
+		return pl.Window.Has(id)
+	}
+	return pl.Set.Has(id)
+}
+
+// before reports whether a post is from before since. Stamps are cut to the
+// millisecond, some to the second, and may stand for any moment of it.
+func before(published, since time.Time) bool {
+	unit := time.Millisecond
+	if published.Nanosecond() == 0 {
+		unit = time.Second
+	}
+	return published.Before(since.Truncate(unit))
+}
+
+// reset empties a poll that has ended for another one. It keeps the space of
+// slices, and nothing that they held.
+func (p *Poll) reset() {
+	pages, cursors, found := p.Out.Pages, p.Out.cursors, p.Found[:0]
+	clear(pages)
+	clear(cursors)
+	*p = Poll{}
+	p.Out.Pages, p.Out.cursors, p.Found = pages[:0], cursors[:0], found
+}

@@ -1,0 +1,68 @@
+package poll
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// Stages are where the time from publication to commit went: see
+// detect.Latency. They are safe for concurrent use.
+type Stages struct {
+	Schedule, Visibility, Failure, Queue, Fetch, Process, Commit, Total, Detection latency.Histogram
+}
+
+// record takes an event apart. Each moment is no earlier than the one before:
+// where clocks disagree a part is 0.
+func (s *Stages) record(ev *deliver.Event, due time.Time, failed bool, committed time.Time) {
+	at := ev.PublishedAt
+	part := func(h *latency.Histogram, end time.Time) {
+		h.Record(end.Sub(at))
+		if end.After(at) {
+			at = end
+		}
+	}
+	if due.After(ev.RequestedAt) {
+		due = ev.RequestedAt
+	}
+	part(&s.Schedule, ev.EarliestAt)
+	if failed {
+		s.Visibility.Record(0)
+		part(&s.Failure, due)
+	} else {
+		part(&s.Visibility, due)
+		s.Failure.Record(0)
+	}
+	part(&s.Queue, ev.RequestedAt)
+	part(&s.Fetch, ev.FetchedAt)
+	part(&s.Process, ev.DetectedAt)
+	part(&s.Commit, committed)
+	s.Total.Record(committed.Sub(ev.PublishedAt))
+	s.Detection.Record(ev.DetectedAt.Sub(ev.PublishedAt))
+}
+
+// NoteLatency counts a post for which an event was committed. It may be called
+// by another goroutine than the shard's while the poll is being committed.
+func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
+	if p.Plan.Gap != nil {
+		return
+	}
+	m := p.Machine
+	m.count.Stages.record(ev, p.At, p.Plan.Failed, committed)
+	account := m.kind == Accounts
+	if account && (p.Plan.First || p.Plan.Timeline.Seen == nil) {
+		return
+	}
+	// The post is new to the journal: so it was not seen and forgotten before,
+	// and if it is older than the last complete poll, that did not show it.
+	needed := max(0, p.Plan.Since.Sub(ev.PublishedAt))
+	if needed > 0 {
+		m.env.Count.Late.Add(1)
+	}
+	// A post may come to answer a query long after its publication, when it has
+	// more likes: that says nothing of how late posts become visible.
+	if account {
+		m.env.Late.Observe(committed, needed)
+	}
+}

@@ -1,0 +1,148 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// Workers make a shard's upstream calls. They are started as they are needed,
+// at most one for each slot, and stay: their stacks have grown to what a
+// Fetcher takes. The shard joins them at its end.
+//
+// A worker that is called takes one job after the other, and calls the next
+// worker before each while there are more. So calls that end at once are made
+// by one of them, and those that wait do so side by side.
+type Workers struct {
+	env    *Env
+	landed func(*Poll)
+	work   chan job      // not begun
+	call   chan struct{} // for one worker that has nothing to do
+	called atomic.Bool   // one was, and has not looked at work since
+	n      int           // started
+	busy   int           // jobs given and not ended, as the shard knows
+	all    sync.WaitGroup
+}
+
+// job is one upstream call.
+type job struct {
+	ctx   context.Context
+	group []*Poll // to be made together; nil for
+	one   *Poll
+}
+
+// NewWorkers makes workers for so many calls at a time. landed gets each poll
+// whose pages have come, on a worker's goroutine.
+func NewWorkers(env *Env, slots int, landed func(*Poll)) *Workers {
+	return &Workers{env: env, landed: landed, work: make(chan job, slots), call: make(chan struct{}, 1)}
+}
+
+// Busy is how many calls are under way, as the shard knows.
+func (w *Workers) Busy() int { return w.busy }
+
+// Read makes the upstream call of a poll. Like ReadTogether and Ended, it belongs
+// to the shard. It never blocks: the shard keeps to its slots.
+func (w *Workers) Read(ctx context.Context, p *Poll) {
+	p.call, p.own.open = &p.own, 1
+	w.give(job{ctx: ctx, one: p})
+}
+
+// ReadTogether makes the upstream call of several polls, and keeps the slice.
+func (w *Workers) ReadTogether(ctx context.Context, group []*Poll) {
+	call := &sharedCall{open: len(group)}
+	for _, p := range group {
+		p.call = call
+	}
+	w.give(job{ctx: ctx, group: group})
+}
+
+// Ended takes note that the shard has a poll back.
+func (w *Workers) Ended(p *Poll) {
+	if p.call.open--; p.call.open == 0 {
+		w.busy--
+	}
+}
+
+func (w *Workers) give(j job) {
+	w.work <- j
+	if w.busy++; w.busy > w.n { // for each job not ended there is a worker
+		w.n++
+		w.all.Go(w.run)
+	}
+	w.rouse()
+}
+
+// rouse makes a worker look at work, if none is about to.
+func (w *Workers) rouse() {
+	if !w.called.Swap(true) {
+		w.call <- struct{}{}
+	}
+}
+
+func (w *Workers) run() {
+	joined := false
+	defer func() {
+		if !joined { // the Fetcher has ended the goroutine: see errEnded
+			w.all.Go(w.run)
+		}
+	}()
+	for range w.call {
+		w.called.Store(false)
+		for w.next() {
+		}
+	}
+	joined = true
+}
+
+// next makes a call if there is one to make.
+func (w *Workers) next() bool {
+	select {
+	case j := <-w.work:
+		if len(w.work) > 0 {
+			w.rouse()
+		}
+		w.do(&j)
+		return true
+	default:
+		return false
+	}
+}
+
+// errEnded is what a poll fails with whose Fetcher ended the goroutine that it was
+// called on, with runtime.Goexit, as t.FailNow does.
+var errEnded = errors.New("detect: fetcher ended its goroutine")
+
+// do makes a call.
+func (w *Workers) do(j *job) {
+	ended := true
+	defer func() {
+		if ended {
+			w.abandon(j)
+		}
+	}()
+	if j.one != nil {
+		w.env.Read(j.ctx, j.one)
+		w.landed(j.one)
+	} else {
+		w.env.ReadTogether(j.ctx, j.group, w.landed)
+	}
+	ended = false
+}
+
+// abandon lets the polls fail that have not landed.
+func (w *Workers) abandon(j *job) {
+	for _, p := range append(j.group, j.one) {
+		if p != nil {
+			p.Out.Err = errEnded
+			p.Out.Together = j.one == nil && len(p.Out.Pages) == 0
+			w.landed(p)
+		}
+	}
+}
+
+// Join ends the workers once they have nothing to do.
+func (w *Workers) Join() {
+	close(w.call)
+	w.all.Wait()
+}

@@ -1,0 +1,100 @@
+package detect
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/internal/seen"
+)
+
+// watchedQuery is a query that is polled, once for all rules that share it. There
+// are thousands at most, so it is a struct of its own. Its shard owns it; while a
+// poll is under way, the goroutine that reads its pages uses seen alone.
+type watchedQuery struct {
+	text string
+	hash uint64
+	slot int32 // in queryTargets
+	subs []querySub
+
+	seen    *seen.Set
+	horizon time.Duration // of seen
+
+	since     time.Time // when the last complete poll began, zero before the first
+	lastPost  time.Time
+	unordered bool // an answer was not newest first
+	dropped   bool // a post was dropped, and the log has it
+	// cold: it was read before this process, which has had no answer yet. A first
+	// one that is empty is more likely a glitch than the truth.
+	cold   bool
+	again  bool // poll at once when the poll under way is done
+	polled bool // a poll is under way
+}
+
+// querySub is one rule's interest in a query; see accounts.Subscriber.
+type querySub struct {
+	QuerySubscription
+	source         interest.Source
+	from           time.Time // while fresh: how far back to read for it
+	read           time.Time // while fresh: it has got what was visible then, or does not want it
+	fresh, covered bool
+}
+
+// interval is the shortest that is wished, 0 when schedules alone are.
+func (q *watchedQuery) interval() (shortest time.Duration) {
+	for i := range q.subs {
+		if iv := q.subs[i].Interval; iv > 0 && (shortest == 0 || iv < shortest) {
+			shortest = iv
+		}
+	}
+	return shortest
+}
+
+// every is how often the query is polled at its busiest.
+func (q *watchedQuery) every() (shortest time.Duration) {
+	for i := range q.subs {
+		if iv := q.subs[i].every(); shortest == 0 || iv < shortest {
+			shortest = iv
+		}
+	}
+	return shortest
+}
+
+func (q *watchedQuery) maxResults() (most int) {
+	for i := range q.subs {
+		most = max(most, q.subs[i].MaxResults)
+	}
+	return most
+}
+
+// cutoff is how far back the next poll must read: see accounts.Table. What lies
+// before the overlap of the process before, the journal knows.
+func (q *watchedQuery) cutoff(overlap, ahead time.Duration) time.Time {
+	var wanted time.Time // earliest beginning of all subscribers
+	back := q.since
+	if !back.IsZero() {
+		back = back.Add(-overlap)
+	}
+	skew := max(0, ahead)
+	for i := range q.subs {
+		since := q.subs[i].Since.Add(-skew)
+		if i == 0 || since.Before(wanted) {
+			wanted = since
+		}
+		if s := &q.subs[i]; s.fresh && s.from.Add(-skew).Before(back) {
+			back = s.from.Add(-skew)
+		}
+	}
+	if back.Before(wanted) {
+		return wanted
+	}
+	return back
+}
+
+// remember makes room for what the next polls show: for twice the overlap and
+// the time to the next poll. A set that is too short lived is begun anew, and
+// the journal drops what it forgot.
+func (q *watchedQuery) remember(overlap time.Duration) {
+	if need := 2*overlap + min(q.every(), maxInterval); q.seen == nil || q.horizon < need {
+		q.seen, q.horizon = seen.NewSet(need), need
+	}
+}
