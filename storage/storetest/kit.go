@@ -135,7 +135,7 @@ func storeRoles() []storeRole {
 		{"lifecycle", append(lifecycleCases(), cutCases()...)},
 		{"crash", crashCases()},
 		{"restart", append(restartCases(), rememberedCases()...)},
-		{"shared", sharedCases()},
+		{"shared", append(sharedCases(), raceCases()...)},
 	}
 }
 

@@ -126,17 +126,20 @@ func restartCases() []storeCase {
 	)
 }
 
+// shared is a case of two stores that have the same data open.
+func shared(name string, run func(one, two *storeTest)) storeCase {
+	return storeCase{name: name, needs: needsShared, run: func(t *storeTest) {
+		two := *t
+		two.store = t.kit.Join(t.TB, t.store)
+		defer two.close()
+		run(t, &two)
+	}}
+}
+
 // sharedCases are about two stores that have the same data open.
 func sharedCases() []storeCase {
 	var cases []storeCase
-	on := func(name string, run func(one, two *storeTest)) {
-		cases = append(cases, storeCase{name: name, needs: needsShared, run: func(t *storeTest) {
-			two := *t
-			two.store = t.kit.Join(t.TB, t.store)
-			defer two.close()
-			run(t, &two)
-		}})
-	}
+	on := func(name string, run func(one, two *storeTest)) { cases = append(cases, shared(name, run)) }
 	on("each sees what the other has acknowledged", func(one, two *storeTest) {
 		one.furnish()
 		one.same(two.view(), one.view(), "a store that joined does not show what another has committed")
