@@ -60,7 +60,7 @@ const (
 // so many seconds together. The restraint is ln of the factor by which the
 // intervals of entirely eager accounts are lengthened, at least 0. It rises with
 // each post of the others that waited longer than OthersDelay allows in the mean,
-// and falls with the others.
+// and falls with the others, each by its account's weight.
 //
 // Rates are learnt from what polls find. So an account that posts after every
 // poll would be polled ever more often, by which nothing is found earlier, and
@@ -71,6 +71,7 @@ func (p *Pacer) restrain(s *state, posts int, waited float64) {
 		return
 	}
 	allowed := p.cfg.OthersDelay * float64(posts)
-	step := (1 - s.eagerness()) * (2*waited/p.share() - allowed) / restrainPosts / float64(max(p.n, restrainLeast))
+	weight := float64(s.weight) * float64(p.n) / p.weights
+	step := (1 - s.eagerness()) * weight * (2*waited/p.share() - allowed) / restrainPosts / float64(max(p.n, restrainLeast))
 	p.restraint = max(0, min(restrainMost, p.restraint+max(-restrainStep, min(restrainStep, step))))
 }

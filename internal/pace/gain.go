@@ -16,6 +16,7 @@ const (
 	gainLeast  = 0.005 // gains up to this are chance
 	gainFull   = 0.055 // at this much intervals are followed entirely
 	gainFloor  = 0.02  // and this far always, so that a gain shows
+	gainFirst  = 3     // polls of each account before it counts: until then intervals grow
 )
 
 func (g *gain) poll(gap float64, accounts int) {
@@ -49,7 +50,7 @@ func (g *gain) interval() float64 { return g.gaps / g.polls }
 // gained takes into account what a poll found, whose posts have waited so many
 // seconds together.
 func (p *Pacer) gained(s *state, since float64, posts int, waited float64) {
-	if s.status < planned || s.min > 0 || s.max > 0 {
+	if s.status < planned || s.min > 0 || s.max > 0 || p.polls < gainFirst*float64(p.n) {
 		return
 	}
 	share := p.share()

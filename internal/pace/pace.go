@@ -113,6 +113,7 @@ type Pacer struct {
 	ownerOf    []int32 // by slot; nil as long as all are of the first
 	polls      float64 // successful ones, ever
 
+	weights   float64 // of all accounts
 	demand    float64 // Σ 1/max of the accounts with a Max of their own
 	demanding int
 }
@@ -324,6 +325,7 @@ func (p *Pacer) limit(s *state, a Account) {
 	if a.Weight > 0 {
 		s.weight = float32(a.Weight)
 	}
+	p.weights += float64(s.weight)
 	s.min, s.max = float32(a.Min.Seconds()), float32(a.Max.Seconds())
 	if s.max > 0 {
 		p.demanding++
@@ -332,6 +334,7 @@ func (p *Pacer) limit(s *state, a Account) {
 }
 
 func (p *Pacer) unlimit(s *state) {
+	p.weights -= float64(s.weight)
 	if s.max == 0 {
 		return
 	}
