@@ -115,3 +115,17 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	return c, nil
 }
+
+// sender returns the sender for a URL, nil if there is none, and the URL's scheme.
+func (c *Config) sender(rawURL string) (deliver.Sender, string) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, ""
+	}
+	return c.Senders[u.Scheme], u.Scheme
+}
+
+// leaseCovers reports whether a claim is this dispatcher's for long enough to do
+// something with it: to begin an attempt, or to change it. One that is about to end may
+// be another process's already, whose clock need not be ours; it is left to run out.
+func (c *Config) leaseCovers(claimed, now time.Time) bool { return !claimed.Before(now.Add(c.Timeout)) }

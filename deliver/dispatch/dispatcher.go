@@ -3,194 +3,180 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"github.com/streamwatch/streamwatch/deliver"
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// Dispatcher sends deliveries: those that a commit hands over at once, and
-// those that the outbox holds when they are due. Each endpoint has a lane, a
-// FIFO with a bound on the attempts under way, and lanes take turns. A lane that
-// has to wait, for its rate, since the receiver asked for time, or because its
-// breaker is open, takes no worker meanwhile, and workers are kept back for lanes
-// that have none, so that no receiver holds up another. Its methods are safe for
-// concurrent use.
+// Dispatcher sends deliveries: those that a commit hands over at once, and those that
+// the outbox holds when they are due. Each endpoint has a lane, a FIFO with a bound on
+// the attempts under way, and lanes take turns. A lane that has to wait, for its rate,
+// because the receiver asked for time, or because its breaker is open, takes no worker
+// meanwhile, and workers are kept back for lanes that have none, so that no receiver
+// holds up another. Its methods are safe for concurrent use.
 type Dispatcher struct {
-	cfg      Config
+	cfg      *Config
+	sched    *scheduler
+	reader   *reader
+	workers  *workers
 	settler  *settler
-	keeper   *keeper
+	health   *healthWriter
 	replayer *replayer
+	timing   *timing
 	stop     chan struct{} // closed by Stop
 	stopped  sync.Once
-
-	mu      sync.Mutex
-	lanes   map[string]*lane
-	sweepAt int // so many lanes: those that are idle are forgotten
-	turns   turns
-	shut    map[*lane]struct{} // full or parked: nothing is claimed for them
-	behind  map[*lane]struct{} // overflowed, and not caught up since
-	held    map[string]*item
-	workers sync.WaitGroup
-	ctx     context.Context // of attempts; nil before Run
-	closing bool            // nothing is taken any more
-	closed  bool            // no attempt starts any more
-	reader  reader
-	stats   Stats // the counters
-	timing  timing
 }
 
-// NewDispatcher checks cfg and returns a dispatcher. It starts nothing: see Run.
+// New checks cfg and returns a dispatcher. It starts nothing: see Run.
 func New(cfg Config) (*Dispatcher, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{cfg: cfg, stop: make(chan struct{}), reader: newReader(), lanes: map[string]*lane{}, sweepAt: maxLanes,
-		shut: map[*lane]struct{}{}, behind: map[*lane]struct{}{}, held: map[string]*item{}}
-	d.settler, d.keeper, d.replayer = newSettler(d), newKeeper(d), newReplayer(d)
+	d := &Dispatcher{cfg: &cfg, stop: make(chan struct{}), timing: new(timing)}
+	a := newAlarm()
+	d.health = newHealthWriter(&cfg)
+	d.sched = newScheduler(&cfg, a, d.health)
+	d.health.written = d.sched.setFailingSince
+	d.settler = newSettler(&cfg, d.sched)
+	d.replayer = newReplayer(&cfg, d.sched, d.stop)
+	d.workers = &workers{cfg: &cfg, sched: d.sched, settler: d.settler, replayer: d.replayer, timing: d.timing}
+	d.reader = &reader{cfg: &cfg, sched: d.sched, alarm: a, stop: d.stop}
 	return d, nil
 }
 
-// Run sends until Stop is called, then empties its queues and returns; when
-// ctx ends, it cuts the attempts under way and gives back what it holds. It
-// may be called once. Every attempt that ended is recorded before it returns,
-// as far as the store answers within 5 s.
+// Run sends until Stop is called, then empties its queues and returns; when ctx ends, it
+// cuts the attempts under way and gives back what it holds. It may be called once.
+// Every attempt that ended is recorded before it returns, as far as the store answers
+// within 5 s.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	d.mu.Lock()
-	if d.ctx != nil {
-		d.mu.Unlock()
+	if !d.sched.open(func(j *job) { d.workers.start(ctx, j) }) {
 		return errors.New("dispatch: Run called twice")
 	}
-	d.ctx = ctx
-	d.pump()
-	d.mu.Unlock()
-
-	var settling, keeping, replaying sync.WaitGroup
+	var settling, writing, replaying sync.WaitGroup
 	settling.Go(func() { d.settler.run(ctx) })
-	keeping.Go(d.keeper.run)
+	writing.Go(d.health.run)
 	if d.cfg.Replays != nil {
 		replaying.Go(func() { d.replayer.run(ctx) })
 	}
-	unhook := context.AfterFunc(ctx, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.closed = true
-	})
+	unhook := context.AfterFunc(ctx, d.sched.cut)
 	defer unhook()
-	d.read(ctx)
+	d.reader.run(ctx)
 	replaying.Wait()
-	d.close()
-	d.workers.Wait()
+	d.sched.close()
+	d.workers.running.Wait()
 	close(d.settler.stop)
-	close(d.keeper.stop)
+	close(d.health.stop)
 	settling.Wait()
 	d.giveBackHeld(ctx)
-	keeping.Wait()
+	writing.Wait()
 	return context.Cause(ctx)
 }
 
-// close has nothing taken any more. Lanes that wait are not waited for.
-func (d *Dispatcher) close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closing = true
-	for _, l := range d.lanes {
-		if l.timer != nil {
-			l.timer.Stop()
-		}
+// giveBackHeld makes what is still queued at the end claimable by others.
+func (d *Dispatcher) giveBackHeld(run context.Context) {
+	now := d.cfg.Now()
+	list := d.sched.giveBack(now)
+	ctx, cancel := d.settler.timeout(run)
+	defer cancel()
+	if err := changeDue(ctx, d.cfg, list, now); err != nil {
+		d.cfg.Logger.Error("giving deliveries back failed", "deliveries", len(list), "error", err)
 	}
 }
 
-// Stop makes Run end softly: what is due is sent, while retries, and what waits
-// for its rate or its receiver, are left to the next process. It does not wait.
+// Stop makes Run end softly: what is due is sent, while retries, and what waits for its
+// rate or its receiver, are left to the next process. It does not wait.
 func (d *Dispatcher) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 
-// Enqueue takes deliveries straight from a commit. It does not block: those
-// that find their lane full, or waiting for long, stay in the outbox until they
-// are due, and then take their turn before newer ones.
-func (d *Dispatcher) Enqueue(ds []deliver.Delivery) { d.enqueue(ds, false) }
+// Enqueue takes deliveries straight from a commit. It does not block: those that find
+// their lane full, or waiting for long, stay in the outbox until they are due, and then
+// take their turn before newer ones.
+func (d *Dispatcher) Enqueue(ds []deliver.Delivery) { d.sched.enqueue(ds, false) }
 
-func (d *Dispatcher) enqueue(ds []deliver.Delivery, claimed bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range ds {
-		d.push(&ds[i], claimed)
-	}
-	if !d.closing {
-		d.pump()
-	}
+// Stats reads the counters and histograms. The counters are of one moment.
+func (d *Dispatcher) Stats() Stats {
+	s := d.sched.stats()
+	s.Replays = d.replayer.count()
+	s.Handover, s.Send, s.Total = d.timing.handover.Snapshot(), d.timing.send.Snapshot(), d.timing.total.Snapshot()
+	return s
 }
 
-// push queues a delivery, or renews the claim on one that is held already.
-func (d *Dispatcher) push(dv *deliver.Delivery, claimed bool) {
-	if it, ok := d.held[dv.ID]; ok {
-		if it.Due = dv.Due; !it.sending {
-			it.State, it.Attempts, it.Uncounted, it.Waited = dv.State, dv.Attempts, dv.Uncounted, dv.Waited // another claimant may have tried
-		}
-		return
-	}
-	l := d.lane(dv)
-	room := d.capacity(l)
-	if len(l.queue) >= room {
-		d.setFull(l) // else what is left to the outbox would be claimed again at once
-	}
-	if d.closing || d.closed || d.rests(l) || len(l.queue) >= room || len(d.held) >= maxHeld || l.behind > 0 && !claimed {
-		d.stats.Overflow++
-		d.spill(l, dv)
-		return
-	}
-	it := &item{Delivery: *dv, lane: l}
-	d.held[dv.ID] = it
-	l.queue = append(l.queue, it)
-	if len(l.queue) >= room {
-		d.setFull(l)
-	}
-	d.reader.wakeAt(dv.Due.Add(-3 * d.cfg.Lease / 4)) // claims on what waits are renewed
-	d.offer(l)
+// Drop ends an endpoint's lane: no attempt begins after it has returned. Those under way
+// finish.
+func (d *Dispatcher) Drop(endpointID string) { d.sched.drop(endpointID) }
+
+// Refresh makes the next attempt read the endpoint again: none begins by the old record
+// after it has returned.
+func (d *Dispatcher) Refresh(endpointID string) {
+	d.sched.changed(endpointID)
+	d.replayer.ask()
 }
 
-func (d *Dispatcher) lane(dv *deliver.Delivery) *lane {
-	if l, ok := d.lanes[dv.EndpointID]; ok {
-		return l
-	}
-	if len(d.lanes) >= d.sweepAt {
-		now := time.Now()
-		for id, l := range d.lanes {
-			if l.idle(now) {
-				delete(d.lanes, id)
-			}
-		}
-		// Where most are not idle, the next one must not look at all of them again.
-		d.sweepAt = max(maxLanes, 2*len(d.lanes))
-	}
-	l := &lane{id: dv.EndpointID, owner: dv.Owner(), limit: d.cfg.LaneInFlight}
-	if _, ok := deliver.HandlerName(dv.EndpointID); ok {
-		l.handler, l.limit = true, 1
-		l.endpoint = deliver.Endpoint{ID: l.id, URL: l.id, Status: deliver.EndpointActive}
-		l.sender, l.scheme = d.sender(l.id)
-	}
-	d.lanes[dv.EndpointID] = l
-	return l
+// Reset forgets the failures of an endpoint whose owner has changed the receiver or says
+// that it is up again: new deliveries wait neither for the breaker nor for a time that
+// the receiver asked for. What went back to the outbox because of them comes when it is
+// due.
+func (d *Dispatcher) Reset(endpointID string) { d.sched.reset(endpointID) }
+
+// FailingSince returns when the first attempt of this process to an endpoint failed
+// since one succeeded, zero when none did.
+func (d *Dispatcher) FailingSince(endpointID string) time.Time {
+	return d.sched.failingSince(endpointID)
 }
 
-// pump starts workers while there is work and room.
-func (d *Dispatcher) pump() {
-	if d.ctx == nil {
-		return
+// Sender returns the sender for a URL scheme as attempts use it: bounded by
+// Config.Timeout, with a panic turned into a failure. It is nil when there is none.
+func (d *Dispatcher) Sender(scheme string) deliver.Sender {
+	s := d.cfg.Senders[scheme]
+	if s == nil {
+		return nil
 	}
-	for {
-		var j job
-		if !d.next(&j) {
-			return
-		}
-		d.workers.Go(func() { d.work(d.ctx, &j) })
-	}
+	return boundedSender{s, d.cfg.Timeout}
 }
 
-// resume offers a lane that waits no more.
-func (d *Dispatcher) resume(l *lane) {
-	d.offer(l)
-	if !d.closing {
-		d.pump()
+// Flush waits until the outcomes of all attempts that have ended are recorded, for 5 s
+// at most.
+func (d *Dispatcher) Flush(ctx context.Context) { d.settler.flush(ctx) }
+
+// Reopen has final deliveries sent again, from now on: see deliver.Outbox.
+func (d *Dispatcher) Reopen(ctx context.Context, owner string, ids []string) (int, error) {
+	now := d.cfg.Now()
+	n, err := d.cfg.Outbox.Reopen(ctx, deliver.ReopenRequest{Owner: owner, IDs: ids, Due: now})
+	if err != nil {
+		return 0, err
 	}
+	d.reader.alarm.wakeAt(now)
+	return n, nil
+}
+
+var errNoReplays = errors.New("dispatch: Config.Replays is missing: replays want a deliver.Replays")
+
+// StartReplay stores a replay, and carries it out: see deliver.Replays.
+func (d *Dispatcher) StartReplay(ctx context.Context, r deliver.Replay) error {
+	if d.cfg.Replays == nil {
+		return errNoReplays
+	}
+	if err := d.cfg.Replays.Start(ctx, r); err != nil {
+		return err
+	}
+	d.replayer.ask()
+	return nil
+}
+
+// Replay returns an endpoint's replay with what this process knows of it: see
+// deliver.Replays.
+func (d *Dispatcher) Replay(ctx context.Context, owner, endpointID string) (deliver.Replay, error) {
+	if d.cfg.Replays == nil {
+		return deliver.Replay{}, errNoReplays
+	}
+	r, err := d.cfg.Replays.Get(ctx, owner, endpointID)
+	if err != nil || r.State == deliver.ReplayDone {
+		return r, err
+	}
+	r.Waits = d.replayer.waitsFor(endpointID)
+	if r.Waits == "" && d.sched.inTrouble(endpointID) {
+		r.Waits = "the receiver does not answer well"
+	}
+	return r, nil
 }

@@ -32,15 +32,15 @@ var RetryDelay = retryDelay
 // SweepNext has the next new lane forget those that are idle, and gives the number
 // of lanes at which it would have been done.
 func (d *Dispatcher) SweepNext() (was int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	was, d.sweepAt = d.sweepAt, 0
+	d.sched.mu.Lock()
+	defer d.sched.mu.Unlock()
+	was, d.sched.sweepAt = d.sched.sweepAt, 0
 	return was
 }
 
 // Remembers says whether an endpoint has a lane.
 func (d *Dispatcher) Remembers(endpointID string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.lanes[endpointID] != nil
+	d.sched.mu.Lock()
+	defer d.sched.mu.Unlock()
+	return d.sched.lanes[endpointID] != nil
 }

@@ -4,63 +4,64 @@ import (
 	"math"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"golang.org/x/time/rate"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
 const (
-	// hungQueue bounds the queue of a lane whose last attempt timed out: it takes
-	// long for each, and the memory is the others'.
+	// hungQueue bounds the queue of a lane whose last attempt timed out: each of its
+	// attempts takes long, and other lanes need the memory.
 	hungQueue = 32
 	// rateQueue is for how long a lane with a rate may hold work in memory.
 	rateQueue = 2 * time.Minute
-	// slowShare: an attempt that takes this part of the time, 1 s by default, took
-	// long, whatever the answer: it holds a worker as one that hangs does.
+	// slowShare: an attempt is slow that takes this part of the time limit, 1 s by
+	// default, whatever the answer: it holds a worker as one that times out does.
 	slowShare = 10
-	// freeShare: a lane may hold this part of what is free, so that however many
-	// lanes stand still, there is room for the next.
+	// freeShare: a lane may hold this part of what is free, so that there is room for
+	// the next lane however many stand still.
 	freeShare = 8
 )
 
-// lane is one endpoint's queue and what is known of the endpoint. The
-// dispatcher's mutex guards it. Its times are of the runtime's clock, for
-// waiting, where nothing else is said.
+// lane sends to one endpoint. The scheduler's mutex guards it. Its times are of the
+// runtime's clock, for waiting, where nothing else is said.
 type lane struct {
 	id, owner string
-	handler   bool    // in-process: no record, no breaker
-	queue     []*item // FIFO
-	later     []*item // of replays: sent while queue is empty
-	inFlight  int
-	replaying int // of them, those of replays
-	limit     int // attempts under way at once
+	handler   bool // in-process: no record, no breaker
+	state     laneState
+	record    laneRecord
+	queue     laneQueue
 	turn      turn
 
+	inFlightLimit int // attempts under way at once
+	limiter       *rate.Limiter
+	until         time.Time   // nothing starts before, unless the gate is open
+	timer         *time.Timer // offers the lane again at until
+	breaker       breaker
+	health        health
+}
+
+// laneRecord is the endpoint as it was read last.
+type laneRecord struct {
 	endpoint deliver.Endpoint
 	sender   deliver.Sender // nil when there is none for its scheme
 	scheme   string
-	refusal  string    // why deliveries end unsent, "" when they are sent
-	gone     bool      // the endpoint was deleted
-	loaded   time.Time // when endpoint was read, zero if it must be read again
-	loading  bool
-	gen      int // counts Refresh
-	unread   int // reads that failed in a row
-	limiter  *rate.Limiter
-
-	until  time.Time // nothing starts before
-	timer  *time.Timer
-	parked bool  // waits so long that its queue went back to the outbox
-	full   bool  // was found full, and has not emptied to the half since
-	behind int64 // the reader's round when it overflowed last, 0 once caught up
-
-	cautious bool // one attempt at a time, until one succeeds
-	hung     bool // the last attempt timed out
-	slow     bool // the last attempt took long, or timed out
-	answered bool // an attempt ended otherwise than by the time
-	breaker  breaker
-	health   health
+	refusal  string    // why deliveries end unsent, in recordRefusing
+	readAt   time.Time // when endpoint was read
+	failures int       // reads that failed in a row
 }
 
-// item is a delivery the dispatcher holds, from the commit or the claim until
+// laneQueue is what a lane holds in memory.
+type laneQueue struct {
+	items     []*item // FIFO
+	replays   []*item // of replays: sent while items is empty
+	inFlight  int     // attempts under way
+	replaying int     // of them, those of replays
+	full      bool    // was found full, and has not emptied to the half since
+	behind    int64   // the reader's round when it overflowed last, 0 once caught up
+}
+
+// item is a delivery that the dispatcher holds, from the commit or the claim until
 // its settlement is recorded.
 type item struct {
 	deliver.Delivery
@@ -69,13 +70,17 @@ type item struct {
 	replayed bool // made by a step of a replay
 }
 
-// tried is how many attempts of the retry schedule the delivery has had.
+// tried returns how many attempts of the retry schedule the delivery has had.
 func (it *item) tried() int { return max(0, it.Attempts-it.Uncounted) }
 
-func (l *lane) pop() *item {
-	from := &l.queue
+// waiting returns how many deliveries are queued, those of replays included.
+func (q *laneQueue) waiting() int { return len(q.items) + len(q.replays) }
+
+// pop takes the next delivery.
+func (q *laneQueue) pop() *item {
+	from := &q.items
 	if len(*from) == 0 {
-		from = &l.later
+		from = &q.replays
 	}
 	it := (*from)[0]
 	(*from)[0] = nil
@@ -83,64 +88,92 @@ func (l *lane) pop() *item {
 	return it
 }
 
-// wantsWorker reports whether a worker could do something, but for the time.
-func (l *lane) wantsWorker() bool {
-	return (len(l.queue) > 0 || l.mayReplay()) && l.inFlight < l.most() && !l.loading
+// takeAll empties the queue.
+func (q *laneQueue) takeAll() []*item {
+	all := append(q.items, q.replays...)
+	q.items, q.replays = nil, nil
+	return all
 }
 
-func (l *lane) most() int {
-	if l.cautious {
+// on moves the lane's state.
+func (l *lane) on(e laneEvent) { l.state = l.state.after(e) }
+
+// gate returns whether attempts may begin now. A wait that is over opens it.
+func (l *lane) gate(now time.Time) gateState {
+	if l.state.gate != gateOpen && !now.Before(l.until) {
+		l.on(eventElapsed)
+	}
+	return l.state.gate
+}
+
+// parked reports whether the lane waits with its queue in the outbox.
+func (l *lane) parked() bool { return l.state.gate == gateParked && l.gate(time.Now()) == gateParked }
+
+// maxInFlight returns how many attempts may be under way now.
+func (l *lane) maxInFlight() int {
+	if l.state.pace.cautious() {
 		return 1
 	}
-	return l.limit
+	return l.inFlightLimit
 }
 
-// fresh reports whether the endpoint was read lately enough to send by it.
+// wantsWorker reports whether a worker could do something, but for the time.
+func (l *lane) wantsWorker() bool {
+	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.state.record.reading()
+}
+
+// mayReplay reports whether a delivery of a replay may be sent: replays take up to
+// half of the attempts under way, so that what is detected now does not wait for them.
+func (l *lane) mayReplay() bool {
+	return len(l.queue.replays) > 0 && l.queue.replaying < max(1, l.maxInFlight()/2)
+}
+
+// fresh reports whether the record was read lately enough to send by it.
 func (l *lane) fresh(now time.Time) bool {
-	return l.handler || !l.loaded.IsZero() && now.Sub(l.loaded) < endpointTTL
+	return l.handler || l.state.record >= recordActive && now.Sub(l.record.readAt) < endpointTTL
 }
 
 // idle reports whether forgetting the lane loses nothing.
 func (l *lane) idle(now time.Time) bool {
-	return l.waiting() == 0 && l.inFlight == 0 && !l.loading && l.behind == 0 &&
-		!now.Before(l.until) && l.breaker.open == 0 && l.health == health{} &&
+	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.state.record.reading() && l.queue.behind == 0 &&
+		l.gate(now) == gateOpen && l.breaker.open == 0 && l.health == health{} &&
 		(l.limiter == nil || l.limiter.TokensAt(now) >= float64(l.limiter.Burst()))
 }
 
-// class is how a lane stands when workers are short.
+// class returns how the lane stands when workers are short.
 func (l *lane) class() class {
 	switch {
-	case l.slow:
+	case l.state.pace.slow():
 		return classSlow
-	case l.inFlight > 0:
+	case l.queue.inFlight > 0:
 		return classMore
-	case l.answered || l.handler:
+	case l.state.pace.answered() || l.handler:
 		return classFirst
 	}
 	return classNew
 }
 
-// take makes the endpoint as it was read the lane's.
-func (l *lane) take(d *Dispatcher, e deliver.Endpoint, now time.Time) {
-	was := &l.endpoint
+// setRecord makes the endpoint as it was read the lane's.
+func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
+	was := &l.record.endpoint
 	if !was.StatusSince.Equal(e.StatusSince) || was.URL != e.URL {
-		l.forgive() // another receiver, or a new chance
+		l.reset() // another receiver, or the owner has enabled it again
 	}
 	if l.limiter == nil || was.Limits != e.Limits {
-		l.setLimits(e.Limits, d.cfg.LaneInFlight)
+		l.setLimits(e.Limits, cfg.LaneInFlight)
 	}
 	l.health.read(was, &e)
-	l.sender, l.scheme = d.sender(e.URL)
-	l.refusal, l.gone = "", false
+	r := laneRecord{endpoint: e, readAt: now}
+	r.sender, r.scheme = cfg.sender(e.URL)
 	if e.Status == deliver.EndpointDisabled {
-		l.refusal = "the endpoint is disabled"
+		r.refusal = "the endpoint is disabled"
 	}
-	l.endpoint, l.loaded, l.unread = e, now, 0
+	l.record = r
 }
 
 func (l *lane) setLimits(limits deliver.Limits, inFlight int) {
-	if l.limit = limits.InFlight; l.limit == 0 {
-		l.limit = inFlight
+	if l.inFlightLimit = limits.InFlight; l.inFlightLimit == 0 {
+		l.inFlightLimit = inFlight
 	}
 	l.limiter = nil
 	if limits.Rate > 0 {
@@ -152,20 +185,44 @@ func (l *lane) setLimits(limits deliver.Limits, inFlight int) {
 	}
 }
 
-// forgive ends what earlier attempts have brought on the lane.
-func (l *lane) forgive() {
-	l.until, l.parked, l.cautious, l.hung, l.slow = time.Time{}, false, false, false, false
+// reset forgets what earlier attempts have brought on the lane.
+func (l *lane) reset() {
+	l.on(eventReset)
 	l.breaker, l.health = breaker{}, health{}
 }
 
-// capacity bounds the lane's queue now.
-func (d *Dispatcher) capacity(l *lane) int {
-	n := min(d.cfg.LaneQueue, max(1, (maxHeld-len(d.held))/freeShare))
-	if l.hung {
+// capacity bounds the queue now, by what the configuration allows and what is free in
+// memory.
+func (l *lane) capacity(limit, held int) int {
+	n := min(limit, max(1, (maxHeld-held)/freeShare))
+	if l.state.pace.hung() {
 		n = min(n, hungQueue)
 	}
 	if l.limiter != nil {
 		n = min(n, int(math.Ceil(float64(l.limiter.Limit())*rateQueue.Seconds())))
 	}
 	return n
+}
+
+// replayWait returns how long a lane with a rate waits until it may use an attempt for
+// a replay: it leaves half of a burst to what is detected now.
+func (l *lane) replayWait(now time.Time) time.Duration {
+	if l.limiter == nil || len(l.queue.items) > 0 {
+		return 0
+	}
+	burst := l.limiter.Burst()
+	missing := float64(min(burst, 1+burst/2)) - l.limiter.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing/float64(l.limiter.Limit())*float64(time.Second)) + time.Millisecond
+}
+
+// takesReplays reports whether more of a replay may be made for the lane.
+func (l *lane) takesReplays(now time.Time) bool {
+	if l.fresh(now) && l.state.record == recordRefusing {
+		return false
+	}
+	return len(l.queue.replays) < replayLow && len(l.queue.items) <= l.inFlightLimit && l.queue.behind == 0 && !l.queue.full &&
+		!l.state.pace.hung() && l.breaker.open == 0 && !l.state.record.reading() && l.gate(now) == gateOpen
 }

@@ -8,79 +8,70 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// tooManyWait is how long a lane waits after a 429 that does not say.
+// tooManyWait is how long a lane waits after a 429 that does not say how long.
 const tooManyWait = time.Minute
 
-// outcome turns an attempt's result into its settlement, and has the lane draw
-// its conclusions.
-func (d *Dispatcher) outcome(j *job, res *deliver.Result, timedOut bool) deliver.Settlement {
-	it, l, end := j.items[0], j.lane, d.cfg.Now()
-	res.Bound()
-	s := deliver.Settlement{DeliveryID: it.ID, State: deliver.StateDelivered, Attempt: &deliver.Attempt{
-		N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),
-		StatusCode: res.StatusCode, Error: res.Error, ResponsePreview: res.ResponsePreview,
-	}}
-	d.timing.record(it, s.Attempt, res.OK)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stats.Attempts++
-	own, wait := granted(it.Waited, res)
+// conclude returns the settlement of an attempt that ended, and has the lane draw its
+// conclusions.
+func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, end time.Time, timedOut bool) deliver.Settlement {
+	it, l := j.items[0], j.lane
+	st := deliver.Settlement{DeliveryID: it.ID, State: deliver.StateDelivered, Attempt: a}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Attempts++
+	own, wait := grantedWait(it.Waited, res)
 	if own > 0 {
-		s.Attempt.Error = invalid.Cut(s.Attempt.Error, deliver.MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
+		a.Error = invalid.Cut(a.Error, deliver.MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
-		wait = d.asked(it, res)
+		wait = askedWait(s.cfg.RetrySchedule, it, res)
 	}
 	if !l.handler {
-		wait = d.judge(l, j.began, res, own > 0, wait)
+		wait = s.judge(l, j.began, res, own > 0, wait)
 	}
-	l.slow = timedOut || s.Attempt.Duration >= d.cfg.Timeout/slowShare
-	if l.hung, l.answered = timedOut, l.answered || !timedOut; timedOut {
-		l.cautious = true
-		d.trim(l, hungQueue)
-	} else if res.OK {
-		l.cautious = false
+	l.on(attemptEvent(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
+	if timedOut {
+		s.trim(l, hungQueue)
 	}
-	switch {
+	switch schedule := s.cfg.RetrySchedule; {
 	case res.OK:
-		s.Attempt.Error = ""
-		d.stats.Delivered++
+		a.Error = ""
+		s.counts.Delivered++
 	case own > 0:
-		s.State = deliver.StateRetrying
-		s.Due, s.Wait = end.Add(own), own
-		d.stats.Retried++
-	case res.Permanent || it.tried() >= len(d.cfg.RetrySchedule):
-		s.State = deliver.StateFailed
-		d.stats.Failed++
+		st.State = deliver.StateRetrying
+		st.Due, st.Wait = end.Add(own), own
+		s.counts.Retried++
+	case res.Permanent || it.tried() >= len(schedule):
+		st.State = deliver.StateFailed
+		s.counts.Failed++
 	default:
-		s.State = deliver.StateRetrying
-		s.Due = end.Add(max(wait, retryDelay(d.cfg.RetrySchedule[it.tried()], res.RetryAfter)))
-		d.stats.Retried++
+		st.State = deliver.StateRetrying
+		st.Due = end.Add(max(wait, retryDelay(schedule[it.tried()], res.RetryAfter)))
+		s.counts.Retried++
 	}
 	if wait > 0 {
-		l.cautious = true
-		d.pause(l, wait)
+		s.pause(l, wait)
 	}
-	return s
+	return st
 }
 
-// judge gives the attempt to the endpoint's breaker and to its health, and says
-// how long the lane has to wait now. A receiver whose wait is granted has not
-// failed: the breaker does not count the attempt.
-func (d *Dispatcher) judge(l *lane, began time.Time, res *deliver.Result, waits bool, asked time.Duration) time.Duration {
+// judge gives the attempt to the endpoint's breaker and to its health, and returns how
+// long the lane has to wait now. A receiver whose wait is granted has not failed: the
+// breaker does not count the attempt.
+func (s *scheduler) judge(l *lane, began time.Time, res *deliver.Result, granted bool, asked time.Duration) time.Duration {
 	var wait time.Duration
-	if !waits {
+	if !granted {
 		if wait = l.breaker.record(time.Now(), res.OK); wait > 0 {
-			d.stats.Opened++
+			s.counts.Opened++
 		}
 	}
-	d.keeper.want(l, l.health.record(began, res, waits), d.cfg.Now())
+	s.health.request(l, l.health.record(began, res, granted), s.cfg.Now())
 	return max(wait, asked)
 }
 
-// asked is how long the whole endpoint is left alone after an attempt that
-// counts, because the receiver wants it. What it says is bounded as for the
+// askedWait returns how long the whole endpoint is left alone after an attempt that
+// counts, because the receiver asks for it. What it asks for is bounded as for the
 // delivery itself: see retryDelay.
-func (d *Dispatcher) asked(it *item, res *deliver.Result) time.Duration {
+func askedWait(schedule []time.Duration, it *item, res *deliver.Result) time.Duration {
 	tooMany := res.StatusCode == http.StatusTooManyRequests
 	if res.OK || !tooMany && res.StatusCode != http.StatusServiceUnavailable {
 		return 0
@@ -92,20 +83,20 @@ func (d *Dispatcher) asked(it *item, res *deliver.Result) time.Duration {
 		return 0
 	}
 	base := tooManyWait
-	if n := len(d.cfg.RetrySchedule); n > 0 {
-		base = d.cfg.RetrySchedule[min(it.tried(), n-1)]
+	if n := len(schedule); n > 0 {
+		base = schedule[min(it.tried(), n-1)]
 	}
 	return min(res.RetryAfter, 2*base)
 }
 
-// refused is the settlement of a delivery that is not sent at all: without a
-// reason its endpoint is gone, which is no attempt.
-func (d *Dispatcher) refused(it *item, why string) deliver.Settlement {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stats.Failed++
+// refuse returns the settlement of a delivery that is not sent at all: without a reason
+// its endpoint is gone, which is no attempt.
+func (s *scheduler) refuse(it *item, why string) deliver.Settlement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Failed++
 	if why == "" {
 		return deliver.Settlement{DeliveryID: it.ID, EndpointDeleted: true}
 	}
-	return deliver.Settlement{DeliveryID: it.ID, State: deliver.StateFailed, Attempt: &deliver.Attempt{N: it.Attempts + 1, At: d.cfg.Now(), Error: why}}
+	return deliver.Settlement{DeliveryID: it.ID, State: deliver.StateFailed, Attempt: &deliver.Attempt{N: it.Attempts + 1, At: s.cfg.Now(), Error: why}}
 }

@@ -1,9 +1,6 @@
 package dispatch
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // class of a lane that wants a worker. Workers are kept back for the classes
 // before it, so that no number of receivers that hang or are slow holds up one
@@ -24,13 +21,13 @@ type turn struct {
 	n     uint64 // 0 when it has none
 }
 
-// turns are rings of lanes that want a worker, one for each class; a lane goes
-// to the end after each delivery. The dispatcher's mutex guards them.
-type turns struct {
+// readyQueue holds the lanes that want a worker, in a ring for each class; a lane goes to
+// the end after each delivery. The scheduler's mutex guards it.
+type readyQueue struct {
 	rings [classes][]place
 	live  [classes]int // places that are the lanes' still
 	last  uint64
-	under [classes]int // workers, by the class the lane had
+	busy  [classes]int // workers, by the class the lane had
 }
 
 type place struct {
@@ -39,111 +36,82 @@ type place struct {
 }
 
 // offer puts a lane that wants a worker at the end of the ring of its class.
-func (t *turns) offer(l *lane) {
+func (q *readyQueue) offer(l *lane) {
 	if !l.wantsWorker() {
-		t.leave(l)
+		q.leave(l)
 		return
 	}
 	c := l.class()
 	if l.turn.n != 0 && l.turn.class == c {
 		return
 	}
-	t.leave(l)
-	if len(t.rings[c]) > 2*t.live[c]+64 {
-		t.rings[c] = slices.DeleteFunc(t.rings[c], func(p place) bool { return p.lane.turn.n != p.n })
+	q.leave(l)
+	if len(q.rings[c]) > 2*q.live[c]+64 {
+		q.rings[c] = slices.DeleteFunc(q.rings[c], func(p place) bool { return p.lane.turn.n != p.n })
 	}
-	t.last++
-	t.live[c]++
-	l.turn = turn{c, t.last}
-	t.rings[c] = append(t.rings[c], place{l, t.last})
+	q.last++
+	q.live[c]++
+	l.turn = turn{c, q.last}
+	q.rings[c] = append(q.rings[c], place{l, q.last})
 }
 
 // leave gives up a lane's place.
-func (t *turns) leave(l *lane) {
+func (q *readyQueue) leave(l *lane) {
 	if l.turn.n != 0 {
-		t.live[l.turn.class]--
+		q.live[l.turn.class]--
 		l.turn.n = 0
 	}
 }
 
 // next takes the lane whose turn it is, nil if there is none for which a worker
 // of those that are free may be used.
-func (t *turns) next(workers int) *lane {
+func (q *readyQueue) next(workers int) *lane {
 	free := workers
-	for _, n := range t.under {
+	for _, n := range q.busy {
 		free -= n
 	}
 	var from class = classes
 	for c := range classes {
-		t.clean(c)
-		if len(t.rings[c]) == 0 || !t.mayUse(c, free, workers) {
+		q.clean(c)
+		if len(q.rings[c]) == 0 || !q.mayUse(c, free, workers) {
 			continue
 		}
-		if from == classes || t.rings[c][0].n < t.rings[from][0].n {
+		if from == classes || q.rings[c][0].n < q.rings[from][0].n {
 			from = c
 		}
 	}
 	if from == classes {
 		return nil
 	}
-	l := t.rings[from][0].lane
-	t.drop(from)
-	t.leave(l)
+	l := q.rings[from][0].lane
+	q.drop(from)
+	q.leave(l)
 	return l
 }
 
 // mayUse: a lane with nothing under way may use the last worker, unless it never
 // answered; half of the workers are out of bounds for lanes that hang or are slow,
 // but for a few, so that these find out when they do no more.
-func (t *turns) mayUse(c class, free, workers int) bool {
+func (q *readyQueue) mayUse(c class, free, workers int) bool {
 	switch c {
 	case classNew:
 		return free > workers/8
 	case classMore:
 		return free > workers/4
 	case classSlow:
-		return free > workers/2 || free > 0 && t.under[classSlow] < max(1, workers/16)
+		return free > workers/2 || free > 0 && q.busy[classSlow] < max(1, workers/16)
 	}
 	return free > 0
 }
 
 // clean drops places that are not the lanes' any more from the front.
-func (t *turns) clean(c class) {
-	for len(t.rings[c]) > 0 && t.rings[c][0].lane.turn.n != t.rings[c][0].n {
-		t.drop(c)
+func (q *readyQueue) clean(c class) {
+	for len(q.rings[c]) > 0 && q.rings[c][0].lane.turn.n != q.rings[c][0].n {
+		q.drop(c)
 	}
 }
 
-func (t *turns) drop(c class) {
-	t.rings[c][0].lane = nil
-	t.rings[c] = t.rings[c][1:]
-}
-
-// offer has a lane take part in the turns, now or when it has waited.
-func (d *Dispatcher) offer(l *lane) {
-	if wait := time.Until(l.until); wait > 0 && l.waiting() > 0 {
-		d.turns.leave(l)
-		d.wakeLane(l, wait)
-		return
-	}
-	d.turns.offer(l)
-}
-
-// wakeLane offers the lane again after a while.
-func (d *Dispatcher) wakeLane(l *lane, wait time.Duration) {
-	if d.closing || d.closed {
-		return
-	}
-	if l.timer != nil {
-		l.timer.Reset(wait)
-		return
-	}
-	l.timer = time.AfterFunc(wait, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if !d.closing && !d.closed && d.lanes[l.id] == l {
-			d.offer(l)
-			d.pump()
-		}
-	})
+func (q *readyQueue) drop(c class) {
+	q.rings[c][0].lane = nil
+	q.rings[c] = q.rings[c][1:]
 }

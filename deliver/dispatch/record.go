@@ -1,63 +1,149 @@
 package dispatch
 
 import (
-	"context"
 	"errors"
-	"github.com/streamwatch/streamwatch/deliver"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// How long a lane waits when its endpoint can not be read: twice as long each
-// time. A secret that does not open will not do so in the next seconds, and the
-// process that has its key must not find its deliveries put off for long.
+// How long a lane waits when its endpoint cannot be read: twice as long each time. A
+// secret that does not open will not do so in the next seconds, and the process that
+// has its key must not find its deliveries put off for long.
 const (
 	unreadWait, maxUnreadWait = time.Second, 30 * time.Second
 	sealedWait                = time.Minute
 )
 
-// readEndpoint reads a lane's endpoint. One worker of a lane does, while the
-// others are somewhere else.
-func (d *Dispatcher) readEndpoint(ctx context.Context, l *lane) {
-	d.mu.Lock()
-	gen := l.gen
-	d.mu.Unlock()
-	read, cancel := context.WithTimeout(ctx, readTimeout)
-	ep, err := d.cfg.Endpoints.Get(read, l.owner, l.id)
-	cancel()
-	if err == nil {
-		err = ep.CheckOpen()
-	}
-	wait, first := d.readDone(ctx, l, gen, ep, err)
-	if wait > 0 && (first || !errors.Is(err, deliver.ErrSealed)) {
-		d.cfg.Logger.Error("endpoint not read, its deliveries wait", "endpoint", l.id, "for", wait, "error", err)
-	}
-}
+// pausedLook is how often the record of a paused endpoint is read: another process may
+// have resumed it.
+const pausedLook = time.Minute
 
-// readDone takes the answer, and says how long the lane waits for a better one, and
-// whether it is the first such wait in a row.
-func (d *Dispatcher) readDone(ctx context.Context, l *lane, gen int, ep deliver.Endpoint, err error) (wait time.Duration, first bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l.loading = false
+func isSealed(err error) bool { return errors.Is(err, deliver.ErrSealed) }
+
+// recordRead takes over what a read of a lane's endpoint has shown. It returns how long
+// the lane waits for a better answer, and whether it is the first such wait in a row.
+func (s *scheduler) recordRead(l *lane, e deliver.Endpoint, err error, cut bool) (wait time.Duration, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
-	case d.lanes[l.id] != l || l.gen != gen:
-		return 0, false // dropped, or changed meanwhile: it is read again
+	case s.lanes[l.id] != l || l.state.record != recordReading:
+		l.on(eventReadFailed) // dropped, or changed meanwhile: it is read again
+		return 0, false
 	case err == nil:
-		l.take(d, ep, time.Now())
-		if l.refusal == "" && !ep.PausedSince.IsZero() && !d.hold(l) {
-			l.refusal = "the endpoint was paused for too long"
+		l.setRecord(s.cfg, e, time.Now())
+		l.on(s.recordEvent(l))
+		if l.state.record == recordUnread {
+			s.pause(l, pausedLook)
 		}
 		return 0, false
 	case errors.Is(err, deliver.ErrEndpointNotFound):
-		l.gone, l.loaded = true, time.Now()
-		return 0, false
-	case ctx.Err() != nil:
+		l.on(eventReadDeleted)
+		l.record.readAt = time.Now()
 		return 0, false
 	}
-	if wait = min(unreadWait<<min(l.unread, 10), maxUnreadWait); errors.Is(err, deliver.ErrSealed) {
+	l.on(eventReadFailed)
+	if cut {
+		return 0, false
+	}
+	if wait = min(unreadWait<<min(l.record.failures, 10), maxUnreadWait); isSealed(err) {
 		wait = sealedWait
 	}
-	l.unread++
-	d.pause(l, wait)
-	return wait, l.unread == 1
+	l.record.failures++
+	s.pause(l, wait)
+	return wait, l.record.failures == 1
+}
+
+// recordEvent returns what the record that was read says. An endpoint that is paused
+// for too long is refused, and to be disabled.
+func (s *scheduler) recordEvent(l *lane) laneEvent {
+	e, now := &l.record.endpoint, s.cfg.Now()
+	switch {
+	case l.record.refusal != "":
+		return eventReadRefusing
+	case e.PausedSince.IsZero():
+		return eventReadActive
+	case now.Sub(e.PausedSince) < deliver.MaxPause:
+		return eventReadPaused
+	}
+	s.health.request(l, verdict{kind: deliver.NoticeDisabled, paused: true, since: e.PausedSince,
+		reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}, now)
+	l.record.refusal = "the endpoint was paused for too long"
+	return eventReadRefusing
+}
+
+// drop ends an endpoint's lane. Attempts under way finish.
+func (s *scheduler) drop(endpointID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.lanes[endpointID]
+	if !ok {
+		return
+	}
+	for _, it := range l.queue.takeAll() {
+		delete(s.held, it.ID)
+	}
+	delete(s.lanes, endpointID)
+	s.overflow.forget(l)
+	s.ready.leave(l)
+}
+
+// changed has the endpoint's record read before the next attempt.
+func (s *scheduler) changed(endpointID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok {
+		s.readAgain(l)
+	}
+}
+
+func (s *scheduler) readAgain(l *lane) {
+	if !l.handler {
+		l.on(eventChanged)
+	}
+	if l.record.failures > 0 { // it waits for a record that can be read
+		l.on(eventElapsed)
+		s.resume(l)
+	}
+}
+
+// reset forgets what attempts have brought on an endpoint.
+func (s *scheduler) reset(endpointID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok {
+		l.reset()
+		s.readAgain(l)
+		s.resume(l)
+	}
+}
+
+// setFailingSince tells a lane what the record says of failures now, so that it sees
+// when another process changes that.
+func (s *scheduler) setFailingSince(endpointID string, since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok {
+		l.record.endpoint.FailingSince = since
+		s.readAgain(l)
+	}
+}
+
+// failingSince returns when the first attempt failed since one succeeded, zero when
+// none did.
+func (s *scheduler) failingSince(endpointID string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.lanes[endpointID]; ok && l.health.failures > 0 {
+		return l.health.since.UTC().Round(0)
+	}
+	return time.Time{}
+}
+
+// inTrouble reports whether an endpoint's breaker is open, or its lane is parked.
+func (s *scheduler) inTrouble(endpointID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.lanes[endpointID]
+	return ok && (l.breaker.open > 0 || l.parked())
 }

@@ -3,8 +3,10 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"github.com/streamwatch/streamwatch/deliver"
+	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
 )
 
 const (
@@ -16,21 +18,25 @@ const (
 )
 
 // replayer carries out replays, one step at a time. It is one goroutine of
-// Dispatcher.Run, and rests after each step, so that commits and outcomes find
-// the store free. A step is made when the lane has sent nearly all of the one
-// before, and nothing of its own waits in the outbox. The dispatcher's mutex
-// guards its fields.
+// Dispatcher.Run, and rests after each step, so that commits and outcomes find the store
+// free. A step is made when the lane has sent nearly all of the one before, and nothing
+// of its own waits in the outbox.
 type replayer struct {
-	d       *Dispatcher
-	bell    chan struct{} // one slot
-	asked   bool          // there may be others to run
-	looked  time.Time     // when Running was asked last
+	cfg   *Config
+	sched *scheduler
+	stop  <-chan struct{}
+	bell  chan struct{} // one slot
+
+	mu      sync.Mutex
+	asked   bool      // there may be others to run
+	looked  time.Time // when Running was asked last
 	running map[string]deliver.Replay
 	waits   map[string]string // by endpoint: why it does not go on
 }
 
-func newReplayer(d *Dispatcher) *replayer {
-	return &replayer{d: d, bell: make(chan struct{}, 1), asked: true, running: map[string]deliver.Replay{}, waits: map[string]string{}}
+func newReplayer(cfg *Config, s *scheduler, stop <-chan struct{}) *replayer {
+	return &replayer{cfg: cfg, sched: s, stop: stop, bell: make(chan struct{}, 1), asked: true,
+		running: map[string]deliver.Replay{}, waits: map[string]string{}}
 }
 
 func (r *replayer) ring() {
@@ -42,12 +48,28 @@ func (r *replayer) ring() {
 
 // ask has it look for replays to carry out.
 func (r *replayer) ask() {
+	r.mu.Lock()
 	r.asked = true
+	r.mu.Unlock()
 	r.ring()
 }
 
-// run ends when the dispatcher stops or ctx ends; what is left goes on in the
-// next process, or in another when Replay.Due has come.
+// count returns how many replays are under way.
+func (r *replayer) count() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(len(r.running))
+}
+
+// waitsFor returns why an endpoint's replay does not go on, "" if it does.
+func (r *replayer) waitsFor(endpointID string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.waits[endpointID]
+}
+
+// run ends when the dispatcher stops or ctx ends; what is left goes on in the next
+// process, or in another when Replay.Due has come.
 func (r *replayer) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -55,7 +77,7 @@ func (r *replayer) run(ctx context.Context) {
 		select {
 		case <-timer.C:
 		case <-r.bell:
-		case <-r.d.stop:
+		case <-r.stop:
 			return
 		case <-ctx.Done():
 			return
@@ -67,37 +89,32 @@ func (r *replayer) run(ctx context.Context) {
 			rest := time.NewTimer(wait)
 			select {
 			case <-rest.C:
-			case <-r.d.stop:
+			case <-r.stop:
 			case <-ctx.Done():
 			}
 			rest.Stop()
 			wait = 0
 		} else if r.idle() {
-			wait = r.d.cfg.Lease / 2 // until other processes' replays may be due
+			wait = r.cfg.Lease / 2 // until other processes' replays may be due
 		}
 		timer.Reset(wait)
 	}
 }
 
 func (r *replayer) idle() bool {
-	r.d.mu.Lock()
-	defer r.d.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return len(r.running) == 0 && !r.asked
 }
 
-// round makes one step of each replay whose lane has room, and says whether it
-// made any.
+// round makes one step of each replay whose lane has room, and reports whether it made
+// any.
 func (r *replayer) round(ctx context.Context) (any bool) {
 	r.look(ctx)
-	r.d.mu.Lock()
-	var ready []deliver.Replay
-	for id, rp := range r.running {
-		if r.d.hasRoom(id) {
-			ready = append(ready, rp)
+	for _, rp := range r.list() {
+		if !r.sched.takesReplays(rp.EndpointID) {
+			continue
 		}
-	}
-	r.d.mu.Unlock()
-	for _, rp := range ready {
 		if ctx.Err() != nil {
 			return false
 		}
@@ -106,28 +123,37 @@ func (r *replayer) round(ctx context.Context) (any bool) {
 	return any
 }
 
+func (r *replayer) list() []deliver.Replay {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]deliver.Replay, 0, len(r.running))
+	for _, rp := range r.running {
+		list = append(list, rp)
+	}
+	return list
+}
+
 // look finds replays that are due: new ones, and those of processes that died.
 func (r *replayer) look(ctx context.Context) {
-	d := r.d
-	d.mu.Lock()
+	r.mu.Lock()
 	now := time.Now()
-	if !r.asked && now.Sub(r.looked) < d.cfg.Lease/2 {
-		d.mu.Unlock()
+	if !r.asked && now.Sub(r.looked) < r.cfg.Lease/2 {
+		r.mu.Unlock()
 		return
 	}
 	r.asked, r.looked = false, now
-	d.mu.Unlock()
+	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	found, err := d.cfg.Replays.Running(ctx, d.cfg.Now(), maxReplays)
+	found, err := r.cfg.Replays.Running(ctx, r.cfg.Now(), maxReplays)
 	if err != nil {
 		if ctx.Err() == nil {
-			d.cfg.Logger.Error("replays not read", "error", err)
+			r.cfg.Logger.Error("reading replays failed", "error", err)
 		}
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, rp := range found {
 		if had, ok := r.running[rp.EndpointID]; (ok || len(r.running) < maxReplays) && had.ID != rp.ID {
 			r.running[rp.EndpointID] = rp
@@ -135,33 +161,27 @@ func (r *replayer) look(ctx context.Context) {
 	}
 }
 
-// step makes one step, and says whether the store was asked with success.
+// step makes one step, and reports whether the store was asked with success.
 func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
-	d := r.d
-	now := d.cfg.Now()
+	now := r.cfg.Now()
 	call, cancel := context.WithTimeout(ctx, readTimeout)
-	got, made, err := d.cfg.Replays.Step(call, deliver.ReplayStep{Owner: rp.Owner, EndpointID: rp.EndpointID, ID: rp.ID,
-		Cursor: rp.Cursor, Limit: replayBatch, Now: now.UTC().Round(0), DeliverBy: now.Add(d.cfg.Lease)})
+	got, made, err := r.cfg.Replays.Step(call, deliver.ReplayStep{Owner: rp.Owner, EndpointID: rp.EndpointID, ID: rp.ID,
+		Cursor: rp.Cursor, Limit: replayBatch, Now: now.UTC().Round(0), DeliverBy: now.Add(r.cfg.Lease)})
 	cancel()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	id, waited := rp.EndpointID, r.waits[rp.EndpointID]
+	if err == nil {
+		r.sched.enqueueReplayed(made)
+	}
+	id := rp.EndpointID
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	waited := r.waits[id]
 	delete(r.waits, id)
 	switch {
+	case err == nil && got.State == deliver.ReplayDone:
+		delete(r.running, id)
+		r.cfg.Logger.Info("replay done", "endpoint", id, "replay", got.ID, "created", got.Created, "reopened", got.Reopened, "left", got.Left, "removed", got.Removed)
 	case err == nil:
 		r.running[id] = got
-		d.stats.Replayed += int64(len(made))
-		for i := range made {
-			d.pushReplayed(&made[i])
-		}
-		if !d.closing {
-			d.pump()
-		}
-		if got.State == deliver.ReplayDone {
-			delete(r.running, id)
-			d.cfg.Logger.Info("replay done", "endpoint", id, "replay", got.ID, "created", got.Created, "reopened", got.Reopened, "left", got.Left, "removed", got.Removed)
-		}
-		return true
 	case errors.Is(err, deliver.ErrReplayNotFound), errors.Is(err, deliver.ErrReplayConflict): // gone, done, or another process's
 		delete(r.running, id)
 	case errors.Is(err, deliver.ErrReplayWaits): // found again by look, after a change of the endpoint at once
@@ -170,63 +190,8 @@ func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 	case ctx.Err() == nil:
 		r.waits[id] = "the store does not answer"
 		if waited == "" {
-			d.cfg.Logger.Error("replay not moved", "endpoint", id, "replay", rp.ID, "error", err)
+			r.cfg.Logger.Error("a step of a replay failed", "endpoint", id, "replay", rp.ID, "error", err)
 		}
 	}
-	return false
-}
-
-// hasRoom reports whether more of a replay may be made for an endpoint.
-func (d *Dispatcher) hasRoom(endpointID string) bool {
-	if d.closing || d.closed || len(d.held) > maxHeld/2 {
-		return false
-	}
-	l, ok := d.lanes[endpointID]
-	now := time.Now()
-	if ok && l.fresh(now) && (l.refusal != "" || !l.endpoint.PausedSince.IsZero()) {
-		return false
-	}
-	return !ok || len(l.later) < replayLow && len(l.queue) <= l.limit && l.behind == 0 && !l.full && !l.hung &&
-		l.breaker.open == 0 && !l.loading && !now.Before(l.until)
-}
-
-// pushReplayed queues what a step made. It is sent when nothing else waits in
-// its lane.
-func (d *Dispatcher) pushReplayed(dv *deliver.Delivery) {
-	if _, ok := d.held[dv.ID]; ok {
-		return
-	}
-	l := d.lane(dv)
-	if d.closing || d.closed || d.rests(l) || len(d.held) >= maxHeld {
-		d.spill(l, dv)
-		return
-	}
-	it := &item{Delivery: *dv, lane: l, replayed: true}
-	d.held[dv.ID] = it
-	l.later = append(l.later, it)
-	d.reader.wakeAt(dv.Due.Add(-3 * d.cfg.Lease / 4)) // claims on what waits are renewed
-	d.offer(l)
-}
-
-// waiting is what a lane has queued, of replays, too.
-func (l *lane) waiting() int { return len(l.queue) + len(l.later) }
-
-// mayReplay: replays take up to half of the attempts under way, so that what is
-// detected now does not wait for them.
-func (l *lane) mayReplay() bool {
-	return len(l.later) > 0 && l.replaying < max(1, l.most()/2)
-}
-
-// spare is how long a lane with a rate waits until it may use an attempt for a
-// replay: it leaves half of a burst to what is detected now.
-func (l *lane) spare(now time.Time) time.Duration {
-	if l.limiter == nil || len(l.queue) > 0 {
-		return 0
-	}
-	burst := l.limiter.Burst()
-	missing := float64(min(burst, 1+burst/2)) - l.limiter.TokensAt(now)
-	if missing <= 0 {
-		return 0
-	}
-	return time.Duration(missing/float64(l.limiter.Limit())*float64(time.Second)) + time.Millisecond
+	return err == nil
 }

@@ -40,10 +40,9 @@ const (
 	waitedShare = 10          // and this part of those before it: so there are at most about 75
 )
 
-// granted is how long a delivery waits because its receiver asked for it, in
-// whole milliseconds, and how long the other deliveries to it wait: no retry is
-// used up. Both are 0 when the receiver did not ask or has had all of maxWaited.
-func granted(waited time.Duration, res *deliver.Result) (own, others time.Duration) {
+// grantedWait returns how long a delivery waits because its receiver asked for it, in
+// whole milliseconds, and how long the other deliveries to it wait: no retry is used up. Both are 0 when the receiver did not ask or has had all of maxWaited.
+func grantedWait(waited time.Duration, res *deliver.Result) (own, others time.Duration) {
 	left := maxWaited - waited
 	if res.OK || res.Permanent || res.RetryAfter <= 0 || left <= 0 {
 		return 0, 0

@@ -23,10 +23,11 @@ const (
 // settler records outcomes in groups: whatever has ended while the last group
 // was written, and for settlePause, goes into the next. It is one goroutine.
 type settler struct {
-	d     *Dispatcher
+	cfg   *Config
+	sched *scheduler
 	mu    sync.Mutex
 	room  sync.Cond
-	wait  []settled
+	wait  []outcome
 	done  uint64 // outcomes that were recorded
 	bell  chan struct{}
 	hurry chan struct{} // one slot: somebody waits for what there is
@@ -36,20 +37,21 @@ type settler struct {
 	ended atomic.Uint64 // attempts whose outcome comes, or was put
 }
 
-type settled struct {
-	it *item
-	s  deliver.Settlement
+// outcome is what came of a delivery that was attempted or refused.
+type outcome struct {
+	item       *item
+	settlement deliver.Settlement
 }
 
-func newSettler(d *Dispatcher) *settler {
-	s := &settler{d: d, bell: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
+func newSettler(cfg *Config, sched *scheduler) *settler {
+	s := &settler{cfg: cfg, sched: sched, bell: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.room.L = &s.mu
 	return s
 }
 
 // put queues an outcome, after it was counted in ended; a store that does not keep
 // up slows the workers down.
-func (s *settler) put(o settled) {
+func (s *settler) put(o outcome) {
 	s.mu.Lock()
 	for len(s.wait) >= maxSettling {
 		s.room.Wait()
@@ -62,7 +64,7 @@ func (s *settler) put(o settled) {
 	}
 }
 
-func (s *settler) take() []settled {
+func (s *settler) take() []outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := min(len(s.wait), settleGroup)
@@ -93,7 +95,7 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
-func (s *settler) record(ctx context.Context, group []settled) {
+func (s *settler) record(ctx context.Context, group []outcome) {
 	s.write(ctx, group)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,16 +141,16 @@ func (s *settler) rest() {
 // write records a group, again and again until the store takes it: outcomes
 // must not be lost while the process lives. A cut ends that: what is then not
 // recorded is attempted again with the same id, once its claim has run out.
-func (s *settler) write(run context.Context, group []settled) {
+func (s *settler) write(run context.Context, group []outcome) {
 	ss := make([]deliver.Settlement, len(group))
 	for i := range group {
-		ss[i] = group[i].s
+		ss[i] = group[i].settlement
 	}
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	for last := false; ; {
 		ctx, cancel := s.timeout(run)
-		err := s.d.cfg.Outbox.Settle(ctx, ss...)
+		err := s.cfg.Outbox.Settle(ctx, ss...)
 		var refused *deliver.FieldError
 		if errors.As(err, &refused) {
 			err = s.singly(ctx, ss)
@@ -156,11 +158,11 @@ func (s *settler) write(run context.Context, group []settled) {
 		cancel()
 		if err == nil || last || run.Err() != nil {
 			if err != nil {
-				s.d.cfg.Logger.Error("outcomes left unrecorded", "deliveries", len(ss), "error", err)
+				s.cfg.Logger.Error("recording outcomes failed, they are attempted again", "deliveries", len(ss), "error", err)
 			}
 			break
 		}
-		s.d.cfg.Logger.Error("outcomes not recorded", "deliveries", len(ss), "error", err)
+		s.cfg.Logger.Error("recording outcomes failed, trying again", "deliveries", len(ss), "error", err)
 		timer := time.NewTimer(pause.NextBackOff())
 		select {
 		case <-timer.C:
@@ -171,17 +173,18 @@ func (s *settler) write(run context.Context, group []settled) {
 		}
 		timer.Stop()
 	}
-	s.d.finish(group)
+	s.sched.release(group)
+	s.tellExhausted(group)
 }
 
 // singly records one by one what a store refuses as a group, so that one
 // refused outcome holds up no other.
 func (s *settler) singly(ctx context.Context, ss []deliver.Settlement) error {
 	for _, one := range ss {
-		err := s.d.cfg.Outbox.Settle(ctx, one)
+		err := s.cfg.Outbox.Settle(ctx, one)
 		var refused *deliver.FieldError
 		if errors.As(err, &refused) {
-			s.d.cfg.Logger.Error("outcome refused by the store", "delivery", one.DeliveryID, "error", err)
+			s.cfg.Logger.Error("recording an outcome failed, the store refuses it", "delivery", one.DeliveryID, "error", err)
 			continue
 		}
 		if err != nil {
@@ -205,44 +208,16 @@ func (s *settler) timeout(run context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(context.Background(), s.end)
 }
 
-// finish lets recorded deliveries go, has retries picked up in time, and tells
-// of those that have failed.
-func (d *Dispatcher) finish(group []settled) {
-	var exhausted []deliver.Notice
-	d.mu.Lock()
+// tellExhausted tells of deliveries that have failed for good.
+func (s *settler) tellExhausted(group []outcome) {
 	for _, o := range group {
-		delete(d.held, o.it.ID)
-		switch {
-		case o.s.EndpointDeleted:
-		case o.s.State == deliver.StateRetrying || o.s.Attempt == nil:
-			d.reader.wakeAt(o.s.Due)
-		case o.s.State == deliver.StateFailed:
-			a := o.s.Attempt
-			exhausted = append(exhausted, deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.it.Owner(), Endpoint: o.it.EndpointID,
-				At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.it.ID, Attempts: a.N})
+		a := o.settlement.Attempt
+		if a == nil || o.settlement.State != deliver.StateFailed {
+			continue
 		}
-	}
-	d.mu.Unlock()
-	for _, n := range exhausted {
-		d.cfg.Logger.Warn("delivery given up", "delivery", n.DeliveryID, "endpoint", n.Endpoint, "attempts", n.Attempts, "error", n.Reason)
-		d.cfg.Observer(n)
-	}
-}
-
-// giveBackHeld makes what is still queued at the end claimable by others.
-func (d *Dispatcher) giveBackHeld(run context.Context) {
-	now := d.cfg.Now()
-	d.mu.Lock()
-	list := d.reader.spilled
-	d.reader.spilled = nil
-	for _, it := range d.held {
-		list = append(list, moved{it.ID, it.Due, now})
-	}
-	clear(d.held)
-	d.mu.Unlock()
-	ctx, cancel := d.settler.timeout(run)
-	defer cancel()
-	if err := d.move(ctx, list, now); err != nil {
-		d.cfg.Logger.Error("deliveries not given back", "deliveries", len(list), "error", err)
+		n := deliver.Notice{Kind: deliver.NoticeExhausted, Owner: o.item.Owner(), Endpoint: o.item.EndpointID,
+			At: a.At.Add(a.Duration), Reason: a.Error, DeliveryID: o.item.ID, Attempts: a.N}
+		s.cfg.Logger.Warn("delivery failed for good", "delivery", n.DeliveryID, "endpoint", n.Endpoint, "attempts", n.Attempts, "error", n.Reason)
+		s.cfg.Observer(n)
 	}
 }

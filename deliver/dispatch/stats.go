@@ -35,21 +35,6 @@ type Stats struct {
 	Total latency.Snapshot
 }
 
-// Stats reads the counters and histograms. The counters are of one moment.
-func (d *Dispatcher) Stats() Stats {
-	d.mu.Lock()
-	s := d.stats
-	s.Held, s.Lanes, s.Replays = int64(len(d.held)), int64(len(d.lanes)), int64(len(d.replayer.running))
-	for _, l := range d.lanes {
-		if l.breaker.open > 0 {
-			s.Open++
-		}
-	}
-	d.mu.Unlock()
-	s.Handover, s.Send, s.Total = d.timing.handover.Snapshot(), d.timing.send.Snapshot(), d.timing.total.Snapshot()
-	return s
-}
-
 // timing is the live form of the histograms in Stats.
 type timing struct{ handover, send, total latency.Histogram }
 

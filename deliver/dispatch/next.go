@@ -1,0 +1,147 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// job is what a worker does for a lane: it reads the endpoint, ends deliveries that
+// are not to be sent, or makes one attempt.
+type job struct {
+	kind    jobKind
+	lane    *lane
+	class   class   // whose share of the workers it takes
+	items   []*item // all that were queued, or the one to attempt
+	refusal string  // why items end unsent, "" when the endpoint is gone
+	dv      deliver.Delivery
+	sender  deliver.Sender
+	scheme  string
+	began   time.Time
+}
+
+type jobKind uint8
+
+const (
+	jobRead jobKind = iota
+	jobRefuse
+	jobAttempt
+)
+
+// next finds the next job, false when there is none. Its decision is in the same
+// critical section as the word that an endpoint is changed or gone: an attempt has
+// begun before that, or it does not begin.
+func (s *scheduler) next(j *job) bool {
+	now := time.Now()
+	for !s.closed {
+		l := s.ready.next(s.cfg.Workers)
+		if l == nil {
+			return false
+		}
+		*j = job{lane: l, class: l.class()}
+		switch {
+		case !l.fresh(now):
+			l.on(eventReadBegun)
+			j.kind = jobRead
+		case l.state.record == recordDeleted:
+			j.kind, j.items = jobRefuse, l.queue.takeAll()
+		case l.state.record == recordRefusing:
+			j.kind, j.items, j.refusal = jobRefuse, l.queue.takeAll(), l.record.refusal
+		case s.delayed(l, now):
+			continue
+		default:
+			if !s.begin(l, j) {
+				continue
+			}
+		}
+		s.ready.busy[j.class]++
+		s.counts.InFlight++
+		s.offer(l)
+		if l.queue.full && s.halfEmpty(l) {
+			s.alarm.ring()
+		}
+		return true
+	}
+	return false
+}
+
+// delayed has a lane wait that may not start anything yet.
+func (s *scheduler) delayed(l *lane, now time.Time) bool {
+	if wait := l.replayWait(now); wait > 0 {
+		s.ready.leave(l)
+		s.offerAfter(l, wait)
+		return true
+	}
+	if l.limiter != nil && l.gate(now) == gateOpen {
+		r := l.limiter.ReserveN(now, 1)
+		if wait := r.DelayFrom(now); wait > 0 {
+			r.CancelAt(now)
+			l.until = now.Add(wait)
+			l.on(eventWait)
+		}
+	}
+	if l.gate(now) != gateOpen {
+		s.offer(l)
+		return true
+	}
+	return false
+}
+
+// begin takes the lane's next delivery whose claim lasts long enough. Those whose claim
+// does not are let go: another process may have claimed them by the time the attempt
+// ends, and the outbox still has them.
+func (s *scheduler) begin(l *lane, j *job) bool {
+	now := s.cfg.Now()
+	for len(l.queue.items) > 0 || l.mayReplay() {
+		it := l.queue.pop()
+		if !s.cfg.leaseCovers(it.Due, now) {
+			delete(s.held, it.ID)
+			s.alarm.wakeAt(it.Due)
+			continue
+		}
+		it.sending = true
+		l.queue.inFlight++
+		if it.replayed {
+			l.queue.replaying++
+		}
+		j.kind, j.items = jobAttempt, []*item{it}
+		j.dv, j.dv.Endpoint = it.Delivery, l.record.endpoint
+		j.sender, j.scheme, j.began = l.record.sender, l.record.scheme, now
+		return true
+	}
+	return false
+}
+
+// finished takes back what a job has used, and turns j into the next job, false when
+// there is none.
+func (s *scheduler) finished(j *job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.kind == jobAttempt {
+		j.lane.queue.inFlight--
+		if j.items[0].replayed {
+			j.lane.queue.replaying--
+		}
+	}
+	s.ready.busy[j.class]--
+	s.counts.InFlight--
+	s.offer(j.lane)
+	if !s.next(j) {
+		return false
+	}
+	s.startWorkers()
+	return true
+}
+
+// release forgets deliveries whose outcomes are recorded, and has retries picked up in
+// time.
+func (s *scheduler) release(group []outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range group {
+		delete(s.held, o.item.ID)
+		if st := &o.settlement; !st.EndpointDeleted && (st.State == deliver.StateRetrying || st.Attempt == nil) {
+			s.alarm.wakeAt(st.Due)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// overflow is what lanes leave to the outbox, and the lanes that take nothing from it
+// now. The scheduler's mutex guards it.
+type overflow struct {
+	alarm   *alarm
+	blocked map[*lane]struct{} // full or parked: nothing is claimed for them
+	behind  map[*lane]struct{} // overflowed, and not caught up since
+	round   int64              // counts looks of the reader, from 1
+	spilled []dueChange        // deliveries for which no lane had room
+}
+
+// dueChange is a delivery whose Due is to be changed while it is claimed.
+type dueChange struct {
+	id      string
+	claimed time.Time // until when
+	due     time.Time
+}
+
+func newOverflow(a *alarm) overflow {
+	return overflow{alarm: a, blocked: map[*lane]struct{}{}, behind: map[*lane]struct{}{}, round: 1}
+}
+
+func (o *overflow) setFull(l *lane) {
+	l.queue.full = true
+	o.blocked[l] = struct{}{}
+}
+
+// add leaves a claimed delivery to the outbox, due at once or when its lane has
+// waited. Until the lane has caught up, newer ones go there, too. The reader ends the
+// claim, so that the delivery can be claimed again as soon as its lane has room; when
+// very many are added at once, the claims of the rest run out by themselves.
+func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
+	due := now
+	if l.state.gate == gateParked {
+		due = now.Add(max(0, time.Until(l.until)))
+	}
+	l.queue.behind = o.round
+	o.behind[l] = struct{}{}
+	if len(o.spilled) < maxHeld {
+		o.spilled = append(o.spilled, dueChange{dv.ID, dv.Due, due})
+		o.alarm.wakeAt(now)
+		return
+	}
+	o.alarm.wakeAt(dv.Due)
+}
+
+// forget drops a lane.
+func (o *overflow) forget(l *lane) {
+	delete(o.blocked, l)
+	delete(o.behind, l)
+}
+
+// take returns the deliveries that were added, and forgets them.
+func (o *overflow) take() []dueChange {
+	list := o.spilled
+	o.spilled = nil
+	return list
+}
+
+// caughtUp ends the precedence of the outbox for lanes that nothing is due for, except
+// those that the claim left out: what overflowed before this round was there to be
+// claimed.
+func (o *overflow) caughtUp(round int64, skipped []string) {
+	if len(o.behind) == 0 {
+		return
+	}
+	left := make(map[string]bool, len(skipped))
+	for _, id := range skipped {
+		left[id] = true
+	}
+	for l := range o.behind {
+		if l.queue.behind < round && !left[l.id] && !l.parked() {
+			l.queue.behind = 0
+			delete(o.behind, l)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// scheduler holds the deliveries in memory, in lanes, and says what is done next. Its
+// mutex guards all of it, the lanes included.
+type scheduler struct {
+	cfg    *Config
+	alarm  *alarm        // of the outbox reader
+	health *healthWriter // of endpoints' records
+
+	mu       sync.Mutex
+	lanes    map[string]*lane
+	sweepAt  int // so many lanes: those that are idle are forgotten
+	ready    readyQueue
+	overflow overflow
+	held     map[string]*item
+	start    func(*job) // has a worker do a job; nil before Run
+	closing  bool       // nothing is taken any more
+	closed   bool       // no attempt starts any more
+	counts   Stats      // the counters
+}
+
+func newScheduler(cfg *Config, a *alarm, h *healthWriter) *scheduler {
+	return &scheduler{cfg: cfg, alarm: a, health: h, lanes: map[string]*lane{}, sweepAt: maxLanes,
+		overflow: newOverflow(a), held: map[string]*item{}}
+}
+
+// open has workers started, for what is queued already and from now on.
+func (s *scheduler) open(start func(*job)) (again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.start != nil {
+		return false
+	}
+	s.start = start
+	s.pump()
+	return true
+}
+
+// close has nothing taken any more. Lanes that wait are not waited for.
+func (s *scheduler) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing = true
+	for _, l := range s.lanes {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+	}
+}
+
+// cut has no attempt start any more.
+func (s *scheduler) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// enqueue queues deliveries of a commit, or those that the reader has claimed.
+func (s *scheduler) enqueue(ds []deliver.Delivery, claimed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range ds {
+		s.push(&ds[i], claimed)
+	}
+	s.pump()
+}
+
+// enqueueReplayed queues what a step of a replay made. It is sent when nothing else
+// waits in its lane.
+func (s *scheduler) enqueueReplayed(ds []deliver.Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Replayed += int64(len(ds))
+	for i := range ds {
+		s.pushReplayed(&ds[i])
+	}
+	s.pump()
+}
+
+// push queues a delivery, or renews the claim on one that is held already.
+func (s *scheduler) push(dv *deliver.Delivery, claimed bool) {
+	if it, ok := s.held[dv.ID]; ok {
+		if it.Due = dv.Due; !it.sending {
+			it.State, it.Attempts, it.Uncounted, it.Waited = dv.State, dv.Attempts, dv.Uncounted, dv.Waited // another claimant may have tried
+		}
+		return
+	}
+	l := s.lane(dv)
+	room := l.capacity(s.cfg.LaneQueue, len(s.held))
+	if len(l.queue.items) >= room {
+		s.overflow.setFull(l) // else what is left to the outbox would be claimed again at once
+	}
+	if s.closing || s.closed || l.parked() || len(l.queue.items) >= room || len(s.held) >= maxHeld || l.queue.behind > 0 && !claimed {
+		s.counts.Overflow++
+		s.overflow.add(l, dv, s.cfg.Now())
+		return
+	}
+	it := &item{Delivery: *dv, lane: l}
+	l.queue.items = append(l.queue.items, it)
+	if len(l.queue.items) >= room {
+		s.overflow.setFull(l)
+	}
+	s.hold(it)
+}
+
+func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
+	if _, ok := s.held[dv.ID]; ok {
+		return
+	}
+	l := s.lane(dv)
+	if s.closing || s.closed || l.parked() || len(s.held) >= maxHeld {
+		s.overflow.add(l, dv, s.cfg.Now())
+		return
+	}
+	it := &item{Delivery: *dv, lane: l, replayed: true}
+	l.queue.replays = append(l.queue.replays, it)
+	s.hold(it)
+}
+
+// hold remembers an item that was queued, and offers its lane.
+func (s *scheduler) hold(it *item) {
+	s.held[it.ID] = it
+	s.alarm.wakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // claims on what waits are renewed
+	s.offer(it.lane)
+}
+
+// lane returns the lane of a delivery's endpoint, a new one if need be.
+func (s *scheduler) lane(dv *deliver.Delivery) *lane {
+	if l, ok := s.lanes[dv.EndpointID]; ok {
+		return l
+	}
+	if len(s.lanes) >= s.sweepAt {
+		now := time.Now()
+		for id, l := range s.lanes {
+			if l.idle(now) {
+				delete(s.lanes, id)
+			}
+		}
+		// Where most are not idle, the next one must not look at all of them again.
+		s.sweepAt = max(maxLanes, 2*len(s.lanes))
+	}
+	l := &lane{id: dv.EndpointID, owner: dv.Owner(), inFlightLimit: s.cfg.LaneInFlight}
+	if _, ok := deliver.HandlerName(dv.EndpointID); ok {
+		l.handler, l.inFlightLimit = true, 1
+		l.state.record = recordActive
+		l.record.endpoint = deliver.Endpoint{ID: l.id, URL: l.id, Status: deliver.EndpointActive}
+		l.record.sender, l.record.scheme = s.cfg.sender(l.id)
+	}
+	s.lanes[dv.EndpointID] = l
+	return l
+}
+
+// pump starts workers while there is work and room, until the scheduler closes.
+func (s *scheduler) pump() {
+	if s.start != nil && !s.closing {
+		s.startWorkers()
+	}
+}
+
+// startWorkers is pump for a worker, which goes on after the scheduler has closed.
+func (s *scheduler) startWorkers() {
+	for {
+		var j job
+		if !s.next(&j) {
+			return
+		}
+		s.start(&j)
+	}
+}
+
+// offer has a lane take part in the turns, now or when it has waited.
+func (s *scheduler) offer(l *lane) {
+	if now := time.Now(); l.state.gate != gateOpen && l.queue.waiting() > 0 && l.gate(now) != gateOpen {
+		s.ready.leave(l)
+		s.offerAfter(l, l.until.Sub(now))
+		return
+	}
+	s.ready.offer(l)
+}
+
+// offerAfter offers the lane again after a while.
+func (s *scheduler) offerAfter(l *lane, wait time.Duration) {
+	if s.closing || s.closed {
+		return
+	}
+	if l.timer != nil {
+		l.timer.Reset(wait)
+		return
+	}
+	l.timer = time.AfterFunc(wait, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.closing && !s.closed && s.lanes[l.id] == l {
+			s.offer(l)
+			s.pump()
+		}
+	})
+}
+
+// stats reads the counters and what there is now.
+func (s *scheduler) stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.counts
+	now.Held, now.Lanes = int64(len(s.held)), int64(len(s.lanes))
+	for _, l := range s.lanes {
+		if l.breaker.open > 0 {
+			now.Open++
+		}
+	}
+	return now
+}
