@@ -18,6 +18,7 @@ import (
 type Dispatcher struct {
 	cfg      *Config
 	sched    *scheduler
+	records  records
 	reader   *reader
 	workers  *workers
 	settler  *settler
@@ -38,11 +39,12 @@ func New(cfg Config) (*Dispatcher, error) {
 	a := newAlarm()
 	d.health = newHealthWriter(&cfg)
 	d.sched = newScheduler(&cfg, a, d.health)
-	d.health.written = d.sched.setFailingSince
+	d.records = records{d.sched}
+	d.health.written = d.records.setFailingSince
 	d.settler = newSettler(&cfg, d.sched)
 	d.replayer = newReplayer(&cfg, d.sched, d.stop)
 	d.workers = &workers{cfg: &cfg, sched: d.sched, settler: d.settler, replayer: d.replayer, timing: d.timing}
-	d.reader = &reader{cfg: &cfg, sched: d.sched, alarm: a, stop: d.stop}
+	d.reader = &reader{cfg: &cfg, sched: d.sched, claims: claims{d.sched}, alarm: a, stop: d.stop}
 	return d, nil
 }
 
@@ -77,7 +79,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // giveBackHeld makes what is still queued at the end claimable by others.
 func (d *Dispatcher) giveBackHeld(run context.Context) {
 	now := d.cfg.Now()
-	list := d.sched.giveBack(now)
+	list := d.reader.claims.giveBack(now)
 	ctx, cancel := d.settler.timeout(run)
 	defer cancel()
 	if err := changeDue(ctx, d.cfg, list, now); err != nil {
@@ -104,12 +106,12 @@ func (d *Dispatcher) Stats() Stats {
 
 // Drop ends an endpoint's lane: no attempt begins after it has returned. Those under way
 // finish.
-func (d *Dispatcher) Drop(endpointID string) { d.sched.drop(endpointID) }
+func (d *Dispatcher) Drop(endpointID string) { d.records.drop(endpointID) }
 
 // Refresh makes the next attempt read the endpoint again: none begins by the old record
 // after it has returned.
 func (d *Dispatcher) Refresh(endpointID string) {
-	d.sched.changed(endpointID)
+	d.records.changed(endpointID)
 	d.replayer.ask()
 }
 
@@ -117,12 +119,12 @@ func (d *Dispatcher) Refresh(endpointID string) {
 // that it is up again: new deliveries wait neither for the breaker nor for a time that
 // the receiver asked for. What went back to the outbox because of them comes when it is
 // due.
-func (d *Dispatcher) Reset(endpointID string) { d.sched.reset(endpointID) }
+func (d *Dispatcher) Reset(endpointID string) { d.records.reset(endpointID) }
 
 // FailingSince returns when the first attempt of this process to an endpoint failed
 // since one succeeded, zero when none did.
 func (d *Dispatcher) FailingSince(endpointID string) time.Time {
-	return d.sched.failingSince(endpointID)
+	return d.records.failingSince(endpointID)
 }
 
 // Sender returns the sender for a URL scheme as attempts use it: bounded by
@@ -175,7 +177,7 @@ func (d *Dispatcher) Replay(ctx context.Context, owner, endpointID string) (deli
 		return r, err
 	}
 	r.Waits = d.replayer.waitsFor(endpointID)
-	if r.Waits == "" && d.sched.inTrouble(endpointID) {
+	if r.Waits == "" && d.records.inTrouble(endpointID) {
 		r.Waits = "the receiver does not answer well"
 	}
 	return r, nil

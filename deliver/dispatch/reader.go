@@ -21,6 +21,7 @@ const (
 type reader struct {
 	cfg     *Config
 	sched   *scheduler
+	claims  claims
 	alarm   *alarm
 	stop    <-chan struct{}
 	renewal time.Time // when claims are to be renewed
@@ -63,7 +64,7 @@ func (r *reader) run(ctx context.Context) {
 // longestSleep bounds a sleep: nobody rings for what another process commits, or for a
 // commit whose answer was lost.
 func (r *reader) longestSleep() time.Duration {
-	if r.sched.holdsAny() {
+	if r.claims.holdsAny() {
 		return r.cfg.Lease / 8 // to renew claims in time
 	}
 	return r.cfg.Lease
@@ -76,7 +77,7 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	defer cancel()
 	now := r.cfg.Now()
 	r.alarm.clear()
-	round, spilled := r.sched.beginRound()
+	round, spilled := r.claims.beginRound()
 	if err := changeDue(ctx, r.cfg, spilled, now); err != nil {
 		return 0, false, err
 	}
@@ -88,13 +89,13 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 		return 0, false, err
 	}
 	if !ok || next.After(now) {
-		r.sched.caughtUp(round, nil)
+		r.claims.caughtUp(round, nil)
 		if !ok {
 			return idleWait, false, nil
 		}
 		return next.Sub(now), false, nil
 	}
-	may := r.sched.claimable()
+	may := r.claims.allowed()
 	if may.limit == 0 {
 		return blockedWait, true, nil
 	}
@@ -103,7 +104,7 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 		return 0, false, err
 	}
 	if len(claimed) < may.limit {
-		r.sched.caughtUp(round, may.skip)
+		r.claims.caughtUp(round, may.skip)
 	}
 	if len(claimed) == 0 {
 		return may.again, may.emptying, nil
@@ -118,12 +119,12 @@ func (r *reader) renew(ctx context.Context, now time.Time) error {
 	if now.Before(r.renewal) {
 		return nil
 	}
-	claims := r.sched.expiring(now.Add(r.cfg.Lease/2), now.Add(r.cfg.Lease))
-	if err := changeDue(ctx, r.cfg, claims, now); err != nil {
+	list := r.claims.expiring(now.Add(r.cfg.Lease/2), now.Add(r.cfg.Lease))
+	if err := changeDue(ctx, r.cfg, list, now); err != nil {
 		return err
 	}
 	r.renewal = now.Add(r.cfg.Lease / 10)
-	r.sched.renewed(claims, now)
+	r.claims.renewed(list, now)
 	return nil
 }
 

@@ -21,20 +21,24 @@ const pausedLook = time.Minute
 
 func isSealed(err error) bool { return errors.Is(err, deliver.ErrSealed) }
 
-// recordRead takes over what a read of a lane's endpoint has shown. It returns how long
+// records is what the scheduler knows of endpoints' records. Its methods take the
+// scheduler's mutex, except those that are said to be called with it.
+type records struct{ s *scheduler }
+
+// take takes over what a read of a lane's endpoint has shown. It returns how long
 // the lane waits for a better answer, and whether it is the first such wait in a row.
-func (s *scheduler) recordRead(l *lane, e deliver.Endpoint, err error, cut bool) (wait time.Duration, first bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait time.Duration, first bool) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
 	switch {
-	case s.lanes[l.id] != l || l.state.record != recordReading:
+	case r.s.lanes[l.id] != l || l.state.record != recordReading:
 		l.on(eventReadFailed) // dropped, or changed meanwhile: it is read again
 		return 0, false
 	case err == nil:
-		l.setRecord(s.cfg, e, time.Now())
-		l.on(s.recordEvent(l))
+		l.setRecord(r.s.cfg, e, time.Now())
+		l.on(r.event(l))
 		if l.state.record == recordUnread {
-			s.pause(l, pausedLook)
+			r.s.pause(l, pausedLook)
 		}
 		return 0, false
 	case errors.Is(err, deliver.ErrEndpointNotFound):
@@ -50,14 +54,14 @@ func (s *scheduler) recordRead(l *lane, e deliver.Endpoint, err error, cut bool)
 		wait = sealedWait
 	}
 	l.record.failures++
-	s.pause(l, wait)
+	r.s.pause(l, wait)
 	return wait, l.record.failures == 1
 }
 
-// recordEvent returns what the record that was read says. An endpoint that is paused
-// for too long is refused, and to be disabled.
-func (s *scheduler) recordEvent(l *lane) laneEvent {
-	e, now := &l.record.endpoint, s.cfg.Now()
+// event returns what the record that was read says; it is called with the mutex. An
+// endpoint that is paused for too long is refused, and to be disabled.
+func (r records) event(l *lane) laneEvent {
+	e, now := &l.record.endpoint, r.s.cfg.Now()
 	switch {
 	case l.record.refusal != "":
 		return eventReadRefusing
@@ -66,84 +70,86 @@ func (s *scheduler) recordEvent(l *lane) laneEvent {
 	case now.Sub(e.PausedSince) < deliver.MaxPause:
 		return eventReadPaused
 	}
-	s.health.request(l, verdict{kind: deliver.NoticeDisabled, paused: true, since: e.PausedSince,
+	r.s.health.request(l, verdict{kind: deliver.NoticeDisabled, paused: true, since: e.PausedSince,
 		reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}, now)
 	l.record.refusal = "the endpoint was paused for too long"
 	return eventReadRefusing
 }
 
 // drop ends an endpoint's lane. Attempts under way finish.
-func (s *scheduler) drop(endpointID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, ok := s.lanes[endpointID]
+func (r records) drop(endpointID string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	l, ok := r.s.lanes[endpointID]
 	if !ok {
 		return
 	}
 	for _, it := range l.queue.takeAll() {
-		delete(s.held, it.ID)
+		delete(r.s.held, it.ID)
 	}
-	delete(s.lanes, endpointID)
-	s.overflow.forget(l)
-	s.ready.leave(l)
+	delete(r.s.lanes, endpointID)
+	r.s.overflow.forget(l)
+	r.s.ready.leave(l)
 }
 
 // changed has the endpoint's record read before the next attempt.
-func (s *scheduler) changed(endpointID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l, ok := s.lanes[endpointID]; ok {
-		s.readAgain(l)
+func (r records) changed(endpointID string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if l, ok := r.s.lanes[endpointID]; ok {
+		r.readAgain(l)
 	}
 }
 
-func (s *scheduler) readAgain(l *lane) {
+// readAgain has a lane's record read before the next attempt; it is called with
+// the mutex.
+func (r records) readAgain(l *lane) {
 	if !l.handler {
 		l.on(eventChanged)
 	}
 	if l.record.failures > 0 { // it waits for a record that can be read
 		l.on(eventElapsed)
-		s.resume(l)
+		r.s.resume(l)
 	}
 }
 
 // reset forgets what attempts have brought on an endpoint.
-func (s *scheduler) reset(endpointID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l, ok := s.lanes[endpointID]; ok {
+func (r records) reset(endpointID string) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if l, ok := r.s.lanes[endpointID]; ok {
 		l.reset()
-		s.readAgain(l)
-		s.resume(l)
+		r.readAgain(l)
+		r.s.resume(l)
 	}
 }
 
 // setFailingSince tells a lane what the record says of failures now, so that it sees
 // when another process changes that.
-func (s *scheduler) setFailingSince(endpointID string, since time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l, ok := s.lanes[endpointID]; ok {
+func (r records) setFailingSince(endpointID string, since time.Time) {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if l, ok := r.s.lanes[endpointID]; ok {
 		l.record.endpoint.FailingSince = since
-		s.readAgain(l)
+		r.readAgain(l)
 	}
 }
 
 // failingSince returns when the first attempt failed since one succeeded, zero when
 // none did.
-func (s *scheduler) failingSince(endpointID string) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l, ok := s.lanes[endpointID]; ok && l.health.failures > 0 {
+func (r records) failingSince(endpointID string) time.Time {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if l, ok := r.s.lanes[endpointID]; ok && l.health.failures > 0 {
 		return l.health.since.UTC().Round(0)
 	}
 	return time.Time{}
 }
 
 // inTrouble reports whether an endpoint's breaker is open, or its lane is parked.
-func (s *scheduler) inTrouble(endpointID string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, ok := s.lanes[endpointID]
+func (r records) inTrouble(endpointID string) bool {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	l, ok := r.s.lanes[endpointID]
 	return ok && (l.breaker.open > 0 || l.parked())
 }

@@ -79,7 +79,7 @@ func (w *workers) readEndpoint(ctx context.Context, l *lane) {
 	if err == nil {
 		err = e.CheckOpen()
 	}
-	wait, first := w.sched.recordRead(l, e, err, ctx.Err() != nil)
+	wait, first := records{w.sched}.take(l, e, err, ctx.Err() != nil)
 	if wait > 0 && (first || !isSealed(err)) {
 		w.cfg.Logger.Error("reading an endpoint failed, its deliveries wait", "endpoint", l.id, "wait", wait, "error", err)
 	}
