@@ -39,6 +39,19 @@ func newClient(g *netguard.Guard) *client {
 	return &client{guard: g, tls: &tls.Config{MinVersion: tls.VersionTLS12}, idle: make(map[origin][]*conn)}
 }
 
+// exchange implements exchanger.
+func (c *client) exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time) (deliver.Result, error) {
+	request := requests.Get().(*[]byte)
+	*request = p.appendRequest((*request)[:0], d, now)
+	if cap(*request) <= maxKeptRequest {
+		defer requests.Put(request)
+	}
+	return c.post(ctx, p.to, *request)
+}
+
+// requests are buffers for whole requests.
+var requests = sync.Pool{New: func() any { return new([]byte) }}
+
 // post makes one attempt with a whole request. The context ends every step of
 // it; what was read of a body until then still counts. The request is sent a
 // second time only when nothing of it could be written to a connection that was

@@ -3,29 +3,47 @@ package webhook
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net/http"
 
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// NewWebhookOn is NewWebhook with another guard, and with the authorities that
+// NewOn is New with another guard, and with the authorities that
 // its TLS trusts.
 func NewOn(cfg Config, g *netguard.Guard, roots *x509.CertPool) *Sender {
 	w := Must(cfg)
 	g.AllowPrivate, g.AllowNets = cfg.AllowPrivate, cfg.AllowNets
-	w.own = newClient(g)
-	w.own.tls.RootCAs = roots
+	own := newClient(g)
+	own.tls.RootCAs = roots
+	w.http = own
 	return w
 }
 
-// TLSConfig is what the sender's own connections use.
-func (w *Sender) TLSConfig() *tls.Config { return w.own.tls }
+// TLSConfig is what the sender's connections use.
+func (w *Sender) TLSConfig() *tls.Config {
+	if own, ok := w.http.(*client); ok {
+		return own.tls
+	}
+	return w.cfg.Transport.(*http.Transport).TLSClientConfig
+}
 
-// Names for tests of what has none outside.
-var (
-	ParseRetryAfter = parseRetryAfter
-)
+// Closing has a sender's Close close the idle connections of its transport, too.
+func Closing(w *Sender, rt *http.Transport) *Sender {
+	w.http = closing{transport{rt}, rt}
+	return w
+}
 
-// MustWebhook is NewWebhook for configurations that are known to be right.
+type closing struct {
+	exchanger
+	rt *http.Transport
+}
+
+func (c closing) closeIdle() { c.rt.CloseIdleConnections() }
+
+// ParseRetryAfter is for tests of it alone.
+var ParseRetryAfter = parseRetryAfter
+
+// Must is New for configurations that are known to be right.
 func Must(cfg Config) *Sender {
 	w, err := New(cfg)
 	if err != nil {

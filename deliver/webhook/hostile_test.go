@@ -20,6 +20,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 var quiet = log.New(io.Discard, "", 0)
@@ -89,7 +90,9 @@ func forever(c net.Conn, s string, pause time.Duration) {
 
 func hang(c net.Conn) { io.Copy(io.Discard, c) }
 
-func TestHostileReceivers(t *testing.T) {
+func TestHostileReceivers(t *testing.T) { eachClient(t, testHostileReceivers) }
+
+func testHostileReceivers(t *testing.T, own bool, sender newSender) {
 	block := strings.Repeat("x", 32<<10)
 	bomb := func() string {
 		var b strings.Builder
@@ -177,7 +180,7 @@ func TestHostileReceivers(t *testing.T) {
 			case tc.name == "body that drips": // is cut after the headers were read
 				timeout = time.Second
 			}
-			hook := webhook.Must(webhook.Config{AllowPrivate: true, Timeout: timeout})
+			hook := sender(webhook.Config{AllowPrivate: true, Timeout: timeout}, &netguard.Guard{}, nil)
 			defer hook.Close()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -258,13 +261,15 @@ func TestHostileReceiversMemory(t *testing.T) {
 	}
 }
 
-func TestStalledTLSHandshake(t *testing.T) {
+func TestStalledTLSHandshake(t *testing.T) { eachClient(t, testStalledTLSHandshake) }
+
+func testStalledTLSHandshake(t *testing.T, own bool, sender newSender) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close() // the connection waits in its backlog
-	hook := webhook.Must(webhook.Config{AllowPrivate: true, Timeout: 100 * time.Millisecond})
+	hook := sender(webhook.Config{AllowPrivate: true, Timeout: 100 * time.Millisecond}, &netguard.Guard{}, nil)
 	defer hook.Close()
 	r := hook.Send(t.Context(), delivery("https://"+l.Addr().String()))
 	if want := (deliver.Result{Error: "timeout"}); r != want {
@@ -272,14 +277,16 @@ func TestStalledTLSHandshake(t *testing.T) {
 	}
 }
 
-func TestNoReceiver(t *testing.T) {
+func TestNoReceiver(t *testing.T) { eachClient(t, testNoReceiver) }
+
+func testNoReceiver(t *testing.T, own bool, sender newSender) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	url := "http://" + l.Addr().String()
 	l.Close()
-	hook := webhook.Must(webhook.Config{AllowPrivate: true})
+	hook := sender(webhook.Config{AllowPrivate: true}, &netguard.Guard{}, nil)
 	defer hook.Close()
 	if r, want := hook.Send(t.Context(), delivery(url)), (deliver.Result{Error: "connection refused"}); r != want {
 		t.Errorf("got %+v, want %+v", r, want)
@@ -295,7 +302,9 @@ func TestNoReceiver(t *testing.T) {
 
 // TestConnectionsAreKept: an answer of up to 16 KiB is read to its end, and its
 // connection serves the next attempt; a longer one costs its connection.
-func TestConnectionsAreKept(t *testing.T) {
+func TestConnectionsAreKept(t *testing.T) { eachClient(t, testConnectionsAreKept) }
+
+func testConnectionsAreKept(t *testing.T, own bool, sender newSender) {
 	for size, want := range map[int]int64{0: 1, 100: 1, 16 << 10: 1, 17 << 10: 5, 1 << 20: 5} {
 		t.Run(fmt.Sprintf("%d bytes", size), func(t *testing.T) {
 			var conns atomic.Int64
@@ -310,7 +319,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			}
 			server.Start()
 			defer server.Close()
-			hook := webhook.Must(webhook.Config{AllowPrivate: true})
+			hook := sender(webhook.Config{AllowPrivate: true}, &netguard.Guard{}, nil)
 			defer hook.Close()
 			for range 5 {
 				if r := hook.Send(t.Context(), delivery(server.URL)); !r.OK {

@@ -46,9 +46,19 @@ type Config struct {
 	AllowNets []netip.Prefix
 	// Now stamps the signatures. Defaults to time.Now.
 	Now func() time.Time
-	// Transport makes the requests instead of the network, for tests. Guard, TLS
-	// settings and the cap on headers are then its own affair; Close leaves it
-	// alone. By default connections are made through Guard, for HTTP/1.1.
+	// Transport makes the requests in place of the sender's own HTTP/1.1 client: for
+	// HTTP/2, a proxy, tracing or tests. Nil is the own client, which is faster.
+	//
+	// With any Transport the URL is judged by CheckURL before each request, the body
+	// and the headers are as without one, no redirect is followed, Timeout and the bound
+	// of what is read of an answer's body hold, and Retry-After counts.
+	//
+	// The Transport takes over the connections, and with them what keeps requests off
+	// private addresses that a name leads to: let it connect by Guard.DialContext, and
+	// use no proxy that connects elsewhere. It must end a round trip when the request's
+	// context ends, as net/http demands. It bounds the answer's headers, and it keeps
+	// and closes idle connections: Close leaves it alone. An http.Transport adds an
+	// Accept-Encoding header unless DisableCompression is set.
 	Transport http.RoundTripper
 }
 
@@ -68,8 +78,8 @@ const (
 // it follows no redirects and takes no proxy from the environment. It is safe
 // for concurrent use.
 type Sender struct {
-	cfg Config
-	own *client // nil when the caller brought a Transport
+	cfg  Config
+	http exchanger
 
 	mu    sync.RWMutex
 	known map[string]*prepared // by endpoint id
@@ -97,18 +107,16 @@ func New(cfg Config) (*Sender, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	w := &Sender{cfg: cfg}
+	w := &Sender{cfg: cfg, http: transport{cfg.Transport}}
 	if cfg.Transport == nil {
-		w.own = newClient(&netguard.Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
+		w.http = newClient(&netguard.Guard{AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})
 	}
 	return w, nil
 }
 
 // Close closes idle connections. Attempts under way are not touched.
 func (w *Sender) Close() {
-	if w.own != nil {
-		w.own.closeIdle()
-	}
+	w.http.closeIdle()
 }
 
 // Send makes one attempt. A 2xx status within the time is success, whatever
@@ -128,7 +136,7 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
 		defer cancel()
 	}
-	r, err := w.attempt(ctx, p, d)
+	r, err := w.http.exchange(ctx, p, d, w.cfg.Now())
 	if err != nil {
 		return deliver.Result{Error: sendError(err)}
 	}
@@ -136,27 +144,14 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	return r
 }
 
-func (w *Sender) attempt(ctx context.Context, p *prepared, d *deliver.Delivery) (deliver.Result, error) {
-	if w.own != nil {
-		request := requests.Get().(*[]byte)
-		*request = p.appendRequest((*request)[:0], d, w.cfg.Now())
-		if cap(*request) <= maxKeptRequest {
-			defer requests.Put(request)
-		}
-		return w.own.post(ctx, p.to, *request)
-	}
-	// A bare round trip follows no redirect and keeps no cookie.
-	resp, err := w.cfg.Transport.RoundTrip(p.request(ctx, d, w.cfg.Now()))
-	if err != nil {
-		return deliver.Result{}, err
-	}
-	defer resp.Body.Close()
-	r, _ := result(resp)
-	return r, nil
+// exchanger makes attempts: the own client or a user's transport.
+type exchanger interface {
+	// exchange sends the request for a delivery, once, and judges the answer. It ends
+	// when ctx ends.
+	exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time) (deliver.Result, error)
+	// closeIdle closes connections that no attempt has.
+	closeIdle()
 }
-
-// requests are buffers for whole requests.
-var requests = sync.Pool{New: func() any { return new([]byte) }}
 
 // result judges an answer. Reading the body to its end, when that is near, lets
 // the connection be used again: whole says that it was. A failure to read it
@@ -245,7 +240,7 @@ func sendError(err error) string {
 		return "tls: certificate expired or not yet valid"
 	case errors.As(err, &invalid):
 		return "tls: certificate not valid"
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "tls: not a TLS server"
 	case errors.As(err, &op) && op.Op == "remote error", strings.HasPrefix(err.Error(), "tls: "):
 		return "tls: handshake failed"

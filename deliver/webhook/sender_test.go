@@ -50,7 +50,9 @@ func sendVia(t *testing.T, rt http.RoundTripper) deliver.Result {
 	return hook.Send(t.Context(), delivery("https://example.com/hook"))
 }
 
-func TestWebhookRequest(t *testing.T) {
+func TestWebhookRequest(t *testing.T) { eachClient(t, testWebhookRequest) }
+
+func testWebhookRequest(t *testing.T, own bool, sender newSender) {
 	type seen struct {
 		method, path, body, encoding string
 		length                       int64
@@ -67,7 +69,7 @@ func TestWebhookRequest(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, agent := range []string{"", "acme/2"} {
-		hook := webhook.Must(webhook.Config{AllowPrivate: true, UserAgent: agent, Now: func() time.Time { return time.Unix(1700000000, 0) }})
+		hook := sender(webhook.Config{AllowPrivate: true, UserAgent: agent, Now: func() time.Time { return time.Unix(1700000000, 0) }}, &netguard.Guard{}, nil)
 		r := hook.Send(t.Context(), delivery(server.URL+"/hook?x=1"))
 		hook.Close()
 		if want := (deliver.Result{OK: true, StatusCode: 200, ResponsePreview: "thanks"}); r != want {
@@ -180,7 +182,9 @@ func TestWebhookDeadline(t *testing.T) {
 
 // TestWebhookDeadlineOverHTTP has net/http on both sides of a pipe, in virtual
 // time: each part of an exchange stalls for ever, and the attempt ends at 10 s.
-func TestWebhookDeadlineOverHTTP(t *testing.T) {
+func TestWebhookDeadlineOverHTTP(t *testing.T) { eachClient(t, testWebhookDeadlineOverHTTP) }
+
+func testWebhookDeadlineOverHTTP(t *testing.T, own bool, sender newSender) {
 	tests := []struct {
 		name string
 		play func(net.Conn) // what the receiver writes after the request's headers
@@ -232,7 +236,7 @@ func TestWebhookDeadlineOverHTTP(t *testing.T) {
 					})
 					return near, nil
 				})
-				hook := webhook.NewOn(webhook.Config{AllowPrivate: true}, g, nil)
+				hook := sender(webhook.Config{AllowPrivate: true}, g, nil)
 				began := time.Now()
 				r := hook.Send(t.Context(), delivery("http://127.0.0.1/"))
 				if took := time.Since(began); r != tc.want || took != tc.took {
@@ -465,7 +469,9 @@ func TestWebhookTwoRetryAfterHeaders(t *testing.T) {
 	}
 }
 
-func TestWebhookTLS(t *testing.T) {
+func TestWebhookTLS(t *testing.T) { eachClient(t, testWebhookTLS) }
+
+func testWebhookTLS(t *testing.T, own bool, sender newSender) {
 	tests := []struct {
 		name   string
 		host   string
@@ -501,7 +507,7 @@ func TestWebhookTLS(t *testing.T) {
 			netguard.SetNet(g, publicName, func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, "tcp", server.Listener.Addr().String())
 			})
-			hook := webhook.NewOn(webhook.Config{}, g, server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs)
+			hook := sender(webhook.Config{}, g, server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs)
 			defer hook.Close()
 			if tc.client != nil {
 				tc.client(hook.TLSConfig())

@@ -31,6 +31,11 @@ type world struct {
 
 func newWorld(t *testing.T, answers ...string) (*world, *webhook.Sender) {
 	t.Helper()
+	return newWorldOn(t, webhook.NewOn, answers...)
+}
+
+func newWorldOn(t *testing.T, sender newSender, answers ...string) (*world, *webhook.Sender) {
+	t.Helper()
 	w := &world{answers: answers}
 	w.server = httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.hits.Add(1) }))
 	t.Cleanup(w.server.Close)
@@ -55,7 +60,7 @@ func newWorld(t *testing.T, answers ...string) (*world, *webhook.Sender) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", w.server.Listener.Addr().String())
 		})
 	roots := w.server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	hook := webhook.NewOn(webhook.Config{}, &w.guard, roots)
+	hook := sender(webhook.Config{}, &w.guard, roots)
 	hook.TLSConfig().ServerName = "example.com" // the server's certificate, whatever the name
 	t.Cleanup(hook.Close)
 	return w, hook
@@ -77,7 +82,9 @@ func delivery(url string) *deliver.Delivery {
 	}
 }
 
-func TestResolutionVectors(t *testing.T) {
+func TestResolutionVectors(t *testing.T) { eachClient(t, testResolutionVectors) }
+
+func testResolutionVectors(t *testing.T, own bool, sender newSender) {
 	for _, v := range ssrftest.Vectors(t, "dns") {
 		t.Run(v.ID+" "+v.Resolves, func(t *testing.T) {
 			if err := netguard.CheckURL(v.Input, false); err != nil {
@@ -91,7 +98,7 @@ func TestResolutionVectors(t *testing.T) {
 			for s := range strings.SplitSeq(answer, ";") {
 				answers = append(answers, strings.TrimPrefix(strings.TrimPrefix(s, "1st:"), "2nd:"))
 			}
-			w, hook := newWorld(t, answers...)
+			w, hook := newWorldOn(t, sender, answers...)
 			blocked := false
 			for _, answer := range answers { // one attempt for each
 				before := len(w.dialled)
@@ -119,7 +126,9 @@ func TestResolutionVectors(t *testing.T) {
 	}
 }
 
-func TestRedirectVectors(t *testing.T) {
+func TestRedirectVectors(t *testing.T) { eachClient(t, testRedirectVectors) }
+
+func testRedirectVectors(t *testing.T, own bool, sender newSender) {
 	for _, v := range ssrftest.Vectors(t, "redirect") {
 		t.Run(v.ID+" "+v.Input+" "+v.Resolves, func(t *testing.T) {
 			var canary atomic.Int64
@@ -141,7 +150,7 @@ func TestRedirectVectors(t *testing.T) {
 					rw.Header().Set(header, value)
 					rw.WriteHeader(status)
 				}))
-				hook := webhook.Must(webhook.Config{AllowPrivate: true})
+				hook := sender(webhook.Config{AllowPrivate: true}, &netguard.Guard{}, nil)
 				r := hook.Send(t.Context(), delivery(server.URL))
 				hook.Close()
 				server.Close()

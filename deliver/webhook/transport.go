@@ -1,0 +1,30 @@
+package webhook
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// transport makes attempts by a user's RoundTripper. A bare round trip follows no
+// redirect and keeps no cookie.
+type transport struct{ http.RoundTripper }
+
+// exchange implements exchanger.
+func (t transport) exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time) (deliver.Result, error) {
+	resp, err := t.RoundTrip(p.request(ctx, d, now))
+	if err != nil {
+		return deliver.Result{}, err
+	}
+	// A body need not know the context.
+	stop := context.AfterFunc(ctx, func() { resp.Body.Close() })
+	r, _ := result(resp)
+	if stop() {
+		resp.Body.Close()
+	}
+	return r, nil
+}
+
+func (t transport) closeIdle() {}
