@@ -188,10 +188,15 @@ func sameWatch(a, b *watch) bool {
 }
 
 // cursorsBack: from one moment to a later one no cursor moves back further than
-// the overlap (I6).
-func cursorsBack(before, after map[string]time.Time) (found []violation) {
+// the overlap, but to since when a watch that came meanwhile watches its account
+// (I6): its creation may have taken long. joined has the earliest of these.
+func cursorsBack(before, after, joined map[string]time.Time) (found []violation) {
 	for name, was := range before {
-		if is := after[name]; is.Before(was.Add(-overlap)) {
+		least := was
+		if since, ok := joined[name]; ok && since.Before(was) {
+			least = since
+		}
+		if is := after[name]; is.Before(least.Add(-overlap)) {
 			found = append(found, violation{"I6", fmt.Sprintf("the cursor of %s moved back from %s to %s", name, clock(was), clock(is))})
 		}
 	}

@@ -278,16 +278,20 @@ func TestSentAfter(t *testing.T) {
 func TestCursorsBack(t *testing.T) {
 	before := map[string]time.Time{"account:nasa": at(50)}
 	for _, row := range []struct {
-		name  string
-		after map[string]time.Time
-		want  int
+		name   string
+		after  map[string]time.Time
+		joined map[string]time.Time
+		want   int
 	}{
-		{"it moved on", map[string]time.Time{"account:nasa": at(51)}, 0},
-		{"it moved back by less than the overlap", map[string]time.Time{"account:nasa": at(47)}, 0},
-		{"it moved back by more", map[string]time.Time{"account:nasa": at(45)}, 1},
-		{"it is gone", nil, 1},
+		{"it moved on", map[string]time.Time{"account:nasa": at(51)}, nil, 0},
+		{"it moved back by less than the overlap", map[string]time.Time{"account:nasa": at(47)}, nil, 0},
+		{"it moved back by more", map[string]time.Time{"account:nasa": at(45)}, nil, 1},
+		{"it moved back to a new watch's since", map[string]time.Time{"account:nasa": at(40)}, map[string]time.Time{"account:nasa": at(40)}, 0},
+		{"it moved back beyond a new watch's since", map[string]time.Time{"account:nasa": at(40)}, map[string]time.Time{"account:nasa": at(46)}, 1},
+		{"it moved back, and another account has a new watch", map[string]time.Time{"account:nasa": at(40)}, map[string]time.Time{"account:esa": at(40)}, 1},
+		{"it is gone", nil, nil, 1},
 	} {
-		if got := cursorsBack(before, row.after); len(got) != row.want {
+		if got := cursorsBack(before, row.after, row.joined); len(got) != row.want {
 			t.Errorf("%s: %v, want %d violations", row.name, got, row.want)
 		}
 	}

@@ -16,6 +16,9 @@ type facts struct {
 	Reservations map[string]*reservationFacts
 	From         map[string]time.Time // by URL, of webhooks that are to get events from before
 	Broken       []violation          // promises that an answer itself broke
+	// joined is the earliest moment since which a watch that came after the last
+	// look watches its account, by target.
+	joined map[string]time.Time
 }
 
 // watchFacts are about a monitor.
@@ -82,6 +85,7 @@ func newFacts() *facts {
 	return &facts{
 		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
 		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts), From: make(map[string]time.Time),
+		joined: make(map[string]time.Time),
 	}
 }
 
@@ -99,6 +103,10 @@ func (f *facts) noteWatch(w *watch) *watchFacts {
 	for _, a := range w.Accounts {
 		if !slices.ContainsFunc(wf.Since[a.Username], a.Since.Equal) {
 			wf.Since[a.Username] = append(wf.Since[a.Username], a.Since)
+			name := target(a.Username)
+			if earliest, ok := f.joined[name]; !ok || a.Since.Before(earliest) {
+				f.joined[name] = a.Since
+			}
 		}
 	}
 	return wf

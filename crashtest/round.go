@@ -139,7 +139,8 @@ func (r *round) look(ctx context.Context, resting bool) error {
 	}
 	r.found = append(r.found, check(o)...)
 	if s.Damage == "" {
-		r.found = append(r.found, cursorsBack(r.cursors, s.Cursors)...)
+		r.found = append(r.found, cursorsBack(r.cursors, s.Cursors, r.customers.facts.joined)...)
+		clear(r.customers.facts.joined)
 		r.cursors = maps.Clone(s.Cursors)
 		r.found = append(r.found, sentAfter(r.ends, o, resting)...)
 	}
