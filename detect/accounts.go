@@ -167,7 +167,7 @@ func (a *accountTargets) Done(p *poll.Poll, now int64) {
 // readFor is until when an account was read for a source, without a gap that is to
 // be read yet; zero when it was not.
 func (a *accountTargets) readFor(slot int32, sourceID string) time.Time {
-	until := readUntil(a.Since(slot), gapsOf(a.polls.Gaps(slot)), a.d.oldest())
+	until := readUntil(a.Since(slot), gapsOf(a.polls.Gaps(slot)), a.d.env.Oldest())
 	a.table.Each(slot, func(s accounts.Subscriber, src *accounts.Source, _ time.Time) {
 		if s.Fresh && src.ID == sourceID {
 			until = time.Time{} // it has not got all yet

@@ -31,7 +31,7 @@ type Detector struct {
 	shards    []*shard
 	committer *committer
 	count     counters
-	rules     planner
+	router    *router
 	forecast  forecast.Check
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 
@@ -62,7 +62,7 @@ func New(cfg Config) (*Detector, error) {
 	}
 	d.env = d.newEnv()
 	d.committer = newCommitter(d)
-	d.rules = newPlanner()
+	d.router = newRouter(d)
 	d.forecast = forecast.Check{Now: cfg.Now, Logger: cfg.Logger,
 		Make: func(ctx context.Context) (forecast.Plan, error) {
 			plans, err := d.Plan(ctx)
@@ -130,7 +130,7 @@ func (d *Detector) Run(ctx context.Context) error {
 		shards.Go(func() { sh.run(ctx) })
 	}
 	shards.Go(func() { d.forecast.Run(ctx, d.stop) })
-	shards.Go(func() { d.runRules(ctx) })
+	shards.Go(func() { d.router.run(ctx) })
 	shards.Wait()
 	close(d.committer.stop)
 	committer.Wait()
@@ -152,6 +152,12 @@ func (d *Detector) ring() {
 	}
 }
 
+func (d *Detector) isStarted() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.started
+}
+
 func (d *Detector) isStopped() bool {
 	select {
 	case <-d.stop:
@@ -166,7 +172,7 @@ func (d *Detector) isStopped() bool {
 // watched is polled at once. Posts published before an account's Since are not
 // events.
 func (d *Detector) Set(ctx context.Context, sub Subscription) error {
-	defer d.accountsChanged()
+	defer d.router.accountsChanged()
 	return d.set(ctx, sub)
 }
 
@@ -200,7 +206,7 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 // Remove ends a source's subscription and returns when nothing of it can be
 // committed any more. A source that has none is fine.
 func (d *Detector) Remove(ctx context.Context, sourceID string) error {
-	defer d.accountsChanged()
+	defer d.router.accountsChanged()
 	return d.remove(ctx, sourceID)
 }
 

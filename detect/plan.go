@@ -90,11 +90,11 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	if err != nil {
 		return Plans{}, err
 	}
-	queries, err := d.planRules(ctx)
+	rules, err := d.router.planned(ctx)
 	if err != nil {
 		return Plans{}, err
 	}
-	return d.plans(groups, queries, budgets)
+	return d.plans(groups, d.planQueries(rules), budgets)
 }
 
 // forecastSettings are what plans are made from.

@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/routing"
 )
 
 // PlannedQuery says how a query's posts are found, and what that costs.
@@ -33,35 +34,17 @@ func (d *Detector) planQueries(rules []forecast.Rule) []PlannedQuery {
 }
 
 // plannedRule is what a forecast needs to know of a rule.
-func plannedRule(sub *QuerySubscription, covered bool) forecast.Rule {
-	return forecast.Rule{ID: sub.Source.ID, Query: sub.Query, Every: sub.every(), Authors: sub.Authors, Covered: covered}
+func plannedRule(w routing.Want, covered bool) forecast.Rule {
+	return forecast.Rule{ID: w.ID, Query: w.Query, Every: w.Every, Authors: w.Authors, Covered: covered}
 }
 
-// planRules is planQueries as things are.
-func (d *Detector) planRules(ctx context.Context) ([]PlannedQuery, error) {
-	unlock, err := d.lockRules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return d.planQueries(d.rules.planned()), nil
-}
-
-// planRulesFor is planQueries for subscriptions that nobody polls yet.
+// planRulesFor plans for subscriptions that nobody polls yet.
 func (d *Detector) planRulesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
 	rules := make([]forecast.Rule, 0, len(queries))
 	for i := range queries {
-		rules = append(rules, plannedRule(&queries[i], d.cfg.covers(&queries[i], bound)))
+		rules = append(rules, plannedRule(queries[i].want(), d.cfg.covers(&queries[i], bound)))
 	}
 	return d.planQueries(rules)
-}
-
-func (p *planner) planned() []forecast.Rule {
-	var rules []forecast.Rule
-	for _, r := range p.subs {
-		rules = append(rules, plannedRule(&r.sub, r.from == timelines))
-	}
-	return rules
 }
 
 // callsASecond is what searches take.
@@ -97,17 +80,17 @@ type QueryStatus struct {
 // Query tells how a query is doing, by its text as in QuerySubscription.Query;
 // ok is false when nobody has it. It waits for Run to begin.
 func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok bool, err error) {
-	unlock, err := d.lockRules(ctx)
+	unlock, err := d.router.lock(ctx)
 	if err != nil {
 		return QueryStatus{}, false, err
 	}
 	defer unlock()
 	found := QueryStatus{Query: text}
-	for _, r := range d.rules.byQuery[text] {
+	for _, rule := range d.router.rules.Of(text) {
 		found.Sources++
-		if r.from == timelines {
+		if rule.Origin == routing.Timelines {
 			found.Covered++
-			found.Authors = r.sub.Authors
+			found.Authors = rule.Authors
 		}
 	}
 	if found.Sources == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/routing"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -110,6 +111,11 @@ func (s *QuerySubscription) every() time.Duration {
 		return s.Every
 	}
 	return s.Interval
+}
+
+// want is what routing needs to know of the subscription.
+func (s *QuerySubscription) want() routing.Want {
+	return routing.Want{ID: s.Source.ID, Query: s.Query, Since: s.Since, Every: s.every(), Authors: s.Authors}
 }
 
 // QueryTarget is a query's name in the journal, and in a Gap: "query:" and its

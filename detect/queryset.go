@@ -108,6 +108,22 @@ func (s *queryTargets) removeQuery(r *removal) {
 	r.settle()
 }
 
+// readFor is until when a query has been read for a source; zero when it was not.
+func (s *queryTargets) readFor(text, sourceID string) time.Time {
+	if q := s.byText[text]; q != nil {
+		for i := range q.subs {
+			switch sub := &q.subs[i]; {
+			case sub.Source.ID != sourceID:
+			case sub.fresh:
+				return sub.read
+			default:
+				return q.since
+			}
+		}
+	}
+	return time.Time{}
+}
+
 // nextSearch is when a query is due after a moment of the detector's clock: by
 // the shortest interval, or the first of the schedules; never when none comes.
 func (s *queryTargets) nextSearch(q *watchedQuery, now int64) int64 {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/routing"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -42,26 +43,78 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 // MaxOverlap before it was read for it, by searching or from its authors' timelines;
 // zero when it was not yet.
 func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Time, error) {
-	unlock, err := d.lockRules(ctx)
+	r := d.router
+	unlock, err := r.lock(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
 	defer unlock()
-	r := d.rules.subs[sourceID]
-	if r == nil {
+	rule := r.rules.Get(sourceID)
+	if rule == nil {
 		return time.Time{}, nil
 	}
-	var read time.Time
-	switch r.from {
-	case searched:
-		read, err = d.searchedUntil(ctx, r.sub)
-	case timelines:
-		read, err = d.timelinesUntil(ctx, r.sub)
-	default:
-		read = d.readAtStart(r)
+	read := r.rules.ReadBefore(rule, d.env.Oldest())
+	if rule.Origin != routing.Undecided {
+		sub := r.subs[sourceID]
+		read, err = r.readUntil(ctx, rule.Origin, &sub)
 	}
 	if err != nil || read.IsZero() {
 		return time.Time{}, err
 	}
 	return read.Add(-d.cfg.MaxOverlap), nil
+}
+
+// readUntil is until when a subscription's posts have been read for it from where
+// they come; zero when they were not yet.
+func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QuerySubscription) (until time.Time, err error) {
+	switch from {
+	case routing.Search:
+		return r.searchedUntil(ctx, sub)
+	case routing.Timelines:
+		return r.timelinesUntil(ctx, sub)
+	}
+	return time.Time{}, nil
+}
+
+// searchedUntil is when the last complete poll of a subscription's query began,
+// or what it brought into the query if there was none since.
+func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
+	var found time.Time
+	err := r.d.ask(ctx, r.d.queryShard(sub.Query), func(sh *shard) {
+		found = sh.queries.readFor(sub.Query, sub.Source.ID)
+	})
+	if err != nil { // it may yet be written
+		return time.Time{}, err
+	}
+	return found, nil
+}
+
+// timelinesUntil is until when all accounts of a subscription have been read for
+// it; zero when one was not yet.
+func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
+	names := map[string]time.Duration{}
+	for _, name := range sub.Authors {
+		names[monitor.Key(name)] = 0
+	}
+	earliest, n := time.Time{}, 0
+	err := r.eachAccount(ctx, names, func(sh *shard, _ string, slot int32) {
+		since := sh.accounts.readFor(slot, sub.Source.ID)
+		if n++; n == 1 || since.Before(earliest) {
+			earliest = since
+		}
+	})
+	if err != nil || n < len(names) {
+		return time.Time{}, err
+	}
+	return earliest, nil
+}
+
+// readUntil is until when an account was read without a gap that is to be read yet.
+func readUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
+	for _, g := range gaps {
+		if g.Resume != "" && g.From.Before(since) && !g.To.Before(oldest) {
+			since = g.From
+		}
+	}
+	return since
 }

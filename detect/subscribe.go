@@ -84,7 +84,9 @@ func (a *accountTargets) schedule(slot int32, added, spread bool) {
 // the journal drops what the others have got, as far back as Horizon.
 func (a *accountTargets) rewindFor(slot int32, since time.Time) {
 	t := a.table.At(slot)
-	since = latest(since, a.d.oldest())
+	if oldest := a.d.env.Oldest(); since.Before(oldest) {
+		since = oldest
+	}
 	if t.Is(accounts.Cold) && since.Before(t.Since.Time().Add(-a.d.cfg.MaxOverlap)) {
 		t.Since = accounts.ToSeconds(since)
 	}

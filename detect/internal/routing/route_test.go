@@ -1,0 +1,145 @@
+package routing
+
+import (
+	"testing"
+	"time"
+)
+
+// at is a moment, so many minutes after a rule began.
+func at(minutes int) time.Time {
+	return time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
+}
+
+// What is done for a rule, by what has become of it and what is so now. The
+// overlap is 30 minutes; it is an hour and more after the rule began.
+func TestRoute(t *testing.T) {
+	want := Want{ID: "r", Query: "moon", Since: at(0), Every: time.Minute}
+	for name, row := range map[string]struct {
+		query  string // it had, "moon" by default
+		state  State
+		others []State
+		facts  Facts
+		next   State
+		move   Move
+	}{
+		"a new one is searched for": {
+			next: State{Origin: Search},
+			move: Move{To: Search, Since: at(0), From: at(0), Read: at(0)}},
+		"a new one comes from timelines": {
+			facts: Facts{Covered: true},
+			next:  State{Origin: Timelines},
+			move:  Move{To: Timelines, Since: at(0), From: at(0), Read: at(0)}},
+		"a search is gone on with after a restart": {
+			state: State{SearchedBefore: at(60), Behind: true}, facts: Facts{Stored: at(60)},
+			next: State{Origin: Search, SearchedBefore: at(60), Behind: true, Read: at(60)},
+			move: Move{To: Search, Since: at(30), From: at(30), Start: at(60), Read: at(60)}},
+		"timelines are gone on with after a restart": {
+			state: State{TimelinesBefore: at(60)}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, TimelinesBefore: at(60), Read: at(60)},
+			move: Move{To: Timelines, Since: at(30), From: at(30), Read: at(60)}},
+		"a search that timelines were for before a restart": {
+			state: State{TimelinesBefore: at(60)},
+			next:  State{Origin: Search, TimelinesBefore: at(60), Read: at(60)},
+			move:  Move{To: Search, Since: at(30), From: at(30), Store: at(60), Start: at(60), Read: at(60)}},
+		"from a search to timelines": {
+			state: State{Origin: Search}, facts: Facts{Covered: true, ReadUntil: at(70)},
+			next: State{Origin: Timelines, Read: at(70), Behind: true},
+			move: Move{To: Timelines, Leave: Search, Since: at(40), From: at(40), Read: at(70)}},
+		"from a search that never succeeded to timelines": {
+			state: State{Origin: Search}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, Behind: true},
+			move: Move{To: Timelines, Leave: Search, Since: at(0), From: at(0), Read: at(0)}},
+		"from timelines to a search": {
+			state: State{Origin: Timelines}, facts: Facts{ReadUntil: at(70)},
+			next: State{Origin: Search, Read: at(70)},
+			move: Move{To: Search, Leave: Timelines, Since: at(40), From: at(40), Store: at(70), Start: at(70), Read: at(70)}},
+		"from timelines to a search that others have read further": {
+			state: State{Origin: Timelines}, facts: Facts{ReadUntil: at(70), Stored: at(90)},
+			next: State{Origin: Search, Read: at(70)},
+			move: Move{To: Search, Leave: Timelines, Since: at(40), From: at(40), Start: at(90), Read: at(70)}},
+		"from timelines that were never read to a search": {
+			state: State{Origin: Timelines},
+			next:  State{Origin: Search},
+			move:  Move{To: Search, Leave: Timelines, Since: at(0), From: at(0), Read: at(0)}},
+		"a search that others make stores its own cursor": {
+			state: State{Origin: Timelines}, others: []State{{Origin: Search}}, facts: Facts{ReadUntil: at(70)},
+			next: State{Origin: Search, Read: at(70)},
+			move: Move{To: Search, Leave: Timelines, Since: at(40), From: at(40), Start: at(70), Read: at(70)}},
+		"a search that others may make begins with the earliest": {
+			state: State{Origin: Timelines}, others: []State{{TimelinesBefore: at(50)}}, facts: Facts{ReadUntil: at(70)},
+			next: State{Origin: Search, Read: at(70)},
+			move: Move{To: Search, Leave: Timelines, Since: at(40), From: at(40), Store: at(50), Start: at(70), Read: at(70)}},
+		"others have searched further before a restart": {
+			state: State{SearchedBefore: at(90), TimelinesBefore: at(60)}, others: []State{{SearchedBefore: at(90)}}, facts: Facts{Stored: at(90)},
+			next: State{Origin: Search, SearchedBefore: at(90), TimelinesBefore: at(60), Read: at(60)},
+			move: Move{To: Search, Since: at(30), From: at(30), Start: at(90), Read: at(60)}},
+		"another query begins anew, searched for": {
+			query: "sun", state: State{Origin: Search, Read: at(90), SearchedBefore: at(80)}, facts: Facts{ReadUntil: at(95)},
+			next: State{Origin: Search},
+			move: Move{To: Search, Since: at(0), From: at(0), Read: at(0)}},
+		"another query begins anew, from timelines": {
+			query: "sun", state: State{Origin: Timelines, Read: at(90)}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines},
+			move: Move{To: Timelines, Since: at(0), From: at(0), Read: at(0)}},
+		"another query that is searched for no more": {
+			query: "sun", state: State{Origin: Search, Read: at(90)}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, Behind: true},
+			move: Move{To: Timelines, Leave: Search, Since: at(0), From: at(0), Read: at(0)}},
+		"timelines that stay keep their beginning": {
+			state: State{Origin: Timelines, Read: at(70)}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, Read: at(70)},
+			move: Move{To: Timelines, Since: at(0), From: at(0), Read: at(70)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var rs Rules
+			r := &Rule{}
+			had := want
+			if row.query != "" {
+				had.Query = row.query
+			}
+			rs.Put(r, had, row.state)
+			for i, s := range row.others {
+				rs.Put(&Rule{}, Want{ID: string(rune('a' + i)), Query: want.Query, Since: at(0), Every: time.Minute}, s)
+			}
+			row.facts.Overlap, row.facts.Oldest = 30*time.Minute, at(-1000)
+			next, move := rs.Route(r, want, row.facts)
+			if next != row.next {
+				t.Errorf("state %+v\nwant  %+v", next, row.next)
+			}
+			if move != row.move {
+				t.Errorf("move %+v\nwant %+v", move, row.move)
+			}
+			if r.State != row.state {
+				t.Errorf("routing has changed the rule: %+v", r.State)
+			}
+		})
+	}
+}
+
+// The sums follow what rules want and where they come from.
+func TestSums(t *testing.T) {
+	var rs Rules
+	a, b := &Rule{}, &Rule{}
+	check := func(polls float64, covered int) {
+		t.Helper()
+		if rs.Polls() != polls || rs.Covered() != covered {
+			t.Errorf("%v polls, %d covered, want %v and %d", rs.Polls(), rs.Covered(), polls, covered)
+		}
+	}
+	rs.Put(a, Want{ID: "a", Query: "moon", Every: time.Second}, State{Origin: Search})
+	rs.Put(b, Want{ID: "b", Query: "moon", Every: 10 * time.Second}, State{Origin: Search})
+	check(1, 0)
+	rs.Put(a, a.Want, State{Origin: Timelines})
+	check(0.1, 1)
+	if rs.OthersSearch(b) || !rs.OthersSearch(a) {
+		t.Error("b searches, and a does not")
+	}
+	rs.Drop(b)
+	rs.Drop(b)
+	check(0, 1)
+	rs.Drop(a)
+	check(0, 0)
+	if rs.Len() != 0 || rs.Get("a") != nil || len(rs.Of("moon")) != 0 {
+		t.Error("rules are left")
+	}
+}

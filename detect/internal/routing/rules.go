@@ -1,0 +1,112 @@
+package routing
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Want is what a rule asks for.
+type Want struct {
+	ID      string
+	Query   string
+	Since   time.Time     // posts published before are not events
+	Every   time.Duration // the shortest time between two polls
+	Authors []string      // whose timelines may stand in for the search
+}
+
+// Rule is a rule and what has become of it.
+type Rule struct {
+	Want
+	State
+}
+
+// Rules are all rules. It is not safe for concurrent use. The zero value has
+// none.
+type Rules struct {
+	byID    map[string]*Rule
+	byQuery map[string][]*Rule
+	polls   float64 // a second, of all searches
+	covered int     // rules whose posts come from timelines
+}
+
+// Len is the number of rules.
+func (rs *Rules) Len() int { return len(rs.byID) }
+
+// Get gives a rule by its id, nil if there is none.
+func (rs *Rules) Get(id string) *Rule { return rs.byID[id] }
+
+// All are the rules, in no order.
+func (rs *Rules) All() iter.Seq[*Rule] { return maps.Values(rs.byID) }
+
+// Of are the rules that have a query. Do not change the slice.
+func (rs *Rules) Of(query string) []*Rule { return rs.byQuery[query] }
+
+// Polls is how many polls a second the searches take.
+func (rs *Rules) Polls() float64 { return rs.polls }
+
+// Covered is how many rules get their posts from timelines.
+func (rs *Rules) Covered() int { return rs.covered }
+
+// Put notes what a rule wants now, and what has become of it. It may be new.
+func (rs *Rules) Put(r *Rule, want Want, s State) {
+	if rs.byID == nil {
+		rs.byID, rs.byQuery = map[string]*Rule{}, map[string][]*Rule{}
+	}
+	rs.Drop(r)
+	r.Want, r.State = want, s
+	rs.byID[want.ID] = r
+	rs.change(want.Query, func(list []*Rule) []*Rule { return append(list, r) })
+}
+
+// Drop takes a rule out; one that is not in is fine.
+func (rs *Rules) Drop(r *Rule) {
+	if rs.byID[r.ID] != r {
+		return
+	}
+	delete(rs.byID, r.ID)
+	rs.change(r.Query, func(list []*Rule) []*Rule {
+		return slices.DeleteFunc(list, func(other *Rule) bool { return other == r })
+	})
+}
+
+// change changes the list of a query's rules, and with it the sums.
+func (rs *Rules) change(text string, fn func([]*Rule) []*Rule) {
+	polls, covered := sums(rs.byQuery[text])
+	rs.polls, rs.covered = rs.polls-polls, rs.covered-covered
+	list := fn(rs.byQuery[text])
+	if rs.byQuery[text] = list; len(list) == 0 {
+		delete(rs.byQuery, text)
+	}
+	polls, covered = sums(list)
+	if rs.polls, rs.covered = rs.polls+polls, rs.covered+covered; len(rs.byQuery) == 0 {
+		rs.polls = 0 // what was rounded is forgotten
+	}
+}
+
+// sums is how many polls a second one query's rules take, and how many of them
+// need none.
+func sums(list []*Rule) (polls float64, covered int) {
+	for _, r := range list {
+		switch r.Origin {
+		case Timelines:
+			covered++
+		case Search:
+			polls = max(polls, float64(time.Second)/float64(r.Every))
+		}
+	}
+	return polls, covered
+}
+
+// OthersSearch reports whether other rules search for the query of one, or may
+// do so: before they are routed it is not known.
+func (rs *Rules) OthersSearch(but *Rule) bool {
+	return slices.ContainsFunc(rs.byQuery[but.Query], func(r *Rule) bool { return r != but && r.Origin != Timelines })
+}
+
+// AnyBehind reports whether the cursor of a query is still to be dealt with: see
+// State.Behind.
+func (rs *Rules) AnyBehind(query string) bool {
+	return slices.ContainsFunc(rs.byQuery[query], func(r *Rule) bool { return r.Behind })
+}

@@ -1,0 +1,174 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/routing"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// route has a rule's posts come from where they should. The rule's state changes
+// when all of that is done.
+func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscription, covered bool) error {
+	f := routing.Facts{Covered: covered, Oldest: r.d.env.Oldest(), Overlap: r.d.cfg.MaxOverlap}
+	var gaps []Gap
+	var err error
+	if !covered {
+		var stored Cursor
+		if stored, err = r.cursorOf(ctx, sub.Query); err != nil {
+			return err
+		}
+		f.Stored, gaps = stored.Since, stored.Gaps
+	}
+	if rule.Query == sub.Query && covered != (rule.Origin == routing.Timelines) {
+		if f.ReadUntil, err = r.readUntil(ctx, rule.Origin, &sub); err != nil {
+			return err
+		}
+	}
+	next, m := r.rules.Route(rule, sub.want(), f)
+	if m.To == routing.Timelines {
+		err = r.fromTimelines(ctx, &sub, m)
+	} else {
+		err = r.fromSearch(ctx, sub, m, gaps)
+	}
+	if err != nil {
+		return err
+	}
+	r.put(rule, sub, next)
+	return nil
+}
+
+// fromTimelines has the authors' timelines bring a rule's posts.
+func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m routing.Move) error {
+	d := r.d
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, Spread: sub.Spread || d.cfg.Searcher != nil}
+	if d.cfg.Pace != PaceInterval {
+		s.Interval = max(s.Interval, MinBound)
+	}
+	for _, name := range sub.Authors {
+		s.Accounts = append(s.Accounts, monitor.Account{Username: name, Since: m.Since})
+	}
+	if err := d.set(ctx, s); err != nil {
+		return err
+	}
+	if m.Leave == routing.Search {
+		return r.unsearch(ctx, sub.Source.ID)
+	}
+	return nil
+}
+
+// fromSearch has a search bring a rule's posts.
+func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routing.Move, gaps []Gap) error {
+	if !m.Store.IsZero() {
+		if err := r.store(ctx, Cursor{Target: QueryTarget(sub.Query), Since: m.Store}); err != nil {
+			return err
+		}
+	}
+	start := queryStart{since: m.Start, gaps: gaps, from: m.From, read: m.Read}
+	mine := r.d.queryShard(sub.Query)
+	for _, sh := range r.d.shards {
+		err := r.d.ask(ctx, sh, func(sh *shard) {
+			if sh == mine {
+				sh.queries.setQuery(sub.Source.ID, &sub, start)
+			} else {
+				sh.queries.setQuery(sub.Source.ID, nil, queryStart{})
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if m.Leave == routing.Timelines {
+		return r.d.remove(ctx, sub.Source.ID)
+	}
+	return nil
+}
+
+// unsearch ends a source's search and waits until nothing of it can be
+// committed any more.
+func (r *router) unsearch(ctx context.Context, sourceID string) error {
+	for _, sh := range r.d.shards {
+		rm := &removal{sourceID: sourceID, done: make(chan struct{})}
+		sh.mail.put(message{ask: func(sh *shard) { sh.queries.removeQuery(rm) }})
+		if err := r.d.await(ctx, rm.done, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *router) store(ctx context.Context, c Cursor) error {
+	return r.d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
+}
+
+// cursorOf is what the journal has of a query.
+func (r *router) cursorOf(ctx context.Context, text string) (Cursor, error) {
+	found, err := r.d.cfg.Journal.Cursors(ctx, QueryTarget(text))
+	if err != nil {
+		return Cursor{}, fmt.Errorf("detect: read cursors: %w", err)
+	}
+	if len(found) == 0 || found[0].Since.IsZero() {
+		return Cursor{}, nil
+	}
+	return found[0], nil
+}
+
+// forgetQueries ends the move of rules from a search to timelines: once these have
+// been read for them, and not before, the next process may do without the search's
+// cursor. It reports whether that is yet to come for some.
+func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
+	for rule := range r.rules.All() {
+		if !rule.Behind || rule.Origin != routing.Timelines {
+			continue
+		}
+		sub := r.subs[rule.ID]
+		read, rerr := r.readUntil(ctx, routing.Timelines, &sub)
+		switch {
+		case rerr != nil:
+			err = errors.Join(err, rerr)
+		case read.IsZero():
+			open = true
+		case !r.rules.OthersSearch(rule):
+			ferr := r.store(ctx, Cursor{Target: QueryTarget(rule.Query)})
+			rule.Behind = ferr != nil
+			err = errors.Join(err, ferr)
+		}
+	}
+	return open, err
+}
+
+// readBefore is until when the processes before have searched for a subscription's
+// query, and read its authors' timelines, as the journal knows. It is asked before
+// Run: once a target is polled its cursor moves, also for a subscription that is
+// not in that poll.
+func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
+	targets := []string{QueryTarget(sub.Query)}
+	if sub.coverable() {
+		for _, name := range sub.Authors {
+			targets = append(targets, accounts.Key(name))
+		}
+	}
+	found, err := r.d.cfg.Journal.Cursors(ctx, targets...)
+	if err != nil {
+		return routing.State{}, fmt.Errorf("detect: read cursors: %w", err)
+	}
+	n := 0
+	for _, c := range found {
+		if c.Target == targets[0] {
+			s.SearchedBefore, s.Behind = c.Since, !c.Since.IsZero()
+			continue
+		}
+		until := readUntil(c.Since, c.Gaps, r.d.env.Oldest())
+		if n++; n == 1 || until.Before(s.TimelinesBefore) {
+			s.TimelinesBefore = until
+		}
+	}
+	if n < len(targets)-1 {
+		s.TimelinesBefore = time.Time{}
+	}
+	return s, nil
+}

@@ -1,0 +1,238 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/forecast"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/routing"
+)
+
+// router has the posts of each rule come from where they should: package routing
+// says from where, and what to do when that changes.
+type router struct {
+	d     *Detector
+	turn  chan struct{} // held by the change under way, which guards the rest
+	bell  chan struct{} // accounts have changed
+	rules routing.Rules
+	subs  map[string]QuerySubscription // of the rules, by id
+}
+
+func newRouter(d *Detector) *router {
+	return &router{d: d, turn: make(chan struct{}, 1), bell: make(chan struct{}, 1), subs: map[string]QuerySubscription{}}
+}
+
+// lock waits for the changes before. What Run waits for must not wait for one
+// that waits for Run to end.
+func (r *router) lock(ctx context.Context) (unlock func(), err error) {
+	if r.d.isStopped() {
+		return nil, ErrStopped
+	}
+	select {
+	case r.turn <- struct{}{}:
+		return func() { <-r.turn }, nil
+	case <-r.d.stop:
+		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, fmt.Errorf("detect: %w", context.Cause(ctx))
+	}
+}
+
+// SetQuery adds a query subscription, or replaces the one its source has, and
+// returns when it is in effect; before Run it only takes note. A query that
+// nobody had is polled at once if it has an interval. Posts published before
+// Since are not events. ErrNoSearcher when the query can not be polled.
+func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
+	if err := sub.validate(); err != nil {
+		return err
+	}
+	if d.cfg.Searcher == nil && !sub.coverable() {
+		return fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query))
+	}
+	return d.router.set(ctx, sub)
+}
+
+func (r *router) set(ctx context.Context, sub QuerySubscription) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rule := r.rules.Get(sub.Source.ID)
+	if rule == nil {
+		if r.rules.Len() >= maxQueries {
+			return fmt.Errorf("detect: another query is not allowed: want at most %d in all", maxQueries)
+		}
+		rule = &routing.Rule{}
+	}
+	if !r.d.isStarted() {
+		before, err := r.readBefore(ctx, &sub)
+		if err == nil {
+			r.put(rule, sub, before)
+		}
+		return err
+	}
+	covered, err := r.covered(ctx, sub)
+	if err != nil {
+		return err
+	}
+	if rule.ID == "" {
+		r.put(rule, sub, routing.State{}) // also if it fails half-way: it is removed as a whole
+	}
+	if err := r.route(ctx, rule, sub, covered[0]); err != nil {
+		return err
+	}
+	if rule.Behind {
+		r.accountsChanged() // for forgetQueries
+	}
+	r.note()
+	return nil
+}
+
+// RemoveQuery ends a source's query subscription and returns when nothing of it
+// can be committed any more. A source that has none is fine.
+func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
+	return d.router.remove(ctx, sourceID)
+}
+
+func (r *router) remove(ctx context.Context, sourceID string) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rule := r.rules.Get(sourceID)
+	if rule == nil {
+		return nil
+	}
+	if r.d.isStarted() {
+		if err := errors.Join(r.unsearch(ctx, sourceID), r.d.remove(ctx, sourceID)); err != nil {
+			return err
+		}
+	}
+	r.rules.Drop(rule)
+	delete(r.subs, sourceID)
+	if r.rules.AnyBehind(rule.Query) {
+		r.accountsChanged() // for forgetQueries: it may have been the last to search
+	}
+	r.note()
+	return nil
+}
+
+func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State) {
+	r.rules.Put(rule, sub.want(), s)
+	r.subs[sub.Source.ID] = sub
+}
+
+// run routes what was set before Run, and again whenever accounts have changed.
+// It is a goroutine of Run.
+func (r *router) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
+	defer cancel()
+	stopping.Go(func() {
+		select {
+		case <-r.d.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for wait := rerouteWait; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.bell:
+			wait = rerouteWait
+		case <-retry.C:
+		}
+		open, err := r.reroute(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.d.cfg.Logger.Error("routing of queries failed", "error", err)
+			wait = rerouteWait
+		}
+		if open || err != nil {
+			retry.Reset(wait)
+			wait = min(2*wait, rerouteMost)
+		}
+	}
+}
+
+// rerouteWait is how long the router waits when it failed, and the first time when
+// it is not done: an author's timeline may never be read again.
+const (
+	rerouteWait = 5 * time.Second
+	rerouteMost = 5 * time.Minute
+)
+
+// reroute routes every rule anew for which something has changed. It is to be
+// called again if something of that is open.
+func (r *router) reroute(ctx context.Context) (open bool, err error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	var rules []*routing.Rule
+	var subs []QuerySubscription
+	for rule := range r.rules.All() {
+		if sub := r.subs[rule.ID]; rule.Origin == routing.Undecided || sub.coverable() {
+			rules = append(rules, rule)
+			subs = append(subs, sub)
+		}
+	}
+	covered, err := r.covered(ctx, subs...)
+	if err != nil {
+		return false, err
+	}
+	for i, rule := range rules {
+		if rule.Origin == routing.Undecided || covered[i] != (rule.Origin == routing.Timelines) {
+			if rerr := r.route(ctx, rule, subs[i], covered[i]); rerr != nil {
+				err = errors.Join(err, fmt.Errorf("query %q: %w", clip(rule.Query), rerr))
+			}
+		}
+	}
+	r.note()
+	open, ferr := r.forgetQueries(ctx)
+	return open, errors.Join(err, ferr)
+}
+
+// accountsChanged has the rules routed anew.
+func (r *router) accountsChanged() {
+	select {
+	case r.bell <- struct{}{}:
+	default:
+	}
+}
+
+// note publishes how many calls a second the searches take, and how many rules
+// need none.
+func (r *router) note() {
+	d := r.d
+	d.count.covered.Store(int64(r.rules.Covered()))
+	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * d.pagesPer(poll.Queries)))
+	for _, sh := range d.shards {
+		sh.mail.put(message{ask: func(sh *shard) { sh.accounts.sched.Refresh() }})
+	}
+}
+
+// planned are the rules for a forecast.
+func (r *router) planned(ctx context.Context) ([]forecast.Rule, error) {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var rules []forecast.Rule
+	for rule := range r.rules.All() {
+		rules = append(rules, plannedRule(rule.Want, rule.Origin == routing.Timelines))
+	}
+	return rules, nil
+}
