@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,9 +23,7 @@ func kit(reopen func(testing.TB, *Store, Options) storage.Store) storetest.Kit {
 	opts := Options{Now: clock.Now, Retention: time.Hour}
 	return storetest.Kit{
 		Open: func(t testing.TB) storage.Store {
-			s := open(t, filepath.Join(t.TempDir(), "streams.jsonl"), opts)
-			s.file = &unsynced{File: s.file.(*os.File), synced: int64(s.size)}
-			return s
+			return powered(t, open(t, filepath.Join(t.TempDir(), "streams.jsonl"), opts))
 		},
 		Reopen:   func(t testing.TB, s storage.Store) storage.Store { return reopen(t, s.(*Store), opts) },
 		Features: storetest.Features{Durable: true},
@@ -40,6 +37,17 @@ func open(t testing.TB, path string, opts Options) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// powered has the store write to a file that can lose power.
+func powered(t testing.TB, s *Store) *Store {
+	t.Helper()
+	f, err := storetest.OpenPowerFile(s.path, os.O_APPEND, 0)
+	if err := errors.Join(err, s.file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.file = f
 	return s
 }
 
@@ -58,56 +66,16 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("power lost", func(t *testing.T) {
 		storetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
-			s.file.(*unsynced).losePower(t)
-			if err := s.release(); err != nil { // as the end of the process does
+			const torn = 7 // bytes of a line that was not synced
+			if err := errors.Join(s.file.(*storetest.PowerFile).LosePower(torn), s.release()); err != nil { // the end of the process releases
 				t.Error(err)
 			}
-			return open(t, s.path, opts)
+			return powered(t, open(t, s.path, opts))
 		}))
 	})
 }
 
 func BenchmarkStore(b *testing.B) { storetest.BenchStore(b, kit(nil)) }
-
-// unsynced is a file that loses what was not synced.
-type unsynced struct {
-	*os.File
-	mu              sync.Mutex
-	written, synced int64 // bytes of the file; written counts from the start of synced
-	dead            bool
-}
-
-var errPower = errors.New("no power")
-
-func (f *unsynced) Write(b []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dead {
-		return 0, errPower
-	}
-	f.written += int64(len(b))
-	return f.File.Write(b)
-}
-
-// Sync counts instead of syncing: the test has no power to lose.
-func (f *unsynced) Sync() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dead {
-		return errPower
-	}
-	f.synced, f.written = f.synced+f.written, 0
-	return nil
-}
-
-func (f *unsynced) losePower(t testing.TB) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.dead = true
-	if err := errors.Join(f.File.Truncate(f.synced), f.File.Close()); err != nil {
-		t.Error(err)
-	}
-}
 
 func TestASecondStoreIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "streams.jsonl")
