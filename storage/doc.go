@@ -99,6 +99,57 @@
 // with its own clock, and Settle does not ask whose the claim is: the number of
 // the attempt says whether it is news.
 //
+// # On a network
+//
+// A database on another machine answers late, twice, or not at all. What a store
+// on one owes its callers:
+//
+//   - The context until COMMIT: pass it to every statement, so that a caller who
+//     has gone frees the connection. Ended before COMMIT was sent, it rolls back,
+//     and the call returns ctx.Err() with nothing changed.
+//   - The context during COMMIT: once COMMIT was sent nobody can take it back. Either
+//     wait for the answer under a context of your own (context.WithoutCancel, with
+//     a timeout), or give up and return ctx.Err(). So ctx.Err() says that nothing was
+//     done only if the context had ended before the call; of one that ended during
+//     it ctx.Err() says nothing, and the change may even become visible after the
+//     call has returned. It is whole or absent either way.
+//   - A lost answer: the connection broke after COMMIT was sent. Return the error,
+//     wrapped, and none that a port names: those say that nothing was changed. To
+//     send the transaction again is right only if it finds by its ids what it did
+//     the first time and then tells the caller what it would have told: Seq and
+//     Deliveries of the new events, ErrDuplicate only of a record that was there
+//     before. To return the error is enough, for callers ask again. A driver that
+//     repeats commands by itself has to be told not to, or the second of two equal
+//     writes refuses the first.
+//   - A reconnect: a new connection has none of the session's settings, prepared
+//     statements, advisory locks or open transactions. Set up every connection in the
+//     pool's hook, and hold no lock longer than the transaction. After a failover the
+//     server may have lost its last writes: cache no number, balance or known id in
+//     the process, or check with each write that what it was read from is still there.
+//   - A serialization failure or deadlock (SQLSTATE 40001, 40P01, a lost WATCH): the
+//     server has rolled back, so run the whole transaction again, reads included,
+//     within the caller's context: some ten times with growing, random pauses.
+//     Callers do not expect these errors, and no port names them. A lock per owner,
+//     taken in the order of the owners, makes them rare.
+//   - The isolation: numbers, balances, versions and claims are read and then
+//     written. With READ COMMITTED that takes SELECT … FOR UPDATE on the row that is
+//     decided on; a row that is not there yet cannot be locked, so let a unique key
+//     refuse the second insert. Claims may use SKIP LOCKED.
+//   - The pool: give it a maximum, and let a caller wait for a connection no longer
+//     than its context. Commit must not starve behind questions: the store keeps a
+//     connection or two for Commit, Settle and Claim. No call holds two connections,
+//     or a full pool waits for itself.
+//   - Timeouts: an engine's calls have a context with a deadline, those of your
+//     service may not. Give connecting, each statement, and being idle within a
+//     transaction a limit of the store's or the server's own, below the 5 s that an
+//     engine waits, and TCP keepalives: a server that is gone without a word must
+//     not hold a call for ever. Close ends what is under way when its context ends.
+//   - The clock: use one, the process's or the server's, for all that the store
+//     stamps and expires. The server's is the same for several processes.
+//
+// Test it with FaultyStore around it for what stands on the store, and with a proxy
+// that cuts connections before and after COMMIT for the store itself.
+//
 // # What may be removed
 //
 // An event goes, with its deliveries and attempts, when a time of the store's
@@ -147,7 +198,8 @@
 // what was not synced. Other goroutines may be calling the old store then: their
 // calls have to fail, or be kept. Claim Shared, with Join, when several processes
 // may have the data open at once; if not, refuse the second. A store that is gone
-// with its process claims neither.
+// with its process claims neither. A store that writes files of its own runs the
+// suite on storetest.PowerFile: a file that loses what was not synced.
 //
 // # To change one role
 //

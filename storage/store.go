@@ -22,9 +22,10 @@ import (
 // connection, may also mean that all was done and the answer lost: never a part.
 // The caller then asks again, which the ids make harmless.
 //
-// Context: one that has ended before the call takes effect gives its ctx.Err()
-// and nothing is changed. Whether one that ends later cuts the call short is the
-// store's choice.
+// Context: one that has ended before the call gives its ctx.Err() and nothing is
+// changed. Whether one that ends during the call cuts it short is the store's
+// choice: then ctx.Err() is one of the errors that may also mean that all was done,
+// if the store was taking the change to its disk or server at that moment.
 //
 // Values: a store keeps what it is given and judges it only where a port says
 // so. Text is any UTF-8, NUL included, and compared byte by byte: no pattern, no

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"reflect"
 	"sync/atomic"
 	"unsafe"
 
@@ -27,20 +26,9 @@ var xSync = func(thread unsafe.Pointer, file uintptr, flags int32) int32 {
 func (s *Store) FailSync(ctx context.Context, times int32) error {
 	return s.write(ctx, func(t *tx) error {
 		syncFaults.Store(times)
-		return t.w.conn.Raw(func(c any) error {
-			file := new(uintptr)
-			conn := reflect.ValueOf(c).Elem()
-			field := func(name string) reflect.Value {
-				f := conn.FieldByName(name)
-				return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
-			}
-			reflect.ValueOf(result.Xsqlite3_file_control).Call([]reflect.Value{
-				field("tls"), field("db"), reflect.ValueOf(uintptr(0)),
-				reflect.ValueOf(int32(result.SQLITE_FCNTL_JOURNAL_POINTER)), reflect.ValueOf(uintptr(unsafe.Pointer(file))),
-			})
-			methods := (**[19]uintptr)(at(*file)) // sqlite3_io_methods: a version and 18 functions
+		return t.w.logFile(func(file uintptr) {
+			methods := (**[19]uintptr)(at(file)) // sqlite3_io_methods: a version and 18 functions
 			*methods = ours(*methods)
-			return nil
 		})
 	})
 }
