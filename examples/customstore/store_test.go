@@ -66,7 +66,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("power lost", func(t *testing.T) {
 		storetest.TestStore(t, kit(func(t testing.TB, s *Store, opts Options) storage.Store {
-			const torn = 7 // bytes of a line that was not synced
+			const torn = 7                                                                                  // bytes of a line that was not synced
 			if err := errors.Join(s.file.(*storetest.PowerFile).LosePower(torn), s.release()); err != nil { // the end of the process releases
 				t.Error(err)
 			}
