@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,50 +24,6 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// inbox is an OnEvent handler that remembers the posts it got.
-type inbox struct {
-	mu  sync.Mutex
-	got []string
-}
-
-func (in *inbox) handle(_ context.Context, e deliver.Event) error {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.got = append(in.got, e.TweetID)
-	return nil
-}
-
-func (in *inbox) ids() []string {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return slices.Clone(in.got)
-}
-
-func newEngine(t *testing.T, cfg streamwatch.Config) *streamwatch.Engine {
-	t.Helper()
-	e, err := streamwatch.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-func create(t *testing.T, e *streamwatch.Engine, r monitor.CreateRequest) monitor.Created {
-	t.Helper()
-	m, err := e.Monitors().Create(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
-}
 
 func TestRunWatchesAndDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -232,22 +232,6 @@ func TestOpenHonoursAnEndedContext(t *testing.T) {
 	wantErr(t, err, context.Canceled)
 }
 
-func TestAnEmptyFileIsAStoreToBe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	must(t, os.WriteFile(path, nil, 0o600))
-	worked(t, path)
-}
-
-func TestFilesAreForTheirOwnerOnly(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	worked(t, path)
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		info, err := os.Stat(path + suffix)
-		must(t, err)
-		want(t, "mode of "+suffix, info.Mode().Perm(), fs.FileMode(0o600))
-	}
-}
-
 func TestSettings(t *testing.T) {
 	defer sqlite.SetSynchronous("OFF")()
 	asShipped()
@@ -330,33 +314,6 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("refused with %v, yet changed", err)
 		}
 	})
-}
-
-func TestOpenRefusesThroughALink(t *testing.T) {
-	old := filepath.Join(t.TempDir(), "old.db")
-	closed(t, worked(t, old))
-	db := raw(t, old)
-	run(t, db, "PRAGMA user_version = 1000")
-	left := crash(t, old) // the newer version is in the log only
-	link := filepath.Join(t.TempDir(), "link.db")
-	must(t, os.Symlink(left, link))
-	before := string(read(t, left)) + "|" + string(read(t, left+"-wal"))
-	_, err := sqlite.Open(t.Context(), link, sqlite.Options{})
-	wantErr(t, err, sqlite.ErrNewer)
-	if string(read(t, left))+"|"+string(read(t, left+"-wal")) != before {
-		t.Error("the file was changed")
-	}
-}
-
-// It is going to hold secrets.
-func TestAnEmptyFileBecomesItsOwnersOnly(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	must(t, os.WriteFile(path, nil, 0o644))
-	must(t, os.Chmod(path, 0o644)) // whatever the umask
-	worked(t, path)
-	info, err := os.Stat(path)
-	must(t, err)
-	want(t, "mode", info.Mode().Perm(), fs.FileMode(0o600))
 }
 
 // Another program has the file for itself: Open waits, as long as its context
