@@ -7,6 +7,9 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
+// keyAPI serves the administration of keys.
+type keyAPI struct{ *Handler }
+
 var keyFields = []string{"name", "scope", "expires_at"}
 
 // keyRecord is a key as its owner sees it; Key is set when it was made just now.
@@ -24,7 +27,7 @@ type keyRecord struct {
 	RevokedAt          *string      `json:"revoked_at"`
 }
 
-func (h *Handler) keyRecord(k *apikey.Key) keyRecord {
+func (h keyAPI) keyRecord(k *apikey.Key) keyRecord {
 	r := keyRecord{ID: k.ID, Name: k.Name, Prefix: k.Prefix, Scope: k.Scope, Status: "active", Tier: k.Tier,
 		RateLimitPerMinute: h.rateOf(apikey.Principal{RatePerMinute: k.RatePerMinute}), CreatedAt: timeText(k.CreatedAt)}
 	if r.Scope == "" {
@@ -50,7 +53,7 @@ type keyPage struct {
 	paging
 }
 
-func (h *Handler) listKeys(c *call) (reply, error) {
+func (h keyAPI) listKeys(c *call) (reply, error) {
 	p := c.params()
 	pg := p.paging()
 	if p.err != nil {
@@ -69,7 +72,7 @@ func (h *Handler) listKeys(c *call) (reply, error) {
 
 // createKey makes a key with the tier and the rate of the one that asks: nobody
 // raises his own.
-func (h *Handler) createKey(c *call) (reply, error) {
+func (h keyAPI) createKey(c *call) (reply, error) {
 	f := c.form
 	q := apikey.IssueRequest{Owner: c.who.Owner, Name: f.need("name", "1 to 100 characters"), Scope: apikey.Scope(f.optional("scope")),
 		Tier: c.who.Tier, RatePerMinute: c.who.RatePerMinute}
@@ -88,7 +91,7 @@ func (h *Handler) createKey(c *call) (reply, error) {
 	return reply{status: http.StatusCreated, value: out}, nil
 }
 
-func (h *Handler) revokeKey(c *call) (reply, error) {
+func (h keyAPI) revokeKey(c *call) (reply, error) {
 	_, err := h.opts.Keys.RevokeButLast(c.Context(), c.who.Owner, c.PathValue("key_id"))
 	return reply{status: http.StatusNoContent}, err
 }

@@ -57,3 +57,8 @@ func (c cursors) mac(upstream string) []byte {
 	}
 	return m.Sum(nil)[:cursorMAC]
 }
+
+// cursors are those of one owner's question at one endpoint.
+func (h *Handler) cursors(c *call, endpoint string, scope ...string) cursors {
+	return cursors{h.opts.CursorKey, c.who.Owner, endpoint, strings.Join(scope, "\x00")}
+}

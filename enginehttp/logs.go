@@ -197,7 +197,7 @@ func (p *params) window() (since, until time.Time) {
 
 // deliveryLogs is the log of all that the monitors of the key's owner found, or
 // of one monitor or rule.
-func (h *Handler) deliveryLogs(c *call) (reply, error) {
+func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 	p := c.params()
 	kind, id := p.source()
 	return h.logPage(c, p, deliver.LogQuery{SourceKind: kind, SourceID: id})
@@ -224,7 +224,7 @@ func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error)
 	return reply{value: out}, nil
 }
 
-func (h *Handler) getDelivery(c *call) (reply, error) {
+func (h webhookAPI) getDelivery(c *call) (reply, error) {
 	e, err := h.engine.Log().Delivery(c.Context(), c.who.Owner, c.PathValue("delivery_id"))
 	if err != nil {
 		return reply{}, err
@@ -232,7 +232,7 @@ func (h *Handler) getDelivery(c *call) (reply, error) {
 	return reply{value: newDeliveryRecord(&e)}, nil
 }
 
-func (h *Handler) redeliver(c *call) (reply, error) {
+func (h webhookAPI) redeliver(c *call) (reply, error) {
 	e, err := h.engine.Endpoints().Redeliver(c.Context(), c.who.Owner, c.PathValue("delivery_id"))
 	if err != nil {
 		return reply{}, err
@@ -245,7 +245,7 @@ type recoverRecord struct {
 	Redelivers int    `json:"redelivers"` // deliveries that are sent anew
 }
 
-func (h *Handler) recoverWebhook(c *call) (reply, error) {
+func (h webhookAPI) recoverWebhook(c *call) (reply, error) {
 	since := c.form.moment("since")
 	if c.form.err != nil {
 		return reply{}, c.form.err

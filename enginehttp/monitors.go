@@ -14,6 +14,9 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
+// monitorAPI serves monitors.
+type monitorAPI struct{ *Handler }
+
 // wireTime is ISO 8601 in UTC with exactly milliseconds.
 const wireTime = "2006-01-02T15:04:05.000Z"
 
@@ -54,7 +57,7 @@ var monitorFields = []string{"name", "usernames", "webhook_url", "webhook_secret
 // appendMonitor appends a monitor's record; webhook_secret is there when one was
 // generated just now. Listing monitors is what clients do all day: this takes a
 // third of the time that encoding/json does.
-func (h *Handler) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value) []byte {
+func (h monitorAPI) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value) []byte {
 	price := h.opts.Pricing.Monitor(len(m.Accounts))
 	b = fetcher.AppendString(append(b, `{"id":`...), m.ID)
 	b = fetcher.AppendString(append(b, `,"name":`...), m.Name)
@@ -112,7 +115,7 @@ func filled[T any](list []T) []T {
 	return list
 }
 
-func (h *Handler) listMonitors(c *call) (reply, error) {
+func (h monitorAPI) listMonitors(c *call) (reply, error) {
 	p := c.params()
 	pg := p.paging()
 	status := p.oneOf("status", "", "active", "paused")
@@ -138,7 +141,7 @@ func (h *Handler) listMonitors(c *call) (reply, error) {
 	return reply{text: append(b, "}\n"...)}, nil
 }
 
-func (h *Handler) getMonitor(c *call) (reply, error) {
+func (h monitorAPI) getMonitor(c *call) (reply, error) {
 	m, err := h.engine.Monitors().Get(c.Context(), c.who.Owner, c.PathValue("monitor_id"))
 	if err != nil {
 		return reply{}, err
@@ -146,7 +149,7 @@ func (h *Handler) getMonitor(c *call) (reply, error) {
 	return reply{version: m.Version, text: h.appendMonitor(nil, &m, "")}, nil
 }
 
-func (h *Handler) createMonitor(c *call) (reply, error) {
+func (h monitorAPI) createMonitor(c *call) (reply, error) {
 	f := c.form
 	q := monitor.CreateRequest{Owner: c.who.Owner, Name: f.need("name", "1 to 100 characters")}
 	if names := f.texts("usernames"); names != nil {
@@ -174,7 +177,7 @@ func (h *Handler) createMonitor(c *call) (reply, error) {
 
 // patchMonitor changes the fields that are there. Null stands for what a
 // monitor has without the field, where it can be without.
-func (h *Handler) patchMonitor(c *call) (reply, error) {
+func (h monitorAPI) patchMonitor(c *call) (reply, error) {
 	f := c.form
 	q := monitor.UpdateRequest{
 		Name: f.text("name"), Usernames: f.texts("usernames"),
@@ -201,7 +204,7 @@ func (h *Handler) patchMonitor(c *call) (reply, error) {
 	return reply{version: m.Version, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
-func (h *Handler) deleteMonitor(c *call) (reply, error) {
+func (h monitorAPI) deleteMonitor(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Monitors().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("monitor_id"), c.version)
 }
 

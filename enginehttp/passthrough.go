@@ -9,6 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
+// lookupAPI serves what is asked of the platform itself.
+type lookupAPI struct{ *Handler }
+
 // listed is a page of what a provider has.
 type listed[T any] struct {
 	Data       []T    `json:"data"`
@@ -41,12 +44,12 @@ func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Co
 	return v, upstream(err, what)
 }
 
-func (h *Handler) userByUsername(c *call) (reply, error) {
+func (h lookupAPI) userByUsername(c *call) (reply, error) {
 	name, err := c.handle()
 	if err != nil {
 		return reply{}, err
 	}
-	u, err := ask(h, c.Context(), "user", func(ctx context.Context) (fetcher.User, error) {
+	u, err := ask(h.Handler, c.Context(), "user", func(ctx context.Context) (fetcher.User, error) {
 		return h.opts.Providers.UserByUsername.UserByUsername(ctx, name)
 	})
 	if err != nil {
@@ -55,7 +58,7 @@ func (h *Handler) userByUsername(c *call) (reply, error) {
 	return reply{text: u.AppendJSON(nil)}, nil
 }
 
-func (h *Handler) userByID(c *call) (reply, error) {
+func (h lookupAPI) userByID(c *call) (reply, error) {
 	id, err := c.path("user_id")
 	if err != nil {
 		return reply{}, err
@@ -70,7 +73,7 @@ func (h *Handler) userByID(c *call) (reply, error) {
 	return reply{text: list[0].AppendJSON(nil)}, nil
 }
 
-func (h *Handler) usersByIDs(c *call) (reply, error) {
+func (h lookupAPI) usersByIDs(c *call) (reply, error) {
 	p := c.params()
 	ids := p.ids("user_ids")
 	if p.err != nil {
@@ -80,13 +83,13 @@ func (h *Handler) usersByIDs(c *call) (reply, error) {
 	return reply{value: listed[fetcher.User]{Data: filled(list)}}, err
 }
 
-func (h *Handler) users(ctx context.Context, ids []string) ([]fetcher.User, error) {
-	return ask(h, ctx, "user", func(ctx context.Context) ([]fetcher.User, error) {
+func (h lookupAPI) users(ctx context.Context, ids []string) ([]fetcher.User, error) {
+	return ask(h.Handler, ctx, "user", func(ctx context.Context) ([]fetcher.User, error) {
 		return h.opts.Providers.UsersByIDs.UsersByIDs(ctx, ids)
 	})
 }
 
-func (h *Handler) tweetByID(c *call) (reply, error) {
+func (h lookupAPI) tweetByID(c *call) (reply, error) {
 	id, err := c.path("tweet_id")
 	if err != nil {
 		return reply{}, err
@@ -101,7 +104,7 @@ func (h *Handler) tweetByID(c *call) (reply, error) {
 	return reply{text: list[0].AppendJSON(nil)}, nil
 }
 
-func (h *Handler) tweetsByIDs(c *call) (reply, error) {
+func (h lookupAPI) tweetsByIDs(c *call) (reply, error) {
 	p := c.params()
 	ids := p.ids("tweets")
 	if p.err != nil {
@@ -111,15 +114,10 @@ func (h *Handler) tweetsByIDs(c *call) (reply, error) {
 	return reply{value: listed[fetcher.Tweet]{Data: filled(list)}}, err
 }
 
-func (h *Handler) tweets(ctx context.Context, ids []string) ([]fetcher.Tweet, error) {
-	return ask(h, ctx, "tweet", func(ctx context.Context) ([]fetcher.Tweet, error) {
+func (h lookupAPI) tweets(ctx context.Context, ids []string) ([]fetcher.Tweet, error) {
+	return ask(h.Handler, ctx, "tweet", func(ctx context.Context) ([]fetcher.Tweet, error) {
 		return h.opts.Providers.TweetsByIDs.TweetsByIDs(ctx, ids)
 	})
-}
-
-// cursors are those of one owner's question at one endpoint.
-func (h *Handler) cursors(c *call, endpoint string, scope ...string) cursors {
-	return cursors{h.opts.CursorKey, c.who.Owner, endpoint, strings.Join(scope, "\x00")}
 }
 
 // cursor opens the request's cursor.
@@ -136,7 +134,7 @@ func tweetPage(page fetcher.Page, cs cursors) reply {
 	return reply{value: listed[fetcher.Tweet]{Data: filled(page.Tweets), NextCursor: cs.sign(page.Next)}}
 }
 
-func (h *Handler) latestTweets(c *call) (reply, error) {
+func (h lookupAPI) latestTweets(c *call) (reply, error) {
 	name, err := c.handle()
 	if err != nil {
 		return reply{}, err
@@ -146,26 +144,26 @@ func (h *Handler) latestTweets(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	page, err := ask(h, c.Context(), "user", func(ctx context.Context) (fetcher.Page, error) {
+	page, err := ask(h.Handler, c.Context(), "user", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.Timeline.Timeline(ctx, q)
 	})
 	return tweetPage(page, cs), err
 }
 
-func (h *Handler) searchTweets(c *call) (reply, error) {
+func (h lookupAPI) searchTweets(c *call) (reply, error) {
 	p := c.params()
 	q := fetcher.SearchQuery{Query: p.search("query"), Type: p.oneOf("query_type", "Latest", "Top", "Media"), Limit: p.integer("count", 20, 1, 100)}
 	cs := h.cursors(c, "advanced_search", q.Query, q.Type)
 	if q.Cursor = p.cursor(cs); p.err != nil {
 		return reply{}, p.err
 	}
-	page, err := ask(h, c.Context(), "tweet", func(ctx context.Context) (fetcher.Page, error) {
+	page, err := ask(h.Handler, c.Context(), "tweet", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.Search.Search(ctx, q)
 	})
 	return tweetPage(page, cs), err
 }
 
-func (h *Handler) communityTweets(c *call) (reply, error) {
+func (h lookupAPI) communityTweets(c *call) (reply, error) {
 	id, err := c.path("community_id")
 	if err != nil {
 		return reply{}, err
@@ -176,13 +174,13 @@ func (h *Handler) communityTweets(c *call) (reply, error) {
 	if q.Cursor = p.cursor(cs); p.err != nil {
 		return reply{}, p.err
 	}
-	page, err := ask(h, c.Context(), "community", func(ctx context.Context) (fetcher.Page, error) {
+	page, err := ask(h.Handler, c.Context(), "community", func(ctx context.Context) (fetcher.Page, error) {
 		return h.opts.Providers.CommunityTweets.CommunityTweets(ctx, q)
 	})
 	return tweetPage(page, cs), err
 }
 
-func (h *Handler) searchCommunities(c *call) (reply, error) {
+func (h lookupAPI) searchCommunities(c *call) (reply, error) {
 	p := c.params()
 	query := p.search("query")
 	cs := h.cursors(c, "community_search", query)
@@ -190,7 +188,7 @@ func (h *Handler) searchCommunities(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	out, err := ask(h, c.Context(), "community", func(ctx context.Context) (listed[fetcher.Community], error) {
+	out, err := ask(h.Handler, c.Context(), "community", func(ctx context.Context) (listed[fetcher.Community], error) {
 		list, next, err := h.opts.Providers.CommunitySearch.CommunitySearch(ctx, query, cursor)
 		return listed[fetcher.Community]{Data: filled(list), NextCursor: cs.sign(next)}, err
 	})
@@ -202,7 +200,7 @@ func (h *Handler) searchCommunities(c *call) (reply, error) {
 
 const defaultMarket = "sg"
 
-func (h *Handler) product(c *call) (reply, error) {
+func (h lookupAPI) product(c *call) (reply, error) {
 	p := c.params()
 	q := fetcher.ProductQuery{ShopID: p.number("shop_id", c.PathValue("shop_id")), ItemID: p.number("item_id", c.PathValue("item_id")), Market: defaultMarket}
 	if p.values.Has("market") {
@@ -245,7 +243,7 @@ func (p *params) number(name, v string) int64 {
 
 const maxURL = 2048 // bytes
 
-func (h *Handler) scrape(c *call) (reply, error) {
+func (h lookupAPI) scrape(c *call) (reply, error) {
 	f := c.form
 	q := fetcher.ScrapeQuery{URL: f.need("url", "an http or https URL"), Format: f.optional("format")}
 	u, err := url.Parse(q.URL)

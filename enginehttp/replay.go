@@ -40,7 +40,7 @@ func boundText(t time.Time) *string {
 	return &s
 }
 
-func (h *Handler) replayWebhook(c *call) (reply, error) {
+func (h webhookAPI) replayWebhook(c *call) (reply, error) {
 	since, until := c.form.moment("since"), c.form.optionalMoment("until")
 	if c.form.err != nil {
 		return reply{}, c.form.err
@@ -52,7 +52,7 @@ func (h *Handler) replayWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusAccepted, value: newReplayRecord(&r)}, nil
 }
 
-func (h *Handler) getReplay(c *call) (reply, error) {
+func (h webhookAPI) getReplay(c *call) (reply, error) {
 	r, err := h.engine.Endpoints().Replaying(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
 	if err != nil {
 		return reply{}, err

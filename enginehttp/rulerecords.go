@@ -35,7 +35,7 @@ type ruleRecord struct {
 	UpdatedAt          string      `json:"updated_at"`
 }
 
-func (h *Handler) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
+func (h ruleAPI) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 	price := h.opts.Pricing.Rule(h.engine.Rules().Every(*r))
 	perDay := credits(roundUp(price.PerDay))
 	out := ruleRecord{
@@ -52,7 +52,7 @@ func (h *Handler) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 }
 
 // charged gives what each of these rules was charged in all, asking the ledger once.
-func (h *Handler) charged(ctx context.Context, rules ...rule.Rule) ([]credits, error) {
+func (h ruleAPI) charged(ctx context.Context, rules ...rule.Rule) ([]credits, error) {
 	out := make([]credits, len(rules))
 	if h.opts.Ledger == nil || len(rules) == 0 {
 		return out, nil
@@ -77,7 +77,7 @@ type rulePage struct {
 	paging
 }
 
-func (h *Handler) listRules(c *call) (reply, error) {
+func (h ruleAPI) listRules(c *call) (reply, error) {
 	p := c.params()
 	pg := p.paging()
 	status := p.oneOf("status", "", "active", "paused")
@@ -104,7 +104,7 @@ func (h *Handler) listRules(c *call) (reply, error) {
 }
 
 // oneRule answers with a rule and what it was charged.
-func (h *Handler) oneRule(c *call, status int, r *rule.Rule, generated secret.Value) (reply, error) {
+func (h ruleAPI) oneRule(c *call, status int, r *rule.Rule, generated secret.Value) (reply, error) {
 	charged, err := h.charged(c.Context(), *r)
 	if err != nil {
 		return reply{}, err
@@ -114,7 +114,7 @@ func (h *Handler) oneRule(c *call, status int, r *rule.Rule, generated secret.Va
 	return reply{status: status, version: r.Version, value: out}, nil
 }
 
-func (h *Handler) getRule(c *call) (reply, error) {
+func (h ruleAPI) getRule(c *call) (reply, error) {
 	r, err := h.engine.Rules().Get(c.Context(), c.who.Owner, c.PathValue("rule_id"))
 	if err != nil {
 		return reply{}, err
@@ -122,7 +122,7 @@ func (h *Handler) getRule(c *call) (reply, error) {
 	return h.oneRule(c, http.StatusOK, &r, "")
 }
 
-func (h *Handler) createRule(c *call) (reply, error) {
+func (h ruleAPI) createRule(c *call) (reply, error) {
 	f := c.form
 	q := rule.CreateRequest{Owner: c.who.Owner, Tag: f.need("tag", "1 to 100 characters"), Query: f.need("query", "1 to 1,024 characters"),
 		Schedule: f.optional("schedule"), WebhookURL: f.optional("webhook_url"), WebhookSecret: secret.Value(f.optional("webhook_secret"))}
@@ -146,7 +146,7 @@ func (h *Handler) createRule(c *call) (reply, error) {
 
 // patchRule changes the fields that are there. An interval ends a schedule, and
 // the other way round; null leaves either as it is.
-func (h *Handler) patchRule(c *call) (reply, error) {
+func (h ruleAPI) patchRule(c *call) (reply, error) {
 	f := c.form
 	q := rule.UpdateRequest{Tag: f.text("tag"), Query: f.text("query"), Interval: pace(f), MaxResults: results(f)}
 	if f.has("schedule") && !f.isNull("schedule") {
@@ -180,12 +180,12 @@ func (h *Handler) patchRule(c *call) (reply, error) {
 	return h.oneRule(c, http.StatusOK, &r.Rule, "")
 }
 
-func (h *Handler) deleteRule(c *call) (reply, error) {
+func (h ruleAPI) deleteRule(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Rules().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("rule_id"), c.version)
 }
 
 // ruleLogs is deliveryLogs of a rule that is there.
-func (h *Handler) ruleLogs(c *call) (reply, error) {
+func (h ruleAPI) ruleLogs(c *call) (reply, error) {
 	r, err := h.engine.Rules().Get(c.Context(), c.who.Owner, c.PathValue("rule_id"))
 	if err != nil {
 		return reply{}, err

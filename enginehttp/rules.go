@@ -9,6 +9,9 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
+// ruleAPI serves filter rules.
+type ruleAPI struct{ *Handler }
+
 // validation is what is right and wrong with a query.
 type validation struct {
 	Valid      bool     `json:"valid"`
@@ -18,7 +21,7 @@ type validation struct {
 	Normalized *string  `json:"normalized"` // null when it is not valid
 }
 
-func (h *Handler) validateRule(c *call) (reply, error) {
+func (h ruleAPI) validateRule(c *call) (reply, error) {
 	text := c.form.text("query")
 	if text == nil {
 		c.form.refuse("query", "a string")
@@ -100,7 +103,7 @@ func ruleTiers(list billing.Pricing) []ruleTier {
 	return tiers
 }
 
-func (h *Handler) rulePricing(*call) (reply, error) {
+func (h ruleAPI) rulePricing(*call) (reply, error) {
 	out := rulePrices{Pricing: make([]rulePrice, len(sampleIntervals)), Tiers: ruleTiers(h.opts.Pricing)}
 	for i, iv := range sampleIntervals {
 		p := h.opts.Pricing.Rule(iv)

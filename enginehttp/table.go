@@ -14,63 +14,65 @@ func (h *Handler) table() []*route {
 	if hub := h.engine.WebSocket(); hub != nil {
 		stream.raw = hub
 	}
-	keys := func(serve func(*call) (reply, error)) func(*call) (reply, error) {
+	administered := func(serve func(*call) (reply, error)) func(*call) (reply, error) {
 		if h.opts.Keys == nil {
 			return unconfigured("administration of keys")
 		}
 		return serve
 	}
+	monitors, rules, webhooks := monitorAPI{h}, ruleAPI{h}, webhookAPI{h}
+	keys, lookups := keyAPI{h}, lookupAPI{h}
 	return []*route{
 		{method: "GET", path: "/v1/openapi.json", name: "openapi", open: true, serve: h.openAPI},
 		{method: "GET", path: seg + "/health", name: "health", open: true, serve: h.healthy},
 		{method: "GET", path: "/v1/account/me", name: "account", serve: h.account},
-		{method: "GET", path: "/v1/account/keys", name: "list_keys", admin: true, params: with(), serve: keys(h.listKeys)},
-		{method: "POST", path: "/v1/account/keys", name: "create_key", once: true, admin: true, fields: keyFields, serve: keys(h.createKey)},
-		{method: "DELETE", path: "/v1/account/keys/{key_id}", name: "revoke_key", admin: true, serve: keys(h.revokeKey)},
+		{method: "GET", path: "/v1/account/keys", name: "list_keys", admin: true, params: with(), serve: administered(keys.listKeys)},
+		{method: "POST", path: "/v1/account/keys", name: "create_key", once: true, admin: true, fields: keyFields, serve: administered(keys.createKey)},
+		{method: "DELETE", path: "/v1/account/keys/{key_id}", name: "revoke_key", admin: true, serve: administered(keys.revokeKey)},
 
-		{method: "GET", path: seg + "/users/{username}/by_username", name: "user_by_username", serve: given(p.UserByUsername, h.userByUsername)},
-		{method: "GET", path: seg + "/users/{user_id}/by_id", name: "user_by_id", serve: given(p.UsersByIDs, h.userByID)},
-		{method: "GET", path: seg + "/users/batch_by_ids", name: "users_by_ids", params: []string{"user_ids"}, serve: given(p.UsersByIDs, h.usersByIDs)},
-		{method: "GET", path: seg + "/users/{username}/latest_tweets", name: "latest_tweets", params: []string{"cursor"}, serve: given(p.Timeline, h.latestTweets)},
-		{method: "GET", path: seg + "/tweets/{$}", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, h.tweetsByIDs)},
-		{method: "GET", path: seg + "/tweets", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, h.tweetsByIDs)},
-		{method: "GET", path: seg + "/tweets/tweet/{tweet_id}", name: "tweet_by_id", serve: given(p.TweetsByIDs, h.tweetByID)},
-		{method: "GET", path: seg + "/tweets/advanced_search", name: "advanced_search", params: []string{"query", "query_type", "count", "cursor"}, serve: given(p.Search, h.searchTweets)},
-		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", params: []string{"tweet_type", "cursor"}, serve: given(p.CommunityTweets, h.communityTweets)},
-		{method: "GET", path: seg + "/communities/search", name: "community_search", params: []string{"query", "cursor"}, serve: given(p.CommunitySearch, h.searchCommunities)},
-		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, params: []string{"market"}, serve: given(p.Product, h.product)},
-		{method: "POST", path: "/v1/web/scrape", name: "scrape", reads: true, fields: []string{"url", "format"}, serve: given(p.Scraper, h.scrape)},
+		{method: "GET", path: seg + "/users/{username}/by_username", name: "user_by_username", serve: given(p.UserByUsername, lookups.userByUsername)},
+		{method: "GET", path: seg + "/users/{user_id}/by_id", name: "user_by_id", serve: given(p.UsersByIDs, lookups.userByID)},
+		{method: "GET", path: seg + "/users/batch_by_ids", name: "users_by_ids", params: []string{"user_ids"}, serve: given(p.UsersByIDs, lookups.usersByIDs)},
+		{method: "GET", path: seg + "/users/{username}/latest_tweets", name: "latest_tweets", params: []string{"cursor"}, serve: given(p.Timeline, lookups.latestTweets)},
+		{method: "GET", path: seg + "/tweets/{$}", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, lookups.tweetsByIDs)},
+		{method: "GET", path: seg + "/tweets", name: "tweets_by_ids", params: []string{"tweets"}, serve: given(p.TweetsByIDs, lookups.tweetsByIDs)},
+		{method: "GET", path: seg + "/tweets/tweet/{tweet_id}", name: "tweet_by_id", serve: given(p.TweetsByIDs, lookups.tweetByID)},
+		{method: "GET", path: seg + "/tweets/advanced_search", name: "advanced_search", params: []string{"query", "query_type", "count", "cursor"}, serve: given(p.Search, lookups.searchTweets)},
+		{method: "GET", path: seg + "/communities/{community_id}/tweets", name: "community_tweets", params: []string{"tweet_type", "cursor"}, serve: given(p.CommunityTweets, lookups.communityTweets)},
+		{method: "GET", path: seg + "/communities/search", name: "community_search", params: []string{"query", "cursor"}, serve: given(p.CommunitySearch, lookups.searchCommunities)},
+		{method: "GET", path: "/v1/marketplace/products/{shop_id}/{item_id}", name: billing.EndpointProduct, params: []string{"market"}, serve: given(p.Product, lookups.product)},
+		{method: "POST", path: "/v1/web/scrape", name: "scrape", reads: true, fields: []string{"url", "format"}, serve: given(p.Scraper, lookups.scrape)},
 
 		stream,
-		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", params: with("status"), serve: h.listMonitors},
-		{method: "POST", path: seg + "/stream/monitors", name: "create_monitor", once: true, fields: monitorFields, serve: h.createMonitor},
-		{method: "GET", path: seg + "/stream/monitors/{monitor_id}", name: "get_monitor", serve: h.getMonitor},
-		{method: "PATCH", path: seg + "/stream/monitors/{monitor_id}", name: "update_monitor", match: true, fields: append([]string{"status"}, monitorFields...), serve: h.patchMonitor},
-		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", match: true, serve: h.deleteMonitor},
+		{method: "GET", path: seg + "/stream/monitors", name: "list_monitors", params: with("status"), serve: monitors.listMonitors},
+		{method: "POST", path: seg + "/stream/monitors", name: "create_monitor", once: true, fields: monitorFields, serve: monitors.createMonitor},
+		{method: "GET", path: seg + "/stream/monitors/{monitor_id}", name: "get_monitor", serve: monitors.getMonitor},
+		{method: "PATCH", path: seg + "/stream/monitors/{monitor_id}", name: "update_monitor", match: true, fields: append([]string{"status"}, monitorFields...), serve: monitors.patchMonitor},
+		{method: "DELETE", path: seg + "/stream/monitors/{monitor_id}", name: "delete_monitor", match: true, serve: monitors.deleteMonitor},
 
-		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", params: with("monitor_id", "rule_id"), serve: h.listWebhooks},
-		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", once: true, fields: []string{"monitor_id", "rule_id", "url", "secret", "from"}, serve: h.createWebhook},
-		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", once: true, fields: []string{"monitor_id"}, serve: h.testWebhook},
-		{method: "PATCH", path: seg + "/stream/webhooks/{webhook_id}", name: "update_webhook", match: true, fields: []string{"url", "headers", "paused"}, serve: h.patchWebhook},
-		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", match: true, serve: h.deleteWebhook},
-		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/rotate", name: "rotate_webhook", once: true, fields: []string{"grace_seconds"}, bodiless: true, serve: h.rotateWebhook},
-		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: h.enableWebhook},
-		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", once: true, fields: []string{"since"}, serve: h.recoverWebhook},
-		{method: "GET", path: seg + "/stream/deliveries/{delivery_id}", name: "get_delivery", serve: h.getDelivery},
-		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "replay_webhook", fields: []string{"since", "until"}, serve: h.replayWebhook},
-		{method: "GET", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "get_replay", serve: h.getReplay},
-		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", once: true, serve: h.redeliver},
+		{method: "GET", path: seg + "/stream/webhooks", name: "list_webhooks", params: with("monitor_id", "rule_id"), serve: webhooks.listWebhooks},
+		{method: "POST", path: seg + "/stream/webhooks", name: "create_webhook", once: true, fields: []string{"monitor_id", "rule_id", "url", "secret", "from"}, serve: webhooks.createWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/test", name: "test_webhook", once: true, fields: []string{"monitor_id"}, serve: webhooks.testWebhook},
+		{method: "PATCH", path: seg + "/stream/webhooks/{webhook_id}", name: "update_webhook", match: true, fields: []string{"url", "headers", "paused"}, serve: webhooks.patchWebhook},
+		{method: "DELETE", path: seg + "/stream/webhooks/{webhook_id}", name: "delete_webhook", match: true, serve: webhooks.deleteWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/rotate", name: "rotate_webhook", once: true, fields: []string{"grace_seconds"}, bodiless: true, serve: webhooks.rotateWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/enable", name: "enable_webhook", serve: webhooks.enableWebhook},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/recover", name: "recover_webhook", once: true, fields: []string{"since"}, serve: webhooks.recoverWebhook},
+		{method: "GET", path: seg + "/stream/deliveries/{delivery_id}", name: "get_delivery", serve: webhooks.getDelivery},
+		{method: "POST", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "replay_webhook", fields: []string{"since", "until"}, serve: webhooks.replayWebhook},
+		{method: "GET", path: seg + "/stream/webhooks/{webhook_id}/replay", name: "get_replay", serve: webhooks.getReplay},
+		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", once: true, serve: webhooks.redeliver},
 
-		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: h.listRules},
-		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", once: true, fields: ruleFields, serve: h.createRule},
-		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: h.getRule},
-		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", match: true, fields: append([]string{"status"}, ruleFields...), serve: h.patchRule},
-		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", match: true, serve: h.deleteRule},
-		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: h.ruleLogs},
-		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", reads: true, fields: []string{"query"}, serve: h.validateRule},
-		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: h.rulePricing},
+		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: rules.listRules},
+		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", once: true, fields: ruleFields, serve: rules.createRule},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: rules.getRule},
+		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", match: true, fields: append([]string{"status"}, ruleFields...), serve: rules.patchRule},
+		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", match: true, serve: rules.deleteRule},
+		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}/logs", name: "filter_rule_logs", params: with("author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: rules.ruleLogs},
+		{method: "POST", path: seg + "/stream/filter-rules/validate", name: "validate_filter_rule", reads: true, fields: []string{"query"}, serve: rules.validateRule},
+		{method: "GET", path: seg + "/stream/filter-rules-pricing", name: "filter_rules_pricing", serve: rules.rulePricing},
 
-		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: h.deliveryLogs},
+		{method: "GET", path: seg + "/stream/logs", name: "delivery_logs", params: with("monitor_id", "rule_id", "author_username", "delivery_status", "since", "until", "sort", "cursor"), serve: webhooks.deliveryLogs},
 		{method: "GET", path: seg + "/stream/billing-logs", name: "billing_logs", params: with("monitor_id", "rule_id", "since", "until", "sort", "cursor"), serve: h.billingLogs},
 	}
 }

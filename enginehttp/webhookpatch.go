@@ -30,7 +30,7 @@ func newWebhookHealth(e *deliver.Endpoint) webhookHealth {
 
 // patchWebhook changes a webhook, all of it or nothing. A URL that is its
 // monitor's or rule's webhook_url is changed there, too.
-func (h *Handler) patchWebhook(c *call) (reply, error) {
+func (h webhookAPI) patchWebhook(c *call) (reply, error) {
 	f, id := c.form, c.PathValue("webhook_id")
 	u := endpoints.Update{URL: f.text("url"), Paused: field[bool](f, "paused", "true or false")}
 	if given := field[map[string]*string](f, "headers", headersAllowed); given != nil {

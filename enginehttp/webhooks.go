@@ -14,6 +14,9 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
+// webhookAPI serves webhooks, what was delivered to them, and replays.
+type webhookAPI struct{ *Handler }
+
 // madeWebhook is a webhook with its secret, as it is shown when it was made and
 // when the secret was rotated.
 type madeWebhook struct {
@@ -82,7 +85,7 @@ type webhookList struct {
 	*paging                  // when a part was asked for
 }
 
-func (h *Handler) listWebhooks(c *call) (reply, error) {
+func (h webhookAPI) listWebhooks(c *call) (reply, error) {
 	p := c.params()
 	kind, id := p.source()
 	pg := p.paging()
@@ -113,7 +116,7 @@ func (h *Handler) listWebhooks(c *call) (reply, error) {
 
 // sourceNames gives the names of what the webhooks are of, which
 // may have changed since a webhook was made.
-func (h *Handler) sourceNames(ctx context.Context, owner string, list []deliver.Endpoint) (map[string]string, error) {
+func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []deliver.Endpoint) (map[string]string, error) {
 	names := map[string]string{}
 	if len(list) == 0 {
 		return names, nil
@@ -133,7 +136,7 @@ func (h *Handler) sourceNames(ctx context.Context, owner string, list []deliver.
 	return names, nil
 }
 
-func (h *Handler) allNames(ctx context.Context, owner string, names map[string]string) error {
+func (h webhookAPI) allNames(ctx context.Context, owner string, names map[string]string) error {
 	for page := 1; ; page++ {
 		got, err := h.engine.Monitors().List(ctx, monitor.Query{Owner: owner, Page: page, PageSize: 100})
 		if err != nil {
@@ -161,7 +164,7 @@ func (h *Handler) allNames(ctx context.Context, owner string, names map[string]s
 }
 
 // nameOf is the name that a source has now.
-func (h *Handler) nameOf(ctx context.Context, s deliver.Source) (string, error) {
+func (h webhookAPI) nameOf(ctx context.Context, s deliver.Source) (string, error) {
 	if s.Kind == deliver.SourceRule {
 		r, err := h.engine.Rules().Get(ctx, s.Owner, s.ID)
 		return r.Tag, err
@@ -170,7 +173,7 @@ func (h *Handler) nameOf(ctx context.Context, s deliver.Source) (string, error) 
 	return m.Name, err
 }
 
-func (h *Handler) createWebhook(c *call) (reply, error) {
+func (h webhookAPI) createWebhook(c *call) (reply, error) {
 	f := c.form
 	monitorID, ruleID := f.optional("monitor_id"), f.optional("rule_id")
 	url, key := f.need("url", "an https URL of up to 2,048 characters"), secret.Value(f.optional("secret"))
@@ -212,7 +215,7 @@ func webhookError(err error) error {
 	return err
 }
 
-func (h *Handler) deleteWebhook(c *call) (reply, error) {
+func (h webhookAPI) deleteWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Endpoints().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("webhook_id"), c.version)
 }
 
@@ -222,7 +225,7 @@ const (
 	graceAllowed = "a whole number of 0 to 604800"
 )
 
-func (h *Handler) rotateWebhook(c *call) (reply, error) {
+func (h webhookAPI) rotateWebhook(c *call) (reply, error) {
 	u := endpoints.Update{Secret: new(secret.Value)}
 	if seconds := field[int64](c.form, "grace_seconds", graceAllowed); seconds != nil {
 		if *seconds < 0 || *seconds > maxGrace {
@@ -246,7 +249,7 @@ func (h *Handler) rotateWebhook(c *call) (reply, error) {
 	return reply{version: e.Version, value: made}, nil
 }
 
-func (h *Handler) enableWebhook(c *call) (reply, error) {
+func (h webhookAPI) enableWebhook(c *call) (reply, error) {
 	e, err := h.engine.Endpoints().Enable(c.Context(), c.who.Owner, c.PathValue("webhook_id"))
 	if err != nil {
 		return reply{}, err
@@ -269,7 +272,7 @@ type webhookTest struct {
 
 // testWebhook calls the webhook that the monitor's webhook_url made, or, where
 // that is gone, its oldest.
-func (h *Handler) testWebhook(c *call) (reply, error) {
+func (h webhookAPI) testWebhook(c *call) (reply, error) {
 	id := c.form.need("monitor_id", "the id of a monitor")
 	if c.form.err != nil {
 		return reply{}, c.form.err
