@@ -53,7 +53,7 @@ func (s streams) Pause(ctx context.Context, st billing.Stream) (err error) {
 	case billing.KindRule:
 		_, err = s.e.rules.Suspend(ctx, st.Owner, st.ID, rule.ReasonCredits)
 	}
-	return orGone(err)
+	return ignoreNotFound(err)
 }
 
 func (s streams) Resume(ctx context.Context, st billing.Stream) (err error) {
@@ -63,11 +63,11 @@ func (s streams) Resume(ctx context.Context, st billing.Stream) (err error) {
 	case billing.KindRule:
 		_, err = s.e.rules.Restore(ctx, st.Owner, st.ID, rule.ReasonCredits)
 	}
-	return orGone(err)
+	return ignoreNotFound(err)
 }
 
-// orGone takes a stream that was deleted meanwhile for one that did as asked.
-func orGone(err error) error {
+// ignoreNotFound drops the error of a stream that was deleted meanwhile.
+func ignoreNotFound(err error) error {
 	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
 		return nil
 	}

@@ -124,7 +124,7 @@ func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.Query
 
 // reportTrouble writes what fails into the status reason of whose it is.
 func (e *Engine) reportTrouble(t detect.Trouble) {
-	err := told(t.Err)
+	err := publicError(t.Err)
 	switch {
 	case t.Source.Kind != deliver.SourceRule:
 		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, err)
@@ -138,9 +138,9 @@ func (e *Engine) reportTrouble(t detect.Trouble) {
 	}
 }
 
-// told is an error as an owner may read it: how a connection failed names hosts
+// publicError returns an error as an owner may read it: how a connection failed names hosts
 // and addresses that are not the owner's to know. The log and OnTrouble have it.
-func told(err error) error {
+func publicError(err error) error {
 	var connection *net.OpError
 	var lookup *net.DNSError
 	var request *url.Error

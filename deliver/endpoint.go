@@ -14,7 +14,7 @@ import (
 type EndpointStatus string
 
 // Statuses of an endpoint. A disabled endpoint gets no new deliveries; those it
-// had end in StateFailed when they are due, and EndpointManager.Replay sends
+// had end in StateFailed when they are due, and endpoints.Manager.Replay sends
 // them after all.
 const (
 	EndpointActive   EndpointStatus = "active"
@@ -38,7 +38,7 @@ type Endpoint struct {
 	// since a process died while it made or deleted it, the engine removes the
 	// endpoint some time after the next start.
 	Bound bool
-	// From is NewEndpoint.From. Where an endpoint with one has no replay, since a
+	// From is endpoints.NewEndpoint.From. Where an endpoint with one has no replay, since a
 	// process died between the two, the engine begins it at the next start.
 	From time.Time `json:",omitzero"`
 
@@ -54,7 +54,7 @@ type Endpoint struct {
 	// FailingSince is when the first attempt began that failed since the last
 	// success; zero when the last attempt succeeded or there was none. An answer
 	// with a wait that uses up no retry is no failure for an hour. The record has it
-	// from the tenth failure in a row; before that EndpointManager knows of the
+	// from the tenth failure in a row; before that endpoints.Manager knows of the
 	// attempts of its own process. The dispatcher sets it.
 	FailingSince time.Time
 
@@ -86,7 +86,7 @@ type Header struct {
 type Limits struct {
 	Rate     float64 // attempts a second, 0 for any number
 	Burst    int     // how many may start at once under a Rate; 0 means a second's
-	InFlight int     // attempts under way; 0 means DispatcherConfig.LaneInFlight
+	InFlight int     // attempts under way; 0 means dispatch.Config.LaneInFlight
 }
 
 // Clone is a copy that shares no memory with e.

@@ -11,7 +11,7 @@ const SchemeHandler = "handler"
 // Handler gets events in-process. A nil error means the event is taken; after
 // an error it comes again, by the retry schedule. An event may come more than
 // once, with the same ID. It must return when ctx ends, which is after
-// DispatcherConfig.Timeout.
+// dispatch.Config.Timeout.
 type Handler func(ctx context.Context, e Event) error
 
 // Handlers is the Sender for in-process handlers, by name.

@@ -33,9 +33,9 @@ const (
 	// NoticeDisabled: nothing had succeeded for 24 hours, in 20 attempts or more,
 	// or three deliveries in a row were answered 410, or it was paused for longer
 	// than MaxPause. The endpoint stays disabled
-	// until EndpointManager.Enable.
+	// until endpoints.Manager.Enable.
 	NoticeDisabled NoticeKind = "disabled"
 	// NoticeExhausted: a delivery has failed for good, after its last attempt or
-	// since none can help. EndpointManager.Redeliver tries it anew.
+	// since none can help. endpoints.Manager.Redeliver sends it again.
 	NoticeExhausted NoticeKind = "exhausted"
 )

@@ -52,7 +52,7 @@ type Outbox interface {
 	Reopen(ctx context.Context, r ReopenRequest) (int, error)
 }
 
-// ReopenRequest says which deliveries are to be sent anew.
+// ReopenRequest says which deliveries are to be sent again.
 type ReopenRequest struct {
 	Owner string
 	IDs   []string // of deliveries; may be there twice

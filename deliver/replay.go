@@ -33,7 +33,7 @@ type Replay struct {
 	Cursor uint64
 	State  ReplayState
 	// Created counts deliveries that were made, Reopened failed ones that are sent
-	// anew, and Left those that were delivered or open, and left alone.
+	// again, and Left those that were delivered or open, and left alone.
 	Created, Reopened, Left int
 	// Removed counts the numbers up to Cursor whose events are not stored any
 	// more: retention removed them, and they cannot be sent. They were events of
@@ -47,7 +47,7 @@ type Replay struct {
 	UpdatedAt time.Time
 
 	// Waits says why the replay does not go on at the moment, as far as this
-	// process knows, "" if it does. EndpointManager fills it in; stores do not
+	// process knows, "" if it does. endpoints.Manager fills it in; stores do not
 	// keep it.
 	Waits string `json:"-"`
 }

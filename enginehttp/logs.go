@@ -57,8 +57,8 @@ func turn[T, R any](p *params, cs cursors, read func(page, size int, cursor stri
 // instant is a time in a cursor's scope.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// arrived is what the status of a delivery says once it is delivered.
-var arrived = map[deliver.Via]string{
+// deliveredStatus is the status of a delivery that was delivered, by its way.
+var deliveredStatus = map[deliver.Via]string{
 	deliver.ViaWebhook: "webhook_delivered", deliver.ViaWebSocket: "websocket_delivered", deliver.ViaHandler: "handler_delivered",
 }
 
@@ -72,7 +72,7 @@ var states = map[string]deliver.State{
 // selects makes a query look for a delivery_status.
 func selects(q *deliver.LogQuery, status string) {
 	q.State = states[status]
-	for via, name := range arrived {
+	for via, name := range deliveredStatus {
 		if name == status {
 			q.State, q.Via = deliver.StateDelivered, via
 		}
@@ -86,7 +86,7 @@ func deliveryStatus(d *deliver.Delivery) string {
 	case deliver.StateRetrying:
 		return "webhook_retrying"
 	case deliver.StateDelivered:
-		return arrived[deliver.ViaOf(d.EndpointID)]
+		return deliveredStatus[deliver.ViaOf(d.EndpointID)]
 	}
 	return "webhook_failed"
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// real is a Webhooks on a real EndpointManager and store, as the engine has it.
+// real is a Webhooks on a real endpoints.Manager and store, as the engine has it.
 // It is the engine's adapter, which is not exported.
 type real struct{ m *endpoints.Manager }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DispatcherConfig sets up a Dispatcher. The zero value of each field means
+// Config sets up a Dispatcher. The zero value of each field means
 // its default.
 type Config struct {
 	// Outbox and Endpoints are the store's. Required.

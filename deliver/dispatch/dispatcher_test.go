@@ -382,7 +382,7 @@ func TestLanesOfAClassGoRound(t *testing.T) {
 	})
 }
 
-// What a full lane can not hold waits in the outbox and is sent, each once.
+// What a full lane cannot hold waits in the outbox and is sent, each once.
 func TestOverflowStaysInTheOutbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(context.Context, *deliver.Delivery) deliver.Result {
@@ -556,7 +556,7 @@ func TestHandlersGetEventsInOrderUntilTaken(t *testing.T) {
 	})
 }
 
-func TestDispatcherConfigErrorsNameTheField(t *testing.T) {
+func TestConfigErrorsNameTheField(t *testing.T) {
 	store := memory.New(memory.Options{})
 	for want, tune := range map[string]func(*dispatch.Config){
 		"Outbox":             func(c *dispatch.Config) { c.Outbox = nil },

@@ -14,7 +14,7 @@ const (
 	disableGone     = 3              // deliveries in a row answered 410
 )
 
-// health is what an endpoint's attempts say of it. One success ends a row of
+// health counts failures of an endpoint. One success ends a row of
 // failures, so that an endpoint that works now and then is never disabled.
 type health struct {
 	failures int       // attempts in a row
@@ -23,7 +23,7 @@ type health struct {
 	asked    time.Time // when the first attempt began that was answered with a wait
 }
 
-// verdict is what follows for the endpoint's record.
+// verdict is a change of the endpoint's record that attempts call for.
 type verdict struct {
 	kind   deliver.NoticeKind // "" for nothing
 	reason string
@@ -70,8 +70,8 @@ func (h *health) record(at time.Time, res *deliver.Result, waits bool) verdict {
 	return verdict{}
 }
 
-// read takes over what the endpoint's record says, which other processes write,
-// too, and what was before this one started. was is the record read before.
+// read takes over the failures in the endpoint's record, which other processes write, too,
+// and earlier runs of this one. was is the record as it was read before.
 func (h *health) read(was, is *deliver.Endpoint) {
 	switch {
 	case !is.FailingSince.IsZero() && (h.failures < failingFailures || is.FailingSince.Before(h.since)):

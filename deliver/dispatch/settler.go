@@ -27,14 +27,14 @@ type settler struct {
 	sched *scheduler
 	mu    sync.Mutex
 	room  sync.Cond
-	wait  []outcome
+	queue []outcome
 	done  uint64 // outcomes that were recorded
 	bell  chan struct{}
-	hurry chan struct{} // one slot: somebody waits for what there is
+	hurry chan struct{} // one slot: somebody waits in flush
 	stop  chan struct{} // closed when no worker is left
 	end   time.Time     // when calls of the store end after a cut
 
-	ended atomic.Uint64 // attempts whose outcome comes, or was put
+	ended atomic.Uint64 // outcomes that were put or are about to be
 }
 
 // outcome is what came of a delivery that was attempted or refused.
@@ -49,14 +49,14 @@ func newSettler(cfg *Config, sched *scheduler) *settler {
 	return s
 }
 
-// put queues an outcome, after it was counted in ended; a store that does not keep
-// up slows the workers down.
+// put queues an outcome, after the caller has counted it in ended. It waits while the
+// queue is full, so that a slow store slows the workers down.
 func (s *settler) put(o outcome) {
 	s.mu.Lock()
-	for len(s.wait) >= maxSettling {
+	for len(s.queue) >= maxSettling {
 		s.room.Wait()
 	}
-	s.wait = append(s.wait, o)
+	s.queue = append(s.queue, o)
 	s.mu.Unlock()
 	select {
 	case s.bell <- struct{}{}:
@@ -67,9 +67,9 @@ func (s *settler) put(o outcome) {
 func (s *settler) take() []outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := min(len(s.wait), settleGroup)
-	group := s.wait[:n:n]
-	s.wait = s.wait[n:]
+	n := min(len(s.queue), settleGroup)
+	group := s.queue[:n:n]
+	s.queue = s.queue[n:]
 	s.room.Broadcast()
 	return group
 }
@@ -80,7 +80,7 @@ func (s *settler) run(ctx context.Context) {
 		if len(group) > 0 {
 			s.record(ctx, group)
 			if len(group) < settleGroup {
-				s.rest()
+				s.pause()
 			}
 			continue
 		}
@@ -103,8 +103,8 @@ func (s *settler) record(ctx context.Context, group []outcome) {
 	s.room.Broadcast()
 }
 
-// flush waits until the outcomes of all attempts that have ended are recorded, but
-// for a store that does not take them no longer than settleTimeout.
+// flush waits until the outcomes of all attempts that have ended are recorded, for
+// settleTimeout at most.
 func (s *settler) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -127,8 +127,8 @@ func (s *settler) flush(ctx context.Context) {
 	}
 }
 
-// rest leaves the store to others for a moment.
-func (s *settler) rest() {
+// pause leaves the store to others for settlePause, unless somebody waits.
+func (s *settler) pause() {
 	timer := time.NewTimer(settlePause)
 	defer timer.Stop()
 	select {
@@ -153,7 +153,7 @@ func (s *settler) write(run context.Context, group []outcome) {
 		err := s.cfg.Outbox.Settle(ctx, ss...)
 		var refused *deliver.FieldError
 		if errors.As(err, &refused) {
-			err = s.singly(ctx, ss)
+			err = s.recordEach(ctx, ss)
 		}
 		cancel()
 		if err == nil || last || run.Err() != nil {
@@ -177,9 +177,9 @@ func (s *settler) write(run context.Context, group []outcome) {
 	s.tellExhausted(group)
 }
 
-// singly records one by one what a store refuses as a group, so that one
-// refused outcome holds up no other.
-func (s *settler) singly(ctx context.Context, ss []deliver.Settlement) error {
+// recordEach records outcomes one by one after the store has refused them as a group, so
+// that one refused outcome holds up no other.
+func (s *settler) recordEach(ctx context.Context, ss []deliver.Settlement) error {
 	for _, one := range ss {
 		err := s.cfg.Outbox.Settle(ctx, one)
 		var refused *deliver.FieldError

@@ -17,27 +17,27 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// EndpointManager creates and changes endpoints: it checks every value before
-// anything is stored, and tells the dispatcher of each change. What it returns
-// has no secrets and no values of headers, but for the secret that Create and a
-// rotation show once. Its methods are safe for concurrent use.
+// Manager creates and changes endpoints. It checks every value before anything is
+// stored, and tells the dispatcher of each change. Endpoints that it returns have no
+// secrets and no values of headers, except that Create and a rotation show the new
+// secret once. Its methods are safe for concurrent use.
 type Manager struct {
 	cfg   Config
 	tests testCalls
 }
 
-// EndpointManagerConfig sets up an EndpointManager.
+// Config sets up an Manager.
 type Config struct {
 	// Store keeps the endpoints. Required. See SealedStore.
 	Store deliver.EndpointStore
 	// Dispatcher is told when an endpoint changed or is gone, and has the
 	// senders of test calls. Required.
 	Dispatcher Dispatcher
-	// Log finds deliveries to send anew. Redeliver, Recover and Replay need it.
+	// Log finds deliveries to send again. Redeliver, Recover and Replay need it.
 	Log deliver.Log
-	// AllowPrivate accepts URLs that WebhookConfig.AllowPrivate can reach.
+	// AllowPrivate accepts URLs that webhook.Config.AllowPrivate can reach.
 	AllowPrivate bool
-	// AllowNets is WebhookConfig.AllowNets.
+	// AllowNets is webhook.Config.AllowNets.
 	AllowNets []netip.Prefix
 	// Moved is told of each URL that Update replaces, and of each endpoint that Delete
 	// removes, with to "", before it is done. It reports whether it has changed
@@ -54,7 +54,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// DispatcherPort is what a manager needs of a *Dispatcher, whose methods say what
+// Dispatcher is what a manager needs of a *dispatch.Dispatcher, whose methods say what
 // they do.
 type Dispatcher interface {
 	Refresh(endpointID string)
@@ -73,7 +73,7 @@ const (
 	changeTries     = 20  // of a change that meets others
 )
 
-// NewEndpointManager checks cfg and returns a manager.
+// New checks cfg and returns a manager.
 func New(cfg Config) (*Manager, error) {
 	if cfg.Store == nil || cfg.Dispatcher == nil {
 		return nil, errors.New("endpoints: Manager needs a Store and a Dispatcher")
@@ -106,7 +106,7 @@ type NewEndpoint struct {
 	// Bound is Endpoint.Bound.
 	Bound bool
 	// From has the endpoint get the events of the source that were committed then
-	// or later, too, by EndpointManager.Replay. Zero for what comes from now on.
+	// or later, too, by Manager.Replay. Zero for what comes from now on.
 	From time.Time
 }
 
@@ -185,7 +185,7 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (deliver.Endpoint, 
 }
 
 // List gives an owner's endpoints, oldest first; of one source only when
-// sourceID is not "". It shows those whose secrets can not be opened, too.
+// sourceID is not "". It shows those whose secrets cannot be opened, too.
 func (m *Manager) List(ctx context.Context, owner, sourceID string) ([]deliver.Endpoint, error) {
 	es, err := m.cfg.Store.List(ctx, owner, sourceID)
 	if errors.Is(err, deliver.ErrSealed) {
@@ -231,8 +231,8 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s deliver.End
 	return m.shown(e, false), err
 }
 
-// change stores what edit makes of an endpoint. A change that another one met
-// is made anew on what that one left, so that neither is lost.
+// change stores what edit makes of an endpoint. When another change came in between,
+// edit runs again on its result, so that neither is lost.
 func (m *Manager) change(ctx context.Context, owner, id string, edit func(*deliver.Endpoint, time.Time) error) (deliver.Endpoint, error) {
 	for tries := 1; ; tries++ {
 		e, err := readOpen(ctx, m.cfg.Store, owner, id)
@@ -266,8 +266,8 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 }
 
 // DeleteVersion is Delete of an endpoint that has not been changed since it had
-// the version: ErrEndpointConflict when it has, but for a change that is made
-// meanwhile. 0 deletes it as it is.
+// the version: ErrEndpointConflict when it has, except by a change that is made
+// during the call. 0 deletes it as it is.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	if version != 0 {
 		e, err := m.cfg.Store.Get(ctx, owner, id)
@@ -278,7 +278,7 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 			return deliver.ErrEndpointConflict
 		}
 	}
-	return m.moving(ctx, owner, id, "", func() error {
+	return m.withMoved(ctx, owner, id, "", func() error {
 		if err := m.cfg.Store.Delete(ctx, owner, id); err != nil {
 			return err
 		}
@@ -287,11 +287,11 @@ func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version i
 	})
 }
 
-// now is the wall clock's time: stored times are compared with those of other
+// now returns the wall clock's time without a monotonic part: stored times are compared with those of other
 // processes.
 func (m *Manager) now() time.Time { return m.cfg.Now().UTC().Round(0) }
 
-// shown is an endpoint as its owner may see it, with what this process knows of
+// shown returns an endpoint as its owner may see it, with what this process knows of
 // its attempts.
 func (m *Manager) shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
 	if e.FailingSince.IsZero() {
@@ -300,7 +300,7 @@ func (m *Manager) shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
 	return shown(e, withSecret)
 }
 
-// shown is an endpoint without what its owner must not see.
+// shown returns an endpoint without what its owner must not see.
 func shown(e deliver.Endpoint, withSecret bool) deliver.Endpoint {
 	e = e.Clone()
 	if !withSecret {

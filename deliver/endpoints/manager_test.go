@@ -31,7 +31,7 @@ func newManager(t *testing.T, tune func(*endpoints.Config)) (*endpoints.Manager,
 	return m, b
 }
 
-func TestEndpointManagerCreates(t *testing.T) {
+func TestManagerCreates(t *testing.T) {
 	m, _ := newManager(t, nil)
 	e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://hooks.example.com/x"})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestEndpointManagerCreates(t *testing.T) {
 	}
 }
 
-func TestEndpointManagerRefuses(t *testing.T) {
+func TestManagerRefuses(t *testing.T) {
 	m, _ := newManager(t, nil)
 	const good = "https://hooks.example.com/x"
 	for name, row := range map[string]struct {
@@ -96,7 +96,7 @@ func TestEndpointManagerRefuses(t *testing.T) {
 	}
 }
 
-func TestEndpointManagerUpdates(t *testing.T) {
+func TestManagerUpdates(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	m, b := newManager(t, func(c *endpoints.Config) { c.Now = func() time.Time { return now } })
 	created, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://one.example.com/",
@@ -152,7 +152,7 @@ func TestEndpointManagerUpdates(t *testing.T) {
 }
 
 // An update that is not allowed in one part is not made in any.
-func TestEndpointManagerUpdateIsAllOrNothing(t *testing.T) {
+func TestManagerUpdateIsAllOrNothing(t *testing.T) {
 	m, b := newManager(t, nil)
 	e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://one.example.com/"})
 	if err != nil {
@@ -183,7 +183,7 @@ func TestEndpointManagerUpdateIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestEndpointManagerLimits(t *testing.T) {
+func TestManagerLimits(t *testing.T) {
 	m, _ := newManager(t, nil)
 	for i, row := range []struct {
 		limits deliver.Limits
@@ -215,7 +215,7 @@ func TestEndpointManagerLimits(t *testing.T) {
 	}
 }
 
-func TestEndpointManagerDisablesAndEnables(t *testing.T) {
+func TestManagerDisablesAndEnables(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	begun := now
 	m, b := newManager(t, func(c *endpoints.Config) { c.Now = func() time.Time { return now } })
@@ -266,7 +266,7 @@ func TestEndpointManagerDisablesAndEnables(t *testing.T) {
 }
 
 // Another's id is an unknown one, whatever is asked.
-func TestEndpointManagerOwners(t *testing.T) {
+func TestManagerOwners(t *testing.T) {
 	m, _ := newManager(t, nil)
 	e, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src("a"), URL: "https://one.example.com/"})
 	if err != nil {
@@ -297,7 +297,7 @@ func TestEndpointManagerOwners(t *testing.T) {
 	}
 }
 
-func TestEndpointManagerBoundsEndpoints(t *testing.T) {
+func TestManagerBoundsEndpoints(t *testing.T) {
 	m, _ := newManager(t, func(c *endpoints.Config) { c.MaxPerSource = 2 })
 	create := func(source string, n int) error {
 		_, err := m.Create(t.Context(), endpoints.NewEndpoint{Source: src(source), URL: fmt.Sprintf("https://h.example.com/%d", n)})
@@ -331,7 +331,7 @@ func (m meeting) Get(ctx context.Context, owner, id string) (deliver.Endpoint, e
 
 // Of changes that meet none is lost; one that meets others again and again is
 // given up.
-func TestEndpointManagerChangesThatMeet(t *testing.T) {
+func TestManagerChangesThatMeet(t *testing.T) {
 	for _, row := range []struct {
 		others int
 		want   error

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// moving tells that an endpoint's URL becomes another, "" for none, and has do make
-// it so. Whoever is told comes first: a process that dies between the two leaves a
-// monitor without the URL, and the endpoint, which the same call changes the next
-// time.
-func (m *Manager) moving(ctx context.Context, owner, id, to string, do func() error) error {
+// withMoved makes a change of an endpoint's URL to another, "" for none, by do, and tells
+// Config.Moved of it before. A process that dies between the two leaves a monitor
+// without the URL, and the endpoint; the same call changes the endpoint the next time.
+// If do fails, Moved is told what the URL is then.
+func (m *Manager) withMoved(ctx context.Context, owner, id, to string, do func() error) error {
 	if m.cfg.Moved == nil {
 		return do()
 	}

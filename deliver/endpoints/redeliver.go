@@ -16,7 +16,7 @@ const (
 
 var errNoLog = errors.New("endpoints: Config.Log is missing: Redeliver, Recover and Replay want a deliver.Log")
 
-// Redeliver sends a delivery that is final, delivered or failed, anew: with the
+// Redeliver sends a delivery that is final, delivered or failed, again: with the
 // same id and bytes, and all the attempts of the schedule. Its log goes on. One
 // that is open is left alone, so that asking twice sends once; outcomes of attempts
 // that have ended are recorded before, for which it waits up to 5 s. The result is
@@ -46,8 +46,8 @@ func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogE
 	return m.cfg.Log.Delivery(ctx, owner, id)
 }
 
-// Recover sends anew, as Redeliver does and in the order of their events, what
-// failed of an endpoint's deliveries made at since or later, and says how many.
+// Recover sends again, as Redeliver does, an endpoint's failed deliveries that were
+// made at since or later, in the order of their events, and returns how many.
 // What was delivered or is open is left alone, so that asking twice sends once.
 // After an error some may have been reopened; asking again does the rest.
 func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since time.Time) (int, error) {
@@ -103,7 +103,7 @@ func (m *Manager) failed(ctx context.Context, owner, endpointID string, since ti
 	}
 }
 
-// receives reports why an endpoint can not be sent to.
+// receives reports why an endpoint cannot be sent to.
 func (m *Manager) receives(ctx context.Context, owner, id string) error {
 	e, err := m.cfg.Store.Get(ctx, owner, id)
 	if err == nil && e.Status != deliver.EndpointActive {

@@ -16,7 +16,7 @@ import (
 // at since or later and before until, and was not delivered to it: also those
 // committed while it was disabled or before it existed, with the delivery ids and
 // bytes they would have had. What is open is left to its own delivery, what failed
-// is sent anew once. A zero since means from the first event that is stored; a zero
+// is sent again once. A zero since means from the first event that is stored; a zero
 // until, and one in the future, up to the newest.
 //
 // The result is how the replay begins. It is stored, and the dispatcher carries it

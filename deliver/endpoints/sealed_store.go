@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var errNotSealed = errors.New("endpoints: secret can not be sealed")
+var errNotSealed = errors.New("endpoints: secret cannot be sealed")
 
 // SealedStore is an EndpointStore on top of another that never sees a plain
 // secret or header value: it gets them sealed, each for its endpoint's id and
@@ -170,7 +170,7 @@ func (s *SealedStore) openOrPlain(ctx context.Context, v deliver.Secret, place s
 }
 
 // each gives a copy of e with every secret changed. The place is the endpoint's
-// id and the field, so that values can not be swapped inside a row either. An
+// id and the field, so that values cannot be swapped inside a row either. An
 // error wraps what failed.
 func (s *SealedStore) each(ctx context.Context, e deliver.Endpoint, failed error, change func(ctx context.Context, v deliver.Secret, place string) (deliver.Secret, error)) (deliver.Endpoint, error) {
 	e = e.Clone()

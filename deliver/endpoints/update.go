@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
-// EndpointUpdate changes the fields that are not nil.
+// Update changes the fields that are not nil.
 type Update struct {
 	URL     *string
 	Headers []deliver.Header // all of them; empty and not nil means none
@@ -44,7 +44,7 @@ func (m *Manager) Update(ctx context.Context, owner, id string, u Update) (deliv
 		return m.update(ctx, owner, id, u)
 	}
 	var e deliver.Endpoint
-	err := m.moving(ctx, owner, id, *u.URL, func() (err error) {
+	err := m.withMoved(ctx, owner, id, *u.URL, func() (err error) {
 		e, err = m.update(ctx, owner, id, u)
 		return err
 	})
@@ -120,7 +120,7 @@ func (m *Manager) checkUpdate(u *Update) error {
 }
 
 // RotateSecret replaces the secret by a generated one, which the result holds,
-// and keeps the old one valid for DefaultOverlap: see EndpointUpdate.Secret.
+// and keeps the old one valid for DefaultOverlap: see Update.Secret.
 func (m *Manager) RotateSecret(ctx context.Context, owner, id string) (deliver.Endpoint, error) {
 	return m.Update(ctx, owner, id, Update{Secret: new(deliver.Secret)})
 }

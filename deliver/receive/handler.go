@@ -15,7 +15,7 @@ import (
 //	401  the signature or its timestamp is not valid
 //	400  the body was signed and is no event this version knows
 //	405  the method is not POST
-//	413  the body is longer than VerifierConfig.MaxBody
+//	413  the body is longer than Config.MaxBody
 //
 // A delivery may come more than once, with the same DeliveryID. The sender
 // waits 10 s for the answer: what takes longer, take should only queue.

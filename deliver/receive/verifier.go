@@ -23,7 +23,7 @@ var (
 	ErrTimestamp = errors.New("receive: webhook-timestamp outside the tolerance")
 )
 
-// VerifierConfig sets up a Verifier. The zero value of each field means its
+// Config sets up a Verifier. The zero value of each field means its
 // default.
 type Config struct {
 	// Secrets are those that are valid: one, or during a rotation the old and

@@ -300,7 +300,7 @@ func FuzzVerifier(f *testing.F) {
 	})
 }
 
-func TestVerifierConfig(t *testing.T) {
+func TestConfig(t *testing.T) {
 	for name, cfg := range map[string]receive.Config{
 		"no secrets":         {},
 		"an empty secret":    {Secrets: []deliver.Secret{secret, ""}},

@@ -9,7 +9,7 @@ import (
 
 // brief reads the usual answer without net/http, which takes a third of what an
 // attempt allocates: success with a body of known length, whole in the buffer with
-// nothing behind it. Of anything else it takes nothing, and is not ok.
+// nothing behind it. It consumes nothing of any other answer, and reports false.
 func (k *conn) brief() (r deliver.Result, ok bool) {
 	b, _ := k.r.Peek(k.r.Buffered())
 	status, body, ok := parseBrief(b)
@@ -21,8 +21,8 @@ func (k *conn) brief() (r deliver.Result, ok bool) {
 	return r, true
 }
 
-// parseBrief knows HTTP/1.1 (RFC 9112) of the strict kind only: what might mean
-// something else to another parser is not ok.
+// parseBrief accepts strict HTTP/1.1 (RFC 9112) only, and nothing that another parser
+// might read otherwise.
 func parseBrief(b []byte) (status int, body []byte, ok bool) {
 	const version = "HTTP/1.1 "
 	line, rest, ok := cutLine(b)

@@ -80,8 +80,8 @@ func (c *client) post(ctx context.Context, to origin, request []byte) (deliver.R
 	}
 }
 
-// take gives a connection, a kept one where there is one that is still good and
-// it may be.
+// take returns a connection: a kept one that is still good if kept allows it, or a new
+// one.
 func (c *client) take(ctx context.Context, to origin, kept bool) (*conn, error) {
 	for kept {
 		k := c.pop(to)
@@ -110,8 +110,8 @@ func (c *client) pop(to origin) *conn {
 	return k
 }
 
-// keep makes a connection one that is idle. When there are too many, another
-// one goes, of any receiver.
+// keep puts a connection among the idle ones. When there are too many, that of some
+// receiver which is idle the longest is closed.
 func (c *client) keep(k *conn) {
 	now := time.Now()
 	k.since = now
@@ -131,7 +131,7 @@ func (c *client) keep(k *conn) {
 	}
 }
 
-// oldest takes away the connection of some receiver that is idle the longest.
+// oldest removes and returns the connection of some receiver that is idle the longest.
 func (c *client) oldest() *conn {
 	for to, list := range c.idle {
 		if len(list) == 0 {
@@ -146,7 +146,7 @@ func (c *client) oldest() *conn {
 	return nil
 }
 
-// sweep closes what was idle for too long, and comes again for the next.
+// sweep closes connections that were idle for too long, and sets the timer for the next.
 func (c *client) sweep() {
 	now := time.Now()
 	var gone []*conn

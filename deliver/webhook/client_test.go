@@ -308,7 +308,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		{"headers of its own", func(d *deliver.Delivery) {
 			d.Endpoint.Headers = []deliver.Header{{Name: "authorization", Value: "Bearer x"}, {Name: "x-a", Value: "1"}}
 		}},
-		// These can not be registered. Were they stored all the same, they are not sent.
+		// These cannot be registered. Were they stored all the same, they are not sent.
 		{"headers that frame a request", func(d *deliver.Delivery) {
 			d.Endpoint.Headers = []deliver.Header{{Name: "Host", Value: "x"}, {Name: "Content-Length", Value: "1"}, {Name: "Transfer-Encoding", Value: "chunked"}, {Name: "Connection", Value: "close"}}
 		}},

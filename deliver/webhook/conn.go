@@ -61,7 +61,7 @@ func (c *client) dial(ctx context.Context, to origin) (*conn, error) {
 	return k, nil
 }
 
-// source is what is read of a connection, up to what is left.
+// source reads from a connection, up to the bytes that are left.
 type source struct{ k *conn }
 
 func (s source) Read(b []byte) (int, error) {
@@ -74,7 +74,7 @@ func (s source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// exchange writes a request and judges the answer. It says how much was written.
+// exchange writes a request and judges the answer. It returns how much was written.
 func (k *conn) exchange(request []byte) (r deliver.Result, written int, err error) {
 	k.again = false
 	written, failed := k.Write(request)

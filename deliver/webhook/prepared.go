@@ -23,8 +23,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// maxPrepared bounds the endpoints that a Webhook remembers; with one more it
-// begins anew.
+// maxPrepared bounds the endpoints that a Sender remembers; one more clears them.
 const maxPrepared = 4096
 
 // prepared is what all requests to an endpoint have in common. It is not changed
@@ -51,7 +50,7 @@ func (k *keyed) init(key []byte) {
 	k.pool.New = func() any { return &keyedHash{hash: hmac.New(sha256.New, key)} }
 }
 
-// with has use read the sum of what write writes.
+// with calls use with the sum of what write has written.
 func (k *keyed) with(write func(hash.Hash), use func(sum []byte)) {
 	m := k.pool.Get().(*keyedHash)
 	m.hash.Reset()
@@ -60,7 +59,7 @@ func (k *keyed) with(write func(hash.Hash), use func(sum []byte)) {
 	k.pool.Put(m)
 }
 
-// prepare gives what is known of the endpoint, or finds it out.
+// prepare returns what requests to the endpoint have in common, remembered or new.
 func (w *Sender) prepare(e *deliver.Endpoint) *prepared {
 	w.mu.RLock()
 	p := w.known[e.ID]
@@ -154,8 +153,8 @@ func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time) [
 	return append(b, d.Event.Body...)
 }
 
-// request is appendRequest for a RoundTripper. What it has of its own is one list
-// of values.
+// request is appendRequest for a RoundTripper. The values of the delivery's own headers
+// are one allocation.
 func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time) *http.Request {
 	own := []string{d.ID, string(p.appendSignature(nil, d, now)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
 	req := p.template.WithContext(ctx)

@@ -4,7 +4,7 @@ package deliver
 
 import "time"
 
-// look can not tell here: receivers close what is idle for some seconds.
+// look cannot tell here: receivers close what is idle for some seconds.
 func (k *conn) look(uintptr) bool {
 	k.silent = time.Since(k.since) < time.Second
 	return true

@@ -23,10 +23,10 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// DefaultUserAgent is sent when WebhookConfig.UserAgent is empty.
+// DefaultUserAgent is sent when Config.UserAgent is empty.
 const DefaultUserAgent = "streamwatch-webhook/1 (+https://github.com/streamwatch/streamwatch)"
 
-// WebhookConfig sets up a Webhook. The zero value of each field means its
+// Config sets up a Sender. The zero value of each field means its
 // default.
 type Config struct {
 	// Timeout bounds an attempt: name look-up, connection, TLS, request, status
@@ -74,7 +74,7 @@ const (
 	defaultDeadline = 10 * time.Second
 )
 
-// Webhook sends deliveries as signed POST requests. Its connections pass Guard;
+// Sender sends deliveries as signed POST requests. Its own connections pass a Guard;
 // it follows no redirects and takes no proxy from the environment. It is safe
 // for concurrent use.
 type Sender struct {
@@ -85,7 +85,7 @@ type Sender struct {
 	known map[string]*prepared // by endpoint id
 }
 
-// NewWebhook checks cfg and returns a sender. It connects to nothing.
+// New checks cfg and returns a sender. It connects to nothing.
 func New(cfg Config) (*Sender, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultDeadline
@@ -184,7 +184,7 @@ func result(resp *http.Response) (r deliver.Result, whole bool) {
 }
 
 // parseRetryAfter reads seconds, whole or with a fraction, or an HTTP date
-// (RFC 9110, 10.2.3). What it can not read, a past date and a negative number
+// (RFC 9110, 10.2.3). What it cannot read, a past date and a negative number
 // give 0; nothing gives more than maxRetryAfter.
 func parseRetryAfter(s string, now time.Time) time.Duration {
 	s = strings.TrimSpace(s)

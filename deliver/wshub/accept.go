@@ -24,7 +24,7 @@ const authTime = 5 * time.Second
 // a parameter's value, 426 no upgrade, 503 no room or shutting down.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // or a since that can not be read would be none
+	if err != nil { // or a since that cannot be read would be none
 		answer(w, http.StatusBadRequest, "wshub: malformed query string")
 		return
 	}

@@ -181,7 +181,7 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// TestRealSockets has over loopback what pipes can not show: buffers of the
+// TestRealSockets has over loopback what pipes cannot show: buffers of the
 // kernel, and a server of net/http as users have it.
 func TestRealSockets(t *testing.T) {
 	w := newWorld(t, nil)

@@ -13,7 +13,7 @@ import (
 
 // ErrAddressNotAllowed: a receiver's address is not a public one, or its port
 // is not open to webhooks. It never names the address, so that what a name
-// resolves to inside a network can not be learned from it.
+// resolves to inside a network cannot be learned from it.
 var ErrAddressNotAllowed = errors.New("netguard: address not allowed")
 
 func prefixes(ss ...string) []netip.Prefix {

@@ -121,7 +121,7 @@ var specialDomains = map[string]bool{
 }
 
 // nameOK checks a host name's shape: letters, digits and inner hyphens in
-// labels of 1 to 63 bytes, 253 in all, and a last label that can not be read as
+// labels of 1 to 63 bytes, 253 in all, and a last label that cannot be read as
 // a number, as in 127.0.1 or 0x7f.1, which some resolvers take for an address.
 // A public name has two labels or more.
 func nameOK(host string, allowPrivate bool) bool {

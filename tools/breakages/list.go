@@ -328,7 +328,7 @@ var list = []breakage{
 	{"allowed networks do not reach the manager", "engine.go",
 		" AllowNets: e.cfg.Webhook.AllowNets,", "", rootTests},
 	{"status shows where the upstream is", "rules.go",
-		"	err := told(t.Err)\n", "	err := t.Err\n", rootTests},
+		"	err := publicError(t.Err)\n", "	err := t.Err\n", rootTests},
 	{"malformed query finds everything", "enginehttp/query.go",
 		"	values, err := url.ParseQuery(raw)\n	if err != nil {", "	values, err := url.ParseQuery(raw)\n	if err != nil && false {", httpTests},
 	{"redisstore: total is the last entry's amount", "storage/redisstore/lua/account.lua",
