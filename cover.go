@@ -9,6 +9,18 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
+// admission decides whether an owner may have one more monitor, rule or endpoint:
+// the quotas and the credits of the next hour.
+type admission struct {
+	e        *Engine
+	cover    chan struct{} // held from the question for cover until its stream is stored
+	endpoint chan struct{} // held from the count of endpoints until another is stored
+}
+
+func newAdmission(e *Engine) *admission {
+	return &admission{e: e, cover: make(chan struct{}, 1), endpoint: make(chan struct{}, 1)}
+}
+
 // Covers says whether an owner's credits cover the next hour of all of its active
 // monitors and rules and of one more at that price: nil, billing.ErrInsufficient,
 // or an error of the store. Without Config.Billing they do.
@@ -20,45 +32,45 @@ import (
 // in several processes that share a store do not wait for each other: of what they
 // take in the same moment the meter pauses, within a minute, what is not covered.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
-	return e.covers(ctx, owner, "", p)
+	return e.admission.covers(ctx, owner, "", p)
 }
 
 // covers is Covers without the stream of that id, which p is to replace.
-func (e *Engine) covers(ctx context.Context, owner, id string, p billing.Price) error {
-	if e.meter == nil {
+func (a *admission) covers(ctx context.Context, owner, id string, p billing.Price) error {
+	if a.e.meter == nil {
 		return nil
 	}
-	prices, err := e.activePrices(ctx, owner, id)
+	prices, err := a.activePrices(ctx, owner, id)
 	if err != nil {
 		return err
 	}
-	return e.meter.Covers(ctx, owner, append(prices, p)...)
+	return a.e.meter.Covers(ctx, owner, append(prices, p)...)
 }
 
 // activePrices are those of an owner's active streams, but for that of one id. It
 // asks the stores, for a manager may be in the middle of the change it is for.
-func (e *Engine) activePrices(ctx context.Context, owner, but string) (prices []billing.Price, err error) {
+func (a *admission) activePrices(ctx context.Context, owner, but string) (prices []billing.Price, err error) {
 	const size = 100
 	for page, more := 1, true; more; page++ {
-		got, err := e.store.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Active, Page: page, PageSize: size})
+		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: owner, Status: monitor.Active, Page: page, PageSize: size})
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range got.Monitors {
 			if m.ID != but {
-				prices = append(prices, e.Price(m))
+				prices = append(prices, a.e.Price(m))
 			}
 		}
 		more = page*size < got.Total
 	}
 	for page, more := 1, true; more; page++ {
-		got, err := e.store.Rules().List(ctx, rule.Query{Owner: owner, Status: rule.Active, Page: page, PageSize: size})
+		got, err := a.e.store.Rules().List(ctx, rule.Query{Owner: owner, Status: rule.Active, Page: page, PageSize: size})
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range got.Rules {
 			if r.ID != but {
-				prices = append(prices, e.PriceRule(r))
+				prices = append(prices, a.e.PriceRule(r))
 			}
 		}
 		more = page*size < got.Total
@@ -66,44 +78,44 @@ func (e *Engine) activePrices(ctx context.Context, owner, but string) (prices []
 	return prices, nil
 }
 
-// admitMonitor is monitor.Config.Admit: within the owner's quotas, what does not raise the price of what runs
+// monitor is monitor.Config.Admit: within the owner's quotas, what does not raise the price of what runs
 // is let through whatever the balance.
-func (e *Engine) admitMonitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
-	if err := e.monitorQuota(ctx, was, &is); err != nil {
+func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
+	if err := a.monitorQuota(ctx, was, &is); err != nil {
 		return nil, err
 	}
 	var paid billing.Price
 	if was != nil && was.Status == monitor.Active {
-		paid = e.Price(*was)
+		paid = a.e.Price(*was)
 	}
-	return e.admit(ctx, is.Owner, is.ID, is.Status == monitor.Active, paid, e.Price(is))
+	return a.admit(ctx, is.Owner, is.ID, is.Status == monitor.Active, paid, a.e.Price(is))
 }
 
-// admitRule is rule.Config.Admit.
-func (e *Engine) admitRule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
-	if err := e.ruleQuota(ctx, was, &is); err != nil {
+// rule is rule.Config.Admit.
+func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
+	if err := a.ruleQuota(ctx, was, &is); err != nil {
 		return nil, err
 	}
 	var paid billing.Price
 	if was != nil && was.Status == rule.Active {
-		paid = e.PriceRule(*was)
+		paid = a.e.PriceRule(*was)
 	}
-	return e.admit(ctx, is.Owner, is.ID, is.Status == rule.Active, paid, e.PriceRule(is))
+	return a.admit(ctx, is.Owner, is.ID, is.Status == rule.Active, paid, a.e.PriceRule(is))
 }
 
 // admit lets a stream run at a price if it is covered, or no more than what is paid
 // for it now. Until done is called no other is let through.
-func (e *Engine) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
-	if e.meter == nil || !active || price.PerDay <= paid.PerDay {
+func (a *admission) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
+	if a.e.meter == nil || !active || price.PerDay <= paid.PerDay {
 		return func() {}, nil
 	}
 	select {
-	case e.admission <- struct{}{}:
-		done = func() { <-e.admission }
+	case a.cover <- struct{}{}:
+		done = func() { <-a.cover }
 	case <-ctx.Done():
 		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
 	}
-	if err := e.covers(ctx, owner, id, price); err != nil {
+	if err := a.covers(ctx, owner, id, price); err != nil {
 		done()
 		return nil, err
 	}

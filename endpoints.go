@@ -16,10 +16,14 @@ import (
 // there are any: they may have been deleted, or sealed again by another process.
 const sealsEvery = time.Minute
 
-// keepEndpoints looks after what is stored of endpoints, until ctx ends.
-func (e *Engine) keepEndpoints(ctx context.Context) error {
-	if err := e.mendHalves(ctx); err != nil && ctx.Err() == nil {
-		e.cfg.Logger.Error("endpoints not compared with monitors and rules", "error", err)
+// reconciler compares the stored endpoints with the monitors and rules they belong
+// to after a start, and looks after those that cannot be opened.
+type reconciler struct{ e *Engine }
+
+// run works until ctx ends.
+func (r reconciler) run(ctx context.Context) error {
+	if err := r.mend(ctx); err != nil && ctx.Err() == nil {
+		r.e.cfg.Logger.Error("endpoints not compared with monitors and rules", "error", err)
 	}
 	tick := time.NewTicker(sealsEvery)
 	defer tick.Stop()
@@ -29,11 +33,11 @@ func (e *Engine) keepEndpoints(ctx context.Context) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
-		if e.sealed.Load() == nil {
+		if r.e.sealed.Load() == nil {
 			continue
 		}
-		if err := e.checkSeals(ctx); err != nil && ctx.Err() == nil {
-			e.cfg.Logger.Error("endpoints not read", "error", err)
+		if err := r.e.checkSeals(ctx); err != nil && ctx.Err() == nil {
+			r.e.cfg.Logger.Error("endpoints not read", "error", err)
 		}
 	}
 }
@@ -62,29 +66,29 @@ type sourceID struct {
 	owner, id string
 }
 
-// mendHalves removes the halves that were there when the engine started. Another
+// mend removes the halves that were there when the engine started. Another
 // process may be making one whole just now, so those count that still are halves when
 // the longest creation or change has ended. A webhook_url that was stored and is not
 // its endpoint's becomes what the endpoint has: nobody was told of the change.
-func (e *Engine) mendHalves(ctx context.Context) error {
-	before, err := e.findHalves(ctx)
+func (r reconciler) mend(ctx context.Context) error {
+	before, err := r.find(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.beginReplays(ctx, before.from); err != nil && ctx.Err() == nil {
-		e.cfg.Logger.Error("replays of new endpoints not begun", "error", err)
+	if err := r.beginReplays(ctx, before.from); err != nil && ctx.Err() == nil {
+		r.e.cfg.Logger.Error("replays of new endpoints not begun", "error", err)
 	}
 	if len(before.orphans) == 0 && len(before.shown) == 0 {
 		return nil
 	}
-	timer := time.NewTimer(e.grace)
+	timer := time.NewTimer(r.e.grace)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
 	}
-	after, err := e.findHalves(ctx)
+	after, err := r.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,14 +96,14 @@ func (e *Engine) mendHalves(ctx context.Context) error {
 		if _, ok := before.orphans[id]; !ok {
 			continue
 		}
-		e.cfg.Logger.Warn("endpoint removed, what it was made for does not exist", "endpoint", id, "kind", ep.Source.Kind, "source", ep.Source.ID)
-		if derr := e.bound.Delete(ctx, ep.Source.Owner, id); !errors.Is(derr, deliver.ErrEndpointNotFound) {
+		r.e.cfg.Logger.Warn("endpoint removed, what it was made for does not exist", "endpoint", id, "kind", ep.Source.Kind, "source", ep.Source.ID)
+		if derr := r.e.bound.Delete(ctx, ep.Source.Owner, id); !errors.Is(derr, deliver.ErrEndpointNotFound) {
 			err = errors.Join(err, derr)
 		}
 	}
 	for of, url := range after.shown {
 		if was, ok := before.shown[of]; ok && was == url {
-			_, merr := e.webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
+			_, merr := r.e.webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
 			err = errors.Join(err, merr)
 		}
 	}
@@ -109,11 +113,11 @@ func (e *Engine) mendHalves(ctx context.Context) error {
 // beginReplays has endpoints get what they were made to get from before them, when the
 // process that made them died before it had stored that replay. Another process may
 // store it just now: then it is the same.
-func (e *Engine) beginReplays(ctx context.Context, of []deliver.Endpoint) (err error) {
+func (r reconciler) beginReplays(ctx context.Context, of []deliver.Endpoint) (err error) {
 	for _, ep := range of {
-		_, rerr := e.store.Replays().Get(ctx, ep.Source.Owner, ep.ID)
+		_, rerr := r.e.store.Replays().Get(ctx, ep.Source.Owner, ep.ID)
 		if errors.Is(rerr, deliver.ErrReplayNotFound) {
-			_, rerr = e.endpoints.Replay(ctx, ep.Source.Owner, ep.ID, ep.From, time.Time{})
+			_, rerr = r.e.endpoints.Replay(ctx, ep.Source.Owner, ep.ID, ep.From, time.Time{})
 		}
 		if rerr != nil && !errors.Is(rerr, deliver.ErrEndpointNotFound) {
 			err = errors.Join(err, fmt.Errorf("endpoint %s: %w", ep.ID, rerr))
@@ -122,12 +126,12 @@ func (e *Engine) beginReplays(ctx context.Context, of []deliver.Endpoint) (err e
 	return err
 }
 
-// findHalves compares the endpoints with what they are of, which is read after them:
+// find compares the endpoints with what they are of, which is read after them:
 // a creation stores the endpoint first.
-func (e *Engine) findHalves(ctx context.Context) (halves, error) {
+func (r reconciler) find(ctx context.Context) (halves, error) {
 	h := halves{orphans: map[string]deliver.Endpoint{}, shown: map[sourceID]move{}}
 	urls, bound := map[sourceID][]string{}, map[sourceID][]string{}
-	err := e.store.Endpoints().Scan(ctx, func(ep deliver.Endpoint) error {
+	err := r.e.store.Endpoints().Scan(ctx, func(ep deliver.Endpoint) error {
 		of := sourceID{ep.Source.Kind, ep.Source.Owner, ep.Source.ID}
 		urls[of] = append(urls[of], ep.URL)
 		if !ep.From.IsZero() {
@@ -152,13 +156,13 @@ func (e *Engine) findHalves(ctx context.Context) (halves, error) {
 			h.shown[of] = move{url, ""}
 		}
 	}
-	if err := e.store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
+	if err := r.e.store.Monitors().Scan(ctx, func(m monitor.Monitor) error {
 		see(sourceID{deliver.SourceMonitor, m.Owner, m.ID}, m.WebhookURL)
 		return nil
 	}); err != nil {
 		return h, fmt.Errorf("streamwatch: read monitors: %w", err)
 	}
-	if err := e.store.Rules().Scan(ctx, func(r rule.Rule) error {
+	if err := r.e.store.Rules().Scan(ctx, func(r rule.Rule) error {
 		see(sourceID{deliver.SourceRule, r.Owner, r.ID}, r.WebhookURL)
 		return nil
 	}); err != nil {

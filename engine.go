@@ -122,8 +122,7 @@ type Engine struct {
 	bound      *endpoints.Manager // for the other managers, which know what they change
 	grace      time.Duration      // how long a creation or change of another process may take
 	meter      *billing.Meter     // nil without Config.Billing
-	admission  chan struct{}      // held from the question for cover until its stream is stored
-	creation   chan struct{}      // held from the count of endpoints until another is stored
+	admission  *admission
 	writes     *writes
 
 	state atomic.Int32 // a state
@@ -156,7 +155,8 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pricing == nil {
 		cfg.Pricing = billing.Presets{}
 	}
-	e := &Engine{cfg: cfg, store: cfg.Store, admission: make(chan struct{}, 1), creation: make(chan struct{}, 1)}
+	e := &Engine{cfg: cfg, store: cfg.Store}
+	e.admission = newAdmission(e)
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
 	}
@@ -219,7 +219,7 @@ func (e *Engine) wire() (err error) {
 	}
 	mc := endpoints.Config{
 		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
-		Admit: e.admitEndpoint, Now: e.cfg.Now,
+		Admit: e.admission.newEndpoint, Now: e.cfg.Now,
 	}
 	if e.bound, err = endpoints.New(mc); err != nil {
 		return err
@@ -234,7 +234,7 @@ func (e *Engine) wire() (err error) {
 	e.monitors, err = monitor.NewManager(monitor.Config{
 		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Paced:       tc.Pace != detect.PaceInterval,
-		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admitMonitor,
+		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
 	if err != nil {

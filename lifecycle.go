@@ -75,7 +75,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	e.run("monitors", nil, e.monitors.Run)
 	e.run("rules", nil, e.rules.Run)
-	e.run("endpoints", nil, e.keepEndpoints)
+	e.run("endpoints", nil, reconciler{e}.run)
 	return nil
 }
 

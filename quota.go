@@ -60,10 +60,10 @@ func within(quota string, limit, have, asked int) error {
 }
 
 // monitorQuota is asked while no other monitor is changed.
-func (e *Engine) monitorQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) error {
-	q := &e.cfg.Quotas
+func (a *admission) monitorQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) error {
+	q := &a.e.cfg.Quotas
 	if was == nil && q.Monitors > 0 {
-		page, err := e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: 1, PageSize: 1})
+		page, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: 1, PageSize: 1})
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (e *Engine) monitorQuota(ctx context.Context, was *monitor.Monitor, is *mon
 	const size = 100
 	have := 0
 	for page, more := 1, true; more; page++ {
-		got, err := e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: page, PageSize: size})
+		got, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: page, PageSize: size})
 		if err != nil {
 			return err
 		}
@@ -94,32 +94,32 @@ func (e *Engine) monitorQuota(ctx context.Context, was *monitor.Monitor, is *mon
 }
 
 // ruleQuota is asked while no other rule is changed.
-func (e *Engine) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule) error {
-	if was != nil || e.cfg.Quotas.Rules == 0 {
+func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule) error {
+	if was != nil || a.e.cfg.Quotas.Rules == 0 {
 		return nil
 	}
-	page, err := e.store.Rules().List(ctx, rule.Query{Owner: is.Owner, Page: 1, PageSize: 1})
+	page, err := a.e.store.Rules().List(ctx, rule.Query{Owner: is.Owner, Page: 1, PageSize: 1})
 	if err != nil {
 		return err
 	}
-	return within("rules", e.cfg.Quotas.Rules, page.Total, 1)
+	return within("rules", a.e.cfg.Quotas.Rules, page.Total, 1)
 }
 
-// admitEndpoint is endpoints.Config.Admit. Until done is called no other
+// newEndpoint is endpoints.Config.Admit. Until done is called no other
 // is let through.
-func (e *Engine) admitEndpoint(ctx context.Context, owner string) (done func(), err error) {
-	if e.cfg.Quotas.Endpoints == 0 {
+func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
+	if a.e.cfg.Quotas.Endpoints == 0 {
 		return func() {}, nil
 	}
 	select {
-	case e.creation <- struct{}{}:
-		done = func() { <-e.creation }
+	case a.endpoint <- struct{}{}:
+		done = func() { <-a.endpoint }
 	case <-ctx.Done():
 		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
 	}
-	all, err := e.store.Endpoints().List(ctx, owner, "")
+	all, err := a.e.store.Endpoints().List(ctx, owner, "")
 	if err == nil {
-		err = within("endpoints", e.cfg.Quotas.Endpoints, len(all), 1)
+		err = within("endpoints", a.e.cfg.Quotas.Endpoints, len(all), 1)
 	}
 	if err != nil {
 		done()

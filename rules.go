@@ -65,7 +65,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 func (e *Engine) addRules() (err error) {
 	e.rules, err = rule.NewManager(rule.Config{
 		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
-		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Admit: e.admitRule,
+		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Admit: e.admission.rule,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
 	return err

@@ -38,7 +38,7 @@ var (
 var list = []breakage{
 	// Detection.
 	{"new webhook's replay is forgotten by a crash", "endpoints.go",
-		"e.beginReplays(ctx, before.from)", "e.beginReplays(ctx, nil)", rootTests},
+		"r.beginReplays(ctx, before.from)", "e.beginReplays(ctx, nil)", rootTests},
 	{"cursor moved before the commit", "detect/internal/poll/machine.go",
 		"	p.Committing = true\n", "	p.Committing = true\n	m.targets.Apply(p)\n", detectTests},
 	{"failed commit is not forgotten", "detect/internal/poll/machine.go",
@@ -549,13 +549,13 @@ var list = []breakage{
 
 	// The service.
 	{"monitor that credits do not cover is made", "cover.go",
-		"	if err := e.covers(ctx, owner, id, price); err != nil {", "	if err := error(nil); err != nil {", rootTests},
+		"	if err := a.covers(ctx, owner, id, price); err != nil {", "	if err := error(nil); err != nil {", rootTests},
 	{"stream goes on that credits do not cover", "cover.go",
 		"	if was != nil && was.Status == monitor.Active {", "	if was != nil {", rootTests},
 	{"cover is asked for each stream alone", "cover.go",
-		"	return e.meter.Covers(ctx, owner, append(prices, p)...)", "	return e.meter.Covers(ctx, owner, append(prices[:0], p)...)", rootTests},
+		"	return a.e.meter.Covers(ctx, owner, append(prices, p)...)", "	return a.e.meter.Covers(ctx, owner, append(prices[:0], p)...)", rootTests},
 	{"cover is asked by several at once", "cover.go",
-		"		done = func() { <-e.admission }\n", "		<-e.admission\n		done = func() {}\n", rootTests},
+		"		done = func() { <-a.cover }\n", "		<-a.cover\n		done = func() {}\n", rootTests},
 	{"http: rules' deliveries are in the monitors' log", "enginehttp/logs.go",
 		"SourceKind: kind, SourceID", "SourceKind: kind[:0], SourceID", httpTests},
 	{"http: unknown parameter is let through", "enginehttp/query.go",
@@ -601,7 +601,7 @@ var list = []breakage{
 	{"attempt under way at a deletion is dropped", "storage/memory/outbox.go",
 		" && !(d.orphaned && st.Attempt != nil):", ":", deliverTests},
 	{"webhook of a monitor that never was stays", "endpoints.go",
-		"	if err := e.mendHalves(ctx);", "	if err := error(nil);", rootTests},
+		"	if err := r.mend(ctx);", "	if err := error(nil);", rootTests},
 	{"new secret makes a deleted webhook anew", "adapters.go",
 		"	if from == to && key != \"\" {", "	if false {", rootTests},
 	{"change that died half leaves a second webhook", "adapters.go",
