@@ -119,7 +119,7 @@ func TestGivenUpDeliveryIsLogged(t *testing.T) {
 		pass(time.Second)
 		p.Post("nasa", "Lift-off")
 		pass(time.Hour)
-		if s := book.String(); !strings.Contains(s, "delivery given up") || !strings.Contains(s, "database is down") {
+		if s := book.String(); !strings.Contains(s, "delivery failed for good") || !strings.Contains(s, "database is down") {
 			t.Errorf("log: %s", s)
 		}
 		if err := e.Shutdown(t.Context()); err != nil {
