@@ -140,17 +140,18 @@ type EntryPage struct {
 // available and reserved, also when old entries have been removed. Ids stay
 // known after that, and those of resolved reservations likewise.
 type Ledger interface {
-	// Reserve holds r.Amount back. The same id again, of whomever, whatever its
-	// amount and ExpiresAt, is a no-op while it is open, even if nothing is left,
-	// and ErrResolved afterwards, covered or not, as is the id of an entry.
-	// ErrInsufficient when the available balance does not cover it,
-	// ErrAmount when it is negative; the id is then free still.
+	// Reserve holds r.Amount back. It answers, the first that is true: ErrAmount
+	// when the amount is negative, whatever the id; nil and does nothing when a
+	// reservation of the id, of whomever, whatever its amount and ExpiresAt, is
+	// open, even if nothing is left; ErrResolved when one has ended or an entry has
+	// the id; ErrInsufficient when the available balance does not cover it. After
+	// an error an id that was free is free still.
 	Reserve(ctx context.Context, r Reservation) error
 	// Commit turns a reservation into a charge: e with the reservation's id and
 	// owner, and its amount below zero, whatever e says of these. When Append
 	// has made an entry of that id meanwhile, the reservation ends and nothing
 	// more is charged. Again: no-op. After Release or expiry: ErrResolved.
-	// ErrNotFound without such a reservation.
+	// ErrNotFound without such a reservation, also when an entry has the id.
 	Commit(ctx context.Context, id string, e Entry) error
 	// Release gives a reservation back. Again, or after expiry: no-op. After
 	// Commit: ErrResolved. ErrNotFound without such a reservation.

@@ -119,7 +119,8 @@ type EndpointStore interface {
 	// source only when sourceID is not "".
 	List(ctx context.Context, owner, sourceID string) ([]Endpoint, error)
 	// Update replaces all but Source and CreatedAt if the stored Version equals
-	// e.Version, and stores e.Version+1; ErrEndpointConflict otherwise,
+	// e.Version, and stores e.Version+1. Otherwise it answers, the first that is
+	// true: ErrEndpointNotFound, ErrEndpointConflict for another Version,
 	// ErrEndpointDuplicate when another endpoint of the source has the URL.
 	Update(ctx context.Context, e Endpoint) error
 	// Delete removes the endpoint with its replay and frees its id and URL. In the same

@@ -124,11 +124,12 @@ type Store interface {
 	Create(ctx context.Context, m Monitor) error
 	Get(ctx context.Context, owner, id string) (Monitor, error)
 	// List gives a page in the order of the Create calls, whatever was updated
-	// since. Query's zero values are resolved by the caller; Page and PageSize
-	// are the query's.
+	// since. A Query's zero values mean page 1 of 20 here, too; Page and PageSize
+	// of the answer are the query's, as given.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update replaces every field if the stored Version equals m.Version, and
-	// stores m.Version+1; ErrConflict otherwise, ErrDuplicate for a taken name.
+	// stores m.Version+1. Otherwise it answers, the first that is true:
+	// ErrNotFound, ErrConflict for another Version, ErrDuplicate for a taken name.
 	Update(ctx context.Context, m Monitor) error
 	// Delete removes the monitor and frees its id and name.
 	Delete(ctx context.Context, owner, id string) error

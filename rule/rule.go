@@ -117,9 +117,8 @@ type Query struct {
 // Page is one page of rules, in order of creation, and how many match in all, on
 // whatever page.
 type Page struct {
-	Rules []Rule
-	Total int
-	// Page and PageSize are the query's; a Store leaves them alone.
+	Rules    []Rule
+	Total    int
 	Page     int
 	PageSize int
 }
@@ -135,10 +134,12 @@ type Store interface {
 	Create(ctx context.Context, r Rule) error
 	Get(ctx context.Context, owner, id string) (Rule, error)
 	// List gives a page in the order of the Create calls, whatever was updated
-	// since.
+	// since. A Query's zero values mean page 1 of 20 here, too; Page and PageSize
+	// of the answer are the query's, as given.
 	List(ctx context.Context, q Query) (Page, error)
 	// Update replaces every field if the stored Version equals r.Version, and
-	// stores r.Version+1; ErrConflict otherwise, ErrDuplicate for a taken tag.
+	// stores r.Version+1. Otherwise it answers, the first that is true:
+	// ErrNotFound, ErrConflict for another Version, ErrDuplicate for a taken tag.
 	Update(ctx context.Context, r Rule) error
 	// Delete removes the rule and frees its id and tag.
 	Delete(ctx context.Context, owner, id string) error

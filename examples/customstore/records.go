@@ -201,5 +201,5 @@ func (rs rules) List(ctx context.Context, q rule.Query) (rule.Page, error) {
 	if err != nil {
 		return rule.Page{}, err
 	}
-	return rule.Page{Rules: pageOf(all, q.Page, q.PageSize), Total: len(all)}, nil
+	return rule.Page{Rules: pageOf(all, q.Page, q.PageSize), Total: len(all), Page: q.Page, PageSize: q.PageSize}, nil
 }

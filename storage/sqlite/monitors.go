@@ -55,5 +55,5 @@ func (rs rules) List(ctx context.Context, q rule.Query) (rule.Page, error) {
 	if err != nil {
 		return rule.Page{}, err
 	}
-	return rule.Page{Rules: recs, Total: total}, nil
+	return rule.Page{Rules: recs, Total: total, Page: q.Page, PageSize: q.PageSize}, nil
 }

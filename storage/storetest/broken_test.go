@@ -22,6 +22,7 @@ type broken struct {
 	listMonitors  func(context.Context, monitor.Query) (monitor.Page, error)
 
 	deleteEndpoint func(ctx context.Context, owner, id string) error
+	updateEndpoint func(context.Context, deliver.Endpoint) error
 
 	commit  func(context.Context, []*detect.Batch) error
 	cursors func(context.Context, ...string) ([]detect.Cursor, error)
@@ -92,6 +93,13 @@ func (e brokenEndpoints) Delete(ctx context.Context, owner, id string) error {
 		return f(ctx, owner, id)
 	}
 	return e.EndpointStore.Delete(ctx, owner, id)
+}
+
+func (e brokenEndpoints) Update(ctx context.Context, rec deliver.Endpoint) error {
+	if f := e.b.updateEndpoint; f != nil {
+		return f(ctx, rec)
+	}
+	return e.EndpointStore.Update(ctx, rec)
 }
 
 type brokenJournal struct {

@@ -149,6 +149,12 @@ func endpointErrorCases() []storeCase {
 		{"Update does not find an unknown id", update("acme", "x", "x"), deliver.ErrEndpointNotFound},
 		{"Update does not find another owner's id", update("acme", "theirs", "x"), deliver.ErrEndpointNotFound},
 		{"Update refuses a URL that its source has", update("acme", "a", "c"), deliver.ErrEndpointDuplicate},
+		{"Update of an unknown id is not found, though its URL is taken", update("acme", "x", "c"), deliver.ErrEndpointNotFound},
+		{"Update of another version is a conflict, though its URL is taken", func(t *storeTest, es deliver.EndpointStore) error {
+			e := t.endpoint(storeSource("acme", "one"), "a")
+			e.URL, e.Version = "https://example.com/c", e.Version+7
+			return es.Update(t.Context(), e)
+		}, deliver.ErrEndpointConflict},
 		{"Delete does not find an unknown id", remove("acme", "x"), deliver.ErrEndpointNotFound},
 		{"Delete does not find another owner's id", remove("acme", "theirs"), deliver.ErrEndpointNotFound},
 	} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 
 	"github.com/streamwatch/streamwatch/storage"
@@ -29,9 +28,15 @@ type recordRole[T any] struct {
 	rename     func(rec *T, name string)
 	id         func(*T) string
 	version    func(*T) *int64
-	list       func(ctx context.Context, s storage.Store, owner, status string, page, size int) ([]T, int, error)
+	list       func(ctx context.Context, s storage.Store, owner, status string, page, size int) (listed[T], error)
 
 	notFound, duplicate, conflict error
+}
+
+// listed is a page of records.
+type listed[T any] struct {
+	recs              []T
+	total, page, size int
 }
 
 // recordTest is a store with three records of acme, 1 to 3, of which 2 is
@@ -65,9 +70,9 @@ func (t recordTest[T]) get(owner, id string) T {
 
 func (t recordTest[T]) ids(owner, status string, page, size int) (string, int) {
 	t.Helper()
-	recs, total, err := t.list(t.Context(), t.store, owner, status, page, size)
+	p, err := t.list(t.Context(), t.store, owner, status, page, size)
 	t.ok(err, "List")
-	return joined(recs, func(rec T) string { return t.id(&rec) }), total
+	return joined(p.recs, func(rec T) string { return t.id(&rec) }), p.total
 }
 
 // cases are those of any records; each role adds its own.
@@ -200,83 +205,4 @@ func (t *storeTest) oneOf(otherwise error, what string, call func(i int) error) 
 		t.refused(err, otherwise, "%s: the losers of a race get another error", what)
 	}
 	expect(t, succeeded, 1, "%s: of 16 concurrent calls exactly one may succeed", what)
-}
-
-// errorCases are what a role refuses.
-func (r recordRole[T]) errorCases() []storeCase {
-	type call = func(t recordTest[T]) error
-	update := func(owner, id string) call {
-		return func(t recordTest[T]) error { return t.recs.Update(t.Context(), r.make(owner, id, "name", "active")) }
-	}
-	create := func(owner, id, name string) call {
-		return func(t recordTest[T]) error { return t.recs.Create(t.Context(), r.make(owner, id, name, "active")) }
-	}
-	get := func(owner, id string) call {
-		return func(t recordTest[T]) error { _, err := t.recs.Get(t.Context(), owner, id); return err }
-	}
-	remove := func(owner, id string) call {
-		return func(t recordTest[T]) error { return t.recs.Delete(t.Context(), owner, id) }
-	}
-	var cases []storeCase
-	for _, row := range []struct {
-		name string
-		call call
-		want error
-	}{
-		{"Create refuses a name the owner has", create("acme", "new", "name 1"), r.duplicate},
-		{"Create refuses an id in use", create("acme", "1", "new"), r.duplicate},
-		{"Create refuses an id that another owner uses", create("acme", "theirs", "new"), r.duplicate},
-		{"Create allows a name that another owner has", create("initech", "new", "name 1"), nil},
-		{"Get does not find an unknown id", get("acme", "x"), r.notFound},
-		{"Get does not find another owner's id", get("acme", "theirs"), r.notFound},
-		{"Update does not find an unknown id", update("acme", "x"), r.notFound},
-		{"Update does not find another owner's id", update("acme", "theirs"), r.notFound},
-		{"Delete does not find an unknown id", remove("acme", "x"), r.notFound},
-		{"Delete does not find another owner's id", remove("acme", "theirs"), r.notFound},
-	} {
-		cases = append(cases, storeCase{name: row.name, run: func(t *storeTest) {
-			rt := r.with(t, 3)
-			mine, theirs := rt.get("acme", "1"), rt.get("globex", "theirs")
-			t.refused(row.call(rt), row.want, "%s", row.name)
-			t.same(rt.get("acme", "1"), mine, "a call that was refused changed the owner's %s", r.noun)
-			t.same(rt.get("globex", "theirs"), theirs, "a call for acme changed globex's %s", r.noun)
-		}})
-	}
-	return cases
-}
-
-// listCases are what List shows of five records.
-func (r recordRole[T]) listCases() []storeCase {
-	var cases []storeCase
-	for _, row := range []struct {
-		name, owner, status string
-		page, size          int
-		want                string
-		total               int
-	}{
-		{"the first page", "acme", "", 1, 2, "1 2", 5},
-		{"the last page, which is short", "acme", "", 3, 2, "5", 5},
-		{"nothing beyond the last page", "acme", "", 4, 2, "", 5},
-		{"nothing far beyond the last page", "acme", "", math.MaxInt, 100, "", 5},
-		{"one status", "acme", "paused", 1, 100, "2 4", 2},
-		{"pages of one status", "acme", "active", 2, 2, "5", 3},
-		{"only what the owner owns", "globex", "", 1, 100, "theirs", 1},
-		{"nothing of an owner never seen", "initech", "", 1, 100, "", 0},
-	} {
-		cases = append(cases, storeCase{name: "List shows " + row.name, run: func(t *storeTest) {
-			ids, total := r.with(t, 5).ids(row.owner, row.status, row.page, row.size)
-			expect(t, ids, row.want, "List has to show %s, in order of creation", row.name)
-			expect(t, total, row.total, "Total has to count all %ss that match, not those on the page", r.noun)
-		}})
-	}
-	return append(cases, storeCase{name: "the order of creation outlives updates and deletions", run: func(t *storeTest) {
-		rt := r.with(t, 4)
-		rec := rt.get("acme", "1")
-		r.rename(&rec, "zzz")
-		t.ok(rt.recs.Update(t.Context(), rec), "Update")
-		t.ok(rt.recs.Delete(t.Context(), "acme", "3"), "Delete")
-		rt.create("acme", "0", "aaa", "active")
-		ids, _ := rt.ids("acme", "", 1, 100)
-		expect(t, ids, "1 2 4 0", "List has to show %ss in order of creation, whatever their ids, names and changes", r.noun)
-	}})
 }

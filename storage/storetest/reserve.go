@@ -81,6 +81,20 @@ func reservationCases() []storeCase {
 			l.reserve("r", 99, resolved)
 			l.reserve("e", 99, resolved)
 		}, "9+0", "e=9"},
+		{"Reserve of less than nothing is refused as such, whatever the id", 0, func(l *ledgerTest) {
+			l.add(nil, line("e", -1))
+			l.reserve("ended", 4, nil)
+			l.release("ended", nil)
+			l.reserve("open", 4, nil)
+			l.reserve("ended", -1, billing.ErrAmount)
+			l.reserve("open", -1, billing.ErrAmount)
+			l.reserve("e", -1, billing.ErrAmount)
+		}, "5+4", "e=9"},
+		{"Commit and Release of an entry's id find no reservation", 0, func(l *ledgerTest) {
+			l.add(nil, line("e", -1))
+			l.commit("e", unknown)
+			l.release("e", unknown)
+		}, "9+0", "e=9"},
 		{"Reserve again after expiry is refused", needsClock, func(l *ledgerTest) {
 			l.reserve("r", 4, nil)
 			l.wait(time.Minute)
