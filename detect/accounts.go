@@ -31,7 +31,7 @@ func newAccountTargets(d *Detector, commit func(*poll.Poll, []deliver.Event)) *a
 // last complete poll, or from a gap on.
 func (a *accountTargets) Plan(p *poll.Poll) {
 	slot, plan := p.Slot, &p.Plan
-	t, window := a.table.At(slot), a.table.Window(slot)
+	t, window := a.table.At(slot), a.table.Shown.Window(slot)
 	t.State = accounts.Polled
 	p.Name = a.table.Username(slot)
 	p.Hash = accounts.HashName(p.Name)
@@ -55,7 +55,7 @@ func (a *accountTargets) Plan(p *poll.Poll) {
 	}
 	plan.Timeline.Seen = plan.Window.Has
 	plan.Joins = plan.Since
-	a.polls.AskKnown(p, a.table.Version(slot))
+	a.polls.AskKnown(p, a.table.Shown.Version(slot))
 }
 
 // Landed has an account read alone that made a shared call fail.
@@ -91,13 +91,13 @@ func (a *accountTargets) Apply(p *poll.Poll) {
 		a.table.SetUserID(slot, p.Cursor.UserID)
 	}
 	t.Post = max(t.Post, accounts.ToSeconds(p.Posted))
-	window := a.table.Window(slot)
+	window := a.table.Shown.Window(slot)
 	if p.Whole() && !out.Unchanged {
 		window.Renew(p.Plan.Window, p.News)
 	} else {
 		window.Add(p.News) // of older pages, when those of the first were not asked for
 	}
-	a.table.SetWindow(slot, window)
+	a.table.Shown.SetWindow(slot, window)
 	if !p.Whole() {
 		return
 	}
@@ -114,7 +114,7 @@ func (a *accountTargets) Apply(p *poll.Poll) {
 	if !p.Sound { // a post that was dropped may be fit to deliver later
 		version = 0
 	}
-	a.table.SetVersion(slot, version)
+	a.table.Shown.SetVersion(slot, version)
 	t.Since = accounts.ToSeconds(out.Begun)
 	t.Set(accounts.Cold, false)
 	a.table.Covered(slot)

@@ -100,7 +100,7 @@ func (d *Detector) newEnv() *poll.Env {
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: cfg.Logger}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
 		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: cfg.Handlers,
-		Logger: cfg.Logger, Now: cfg.Now, Clock: d.clock, Epoch: d.epoch, Stopped: ErrStopped,
+		Logger: cfg.Logger, Now: cfg.Now, Clock: d.clock, Epoch: d.epoch,
 		OnGap: func(g poll.Gap) { cfg.OnGap(Gap(g)) },
 		OnTrouble: func(kind poll.Kind, name string, src deliver.Source, err error) {
 			tr := Trouble{Username: name, Source: src, Err: err}

@@ -39,7 +39,7 @@ func (sh *shard) readAhead() {
 		sh.ahead += int(table.At(next.Slot).Since)
 	}
 	for _, next := range sh.taken {
-		w := table.Window(next.Slot)
+		w := table.Shown.Window(next.Slot)
 		sh.ahead += len(table.Username(next.Slot)) + w.Len()
 	}
 }

@@ -5,19 +5,18 @@ import (
 	"strings"
 
 	"github.com/streamwatch/streamwatch/detect/internal/interest"
-	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
 // Table is the accounts of one shard. It is not safe for concurrent use.
 type Table struct {
 	// By slot.
-	targets  dense[Target]
-	windows  seen.Windows
-	versions dense[uint64] // of first pages, where the Fetcher names them
-	size     int32         // slots ever used
-	free     []int32
-	roster   roster
-	names    names
+	targets dense[Target]
+	size    int32 // slots ever used
+	free    []int32
+	roster  roster
+	names   names
+
+	Shown Shown
 
 	more map[int32][]Subscriber // subscribers beyond the first, by slot
 
@@ -53,7 +52,6 @@ func (t *Table) Add(username string) (slot int32) {
 		t.size++
 	}
 	*t.At(slot) = Target{name: t.names.add(strings.TrimPrefix(username, "@")), want: -1, State: Idle}
-	t.windows.Set(int(slot), seen.Window{})
 	t.roster.add(slot)
 	return slot
 }
@@ -64,8 +62,7 @@ func (t *Table) Release(slot int32) {
 	t.SetUserID(slot, "")
 	t.names.drop(t.At(slot).name)
 	*t.At(slot) = Target{want: -1}
-	t.windows.Set(int(slot), seen.Window{})
-	t.SetVersion(slot, 0)
+	t.Shown.forget(slot)
 	t.free = append(t.free, slot)
 }
 
@@ -128,25 +125,4 @@ func (t *Table) SetUserID(slot int32, id string) {
 	}
 	tg.Set(textID, true)
 	tg.idLo = t.names.add(id)
-}
-
-// Window is what the account's timeline showed lately.
-func (t *Table) Window(slot int32) seen.Window { return t.windows.At(int(slot)) }
-
-// SetWindow replaces it.
-func (t *Table) SetWindow(slot int32, w seen.Window) { t.windows.Set(int(slot), w) }
-
-// Version is which state of the first page has been dealt with, 0 for none.
-func (t *Table) Version(slot int32) uint64 {
-	if t.versions.chunks == nil {
-		return 0
-	}
-	return *t.versions.at(slot)
-}
-
-// SetVersion replaces it.
-func (t *Table) SetVersion(slot int32, version uint64) {
-	if version != 0 || t.versions.chunks != nil {
-		*t.versions.at(slot) = version
-	}
 }

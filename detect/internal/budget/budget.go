@@ -55,6 +55,9 @@ func New(cfg Config) *Budget {
 // Bounded reports whether calls wait for tickets.
 func (b *Budget) Bounded() bool { return b.limiter != nil }
 
+// Stopped is the error of waits that the detector's end cut short.
+func (b *Budget) Stopped() error { return b.cfg.Stopped }
+
 // Reading reports whether a poll waits to read on: see WaitPage.
 func (b *Budget) Reading() bool { return b.reading.Load() > 0 }
 

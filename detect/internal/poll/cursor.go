@@ -20,7 +20,7 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 		if p.Closing == nil {
 			return nil
 		}
-		return &Cursor{Since: since, UserID: id, Gaps: m.gapsAfter(p)}
+		return &Cursor{Since: since, UserID: id, Gaps: m.book.after(p)}
 	}
 	if !p.Whole() {
 		return nil
@@ -41,7 +41,7 @@ func (m *Machine) cursor(p *Poll) *Cursor {
 			since = oldest
 		}
 	}
-	return &Cursor{Since: since, UserID: id, Gaps: m.gapsAfter(p)}
+	return &Cursor{Since: since, UserID: id, Gaps: m.book.after(p)}
 }
 
 // period numbers the times within which a cursor that moved without events
@@ -51,9 +51,9 @@ func period(hash uint64, at time.Time) int64 {
 	return (at.Unix() - int64(hash%uint64(seconds))) / seconds
 }
 
-// gapsAfter are a target's gaps after the poll.
-func (m *Machine) gapsAfter(p *Poll) []Gap {
-	gaps := m.gaps[p.Slot]
+// after are a target's gaps after the poll.
+func (b *gapBook) after(p *Poll) []Gap {
+	gaps := b.gaps[p.Slot]
 	if len(p.Healed) > 0 {
 		gaps = slices.DeleteFunc(slices.Clone(gaps), func(g Gap) bool {
 			return slices.ContainsFunc(p.Healed, func(done Gap) bool { return done.FoundAt.Equal(g.FoundAt) && done.To.Equal(g.To) })

@@ -43,9 +43,7 @@ type Env struct {
 	Clock  func() int64 // the detector's, in nanoseconds
 	Epoch  time.Time    // its zero
 
-	// Stopped is the error of calls that the detector's end cut short.
-	Stopped error
-	OnGap   func(Gap)
+	OnGap func(Gap)
 	// OnTrouble is told of a target whose polls keep failing, and with a nil error
 	// when it recovers.
 	OnTrouble func(kind Kind, name string, src deliver.Source, err error)

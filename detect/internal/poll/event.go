@@ -11,7 +11,7 @@ import (
 )
 
 // event stamps and encodes a post for a source.
-func (m *Machine) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *Page, now time.Time) deliver.Event {
+func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *Page, now time.Time) deliver.Event {
 	ev := deliver.Event{
 		ID:             deliver.EventID(src.ID, tw.ID),
 		Source:         src,
@@ -25,17 +25,17 @@ func (m *Machine) event(earliest time.Time, src deliver.Source, tw *fetcher.Twee
 		FetchedAt:      pg.At,
 		DetectedAt:     now,
 		Latency:        now.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
-		Handlers:       m.env.Handlers,
+		Handlers:       j.env.Handlers,
 	}
 	if ev.Latency < 0 {
-		m.env.Count.Negative.Add(1)
+		j.env.Count.Negative.Add(1)
 		ev.Latency = 0
 	}
 	if ev.TweetURL == "" {
 		ev.TweetURL = "https://x.com/" + tw.Username + "/status/" + tw.ID
 	}
-	m.scratch = deliver.AppendBody(m.scratch[:0], &ev, tw)
-	ev.Body = append([]byte(nil), m.scratch...)
+	j.scratch = deliver.AppendBody(j.scratch[:0], &ev, tw)
+	ev.Body = append([]byte(nil), j.scratch...)
 	return ev
 }
 

@@ -33,38 +33,57 @@ const (
 // cannot be read counts as a gap. Failed commits are not the page's.
 const Unreadable = 8
 
+// gapBook is the gaps of targets, and when to read them on.
+type gapBook struct {
+	env     *Env
+	kind    Kind
+	gaps    map[int32][]Gap
+	queue   due.Queue     // targets with gaps to read on, by when to try
+	tries   map[int32]int // to read them that failed in a row
+	starved int           // polls started since the last fill
+}
+
+func newGapBook(env *Env, kind Kind) gapBook {
+	return gapBook{env: env, kind: kind, gaps: map[int32][]Gap{}, tries: map[int32]int{}}
+}
+
+func (b *gapBook) release(slot int32) {
+	delete(b.gaps, slot)
+	b.queue.Remove(slot)
+	delete(b.tries, slot)
+}
+
 // giveUpPage makes a gap of what an older page of an account hides that keeps
 // failing: the newer pages must not wait for it for ever.
-func (m *Machine) giveUpPage(p *Poll) {
+func giveUpPage(p *Poll, tr *trouble) {
 	out := &p.Out
 	var rl *fetcher.RateLimitError
-	tr := m.troubles[p.Slot]
-	if m.kind == Accounts && p.Plan.Gap == nil && len(out.Pages) > 0 && tr != nil && tr.count >= Unreadable &&
-		!errors.As(out.Err, &rl) && !errors.Is(out.Err, m.env.Stopped) {
+	if p.Machine.kind == Accounts && p.Plan.Gap == nil && len(out.Pages) > 0 && tr != nil && tr.count >= Unreadable &&
+		!errors.As(out.Err, &rl) && !errors.Is(out.Err, p.Machine.env.Budget.Stopped()) {
 		out.Err, out.Capped = nil, true
 	}
 }
 
-// noteGaps says which gap a poll leaves, and what has become of those it has
+// note says which gap a poll leaves, and what has become of those it has
 // read.
-func (m *Machine) noteGaps(p *Poll) {
+func (b *gapBook) note(p *Poll) {
 	out := &p.Out
 	switch {
 	case p.Plan.Gap != nil:
-		m.noteFill(p)
+		b.noteFill(p)
 	case out.Capped:
-		p.Opened = &Gap{Target: m.targets.Key(p.Slot), From: p.Plan.Cutoff, To: out.Reach, FoundAt: out.Begun, Resume: out.Next}
+		p.Opened = &Gap{Target: p.Machine.targets.Key(p.Slot), From: p.Plan.Cutoff, To: out.Reach, FoundAt: out.Begun, Resume: out.Next}
 		if p.Opened.To.IsZero() || out.Unordered {
 			p.Opened.To = out.Begun // what was left out may be of any time
 		}
-		if m.kind == Queries {
+		if b.kind == Queries {
 			p.Opened.Resume = "" // a search is not read on later: who asks for so many results means it
 			if before(p.Opened.To, p.Plan.Cutoff) {
 				p.Opened.To = p.Plan.Cutoff
 			}
 		}
-	case m.kind == Queries && out.Err == nil && out.Complete && !out.Shallow:
-		for _, g := range m.gaps[p.Slot] {
+	case b.kind == Queries && out.Err == nil && out.Complete && !out.Shallow:
+		for _, g := range b.gaps[p.Slot] {
 			if !g.From.Before(p.Plan.Cutoff) {
 				g.FilledAt = out.Begun
 				p.Healed = append(p.Healed, g)
@@ -74,18 +93,18 @@ func (m *Machine) noteGaps(p *Poll) {
 }
 
 // noteFill says what has become of the gap that a poll has read on from.
-func (m *Machine) noteFill(p *Poll) {
+func (b *gapBook) noteFill(p *Poll) {
 	out, gap := &p.Out, *p.Plan.Gap
 	to := out.Reach
 	switch {
 	case out.Complete:
-		gap.FilledAt, gap.Resume = m.env.Now(), ""
+		gap.FilledAt, gap.Resume = b.env.Now(), ""
 	case len(out.Pages) > 0 && out.Posts > 0 && out.Next != "" && out.Next != gap.Resume && (to.Before(gap.To) || p.New > 0):
 		gap.Resume = out.Next
 		if !to.IsZero() && to.Before(gap.To) {
 			gap.To = to
 		}
-	case m.fills.tries[p.Slot]+1 >= MaxFills:
+	case b.tries[p.Slot]+1 >= MaxFills:
 		gap.Resume = "" // it stays open
 	default:
 		return
@@ -110,75 +129,61 @@ func addGap(gaps []Gap, g Gap) []Gap {
 }
 
 // Gaps are the ranges of a target that could not be read. Do not change them.
-func (m *Machine) Gaps(slot int32) []Gap { return m.gaps[slot] }
+func (m *Machine) Gaps(slot int32) []Gap { return m.book.gaps[slot] }
 
-// SetGaps replaces them.
-func (m *Machine) SetGaps(slot int32, gaps []Gap) {
+// set replaces them.
+func (b *gapBook) set(slot int32, gaps []Gap) {
 	if len(gaps) == 0 {
-		delete(m.gaps, slot)
+		delete(b.gaps, slot)
 		return
 	}
-	m.gaps[slot] = gaps
+	b.gaps[slot] = gaps
 }
 
 // Restore gives a target the gaps that another process left.
 func (m *Machine) Restore(slot int32, gaps []Gap) {
-	m.SetGaps(slot, gaps)
+	m.book.set(slot, gaps)
 	if m.kind == Accounts && len(gaps) > 0 {
-		m.fills.queue.Set(slot, m.env.Clock()+int64(fillWait))
+		m.book.queue.Set(slot, m.env.Clock()+int64(fillWait))
 	}
 }
 
-// reportGaps tells of gaps once they are recorded.
-func (m *Machine) reportGaps(p *Poll) {
+// report tells of gaps once they are recorded.
+func (b *gapBook) report(p *Poll) {
 	if g := p.Opened; g != nil {
-		m.env.Count.Gaps.Add(1)
-		m.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
-		m.env.OnGap(*g)
+		b.env.Count.Gaps.Add(1)
+		b.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
+		b.env.OnGap(*g)
 		if g.Resume != "" {
-			m.fills.queue.Set(p.Slot, m.env.Clock())
+			b.queue.Set(p.Slot, b.env.Clock())
 		}
 	}
 	if g := p.Closing; g != nil && !g.FilledAt.IsZero() {
-		m.reportFilled(*g)
+		b.reportFilled(*g)
 	}
 	for _, g := range p.Healed {
-		m.reportFilled(g)
+		b.reportFilled(g)
 	}
 }
 
-func (m *Machine) reportFilled(g Gap) {
-	m.env.Count.Filled.Add(1)
-	m.env.Logger.Info("gap read", "target", g.Target, "from", g.From, "to", g.To)
-	m.env.OnGap(g)
-}
-
-// fills are the targets with gaps to read on.
-type fills struct {
-	queue   due.Queue     // by when to try
-	tries   map[int32]int // that failed in a row
-	starved int           // polls started since the last fill
-}
-
-func newFills() fills { return fills{tries: map[int32]int{}} }
-
-func (f *fills) remove(slot int32) {
-	f.queue.Remove(slot)
-	delete(f.tries, slot)
+func (b *gapBook) reportFilled(g Gap) {
+	b.env.Count.Filled.Add(1)
+	b.env.Logger.Info("gap read", "target", g.Target, "from", g.From, "to", g.To)
+	b.env.OnGap(g)
 }
 
 // FillTurn reports whether a gap should be read now, and when the next one
 // should otherwise; ok is false when there is none. Polls that are due, as busy
 // says, go first, most of the time.
 func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) {
-	if _, at, ok = m.fills.queue.Next(); !ok {
+	if _, at, ok = m.book.queue.Next(); !ok {
 		return false, 0, false
 	}
-	return at <= now && (!busy || m.fills.starved >= fillShare), at, true
+	return at <= now && (!busy || m.book.starved >= fillShare), at, true
 }
 
 // Starve notes that polls were started in place of the reading of a gap.
-func (m *Machine) Starve(polls int) { m.fills.starved += polls }
+func (m *Machine) Starve(polls int) { m.book.starved += polls }
 
 // BusyPause is how long a target that is due waits while its gap is being read.
 const BusyPause = int64(250 * time.Millisecond)
@@ -186,39 +191,39 @@ const BusyPause = int64(250 * time.Millisecond)
 // StartFill plans to read on where a poll had to stop: in the newest gap of the
 // next target that has not been given up. It gives nil when that has to wait.
 func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
-	m.fills.starved = 0
-	slot, _, _ := m.fills.queue.Next()
-	m.fills.queue.Remove(slot)
+	m.book.starved = 0
+	slot, _, _ := m.book.queue.Next()
+	m.book.queue.Remove(slot)
 	oldest, now := m.env.Oldest(), m.env.Clock()
-	gaps := m.gaps[slot]
+	gaps := m.book.gaps[slot]
 	for i := len(gaps) - 1; i >= 0; i-- {
 		if gaps[i].Resume == "" || gaps[i].To.Before(oldest) {
 			continue
 		}
 		if m.troubles[slot] != nil { // it is resting
-			m.fills.queue.Set(slot, now+int64(fillWait))
+			m.book.queue.Set(slot, now+int64(fillWait))
 			return nil
 		}
 		if busy(slot) {
-			m.fills.queue.Set(slot, now+BusyPause)
+			m.book.queue.Set(slot, now+BusyPause)
 			return nil
 		}
 		gap := gaps[i]
 		return m.start(slot, now, m.env.Now(), &gap)
 	}
-	delete(m.fills.tries, slot)
+	delete(m.book.tries, slot)
 	return nil
 }
 
 // filled plans the next reading of a target's gaps.
-func (m *Machine) filled(p *Poll, err error, now int64) {
+func (b *gapBook) filled(p *Poll, err error, now int64) {
 	if err == nil && p.Out.Err == nil && p.Closing != nil {
-		delete(m.fills.tries, p.Slot)
-		m.fills.queue.Set(p.Slot, now) // there may be more, or another
+		delete(b.tries, p.Slot)
+		b.queue.Set(p.Slot, now) // there may be more, or another
 		return
 	}
 	if err == nil {
-		m.fills.tries[p.Slot]++
+		b.tries[p.Slot]++
 	}
-	m.fills.queue.Set(p.Slot, now+int64(fillWait<<min(m.fills.tries[p.Slot], MaxFills)))
+	b.queue.Set(p.Slot, now+int64(fillWait<<min(b.tries[p.Slot], MaxFills)))
 }

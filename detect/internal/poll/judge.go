@@ -9,32 +9,46 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Judge decides which posts are news for whom, stamps and encodes them, and
-// notes in the poll what to remember once they are committed. It changes
-// nothing else but counters. Events come out oldest first, those of one post
-// together.
-func (m *Machine) Judge(p *Poll) (events []deliver.Event) {
-	out := &p.Out
+// judge decides which posts of a poll are news for whom, stamps and encodes them.
+type judge struct {
+	env *Env
+
+	// Scratch, of one poll.
+	view    View
+	inPoll  map[string]int // where each id is, see onPage
+	page    knownPage
+	scratch []byte
+}
+
+// Judge decides which posts of a poll are news for whom, and notes in the poll
+// what to remember once they are committed. It changes nothing else but counters.
+// Events come out oldest first, those of one post together.
+func (m *Machine) Judge(p *Poll) []deliver.Event {
 	p.Sound = true
-	if out.Posts == 0 {
+	if p.Out.Posts == 0 {
 		return nil
 	}
-	v := &m.view
+	v := &m.judge.view
 	*v = View{Readers: v.Readers[:0], First: p.At}
 	if tr := m.troubles[p.Slot]; tr != nil && tr.due.Before(p.At) {
 		v.First = tr.due
 	}
 	m.targets.View(p, v)
 	defer clear(v.Readers)
-	now := m.env.Now()
-	clear(m.inPoll)
+	return m.judge.run(p)
+}
+
+func (j *judge) run(p *Poll) (events []deliver.Event) {
+	v, out := &j.view, &p.Out
+	now := j.env.Now()
+	clear(j.inPoll)
 	repeats := p.Plan.Gap != nil || v.fresh() // known posts may be news for somebody
 	for n := len(out.Pages) - 1; n >= 0; n-- {
 		pg := &out.Pages[n]
-		m.page.look(p.Plan.Set, pg.Tweets)
+		j.page.look(p.Plan.Set, pg.Tweets)
 		for i := len(pg.Tweets) - 1; i >= 0; i-- {
 			tw := &pg.Tweets[i]
-			if !m.sound(p, tw, now) || m.twice(p, n, i) {
+			if !j.sound(p, tw, now) || j.twice(p, n, i) {
 				continue
 			}
 			if tw.PublishedAt.After(p.Posted) && !tw.Pinned {
@@ -43,13 +57,13 @@ func (m *Machine) Judge(p *Poll) (events []deliver.Event) {
 			if gap := p.Plan.Gap; gap != nil && before(tw.PublishedAt, gap.From) {
 				continue // not of this gap, and not remembered: it may be of another
 			}
-			seen := m.page.knows(p, i, tw.ID)
+			seen := j.page.knows(p, i, tw.ID)
 			if !seen || p.Plan.Refresh {
 				p.News = append(p.News, tw.ID)
 			}
 			if !seen {
 				p.New++
-				if m.history(p, tw, now) {
+				if j.history(p, tw, now) {
 					continue
 				}
 				p.Found = append(p.Found, tw.PublishedAt)
@@ -57,7 +71,7 @@ func (m *Machine) Judge(p *Poll) (events []deliver.Event) {
 			if seen && !repeats {
 				continue
 			}
-			events = m.give(events, p, pg, tw, seen, now)
+			events = j.give(events, p, pg, tw, seen, now)
 		}
 	}
 	if out.Unordered {
@@ -67,8 +81,8 @@ func (m *Machine) Judge(p *Poll) (events []deliver.Event) {
 }
 
 // give adds a post's events, one for each reader that wants it.
-func (m *Machine) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Tweet, seen bool, now time.Time) []deliver.Event {
-	v := &m.view
+func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Tweet, seen bool, now time.Time) []deliver.Event {
+	v := &j.view
 	skew := max(0, p.Out.Skew)
 	for r := range v.Readers {
 		reader := &v.Readers[r]
@@ -78,11 +92,11 @@ func (m *Machine) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Tw
 			continue
 		}
 		if before(tw.PublishedAt, reader.Since.Add(-skew)) {
-			m.env.Count.Baseline.Add(1)
+			j.env.Count.Baseline.Add(1)
 			continue
 		}
 		if v.Asker.Wants(reader.Source, tw) {
-			events = append(events, m.event(v.earliest(p.Slot, tw.PublishedAt), reader.Source.Source, tw, pg, now))
+			events = append(events, j.event(v.earliest(p.Slot, tw.PublishedAt), reader.Source.Source, tw, pg, now))
 		}
 	}
 	return events
@@ -90,25 +104,25 @@ func (m *Machine) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Tw
 
 // sound drops and counts a post that cannot be what it should be. A dropped
 // post is not remembered: if it comes back whole, it is news.
-func (m *Machine) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
-	what := m.env.Count.flaw(tw, now.Add(maxFuture-p.Out.Skew))
+func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
+	what := j.env.Count.flaw(tw, now.Add(maxFuture-p.Out.Skew))
 	if what == "" {
-		if m.view.ownPost(tw) {
+		if j.view.ownPost(tw) {
 			return true
 		}
-		m.env.Count.Author.Add(1)
+		j.env.Count.Author.Add(1)
 		what = "another account's"
 	}
-	m.dropped(p, tw, what)
+	j.dropped(p, tw, what)
 	return false
 }
 
 // dropped notes that a post is not what it should be, and logs the first of a
 // target, so that a stuck post does not fill the log.
-func (m *Machine) dropped(p *Poll, tw *fetcher.Tweet, why string) {
+func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	p.Sound = false
-	if m.targets.DropOnce(p.Slot) {
-		m.env.Logger.Warn("post dropped", m.kind.key(), p.Name, "id", clip(tw.ID), "why", why)
+	if p.Machine.targets.DropOnce(p.Slot) {
+		j.env.Logger.Warn("post dropped", p.Machine.kind.key(), p.Name, "id", clip(tw.ID), "why", why)
 	}
 }
 
@@ -142,16 +156,16 @@ func (v *View) ownPost(tw *fetcher.Tweet) bool {
 
 // twice reports whether a post was on a page before: pages shift while they are
 // read. A different post with the same id is dropped.
-func (m *Machine) twice(p *Poll, page, i int) bool {
+func (j *judge) twice(p *Poll, page, i int) bool {
 	tw := &p.Out.Pages[page].Tweets[i]
-	other, twice := m.inPoll[tw.ID]
+	other, twice := j.inPoll[tw.ID]
 	if !twice {
-		m.inPoll[tw.ID] = onPage(page, i)
+		j.inPoll[tw.ID] = onPage(page, i)
 		return false
 	}
 	if p.Out.sameID(page, i, other) {
-		m.env.Count.SameID.Add(1)
-		m.dropped(p, tw, "has another post's id")
+		j.env.Count.SameID.Add(1)
+		j.dropped(p, tw, "has another post's id")
 	}
 	return true
 }
@@ -173,8 +187,8 @@ func (out *Outcome) sameID(page, i, other int) bool {
 // history reports whether an unseen post is nevertheless old news: from so long
 // before another process has read the target that it would not become visible since,
 // or older than the journal is sure to remember. In a gap everything is news.
-func (m *Machine) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
-	v := &m.view
+func (j *judge) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
+	v := &j.view
 	switch {
 	case p.Plan.Gap != nil:
 		return false
@@ -182,8 +196,8 @@ func (m *Machine) history(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 		return false
 	case !v.Cold.IsZero() && before(tw.PublishedAt, v.Cold):
 		return true // the rest may have become visible late, while none ran
-	case tw.PublishedAt.Before(now.Add(-m.env.Horizon)):
-		m.env.Count.Ancient.Add(1)
+	case tw.PublishedAt.Before(now.Add(-j.env.Horizon)):
+		j.env.Count.Ancient.Add(1)
 		return true
 	}
 	return false

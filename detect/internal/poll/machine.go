@@ -21,16 +21,12 @@ type Machine struct {
 
 	// What few targets have, by slot.
 	troubles map[int32]*trouble
-	gaps     map[int32][]Gap
 	skews    map[int32]time.Duration // how far our clock was ahead in the last poll
 	contacts map[int32]int64         // Unix seconds when a page last came, where no whole poll did since
-	fills    fills
+	book     gapBook
 
-	known   uint64         // polls whose first page could be unchanged
-	view    View           // scratch of Judge
-	inPoll  map[string]int // where each id is, see onPage
-	page    knownPage
-	scratch []byte
+	known uint64 // polls whose first page could be unchanged
+	judge judge
 }
 
 // NewMachine makes one without polls. commit gets the events of a poll and has
@@ -38,8 +34,8 @@ type Machine struct {
 // journal, or cannot be.
 func NewMachine(env *Env, kind Kind, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
 	return &Machine{env: env, kind: kind, count: &env.Count.Kinds[kind], targets: targets, commit: commit,
-		troubles: map[int32]*trouble{}, gaps: map[int32][]Gap{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
-		fills: newFills(), inPoll: map[string]int{}}
+		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
+		book: newGapBook(env, kind), judge: judge{env: env, inPoll: map[string]int{}}}
 }
 
 // Open is how many polls have not ended.
@@ -74,7 +70,7 @@ func (m *Machine) newPoll() *Poll {
 // Landed takes a poll whose pages have come: it is judged, and what came of it
 // goes to be committed.
 func (m *Machine) Landed(p *Poll) {
-	m.countPoll(p)
+	m.env.countPoll(p)
 	if !m.targets.Watched(p.Slot) {
 		m.end(p)
 		return
@@ -82,7 +78,7 @@ func (m *Machine) Landed(p *Poll) {
 	out := &p.Out
 	if out.Err != nil {
 		m.env.noteRateLimit(m.Failures(p.Slot), out.Err)
-		m.giveUpPage(p)
+		giveUpPage(p, m.troubles[p.Slot])
 	}
 	if len(out.Pages) > 0 {
 		m.noteSkew(p)
@@ -90,7 +86,7 @@ func (m *Machine) Landed(p *Poll) {
 	m.audit(p)
 	m.targets.Landed(p)
 	events := m.Judge(p)
-	m.noteGaps(p)
+	m.book.note(p)
 	p.Cursor = m.cursor(p)
 	p.Committing = true
 	if p.Cursor == nil && len(events) == 0 { // as far as the journal goes
@@ -136,9 +132,9 @@ func (m *Machine) Settled(p *Poll, err error) {
 
 func (m *Machine) apply(p *Poll) {
 	if p.Cursor != nil {
-		m.SetGaps(p.Slot, p.Cursor.Gaps)
+		m.book.set(p.Slot, p.Cursor.Gaps)
 	}
-	m.reportGaps(p)
+	m.book.report(p)
 	m.targets.Apply(p)
 	if p.Whole() {
 		delete(m.contacts, p.Slot)
@@ -150,7 +146,7 @@ func (m *Machine) reschedule(p *Poll, err error) {
 	now := m.env.Clock()
 	switch {
 	case p.Plan.Gap != nil:
-		m.filled(p, err, now)
+		m.book.filled(p, err, now)
 		if m.troubles[p.Slot] == nil {
 			m.targets.Done(p, now)
 		}
@@ -179,10 +175,9 @@ func (m *Machine) end(p *Poll) {
 // Release lets go of a target that nobody watches and that is not being polled.
 func (m *Machine) Release(slot int32) {
 	delete(m.troubles, slot)
-	delete(m.gaps, slot)
 	delete(m.skews, slot)
 	delete(m.contacts, slot)
-	m.fills.remove(slot)
+	m.book.release(slot)
 	m.targets.Release(slot)
 }
 
@@ -226,9 +221,9 @@ func (m *Machine) Contact(slot int32) (at time.Time, ok bool) {
 	return time.Unix(sec, 0), ok
 }
 
-func (m *Machine) countPoll(p *Poll) {
-	c, out := &m.env.Count, &p.Out
-	m.count.Polls.Add(1)
+func (e *Env) countPoll(p *Poll) {
+	c, out, kind := &e.Count, &p.Out, p.Machine.count
+	kind.Polls.Add(1)
 	c.Posts.Add(int64(out.Posts))
 	c.Excess.Add(int64(out.excess))
 	if out.panicked {
@@ -238,6 +233,6 @@ func (m *Machine) countPoll(p *Poll) {
 		c.Shallow.Add(1)
 	}
 	if out.Err != nil {
-		m.count.Errors.Add(1)
+		kind.Errors.Add(1)
 	}
 }

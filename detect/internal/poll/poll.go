@@ -32,10 +32,15 @@ type Poll struct {
 	Sound      bool      // no post was dropped
 	Committing bool
 
+	flight
+}
+
+// flight is what a Machine and its Workers keep with a poll.
+type flight struct {
 	index   int // in Machine.polls
 	call    *sharedCall
 	own     sharedCall // call, when it is the poll's alone
-	waiters []func()
+	waiters []func()   // to call when it has ended
 }
 
 // sharedCall counts the polls that one upstream call serves.
