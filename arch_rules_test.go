@@ -31,7 +31,9 @@ var levels = [][]string{
 	{"internal/pace"},
 	{"detect/internal/schedule", "detect/internal/interest", "detect/internal/budget", "detect/internal/deadline"},
 	{"detect/internal/forecast"},
-	{"detect/internal/accounts", "detect/internal/poll", "detect/internal/routing"},
+	{"detect/internal/poll", "detect/internal/routing"},
+	{"detect/internal/accounts"},
+	{"detect/internal/queries"},
 	{"detect"},
 	{"storage"},
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest"}, // what the adapters, or their tests, share

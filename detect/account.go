@@ -39,8 +39,8 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 	var found *AccountStatus
 	err = d.ask(ctx, d.shards[hash%uint64(len(d.shards))], func(sh *shard) {
 		a := sh.accounts
-		if slot, ok := a.table.Find(hash, username); ok && a.Watched(slot) {
-			st := a.status(slot)
+		if slot, ok := a.Find(hash, username); ok && a.Watched(slot) {
+			st := newAccountStatus(d, a, slot)
 			found = &st
 		}
 	})
@@ -50,31 +50,22 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 	return *found, true, nil
 }
 
-func (a *accountTargets) status(slot int32) AccountStatus {
-	t := a.table.At(slot)
-	st := AccountStatus{Username: a.table.Username(slot), UserID: a.table.UserID(slot), LastPoll: t.Since.Time(), LastPost: t.Post.Time(),
-		Interval: a.table.Interval(slot), Rate: a.postRate(slot), Gaps: gapsOf(a.polls.Gaps(slot))}
+func newAccountStatus(d *Detector, a *accounts.Targets, slot int32) AccountStatus {
+	t := a.At(slot)
+	st := AccountStatus{Username: a.Username(slot), UserID: a.UserID(slot), LastPoll: t.Since.Time(), LastPost: t.Post.Time(),
+		Interval: a.Interval(slot), Rate: a.PostRate(slot), Gaps: gapsOf(a.Polls.Gaps(slot)), Failures: a.Polls.Failures(slot)}
 	if !t.Is(accounts.Cold) { // what another process did is no contact of ours
 		st.LastContact = st.LastPoll
 	}
-	if at, ok := a.polls.Contact(slot); ok {
+	if at, ok := a.Polls.Contact(slot); ok {
 		st.LastContact = at
 	}
 	a.Subscribers(slot, func(deliver.Source) { st.Sources++ })
-	st.Failures = a.polls.Failures(slot)
-	if st.Err, _ = a.polls.Trouble(slot); st.Err != nil {
+	if st.Err, _ = a.Polls.Trouble(slot); st.Err != nil {
 		st.Error = st.Err.Error()
 	}
-	if at, ok := a.sched.At(slot); ok {
-		st.NextPoll = a.d.wall(at)
+	if at, ok := a.Sched.At(slot); ok {
+		st.NextPoll = d.wall(at)
 	}
 	return st
-}
-
-// postRate is how often an account posts, a second; 0 when that is not known.
-func (a *accountTargets) postRate(slot int32) float64 {
-	if r, ok := a.sched.Rate(slot); ok {
-		return r
-	}
-	return a.table.At(slot).Rate.PerSecond()
 }

@@ -128,14 +128,14 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		if sh.workers.Busy() > 4 || sh.open() > 12 {
 			t.Errorf("%d calls, %d polls", sh.workers.Busy(), sh.open())
 		}
-		table, watched := sh.accounts.table, 0
+		table, watched := sh.accounts.Table, 0
 		for slot := range table.Size() {
 			if table.At(slot).State != accounts.Free {
 				watched++
 				continue
 			}
-			_, planned := sh.accounts.sched.At(slot)
-			if rate, paced := sh.accounts.sched.Rate(slot); planned || paced && rate > 0 || len(sh.accounts.polls.Gaps(slot)) > 0 {
+			_, planned := sh.accounts.Sched.At(slot)
+			if rate, paced := sh.accounts.Sched.Rate(slot); planned || paced && rate > 0 || len(sh.accounts.Polls.Gaps(slot)) > 0 {
 				t.Errorf("free slot %d is planned", slot)
 			}
 		}

@@ -46,7 +46,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 		}
 	}
 	err := r.eachAccount(ctx, bounds, func(sh *shard, name string, slot int32) {
-		bounds[name] = sh.accounts.table.MonitorInterval(slot)
+		bounds[name] = sh.accounts.MonitorInterval(slot)
 	})
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (r *router) eachAccount(ctx context.Context, names map[string]time.Duration
 			n := min(len(part), askAtOnce)
 			err := d.ask(ctx, d.shards[i], func(sh *shard) {
 				for _, name := range part[:n] {
-					if slot, ok := sh.accounts.table.Find(accounts.HashName(name), name); ok {
+					if slot, ok := sh.accounts.Find(accounts.HashName(name), name); ok {
 						fn(sh, name, slot)
 					}
 				}

@@ -80,14 +80,14 @@ func New(cfg Config) (*Detector, error) {
 		d.shards = append(d.shards, newShard(d, slots))
 	}
 	if cfg.Pace != PaceInterval {
-		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.table, schedule.BudgetConfig{
+		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.OthersDelay, OwnerSurplus: cfg.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
 			PollRate: d.pollRate, MinBackoff: cfg.MinBackoff, Logger: cfg.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
-		d.shards[0].accounts.sched = d.paced
+		d.shards[0].accounts.Sched = d.paced
 	}
 	return d, nil
 }
@@ -190,7 +190,7 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	settings := make([]*setting, len(d.shards))
 	d.mu.Lock()
 	for i, sh := range d.shards {
-		settings[i] = &setting{sub: sub, accounts: parts[i], late: d.started, done: make(chan struct{})}
+		settings[i] = &setting{sub: sub.onShard(parts[i], d.started), done: make(chan struct{})}
 		sh.mail.put(message{set: settings[i]})
 	}
 	started := d.started
@@ -247,8 +247,8 @@ func (d *Detector) await(ctx context.Context, done <-chan struct{}, started bool
 func (d *Detector) Spend(ctx context.Context) error { return d.env.Budget.Wait(ctx) }
 
 // split sorts a subscription's accounts by shard and looks up their cursors.
-func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAccount, error) {
-	parts := make([][]settingAccount, len(d.shards))
+func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]accounts.Account, error) {
+	parts := make([][]accounts.Account, len(d.shards))
 	byKey := make(map[string]int, len(sub.Accounts))
 	keys := make([]string, 0, len(sub.Accounts))
 	for i, a := range sub.Accounts {
@@ -258,7 +258,7 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAcc
 			keys = append(keys, key)
 		}
 	}
-	cursors := make(map[string]*Cursor)
+	cursors := make(map[string]*poll.Cursor)
 	for from := 0; from < len(keys); from += cursorChunk {
 		chunk := keys[from:min(from+cursorChunk, len(keys))]
 		found, err := d.cfg.Journal.Cursors(ctx, chunk...)
@@ -266,17 +266,18 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]settingAcc
 			return nil, fmt.Errorf("detect: read cursors: %w", err)
 		}
 		for i := range found {
-			cursors[found[i].Target] = &found[i]
+			c := &found[i]
+			cursors[c.Target] = &poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: pollGaps(c.Gaps)}
 		}
 	}
 	for _, key := range keys {
 		hash := accounts.Hash(key)
 		i := hash % uint64(len(d.shards))
-		parts[i] = append(parts[i], settingAccount{hash: hash, index: byKey[key], cursor: cursors[key]})
+		parts[i] = append(parts[i], accounts.Account{Hash: hash, Index: byKey[key], Cursor: cursors[key]})
 	}
 	if step := uint64(sub.Interval); step > 0 { // what is polled together lies together
 		for _, part := range parts {
-			slices.SortFunc(part, func(a, b settingAccount) int { return cmp.Compare(a.hash%step, b.hash%step) })
+			slices.SortFunc(part, func(a, b accounts.Account) int { return cmp.Compare(a.Hash%step, b.Hash%step) })
 		}
 	}
 	return parts, nil
@@ -289,10 +290,4 @@ func (d *Detector) clock() int64 { return int64(time.Since(d.epoch)) }
 // wall gives the time of the day for a moment of the detector's clock.
 func (d *Detector) wall(at int64) time.Time {
 	return d.cfg.Now().Add(time.Duration(at - d.clock()))
-}
-
-// gridAfter is schedule.GridAfter on the detector's clock.
-func (d *Detector) gridAfter(now int64, hash uint64, step time.Duration) int64 {
-	base := d.epoch.UnixNano()
-	return schedule.GridAfter(base+now, hash, step) - base
 }

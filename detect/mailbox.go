@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
@@ -29,25 +30,18 @@ type message struct {
 
 // setting adds or replaces a source's subscription on this shard.
 type setting struct {
-	sub      Subscription
-	accounts []settingAccount
-	late     bool // it comes after Run has begun
-	done     chan struct{}
-}
-
-type settingAccount struct {
-	hash   uint64
-	index  int     // in sub.Accounts
-	cursor *Cursor // what the journal has, nil if nothing
+	sub  accounts.Subscription
+	done chan struct{}
 }
 
 // removal ends a source's subscription; done is closed when nothing of it can
 // be committed any more.
 type removal struct {
 	sourceID string
-	open     int // commits under way that may have events of the source
 	done     chan struct{}
 }
+
+func (r *removal) settled() { close(r.done) }
 
 func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/internal/pace"
@@ -138,11 +139,11 @@ func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
 	for _, sh := range d.shards {
 		for from, more := int32(0), true; more; from += groupSlots {
 			err := d.ask(ctx, sh, func(sh *shard) {
-				size := sh.accounts.table.Size()
+				size := sh.accounts.Size()
 				more = from+groupSlots < size
 				for slot := from; slot < min(from+groupSlots, size); slot++ {
 					if sh.accounts.Watched(slot) {
-						counts[sh.accounts.group(slot)]++
+						counts[group(sh.accounts, slot)]++
 					}
 				}
 			})
@@ -160,10 +161,10 @@ func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
 }
 
 // group is the group of one account, with its rate to an eighth of an e-fold.
-func (a *accountTargets) group(slot int32) pace.Group {
-	ask := a.table.Ask(slot)
+func group(a *accounts.Targets, slot int32) pace.Group {
+	ask := a.Ask(slot)
 	g := pace.Group{Interval: ask.Interval, Weight: ask.Weight, Rate: unknownRate}
-	if r := a.postRate(slot); r > 0 {
+	if r := a.PostRate(slot); r > 0 {
 		g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
 	}
 	return g

@@ -97,32 +97,17 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 		return QueryStatus{}, false, nil
 	}
 	err = d.ask(ctx, d.queryShard(text), func(sh *shard) {
-		if q := sh.queries.byText[text]; q != nil {
-			sh.queries.status(q, &found)
+		st := sh.queries.Status(text)
+		found.LastPoll, found.LastContact, found.LastPost, found.NextPoll = st.Since, st.Contact, st.LastPost, st.NextPoll
+		found.Interval, found.Failures, found.Err, found.Gaps = st.Every, st.Failures, st.Err, gapsOf(st.Gaps)
+		if st.Err != nil {
+			found.Error = st.Err.Error()
 		}
 	})
 	if err != nil {
 		return QueryStatus{}, false, err
 	}
 	return found, true, nil
-}
-
-func (s *queryTargets) status(q *watchedQuery, st *QueryStatus) {
-	st.LastPoll, st.LastPost, st.Interval = q.since, q.lastPost, q.every()
-	if !q.cold {
-		st.LastContact = q.since
-	}
-	if at, ok := s.polls.Contact(q.slot); ok {
-		st.LastContact = at
-	}
-	st.Gaps = gapsOf(s.polls.Gaps(q.slot))
-	st.Failures = s.polls.Failures(q.slot)
-	if st.Err, _ = s.polls.Trouble(q.slot); st.Err != nil {
-		st.Error = st.Err.Error()
-	}
-	if at, ok := s.sched.At(q.slot); ok {
-		st.NextPoll = s.d.wall(at)
-	}
 }
 
 // queryShard is the shard that owns a query.

@@ -1,14 +1,14 @@
 package detect
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule"
@@ -113,6 +113,12 @@ func (s *QuerySubscription) every() time.Duration {
 	return s.Interval
 }
 
+// terms is what the shard that searches for the query gets.
+func (s *QuerySubscription) terms() *queries.Terms {
+	return &queries.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Query: s.Query,
+		Interval: s.Interval, Next: s.Next, Every: s.Every, MaxResults: s.MaxResults, Since: s.Since, Spread: s.Spread}
+}
+
 // want is what routing needs to know of the subscription.
 func (s *QuerySubscription) want() routing.Want {
 	return routing.Want{ID: s.Source.ID, Query: s.Query, Since: s.Since, Every: s.every(), Authors: s.Authors}
@@ -120,10 +126,4 @@ func (s *QuerySubscription) want() routing.Want {
 
 // QueryTarget is a query's name in the journal, and in a Gap: "query:" and its
 // text, or for one of more than 500 bytes its SHA-256.
-func QueryTarget(text string) string {
-	if len(text) <= 500 {
-		return "query:" + text
-	}
-	sum := sha256.Sum256([]byte(text))
-	return "query:sha256:" + hex.EncodeToString(sum[:])
-}
+func QueryTarget(text string) string { return queries.Target(text) }

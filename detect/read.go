@@ -21,13 +21,13 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 	for _, sh := range d.shards {
 		part := map[string]time.Time{} // who gives up waiting must not read while it is written
 		err := d.ask(ctx, sh, func(sh *shard) {
-			src := sh.accounts.table.Source(sourceID)
+			src := sh.accounts.Source(sourceID)
 			if src == nil {
 				return
 			}
 			src.EachOf(func(slot int32) {
-				if at := sh.accounts.readFor(slot, sourceID); !at.IsZero() {
-					part[monitor.Key(sh.accounts.table.Username(slot))] = at.Add(-d.cfg.MaxOverlap)
+				if at := sh.accounts.ReadFor(slot, sourceID); !at.IsZero() {
+					part[monitor.Key(sh.accounts.Username(slot))] = at.Add(-d.cfg.MaxOverlap)
 				}
 			})
 		})
@@ -81,7 +81,7 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	var found time.Time
 	err := r.d.ask(ctx, r.d.queryShard(sub.Query), func(sh *shard) {
-		found = sh.queries.readFor(sub.Query, sub.Source.ID)
+		found = sh.queries.ReadFor(sub.Query, sub.Source.ID)
 	})
 	if err != nil { // it may yet be written
 		return time.Time{}, err
@@ -98,7 +98,7 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 	}
 	earliest, n := time.Time{}, 0
 	err := r.eachAccount(ctx, names, func(sh *shard, _ string, slot int32) {
-		since := sh.accounts.readFor(slot, sub.Source.ID)
+		since := sh.accounts.ReadFor(slot, sub.Source.ID)
 		if n++; n == 1 || since.Before(earliest) {
 			earliest = since
 		}
@@ -107,14 +107,4 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 		return time.Time{}, err
 	}
 	return earliest, nil
-}
-
-// readUntil is until when an account was read without a gap that is to be read yet.
-func readUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
-	for _, g := range gaps {
-		if g.Resume != "" && g.From.Before(since) && !g.To.Before(oldest) {
-			since = g.From
-		}
-	}
-	return since
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -68,14 +70,14 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 			return err
 		}
 	}
-	start := queryStart{since: m.Start, gaps: gaps, from: m.From, read: m.Read}
+	start := queries.Start{Since: m.Start, Gaps: pollGaps(gaps), From: m.From, Read: m.Read}
 	mine := r.d.queryShard(sub.Query)
 	for _, sh := range r.d.shards {
 		err := r.d.ask(ctx, sh, func(sh *shard) {
 			if sh == mine {
-				sh.queries.setQuery(sub.Source.ID, &sub, start)
+				sh.queries.Set(sub.Source.ID, sub.terms(), start)
 			} else {
-				sh.queries.setQuery(sub.Source.ID, nil, queryStart{})
+				sh.queries.Set(sub.Source.ID, nil, queries.Start{})
 			}
 		})
 		if err != nil {
@@ -93,7 +95,10 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 func (r *router) unsearch(ctx context.Context, sourceID string) error {
 	for _, sh := range r.d.shards {
 		rm := &removal{sourceID: sourceID, done: make(chan struct{})}
-		sh.mail.put(message{ask: func(sh *shard) { sh.queries.removeQuery(rm) }})
+		sh.mail.put(message{ask: func(sh *shard) {
+			sh.queries.Set(sourceID, nil, queries.Start{})
+			sh.queries.Polls.WhenSettled(rm.settled)
+		}})
 		if err := r.d.await(ctx, rm.done, true); err != nil {
 			return err
 		}
@@ -162,7 +167,7 @@ func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s rout
 			s.SearchedBefore, s.Behind = c.Since, !c.Since.IsZero()
 			continue
 		}
-		until := readUntil(c.Since, c.Gaps, r.d.env.Oldest())
+		until := poll.ReadUntil(c.Since, pollGaps(c.Gaps), r.d.env.Oldest())
 		if n++; n == 1 || until.Before(s.TimelinesBefore) {
 			s.TimelinesBefore = until
 		}

@@ -219,7 +219,7 @@ func (r *router) note() {
 	d.count.covered.Store(int64(r.rules.Covered()))
 	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * d.pagesPer(poll.Queries)))
 	for _, sh := range d.shards {
-		sh.mail.put(message{ask: func(sh *shard) { sh.accounts.sched.Refresh() }})
+		sh.mail.put(message{ask: func(sh *shard) { sh.accounts.Sched.Refresh() }})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 )
 
@@ -18,8 +19,8 @@ type shard struct {
 	mail     *mailbox
 	slots    int // upstream calls that may be under way at once
 	workers  *poll.Workers
-	accounts *accountTargets
-	queries  *queryTargets
+	accounts *accounts.Targets
+	queries  *queries.Targets
 
 	hasTicket bool
 	ticket    int64 // when the next call may be made, on the detector's clock
@@ -39,8 +40,8 @@ func newShard(d *Detector, slots int) *shard {
 	commit := func(p *poll.Poll, events []deliver.Event) {
 		d.committer.put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
 	}
-	sh.accounts = newAccountTargets(d, commit)
-	sh.queries = newQueryTargets(d, commit)
+	sh.accounts = accounts.NewTargets(d.env, commit)
+	sh.queries = queries.NewTargets(d.env, commit)
 	return sh
 }
 
@@ -79,7 +80,7 @@ func (sh *shard) run(ctx context.Context) {
 }
 
 // open is how many polls have not ended.
-func (sh *shard) open() int { return sh.accounts.polls.Open() + sh.queries.polls.Open() }
+func (sh *shard) open() int { return sh.accounts.Polls.Open() + sh.queries.Polls.Open() }
 
 // updateClocks reads both clocks.
 func (sh *shard) updateClocks() { sh.now, sh.wall = sh.d.clock(), sh.d.cfg.Now() }
@@ -87,9 +88,11 @@ func (sh *shard) updateClocks() { sh.now, sh.wall = sh.d.clock(), sh.d.cfg.Now()
 func (sh *shard) handle(m *message) {
 	switch {
 	case m.set != nil:
-		sh.accounts.set(m.set)
+		sh.accounts.SetSubscription(&m.set.sub)
+		close(m.set.done)
 	case m.remove != nil:
-		sh.accounts.remove(m.remove)
+		sh.accounts.RemoveSubscription(m.remove.sourceID)
+		sh.accounts.Polls.WhenSettled(m.remove.settled)
 	case m.landed != nil:
 		sh.workers.Ended(m.landed)
 		m.landed.Machine.Landed(m.landed)
@@ -103,7 +106,7 @@ func (sh *shard) handle(m *message) {
 // never is a time that does not come, and longSleep one that only messages come
 // before.
 const (
-	never     = int64(1<<63 - 1)
+	never     = queries.Never
 	longSleep = int64(1 << 62)
 )
 
@@ -113,12 +116,12 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
 		now := sh.now
-		at, ok := sh.accounts.sched.NextAt()
+		at, ok := sh.accounts.Sched.NextAt()
 		if !ok {
 			at = never
 		}
-		search, searchAt := sh.queries.searchTurn(at, now, sh.accounts.sched.TakesTurns())
-		fill, fillAt, fills := sh.accounts.polls.FillTurn(search || ok && at <= now, now)
+		search, searchAt := sh.queries.Turn(at, now, sh.accounts.Sched.TakesTurns())
+		fill, fillAt, fills := sh.accounts.Polls.FillTurn(search || ok && at <= now, now)
 		if !fills {
 			fillAt = never
 		}
@@ -132,17 +135,17 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 			return now + int64(wait)
 		}
 		if fill {
-			if p := sh.accounts.polls.StartFill(sh.accounts.polled); p != nil {
+			if p := sh.accounts.Polls.StartFill(sh.accounts.Polled); p != nil {
 				sh.read(ctx, p)
 			}
 			continue
 		}
-		sh.accounts.polls.Starve(1)
+		sh.accounts.Polls.Starve(1)
 		if search {
 			sh.startSearch(ctx)
 			continue
 		}
-		sh.queries.turn = true
+		sh.queries.AccountsHadLast = true
 		if sh.d.batchSize == 1 && !sh.d.env.Budget.Bounded() && min(searchAt, fillAt) > now {
 			sh.sweep(ctx)
 		} else {
@@ -201,14 +204,14 @@ func (sh *shard) startPolls(ctx context.Context) {
 
 // take takes out the accounts that one upstream call polls now.
 func (sh *shard) take() {
-	sched := sh.accounts.sched
+	sched := sh.accounts.Sched
 	sh.taken = sh.taken[:0]
 	for len(sh.taken) < sh.d.batchSize {
 		due, ok := sched.Next(sh.now, len(sh.taken) > 0)
 		if !ok {
 			return
 		}
-		alone := sh.accounts.table.At(due.Slot).Is(accounts.Alone)
+		alone := sh.accounts.At(due.Slot).Is(accounts.Alone)
 		if alone && len(sh.taken) > 0 {
 			sched.Fail(due.Slot, due.At) // it is the next call's
 			return
@@ -222,22 +225,22 @@ func (sh *shard) take() {
 
 // start plans an account's poll; nil while a gap of it is being read.
 func (sh *shard) start(due schedule.Due) *poll.Poll {
-	if sh.accounts.polled(due.Slot) {
-		sh.accounts.sched.Fail(due.Slot, sh.now+poll.BusyPause)
+	if sh.accounts.Polled(due.Slot) {
+		sh.accounts.Sched.Fail(due.Slot, sh.now+poll.BusyPause)
 		return nil
 	}
 	sh.d.env.Count.Lag.Record(time.Duration(sh.now - due.At))
-	return sh.accounts.polls.Start(due.Slot, due.At, sh.wall.Add(time.Duration(due.At-sh.now)))
+	return sh.accounts.Polls.Start(due.Slot, due.At, sh.wall.Add(time.Duration(due.At-sh.now)))
 }
 
 // startSearch begins the poll of the query that is due first.
 func (sh *shard) startSearch(ctx context.Context) {
 	q := sh.queries
-	slot, at, _ := q.sched.Next()
-	q.sched.Remove(slot)
-	q.turn = false
+	slot, at, _ := q.Sched.Next()
+	q.Sched.Remove(slot)
+	q.AccountsHadLast = false
 	sh.d.env.Count.Lag.Record(time.Duration(sh.now - at))
-	sh.read(ctx, q.polls.Start(slot, at, sh.wall.Add(time.Duration(at-sh.now))))
+	sh.read(ctx, q.Polls.Start(slot, at, sh.wall.Add(time.Duration(at-sh.now))))
 }
 
 // read makes a poll's upstream call, which uses the ticket.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -87,6 +89,14 @@ func (s *Subscription) weight() float64 {
 		return 1
 	}
 	return s.Weight
+}
+
+// onShard is the subscription as a shard gets it, with its part of the accounts.
+func (s *Subscription) onShard(mine []accounts.Account, late bool) accounts.Subscription {
+	return accounts.Subscription{
+		Terms: accounts.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight()},
+		All:   s.Accounts, Mine: mine, Program: s.program, Spread: s.Spread, Late: late,
+	}
 }
 
 func (s *Subscription) validate(pace Pace) error {

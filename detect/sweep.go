@@ -15,14 +15,14 @@ func (sh *shard) sweep(ctx context.Context) {
 	most := min(sh.room(), sweepMost)
 	sh.taken = sh.taken[:0]
 	for len(sh.taken) < most {
-		due, ok := sh.accounts.sched.Next(sh.now, false)
+		due, ok := sh.accounts.Sched.Next(sh.now, false)
 		if !ok {
 			break
 		}
 		sh.taken = append(sh.taken, due)
 	}
 	sh.readAhead()
-	sh.accounts.polls.Starve(len(sh.taken) - 1) // the first is counted
+	sh.accounts.Polls.Starve(len(sh.taken) - 1) // the first is counted
 	for _, next := range sh.taken {
 		if p := sh.start(next); p != nil {
 			sh.read(ctx, p)
@@ -34,7 +34,7 @@ func (sh *shard) sweep(ctx context.Context) {
 // memory. Here the processor waits for several at a time; else it would wait for
 // one after the other, and longer than all the rest of a poll takes.
 func (sh *shard) readAhead() {
-	table := sh.accounts.table
+	table := sh.accounts.Table
 	for _, next := range sh.taken {
 		sh.ahead += int(table.At(next.Slot).Since)
 	}

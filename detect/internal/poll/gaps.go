@@ -227,3 +227,14 @@ func (b *gapBook) filled(p *Poll, err error, now int64) {
 	}
 	b.queue.Set(p.Slot, now+int64(fillWait<<min(b.tries[p.Slot], MaxFills)))
 }
+
+// ReadUntil is until when a target was read without a gap that is to be read yet,
+// but for gaps from before oldest.
+func ReadUntil(since time.Time, gaps []Gap, oldest time.Time) time.Time {
+	for _, g := range gaps {
+		if g.Resume != "" && g.From.Before(since) && !g.To.Before(oldest) {
+			since = g.From
+		}
+	}
+	return since
+}

@@ -202,16 +202,22 @@ func (m *Machine) reuse(p *Poll) {
 	}
 }
 
-// AfterCommits has fn called when each poll ends that waits to be committed now,
-// and gives how many these are.
-func (m *Machine) AfterCommits(fn func()) (n int) {
-	for _, p := range m.polls {
-		if p.Committing {
-			p.waiters = append(p.waiters, fn)
-			n++
+// WhenSettled calls fn when all polls have ended that wait to be committed now, at
+// once if none does.
+func (m *Machine) WhenSettled(fn func()) {
+	open := 1
+	settle := func() {
+		if open--; open == 0 {
+			fn()
 		}
 	}
-	return n
+	for _, p := range m.polls {
+		if p.Committing {
+			open++
+			p.waiters = append(p.waiters, settle)
+		}
+	}
+	settle()
 }
 
 // Contact is when a page of a target last came that was not of a whole poll; ok

@@ -1,20 +1,21 @@
-package detect
+package queries
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
-	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// watchedQuery is a query that is polled, once for all rules that share it. There
+// Query is one that is polled, once for all rules that share it. There
 // are thousands at most, so it is a struct of its own. Its shard owns it; while a
 // poll is under way, the goroutine that reads its pages uses seen alone.
-type watchedQuery struct {
+type Query struct {
 	text string
 	hash uint64
-	slot int32 // in queryTargets
-	subs []querySub
+	slot int32 // in Targets
+	subs []sub
 
 	seen    *seen.Set
 	horizon time.Duration // of seen
@@ -30,17 +31,16 @@ type watchedQuery struct {
 	polled bool // a poll is under way
 }
 
-// querySub is one rule's interest in a query; see accounts.Subscriber.
-type querySub struct {
-	QuerySubscription
-	source         interest.Source
+// sub is one rule's interest in a query; see accounts.Subscriber.
+type sub struct {
+	Terms
 	from           time.Time // while fresh: how far back to read for it
 	read           time.Time // while fresh: it has got what was visible then, or does not want it
 	fresh, covered bool
 }
 
 // interval is the shortest that is wished, 0 when schedules alone are.
-func (q *watchedQuery) interval() (shortest time.Duration) {
+func (q *Query) interval() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].Interval; iv > 0 && (shortest == 0 || iv < shortest) {
 			shortest = iv
@@ -50,7 +50,7 @@ func (q *watchedQuery) interval() (shortest time.Duration) {
 }
 
 // every is how often the query is polled at its busiest.
-func (q *watchedQuery) every() (shortest time.Duration) {
+func (q *Query) every() (shortest time.Duration) {
 	for i := range q.subs {
 		if iv := q.subs[i].every(); shortest == 0 || iv < shortest {
 			shortest = iv
@@ -59,7 +59,7 @@ func (q *watchedQuery) every() (shortest time.Duration) {
 	return shortest
 }
 
-func (q *watchedQuery) maxResults() (most int) {
+func (q *Query) maxResults() (most int) {
 	for i := range q.subs {
 		most = max(most, q.subs[i].MaxResults)
 	}
@@ -68,7 +68,7 @@ func (q *watchedQuery) maxResults() (most int) {
 
 // cutoff is how far back the next poll must read: see accounts.Table. What lies
 // before the overlap of the process before, the journal knows.
-func (q *watchedQuery) cutoff(overlap, ahead time.Duration) time.Time {
+func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
 	var wanted time.Time // earliest beginning of all subscribers
 	back := q.since
 	if !back.IsZero() {
@@ -90,11 +90,24 @@ func (q *watchedQuery) cutoff(overlap, ahead time.Duration) time.Time {
 	return back
 }
 
+// maxMemory bounds how long a query remembers between two polls.
+const maxMemory = 366 * 24 * time.Hour
+
 // remember makes room for what the next polls show: for twice the overlap and
 // the time to the next poll. A set that is too short lived is begun anew, and
 // the journal drops what it forgot.
-func (q *watchedQuery) remember(overlap time.Duration) {
-	if need := 2*overlap + min(q.every(), maxInterval); q.seen == nil || q.horizon < need {
+func (q *Query) remember(overlap time.Duration) {
+	if need := 2*overlap + min(q.every(), maxMemory); q.seen == nil || q.horizon < need {
 		q.seen, q.horizon = seen.NewSet(need), need
 	}
+}
+
+// Target is a query's name in the journal: "query:" and its text, or for one of
+// more than 500 bytes its SHA-256.
+func Target(text string) string {
+	if len(text) <= 500 {
+		return "query:" + text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "query:sha256:" + hex.EncodeToString(sum[:])
 }

@@ -1,0 +1,126 @@
+package accounts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// Subscription is a source and the accounts that it has on this shard.
+type Subscription struct {
+	Terms
+	Program *query.Program // decides in place of Match, nil for none
+	All     []monitor.Account
+	Mine    []Account
+	Spread  bool // the first polls wait for their place in the interval
+	Late    bool // it comes after Run has begun
+}
+
+// Account is one of a Subscription.
+type Account struct {
+	Hash   uint64       // see HashName
+	Index  int          // in All
+	Cursor *poll.Cursor // what the journal has, nil for nothing
+}
+
+// SetSubscription adds or replaces a source's subscription.
+func (a *Targets) SetSubscription(s *Subscription) {
+	src, changed := a.SetSource(s.Terms)
+	anew := src.QueryChanged(s.Program)
+	slots := make([]int32, 0, len(s.Mine))
+	for _, mine := range s.Mine {
+		account := s.All[mine.Index]
+		slot := a.slotFor(mine, account)
+		slots = append(slots, slot)
+		added := a.Subscribe(slot, src, account.Since, anew)
+		if added {
+			if err, told := a.Polls.Trouble(slot); told {
+				a.env.OnTrouble(poll.Accounts, a.Username(slot), src.Source.Source, err)
+			}
+			if s.Late {
+				a.rewindFor(slot, account.Since)
+			}
+		}
+		if added || changed {
+			a.schedule(slot, added, s.Spread)
+		}
+	}
+	slices.Sort(slots)
+	a.SetAccounts(src, slots, s.Program, func(slot int32) { a.unsubscribe(slot, src) })
+	a.Pack()
+}
+
+// slotFor finds or makes an account's target.
+func (a *Targets) slotFor(mine Account, account monitor.Account) int32 {
+	if slot, ok := a.Table.Find(mine.Hash, account.Username); ok {
+		return slot
+	}
+	slot := a.Table.Add(account.Username)
+	if c := mine.Cursor; c != nil {
+		t := a.Table.At(slot)
+		t.Since = ToSeconds(c.Since)
+		t.Set(Cold, true)
+		a.Polls.Restore(slot, c.Gaps)
+		// Who begins now means whoever has the handle now.
+		if !account.Since.After(c.Since) {
+			a.Table.SetUserID(slot, c.UserID)
+		}
+	}
+	a.env.Count.Kinds[poll.Accounts].Targets.Add(1)
+	return slot
+}
+
+// schedule takes an account into the schedule, or follows a change of what its
+// subscribers ask for.
+func (a *Targets) schedule(slot int32, added, spread bool) {
+	first := schedule.AtOnce
+	switch {
+	case a.Polled(slot):
+		a.Table.At(slot).Set(Again, true)
+		first = schedule.Planned
+	case a.Polls.Failures(slot) > 0: // it is resting
+		first = schedule.Planned
+	case spread:
+		first = schedule.Spread
+	case !added:
+		first = schedule.Changed
+	}
+	a.Sched.Set(slot, a.env.Clock(), a.Table.Ask(slot), first)
+}
+
+// rewindFor moves a cold account's cursor back for a subscriber added after Run;
+// the journal drops what the others have got, as far back as Horizon.
+func (a *Targets) rewindFor(slot int32, since time.Time) {
+	t := a.Table.At(slot)
+	if oldest := a.env.Oldest(); since.Before(oldest) {
+		since = oldest
+	}
+	if t.Is(Cold) && since.Before(t.Since.Time().Add(-a.env.MaxOverlap)) {
+		t.Since = ToSeconds(since)
+	}
+}
+
+// unsubscribe takes a subscriber from an account, and lets the account go with
+// the last of them once no poll of it is under way.
+func (a *Targets) unsubscribe(slot int32, src *Source) {
+	a.Table.Unsubscribe(slot, src)
+	switch {
+	case a.Watched(slot):
+		a.Sched.Set(slot, a.env.Clock(), a.Table.Ask(slot), schedule.Planned)
+	case !a.Polled(slot):
+		a.Polls.Release(slot)
+	}
+}
+
+// RemoveSubscription ends a source's subscription; one that is not there is fine.
+// Polls that wait to be committed still are.
+func (a *Targets) RemoveSubscription(sourceID string) {
+	if src := a.Source(sourceID); src != nil {
+		a.SetAccounts(src, nil, nil, func(slot int32) { a.unsubscribe(slot, src) })
+	}
+	a.Pack()
+}

@@ -1,0 +1,187 @@
+package accounts
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Targets are the accounts of a shard as polls see them, and as their subscribers
+// do.
+type Targets struct {
+	*Table
+	Sched schedule.Schedule
+	Polls *poll.Machine
+	env   *poll.Env
+}
+
+var _ poll.Targets = (*Targets)(nil)
+
+// NewTargets makes targets without accounts, which are polled at their intervals;
+// commit is that of poll.NewMachine.
+func NewTargets(env *poll.Env, commit func(*poll.Poll, []deliver.Event)) *Targets {
+	a := &Targets{Table: NewTable(), env: env}
+	a.Sched = schedule.NewByInterval(a.Table, env.Epoch)
+	a.Polls = poll.NewMachine(env, poll.Accounts, a, commit)
+	return a
+}
+
+// Plan has a poll read the account's timeline, back to the overlap before the
+// last complete poll, or from a gap on.
+func (a *Targets) Plan(p *poll.Poll) {
+	slot, plan := p.Slot, &p.Plan
+	t, window := a.Table.At(slot), a.Table.Shown.Window(slot)
+	t.State = Polled
+	p.Name = a.Table.Username(slot)
+	p.Hash = HashName(p.Name)
+	plan.Window = window.Poll()
+	plan.Timeline = fetcher.TimelineQuery{Username: p.Name, UserID: a.Table.UserID(slot), Limit: a.env.PageSize}
+	if plan.Gap != nil {
+		// No Seen: the window may know posts as history, or from a poll that did
+		// not cover every subscriber. And an empty answer does not say that there
+		// was nothing.
+		plan.Timeline.Cursor, plan.Cutoff, plan.Expected = plan.Gap.Resume, plan.Gap.From, true
+		return
+	}
+	t.Set(Again, false)
+	plan.Cutoff = a.Table.Cutoff(slot, a.env.Late.Overlap(), a.Polls.Skew(slot))
+	plan.Since = t.Since.Time()
+	plan.Expected = window.Len() > 0 || t.Is(Cold)
+	plan.First = t.Since == 0 || t.Is(Cold)
+	if a.Table.AnyFresh(slot) {
+		a.Table.Cover(slot)
+		return
+	}
+	plan.Timeline.Seen = plan.Window.Has
+	plan.Joins = plan.Since
+	a.Polls.AskKnown(p, a.Table.Shown.Version(slot))
+}
+
+// Landed has an account read alone that made a shared call fail.
+func (a *Targets) Landed(p *poll.Poll) {
+	if p.Out.Err != nil && p.Out.Together {
+		a.Table.At(p.Slot).Set(Alone, true)
+	}
+}
+
+func (a *Targets) View(p *poll.Poll, v *poll.View) {
+	t := a.Table.At(p.Slot)
+	v.Asker = a.Table.Asker(p.Slot)
+	v.Since = t.Since.Time()
+	if t.Is(Cold) {
+		v.Cold = v.Since.Add(-a.env.MaxOverlap)
+	}
+	v.Username, v.UserID = p.Name, p.Plan.Timeline.UserID
+	if v.UserID == "" {
+		v.UserID = p.Out.UserID
+	}
+	if !p.Plan.First {
+		v.Last, v.Grid = v.Since, a.Sched
+	}
+	a.Each(p.Slot, func(s Subscriber, src *Source, since time.Time) {
+		v.Readers = append(v.Readers, poll.Reader{Source: &src.Source, Since: since, Fresh: s.Fresh})
+	})
+}
+
+func (a *Targets) Apply(p *poll.Poll) {
+	slot, out := p.Slot, &p.Out
+	t := a.Table.At(slot)
+	if p.Cursor != nil {
+		a.Table.SetUserID(slot, p.Cursor.UserID)
+	}
+	t.Post = max(t.Post, ToSeconds(p.Posted))
+	window := a.Table.Shown.Window(slot)
+	if p.Whole() && !out.Unchanged {
+		window.Renew(p.Plan.Window, p.News)
+	} else {
+		window.Add(p.News) // of older pages, when those of the first were not asked for
+	}
+	a.Table.Shown.SetWindow(slot, window)
+	if !p.Whole() {
+		return
+	}
+	if p.Plan.First { // it shows the past
+		var over time.Duration
+		if !out.Reach.IsZero() {
+			over = out.Begun.Sub(out.Reach)
+		}
+		t.Rate = RateOf(out.Posts, over)
+	} else {
+		t.Rate = t.Rate.After(len(p.Found), out.Begun.Sub(p.Plan.Since), time.Duration(a.env.Clock()))
+	}
+	version := out.Version
+	if !p.Sound { // a post that was dropped may be fit to deliver later
+		version = 0
+	}
+	a.Table.Shown.SetVersion(slot, version)
+	t.Since = ToSeconds(out.Begun)
+	t.Set(Cold, false)
+	a.Table.Covered(slot)
+}
+
+func (a *Targets) Ended(slot int32)        { a.Table.At(slot).State = Idle }
+func (a *Targets) Watched(slot int32) bool { return a.Table.At(slot).Watched() }
+
+func (a *Targets) Release(slot int32) {
+	a.Sched.Remove(slot)
+	a.Table.Release(slot)
+	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
+}
+
+func (a *Targets) Subscribers(slot int32, fn func(deliver.Source)) {
+	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { fn(src.Source.Source) })
+}
+
+func (a *Targets) Uncovered(slot int32) (since time.Time, ok bool) {
+	return a.Table.Uncovered(slot)
+}
+
+func (a *Targets) Key(slot int32) string          { return Key(a.Table.Username(slot)) }
+func (a *Targets) Since(slot int32) time.Time     { return a.Table.At(slot).Since.Time() }
+func (a *Targets) Every(slot int32) time.Duration { return a.Table.Interval(slot) }
+func (a *Targets) Fail(slot int32, until int64)   { a.Sched.Fail(slot, until) }
+func (a *Targets) Polled(slot int32) bool         { return a.Table.At(slot).State != Idle }
+
+func (a *Targets) DropOnce(slot int32) bool {
+	t := a.Table.At(slot)
+	first := !t.Is(Dropped)
+	t.Set(Dropped, true)
+	return first
+}
+
+func (a *Targets) Done(p *poll.Poll, now int64) {
+	t := a.Table.At(p.Slot)
+	again := t.Is(Again)
+	if p.Plan.Gap != nil {
+		if again {
+			t.Set(Again, false)
+			a.Sched.Hurry(p.Slot, now)
+		}
+		return
+	}
+	t.Set(Again|Alone, false)
+	a.Sched.Done(p.Slot, now, p, again)
+}
+
+// ReadFor is until when an account was read for a source, without a gap that is to
+// be read yet; zero when it was not.
+func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
+	until := poll.ReadUntil(a.Since(slot), a.Polls.Gaps(slot), a.env.Oldest())
+	a.Each(slot, func(s Subscriber, src *Source, _ time.Time) {
+		if s.Fresh && src.ID == sourceID {
+			until = time.Time{} // it has not got all yet
+		}
+	})
+	return until
+}
+
+// PostRate is how often an account posts, a second; 0 when that is not known.
+func (a *Targets) PostRate(slot int32) float64 {
+	if r, ok := a.Sched.Rate(slot); ok {
+		return r
+	}
+	return a.At(slot).Rate.PerSecond()
+}

@@ -1,0 +1,180 @@
+package queries
+
+import (
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+)
+
+// Terms are what a rule asks for of its query.
+type Terms struct {
+	interest.Source
+	Query string // its text
+	// Interval is the wished time between two polls; or Next gives the first time
+	// after another at which to poll, and Every the shortest between two of them.
+	Interval   time.Duration
+	Next       func(time.Time) time.Time
+	Every      time.Duration
+	MaxResults int       // posts read in a poll
+	Since      time.Time // posts published before are not events
+	Spread     bool      // the first poll waits for its place in the interval
+}
+
+// every is how often the query is polled for the rule at most.
+func (t *Terms) every() time.Duration {
+	if t.Next != nil {
+		return t.Every
+	}
+	return t.Interval
+}
+
+// Start is where the reading of a query begins.
+type Start struct {
+	Since time.Time // everything before was dealt with, but for the overlap
+	Gaps  []poll.Gap
+	// The rule has got what was visible at Read, or does not want it, and has to
+	// be read for back to From.
+	From, Read time.Time
+}
+
+// Set adds or replaces a source's subscription on its query's shard, and
+// takes the source from whatever other query it had; terms are nil on the others.
+func (s *Targets) Set(sourceID string, terms *Terms, start Start) {
+	had := s.bySub[sourceID]
+	var mine *Query
+	if terms != nil {
+		mine = s.queryFor(terms.Query, start)
+		s.followQuery(mine, *terms, start)
+		s.bySub[sourceID] = mine
+	} else {
+		delete(s.bySub, sourceID)
+	}
+	if had != nil && had != mine {
+		s.leaveQuery(had, sourceID)
+	}
+}
+
+// queryFor finds or makes a query.
+func (s *Targets) queryFor(text string, start Start) *Query {
+	if q := s.byText[text]; q != nil {
+		return q
+	}
+	q := &Query{text: text, hash: accounts.Hash(Target(text)), slot: int32(len(s.slots)), since: start.Since, cold: !start.Since.IsZero()}
+	if n := len(s.free); n > 0 {
+		q.slot, s.free = s.free[n-1], s.free[:n-1]
+		s.slots[q.slot] = q
+	} else {
+		s.slots = append(s.slots, q)
+	}
+	s.byText[text] = q
+	s.Polls.Restore(q.slot, start.Gaps)
+	s.env.Count.Kinds[poll.Queries].Targets.Add(1)
+	return q
+}
+
+// followQuery gives a query a subscriber, or renews the one it has.
+func (s *Targets) followQuery(q *Query, t Terms, start Start) {
+	i := slices.IndexFunc(q.subs, func(s sub) bool { return s.ID == t.ID })
+	added := i < 0
+	if added {
+		q.subs = append(q.subs, sub{Terms: t, from: start.From, read: start.Read, fresh: true})
+		if err, told := s.Polls.Trouble(q.slot); told {
+			s.env.OnTrouble(poll.Queries, q.text, t.Source.Source, err)
+		}
+	} else {
+		had := &q.subs[i]
+		same := had.Interval == t.Interval && had.Every == t.Every
+		had.Terms = t
+		if same {
+			return
+		}
+	}
+	switch {
+	case q.polled:
+		q.again = q.again || added
+	case s.Polls.Failures(q.slot) > 0: // it is resting
+	case added && t.Interval > 0 && !t.Spread:
+		s.Sched.Set(q.slot, s.env.Clock())
+	default:
+		s.planSearch(q, s.env.Clock())
+	}
+}
+
+// Never is a time that does not come.
+const Never = int64(1<<63 - 1)
+
+// planSearch takes a query's next poll after now into the schedule.
+func (s *Targets) planSearch(q *Query, now int64) {
+	if at := s.nextSearch(q, now); at != Never {
+		s.Sched.Set(q.slot, at)
+	} else {
+		s.Sched.Remove(q.slot)
+	}
+}
+
+// leaveQuery takes a source from a query, and lets the query go with the last
+// of them once no poll of it is under way.
+func (s *Targets) leaveQuery(q *Query, sourceID string) {
+	q.subs = slices.DeleteFunc(q.subs, func(s sub) bool { return s.ID == sourceID })
+	if len(q.subs) == 0 && !q.polled {
+		s.Polls.Release(q.slot)
+	}
+}
+
+// ReadFor is until when a query has been read for a source; zero when it was not.
+func (s *Targets) ReadFor(text, sourceID string) time.Time {
+	if q := s.byText[text]; q != nil {
+		for i := range q.subs {
+			switch sub := &q.subs[i]; {
+			case sub.ID != sourceID:
+			case sub.fresh:
+				return sub.read
+			default:
+				return q.since
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// nextSearch is when a query is due after a moment of the detector's clock: by
+// the shortest interval, or the first of the schedules; Never when none comes.
+func (s *Targets) nextSearch(q *Query, now int64) int64 {
+	var next int64 = Never
+	if iv := q.interval(); iv > 0 {
+		next = schedule.GridAfter(s.env.Epoch.UnixNano()+now, q.hash, iv) - s.env.Epoch.UnixNano()
+	}
+	wall := s.Wall(now)
+	for i := range q.subs {
+		if q.subs[i].Next == nil {
+			continue
+		}
+		if at := q.subs[i].Next(wall); !at.IsZero() {
+			next = min(next, now+max(1, int64(at.Sub(wall))))
+		}
+	}
+	return next
+}
+
+// Turn reports whether a query should be polled now, and when the next
+// one is due. account is when the next account is. Where intervals set the
+// pace, who is due first goes first; where accounts are always due, they take
+// turns with queries.
+func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64) {
+	_, at, ok := s.Sched.Next()
+	switch {
+	case !ok:
+		return false, Never
+	case at > now:
+		return false, at
+	case account > now:
+		return true, at
+	case takesTurns:
+		return s.AccountsHadLast, at
+	}
+	return at <= account, at
+}

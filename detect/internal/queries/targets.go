@@ -1,0 +1,174 @@
+package queries
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/due"
+)
+
+// Targets are the queries of a shard as polls see them, and as rules do.
+type Targets struct {
+	env    *poll.Env
+	byText map[string]*Query
+	bySub  map[string]*Query // by the id of a source
+	slots  []*Query          // nil where free
+	free   []int32
+	Sched  due.Queue
+	Polls  *poll.Machine
+
+	// AccountsHadLast says whether accounts had the last turn, where they take
+	// turns with queries.
+	AccountsHadLast bool
+}
+
+var _ poll.Targets = (*Targets)(nil)
+
+// NewTargets makes targets without queries; commit is that of poll.NewMachine.
+func NewTargets(env *poll.Env, commit func(*poll.Poll, []deliver.Event)) *Targets {
+	s := &Targets{env: env, byText: map[string]*Query{}, bySub: map[string]*Query{}}
+	s.Polls = poll.NewMachine(env, poll.Queries, s, commit)
+	return s
+}
+
+// Wall gives the time of the day for a moment of the detector's clock.
+func (s *Targets) Wall(at int64) time.Time {
+	return s.env.Now().Add(time.Duration(at - s.env.Clock()))
+}
+
+// Plan has a poll ask the Searcher, back to the overlap before the last complete
+// poll.
+func (s *Targets) Plan(p *poll.Poll) {
+	q, plan := s.slots[p.Slot], &p.Plan
+	overlap := s.env.Late.Overlap()
+	q.remember(overlap)
+	q.again, q.polled = false, true
+	p.Name, p.Hash = q.text, q.hash
+	plan.Search = fetcher.SearchQuery{Query: q.text, Type: "Latest"}
+	plan.Limit = q.maxResults()
+	plan.Since, plan.Cutoff = q.since, q.cutoff(overlap, s.Polls.Skew(p.Slot))
+	plan.Set, plan.Refresh = q.seen, true
+	plan.Blank = q.seen.Len() == 0
+	plan.Expected = !plan.Blank || q.cold
+	plan.Unordered = q.unordered
+	plan.Joins = q.since // or what brought in a subscriber that has got less
+	for i := range q.subs {
+		sub := &q.subs[i]
+		if sub.covered = sub.fresh; sub.fresh && sub.read.Before(plan.Joins) {
+			plan.Joins = sub.read
+		}
+	}
+}
+
+func (s *Targets) Landed(p *poll.Poll) {
+	q := s.slots[p.Slot]
+	if len(p.Out.Pages) > 0 {
+		q.cold = false
+	}
+	q.unordered = p.Out.Unordered
+}
+
+func (s *Targets) View(p *poll.Poll, v *poll.View) {
+	q := s.slots[p.Slot]
+	v.Since, v.Last = q.since, p.Plan.Since
+	for i := range q.subs {
+		sub := &q.subs[i]
+		v.Readers = append(v.Readers, poll.Reader{Source: &sub.Source, Since: sub.Since, Fresh: sub.fresh})
+	}
+}
+
+func (s *Targets) Apply(p *poll.Poll) {
+	q := s.slots[p.Slot]
+	q.seen.Add(p.Out.Begun, p.News...)
+	if p.Posted.After(q.lastPost) {
+		q.lastPost = p.Posted
+	}
+	if !p.Whole() {
+		return
+	}
+	q.since = p.Out.Begun
+	for i := range q.subs {
+		if sub := &q.subs[i]; sub.covered {
+			sub.fresh, sub.covered = false, false
+		}
+	}
+}
+
+func (s *Targets) Ended(slot int32)        { s.slots[slot].polled = false }
+func (s *Targets) Watched(slot int32) bool { return len(s.slots[slot].subs) > 0 }
+
+func (s *Targets) Release(slot int32) {
+	q := s.slots[slot]
+	s.Sched.Remove(slot)
+	s.slots[slot] = nil
+	s.free = append(s.free, slot)
+	delete(s.byText, q.text)
+	s.env.Count.Kinds[poll.Queries].Targets.Add(-1)
+}
+
+func (s *Targets) Subscribers(slot int32, fn func(deliver.Source)) {
+	for i := range s.slots[slot].subs {
+		fn(s.slots[slot].subs[i].Source.Source)
+	}
+}
+
+func (s *Targets) Uncovered(slot int32) (since time.Time, ok bool) {
+	for i := range s.slots[slot].subs {
+		if sub := &s.slots[slot].subs[i]; sub.fresh && !sub.covered && (!ok || sub.read.Before(since)) {
+			since, ok = sub.read, true
+		}
+	}
+	return since, ok
+}
+
+func (s *Targets) Key(slot int32) string          { return Target(s.slots[slot].text) }
+func (s *Targets) Since(slot int32) time.Time     { return s.slots[slot].since }
+func (s *Targets) Every(slot int32) time.Duration { return s.slots[slot].every() }
+func (s *Targets) Fail(slot int32, until int64)   { s.Sched.Set(slot, until) }
+
+func (s *Targets) DropOnce(slot int32) bool {
+	q := s.slots[slot]
+	first := !q.dropped
+	q.dropped = true
+	return first
+}
+
+func (s *Targets) Done(p *poll.Poll, now int64) {
+	if q := s.slots[p.Slot]; q.again {
+		s.Sched.Set(p.Slot, now)
+	} else {
+		s.planSearch(q, max(now, p.DueAt))
+	}
+}
+
+// Status is how a query is doing.
+type Status struct {
+	Since, LastPost, Contact time.Time
+	Every                    time.Duration
+	NextPoll                 time.Time // zero while it is being polled
+	Failures                 int
+	Err                      error
+	Gaps                     []poll.Gap
+}
+
+// Status gives that of a query, the zero one of a query that is not here.
+func (s *Targets) Status(text string) (st Status) {
+	q := s.byText[text]
+	if q == nil {
+		return st
+	}
+	st = Status{Since: q.since, LastPost: q.lastPost, Every: q.every(), Failures: s.Polls.Failures(q.slot), Gaps: s.Polls.Gaps(q.slot)}
+	if !q.cold {
+		st.Contact = q.since
+	}
+	if at, ok := s.Polls.Contact(q.slot); ok {
+		st.Contact = at
+	}
+	st.Err, _ = s.Polls.Trouble(q.slot)
+	if at, ok := s.Sched.At(q.slot); ok {
+		st.NextPoll = s.Wall(at)
+	}
+	return st
+}
