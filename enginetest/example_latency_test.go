@@ -22,7 +22,7 @@ func ExampleMeasureLatency() {
 		Speed:    3600,
 		Interval: 2 * time.Minute,
 		Warmup:   5 * time.Minute,
-		Engine:   func(c *streamwatch.Config) { c.Detect.FetchRate = 5 * 3600 },
+		Engine:   func(c *streamwatch.Config) { c.Detect.FetchRate = 5 },
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -43,8 +43,8 @@ type LatencyConfig struct {
 	// Engine changes the engine's configuration before it is made: the store,
 	// the budget, the policy, or a Fetcher around the one that is there, a
 	// *Replay. A store must be empty. Detect.Overlap, MinBackoff and MaxBackoff
-	// hold their defaults as played; durations and rates set here are the
-	// engine's, not recorded ones. OnEvent is taken.
+	// hold their defaults as played. Detect.FetchRate is in calls a second of
+	// recorded time; durations set here are the engine's. OnEvent is taken.
 	Engine func(*streamwatch.Config)
 }
 
@@ -177,6 +177,7 @@ func (m *measurement) config() (streamwatch.Config, error) {
 	if m.cfg.Engine != nil {
 		m.cfg.Engine(&cfg)
 	}
+	cfg.Detect.FetchRate *= m.cfg.Speed // recorded time passes that much faster
 	if m.cfg.Speed != 1 && cfg.Detect.Pace != detect.PaceInterval {
 		return cfg, fmt.Errorf("LatencyConfig.Speed %v is not allowed with Detect.Pace %q: want 1, because a budget's policy goes by real minutes and days", m.cfg.Speed, cfg.Detect.Pace)
 	}

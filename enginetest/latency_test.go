@@ -147,6 +147,12 @@ func TestMeasureLatencyHook(t *testing.T) {
 			t.Errorf("mean %s, %d missed: want about 100 s", r.Mean, r.Missed)
 		}
 	})
+	t.Run("a rate in recorded time", func(t *testing.T) {
+		r := measure(t, enginetest.LatencyConfig{Arrivals: a, Speed: 60, Interval: time.Minute, Warmup: 20 * time.Minute, Engine: func(c *streamwatch.Config) {
+			c.Detect.FetchRate = 0.5
+		}})
+		about(t, "calls a second", r.CallsPerSecond, 0.5, 0.02)
+	})
 	t.Run("a store", func(t *testing.T) {
 		store := memory.New(memory.Options{})
 		r := measure(t, enginetest.LatencyConfig{Arrivals: a, For: 10 * time.Minute, Engine: func(c *streamwatch.Config) { c.Store = store }})

@@ -1,0 +1,52 @@
+package fetcher_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// board is a platform with one account, in memory: newest post first.
+type board []fetcher.Tweet
+
+func (b board) Timeline(_ context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	if q.Username != "nasa" {
+		return fetcher.Page{}, fmt.Errorf("board: account %q: %w", q.Username, fetcher.ErrNotFound)
+	}
+	page := fetcher.Page{UserID: "11348282"}
+	for _, post := range b {
+		page.OldestAt = post.PublishedAt
+		if q.Seen != nil && q.Seen(post.ID) {
+			page.Skipped++
+			continue
+		}
+		page.Tweets = append(page.Tweets, post)
+	}
+	return page, nil
+}
+
+// A platform is one method. What it leaves out because it was seen it counts, and
+// it tells errors that an engine acts upon by wrapping those of this package.
+func ExampleFetcher() {
+	var platform fetcher.Fetcher = board{
+		{ID: "2", Text: "Lift-off", Username: "nasa", PublishedAt: time.Date(2026, 3, 1, 12, 0, 5, 0, time.UTC)},
+		{ID: "1", Text: "T minus 10", Username: "nasa", PublishedAt: time.Date(2026, 3, 1, 11, 59, 55, 0, time.UTC)},
+	}
+	page, err := platform.Timeline(context.Background(), fetcher.TimelineQuery{
+		Username: "nasa",
+		Seen:     func(id string) bool { return id == "1" },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(page.Tweets[0].Text, page.Skipped, page.OldestAt.Format(time.TimeOnly))
+
+	_, err = platform.Timeline(context.Background(), fetcher.TimelineQuery{Username: "nobody"})
+	fmt.Println(err)
+	// Output:
+	// Lift-off 1 11:59:55
+	// board: account "nobody": fetcher: not found
+}

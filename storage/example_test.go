@@ -1,0 +1,35 @@
+package storage_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// timed is a store whose commits are timed: one role is wrapped, the others are
+// those of the store below.
+type timed struct{ storage.Store }
+
+func (t timed) Journal() detect.Journal { return timedJournal{t.Store.Journal()} }
+
+type timedJournal struct{ detect.Journal }
+
+func (j timedJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
+	began := time.Now()
+	defer func() { fmt.Println("a commit took less than a minute:", time.Since(began) < time.Minute) }()
+	return j.Journal.Commit(ctx, batches)
+}
+
+// A Store joins ports, and each of them can be wrapped alone.
+func ExampleStore() {
+	var store storage.Store = timed{memory.New(memory.Options{})}
+	if err := store.Journal().Commit(context.Background(), nil); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// a commit took less than a minute: true
+}
