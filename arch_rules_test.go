@@ -21,7 +21,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
 	{"secret", "latency", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint"},
-	{"internal/netguard", "deliver/internal/signature"},
+	{"internal/netguard", "internal/control", "deliver/internal/signature"},
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},

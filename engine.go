@@ -253,7 +253,8 @@ func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 // Log answers questions about deliveries and events.
 func (e *Engine) Log() deliver.Log { return e.store.Log() }
 
-// Price is what a monitor costs by Config.Pricing.
+// Price is what a monitor costs by Config.Pricing: what Billing charges, Plan adds
+// up and enginehttp shows.
 func (e *Engine) Price(m monitor.Monitor) billing.Price {
 	return e.cfg.Pricing.Monitor(len(m.Accounts))
 }

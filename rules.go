@@ -3,7 +3,6 @@ package streamwatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -40,7 +39,7 @@ type RuleConfig struct {
 func (e *Engine) Rules() *rule.Manager { return e.rules }
 
 // PriceRule is what a rule costs by Config.Pricing, one with a schedule at its
-// busiest.
+// busiest: what Billing charges, Plan adds up and enginehttp shows.
 func (e *Engine) PriceRule(r rule.Rule) billing.Price {
 	return e.cfg.Pricing.Rule(e.rules.Every(r))
 }
@@ -99,11 +98,11 @@ func (e *Engine) startRules(ctx context.Context) error {
 
 // querySubscription is what a stored rule asks of the detector.
 func (e *Engine) querySubscription(r rule.Rule) (detect.QuerySubscription, error) {
-	p, _, err := e.rules.Parse(r.Query)
+	p, err := e.rules.ParseRule(&r)
 	if err != nil {
 		return detect.QuerySubscription{}, err
 	}
-	return detect.ForRule(r, p, e.cfg.Rules.Check)
+	return detect.ForRule(r, p, e.cfg.Rules.Check), nil
 }
 
 // planRules adds what the active rules cost, and gives what they ask of the
@@ -153,11 +152,8 @@ func publicError(err error) error {
 // ruleTracker lets the rule manager steer the detector.
 type ruleTracker struct{ e *Engine }
 
-func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p *query.Program) error {
-	sub, err := detect.ForRule(r, p, t.e.cfg.Rules.Check)
-	if err != nil {
-		return fmt.Errorf("rule %s: %w", r.ID, err)
-	}
+func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
+	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
 	sub.Spread = t.e.is() == fresh
 	return t.e.detector.SetQuery(ctx, sub)
 }

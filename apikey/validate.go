@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
@@ -20,16 +19,16 @@ const (
 
 func check(r *IssueRequest, now time.Time) error {
 	switch {
-	case len(r.Owner) > maxOwner || !printable(r.Owner):
-		return invalid.Field("apikey", "owner", clip(r.Owner), "at most 128 bytes of printable text")
-	case strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > maxName || !printable(r.Name):
-		return invalid.Field("apikey", "name", clip(r.Name), "1 to 100 printable characters")
-	case utf8.RuneCountInString(r.Tier) > maxTier || !printable(r.Tier):
-		return invalid.Field("apikey", "tier", clip(r.Tier), "at most 100 printable characters")
+	case len(r.Owner) > maxOwner || !invalid.Printable(r.Owner):
+		return invalid.Field("apikey", "owner", invalid.Clip(r.Owner), "at most 128 bytes of printable text")
+	case strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > maxName || !invalid.Printable(r.Name):
+		return invalid.Field("apikey", "name", invalid.Clip(r.Name), "1 to 100 printable characters")
+	case utf8.RuneCountInString(r.Tier) > maxTier || !invalid.Printable(r.Tier):
+		return invalid.Field("apikey", "tier", invalid.Clip(r.Tier), "at most 100 printable characters")
 	case r.RatePerMinute < 0 || r.RatePerMinute > maxRate:
 		return invalid.Field("apikey", "rate_per_minute", fmt.Sprint(r.RatePerMinute), fmt.Sprintf("0 to %d", maxRate))
 	case r.Scope != "" && r.Scope != ScopeRead && r.Scope != ScopeWrite && r.Scope != ScopeAdmin:
-		return invalid.Field("apikey", "scope", clip(string(r.Scope)), "read, write or admin")
+		return invalid.Field("apikey", "scope", invalid.Clip(string(r.Scope)), "read, write or admin")
 	case !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(now):
 		return invalid.Field("apikey", "expires_at", r.ExpiresAt.Format(time.RFC3339), "a time to come, or none")
 	}
@@ -37,23 +36,3 @@ func check(r *IssueRequest, now time.Time) error {
 }
 
 func newID() string { return "key_" + strings.ToLower(rand.Text()) }
-
-func printable(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// clip keeps a value short enough for an error message.
-func clip(s string) string {
-	if len(s) <= 120 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:120], "") + "…"
-}

@@ -342,9 +342,15 @@ func TestForRule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := ForRule(r, p, row.check)
-		if err != nil || s.validate() != nil {
-			t.Fatalf("%s: %v %v", row.query, err, s.validate())
+		parsed := rule.Parsed{Query: p}
+		if row.schedule != "" {
+			if parsed.Schedule, err = rule.ParseSchedule(row.schedule); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := ForRule(r, parsed, row.check)
+		if err := s.validate(); err != nil {
+			t.Fatalf("%s: %v", row.query, err)
 		}
 		if (s.Match != nil) != row.matches || (s.Next != nil) != row.every || s.Query != p.Canonical() || s.Since != since ||
 			s.Source != (deliver.Source{Kind: deliver.SourceRule, ID: "rul_1", Owner: "o", Name: "t"}) {

@@ -49,10 +49,11 @@ type QuerySubscription struct {
 	Spread bool
 }
 
-// ForRule makes an active rule's subscription; p is its query. What the Searcher
-// finds is trusted unless check is set: then posts that p does not match are
-// left out, where their records suffice to tell.
-func ForRule(r rule.Rule, p *query.Program, check bool) (QuerySubscription, error) {
+// ForRule returns an active rule's subscription; parsed is what the rule parses to.
+// What the Searcher finds is trusted unless check is set: then posts that the query
+// does not match are left out, where their records suffice to tell.
+func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
+	p := parsed.Query
 	sub := QuerySubscription{
 		Source: deliver.Source{Kind: deliver.SourceRule, ID: r.ID, Owner: r.Owner, Name: r.Tag},
 		Query:  p.Canonical(), Interval: r.Interval, MaxResults: r.MaxResults, Since: r.Since,
@@ -61,14 +62,10 @@ func ForRule(r rule.Rule, p *query.Program, check bool) (QuerySubscription, erro
 	if check && len(p.NeedsUpstream()) == 0 {
 		sub.Match = p.Match
 	}
-	if r.Schedule != "" {
-		s, err := rule.ParseSchedule(r.Schedule)
-		if err != nil {
-			return QuerySubscription{}, err
-		}
+	if s := parsed.Schedule; s != nil {
 		sub.Interval, sub.Next, sub.Every = 0, s.Next, s.Every(r.Since)
 	}
-	return sub, nil
+	return sub
 }
 
 // ErrNoSearcher is why a query can not be polled: neither is there a Searcher,

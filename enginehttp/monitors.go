@@ -58,7 +58,7 @@ var monitorFields = []string{"name", "usernames", "webhook_url", "webhook_secret
 // generated just now. Listing monitors is what clients do all day: this takes a
 // third of the time that encoding/json does.
 func (h monitorAPI) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value) []byte {
-	price := h.opts.Pricing.Monitor(len(m.Accounts))
+	price := h.engine.Price(*m)
 	b = fetcher.AppendString(append(b, `{"id":`...), m.ID)
 	b = fetcher.AppendString(append(b, `,"name":`...), m.Name)
 	b = append(b, `,"usernames":[`...)

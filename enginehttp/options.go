@@ -31,7 +31,8 @@ type Options struct {
 	// Ledger has the credits. Without one nothing is charged, balances are 0 and
 	// the billing log is empty.
 	Ledger billing.Ledger
-	// Pricing prices requests and rules. Defaults to the engine's.
+	// Pricing prices requests. Defaults to the engine's, which prices monitors and
+	// rules in any case: it is what they are charged by.
 	Pricing billing.Pricing
 	// Providers answer the endpoints that pass a request on.
 	Providers Providers

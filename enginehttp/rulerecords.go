@@ -36,7 +36,7 @@ type ruleRecord struct {
 }
 
 func (h ruleAPI) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
-	price := h.opts.Pricing.Rule(h.engine.Rules().Every(*r))
+	price := h.engine.PriceRule(*r)
 	perDay := credits(roundUp(price.PerDay))
 	out := ruleRecord{
 		ID: r.ID, Tag: r.Tag, Query: r.Query, Schedule: nullable(r.Schedule), MaxResultsPerPoll: r.MaxResults,

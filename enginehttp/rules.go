@@ -104,9 +104,10 @@ func ruleTiers(list billing.Pricing) []ruleTier {
 }
 
 func (h ruleAPI) rulePricing(*call) (reply, error) {
-	out := rulePrices{Pricing: make([]rulePrice, len(sampleIntervals)), Tiers: ruleTiers(h.opts.Pricing)}
+	list := h.engine.Pricing()
+	out := rulePrices{Pricing: make([]rulePrice, len(sampleIntervals)), Tiers: ruleTiers(list)}
 	for i, iv := range sampleIntervals {
-		p := h.opts.Pricing.Rule(iv)
+		p := list.Rule(iv)
 		out.Pricing[i] = rulePrice{iv.Seconds(), credits(roundUp(p.PerDay)), p.Tier}
 	}
 	return reply{value: out}, nil

@@ -26,10 +26,25 @@ func TestRuleTiers(t *testing.T) {
 
 // A tier of another list ends where its price does.
 func TestRuleTiersOfAnotherList(t *testing.T) {
-	w := newWorld(t, func(s *setup) { s.options.Pricing = twoTiers{} })
+	w := newWorld(t, func(s *setup) { s.engine.Pricing = twoTiers{} })
 	a := w.do(mine, "GET", social+"/stream/filter-rules-pricing", "")
 	if !strings.Contains(a.body, `"max_interval_seconds":17.25,`) || strings.Count(a.body, `"tier_label"`) != 2 {
 		t.Errorf("%s: want two tiers, the first up to 17.25 s", a.body)
+	}
+}
+
+// What a monitor or a rule shows as its price is what it is charged by, whatever a
+// request costs.
+func TestShownPriceIsTheCharged(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.engine.Pricing, s.options.Pricing = hourly{}, billing.Presets{} })
+	for _, row := range []struct{ path, want string }{
+		{monitors + "/{monitor}", `"estimated_credits_per_day":240,`},
+		{rules + "/{rule}", `"credits_per_day":240,`},
+		{social + "/stream/filter-rules-pricing", `{"interval_seconds":60,"credits_per_day":240,`},
+	} {
+		if a := w.do(mine, "GET", row.path, ""); !strings.Contains(a.body, row.want) {
+			t.Errorf("%s\nhas no %s", a.body, row.want)
+		}
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -72,9 +72,8 @@ const MaxInterval = 24 * time.Hour
 // Manager creates and changes monitors. Its methods are safe for concurrent
 // use; changes are made one after the other.
 type Manager struct {
-	cfg      Config
-	turn     chan struct{} // held by the change under way
-	troubles troubles
+	cfg     Config
+	control *control.Manager[Monitor, struct{}]
 }
 
 // NewManager checks cfg and returns a manager. It starts nothing: see Run.
@@ -100,20 +99,11 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.DefaultInterval < cfg.MinInterval || cfg.DefaultInterval > MaxInterval {
 		return nil, fmt.Errorf("monitor: DefaultInterval %s is not allowed: want %s to %s", cfg.DefaultInterval, cfg.MinInterval, MaxInterval)
 	}
-	if cfg.ChangeTimeout <= 0 {
-		cfg.ChangeTimeout = 10 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Admit == nil {
-		cfg.Admit = func(context.Context, *Monitor, Monitor) (func(), error) { return func() {}, nil }
-	}
-	m := &Manager{cfg: cfg, turn: make(chan struct{}, 1)}
-	m.troubles.bell = make(chan struct{}, 1)
+	m := &Manager{cfg: cfg}
+	m.control = control.New(control.Config[Monitor, struct{}]{
+		Kind: m.kind(), Store: cfg.Store, Tracker: tracker{m}, Webhooks: cfg.Webhooks, Admit: cfg.Admit,
+		ChangeTimeout: cfg.ChangeTimeout, Logger: cfg.Logger, Now: cfg.Now,
+	})
 	return m, nil
 }
 
@@ -134,19 +124,8 @@ func (m *Manager) effective(mon Monitor) Monitor {
 
 // List gives a page of an owner's monitors, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	if q.Page == 0 {
-		q.Page = 1
-	}
-	if q.PageSize == 0 {
-		q.PageSize = 20
-	}
-	switch {
-	case q.Page < 1:
-		return Page{}, invalid.Field("monitor", "page", fmt.Sprint(q.Page), "at least 1")
-	case q.PageSize < 1 || q.PageSize > 100:
-		return Page{}, invalid.Field("monitor", "page_size", fmt.Sprint(q.PageSize), "1 to 100")
-	case q.Status != "" && q.Status != Active && q.Status != Paused:
-		return Page{}, invalid.Field("monitor", "status", string(q.Status), `"active" or "paused"`)
+	if err := m.control.CheckPage(&q.Page, &q.PageSize, control.Status(q.Status)); err != nil {
+		return Page{}, err
 	}
 	p, err := m.cfg.Store.List(ctx, q)
 	for i := range p.Monitors {
@@ -156,79 +135,18 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// Delete ends a monitor and removes its endpoints. What it detected stays in
-// the logs.
-func (m *Manager) Delete(ctx context.Context, owner, id string) error {
-	return m.DeleteVersion(ctx, owner, id, 0)
-}
-
-// DeleteVersion is Delete of a monitor that has not been changed since it had
-// the version: ErrConflict when it has. 0 deletes it as it is.
-func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	mon, err := m.cfg.Store.Get(ctx, owner, id)
-	if err != nil {
-		return err
-	}
-	if version != 0 && version != mon.Version {
-		return ErrConflict
-	}
-	if err = m.cfg.Tracker.Untrack(ctx, id); err == nil {
-		if err = m.cfg.Webhooks.Unbind(ctx, mon); err == nil {
-			err = m.cfg.Store.Delete(ctx, owner, id)
-		}
-	}
-	if err != nil {
-		if mon.Status == Active { // it stays, so it is watched
-			err = errors.Join(err, m.cfg.Tracker.Track(context.WithoutCancel(ctx), m.effective(mon)))
-		}
-		return err
-	}
-	m.troubles.forget(id)
-	return nil
-}
-
 // Each calls fn for every monitor of every owner, while no change is made. An
 // error ends it.
 func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	var all []Monitor // fn must not run inside the store
-	if err := m.cfg.Store.Scan(ctx, func(mon Monitor) error {
-		all = append(all, m.effective(mon))
-		return nil
-	}); err != nil {
-		return err
-	}
-	for _, mon := range all {
-		if err := fn(mon); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
 
-// apply has the tracker follow a changed monitor.
-func (m *Manager) apply(ctx context.Context, mon Monitor) error {
-	if mon.Status == Active {
-		return m.cfg.Tracker.Track(ctx, m.effective(mon))
-	}
-	m.troubles.forget(mon.ID)
-	return m.cfg.Tracker.Untrack(ctx, mon.ID)
-}
+// Run writes reported troubles into the monitors' status reasons until ctx
+// ends. It may be called once.
+func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
-	select {
-	case m.turn <- struct{}{}:
-		return func() { <-m.turn }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("monitor: %w", context.Cause(ctx))
-	}
+// Report notes that an account of a monitor fails permanently or, with a nil
+// error, that it has recovered. It does not block: Run writes it down.
+func (m *Manager) Report(owner, id, username string, err error) {
+	m.control.Report(owner, id, "@"+username, err)
 }

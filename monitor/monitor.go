@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
@@ -14,16 +15,16 @@ type Status string
 
 // Statuses of a monitor.
 const (
-	Active Status = "active"
-	Paused Status = "paused"
+	Active Status = Status(control.Active) // "active"
+	Paused Status = Status(control.Paused) // "paused"
 )
 
 // Reasons for a status. An upstream error reads ReasonUpstream followed by its
 // text; the monitor stays active and recovers by itself.
 const (
-	ReasonUser     = "paused_by_user"
-	ReasonCredits  = "insufficient_credits"
-	ReasonUpstream = "upstream_error: "
+	ReasonUser     = control.ReasonUser    // "paused_by_user"
+	ReasonCredits  = control.ReasonCredits // "insufficient_credits"
+	ReasonUpstream = control.ReasonUpstream
 )
 
 // FilterType is a kind of post a monitor lets through.

@@ -2,11 +2,9 @@ package monitor
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -37,95 +35,32 @@ type Updated struct {
 // for lack of credits: then they count on. An error that comes
 // with the changed monitor says that it is stored and not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return Updated{}, err
-	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
-	defer cancel()
-	old, err := m.cfg.Store.Get(ctx, owner, id)
-	if err != nil {
-		return Updated{}, err
-	}
-	if r.Version != 0 && r.Version != old.Version {
-		return Updated{}, ErrConflict
-	}
-	mon, key, err := m.changed(old, r)
-	if err != nil {
-		return Updated{}, err
-	}
-	done, err := m.cfg.Admit(ctx, &old, mon)
-	if err != nil {
-		return Updated{}, err
-	}
-	defer done()
-	out := Updated{}
-	if err := m.cfg.Store.Update(ctx, mon); err != nil {
-		return out, err
-	}
-	mon.Version++
-	if r.WebhookURL != nil || key != "" {
-		if out.WebhookSecret, err = m.cfg.Webhooks.Change(ctx, mon, old.WebhookURL, mon.WebhookURL, key); err != nil {
-			old.Version = mon.Version
-			return Updated{}, errors.Join(err, m.cfg.Store.Update(context.WithoutCancel(ctx), old))
-		}
-	}
-	m.troubles.keep(&mon)
-	out.Monitor = m.effective(mon)
-	if err := m.apply(ctx, mon); err != nil {
-		return out, fmt.Errorf("monitor: the change is stored and not in effect yet, the same call again completes it: %w", err)
-	}
-	return out, nil
+	q := control.Request{WebhookURL: r.WebhookURL, WebhookSecret: r.WebhookSecret, Status: (*control.Status)(r.Status), Version: r.Version}
+	mon, generated, err := m.control.Update(ctx, owner, id, q, func(mon *Monitor, now time.Time) error { return m.change(mon, r, now) })
+	return Updated{m.effective(mon), generated}, err
 }
 
-// changed applies a request to a copy of the monitor and checks the result.
-func (m *Manager) changed(old Monitor, r UpdateRequest) (mon Monitor, key secret.Value, err error) {
-	mon = old
-	now := m.cfg.Now().UTC()
-	mon.UpdatedAt = now
+// change sets the fields that only monitors have.
+func (m *Manager) change(mon *Monitor, r UpdateRequest, now time.Time) (err error) {
 	if r.Name != nil {
 		mon.Name = *r.Name
 	}
 	if r.FilterTypes != nil {
 		mon.FilterTypes = *r.FilterTypes
 	}
-	if r.PollInterval != nil {
-		mon.PollInterval = *r.PollInterval
-		if err := m.checkInterval(mon.PollInterval); err != nil {
-			return mon, "", err
-		}
-	}
 	if r.Weight != nil {
 		mon.Weight = *r.Weight
 	}
-	if r.WebhookURL != nil {
-		mon.WebhookURL = *r.WebhookURL
-		mon.WebhookSecretSet = mon.WebhookURL != ""
-	}
-	if r.WebhookSecret != nil {
-		if key = *r.WebhookSecret; key == "" || mon.WebhookURL == "" {
-			return mon, "", invalid.Field("monitor", "webhook_secret", secret.Redacted, "24 to 128 characters, for a monitor with a webhook_url")
+	if r.PollInterval != nil {
+		mon.PollInterval = *r.PollInterval
+		if err := m.checkInterval(mon.PollInterval); err != nil {
+			return err
 		}
 	}
 	if r.Usernames != nil {
-		if mon.Accounts, err = m.accounts(*r.Usernames, old.Accounts, now); err != nil {
-			return mon, "", err
-		}
+		mon.Accounts, err = m.accounts(*r.Usernames, mon.Accounts, now)
 	}
-	// Who pauses what the program has suspended means it for good.
-	if r.Status != nil && (*r.Status != old.Status || *r.Status == Paused && old.StatusReason != ReasonUser) {
-		mon.Status, mon.StatusReason = *r.Status, ""
-		if mon.Status == Paused {
-			mon.StatusReason = ReasonUser
-		} else if old.StatusReason != ReasonCredits { // or what was published since would be lost
-			mon.Accounts = append([]Account(nil), mon.Accounts...)
-			for i := range mon.Accounts {
-				mon.Accounts[i].Since = now
-			}
-		}
-	}
-	return mon, key, m.check(&mon, key)
+	return err
 }
 
 // Pause stops the watching: when it returns, nothing is detected any more.
@@ -141,4 +76,40 @@ func (m *Manager) Resume(ctx context.Context, owner, id string) (Monitor, error)
 func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Monitor, error) {
 	u, err := m.Update(ctx, owner, id, UpdateRequest{Status: &s})
 	return u.Monitor, err
+}
+
+// Suspend pauses an active monitor on behalf of the program and not of its
+// owner, for a reason such as ReasonCredits. One that is paused stays as it is. In
+// contrast to Pause, what is published meanwhile is found after Restore, as far
+// back as polls reach: its accounts' Since is how far they have been read.
+func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monitor, error) {
+	mon, err := m.control.Suspend(ctx, owner, id, reason)
+	return m.effective(mon), err
+}
+
+// Restore resumes a monitor that is suspended for that reason; any other stays
+// as it is.
+func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Monitor, error) {
+	mon, err := m.control.Restore(ctx, owner, id, reason)
+	return m.effective(mon), err
+}
+
+// WebhookMoved stores another webhook_url, "" for none, in a monitor whose
+// webhook_url is from: its endpoint was changed or deleted otherwise than through
+// the monitor. It reports false for a monitor with another webhook_url and for one
+// that does not exist.
+func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
+	return m.control.WebhookMoved(ctx, owner, id, from, to)
+}
+
+// Delete ends a monitor and removes its endpoints. What it detected stays in
+// the logs.
+func (m *Manager) Delete(ctx context.Context, owner, id string) error {
+	return m.DeleteVersion(ctx, owner, id, 0)
+}
+
+// DeleteVersion is Delete of a monitor that has not been changed since it had
+// the version: ErrConflict when it has. 0 deletes it as it is.
+func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
+	return m.control.Delete(ctx, owner, id, version)
 }

@@ -4,34 +4,29 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/internal/invalid"
-	"github.com/streamwatch/streamwatch/secret"
 )
 
 const (
-	maxOwner    = 128 // bytes
 	maxName     = 100 // characters
 	maxWeight   = 1000
 	maxUsername = 253 // bytes: a handle may be a host name or carry one
 )
 
-// check validates everything but the accounts.
-func (m *Manager) check(mon *Monitor, key secret.Value) error {
-	if len(mon.Owner) > maxOwner || !printable(mon.Owner) {
-		return invalid.Field("monitor", "owner", clip(mon.Owner), "at most 128 bytes of printable text")
-	}
-	if n := utf8.RuneCountInString(mon.Name); n < 1 || n > maxName || !printable(mon.Name) || strings.TrimSpace(mon.Name) == "" {
-		return invalid.Field("monitor", "name", clip(mon.Name), "1 to 100 printable characters")
+// check validates the fields that only monitors have, but for the accounts and
+// the interval.
+func check(mon *Monitor) error {
+	if n := utf8.RuneCountInString(mon.Name); n < 1 || n > maxName || !invalid.Printable(mon.Name) || strings.TrimSpace(mon.Name) == "" {
+		return invalid.Field("monitor", "name", invalid.Clip(mon.Name), "1 to 100 printable characters")
 	}
 	seen := make(map[FilterType]bool)
 	for _, ft := range mon.FilterTypes {
 		switch ft {
 		case Original, Reply, Retweet, Quote:
 		default:
-			return invalid.Field("monitor", "filter_types", clip(string(ft)), `a subset of "original", "reply", "retweet", "quote"`)
+			return invalid.Field("monitor", "filter_types", invalid.Clip(string(ft)), `a subset of "original", "reply", "retweet", "quote"`)
 		}
 		if seen[ft] {
 			return invalid.Field("monitor", "filter_types", string(ft), "each kind once")
@@ -41,16 +36,7 @@ func (m *Manager) check(mon *Monitor, key secret.Value) error {
 	if !(mon.Weight >= 0 && mon.Weight <= maxWeight) {
 		return invalid.Field("monitor", "weight", fmt.Sprint(mon.Weight), fmt.Sprintf("0 to %d", maxWeight))
 	}
-	if mon.Status != Active && mon.Status != Paused {
-		return invalid.Field("monitor", "status", clip(string(mon.Status)), `"active" or "paused"`)
-	}
-	if mon.WebhookURL == "" {
-		if key != "" {
-			return invalid.Field("monitor", "webhook_secret", secret.Redacted, "none without a webhook_url")
-		}
-		return nil
-	}
-	return m.cfg.Webhooks.Check(mon.WebhookURL, key)
+	return nil
 }
 
 // checkInterval checks an interval that a request asks for; 0 asks for none.
@@ -81,7 +67,7 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 	for _, u := range usernames {
 		name := strings.TrimPrefix(u, "@")
 		if !validUsername(name) {
-			return nil, invalid.Field("monitor", "usernames", clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@'")
+			return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@'")
 		}
 		key := Key(name)
 		if taken[key] {
@@ -119,24 +105,4 @@ func validUsername(s string) bool {
 		}
 	}
 	return true
-}
-
-func printable(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return false
-		}
-	}
-	return true
-}
-
-// clip keeps a value short enough for an error message.
-func clip(s string) string {
-	if len(s) <= 120 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:120], "") + "…"
 }

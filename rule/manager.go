@@ -2,14 +2,12 @@ package rule
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
-	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -17,8 +15,8 @@ import (
 // Tracker is told of each change, so that it takes effect while the engine
 // runs.
 type Tracker interface {
-	// Track begins or renews the running of an active rule; p is its query.
-	Track(ctx context.Context, r Rule, p *query.Program) error
+	// Track begins or renews the running of an active rule; p is what it parses to.
+	Track(ctx context.Context, r Rule, p Parsed) error
 	// Untrack ends it: when it returns, nothing is detected for the rule any
 	// more. A rule that is not tracked is fine.
 	Untrack(ctx context.Context, id string) error
@@ -67,10 +65,9 @@ type Config struct {
 // Manager creates and changes rules. Its methods are safe for concurrent use;
 // changes are made one after the other.
 type Manager struct {
-	cfg      Config
-	turn     chan struct{} // held by the change under way
-	troubles troubles
-	paces    paces
+	cfg     Config
+	control *control.Manager[Rule, Parsed]
+	paces   paces
 }
 
 // NewManager checks cfg and returns a manager. It starts nothing: see Run.
@@ -87,102 +84,16 @@ func NewManager(cfg Config) (*Manager, error) {
 	if cfg.Parse.MaxLength < 0 || cfg.Parse.MaxLength > query.MaxQuery {
 		return nil, fmt.Errorf("rule: Parse.MaxLength %d is not allowed: want 1 to %d, or 0 for that", cfg.Parse.MaxLength, query.MaxQuery)
 	}
-	if cfg.ChangeTimeout <= 0 {
-		cfg.ChangeTimeout = 10 * time.Second
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	cfg.Parse.Now = cfg.Now
-	if cfg.Admit == nil {
-		cfg.Admit = func(context.Context, *Rule, Rule) (func(), error) { return func() {}, nil }
-	}
-	m := &Manager{cfg: cfg, turn: make(chan struct{}, 1)}
-	m.troubles.bell = make(chan struct{}, 1)
+	m := &Manager{cfg: cfg}
+	m.control = control.New(control.Config[Rule, Parsed]{
+		Kind: m.kind(), Store: cfg.Store, Tracker: cfg.Tracker, Webhooks: cfg.Webhooks, Admit: cfg.Admit,
+		ChangeTimeout: cfg.ChangeTimeout, Logger: cfg.Logger, Now: cfg.Now,
+	})
 	return m, nil
-}
-
-// CreateRequest asks for a rule.
-type CreateRequest struct {
-	Owner         string        // whose it is; "" is fine for a single-tenant program
-	Tag           string        // 1 to 100 characters, unique per owner
-	Query         string        // in Config.Parse's dialect
-	Interval      time.Duration // either this
-	Schedule      string        // or this: see ParseSchedule
-	MaxResults    int           // 1 to 100; 0 means 20
-	WebhookURL    string        // "" for none
-	WebhookSecret secret.Value  // "" to have one generated
-}
-
-// Created is a new rule.
-type Created struct {
-	Rule
-	// WebhookSecret is the generated signing secret, "" if one was given. It
-	// is shown only here; convert it to a string to see it.
-	WebhookSecret secret.Value
-}
-
-// Create makes a rule and begins to run it. Posts published from now on are its
-// events. On an error nothing is left behind.
-func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) {
-	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults,
-		WebhookURL: q.WebhookURL, WebhookSecretSet: q.WebhookURL != "", Status: Active, Version: 1}
-	if r.MaxResults == 0 {
-		r.MaxResults = DefaultResults
-	}
-	p, err := m.check(&r, q.WebhookSecret)
-	if err == nil {
-		err = m.checkPace(&r)
-	}
-	if err != nil {
-		return Created{}, err
-	}
-	r.ID = "rul_" + strings.ToLower(rand.Text())
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return Created{}, err
-	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
-	defer cancel()
-	now := m.cfg.Now().UTC() // after the wait: from here on posts are its events
-	r.CreatedAt, r.UpdatedAt, r.Since = now, now, now
-	done, err := m.cfg.Admit(ctx, nil, r)
-	if err != nil {
-		return Created{}, err
-	}
-	defer done()
-	// The endpoint comes first: a rule without it would lose its first events,
-	// an endpoint without a rule only waits.
-	var generated secret.Value
-	if r.WebhookURL != "" {
-		if generated, err = m.cfg.Webhooks.Change(ctx, r, "", r.WebhookURL, q.WebhookSecret); err != nil {
-			return Created{}, err
-		}
-	}
-	if err = m.cfg.Store.Create(ctx, r); err == nil {
-		if err = m.cfg.Tracker.Track(ctx, r, p); err == nil {
-			return Created{Rule: r, WebhookSecret: generated}, nil
-		}
-	}
-	return Created{}, errors.Join(err, m.undo(ctx, r))
-}
-
-// undo removes what a failed Create left.
-func (m *Manager) undo(ctx context.Context, r Rule) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err := m.cfg.Tracker.Untrack(ctx, r.ID)
-	if derr := m.cfg.Store.Delete(ctx, r.Owner, r.ID); !errors.Is(derr, ErrNotFound) {
-		err = errors.Join(err, derr)
-	}
-	if r.WebhookURL != "" {
-		err = errors.Join(err, m.cfg.Webhooks.Unbind(ctx, r))
-	}
-	return err
 }
 
 // Parse reads a query as the manager does for a rule: what it refuses, Create
@@ -198,102 +109,27 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (Rule, error) {
 
 // List gives a page of an owner's rules, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
-	if q.Page == 0 {
-		q.Page = 1
-	}
-	if q.PageSize == 0 {
-		q.PageSize = 20
-	}
-	switch {
-	case q.Page < 1:
-		return Page{}, invalid.Field("rule", "page", fmt.Sprint(q.Page), "at least 1")
-	case q.PageSize < 1 || q.PageSize > 100:
-		return Page{}, invalid.Field("rule", "page_size", fmt.Sprint(q.PageSize), "1 to 100")
-	case q.Status != "" && q.Status != Active && q.Status != Paused:
-		return Page{}, invalid.Field("rule", "status", clip(string(q.Status)), `"active" or "paused"`)
+	if err := m.control.CheckPage(&q.Page, &q.PageSize, control.Status(q.Status)); err != nil {
+		return Page{}, err
 	}
 	p, err := m.cfg.Store.List(ctx, q)
 	p.Page, p.PageSize = q.Page, q.PageSize
 	return p, err
 }
 
-// Delete ends a rule and removes its endpoints. What it detected stays in the
-// logs.
-func (m *Manager) Delete(ctx context.Context, owner, id string) error {
-	return m.DeleteVersion(ctx, owner, id, 0)
-}
-
-// DeleteVersion is Delete of a rule that has not been changed since it had the
-// version: ErrConflict when it has. 0 deletes it as it is.
-func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	r, err := m.cfg.Store.Get(ctx, owner, id)
-	if err != nil {
-		return err
-	}
-	if version != 0 && version != r.Version {
-		return ErrConflict
-	}
-	if err = m.cfg.Tracker.Untrack(ctx, id); err == nil {
-		if err = m.cfg.Webhooks.Unbind(ctx, r); err == nil {
-			err = m.cfg.Store.Delete(ctx, owner, id)
-		}
-	}
-	if err != nil {
-		if r.Status == Active { // it stays, so it runs
-			err = errors.Join(err, m.apply(context.WithoutCancel(ctx), r))
-		}
-		return err
-	}
-	m.troubles.forget(id)
-	return nil
-}
-
 // Each calls fn for every rule of every owner, while no change is made. An error
 // ends it.
 func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	var all []Rule // fn must not run inside the store
-	if err := m.cfg.Store.Scan(ctx, func(r Rule) error {
-		all = append(all, r)
-		return nil
-	}); err != nil {
-		return err
-	}
-	for _, r := range all {
-		if err := fn(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.control.Each(ctx, fn)
 }
 
-// apply has the tracker follow a rule as it is.
-func (m *Manager) apply(ctx context.Context, r Rule) error {
-	if r.Status != Active {
-		m.troubles.forget(r.ID)
-		return m.cfg.Tracker.Untrack(ctx, r.ID)
-	}
-	p, _, err := m.Parse(r.Query)
-	if err != nil {
-		return err
-	}
-	return m.cfg.Tracker.Track(ctx, r, p)
-}
+// Run writes reported troubles into the rules' status reasons until ctx ends. It
+// may be called once.
+func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
-	select {
-	case m.turn <- struct{}{}:
-		return func() { <-m.turn }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("rule: %w", context.Cause(ctx))
-	}
+// Report notes that what a rule is read from fails permanently or, with a nil
+// error, that it has recovered: its query, what being "", or an account, what
+// being "@" and the name. It does not block: Run writes it down.
+func (m *Manager) Report(owner, id, what string, err error) {
+	m.control.Report(owner, id, what, err)
 }

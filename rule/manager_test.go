@@ -32,12 +32,15 @@ type desk struct {
 	readErr              error
 }
 
-func (d *desk) Track(_ context.Context, r rule.Rule, p *query.Program) error {
+func (d *desk) Track(_ context.Context, r rule.Rule, p rule.Parsed) error {
 	if d.trackErr != nil && !d.half {
 		return d.trackErr
 	}
-	if q, _, _ := d.Parse(r.Query); q.String() != p.String() {
-		return fmt.Errorf("query %q with the program of %q", r.Query, p)
+	if q, _, _ := d.Parse(r.Query); q.String() != p.Query.String() {
+		return fmt.Errorf("query %q with the program of %q", r.Query, p.Query)
+	}
+	if (p.Schedule != nil) != (r.Schedule != "") {
+		return fmt.Errorf("schedule %q parsed to %v", r.Schedule, p.Schedule)
 	}
 	d.tracked[r.ID] = r
 	return d.trackErr

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -17,16 +17,16 @@ type Status string
 
 // Statuses of a rule.
 const (
-	Active Status = "active"
-	Paused Status = "paused"
+	Active Status = Status(control.Active) // "active"
+	Paused Status = Status(control.Paused) // "paused"
 )
 
 // Reasons for a status. An upstream error reads ReasonUpstream followed by its
 // text; the rule stays active and recovers by itself.
 const (
-	ReasonUser     = "paused_by_user"
-	ReasonCredits  = "insufficient_credits"
-	ReasonUpstream = "upstream_error: "
+	ReasonUser     = control.ReasonUser    // "paused_by_user"
+	ReasonCredits  = control.ReasonCredits // "insufficient_credits"
+	ReasonUpstream = control.ReasonUpstream
 )
 
 // Limits of a rule's fields.
@@ -74,34 +74,26 @@ var (
 // FieldError reports a field whose value is not allowed.
 type FieldError = invalid.FieldError
 
-// clip keeps a value short enough for an error message.
-func clip(s string) string {
-	if len(s) <= 120 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:120], "") + "…"
-}
-
 // Validate checks the fields' bounds. It does not parse the query, nor the
 // schedule.
 func (r *Rule) Validate() error {
 	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
-		return invalid.Field("rule", "tag", clip(r.Tag), "1 to 100 characters")
+		return invalid.Field("rule", "tag", invalid.Clip(r.Tag), "1 to 100 characters")
 	}
 	if n := utf8.RuneCountInString(r.Query); n < 1 || n > query.MaxQuery {
-		return invalid.Field("rule", "query", clip(r.Query), "1 to 1,024 characters")
+		return invalid.Field("rule", "query", invalid.Clip(r.Query), "1 to 1,024 characters")
 	}
 	if r.Schedule == "" && (r.Interval < MinInterval || r.Interval > MaxInterval) {
 		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()), "0.1 to 86,400, or a schedule")
 	}
 	if r.Schedule != "" && r.Interval != 0 {
-		return invalid.Field("rule", "schedule", clip(r.Schedule), "either schedule or interval_seconds, not both")
+		return invalid.Field("rule", "schedule", invalid.Clip(r.Schedule), "either schedule or interval_seconds, not both")
 	}
 	if r.MaxResults < 1 || r.MaxResults > MaxResults {
 		return invalid.Field("rule", "max_results_per_poll", fmt.Sprint(r.MaxResults), "1 to 100")
 	}
 	if r.Status != Active && r.Status != Paused {
-		return invalid.Field("rule", "status", clip(string(r.Status)), `"active" or "paused"`)
+		return invalid.Field("rule", "status", invalid.Clip(string(r.Status)), `"active" or "paused"`)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const maxSchedule = 256
 // duration. Times are UTC unless it begins with "CRON_TZ=Area/City ". The error
 // is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
-	refused := func(allowed string) error { return invalid.Field("rule", "schedule", clip(expr), allowed) }
+	refused := func(allowed string) error { return invalid.Field("rule", "schedule", invalid.Clip(expr), allowed) }
 	if expr == "" || len(expr) > maxSchedule {
 		return nil, refused(fmt.Sprintf("a cron expression of 1 to %d bytes", maxSchedule))
 	}
@@ -50,20 +50,6 @@ func (s *Schedule) Next(t time.Time) time.Time {
 
 // scheduleSample is how many times of a schedule are looked at for its interval.
 const scheduleSample = 100
-
-// Every is how often a rule is polled at its busiest: its interval, or the
-// shortest time between two of the next hundred of its schedule after from.
-// What can not be read is 0.
-func (r *Rule) Every(from time.Time) time.Duration {
-	if r.Schedule == "" {
-		return r.Interval
-	}
-	s, err := ParseSchedule(r.Schedule)
-	if err != nil {
-		return 0
-	}
-	return s.Every(from)
-}
 
 // Every is the shortest time between two of the next hundred times after from,
 // at most a year.

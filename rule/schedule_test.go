@@ -45,7 +45,7 @@ func TestSchedule(t *testing.T) {
 		if got := s.Next(from).Format(time.RFC3339); got != row.next {
 			t.Errorf("%q: next %s, want %s", row.expr, got, row.next)
 		}
-		if got := (&rule.Rule{Schedule: row.expr}).Every(from); got != row.every {
+		if got := s.Every(from); got != row.every {
 			t.Errorf("%q: every %s, want %s", row.expr, got, row.every)
 		}
 	}

@@ -2,15 +2,9 @@ package rule
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/streamwatch/streamwatch/internal/invalid"
-	"github.com/streamwatch/streamwatch/rule/query"
+	"github.com/streamwatch/streamwatch/internal/control"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -41,101 +35,36 @@ type Updated struct {
 // was. An error that comes with the changed rule says that it is
 // stored and not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
-	unlock, err := m.lock(ctx)
-	if err != nil {
-		return Updated{}, err
-	}
-	defer unlock()
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
-	defer cancel()
-	old, err := m.cfg.Store.Get(ctx, owner, id)
-	if err != nil {
-		return Updated{}, err
-	}
-	if q.Version != 0 && q.Version != old.Version {
-		return Updated{}, ErrConflict
-	}
-	r, key, err := m.changed(old, q)
-	if err != nil {
-		return Updated{}, err
-	}
-	done, err := m.cfg.Admit(ctx, &old, r)
-	if err != nil {
-		return Updated{}, err
-	}
-	defer done()
-	out := Updated{}
-	if err := m.cfg.Store.Update(ctx, r); err != nil {
-		return out, err
-	}
-	r.Version++
-	if q.WebhookURL != nil || key != "" {
-		if out.WebhookSecret, err = m.cfg.Webhooks.Change(ctx, r, old.WebhookURL, r.WebhookURL, key); err != nil {
-			old.Version = r.Version
-			return Updated{}, errors.Join(err, m.cfg.Store.Update(context.WithoutCancel(ctx), old))
-		}
-	}
-	if r.Query != old.Query {
-		m.troubles.forget(id) // they were of the other query
-	}
-	out.Rule = r
-	if err := m.apply(ctx, r); err != nil {
-		return out, fmt.Errorf("rule: the change is stored and not in effect yet, the same call again completes it: %w", err)
-	}
-	return out, nil
+	shared := control.Request{WebhookURL: q.WebhookURL, WebhookSecret: q.WebhookSecret, Status: (*control.Status)(q.Status), Version: q.Version}
+	r, generated, err := m.control.Update(ctx, owner, id, shared, func(r *Rule, now time.Time) error { return m.change(r, q, now) })
+	return Updated{r, generated}, err
 }
 
-// changed applies a request to a copy of the rule and checks the result.
-func (m *Manager) changed(old Rule, q UpdateRequest) (r Rule, key secret.Value, err error) {
-	r = old
-	now := m.cfg.Now().UTC()
-	r.UpdatedAt = now
+// change sets the fields that only rules have.
+func (m *Manager) change(r *Rule, q UpdateRequest, now time.Time) error {
 	if q.Tag != nil {
 		r.Tag = *q.Tag
 	}
 	if q.MaxResults != nil {
 		r.MaxResults = *q.MaxResults
 	}
-	if q.Interval != nil {
-		r.Interval, r.Schedule = *q.Interval, ""
-	}
-	if q.Schedule != nil {
-		r.Schedule = *q.Schedule
-		if q.Interval == nil {
-			r.Interval = 0
-		}
-	}
-	if q.Query != nil && *q.Query != old.Query {
+	if q.Query != nil && *q.Query != r.Query {
 		r.Query, r.Since = *q.Query, now
 		if r.Status == Active {
 			r.StatusReason = ""
 		}
 	}
-	if q.WebhookURL != nil {
-		r.WebhookURL = *q.WebhookURL
-		r.WebhookSecretSet = r.WebhookURL != ""
+	if q.Interval == nil && q.Schedule == nil {
+		return nil
 	}
-	if q.WebhookSecret != nil {
-		if key = *q.WebhookSecret; key == "" || r.WebhookURL == "" {
-			return r, "", invalid.Field("rule", "webhook_secret", secret.Redacted, "24 to 128 characters, for a rule with a webhook_url")
-		}
+	r.Interval, r.Schedule = 0, ""
+	if q.Interval != nil {
+		r.Interval = *q.Interval
 	}
-	// Who pauses what the program has suspended means it for good.
-	if q.Status != nil && (*q.Status != old.Status || *q.Status == Paused && old.StatusReason != ReasonUser) {
-		r.Status, r.StatusReason = *q.Status, ""
-		if r.Status == Paused {
-			r.StatusReason = ReasonUser
-		} else if old.StatusReason != ReasonCredits { // or what was published since would be lost
-			r.Since = now
-		}
+	if q.Schedule != nil {
+		r.Schedule = *q.Schedule
 	}
-	if q.Interval != nil || q.Schedule != nil {
-		if err := m.checkPace(&r); err != nil {
-			return r, "", err
-		}
-	}
-	_, err = m.check(&r, key)
-	return r, key, err
+	return m.checkPace(r)
 }
 
 // Pause stops a rule: when it returns, nothing is detected any more.
@@ -153,56 +82,35 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Ru
 	return u.Rule, err
 }
 
-const maxOwner = 128 // bytes
-
-// check validates a rule, its query included.
-func (m *Manager) check(r *Rule, key secret.Value) (*query.Program, error) {
-	if len(r.Owner) > maxOwner || !printable(r.Owner) {
-		return nil, invalid.Field("rule", "owner", clip(r.Owner), "at most 128 bytes of printable text")
-	}
-	if strings.TrimSpace(r.Tag) == "" || !printable(r.Tag) {
-		return nil, invalid.Field("rule", "tag", clip(r.Tag), "1 to 100 printable characters")
-	}
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	p, _, err := m.Parse(r.Query)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", invalid.Field("rule", "query", clip(r.Query), "a query of the dialect "+m.cfg.Parse.Dialect.String()), err)
-	}
-	if r.Schedule != "" {
-		if _, err := ParseSchedule(r.Schedule); err != nil {
-			return nil, err
-		}
-	}
-	if r.WebhookURL == "" {
-		if key != "" {
-			return nil, invalid.Field("rule", "webhook_secret", secret.Redacted, "none without a webhook_url")
-		}
-		return p, nil
-	}
-	return p, m.cfg.Webhooks.Check(r.WebhookURL, key)
+// Suspend pauses an active rule on behalf of the program and not of its owner,
+// for a reason such as ReasonCredits. One that is paused stays as it is. In
+// contrast to Pause, what is published meanwhile is found after Restore.
+func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, error) {
+	return m.control.Suspend(ctx, owner, id, reason)
 }
 
-// checkPace holds what a request asks for against the manager's bound. What is
-// stored may be of a manager with another one, and stays.
-func (m *Manager) checkPace(r *Rule) error {
-	if r.Schedule == "" && r.Interval < m.cfg.MinInterval {
-		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()),
-			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds()))
-
-	}
-	return nil
+// Restore resumes a rule that is suspended for that reason; any other stays as
+// it is.
+func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, error) {
+	return m.control.Restore(ctx, owner, id, reason)
 }
 
-func printable(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return false
-		}
-	}
-	return true
+// WebhookMoved stores another webhook_url, "" for none, in a rule whose
+// webhook_url is from: its endpoint was changed or deleted otherwise than through
+// the rule. It reports false for a rule with another webhook_url and for one that
+// does not exist.
+func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) (moved bool, err error) {
+	return m.control.WebhookMoved(ctx, owner, id, from, to)
+}
+
+// Delete ends a rule and removes its endpoints. What it detected stays in the
+// logs.
+func (m *Manager) Delete(ctx context.Context, owner, id string) error {
+	return m.DeleteVersion(ctx, owner, id, 0)
+}
+
+// DeleteVersion is Delete of a rule that has not been changed since it had the
+// version: ErrConflict when it has. 0 deletes it as it is.
+func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
+	return m.control.Delete(ctx, owner, id, version)
 }

@@ -1,0 +1,113 @@
+package control
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+const (
+	maxOwner = 128 // bytes
+	// undoTimeout bounds the undoing of a change that failed.
+	undoTimeout = 5 * time.Second
+)
+
+// Create stores a new active record and starts to track it. It returns the
+// record as it is stored, and the signing secret if one was generated. On an
+// error nothing is left behind.
+func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
+	var none R
+	h := m.kind.Head(&r)
+	*h.Status, *h.Version, *h.WebhookSecretSet = Active, 1, *h.WebhookURL != ""
+	p, err := m.check(&r, key)
+	if err != nil {
+		return none, "", err
+	}
+	*h.ID = m.kind.Prefix + strings.ToLower(rand.Text())
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return none, "", err
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
+	defer cancel()
+	now := m.Now() // after the wait for the lock: posts count from here on
+	*h.CreatedAt, *h.UpdatedAt = now, now
+	m.kind.Restart(&r, now)
+	done, err := m.cfg.Admit(ctx, nil, r)
+	if err != nil {
+		return none, "", err
+	}
+	defer done()
+	generated, err := m.start(ctx, r, p, key)
+	if err != nil {
+		return none, "", err
+	}
+	return r, generated, nil
+}
+
+// start makes the endpoint of a new record, stores the record and tracks it. The
+// endpoint comes first: a record without it would lose its first events, an
+// endpoint without its record only waits.
+func (m *Manager[R, P]) start(ctx context.Context, r R, p P, key secret.Value) (generated secret.Value, err error) {
+	if url := *m.kind.Head(&r).WebhookURL; url != "" {
+		if generated, err = m.cfg.Webhooks.Change(ctx, r, "", url, key); err != nil {
+			return "", err
+		}
+	}
+	if err = m.cfg.Store.Create(ctx, r); err == nil {
+		err = m.cfg.Tracker.Track(ctx, r, p)
+	}
+	if err != nil {
+		return "", errors.Join(err, m.undoStart(ctx, r))
+	}
+	return generated, nil
+}
+
+// undoStart removes what a failed start left.
+func (m *Manager[R, P]) undoStart(ctx context.Context, r R) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	h := m.kind.Head(&r)
+	err := m.cfg.Tracker.Untrack(ctx, *h.ID)
+	if derr := m.cfg.Store.Delete(ctx, *h.Owner, *h.ID); !errors.Is(derr, m.kind.ErrNotFound) {
+		err = errors.Join(err, derr)
+	}
+	if *h.WebhookURL != "" {
+		err = errors.Join(err, m.cfg.Webhooks.Unbind(ctx, r))
+	}
+	return err
+}
+
+// check validates all fields of a record, and a signing secret, "" for none.
+func (m *Manager[R, P]) check(r *R, key secret.Value) (P, error) {
+	var none P
+	h := m.kind.Head(r)
+	if len(*h.Owner) > maxOwner || !invalid.Printable(*h.Owner) {
+		return none, m.refuse("owner", *h.Owner, "at most 128 bytes of printable text")
+	}
+	p, err := m.kind.Check(r)
+	if err != nil {
+		return none, err
+	}
+	if *h.Status != Active && *h.Status != Paused {
+		return none, m.refuse("status", string(*h.Status), `"active" or "paused"`)
+	}
+	if *h.WebhookURL != "" {
+		return p, m.cfg.Webhooks.Check(*h.WebhookURL, key)
+	}
+	if key != "" {
+		return none, m.refuse("webhook_secret", secret.Redacted, "none without a webhook_url")
+	}
+	return p, nil
+}
+
+// refuse returns the error for a value that is not allowed.
+func (m *Manager[R, P]) refuse(field, value, allowed string) error {
+	return invalid.Field(m.kind.Name, field, invalid.Clip(value), allowed)
+}

@@ -1,0 +1,140 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config sets up a Manager. Admit, ChangeTimeout, Logger and Now have defaults,
+// the other fields are required.
+type Config[R, P any] struct {
+	Kind     Kind[R, P]
+	Store    Store[R]
+	Tracker  Tracker[R, P]
+	Webhooks Webhooks[R]
+	// Admit is asked before a change is stored: see monitor.Config.
+	Admit func(ctx context.Context, was *R, is R) (done func(), err error)
+	// ChangeTimeout bounds Create and Update once they hold the lock. Defaults
+	// to 10 s.
+	ChangeTimeout time.Duration
+	Logger        *slog.Logger     // defaults to none
+	Now           func() time.Time // defaults to time.Now
+}
+
+// Manager creates and changes the records of one kind. Its methods are safe for
+// concurrent use.
+type Manager[R, P any] struct {
+	cfg      Config[R, P]
+	kind     Kind[R, P]
+	turn     chan struct{} // holds a value during a change
+	troubles troubles
+}
+
+// New returns a manager. It starts nothing: see Run.
+func New[R, P any](cfg Config[R, P]) *Manager[R, P] {
+	if cfg.ChangeTimeout <= 0 {
+		cfg.ChangeTimeout = 10 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Admit == nil {
+		cfg.Admit = func(context.Context, *R, R) (func(), error) { return func() {}, nil }
+	}
+	return &Manager[R, P]{cfg: cfg, kind: cfg.Kind, turn: make(chan struct{}, 1), troubles: newTroubles()}
+}
+
+// Now is the manager's time, in UTC.
+func (m *Manager[R, P]) Now() time.Time { return m.cfg.Now().UTC() }
+
+// Each calls fn for every record of every owner, while no change is made. An
+// error ends it.
+func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var all []R // fn must not run inside the store
+	if err := m.cfg.Store.Scan(ctx, func(r R) error {
+		all = append(all, r)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, r := range all {
+		if err := fn(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete ends a record and removes its endpoints. It returns ErrConflict if the
+// record has another version than the one given; 0 stands for any.
+func (m *Manager[R, P]) Delete(ctx context.Context, owner, id string, version int64) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := m.get(ctx, owner, id, version)
+	if err != nil {
+		return err
+	}
+	if err = m.cfg.Tracker.Untrack(ctx, id); err == nil {
+		if err = m.cfg.Webhooks.Unbind(ctx, r); err == nil {
+			err = m.cfg.Store.Delete(ctx, owner, id)
+		}
+	}
+	if err == nil {
+		m.troubles.forget(id)
+		return nil
+	}
+	if *m.kind.Head(&r).Status == Active { // the record stays, so it is tracked again
+		err = errors.Join(err, m.apply(context.WithoutCancel(ctx), r))
+	}
+	return err
+}
+
+// get reads a record of that version, or of any for 0.
+func (m *Manager[R, P]) get(ctx context.Context, owner, id string, version int64) (R, error) {
+	r, err := m.cfg.Store.Get(ctx, owner, id)
+	if err == nil && version != 0 && version != *m.kind.Head(&r).Version {
+		err = m.kind.ErrConflict
+	}
+	return r, err
+}
+
+// apply makes the tracker follow a stored record.
+func (m *Manager[R, P]) apply(ctx context.Context, r R) error {
+	if *m.kind.Head(&r).Status != Active {
+		return m.untrack(ctx, r)
+	}
+	p, err := m.kind.Parse(&r)
+	if err != nil {
+		return err
+	}
+	return m.cfg.Tracker.Track(ctx, r, p)
+}
+
+func (m *Manager[R, P]) untrack(ctx context.Context, r R) error {
+	id := *m.kind.Head(&r).ID
+	m.troubles.forget(id)
+	return m.cfg.Tracker.Untrack(ctx, id)
+}
+
+func (m *Manager[R, P]) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case m.turn <- struct{}{}:
+		return func() { <-m.turn }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: %w", m.kind.Name, context.Cause(ctx))
+	}
+}

@@ -1,0 +1,80 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Status of a record.
+type Status string
+
+// Statuses of a record.
+const (
+	Active Status = "active"
+	Paused Status = "paused"
+)
+
+// Reasons for a status. The text of an upstream error follows ReasonUpstream.
+const (
+	ReasonUser     = "paused_by_user"
+	ReasonCredits  = "insufficient_credits"
+	ReasonUpstream = "upstream_error: "
+)
+
+// Head points to the fields of a record that every kind has.
+type Head struct {
+	ID, Owner        *string
+	WebhookURL       *string
+	WebhookSecretSet *bool
+	Status           *Status
+	StatusReason     *string
+	CreatedAt        *time.Time
+	UpdatedAt        *time.Time
+	Version          *int64
+}
+
+// Kind describes the records R of a Manager. P is what the texts of a record
+// parse to.
+type Kind[R, P any] struct {
+	Name        string // in errors and logs: "monitor"
+	Prefix      string // of ids
+	ErrNotFound error  // of the Store
+	ErrConflict error
+
+	// Head returns pointers into the record.
+	Head func(*R) Head
+	// Check validates the fields that are the kind's own, and parses.
+	Check func(*R) (P, error)
+	// Parse parses a stored record, whose limits may be another manager's.
+	Parse func(*R) (P, error)
+	// Restart makes posts count from now on.
+	Restart func(r *R, now time.Time)
+	// Advance makes posts count from where a tracked record has been read to.
+	Advance func(ctx context.Context, r *R) error
+	// Affects reports whether a trouble of the old record is one of the new.
+	Affects func(old, r *R, what string) bool
+}
+
+// Store keeps the records: see monitor.Store and rule.Store.
+type Store[R any] interface {
+	Create(ctx context.Context, r R) error
+	Get(ctx context.Context, owner, id string) (R, error)
+	Update(ctx context.Context, r R) error
+	Delete(ctx context.Context, owner, id string) error
+	Scan(ctx context.Context, fn func(R) error) error
+}
+
+// Tracker applies records to the running engine.
+type Tracker[R, P any] interface {
+	Track(ctx context.Context, r R, p P) error
+	Untrack(ctx context.Context, id string) error
+}
+
+// Webhooks keeps the endpoint of a record's webhook_url: see monitor.Webhooks.
+type Webhooks[R any] interface {
+	Check(url string, key secret.Value) error
+	Change(ctx context.Context, r R, from, to string, key secret.Value) (generated secret.Value, err error)
+	Unbind(ctx context.Context, r R) error
+}

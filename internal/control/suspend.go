@@ -1,0 +1,80 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Suspend pauses an active record for a reason of the program's own; a paused one
+// stays as it is. What is published meanwhile is found after Restore.
+func (m *Manager[R, P]) Suspend(ctx context.Context, owner, id, reason string) (R, error) {
+	if reason == "" || reason == ReasonUser {
+		var none R
+		return none, m.refuse("status_reason", reason, "a reason of the program's own, such as "+ReasonCredits)
+	}
+	return m.move(ctx, owner, id, func(r *R, h Head) (bool, error) {
+		if *h.Status != Active {
+			return false, nil
+		}
+		*h.Status, *h.StatusReason = Paused, reason
+		if err := m.kind.Advance(ctx, r); err != nil { // what has been read is not read again
+			return false, fmt.Errorf("%s: suspend: %w", m.kind.Name, err)
+		}
+		return true, nil
+	})
+}
+
+// Restore resumes a record that is suspended for that reason; any other stays as
+// it is.
+func (m *Manager[R, P]) Restore(ctx context.Context, owner, id, reason string) (R, error) {
+	return m.move(ctx, owner, id, func(_ *R, h Head) (bool, error) {
+		if *h.Status != Paused || *h.StatusReason != reason || reason == ReasonUser {
+			return false, nil
+		}
+		*h.Status, *h.StatusReason = Active, ""
+		return true, nil
+	})
+}
+
+// move stores and applies a change of the program's, unless change reports that
+// there is none. A change that cannot take effect, or did so by half, is undone:
+// nobody would see that it has to be made again.
+func (m *Manager[R, P]) move(ctx context.Context, owner, id string, change func(*R, Head) (bool, error)) (R, error) {
+	var none R
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return none, err
+	}
+	defer unlock()
+	old, err := m.cfg.Store.Get(ctx, owner, id)
+	if err != nil {
+		return none, err
+	}
+	r := old
+	h := m.kind.Head(&r)
+	if ok, err := change(&r, h); err != nil || !ok {
+		if err != nil {
+			return none, err
+		}
+		return r, nil
+	}
+	done, err := m.cfg.Admit(ctx, &old, r)
+	if err != nil {
+		return none, err
+	}
+	defer done()
+	*h.UpdatedAt = m.Now()
+	if err := m.cfg.Store.Update(ctx, r); err != nil {
+		return none, err
+	}
+	*h.Version++
+	if err := m.apply(ctx, r); err != nil {
+		*m.kind.Head(&old).Version = *h.Version
+		back, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+		defer cancel()
+		err = fmt.Errorf("%s: %s could not take effect: %w", m.kind.Name, *h.Status, err)
+		return none, errors.Join(err, m.cfg.Store.Update(back, old), m.apply(back, old))
+	}
+	return r, nil
+}

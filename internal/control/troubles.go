@@ -1,0 +1,165 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
+)
+
+// troubles holds what fails of which record, until Run has written it into the
+// status reasons. The records and the accounts they are read from bound it.
+type troubles struct {
+	mu      sync.Mutex
+	failing map[string]map[string]string // id → what → error
+	changed map[string]string            // id → owner, for Run to write
+	bell    chan struct{}
+}
+
+func newTroubles() troubles {
+	return troubles{failing: map[string]map[string]string{}, changed: map[string]string{}, bell: make(chan struct{}, 1)}
+}
+
+// Report notes that what a record is read from fails permanently or, with a nil
+// error, that it has recovered. What is "@" and an account's name, or "" for the
+// record as a whole. Report does not block: Run writes the status reason.
+func (m *Manager[R, P]) Report(owner, id, what string, err error) {
+	t := &m.troubles
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		delete(t.failing[id], what)
+	} else {
+		if t.failing[id] == nil {
+			t.failing[id] = map[string]string{}
+		}
+		t.failing[id][what] = err.Error()
+	}
+	t.note(id, owner)
+}
+
+// note makes Run write the reason of a record. The caller holds t.mu.
+func (t *troubles) note(id, owner string) {
+	t.changed[id] = owner
+	select {
+	case t.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (t *troubles) forget(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.failing, id)
+	delete(t.changed, id)
+}
+
+// keep forgets what does not affect a changed record any more.
+func (t *troubles) keep(id, owner string, affects func(what string) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for what := range t.failing[id] {
+		if !affects(what) {
+			delete(t.failing[id], what)
+			t.note(id, owner)
+		}
+	}
+}
+
+// retry makes the next turn of Run write a reason whose write failed.
+func (t *troubles) retry(id, owner string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.changed[id] = owner
+}
+
+// reasonWrite is a status reason to write.
+type reasonWrite struct{ id, owner, reason string }
+
+// take returns the reasons to write, and empties the list of changes.
+func (t *troubles) take() []reasonWrite {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]reasonWrite, 0, len(t.changed))
+	for id, owner := range t.changed {
+		out = append(out, reasonWrite{id, owner, reason(t.failing[id])})
+		if len(t.failing[id]) == 0 {
+			delete(t.failing, id)
+		}
+	}
+	clear(t.changed)
+	return out
+}
+
+// reason names the first thing that fails, and the number of others.
+func reason(failing map[string]string) string {
+	whats := slices.Sorted(maps.Keys(failing))
+	if len(whats) == 0 {
+		return ""
+	}
+	s := ReasonUpstream
+	if whats[0] != "" {
+		s += whats[0] + ": "
+	}
+	s += invalid.Clip(failing[whats[0]])
+	if n := len(whats) - 1; n > 0 {
+		s += fmt.Sprintf(" (and %d more)", n)
+	}
+	return s
+}
+
+// retryReason is the time until a status reason whose write failed is tried again.
+const retryReason = 5 * time.Second
+
+// Run writes reported troubles into the status reasons until ctx ends. It may be
+// called once.
+func (m *Manager[R, P]) Run(ctx context.Context) error {
+	retry := time.NewTimer(retryReason)
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-m.troubles.bell:
+		case <-retry.C:
+		}
+		retry.Stop()
+		for _, w := range m.troubles.take() {
+			if err := m.writeReason(ctx, w); err != nil && ctx.Err() == nil {
+				m.cfg.Logger.Error("write of a status reason failed", m.kind.Name, w.id, "error", err)
+				m.troubles.retry(w.id, w.owner)
+				retry.Reset(retryReason)
+			}
+		}
+	}
+}
+
+// writeReason writes a reason into an active record; a paused record has another,
+// and one that does not exist needs none.
+func (m *Manager[R, P]) writeReason(ctx context.Context, w reasonWrite) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	r, err := m.cfg.Store.Get(ctx, w.owner, w.id)
+	if errors.Is(err, m.kind.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	h := m.kind.Head(&r)
+	if *h.Status != Active || *h.StatusReason == w.reason {
+		return nil
+	}
+	*h.StatusReason, *h.UpdatedAt = w.reason, m.Now()
+	return m.cfg.Store.Update(ctx, r)
+}

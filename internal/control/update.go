@@ -1,0 +1,125 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Request changes those fields of a Head that are not nil.
+type Request struct {
+	WebhookURL    *string
+	WebhookSecret *secret.Value
+	Status        *Status
+	Version       int64 // of the record that the request was made for; 0 for any
+}
+
+// Update changes a record: first the kind's own fields, by change, then those of
+// the request. It returns the record as it is stored, and the signing secret if
+// one was generated. An error that comes with a record says that the change is
+// stored and not in effect yet.
+func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
+	var none R
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return none, "", err
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.ChangeTimeout)
+	defer cancel()
+	old, err := m.get(ctx, owner, id, q.Version)
+	if err != nil {
+		return none, "", err
+	}
+	r, p, err := m.changed(old, q, change)
+	if err != nil {
+		return none, "", err
+	}
+	done, err := m.cfg.Admit(ctx, &old, r)
+	if err != nil {
+		return none, "", err
+	}
+	defer done()
+	generated, err := m.store(ctx, &old, &r, q)
+	if err != nil {
+		return none, "", err
+	}
+	m.troubles.keep(id, owner, func(what string) bool { return m.kind.Affects(&old, &r, what) })
+	if *m.kind.Head(&r).Status == Active {
+		err = m.cfg.Tracker.Track(ctx, r, p)
+	} else {
+		err = m.untrack(ctx, r)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: the change is stored and not in effect yet, the same call again completes it: %w", m.kind.Name, err)
+	}
+	return r, generated, err
+}
+
+// changed applies a request to a copy of the record and checks the result.
+func (m *Manager[R, P]) changed(old R, q Request, change func(r *R, now time.Time) error) (r R, p P, err error) {
+	r = old
+	now := m.Now()
+	if err := change(&r, now); err != nil {
+		return r, p, err
+	}
+	h := m.kind.Head(&r)
+	*h.UpdatedAt = now
+	if q.WebhookURL != nil {
+		*h.WebhookURL, *h.WebhookSecretSet = *q.WebhookURL, *q.WebhookURL != ""
+	}
+	key := q.key()
+	if q.WebhookSecret != nil && (key == "" || *h.WebhookURL == "") {
+		return r, p, m.refuse("webhook_secret", secret.Redacted, fmt.Sprintf("24 to 128 characters, for a %s with a webhook_url", m.kind.Name))
+	}
+	if q.Status != nil && m.setStatus(m.kind.Head(&old), h, *q.Status) {
+		m.kind.Restart(&r, now)
+	}
+	p, err = m.check(&r, key)
+	return r, p, err
+}
+
+// setStatus sets the status that an owner asks for. An owner who pauses a record
+// that the program has suspended pauses it for good. It reports whether a resumed
+// record starts afresh; after a lack of credits it does not, or what was published
+// since would be lost.
+func (m *Manager[R, P]) setStatus(old, h Head, to Status) (fresh bool) {
+	if to == *old.Status && (to != Paused || *old.StatusReason == ReasonUser) {
+		return false
+	}
+	*h.Status, *h.StatusReason = to, ""
+	if to == Paused {
+		*h.StatusReason = ReasonUser
+		return false
+	}
+	return *old.StatusReason != ReasonCredits
+}
+
+// store stores a changed record and moves its endpoint. If the endpoint cannot be
+// moved, the record is stored as it was.
+func (m *Manager[R, P]) store(ctx context.Context, old, r *R, q Request) (generated secret.Value, err error) {
+	if err := m.cfg.Store.Update(ctx, *r); err != nil {
+		return "", err
+	}
+	was, h := m.kind.Head(old), m.kind.Head(r)
+	*h.Version++
+	if q.WebhookURL == nil && q.WebhookSecret == nil {
+		return "", nil
+	}
+	if generated, err = m.cfg.Webhooks.Change(ctx, *r, *was.WebhookURL, *h.WebhookURL, q.key()); err != nil {
+		*was.Version = *h.Version
+		return "", errors.Join(err, m.cfg.Store.Update(context.WithoutCancel(ctx), *old))
+	}
+	return generated, nil
+}
+
+// key is the signing secret of a request, "" for none.
+func (q Request) key() secret.Value {
+	if q.WebhookSecret == nil {
+		return ""
+	}
+	return *q.WebhookSecret
+}

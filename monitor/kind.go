@@ -1,0 +1,66 @@
+package monitor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/control"
+)
+
+// kind describes monitors to package control.
+func (m *Manager) kind() control.Kind[Monitor, struct{}] {
+	return control.Kind[Monitor, struct{}]{
+		Name: "monitor", Prefix: "mon_", ErrNotFound: ErrNotFound, ErrConflict: ErrConflict,
+		Head: func(mon *Monitor) control.Head {
+			return control.Head{ID: &mon.ID, Owner: &mon.Owner, WebhookURL: &mon.WebhookURL, WebhookSecretSet: &mon.WebhookSecretSet,
+				Status: (*control.Status)(&mon.Status), StatusReason: &mon.StatusReason,
+				CreatedAt: &mon.CreatedAt, UpdatedAt: &mon.UpdatedAt, Version: &mon.Version}
+		},
+		Check:   func(mon *Monitor) (struct{}, error) { return struct{}{}, check(mon) },
+		Parse:   func(*Monitor) (struct{}, error) { return struct{}{}, nil },
+		Restart: restart,
+		Advance: m.advance,
+		Affects: func(_, mon *Monitor, what string) bool { return mon.has(what) },
+	}
+}
+
+// restart makes posts of all accounts count from now on.
+func restart(mon *Monitor, now time.Time) {
+	mon.Accounts = slices.Clone(mon.Accounts)
+	for i := range mon.Accounts {
+		mon.Accounts[i].Since = now
+	}
+}
+
+// advance makes posts of each account count from where it has been read to.
+func (m *Manager) advance(ctx context.Context, mon *Monitor) error {
+	until, err := m.cfg.Tracker.ReadUntil(ctx, mon.ID)
+	if err != nil {
+		return err
+	}
+	mon.Accounts = slices.Clone(mon.Accounts)
+	for i := range mon.Accounts {
+		a := &mon.Accounts[i]
+		if at := until[Key(a.Username)].UTC(); at.After(a.Since) {
+			a.Since = at
+		}
+	}
+	return nil
+}
+
+// has reports whether the monitor tracks an account.
+func (m *Monitor) has(username string) bool {
+	return slices.ContainsFunc(m.Accounts, func(a Account) bool { return Key(a.Username) == Key(username) })
+}
+
+// tracker hands monitors to the manager's Tracker with their defaults resolved.
+type tracker struct{ m *Manager }
+
+func (t tracker) Track(ctx context.Context, mon Monitor, _ struct{}) error {
+	return t.m.cfg.Tracker.Track(ctx, t.m.effective(mon))
+}
+
+func (t tracker) Untrack(ctx context.Context, id string) error {
+	return t.m.cfg.Tracker.Untrack(ctx, id)
+}

@@ -1,0 +1,42 @@
+package rule
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// CreateRequest asks for a rule.
+type CreateRequest struct {
+	Owner         string        // whose it is; "" is fine for a single-tenant program
+	Tag           string        // 1 to 100 characters, unique per owner
+	Query         string        // in Config.Parse's dialect
+	Interval      time.Duration // either this
+	Schedule      string        // or this: see ParseSchedule
+	MaxResults    int           // 1 to 100; 0 means 20
+	WebhookURL    string        // "" for none
+	WebhookSecret secret.Value  // "" to have one generated
+}
+
+// Created is a new rule.
+type Created struct {
+	Rule
+	// WebhookSecret is the generated signing secret, "" if one was given. It
+	// is shown only here; convert it to a string to see it.
+	WebhookSecret secret.Value
+}
+
+// Create makes a rule and begins to run it. Posts published from now on are its
+// events. On an error nothing is left behind.
+func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) {
+	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults, WebhookURL: q.WebhookURL}
+	if r.MaxResults == 0 {
+		r.MaxResults = DefaultResults
+	}
+	if err := m.checkPace(&r); err != nil {
+		return Created{}, err
+	}
+	r, generated, err := m.control.Create(ctx, r, q.WebhookSecret)
+	return Created{r, generated}, err
+}

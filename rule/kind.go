@@ -1,0 +1,86 @@
+package rule
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/control"
+	"github.com/streamwatch/streamwatch/internal/invalid"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// Parsed is what the texts of a rule parse to.
+type Parsed struct {
+	Query    *query.Program
+	Schedule *Schedule // nil for a rule with an interval
+}
+
+// kind describes rules to package control.
+func (m *Manager) kind() control.Kind[Rule, Parsed] {
+	return control.Kind[Rule, Parsed]{
+		Name: "rule", Prefix: "rul_", ErrNotFound: ErrNotFound, ErrConflict: ErrConflict,
+		Head: func(r *Rule) control.Head {
+			return control.Head{ID: &r.ID, Owner: &r.Owner, WebhookURL: &r.WebhookURL, WebhookSecretSet: &r.WebhookSecretSet,
+				Status: (*control.Status)(&r.Status), StatusReason: &r.StatusReason,
+				CreatedAt: &r.CreatedAt, UpdatedAt: &r.UpdatedAt, Version: &r.Version}
+		},
+		Check:   m.check,
+		Parse:   m.ParseRule,
+		Restart: func(r *Rule, now time.Time) { r.Since = now },
+		Advance: m.advance,
+		Affects: func(old, r *Rule, _ string) bool { return r.Query == old.Query },
+	}
+}
+
+// check validates the fields that only rules have, its query and its schedule
+// included.
+func (m *Manager) check(r *Rule) (Parsed, error) {
+	if strings.TrimSpace(r.Tag) == "" || !invalid.Printable(r.Tag) {
+		return Parsed{}, invalid.Field("rule", "tag", invalid.Clip(r.Tag), "1 to 100 printable characters")
+	}
+	if err := r.Validate(); err != nil {
+		return Parsed{}, err
+	}
+	p, err := m.ParseRule(r)
+	if err != nil && p.Query == nil {
+		err = fmt.Errorf("%w: %w", invalid.Field("rule", "query", invalid.Clip(r.Query), "a query of the dialect "+m.cfg.Parse.Dialect.String()), err)
+	}
+	return p, err
+}
+
+// ParseRule parses the query of a rule, and then its schedule. On an error, Query
+// is nil if it was the query's.
+func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
+	if p.Query, _, err = m.Parse(r.Query); err != nil {
+		return Parsed{}, err
+	}
+	if r.Schedule != "" {
+		p.Schedule, err = ParseSchedule(r.Schedule)
+	}
+	if p.Schedule != nil {
+		m.paces.add(r.Schedule, p.Schedule, m.control.Now())
+	}
+	return p, err
+}
+
+// checkPace checks an interval that a request asks for against the manager's bound;
+// Validate has the bounds of all rules. A stored interval may be of a manager with
+// another bound, and stays.
+func (m *Manager) checkPace(r *Rule) error {
+	if r.Schedule == "" && r.Interval >= MinInterval && r.Interval < m.cfg.MinInterval {
+		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()),
+			fmt.Sprintf("%v to %v, or a schedule", m.cfg.MinInterval.Seconds(), MaxInterval.Seconds()))
+	}
+	return nil
+}
+
+// advance makes posts count from where the rule has been read to.
+func (m *Manager) advance(ctx context.Context, r *Rule) error {
+	until, err := m.cfg.Tracker.ReadUntil(ctx, r.ID)
+	if err == nil && until.After(r.Since) {
+		r.Since = until.UTC()
+	}
+	return err
+}
