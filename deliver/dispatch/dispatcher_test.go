@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,138 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/storage/memory"
 )
-
-// bench is a dispatcher on a memory store with a scripted sender.
-type bench struct {
-	t     *testing.T
-	store *memory.Store
-	d     *dispatch.Dispatcher
-	done  chan error
-	cut   context.CancelFunc
-
-	mu       sync.Mutex
-	sent     []sent
-	underWay map[string]int // by endpoint
-	most     map[string]int
-	answer   func(ctx context.Context, d *deliver.Delivery) deliver.Result
-}
-
-type sent struct {
-	id, endpoint, tweet string
-	attempt             int
-	at                  time.Time
-	body                string
-}
-
-func (b *bench) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
-	b.mu.Lock()
-	b.sent = append(b.sent, sent{d.ID, d.EndpointID, d.Event.TweetID, d.Attempts + 1, time.Now(), string(d.Event.Body)})
-	b.underWay[d.EndpointID]++
-	b.most[d.EndpointID] = max(b.most[d.EndpointID], b.underWay[d.EndpointID])
-	answer := b.answer
-	b.mu.Unlock()
-	defer func() {
-		b.mu.Lock()
-		b.underWay[d.EndpointID]--
-		b.mu.Unlock()
-	}()
-	if answer == nil {
-		return deliver.Result{OK: true, StatusCode: 200}
-	}
-	return answer(ctx, d)
-}
-
-func (b *bench) all() []sent {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.sent)
-}
-
-func newBench(t *testing.T, answer func(context.Context, *deliver.Delivery) deliver.Result, tune func(*dispatch.Config)) *bench {
-	t.Helper()
-	b := &bench{t: t, store: memory.New(memory.Options{}), answer: answer, underWay: map[string]int{}, most: map[string]int{}}
-	cfg := dispatch.Config{Outbox: b.store.Outbox(), Endpoints: b.store.Endpoints(), Replays: b.store.Replays(),
-		Senders: map[string]deliver.Sender{"https": b}}
-	if tune != nil {
-		tune(&cfg)
-	}
-	var err error
-	if b.d, err = dispatch.New(cfg); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func (b *bench) run() {
-	ctx, cut := context.WithCancel(context.Background())
-	b.cut, b.done = cut, make(chan error, 1)
-	go func() {
-		b.done <- b.d.Run(ctx)
-		close(b.done)
-	}()
-	// A test that fails early must not leave a dispatcher to its timers.
-	b.t.Cleanup(func() {
-		cut()
-		<-b.done
-	})
-	synctest.Wait()
-}
-
-func (b *bench) stop() {
-	b.t.Helper()
-	b.d.Stop()
-	if err := <-b.done; err != nil {
-		b.t.Errorf("Run: %v", err)
-	}
-	b.cut()
-}
-
-func src(id string) deliver.Source {
-	return deliver.Source{Kind: deliver.SourceMonitor, ID: id, Owner: "o", Name: id}
-}
-
-// endpoint binds an endpoint to the source of the same name.
-func (b *bench) endpoint(id string) {
-	b.t.Helper()
-	err := b.store.Endpoints().Create(b.t.Context(), deliver.Endpoint{ID: id, Source: src(id), URL: "https://" + id + ".example.com/",
-		Secret: deliver.GenerateSecret(), Status: deliver.EndpointActive, CreatedAt: time.Now()})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// commit stores n events of a source and hands them over if wanted.
-func (b *bench) commit(source, prefix string, n int, handOver bool) {
-	b.t.Helper()
-	batch := &detect.Batch{DeliverBy: time.Now().Add(45 * time.Second)}
-	for i := range n {
-		tweet := fmt.Sprintf("%s%d", prefix, i)
-		batch.Events = append(batch.Events, deliver.Event{ID: deliver.EventID(source, tweet), Source: src(source), TweetID: tweet,
-			Body: []byte(`{"tweet_id":"` + tweet + `"}`), PublishedAt: time.Now(), DetectedAt: time.Now()})
-	}
-	if err := b.store.Journal().Commit(b.t.Context(), []*detect.Batch{batch}); err != nil {
-		b.t.Fatal(err)
-	}
-	if handOver {
-		b.d.Enqueue(batch.Deliveries)
-	}
-}
-
-func (b *bench) log() []deliver.LogEntry {
-	b.t.Helper()
-	p, err := b.store.Log().Deliveries(b.t.Context(), deliver.LogQuery{Owner: "o", Asc: true, PageSize: 10_000})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return p.Entries
-}
-
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
-}
 
 func TestCommittedDeliveriesAreSentAtOnceInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -462,58 +329,6 @@ func TestNothingIsSentAfterAnEndpointIsDropped(t *testing.T) {
 	})
 }
 
-// A soft stop sends what is due; retries wait for the next process.
-func TestSoftStopDrains(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(_ context.Context, d *deliver.Delivery) deliver.Result {
-			<-time.After(100 * time.Millisecond)
-			return deliver.Result{OK: !strings.HasSuffix(d.Event.TweetID, "7")}
-		}, func(c *dispatch.Config) { c.LaneQueue = 16 })
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 100, true)
-		began := time.Now()
-		b.stop()
-		if took := time.Since(began); took > 6*time.Second {
-			t.Errorf("a soft stop took %s", took)
-		}
-		delivered, retrying := 0, 0
-		for _, e := range b.log() {
-			switch e.State {
-			case deliver.StateDelivered:
-				delivered++
-			case deliver.StateRetrying:
-				retrying++
-			}
-		}
-		if delivered < 90-10 || delivered+retrying < 90 {
-			t.Errorf("%d delivered and %d to retry of 100: what was due must be sent before a soft stop ends", delivered, retrying)
-		}
-	})
-}
-
-// A hard stop records no failure that the receiver did not cause, and gives
-// everything back at once.
-func TestHardStopGivesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
-			<-ctx.Done()
-			return deliver.Result{Error: "cancelled"}
-		}, nil)
-		b.endpoint("a")
-		b.run()
-		b.commit("a", "p", 50, true)
-		pass(time.Second)
-		b.cut()
-		<-b.done
-		for _, e := range b.log() {
-			if e.State != deliver.StatePending || len(e.Log) != 0 || e.Due.After(time.Now()) {
-				t.Errorf("%s: %s with %d attempts, due in %s: want untouched and due", e.ID, e.State, len(e.Log), time.Until(e.Due))
-			}
-		}
-	})
-}
-
 func TestHandlersGetEventsInOrderUntilTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string
@@ -554,27 +369,4 @@ func TestHandlersGetEventsInOrderUntilTaken(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestConfigErrorsNameTheField(t *testing.T) {
-	store := memory.New(memory.Options{})
-	for want, tune := range map[string]func(*dispatch.Config){
-		"Outbox":             func(c *dispatch.Config) { c.Outbox = nil },
-		"Endpoints":          func(c *dispatch.Config) { c.Endpoints = nil },
-		"Senders":            func(c *dispatch.Config) { c.Senders = nil },
-		`Senders["x"]`:       func(c *dispatch.Config) { c.Senders = map[string]deliver.Sender{"x": nil} },
-		"Workers -1":         func(c *dispatch.Config) { c.Workers = -1 },
-		"LaneInFlight":       func(c *dispatch.Config) { c.LaneInFlight = 5000 },
-		"LaneQueue":          func(c *dispatch.Config) { c.LaneQueue = -2 },
-		"Timeout":            func(c *dispatch.Config) { c.Timeout = time.Hour },
-		"Lease":              func(c *dispatch.Config) { c.Lease = time.Second },
-		"RetrySchedule of 4": func(c *dispatch.Config) { c.RetrySchedule = make([]time.Duration, 4) },
-		"RetrySchedule dela": func(c *dispatch.Config) { c.RetrySchedule = []time.Duration{-1} },
-	} {
-		c := dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(), Senders: map[string]deliver.Sender{"https": &bench{}}}
-		tune(&c)
-		if _, err := dispatch.New(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that names %s", err, want)
-		}
-	}
 }

@@ -3,19 +3,15 @@ package webhook_test
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
@@ -265,77 +261,6 @@ func TestAttemptThatEndsWithItsAnswer(t *testing.T) {
 	}
 }
 
-// The bytes that are sent are those of the request that a RoundTripper is given.
-func TestRequestOnTheWire(t *testing.T) {
-	type seen struct {
-		method, uri, host, body string
-		length                  int64
-		header                  string
-	}
-	look := func(r *http.Request) seen {
-		body, _ := io.ReadAll(r.Body)
-		return seen{r.Method, r.URL.RequestURI(), r.Host, string(body), r.ContentLength, fmt.Sprint(r.Header)}
-	}
-	var got seen
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		r.Header.Del("Content-Length")
-		got = look(r)
-	}))
-	defer server.Close()
-	now := func() time.Time { return time.Unix(1760000000, 0) }
-	hook := webhook.Must(webhook.Config{AllowPrivate: true, Now: now})
-	defer hook.Close()
-	var want seen
-	model := webhook.Must(webhook.Config{AllowPrivate: true, Now: now, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		if r.Host == "" {
-			r.Host = r.URL.Host
-		}
-		want = look(r)
-		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
-	})})
-	for _, row := range []struct {
-		name string
-		edit func(*deliver.Delivery)
-	}{
-		{"as it is", func(*deliver.Delivery) {}},
-		{"a path and a query", func(d *deliver.Delivery) { d.Endpoint.URL += "/a%20b/%2f?q=1&r=%41;x" }},
-		{"a query alone", func(d *deliver.Delivery) { d.Endpoint.URL += "?q" }},
-		{"no body", func(d *deliver.Delivery) { d.Event.Body = nil }},
-		{"a long body", func(d *deliver.Delivery) { d.Event.Body = []byte(strings.Repeat("x", 1<<20)) }},
-		{"an old secret", func(d *deliver.Delivery) {
-			d.Endpoint.OldSecrets = []deliver.OldSecret{{Secret: deliver.GenerateSecret(), Until: now().Add(time.Hour)}}
-		}},
-		{"headers of its own", func(d *deliver.Delivery) {
-			d.Endpoint.Headers = []deliver.Header{{Name: "authorization", Value: "Bearer x"}, {Name: "x-a", Value: "1"}}
-		}},
-		// These cannot be registered. Were they stored all the same, they are not sent.
-		{"headers that frame a request", func(d *deliver.Delivery) {
-			d.Endpoint.Headers = []deliver.Header{{Name: "Host", Value: "x"}, {Name: "Content-Length", Value: "1"}, {Name: "Transfer-Encoding", Value: "chunked"}, {Name: "Connection", Value: "close"}}
-		}},
-		{"headers that begin another", func(d *deliver.Delivery) {
-			d.Endpoint.Headers = []deliver.Header{{Name: "X-A", Value: "1\r\nX-B: 2\r\n\r\nGET / HTTP/1.1"}, {Name: "X: a\r\nX-B", Value: "2"}, {Name: "X-C", Value: "\x00"}}
-		}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			d := delivery(server.URL)
-			row.edit(d)
-			got, want = seen{}, seen{}
-			if r := hook.Send(t.Context(), d); !r.OK {
-				t.Fatalf("%+v", r)
-			}
-			model.Send(t.Context(), d)
-			if got != want {
-				t.Errorf("got %.1000v\nwant %.1000v", got, want)
-			}
-		})
-	}
-	d := delivery(server.URL)
-	d.ID = "dlv_1\r\nX-B: 2"
-	if r, want := hook.Send(t.Context(), d), (deliver.Result{Permanent: true, Error: "delivery id not allowed"}); r != want {
-		t.Errorf("%+v, want %+v", r, want)
-	}
-}
-
 // Connections are idle up to a bound in all, whatever number of receivers there
 // is, and Close closes them.
 func TestIdleConnectionsAreBounded(t *testing.T) {
@@ -407,91 +332,6 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-// TLS connections are used again, too.
-func TestTLSConnectionIsUsedAgain(t *testing.T) {
-	var conns atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-	}))
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			conns.Add(1)
-		}
-	}
-	server.StartTLS()
-	defer server.Close()
-	roots := x509.NewCertPool()
-	roots.AddCert(server.Certificate())
-	hook := webhook.NewOn(webhook.Config{AllowPrivate: true}, &netguard.Guard{}, roots)
-	defer hook.Close()
-	for i := range 5 {
-		if r := hook.Send(t.Context(), delivery(server.URL)); !r.OK {
-			t.Fatalf("attempt %d: %+v", i+1, r)
-		}
-	}
-	if n := conns.Load(); n != 1 {
-		t.Errorf("%d connections for 5 attempts, want 1", n)
-	}
-}
-
-// Two answers to one request, in one segment under TLS: the second is not taken for
-// the next delivery's.
-func TestASecondAnswerIsNobodys(t *testing.T) {
-	certified := httptest.NewTLSServer(nil)
-	certificates, roots := certified.TLS.Certificates, x509.NewCertPool()
-	roots.AddCert(certified.Certificate())
-	certified.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			raw, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				held := &corked{Conn: raw}
-				c := tls.Server(held, &tls.Config{Certificates: certificates})
-				defer c.Close()
-				for r := bufio.NewReader(c); ; {
-					req, err := http.ReadRequest(r)
-					if err != nil {
-						return
-					}
-					io.Copy(io.Discard, req.Body)
-					if req.Header.Get(deliver.HeaderDeliveryID) == "first" {
-						held.on = true
-						io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-						io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSTALE")
-						held.flush()
-						continue
-					}
-					io.WriteString(c, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
-				}
-			})
-		}
-	})
-	hook := webhook.NewOn(webhook.Config{AllowPrivate: true}, &netguard.Guard{}, roots)
-	d := delivery("https://" + l.Addr().String() + "/hook")
-	d.ID = "first"
-	if r := hook.Send(t.Context(), d); !r.OK {
-		t.Fatalf("first: %+v", r)
-	}
-	d.ID = "second"
-	if r := hook.Send(t.Context(), d); r.OK || r.StatusCode != 500 {
-		t.Errorf("second: %+v, want the answer to it, 500", r)
-	}
-	if r := hook.Send(t.Context(), d); r.StatusCode != 500 {
-		t.Errorf("third: %+v, want 500", r)
-	}
-	hook.Close()
-	l.Close()
-	serving.Wait()
 }
 
 // corked keeps what is written while it is on, to send it at once.

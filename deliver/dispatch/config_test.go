@@ -1,0 +1,34 @@
+package dispatch_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+func TestConfigErrorsNameTheField(t *testing.T) {
+	store := memory.New(memory.Options{})
+	for want, tune := range map[string]func(*dispatch.Config){
+		"Outbox":             func(c *dispatch.Config) { c.Outbox = nil },
+		"Endpoints":          func(c *dispatch.Config) { c.Endpoints = nil },
+		"Senders":            func(c *dispatch.Config) { c.Senders = nil },
+		`Senders["x"]`:       func(c *dispatch.Config) { c.Senders = map[string]deliver.Sender{"x": nil} },
+		"Workers -1":         func(c *dispatch.Config) { c.Workers = -1 },
+		"LaneInFlight":       func(c *dispatch.Config) { c.LaneInFlight = 5000 },
+		"LaneQueue":          func(c *dispatch.Config) { c.LaneQueue = -2 },
+		"Timeout":            func(c *dispatch.Config) { c.Timeout = time.Hour },
+		"Lease":              func(c *dispatch.Config) { c.Lease = time.Second },
+		"RetrySchedule of 4": func(c *dispatch.Config) { c.RetrySchedule = make([]time.Duration, 4) },
+		"RetrySchedule dela": func(c *dispatch.Config) { c.RetrySchedule = []time.Duration{-1} },
+	} {
+		c := dispatch.Config{Outbox: store.Outbox(), Endpoints: store.Endpoints(), Senders: map[string]deliver.Sender{"https": &bench{}}}
+		tune(&c)
+		if _, err := dispatch.New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that names %s", err, want)
+		}
+	}
+}
