@@ -174,7 +174,7 @@ func (e *Engine) wire() (err error) {
 	}
 	wc.Now = e.cfg.Now
 	if e.webhook, err = webhook.New(wc); err != nil {
-		return fmt.Errorf("Webhook: %w", err)
+		return fmt.Errorf("field Webhook: %w", err)
 	}
 	e.writes = newWrites(e.store.Journal())
 	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints(), e.store.Replays()
