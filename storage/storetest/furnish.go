@@ -25,9 +25,12 @@ func (t *storeTest) furnish() {
 	t.ok(t.store.Monitors().Create(ctx, m), "Monitors.Create")
 	t.ok(t.store.Rules().Create(ctx, r), "Rules.Create")
 	src := storeSource("acme", "src")
-	for id, status := range map[string]deliver.EndpointStatus{"kept": deliver.EndpointActive, "off": deliver.EndpointDisabled} {
-		e := t.endpoint(src, id)
-		e.Status, e.Version = status, keptVersion
+	for _, row := range []struct {
+		id     string
+		status deliver.EndpointStatus
+	}{{"kept", deliver.EndpointActive}, {"off", deliver.EndpointDisabled}} {
+		e := t.endpoint(src, row.id)
+		e.Status, e.Version = row.status, keptVersion
 		t.ok(t.store.Endpoints().Create(ctx, e), "Endpoints.Create")
 	}
 	l := t.store.Ledger()
