@@ -33,6 +33,11 @@
 // expected since its last poll have waited long enough together: soon after its
 // minutes, and hardly before. The hour is that of the caller's clock.
 //
+// Most accounts also keep to hours of the day. Counts by parts of two hours tell
+// how an account's rate differs from its mean at the time of the poll; how far that
+// is followed is learnt from all accounts together, and is nothing where posts come at
+// any hour. Where an equal share is above an hour, it is left out.
+//
 // What all this gains over equal intervals is measured, and as far as it gains less
 // than 5 % of the mean delay, intervals become equal: so next to nothing is lost
 // where all accounts are alike, or all post at once.
@@ -71,6 +76,8 @@
 //
 // A Pacer stands for one rate-limit bucket. Slots are indices that the caller
 // gives out, dense from 0, below due.MaxSlots. Times are Unix nanoseconds, or
-// any other clock that does not step back. An account takes 68 bytes, and 4 more
+// any other clock that does not step back. Weight, Min and Max are kept with nine
+// significant bits: Min is rounded up and Max down, by less than 0.4 %; a Max below
+// its rounded Min is that Min. An account takes 68 bytes, and 4 more
 // where there are several owners.
 package pace

@@ -71,7 +71,7 @@ func (p *Pacer) restrain(s *state, posts int, waited float64) {
 		return
 	}
 	allowed := p.cfg.OthersDelay * float64(posts)
-	weight := float64(s.weight) * float64(p.n) / p.weights
+	weight := s.weight.value() * float64(p.n) / p.weights
 	step := (1 - s.eagerness()) * weight * (2*waited/p.share() - allowed) / restrainPosts / float64(max(p.n, restrainLeast))
 	p.restraint = max(0, min(restrainMost, p.restraint+max(-restrainStep, min(restrainStep, step))))
 }

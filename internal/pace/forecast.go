@@ -289,7 +289,7 @@ func (p *Pacer) checkGroup(i int, g Group) error {
 func (p *Pacer) Groups() []Group {
 	type key struct {
 		step             int
-		weight, min, max float32
+		weight, min, max short
 	}
 	type total struct {
 		accounts int
@@ -312,8 +312,8 @@ func (p *Pacer) Groups() []Group {
 	groups := make([]Group, len(keys))
 	for i, k := range keys {
 		t := totals[k]
-		groups[i] = Group{Accounts: t.accounts, Rate: t.rates / float64(t.accounts), Weight: float64(k.weight),
-			Min: duration(float64(k.min)), Max: duration(float64(k.max))}
+		groups[i] = Group{Accounts: t.accounts, Rate: t.rates / float64(t.accounts), Weight: k.weight.value(),
+			Min: duration(k.min.value()), Max: duration(k.max.value())}
 	}
 	return groups
 }

@@ -56,6 +56,6 @@ func (p *Pacer) gained(s *state, since float64, posts int, waited float64) {
 	share := p.share()
 	p.gain.poll(since/share, p.n)
 	if posts > 0 {
-		p.gain.posts(float64(s.weight)*float64(posts), float64(s.weight)*waited/share, p.n)
+		p.gain.posts(s.weight.value()*float64(posts), s.weight.value()*waited/share, p.n)
 	}
 }

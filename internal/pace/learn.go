@@ -40,6 +40,7 @@ func (p *Pacer) Observe(slot int32, now int64, posts int) (due int64, err error)
 	s.fast += float32(n * math.Exp(-since/2/tauFast)) // as if half way through the gap
 	s.slow += float32(n * math.Exp(-since/2/tauSlow))
 	if posts > 0 && since > 0 && since <= guess {
+		s.remember(now - int64(since/2*1e9))
 		s.addWithin(now-int64(since*1e9), since)
 	}
 	p.plan(slot, s)
@@ -72,13 +73,16 @@ func (p *Pacer) begin(slot int32, s *state, now int64, since float64, posts int)
 	p.learnPrice(s, since)
 	p.draw(slot, s, since)
 	if s.status >= planned {
-		model, place := p.model(s)
+		relative := s.days.at(s.last)
+		model, place := p.model(s, relative)
 		exposed := since
 		if shape, ok := s.shape(); ok {
 			exposed = shape.exposure(s.last, since)
 		}
 		p.record.learn(place, float64(posts), model*exposed)
-		p.crowd.notice(posts, p.slow(s)*exposed, p.n)
+		slow := p.slow(s)
+		p.habit.learn(relative, float64(posts), slow*p.factor(relative)*exposed)
+		p.crowd.notice(posts, slow*exposed, p.n)
 	}
 	s.notice(posts)
 	keep := math.Exp(-since / tauSlow)
@@ -98,6 +102,7 @@ func (p *Pacer) count(s *state, now, since int64, times []int64) {
 		age := seconds(t, now)
 		fast += math.Exp(-age / tauFast)
 		slow += math.Exp(-age / tauSlow)
+		s.remember(t)
 		s.add(t)
 	}
 	s.fast += float32(fast)
@@ -124,7 +129,7 @@ func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64,
 	}
 	p.seconds += observed
 	p.draw(slot, s, seconds(s.last, now))
-	s.fast, s.slow, s.profile = 0, 0, profile{}
+	s.fast, s.slow, s.profile, s.days = 0, 0, profile{}, daily{}
 	p.count(s, now, since, times)
 	s.observed = float32(tauSlow * (1 - math.Exp(-observed/tauSlow)))
 	s.last = max(s.last, now)
@@ -138,7 +143,7 @@ func seconds(from, to int64) float64 { return (float64(to) - float64(from)) / 1e
 
 // rate is the estimate of an account's posts a second, above 0.
 func (p *Pacer) rate(s *state) float64 {
-	model, place := p.model(s)
+	model, place := p.model(s, s.days.at(s.last))
 	return model * p.record.factor(place)
 }
 
@@ -149,8 +154,8 @@ func (p *Pacer) slow(s *state) float64 {
 
 // model is the estimate from the account's own counts, and where the record
 // corrects it.
-func (p *Pacer) model(s *state) (rate float64, place spot) {
-	observed, slow := float64(s.observed), p.slow(s)
+func (p *Pacer) model(s *state, relative float64) (rate float64, place spot) {
+	observed, slow := float64(s.observed), p.slow(s)*p.factor(relative)
 	// What the slow count has observed says how long the fast one has.
 	span := float64(tauFast)
 	if rest := 1 - observed/tauSlow; rest > 0.95 { // else longer than 17 tauFast
@@ -162,7 +167,7 @@ func (p *Pacer) model(s *state) (rate float64, place spot) {
 
 // plan chooses the interval after a successful poll and lets the account rest.
 func (p *Pacer) plan(slot int32, s *state) {
-	rate := float64(s.weight) * p.rate(s)
+	rate := s.weight.value() * p.rate(s)
 	interval := math.Exp(exponent * (math.Ln2 + p.price - math.Log(rate)))
 	most, least := p.ahead(slot, s), p.min(s)
 	if interval < 3600 { // else the minute matters little
@@ -208,7 +213,7 @@ func (p *Pacer) learnPrice(s *state, took float64) {
 		return
 	}
 	p.learnLag(s, took)
-	late, bound := math.Log(took/s.planned.seconds()), 1.0
+	late, bound := math.Log(took/s.planned.value()), 1.0
 	switch {
 	case s.status == planned:
 		bound = 0
@@ -228,7 +233,7 @@ const lagStep = 0.05
 // their own: the price, which keeps the others on time, does not see them.
 func (p *Pacer) learnLag(s *state, took float64) {
 	if s.status == capped && s.max > 0 {
-		p.lag += lagStep * (took - float64(s.max))
+		p.lag += lagStep * (took - s.max.value())
 		p.lag = min(max(p.lag, 0), patience*p.share())
 	}
 }

@@ -76,7 +76,7 @@ func (p *Pacer) draw(slot int32, s *state, took float64) {
 	}
 	poll := 1.0
 	if s.status >= planned {
-		poll = min(1, took/s.planned.seconds())
+		poll = min(1, took/s.planned.value())
 	}
 	o, n := p.owner(slot), float64(max(p.n, ownerLeast))
 	passed := p.polls - o.at

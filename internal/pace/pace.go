@@ -44,10 +44,11 @@ type state struct {
 	fast     float32 // posts, decayed with tauFast
 	slow     float32 // posts, decayed with tauSlow
 	observed float32 // seconds observed, decayed with tauSlow
-	weight   float32
-	min, max float32 // 0: the configured default
-	planned  short   // the interval chosen at last
-	profile          // when within the hour it posts
+	weight   short
+	min, max short // 0: the configured default
+	days     daily // when within the day it posts
+	planned  short // the interval chosen at last
+	profile        // when within the hour it posts
 	status   status
 	hits     uint8 // the part of its polls of late that found posts: see notice
 }
@@ -56,12 +57,21 @@ type state struct {
 // one of the three queues, and the place in each.
 const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 3*4
 
-// short is a number above 0, rounded down to nine significant bits: the upper
+// short is a number from 0 on, rounded down to nine significant bits: the upper
 // half of a float32 without its sign.
 type short uint16
 
-func shorten(x float64) short    { return short(math.Float32bits(float32(x)) >> 15) }
-func (x short) seconds() float64 { return float64(math.Float32frombits(uint32(x) << 15)) }
+func shorten(x float64) short  { return short(math.Float32bits(float32(x)) >> 15) }
+func (x short) value() float64 { return float64(math.Float32frombits(uint32(x) << 15)) }
+
+// shortenUp is shorten that rounds up.
+func shortenUp(x float64) short {
+	y := shorten(x)
+	if y.value() < x {
+		y++
+	}
+	return y
+}
 
 // status says where an account stands and what its next poll tells of the price:
 // something from planned on.
@@ -103,6 +113,7 @@ type Pacer struct {
 
 	record         record
 	crowd          crowd
+	habit          habit
 	gain           gain
 	restraint      float64 // see restrain
 	posts, seconds float64 // of all accounts ever: the rate a new one starts from
@@ -186,7 +197,7 @@ func (p *Pacer) Update(slot int32, a Account) error {
 		p.leave(slot)
 		p.join(slot, a.Owner)
 	}
-	if most := p.stretched(slot, p.max(s)); s.planned.seconds() > most {
+	if most := p.stretched(slot, p.max(s)); s.planned.value() > most {
 		s.planned = shorten(most)
 		switch s.status {
 		case hurried, hurriedAside:
@@ -278,7 +289,7 @@ func (p *Pacer) has(slot int32) bool {
 }
 
 func (p *Pacer) due(s *state) int64 {
-	return s.last + int64(max(s.planned.seconds(), p.min(s))*1e9)
+	return s.last + int64(max(s.planned.value(), p.min(s))*1e9)
 }
 
 func (p *Pacer) share() float64 { return float64(p.n) / p.cfg.Budget }
@@ -292,14 +303,14 @@ func (p *Pacer) ceiling() float64 {
 
 func (p *Pacer) min(s *state) float64 {
 	if s.min > 0 {
-		return float64(s.min)
+		return s.min.value()
 	}
 	return p.cfg.Floor.Seconds()
 }
 
 func (p *Pacer) max(s *state) float64 {
 	if s.max > 0 {
-		return float64(s.max)
+		return s.max.value()
 	}
 	return max(p.ceiling(), p.min(s))
 }
@@ -320,26 +331,32 @@ func (p *Pacer) check(a Account) error {
 	return nil
 }
 
+// Weights beyond these count as these.
+const leastWeight, mostWeight = 1e-30, 1e30
+
 func (p *Pacer) limit(s *state, a Account) {
-	s.weight = 1
+	s.weight = shorten(1)
 	if a.Weight > 0 {
-		s.weight = float32(a.Weight)
+		s.weight = shorten(max(leastWeight, min(mostWeight, a.Weight)))
 	}
-	p.weights += float64(s.weight)
-	s.min, s.max = float32(a.Min.Seconds()), float32(a.Max.Seconds())
+	p.weights += s.weight.value()
+	s.min, s.max = shortenUp(a.Min.Seconds()), 0
+	if a.Max > 0 {
+		s.max = max(shorten(a.Max.Seconds()), s.min)
+	}
 	if s.max > 0 {
 		p.demanding++
-		p.demand += 1 / float64(s.max)
+		p.demand += 1 / s.max.value()
 	}
 }
 
 func (p *Pacer) unlimit(s *state) {
-	p.weights -= float64(s.weight)
+	p.weights -= s.weight.value()
 	if s.max == 0 {
 		return
 	}
 	p.demanding--
-	p.demand -= 1 / float64(s.max)
+	p.demand -= 1 / s.max.value()
 	if p.demanding == 0 {
 		p.demand = 0 // no rounding is carried along
 	}

@@ -159,7 +159,7 @@ func TestSetBudget(t *testing.T) {
 	planned := func() (polls float64) {
 		for i := range p.accounts {
 			p.plan(int32(i), &p.accounts[i])
-			polls += 1 / p.accounts[i].planned.seconds()
+			polls += 1 / p.accounts[i].planned.value()
 		}
 		return polls
 	}

@@ -1,0 +1,103 @@
+package pace
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// The parts of a day: most accounts post at hours of their own.
+const (
+	dayParts     = 12
+	dayPartNanos = 24 * int64(time.Hour) / dayParts
+
+	// evenDays is how many posts' worth of evenness each part starts with.
+	evenDays = 2
+	// dailyWeek is about how many posts of an account are taken in a week.
+	dailyWeek = 12
+	// The hour matters little for intervals that are much longer than one.
+	dayShare = 3600 // seconds, of an equal share
+)
+
+// daily is when within the day an account posts: counts of 0 to 15 by part, two
+// to a byte, halved when one would go beyond.
+type daily [dayParts / 2]uint8
+
+// add takes in a post.
+func (d *daily) add(at int64) {
+	i, _ := dayPart(at)
+	if d.count(i) == 15 {
+		for k := range d {
+			d[k] = d[k] >> 1 & 0x77
+		}
+	}
+	d[i/2] += 1 << (i % 2 * 4)
+}
+
+func (d *daily) count(i int) float64 { return float64(d[i/2] >> (i % 2 * 4) & 15) }
+
+// at is the rate at a time relative to the day's mean, above 0. Between the
+// middles of two parts it goes evenly from one to the other.
+func (d *daily) at(t int64) float64 {
+	const nibbles, ones = 0x0f0f0f0f0f0f0f0f, 0x0101010101010101
+	all := uint64(binary.LittleEndian.Uint32(d[:])) | uint64(binary.LittleEndian.Uint16(d[4:]))<<32
+	sum := (all&nibbles + all>>4&nibbles) * ones >> 56 // at most 180
+	i, within := dayPart(t - dayPartNanos/2)
+	here := d.count(i)*(1-within) + d.count((i+1)%dayParts)*within
+	return (here + evenDays) / (float64(sum)/dayParts + evenDays)
+}
+
+// dayPart is the part of the day, and how much of it has passed, also before the
+// epoch.
+func dayPart(at int64) (part int, passed float64) {
+	in := at % (dayParts * dayPartNanos)
+	if in < 0 {
+		in += dayParts * dayPartNanos
+	}
+	return int(in / dayPartNanos), float64(in%dayPartNanos) / float64(dayPartNanos)
+}
+
+// habit is how far all accounts keep to the hours at which they posted before: 0
+// for not at all, 1 for entirely.
+type habit struct {
+	trust  float64
+	weight float64 // how much was learnt
+}
+
+const (
+	habitPrior  = 50     // posts' worth of distrust to begin with
+	habitEnough = 20_000 // older ones count less
+)
+
+// factor is what an account's rate is multiplied with at an hour of that
+// relative rate.
+func (h *habit) factor(relative float64) float64 { return 1 + h.trust*(relative-1) }
+
+// learn compares what a poll found with what was expected: a step of Newton's
+// towards the trust for which that was likeliest.
+func (h *habit) learn(relative, found, expected float64) {
+	x := (relative - 1) / h.factor(relative)
+	h.weight += expected * x * x
+	h.trust += (found - expected) * x / (habitPrior + h.weight)
+	h.trust = max(0, min(1, h.trust))
+	if h.weight > habitEnough {
+		h.weight /= 2
+	}
+}
+
+// factor is what an account's rate is multiplied with at an hour of that
+// relative rate.
+func (p *Pacer) factor(relative float64) float64 {
+	if p.share() > dayShare {
+		return 1
+	}
+	return p.habit.factor(relative)
+}
+
+// remember takes in a post. Of an account that posts much only a part is taken
+// in, chosen by the last bits of its time: the counts are to reach back for weeks.
+func (s *state) remember(at int64) {
+	chance := uint64(at/1e6) * 0x9e3779b97f4a7c15 >> 40 // 0 to 2^24
+	if float64(chance)*float64(s.slow) < dailyWeek*(1<<24) {
+		s.days.add(at)
+	}
+}
