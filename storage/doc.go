@@ -179,7 +179,13 @@
 // # Is it right? Is it fast?
 //
 // storetest.TestStore checks all of this, and its failures are sentences;
-// BenchStore measures the calls that count. A whole test:
+// BenchStore measures the calls that count. Good figures, each p99 with the disk or
+// server as in service: a commit of one event 10 ms, of 256 events 50 ms, a claim or
+// settlement of 64 deliveries 20 ms, NextDue and a balance 1 ms, other questions
+// 10 ms, and a mixed call beside seven others 20 ms. A p99 of more than ten times
+// the p50 tells of waiting: for a lock, the pool, or a sync. What a post waits for in
+// a store is a Commit and a Claim, so twice the commit's p50 is the least that the
+// store adds to its latency. A whole test:
 //
 //	func TestStore(t *testing.T) {
 //		clock := storetest.NewClock()
