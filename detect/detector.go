@@ -83,7 +83,7 @@ func New(cfg Config) (*Detector, error) {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.OthersDelay, OwnerSurplus: cfg.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
-			PollRate: d.pollRate, MinBackoff: cfg.MinBackoff, Logger: cfg.Logger,
+			PollRate: planner{d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: cfg.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}

@@ -75,19 +75,19 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 	for _, g := range accounts {
 		groups = append(groups, *g)
 	}
-	planned := d.planRulesFor(queries, func(name string) time.Duration {
+	planned := planner{d}.queriesFor(queries, func(name string) time.Duration {
 		if g := accounts[monitor.Key(name)]; g != nil {
 			return g.Interval
 		}
 		return 0
 	})
-	return d.plans(groups, planned, budgets)
+	return planner{d}.plans(groups, planned, budgets)
 }
 
 // Plan predicts what the subscriptions as they are will bring, and what other
 // budgets, in calls a second, would. It waits for Run to begin.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
-	groups, err := d.groups(ctx)
+	groups, err := planner{d}.groups(ctx)
 	if err != nil {
 		return Plans{}, err
 	}
@@ -95,38 +95,41 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	if err != nil {
 		return Plans{}, err
 	}
-	return d.plans(groups, d.planQueries(rules), budgets)
+	return planner{d}.plans(groups, planner{d}.queries(rules), budgets)
 }
 
-// forecastSettings are what plans are made from.
-func (d *Detector) forecastSettings() forecast.Settings {
-	return forecast.Settings{Budgeted: d.cfg.Pace != PaceInterval, AtLeast: d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
-		Rate: d.cfg.FetchRate, Batch: d.batchSize, Shards: len(d.shards),
-		Pages: d.pagesPer(poll.Accounts), Fetch: d.env.Count.Fetch.Snapshot().Mean()}
+// planner makes plans from what a Detector has seen.
+type planner struct{ d *Detector }
+
+// settings are what plans are made from.
+func (p planner) settings() forecast.Settings {
+	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
+		Rate: p.d.cfg.FetchRate, Batch: p.d.batchSize, Shards: len(p.d.shards),
+		Pages: p.d.pagesPer(poll.Accounts), Fetch: p.d.env.Count.Fetch.Snapshot().Mean()}
 }
 
 // plans plans for accounts and queries.
-func (d *Detector) plans(groups []pace.Group, queries []PlannedQuery, budgets []float64) (Plans, error) {
-	p := Plans{Queries: queries}
+func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []float64) (Plans, error) {
+	out := Plans{Queries: queries}
 	for _, g := range groups {
-		p.Accounts += g.Accounts
+		out.Accounts += g.Accounts
 	}
-	now, other, err := d.forecastSettings().Plans(groups, callsASecond(queries), budgets)
+	now, other, err := p.settings().Plans(groups, callsASecond(queries), budgets)
 	if err != nil {
 		return Plans{}, err
 	}
-	p.Now = Plan(now)
+	out.Now = Plan(now)
 	for _, o := range other {
-		p.Other = append(p.Other, Plan(o))
+		out.Other = append(out.Other, Plan(o))
 	}
-	return p, nil
+	return out, nil
 }
 
 // pollRate is how many accounts a second the calls allow to poll.
-func (d *Detector) pollRate() float64 {
-	together := max(1, min(int64(d.batchSize), d.env.Count.Kinds[poll.Accounts].Targets.Load()))
-	rate := forecast.ForAccounts(d.cfg.FetchRate, math.Float64frombits(d.count.queryRate.Load()))
-	return rate / d.forecastSettings().CallsPerPoll(float64(together))
+func (p planner) pollRate() float64 {
+	together := max(1, min(int64(p.d.batchSize), p.d.env.Count.Kinds[poll.Accounts].Targets.Load()))
+	rate := forecast.ForAccounts(p.d.cfg.FetchRate, math.Float64frombits(p.d.count.queryRate.Load()))
+	return rate / p.settings().CallsPerPoll(float64(together))
 }
 
 // groupSlots is how many targets are summarised at a time, so that polls do
@@ -134,11 +137,11 @@ func (d *Detector) pollRate() float64 {
 const groupSlots = 4096
 
 // groups summarises the accounts for a forecast.
-func (d *Detector) groups(ctx context.Context) ([]pace.Group, error) {
+func (p planner) groups(ctx context.Context) ([]pace.Group, error) {
 	counts := map[pace.Group]int{}
-	for _, sh := range d.shards {
+	for _, sh := range p.d.shards {
 		for from, more := int32(0), true; more; from += groupSlots {
-			err := d.ask(ctx, sh, func(sh *shard) {
+			err := p.d.ask(ctx, sh, func(sh *shard) {
 				size := sh.accounts.Size()
 				more = from+groupSlots < size
 				for slot := from; slot < min(from+groupSlots, size); slot++ {

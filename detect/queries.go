@@ -24,10 +24,10 @@ type PlannedQuery struct {
 	Why     string // in words
 }
 
-// planQueries sums up rules by query; see forecast.Queries.
-func (d *Detector) planQueries(rules []forecast.Rule) []PlannedQuery {
+// queries sums up rules by query; see forecast.Queries.
+func (p planner) queries(rules []forecast.Rule) []PlannedQuery {
 	var plan []PlannedQuery
-	for _, q := range forecast.Queries(rules, d.pagesPer(poll.Queries)) {
+	for _, q := range forecast.Queries(rules, p.d.pagesPer(poll.Queries)) {
 		plan = append(plan, PlannedQuery(q))
 	}
 	return plan
@@ -38,13 +38,13 @@ func plannedRule(w routing.Want, covered bool) forecast.Rule {
 	return forecast.Rule{ID: w.ID, Query: w.Query, Every: w.Every, Authors: w.Authors, Covered: covered}
 }
 
-// planRulesFor plans for subscriptions that nobody polls yet.
-func (d *Detector) planRulesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
+// queriesFor plans for subscriptions that nobody polls yet.
+func (p planner) queriesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
 	rules := make([]forecast.Rule, 0, len(queries))
 	for i := range queries {
-		rules = append(rules, plannedRule(queries[i].want(), d.cfg.covers(&queries[i], bound)))
+		rules = append(rules, plannedRule(queries[i].want(), p.d.cfg.covers(&queries[i], bound)))
 	}
-	return d.planQueries(rules)
+	return p.queries(rules)
 }
 
 // callsASecond is what searches take.

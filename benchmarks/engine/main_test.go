@@ -154,23 +154,23 @@ func TestFeed(t *testing.T) {
 }
 
 func TestStageOf(t *testing.T) {
-	const detect, deliver, memory = module + "detect.", module + "deliver.", module + "storage/memory."
+	const detect, poll, deliver, memory = module + "detect.", module + "detect/internal/poll.", module + "deliver.", module + "storage/memory."
 	for _, tc := range []struct{ stack, want string }{
-		{module + "internal/seen.numericKey " + module + "internal/seen.(*Poll).Has main.(*feed).Timeline " + detect + "(*Detector).call", "seen"},
-		{"main.index main.(*feed).Timeline " + detect + "(*Detector).call", "the Fetcher, the handler (harness)"},
-		{"runtime.mallocgc context.WithTimeout " + detect + "(*Detector).call " + detect + "(*shard).start.func1", "fetch call"},
-		{"runtime.copystack runtime.newstack runtime.morestack " + detect + "(*Detector).call", "goroutine start, stack growth, end"},
+		{module + "internal/seen.numericKey " + module + "internal/seen.(*Poll).Has main.(*feed).Timeline " + poll + "(*Env).call", "seen"},
+		{"main.index main.(*feed).Timeline " + poll + "(*Env).call", "the Fetcher, the handler (harness)"},
+		{"runtime.mallocgc context.WithTimeout " + poll + "(*Env).call " + poll + "(*Workers).run", "fetch call"},
+		{"runtime.copystack runtime.newstack runtime.morestack " + poll + "(*Env).call", "goroutine start, stack growth, end"},
 		{"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker", "garbage collection"},
-		{"runtime.gcDrainN runtime.gcAssistAlloc runtime.mallocgc " + detect + "(*shard).judge", "garbage collection"},
+		{"runtime.gcDrainN runtime.gcAssistAlloc runtime.mallocgc " + poll + "(*judge).run", "garbage collection"},
 		{"runtime.futex runtime.futexsleep runtime.notesleep runtime.stopm runtime.findRunnable runtime.schedule", "runtime scheduling, wake-ups"},
-		{module + "internal/due.(*Queue).Set " + detect + "(*shard).reschedule " + detect + "(*shard).committed", "schedule"},
-		{"internal/runtime/maps.(*Map).Clear " + detect + "(*shard).judge " + detect + "(*shard).fetched", "judge, encode"},
-		{module + "fetcher.AppendString " + deliver + "AppendBody " + detect + "(*shard).event", "judge, encode"},
+		{module + "internal/due.(*Queue).Set " + poll + "(*Machine).reschedule " + poll + "(*Machine).Settled", "schedule"},
+		{"internal/runtime/maps.(*Map).Clear " + poll + "(*judge).run " + poll + "(*Machine).Landed", "judge, encode"},
+		{module + "fetcher.AppendString " + deliver + "AppendBody " + poll + "(*judge).event", "judge, encode"},
 		{"crypto/sha256.block " + memory + "keyOf " + memory + "journal.Commit " + detect + "(*committer).try", "commit"},
 		{"crypto/sha256.block " + memory + "outbox.Settle " + deliver + "(*settler).write", "dispatch"},
 		{deliver + "(*Dispatcher).Enqueue " + detect + "(*committer).handOver", "dispatch"},
-		{"runtime.lock2 " + detect + "(*mailbox).put " + detect + "(*shard).start.func1", "mailbox, shard loop"},
-		{"runtime.mapassign " + detect + "(*shard).fetched " + detect + "(*shard).run", "poll's end, the rest of detect"},
+		{"runtime.lock2 " + detect + "(*mailbox).put " + poll + "(*Workers).run", "mailbox, shard loop"},
+		{"runtime.mapassign " + poll + "(*Machine).Landed " + detect + "(*shard).run", "poll's end, the rest of detect"},
 		{"os/signal.loop", other},
 	} {
 		if got := stageOf(strings.Fields(tc.stack)); got != tc.want {

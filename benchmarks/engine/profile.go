@@ -74,14 +74,15 @@ var rules = []rule{
 		"sysmon", "osyield", "usleep", "gosched", "goschedImpl")},
 	{"the Fetcher, the handler (harness)", []string{"main."}},
 	{"seen", []string{module + "internal/seen."}},
-	{"schedule", append(in(module+"detect.", "(*shard).startDue", "(*shard).reschedule", "(*budget)", "gridAfter", "(*Detector).gridAfter",
-		"(*Detector).clock"), module+"internal/due.")},
-	{"fetch call", in(module+"detect.", "(*shard).start", "(*Detector).poll", "(*Detector).call", "(*outcome)", "(*plan)", "(*target).cutoff")},
-	{"judge, encode", in(module+"detect.", "(*shard).judge", "(*shard).event")},
+	{"schedule", append(in(module+"detect/internal/", "schedule.", "budget.", "poll.(*Machine).reschedule"),
+		module+"detect.(*shard).startDue", module+"detect.(*Detector).clock", module+"internal/due.")},
+	{"fetch call", append(in(module+"detect/internal/", "poll.(*Env)", "poll.(*Outcome)", "poll.(*Machine).Start", "accounts.(*Targets).Plan"),
+		module+"detect.(*shard).start")},
+	{"judge, encode", in(module+"detect/internal/", "poll.(*Machine).Judge", "poll.(*judge)", "interest.")},
 	{"mailbox, shard loop", in(module+"detect.", "(*mailbox)", "(*shard).run")},
 	{"commit", in(module+"detect.", "(*committer)")},
 	{"dispatch", in(module+"deliver.", "(*Dispatcher)", "(*settler)", "(*reader)", "Handlers")},
-	{"poll's end, the rest of detect", []string{module + "detect."}},
+	{"poll's end, the rest of detect", []string{module + "detect.", module + "detect/"}},
 }
 
 func in(pkg string, names ...string) []string {

@@ -136,7 +136,7 @@ var list = []breakage{
 	{"answers without order end at the first old post", "detect/internal/poll/pages.go",
 		"; out.Unordered {\n			reach = newest", "; false {\n			reach = newest", detectTests},
 	{"searches take the accounts' budget", "detect/plan.go",
-		"forecast.ForAccounts(d.cfg.FetchRate, math.Float64frombits(d.count.queryRate.Load()))", "d.cfg.FetchRate", detectTests},
+		"forecast.ForAccounts(p.d.cfg.FetchRate, math.Float64frombits(p.d.count.queryRate.Load()))", "p.d.cfg.FetchRate", detectTests},
 	{"changed query of a timeline misses what is known", "detect/internal/accounts/subscribers.go",
 		"		if anew {\n", "		if false {\n", detectTests},
 	{"how far a rule has read counts for its next query", "detect/internal/routing/route.go",

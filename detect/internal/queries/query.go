@@ -21,6 +21,7 @@ type Query struct {
 	horizon time.Duration // of seen
 
 	since     time.Time // when the last complete poll began, zero before the first
+	contact   time.Time // when a page last came
 	lastPost  time.Time
 	unordered bool // an answer was not newest first
 	dropped   bool // a post was dropped, and the log has it

@@ -64,8 +64,8 @@ func (s *Targets) Plan(p *poll.Poll) {
 
 func (s *Targets) Landed(p *poll.Poll) {
 	q := s.slots[p.Slot]
-	if len(p.Out.Pages) > 0 {
-		q.cold = false
+	if n := len(p.Out.Pages); n > 0 {
+		q.cold, q.contact = false, p.Out.Pages[n-1].At
 	}
 	q.unordered = p.Out.Unordered
 }
@@ -159,13 +159,8 @@ func (s *Targets) Status(text string) (st Status) {
 	if q == nil {
 		return st
 	}
-	st = Status{Since: q.since, LastPost: q.lastPost, Every: q.every(), Failures: s.Polls.Failures(q.slot), Gaps: s.Polls.Gaps(q.slot)}
-	if !q.cold {
-		st.Contact = q.since
-	}
-	if at, ok := s.Polls.Contact(q.slot); ok {
-		st.Contact = at
-	}
+	st = Status{Since: q.since, LastPost: q.lastPost, Every: q.every(), Contact: q.contact,
+		Failures: s.Polls.Failures(q.slot), Gaps: s.Polls.Gaps(q.slot)}
 	st.Err, _ = s.Polls.Trouble(q.slot)
 	if at, ok := s.Sched.At(q.slot); ok {
 		st.NextPoll = s.Wall(at)

@@ -1,0 +1,117 @@
+package accounts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+)
+
+// Sources come, change and go; what is kept of them and of their accounts is what
+// is still watched, and nothing else.
+func TestNothingIsKeptOfWhatWent(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	table := NewTable()
+	watched := map[string]map[string]bool{} // by source, accounts
+	set := func(id string, names map[string]bool) {
+		src, _ := table.SetSource(Terms{Source: interest.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
+		var slots []int32
+		for slot := int32(0); slot < 64; slot++ { // in the order of slots, as SetAccounts wants them
+			name := fmt.Sprint("account", slot)
+			if !names[name] {
+				continue
+			}
+			at, ok := table.Find(HashName(name), name)
+			if !ok {
+				at = table.Add("@" + name)
+			}
+			table.Subscribe(at, src, time.Unix(int64(rng.IntN(3)), 0), false)
+			if rng.IntN(4) == 0 {
+				table.SetUserID(at, []string{"", "42", "did:plc:x"}[rng.IntN(3)])
+			}
+			slots = append(slots, at)
+		}
+		for i := range slots { // few: as good as any
+			for j := range i {
+				if slots[i] < slots[j] {
+					slots[i], slots[j] = slots[j], slots[i]
+				}
+			}
+		}
+		table.SetAccounts(src, slots, nil, func(slot int32) {
+			table.Unsubscribe(slot, src)
+			if !table.At(slot).Watched() {
+				table.Release(slot)
+			}
+		})
+		table.Pack()
+		watched[id] = names
+	}
+	for range 2000 {
+		names := map[string]bool{}
+		for range rng.IntN(20) {
+			names[fmt.Sprint("account", rng.IntN(64))] = true
+		}
+		set(fmt.Sprint("s", rng.IntN(6)), names)
+	}
+	subscribers := map[string]int{}
+	sources := 0
+	for _, names := range watched {
+		if len(names) > 0 {
+			sources++
+		}
+		for name := range names {
+			subscribers[name]++
+		}
+	}
+	shared := 0
+	for name, n := range subscribers {
+		slot, ok := table.Find(HashName(name), name)
+		if !ok || table.Username(slot) != name || table.subscribers(slot) != n {
+			t.Fatalf("%s has slot %d, %v and %d subscribers, want %d", name, slot, ok, table.subscribers(slot), n)
+		}
+		if n > 1 {
+			shared++
+		}
+	}
+	if used := int(table.Size()) - len(table.free); used != len(subscribers) || table.roster.n != used || len(table.more) != shared || len(table.sources) != sources {
+		t.Errorf("%d slots, %d of them found, %d shared, %d sources; want %d, as many, %d and %d",
+			used, table.roster.n, len(table.more), len(table.sources), len(subscribers), shared, sources)
+	}
+	for id := range watched {
+		set(id, nil)
+	}
+	if wants := len(table.wants.list) - len(table.wants.free); wants != 0 || len(table.sources) != 0 || table.roster.n != 0 || len(table.more) != 0 || table.names.live != 0 {
+		t.Errorf("%d beginnings, %d sources, %d accounts, %d lists of subscribers and %d bytes of names are left",
+			wants, len(table.sources), table.roster.n, len(table.more), table.names.live)
+	}
+}
+
+// An account joins with what its window knows being news, until one poll that
+// began with it was whole.
+func TestSubscribersAreCovered(t *testing.T) {
+	table := NewTable()
+	join := func(id string) {
+		src, _ := table.SetSource(Terms{Source: interest.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
+		table.Subscribe(0, src, time.Unix(int64(len(id)), 0), false)
+	}
+	slot := table.Add("nasa")
+	join("a")
+	table.Cover(slot)
+	join("bb") // during the poll
+	if since, ok := table.Uncovered(slot); !ok || since.Unix() != 2 {
+		t.Errorf("uncovered since %v, %v, want what joined during the poll", since, ok)
+	}
+	table.Covered(slot)
+	if !table.AnyFresh(slot) {
+		t.Error("who joined during a poll is not covered by it")
+	}
+	table.Cover(slot)
+	table.Covered(slot)
+	if _, ok := table.Uncovered(slot); ok || table.AnyFresh(slot) {
+		t.Error("somebody is still fresh")
+	}
+}
