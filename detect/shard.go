@@ -26,9 +26,7 @@ type shard struct {
 	ticket    int64 // when the next call may be made, on the detector's clock
 	stopping  bool
 
-	// The clocks as they were read last: polls begun together share one reading.
-	now  int64 // the detector's
-	wall time.Time
+	times poll.Times // as updateClocks read them
 
 	taken []schedule.Due
 	ahead int // what sweep read
@@ -40,8 +38,8 @@ func newShard(d *Detector, slots int) *shard {
 	commit := func(p *poll.Poll, events []deliver.Event) {
 		d.committer.put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
 	}
-	sh.accounts = accounts.NewTargets(d.env, commit)
-	sh.queries = queries.NewTargets(d.env, commit)
+	sh.accounts = accounts.NewTargets(d.env, &sh.times, commit)
+	sh.queries = queries.NewTargets(d.env, &sh.times, commit)
 	return sh
 }
 
@@ -56,6 +54,9 @@ func (sh *shard) run(ctx context.Context) {
 	var armed int64 // when the timer fires
 	for {
 		msgs = sh.mail.take(msgs)
+		if len(msgs) > 0 {
+			sh.updateClocks()
+		}
 		for i := range msgs {
 			sh.handle(&msgs[i])
 		}
@@ -83,7 +84,7 @@ func (sh *shard) run(ctx context.Context) {
 func (sh *shard) open() int { return sh.accounts.Polls.Open() + sh.queries.Polls.Open() }
 
 // updateClocks reads both clocks.
-func (sh *shard) updateClocks() { sh.now, sh.wall = sh.d.clock(), sh.d.cfg.Now() }
+func (sh *shard) updateClocks() { sh.times = poll.Times{Now: sh.d.clock(), Wall: sh.d.cfg.Now()} }
 
 func (sh *shard) handle(m *message) {
 	switch {
@@ -115,7 +116,7 @@ const (
 func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
-		now := sh.now
+		now := sh.times.Now
 		at, ok := sh.accounts.Sched.NextAt()
 		if !ok {
 			at = never
@@ -207,7 +208,7 @@ func (sh *shard) take() {
 	sched := sh.accounts.Sched
 	sh.taken = sh.taken[:0]
 	for len(sh.taken) < sh.d.batchSize {
-		due, ok := sched.Next(sh.now, len(sh.taken) > 0)
+		due, ok := sched.Next(sh.times.Now, len(sh.taken) > 0)
 		if !ok {
 			return
 		}
@@ -226,11 +227,11 @@ func (sh *shard) take() {
 // start plans an account's poll; nil while a gap of it is being read.
 func (sh *shard) start(due schedule.Due) *poll.Poll {
 	if sh.accounts.Polled(due.Slot) {
-		sh.accounts.Sched.Fail(due.Slot, sh.now+poll.BusyPause)
+		sh.accounts.Sched.Fail(due.Slot, sh.times.Now+poll.BusyPause)
 		return nil
 	}
-	sh.d.env.Count.Lag.Record(time.Duration(sh.now - due.At))
-	return sh.accounts.Polls.Start(due.Slot, due.At, sh.wall.Add(time.Duration(due.At-sh.now)))
+	sh.d.env.Count.Lag.Record(time.Duration(sh.times.Now - due.At))
+	return sh.accounts.Polls.Start(due.Slot, due.At, sh.times.Wall.Add(time.Duration(due.At-sh.times.Now)))
 }
 
 // startSearch begins the poll of the query that is due first.
@@ -239,8 +240,8 @@ func (sh *shard) startSearch(ctx context.Context) {
 	slot, at, _ := q.Sched.Next()
 	q.Sched.Remove(slot)
 	q.AccountsHadLast = false
-	sh.d.env.Count.Lag.Record(time.Duration(sh.now - at))
-	sh.read(ctx, q.Polls.Start(slot, at, sh.wall.Add(time.Duration(at-sh.now))))
+	sh.d.env.Count.Lag.Record(time.Duration(sh.times.Now - at))
+	sh.read(ctx, q.Polls.Start(slot, at, sh.times.Wall.Add(time.Duration(at-sh.times.Now))))
 }
 
 // read makes a poll's upstream call, which uses the ticket.

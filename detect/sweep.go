@@ -15,7 +15,7 @@ func (sh *shard) sweep(ctx context.Context) {
 	most := min(sh.room(), sweepMost)
 	sh.taken = sh.taken[:0]
 	for len(sh.taken) < most {
-		due, ok := sh.accounts.Sched.Next(sh.now, false)
+		due, ok := sh.accounts.Sched.Next(sh.times.Now, false)
 		if !ok {
 			break
 		}

@@ -176,7 +176,7 @@ var list = []breakage{
 	{"rate limit does not close the budget", "detect/internal/poll/trouble.go",
 		"	e.Budget.CloseFor(wait, err.Error())\n", "	_ = wait\n", detectTests},
 	{"polled more often than the interval", "detect/internal/schedule/interval.go",
-		"s.queue.Set(slot, s.grid(slot, max(now, poll.Due()), s.accounts.Interval(slot)))", "s.queue.Set(slot, now+int64(s.accounts.Interval(slot))/2)", detectTests},
+		"s.queue.Set(slot, s.grid(hash, max(now, at), s.accounts.Interval(slot)))", "_, _ = at, hash\n	s.queue.Set(slot, now+int64(s.accounts.Interval(slot))/2)", detectTests},
 	{"failing account is not rested under a budget", "detect/internal/schedule/budget.go",
 		"{ s.pacer.Fail(slot, until) }", "{ s.pacer.Fail(slot, 0) }", detectTests},
 	{"interval is no bound under a budget", "detect/internal/schedule/budget.go",

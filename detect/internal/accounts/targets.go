@@ -16,16 +16,17 @@ type Targets struct {
 	Sched schedule.Schedule
 	Polls *poll.Machine
 	env   *poll.Env
+	times *poll.Times
 }
 
 var _ poll.Targets = (*Targets)(nil)
 
 // NewTargets makes targets without accounts, which are polled at their intervals;
-// commit is that of poll.NewMachine.
-func NewTargets(env *poll.Env, commit func(*poll.Poll, []deliver.Event)) *Targets {
-	a := &Targets{Table: NewTable(), env: env}
+// times and commit are those of poll.NewMachine.
+func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
+	a := &Targets{Table: NewTable(), env: env, times: times}
 	a.Sched = schedule.NewByInterval(a.Table, env.Epoch)
-	a.Polls = poll.NewMachine(env, poll.Accounts, a, commit)
+	a.Polls = poll.NewMachine(env, times, poll.Accounts, a, commit)
 	return a
 }
 
@@ -110,7 +111,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 		}
 		t.Rate = RateOf(out.Posts, over)
 	} else {
-		t.Rate = t.Rate.After(len(p.Found), out.Begun.Sub(p.Plan.Since), time.Duration(a.env.Clock()))
+		t.Rate = t.Rate.After(len(p.Found), out.Begun.Sub(p.Plan.Since), time.Duration(a.times.Now))
 	}
 	version := out.Version
 	if !p.Sound { // a post that was dropped may be fit to deliver later

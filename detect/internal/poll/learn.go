@@ -8,8 +8,8 @@ import (
 // Due, FoundTimes and History are what a schedule learns of a successful poll:
 // see schedule.Poll.
 
-// Due is when the poll was due, on the detector's clock.
-func (p *Poll) Due() int64 { return p.DueAt }
+// Due is when the poll was due, on the detector's clock, and its target's hash.
+func (p *Poll) Due() (at int64, hash uint64) { return p.DueAt, p.Hash }
 
 // FoundTimes gives the times of the new posts, on the detector's clock.
 func (p *Poll) FoundTimes(now int64) []int64 { return p.times(now, p.Found) }

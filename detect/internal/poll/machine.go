@@ -11,6 +11,7 @@ import (
 // concurrent use, NoteLatency aside.
 type Machine struct {
 	env     *Env
+	times   *Times
 	kind    Kind
 	count   *KindCounters
 	targets Targets
@@ -29,11 +30,18 @@ type Machine struct {
 	judge judge
 }
 
-// NewMachine makes one without polls. commit gets the events of a poll and has
+// Times are the clocks as a shard read them last: polls that begin or end together
+// share one reading.
+type Times struct {
+	Now  int64 // of the detector's clock, in nanoseconds
+	Wall time.Time
+}
+
+// NewMachine makes one without polls. times is the shard's. commit gets the events of a poll and has
 // to call Settled, on the shard's goroutine, when its Cursor and they are in the
 // journal, or cannot be.
-func NewMachine(env *Env, kind Kind, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
-	return &Machine{env: env, kind: kind, count: &env.Count.Kinds[kind], targets: targets, commit: commit,
+func NewMachine(env *Env, times *Times, kind Kind, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
+	return &Machine{env: env, times: times, kind: kind, count: &env.Count.Kinds[kind], targets: targets, commit: commit,
 		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
 		book: newGapBook(env, kind), judge: judge{env: env, inPoll: map[string]int{}}}
 }
@@ -143,7 +151,7 @@ func (m *Machine) apply(p *Poll) {
 
 // reschedule sets a target's next poll after one whose commit ended with err.
 func (m *Machine) reschedule(p *Poll, err error) {
-	now := m.env.Clock()
+	now := m.times.Now
 	switch {
 	case p.Plan.Gap != nil:
 		m.book.filled(p, err, now)

@@ -26,10 +26,10 @@ type Targets struct {
 
 var _ poll.Targets = (*Targets)(nil)
 
-// NewTargets makes targets without queries; commit is that of poll.NewMachine.
-func NewTargets(env *poll.Env, commit func(*poll.Poll, []deliver.Event)) *Targets {
+// NewTargets makes targets without queries; times and commit are those of poll.NewMachine.
+func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	s := &Targets{env: env, byText: map[string]*Query{}, bySub: map[string]*Query{}}
-	s.Polls = poll.NewMachine(env, poll.Queries, s, commit)
+	s.Polls = poll.NewMachine(env, times, poll.Queries, s, commit)
 	return s
 }
 

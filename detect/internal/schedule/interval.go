@@ -48,7 +48,7 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 	case AtOnce, Changed:
 		s.queue.Set(slot, now)
 	case Spread:
-		s.queue.Set(slot, s.grid(slot, now, ask.Interval))
+		s.queue.Set(slot, s.grid(s.accounts.Hash(slot), now, ask.Interval))
 	case Planned: // its interval is looked up when the poll has ended
 	}
 }
@@ -63,7 +63,8 @@ func (s *ByInterval) Done(slot int32, now int64, poll Poll, again bool) {
 		return
 	}
 	// A poll that was made early counts for when it was due.
-	s.queue.Set(slot, s.grid(slot, max(now, poll.Due()), s.accounts.Interval(slot)))
+	at, hash := poll.Due()
+	s.queue.Set(slot, s.grid(hash, max(now, at), s.accounts.Interval(slot)))
 }
 
 func (s *ByInterval) At(slot int32) (at int64, ok bool) { return s.queue.At(slot) }
@@ -82,6 +83,6 @@ func (s *ByInterval) Refresh()         {}
 func (s *ByInterval) TakesTurns() bool { return false }
 
 // grid is GridAfter on the detector's clock.
-func (s *ByInterval) grid(slot int32, now int64, interval time.Duration) int64 {
-	return GridAfter(s.epoch+now, s.accounts.Hash(slot), interval) - s.epoch
+func (s *ByInterval) grid(hash uint64, now int64, interval time.Duration) int64 {
+	return GridAfter(s.epoch+now, hash, interval) - s.epoch
 }

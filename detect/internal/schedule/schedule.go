@@ -70,8 +70,8 @@ const (
 
 // Poll is what a schedule may learn of a successful poll.
 type Poll interface {
-	// Due is when the poll was due.
-	Due() int64
+	// Due is when the poll was due, of an account with the given hash.
+	Due() (at int64, hash uint64)
 	// FoundTimes gives the times of the posts that were new, none after now.
 	FoundTimes(now int64) []int64
 	// History gives the times of the posts that a first poll showed, and since

@@ -17,7 +17,7 @@ func (f fixed) Username(int32) string        { return "nasa" }
 // quiet is a poll that found nothing.
 type quiet int64
 
-func (q quiet) Due() int64                           { return int64(q) }
+func (q quiet) Due() (int64, uint64)                 { return int64(q), 7 }
 func (q quiet) FoundTimes(int64) []int64             { return nil }
 func (q quiet) History(int64) ([]int64, int64, bool) { return nil, 0, false }
 
