@@ -17,10 +17,10 @@ var (
 	apikeyTests    = []string{"./apikey"}
 	billingTests   = []string{"./billing"}
 	deliverTests   = []string{"./deliver"}
-	webhookTests   = []string{"./deliver/webhook"}
-	endpointsTests = []string{"./deliver/endpoints"}
-	dispatchTests  = []string{"./deliver/dispatch"}
-	netguardTests  = []string{"./internal/netguard"}
+	webhookTests   = []string{"./deliver/webhook", "./deliver/endpoints"}
+	endpointsTests = []string{"./deliver/endpoints", "./deliver/dispatch"}
+	dispatchTests  = []string{"./deliver/dispatch", "./deliver/endpoints"}
+	netguardTests  = []string{"./internal/netguard", "./deliver/webhook"}
 	wshubTests     = []string{"./deliver/wshub"}
 	httpTests      = []string{"./enginehttp"}
 	latencyTests   = []string{"./latency"}
@@ -294,7 +294,7 @@ var list = []breakage{
 	{"sender's words are stored whole", "deliver/dispatch/workers.go",
 		"	end := w.cfg.Now()\n	res.Bound()\n", "	end := w.cfg.Now()\n", dispatchTests},
 	{"header makes all deliveries one", "deliver/headers.go",
-		"\"idempotency-key\", \"keep-alive\",", "\"keep-alive\",", deliverTests},
+		"\"idempotency-key\", \"keep-alive\",", "\"keep-alive\",", endpointsTests},
 	{"one owner takes all test calls", "deliver/endpoints/testcall.go",
 		"make(chan struct{}, maxTestsOfOwner)", "make(chan struct{}, maxTests)", endpointsTests},
 	{"two 410 disable", "deliver/dispatch/health.go",
