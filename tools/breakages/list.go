@@ -128,7 +128,7 @@ var list = []breakage{
 	{"query's cursor is beyond who joined the poll", "detect/internal/queries/targets.go",
 		"(!ok || sub.read.Before(since)) {", "false {", detectTests},
 	{"rule has got what another of its query has", "detect/internal/routing/route.go",
-		"next.Read = latest(next.Read, f.ReadUntil)", "next.Read = latest(next.Read, latest(f.ReadUntil, f.Stored))", detectTests},
+		"	if back := next.Read.Add(-f.Overlap); had", "	next.Read = latest(next.Read, f.Stored)\n	if back := next.Read.Add(-f.Overlap); had", detectTests},
 	{"a first empty answer counts for what was read", "detect/internal/queries/set.go",
 		", cold: !start.Since.IsZero()}", "}", detectTests},
 	{"a rule leaves a query and stays in it", "detect/internal/queries/set.go",
