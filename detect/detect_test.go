@@ -267,85 +267,6 @@ func TestOneRefusedBatchDoesNotFailTheOthers(t *testing.T) {
 	})
 }
 
-func TestRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s := sub("m", "nasa")
-		d := w.detector(t, nil)
-		stop := start(t, d)
-		set(t, d, s)
-		after(time.Second)
-		for i := range 40 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(20 * time.Second)
-		}
-		stop()
-		for i := 40; i < 70; i++ { // while nobody watches
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(20 * time.Second)
-		}
-		calls := len(w.calls)
-		d = w.detector(t, nil)
-		set(t, d, s)
-		stop = start(t, d)
-		after(30 * time.Second)
-		stop()
-		wantEvents(t, w, ids("m", "p", 0, 70)...)
-		if n := len(w.calls) - calls; n > 8 {
-			t.Errorf("%d calls after the restart: it must read back to the cursor, not to the monitor's beginning", n)
-		}
-	})
-}
-
-// After a restart the window is empty. Old posts are not taken for news even
-// if the journal has forgotten them.
-func TestRestartDoesNotReviveHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s := sub("m", "nasa")
-		d := w.detector(t, nil)
-		stop := start(t, d)
-		set(t, d, s)
-		after(time.Second)
-		for i := range 5 {
-			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
-			after(time.Hour)
-		}
-		stop()
-		w.do(func() { clear(w.events); w.order = nil })
-		d = w.detector(t, nil)
-		set(t, d, s)
-		stop = start(t, d)
-		after(time.Minute)
-		stop()
-		wantEvents(t, w)
-	})
-}
-
-// A post that becomes visible late, while no process runs, is found by the next one.
-func TestPostThatIsLateOverARestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s := sub("m", "nasa")
-		d := w.detector(t, nil)
-		stop := start(t, d)
-		set(t, d, s)
-		after(time.Minute)
-		w.publish("nasa", "late", 20*time.Minute)
-		after(15 * time.Minute)
-		w.publish("nasa", "p", 0)
-		after(time.Minute)
-		stop()
-		after(10 * time.Minute)
-		d = w.detector(t, nil)
-		set(t, d, s)
-		stop = start(t, d)
-		after(time.Minute)
-		stop()
-		wantEvents(t, w, "m:p", "m:late")
-	})
-}
-
 func TestPausedMonitorCommitsNothingAfterRemoveReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -381,31 +302,6 @@ func TestPausedMonitorCommitsNothingAfterRemoveReturns(t *testing.T) {
 	})
 }
 
-func TestUnwatchedAccountIsNotPolled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa", "esa"))
-		after(time.Second)
-		set(t, d, sub("m", "esa"))
-		n := len(w.callTimes("nasa"))
-		after(time.Minute)
-		if m := len(w.callTimes("nasa")); m != n {
-			t.Errorf("%d polls of an account that the monitor dropped", m-n)
-		}
-		if got := d.Stats().Targets; got != 1 {
-			t.Errorf("Targets = %d, want 1", got)
-		}
-		if err := d.Remove(t.Context(), "m"); err != nil {
-			t.Fatal(err)
-		}
-		if got := d.Stats().Targets; got != 0 {
-			t.Errorf("Targets = %d, want 0", got)
-		}
-	})
-}
-
 func TestFilterTypes(t *testing.T) {
 	post := fetcher.Tweet{}
 	reply := fetcher.Tweet{InReplyToStatusID: "1"}
@@ -433,19 +329,6 @@ func TestFilterTypes(t *testing.T) {
 	if MatchTypes(nil) != nil {
 		t.Error("no types means all posts")
 	}
-}
-
-func TestCursorIsStoredNowAndThen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		d := w.detector(t, nil)
-		defer start(t, d)()
-		set(t, d, sub("m", "nasa"))
-		after(time.Hour)
-		if w.commits < 10 || w.commits > 14 {
-			t.Errorf("%d commits in an hour of silence, want one in about 5 minutes", w.commits)
-		}
-	})
 }
 
 func TestHardStopCutsAFetchShort(t *testing.T) {

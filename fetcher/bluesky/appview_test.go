@@ -189,7 +189,7 @@ func checkSound(t *testing.T, tw fetcher.Tweet) {
 	_ = tw.AppendJSON(nil)
 }
 
-// A page of 20 items, of which none, one or all are new: see BENCHMARKS.md for
+// A page of 20 items, of which none, one or all are new: see benchmarks/results for
 // whole calls of Timeline.
 func BenchmarkDecodeFeed(b *testing.B) {
 	item := post(`"text":"`+strings.Repeat("x", 200)+`"`, `,"embed":{"media":{"images":[{"fullsize":"https://cdn.example/f"}]},"record":`+quotedView+`}`)

@@ -191,7 +191,7 @@ func FuzzDecodePage(f *testing.F) {
 	})
 }
 
-// A page of 20 posts, of which none, one or all are new: see BENCHMARKS.md for
+// A page of 20 posts, of which none, one or all are new: see benchmarks/results for
 // whole calls of Timeline.
 func BenchmarkDecodePage(b *testing.B) {
 	body := []byte("[" + strings.Repeat(mastodonPost+",", 19) + mastodonPost + "]")

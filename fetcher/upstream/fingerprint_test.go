@@ -71,7 +71,7 @@ func TestFingerprintSeesEveryByte(t *testing.T) {
 	}
 }
 
-// What telling an unchanged page of 48 KiB costs: see BENCHMARKS.md for what
+// What telling an unchanged page of 48 KiB costs: see benchmarks/results for what
 // it saves.
 func BenchmarkFingerprint(b *testing.B) {
 	r := &Response{Body: bytes.Repeat([]byte("0123456789abcdef"), 3<<10)}

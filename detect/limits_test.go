@@ -1,0 +1,137 @@
+package detect
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+func TestRetryAfterOfATargetIsHonoured(t *testing.T) {
+	for name, err := range map[string]error{
+		"429 for the target":   &fetcher.RateLimitError{RetryAfter: 2 * time.Minute, Target: true},
+		"503 with Retry-After": &fetcher.StatusError{Code: 503, RetryAfter: 2 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+					if q.Username == "nasa" && n <= 2 {
+						return nil, err
+					}
+					return nil, nil
+				})
+				d := w.detector(t, nil)
+				defer start(t, d)()
+				set(t, d, sub("m", "nasa"))
+				after(time.Millisecond)
+				set(t, d, sub("n", "esa"))
+				after(10 * time.Minute)
+				at := w.callTimes("nasa")
+				if gap := at[1].Sub(at[0]); gap < 2*time.Minute || gap > 133*time.Second {
+					t.Errorf("polled again after %s, want 2 min and a little", gap)
+				}
+				if n := len(w.callTimes("esa")); n < 55 {
+					t.Errorf("the other account was polled %d times in 10 min, want about 60", n)
+				}
+			})
+		})
+	}
+}
+
+// No call is made in a closed window, whoever asks, and all recover.
+func TestRateLimitClosesTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		closed, open := time.Now().Add(30*time.Second), time.Now().Add(90*time.Second)
+		inside := 0
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
+			if now := time.Now(); now.After(closed) && now.Before(open) {
+				w.do(func() { inside++ })
+				return nil, &fetcher.RateLimitError{RetryAfter: open.Sub(now)}
+			}
+			return nil, nil
+		})
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		var names []string
+		for i := range 50 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...))
+		after(5 * time.Minute)
+		if inside == 0 || inside > 2 {
+			t.Errorf("%d calls in the closed window, want 1 or 2: the first closes it", inside)
+		}
+		for _, name := range names {
+			if n := len(w.callTimes(name)); n < 20 {
+				t.Errorf("%s was polled %d times, want about 23", name, n)
+			}
+		}
+	})
+}
+
+// An answer that says no calls remain closes the budget before a 429 does.
+func TestRemainingZeroClosesTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		reset := time.Now().Add(3 * time.Minute)
+		w.setBefore(func(q fetcher.TimelineQuery, n int) (*fetcher.Page, error) {
+			pg := w.timeline(q)
+			if n == 1 {
+				pg.RateLimit = fetcher.RateLimit{Known: true, Limit: 1, Remaining: 0, Reset: reset}
+			}
+			return &pg, nil
+		})
+		d := w.detector(t, nil)
+		defer start(t, d)()
+		set(t, d, sub("m", "nasa"))
+		after(10 * time.Minute)
+		at := w.callTimes("nasa")
+		if at[1].Before(reset) || at[1].After(reset.Add(13*time.Second)) {
+			t.Errorf("second poll %s after the reset, want within its interval", at[1].Sub(reset))
+		}
+	})
+}
+
+func TestFetchRateBoundsCallsAndStarvesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, func(c *Config) { c.FetchRate, c.FetchBurst = 2, 4 })
+		defer start(t, d)()
+		var names []string
+		for i := range 60 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...)) // 6 polls a second are wished for
+		after(5 * time.Minute)
+		if n := len(w.calls); n > 2*300+4 {
+			t.Errorf("%d calls in 300 s, want at most 604", n)
+		}
+		for _, name := range names {
+			if n := len(w.callTimes(name)); n < 8 || n > 12 {
+				t.Errorf("%s was polled %d times, want its share of about 10", name, n)
+			}
+		}
+	})
+}
+
+func TestSlotsBoundCallsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.setSlow(time.Second)
+		d := w.detector(t, func(c *Config) { c.FetchSlots = 5 })
+		defer start(t, d)()
+		var names []string
+		for i := range 40 {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		set(t, d, sub("m", names...))
+		after(time.Minute)
+		if w.most != 5 {
+			t.Errorf("%d calls under way at once, want 5", w.most)
+		}
+	})
+}
