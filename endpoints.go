@@ -42,14 +42,6 @@ func (r reconciler) run(ctx context.Context) error {
 	}
 }
 
-// webhookMoved has a monitor or rule show the URL that its webhook has now.
-func (e *Engine) webhookMoved(ctx context.Context, src deliver.Source, from, to string) (bool, error) {
-	if src.Kind == deliver.SourceRule {
-		return e.rules.WebhookMoved(ctx, src.Owner, src.ID, from, to)
-	}
-	return e.monitors.WebhookMoved(ctx, src.Owner, src.ID, from, to)
-}
-
 // halves are what a process left that died while it made, changed or deleted a
 // monitor or a rule.
 type halves struct {
@@ -103,7 +95,7 @@ func (r reconciler) mend(ctx context.Context) error {
 	}
 	for of, url := range after.shown {
 		if was, ok := before.shown[of]; ok && was == url {
-			_, merr := r.e.webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
+			_, merr := sources{r.e}.webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
 			err = errors.Join(err, merr)
 		}
 	}

@@ -213,7 +213,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	tc.OnCommit = e.dispatcher.Enqueue
-	tc.OnTrouble = e.reportTrouble
+	tc.OnTrouble = sources{e}.reportTrouble
 	if e.detector, err = detect.New(tc); err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (e *Engine) wire() (err error) {
 	if e.bound, err = endpoints.New(mc); err != nil {
 		return err
 	}
-	mc.Moved = e.webhookMoved
+	mc.Moved = sources{e}.webhookMoved
 	if e.endpoints, err = endpoints.New(mc); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		if strings.HasPrefix(m.StatusReason, monitor.ReasonUpstream) {
 			e.monitors.Report(m.Owner, m.ID, "", nil) // of the process before; what lasts is reported again
 		}
-		sub := e.subscription(m)
+		sub := tracker{e}.subscription(m)
 		sub.Spread = true
 		return e.detector.Set(ctx, sub)
 	})

@@ -60,7 +60,7 @@ func TestOperatorIsTold(t *testing.T) {
 		// Where the upstream is, and how it was reached, is not the owner's to know.
 		"upstream out of reach": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {
 			return fetcher.Page{}, &url.Error{Op: "Get", URL: "http://10.1.2.3/v1", Err: errors.New("dial tcp 10.1.2.3:80: connection refused")}
-		}, "10.1.2.3", "upstream_error: @nasa: the upstream can not be reached"},
+		}, "10.1.2.3", "upstream_error: @nasa: the upstream cannot be reached"},
 		"fetcher panics": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) { panic("nil map") },
 			"operator_test.go", "upstream_error: @nasa: detect: fetcher panicked: nil map"},
 		"posts without a time": {func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error) {

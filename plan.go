@@ -29,7 +29,7 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	err := e.monitors.Each(ctx, func(m monitor.Monitor) error {
 		if m.Status == monitor.Active {
 			plan.CreditsPerDay += e.Price(m).PerDay
-			subs = append(subs, e.subscription(m))
+			subs = append(subs, tracker{e}.subscription(m))
 		}
 		return nil
 	})

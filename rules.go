@@ -3,8 +3,6 @@ package streamwatch
 import (
 	"context"
 	"errors"
-	"net"
-	"net/url"
 	"strings"
 	"time"
 
@@ -70,7 +68,7 @@ func (e *Engine) addRules() (err error) {
 	return err
 }
 
-// startRules hands the active rules to the detector. One that can not be run,
+// startRules hands the active rules to the detector. One that cannot be run,
 // because it was stored by an engine with another dialect or a Searcher,
 // says so in its status reason, and does not keep the others from running.
 func (e *Engine) startRules(ctx context.Context) error {
@@ -81,14 +79,14 @@ func (e *Engine) startRules(ctx context.Context) error {
 		if strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
 			e.rules.Report(r.Owner, r.ID, "", nil) // of the process before; what lasts is reported again
 		}
-		sub, err := e.querySubscription(r)
+		sub, err := ruleTracker{e}.subscription(r)
 		refused := err != nil
 		if err == nil {
 			sub.Spread = true
 			err = e.detector.SetQuery(ctx, sub)
 		}
 		if refused || errors.Is(err, detect.ErrNoSearcher) {
-			e.cfg.Logger.Error("rule can not be run", "rule", r.ID, "error", err)
+			e.cfg.Logger.Error("rule cannot be run", "rule", r.ID, "error", err)
 			e.rules.Report(r.Owner, r.ID, "", err)
 			return nil
 		}
@@ -96,57 +94,20 @@ func (e *Engine) startRules(ctx context.Context) error {
 	})
 }
 
-// querySubscription is what a stored rule asks of the detector.
-func (e *Engine) querySubscription(r rule.Rule) (detect.QuerySubscription, error) {
-	p, err := e.rules.ParseRule(&r)
-	if err != nil {
-		return detect.QuerySubscription{}, err
-	}
-	return detect.ForRule(r, p, e.cfg.Rules.Check), nil
-}
-
 // planRules adds what the active rules cost, and gives what they ask of the
-// detector; those that can not be run are left out.
+// detector; those that cannot be run are left out.
 func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.QuerySubscription, err error) {
 	err = e.rules.Each(ctx, func(r rule.Rule) error {
 		if r.Status != rule.Active {
 			return nil
 		}
 		plan.CreditsPerDay += e.PriceRule(r).PerDay
-		if sub, err := e.querySubscription(r); err == nil {
+		if sub, err := (ruleTracker{e}).subscription(r); err == nil {
 			subs = append(subs, sub)
 		}
 		return nil
 	})
 	return subs, err
-}
-
-// reportTrouble writes what fails into the status reason of whose it is.
-func (e *Engine) reportTrouble(t detect.Trouble) {
-	err := publicError(t.Err)
-	switch {
-	case t.Source.Kind != deliver.SourceRule:
-		e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, err)
-	case t.Username != "":
-		e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, err)
-	default:
-		e.rules.Report(t.Source.Owner, t.Source.ID, "", err)
-	}
-	if e.cfg.OnTrouble != nil {
-		e.cfg.OnTrouble(t)
-	}
-}
-
-// publicError returns an error as an owner may read it: how a connection failed names hosts
-// and addresses that are not the owner's to know. The log and OnTrouble have it.
-func publicError(err error) error {
-	var connection *net.OpError
-	var lookup *net.DNSError
-	var request *url.Error
-	if errors.As(err, &connection) || errors.As(err, &lookup) || errors.As(err, &request) {
-		return errors.New("the upstream can not be reached")
-	}
-	return err
 }
 
 // ruleTracker lets the rule manager steer the detector.
@@ -156,6 +117,15 @@ func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) erro
 	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
 	sub.Spread = t.e.is() == fresh
 	return t.e.detector.SetQuery(ctx, sub)
+}
+
+// subscription is what a stored rule asks of the detector.
+func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error) {
+	p, err := t.e.rules.ParseRule(&r)
+	if err != nil {
+		return detect.QuerySubscription{}, err
+	}
+	return detect.ForRule(r, p, t.e.cfg.Rules.Check), nil
 }
 
 func (t ruleTracker) Untrack(ctx context.Context, id string) error {

@@ -2,14 +2,11 @@ package streamwatch
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
 )
 
 // WebSocket is the http.Handler that sends events to WebSocket clients, nil
@@ -24,7 +21,7 @@ func (e *Engine) addHub(tc *detect.Config, senders map[string]deliver.Sender) (e
 		return nil
 	}
 	o := *e.cfg.WebSocket
-	o.Events, o.Has, o.Logger = e.store.Log(), e.has, e.cfg.Logger
+	o.Events, o.Has, o.Logger = e.store.Log(), sources{e}.has, e.cfg.Logger
 	if o.MaxPerOwner == 0 {
 		o.MaxPerOwner = e.cfg.Quotas.Connections
 	}
@@ -38,20 +35,6 @@ func (e *Engine) addHub(tc *detect.Config, senders map[string]deliver.Sender) (e
 	}
 	senders[deliver.SchemeHandler] = inProcess{e.hub, rest}
 	return nil
-}
-
-// has tells whether an owner has a monitor or rule.
-func (e *Engine) has(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error) {
-	var err error
-	if kind == deliver.SourceRule {
-		_, err = e.rules.Get(ctx, owner, id)
-	} else {
-		_, err = e.monitors.Get(ctx, owner, id)
-	}
-	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // announced tells the hub of every commit, and gives an event a delivery to it

@@ -179,10 +179,11 @@ func (p *Pacer) plan(slot int32, s *state) {
 	if interval > share {
 		interval = share * math.Pow(interval/share, gentle)
 	}
-	// Equal intervals follow the mean that is reached, which is too short for
-	// whoever has a Max of its own beside them.
+	// Equal intervals, but for the weights, which are given and not estimated,
+	// follow the mean that is reached, which is too short for whoever has a Max of
+	// its own beside them.
 	if trust := p.gain.trust(p.n); trust < 1 && p.demanding == 0 {
-		equal := share * p.gain.interval()
+		equal := share * p.gain.interval() * p.tilts / float64(p.n) / math.Pow(s.weight.value(), exponent)
 		interval = equal * math.Pow(interval/equal, trust)
 	}
 	s.status = planned

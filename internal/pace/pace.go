@@ -125,6 +125,7 @@ type Pacer struct {
 	polls      float64 // successful ones, ever
 
 	weights   float64 // of all accounts
+	tilts     float64 // Σ weight^exponent
 	demand    float64 // Σ 1/max of the accounts with a Max of their own
 	demanding int
 }
@@ -340,6 +341,7 @@ func (p *Pacer) limit(s *state, a Account) {
 		s.weight = shorten(max(leastWeight, min(mostWeight, a.Weight)))
 	}
 	p.weights += s.weight.value()
+	p.tilts += math.Pow(s.weight.value(), exponent)
 	s.min, s.max = shortenUp(a.Min.Seconds()), 0
 	if a.Max > 0 {
 		s.max = max(shorten(a.Max.Seconds()), s.min)
@@ -352,6 +354,7 @@ func (p *Pacer) limit(s *state, a Account) {
 
 func (p *Pacer) unlimit(s *state) {
 	p.weights -= s.weight.value()
+	p.tilts -= math.Pow(s.weight.value(), exponent)
 	if s.max == 0 {
 		return
 	}

@@ -325,7 +325,7 @@ var list = []breakage{
 		"AllowPrivate: cfg.AllowPrivate, AllowNets: cfg.AllowNets})", "AllowPrivate: cfg.AllowPrivate})", webhookTests},
 	{"allowed networks do not reach the manager", "engine.go",
 		" AllowNets: e.cfg.Webhook.AllowNets,", "", rootTests},
-	{"status shows where the upstream is", "rules.go",
+	{"status shows where the upstream is", "sources.go",
 		"	err := publicError(t.Err)\n", "	err := t.Err\n", rootTests},
 	{"malformed query finds everything", "enginehttp/query.go",
 		"	values, err := url.ParseQuery(raw)\n	if err != nil {", "	values, err := url.ParseQuery(raw)\n	if err != nil && false {", httpTests},
