@@ -100,12 +100,18 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				t.Skip("the harness is the same as in the rows before: STREAMWATCH_LONG=1 runs all")
 			}
 			t.Parallel()
-			o := options{kind: kindSQLite, kills: 6, seed: 2, bug: row.fault}.shared()
-			o.patience = tempo * 6 * time.Second
-			r := played(t, o)
-			if !slices.ContainsFunc(r.tally.found, func(v violation) bool { return strings.Contains(row.invariants, v.Invariant) }) {
-				t.Errorf("found %v, want a violation of %s", r.tally.found, row.invariants)
+			// When the process dies is chance: a fault that shows only in what it left
+			// half done may need more kills than one run has.
+			var found []violation
+			for seed := uint64(2); seed < 8; seed++ {
+				o := options{kind: kindSQLite, kills: 6, seed: seed, bug: row.fault}.shared()
+				o.patience = tempo * 6 * time.Second
+				found = append(found, played(t, o).tally.found...)
+				if slices.ContainsFunc(found, func(v violation) bool { return strings.Contains(row.invariants, v.Invariant) }) {
+					return
+				}
 			}
+			t.Errorf("found %v in six runs, want a violation of %s", found, row.invariants)
 		})
 	}
 }
