@@ -38,7 +38,7 @@ var (
 var list = []breakage{
 	// Detection.
 	{"new webhook's replay is forgotten by a crash", "endpoints.go",
-		"r.beginReplays(ctx, before.from)", "e.beginReplays(ctx, nil)", rootTests},
+		"r.beginReplays(ctx, before.from)", "r.beginReplays(ctx, nil)", rootTests},
 	{"cursor moved before the commit", "detect/internal/poll/machine.go",
 		"	p.Committing = true\n", "	p.Committing = true\n	m.targets.Apply(p)\n", detectTests},
 	{"failed commit is not forgotten", "detect/internal/poll/machine.go",
@@ -66,7 +66,7 @@ var list = []breakage{
 	{"no overlap", "detect/internal/accounts/subscribers.go",
 		"back = back.Add(-overlap)", "back = back.Add(-0)", detectTests},
 	{"baseline is delivered", "detect/internal/poll/judge.go",
-		"if before(tw.PublishedAt, reader.Since.Add(-skew)) {", "if false {", detectTests},
+		"if before(tw.PublishedAt, reader.Since.Add(-skew)) {", "if skew < 0 {", detectTests},
 	{"joining monitor misses what is known", "detect/internal/accounts/subscribers.go",
 		"t.wants.take(src, since), Fresh: true}", "t.wants.take(src, since)}", detectTests},
 	{"failed page moves the cursor", "detect/internal/poll/poll.go",
@@ -80,7 +80,7 @@ var list = []breakage{
 	{"two posts with one id pass for one", "detect/internal/poll/judge.go",
 		"if p.Out.sameID(page, i, other) {", "if p.Out.sameID(page, i, other) && false {", detectTests},
 	{"wrong author accepted", "detect/internal/poll/judge.go",
-		"if j.view.ownPost(tw) {", "if m.view.ownPost(tw) || true {", detectTests},
+		"if j.view.ownPost(tw) {", "if j.view.ownPost(tw) || true {", detectTests},
 	{"page cap leaves no gap", "detect/internal/poll/pages.go",
 		"		out.Complete, out.Capped = out.Shallow, !out.Shallow\n", "		out.Complete = true\n", detectTests},
 	{"gap counts as read when it was not", "detect/internal/poll/gaps.go",
