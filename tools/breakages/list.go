@@ -29,7 +29,7 @@ var (
 	searchTests    = []string{"./fetcher/searchtimeline"}
 	paceTests      = []string{"./internal/pace"}
 	promTests      = []string{"./engineprom"}
-	ruleTests      = []string{"./rule"}
+	ruleTests      = []string{"./rule", "./rule/query"}
 	redisTests     = []string{"./storage/redisstore"}
 	rootTests      = []string{"."}
 	sqliteTests    = []string{"./storage/sqlite"}
