@@ -25,7 +25,7 @@ var levels = [][]string{
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},
-	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub"},
+	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},
 	{"internal/pace"},

@@ -10,37 +10,15 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/internal/delivertest"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
+// The event that is sent, its times, and its body after a change.
 var (
-	published = time.Date(2026, 7, 24, 21, 5, 48, 792e6, time.UTC)
-	detected  = published.Add(1234*time.Millisecond + 999*time.Microsecond)
+	published, detected = delivertest.Published, delivertest.Detected
+	sample, edited      = delivertest.Sample, delivertest.Body
 )
-
-// sample is a post found by a monitor, from a platform that sends no author
-// record along.
-func sample() (*deliver.Event, *fetcher.Tweet) {
-	t := &fetcher.Tweet{
-		ID: "2080761390344937796", Text: "cut…", FullText: "in full: <b>\"é\" & 🧵</b>",
-		UserID: "42", Username: "nasa", UserName: "NASA", PublishedAt: published,
-	}
-	e := &deliver.Event{
-		ID: "evt_1", Source: deliver.Source{Kind: deliver.SourceMonitor, ID: "mon_1", Owner: "me", Name: "space"},
-		TweetID: t.ID, AuthorUsername: "nasa", TweetURL: "https://x.com/nasa/status/2080761390344937796",
-		PublishedAt: published, DetectedAt: detected, Latency: detected.Sub(published),
-	}
-	return e, t
-}
-
-// edited is the sample's body after a change.
-func edited(change func(*deliver.Event, *fetcher.Tweet)) []byte {
-	e, t := sample()
-	if change != nil {
-		change(e, t)
-	}
-	return deliver.AppendBody(nil, e, t)
-}
 
 func TestAppendBody(t *testing.T) {
 	got := string(edited(nil))

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/internal/delivertest"
 	"github.com/streamwatch/streamwatch/deliver/receive"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 )
 
 func TestVerifierHandler(t *testing.T) {
-	b := edited(nil)
+	b := delivertest.Body(nil)
 	other := []byte(`{"event":"tweet.deleted"}`)
 	for _, row := range []struct {
 		name   string

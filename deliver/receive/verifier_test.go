@@ -13,6 +13,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/internal/delivertest"
 	"github.com/streamwatch/streamwatch/deliver/receive"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -57,11 +58,11 @@ func verifier(t testing.TB, cfg receive.Config) *receive.Verifier {
 
 // withText is a valid body with a text.
 func withText(text string) []byte {
-	return edited(func(_ *deliver.Event, p *fetcher.Tweet) { p.Text, p.FullText = text, text })
+	return delivertest.Body(func(_ *deliver.Event, p *fetcher.Tweet) { p.Text, p.FullText = text, text })
 }
 
 func TestVerifier(t *testing.T) {
-	b := edited(nil)
+	b := delivertest.Body(nil)
 	drop := func(names ...string) func(http.Header) {
 		return func(h http.Header) {
 			for _, n := range names {
@@ -199,7 +200,7 @@ func byWebhook(id string) []deliver.Secret {
 
 // The signed id goes before X-Delivery-Id, which anybody may have put there.
 func TestVerifierTrustsTheSignedID(t *testing.T) {
-	b := edited(nil)
+	b := delivertest.Body(nil)
 	h := signed(b, secret)
 	h.Set(deliver.HeaderDeliveryID, "dlv_forged")
 	if r, err := verifier(t, receive.Config{}).Verify(h.Get, b); err != nil || r.DeliveryID != "dlv_1" {
@@ -263,7 +264,7 @@ func TestVerifierRefusesOneBitMutations(t *testing.T) {
 // FuzzVerifier: what is accepted is signed, the official library accepts it,
 // too, and what we sign is accepted whatever stands beside it.
 func FuzzVerifier(f *testing.F) {
-	b := edited(nil)
+	b := delivertest.Body(nil)
 	good := deliver.SignStandard(secret, "dlv_1", sentAt, b)
 	seconds := strconv.FormatInt(sentAt.Unix(), 10)
 	f.Add("dlv_1", seconds, good, "")
@@ -321,7 +322,7 @@ func TestConfig(t *testing.T) {
 }
 
 func BenchmarkVerifier(b *testing.B) {
-	payload := edited(nil)
+	payload := delivertest.Body(nil)
 	h := signed(payload, newSecret, secret)
 	v := verifier(b, receive.Config{})
 	b.ReportAllocs()

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/internal/delivertest"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
@@ -339,7 +340,7 @@ func BenchmarkWebhookSend(b *testing.B) {
 	hook := webhook.Must(webhook.Config{AllowPrivate: true})
 	defer hook.Close()
 	d := delivery(server.URL)
-	d.Event.Body = edited(nil)
+	d.Event.Body = delivertest.Body(nil)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
