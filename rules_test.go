@@ -392,7 +392,7 @@ func TestWhatKeepsARuleFromRunning(t *testing.T) {
 		w.start(t, func(c *streamwatch.Config) { c.Fetcher = onlyTimelines{w.Platform} })
 		pass(30 * time.Minute)
 		if got := reason(own.ID); !strings.HasPrefix(got, rule.ReasonUpstream+"@nasa: ") {
-			t.Errorf("reason %q of a rule whose account can not be read", got)
+			t.Errorf("reason %q of a rule whose account cannot be read", got)
 		}
 		w.stop()
 	})

@@ -37,7 +37,7 @@ var (
 	ErrDuplicate = errors.New("apikey: id or hash already in use")
 	// ErrConflict: the record is not the one that was read.
 	ErrConflict = errors.New("apikey: changed meanwhile")
-	// ErrEnded: the key is revoked or has expired, so it can not be rotated.
+	// ErrEnded: the key is revoked or has expired, so it cannot be rotated.
 	ErrEnded = errors.New("apikey: key has ended")
 	// ErrTooMany: the owner has as many valid keys as are allowed.
 	ErrTooMany = errors.New("apikey: too many keys")

@@ -53,7 +53,7 @@ func TestScopeOfAKey(t *testing.T) {
 	}
 }
 
-// An owner can not revoke the last valid key with scope admin, and can any other.
+// An owner cannot revoke the last valid key with scope admin, and can any other.
 func TestRevokeButLast(t *testing.T) {
 	o := newOffice(t, nil)
 	admin := func(r *apikey.IssueRequest) { r.Scope = apikey.ScopeAdmin }

@@ -131,7 +131,7 @@ func (r *ledgerRun) end(ctx context.Context, proc *process, ended bool) error {
 func (r *ledgerRun) look(ctx context.Context, ended bool) error {
 	var err error
 	if r.state, err = r.backend.read(ctx); err != nil {
-		r.state.Damage = fmt.Sprintf("it can not be read: %v", err)
+		r.state.Damage = fmt.Sprintf("it cannot be read: %v", err)
 	}
 	if r.state.Balances == nil { // killed before anything was put in
 		r.state.Balances = make(map[string]balance)

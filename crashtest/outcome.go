@@ -64,7 +64,7 @@ type state struct {
 type event struct {
 	ID, Owner, Source, Tweet, Author string
 	Seq                              int64
-	Committed                        time.Time // zero when it can not be read
+	Committed                        time.Time // zero when it cannot be read
 }
 
 type delivery struct {

@@ -60,7 +60,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		Source string `json:"monitor_id"`
 		Tweet  string `json:"tweet_id"`
 	}
-	_ = json.Unmarshal(body, &said) // what can not be read has no ids, which the check finds
+	_ = json.Unmarshal(body, &said) // what cannot be read has no ids, which the check finds
 	v := visit{
 		Path: req.URL.Path, Endpoint: req.Header.Get("X-Webhook-Id"), Body: sha256.Sum256(body),
 		Signed: req.Header.Get("X-Signature-256") == signature(webhookKey(req.URL.Path), body),

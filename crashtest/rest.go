@@ -28,7 +28,7 @@ func (r *round) rest(ctx context.Context) error {
 func (r *round) checkBackup(ctx context.Context, b backup) {
 	s, err := readSQLite(ctx, b.path)
 	if err != nil || s.Damage != "" {
-		r.violated("backup", "%s can not be read: %v %s", b.path, err, s.Damage)
+		r.violated("backup", "%s cannot be read: %v %s", b.path, err, s.Damage)
 		return
 	}
 	for _, id := range b.has {

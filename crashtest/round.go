@@ -129,7 +129,7 @@ func (r *round) ended(ctx context.Context, proc *process, p plan) error {
 func (r *round) look(ctx context.Context, resting bool) error {
 	s, err := r.backend.read(ctx)
 	if err != nil {
-		s.Damage = fmt.Sprintf("it can not be read: %v", err)
+		s.Damage = fmt.Sprintf("it cannot be read: %v", err)
 	}
 	o := &outcome{Shown: r.world.shown(), Customers: r.customers.facts, State: s, Retaining: r.retaining, Rested: r.rested}
 	o.Requests, o.Handled = r.world.receiver.seen()

@@ -138,7 +138,7 @@ func (c *customers) changeMoney(do string) {
 		switch c.rand.IntN(4) {
 		case 0:
 			c.append(owner, c.rand.Int64N(5000)+1)
-		case 1: // all or none, and the second can not be
+		case 1: // all or none, and the second cannot be
 			c.append(owner, 1, -1_000_000_000_000)
 		default:
 			c.append(owner, -c.rand.Int64N(2000)-1)

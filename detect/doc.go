@@ -34,7 +34,7 @@
 // often anyway, no search is made, and a post finds its rules by an index, however
 // many watch its account: Plan lists what is asked, and why.
 //
-// # What can not be read
+// # What cannot be read
 //
 // A poll that meets its page cap leaves a Gap: recorded with the cursor,
 // reported, and read on later from where the poll stopped. How late posts

@@ -68,7 +68,7 @@ func ForRule(r rule.Rule, parsed rule.Parsed, check bool) QuerySubscription {
 	return sub
 }
 
-// ErrNoSearcher is why a query can not be polled: neither is there a Searcher,
+// ErrNoSearcher is why a query cannot be polled: neither is there a Searcher,
 // nor do the timelines of certain accounts have all of its posts.
 var ErrNoSearcher = errors.New("detect: no Searcher for the query")
 

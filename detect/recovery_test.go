@@ -177,7 +177,7 @@ func TestBusyAccountDoesNotReportAGapEveryPoll(t *testing.T) {
 	})
 }
 
-// One page that can not be read (an answer that is malformed each time)
+// One page that cannot be read (an answer that is malformed each time)
 // stands between the newest page and the cutoff: the poll fails for ever, the
 // account rests for minutes between polls, and no gap says so.
 func TestUnreadablePageBecomesAGap(t *testing.T) {

@@ -46,7 +46,7 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 // SetQuery adds a query subscription, or replaces the one its source has, and
 // returns when it is in effect; before Run it only takes note. A query that
 // nobody had is polled at once if it has an interval. Posts published before
-// Since are not events. ErrNoSearcher when the query can not be polled.
+// Since are not events. ErrNoSearcher when the query cannot be polled.
 func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	if err := sub.validate(); err != nil {
 		return err

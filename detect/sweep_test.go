@@ -66,7 +66,7 @@ func TestNoPollBesideTheReadingOfAGap(t *testing.T) {
 	})
 }
 
-// A page that does not count as a poll, since it can not be true, is a contact.
+// A page that does not count as a poll, since it cannot be true, is a contact.
 func TestEmptyPageIsAContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

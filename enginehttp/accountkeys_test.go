@@ -105,7 +105,7 @@ func TestLastAdminKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := w.do(mine, "DELETE", "/v1/account/keys/"+keys[0].ID, "")
-	if a.status != 409 || !strings.Contains(a.body, "the last key with the scope admin can not be revoked: create another one first") {
+	if a.status != 409 || !strings.Contains(a.body, "the last key with the scope admin cannot be revoked: create another one first") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if a = w.do(mine, "POST", "/v1/account/keys", `{"name":"second","scope":"admin"}`); a.status != 201 {

@@ -31,7 +31,7 @@ func (a reply) encoded() reply {
 	return a
 }
 
-// encode panics for what can not be encoded.
+// encode panics for what cannot be encoded.
 func encode(buf *bytes.Buffer, value any) {
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
@@ -41,7 +41,7 @@ func encode(buf *bytes.Buffer, value any) {
 }
 
 // send writes an answer of 2xx, all of it: its error means that the client may
-// have a part. What can not be encoded is a panic, for nothing was written yet.
+// have a part. What cannot be encoded is a panic, for nothing was written yet.
 func (x *exchange) send(a reply, cost billing.Credits) error {
 	header := x.Header()
 	if cost > 0 {

@@ -67,7 +67,7 @@ func (o *hold) commit() (charged bool) {
 	return false
 }
 
-// release gives back what was not committed. What can not be given back expires.
+// release gives back what was not committed. What cannot be given back expires.
 func (o *hold) release() {
 	if o.charge == nil {
 		return

@@ -212,7 +212,7 @@ func TestLastCredit(t *testing.T) {
 	}
 }
 
-// A charge whose answer got lost is asked for again; what can not be charged is
+// A charge whose answer got lost is asked for again; what cannot be charged is
 // the service's loss, and comes back to the customer.
 func TestChargeIsTriedAgain(t *testing.T) {
 	for name, plan := range map[string]storetest.FaultPlan{

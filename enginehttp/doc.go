@@ -72,5 +72,5 @@
 //
 // The handler starts no goroutines. Stop the http.Server first, with Shutdown,
 // which waits for the requests under way, then the engine, which closes the
-// WebSocket connections. NewServer has timeouts that slow clients can not abuse.
+// WebSocket connections. NewServer has timeouts that slow clients cannot abuse.
 package enginehttp

@@ -118,7 +118,7 @@ var variants = []struct {
 	{name: "a key of 1 MiB", applies: keyed, prepare: func(w *world) { w.key[mine] = strings.Repeat("k", 1<<20) }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "an expired key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.shortKey() }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "a revoked key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.revokedKey() }, status: 401, text: "API key missing, invalid or expired"},
-	{name: "keys can not be checked", applies: keyed, change: func(s *setup) { s.options.Auth = authError{} }, status: 503, text: "the key can not be checked now", header: "Retry-After"},
+	{name: "keys cannot be checked", applies: keyed, change: func(s *setup) { s.options.Auth = authError{} }, status: 503, text: "the key cannot be checked now", header: "Retry-After"},
 	{name: "no credits", applies: priced, prepare: func(w *world) { w.empty(mine) }, status: 402, text: "credit balance exhausted"},
 	{name: "over rate", applies: keyed, change: func(s *setup) { s.rate = 1 }, prepare: func(w *world) { w.useUp() }, status: 429, text: "rate limit of 1 requests a minute exceeded", header: "Retry-After"},
 	{name: "no provider", applies: isKind(platform), change: func(s *setup) { s.options.Providers = enginehttp.Providers{} }, status: 501, text: "this service has no provider"},

@@ -58,7 +58,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, apikey.ErrTooMany):
 		err = conflict("too many valid keys: revoke one first")
 	case errors.Is(err, apikey.ErrLastAdmin):
-		err = conflict("the last key with the scope admin can not be revoked: create another one first")
+		err = conflict("the last key with the scope admin cannot be revoked: create another one first")
 	case errors.As(err, &s):
 		err = refused("query", s.Query, "a query of the language: "+strings.TrimPrefix(s.Error(), "rule: "))
 	case errors.As(err, &field):
@@ -80,7 +80,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, billing.ErrInsufficient):
 		err = &failure{status: http.StatusPaymentRequired, text: "credit balance exhausted: it does not cover the next hour of all active monitors and rules together with this one"}
 	case errors.Is(err, detect.ErrNoSearcher):
-		err = &failure{status: http.StatusNotImplemented, text: "not implemented: this service can not search, and the query does not name the accounts that its posts come from"}
+		err = &failure{status: http.StatusNotImplemented, text: "not implemented: this service cannot search, and the query does not name the accounts that its posts come from"}
 	case errors.Is(err, monitor.ErrDuplicate):
 		err = conflict("a monitor of this name exists already")
 	case errors.Is(err, rule.ErrDuplicate):

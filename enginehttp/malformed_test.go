@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A query string that can not be read is refused: its parameters would be taken
+// A query string that cannot be read is refused: its parameters would be taken
 // for missing, and a filter would find everything.
 func TestMalformedQueryStrings(t *testing.T) {
 	w := newWorld(t)

@@ -225,7 +225,7 @@ func filterTypes(f *form) *[]monitor.FilterType {
 }
 
 // interval is a field in seconds, nil when it is not there; null means 0, the
-// default. What a time.Duration can not hold is refused by its owner as well as
+// default. What a time.Duration cannot hold is refused by its owner as well as
 // anything else that is too long.
 func interval(f *form, name string) *time.Duration {
 	if f.isNull(name) {

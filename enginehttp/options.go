@@ -67,7 +67,7 @@ type Providers struct {
 	UsersByIDs     fetcher.UsersByIDs  // also for one user by id
 	TweetsByIDs    fetcher.TweetsByIDs // also for one tweet
 	// Timeline is called beside the engine's polls, also for the same account:
-	// an adapter that can not stand that needs a second instance.
+	// an adapter that cannot stand that needs a second instance.
 	Timeline        fetcher.Fetcher
 	Search          fetcher.Searcher
 	CommunityTweets fetcher.CommunityTweets

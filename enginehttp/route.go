@@ -163,7 +163,7 @@ func (h *Handler) admit(x *exchange, c *call) error {
 		return unauthorized
 	}
 	if err != nil {
-		return &failure{status: http.StatusServiceUnavailable, text: "the key can not be checked now", cause: err, retry: time.Second}
+		return &failure{status: http.StatusServiceUnavailable, text: "the key cannot be checked now", cause: err, retry: time.Second}
 	}
 	x.who, c.who = who, who
 	v := h.rates.take(who.KeyID, h.rateOf(who), time.Now())

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Whose posts a query finds can not be known without a search; where the query
+// Whose posts a query finds cannot be known without a search; where the query
 // names them their timelines are enough.
 func TestRuleWithoutASearcher(t *testing.T) {
 	w := newWorld(t)
@@ -24,7 +24,7 @@ func TestRuleWithoutASearcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := w.do(mine, "POST", rules, `{"tag":"t","query":"cheese","interval_seconds":5}`)
-	if a.status != 501 || !strings.Contains(a.body, "this service can not search") {
+	if a.status != 501 || !strings.Contains(a.body, "this service cannot search") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if a = w.do(mine, "POST", rules, `{"tag":"t","query":"from:nasa cheese","interval_seconds":5}`); a.status != 201 {

@@ -40,7 +40,7 @@ const apiTime = "2006-01-02T15:04:05.000Z"
 // the last as ISO 8601 time, and what is over it gets 429 and Retry-After in
 // seconds. Errors are {"error": "…"}: 404 for an unknown account, 403 for the
 // statuses of a protected or suspended one (where a Mastodon server would give
-// an empty list, so that a client can not tell), 400 for a bad parameter. A
+// an empty list, so that a client cannot tell), 400 for a bad parameter. A
 // suspended account's look-up says "suspended": true.
 //
 // Faults become bytes: 503; a body that ends before its Content-Length, or cut

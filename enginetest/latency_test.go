@@ -324,7 +324,7 @@ func TestMeasureLatencyRefuses(t *testing.T) {
 		{"longer than the recording", func(c *enginetest.LatencyConfig) { c.For = time.Hour }, "For 1h0m0s is not allowed: want 0 (all) to 1m40.5s"},
 		{"nothing but warm-up", func(c *enginetest.LatencyConfig) { c.Warmup = 100500 * time.Millisecond }, "Warmup 1m40.5s"},
 		{"a platform that is none", func(c *enginetest.LatencyConfig) { c.Replay.ErrorShare = 2 }, "ReplayConfig.ErrorShare 2"},
-		{"an engine that can not be made", func(c *enginetest.LatencyConfig) {
+		{"an engine that cannot be made", func(c *enginetest.LatencyConfig) {
 			c.Engine = func(c *streamwatch.Config) { c.Detect.FetchRate = -1 }
 		}, "FetchRate -1"},
 		{"an interval longer than monitors have", func(c *enginetest.LatencyConfig) { c.Interval = 48 * time.Hour }, "48h0m0s"},

@@ -54,7 +54,7 @@ func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.P
 	page, r := p.find(q, below)
 	p.count(r.kind, false)
 	if r.kind == badRequest {
-		return fetcher.Page{}, &fetcher.StatusError{Code: 400, Detail: "the query can not be read"}
+		return fetcher.Page{}, &fetcher.StatusError{Code: 400, Detail: "the query cannot be read"}
 	}
 	if err := r.err(); err != nil {
 		return fetcher.Page{}, fmt.Errorf("enginetest: query %q: %w", q.Query, err)

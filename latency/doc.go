@@ -27,5 +27,5 @@
 // github.com/HdrHistogram/hdrhistogram-go (as of v1.4.0) has no synchronization
 // of its own: recording would need a lock on every path that is measured. It is
 // made by a constructor that takes its range, returns an error for a value
-// beyond it, and can not be subtracted, which a window needs.
+// beyond it, and cannot be subtracted, which a window needs.
 package latency

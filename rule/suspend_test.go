@@ -107,7 +107,7 @@ func TestSuspendRefuses(t *testing.T) {
 	d.same(t, c.Rule)
 }
 
-// A change that can not take effect leaves the rule as it was, in the store and
+// A change that cannot take effect leaves the rule as it was, in the store and
 // in the engine, and can be made again: the meter does so a minute later.
 func TestSuspendThatFails(t *testing.T) {
 	for name, half := range map[string]bool{"at once": false, "half-way": true} {

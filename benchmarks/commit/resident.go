@@ -12,7 +12,7 @@ import (
 func resident(field string) (int64, error) {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
-		return 0, fmt.Errorf("commit: memory can not be measured here: %w", err)
+		return 0, fmt.Errorf("commit: memory cannot be measured here: %w", err)
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {

@@ -17,7 +17,7 @@
 // garbage collector has to mark what the scheduler keeps.
 //
 // Each contestant runs in a process of its own, one after the other. A peer
-// that can not do the accounts asked for gets fewer: the row says how many.
+// that cannot do the accounts asked for gets fewer: the row says how many.
 // CPU times are getrusage's and the stall is a SIGSTOP, so it runs on Unix only.
 // -for below 50 ms takes at most 200 accounts and 100 ms.
 package main

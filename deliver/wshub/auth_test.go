@@ -110,7 +110,7 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
-// A key that somebody else revoked ends within 5 s, and one that can not be
+// A key that somebody else revoked ends within 5 s, and one that cannot be
 // checked does not.
 func TestRevocationElsewhere(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {

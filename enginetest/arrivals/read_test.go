@@ -202,11 +202,11 @@ func FuzzRead(f *testing.F) {
 		}
 		var b bytes.Buffer
 		if err := arrivals.Write(&b, a); err != nil {
-			t.Fatalf("what was read can not be written: %v", err)
+			t.Fatalf("what was read cannot be written: %v", err)
 		}
 		again, err := arrivals.Read(&b)
 		if err != nil {
-			t.Fatalf("what was written can not be read: %v", err)
+			t.Fatalf("what was written cannot be read: %v", err)
 		}
 		if again.Name != a.Name || !again.Start.Equal(a.Start) || again.Length != a.Length || !reflect.DeepEqual(again.Posts, a.Posts) {
 			t.Errorf("read %+v, and again %+v", a, again)

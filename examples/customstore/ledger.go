@@ -50,7 +50,7 @@ func (s *state) balance(name string, now time.Time) billing.Balance {
 	return b
 }
 
-// post makes an entry, unless its id is known, or says why it can not.
+// post makes an entry, unless its id is known, or says why it cannot.
 func (s *state) post(e billing.Entry, now time.Time) error {
 	if e.ID == "" {
 		return errNoID

@@ -202,7 +202,7 @@ func flagged(err error, o options) error {
 }
 
 // printNewest shows each account's newest post, so that there is something to
-// see at once, and says which accounts can not be read.
+// see at once, and says which accounts cannot be read.
 func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 	for _, name := range all.names {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -212,7 +212,7 @@ func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 			continue // the first poll tells
 		}
 		if err != nil {
-			fmt.Fprintf(w, "newest  @%-23s  can not be read: %v\n", name, err)
+			fmt.Fprintf(w, "newest  @%-23s  cannot be read: %v\n", name, err)
 			continue
 		}
 		if len(page.Tweets) == 0 {

@@ -24,7 +24,7 @@ func TestErrors(t *testing.T) {
 		{400, "InvalidRequest", "Could not find repo: did:plc:x", fetcher.ErrNotFound},
 		{400, "InvalidRequest", "Error: actor must be a valid did or a handle", fetcher.ErrNotFound},
 		{400, "InvalidRequest", "Malformed cursor", nil},
-		{400, "InvalidRequest", "Error: limit can not be greater than 100", nil},
+		{400, "InvalidRequest", "Error: limit cannot be greater than 100", nil},
 		{400, "ActorNotFound", "", fetcher.ErrNotFound},
 		{400, "RepoNotFound", long, fetcher.ErrNotFound},
 		{404, "NotFound", "", fetcher.ErrNotFound},

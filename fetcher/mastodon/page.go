@@ -131,7 +131,7 @@ func pinnedOnTop(heads []head) int {
 
 // nextCursor is the max_id of the page of older posts, "" when there is none.
 // It never is the cursor that was asked for, so a server that ignores max_id
-// can not be asked the same for ever.
+// cannot be asked the same for ever.
 func nextCursor(h http.Header, p posts, limit int, cursor string) string {
 	if p.total == 0 {
 		return ""

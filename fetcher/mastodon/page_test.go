@@ -139,7 +139,7 @@ func TestNextCursor(t *testing.T) {
 		{"no header: the last id", nil, page(40), "", "5"},
 		{"no header, short page: the last id", nil, page(1), "", "5"},
 		{"a header about something else", []string{"</style.css>; rel=preload; as=style"}, page(1), "", "5"},
-		{"a header that can not be read", []string{"<", "<>", ">;rel=next", "<%zz>; rel=next"}, page(1), "", "5"},
+		{"a header that cannot be read", []string{"<", "<>", ">;rel=next", "<%zz>; rel=next"}, page(1), "", "5"},
 		{"no max_id in it", []string{next("https://h/x?cursor=abc"), prev}, page(1), "", "5"},
 		{"an empty page ends", []string{next("https://h/x?max_id=4")}, posts{}, "", ""},
 		{"no post has an id", nil, posts{total: 2}, "", ""},

@@ -166,7 +166,7 @@ func TestPublishedAt(t *testing.T) {
 		{"whole seconds", `{"id": "1", "created_at": "2026-03-01T12:00:00Z"}`, "2026-03-01T12:00:00Z"},
 		{"an offset", `{"id": "1", "created_at": "2026-03-01T12:00:00+02:00"}`, "2026-03-01T10:00:00Z"},
 		{"none without a time", `{"id": "1"}`, ""},
-		{"none for a time that can not be read", `{"id": "1", "created_at": "yesterday"}`, ""},
+		{"none for a time that cannot be read", `{"id": "1", "created_at": "yesterday"}`, ""},
 		{"none for a time of another type", `{"id": "1", "created_at": 1772366400}`, ""},
 		{"none for the year one", `{"id": "1", "created_at": "0001-01-01T00:00:00Z"}`, ""},
 		{"none without an id", `{"created_at": "2026-03-01T12:00:00Z"}`, ""},

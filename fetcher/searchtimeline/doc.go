@@ -22,7 +22,7 @@
 // for longer pages (PageSize). The same goes for handles so long that fewer fit
 // than BatchLimit says: the others are read alone.
 //
-// # What a search can not tell
+// # What a search cannot tell
 //
 // A search goes back as far as the platform's does, a week on some: what was
 // published before that, while nobody asked, is not found. It does not tell an

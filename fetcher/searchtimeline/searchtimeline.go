@@ -109,10 +109,10 @@ func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page,
 func (f *Fetcher) clause(username string) (string, error) {
 	name := handle(username)
 	if !searchable(name) {
-		return "", fmt.Errorf("searchtimeline: username %q can not be searched for: want letters, digits and any of _-.@: %w", clip(username), fetcher.ErrNotFound)
+		return "", fmt.Errorf("searchtimeline: username %q cannot be searched for: want letters, digits and any of _-.@: %w", clip(username), fetcher.ErrNotFound)
 	}
 	if n := len(from) + utf8.RuneCountInString(name); n > f.maxLength {
-		return "", fmt.Errorf("searchtimeline: username %q can not be searched for: want a query of at most %d characters: %w", clip(username), f.maxLength, fetcher.ErrNotFound)
+		return "", fmt.Errorf("searchtimeline: username %q cannot be searched for: want a query of at most %d characters: %w", clip(username), f.maxLength, fetcher.ErrNotFound)
 	}
 	return from + name, nil
 }

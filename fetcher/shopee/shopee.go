@@ -81,7 +81,7 @@ func New(cfg Config) (*Reader, error) {
 // Product reads an item in one request. Errors: *fetcher.ArgumentError for a query
 // that is not allowed, ErrBlocked; of package fetcher ErrNotFound also for
 // an item that was deleted or banned, *RateLimitError, *StatusError,
-// ErrMalformed for a document that can not be understood or is another item's.
+// ErrMalformed for a document that cannot be understood or is another item's.
 func (r *Reader) Product(ctx context.Context, q fetcher.ProductQuery) (fetcher.ProductDetail, error) {
 	market := strings.ToLower(q.Market)
 	if market == "" {

@@ -57,7 +57,7 @@ func (v value) integer() int64 {
 	return 0
 }
 
-// count is an integer that can not be below 0.
+// count is an integer that cannot be below 0.
 func (v value) count() int64 { return max(v.integer(), 0) }
 
 // price is an amount in units of the currency, 0 for none.

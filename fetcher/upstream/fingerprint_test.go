@@ -29,7 +29,7 @@ func TestConditions(t *testing.T) {
 		{"a time", []string{modified, ago(time.Hour)}, "If-Modified-Since: " + ago(time.Hour)},
 		{"a time of just now", []string{modified, ago(0)}, ""},
 		{"a time that posts can still come behind", []string{modified, ago(settled - time.Second)}, ""},
-		{"a time they can not", []string{modified, ago(settled)}, "If-Modified-Since: " + ago(settled)},
+		{"a time they cannot", []string{modified, ago(settled)}, "If-Modified-Since: " + ago(settled)},
 		{"a time ahead", []string{modified, ago(-time.Hour)}, ""},
 		{"no time", []string{modified, "yesterday"}, ""},
 		{"a tag and a time", []string{tag, `"abc"`, modified, ago(time.Hour)}, `If-None-Match: "abc"`},

@@ -58,7 +58,7 @@ func bound(t, now time.Time) time.Time {
 }
 
 // ParseRetryAfter reads a Retry-After value: seconds, whole or with a
-// fraction, or an HTTP date. It reports false for a value it can not read. A
+// fraction, or an HTTP date. It reports false for a value it cannot read. A
 // date in the past or a negative number gives 0; nothing gives more than
 // MaxWait.
 func ParseRetryAfter(s string, now time.Time) (time.Duration, bool) {

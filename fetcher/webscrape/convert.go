@@ -46,7 +46,7 @@ func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, c
 	return title, content, nil
 }
 
-// render writes a document in a format. The steps can not be interrupted, so
+// render writes a document in a format. The steps cannot be interrupted, so
 // the context is asked between them.
 func (s *Scraper) render(ctx context.Context, p *page, doc *document, format string) (string, error) {
 	body := doc.body
@@ -127,7 +127,7 @@ func decode(body []byte, contentType string) string {
 		return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff")
 	}
 	text, err := e.NewDecoder().Bytes(body)
-	if err != nil { // decoders replace what they can not read; none is known to fail
+	if err != nil { // decoders replace what they cannot read; none is known to fail
 		text = body
 	}
 	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\ufffd"), "\ufeff")

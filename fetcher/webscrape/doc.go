@@ -19,7 +19,7 @@
 // Is read and followed as RFC 9309 has it, for each origin on the way, unless
 // Config.IgnoreRobots is set: the group of the User-Agent's product name, else
 // that of *; the longest matching rule counts, Allow at a tie. A missing file
-// (4xx) allows everything; one that can not be had (5xx, no connection) fails
+// (4xx) allows everything; one that cannot be had (5xx, no connection) fails
 // the call. Files are remembered for an hour, up to 16 MiB of them; of each the
 // first 500 KiB and 10,000 rules count.
 //

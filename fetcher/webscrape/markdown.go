@@ -60,7 +60,7 @@ func flattenTables(n *html.Node, left *int) {
 }
 
 // isLayout reports whether a table says that it is one in looks only, or holds
-// or stands in what a table in Markdown can not.
+// or stands in what a table in Markdown cannot.
 func isLayout(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if a.Key == "role" && (a.Val == "presentation" || a.Val == "none") {

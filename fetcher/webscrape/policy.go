@@ -33,7 +33,7 @@ var ports = []uint16{80, 443, 8080, 8443}
 // fragment is dropped, an international host name becomes its xn-- form. The
 // host itself is judged as a webhook's.
 func (s *Scraper) parseURL(raw string) (*url.URL, error) {
-	shown := "***" // what can not be parsed may hold anything
+	shown := "***" // what cannot be parsed may hold anything
 	refuse := func(allowed string) (*url.URL, error) {
 		return nil, fmt.Errorf("webscrape: %w", &fetcher.ArgumentError{Field: "url", Value: shown, Allowed: allowed})
 	}

@@ -4,7 +4,7 @@ package query
 const maxWebOperators = 22
 
 // checkTree refuses what is well-formed but may not be asked: rules that match
-// nearly everything, and clauses where they can not stand. root is normalised.
+// nearly everything, and clauses where they cannot stand. root is normalised.
 func checkTree(root *node, d Dialect, f *findings) {
 	var leaves, lists int
 	positive, selective, usual := false, false, false
@@ -55,7 +55,7 @@ func checkTree(root *node, d Dialect, f *findings) {
 	}
 	switch {
 	case !positive:
-		f.fail("E_ONLY_NEGATED", root.start, root.end, "add a keyword or another clause that selects posts", "negated clauses can not be used alone")
+		f.fail("E_ONLY_NEGATED", root.start, root.end, "add a keyword or another clause that selects posts", "negated clauses cannot be used alone")
 	case !selective:
 		f.fail("E_NO_STANDALONE", root.start, root.end, "add a keyword, or an operator such as from: or #", "no clause here can stand alone")
 	case branch != nil:
@@ -69,7 +69,7 @@ func checkTree(root *node, d Dialect, f *findings) {
 
 func notNegatable(n *node, neg bool, d Dialect, f *findings) {
 	if neg {
-		f.fail("E_NOT_NEGATABLE", n.start, n.end, "leave the - out", "%s can not be negated", n.op.label(d))
+		f.fail("E_NOT_NEGATABLE", n.start, n.end, "leave the - out", "%s cannot be negated", n.op.label(d))
 	}
 }
 

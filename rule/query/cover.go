@@ -128,7 +128,7 @@ func (p *Program) leafCover(n *node) cover {
 			c.keys = append(c.keys, key{keyMentionID, idHash(a.text)})
 		}
 		return c
-	case opFrom: // a name or an id: which one can not be told for every platform
+	case opFrom: // a name or an id: which one cannot be told for every platform
 		return cover{[]key{{keyAuthor, scratch.hash(a.text, true)}, {keyAuthorID, idHash(a.text)}}, scoreAuthor}
 	case opConversation:
 		return one(keyConversation, idHash(a.text), scoreID)

@@ -165,7 +165,7 @@ const (
 
 // operators is indexed by opID. Where the documents do not say whether an
 // operator can stand alone, those that pick few posts (ids, words of a link)
-// can, and those that compare a number can not.
+// can, and those that compare a number cannot.
 var operators = [opCount]operator{
 	opTerm:               {"", "", srpw, srpw, argNone, local, dear},
 	opEmoticon:           {"", "", inW, inW, argNone, local, middle},

@@ -121,7 +121,7 @@ func (p *post) release() {
 }
 
 // Match reports whether a post answers the query. A clause that the record
-// can not answer counts for neither side: Match is true only when the rest
+// cannot answer counts for neither side: Match is true only when the rest
 // decides. The time is linear in the post's text; after the first calls
 // nothing is allocated.
 func (p *Program) Match(t *fetcher.Tweet) bool {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Loss is something of a query that another dialect can not say.
+// Loss is something of a query that another dialect cannot say.
 type Loss struct {
 	Start, End int    // bytes of the query
 	Clause     string // in its own dialect
@@ -87,7 +87,7 @@ func (t *translator) node(n *node, effect string, below bool) *node {
 		return t.leaf(n, effect, below)
 	}
 	if n.neg && t.to.strict() {
-		t.lose(n, "a group can not be negated there", effect)
+		t.lose(n, "a group cannot be negated there", effect)
 		return nil
 	}
 	before := len(t.report.Losses)
@@ -214,7 +214,7 @@ func (t *translator) term(n *node, weaker string) *node {
 		parts = strings.Split(" "+a.text+" ", " * ")
 	}
 	if n.neg && t.to.strict() {
-		t.lose(n, why+", which can not be negated there", findsMore)
+		t.lose(n, why+", which cannot be negated there", findsMore)
 		return nil
 	}
 	t.lose(n, why, weaker)

@@ -136,7 +136,7 @@ func (s *Store) send(ctx context.Context, sc *script, words []any, token string)
 	return out[1:], nil
 }
 
-// retry makes a call until it is answered, another attempt can not help, or
+// retry makes a call until it is answered, another attempt cannot help, or
 // RetryFor has passed; the last attempt may take the client's ReadTimeout more.
 func (s *Store) retry(ctx context.Context, writes bool, call func(context.Context) error) error {
 	err := call(ctx)

@@ -54,7 +54,7 @@
 // There are no consumer groups: a claim is a due time in the queue, as the port
 // says, and what a dead process had claimed becomes due by itself. A queued
 // delivery whose record is missing, because something else has removed data, is
-// taken out, told to Options.Logger and counted in Stats; one that can not be
+// taken out, told to Options.Logger and counted in Stats; one that cannot be
 // read is told, too, and keeps back no other. When everything was removed, as by
 // FLUSHALL, calls that write fail until the store is opened again.
 //

@@ -26,7 +26,7 @@ const (
 // the client, heed the contexts of calls, and never go to a replica.
 //
 // It refuses a server older than 7.0 with ErrServer, one that may evict keys
-// with ErrEviction, and data that it can not read with ErrNewer, ErrOlder or
+// with ErrEviction, and data that it cannot read with ErrNewer, ErrOlder or
 // ErrForeign.
 // The context bounds the opening, not the store.
 func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store, error) {

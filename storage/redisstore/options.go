@@ -20,7 +20,7 @@ var (
 	// ErrForeign: there is something else under the store's keys.
 	ErrForeign = errors.New("redisstore: not streamwatch data")
 	// ErrServer: the server is too old, or is not Redis.
-	ErrServer = errors.New("redisstore: server can not be used")
+	ErrServer = errors.New("redisstore: server cannot be used")
 	// ErrEviction: the server may evict keys when its memory is full.
 	ErrEviction = errors.New("redisstore: server may evict data")
 	// ErrUnknown: the call was sent and no answer came, so that it may have
@@ -59,7 +59,7 @@ type Options struct {
 	// MaxEntries is how many ledger entries are retained over all owners;
 	// beyond it the oldest go. Defaults to 1,000,000.
 	MaxEntries int
-	// RetryFor is how long a call is tried again while the server can not be
+	// RetryFor is how long a call is tried again while the server cannot be
 	// reached, is loading or is being replaced. The call's context may end it
 	// earlier. Defaults to 5 seconds.
 	RetryFor time.Duration

@@ -64,7 +64,7 @@ func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 	for i := 0; i+1 < len(storedEvents); i += 2 {
 		ev, err := decodeEvent(text(storedEvents[i]), text(storedEvents[i+1]))
 		if err != nil {
-			o.s.opts.Logger.Error("event of a queued delivery can not be read", "event", text(storedEvents[i]), "error", err)
+			o.s.opts.Logger.Error("event of a queued delivery cannot be read", "event", text(storedEvents[i]), "error", err)
 			continue
 		}
 		events[ev.ID] = ev
@@ -73,7 +73,7 @@ func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 	for i := 0; i+1 < len(stored); i += 2 {
 		d, err := decodeDelivery(text(stored[i]), text(stored[i+1]), events)
 		if err != nil {
-			o.s.opts.Logger.Error("queued delivery can not be read", "delivery", text(stored[i]), "error", err)
+			o.s.opts.Logger.Error("queued delivery cannot be read", "delivery", text(stored[i]), "error", err)
 			continue
 		}
 		if d.Event != nil {

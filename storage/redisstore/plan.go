@@ -12,7 +12,7 @@ import (
 )
 
 // plan is a commit as it will be if the endpoints known to be bound still are:
-// the ids of deliveries are hashes, which the script can not make.
+// the ids of deliveries are hashes, which the script cannot make.
 type plan struct {
 	now     time.Time
 	sources index[sourceName]

@@ -97,7 +97,7 @@ func (rs replays) Running(ctx context.Context, now time.Time, limit int) ([]deli
 }
 
 // Step reads the next events, and has a script do what is to be done about them:
-// the ids of deliveries are hashes, which it can not make.
+// the ids of deliveries are hashes, which it cannot make.
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
 	r, err := rs.Get(ctx, q.Owner, q.EndpointID)
 	if err == nil && (r.ID != q.ID || r.Cursor != q.Cursor || r.State != deliver.ReplayRunning) {

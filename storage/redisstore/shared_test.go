@@ -43,7 +43,7 @@ func TestACommitGoesByWhatOthersHaveBound(t *testing.T) {
 	commits("")
 }
 
-// Something else has removed data of the store: what can not be delivered is
+// Something else has removed data of the store: what cannot be delivered is
 // told, and holds up nothing.
 func TestAQueuedDeliveryWithoutRecordIsTold(t *testing.T) {
 	for _, row := range []struct{ name, key string }{{"its record", "deliveries"}, {"its event", "events"}} {

@@ -93,7 +93,7 @@ func TestALateAnswerOfAClaim(t *testing.T) {
 	}
 }
 
-// A record that can not be read would otherwise be claimed with others for ever.
+// A record that cannot be read would otherwise be claimed with others for ever.
 func TestADamagedDeliveryKeepsBackNoOther(t *testing.T) {
 	for _, row := range []struct {
 		name   string

@@ -39,7 +39,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
 	}
 	// It gets its name when it is whole. Until then it has one of its own, which
-	// what a killed process left can not be in the way of.
+	// what a killed process left cannot be in the way of.
 	partial := path + "." + strings.ToLower(rand.Text()) + ".partial"
 	if err := createFile(partial); err != nil {
 		return err

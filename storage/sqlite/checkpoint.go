@@ -40,7 +40,7 @@ func (w *writer) shorten() {
 	w.tolerated = info.Size() + logStep
 	switch {
 	case err != nil:
-		w.logger.Warn("the log beside the file can not be emptied", "bytes", info.Size(), "error", err)
+		w.logger.Warn("the log beside the file cannot be emptied", "bytes", info.Size(), "error", err)
 	case !w.crowded:
 		w.crowded = true
 		w.logger.Warn("the log beside the file grows: a read goes on for long", "bytes", info.Size())

@@ -32,7 +32,7 @@ func limited(t *testing.T) bool {
 }
 
 // A limit on the size of files makes the system refuse writes in earnest: the
-// log beside the file can not grow.
+// log beside the file cannot grow.
 func TestDiskError(t *testing.T) {
 	if !limited(t) {
 		return

@@ -39,7 +39,7 @@
 // the rest, or in a file that was closed, is ErrCorrupt of the call that meets it.
 // Damage within a text or a body that leaves the file's structure whole nobody
 // notices: there are no checksums but in the log. An older schema is brought up to
-// date; a process that has the file open then can not write any more (ErrNewer).
+// date; a process that has the file open then cannot write any more (ErrNewer).
 //
 // # The file and other programs
 //
@@ -57,7 +57,7 @@
 // The file ending in -wal has up to 32 MiB, or what one transaction writes, and
 // more only while a read goes on for long: writes then wait for it 100 ms at most
 // every 16 MiB, and Options.Logger hears of it. Questions about the log, lists and
-// Scan have connections of their own, four, and can not hold up other reads.
+// Scan have connections of their own, four, and cannot hold up other reads.
 //
 // What one call changes is one transaction, however much that is: deleting an
 // endpoint with 100,000 open deliveries holds up other writes for some tenths of

@@ -21,7 +21,7 @@ const (
 	atAppID     = 68 // PRAGMA application_id, 4 bytes
 )
 
-// inspect refuses a file that can not be opened, before SQLite may touch it: it
+// inspect refuses a file that cannot be opened, before SQLite may touch it: it
 // would copy a leftover log into any file it is given. No file, and an empty
 // one, are fine.
 func inspect(ctx context.Context, path string) error {
@@ -80,7 +80,7 @@ func checkVersion(version int) error {
 // which a restart must not wait for; damage in them shows when they are read.
 var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations", "api_keys"}
 
-// checkPages reads a file with its log, through a connection that can not write
+// checkPages reads a file with its log, through a connection that cannot write
 // and so leaves both as they are.
 func checkPages(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}}))

@@ -49,7 +49,7 @@ type Options struct {
 	// call the store. Defaults to time.Now.
 	Now func() time.Time
 	// Logger hears when writing begins to fail and when it works again, and when
-	// the log beside the file can not be emptied. It is called from the writer's
+	// the log beside the file cannot be emptied. It is called from the writer's
 	// goroutine and must not call the store. Defaults to none.
 	Logger *slog.Logger
 }

@@ -28,7 +28,7 @@ type Store struct {
 	opts     Options
 	w        *writer
 	writes   *sql.DB // one connection
-	reads    *sql.DB // a few, which can not write
+	reads    *sql.DB // a few, which cannot write
 	searches *sql.DB // as many more, for what may take long
 	cut      context.Context
 	cutNow   context.CancelFunc // ends the calls under way

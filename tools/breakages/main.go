@@ -7,7 +7,7 @@
 //	go run -C tools ./breakages -for 2m  # as many as that allows, others with every commit
 //
 // Each breakage replaces a piece of text that must stand in the file exactly
-// once, so that the list can not silently rot.
+// once, so that the list cannot silently rot.
 package main
 
 import (

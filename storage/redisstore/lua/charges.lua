@@ -2,7 +2,7 @@
 -- The charges of a commit: id of each; then owner, amount, kind, source, record.
 local charges
 
--- try_charges gives those that can not be made, by position from 0. What
+-- try_charges gives those that cannot be made, by position from 0. What
 -- reservations held is there for them.
 local function try_charges()
 	local unpaid = {}

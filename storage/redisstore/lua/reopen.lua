@@ -1,7 +1,7 @@
 -- uses: delivery
 -- keys: log settledagain
 -- Final deliveries that become open again. What is noted of their events in
--- settled stays there, where it can not be found, and does not count: see
+-- settled stays there, where it cannot be found, and does not count: see
 -- settledagain in tidy_events.lua.
 
 -- siblings gives the deliveries of an event: their numbers follow each other.
