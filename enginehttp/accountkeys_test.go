@@ -89,7 +89,7 @@ func TestLifeOfAKey(t *testing.T) {
 	if a := w.do(mine, "GET", "/v1/account/keys?offset=2", ""); !strings.Contains(a.body, `"status":"revoked"`) || strings.Contains(a.body, `"revoked_at":null`) {
 		t.Errorf("%s", a.body)
 	}
-	w.shortKey()
+	w.expiredKey()
 	if a := w.do(mine, "GET", "/v1/account/keys?offset=3", ""); !strings.Contains(a.body, `"status":"expired"`) || strings.Contains(a.body, `"expires_at":null`) {
 		t.Errorf("%s", a.body)
 	}

@@ -116,7 +116,7 @@ var variants = []struct {
 	{name: "no key", applies: keyed, prepare: func(w *world) { w.key[mine] = "" }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "a key that is none", applies: keyed, prepare: func(w *world) { w.key[mine] = "sw_live_nonsense" }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "a key of 1 MiB", applies: keyed, prepare: func(w *world) { w.key[mine] = strings.Repeat("k", 1<<20) }, status: 401, text: "API key missing, invalid or expired"},
-	{name: "an expired key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.shortKey() }, status: 401, text: "API key missing, invalid or expired"},
+	{name: "an expired key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.expiredKey() }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "a revoked key", applies: keyed, prepare: func(w *world) { w.key[mine] = w.revokedKey() }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "keys cannot be checked", applies: keyed, change: func(s *setup) { s.options.Auth = authError{} }, status: 503, text: "the key cannot be checked now", header: "Retry-After"},
 	{name: "no credits", applies: priced, prepare: func(w *world) { w.empty(mine) }, status: 402, text: "credit balance exhausted"},
@@ -249,13 +249,17 @@ func (authError) Authenticate(context.Context, secret.Value) (apikey.Principal, 
 	return apikey.Principal{}, errors.New("keys: connection refused")
 }
 
-func (w *world) shortKey() string {
-	k, err := w.keys.Issue(w.Context(), apikey.IssueRequest{Owner: mine, Name: "short", ExpiresAt: time.Now().Add(time.Nanosecond * 200_000)})
+// expiredKey returns a key that expired half an hour ago: a manager whose
+// clock is an hour behind issued it.
+func (w *world) expiredKey() string {
+	anHourAgo := func() time.Time { return time.Now().Add(-time.Hour) }
+	past, err := apikey.NewManager(apikey.Config{Store: w.store.Keys(), Now: anHourAgo})
 	if err != nil {
 		w.Fatal(err)
 	}
-	for !time.Now().After(k.ExpiresAt) {
-		continue
+	k, err := past.Issue(w.Context(), apikey.IssueRequest{Owner: mine, Name: "short", ExpiresAt: anHourAgo().Add(30 * time.Minute)})
+	if err != nil {
+		w.Fatal(err)
 	}
 	return string(k.Secret)
 }

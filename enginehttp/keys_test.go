@@ -38,7 +38,7 @@ func TestInvalidKeysAreAnsweredAlike(t *testing.T) {
 		for name, key := range map[string]string{
 			"missing": "", "unknown": string(unknown.Secret), "malformed": "sw_live_nonsense", "of another form": "Bearer x",
 			"cut": valid[:len(valid)-1], "with another last character": valid[:len(valid)-1] + "_", "in capitals": strings.ToUpper(valid),
-			"expired": w.shortKey(), "revoked": w.revokedKey(),
+			"expired": w.expiredKey(), "revoked": w.revokedKey(),
 		} {
 			for range 2 { // looked up, and remembered
 				a := ask(path, key)
