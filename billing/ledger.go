@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Credits is an amount in thousandths of a credit.
@@ -27,6 +29,9 @@ var (
 	// ErrCursor: EntryQuery.Cursor is not the Next of a page.
 	ErrCursor = errors.New("billing: cursor not allowed: want the Next of a page of the same query")
 )
+
+// FieldError reports a field whose value is not allowed.
+type FieldError = invalid.FieldError
 
 // Kind says what an entry is for.
 type Kind string
@@ -59,6 +64,15 @@ type Entry struct {
 	// the sum of the entries up to it. Open reservations are not subtracted. The
 	// ledger sets it, whatever the caller had there.
 	Balance Credits
+}
+
+// Validate reports an entry without ID as a *FieldError. Stores call it before
+// they make an entry of Ledger.Append or of a commit's charges.
+func (e *Entry) Validate() error {
+	if e.ID == "" {
+		return invalid.Field("billing", "Entry.ID", "", "the id of the entry")
+	}
+	return nil
 }
 
 // Source is a stream that entries are for: a monitor or a rule.
@@ -98,6 +112,18 @@ type Reservation struct {
 	ExpiresAt time.Time
 }
 
+// Validate reports a reservation without ID as a *FieldError, and one of a
+// negative amount as ErrAmount. Stores call it in Ledger.Reserve.
+func (r *Reservation) Validate() error {
+	switch {
+	case r.ID == "":
+		return invalid.Field("billing", "Reservation.ID", "", "the id of the reservation")
+	case r.Amount < 0:
+		return ErrAmount
+	}
+	return nil
+}
+
 // Balance is what an owner has.
 type Balance struct {
 	Available Credits // can be spent now
@@ -132,16 +158,16 @@ type EntryPage struct {
 
 // Ledger keeps the balances. Every method is safe for concurrent use, is all
 // or nothing, and idempotent by id, so that a caller that got no answer simply
-// asks again; what holds for every port is written at storage.Store. An entry or
-// reservation without ID is refused with an error of the store's own.
+// asks again; what holds for every port is written at storage.Store. What
+// Entry.Validate or Reservation.Validate reports fails the call with that error.
 //
 // No balance is ever below zero, and an owner's available and reserved credits
 // together never exceed an int64. The sum of an owner's entries is what is
 // available and reserved, also when old entries have been removed. Ids stay
 // known after that, and those of resolved reservations likewise.
 type Ledger interface {
-	// Reserve holds r.Amount back. It answers, the first that is true: ErrAmount
-	// when the amount is negative, whatever the id; nil and does nothing when a
+	// Reserve holds r.Amount back. It answers, the first that is true: the error of
+	// r.Validate, whatever is stored; nil and does nothing when a
 	// reservation of the id, of whomever, whatever its amount and ExpiresAt, is
 	// open, even if nothing is left; ErrResolved when one has ended or an entry has
 	// the id; ErrInsufficient when the available balance does not cover it. After

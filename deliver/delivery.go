@@ -1,6 +1,11 @@
 package deliver
 
-import "time"
+import (
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
+)
 
 // State of a delivery.
 type State string
@@ -75,4 +80,18 @@ type Settlement struct {
 	// Delivery.Uncounted. 0 when the attempt counts. It is looked at only with an
 	// Attempt in StateRetrying.
 	Wait time.Duration
+}
+
+// Validate reports an attempt whose number is below 1, or a State that cannot
+// follow an attempt, as a *FieldError. Stores call it in Outbox.Settle.
+func (st *Settlement) Validate() error {
+	switch {
+	case st.Attempt == nil:
+		return nil
+	case st.Attempt.N < 1:
+		return invalid.Field("deliver", "Settlement.Attempt.N", strconv.Itoa(st.Attempt.N), "1 or more")
+	case st.State != StateRetrying && !st.State.Final():
+		return invalid.Field("deliver", "Settlement.State", invalid.Cut(string(st.State), 64), `"retrying", "delivered" or "failed"`)
+	}
+	return nil
 }

@@ -36,9 +36,8 @@ type Outbox interface {
 	// StateDelivered makes the delivery delivered and clears EndpointDeleted. After
 	// another State it stays as it is. When its event may be removed does not change.
 	//
-	// An Attempt with N below 1, or with another State than StateRetrying,
-	// StateDelivered or StateFailed, is refused with a *FieldError. Without an
-	// Attempt only Due and EndpointDeleted are looked at.
+	// What Settlement.Validate reports of one of them fails the call with that
+	// error. Without an Attempt only Due and EndpointDeleted are looked at.
 	Settle(ctx context.Context, ss ...Settlement) error
 	// NextDue is the smallest Due of the deliveries that are not final, those
 	// claimed included, and may be the zero time; false when there are none.

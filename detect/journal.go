@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Journal makes detections last. Every method is safe for concurrent use; what
@@ -41,9 +42,8 @@ type Journal interface {
 	// stays unknown. The events are recorded, paid or not,
 	// and known from then on.
 	//
-	// An event without ID, Source.ID or Body, a charge without ID, or a cursor
-	// without Target fails the call with a *BatchError. After a failure the
-	// out-fields of the batches are not used.
+	// What Batch.Validate reports of one of the batches fails the call with that
+	// error. After a failure the out-fields of the batches are not used.
 	Commit(ctx context.Context, batches []*Batch) error
 	// Cursors gives the stored cursors of the targets that have one, as they
 	// were committed last, in any order and however many are asked for.
@@ -61,6 +61,40 @@ type Batch struct {
 
 	Deliveries []deliver.Delivery // Commit appends those it made
 	Unpaid     []string           // Commit appends the ids of charges not made
+}
+
+// Validate reports an event without ID, Source.ID or Body, a charge that its own
+// Validate refuses, or a cursor without Target, as a *BatchError that names b and
+// wraps a *deliver.FieldError. Stores call it in Journal.Commit, for every batch
+// before they change anything.
+func (b *Batch) Validate() error {
+	if err := b.validate(); err != nil {
+		return &BatchError{Batch: b, Err: err}
+	}
+	return nil
+}
+
+func (b *Batch) validate() error {
+	for i := range b.Events {
+		ev := &b.Events[i]
+		switch {
+		case ev.ID == "":
+			return invalid.Field("detect", "Event.ID", "", "the id of the event")
+		case ev.Source.ID == "":
+			return invalid.Field("detect", "Event.Source.ID", "", "the id of a monitor or rule")
+		case len(ev.Body) == 0:
+			return invalid.Field("detect", "Event.Body", "", "the encoded event")
+		}
+	}
+	for i := range b.Charges {
+		if err := b.Charges[i].Validate(); err != nil {
+			return err
+		}
+	}
+	if b.Cursor != nil && b.Cursor.Target == "" {
+		return invalid.Field("detect", "Cursor.Target", "", "the target that was polled")
+	}
+	return nil
 }
 
 // Cursor is how far a target has been read.

@@ -45,6 +45,13 @@
 //     while it was disabled. A step is a small Commit of deliveries.
 //  8. Retention, and Close.
 //
+// What is given to a store is judged by methods beside the ports, so that all stores
+// refuse the same with the same error. Call detect.Batch.Validate for each batch of a
+// Commit, deliver.Settlement.Validate for each of Settle, billing.Entry.Validate for
+// each entry of Append, billing.Reservation.Validate in Reserve and
+// deliver.LogQuery.Validate in Deliveries, before anything is changed, and return what
+// they report. A store judges nothing else but the cursors of its own pages.
+//
 // # One transaction
 //
 // Endpoints, Journal, Outbox, Log, Replays and Ledger are views of one set of

@@ -28,8 +28,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		at = now
 		draft.expire(now)
 		for i, b := range batches {
-			if err := checkBatch(b); err != nil {
-				return &detect.BatchError{Batch: b, Err: err}
+			if err := b.Validate(); err != nil {
+				return err
 			}
 			if err := draft.commit(b, now, &told[i]); err != nil {
 				return err
@@ -48,23 +48,6 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		}
 		b.Deliveries = append(b.Deliveries, told[i].deliveries...)
 		b.Unpaid = append(b.Unpaid, told[i].unpaid...)
-	}
-	return nil
-}
-
-func checkBatch(b *detect.Batch) error {
-	for _, ev := range b.Events {
-		if ev.ID == "" || ev.Source.ID == "" || len(ev.Body) == 0 {
-			return errors.New("customstore: an event without ID, Source.ID or Body is not allowed: want all three")
-		}
-	}
-	for _, e := range b.Charges {
-		if e.ID == "" {
-			return errNoID
-		}
-	}
-	if b.Cursor != nil && b.Cursor.Target == "" {
-		return errors.New(`customstore: Cursor.Target "" is not allowed: want the polled target`)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,8 +12,6 @@ import (
 
 // ledger implements billing.Ledger.
 type ledger struct{ s *Store }
-
-var errNoID = errors.New(`customstore: ID "" is not allowed: want the id of the entry or reservation`)
 
 // update is Store.update with the reservations that have expired given back: a
 // clock that steps back later must not take the credits from who has them then.
@@ -52,8 +49,8 @@ func (s *state) balance(name string, now time.Time) billing.Balance {
 
 // post makes an entry, unless its id is known, or says why it cannot.
 func (s *state) post(e billing.Entry, now time.Time) error {
-	if e.ID == "" {
-		return errNoID
+	if err := e.Validate(); err != nil {
+		return err
 	}
 	if _, known := s.Entries.get(e.ID); known {
 		return nil
@@ -78,14 +75,13 @@ func (s *state) post(e billing.Entry, now time.Time) error {
 }
 
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
 	return l.update(ctx, func(draft *state, now time.Time) error {
 		before, there := draft.Reservations.get(r.ID)
 		_, entry := draft.Entries.get(r.ID)
 		switch {
-		case r.ID == "":
-			return errNoID
-		case r.Amount < 0:
-			return billing.ErrAmount
 		case there && before.Outcome == held:
 			return nil
 		case there || entry:

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -40,25 +39,14 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) (claimed []de
 
 func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return o.s.update(ctx, func(draft *state, now time.Time) error {
-		for _, s := range ss {
-			if err := checkSettlement(s); err != nil {
+		for i := range ss {
+			if err := ss[i].Validate(); err != nil {
 				return err
 			}
-			draft.settle(s, now)
+			draft.settle(ss[i], now)
 		}
 		return nil
 	})
-}
-
-func checkSettlement(s deliver.Settlement) error {
-	switch {
-	case s.Attempt == nil:
-	case s.Attempt.N < 1:
-		return &deliver.FieldError{Package: "customstore", Field: "Attempt.N", Value: strconv.Itoa(s.Attempt.N), Allowed: "1 or more"}
-	case s.State != deliver.StateRetrying && !s.State.Final():
-		return &deliver.FieldError{Package: "customstore", Field: "State", Value: string(s.State), Allowed: "retrying, delivered or failed"}
-	}
-	return nil
 }
 
 func (s *state) settle(st deliver.Settlement, now time.Time) {

@@ -48,8 +48,6 @@ func (d *delivery) view() deliver.Delivery {
 	}
 }
 
-// Commit refuses a batch, before anything is changed, when an event lacks ID,
-// Source.ID or Body, a charge lacks ID, or the cursor lacks Target.
 func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	s := j.s
 	if err := s.lock(ctx); err != nil {
@@ -57,8 +55,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	defer s.mu.Unlock()
 	for _, b := range batches {
-		if err := checkBatch(b); err != nil {
-			return &detect.BatchError{Batch: b, Err: err}
+		if err := b.Validate(); err != nil {
+			return err
 		}
 	}
 	now := s.opts.Now()
@@ -84,29 +82,6 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 		}
 	}
 	return found, nil
-}
-
-func checkBatch(b *detect.Batch) error {
-	for i := range b.Events {
-		ev := &b.Events[i]
-		switch {
-		case ev.ID == "":
-			return &deliver.FieldError{Package: "deliver", Field: "Event.ID", Allowed: "the event's id"}
-		case ev.Source.ID == "":
-			return &deliver.FieldError{Package: "deliver", Field: "Event.Source.ID", Allowed: "the id of a monitor or rule"}
-		case len(ev.Body) == 0:
-			return &deliver.FieldError{Package: "deliver", Field: "Event.Body", Allowed: "the encoded event"}
-		}
-	}
-	for i := range b.Charges {
-		if err := checkEntry(&b.Charges[i]); err != nil {
-			return err
-		}
-	}
-	if b.Cursor != nil && b.Cursor.Target == "" {
-		return &deliver.FieldError{Package: "deliver", Field: "Cursor.Target", Allowed: "the polled target"}
-	}
-	return nil
 }
 
 // commit applies a checked batch; nothing in it can fail.

@@ -3,7 +3,6 @@ package memory
 import (
 	"container/heap"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -14,9 +13,6 @@ import (
 // ledger implements billing.Ledger. An account's available and reserved are
 // never below zero, and never exceed an int64 together.
 type ledger struct{ s *Store }
-
-// errID: without an id nothing can be idempotent.
-var errID = errors.New(`memory: ID "" is not allowed: want the id of the entry or reservation`)
 
 // hold is an open reservation.
 type hold struct {
@@ -41,12 +37,11 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 		return err
 	}
 	defer s.mu.Unlock()
+	if err := r.Validate(); err != nil {
+		return err
+	}
 	k := keyOf(r.ID)
 	switch {
-	case r.ID == "":
-		return errID
-	case r.Amount < 0:
-		return billing.ErrAmount
 	case s.holds[r.ID] != nil:
 		return nil
 	case s.resolved.has(k) || s.entryIDs.has(k):
@@ -106,7 +101,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	ids := make(map[string]bool)
 	for i := range entries {
 		e := &entries[i]
-		if err := checkEntry(e); err != nil {
+		if err := e.Validate(); err != nil {
 			return err
 		}
 		if ids[e.ID] || s.entryIDs.has(keyOf(e.ID)) {
@@ -248,14 +243,6 @@ func (s *Store) post(e billing.Entry) error {
 		of := s.account(oldest.Owner)
 		popFront(&of.entries)
 		of.removed++
-	}
-	return nil
-}
-
-// checkEntry makes sure that an entry can be told from the next one.
-func checkEntry(e *billing.Entry) error {
-	if e.ID == "" {
-		return errID
 	}
 	return nil
 }

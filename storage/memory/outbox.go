@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -39,8 +38,6 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	return out, nil
 }
 
-// Settle refuses all settlements when one with an attempt has a number below 1
-// or a state that does not follow an attempt.
 func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	s := o.s
 	if err := s.lock(ctx); err != nil {
@@ -48,7 +45,7 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	}
 	defer s.mu.Unlock()
 	for i := range ss {
-		if err := checkSettlement(&ss[i]); err != nil {
+		if err := ss[i].Validate(); err != nil {
 			return err
 		}
 	}
@@ -70,19 +67,6 @@ func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
 		return d.due, true, nil
 	}
 	return time.Time{}, false, nil
-}
-
-func checkSettlement(st *deliver.Settlement) error {
-	if st.Attempt == nil {
-		return nil
-	}
-	if st.Attempt.N < 1 {
-		return &deliver.FieldError{Package: "deliver", Field: "Settlement.Attempt.N", Value: fmt.Sprint(st.Attempt.N), Allowed: "1 or more"}
-	}
-	if st.State != deliver.StateRetrying && !st.State.Final() {
-		return &deliver.FieldError{Package: "deliver", Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
-	}
-	return nil
 }
 
 // Reopen implements deliver.Outbox.

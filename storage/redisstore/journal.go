@@ -5,19 +5,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 )
 
 // journal implements detect.Journal.
 type journal struct{ s *Store }
 
-// Commit refuses a batch, before anything is changed, when an event lacks ID,
-// Source.ID or Body, a charge lacks ID, or the cursor lacks Target.
 func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
-		if err := checkBatch(b); err != nil {
-			return &detect.BatchError{Batch: b, Err: err}
+		if err := b.Validate(); err != nil {
+			return err
 		}
 	}
 	most := j.s.removeAfter(batches)
@@ -65,29 +62,6 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 		return nil, j.s.reach(ctx)
 	}
 	return found, nil
-}
-
-func checkBatch(b *detect.Batch) error {
-	for i := range b.Events {
-		ev := &b.Events[i]
-		switch {
-		case ev.ID == "":
-			return &deliver.FieldError{Package: "deliver", Field: "Event.ID", Allowed: "the event's id"}
-		case ev.Source.ID == "":
-			return &deliver.FieldError{Package: "deliver", Field: "Event.Source.ID", Allowed: "the id of a monitor or rule"}
-		case len(ev.Body) == 0:
-			return &deliver.FieldError{Package: "deliver", Field: "Event.Body", Allowed: "the encoded event"}
-		}
-	}
-	for i := range b.Charges {
-		if err := checkEntry(&b.Charges[i]); err != nil {
-			return err
-		}
-	}
-	if b.Cursor != nil && b.Cursor.Target == "" {
-		return &deliver.FieldError{Package: "deliver", Field: "Cursor.Target", Allowed: "the polled target"}
-	}
-	return nil
 }
 
 // appendCursor adds the record of a cursor but for its target.

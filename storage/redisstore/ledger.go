@@ -14,9 +14,6 @@ import (
 // below zero, and never exceed an int64 together.
 type ledger struct{ s *Store }
 
-// errID: without an id nothing can be idempotent.
-var errID = errors.New(`redisstore: ID "" is not allowed: want the id of the entry or reservation`)
-
 // How a reservation is resolved.
 const (
 	committed = "c"
@@ -42,11 +39,8 @@ func (l ledger) verdict(out []any, err error) error {
 }
 
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
-	switch {
-	case r.ID == "":
-		return errID
-	case r.Amount < 0:
-		return billing.ErrAmount
+	if err := r.Validate(); err != nil {
+		return err
 	}
 	expires := ""
 	if !r.ExpiresAt.IsZero() {
@@ -68,7 +62,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	words := make([]any, 0, 1+6*len(entries))
 	words = append(words, len(entries))
 	for i := range entries {
-		if err := checkEntry(&entries[i]); err != nil {
+		if err := entries[i].Validate(); err != nil {
 			return err
 		}
 		words = append(words, entries[i].ID)
@@ -168,14 +162,6 @@ func appendEntries(entries []billing.Entry, stored []any, part *pager) ([]billin
 		entries = append(entries, e)
 	}
 	return entries, nil
-}
-
-// checkEntry makes sure that an entry can be told from the next one.
-func checkEntry(e *billing.Entry) error {
-	if e.ID == "" {
-		return errID
-	}
-	return nil
 }
 
 // entryRest is what no script reads of an entry.

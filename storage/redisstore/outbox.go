@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -83,14 +82,12 @@ func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 	return ds
 }
 
-// Settle refuses all settlements when one with an attempt has a number below 1
-// or a state that does not follow an attempt.
 func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	words := make([]any, 0, 1+6*len(ss))
 	words = append(words, len(ss))
 	for i := range ss {
 		st := &ss[i]
-		if err := checkSettlement(st); err != nil {
+		if err := st.Validate(); err != nil {
 			return err
 		}
 		if st.Attempt == nil {
@@ -120,17 +117,4 @@ func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
 func (s *Store) reach(ctx context.Context) error {
 	_, err := s.run(ctx, "outbox_next", "")
 	return err
-}
-
-func checkSettlement(st *deliver.Settlement) error {
-	if st.Attempt == nil {
-		return nil
-	}
-	if st.Attempt.N < 1 {
-		return &deliver.FieldError{Package: "deliver", Field: "Settlement.Attempt.N", Value: fmt.Sprint(st.Attempt.N), Allowed: "1 or more"}
-	}
-	if st.State != deliver.StateRetrying && !st.State.Final() {
-		return &deliver.FieldError{Package: "deliver", Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -18,9 +17,6 @@ import (
 // below zero, and never exceed an int64 together.
 type ledger struct{ s *Store }
 
-// errID: without an id nothing can be idempotent.
-var errID = errors.New(`sqlite: ID "" is not allowed: want the id of the entry or reservation`)
-
 // How a reservation was resolved.
 const (
 	committed = "committed"
@@ -28,11 +24,8 @@ const (
 )
 
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
-	switch {
-	case r.ID == "":
-		return errID
-	case r.Amount < 0:
-		return billing.ErrAmount
+	if err := r.Validate(); err != nil {
+		return err
 	}
 	return l.change(ctx, r.ID, func(t *tx) error {
 		open, err := t.exists(`SELECT 1 FROM reservations WHERE id = ?`, r.ID)
@@ -84,7 +77,7 @@ func (l ledger) Release(ctx context.Context, id string) error {
 
 func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	for i := range entries {
-		if err := checkEntry(&entries[i]); err != nil {
+		if err := entries[i].Validate(); err != nil {
 			return err
 		}
 	}
@@ -216,12 +209,4 @@ func (l ledger) change(ctx context.Context, reservation string, do func(*tx) err
 		}
 		return do(t)
 	})
-}
-
-// checkEntry makes sure that an entry can be told from the next one.
-func checkEntry(e *billing.Entry) error {
-	if e.ID == "" {
-		return errID
-	}
-	return nil
 }

@@ -127,11 +127,9 @@ func (t *tx) deliveries(ns []int64) ([]deliver.Delivery, error) {
 	return found, nil
 }
 
-// Settle refuses all settlements when one with an attempt has a number below 1
-// or a state that does not follow an attempt.
 func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	for i := range ss {
-		if err := checkSettlement(&ss[i]); err != nil {
+		if err := ss[i].Validate(); err != nil {
 			return err
 		}
 	}
@@ -167,17 +165,4 @@ func (o outbox) NextDue(ctx context.Context) (due time.Time, open bool, err erro
 		return err
 	})
 	return due, open, err
-}
-
-func checkSettlement(st *deliver.Settlement) error {
-	if st.Attempt == nil {
-		return nil
-	}
-	if st.Attempt.N < 1 {
-		return &deliver.FieldError{Package: "deliver", Field: "Settlement.Attempt.N", Value: fmt.Sprint(st.Attempt.N), Allowed: "1 or more"}
-	}
-	if st.State != deliver.StateRetrying && !st.State.Final() {
-		return &deliver.FieldError{Package: "deliver", Field: "Settlement.State", Value: string(st.State), Allowed: "retrying, delivered or failed"}
-	}
-	return nil
 }

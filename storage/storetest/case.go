@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/storage"
 )
 
@@ -65,13 +66,24 @@ func (t *storeTest) ok(err error, call string) {
 	}
 }
 
-// errAny is wanted where a port names no sentinel.
-var errAny = errors.New("any error")
+// Errors to want where a port names no value.
+var (
+	errAny   = errors.New("any error")
+	errField = errors.New("a *FieldError")
+)
 
 // refused wants a certain error, nil for none.
 func (t *storeTest) refused(err, want error, rule string, args ...any) {
 	t.Helper()
-	if !errors.Is(err, want) && (want != errAny || err == nil) {
+	var field *invalid.FieldError
+	ok := errors.Is(err, want)
+	switch want {
+	case errAny:
+		ok = err != nil
+	case errField:
+		ok = errors.As(err, &field)
+	}
+	if !ok {
 		t.Errorf("%s (the error is %v, want %v)", fmt.Sprintf(rule, args...), err, want)
 	}
 }

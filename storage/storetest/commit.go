@@ -217,6 +217,7 @@ func refusedBatchCases() []storeCase {
 			if !errors.As(err, &refused) || refused.Batch != bad {
 				t.Fatalf("Commit has to answer with a *detect.BatchError that names the batch with %s, so that the others can go without it (the error is %v)", row.name, err)
 			}
+			t.refused(err, errField, "Commit has to give the error of Batch.Validate for a batch with %s", row.name)
 			expect(t, t.logged("acme"), "", "Commit stored the events of a batch although another batch of the same call failed: all or nothing")
 			expect(t, len(t.cursors("t1", "t2", "t3")), 0, "Commit stored a cursor although a batch of the same call failed: all or nothing")
 			expect(t, t.nextDue(), "none", "Commit made deliveries although another batch of the same call failed: all or nothing")

@@ -92,7 +92,7 @@ func ledgerCases() []storeCase {
 			l.add(nil, line("c", -6))
 			l.add(nil, billing.Entry{ID: "c", Owner: "globex", Amount: 5})
 		}, "4+0", "c=4"},
-		{"an entry without id fails all of the call", 0, func(l *ledgerTest) { l.add(errAny, line("c", -1), line("", -1)) }, "10+0", ""},
+		{"an entry without id fails all of the call", 0, func(l *ledgerTest) { l.add(errField, line("c", -1), line("", -1)) }, "10+0", ""},
 		{"a charge of another owner that is not covered fails all of the call", 0, func(l *ledgerTest) {
 			l.add(billing.ErrInsufficient, line("c", -1), billing.Entry{ID: "d", Owner: "globex", Amount: -1})
 		}, "10+0", ""},

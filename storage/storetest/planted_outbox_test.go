@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -105,6 +106,16 @@ var plantedOutboxFaults = []plantedFault{
 			return s.Ledger().Reserve(ctx, r)
 		}}
 	}, "ledger/Reserve again after its end is refused as such, though it is not covered", "Reserve of 99"},
+	{"has an error of its own for an entry without id", func(s storage.Store) storage.Store {
+		return &broken{Store: s, appendEntries: func(ctx context.Context, entries ...billing.Entry) error {
+			for _, e := range entries {
+				if e.ID == "" {
+					return errors.New("no id")
+				}
+			}
+			return s.Ledger().Append(ctx, entries...)
+		}}
+	}, "ledger/an entry without id fails all of the call", "want a *FieldError"},
 	{"refuses another owner's reservation", func(s storage.Store) storage.Store {
 		of := map[string]string{}
 		return &broken{Store: s, reserve: func(ctx context.Context, r billing.Reservation) error {

@@ -105,7 +105,7 @@ func reservationCases() []storeCase {
 			l.commit("r", unknown)
 			l.reserve("r", 4, nil)
 		}, "6+4", ""},
-		{"Reserve without id is refused", 0, func(l *ledgerTest) { l.reserve("", 1, errAny) }, "10+0", ""},
+		{"Reserve without id is refused", 0, func(l *ledgerTest) { l.reserve("", 1, errField) }, "10+0", ""},
 		{"Reserve under the id of an entry is refused", 0, func(l *ledgerTest) {
 			l.add(nil, line("e", -1))
 			l.reserve("e", 1, resolved)

@@ -102,7 +102,7 @@ func restartCases() []storeCase {
 		}},
 		storeCase{name: "a refused commit leaves nothing behind over a restart", needs: needsDurable, run: func(t *storeTest) {
 			err := t.store.Journal().Commit(t.Context(), []*detect.Batch{{Events: newEvents(acme, "1")}, {Cursor: &detect.Cursor{}}})
-			t.refused(err, errAny, "Commit has to refuse a cursor without Target")
+			t.refused(err, errField, "Commit has to refuse a cursor without Target")
 			t.reopen()
 			b := t.commitDue(t.start, newEvent(acme, "1"))
 			expect(t, seqsOf(b.Events), "1", "after Reopen an event of a refused Commit was known, or its number was gone")

@@ -7,7 +7,7 @@ var stores = []breakage{
 		"d.due = r.Now.Add(r.Lease)", "d.due = r.Now", memoryTests},
 	{"known event is stored again", "storage/memory/journal.go",
 		"if s.events[k] != nil || s.removed.has(k) {", "if s.removed.has(k) {", memoryTests},
-	{"bad batch is committed half", "storage/memory/journal.go",
+	{"bad batch is committed half", "detect/journal.go",
 		"	if b.Cursor != nil && b.Cursor.Target == \"\" {", "	if false {", memoryTests},
 	{"repetition of a call takes effect again", "storage/redisstore/lua/write.lua",
 		"	if was < number then", "	if was <= number then", redisTests},
