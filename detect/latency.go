@@ -35,9 +35,9 @@ type Latency struct {
 
 // Cause is a part of the latency and its share of the whole.
 type Cause struct {
-	Name  string
-	Share float64 // of the time of all posts, 0 to 1
-	Mean  time.Duration
+	Name  string        `json:"name"`
+	Share float64       `json:"share"` // of the time of all posts, 0 to 1
+	Mean  time.Duration `json:"mean_ns"`
 }
 
 // Causes are the parts in the order in which they follow each other, with

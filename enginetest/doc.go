@@ -54,9 +54,10 @@
 //
 // # How late are posts found?
 //
-// MeasureLatency plays a recording of when accounts posted to an engine with a
-// poll interval, store, budget or policy of the caller's, and reports the latency
-// of every post, what the platform was asked, and what was missed or came twice:
+// MeasureLatency plays a recording of when accounts posted to an engine with the
+// caller's poll interval, store, rate or policy. It reports how late the posts came,
+// what that time was spent on, how many calls were made, and what was missed or came
+// twice. All its times are in recorded time, those that Engine sets included:
 //
 //	recording, err := arrivals.Open("arrivals.tsv.gz")
 //	…

@@ -16,18 +16,19 @@ import (
 )
 
 // LatencyConfig sets up MeasureLatency. The zero value of each field but
-// Arrivals means its default. Durations are recorded time: at Speed 60 an
-// Interval of a minute is a second for the engine.
+// Arrivals means its default. Durations and rates are in recorded time: at Speed
+// 60 an Interval of a minute is a second of the engine's clock.
 type LatencyConfig struct {
 	// Arrivals is the recording. Required.
 	Arrivals *arrivals.Recording
-	// Speed is how much faster than recorded it is played. Defaults to 1, for a
-	// testing/synctest bubble, where any recording is played in moments; it must
-	// be 1 when Engine lets a budget set the pace.
+	// Speed is how many times faster than recorded it is played. Defaults to 1, for
+	// a testing/synctest bubble, where waiting takes no time; it must be 1 when
+	// Engine lets a budget set the pace. Constants of the engine do not scale: it
+	// knows to a second of its clock when polls were due, and waits up to 2 s more
+	// after a rate limit.
 	Speed float64
-	// Interval is the monitors' poll interval, of at least a millisecond for
-	// the engine. Defaults to 60 s; to none when Engine lets a budget set the
-	// pace.
+	// Interval is the monitors' poll interval, at least Speed × 1 ms. Defaults to
+	// 60 s, or to none when Engine lets a budget set the pace.
 	Interval time.Duration
 	// PerMonitor is how many accounts each monitor watches. Defaults to 100.
 	PerMonitor int
@@ -41,30 +42,40 @@ type LatencyConfig struct {
 	// Replay is how the platform behaves. Its Arrivals, Start and Speed are set.
 	Replay ReplayConfig
 	// Engine changes the engine's configuration before it is made: the store,
-	// the budget, the policy, or a Fetcher around the one that is there, a
-	// *Replay. A store must be empty. Detect.Overlap, MinBackoff and MaxBackoff
-	// hold their defaults as played. Detect.FetchRate is in calls a second of
-	// recorded time; durations set here are the engine's. OnEvent is taken.
+	// the rate, the policy, or a Fetcher around the one that is there, a
+	// *Replay. A store must be empty. OnEvent is taken.
+	//
+	// Its times are recorded time, too: DefaultInterval, MinInterval, the
+	// durations of Detect and their defaults, and Detect.FetchRate, in calls a
+	// second. Only what bounds the machine's own work is in real time:
+	// Detect.DeliverBy, ShutdownTimeout, and what Deliver, Webhook, WebSocket and
+	// Billing have.
 	Engine func(*streamwatch.Config)
 }
 
-// shortestInterval is what timers of the runtime still do well.
-const shortestInterval = time.Millisecond
+// The shortest times of the engine's clock: what the runtime's timers still keep,
+// and a call's timeout on a machine that is busy.
+const (
+	shortestInterval = time.Millisecond
+	shortestTimeout  = time.Second
+)
 
-// stopWithin bounds the soft stop, unless Config.ShutdownTimeout says otherwise.
+// stopWithin bounds the soft stop beside the calls under way, unless
+// Config.ShutdownTimeout says otherwise.
 const stopWithin = 30 * time.Second
 
 // MeasureLatency plays a recording to an engine whose monitors watch all of its
-// accounts, and reports how late the posts came to an in-process handler: from
-// publication until the handler has the event, so that commits count as well.
-// It returns when LatencyConfig.For has passed and the engine is stopped, softly
-// and with all of its goroutines joined. Inside a testing/synctest bubble time is
-// virtual; elsewhere Speed shortens it, and what the machine takes is
-// multiplied with it.
+// accounts, and reports how long after publication an in-process handler got each
+// post, and what that time was spent on. It returns when LatencyConfig.For has
+// passed and the engine has stopped, with all of its goroutines.
 //
-// What was missed or came twice is told by the replay's and the handler's own
-// record, which share nothing with the engine. The error is ctx's when that
-// ends first, the engine's, or says which field is not allowed.
+// Every duration and rate in the report is in recorded time, as in the
+// configuration. Inside a testing/synctest bubble time is virtual; elsewhere what
+// the machine itself takes counts Speed times.
+//
+// Missed and doubled posts are counted from the replay's record and the handler's,
+// independently of the engine. The error is ctx's if that ends first, the
+// engine's, or names the field that is not allowed.
 func MeasureLatency(ctx context.Context, cfg LatencyConfig) (LatencyReport, error) {
 	anyInterval := cfg.Interval == 0
 	cfg, err := cfg.withDefaults()
@@ -128,9 +139,10 @@ type measurement struct {
 	anyInterval bool          // none was asked for
 	interval    time.Duration // the monitors', as played
 
-	from, end time.Duration // posts of this range are scored
-	calls     int           // made meanwhile
-	gap       time.Duration // longest of an account then, as recorded
+	from, end time.Duration  // posts of this range are scored
+	calls     int            // made meanwhile
+	causes    []detect.Cause // of the posts committed meanwhile, as recorded
+	gap       time.Duration  // longest of an account then, as recorded
 
 	mu      sync.Mutex
 	got     [][]time.Duration // by account and post: when it first came; 0: not yet
@@ -152,7 +164,8 @@ func (m *measurement) run(ctx context.Context) error {
 	err = m.play(ctx, engine)
 	within := cfg.ShutdownTimeout
 	if within == 0 {
-		within = stopWithin
+		// The detector waits for the pages of its last polls, and has a share of it.
+		within = stopWithin + 20*m.replay.played(m.replay.cfg.MaxLatency)
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
@@ -161,31 +174,55 @@ func (m *measurement) run(ctx context.Context) error {
 
 // config is the engine's.
 func (m *measurement) config() (streamwatch.Config, error) {
-	played := func(d time.Duration) time.Duration { return max(shortestInterval, m.replay.played(d)) }
 	m.interval = m.replay.played(m.cfg.Interval)
 	cfg := streamwatch.Config{
 		Fetcher:         m.replay,
-		DefaultInterval: m.interval,
-		MinInterval:     min(m.interval, time.Second),
+		DefaultInterval: m.cfg.Interval,
+		MinInterval:     min(m.cfg.Interval, time.Second),
 		MaxAccounts:     m.cfg.PerMonitor,
-		Detect: detect.Config{
-			Overlap:    played(180 * time.Second),
-			MinBackoff: played(time.Second),
-			MaxBackoff: played(5 * time.Minute),
-		},
 	}
 	if m.cfg.Engine != nil {
 		m.cfg.Engine(&cfg)
 	}
-	cfg.Detect.FetchRate *= m.cfg.Speed // recorded time passes that much faster
 	if m.cfg.Speed != 1 && cfg.Detect.Pace != detect.PaceInterval {
 		return cfg, fmt.Errorf("LatencyConfig.Speed %v is not allowed with Detect.Pace %q: want 1, because a budget's policy goes by real minutes and days", m.cfg.Speed, cfg.Detect.Pace)
 	}
 	if m.anyInterval && cfg.Detect.Pace != detect.PaceInterval {
 		m.interval = 0
 	}
+	m.speedUp(&cfg)
 	cfg.OnEvent = m.take
 	return cfg, nil
+}
+
+// speedUp turns recorded time into that of the engine's clock.
+func (m *measurement) speedUp(cfg *streamwatch.Config) {
+	d := &cfg.Detect
+	d.FetchRate *= m.cfg.Speed
+	if d.Overlap == 0 {
+		d.Overlap = 180 * time.Second
+	}
+	for _, f := range []struct {
+		ptr        *time.Duration
+		def, least time.Duration
+	}{
+		{&cfg.DefaultInterval, 0, shortestInterval},
+		{&cfg.MinInterval, 0, shortestInterval},
+		{&d.FetchTimeout, 30 * time.Second, shortestTimeout},
+		{&d.MaxOverlap, max(30*time.Minute, d.Overlap), shortestInterval},
+		{&d.MinOverlap, 0, shortestInterval},
+		{&d.Overlap, 0, shortestInterval},
+		{&d.Horizon, 7 * 24 * time.Hour, shortestInterval},
+		{&d.MinBackoff, time.Second, shortestInterval},
+		{&d.MaxBackoff, max(5*time.Minute, d.MinBackoff), shortestInterval},
+	} {
+		if *f.ptr == 0 {
+			*f.ptr = f.def
+		}
+		if *f.ptr > 0 && m.cfg.Speed != 1 {
+			*f.ptr = max(f.least, m.replay.played(*f.ptr))
+		}
+	}
 }
 
 // play makes the monitors and waits for the end.
@@ -211,9 +248,13 @@ func (m *measurement) play(ctx context.Context, engine *streamwatch.Engine) erro
 		return err
 	}
 	m.replay.forgetGaps()
-	before := m.replay.Calls()
+	calls, stats := m.replay.Calls(), engine.Stats()
 	err := wait(ctx, m.end-m.replay.now())
-	m.calls, m.gap = m.replay.Calls()-before, m.replay.LongestGap()
+	m.calls, m.gap = m.replay.Calls()-calls, m.replay.LongestGap()
+	m.causes = causesBetween(stats, engine.Stats())
+	for i := range m.causes {
+		m.causes[i].Mean = m.replay.recorded(m.causes[i].Mean)
+	}
 	return err
 }
 

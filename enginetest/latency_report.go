@@ -7,14 +7,18 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/latency"
 )
 
-// LatencyReport is what MeasureLatency found. Times are recorded ones, whatever
-// the speed; in JSON they are nanoseconds.
+// LatencyReport is what MeasureLatency found. Durations and rates are in recorded
+// time, whatever the Speed; in JSON durations are nanoseconds.
 //
-// Each scored post is detected, waiting or missed. One that the handler never
-// got counts with the age it had at the end: who does not poll or loses posts
-// gets no better figures by it.
+// A post is scored if it was published in the scored time, and is detected,
+// waiting or missed. One that the handler never got counts with its age at the
+// end, so that an engine that polls less or loses posts has no better figures.
 type LatencyReport struct {
 	Name     string        `json:"name"` // of the recording
 	Accounts int           `json:"accounts"`
@@ -22,24 +26,33 @@ type LatencyReport struct {
 
 	Posts    int `json:"posts"`    // published in that time
 	Detected int `json:"detected"` // came to the handler
-	// Waiting are those that nobody asked for: published after the last poll of
-	// their account that ran to its end.
+	// Waiting posts were published after the last complete poll of their account.
 	Waiting int `json:"waiting"`
-	// Missed are those that the platform showed, or would have on an older page
-	// of a poll, and that never came to the handler.
+	// Missed posts were on a page that the platform answered, or on an older page
+	// of a poll, and never came to the handler.
 	Missed int `json:"missed"`
-	// Doubled counts how often the handler got a post again, also one that is
-	// not scored.
+	// Doubled counts how often the handler got a post again, scored or not.
 	Doubled int `json:"doubled"`
 
-	// Latencies from publication to the handler.
+	// Latencies from publication to the handler, exact.
 	Mean time.Duration `json:"mean_ns"`
 	P50  time.Duration `json:"p50_ns"`
 	P95  time.Duration `json:"p95_ns"`
 	P99  time.Duration `json:"p99_ns"`
 	Max  time.Duration `json:"max_ns"`
-	// MeanOverAccounts is the mean of the accounts' means, which those that post
-	// much do not govern.
+	// Latency is the histogram of the same latencies. Snapshot.Add merges those of
+	// several runs.
+	Latency latency.Snapshot `json:"-"`
+	// Causes is what the latency of the posts committed in the scored time was
+	// spent on, in order: see streamwatch.Stats.Causes. Most of it is "schedule",
+	// waiting for the next poll; "queue" is waiting for FetchRate, a rate limit or
+	// a slot, "fetch" the call, "commit" the store, "handover" and "send" the
+	// delivery to the handler. Shares add up to 1, means to the mean of these
+	// posts.
+	Causes []detect.Cause `json:"causes"`
+
+	// MeanOverAccounts is the mean of the accounts' means: each account counts the
+	// same, however much it posts.
 	MeanOverAccounts time.Duration `json:"mean_over_accounts_ns"`
 	// WorstAccount is the highest mean of an account with 10 scored posts or
 	// more, 0 if there is none.
@@ -60,10 +73,11 @@ const worstOf = 10
 func (m *measurement) report() LatencyReport {
 	r := LatencyReport{
 		Name: m.cfg.Arrivals.Name, Accounts: len(m.got), Scored: m.replay.recorded(m.end - m.from).Round(time.Millisecond),
-		Doubled: m.doubled, LongestGap: m.gap, Calls: m.calls,
+		Doubled: m.doubled, LongestGap: m.gap, Calls: m.calls, Causes: m.causes,
 	}
 	r.CallsPerSecond = float64(m.calls) / r.Scored.Seconds()
 	var all []time.Duration
+	var histogram latency.Histogram
 	var sum, sumOfMeans float64
 	posting := 0
 	for account, posts := range m.cfg.Arrivals.Posts {
@@ -85,9 +99,10 @@ func (m *measurement) report() LatencyReport {
 				r.Waiting++
 				at = m.end
 			}
-			latency := m.replay.recorded(at - published)
-			all = append(all, latency)
-			own += float64(latency)
+			late := m.replay.recorded(at - published)
+			all = append(all, late)
+			histogram.Record(late)
+			own += float64(late)
 			n++
 		}
 		if n == 0 {
@@ -101,7 +116,7 @@ func (m *measurement) report() LatencyReport {
 			r.WorstAccount = max(r.WorstAccount, time.Duration(mean))
 		}
 	}
-	r.Posts = len(all)
+	r.Posts, r.Latency = len(all), histogram.Snapshot()
 	if r.Posts == 0 {
 		return r
 	}
@@ -111,6 +126,20 @@ func (m *measurement) report() LatencyReport {
 	r.P50, r.P95, r.P99, r.Max = quantile(0.50), quantile(0.95), quantile(0.99), all[len(all)-1]
 	r.MeanOverAccounts = time.Duration(sumOfMeans / float64(posting))
 	return r
+}
+
+// causesBetween is what the latency of the posts was spent on that were committed
+// between two statistics of an engine.
+func causesBetween(before, after streamwatch.Stats) []detect.Cause {
+	was, is := &before.Detect.Latency, &after.Detect.Latency
+	for _, part := range []struct{ is, was *latency.Snapshot }{
+		{&is.Schedule, &was.Schedule}, {&is.Visibility, &was.Visibility}, {&is.Failure, &was.Failure},
+		{&is.Queue, &was.Queue}, {&is.Fetch, &was.Fetch}, {&is.Process, &was.Process}, {&is.Commit, &was.Commit},
+		{&after.Deliver.Handover, &before.Deliver.Handover}, {&after.Deliver.Send, &before.Deliver.Send},
+	} {
+		*part.is = part.is.Sub(*part.was)
+	}
+	return after.Causes()
 }
 
 // String is a table, without a line break at its end.
@@ -125,7 +154,13 @@ func (r LatencyReport) String() string {
 	fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", seconds(r.Mean), seconds(r.P50), seconds(r.P95), seconds(r.P99),
 		seconds(r.Max), seconds(r.MeanOverAccounts), seconds(r.WorstAccount))
 	table.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
+	if len(r.Causes) > 0 {
+		b.WriteString("of which")
+		for _, c := range r.Causes {
+			fmt.Fprintf(&b, " %s %s (%.1f %%),", c.Name, seconds(c.Mean), 100*c.Share)
+		}
+	}
+	return strings.TrimRight(b.String(), ",\n")
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.4g s", d.Seconds()) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -88,6 +89,15 @@ func TestMeasureLatencyOfAFixedInterval(t *testing.T) {
 			if r.WorstAccount < 32*time.Second || r.WorstAccount > 40*time.Second {
 				t.Errorf("worst account %s, want a few seconds above the mean", r.WorstAccount)
 			}
+			if r.Latency.Count() != int64(r.Posts) || r.Latency.Max() != r.Max {
+				t.Errorf("histogram %s of %d posts, at most %s", r.Latency, r.Posts, r.Max)
+			}
+			about(t, "mean of the histogram", r.Latency.Mean(), r.Mean, 0.001)
+			for q, exact := range map[float64]time.Duration{0.50: r.P50, 0.95: r.P95, 0.99: r.P99} {
+				if got := r.Latency.Quantile(q); got < exact || got > exact+exact/16 {
+					t.Errorf("quantile %g of the histogram %s, want %s to 1/16 more", q, got, exact)
+				}
+			}
 			about(t, "longest gap", r.LongestGap, time.Minute, 0.01)
 			about(t, "calls", r.Calls, 100*115, 0.01)
 			about(t, "calls a second", r.CallsPerSecond, 100.0/60, 0.01)
@@ -161,13 +171,6 @@ func TestMeasureLatencyHook(t *testing.T) {
 			t.Errorf("the store has %d monitors (error %v), %d detected", page.Total, err, r.Detected)
 		}
 		about(t, "scored", r.Scored, 10*time.Minute, 0.001)
-	})
-	t.Run("the backoff and overlap are scaled", func(t *testing.T) {
-		measure(t, enginetest.LatencyConfig{Arrivals: a, Speed: 60, For: 10 * time.Minute, Engine: func(c *streamwatch.Config) {
-			if d := c.Detect; d.Overlap != 3*time.Second || d.MinBackoff.Round(time.Millisecond) != 17*time.Millisecond || d.MaxBackoff != 5*time.Second {
-				t.Errorf("Overlap %s, MinBackoff %s, MaxBackoff %s", d.Overlap, d.MinBackoff, d.MaxBackoff)
-			}
-		}})
 	})
 }
 
@@ -280,8 +283,9 @@ func TestMeasureLatencyOfWaitingPosts(t *testing.T) {
 		Mean: 25 * time.Minute, P50: 20 * time.Minute, P95: 50 * time.Minute, P99: 50 * time.Minute, Max: 50 * time.Minute,
 		MeanOverAccounts: 25 * time.Minute,
 		Calls:            r.Calls, CallsPerSecond: r.CallsPerSecond, // the one call comes as scoring begins
+		Latency: r.Latency, Causes: r.Causes,
 	}
-	if r != want || r.Calls > 1 {
+	if !reflect.DeepEqual(r, want) || r.Calls > 1 || r.Latency.Count() != 6 {
 		t.Errorf("got %+v, want %+v", r, want)
 	}
 }
@@ -342,12 +346,14 @@ func TestLatencyReportText(t *testing.T) {
 		Name: "tiny", Accounts: 3, Scored: time.Hour, Posts: 10, Detected: 7, Waiting: 2, Missed: 1, Doubled: 4,
 		Mean: 30 * time.Second, P50: 29 * time.Second, P95: 57 * time.Second, P99: 59 * time.Second, Max: time.Minute,
 		MeanOverAccounts: 31 * time.Second, WorstAccount: 45 * time.Second, LongestGap: 61 * time.Second, Calls: 180, CallsPerSecond: 0.05,
+		Causes: []detect.Cause{{Name: "schedule", Share: 0.9, Mean: 27 * time.Second}, {Name: "fetch", Share: 0.1, Mean: 3 * time.Second}},
 	}
 	want := "tiny: 3 accounts, 1h0m0s scored\n" +
 		"  posts  detected  waiting  missed  doubled          calls        calls/s  longest gap\n" +
 		"     10         7        2       1        4            180           0.05         61 s\n" +
 		"   mean       p50      p95     p99      max  over accounts  worst account\n" +
-		"   30 s      29 s     57 s    59 s     60 s           31 s           45 s"
+		"   30 s      29 s     57 s    59 s     60 s           31 s           45 s\n" +
+		"of which schedule 27 s (90.0 %), fetch 3 s (10.0 %)"
 	if got := r.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -356,11 +362,13 @@ func TestLatencyReportText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back enginetest.LatencyReport
-	if err := json.Unmarshal(text, &back); err != nil || back != r {
+	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, r) {
 		t.Errorf("came back as %+v, error %v", back, err)
 	}
-	if want := `"p95_ns":57000000000`; !strings.Contains(string(text), want) {
-		t.Errorf("%s, want %s in it", text, want)
+	for _, want := range []string{`"p95_ns":57000000000`, `{"name":"schedule","share":0.9,"mean_ns":27000000000}`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s, want %s in it", text, want)
+		}
 	}
 	if s := fmt.Sprint(r); s != want {
 		t.Errorf("prints as %s", s)
