@@ -43,7 +43,6 @@ var wide = map[string]shape{
 	"fetcher/fetchertest/test":      {methods: 32},
 	"storage/storetest/storeTest":   {methods: 40},
 	// To be taken apart.
-	"internal/pace/Pacer":  {methods: 50, fields: 27},
 	"storage/memory/Store": {methods: 34, fields: 22},
 	"storage/sqlite/tx":    {methods: 46},
 }

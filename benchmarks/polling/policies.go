@@ -51,7 +51,7 @@ func newPaced(n int, budget float64) (policy, error) {
 func (p paced) next(now int64) (int32, bool) { return p.p.Next(now) }
 
 func (p paced) found(account int32, now int64, posts []int64) {
-	if _, err := p.p.ObserveAt(account, now, posts); err != nil {
+	if _, err := p.p.Observe(account, now, posts); err != nil {
 		panic(err) // the replay polls only what it was given
 	}
 }

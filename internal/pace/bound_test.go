@@ -75,14 +75,14 @@ var crowds = []struct {
 
 // pollCrowd polls accounts that post so at the budget, for two days, and tells
 // waited of each poll.
-func pollCrowd(t *testing.T, p *Pacer, posts [][]int64, timed bool, waited func(slot int32, seconds float64)) {
+func pollCrowd(t *testing.T, p *Pacer, posts [][]int64, waited func(slot int32, seconds float64)) {
 	t.Helper()
 	for i := range posts {
 		slices.Sort(posts[i])
 	}
 	last := make([]int64, len(posts))
 	for k := int64(0); ; k++ {
-		now := int64(float64(k) / p.cfg.Budget * 1e9)
+		now := int64(float64(k) / p.bounds.budget * 1e9)
 		if now >= crowdDays*24*hour {
 			return
 		}
@@ -93,13 +93,7 @@ func pollCrowd(t *testing.T, p *Pacer, posts [][]int64, timed bool, waited func(
 		waited(slot, float64(now-last[slot])/1e9)
 		last[slot] = now
 		n, _ := slices.BinarySearch(posts[slot], now+1)
-		var err error
-		if timed {
-			_, err = p.ObserveAt(slot, now, posts[slot][:n])
-		} else {
-			_, err = p.Observe(slot, now, n)
-		}
-		if err != nil {
+		if _, err := p.Observe(slot, now, posts[slot][:n]); err != nil {
 			t.Fatal(err)
 		}
 		posts[slot] = posts[slot][n:]
@@ -121,7 +115,7 @@ func TestLongestGapInManyWorlds(t *testing.T) {
 			p := newPacer(t, Config{Budget: crowdAccounts / float64(crowdShare)}, crowdAccounts)
 			gap := 0.0
 			posts := tc.posts(rand.New(rand.NewPCG(seed, 1)), crowdAccounts, crowdDays*24*hour)
-			pollCrowd(t, p, posts, seed%2 == 0, func(_ int32, seconds float64) { gap = max(gap, seconds/crowdShare) })
+			pollCrowd(t, p, posts, func(_ int32, seconds float64) { gap = max(gap, seconds/crowdShare) })
 			if gap > most {
 				t.Errorf("%s, seed %d: longest gap %.3f equal shares, want at most %.3f", tc.name, seed, gap, most)
 			}
@@ -143,8 +137,8 @@ func TestOwnMaxInManyWorlds(t *testing.T) {
 			}
 			beyond := 0.0
 			posts := tc.posts(rng, crowdAccounts, crowdDays*24*hour)
-			pollCrowd(t, p, posts, true, func(slot int32, seconds float64) {
-				beyond = max(beyond, (seconds-p.max(&p.accounts[slot]))/crowdShare)
+			pollCrowd(t, p, posts, func(slot int32, seconds float64) {
+				beyond = max(beyond, (seconds-p.bounds.max(&p.accounts[slot]))/crowdShare)
 			})
 			if beyond > 0.35 {
 				t.Errorf("%s, seed %d: %.3f equal shares beyond a Max, want at most 0.35", tc.name, seed, beyond)

@@ -84,15 +84,6 @@ func (h *habit) learn(relative, found, expected float64) {
 	}
 }
 
-// factor is what an account's rate is multiplied with at an hour of that
-// relative rate.
-func (p *Pacer) factor(relative float64) float64 {
-	if p.share() > dayShare {
-		return 1
-	}
-	return p.habit.factor(relative)
-}
-
 // remember takes in a post. Of an account that posts much only a part is taken
 // in, chosen by the last bits of its time: the counts are to reach back for weeks.
 func (s *state) remember(at int64) {

@@ -91,7 +91,7 @@ func TestHoursOfTheDay(t *testing.T) {
 		for k := int64(1); k < days*86_400*n/share; k++ {
 			now := k * share * second / n
 			if deaf {
-				p.habit = habit{}
+				p.rates.habit = habit{}
 			}
 			slot, ok := p.Next(now)
 			if !ok {
@@ -106,7 +106,7 @@ func TestHoursOfTheDay(t *testing.T) {
 				}
 			}
 			last[slot] = now
-			if _, err := p.ObserveAt(slot, now, times); err != nil {
+			if _, err := p.Observe(slot, now, times); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -114,11 +114,11 @@ func TestHoursOfTheDay(t *testing.T) {
 	}
 	with, p := run(8, false)
 	without, _ := run(8, true)
-	if p.habit.trust < 0.5 || with > 0.95*without {
-		t.Errorf("mean %.1f s, %.1f s without hours; trust %.2f: want 5 %% less, and trust", with, without, p.habit.trust)
+	if p.rates.habit.trust < 0.5 || with > 0.95*without {
+		t.Errorf("mean %.1f s, %.1f s without hours; trust %.2f: want 5 %% less, and trust", with, without, p.rates.habit.trust)
 	}
-	if _, p := run(24, false); p.habit.trust > 0.15 {
-		t.Errorf("trust %.2f where posts come at any hour, want hardly any", p.habit.trust)
+	if _, p := run(24, false); p.rates.habit.trust > 0.15 {
+		t.Errorf("trust %.2f where posts come at any hour, want hardly any", p.rates.habit.trust)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestLimitsOnTheSafeSide(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &p.accounts[slot]
-			low, high := p.min(s), p.max(s)
+			low, high := p.bounds.min(s), p.bounds.max(s)
 			if a.Min > 0 && (low < seconds || low > seconds*1.004) {
 				t.Errorf("Min %g s is kept as %g", seconds, low)
 			}

@@ -27,10 +27,11 @@ func Example() {
 			continue
 		}
 		polls[slot]++
-		posts := 0
+		var posts []int64
 		if slot == busy {
-			posts = int(now/int64(time.Minute) - seen)
-			seen += int64(posts)
+			for ; seen+int64(time.Minute) <= now; seen += int64(time.Minute) {
+				posts = append(posts, seen+int64(time.Minute))
+			}
 		}
 		if _, err := p.Observe(slot, now, posts); err != nil {
 			panic(err)

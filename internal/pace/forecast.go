@@ -1,9 +1,7 @@
 package pace
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -16,7 +14,7 @@ type Group struct {
 	Rate     float64       // posts a second of each account; 0 for one that never posts
 	Weight   float64       // as in Account. Defaults to 1
 	Interval time.Duration // as they are polled now, for Intervals; 0 under a budget
-	Min, Max time.Duration // as in Account, for Budget. Default to the Config's
+	Min, Max time.Duration // as in Account, for Budget
 }
 
 // Forecast is what a way of polling will bring and cost. Latency is a post's
@@ -97,15 +95,15 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // what a Pacer does then: every poll is late by the same time. When it exceeds
 // what the Min of all accounts allow, the rest is not spent.
 func Budget(groups []Group, cfg Config) (Forecast, error) {
-	p, err := New(cfg)
-	if err != nil {
+	if err := cfg.check(); err != nil {
 		return Forecast{}, err
 	}
+	b := bounds{budget: cfg.Budget}
 	for i, g := range groups {
-		if err := p.checkGroup(i, g); err != nil {
+		if err := g.check(i); err != nil {
 			return Forecast{}, err
 		}
-		p.n += g.Accounts
+		b.n += g.Accounts
 	}
 	plans := make([]plan, 0, len(groups))
 	parts := make([]part, 0, len(groups))
@@ -114,7 +112,7 @@ func Budget(groups []Group, cfg Config) (Forecast, error) {
 		if g.Accounts == 0 {
 			continue
 		}
-		n, least, most := float64(g.Accounts), p.cfg.Floor.Seconds(), p.ceiling()
+		n, least, most := float64(g.Accounts), floor, b.ceiling()
 		if g.Min > 0 {
 			least = g.Min.Seconds()
 		}
@@ -131,15 +129,15 @@ func Budget(groups []Group, cfg Config) (Forecast, error) {
 		parts = append(parts, part{accounts: n, posts: n * g.Rate})
 		demand += n / most
 	}
-	short := demand - p.cfg.Budget
-	if short <= p.cfg.Budget*rounding {
+	short := demand - cfg.Budget
+	if short <= cfg.Budget*rounding {
 		short = 0
-		unit := price(plans, p.cfg.Budget)
+		unit := priceOf(plans, cfg.Budget)
 		for i := range plans {
 			parts[i].interval = plans[i].interval(unit)
 		}
 	} else {
-		late := lateness(plans, p.cfg.Budget)
+		late := lateness(plans, cfg.Budget)
 		for i := range plans {
 			parts[i].interval = plans[i].most + late
 		}
@@ -174,10 +172,10 @@ func (pl *plan) interval(unit float64) float64 {
 	return min(max(unit*pl.share, pl.least), pl.most)
 }
 
-// price finds (2ν)^exponent for which the intervals use up the budget, in calls
+// priceOf finds (2ν)^exponent for which the intervals use up the budget, in calls
 // a second, or as much of it as the least intervals allow. The calls fall as it
 // rises.
-func price(plans []plan, budget float64) float64 {
+func priceOf(plans []plan, budget float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1) // logarithms: all at their least, all at their most
 	for i := range plans {
 		low = min(low, math.Log(plans[i].least/plans[i].share))
@@ -262,58 +260,16 @@ func duration(seconds float64) time.Duration {
 	return time.Duration(ns)
 }
 
-func (p *Pacer) checkGroup(i int, g Group) error {
-	least := g.Min
-	if least == 0 {
-		least = p.cfg.Floor
-	}
+// check checks the group with index i.
+func (g *Group) check(i int) error {
 	switch {
 	case g.Accounts < 0:
 		return fmt.Errorf("pace: groups[%d].Accounts %d is not allowed: want 0 or more", i, g.Accounts)
 	case !(g.Rate >= 0) || math.IsInf(g.Rate, 1):
 		return fmt.Errorf("pace: groups[%d].Rate %g is not allowed: want posts a second, 0 or more", i, g.Rate)
-	case !(g.Weight >= 0) || math.IsInf(g.Weight, 1):
-		return fmt.Errorf("pace: groups[%d].Weight %g is not allowed: want 0 for 1, or more", i, g.Weight)
-	case g.Min < 0:
-		return fmt.Errorf("pace: groups[%d].Min %s is not allowed: want 0 or more", i, g.Min)
-	case g.Max < 0 || g.Max > 0 && g.Max < least:
-		return fmt.Errorf("pace: groups[%d].Max %s is not allowed: want 0, or at least the Min %s", i, g.Max, least)
+	}
+	if err := checkAsk(g.Weight, g.Min, g.Max); err != nil {
+		return fmt.Errorf("pace: groups[%d].%w", i, err)
 	}
 	return nil
-}
-
-// Groups summarises the accounts and what was learnt of them, for Budget. Those
-// of a group have the same weight and bounds, and rates within 13 % (an eighth of
-// ln Rate), whose mean is given. The rarest posters come first. It looks at every
-// account, which takes about 0.2 s for a million.
-func (p *Pacer) Groups() []Group {
-	type key struct {
-		step             int
-		weight, min, max short
-	}
-	type total struct {
-		accounts int
-		rates    float64
-	}
-	totals := map[key]total{}
-	for i := range p.accounts {
-		if !p.has(int32(i)) {
-			continue
-		}
-		s := &p.accounts[i]
-		rate := p.rate(s)
-		k := key{int(math.Floor(8 * math.Log(rate))), s.weight, s.min, s.max}
-		t := totals[k]
-		totals[k] = total{t.accounts + 1, t.rates + rate}
-	}
-	keys := slices.SortedFunc(maps.Keys(totals), func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.weight, b.weight), cmp.Compare(a.min, b.min), cmp.Compare(a.max, b.max))
-	})
-	groups := make([]Group, len(keys))
-	for i, k := range keys {
-		t := totals[k]
-		groups[i] = Group{Accounts: t.accounts, Rate: t.rates / float64(t.accounts), Weight: k.weight.value(),
-			Min: duration(k.min.value()), Max: duration(k.max.value())}
-	}
-	return groups
 }

@@ -64,7 +64,12 @@ func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, post
 		now := k / cfg.Budget
 		if now >= from && !forecasted {
 			forecasted = true
-			if f, err = pace.Budget(p.Groups(), cfg); err != nil {
+			groups := make([]pace.Group, len(posts))
+			for i := range groups {
+				a := of(i)
+				groups[i] = pace.Group{Accounts: 1, Rate: p.Rate(int32(i)), Weight: a.Weight, Min: a.Min, Max: a.Max}
+			}
+			if f, err = pace.Budget(groups, cfg); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -72,12 +77,12 @@ func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, post
 		if !ok {
 			continue
 		}
-		news := 0
+		var news []int64
 		for _, at := range posts[slot][found[slot]:] {
 			if at > now {
 				break
 			}
-			news++
+			news = append(news, int64(at*1e9))
 			if now > from {
 				delays = append(delays, now-at)
 			}
@@ -86,7 +91,7 @@ func compare(t *testing.T, cfg pace.Config, of func(slot int) pace.Account, post
 			calls++
 			longest = max(longest, now-last[slot])
 		}
-		found[slot] += news
+		found[slot] += len(news)
 		last[slot] = now
 		if _, err := p.Observe(slot, int64(now*1e9), news); err != nil {
 			t.Fatal(err)

@@ -53,39 +53,49 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// hour gives groups a Max of an hour where they have none.
+func hour(groups []pace.Group) []pace.Group {
+	for i := range groups {
+		if groups[i].Max == 0 {
+			groups[i].Max = time.Hour
+		}
+	}
+	return groups
+}
+
 // The rates 1 and busy are polled at intervals of 4 to 1, by the power of 0.42.
 func TestBudget(t *testing.T) {
 	busy := math.Pow(4, 1/0.42)
-	hour := pace.Config{Budget: 1, Ceiling: time.Hour}
+	one := pace.Config{Budget: 1}
 	for _, tc := range []struct {
 		name   string
 		cfg    pace.Config
 		groups []pace.Group
 		want   pace.Forecast
 	}{
-		{"no accounts cost nothing", hour, nil, pace.Forecast{Feasible: true}},
-		{"groups without accounts are left out", hour, []pace.Group{{Rate: 1, Max: 1e9 * time.Second}}, pace.Forecast{Feasible: true}},
-		{"one account gets it all", pace.Config{Budget: 0.1, Ceiling: time.Hour}, []pace.Group{{Accounts: 1, Rate: 1}},
+		{"no accounts cost nothing", one, nil, pace.Forecast{Feasible: true}},
+		{"groups without accounts are left out", one, []pace.Group{{Rate: 1, Max: 1e9 * time.Second}}, pace.Forecast{Feasible: true}},
+		{"one account gets it all", pace.Config{Budget: 0.1}, []pace.Group{{Accounts: 1, Rate: 1}},
 			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 6, LongestInterval: seconds(10), Feasible: true}},
-		{"equal accounts share equally", hour, []pace.Group{{Accounts: 30, Rate: 1e-4}, {Accounts: 70, Rate: 1e-4}},
+		{"equal accounts share equally", one, hour([]pace.Group{{Accounts: 30, Rate: 1e-4}, {Accounts: 70, Rate: 1e-4}}),
 			pace.Forecast{Mean: seconds(50), P95: seconds(95), CallsPerMinute: 60, LongestInterval: seconds(100), Feasible: true}},
-		{"the busy are polled more often", hour, []pace.Group{{Accounts: 2, Rate: 1e-3}, {Accounts: 2, Rate: busy * 1e-3}},
+		{"the busy are polled more often", one, hour([]pace.Group{{Accounts: 2, Rate: 1e-3}, {Accounts: 2, Rate: busy * 1e-3}}),
 			pace.Forecast{Mean: seconds((10 + busy*2.5) / 2 / (1 + busy)), P95: seconds(0.95 * (1 + busy) / (1/10.0 + busy/2.5)), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
-		{"a weight counts as a rate does, and not in the mean", hour, []pace.Group{{Accounts: 2, Rate: 1e-3}, {Accounts: 2, Rate: 1e-3, Weight: busy}},
+		{"a weight counts as a rate does, and not in the mean", one, hour([]pace.Group{{Accounts: 2, Rate: 1e-3}, {Accounts: 2, Rate: 1e-3, Weight: busy}}),
 			pace.Forecast{Mean: seconds(12.5 / 4), P95: seconds(9), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
-		{"a Max is kept, and others pay for it", hour, []pace.Group{{Accounts: 1, Rate: 1e-3, Max: 2 * time.Second}, {Accounts: 1, Rate: 1}},
+		{"a Max is kept, and others pay for it", one, hour([]pace.Group{{Accounts: 1, Rate: 1e-3, Max: 2 * time.Second}, {Accounts: 1, Rate: 1}}),
 			pace.Forecast{Mean: seconds(1), P95: seconds(1.9), CallsPerMinute: 60, LongestInterval: seconds(2), Feasible: true}},
-		{"a Min is kept, and others gain", hour, []pace.Group{{Accounts: 1, Rate: 1, Min: 10 * time.Second}, {Accounts: 9, Rate: 1e-3}},
+		{"a Min is kept, and others gain", one, hour([]pace.Group{{Accounts: 1, Rate: 1, Min: 10 * time.Second}, {Accounts: 9, Rate: 1e-3}}),
 			pace.Forecast{Mean: seconds((10 + 0.009*10) / 2 / 1.009), P95: seconds(9.5), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
-		{"a Min goes before the Ceiling", pace.Config{Budget: 1, Ceiling: 2 * time.Second}, []pace.Group{{Accounts: 1, Rate: 1, Min: 10 * time.Second}},
+		{"a Min goes before the default Max", one, []pace.Group{{Accounts: 1, Rate: 1, Min: 10 * time.Second}},
 			pace.Forecast{Mean: seconds(5), P95: seconds(9.5), CallsPerMinute: 6, LongestInterval: seconds(10), Feasible: true}},
 		{"nobody waits more than 2.2 equal shares by default", pace.Config{Budget: 1}, []pace.Group{{Accounts: 100, Rate: 1e-9}, {Accounts: 100, Rate: 1}},
 			pace.Forecast{Mean: seconds(440 / 2 / 3.4), P95: seconds(0.95 * 440 / 3.4), CallsPerMinute: 60, LongestInterval: seconds(440), Feasible: true}},
-		{"what the floor does not allow is not spent", pace.Config{Budget: 1e9}, []pace.Group{{Accounts: 3, Rate: 1}, {Accounts: 1, Rate: 9, Min: 4 * time.Second}},
+		{"what the default Min does not allow is not spent", pace.Config{Budget: 1e9}, []pace.Group{{Accounts: 3, Rate: 1}, {Accounts: 1, Rate: 9, Min: 4 * time.Second}},
 			pace.Forecast{Mean: seconds((3 + 36.0) / 24), P95: seconds(4 * (0.95*12 - 3) / 9), CallsPerMinute: 195, LongestInterval: seconds(4), Feasible: true}},
-		{"the silent get what the others leave", pace.Config{Budget: 1, Floor: 2 * time.Second, Ceiling: time.Hour}, []pace.Group{{Accounts: 1, Rate: 1}, {Accounts: 5}},
+		{"the silent get what the others leave", one, hour([]pace.Group{{Accounts: 1, Rate: 1, Min: 2 * time.Second}, {Accounts: 5}}),
 			pace.Forecast{Mean: seconds(1), P95: seconds(1.9), CallsPerMinute: 60, LongestInterval: seconds(10), Feasible: true}},
-		{"all silent share equally", hour, []pace.Group{{Accounts: 3}, {Accounts: 2}},
+		{"all silent share equally", one, hour([]pace.Group{{Accounts: 3}, {Accounts: 2}}),
 			pace.Forecast{CallsPerMinute: 60, LongestInterval: seconds(5), Feasible: true}},
 		{"bounds that take just the budget fit", pace.Config{Budget: 0.3}, // 0.1 + 0.1 + 0.1 > 0.3
 			[]pace.Group{{Accounts: 1, Rate: 1, Max: 10 * time.Second}, {Accounts: 1, Rate: 1, Max: 10 * time.Second}, {Accounts: 1, Rate: 1, Max: 10 * time.Second}},
@@ -119,7 +129,7 @@ func TestBudgetNotAllowed(t *testing.T) {
 		{"Weight +Inf", pace.Group{Weight: math.Inf(1)}},
 		{"Min -1ns", pace.Group{Min: -1}},
 		{"Max -1ns", pace.Group{Max: -1}},
-		{"Max 500ms", pace.Group{Max: 500 * time.Millisecond}}, // below the Floor
+		{"Max 500ms", pace.Group{Max: 500 * time.Millisecond}}, // below the default Min
 		{"Max 1s", pace.Group{Max: time.Second, Min: time.Minute}},
 	} {
 		_, err := pace.Budget([]pace.Group{{Accounts: 1, Rate: 1}, tc.g}, pace.Config{Budget: 1})
@@ -193,63 +203,6 @@ func TestBudgetBeatsOneInterval(t *testing.T) {
 		if f.Mean.Seconds() > fixed.Mean.Seconds()*(1+1e-9) || !near(f.CallsPerMinute, fixed.CallsPerMinute) {
 			t.Fatalf("%d accounts: %+v, with one interval %+v", accounts, f, fixed)
 		}
-	}
-}
-
-func TestGroups(t *testing.T) {
-	p, err := pace.New(pace.Config{Budget: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.Groups(); len(got) != 0 {
-		t.Errorf("groups %+v of no accounts", got)
-	}
-	const busy, heavy, bounded, removed, accounts = 0, 1, 2, 3, 1000
-	for i := range int32(accounts) {
-		var a pace.Account
-		switch i {
-		case heavy:
-			a.Weight = 3
-		case bounded:
-			a.Min, a.Max = 5*time.Second, time.Hour
-		}
-		if err := p.Add(i, 0, a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var times []int64
-	for k := range int64(1000) {
-		times = append(times, k*int64(time.Minute))
-	}
-	if _, err := p.History(busy, times[999], 0, times); err != nil {
-		t.Fatal(err)
-	}
-	p.Remove(removed)
-	groups := p.Groups()
-	if len(groups) != 4 {
-		t.Fatalf("groups %+v, want the ordinary, the heavy, the bounded and the busy", groups)
-	}
-	sum := 0
-	for i, g := range groups {
-		sum += g.Accounts
-		if g.Interval != 0 {
-			t.Errorf("group %d has the interval %s, want none", i, g.Interval)
-		}
-	}
-	if sum != accounts-1 {
-		t.Errorf("%d accounts in groups, want %d", sum, accounts-1)
-	}
-	if g := groups[0]; g.Accounts != accounts-4 || g.Weight != 1 || g.Min != 0 || g.Max != 0 {
-		t.Errorf("the ordinary: %+v", g)
-	}
-	if g := groups[1]; g.Accounts != 1 || g.Min != 5*time.Second || g.Max != time.Hour {
-		t.Errorf("the bounded: %+v", g)
-	}
-	if g := groups[2]; g.Accounts != 1 || g.Weight != 3 {
-		t.Errorf("the heavy: %+v", g)
-	}
-	if g := groups[3]; g.Accounts != 1 || math.Abs(g.Rate*60-1) > 0.3 {
-		t.Errorf("the busy: %+v, want about a post a minute", g)
 	}
 }
 

@@ -46,16 +46,3 @@ func (g *gain) trust(accounts int) float64 {
 
 // interval is the mean interval, in equal shares.
 func (g *gain) interval() float64 { return g.gaps / g.polls }
-
-// gained takes into account what a poll found, whose posts have waited so many
-// seconds together.
-func (p *Pacer) gained(s *state, since float64, posts int, waited float64) {
-	if s.status < planned || s.min > 0 || s.max > 0 || p.polls < gainFirst*float64(p.n) {
-		return
-	}
-	share := p.share()
-	p.gain.poll(since/share, p.n)
-	if posts > 0 {
-		p.gain.posts(s.weight.value()*float64(posts), s.weight.value()*waited/share, p.n)
-	}
-}

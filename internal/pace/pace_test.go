@@ -17,23 +17,25 @@ func newPacer(t testing.TB, cfg Config, accounts int) *Pacer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	addAll(t, p, accounts, Account{})
+	return p
+}
+
+// addAll adds so many accounts that ask for a.
+func addAll(t testing.TB, p *Pacer, accounts int, a Account) {
+	t.Helper()
 	for i := range accounts {
-		if err := p.Add(int32(i), 0, Account{}); err != nil {
+		if err := p.Add(int32(i), 0, a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return p
 }
 
 func TestNotAllowed(t *testing.T) {
 	add := func(slot int32, a Account) error { return newPacer(t, Config{Budget: 1}, 1).Add(slot, 0, a) }
 	made := func(cfg Config) error { _, err := New(cfg); return err }
-	observed := func(slot int32, posts int) error {
-		_, err := newPacer(t, Config{Budget: 1}, 1).Observe(slot, 0, posts)
-		return err
-	}
-	observedAt := func(slot int32) error {
-		_, err := newPacer(t, Config{Budget: 1}, 1).ObserveAt(slot, 0, nil)
+	observed := func(slot int32) error {
+		_, err := newPacer(t, Config{Budget: 1}, 1).Observe(slot, 0, nil)
 		return err
 	}
 	for _, tc := range []struct {
@@ -43,19 +45,16 @@ func TestNotAllowed(t *testing.T) {
 	}{
 		{"no budget", made(Config{}), "Config.Budget 0 is not allowed"},
 		{"no number", made(Config{Budget: math.NaN()}), "Config.Budget NaN is not allowed"},
-		{"negative floor", made(Config{Budget: 1, Floor: -1}), "Config.Floor -1ns is not allowed"},
-		{"ceiling below floor", made(Config{Budget: 1, Ceiling: time.Millisecond}), "Config.Ceiling 1ms is not allowed"},
 		{"others' delay below a fixed interval's", made(Config{Budget: 1, OthersDelay: 0.9}), "Config.OthersDelay 0.9 is not allowed: want 0 for 1.1, or at least 1"},
 		{"slot taken", add(0, Account{}), "slot 0 is taken"},
 		{"negative slot", add(-1, Account{}), "slot -1 is not allowed"},
 		{"slot beyond the queue", add(1<<24, Account{}), "slot 16777216 is not allowed: want 0 to 16777215"},
 		{"no live budget", newPacer(t, Config{Budget: 1}, 1).SetBudget(0), "budget 0 is not allowed"},
-		{"times of an unknown slot", observedAt(7), "slot 7 is not in use"},
 		{"negative weight", add(1, Account{Weight: -1}), "Account.Weight -1 is not allowed"},
 		{"negative min", add(1, Account{Min: -1}), "Account.Min -1ns is not allowed"},
 		{"max below min", add(1, Account{Min: time.Minute, Max: time.Second}), "Account.Max 1s is not allowed"},
-		{"unknown slot", observed(7, 0), "slot 7 is not in use"},
-		{"negative posts", observed(0, -1), "-1 posts are not allowed"},
+		{"max below the default min", add(1, Account{Max: time.Millisecond}), "Account.Max 1ms is not allowed: want 0, or at least the Min 1s"},
+		{"unknown slot", observed(7), "slot 7 is not in use"},
 		{"update of an unknown slot", newPacer(t, Config{Budget: 1}, 0).Update(0, Account{}), "slot 0 is not in use"},
 	} {
 		if tc.err == nil || !strings.HasPrefix(tc.err.Error(), "pace: ") || !strings.Contains(tc.err.Error(), tc.want) {
@@ -75,11 +74,12 @@ func TestStateSize(t *testing.T) {
 
 func TestDecisionAllocatesNothing(t *testing.T) {
 	p := newPacer(t, Config{Budget: 10}, 1000)
-	now := int64(0)
+	now, times := int64(0), make([]int64, 1)
 	if got := testing.AllocsPerRun(5000, func() {
 		now += second / 10
+		times[0] = now - second
 		if slot, ok := p.Next(now); ok {
-			if _, err := p.Observe(slot, now, int(slot%2)); err != nil {
+			if _, err := p.Observe(slot, now, times[:slot%2]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -96,12 +96,12 @@ func TestNextAgainstModel(t *testing.T) {
 		a         Account
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
-	p := newPacer(t, Config{Budget: 1, Floor: 2 * time.Second, Ceiling: 200 * time.Second}, 0)
+	p := newPacer(t, Config{Budget: 1}, 0)
 	model := map[int32]entry{}
 	now, turn := int64(0), int64(0)
 	random := func() Account {
 		return Account{Weight: rng.Float64() * 4, Min: time.Duration(rng.IntN(20)) * time.Second,
-			Max: time.Duration(rng.IntN(2)*(20+rng.IntN(80))) * time.Second}
+			Max: []time.Duration{200 * time.Second, time.Duration(20+rng.IntN(80)) * time.Second}[rng.IntN(2)]}
 	}
 	for step := range 30_000 {
 		now += rng.Int64N(2 * second)
@@ -161,16 +161,13 @@ func TestNextAgainstModel(t *testing.T) {
 			model[got] = e
 			continue
 		}
-		due, err := p.Observe(got, now, rng.IntN(3))
+		due, err := p.Observe(got, now, []int64{now - second/2, now - second}[:rng.IntN(3)])
 		if err != nil {
 			t.Fatal(err)
 		}
 		least, most := e.a.Min, e.a.Max
 		if least == 0 {
-			least = 2 * time.Second
-		}
-		if most == 0 {
-			most = 200 * time.Second
+			least = time.Second
 		}
 		if every := time.Duration(due - now); every < least-time.Microsecond || every > most+time.Millisecond {
 			t.Fatalf("step %d: interval %s, want %s to %s", step, every, least, most)
@@ -189,11 +186,11 @@ func TestFailTeachesNothing(t *testing.T) {
 	p := newPacer(t, Config{Budget: 1}, 2)
 	for now := int64(0); now < 100*second; now += second {
 		if slot, ok := p.Next(now); ok {
-			p.Observe(slot, now, 1)
+			p.Observe(slot, now, []int64{now})
 		}
 	}
 	slot, _ := p.Next(200 * second)
-	before, price := p.accounts[slot], p.price
+	before, price := p.accounts[slot], p.price.ln
 	p.Fail(slot, 5000*second)
 	other, _ := p.Next(300 * second)
 	if other == slot {
@@ -212,9 +209,9 @@ func TestFailTeachesNothing(t *testing.T) {
 	if again, ok := p.Next(5000 * second); !ok || again != slot {
 		t.Fatalf("after the back-off slot %d, %v, want %d", again, ok, slot)
 	}
-	p.Observe(slot, 5000*second, 0)
-	if p.price != price {
-		t.Errorf("price %g after a failure's long gap, want %g as before", p.price, price)
+	p.Observe(slot, 5000*second, nil)
+	if p.price.ln != price {
+		t.Errorf("price %g after a failure's long gap, want %g as before", p.price.ln, price)
 	}
 }
 
@@ -241,11 +238,12 @@ func TestDemand(t *testing.T) {
 
 // A lower Max also moves a poll that is already planned.
 func TestUpdateMax(t *testing.T) {
-	p := newPacer(t, Config{Budget: 1, Ceiling: time.Hour}, 2)
-	p.price += 50 // long intervals
+	p := newPacer(t, Config{Budget: 1}, 0)
+	addAll(t, p, 2, Account{Max: time.Hour})
+	p.price.ln += 50 // long intervals
 	for range 2 {
 		slot, _ := p.Next(0)
-		p.Observe(slot, 0, 0)
+		p.Observe(slot, 0, nil)
 	}
 	if err := p.Update(1, Account{Max: 10 * time.Second}); err != nil {
 		t.Fatal(err)
@@ -258,7 +256,8 @@ func TestUpdateMax(t *testing.T) {
 // A page of history teaches a rate at once.
 func TestHistory(t *testing.T) {
 	const now = 1_700_000_000 * second
-	p := newPacer(t, Config{Budget: 1, Ceiling: 1000 * time.Hour}, 3)
+	p := newPacer(t, Config{Budget: 1}, 0)
+	addAll(t, p, 3, Account{Max: 1000 * time.Hour})
 	dues := make([]int64, 3)
 	for range dues {
 		slot, _ := p.Next(now)

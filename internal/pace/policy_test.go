@@ -24,15 +24,15 @@ func poissonRun(t *testing.T, p *Pacer, rates []float64, days float64) (mean, ga
 	}
 	var delays, posts float64
 	end := days * 86_400
-	for k := 1.0; k/p.cfg.Budget < end; k++ {
-		now := k / p.cfg.Budget
+	for k := 1.0; k/p.bounds.budget < end; k++ {
+		now := k / p.bounds.budget
 		slot, ok := p.Next(int64(now * 1e9))
 		if !ok {
 			continue
 		}
-		found := 0
+		var found []int64
 		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rates[slot] {
-			found++
+			found = append(found, int64(next[slot]*1e9))
 			if now > end/3 {
 				delays += now - next[slot]
 				posts++
@@ -46,7 +46,7 @@ func poissonRun(t *testing.T, p *Pacer, rates []float64, days float64) (mean, ga
 			t.Fatal(err)
 		}
 	}
-	return delays / posts / (roots * roots / (2 * p.cfg.Budget * sum)), gap / (float64(n) / p.cfg.Budget)
+	return delays / posts / (roots * roots / (2 * p.bounds.budget * sum)), gap / (float64(n) / p.bounds.budget)
 }
 
 func equal(n int, perDay float64) []float64 {
@@ -91,15 +91,15 @@ func TestGainOfThePrice(t *testing.T) {
 	const n = 200
 	run := func(kappa float64) (mean, swing float64) {
 		p := newPacer(t, Config{Budget: n / 300.0}, n)
-		p.kappa = kappa
+		p.price.kappa = kappa
 		mean, _ = poissonRun(t, p, logNormal(n, 1.6), 20)
 		low, high := math.Inf(1), math.Inf(-1)
 		for k := range 3000 { // the price over the 4.5 intervals that follow
-			now := int64((20*86_400 + float64(k)/p.cfg.Budget) * 1e9)
+			now := int64((20*86_400 + float64(k)/p.bounds.budget) * 1e9)
 			if slot, ok := p.Next(now); ok {
-				p.Observe(slot, now, 0)
+				p.Observe(slot, now, nil)
 			}
-			low, high = min(low, p.price), max(high, p.price)
+			low, high = min(low, p.price.ln), max(high, p.price.ln)
 		}
 		return mean, high - low
 	}
@@ -119,8 +119,9 @@ func TestGainOfThePrice(t *testing.T) {
 func TestPriceRecovers(t *testing.T) {
 	const n = 200
 	for _, off := range []float64{-20, 20} {
-		p := newPacer(t, Config{Budget: n / 300.0, Floor: 30 * time.Second}, n)
-		p.price += off
+		p := newPacer(t, Config{Budget: n / 300.0}, 0)
+		addAll(t, p, n, Account{Min: 30 * time.Second})
+		p.price.ln += off
 		if mean, _ := poissonRun(t, p, logNormal(n, 1.6), 20); mean > 1.15 {
 			t.Errorf("ln price off by %g: mean %.3f × D* later, want at most 1.15", off, mean)
 		}
@@ -133,16 +134,21 @@ func TestPriceRecoversNearBounds(t *testing.T) {
 	const n = 200
 	for _, tc := range []struct {
 		name string
-		cfg  Config
+		a    Account
 		off  float64
 	}{
-		{"all at the floor", Config{Budget: n / 300.0, Floor: 200 * time.Second}, -20},
-		{"all at the ceiling", Config{Budget: n / 300.0, Ceiling: 450 * time.Second}, 20},
+		{"all at their Min", Account{Min: 200 * time.Second}, -20},
+		{"all at their Max", Account{Max: 450 * time.Second}, 20},
 	} {
-		p := newPacer(t, tc.cfg, n)
-		p.price += tc.off
+		fresh := func() *Pacer {
+			p := newPacer(t, Config{Budget: n / 300.0}, 0)
+			addAll(t, p, n, tc.a)
+			return p
+		}
+		p := fresh()
+		p.price.ln += tc.off
 		mean, _ := poissonRun(t, p, logNormal(n, 1.6), 20)
-		good, _ := poissonRun(t, newPacer(t, tc.cfg, n), logNormal(n, 1.6), 20)
+		good, _ := poissonRun(t, fresh(), logNormal(n, 1.6), 20)
 		if mean > 1.03*good {
 			t.Errorf("%s: mean %.3f × D*, want no more than the %.3f of a good price", tc.name, mean, good)
 		}
@@ -175,65 +181,39 @@ func TestSetBudget(t *testing.T) {
 	}
 }
 
-// Accounts that post on a schedule are found out, also when the times of posts
-// are not given, and each on its own minutes.
+// Accounts that post on a schedule are found out, each on its own minutes.
 func TestSchedules(t *testing.T) {
 	const n, interval, days = 100, 300.0, 12.0
-	run := func(known bool) float64 {
-		p := newPacer(t, Config{Budget: n / interval}, n)
-		last := make([]float64, n)
-		var delays, posts float64
-		for k := 1.0; k*interval/n < days*86_400; k++ {
-			now := k * interval / n
-			slot, ok := p.Next(int64(now * 1e9))
-			if !ok {
-				continue
-			}
-			var times []int64
-			minute := float64(slot*37%60) * 60 // within each hour, once in three on average
-			for hour := math.Floor(last[slot] / 3600); hour*3600 <= now; hour++ {
-				at := hour*3600 + minute + float64(int(hour)*7919%60)
-				if at > last[slot] && at <= now && (int(hour)*31+int(slot)*17)%97 < 32 {
-					times = append(times, int64(at*1e9))
-					if now > days*43_200 {
-						delays += now - at
-						posts++
-					}
+	p := newPacer(t, Config{Budget: n / interval}, n)
+	last := make([]float64, n)
+	var delays, posts float64
+	for k := 1.0; k*interval/n < days*86_400; k++ {
+		now := k * interval / n
+		slot, ok := p.Next(int64(now * 1e9))
+		if !ok {
+			continue
+		}
+		var times []int64
+		minute := float64(slot*37%60) * 60 // within each hour, once in three on average
+		for hour := math.Floor(last[slot] / 3600); hour*3600 <= now; hour++ {
+			at := hour*3600 + minute + float64(int(hour)*7919%60)
+			if at > last[slot] && at <= now && (int(hour)*31+int(slot)*17)%97 < 32 {
+				times = append(times, int64(at*1e9))
+				if now > days*43_200 {
+					delays += now - at
+					posts++
 				}
 			}
-			last[slot] = now
-			var err error
-			if known {
-				_, err = p.ObserveAt(slot, int64(now*1e9), times)
-			} else {
-				_, err = p.Observe(slot, int64(now*1e9), len(times))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
-		return delays / posts / (interval / 2)
-	}
-	known, unknown := run(true), run(false)
-	t.Logf("mean delay %.2f of a fixed interval's with known times, %.2f without", known, unknown)
-	if known > 0.15 || unknown > 0.15 {
-		t.Errorf("mean delay %.2f of a fixed interval's with known times, %.2f without; want at most 0.15", known, unknown)
-	}
-}
-
-// A time that is not given counts as the middle of the gap.
-func TestTimesAreOptional(t *testing.T) {
-	given, not := newPacer(t, Config{Budget: 1}, 1), newPacer(t, Config{Budget: 1}, 1)
-	for now := 100 * second; now < 5000*second; now += 100 * second {
-		mid := now - 50*second
-		given.Next(now)
-		not.Next(now)
-		_, err := given.ObserveAt(0, now, []int64{mid, mid})
-		_, err2 := not.Observe(0, now, 2)
-		a, b := given.accounts[0], not.accounts[0]
-		if err != nil || err2 != nil || math.Abs(float64(a.fast/b.fast)-1) > 1e-4 || math.Abs(float64(a.slow/b.slow)-1) > 1e-4 {
-			t.Fatalf("at %d s %+v and %+v, errors %v, %v: want the same counts", now/second, a, b, err, err2)
+		last[slot] = now
+		if _, err := p.Observe(slot, int64(now*1e9), times); err != nil {
+			t.Fatal(err)
 		}
+	}
+	mean := delays / posts / (interval / 2)
+	t.Logf("mean delay %.2f of a fixed interval's", mean)
+	if mean > 0.15 {
+		t.Errorf("mean delay %.2f of a fixed interval's, want at most 0.15", mean)
 	}
 }
 
@@ -266,13 +246,13 @@ func TestWeight(t *testing.T) {
 	}
 	polls := [2]float64{}
 	for k := range 50_000 {
-		now := int64(float64(k) / p.cfg.Budget * 1e9)
+		now := int64(float64(k) / p.bounds.budget * 1e9)
 		slot, ok := p.Next(now)
 		if !ok {
 			continue
 		}
 		polls[int(slot)*2/n]++
-		p.Observe(slot, now, 0)
+		p.Observe(slot, now, nil)
 	}
 	want := math.Pow(4, exponent)
 	if got := polls[0] / polls[1]; math.Abs(got/want-1) > 0.1 {
@@ -283,12 +263,13 @@ func TestWeight(t *testing.T) {
 func BenchmarkDecision(b *testing.B) {
 	const n = 100_000
 	p := newPacer(b, Config{Budget: n / 300.0}, n)
-	now := int64(0)
+	now, times := int64(0), make([]int64, 1)
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 3_000_000
+		times[0] = now - second
 		if slot, ok := p.Next(now); ok {
-			p.Observe(slot, now, int(slot)&1)
+			p.Observe(slot, now, times[:slot&1])
 		}
 	}
 }

@@ -31,25 +31,14 @@ type profile struct {
 // add takes in a post. Several in the same three minutes are one: a burst is no
 // schedule.
 func (f *profile) add(at int64) {
-	f.learn(at, f.full().at(partOf(at)))
-}
-
-// addWithin takes in posts of a gap between polls, as one in its middle. They
-// bear the profile out only as far as it told this gap from others: its middle
-// comes of when the account is polled.
-func (f *profile) addWithin(from int64, seconds float64) {
-	f.learn(from+int64(seconds/2*1e9), f.full().exposure(from, seconds)/seconds)
-}
-
-func (f *profile) learn(at int64, foretold float64) {
 	since := uint8(at / partNanos)
 	if f.latest == since {
 		return
 	}
 	f.latest = since
-	belief := float64(f.belief) + math.Round(beliefUnit*math.Log(foretold))
-	f.belief = int8(max(-beliefMost, min(beliefMost, belief)))
 	i := partOf(at)
+	belief := float64(f.belief) + math.Round(beliefUnit*math.Log(f.full().at(i)))
+	f.belief = int8(max(-beliefMost, min(beliefMost, belief)))
 	if f.count(i) == 15 {
 		for k := range f.counts {
 			f.counts[k] = f.counts[k] >> 1 & 0x77

@@ -63,32 +63,6 @@ func TestProfileMoves(t *testing.T) {
 	}
 }
 
-// Posts of unknown times are in the middle of the gaps between polls: when these
-// come at the same minutes, that is no schedule.
-func TestPollsAreNoSchedule(t *testing.T) {
-	for _, every := range []int64{300, 600, 900, 1200, 1800} {
-		var f profile
-		for at := int64(0); at < 400*every; at += every {
-			f.addWithin(at*second, float64(every))
-		}
-		if _, ok := f.shape(); ok && f.belief > beliefUnit/4 {
-			t.Errorf("polled every %d s: belief %d, want next to none", every, f.belief)
-		}
-		if every == 1800 {
-			continue // all parts of the hour are in both gaps
-		}
-		f = profile{}
-		for at := int64(0); at < 400*every; at += every {
-			if at/every%(3600/every) == 0 {
-				f.addWithin(at*second, float64(every))
-			}
-		}
-		if f.belief < beliefUnit {
-			t.Errorf("polled every %d s, posts in the first gap of the hour: belief %d, want a high one", every, f.belief)
-		}
-	}
-}
-
 func scheduled() shape {
 	var f profile
 	rng := rand.New(rand.NewPCG(13, 14))

@@ -95,7 +95,7 @@ func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
 	if times, since, ok := poll.History(now); ok {
 		_, err = s.pacer.History(slot, now, since, times)
 	} else {
-		_, err = s.pacer.ObserveAt(slot, now, poll.FoundTimes(now))
+		_, err = s.pacer.Observe(slot, now, poll.FoundTimes(now))
 	}
 	if err != nil {
 		s.cfg.Logger.Error("poll is not counted", "username", s.accounts.Username(slot), "error", err)

@@ -41,13 +41,13 @@ func crowdedOut(t *testing.T, cfg Config, accounts, theirs int, greedy bool, a A
 		if !ok {
 			continue
 		}
-		found := 0
+		var found []int64
 		for ; next[slot] <= now; next[slot] += rng.ExpFloat64() / rate {
-			found++
+			found = append(found, int64(next[slot]*1e9))
 		}
 		if int(slot) < theirs {
 			if greedy {
-				found = 1
+				found = []int64{int64((last[slot] + now) / 2 * 1e9)}
 			}
 		} else if gap := now - last[slot]; now > 2*86_400 {
 			squares += gap * gap
@@ -116,7 +116,7 @@ func TestOwnerDrawsWhatIsLeft(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if _, err := p.Observe(slot, now, 0); err != nil {
+		if _, err := p.Observe(slot, now, nil); err != nil {
 			t.Fatal(err)
 		}
 		if slot < 10 && k*3 > end/2 {
@@ -139,16 +139,16 @@ func TestOwners(t *testing.T) {
 		got := map[string]int{}
 		for slot := range int32(len(p.accounts)) {
 			if p.Has(slot) {
-				got[p.owner(slot).name]++
+				got[p.owners.of(slot).name]++
 			}
 		}
-		for name, index := range p.ownerIndex {
-			if o := p.owners[index]; o.name != name || o.accounts != want[name] || got[name] != want[name] {
+		for name, index := range p.owners.index {
+			if o := p.owners.list[index]; o.name != name || o.accounts != want[name] || got[name] != want[name] {
 				t.Errorf("owner %q has %d accounts and %d slots in entry %+v, want %d", name, o.accounts, got[name], o, want[name])
 			}
 		}
-		if len(p.ownerIndex) != len(want) {
-			t.Errorf("owners %v, want %v", p.ownerIndex, want)
+		if len(p.owners.index) != len(want) {
+			t.Errorf("owners %v, want %v", p.owners.index, want)
 		}
 	}
 	add := func(slot int32, name string) {
@@ -160,7 +160,7 @@ func TestOwners(t *testing.T) {
 	add(0, "")
 	add(1, "")
 	check(map[string]int{"": 2})
-	if p.ownerOf != nil {
+	if p.owners.bySlot != nil {
 		t.Error("slots of a single owner are noted")
 	}
 	p.Remove(0)
@@ -176,7 +176,7 @@ func TestOwners(t *testing.T) {
 	add(1, "c")
 	p.Remove(3)
 	check(map[string]int{"b": 2, "c": 1})
-	if n := len(p.owners); n != 2 {
+	if n := len(p.owners.list); n != 2 {
 		t.Errorf("%d owners are kept of two", n)
 	}
 	for _, surplus := range []float64{-0.1, 1.1, math.NaN()} {

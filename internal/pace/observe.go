@@ -1,0 +1,143 @@
+package pace
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	exponent = 0.42 // ½ is best for the mean alone, less shortens the tail
+	gentle   = 0.85 // power of intervals beyond an equal share: rare posters pay less
+)
+
+// Observe records a successful poll at now that found new posts of these
+// times, in any order, and returns when the next poll is planned. An error means
+// that nothing was recorded.
+func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err error) {
+	if !p.Has(slot) {
+		return 0, fmt.Errorf("pace: slot %d is not in use", slot)
+	}
+	s := &p.accounts[slot]
+	since, posts, share := max(0, float64(now-s.last)/1e9), len(times), p.bounds.share()
+	p.price.learn(s, since, p.bounds.n, share)
+	p.owners.draw(slot, s, since, p.bounds.n)
+	if s.status >= planned {
+		p.rates.learn(s, since, posts, p.bounds.n, share)
+	}
+	s.countHit(posts)
+	s.decay(since)
+	p.rates.seen(posts, since)
+	s.last = max(s.last, now)
+
+	waited := 0.0 // of all posts together
+	for _, at := range times {
+		waited += max(0, min(since, seconds(at, now)))
+	}
+	p.learnGain(s, since, posts, waited)
+	p.restraint.learn(s, posts, waited, &p.bounds)
+	s.count(now, math.MinInt64, times)
+	p.plan(slot, s)
+	return p.due(s), nil
+}
+
+// History records an account's first successful poll, in place of Observe,
+// when its page shows the past: the times of the posts, and since when it shows
+// all of them. That is the oldest post's time if the page is full, else the time
+// the account began, or math.MinInt64 if that is not known.
+func (p *Pacer) History(slot int32, now, since int64, times []int64) (due int64, err error) {
+	switch {
+	case !p.Has(slot):
+		return 0, fmt.Errorf("pace: slot %d is not in use", slot)
+	case since > now:
+		return 0, fmt.Errorf("pace: history since %d is not allowed: want at most now, %d", since, now)
+	}
+	s := &p.accounts[slot]
+	observed, posts := min(seconds(since, now), 4*tauSlow), 0
+	for _, t := range times {
+		if seconds(max(t, since), now) <= observed {
+			posts++
+		}
+	}
+	p.rates.seen(posts, observed)
+	p.owners.draw(slot, s, seconds(s.last, now), p.bounds.n)
+	s.fast, s.slow, s.profile, s.days = 0, 0, profile{}, daily{}
+	s.count(now, since, times)
+	s.observed = float32(tauSlow * (1 - math.Exp(-observed/tauSlow)))
+	s.last = max(s.last, now)
+	p.plan(slot, s)
+	return p.due(s), nil
+}
+
+// learnGain takes into account what a poll found, whose posts have waited so
+// many seconds together.
+func (p *Pacer) learnGain(s *state, since float64, posts int, waited float64) {
+	n := p.bounds.n
+	if s.status < planned || s.min > 0 || s.max > 0 || p.owners.polls < gainFirst*float64(n) {
+		return
+	}
+	share := p.bounds.share()
+	p.gain.poll(since/share, n)
+	if posts > 0 {
+		p.gain.posts(s.weight.value()*float64(posts), s.weight.value()*waited/share, n)
+	}
+}
+
+// plan chooses the interval after a successful poll and lets the account rest.
+func (p *Pacer) plan(slot int32, s *state) {
+	b := &p.bounds
+	rate := s.weight.value() * p.rates.of(s, b.share())
+	interval := p.price.interval(rate)
+	most, least := p.ahead(slot, s), b.min(s)
+	if interval < 3600 { // else the minute matters little
+		if shape, ok := s.shape(); ok {
+			interval = shape.interval(s.last, rate, math.Exp(p.price.ln), min(most, 2*3600))
+		}
+	}
+	share := min(b.share(), longest)
+	if interval > share {
+		interval = share * math.Pow(interval/share, gentle)
+	}
+	// Equal intervals still differ by weight, which is given and not estimated.
+	// They follow the mean that is reached, which is too short where others have a
+	// Max of their own.
+	if trust := p.gain.trust(b.n); trust < 1 && b.ownMax == 0 {
+		equal := share * p.gain.interval() * b.tilts / float64(b.n) / math.Pow(s.weight.value(), exponent)
+		interval = equal * math.Pow(interval/equal, trust)
+	}
+	s.status = planned
+	if p.restraint.ln > 0 && interval < share {
+		interval = min(share, interval*math.Exp(p.restraint.ln*s.eagerness()))
+	}
+	if interval >= most {
+		interval, s.status = most, capped
+	}
+	if longer := p.owners.stretched(slot, interval, b.ceiling()); longer > interval {
+		interval, s.status = longer, planned
+	}
+	if interval < least {
+		interval, s.status = least, floored
+	}
+	s.planned = shorten(interval)
+	p.order.rest(slot, s.last+int64(least*1e9))
+}
+
+// ahead is the longest interval that is planned for an account: its Max. One of
+// its own ends the lag earlier, so that the poll comes when the Max ends, unless
+// its owner is beyond its cap.
+func (p *Pacer) ahead(slot int32, s *state) float64 {
+	most := p.bounds.max(s)
+	if s.max == 0 || p.owners.of(slot).stretch > 0 {
+		return most
+	}
+	return max(most-p.price.lag, most/2, p.bounds.min(s))
+}
+
+// due is when an account's next poll is planned.
+func (p *Pacer) due(s *state) int64 {
+	return s.last + int64(max(s.planned.value(), p.bounds.min(s))*1e9)
+}
+
+// deadline is when an account's Max ends, as its owner's cap lengthens it.
+func (p *Pacer) deadline(slot int32, s *state) int64 {
+	return s.last + int64(p.owners.stretched(slot, p.bounds.max(s), p.bounds.ceiling())*1e9)
+}

@@ -1,0 +1,105 @@
+package pace
+
+import "math"
+
+// The rate estimate, in seconds. The fast count follows bursts: with less than
+// ten minutes observed its rate would be a guess.
+const (
+	tauFast   = 30 * 60
+	tauSlow   = 7 * 86_400
+	leastFast = 600
+	mix       = 0.2 // share of the fast rate
+	prior     = 0.5 // posts of the average account that a new one starts with
+)
+
+// rates estimates how often accounts post, from the counts of each and from
+// what all accounts have shown together.
+type rates struct {
+	record         record
+	crowd          crowd
+	habit          habit
+	posts, seconds float64 // of all accounts ever: the rate a new one starts from
+}
+
+// of is the estimate of an account's posts a second, above 0; share is an equal
+// share, in seconds.
+func (r *rates) of(s *state, share float64) float64 {
+	model, place := r.model(s, s.days.at(s.last), share)
+	return model * r.record.factor(place)
+}
+
+// slow is the estimate of an account's rate from its posts of a week.
+func (r *rates) slow(s *state) float64 {
+	return (float64(s.slow) + prior) / (float64(s.observed) + prior*r.seconds/r.posts)
+}
+
+// model is the estimate from the account's own counts, and where the record
+// corrects it.
+func (r *rates) model(s *state, relative, share float64) (rate float64, place spot) {
+	observed, slow := float64(s.observed), r.slow(s)*r.daily(relative, share)
+	// What the slow count has observed says how long the fast one has.
+	span := float64(tauFast)
+	if rest := 1 - observed/tauSlow; rest > 0.95 { // else longer than 17 tauFast
+		span = max(tauFast*(1-math.Pow(rest, tauSlow/tauFast)), leastFast)
+	}
+	fast := float64(s.fast) / span / r.crowd.factor()
+	return (1-mix)*slow + mix*fast, at(slow, fast)
+}
+
+// daily is the factor of an account's rate at an hour of the day with that
+// relative rate. It is 1 where an equal share is too long for the hour to matter.
+func (r *rates) daily(relative, share float64) float64 {
+	if share > dayShare {
+		return 1
+	}
+	return r.habit.factor(relative)
+}
+
+// learn takes in how many posts a poll of one of n accounts found, so many
+// seconds after the last, before the account's own counts do.
+func (r *rates) learn(s *state, since float64, posts, n int, share float64) {
+	relative := s.days.at(s.last)
+	model, place := r.model(s, relative, share)
+	exposed := since
+	if shape, ok := s.shape(); ok {
+		exposed = shape.exposure(s.last, since)
+	}
+	r.record.learn(place, float64(posts), model*exposed)
+	slow := r.slow(s)
+	r.habit.learn(relative, float64(posts), slow*r.daily(relative, share)*exposed)
+	r.crowd.notice(posts, slow*exposed, n)
+}
+
+// seen counts posts and the time in which they came.
+func (r *rates) seen(posts int, seconds float64) {
+	r.posts += float64(posts)
+	r.seconds += seconds
+}
+
+// decay ages an account's counts by so many seconds, in which it was observed.
+func (s *state) decay(seconds float64) {
+	keep := math.Exp(-seconds / tauSlow)
+	s.fast *= float32(math.Exp(-seconds / tauFast))
+	s.slow *= float32(keep)
+	s.observed = float32(float64(s.observed)*keep + tauSlow*(1-keep))
+}
+
+// count adds posts to an account's counts. A time before since counts as since,
+// one after now as now.
+func (s *state) count(now, since int64, times []int64) {
+	var fast, slow float64
+	for _, t := range times {
+		t = min(max(t, since), now)
+		age := seconds(t, now)
+		fast += math.Exp(-age / tauFast)
+		slow += math.Exp(-age / tauSlow)
+		s.remember(t)
+		s.add(t)
+	}
+	s.fast += float32(fast)
+	s.slow += float32(slow)
+}
+
+// seconds is exact enough for any two moments, also where their difference
+// would overflow.
+func seconds(from, to int64) float64 { return (float64(to) - float64(from)) / 1e9 }

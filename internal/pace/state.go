@@ -1,0 +1,56 @@
+package pace
+
+import (
+	"math"
+	"unsafe"
+)
+
+// state is what is kept of an account: no pointers, seconds unless said.
+type state struct {
+	last     int64   // nanoseconds: the last successful poll, or Add
+	fast     float32 // posts, decayed with tauFast
+	slow     float32 // posts, decayed with tauSlow
+	observed float32 // seconds observed, decayed with tauSlow
+	weight   short
+	min, max short // 0: the default
+	days     daily // when within the day it posts
+	planned  short // the interval chosen last
+	profile        // when within the hour it posts
+	status   status
+	hits     uint8 // share of its recent polls that found posts: see countHit
+}
+
+// BytesPerAccount is what a Pacer keeps of an account: its state, the entry in
+// one of the three queues, and the place in each.
+const BytesPerAccount = int(unsafe.Sizeof(state{})) + 8 + 3*4
+
+// status says where an account stands. From planned on, its next poll teaches
+// the price.
+type status uint8
+
+const (
+	absent       status = iota
+	unsure              // not polled yet, or a bound was changed since
+	failed              // backs off, or did before its next poll
+	hurried             // goes first
+	hurriedAside        // goes first when its back-off is over
+	planned             // by the price
+	capped              // the price asked for a longer interval
+	floored             // the price asked for a shorter interval
+)
+
+// short is a number from 0 on, rounded down to nine significant bits: the upper
+// half of a float32 without its sign.
+type short uint16
+
+func shorten(x float64) short  { return short(math.Float32bits(float32(x)) >> 15) }
+func (x short) value() float64 { return float64(math.Float32frombits(uint32(x) << 15)) }
+
+// shortenUp is shorten that rounds up.
+func shortenUp(x float64) short {
+	y := shorten(x)
+	if y.value() < x {
+		y++
+	}
+	return y
+}
