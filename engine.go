@@ -28,10 +28,13 @@ import (
 type Config struct {
 	// Fetcher reads the accounts' timelines. Required.
 	Fetcher fetcher.Fetcher
-	// Searcher runs the filter rules' queries. Defaults to the Fetcher if it is
-	// one, too; nil for none: then only rules run whose posts all come from
-	// certain accounts.
-	Searcher fetcher.Searcher
+	// Roles are what else the platform is asked for: timelines of several accounts
+	// in one call, and the filter rules' queries. A role that is nil here is the
+	// Fetcher's own, if it has that method: set the roles where the Fetcher is a
+	// wrapper without these methods, such as one that logs (see fetcher.RolesOf), or
+	// where something else has them. Without a Searcher only rules run whose posts
+	// all come from certain accounts.
+	Roles fetcher.Roles
 	// Store keeps monitors, rules, events and deliveries. Defaults to a new
 	// storage/memory store, which the engine closes; one that is given is left
 	// open.
@@ -53,19 +56,19 @@ type Config struct {
 	OnTrouble func(detect.Trouble)
 
 	// Detect tunes the polling: among others whether intervals set the pace or
-	// a budget of calls does (Pace, FetchRate). Its Fetcher, Searcher, Journal,
-	// hooks, Handlers, Logger and Now are the engine's to set.
+	// a budget of calls does (Pace, FetchRate).
 	Detect detect.Config
-	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Logger and Now are
-	// the engine's to set. Senders are added to the webhook sender by URL
+	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Replays, Logger and Now
+	// are the engine's to set: New refuses a set one. Senders are added to the webhook sender by URL
 	// scheme; one for "https" or "http" replaces it.
 	Deliver dispatch.Config
 	// Webhook tunes the webhook client, which by default reaches public
-	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout, its Now
-	// is the engine's to set.
+	// addresses over HTTPS only. Its Timeout defaults to Deliver.Timeout; New
+	// refuses a set Now, which is the engine's.
 	Webhook webhook.Config
 	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. Its
-	// Events, Has and Logger are the engine's to set. Nil for none.
+	// Events, Has and Logger are the engine's to set: New refuses a set one. Nil for
+	// none.
 	WebSocket *wshub.Options
 	// Sealer encrypts the endpoints' secrets and header values before the Store
 	// sees them: see endpoints.SealedStore. Defaults to none: they are stored as
@@ -92,8 +95,8 @@ type Config struct {
 	Pricing billing.Pricing
 	// Billing charges owners for their active monitors and rules, by the minute, and
 	// pauses those that the credits in the Store's Ledger do not cover: see package
-	// billing. Its Ledger, Streams, Logger and Now are the engine's to set. Nil:
-	// nothing is charged.
+	// billing. Its Ledger, Streams, Logger and Now are the engine's to set: New
+	// refuses a set one. Nil: nothing is charged.
 	Billing *billing.MeterConfig
 	// ShutdownTimeout bounds the soft stop of Run. Defaults to 15 s.
 	ShutdownTimeout time.Duration
@@ -136,6 +139,9 @@ type Engine struct {
 func New(cfg Config) (*Engine, error) {
 	if cfg.Fetcher == nil {
 		return nil, errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher")
+	}
+	if err := cfg.refuseSet(); err != nil {
+		return nil, err
 	}
 	if err := cfg.Quotas.check(); err != nil {
 		return nil, err
@@ -199,22 +205,20 @@ func (e *Engine) wire() (err error) {
 	if e.grace = dc.Lease; e.grace == 0 {
 		e.grace = max(45*time.Second, shortest)
 	}
-	tc.Fetcher, tc.Searcher = e.cfg.Fetcher, e.cfg.Searcher
-	tc.Journal, tc.OnGap = notedJournal{e.store.Journal(), e.writes}, e.cfg.OnGap
-	tc.Logger, tc.Now, tc.Handlers = e.cfg.Logger, e.cfg.Now, nil
+	deps := detect.Deps{Fetcher: e.cfg.Fetcher, Roles: e.cfg.Roles, Journal: notedJournal{e.store.Journal(), e.writes},
+		OnGap: e.cfg.OnGap, OnTrouble: sources{e}.reportTrouble, Logger: e.cfg.Logger, Now: e.cfg.Now}
 	if e.cfg.OnEvent != nil {
-		tc.Handlers = []string{handlerName}
+		deps.Handlers = []string{handlerName}
 		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}
 	}
-	if err = e.addHub(&tc, dc.Senders); err != nil {
+	if err = e.addHub(&deps, dc.Senders); err != nil {
 		return err
 	}
 	if e.dispatcher, err = dispatch.New(dc); err != nil {
 		return err
 	}
-	tc.OnCommit = e.dispatcher.Enqueue
-	tc.OnTrouble = sources{e}.reportTrouble
-	if e.detector, err = detect.New(tc); err != nil {
+	deps.OnCommit = e.dispatcher.Enqueue
+	if e.detector, err = detect.New(tc, deps); err != nil {
 		return err
 	}
 	mc := endpoints.Config{

@@ -29,7 +29,6 @@ var wide = map[string]shape{
 	// Records, settings and counters.
 	"Config":                        {fields: 21},
 	"crashtest/tally":               {fields: 21},
-	"detect/Config":                 {fields: 27},
 	"detect/Stats":                  {fields: 37},
 	"detect/internal/poll/Counters": {fields: 25},
 	"enginetest/accountJSON":        {fields: 23},

@@ -16,7 +16,7 @@ func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
 
 // addHub makes the hub, tells it of commits, and asks it for the outcome of the
 // deliveries that were made for it.
-func (e *Engine) addHub(tc *detect.Config, senders map[string]deliver.Sender) (err error) {
+func (e *Engine) addHub(deps *detect.Deps, senders map[string]deliver.Sender) (err error) {
 	if e.cfg.WebSocket == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (e *Engine) addHub(tc *detect.Config, senders map[string]deliver.Sender) (e
 	if e.hub, err = wshub.New(o); err != nil {
 		return err
 	}
-	tc.Journal = announced{tc.Journal, e.hub}
+	deps.Journal = announced{deps.Journal, e.hub}
 	rest := senders[deliver.SchemeHandler]
 	if rest == nil {
 		rest = deliver.Handlers{}

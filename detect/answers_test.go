@@ -27,7 +27,7 @@ func program(text string) *query.Program {
 func TestManyRulesOfOneAccount(t *testing.T) {
 	for _, rules := range []int{1, interest.Crowd - 1, interest.Crowd, interest.Crowd + 1, 300} {
 		t.Run(fmt.Sprint(rules), func(t *testing.T) {
-			inQueries(t, func(c *Config) { c.Shards = 1 }, func(t *testing.T, w *searchable, d *Detector) {
+			inQueries(t, func(c *settings) { c.Shards = 1 }, func(t *testing.T, w *searchable, d *Detector) {
 				set(t, d, sub("m", "nasa", "esa"))
 				var want []string
 				q := func(i, word int) QuerySubscription {
@@ -89,7 +89,7 @@ func BenchmarkJudge(b *testing.B) {
 // benchmarkJudge runs the judge of a shard on its own.
 func benchmarkJudge(b *testing.B, subs int, kind string) {
 	w := &world{events: map[string]deliver.Event{}, cursors: map[string]Cursor{}}
-	d, err := New(Config{Fetcher: w, Journal: w, Shards: 1})
+	d, err := New(Config{Shards: 1}, Deps{Fetcher: w, Journal: w})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestCausesOfLatency(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		world func(w *world)
-		tune  func(c *Config)
+		tune  func(c *settings)
 		late  time.Duration // the post becomes visible
 		part  func(l Latency) latency.Snapshot
 		want  time.Duration
@@ -42,7 +42,7 @@ func TestCausesOfLatency(t *testing.T) {
 				}
 				return nil, nil
 			})
-		}, tune: func(c *Config) { c.MinBackoff, c.MaxBackoff = 5*time.Second, 5*time.Second },
+		}, tune: func(c *settings) { c.MinBackoff, c.MaxBackoff = 5*time.Second, 5*time.Second },
 			part: func(l Latency) latency.Snapshot { return l.Failure }, want: 38 * time.Second},
 		{name: "queue: the budget is closed", world: func(w *world) {
 			once := true
@@ -99,7 +99,7 @@ func TestClockSkewIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.dated = true
-		d := w.detector(t, func(c *Config) {
+		d := w.detector(t, func(c *settings) {
 			c.Now = func() time.Time { return time.Now().Add(time.Minute) }
 		})
 		defer start(t, d)()
@@ -151,7 +151,7 @@ func TestSilentIsToldFromDead(t *testing.T) {
 func TestSpendSharesTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		d := w.detector(t, func(c *Config) { c.FetchRate, c.FetchBurst = 1, 1 })
+		d := w.detector(t, func(c *settings) { c.FetchRate, c.FetchBurst = 1, 1 })
 		defer start(t, d)()
 		set(t, d, sub("m", accountNames(20)...)) // ask for 2 calls a second
 		after(time.Second)
@@ -184,7 +184,7 @@ func TestSpendGivenUpLeavesItsCallToOthers(t *testing.T) {
 		t.Run(fmt.Sprint(pace), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
-				d := w.detector(t, func(c *Config) { c.Shards, c.Pace, c.FetchRate, c.FetchBurst = 1, pace, 1, 1 })
+				d := w.detector(t, func(c *settings) { c.Shards, c.Pace, c.FetchRate, c.FetchBurst = 1, pace, 1, 1 })
 				defer start(t, d)()
 				set(t, d, sub("m", accountNames(20)...)) // ask for 2 calls a second
 				after(2 * time.Minute)

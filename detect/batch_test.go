@@ -44,8 +44,8 @@ func accountNames(n int) []string {
 	return names
 }
 
-func batchDetector(t *testing.T, b *batchWorld, tune func(*Config)) *Detector {
-	return b.detector(t, func(c *Config) {
+func batchDetector(t *testing.T, b *batchWorld, tune func(*settings)) *Detector {
+	return b.detector(t, func(c *settings) {
 		c.Fetcher, c.Shards = b, 1
 		if tune != nil {
 			tune(c)
@@ -86,7 +86,7 @@ func TestAccountsDueTogetherShareACall(t *testing.T) {
 func TestBatchSizeOneIsNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
-		d := batchDetector(t, b, func(c *Config) { c.BatchSize = 1 })
+		d := batchDetector(t, b, func(c *settings) { c.BatchSize = 1 })
 		defer start(t, d)()
 		set(t, d, sub("m", accountNames(5)...))
 		after(time.Millisecond)
@@ -139,7 +139,7 @@ func TestOneAccountOfABatchFails(t *testing.T) {
 			return nil, nil
 		})
 		var troubled []string
-		d := batchDetector(t, b, func(c *Config) {
+		d := batchDetector(t, b, func(c *settings) {
 			c.OnTrouble = func(tr Trouble) { troubled = append(troubled, tr.Username) }
 		})
 		defer start(t, d)()
@@ -201,7 +201,7 @@ func TestAccountsOfAFailedBatchKeepToRateAndSlots(t *testing.T) {
 					return nil, errors.New("the batch endpoint is down")
 				}
 				b.setSlow(100 * time.Millisecond)
-				d := batchDetector(t, b, func(c *Config) {
+				d := batchDetector(t, b, func(c *settings) {
 					c.Pace, c.FetchRate, c.FetchBurst, c.FetchSlots = pace, 1, 1, 2
 				})
 				begin := time.Now()
@@ -228,7 +228,7 @@ func TestAccountsOfAFailedBatchKeepToRateAndSlots(t *testing.T) {
 func TestReadingOnKeepsToTheSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
-		d := batchDetector(t, b, func(c *Config) { c.FetchSlots = 1 })
+		d := batchDetector(t, b, func(c *settings) { c.FetchSlots = 1 })
 		defer start(t, d)()
 		set(t, d, sub("m", accountNames(10)...))
 		after(time.Second)
@@ -275,7 +275,7 @@ func TestRefusedAccountIsKeptOutOfSharedCalls(t *testing.T) {
 			}
 			return nil, nil
 		})
-		d := paced(t, b.world, 1, func(c *Config) { c.Fetcher = b })
+		d := paced(t, b.world, 1, func(c *settings) { c.Fetcher = b })
 		defer start(t, d)()
 		set(t, d, bounded("m", 0, 0, accountNames(10)...))
 		after(2 * time.Hour)

@@ -68,7 +68,7 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		}
 		return nil
 	})
-	d := batchDetector(t, b, func(c *Config) {
+	d := batchDetector(t, b, func(c *settings) {
 		c.Pace = pace
 		c.FetchRate, c.FetchBurst = 200, 1
 		c.FetchSlots = 4

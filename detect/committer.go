@@ -113,7 +113,7 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 			return
 		}
 		c.d.count.commitErrors.Add(1)
-		c.d.cfg.Logger.Error("commit failed", "batches", len(group), "error", err)
+		c.d.deps.Logger.Error("commit failed", "batches", len(group), "error", err)
 		guilty := -1
 		var be *BatchError
 		if errors.As(err, &be) {
@@ -140,7 +140,7 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 	limit := deadline.With(ctx, time.Now().Add(commitTimeout))
 	defer limit.End()
 	batches := make([]*Batch, len(group))
-	deliverBy := c.d.cfg.Now().Add(c.d.cfg.DeliverBy)
+	deliverBy := c.d.deps.Now().Add(c.d.cfg.DeliverBy)
 	for i, w := range group {
 		w.batch.DeliverBy = deliverBy
 		w.batch.Deliveries, w.batch.Unpaid = nil, nil
@@ -149,13 +149,13 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 		}
 		batches[i] = w.batch
 	}
-	return c.d.cfg.Journal.Commit(limit, batches)
+	return c.d.deps.Journal.Commit(limit, batches)
 }
 
 func (c *committer) handOver(group []waiting) {
 	c.d.count.commits.Add(1)
 	var out []deliver.Delivery
-	now := c.d.cfg.Now()
+	now := c.d.deps.Now()
 	for _, w := range group {
 		out = append(out, w.batch.Deliveries...)
 		for e := range w.batch.Events {
@@ -170,7 +170,7 @@ func (c *committer) handOver(group []waiting) {
 		}
 	}
 	if len(out) > 0 {
-		c.d.cfg.OnCommit(out)
+		c.d.deps.OnCommit(out)
 	}
 	for i := range group {
 		group[i].settle(nil)

@@ -2,7 +2,6 @@ package detect
 
 import (
 	"fmt"
-	"log/slog"
 	"runtime"
 	"time"
 
@@ -23,31 +22,8 @@ const (
 	commitTimeout = 30 * time.Second
 )
 
-// Config sets up a Detector. The zero value of each field means its default.
+// Config tunes a Detector. The zero value of each field means its default.
 type Config struct {
-	// Fetcher reads the timelines. Required.
-	Fetcher fetcher.Fetcher
-	// Searcher answers queries. Defaults to the Fetcher if that is one, too;
-	// without one only queries whose Authors are known can be set.
-	Searcher fetcher.Searcher
-	// Journal makes detections last. Required.
-	Journal Journal
-	// OnCommit gets the deliveries of each commit, in order, right after it.
-	// It must not block.
-	OnCommit func([]deliver.Delivery)
-	// OnGap is told of each range that could not be read, once it is recorded,
-	// and again when it was read after all: then FilledAt is set, and Target and
-	// FoundAt are the same. It must not block, nor call the detector, which would
-	// have to answer itself.
-	OnGap func(Gap)
-	// OnTrouble is told when an account's polls have failed three times in a row
-	// and for 10 minutes, or at once when one that never answered is not found,
-	// protected or refused; and with a nil error when it recovers. What OnGap
-	// must not do, it must not do either.
-	OnTrouble func(Trouble)
-	// Handlers are the in-process handlers that get every event.
-	Handlers []string
-
 	// Pace says what decides when an account is polled: its interval, or
 	// FetchRate as a budget. Defaults to PaceInterval.
 	Pace Pace
@@ -68,9 +44,9 @@ type Config struct {
 	// for it: see pace.Config. An account of several owners counts for that with the
 	// highest weight. They default to 1.1 and 0.17; 1 for OwnerSurplus is no cap.
 	OthersDelay, OwnerSurplus float64
-	// BatchSize is how many accounts go in one call when the Fetcher is a
-	// BatchFetcher; 1 for none. Defaults to what its BatchLimit() int says,
-	// where it has that method, and else to 20.
+	// BatchSize is how many accounts go in one call where calls can be shared (see
+	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
+	// of Roles.Batch says, where it has that method, and else to 20.
 	BatchSize int
 	// FetchTimeout bounds one call. Defaults to 30 s.
 	FetchTimeout time.Duration
@@ -93,11 +69,6 @@ type Config struct {
 	// MinBackoff and MaxBackoff bound the wait after a failed poll, which
 	// doubles from one to the other. Default to 1 s and 5 min.
 	MinBackoff, MaxBackoff time.Duration
-
-	// Logger gets what an operator should know. Defaults to none.
-	Logger *slog.Logger
-	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
-	Now func() time.Time
 }
 
 // Pace says what decides when accounts are polled.
@@ -137,16 +108,9 @@ type Trouble struct {
 	Err      error          // nil: recovered
 }
 
-func (c Config) withDefaults() (Config, error) {
-	if c.Fetcher == nil {
-		return c, fmt.Errorf("detect: Fetcher is missing: want a fetcher.Fetcher")
-	}
-	if c.Journal == nil {
-		return c, fmt.Errorf("detect: Journal is missing: want a detect.Journal")
-	}
-	if s, ok := c.Fetcher.(fetcher.Searcher); ok && c.Searcher == nil {
-		c.Searcher = s
-	}
+// withDefaults fills in the defaults for a platform that reads several timelines
+// in one call by b, which is nil where it cannot.
+func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	shards, burst := min(runtime.GOMAXPROCS(0), 16), max(1, int(min(c.FetchRate, maxRate)))
 	switch {
 	case c.Pace > PaceAtLeast:
@@ -162,10 +126,10 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Pace != PaceInterval:
 		shards, burst = 1, 1
 	}
-	batch, limit := batching(c.Fetcher)
+	batch, limit := batching(b)
 	switch {
 	case c.BatchSize < 0 || c.BatchSize > limit:
-		return c, fmt.Errorf("detect: BatchSize %d is not allowed: want 1 to %d, what the Fetcher takes, or 0 for the default", c.BatchSize, limit)
+		return c, fmt.Errorf("detect: BatchSize %d is not allowed: want 1 to %d, what one call takes, or 0 for the default", c.BatchSize, limit)
 	case c.BatchSize == 0:
 		c.BatchSize = batch
 	}
@@ -241,38 +205,5 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Horizon < c.MaxOverlap {
 		return c, fmt.Errorf("detect: Horizon %s is not allowed: want at least MaxOverlap, %s", c.Horizon, c.MaxOverlap)
 	}
-	if c.OnCommit == nil {
-		c.OnCommit = func([]deliver.Delivery) {}
-	}
-	if c.OnGap == nil {
-		c.OnGap = func(Gap) {}
-	}
-	if c.OnTrouble == nil {
-		c.OnTrouble = func(Trouble) {}
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
 	return c, nil
-}
-
-// defaultBatch is how many accounts go in one call when a BatchFetcher does
-// not tell its limit.
-const defaultBatch = 20
-
-// batching says how many accounts a Fetcher reads in one call by default, and
-// at most.
-func batching(f fetcher.Fetcher) (size, limit int) {
-	b, ok := f.(fetcher.BatchFetcher)
-	if !ok {
-		return 1, 1
-	}
-	if l, ok := b.(interface{ BatchLimit() int }); ok {
-		size = max(1, min(l.BatchLimit(), maxBatch))
-		return size, size
-	}
-	return defaultBatch, maxBatch
 }

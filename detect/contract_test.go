@@ -14,8 +14,8 @@ import (
 )
 
 // logTo gives a tune that has the log written to a buffer; read it after stop.
-func logTo(log *bytes.Buffer, more func(*Config)) func(*Config) {
-	return func(cfg *Config) {
+func logTo(log *bytes.Buffer, more func(*settings)) func(*settings) {
+	return func(cfg *settings) {
 		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
 		cfg.Shards = 1
 		if more != nil {
@@ -62,7 +62,7 @@ func TestFullPageWithoutNextIsAGap(t *testing.T) {
 				}
 				var log bytes.Buffer
 				gaps := 0
-				d := w.detector(t, logTo(&log, func(cfg *Config) {
+				d := w.detector(t, logTo(&log, func(cfg *settings) {
 					cfg.PageSize = row.limit
 					cfg.OnGap = func(Gap) { gaps++ }
 				}))
@@ -148,7 +148,7 @@ func TestAuditsFindNothingWrongWithTrueVersions(t *testing.T) {
 			}
 			return truth(q, n)
 		})
-		d := w.detector(t, func(cfg *Config) { cfg.Shards = 1 })
+		d := w.detector(t, func(cfg *settings) { cfg.Shards = 1 })
 		stop := start(t, d)
 		names := []string{"a", "b", "c", "d"} // a number that divides poll.AuditShare
 		set(t, d, sub("m", names...))

@@ -14,16 +14,16 @@ func (s *QuerySubscription) coverable() bool {
 	return len(s.Authors) > 0 && s.Answers != nil && s.Next == nil
 }
 
-// covers decides whether monitors have all authors polled as often as the
-// subscription asks for. bound gives the longest time between two polls of an
-// account that they allow, 0 for none. Without a Searcher it is all there is.
-func (cfg *Config) covers(s *QuerySubscription, bound func(account string) time.Duration) bool {
+// covers reports whether monitors have all authors of a subscription polled as often
+// as it asks for. bound returns the longest time between two polls of an account
+// that they allow, 0 for none. Without a Searcher timelines are all there is.
+func (d *Detector) covers(s *QuerySubscription, bound func(account string) time.Duration) bool {
 	switch {
 	case !s.coverable():
 		return false
-	case cfg.Searcher == nil:
+	case d.deps.Roles.Search == nil:
 		return true
-	case cfg.Pace == PaceAtLeast: // its intervals are no promise
+	case d.cfg.Pace == PaceAtLeast: // its intervals are no promise
 		return false
 	}
 	for _, name := range s.Authors {
@@ -53,7 +53,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 	}
 	out := make([]bool, len(subs))
 	for i := range subs {
-		out[i] = r.d.cfg.covers(&subs[i], func(name string) time.Duration { return bounds[monitor.Key(name)] })
+		out[i] = r.d.covers(&subs[i], func(name string) time.Duration { return bounds[monitor.Key(name)] })
 	}
 	return out, nil
 }

@@ -43,7 +43,7 @@ func TestRulesThatCostNoSearch(t *testing.T) {
 		"a query that comes by the o'clock": {every(10*time.Second, "nasa", "esa"), PaceInterval, scheduled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tune := func(c *Config) { c.Pace, c.Shards, c.FetchRate = row.pace, 0, 100 }
+			tune := func(c *settings) { c.Pace, c.Shards, c.FetchRate = row.pace, 0, 100 }
 			inQueries(t, tune, func(t *testing.T, w *searchable, d *Detector) {
 				set(t, d, row.monitors)
 				s := byAuthors(asks("r", "moon"), "nasa", "esa")
@@ -94,7 +94,7 @@ func TestRuleLosesNothingWhenMonitorsComeAndGo(t *testing.T) {
 		pace Pace
 	}{{"intervals", PaceInterval}, {"a budget", PaceBudget}} {
 		t.Run(row.name, func(t *testing.T) {
-			tune := func(c *Config) { c.Pace, c.Shards, c.FetchRate = row.pace, 0, 50 }
+			tune := func(c *settings) { c.Pace, c.Shards, c.FetchRate = row.pace, 0, 50 }
 			inQueries(t, tune, func(t *testing.T, w *searchable, d *Detector) {
 				r := byAuthors(asks("r", "moon"), "nasa", "esa")
 				r.MaxResults = 100
@@ -151,7 +151,7 @@ func TestCoveredRuleGoesOnAfterARestart(t *testing.T) {
 		r.Since = time.Now()
 		n, gaps, most := 0, 0, 3
 		run := func(subs ...Subscription) {
-			d := w.detector(t, func(c *Config) { c.OnGap = func(Gap) { gaps++ } })
+			d := w.detector(t, func(c *settings) { c.OnGap = func(Gap) { gaps++ } })
 			for _, s := range subs {
 				set(t, d, s)
 			}
@@ -209,7 +209,7 @@ type timelinesOnly struct{ fetcher.Fetcher }
 func TestRulesWithoutASearcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSearchable()
-		d := w.world.detector(t, func(c *Config) { c.Fetcher = timelinesOnly{w} })
+		d := w.world.detector(t, func(c *settings) { c.Fetcher = timelinesOnly{w} })
 		for _, when := range []string{"before", "while"} {
 			if err := d.SetQuery(t.Context(), asks("any", "moon")); !errors.Is(err, ErrNoSearcher) {
 				t.Errorf("a query of anybody %s it runs: %v", when, err)
@@ -239,7 +239,7 @@ func TestRulesWithoutASearcher(t *testing.T) {
 
 // A budget is for accounts and searches together.
 func TestBudgetIsSharedWithSearches(t *testing.T) {
-	tune := func(c *Config) { c.Pace, c.Shards, c.FetchRate = PaceBudget, 0, 2 }
+	tune := func(c *settings) { c.Pace, c.Shards, c.FetchRate = PaceBudget, 0, 2 }
 	inQueries(t, tune, func(t *testing.T, w *searchable, d *Detector) {
 		m := sub("m", "nasa", "esa", "jaxa")
 		m.Interval = 0
@@ -271,7 +271,7 @@ func TestBudgetIsSharedWithSearches(t *testing.T) {
 
 // Searches that would need more than the whole budget leave half of it.
 func TestAccountsKeepHalfOfTheBudget(t *testing.T) {
-	tune := func(c *Config) { c.Pace, c.Shards, c.FetchRate = PaceBudget, 0, 2 }
+	tune := func(c *settings) { c.Pace, c.Shards, c.FetchRate = PaceBudget, 0, 2 }
 	inQueries(t, tune, func(t *testing.T, w *searchable, d *Detector) {
 		m := sub("m", "nasa", "esa", "jaxa")
 		m.Interval = 0

@@ -24,6 +24,7 @@ import (
 // new. Its methods are safe for concurrent use.
 type Detector struct {
 	cfg       Config
+	deps      Deps
 	epoch     time.Time
 	env       *poll.Env // what all polls share
 	batchSize int       // accounts in a call at most
@@ -48,13 +49,16 @@ var ErrStopped = errors.New("detect: detector has stopped")
 // cursorChunk is how many cursors are asked for in one call of the journal.
 const cursorChunk = 1000
 
-// New checks cfg and returns a detector. It starts nothing: see Run.
-func New(cfg Config) (*Detector, error) {
-	cfg, err := cfg.withDefaults()
+// New checks cfg and deps and returns a detector. It starts nothing: see Run.
+func New(cfg Config, deps Deps) (*Detector, error) {
+	deps, err := deps.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	d := &Detector{cfg: cfg, epoch: time.Now(),
+	if cfg, err = cfg.withDefaults(deps.Roles.Batch); err != nil {
+		return nil, err
+	}
+	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.batchSize = cfg.BatchSize
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
@@ -63,7 +67,7 @@ func New(cfg Config) (*Detector, error) {
 	d.env = d.newEnv()
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
-	d.forecast = forecast.Check{Now: cfg.Now, Logger: cfg.Logger,
+	d.forecast = forecast.Check{Now: deps.Now, Logger: deps.Logger,
 		Make: func(ctx context.Context) (forecast.Plan, error) {
 			plans, err := d.Plan(ctx)
 			return forecast.Plan(plans.Now), err
@@ -83,7 +87,7 @@ func New(cfg Config) (*Detector, error) {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.OthersDelay, OwnerSurplus: cfg.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
-			PollRate: planner{d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: cfg.Logger,
+			PollRate: planner{d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: deps.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
@@ -92,22 +96,22 @@ func New(cfg Config) (*Detector, error) {
 	return d, nil
 }
 
-// newEnv is what New gives to polls.
+// newEnv returns what all polls share.
 func (d *Detector) newEnv() *poll.Env {
-	cfg := &d.cfg
-	return &poll.Env{Fetcher: cfg.Fetcher, Searcher: cfg.Searcher, Late: d.late,
-		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: cfg.Now,
-			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: cfg.Logger}),
+	cfg, deps := &d.cfg, &d.deps
+	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
+		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
+			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
-		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: cfg.Handlers,
-		Logger: cfg.Logger, Now: cfg.Now, Clock: d.clock, Epoch: d.epoch,
-		OnGap: func(g poll.Gap) { cfg.OnGap(Gap(g)) },
+		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: deps.Handlers,
+		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
+		OnGap: func(g poll.Gap) { deps.OnGap(Gap(g)) },
 		OnTrouble: func(kind poll.Kind, name string, src deliver.Source, err error) {
 			tr := Trouble{Username: name, Source: src, Err: err}
 			if kind == poll.Queries {
 				tr.Username, tr.Query = "", name
 			}
-			cfg.OnTrouble(tr)
+			deps.OnTrouble(tr)
 		}}
 }
 
@@ -261,7 +265,7 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]accounts.A
 	cursors := make(map[string]*poll.Cursor)
 	for from := 0; from < len(keys); from += cursorChunk {
 		chunk := keys[from:min(from+cursorChunk, len(keys))]
-		found, err := d.cfg.Journal.Cursors(ctx, chunk...)
+		found, err := d.deps.Journal.Cursors(ctx, chunk...)
 		if err != nil {
 			return nil, fmt.Errorf("detect: read cursors: %w", err)
 		}
@@ -289,5 +293,5 @@ func (d *Detector) clock() int64 { return int64(time.Since(d.epoch)) }
 
 // wall gives the time of the day for a moment of the detector's clock.
 func (d *Detector) wall(at int64) time.Time {
-	return d.cfg.Now().Add(time.Duration(at - d.clock()))
+	return d.deps.Now().Add(time.Duration(at - d.clock()))
 }

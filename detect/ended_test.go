@@ -17,7 +17,7 @@ func TestFetcherEndsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		names := accountNames(100)
-		d := w.detector(t, func(c *Config) { c.Shards = 1 })
+		d := w.detector(t, func(c *settings) { c.Shards = 1 })
 		stop := start(t, d)
 		set(t, d, sub("m", names...))
 		after(30 * time.Second)

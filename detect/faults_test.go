@@ -209,7 +209,7 @@ func TestTroubleIsReportedAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var all []Trouble
-		d := w.detector(t, func(c *Config) { c.OnTrouble = func(tr Trouble) { w.do(func() { all = append(all, tr) }) } })
+		d := w.detector(t, func(c *settings) { c.OnTrouble = func(tr Trouble) { w.do(func() { all = append(all, tr) }) } })
 		reports := func() (out []Trouble) {
 			w.do(func() { out = slices.Clone(all) })
 			return out
@@ -247,27 +247,27 @@ func TestTroubleIsReportedAndRecovers(t *testing.T) {
 
 func TestConfigErrorsNameTheField(t *testing.T) {
 	w := &world{}
-	for want, tune := range map[string]func(*Config){
-		"Fetcher":      func(c *Config) { c.Fetcher = nil },
-		"Journal":      func(c *Config) { c.Journal = nil },
-		"Shards -1":    func(c *Config) { c.Shards = -1 },
-		"FetchSlots":   func(c *Config) { c.FetchSlots = 1 << 20 },
-		"MaxPages":     func(c *Config) { c.MaxPages = -3 },
-		"PageSize":     func(c *Config) { c.PageSize = 5000 },
-		"FetchRate":    func(c *Config) { c.FetchRate = -1 },
-		"FetchBurst":   func(c *Config) { c.FetchBurst = 5 },
-		"Overlap -1s":  func(c *Config) { c.Overlap = -time.Second },
-		"MaxBackoff":   func(c *Config) { c.MinBackoff, c.MaxBackoff = time.Minute, time.Second },
-		"Horizon":      func(c *Config) { c.Horizon = time.Second },
-		"FetchTimeout": func(c *Config) { c.FetchTimeout = 48 * time.Hour },
+	for want, tune := range map[string]func(*settings){
+		"Fetcher":      func(c *settings) { c.Fetcher = nil },
+		"Journal":      func(c *settings) { c.Journal = nil },
+		"Shards -1":    func(c *settings) { c.Shards = -1 },
+		"FetchSlots":   func(c *settings) { c.FetchSlots = 1 << 20 },
+		"MaxPages":     func(c *settings) { c.MaxPages = -3 },
+		"PageSize":     func(c *settings) { c.PageSize = 5000 },
+		"FetchRate":    func(c *settings) { c.FetchRate = -1 },
+		"FetchBurst":   func(c *settings) { c.FetchBurst = 5 },
+		"Overlap -1s":  func(c *settings) { c.Overlap = -time.Second },
+		"MaxBackoff":   func(c *settings) { c.MinBackoff, c.MaxBackoff = time.Minute, time.Second },
+		"Horizon":      func(c *settings) { c.Horizon = time.Second },
+		"FetchTimeout": func(c *settings) { c.FetchTimeout = 48 * time.Hour },
 	} {
-		c := Config{Fetcher: w, Journal: w}
+		c := settings{Deps: Deps{Fetcher: w, Journal: w}}
 		tune(&c)
-		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
+		if _, err := New(c.Config, c.Deps); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {
 			t.Errorf("error %v, want one that names %s and what is allowed", err, want)
 		}
 	}
-	d, err := New(Config{Fetcher: w, Journal: w})
+	d, err := New(Config{}, Deps{Fetcher: w, Journal: w})
 	if err != nil {
 		t.Fatal(err)
 	}

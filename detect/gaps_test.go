@@ -43,8 +43,8 @@ func swell(w *world, interval time.Duration) (want []string) {
 	return append(ids("m", "a", 0, 45), ids("m", "b", 0, 40)...)
 }
 
-func twoPages(reported *[]Gap) func(*Config) {
-	return func(c *Config) {
+func twoPages(reported *[]Gap) func(*settings) {
+	return func(c *settings) {
 		c.MaxPages = 2
 		c.Overlap = time.Second
 		c.OnGap = func(g Gap) { *reported = append(*reported, g) }
@@ -157,7 +157,7 @@ func TestGapIsReadBesidePollsThatLeaveNoPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var reported []Gap
-		d := w.detector(t, func(c *Config) {
+		d := w.detector(t, func(c *settings) {
 			twoPages(&reported)(c)
 			c.FetchRate, c.FetchBurst = 2, 1
 		})
@@ -249,7 +249,7 @@ func TestGapsThatOverlap(t *testing.T) {
 func TestGapReachesAMonitorThatJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		d := w.detector(t, func(c *Config) { c.MaxPages = 2 })
+		d := w.detector(t, func(c *settings) { c.MaxPages = 2 })
 		stop := start(t, d)
 		set(t, d, sub("a", "nasa"))
 		w.afterPoll("nasa")

@@ -49,7 +49,7 @@ func TestPollsComeAtThePhase(t *testing.T) {
 				const accounts, intervals = 50, 4
 				<-time.After(tc.begin)
 				p := &pollTimes{at: map[string][]time.Time{}}
-				d, err := detect.New(detect.Config{Fetcher: p, Journal: p, Shards: 3})
+				d, err := detect.New(detect.Config{Shards: 3}, detect.Deps{Fetcher: p, Journal: p})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -74,7 +74,7 @@ func TestOlderPageIsGivenUpOnlyForItsOwnFault(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				var reported []Gap
-				d := w.detector(t, func(c *Config) {
+				d := w.detector(t, func(c *settings) {
 					c.MaxBackoff = 10 * time.Second
 					c.OnGap = func(g Gap) { reported = append(reported, g) }
 				})
@@ -115,7 +115,7 @@ func TestOlderPageIsNotGivenUpForAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var reported []Gap
-		tune := func(c *Config) {
+		tune := func(c *settings) {
 			c.MaxBackoff = 10 * time.Second
 			c.OnGap = func(g Gap) { reported = append(reported, g) }
 		}

@@ -99,7 +99,7 @@ func TestRemainingZeroClosesTheBudget(t *testing.T) {
 func TestFetchRateBoundsCallsAndStarvesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		d := w.detector(t, func(c *Config) { c.FetchRate, c.FetchBurst = 2, 4 })
+		d := w.detector(t, func(c *settings) { c.FetchRate, c.FetchBurst = 2, 4 })
 		defer start(t, d)()
 		var names []string
 		for i := range 60 {
@@ -122,7 +122,7 @@ func TestSlotsBoundCallsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.setSlow(time.Second)
-		d := w.detector(t, func(c *Config) { c.FetchSlots = 5 })
+		d := w.detector(t, func(c *settings) { c.FetchSlots = 5 })
 		defer start(t, d)()
 		var names []string
 		for i := range 40 {

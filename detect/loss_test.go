@@ -27,7 +27,7 @@ func missing(w *world, want []string) (lost []string) {
 func TestBrokenPollDoesNotVouchForWhatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		d := w.detector(t, func(c *Config) { c.MaxPages = 3 })
+		d := w.detector(t, func(c *settings) { c.MaxPages = 3 })
 		stop := start(t, d)
 		set(t, d, sub("m", "nasa"))
 		w.afterPoll("nasa")
@@ -64,7 +64,7 @@ func TestBrokenPollDoesNotVouchForWhatIsBehind(t *testing.T) {
 func TestKnownPageDoesNotVouchForAMonitorThatJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		d := w.detector(t, func(c *Config) { c.MaxPages = 2 })
+		d := w.detector(t, func(c *settings) { c.MaxPages = 2 })
 		stop := start(t, d)
 		set(t, d, sub("a", "nasa"))
 		w.afterPoll("nasa")
@@ -319,7 +319,7 @@ func TestLossClockAheadThenRestart(t *testing.T) {
 			defer w.mu.Unlock()
 			return time.Now().Add(ahead)
 		}
-		tune := func(c *Config) { c.Now = now }
+		tune := func(c *settings) { c.Now = now }
 		d := w.detector(t, tune)
 		stop := start(t, d)
 		s := sub("m", "nasa")
@@ -350,7 +350,7 @@ func TestLossClockAheadThenRestart(t *testing.T) {
 func TestLossClockAheadOfThePlatform(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		d := w.detector(t, func(c *Config) {
+		d := w.detector(t, func(c *settings) {
 			c.Now = func() time.Time { return time.Now().Add(4 * time.Minute) }
 		})
 		defer start(t, d)()

@@ -41,7 +41,7 @@ func TestAnswerSharedWithOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
-				d := w.detector(t, func(c *Config) { c.MaxPages = row.maxPages })
+				d := w.detector(t, func(c *settings) { c.MaxPages = row.maxPages })
 				defer start(t, d)()
 				set(t, d, sub("m", "a")) // every 10 s
 				after(time.Second)

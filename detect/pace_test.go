@@ -15,8 +15,8 @@ import (
 )
 
 // paced makes a detector that spends so many calls a second.
-func paced(t *testing.T, w *world, rate float64, tune func(*Config)) *Detector {
-	return w.detector(t, func(c *Config) {
+func paced(t *testing.T, w *world, rate float64, tune func(*settings)) *Detector {
+	return w.detector(t, func(c *settings) {
 		c.Pace, c.FetchRate, c.Shards = PaceBudget, rate, 0
 		if tune != nil {
 			tune(c)
@@ -122,7 +122,7 @@ func TestIntervalIsTheLongestWaitUnderABudget(t *testing.T) {
 func TestIntervalIsTheShortestWaitWherePaceSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		d := paced(t, w, 10, func(c *Config) { c.Pace = PaceAtLeast })
+		d := paced(t, w, 10, func(c *settings) { c.Pace = PaceAtLeast })
 		defer start(t, d)()
 		set(t, d, bounded("m", 30*time.Second, 0, accountNames(3)...))
 		begin := time.Now()
@@ -175,7 +175,7 @@ func TestBudgetThatCanNotKeepTheIntervalsIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var log bytes.Buffer
-		d := paced(t, w, 1, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		d := paced(t, w, 1, func(c *settings) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 		defer start(t, d)()
 		set(t, d, bounded("m", 10*time.Second, 0, accountNames(40)...))
 		after(time.Minute)
@@ -272,7 +272,7 @@ func TestFailingAccountRestsUnderABudget(t *testing.T) {
 func TestBudgetWithSharedCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &batchWorld{world: newWorld()}
-		d := paced(t, b.world, 0.5, func(c *Config) { c.Fetcher = b })
+		d := paced(t, b.world, 0.5, func(c *settings) { c.Fetcher = b })
 		defer start(t, d)()
 		set(t, d, bounded("m", 0, 0, accountNames(95)...))
 		begin := time.Now()
@@ -305,12 +305,11 @@ func TestPaceConfig(t *testing.T) {
 		"MinOverlap 1h": {MinOverlap: time.Hour},
 		"MaxOverlap 1s": {MaxOverlap: time.Second},
 	} {
-		cfg.Fetcher, cfg.Journal = w, w
-		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(cfg, Deps{Fetcher: w, Journal: w}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
-	d, err := New(Config{Fetcher: w, Journal: w, Pace: PaceBudget, FetchRate: 1})
+	d, err := New(Config{Pace: PaceBudget, FetchRate: 1}, Deps{Fetcher: w, Journal: w})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func plannedRule(w routing.Want, covered bool) forecast.Rule {
 func (p planner) queriesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
 	rules := make([]forecast.Rule, 0, len(queries))
 	for i := range queries {
-		rules = append(rules, plannedRule(queries[i].want(), p.d.cfg.covers(&queries[i], bound)))
+		rules = append(rules, plannedRule(queries[i].want(), p.d.covers(&queries[i], bound)))
 	}
 	return p.queries(rules)
 }

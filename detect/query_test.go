@@ -91,7 +91,7 @@ func TestQueryPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var reported notes[Gap]
-			inQueries(t, func(c *Config) { c.OnGap = reported.add }, func(t *testing.T, w *searchable, d *Detector) {
+			inQueries(t, func(c *settings) { c.OnGap = reported.add }, func(t *testing.T, w *searchable, d *Detector) {
 				w.setPageSize(row.page)
 				w.unordered = row.unordered
 				s := asks("r", "moon")
@@ -272,7 +272,7 @@ func TestFailingQueryIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var troubles notes[Trouble]
-			inQueries(t, func(c *Config) { c.OnTrouble = troubles.add }, func(t *testing.T, w *searchable, d *Detector) {
+			inQueries(t, func(c *settings) { c.OnTrouble = troubles.add }, func(t *testing.T, w *searchable, d *Detector) {
 				w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, row.err })
 				setQuery(t, d, asks("r", "moon"))
 				if after(row.notEarly); len(troubles.all()) != 0 && row.notEarly > 0 {

@@ -108,8 +108,8 @@ func (w *searchable) say(account, text string, late time.Duration) {
 }
 
 // detector makes one that searches the world; tune may be nil.
-func (w *searchable) detector(t *testing.T, tune func(*Config)) *Detector {
-	return w.world.detector(t, func(c *Config) {
+func (w *searchable) detector(t *testing.T, tune func(*settings)) *Detector {
+	return w.world.detector(t, func(c *settings) {
 		c.Fetcher = w
 		if tune != nil {
 			tune(c)
@@ -138,7 +138,7 @@ func setQuery(t *testing.T, d *Detector, s QuerySubscription) {
 }
 
 // inQueries runs a test in a bubble, on a world with a detector that runs.
-func inQueries(t *testing.T, tune func(*Config), test func(t *testing.T, w *searchable, d *Detector)) {
+func inQueries(t *testing.T, tune func(*settings), test func(t *testing.T, w *searchable, d *Detector)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSearchable()
 		d := w.detector(t, tune)

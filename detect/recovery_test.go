@@ -106,7 +106,7 @@ func TestNewMonitorWatchesTheHandlesFormerOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		p := byID{w, map[string]string{"bob": "1"}}
-		d := w.detector(t, func(c *Config) { c.Fetcher = p })
+		d := w.detector(t, func(c *settings) { c.Fetcher = p })
 		defer start(t, d)()
 		post := func(id, tweet string) {
 			w.publish(id, tweet, 0)

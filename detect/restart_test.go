@@ -39,7 +39,7 @@ func TestGapIsNotHiddenByARestart(t *testing.T) {
 			t.Fatalf("recorded %v, want one gap", w.cursors["account:nasa"].Gaps)
 		}
 		w.setBefore(nil)
-		d = w.detector(t, func(c *Config) { twoPages(&reported)(c); c.MaxPages = 10 })
+		d = w.detector(t, func(c *settings) { twoPages(&reported)(c); c.MaxPages = 10 })
 		stop = start(t, d)
 		again := sub("m", "nasa")
 		again.Accounts[0].Since, again.Interval = since, minutes.Interval
@@ -88,7 +88,7 @@ func restarts(t *testing.T, seed uint64) {
 	})
 	w.setSlow(20 * time.Millisecond)
 	w.setSlowStore(10 * time.Millisecond)
-	tune := func(c *Config) {
+	tune := func(c *settings) {
 		c.Shards, c.MaxPages, c.Overlap, c.MaxBackoff = 1, 2, 10*time.Second, 10*time.Second
 		c.MaxOverlap = 20 * time.Second
 	}

@@ -47,7 +47,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 // fromTimelines has the authors' timelines bring a rule's posts.
 func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m routing.Move) error {
 	d := r.d
-	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, Spread: sub.Spread || d.cfg.Searcher != nil}
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, Spread: sub.Spread || d.deps.Roles.Search != nil}
 	if d.cfg.Pace != PaceInterval {
 		s.Interval = max(s.Interval, MinBound)
 	}
@@ -107,12 +107,12 @@ func (r *router) unsearch(ctx context.Context, sourceID string) error {
 }
 
 func (r *router) store(ctx context.Context, c Cursor) error {
-	return r.d.cfg.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
+	return r.d.deps.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
 }
 
 // cursorOf is what the journal has of a query.
 func (r *router) cursorOf(ctx context.Context, text string) (Cursor, error) {
-	found, err := r.d.cfg.Journal.Cursors(ctx, QueryTarget(text))
+	found, err := r.d.deps.Journal.Cursors(ctx, QueryTarget(text))
 	if err != nil {
 		return Cursor{}, fmt.Errorf("detect: read cursors: %w", err)
 	}
@@ -157,7 +157,7 @@ func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s rout
 			targets = append(targets, accounts.Key(name))
 		}
 	}
-	found, err := r.d.cfg.Journal.Cursors(ctx, targets...)
+	found, err := r.d.deps.Journal.Cursors(ctx, targets...)
 	if err != nil {
 		return routing.State{}, fmt.Errorf("detect: read cursors: %w", err)
 	}

@@ -51,7 +51,7 @@ func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	if err := sub.validate(); err != nil {
 		return err
 	}
-	if d.cfg.Searcher == nil && !sub.coverable() {
+	if d.deps.Roles.Search == nil && !sub.coverable() {
 		return fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query))
 	}
 	return d.router.set(ctx, sub)
@@ -155,7 +155,7 @@ func (r *router) run(ctx context.Context) {
 		}
 		open, err := r.reroute(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.d.cfg.Logger.Error("routing of queries failed", "error", err)
+			r.d.deps.Logger.Error("routing of queries failed", "error", err)
 			wait = rerouteWait
 		}
 		if open || err != nil {

@@ -29,7 +29,7 @@ func TestIntervalChanges(t *testing.T) {
 // Accounts lie in memory in the order in which they are polled.
 func TestAccountsLieInTheOrderOfTheirPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newWorld().detector(t, func(c *Config) { c.Shards = 1 })
+		d := newWorld().detector(t, func(c *settings) { c.Shards = 1 })
 		defer start(t, d)()
 		s := sub("m", accountNames(100)...)
 		set(t, d, s)

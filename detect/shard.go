@@ -84,7 +84,7 @@ func (sh *shard) run(ctx context.Context) {
 func (sh *shard) open() int { return sh.accounts.Polls.Open() + sh.queries.Polls.Open() }
 
 // updateClocks reads both clocks.
-func (sh *shard) updateClocks() { sh.times = poll.Times{Now: sh.d.clock(), Wall: sh.d.cfg.Now()} }
+func (sh *shard) updateClocks() { sh.times = poll.Times{Now: sh.d.clock(), Wall: sh.d.deps.Now()} }
 
 func (sh *shard) handle(m *message) {
 	switch {

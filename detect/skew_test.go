@@ -56,7 +56,7 @@ func TestClocksDiffer(t *testing.T) {
 				var log bytes.Buffer
 				w := newWorld()
 				w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) { return answer(w.timeline(q)), nil })
-				d := w.detector(t, func(c *Config) {
+				d := w.detector(t, func(c *settings) {
 					c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 					c.Now = func() time.Time { return time.Now().Add(tc.ours) }
 				})
@@ -72,7 +72,7 @@ func TestClocksDiffer(t *testing.T) {
 				var log bytes.Buffer
 				w := newSearchable()
 				w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return answer(fetcher.Page{}), nil })
-				d := w.detector(t, func(c *Config) {
+				d := w.detector(t, func(c *settings) {
 					c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 					c.Now = func() time.Time { return time.Now().Add(tc.ours) }
 				})

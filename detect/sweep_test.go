@@ -16,7 +16,7 @@ func TestCallsAreMadeSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.setSlow(5 * time.Second)
-		d := w.detector(t, func(c *Config) { c.Shards, c.FetchSlots = 1, 40 })
+		d := w.detector(t, func(c *settings) { c.Shards, c.FetchSlots = 1, 40 })
 		defer start(t, d)()
 		for round := range 2 {
 			names := accountNames(40)
@@ -44,7 +44,7 @@ func TestNoPollBesideTheReadingOfAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		var left, slow atomic.Bool
-		d := w.detector(t, func(c *Config) {
+		d := w.detector(t, func(c *settings) {
 			c.MaxPages, c.Overlap, c.FetchTimeout = 2, time.Second, time.Minute
 			c.OnGap = func(Gap) { left.Store(true) }
 		})

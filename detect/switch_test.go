@@ -49,7 +49,7 @@ func TestRuleThatMovesBeforeItsFirstPoll(t *testing.T) {
 			}, timelinesFail},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inQueries(t, func(c *Config) { c.MaxOverlap = time.Hour }, func(t *testing.T, w *searchable, d *Detector) {
+			inQueries(t, func(c *settings) { c.MaxOverlap = time.Hour }, func(t *testing.T, w *searchable, d *Detector) {
 				r := byAuthors(asks("r", "moon"), "nasa")
 				r.MaxResults = 100
 				w.say("nasa", "moon early", 0)
@@ -79,7 +79,7 @@ func TestRuleThatMovesBeforeItsFirstPoll(t *testing.T) {
 func TestChangedQueryIsReadFromItsBeginning(t *testing.T) {
 	for name, watched := range map[string]bool{"by a search": false, "from timelines": true} {
 		t.Run(name, func(t *testing.T) {
-			inQueries(t, func(c *Config) { c.MaxOverlap = time.Hour }, func(t *testing.T, w *searchable, d *Detector) {
+			inQueries(t, func(c *settings) { c.MaxOverlap = time.Hour }, func(t *testing.T, w *searchable, d *Detector) {
 				moon, sun := byAuthors(asks("r", "moon"), "nasa"), byAuthors(asks("r", "sun"), "nasa")
 				w.say("nasa", "sun early", 0)
 				setQuery(t, d, moon)
@@ -126,7 +126,7 @@ func TestRulesDoNotCoverEachOther(t *testing.T) {
 // A post that an answer leaves out for a while is known when it is back.
 func TestPostThatComesBackIsKnown(t *testing.T) {
 	const overlap = time.Minute
-	inQueries(t, func(c *Config) { c.Overlap, c.MaxOverlap = overlap, overlap }, func(t *testing.T, w *searchable, d *Detector) {
+	inQueries(t, func(c *settings) { c.Overlap, c.MaxOverlap = overlap, overlap }, func(t *testing.T, w *searchable, d *Detector) {
 		setQuery(t, d, asks("r", "moon"))
 		w.say("nasa", "moon a", 0)
 		after(15 * time.Second)

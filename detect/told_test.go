@@ -63,7 +63,7 @@ func TestRateLimitIsTold(t *testing.T) {
 				var log logText
 				w := newWorld()
 				w.setSlow(time.Second) // so that many calls are under way
-				d := w.detector(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+				d := w.detector(t, func(c *settings) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 				stop := start(t, d)
 				set(t, d, sub("m", accountNames(50)...))
 				after(time.Minute)
@@ -125,7 +125,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 			}
 			w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, fail() })
 			w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, fail() })
-			d := w.detector(t, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+			d := w.detector(t, func(c *settings) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 			stop := start(t, d)
 			begin(d)
 			after(min(tc.told, tc.lasts))

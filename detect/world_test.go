@@ -238,19 +238,25 @@ func (w *world) callTimes(account string) []time.Time {
 	return out
 }
 
+// settings are all that a detector is made from.
+type settings struct {
+	Config
+	Deps
+}
+
 // detector makes a detector on the world; tune may be nil.
-func (w *world) detector(t *testing.T, tune func(*Config)) *Detector {
+func (w *world) detector(t *testing.T, tune func(*settings)) *Detector {
 	t.Helper()
-	cfg := Config{Fetcher: w, Journal: w, Shards: 2,
+	s := settings{Config{Shards: 2}, Deps{Fetcher: w, Journal: w,
 		OnCommit: func(ds []deliver.Delivery) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.handed = append(w.handed, ds...)
-		}}
+		}}}
 	if tune != nil {
-		tune(&cfg)
+		tune(&s)
 	}
-	d, err := New(cfg)
+	d, err := New(s.Config, s.Deps)
 	if err != nil {
 		t.Fatal(err)
 	}

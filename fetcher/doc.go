@@ -9,6 +9,13 @@
 //		Timeline(ctx context.Context, q TimelineQuery) (Page, error)
 //	}
 //
+// What else a platform can be asked for is a role of its own: a BatchFetcher reads
+// timelines of several accounts in one call, a Searcher answers queries. The engine
+// takes them from streamwatch.Config.Roles, and those that are nil there from the
+// Fetcher's own methods, once, when it is made. So a wrapper passes them on:
+//
+//	streamwatch.Config{Fetcher: logged{platform}, Roles: fetcher.RolesOf(platform)}
+//
 // Ready-made adapters live below this package, one per platform
 // (fetcher/mastodon, fetcher/bluesky); fetcher/upstream holds the HTTP manners
 // they share. Where a platform can only be searched, fetcher/searchtimeline makes

@@ -44,3 +44,20 @@ func TestReach(t *testing.T) {
 		})
 	}
 }
+
+// only hides all methods of a Fetcher but Timeline, as a wrapper does.
+type only struct{ fetcher.Fetcher }
+
+func TestRolesOf(t *testing.T) {
+	s, other := &shelf{}, &shelf{}
+	if r := fetcher.RolesOf(s); r.Batch != s || r.Search != s {
+		t.Errorf("roles %+v, want both of the Fetcher's own", r)
+	}
+	if r := fetcher.RolesOf(only{s}); r.Batch != nil || r.Search != nil {
+		t.Errorf("roles %+v of a wrapper with Timeline alone, want none", r)
+	}
+	got := fetcher.Roles{Search: other}.Or(fetcher.RolesOf(s))
+	if got.Batch != s || got.Search != other {
+		t.Errorf("roles %+v, want the one that is given, and what lacks from the others", got)
+	}
+}

@@ -31,7 +31,7 @@ var monitorSizes = []int{100, 1000, 10_000}
 
 // startDetector runs the engine's detection core.
 func startDetector(n int, period time.Duration, poll func(int)) error {
-	d, err := detect.New(detect.Config{Fetcher: platform{poll}, Journal: nowhere{}})
+	d, err := detect.New(detect.Config{}, detect.Deps{Fetcher: platform{poll}, Journal: nowhere{}})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 // products do not need one.
 func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Providers, error) {
 	p := enginehttp.Providers{Timeline: source}
-	p.Search, _ = source.(fetcher.Searcher)
+	p.Search = fetcher.RolesOf(source).Search
 	p.UserByUsername, _ = source.(fetcher.UserByUsername)
 	p.UsersByIDs, _ = source.(fetcher.UsersByIDs)
 	p.TweetsByIDs, _ = source.(fetcher.TweetsByIDs)

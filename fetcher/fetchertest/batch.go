@@ -104,8 +104,8 @@ func batchCases() []testCase {
 // batcher is the Fetcher as a BatchFetcher. It skips the case when it is none.
 func (t *test) batcher() fetcher.BatchFetcher {
 	t.Helper()
-	b, ok := t.fetcher.(fetcher.BatchFetcher)
-	if !ok {
+	b := fetcher.RolesOf(t.fetcher).Batch
+	if b == nil {
 		t.Skip("the Fetcher is no fetcher.BatchFetcher")
 	}
 	return b

@@ -24,7 +24,7 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 	}()
 	e.Count.Calls.Add(1)
 	if p.Machine.kind == Queries {
-		pg, err = e.Searcher.Search(limit, e.searchQuery(p))
+		pg, err = e.Roles.Search.Search(limit, e.searchQuery(p))
 		if err == nil && pg.Err == nil && (pg.Unchanged || pg.Skipped != 0) {
 			err = errors.New("detect: searcher leaves out posts that it was not asked to")
 		}
@@ -124,7 +124,7 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 		queries[i] = p.Plan.Timeline
 	}
 	e.Count.Calls.Add(1)
-	pages, err = e.Fetcher.(fetcher.BatchFetcher).Timelines(limit, queries)
+	pages, err = e.Roles.Batch.Timelines(limit, queries)
 	switch {
 	case err != nil:
 		return nil, err

@@ -22,11 +22,11 @@ const (
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
 
-// Env is what all polls of a detector share. All fields are needed, Searcher
-// aside.
+// Env is what all polls of a detector share. All fields are required; of the Roles
+// those that are used.
 type Env struct {
 	Fetcher  fetcher.Fetcher
-	Searcher fetcher.Searcher
+	Roles    fetcher.Roles
 	Budget   *budget.Budget
 	Late     *lateness.Tracker
 	Contract Contract

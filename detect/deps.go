@@ -1,0 +1,88 @@
+package detect
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Deps are what a Detector works with. Fetcher and Journal are required; the zero
+// value of each other field means its default.
+type Deps struct {
+	// Fetcher reads the timelines.
+	Fetcher fetcher.Fetcher
+	// Roles are what else the platform is asked for. A role that is nil here is
+	// the Fetcher's own, if it has that method. Without Roles.Batch each account is
+	// read by a call of its own; without Roles.Search only queries whose Authors
+	// are known can be set.
+	Roles fetcher.Roles
+	// Journal makes detections last.
+	Journal Journal
+
+	// OnCommit gets the deliveries of each commit, in order, right after it.
+	// It must not block.
+	OnCommit func([]deliver.Delivery)
+	// OnGap is called for each range that could not be read, once it is recorded,
+	// and again when it was read after all: then FilledAt is set, and Target and
+	// FoundAt are the same. It must not block, nor call the detector, which would
+	// have to answer itself.
+	OnGap func(Gap)
+	// OnTrouble is called when an account's polls have failed three times in a row
+	// and for 10 minutes, or at once when one that never answered is not found,
+	// protected or refused; and with a nil error when it recovers. It must not
+	// block, nor call the detector.
+	OnTrouble func(Trouble)
+	// Handlers are the in-process handlers that get every event.
+	Handlers []string
+
+	// Logger gets what an operator should know. Defaults to none.
+	Logger *slog.Logger
+	// Now stamps; waiting uses the runtime's timers. Defaults to time.Now.
+	Now func() time.Time
+}
+
+func (d Deps) withDefaults() (Deps, error) {
+	if d.Fetcher == nil {
+		return d, fmt.Errorf("detect: Fetcher is missing: want a fetcher.Fetcher")
+	}
+	if d.Journal == nil {
+		return d, fmt.Errorf("detect: Journal is missing: want a detect.Journal")
+	}
+	d.Roles = d.Roles.Or(fetcher.RolesOf(d.Fetcher))
+	if d.OnCommit == nil {
+		d.OnCommit = func([]deliver.Delivery) {}
+	}
+	if d.OnGap == nil {
+		d.OnGap = func(Gap) {}
+	}
+	if d.OnTrouble == nil {
+		d.OnTrouble = func(Trouble) {}
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	return d, nil
+}
+
+// defaultBatch is how many accounts go in one call when a BatchFetcher does
+// not tell its limit.
+const defaultBatch = 20
+
+// batching returns how many accounts are read in one call by default, and at
+// most. b is nil where calls are not shared.
+func batching(b fetcher.BatchFetcher) (size, limit int) {
+	if b == nil {
+		return 1, 1
+	}
+	if l, ok := b.(interface{ BatchLimit() int }); ok {
+		size = max(1, min(l.BatchLimit(), maxBatch))
+		return size, size
+	}
+	return defaultBatch, maxBatch
+}

@@ -1,0 +1,28 @@
+package fetcher
+
+// Roles are what a platform can be asked for beside the timeline of one account. A
+// nil role is one that it does not have.
+type Roles struct {
+	Batch  BatchFetcher // timelines of several accounts in one call
+	Search Searcher     // posts that match a query
+}
+
+// RolesOf returns the roles that f has by its methods. A wrapper that embeds a
+// Fetcher has only the methods of that interface: whoever wraps one passes on the
+// roles of what it wraps, or wraps these as well.
+func RolesOf(f Fetcher) (r Roles) {
+	r.Batch, _ = f.(BatchFetcher)
+	r.Search, _ = f.(Searcher)
+	return r
+}
+
+// Or returns r with what it lacks taken from other.
+func (r Roles) Or(other Roles) Roles {
+	if r.Batch == nil {
+		r.Batch = other.Batch
+	}
+	if r.Search == nil {
+		r.Search = other.Search
+	}
+	return r
+}
