@@ -43,7 +43,6 @@ var wide = map[string]shape{
 	"storage/storetest/storeTest":   {methods: 40},
 	// To be taken apart.
 	"storage/memory/Store": {methods: 34, fields: 22},
-	"storage/sqlite/tx":    {methods: 46},
 }
 
 // topLevel are the packages whose size is bounded: all that comes new passes

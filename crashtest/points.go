@@ -67,7 +67,7 @@ var points = []point{
 	{name: "sqlite.tx.committed", skip: 30, store: "sqlite"},
 	{name: "sqlite.commit.batch", skip: 20, store: "sqlite"},
 	{name: "sqlite.commit.event", skip: 20, store: "sqlite"},
-	{name: "sqlite.commit.entered", skip: 4, store: "sqlite"},
+	{name: "sqlite.commit.table", skip: 20, store: "sqlite"},
 	{name: "sqlite.settle.attempt", skip: 20, store: "sqlite"},
 	{name: "sqlite.claim.leased", skip: 4, store: "sqlite"},
 	{name: retentionPoint, skip: 20, store: "sqlite"},

@@ -139,7 +139,7 @@ func (r *reader) each(query string, row func(scanner) error) {
 }
 
 func (r *reader) detections(s *state) {
-	r.each(`SELECT id, owner, source_id, tweet_id, author_username, seq, committed_at FROM event_log ORDER BY owner, seq`, func(scan scanner) error {
+	r.each(`SELECT id, owner, source_id, tweet_id, author_username, seq, committed_at FROM events ORDER BY owner, seq`, func(scan scanner) error {
 		var e event
 		var at int64
 		err := scan(&e.ID, &e.Owner, &e.Source, &e.Tweet, &e.Author, &e.Seq, &at)
@@ -154,7 +154,7 @@ func (r *reader) detections(s *state) {
 		return err
 	})
 	s.Cursors = make(map[string]time.Time)
-	r.each(`SELECT target, since FROM newest_cursors WHERE since IS NOT NULL`, func(scan scanner) error {
+	r.each(`SELECT target, since FROM cursors WHERE since IS NOT NULL`, func(scan scanner) error {
 		var name string
 		var at int64
 		err := scan(&name, &at)
@@ -165,7 +165,7 @@ func (r *reader) detections(s *state) {
 
 func (r *reader) deliveries(s *state) {
 	at := make(map[string]int)
-	r.each(`SELECT d.id, coalesce(e.id, ''), d.endpoint_id, d.state, d.due_at IS NOT NULL FROM deliveries d LEFT JOIN event_log e ON e.n = d.event`, func(scan scanner) error {
+	r.each(`SELECT d.id, coalesce(e.id, ''), d.endpoint_id, d.state, d.due_at IS NOT NULL FROM deliveries d LEFT JOIN events e ON e.n = d.event`, func(scan scanner) error {
 		var d delivery
 		err := scan(&d.ID, &d.Event, &d.Endpoint, &d.State, &d.Open)
 		at[d.ID] = len(s.Deliveries)

@@ -9,11 +9,22 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// account is what is known about an owner. It is written once by a call.
+// ledgerTx changes balances in a transaction. It reads each account once; save
+// writes those that have changed.
+type ledgerTx struct {
+	*tx
+	now      time.Time
+	accounts map[string]*account // by owner
+}
+
+// account is an owner's balance.
 type account struct {
-	lastSeq uint64
 	billing.Balance
 	changed bool
+}
+
+func newLedgerTx(t *tx, now time.Time) *ledgerTx {
+	return &ledgerTx{tx: t, now: now, accounts: make(map[string]*account)}
 }
 
 // balanceOf an owner, expired reservations still held; zero for one never seen.
@@ -23,51 +34,41 @@ func balanceOf(a asker, owner string) (b billing.Balance, err error) {
 }
 
 // account is an owner's; whoever changes it says so in changed.
-func (t *tx) account(owner string) (*account, error) {
-	if a := t.owners[owner]; a != nil {
+func (l *ledgerTx) account(owner string) (*account, error) {
+	if a := l.accounts[owner]; a != nil {
 		return a, nil
 	}
-	a := t.w.known.owners[owner]
-	if a == nil {
-		a = new(account)
-		_, err := one(t, `SELECT max(coalesce(o.last_seq, 0), coalesce((SELECT max(seq) FROM events WHERE owner = ?1), 0)),
-			coalesce(o.available, 0), coalesce(o.reserved, 0) FROM (SELECT 1) LEFT JOIN owners o ON o.owner = ?1`,
-			[]any{owner}, &a.lastSeq, &a.Available, &a.Reserved)
-		if err != nil {
-			return nil, err
-		}
-		a.lastSeq = max(a.lastSeq, t.late.lastSeq(owner))
-		t.w.known.owners[owner] = a
+	balance, err := balanceOf(l, owner)
+	if err != nil {
+		return nil, err
 	}
-	t.owners[owner] = a
-	return a, nil
+	l.accounts[owner] = &account{Balance: balance}
+	return l.accounts[owner], nil
 }
 
-// saveOwners writes the accounts that the call has changed.
-func (t *tx) saveOwners() error {
+// save writes the accounts that have changed.
+func (l *ledgerTx) save() error {
 	var values []any
-	for owner, a := range t.owners {
+	for owner, a := range l.accounts {
 		if a.changed {
-			values = append(values, owner, int64(a.lastSeq), int64(a.Available), int64(a.Reserved))
-			a.changed = false
+			values = append(values, owner, int64(a.Available), int64(a.Reserved))
 		}
 	}
-	clear(t.owners)
-	return t.execRows(`INSERT INTO owners (owner, last_seq, available, reserved) VALUES {rows}
-		ON CONFLICT DO UPDATE SET last_seq = excluded.last_seq, available = excluded.available, reserved = excluded.reserved`, 4, values)
+	return l.execRows(`INSERT INTO owners (owner, available, reserved) VALUES {rows}
+		ON CONFLICT DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, 3, values)
 }
 
 // post makes one entry, unless its id is known or its amount is refused.
-func (t *tx) post(e billing.Entry, now time.Time) error {
-	known, err := t.exists(`SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, e.ID)
+func (l *ledgerTx) post(e billing.Entry) error {
+	known, err := l.exists(`SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, e.ID)
 	if known || err != nil {
 		return err
 	}
-	a, err := t.account(e.Owner)
+	a, err := l.account(e.Owner)
 	if err != nil {
 		return err
 	}
-	if err := t.afford(e.Owner, a, e.Amount, now); err != nil {
+	if err := l.afford(e.Owner, a, e.Amount); err != nil {
 		return err
 	}
 	if e.Amount > 0 && e.Amount > math.MaxInt64-a.Available-a.Reserved {
@@ -76,28 +77,28 @@ func (t *tx) post(e billing.Entry, now time.Time) error {
 	a.Available += e.Amount
 	a.changed = true
 	crashpoint.Hit("sqlite.ledger.balance")
-	t.entries++
+	l.added++
 	if src, ok := e.Source(); ok {
-		if err := t.addTotal(src, e.Amount); err != nil {
+		if err := l.addTotal(src, e.Amount); err != nil {
 			return err
 		}
 	}
-	return t.exec(`INSERT INTO ledger_entries (id, owner, kind, amount, balance, at,
+	return l.exec(`INSERT INTO ledger_entries (id, owner, kind, amount, balance, at,
 		source_id, source_name, endpoint, num_accounts, tier_label, rate, recorded_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.Owner, string(e.Kind), int64(e.Amount), int64(a.Available+a.Reserved), optional(e.At),
-		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(now))
+		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(l.now))
 }
 
 // addTotal counts an entry of a source.
-func (t *tx) addTotal(src billing.Source, amount billing.Credits) error {
+func (l *ledgerTx) addTotal(src billing.Source, amount billing.Credits) error {
 	var total billing.Credits
-	_, err := one(t, `SELECT total FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`,
+	_, err := one(l, `SELECT total FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`,
 		[]any{src.Owner, string(src.Kind), src.ID}, &total)
 	if err != nil {
 		return err
 	}
-	return t.exec(`INSERT INTO source_totals (owner, kind, source_id, total) VALUES (?, ?, ?, ?)
+	return l.exec(`INSERT INTO source_totals (owner, kind, source_id, total) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET total = excluded.total`,
 		src.Owner, string(src.Kind), src.ID, int64(billing.AddTotal(total, amount)))
 }
@@ -108,23 +109,23 @@ func (t *tx) addTotal(src billing.Source, amount billing.Credits) error {
 const expireStep = "64"
 
 // expire gives back some reservations that have ended, the first ones first.
-func (t *tx) expire(now time.Time) error {
-	_, err := t.giveBack(now, `SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at LIMIT `+expireStep, nanos(now))
+func (l *ledgerTx) expire() error {
+	_, err := l.giveBack(`SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at LIMIT `+expireStep, nanos(l.now))
 	return err
 }
 
 // lapse gives back the reservation with this id if it has ended.
-func (t *tx) lapse(id string, now time.Time) error {
-	_, err := t.giveBack(now, `SELECT id FROM reservations WHERE id = ? AND expires_at <= ?`, id, nanos(now))
+func (l *ledgerTx) lapse(id string) error {
+	_, err := l.giveBack(`SELECT id FROM reservations WHERE id = ? AND expires_at <= ?`, id, nanos(l.now))
 	return err
 }
 
 // afford is ErrInsufficient when the amount, below zero, is more than an owner has
 // available with what reservations that have ended give back.
-func (t *tx) afford(owner string, a *account, amount billing.Credits, now time.Time) error {
+func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) error {
 	for amount < 0 && a.Available+amount < 0 {
-		n, err := t.giveBack(now, `SELECT id FROM reservations WHERE owner = ? AND expires_at <= ? ORDER BY expires_at LIMIT `+expireStep,
-			owner, nanos(now))
+		n, err := l.giveBack(`SELECT id FROM reservations WHERE owner = ? AND expires_at <= ? ORDER BY expires_at LIMIT `+expireStep,
+			owner, nanos(l.now))
 		if err != nil {
 			return err
 		}
@@ -136,32 +137,32 @@ func (t *tx) afford(owner string, a *account, amount billing.Credits, now time.T
 }
 
 // giveBack resolves the reservations that a query names, and says how many.
-func (t *tx) giveBack(now time.Time, query string, args ...any) (int, error) {
+func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	var ids []string
-	err := each(t, query, args, func(rows *sql.Rows) error {
+	err := each(l, query, args, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		ids = append(ids, id)
 		return wrap(err)
 	})
 	for i := 0; i < len(ids) && err == nil; i++ {
-		_, err = t.resolve(ids[i], givenBack, now)
+		_, err = l.resolve(ids[i], givenBack)
 	}
 	return len(ids), err
 }
 
 // resolve ends an open reservation, makes its amount available, and gives what
 // it was; nil when it was resolved in the same way before.
-func (t *tx) resolve(id, how string, now time.Time) (*billing.Reservation, error) {
+func (l *ledgerTx) resolve(id, how string) (*billing.Reservation, error) {
 	var r billing.Reservation
-	open, err := one(t, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.Owner, &r.Amount)
+	open, err := one(l, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.Owner, &r.Amount)
 	if err != nil {
 		return nil, err
 	}
 	if !open {
-		return nil, t.resolvedAs(id, how)
+		return nil, l.resolvedAs(id, how)
 	}
-	a, err := t.account(r.Owner)
+	a, err := l.account(r.Owner)
 	if err != nil {
 		return nil, err
 	}
@@ -169,17 +170,17 @@ func (t *tx) resolve(id, how string, now time.Time) (*billing.Reservation, error
 	a.Available += r.Amount
 	a.changed = true
 	crashpoint.Hit("sqlite.ledger.resolve")
-	if err := t.exec(`DELETE FROM reservations WHERE id = ?`, id); err != nil {
+	if err := l.exec(`DELETE FROM reservations WHERE id = ?`, id); err != nil {
 		return nil, err
 	}
-	t.resolved++
-	return &r, t.exec(`INSERT INTO resolved_reservations (id, recorded_at, outcome) VALUES (?, ?, ?)`, id, nanos(now), how)
+	l.added++
+	return &r, l.exec(`INSERT INTO resolved_reservations (id, recorded_at, outcome) VALUES (?, ?, ?)`, id, nanos(l.now), how)
 }
 
 // resolvedAs answers a repeated resolution: nil when it was the same.
-func (t *tx) resolvedAs(id, how string) error {
+func (l *ledgerTx) resolvedAs(id, how string) error {
 	var was string
-	found, err := one(t, `SELECT outcome FROM resolved_reservations WHERE id = ?`, []any{id}, &was)
+	found, err := one(l, `SELECT outcome FROM resolved_reservations WHERE id = ?`, []any{id}, &was)
 	switch {
 	case err != nil:
 		return err

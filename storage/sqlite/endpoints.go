@@ -14,20 +14,12 @@ import (
 // asked for has columns of its own, and of the version the column is the truth.
 type endpoints struct{ s *Store }
 
-// write is a write after which it is not known any more what is bound to what.
-func (es endpoints) write(ctx context.Context, do func(*tx) error) error {
-	return es.s.write(ctx, func(t *tx) error {
-		clear(t.w.known.bound)
-		return do(t)
-	})
-}
-
 func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 	doc, err := deliver.EncodeEndpoint(e)
 	if err != nil {
 		return wrap(err)
 	}
-	return es.write(ctx, func(t *tx) error {
+	return es.s.write(ctx, func(t *tx) error {
 		n, err := t.change(`INSERT INTO endpoints (id, owner, source_id, url, status, version, record)
 			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			e.ID, e.Source.Owner, e.Source.ID, e.URL, string(e.Status), e.Version, string(doc))
@@ -75,7 +67,7 @@ func (es endpoints) List(ctx context.Context, owner, sourceID string) ([]deliver
 }
 
 func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
-	return es.write(ctx, func(t *tx) error {
+	return es.s.write(ctx, func(t *tx) error {
 		stored, err := endpointOf(t, e.Source.Owner, e.ID)
 		if err != nil {
 			return err
@@ -99,7 +91,7 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 }
 
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
-	return es.write(ctx, func(t *tx) error {
+	return es.s.write(ctx, func(t *tx) error {
 		n, err := t.change(`DELETE FROM endpoints WHERE id = ? AND owner = ?`, id, owner)
 		if err != nil {
 			return err
@@ -110,10 +102,8 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 		if err := t.exec(`DELETE FROM replays WHERE endpoint_id = ?`, id); err != nil {
 			return err
 		}
-		clear(t.w.known.opened)
-		t.opened = nil
 		// An event has at most one delivery to an endpoint.
-		err = t.exec(`INSERT INTO settled (settled_at, first, last) SELECT ?1, ended.event, ended.event FROM deliveries ended
+		err = t.exec(`INSERT INTO settled (event, settled_at) SELECT ended.event, ?1 FROM deliveries ended
 			WHERE ended.endpoint_id = ?2 AND ended.due_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM deliveries d
 				WHERE `+ofEvent("d.n", "ended.event")+` AND d.due_at IS NOT NULL AND d.endpoint_id <> ?2)`, nanos(es.s.opts.Now()), id)
 		if err != nil {

@@ -3,35 +3,105 @@ package sqlite
 import (
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// A delivery's n is that of its event and its place among the event's, so that
-// each leads to the other without an index.
+// eventColumns are the columns of table events that scanEvent reads. A row to
+// insert has author_key behind them: see eventValues.
+const (
+	eventColumns = `n, id, owner, seq, source_kind, source_id, source_name, tweet_id, author_username, text_preview, tweet_url,
+		published_at, earliest_at, requested_at, fetched_at, detected_at, committed_at, latency, handlers, body`
+	eventWidth = 21
+)
+
+// eventValues appends a row of table events to values.
+func eventValues(values []any, n int64, ev *deliver.Event) ([]any, error) {
+	handlers, err := listJSON(ev.Handlers)
+	return append(values, n, ev.ID, ev.Source.Owner, int64(ev.Seq), string(ev.Source.Kind), ev.Source.ID, ev.Source.Name,
+		ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL,
+		optional(ev.PublishedAt), optional(ev.EarliestAt), optional(ev.RequestedAt), optional(ev.FetchedAt), optional(ev.DetectedAt),
+		nanos(ev.CommittedAt), int64(ev.Latency), handlers, ev.Body, withoutCase(ev.AuthorUsername)), err
+}
+
+func scanEvent(rows *sql.Rows) (n int64, ev *deliver.Event, err error) {
+	ev = new(deliver.Event)
+	err = rows.Scan(&n, &ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name,
+		&ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL,
+		timeColumn{&ev.PublishedAt}, timeColumn{&ev.EarliestAt}, timeColumn{&ev.RequestedAt}, timeColumn{&ev.FetchedAt}, timeColumn{&ev.DetectedAt},
+		timeColumn{&ev.CommittedAt}, (*int64)(&ev.Latency), jsonColumn{&ev.Handlers}, &ev.Body)
+	return n, ev, wrap(err)
+}
+
+// readEvents reads the events with these numbers. All of them must be there.
+func readEvents(a asker, ns map[int64]bool) (map[int64]*deliver.Event, error) {
+	list, err := listJSON(slices.Collect(maps.Keys(ns)))
+	if err != nil {
+		return nil, err
+	}
+	events := make(map[int64]*deliver.Event, len(ns))
+	err = each(a, `SELECT `+eventColumns+` FROM events WHERE n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
+		n, ev, err := scanEvent(rows)
+		events[n] = ev
+		return err
+	})
+	if err == nil && len(events) < len(ns) {
+		err = fmt.Errorf("%w: %d events are missing", ErrCorrupt, len(ns)-len(events))
+	}
+	return events, err
+}
+
+// An event's deliveries are numbered within it, so that each leads to the other
+// without an index.
 const (
 	placeBits     = 16
 	maxDeliveries = 1 << placeBits // of an event
 )
 
+// firstDelivery is the number of the first delivery of an event.
 func firstDelivery(event int64) int64 { return event << placeBits }
 
-// ofEvent is the SQL condition that a delivery is one of an event.
+// ofEvent is the SQL condition that a delivery is one of an event's, both by
+// number.
 func ofEvent(delivery, event string) string {
 	return fmt.Sprintf("%s BETWEEN %[2]s << %[3]d AND (%[2]s << %[3]d) + %[4]d", delivery, event, placeBits, maxDeliveries-1)
 }
 
-// deliveryColumns are those of a delivery d.
-const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.earlier, d.waited, d.endpoint_deleted, (SELECT count(*) FROM attempts a WHERE a.delivery = d.n)`
+// deliveryRow is a delivery with its number.
+type deliveryRow struct {
+	n int64
+	deliver.Delivery
+}
 
-// scanDelivery scans one. Its event, which those of one event share, is filled
-// in when er unpacks, and when it was created is the event's CommittedAt.
-func (er *eventReader) scanDelivery(rows *sql.Rows) (n int64, d deliver.Delivery, err error) {
-	err = rows.Scan(&n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Uncounted, &d.Waited, &d.EndpointDeleted, &d.Attempts)
-	d.Event = er.want(n >> placeBits)
-	return n, d, wrap(err)
+func (d *deliveryRow) event() int64 { return d.n >> placeBits }
+
+// deliveryColumns are the columns of a delivery d, in the order of scanDelivery.
+const deliveryColumns = `d.n, d.id, d.endpoint_id, d.state, d.due_at, d.attempts, d.uncounted, d.waited, d.endpoint_deleted`
+
+// scanDelivery reads all of a delivery but Event and CreatedAt.
+func scanDelivery(rows *sql.Rows) (d deliveryRow, err error) {
+	err = rows.Scan(&d.n, &d.ID, &d.EndpointID, &d.State, timeColumn{&d.Due}, &d.Attempts, &d.Uncounted, (*int64)(&d.Waited), &d.EndpointDeleted)
+	return d, wrap(err)
+}
+
+// addEvents fills in the events of deliveries. Those of one event share it.
+func addEvents(a asker, ds []deliveryRow) error {
+	ns := make(map[int64]bool)
+	for i := range ds {
+		ns[ds[i].event()] = true
+	}
+	events, err := readEvents(a, ns)
+	for i := range ds {
+		if err == nil {
+			ds[i].Event = events[ds[i].event()]
+			ds[i].CreatedAt = ds[i].Event.CommittedAt
+		}
+	}
+	return err
 }
 
 // withoutCase maps strings to the same one if strings.EqualFold holds: each

@@ -6,10 +6,13 @@ import (
 	"os"
 )
 
-// Newest is the schema version that this package writes.
-const Newest = 5
+// Versions of the schema: that of the first release, and the one this package
+// writes.
+const FirstVersion = firstVersion
 
-// Migrations are the scripts that lead there.
+var NewestVersion = newestVersion()
+
+// Migrations lead from the first to the newest.
 var Migrations = migrations
 
 // SetSynchronous sets when files opened from now on are synced, "FULL" or "OFF",
@@ -20,8 +23,8 @@ func SetSynchronous(mode string) (undo func()) {
 	return func() { synchronous = was }
 }
 
-// Migrate brings a file to the schema of other scripts.
-func Migrate(ctx context.Context, path string, scripts []string) error {
+// Migrate brings a file to the newest schema by other migrations.
+func Migrate(ctx context.Context, path string, migrations []string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -36,7 +39,7 @@ func Migrate(ctx context.Context, path string, scripts []string) error {
 		return err
 	}
 	defer conn.Close()
-	return prepareFile(ctx, conn, scripts)
+	return prepareFile(ctx, conn, migrations)
 }
 
 // Block keeps the writer busy with a transaction, from when it closes begun

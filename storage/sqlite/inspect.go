@@ -68,9 +68,13 @@ func checkHeader(header []byte) error {
 	return checkVersion(int(binary.BigEndian.Uint32(header[atVersion:])))
 }
 
+// checkVersion refuses a schema that this package does not know.
 func checkVersion(version int) error {
-	if version > len(migrations) {
-		return fmt.Errorf("%w: schema version %d, want up to %d", ErrNewer, version, len(migrations))
+	switch {
+	case version < firstVersion:
+		return fmt.Errorf("%w: schema version %d, want %d: move the file away, and a new one is made in its place", ErrOlder, version, newestVersion())
+	case version > newestVersion():
+		return fmt.Errorf("%w: schema version %d, want up to %d: use the version of streamwatch that wrote it, or a later one", ErrNewer, version, newestVersion())
 	}
 	return nil
 }

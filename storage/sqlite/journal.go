@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/streamwatch/streamwatch/detect"
 )
@@ -17,13 +18,13 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	var c *commit
 	err := j.s.write(ctx, func(t *tx) error {
-		c = &commit{t: t, packs: &t.w.packs, now: j.s.opts.Now(), unknown: make(map[string]bool)}
+		c = newCommit(t, j.s.opts.Now())
 		return c.all(batches)
 	})
 	if err != nil {
 		return err
 	}
-	// Only what is on the disk is said to be recorded.
+	// The batches are changed only when all is on the disk.
 	for i, b := range batches {
 		out := c.out[i]
 		for k := range b.Events {
@@ -36,4 +37,25 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		b.Unpaid = append(b.Unpaid, out.unpaid...)
 	}
 	return nil
+}
+
+func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
+	list, err := listJSON(targets)
+	if err != nil {
+		return nil, err
+	}
+	var found []detect.Cursor
+	err = j.s.read(ctx, func(r *snapshot) error {
+		return each(r, `SELECT target, since, user_id, gaps FROM cursors WHERE target IN (SELECT value FROM json_each(?))`,
+			[]any{list}, func(rows *sql.Rows) error {
+				var c detect.Cursor
+				err := rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps})
+				found = append(found, c)
+				return wrap(err)
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
 }

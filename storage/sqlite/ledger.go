@@ -27,7 +27,7 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	return l.change(ctx, r.ID, func(t *tx) error {
+	return l.change(ctx, r.ID, func(t *ledgerTx) error {
 		open, err := t.exists(`SELECT 1 FROM reservations WHERE id = ?`, r.ID)
 		if open || err != nil {
 			return err
@@ -44,7 +44,7 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 		if err != nil {
 			return err
 		}
-		if err := t.afford(r.Owner, a, -r.Amount, l.s.opts.Now()); err != nil {
+		if err := t.afford(r.Owner, a, -r.Amount); err != nil {
 			return err
 		}
 		a.Available -= r.Amount
@@ -57,20 +57,20 @@ func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
 }
 
 func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
-	return l.change(ctx, id, func(t *tx) error {
-		r, err := t.resolve(id, committed, l.s.opts.Now())
+	return l.change(ctx, id, func(t *ledgerTx) error {
+		r, err := t.resolve(id, committed)
 		if r == nil || err != nil {
 			return err
 		}
 		// Made available and charged in one transaction.
 		e.ID, e.Owner, e.Amount = id, r.Owner, -r.Amount
-		return t.post(e, l.s.opts.Now())
+		return t.post(e)
 	})
 }
 
 func (l ledger) Release(ctx context.Context, id string) error {
-	return l.change(ctx, id, func(t *tx) error {
-		_, err := t.resolve(id, givenBack, l.s.opts.Now())
+	return l.change(ctx, id, func(t *ledgerTx) error {
+		_, err := t.resolve(id, givenBack)
 		return err
 	})
 }
@@ -81,9 +81,9 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 			return err
 		}
 	}
-	return l.change(ctx, "", func(t *tx) error {
+	return l.change(ctx, "", func(t *ledgerTx) error {
 		for _, e := range entries {
-			if err := t.post(e, l.s.opts.Now()); err != nil {
+			if err := t.post(e); err != nil {
 				return err
 			}
 		}
@@ -196,17 +196,20 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	return totals, nil
 }
 
-// change is a write for which some reservations that have expired are given back
-// first, and the one it is about, if that has.
-func (l ledger) change(ctx context.Context, reservation string, do func(*tx) error) error {
+// change is a write before which some reservations that have expired are given
+// back, and the one it is about if that has.
+func (l ledger) change(ctx context.Context, reservation string, do func(*ledgerTx) error) error {
 	return l.s.write(ctx, func(t *tx) error {
-		now := l.s.opts.Now()
-		if err := t.expire(now); err != nil {
+		changes := newLedgerTx(t, l.s.opts.Now())
+		if err := changes.expire(); err != nil {
 			return err
 		}
-		if err := t.lapse(reservation, now); err != nil {
+		if err := changes.lapse(reservation); err != nil {
 			return err
 		}
-		return do(t)
+		if err := do(changes); err != nil {
+			return err
+		}
+		return changes.save()
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -15,28 +14,12 @@ import (
 // removed or not.
 type deliveryLog struct{ s *Store }
 
-// logged are the deliveries of the owner ?1, without those of events that were
-// settled at ?2 or before: these are past the retention. The deliveries of an
-// owner come in the order of his events, through the index of those.
-var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND e.n ` + notForgotten
+// logged is SQL for the deliveries of the owner ?1, without those of events that
+// were settled at ?2 or before: these are past their retention.
+var logged = ` FROM events e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.owner = ?1 AND ` + retained("e.n", "?2")
 
-// loggedLate are those of late events, of which ?1 lists what events has.
-var loggedLate = ` FROM (SELECT value ->> 0 AS n, value ->> 1 AS seq, value ->> 2 AS source_kind, value ->> 3 AS source_id,
-	value ->> 4 AS author_key, value ->> 5 AS detected_at FROM json_each(?1)) e CROSS JOIN deliveries d ON ` + ofEvent("d.n", "e.n") + ` WHERE e.n ` + notForgotten
-
-// detectedAt is SQL for when an event was detected: those that were entered before
-// they had a column for it are asked for in their pack, where no difference is the
-// zero time.
-var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, (SELECT (p.fields -> (e.n & %d) ->> 2) - (p.fields -> (e.n & %d) ->> 8)
-	FROM packs p WHERE p.n = e.n >> %d), %d)`, packMost-1, packMost-1, packBits, int64(math.MinInt64))
-
-// forgotten selects the entered events that were settled at or before a time.
-func forgotten(until string) string {
-	return `WITH RECURSIVE old (n, last) AS (
-		SELECT first, last FROM settled WHERE settled_at <= ` + until + ` UNION ALL SELECT n + 1, last FROM old WHERE n < last) SELECT n FROM old`
-}
-
-var notForgotten = `NOT IN (` + forgotten("?2") + `)`
+// detectedAt is SQL for when an event was detected, which may be the zero time.
+var detectedAt = fmt.Sprintf(`coalesce(e.detected_at, %d)`, int64(math.MinInt64))
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
 	if err := q.Validate(); err != nil {
@@ -44,7 +27,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	with, without := q.Via.Prefixes()
 	// A condition that is not asked for would cost reading what it is about.
-	from, args := "", []any{nil, l.s.forgottenUntil()}
+	from, args := logged, []any{q.Owner, l.s.expired()}
 	for _, c := range []struct{ column, value string }{
 		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
 	} {
@@ -76,51 +59,19 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		}
 		behind, shown, offset = " AND (e.seq, d.n) "+beyond(q.Asc)+" (?, ?)", []any{seq, n}, 0
 	}
-	page := deliver.LogPage{Entries: []deliver.LogEntry{}}
-	var rows []int64
+	var page deliver.LogPage
 	err := l.s.search(ctx, func(r *snapshot) error {
-		late, err := lateEvents(r, q.Owner)
-		if err != nil {
+		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 			return err
 		}
-		doc, err := lateJSON(late)
-		if err != nil {
-			return err
+		// One more than the page has tells whether there is another.
+		entries, ns, err := r.entries(from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
+			append(append(args, shown...), limit+1, offset))
+		if n := int(limit); len(entries) > n {
+			entries, page.Next = entries[:n], fmt.Sprintf("%d.%d", entries[n-1].Event.Seq, ns[n-1])
 		}
-		type source struct {
-			from string
-			of   any
-		}
-		sources := []source{{logged, q.Owner}} // in the order of their numbers
-		if len(late) > 0 {
-			sources = append(sources, source{loggedLate, doc})
-		}
-		if !q.Asc {
-			slices.Reverse(sources)
-		}
-		for _, source := range sources {
-			args[0] = source.of
-			var total int
-			if _, err := one(r, `SELECT count(*)`+source.from+from, args, &total); err != nil {
-				return err
-			}
-			page.Total += total
-			if before := int64(total); offset >= before {
-				offset -= before
-				continue
-			}
-			// One more than the page has tells whether there is another.
-			some, ns, err := r.entries(source.from+from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
-				append(append(args[:len(args):len(args)], shown...), limit+1-int64(len(page.Entries)), offset))
-			if err != nil {
-				return err
-			}
-			page.Entries, rows, offset = append(page.Entries, some...), append(rows, ns...), 0
-		}
-		if n := int(limit); len(page.Entries) > n {
-			page.Entries, page.Next = page.Entries[:n], fmt.Sprintf("%d.%d", page.Entries[n-1].Event.Seq, rows[n-1])
-		}
-		return nil
+		page.Entries = entries
+		return err
 	})
 	if err != nil {
 		return deliver.LogPage{}, err
@@ -130,7 +81,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 
 func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (entry deliver.LogEntry, err error) {
 	err = l.s.search(ctx, func(r *snapshot) error {
-		found, _, err := r.entries(` FROM deliveries d WHERE d.id = ?1 AND d.event `+notForgotten, []any{id, l.s.forgottenUntil()})
+		found, _, err := r.entries(` FROM deliveries d WHERE d.id = ?1 AND `+retained("d.event", "?2"), []any{id, l.s.expired()})
 		if err != nil {
 			return err
 		}
@@ -149,66 +100,14 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	}
 	var found []deliver.Event
 	err := l.s.search(ctx, func(r *snapshot) error {
-		er := newEventReader()
-		var ns []int64
-		err := each(r, `SELECT e.n FROM events e
-			WHERE e.owner = ?1 AND e.n `+notForgotten+` AND e.seq > ?3 ORDER BY e.seq LIMIT ?4`,
-			[]any{owner, l.s.forgottenUntil(), int64(afterSeq), max(limit, 0)},
-			func(rows *sql.Rows) error {
-				var n int64
-				err := rows.Scan(&n)
-				er.want(n)
-				ns = append(ns, n)
-				return wrap(err)
+		return each(r, `SELECT `+eventColumns+` FROM events e WHERE e.owner = ?1 AND e.seq > ?3 AND `+retained("e.n", "?2")+` ORDER BY e.seq LIMIT ?4`,
+			[]any{owner, l.s.expired(), int64(afterSeq), max(limit, 0)}, func(rows *sql.Rows) error {
+				_, ev, err := scanEvent(rows)
+				found = append(found, *ev)
+				return err
 			})
-		if err == nil && len(ns) < limit {
-			var late []int64
-			late, err = l.lateAfter(r, owner, afterSeq)
-			for _, n := range late[:min(len(late), limit-len(ns))] {
-				er.want(n)
-				ns = append(ns, n)
-			}
-		}
-		if err == nil {
-			err = er.unpack(r)
-		}
-		for _, n := range ns {
-			found = append(found, *er.events[n])
-		}
-		return err
 	})
 	return found, err
-}
-
-// lateAfter gives the late events of an owner with numbers above afterSeq, which
-// are above those of his others, that are not past their retention.
-func (l deliveryLog) lateAfter(r *snapshot, owner string, afterSeq uint64) (ns []int64, err error) {
-	until := l.s.forgottenUntil()
-	late, err := lateEvents(r, owner)
-	for _, ev := range late {
-		if err != nil {
-			break
-		}
-		gone := false
-		if nanos(ev.CommittedAt) <= until {
-			gone, err = one(r, `SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE `+ofEvent("d.n", "?1")+`) OR ?1 IN (`+forgotten("?2")+`)`,
-				[]any{ev.n, until})
-		}
-		if !gone && ev.Seq > afterSeq {
-			ns = append(ns, ev.n)
-		}
-	}
-	return ns, err
-}
-
-// lateJSON is a list of what events has of late ones: n, seq, source_kind,
-// source_id, author_key and detected_at; NULL when it is empty.
-func lateJSON(late []lateEvent) (any, error) {
-	rows := make([][]any, len(late))
-	for i, ev := range late {
-		rows[i] = []any{ev.n, ev.Seq, ev.Source.Kind, ev.Source.ID, withoutCase(ev.AuthorUsername), nanos(ev.DetectedAt)}
-	}
-	return listJSON(rows)
 }
 
 // beyond is how what follows compares with what is shown.
@@ -219,29 +118,29 @@ func beyond(asc bool) string {
 	return "<"
 }
 
-// entries reads deliveries with their attempts, and gives their n, too.
-func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry, rows []int64, err error) {
-	entries = []deliver.LogEntry{}
-	er := newEventReader()
+// entries reads deliveries with their attempts, and gives their numbers, too.
+func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry, ns []int64, err error) {
+	var ds []deliveryRow
 	err = each(r, `SELECT `+deliveryColumns+from, args, func(found *sql.Rows) error {
-		n, d, err := er.scanDelivery(found)
-		entries = append(entries, deliver.LogEntry{Delivery: d})
-		rows = append(rows, n)
+		d, err := scanDelivery(found)
+		ds = append(ds, d)
 		return err
 	})
 	if err == nil {
-		err = er.unpack(r)
+		err = addEvents(r, ds)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	for i := range entries {
-		entries[i].CreatedAt = entries[i].Event.CommittedAt // the same moment
-		if entries[i].Attempts == 0 {
+	entries = make([]deliver.LogEntry, len(ds))
+	for i := range ds {
+		entries[i].Delivery = ds[i].Delivery
+		ns = append(ns, ds[i].n)
+		if ds[i].Attempts == 0 {
 			continue
 		}
 		err := each(r, `SELECT attempt, at, duration, status_code, error, response_preview FROM attempts WHERE delivery = ? ORDER BY place`,
-			[]any{rows[i]}, func(found *sql.Rows) error {
+			[]any{ds[i].n}, func(found *sql.Rows) error {
 				var a deliver.Attempt
 				err := found.Scan(&a.N, timeColumn{&a.At}, (*int64)(&a.Duration), &a.StatusCode, &a.Error, &a.ResponsePreview)
 				entries[i].Log = append(entries[i].Log, a)
@@ -251,5 +150,5 @@ func (r *snapshot) entries(from string, args []any) (entries []deliver.LogEntry,
 			return nil, nil, err
 		}
 	}
-	return entries, rows, nil
+	return entries, ns, nil
 }

@@ -89,7 +89,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 		conn.Close()
 		return nil, wrap(err)
 	}
-	s.w = newWriter(s.writes, conn, path, s.opts.Logger, s)
+	s.w = newWriter(s.writes, conn, path, s.opts.Logger, retention{s.opts})
 	go s.w.run()
 	return s, nil
 }
@@ -161,8 +161,8 @@ func address(path string, q url.Values) string {
 // prepareFile brings the file to the newest schema and to write-ahead logging.
 // The mark and the schema come in one transaction before that, so that they are
 // in the file itself: inspect reads them without SQLite.
-func prepareFile(ctx context.Context, conn *sql.Conn, scripts []string) error {
-	if err := migrate(ctx, conn, scripts); err != nil {
+func prepareFile(ctx context.Context, conn *sql.Conn, migrations []string) error {
+	if err := migrate(ctx, conn, migrations); err != nil {
 		return err
 	}
 	crashpoint.Hit("sqlite.schema.committed")
@@ -176,8 +176,9 @@ func prepareFile(ctx context.Context, conn *sql.Conn, scripts []string) error {
 	return nil
 }
 
-// migrate applies the scripts that the file has not seen, all or none.
-func migrate(ctx context.Context, conn *sql.Conn, scripts []string) (err error) {
+// migrate makes the schema in an empty file, and applies the migrations that the
+// file has not seen, all or none.
+func migrate(ctx context.Context, conn *sql.Conn, migrations []string) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -190,21 +191,27 @@ func migrate(ctx context.Context, conn *sql.Conn, scripts []string) (err error) 
 	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return err
 	}
-	if version > len(scripts) {
-		return ErrNewer
+	scripts := append([]string{schema + views}, migrations...)
+	done := 0 // of these
+	if version > 0 {
+		done = version - firstVersion + 1
 	}
-	if version == len(scripts) {
+	switch {
+	case version > 0 && version < firstVersion:
+		return ErrOlder
+	case done > len(scripts):
+		return ErrNewer
+	case done == len(scripts):
 		_, err := conn.ExecContext(ctx, "COMMIT") // nothing was written
 		return err
 	}
-	for _, script := range scripts[version:] {
-		if _, err := conn.ExecContext(ctx, script); err != nil {
-			return fmt.Errorf("schema version %d: %w", version+1, err)
+	for ; done < len(scripts); done++ {
+		if _, err := conn.ExecContext(ctx, scripts[done]); err != nil {
+			return fmt.Errorf("schema version %d: %w", firstVersion+done, err)
 		}
-		version++
 		crashpoint.Hit("sqlite.schema.script")
 	}
-	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, version)
+	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, firstVersion+done-1)
 	_, err = conn.ExecContext(ctx, mark)
 	return err
 }
@@ -214,7 +221,7 @@ func wrap(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrNewer), errors.Is(err, ErrCorrupt):
+	case errors.Is(err, ErrNewer), errors.Is(err, ErrOlder), errors.Is(err, ErrCorrupt):
 		return err
 	case hasCode(err, result.SQLITE_CORRUPT, result.SQLITE_NOTADB):
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -159,17 +160,23 @@ func TestOpenRefuses(t *testing.T) {
 			must(t, os.Rename(crash(t, other), path))
 			must(t, os.WriteFile(path+"-wal", read(t, other+"-wal"), 0o600))
 		}, sqlite.ErrForeign},
-		{"a schema that was never released", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA application_id = 0x73747277") }), sqlite.ErrForeign},
-		{"a newer schema", store(func(t *testing.T, db *sql.DB) { run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest+1)) }), sqlite.ErrNewer},
+		{"another application's mark", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA application_id = 0x73747277") }), sqlite.ErrForeign},
+		{"a schema from before the first release", store(func(t *testing.T, db *sql.DB) {
+			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.FirstVersion-1))
+		}), sqlite.ErrOlder},
+		{"the mark without a schema", store(func(t *testing.T, db *sql.DB) { run(t, db, "PRAGMA user_version = 0") }), sqlite.ErrOlder},
+		{"a newer schema", store(func(t *testing.T, db *sql.DB) {
+			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion+1))
+		}), sqlite.ErrNewer},
 		{"a newer schema that is in the log only", func(t *testing.T, path string) {
 			old := filepath.Join(t.TempDir(), "old.db")
 			closed(t, worked(t, old))
 			db := raw(t, old)
-			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest+1))
+			run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion+1))
 			left := crash(t, old)
 			must(t, os.Rename(left, path))
 			must(t, os.Rename(left+"-wal", path+"-wal"))
-			want(t, "version in the file", binary.BigEndian.Uint32(read(t, path)[60:]), sqlite.Newest)
+			want(t, "version in the file", int(binary.BigEndian.Uint32(read(t, path)[60:])), sqlite.NewestVersion)
 		}, sqlite.ErrNewer},
 		{"cut off", spoil(func(data []byte) []byte { return data[:len(data)-pageSize] }), sqlite.ErrCorrupt},
 		{"cut off in the header", spoil(func(data []byte) []byte { return data[:80] }), sqlite.ErrCorrupt},
@@ -265,19 +272,19 @@ func TestMigration(t *testing.T) {
 		must(t, raw(t, path).QueryRowContext(ctx, "PRAGMA user_version").Scan(&v))
 		return v
 	}
-	want(t, "version", version(), sqlite.Newest)
+	want(t, "version", version(), sqlite.NewestVersion)
 
-	next := append(sqlite.Migrations[:sqlite.Newest:sqlite.Newest], "ALTER TABLE rules ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
-	broken := append(next[:len(next):len(next)], "CREATE TABLE third (n INTEGER); CREATE TABLE nonsense")
+	next := append(slices.Clone(sqlite.Migrations), "ALTER TABLE rules ADD COLUMN note TEXT NOT NULL DEFAULT 'none'")
+	broken := append(slices.Clone(next), "CREATE TABLE third (n INTEGER); CREATE TABLE nonsense")
 	wantErr(t, sqlite.Migrate(ctx, path, broken), errAny)
-	want(t, "version after one that failed", version(), sqlite.Newest)
+	want(t, "version after one that failed", version(), sqlite.NewestVersion)
 	s, _ := openAt(t, path, sqlite.Options{})
 	want(t, "events", tweets(eventsOf(t, s, "acme")), "1:1 2:2")
 	closed(t, s)
 
 	for range 2 { // the second finds nothing to do
 		must(t, sqlite.Migrate(ctx, path, next))
-		want(t, "version", version(), sqlite.Newest+1)
+		want(t, "version", version(), sqlite.NewestVersion+1)
 	}
 	var note string
 	must(t, raw(t, path).QueryRowContext(ctx, "SELECT note FROM rules WHERE id = 'kept'").Scan(&note))

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// The writer remembers deliveries that were just made. What happens to one in
-// the transaction that makes it, or by another store, counts all the same.
+// What happens to a delivery in the transaction that makes it, or by another store,
+// counts when it is settled.
 func TestWhatHappenedToANewDelivery(t *testing.T) {
 	failed := func(d deliver.Delivery) deliver.Settlement {
 		return deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateFailed}

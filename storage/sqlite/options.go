@@ -16,6 +16,9 @@ var (
 	// ErrNewer: a later version of this package has changed the schema. Also of
 	// writes to a file that was open when that happened.
 	ErrNewer = errors.New("sqlite: file of a newer version")
+	// ErrOlder: a version from before the first release has written the file, and
+	// this package cannot read it. Move the file away: Open makes a new one.
+	ErrOlder = errors.New("sqlite: file of a version before the first release")
 	// ErrCorrupt: the file is damaged; restore a backup. Of Open, or of the call
 	// that meets the damage.
 	ErrCorrupt = errors.New("sqlite: file is damaged")

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -17,7 +16,7 @@ type outbox struct{ s *Store }
 // claimable are the deliveries due at now, the longest first, up to limit, and
 // none of the endpoints left out. It looks through so many of these only as are
 // soon looked through; when that is not enough, claimBut is needed.
-func (t *tx) claimable(now int64, limit int, skip []string) (ns []int64, enough bool, err error) {
+func claimable(t *tx, now int64, limit int, skip []string) (ns []int64, enough bool, err error) {
 	const most = 1024
 	reach := limit
 	if len(skip) > 0 {
@@ -63,7 +62,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	now, limit := nanos(r.Now), max(r.Limit, 0) // below zero, SQLite sees no limit
 	var claimed []deliver.Delivery
 	err = o.s.write(ctx, func(t *tx) error {
-		ns, enough, err := t.claimable(now, limit, r.Skip)
+		ns, enough, err := claimable(t, now, limit, r.Skip)
 		if err == nil && !enough {
 			ns = nil
 			err = each(t, claimBut, []any{now, limit, skip}, func(found *sql.Rows) error {
@@ -76,7 +75,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 		if err != nil {
 			return err
 		}
-		claimed, err = t.lease(ns, r.Now.Add(r.Lease))
+		claimed, err = lease(t, ns, r.Now.Add(r.Lease))
 		return err
 	})
 	if err != nil {
@@ -86,7 +85,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 }
 
 // lease claims deliveries until a time, and gives them in the order of ns.
-func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
+func lease(t *tx, ns []int64, until time.Time) ([]deliver.Delivery, error) {
 	list, err := listJSON(ns)
 	if err != nil {
 		return nil, err
@@ -95,68 +94,34 @@ func (t *tx) lease(ns []int64, until time.Time) ([]deliver.Delivery, error) {
 		return nil, err
 	}
 	crashpoint.Hit("sqlite.claim.leased")
-	return t.deliveries(ns)
+	return openDeliveries(t, ns)
 }
 
-// deliveries reads open ones with their events, in the order of ns.
-func (t *tx) deliveries(ns []int64) ([]deliver.Delivery, error) {
-	found := make([]deliver.Delivery, len(ns))
+// openDeliveries reads deliveries with their events, in the order of ns.
+func openDeliveries(t *tx, ns []int64) ([]deliver.Delivery, error) {
 	list, err := listJSON(ns)
 	if err != nil {
 		return nil, err
 	}
-	er := newEventReader()
-	err = each(t, `SELECT `+deliveryColumns+` FROM json_each(?) asked CROSS JOIN deliveries d ON d.n = asked.value`,
-		[]any{list}, func(rows *sql.Rows) error {
-			n, d, err := er.scanDelivery(rows)
-			found[slices.Index(ns, n)] = d
-			return err
-		})
+	byNumber := make(map[int64]int, len(ns)) // places in found
+	var found []deliveryRow
+	err = each(t, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.n IN (SELECT value FROM json_each(?))`, []any{list}, func(rows *sql.Rows) error {
+		d, err := scanDelivery(rows)
+		byNumber[d.n] = len(found)
+		found = append(found, d)
+		return err
+	})
 	if err == nil {
-		err = er.unpack(t)
+		err = addEvents(t, found)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for i := range found {
-		if found[i].Event == nil {
-			return nil, fmt.Errorf("%w: delivery %d has no event", ErrCorrupt, ns[i])
-		}
-		found[i].CreatedAt = found[i].Event.CommittedAt // the same moment
+	ds := make([]deliver.Delivery, len(ns))
+	for i, n := range ns {
+		ds[i] = found[byNumber[n]].Delivery
 	}
-	return found, nil
-}
-
-func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
-	for i := range ss {
-		if err := ss[i].Validate(); err != nil {
-			return err
-		}
-	}
-	return o.s.write(ctx, func(t *tx) error {
-		now := o.s.opts.Now()
-		for len(ss) > 0 {
-			n := uniqueDeliveries(ss)
-			if err := t.conclude(ss[:n], now); err != nil {
-				return err
-			}
-			ss = ss[n:]
-		}
-		return nil
-	})
-}
-
-// uniqueDeliveries is how many settlements can be looked at together: up to the
-// first about a delivery that one before is about, too.
-func uniqueDeliveries(ss []deliver.Settlement) int {
-	seen := make(map[string]bool, len(ss))
-	for i := range ss {
-		if seen[ss[i].DeliveryID] {
-			return i
-		}
-		seen[ss[i].DeliveryID] = true
-	}
-	return len(ss)
+	return ds, nil
 }
 
 func (o outbox) NextDue(ctx context.Context) (due time.Time, open bool, err error) {

@@ -53,7 +53,7 @@ var (
 // it reads. One that takes its place writes to the file again.
 func (s *Store) WriteLogTo(ctx context.Context, l Log) error {
 	return s.write(ctx, func(t *tx) error {
-		return t.w.logFile(func(file uintptr) {
+		return s.w.logFile(func(file uintptr) {
 			methods := (**[19]uintptr)(at(file)) // sqlite3_io_methods: a version and 18 functions
 			logOnce.Do(func() {
 				logTable = **methods

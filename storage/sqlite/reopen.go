@@ -20,8 +20,7 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 			return err
 		}
 		err = each(t, `SELECT DISTINCT o.n, o.event FROM json_each(?1) asked CROSS JOIN deliveries o ON o.id = asked.value
-			WHERE o.due_at IS NULL AND `+packedOwner("o.event")+` = ?2
-			AND o.event NOT IN (`+forgotten("?3")+`)`, []any{ids, r.Owner, o.s.forgottenUntil()}, func(rows *sql.Rows) error {
+			JOIN events e ON e.n = o.event WHERE o.due_at IS NULL AND e.owner = ?2 AND `+retained("e.n", "?3"), []any{ids, r.Owner, o.s.expired()}, func(rows *sql.Rows) error {
 			var n, event int64
 			err := rows.Scan(&n, &event)
 			ns, events = append(ns, n), append(events, event)
@@ -30,15 +29,10 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 		if err != nil || len(ns) == 0 {
 			return err
 		}
-		if err := t.reopen(ns, nanos(r.Due)); err != nil {
+		if err := unsettle(t, events); err != nil {
 			return err
 		}
-		// Reading the whole table is for a call as rare as this.
-		list, err := listJSON(events)
-		if err != nil {
-			return err
-		}
-		return t.exec(`DELETE FROM settled WHERE first IN (SELECT value FROM json_each(?))`, list)
+		return reopen(t, ns, nanos(r.Due))
 	})
 	if err != nil {
 		return 0, err
@@ -46,12 +40,21 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 	return len(ns), nil
 }
 
-func (t *tx) reopen(ns []int64, due int64) error {
+// reopen makes final deliveries pending again.
+func reopen(t *tx, ns []int64, due int64) error {
 	list, err := listJSON(ns)
 	if err != nil {
 		return err
 	}
-	return t.exec(`UPDATE deliveries SET state = 'pending', due_at = ?1, waited = 0, endpoint_deleted = 0,
-		earlier = (SELECT count(*) FROM attempts a WHERE a.delivery = deliveries.n)
+	return t.exec(`UPDATE deliveries SET state = 'pending', due_at = ?1, uncounted = attempts, waited = 0, endpoint_deleted = 0
 		WHERE n IN (SELECT value FROM json_each(?2))`, due, list)
+}
+
+// unsettle is for events that get an open delivery again.
+func unsettle(t *tx, events []int64) error {
+	list, err := listJSON(events)
+	if err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM settled WHERE event IN (SELECT value FROM json_each(?))`, list)
 }

@@ -24,7 +24,7 @@ func (rs replays) Start(ctx context.Context, r deliver.Replay) error {
 		case found && had.State == deliver.ReplayRunning:
 			return deliver.ErrReplayRunning
 		}
-		return t.keepReplay(&r)
+		return keepReplay(t, &r)
 	})
 }
 
@@ -65,7 +65,7 @@ func replayOf(a asker, endpointID string) (r deliver.Replay, found bool, err err
 	return r, found, err
 }
 
-func (t *tx) keepReplay(r *deliver.Replay) error {
+func keepReplay(t *tx, r *deliver.Replay) error {
 	doc, err := json.Marshal(r)
 	if err != nil {
 		return wrap(err)

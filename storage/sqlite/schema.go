@@ -1,43 +1,29 @@
 package sqlite
 
-// applicationID marks a file as this package's: "strm", in the header where
-// SQLite and file(1) look for it.
+import "strings"
+
+// applicationID marks a file as this package's: "strm", at the place in the header
+// where SQLite and file(1) look for it.
 const applicationID = 0x7374726d
 
-// migrations lead from each version of the schema to the next: the first makes
-// it, and PRAGMA user_version counts those that were applied. One that was
-// released is never changed.
-var migrations = []string{firstSchema + views(), waitsOfDeliveries, endpointsDeleted, detectedEvents, sourceTotals + deliveryView()}
+// firstVersion is the version of the schema below, in PRAGMA user_version. Lower
+// ones were written before the first release and are refused: see ErrOlder.
+const firstVersion = 6
 
-// waitsOfDeliveries: "earlier" counts, beside the attempts before a delivery was
-// reopened, those that its receiver answered with a wait.
-const waitsOfDeliveries = `ALTER TABLE deliveries ADD COLUMN waited INTEGER NOT NULL DEFAULT 0; -- nanoseconds
-`
+// migrations lead from the schema below to newer versions, one version each. A
+// migration that was released is never changed.
+var migrations []string
 
-// endpointsDeleted marks the deliveries that the deletion of their endpoint ended.
-const endpointsDeleted = `ALTER TABLE deliveries ADD COLUMN endpoint_deleted INTEGER NOT NULL DEFAULT 0`
+// newestVersion is the version of the schema that this package reads and writes.
+func newestVersion() int { return firstVersion + len(migrations) }
 
-// detectedEvents lets events be searched by when they were detected. Those entered
-// before it have NULL: their packs tell.
-const detectedEvents = `ALTER TABLE events ADD COLUMN detected_at INTEGER`
-
-// sourceTotals sums up the entries of each monitor and rule. Those of a file that
-// was made before it begin with the entries that it still has.
-const sourceTotals = `
-CREATE TABLE source_totals (
-	owner     TEXT NOT NULL,
-	kind      TEXT NOT NULL,
-	source_id TEXT NOT NULL,
-	total     INTEGER NOT NULL, -- thousandths of a credit, below zero for charges
-	PRIMARY KEY (owner, kind, source_id)
-) STRICT, WITHOUT ROWID;
-INSERT INTO source_totals SELECT owner, kind, source_id, sum(amount) FROM ledger_entries
-	WHERE kind IN ('monitor', 'rule') AND source_id <> '' GROUP BY owner, kind, source_id;
-`
-
-// In every table n counts rows in the order they were made, the oldest being
-// removed first, so that a number means nothing once its row is gone.
-const firstSchema = `
+// schema makes an empty store. Its comments within a table are what the .schema
+// command of the sqlite3 program shows.
+//
+// Rows of a table with a column n are numbered in the order in which they were
+// made. Times are Unix nanoseconds, NULL for none; durations are nanoseconds;
+// amounts are thousandths of a credit.
+const schema = `
 CREATE TABLE monitors (
 	n       INTEGER PRIMARY KEY,
 	id      TEXT NOT NULL UNIQUE,
@@ -84,65 +70,76 @@ CREATE INDEX api_keys_of_owner ON api_keys (owner);
 
 CREATE TABLE cursors (
 	target  TEXT PRIMARY KEY,
-	since   INTEGER,
+	since   INTEGER, -- time
 	user_id TEXT NOT NULL,
 	gaps    TEXT -- JSON, NULL for none
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE owners (
-	owner     TEXT PRIMARY KEY,
-	last_seq  INTEGER NOT NULL DEFAULT 0, -- of the newest event, as far as those removed need it
-	available INTEGER NOT NULL DEFAULT 0 CHECK (available >= 0), -- thousandths of a credit
-	reserved  INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0)
+	owner       TEXT PRIMARY KEY,
+	available   INTEGER NOT NULL DEFAULT 0 CHECK (available >= 0),
+	reserved    INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0),
+	removed_seq INTEGER NOT NULL DEFAULT 0 -- greatest events.seq that was removed
 ) STRICT, WITHOUT ROWID;
 
--- The ids of all events, those that are removed included, and not those of packs
--- that are not entered yet: packs.entered. They sort by the age of
--- posts, as those of deliveries: new ones come where the index ends, not each on a
--- page of its own.
-CREATE TABLE event_ids (
-	id TEXT PRIMARY KEY
-) STRICT, WITHOUT ROWID;
-
--- What polls found, some events to a row: event_log shows them one by one, and
--- newest_cursors the cursors. A row without events has only cursors.
-CREATE TABLE packs (
-	n       INTEGER PRIMARY KEY,
-	total   INTEGER NOT NULL, -- events, ever
-	entered INTEGER NOT NULL, -- the pack up to which event_ids, events and settled have all
-	cursors TEXT, -- that have moved: JSON, an array of [target, since, user_id, gaps], each on a line
-	fields  TEXT, -- JSON, an array of an array for each event, each on a line
-	bodies  BLOB  -- one after the other
-) STRICT;
-
--- What entered events are searched by.
 CREATE TABLE events (
-	owner       TEXT NOT NULL,
-	seq         INTEGER NOT NULL,
-	n           INTEGER NOT NULL, -- that of the pack << 10, and from 0 within it
-	source_kind TEXT NOT NULL,
-	source_id   TEXT NOT NULL,
-	author_key  TEXT NOT NULL, -- without case
-	PRIMARY KEY (owner, seq)
-) STRICT, WITHOUT ROWID;
-
--- Packs of which events were removed, and how many.
-CREATE TABLE thinned (
-	pack   INTEGER PRIMARY KEY,
-	events INTEGER NOT NULL
+	n               INTEGER PRIMARY KEY, -- without holes but for removed events
+	id              TEXT NOT NULL UNIQUE,
+	owner           TEXT NOT NULL,
+	seq             INTEGER NOT NULL, -- 1, 2, 3 … for each owner
+	source_kind     TEXT NOT NULL,
+	source_id       TEXT NOT NULL,
+	source_name     TEXT NOT NULL,
+	tweet_id        TEXT NOT NULL,
+	author_username TEXT NOT NULL,
+	author_key      TEXT NOT NULL, -- author_username without case
+	text_preview    TEXT NOT NULL,
+	tweet_url       TEXT NOT NULL,
+	published_at    INTEGER,
+	earliest_at     INTEGER,
+	requested_at    INTEGER,
+	fetched_at      INTEGER,
+	detected_at     INTEGER,
+	committed_at    INTEGER NOT NULL,
+	latency         INTEGER NOT NULL, -- duration
+	handlers        TEXT, -- JSON, NULL for none
+	body            BLOB NOT NULL
 ) STRICT;
+-- All that the log searches by, so that it need not read bodies to count.
+CREATE INDEX events_of_owner ON events (owner, seq, source_id, source_kind, author_key, detected_at);
 
 CREATE TABLE deliveries (
-	n           INTEGER PRIMARY KEY, -- that of the event << 16, and from 0 within it
-	event       INTEGER NOT NULL AS (n >> 16),
-	id          TEXT NOT NULL UNIQUE,
-	endpoint_id TEXT NOT NULL,
-	state       TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
-	due_at      INTEGER, -- NULL once the state is final
-	earlier     INTEGER NOT NULL DEFAULT 0 -- attempts before it was reopened last
+	n                INTEGER PRIMARY KEY, -- event << 16, and from 0 within the event
+	event            INTEGER NOT NULL AS (n >> 16), -- events.n
+	id               TEXT NOT NULL UNIQUE,
+	endpoint_id      TEXT NOT NULL,
+	state            TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
+	due_at           INTEGER, -- NULL once the state is final
+	attempts         INTEGER NOT NULL DEFAULT 0, -- rows in attempts
+	uncounted        INTEGER NOT NULL DEFAULT 0, -- of these, not of the retry schedule
+	waited           INTEGER NOT NULL DEFAULT 0, -- duration that the receiver asked for
+	endpoint_deleted INTEGER NOT NULL DEFAULT 0  -- 1 if that ended the delivery
 ) STRICT;
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_lane ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
+
+CREATE TABLE attempts (
+	delivery         INTEGER NOT NULL, -- deliveries.n
+	place            INTEGER NOT NULL, -- in the delivery's log, from 0
+	attempt          INTEGER NOT NULL, -- from 1, each once
+	at               INTEGER,
+	duration         INTEGER NOT NULL,
+	status_code      INTEGER NOT NULL, -- 0 without an HTTP answer
+	error            TEXT NOT NULL,
+	response_preview TEXT NOT NULL,
+	PRIMARY KEY (delivery, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE settled (
+	event      INTEGER PRIMARY KEY, -- events.n of one without an open delivery
+	settled_at INTEGER NOT NULL -- since when: its retention counts from here
+) STRICT;
+CREATE INDEX settled_by_age ON settled (settled_at);
 
 CREATE TABLE replays (
 	endpoint_id TEXT PRIMARY KEY,
@@ -152,42 +149,13 @@ CREATE TABLE replays (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX replays_due ON replays (due_at) WHERE due_at IS NOT NULL;
 
-CREATE TABLE attempts (
-	delivery         INTEGER NOT NULL,
-	place            INTEGER NOT NULL, -- in the delivery's log, from 0
-	attempt          INTEGER NOT NULL, -- from 1, each once
-	at               INTEGER,
-	duration         INTEGER NOT NULL, -- nanoseconds
-	status_code      INTEGER NOT NULL, -- 0 without an HTTP answer
-	error            TEXT NOT NULL,
-	response_preview TEXT NOT NULL,
-	PRIMARY KEY (delivery, place)
-) STRICT, WITHOUT ROWID;
-
--- Entered events, and those with deliveries, of which none is open, in the order in
--- which they became so: one, or all from first to last.
-CREATE TABLE settled (
-	settled_at INTEGER NOT NULL,
-	first      INTEGER NOT NULL,
-	last       INTEGER NOT NULL,
-	PRIMARY KEY (settled_at, first)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE totals (
-	events  INTEGER NOT NULL, -- ever, unless a pack has more
-	removed INTEGER NOT NULL, -- events
-	folded  INTEGER NOT NULL, -- the pack up to which cursors has all
-	entered INTEGER NOT NULL  -- as in packs, unless the newest has more
-) STRICT;
-INSERT INTO totals VALUES (0, 0, 0, 0);
-
 CREATE TABLE ledger_entries (
 	n            INTEGER PRIMARY KEY,
 	id           TEXT NOT NULL UNIQUE,
 	owner        TEXT NOT NULL,
 	kind         TEXT NOT NULL,
-	amount       INTEGER NOT NULL, -- thousandths of a credit
-	balance      INTEGER NOT NULL, -- available after this entry
+	amount       INTEGER NOT NULL,
+	balance      INTEGER NOT NULL, -- available and reserved after this entry
 	at           INTEGER,
 	source_id    TEXT NOT NULL,
 	source_name  TEXT NOT NULL,
@@ -198,6 +166,15 @@ CREATE TABLE ledger_entries (
 	recorded_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX ledger_entries_of_owner ON ledger_entries (owner);
+CREATE INDEX ledger_entries_by_age ON ledger_entries (recorded_at);
+
+CREATE TABLE source_totals (
+	owner     TEXT NOT NULL,
+	kind      TEXT NOT NULL,
+	source_id TEXT NOT NULL,
+	total     INTEGER NOT NULL, -- of all its entries, below zero for charges
+	PRIMARY KEY (owner, kind, source_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE reservations (
 	id         TEXT PRIMARY KEY,
@@ -210,7 +187,7 @@ CREATE INDEX reservations_of_owner ON reservations (owner, expires_at) WHERE exp
 
 -- Ids that are still known though their rows are gone.
 CREATE TABLE removed_events (
-	n INTEGER PRIMARY KEY, id TEXT NOT NULL, recorded_at INTEGER NOT NULL
+	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE removed_entries (
 	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL
@@ -219,8 +196,42 @@ CREATE TABLE resolved_reservations (
 	n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, recorded_at INTEGER NOT NULL,
 	outcome TEXT NOT NULL CHECK (outcome IN ('committed', 'given back'))
 ) STRICT;
-CREATE INDEX ledger_entries_by_age ON ledger_entries (recorded_at);
 CREATE INDEX removed_events_by_age ON removed_events (recorded_at);
 CREATE INDEX removed_entries_by_age ON removed_entries (recorded_at);
 CREATE INDEX resolved_reservations_by_age ON resolved_reservations (recorded_at);
+
+CREATE TABLE totals ( -- one row, written when events are removed
+	newest  INTEGER NOT NULL, -- greatest events.n so far
+	removed INTEGER NOT NULL  -- events removed so far: the others are newest - removed
+) STRICT;
+INSERT INTO totals VALUES (0, 0);
 `
+
+// newestEvent is SQL for the greatest events.n ever given, 0 for none.
+const newestEvent = `(SELECT max(totals.newest, coalesce((SELECT max(n) FROM events), 0)) FROM totals)`
+
+// views show the logs with times and amounts that people can read.
+var views = strings.NewReplacer("{published}", readable("e.published_at"), "{detected}", readable("e.detected_at"),
+	"{committed}", readable("e.committed_at"), "{due}", readable("d.due_at"), "{attempted}", readable("a.at"), "{entered}", readable("l.at"),
+).Replace(`
+CREATE VIEW delivery_log AS SELECT
+	d.id AS delivery, d.state, e.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
+	(SELECT p.url FROM endpoints p WHERE p.id = d.endpoint_id) AS url,
+	e.id AS event, e.seq, e.tweet_id, e.author_username, e.text_preview, e.tweet_url,
+	{published} AS published, {detected} AS detected, {committed} AS committed,
+	e.latency / 1000000 AS latency_ms, {committed} AS created, {due} AS due,
+	d.attempts, d.endpoint_deleted
+	FROM deliveries d JOIN events e ON e.n = d.event ORDER BY d.n;
+
+CREATE VIEW attempt_log AS SELECT
+	d.id AS delivery, e.owner, d.endpoint_id, a.attempt, {attempted} AS at,
+	a.duration / 1000000 AS duration_ms, a.status_code, a.error, a.response_preview
+	FROM attempts a JOIN deliveries d ON d.n = a.delivery JOIN events e ON e.n = d.event
+	ORDER BY a.delivery, a.place;
+
+CREATE VIEW billing_log AS SELECT
+	l.id AS entry, l.owner, {entered} AS at, l.kind, l.amount / 1000.0 AS credits,
+	l.balance / 1000.0 AS balance_credits, l.source_id, l.source_name, l.endpoint,
+	l.num_accounts, l.tier_label, l.rate / 1000.0 AS credits_per_account_day
+	FROM ledger_entries l ORDER BY l.n;
+`)

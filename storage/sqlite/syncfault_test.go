@@ -26,7 +26,7 @@ var xSync = func(thread unsafe.Pointer, file uintptr, flags int32) int32 {
 func (s *Store) FailSync(ctx context.Context, times int32) error {
 	return s.write(ctx, func(t *tx) error {
 		syncFaults.Store(times)
-		return t.w.logFile(func(file uintptr) {
+		return s.w.logFile(func(file uintptr) {
 			methods := (**[19]uintptr)(at(file)) // sqlite3_io_methods: a version and 18 functions
 			*methods = ours(*methods)
 		})

@@ -7,62 +7,15 @@ import (
 )
 
 // tx is the transaction under way, used by the writer's goroutine only. Its
-// statements do not look at a context: cut short in the middle, one caller
-// would take the others of the group with it.
+// statements have no context: one that was cut short in the middle would take the
+// other calls of the transaction with it.
 type tx struct {
-	w      *writer
-	owners map[string]*account // those that the call has asked for
-	pace
+	conn  *sql.Conn
+	stmts map[statement]*sql.Stmt // of the connection
+	added int                     // rows that retention will have to remove one day
 }
 
-// pace is what calls have recorded in a transaction.
-type pace struct {
-	events   int
-	removed  int // events
-	entries  int
-	resolved int // reservations
-	opened   []openedDelivery
-	moved    []cursorRow
-	fold     *fold // of cursors: what it is then, nil when nothing was done
-	late     late  // those of before included
-}
-
-// openedDelivery is one that was made.
-type openedDelivery struct {
-	id    string
-	n     int64
-	alone bool // of its event
-}
-
-// connect takes the connection if there is none.
-func (w *writer) connect() error {
-	if w.conn != nil {
-		return nil
-	}
-	conn, err := w.db.Conn(context.Background())
-	if err != nil {
-		return wrap(err)
-	}
-	w.use(conn)
-	return nil
-}
-
-func (w *writer) use(conn *sql.Conn) { w.conn, w.stmts = conn, make(map[statement]*sql.Stmt) }
-
-// disconnect drops the connection and its statements. The pool keeps none idle,
-// so that the next one is new.
-func (w *writer) disconnect() {
-	if w.conn == nil {
-		return
-	}
-	for _, s := range w.stmts {
-		s.Close()
-	}
-	w.conn.Close()
-	w.conn, w.stmts, w.known = nil, nil, nil
-}
-
-// statement is a query and for how many rows its values are: see tx.inRows.
+// statement is a query, and for how many rows it has values: see inRows.
 type statement struct {
 	query string
 	rows  int
@@ -74,7 +27,7 @@ func (t *tx) prepare(query string) (*sql.Stmt, error) {
 }
 
 func (t *tx) prepareRows(key statement, width int) (*sql.Stmt, error) {
-	if s := t.w.stmts[key]; s != nil {
+	if s := t.stmts[key]; s != nil {
 		return s, nil
 	}
 	query := key.query
@@ -82,24 +35,25 @@ func (t *tx) prepareRows(key statement, width int) (*sql.Stmt, error) {
 		row := "(" + strings.Repeat("?, ", width-1) + "?)"
 		query = strings.Replace(query, rowValues, strings.Repeat(row+", ", key.rows-1)+row, 1)
 	}
-	s, err := t.w.conn.PrepareContext(context.Background(), query)
+	s, err := t.conn.PrepareContext(context.Background(), query)
 	if err != nil {
 		return nil, err
 	}
-	t.w.stmts[key] = s
+	t.stmts[key] = s
 	return s, nil
 }
 
-// rowValues stands for the values of several rows in a query for tx.inRows.
+// rowValues stands for the values of several rows in a query for inRows.
 const rowValues = "{rows}"
 
 // maxParams bounds the parameters of a statement for several rows. The driver
-// searches a list of all for each, so that more would cost more than they save.
+// searches a list of all for each of them, so that more would cost more than they
+// save.
 const maxParams = 64
 
-// inRows runs a query for many rows, of width values each, with as few
-// statements as may be: a statement costs about as much as the row it is for.
-// The rows go in powers of two, so that few statements are kept.
+// inRows runs a query for many rows, of width values each, with few statements: a
+// statement costs about as much as a row. Rows go in powers of two, so that few
+// statements are kept prepared.
 func (t *tx) inRows(query string, width int, values []any, run func(s *sql.Stmt, values []any) error) error {
 	n := 1
 	for n*2*width <= maxParams {
@@ -162,12 +116,12 @@ func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
 	return s.QueryContext(context.Background(), args...)
 }
 
-// exists says whether the query has a row.
+// exists reports whether the query has a row.
 func (t *tx) exists(query string, args ...any) (bool, error) {
 	return one(t, query, args)
 }
 
-// asker is what can be asked: a tx or a snapshot.
+// asker answers queries: a tx or a snapshot.
 type asker interface {
 	query(query string, args ...any) (*sql.Rows, error)
 }
@@ -189,7 +143,7 @@ func each(a asker, query string, args []any, f func(*sql.Rows) error) error {
 	return scanAll(f)(a.query(query, args...))
 }
 
-// scanAll calls f for every row of an answer, and closes it.
+// scanAll gives a function that calls f for every row of an answer and closes it.
 func scanAll(f func(*sql.Rows) error) func(*sql.Rows, error) error {
 	return func(rows *sql.Rows, err error) error {
 		if err != nil {

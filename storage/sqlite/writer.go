@@ -17,10 +17,10 @@ const maxGroup = 256
 // came and nobody waits for company.
 // The queue holds one job for each caller that waits.
 type writer struct {
-	db     *sql.DB
-	log    string // the path of the log beside the file
-	logger *slog.Logger
-	house  house
+	db        *sql.DB
+	log       string // the path of the log beside the file
+	logger    *slog.Logger
+	retention retention
 
 	mu     sync.Mutex
 	queue  []*job
@@ -32,8 +32,6 @@ type writer struct {
 	// The rest belongs to run.
 	conn    *sql.Conn // nil until needed, and after it broke
 	stmts   map[statement]*sql.Stmt
-	known   *known // nil until read
-	packs   packer // of the call under way
 	failing bool
 
 	tolerated int64 // bytes of the log up to which nothing is done about it
@@ -51,16 +49,10 @@ type job struct {
 // group are the jobs of one transaction.
 type group struct{ jobs []*job }
 
-// house is what has to be done at the end of every transaction.
-type house interface {
-	untidy(t *tx) (bool, error) // whether there is something to tidy
-	tidy(t *tx) error
-}
-
 // newWriter takes over a connection of db, to the file at path.
-func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, h house) *writer {
+func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r retention) *writer {
 	w := &writer{
-		db: db, log: path + "-wal", logger: logger, house: h,
+		db: db, log: path + "-wal", logger: logger, retention: r,
 		bell: make(chan struct{}, 1), done: make(chan struct{}), tolerated: logLimit,
 	}
 	w.use(conn)
@@ -173,6 +165,34 @@ func (w *writer) group() {
 	if err == nil {
 		w.shorten()
 	}
+}
+
+// connect takes the connection if there is none.
+func (w *writer) connect() error {
+	if w.conn != nil {
+		return nil
+	}
+	conn, err := w.db.Conn(context.Background())
+	if err != nil {
+		return wrap(err)
+	}
+	w.use(conn)
+	return nil
+}
+
+func (w *writer) use(conn *sql.Conn) { w.conn, w.stmts = conn, make(map[statement]*sql.Stmt) }
+
+// disconnect drops the connection and its statements. The pool keeps none idle,
+// so that the next one is new.
+func (w *writer) disconnect() {
+	if w.conn == nil {
+		return
+	}
+	for _, s := range w.stmts {
+		s.Close()
+	}
+	w.conn.Close()
+	w.conn, w.stmts = nil, nil
 }
 
 // finish answers the callers. An error of the whole group goes before success,

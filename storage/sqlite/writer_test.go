@@ -314,12 +314,12 @@ func TestAnOlderProcessStopsWriting(t *testing.T) {
 	s, _ := openAt(t, path, sqlite.Options{})
 	must(t, s.Ledger().Append(t.Context(), entry("before", 1)))
 	db := raw(t, path)
-	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest+1))
+	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion+1))
 	for range 2 {
 		wantErr(t, s.Ledger().Append(t.Context(), entry("after", 1)), sqlite.ErrNewer)
 	}
 	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "before=1")
-	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.Newest)) // it was undone
+	run(t, db, fmt.Sprint("PRAGMA user_version = ", sqlite.NewestVersion)) // it was undone
 	must(t, s.Ledger().Append(t.Context(), entry("after", 1)))
 }
 

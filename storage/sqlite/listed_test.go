@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +13,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// Events are entered in their indexes 32 at a time. Whether they are or not, they
-// are known, numbered and listed in the same way.
-func TestLateEvents(t *testing.T) {
+// Events are known, numbered and listed in the same way by whoever asks.
+func TestListedEvents(t *testing.T) {
 	t.Parallel()
-	for _, made := range []int{1, 31, 32, 40, 64, 70} {
+	for _, made := range []int{1, 40} {
 		for _, row := range []struct {
 			name string
 			then func(t *testing.T, s *sqlite.Store, path string) *sqlite.Store
@@ -60,9 +58,8 @@ func TestLateEvents(t *testing.T) {
 						}
 					}
 				}
-				want(t, "entered", rows(t, s, "events"), made/32*32)
+				want(t, "rows", rows(t, s, "events"), made)
 				s = row.then(t, s, path)
-				want(t, "in the log for people", rows(t, s, "event_log"), made)
 				wantListed(t, s, numbered, delivered)
 				for n := range made {
 					src := acme
@@ -128,8 +125,8 @@ func wantListed(t *testing.T, s *sqlite.Store, numbered, delivered []string) {
 	want(t, "events after all", len(evs), 0)
 }
 
-// What a call has committed goes with it when it is undone.
-func TestACallUndoneLeavesNoLateEvents(t *testing.T) {
+// A commit that is refused leaves nothing in the transaction that others share.
+func TestARefusedCommitLeavesNothing(t *testing.T) {
 	tooMany := newEvent(acme, "bad")
 	for i := range 1<<16 + 1 {
 		tooMany.Handlers = append(tooMany.Handlers, fmt.Sprint(i))
@@ -139,24 +136,23 @@ func TestACallUndoneLeavesNoLateEvents(t *testing.T) {
 		return h.queue(n, func() error { return h.s.Journal().Commit(context.Background(), []*detect.Batch{{Events: evs}}) })
 	}
 	var many []deliver.Event
-	for i := range 40 { // entered at once
+	for i := range 40 {
 		many = append(many, newEvent(acme, fmt.Sprint("many ", i)))
 	}
 	good := commit(1, newEvent(acme, "1"))
 	bad := commit(2, newEvent(acme, "2"), tooMany)
-	entered := commit(3, append(many, tooMany)...)
+	manyAndBad := commit(3, append(many, tooMany)...)
 	h.release()
 	must(t, <-good)
 	wantErr(t, <-bad, errAny)
-	wantErr(t, <-entered, errAny)
+	wantErr(t, <-manyAndBad, errAny)
 	want(t, "numbers", seqs(commitAt(t, h.s, start, newEvents(acme, "1", "2", "bad", "many 0")...).Events), "0 2 3 4")
 	commitAt(t, h.s, start, many...)
-	want(t, "entered", rows(t, h.s, "events"), 43)
+	want(t, "rows", rows(t, h.s, "events"), 43)
 	want(t, "listed", len(eventsOf(t, h.s, "acme")), 43)
 }
 
-// Text that is no UTF-8 is not in a pack as it was: what is looked up by it is
-// entered at once.
+// Ids and owners that are no UTF-8 are known as they were given.
 func TestKeysThatAreNoUTF8(t *testing.T) {
 	ev := newEvent(acme, "1")
 	ev.ID += "\xff"
@@ -171,8 +167,8 @@ func TestKeysThatAreNoUTF8(t *testing.T) {
 	want(t, "next", seqs(commitAt(t, s, start, newEvent(other.Source, "3")).Events), "2")
 }
 
-// A call with many events enters the ids of the new ones first, however few these
-// are.
+// Events are numbered without holes however many of a call are known, or there
+// twice.
 func TestFewNewEventsAmongMany(t *testing.T) {
 	path := newFile(t)
 	s, _ := openAt(t, path, sqlite.Options{})
@@ -190,11 +186,10 @@ func TestFewNewEventsAmongMany(t *testing.T) {
 		want(t, "number", seqs(commitAt(t, s, start, newEvent(acme, fmt.Sprint("after ", n))).Events), fmt.Sprint(42+n))
 	}
 	want(t, "listed", len(eventsOf(t, s, "acme")), 81)
-	want(t, "entered", rows(t, s, "event_ids"), 41+32)
 }
 
-// The newest ids are remembered, but not longer than they are known.
-func TestRememberedIDsAreForgotten(t *testing.T) {
+// The ids of removed events are known as long as Options.IDRetention says.
+func TestIDsAreForgotten(t *testing.T) {
 	s, c := open(t, sqlite.Options{MaxEvents: 1, IDRetention: time.Hour})
 	commitAt(t, s, start, newEvents(acme, "1", "2")...)
 	c.Advance(time.Hour)
@@ -202,26 +197,8 @@ func TestRememberedIDsAreForgotten(t *testing.T) {
 	want(t, "numbers", seqs(commitAt(t, s, start, newEvents(acme, "1", "2")...).Events), "3 0")
 }
 
-// A commit of a single event changes the page where packs end, and now and then
-// another: each costs as much as the rest of the commit.
-func TestACommitWritesFewPages(t *testing.T) {
-	const commits = 200
-	path := newFile(t)
-	s, _ := openAt(t, path, sqlite.Options{})
-	written := func() int { return len(read(t, path+"-wal")) / (pageSize + 24) }
-	commitAt(t, s, start, newEvent(acme, "first"))
-	before := written()
-	for n := range commits {
-		ev := newEvent(acme, fmt.Sprint(n))
-		ev.Body = make([]byte, 1024)
-		commit(t, s, &detect.Batch{Events: []deliver.Event{ev}, Cursor: cursor(fmt.Sprint("target ", n), n)})
-	}
-	if n := written() - before; n > commits*3/2 {
-		t.Errorf("%d commits wrote %d pages, want at most %d", commits, n, commits*3/2)
-	}
-}
-
-func TestLateEventsArePastTheirRetention(t *testing.T) {
+// What is past its retention is not shown, removed or not.
+func TestEventsArePastTheirRetention(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		wait time.Duration
@@ -236,7 +213,6 @@ func TestLateEventsArePastTheirRetention(t *testing.T) {
 			commitAt(t, s, start, newEvent(acme, "1"), handled(acme, "2", "a"), handled(acme, "3", "a"), newEvent(acme, "4"))
 			h := &history{T: t, s: s, ds: []deliver.Delivery{{}, {ID: deliver.DeliveryID(newEvent(acme, "2").ID, deliver.HandlerEndpoint("a"))}}}
 			h.end(2)
-			want(t, "entered", rows(t, s, "events"), 0)
 			c.Advance(row.wait)
 			want(t, "shown", tweets(eventsOf(t, s, "acme")), row.want)
 			closed(t, s)
@@ -246,16 +222,16 @@ func TestLateEventsArePastTheirRetention(t *testing.T) {
 			want(t, "shown after a restart", tweets(eventsOf(t, s, "acme")), row.want)
 			must(t, s.Outbox().Settle(t.Context())) // any write
 			want(t, "shown when removed", tweets(eventsOf(t, s, "acme")), row.want)
-			want(t, "in the file", rows(t, s, "event_log"), len(strings.Fields(row.want)))
+			want(t, "in the file", rows(t, s, "events"), len(strings.Fields(row.want)))
 			want(t, "known all the same", seqs(commitAt(t, s, start, newEvents(acme, "1", "2", "3", "4")...).Events), "0 0 0 0")
 			want(t, "next", seqs(commitAt(t, s, start, newEvent(acme, "5")).Events), "5")
 		})
 	}
 }
 
-// Events that had nobody to go to are one row of settled for each stretch of a
-// commit, of which some may go and others stay.
-func TestStretchesOfSettledEvents(t *testing.T) {
+// Of events that were settled at different times those settled first go first; a
+// delivery that was reopened keeps its event.
+func TestWhatGoesFirst(t *testing.T) {
 	many := func(from, to int) (evs []deliver.Event) {
 		for n := from; n <= to; n++ {
 			evs = append(evs, newEvent(acme, fmt.Sprint(n)))
@@ -263,46 +239,42 @@ func TestStretchesOfSettledEvents(t *testing.T) {
 		return evs
 	}
 	for _, row := range []struct {
-		name    string
-		opts    sqlite.Options
-		do      func(h *history)
-		want    string
-		settled int // rows
+		name string
+		opts sqlite.Options
+		do   func(h *history)
+		want string
 	}{
-		{"one commit", sqlite.Options{}, func(h *history) { commitAt(h.T, h.s, start, many(1, 32)...) }, tweets(numbered(many(1, 32))), 1},
-		{"some go", sqlite.Options{MaxEvents: 3}, func(h *history) { commitAt(h.T, h.s, start, many(1, 32)...) }, "30:30 31:31 32:32", 1},
-		{"one by one", sqlite.Options{MaxEvents: 32}, func(h *history) {
-			commitAt(h.T, h.s, start, many(1, 32)...)
-			for n := 33; n < 62; n++ {
+		{"some of one commit", sqlite.Options{MaxEvents: 3}, func(h *history) { commitAt(h.T, h.s, start, many(1, 32)...) }, "30:30 31:31 32:32"},
+		{"some of one commit, one by one", sqlite.Options{MaxEvents: 3}, func(h *history) {
+			commitAt(h.T, h.s, start, many(1, 4)...)
+			for n := 5; n < 10; n++ {
 				h.wait(time.Second)
 				commitAt(h.T, h.s, start, many(n, n)...)
 			}
-		}, tweets(numbered(many(1, 61)))[len(tweets(numbered(many(1, 29))))+1:], 1},
-		{"a clock that went back: what ended first goes first, entered or not", sqlite.Options{MaxEvents: 33}, func(h *history) {
+		}, "7:7 8:8 9:9"},
+		{"a clock that went back", sqlite.Options{MaxEvents: 3}, func(h *history) {
 			h.wait(time.Hour)
-			commitAt(h.T, h.s, start, many(1, 32)...)
+			commitAt(h.T, h.s, start, many(1, 2)...)
 			h.wait(-time.Hour)
-			commitAt(h.T, h.s, start, many(33, 33)...)
+			commitAt(h.T, h.s, start, many(3, 3)...)
 			h.wait(time.Minute)
-			commitAt(h.T, h.s, start, many(34, 34)...)
-		}, tweets(numbered(many(1, 34)))[:len(tweets(numbered(many(1, 32))))] + " 34:34", 2},
+			commitAt(h.T, h.s, start, many(4, 4)...)
+		}, "1:1 2:2 4:4"},
 		{"a delivery in between, reopened", sqlite.Options{Retention: time.Hour}, func(h *history) {
 			h.ds = commitAt(h.T, h.s, start, append(append(many(1, 15), handled(acme, "16", "a")), many(17, 32)...)...).Deliveries
 			h.end(1)
-			want(h.T, "settled", rows(h.T, h.s, "settled"), 3)
 			n, err := h.s.Outbox().Reopen(h.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{h.ds[0].ID}, Due: start})
 			must(h.T, err)
 			want(h.T, "reopened", n, 1)
 			h.wait(time.Hour)
 			must(h.T, h.s.Outbox().Settle(h.Context())) // any write
-		}, "16:16", 0},
+		}, "16:16"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "store.db")
+			path := newFile(t)
 			s, c := openAt(t, path, row.opts)
 			row.do(&history{T: t, s: s, c: c})
 			want(t, "events", tweets(eventsOf(t, s, "acme")), row.want)
-			want(t, "settled", rows(t, s, "settled"), row.settled)
 			closed(t, s)
 			row.opts.Now = c.Now
 			s, err := sqlite.Open(t.Context(), path, row.opts)
@@ -311,12 +283,4 @@ func TestStretchesOfSettledEvents(t *testing.T) {
 			want(t, "events after a restart", tweets(eventsOf(t, s, "acme")), row.want)
 		})
 	}
-}
-
-// numbered gives events the numbers that they get as an owner's first.
-func numbered(evs []deliver.Event) []deliver.Event {
-	for i := range evs {
-		evs[i].Seq = uint64(i + 1)
-	}
-	return evs
 }
