@@ -3,22 +3,22 @@ package detect
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 // committer groups whatever batches have arrived while the last commit ran
 // into the next one; it never waits for more. It is one goroutine.
 type committer struct {
-	d    *Detector
-	mu   sync.Mutex
-	wait []waiting
-	bell chan struct{} // one slot
-	stop chan struct{} // closed when no batch will come any more
+	d *Detector
+	// queue is bounded by the shards, which stop polling when too many of their
+	// targets wait.
+	queue *batch.Queue[waiting]
+	stop  chan struct{} // closed when no batch will come any more
 }
 
 // waiting is a batch and the poll that waits for it.
@@ -29,7 +29,7 @@ type waiting struct {
 }
 
 // settle tells the shard how the commit ended.
-func (w *waiting) settle(err error) { w.shard.mail.put(message{settled: w.poll, err: err}) }
+func (w *waiting) settle(err error) { w.shard.mail.Put(message{settled: w.poll, err: err}) }
 
 // newBatch is what came of a poll.
 func newBatch(p *poll.Poll, events []deliver.Event) *Batch {
@@ -58,48 +58,13 @@ func pollGaps(gaps []Gap) []poll.Gap {
 }
 
 func newCommitter(d *Detector) *committer {
-	return &committer{d: d, bell: make(chan struct{}, 1), stop: make(chan struct{})}
-}
-
-// put queues a batch. The queue is bounded by the shards, which stop polling
-// when too many of their targets wait.
-func (c *committer) put(w waiting) {
-	c.mu.Lock()
-	c.wait = append(c.wait, w)
-	c.mu.Unlock()
-	select {
-	case c.bell <- struct{}{}:
-	default:
-	}
-}
-
-func (c *committer) take() []waiting {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := min(len(c.wait), maxGroup)
-	group := c.wait[:n:n]
-	if c.wait = c.wait[n:]; len(c.wait) == 0 {
-		c.wait = nil // lets go of what is committed
-	}
-	return group
+	return &committer{d: d, queue: batch.NewQueue[waiting](0), stop: make(chan struct{})}
 }
 
 // run commits until stop is closed and nothing waits.
 func (c *committer) run(ctx context.Context) {
-	for {
-		group := c.take()
-		if len(group) > 0 {
-			c.commit(ctx, group)
-			continue
-		}
-		select {
-		case <-c.bell:
-		case <-c.stop:
-			if group = c.take(); len(group) == 0 {
-				return
-			}
-			c.commit(ctx, group)
-		}
+	for group := c.queue.Wait(c.stop, maxGroup); len(group) > 0; group = c.queue.Wait(c.stop, maxGroup) {
+		c.commit(ctx, group)
 	}
 }
 

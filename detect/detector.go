@@ -152,7 +152,7 @@ func (d *Detector) Stop() {
 // ring wakes all shards.
 func (d *Detector) ring() {
 	for _, sh := range d.shards {
-		sh.mail.ring()
+		sh.mail.Bell().Ring()
 	}
 }
 
@@ -195,7 +195,7 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	d.mu.Lock()
 	for i, sh := range d.shards {
 		settings[i] = &setting{sub: sub.onShard(parts[i], d.started), done: make(chan struct{})}
-		sh.mail.put(message{set: settings[i]})
+		sh.mail.Put(message{set: settings[i]})
 	}
 	started := d.started
 	d.mu.Unlock()
@@ -219,7 +219,7 @@ func (d *Detector) remove(ctx context.Context, sourceID string) error {
 	d.mu.Lock()
 	for i, sh := range d.shards {
 		removals[i] = &removal{sourceID: sourceID, done: make(chan struct{})}
-		sh.mail.put(message{remove: removals[i]})
+		sh.mail.Put(message{remove: removals[i]})
 	}
 	started := d.started
 	d.mu.Unlock()

@@ -95,7 +95,7 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 func (r *router) unsearch(ctx context.Context, sourceID string) error {
 	for _, sh := range r.d.shards {
 		rm := &removal{sourceID: sourceID, done: make(chan struct{})}
-		sh.mail.put(message{ask: func(sh *shard) {
+		sh.mail.Put(message{ask: func(sh *shard) {
 			sh.queries.Set(sourceID, nil, queries.Start{})
 			sh.queries.Polls.WhenSettled(rm.settled)
 		}})

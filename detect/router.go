@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 // router has the posts of each rule come from where they should: package routing
@@ -18,13 +19,13 @@ import (
 type router struct {
 	d     *Detector
 	turn  chan struct{} // held by the change under way, which guards the rest
-	bell  chan struct{} // accounts have changed
+	bell  batch.Bell    // accounts have changed
 	rules routing.Rules
 	subs  map[string]QuerySubscription // of the rules, by id
 }
 
 func newRouter(d *Detector) *router {
-	return &router{d: d, turn: make(chan struct{}, 1), bell: make(chan struct{}, 1), subs: map[string]QuerySubscription{}}
+	return &router{d: d, turn: make(chan struct{}, 1), bell: batch.NewBell(), subs: map[string]QuerySubscription{}}
 }
 
 // lock waits for the changes before. What Run waits for must not wait for one
@@ -205,12 +206,7 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 }
 
 // accountsChanged has the rules routed anew.
-func (r *router) accountsChanged() {
-	select {
-	case r.bell <- struct{}{}:
-	default:
-	}
-}
+func (r *router) accountsChanged() { r.bell.Ring() }
 
 // note publishes how many calls a second the searches take, and how many rules
 // need none.
@@ -219,7 +215,7 @@ func (r *router) note() {
 	d.count.covered.Store(int64(r.rules.Covered()))
 	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * d.pagesPer(poll.Queries)))
 	for _, sh := range d.shards {
-		sh.mail.put(message{ask: func(sh *shard) { sh.accounts.Sched.Refresh() }})
+		sh.mail.Put(message{ask: func(sh *shard) { sh.accounts.Sched.Refresh() }})
 	}
 }
 

@@ -9,15 +9,15 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 // shard owns a share of the targets: it starts their polls when they are due. All
-// of its state is touched by its goroutine alone; others talk to it through its
-// mailbox.
+// of its state is touched by its goroutine alone; others send it messages.
 type shard struct {
 	d        *Detector
-	mail     *mailbox
-	slots    int // upstream calls that may be under way at once
+	mail     *batch.Queue[message] // bounded by the polls under way and the callers that wait
+	slots    int                   // upstream calls that may be under way at once
 	workers  *poll.Workers
 	accounts *accounts.Targets
 	queries  *queries.Targets
@@ -33,10 +33,10 @@ type shard struct {
 }
 
 func newShard(d *Detector, slots int) *shard {
-	sh := &shard{d: d, mail: newMailbox(), slots: slots}
-	sh.workers = poll.NewWorkers(d.env, slots, func(p *poll.Poll) { sh.mail.put(message{landed: p}) })
+	sh := &shard{d: d, mail: batch.NewQueue[message](0), slots: slots}
+	sh.workers = poll.NewWorkers(d.env, slots, func(p *poll.Poll) { sh.mail.Put(message{landed: p}) })
 	commit := func(p *poll.Poll, events []deliver.Event) {
-		d.committer.put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
+		d.committer.queue.Put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
 	}
 	sh.accounts = accounts.NewTargets(d.env, &sh.times, commit)
 	sh.queries = queries.NewTargets(d.env, &sh.times, commit)
@@ -47,20 +47,20 @@ func newShard(d *Detector, slots int) *shard {
 // commit of this shard is under way; ctx cuts the polls short.
 func (sh *shard) run(ctx context.Context) {
 	defer sh.workers.Join()
-	defer context.AfterFunc(ctx, sh.mail.ring)()
+	defer context.AfterFunc(ctx, sh.mail.Bell().Ring)()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	var msgs []message
 	var armed int64 // when the timer fires
 	for {
-		msgs = sh.mail.take(msgs)
+		msgs = sh.mail.TakeAll(msgs)
 		if len(msgs) > 0 {
 			sh.updateClocks()
 		}
 		for i := range msgs {
 			sh.handle(&msgs[i])
 		}
-		clear(msgs) // its space goes back to the mailbox
+		clear(msgs) // its space goes back to the queue
 		if !sh.stopping && (sh.d.isStopped() || ctx.Err() != nil) {
 			sh.stopping = true
 		}
@@ -73,7 +73,7 @@ func (sh *shard) run(ctx context.Context) {
 			timer.Reset(time.Duration(wake - sh.d.clock()))
 		}
 		select {
-		case <-sh.mail.bell:
+		case <-sh.mail.Bell():
 		case <-timer.C:
 			armed = 0
 		}

@@ -3,25 +3,20 @@ package dispatch
 import (
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 // alarm wakes the reader of the outbox. Its methods are safe for concurrent use.
 type alarm struct {
-	bell chan struct{} // one slot
+	bell batch.Bell
 
 	mu      sync.Mutex
 	asleep  time.Time // until when the reader sleeps; zero while it looks
 	soonest time.Time // smallest time that it was told of since it looked last
 }
 
-func newAlarm() *alarm { return &alarm{bell: make(chan struct{}, 1)} }
-
-func (a *alarm) ring() {
-	select {
-	case a.bell <- struct{}{}:
-	default:
-	}
-}
+func newAlarm() *alarm { return &alarm{bell: batch.NewBell()} }
 
 // wakeAt has the reader look no later than t.
 func (a *alarm) wakeAt(t time.Time) {
@@ -31,7 +26,7 @@ func (a *alarm) wakeAt(t time.Time) {
 		a.soonest = t
 	}
 	if t.Before(a.asleep) {
-		a.ring()
+		a.bell.Ring()
 	}
 }
 

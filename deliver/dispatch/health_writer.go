@@ -8,6 +8,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 type healthWriter struct {
 	cfg     *Config
 	written func(endpointID string, failingSince time.Time) // tells the scheduler what a record says
-	bell    chan struct{}
+	bell    batch.Bell
 	stop    chan struct{} // closed when no attempt is under way any more
 
 	mu      sync.Mutex
@@ -36,7 +37,7 @@ type pendingHealth struct {
 }
 
 func newHealthWriter(cfg *Config) *healthWriter {
-	return &healthWriter{cfg: cfg, bell: make(chan struct{}, 1), stop: make(chan struct{}), pending: map[string]pendingHealth{}}
+	return &healthWriter{cfg: cfg, bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]pendingHealth{}}
 }
 
 // request asks for a change. A later one replaces it, unless the endpoint is to be
@@ -52,10 +53,7 @@ func (w *healthWriter) request(l *lane, v verdict, at time.Time) {
 		return
 	}
 	w.pending[l.id] = pendingHealth{v, l.owner, at, before == deliver.NoticeRecovered}
-	select {
-	case w.bell <- struct{}{}:
-	default:
-	}
+	w.bell.Ring()
 }
 
 func (w *healthWriter) run() {

@@ -58,7 +58,7 @@ func (s *scheduler) next(j *job) bool {
 		s.counts.InFlight++
 		s.offer(l)
 		if l.queue.full && s.halfEmpty(l) {
-			s.alarm.ring()
+			s.alarm.bell.Ring()
 		}
 		return true
 	}

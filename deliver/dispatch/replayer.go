@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 const (
@@ -25,7 +26,7 @@ type replayer struct {
 	cfg   *Config
 	sched *scheduler
 	stop  <-chan struct{}
-	bell  chan struct{} // one slot
+	bell  batch.Bell
 
 	mu      sync.Mutex
 	asked   bool      // there may be others to run
@@ -35,15 +36,8 @@ type replayer struct {
 }
 
 func newReplayer(cfg *Config, s *scheduler, stop <-chan struct{}) *replayer {
-	return &replayer{cfg: cfg, sched: s, stop: stop, bell: make(chan struct{}, 1), asked: true,
+	return &replayer{cfg: cfg, sched: s, stop: stop, bell: batch.NewBell(), asked: true,
 		running: map[string]deliver.Replay{}, waits: map[string]string{}}
-}
-
-func (r *replayer) ring() {
-	select {
-	case r.bell <- struct{}{}:
-	default:
-	}
 }
 
 // ask has it look for replays to carry out.
@@ -51,7 +45,7 @@ func (r *replayer) ask() {
 	r.mu.Lock()
 	r.asked = true
 	r.mu.Unlock()
-	r.ring()
+	r.bell.Ring()
 }
 
 // count returns how many replays are under way.

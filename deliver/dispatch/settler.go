@@ -9,11 +9,12 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 const (
-	maxSettling   = 8192 // settlements waiting; beyond it workers wait
-	settleGroup   = 1024 // settlements in one call of the outbox
+	maxSettling   = 8192 // outcomes waiting; beyond it workers wait
+	settleGroup   = 1024 // outcomes in one call of the outbox
 	settleTimeout = 5 * time.Second
 	// settlePause is how long the next group is collected: nobody waits for it, but
 	// new events do for the transaction that it takes.
@@ -25,14 +26,16 @@ const (
 type settler struct {
 	cfg   *Config
 	sched *scheduler
-	mu    sync.Mutex
-	room  sync.Cond
-	queue []outcome
-	done  uint64 // outcomes that were recorded
-	bell  chan struct{}
-	hurry chan struct{} // one slot: somebody waits in flush
+	// queue waits for room where it is put into, so that a slow store slows the
+	// workers down.
+	queue *batch.Queue[outcome]
+	hurry batch.Bell    // somebody waits in flush
 	stop  chan struct{} // closed when no worker is left
-	end   time.Time     // when calls of the store end after a cut
+
+	mu       sync.Mutex
+	recorded sync.Cond // done has changed
+	done     uint64    // outcomes that were recorded
+	end      time.Time // when calls of the store end after a cut
 
 	ended atomic.Uint64 // outcomes that were put or are about to be
 }
@@ -44,53 +47,19 @@ type outcome struct {
 }
 
 func newSettler(cfg *Config, sched *scheduler) *settler {
-	s := &settler{cfg: cfg, sched: sched, bell: make(chan struct{}, 1), hurry: make(chan struct{}, 1), stop: make(chan struct{})}
-	s.room.L = &s.mu
+	s := &settler{cfg: cfg, sched: sched, queue: batch.NewQueue[outcome](maxSettling), hurry: batch.NewBell(), stop: make(chan struct{})}
+	s.recorded.L = &s.mu
 	return s
 }
 
-// put queues an outcome, after the caller has counted it in ended. It waits while the
-// queue is full, so that a slow store slows the workers down.
-func (s *settler) put(o outcome) {
-	s.mu.Lock()
-	for len(s.queue) >= maxSettling {
-		s.room.Wait()
-	}
-	s.queue = append(s.queue, o)
-	s.mu.Unlock()
-	select {
-	case s.bell <- struct{}{}:
-	default:
-	}
-}
-
-func (s *settler) take() []outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := min(len(s.queue), settleGroup)
-	group := s.queue[:n:n]
-	s.queue = s.queue[n:]
-	s.room.Broadcast()
-	return group
-}
+// put queues an outcome, after the caller has counted it in ended.
+func (s *settler) put(o outcome) { s.queue.Put(o) }
 
 func (s *settler) run(ctx context.Context) {
-	for {
-		group := s.take()
-		if len(group) > 0 {
-			s.record(ctx, group)
-			if len(group) < settleGroup {
-				s.pause()
-			}
-			continue
-		}
-		select {
-		case <-s.bell:
-		case <-s.stop:
-			if group = s.take(); len(group) == 0 {
-				return
-			}
-			s.record(ctx, group)
+	for group := s.queue.Wait(s.stop, settleGroup); len(group) > 0; group = s.queue.Wait(s.stop, settleGroup) {
+		s.record(ctx, group)
+		if len(group) < settleGroup {
+			s.pause()
 		}
 	}
 }
@@ -100,7 +69,7 @@ func (s *settler) record(ctx context.Context, group []outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done += uint64(len(group))
-	s.room.Broadcast()
+	s.recorded.Broadcast()
 }
 
 // flush waits until the outcomes of all attempts that have ended are recorded, for
@@ -112,18 +81,15 @@ func (s *settler) flush(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done < upTo {
-		select {
-		case s.hurry <- struct{}{}:
-		default:
-		}
+		s.hurry.Ring()
 		defer context.AfterFunc(ctx, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.room.Broadcast()
+			s.recorded.Broadcast()
 		})()
 	}
 	for s.done < upTo && ctx.Err() == nil {
-		s.room.Wait()
+		s.recorded.Wait()
 	}
 }
 

@@ -41,7 +41,7 @@ func (w *workers) do(ctx context.Context, j *job) {
 	case jobAttempt:
 		w.attempt(ctx, j)
 		if j.items[0].replayed {
-			defer w.replayer.ring()
+			defer w.replayer.bell.Ring()
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-
+	"github.com/streamwatch/streamwatch/internal/batch"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -40,7 +40,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.wg.Done()
-	c := &conn{h: h, filter: flt, bell: make(chan struct{}, 1), done: make(chan struct{})}
+	c := &conn{h: h, filter: flt, bell: batch.NewBell(), done: make(chan struct{})}
 	u := &upgrade{ResponseWriter: w}
 	c.ws, err = websocket.Accept(u, r, &websocket.AcceptOptions{
 		OriginPatterns: h.opts.Origins,

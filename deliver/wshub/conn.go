@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 // Bounds of a connection.
@@ -49,7 +50,7 @@ type conn struct {
 	key    string // id; "" before it is authenticated; the hub's mutex guards it
 	owner  string // the key's, likewise
 
-	bell chan struct{} // one slot
+	bell batch.Bell
 	// pos is a sequence number: what is not above it was written, was not for
 	// this client, or was dropped. The writer alone moves it.
 	pos atomic.Uint64

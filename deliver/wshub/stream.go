@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
-
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 // Bounds of a stream.
@@ -29,8 +29,8 @@ const (
 type stream struct {
 	h     *Hub
 	owner string
-	refs  int           // connections, counted under the hub's mutex
-	bell  chan struct{} // one slot
+	refs  int // connections, counted under the hub's mutex
+	bell  batch.Bell
 	ready chan struct{} // closed when head is known
 	stop  context.CancelFunc
 
@@ -48,7 +48,7 @@ type stream struct {
 }
 
 func newStream(h *Hub, owner string, stop context.CancelFunc) *stream {
-	return &stream{h: h, owner: owner, stop: stop, bell: make(chan struct{}, 1), ready: make(chan struct{}),
+	return &stream{h: h, owner: owner, stop: stop, bell: batch.NewBell(), ready: make(chan struct{}),
 		conns: map[*conn]struct{}{}, moved: make(chan struct{})}
 }
 
@@ -61,14 +61,7 @@ func (s *stream) announce(ev *deliver.Event) {
 	}
 	s.inbox = append(s.inbox, *ev)
 	s.mu.Unlock()
-	ring(s.bell)
-}
-
-func ring(bell chan struct{}) {
-	select {
-	case bell <- struct{}{}:
-	default:
-	}
+	s.bell.Ring()
 }
 
 // run finds the head, then follows until ctx ends.
@@ -188,7 +181,7 @@ func (s *stream) push(ev *deliver.Event) {
 	s.known = true
 	s.trim()
 	for c := range s.conns {
-		ring(c.bell)
+		c.bell.Ring()
 	}
 }
 

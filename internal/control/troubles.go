@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/batch"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
@@ -18,11 +19,11 @@ type troubles struct {
 	mu      sync.Mutex
 	failing map[string]map[string]string // id → what → error
 	changed map[string]string            // id → owner, for Run to write
-	bell    chan struct{}
+	bell    batch.Bell
 }
 
 func newTroubles() troubles {
-	return troubles{failing: map[string]map[string]string{}, changed: map[string]string{}, bell: make(chan struct{}, 1)}
+	return troubles{failing: map[string]map[string]string{}, changed: map[string]string{}, bell: batch.NewBell()}
 }
 
 // Report notes that what a record is read from fails permanently or, with a nil
@@ -46,10 +47,7 @@ func (m *Manager[R, P]) Report(owner, id, what string, err error) {
 // note makes Run write the reason of a record. The caller holds t.mu.
 func (t *troubles) note(id, owner string) {
 	t.changed[id] = owner
-	select {
-	case t.bell <- struct{}{}:
-	default:
-	}
+	t.bell.Ring()
 }
 
 func (t *troubles) forget(id string) {

@@ -3,22 +3,12 @@ package detect
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// mailbox is a shard's inbox: a slice and a one-slot bell. Who puts never
-// blocks; what is in it is bounded by the polls under way and by callers that
-// wait for their answer.
-type mailbox struct {
-	mu   sync.Mutex
-	msgs []message
-	bell chan struct{}
-}
-
-// message is one of its fields; err goes with settled.
+// message is what a shard is sent: one of its fields; err goes with settled.
 type message struct {
 	set     *setting
 	remove  *removal
@@ -43,36 +33,10 @@ type removal struct {
 
 func (r *removal) settled() { close(r.done) }
 
-func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
-
-func (m *mailbox) put(msg message) {
-	m.mu.Lock()
-	m.msgs = append(m.msgs, msg)
-	m.mu.Unlock()
-	m.ring()
-}
-
-// ring wakes the shard.
-func (m *mailbox) ring() {
-	select {
-	case m.bell <- struct{}{}:
-	default:
-	}
-}
-
-// take gives the messages in exchange for the last ones' space, cleared.
-func (m *mailbox) take(last []message) []message {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	msgs := m.msgs
-	m.msgs = last[:0]
-	return msgs
-}
-
 // ask lets a shard's goroutine run fn, and waits for it.
 func (d *Detector) ask(ctx context.Context, sh *shard, fn func(*shard)) error {
 	done := make(chan struct{})
-	sh.mail.put(message{ask: func(sh *shard) { fn(sh); close(done) }})
+	sh.mail.Put(message{ask: func(sh *shard) { fn(sh); close(done) }})
 	select {
 	case <-done:
 		return nil
