@@ -27,6 +27,7 @@ type searchable struct {
 type question struct {
 	query, cursor string
 	limit         int
+	known         bool
 	at            time.Time
 }
 
@@ -34,7 +35,7 @@ func newSearchable() *searchable { return &searchable{world: newWorld()} }
 
 func (w *searchable) Search(_ context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	w.asked.Lock()
-	w.questions = append(w.questions, question{q.Query, q.Cursor, q.Limit, time.Now()})
+	w.questions = append(w.questions, question{q.Query, q.Cursor, q.Limit, q.Known != 0, time.Now()})
 	answer := w.answer
 	w.asked.Unlock()
 	if answer != nil {
@@ -45,6 +46,11 @@ func (w *searchable) Search(_ context.Context, q fetcher.SearchQuery) (fetcher.P
 			return *pg, err
 		}
 	}
+	return w.search(q), nil
+}
+
+// search is the world's answer.
+func (w *searchable) search(q fetcher.SearchQuery) fetcher.Page {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var shown []fetcher.Tweet
@@ -74,7 +80,7 @@ func (w *searchable) Search(_ context.Context, q fetcher.SearchQuery) (fetcher.P
 		pg.Next = shown[n-1].ID
 	}
 	pg.Tweets = shown
-	return pg, nil
+	return pg
 }
 
 func (w *searchable) setAnswer(f func(fetcher.SearchQuery) (*fetcher.Page, error)) {

@@ -17,6 +17,7 @@ func TestPlatformIsAFetcher(t *testing.T) {
 			New:      func(testing.TB) fetcher.Fetcher { return p },
 			Accounts: enginetest.AccountNames(3),
 			Post:     func(account, text string, at time.Time) { p.PostAt(account, text, at, time.Time{}) },
+			Query:    func(account string) string { return "from:" + account },
 			Missing:  "nobody",
 			Protect:  func(account string) { p.SetProtected(account, true) },
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -40,7 +41,8 @@ type search struct {
 // not be read is 400 (*fetcher.StatusError). The cursor is the id of the oldest
 // post of the page before; Type is ignored. Latency, RateLimit and Faults are
 // those of Timeline, but for WrongAuthor, which is none here. A post answers a
-// query or not by what it and the time were when the query first met it.
+// query or not by what it and the time were when the query first met it. A first
+// page has a Version, and a query that knows it is answered Unchanged.
 func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	below, ok := parseID(q.Cursor)
 	if !ok {
@@ -113,7 +115,27 @@ func (p *Platform) find(q fetcher.SearchQuery, below uint64) (page fetcher.Page,
 		size = min(size, q.Limit)
 	}
 	s.fill(&page, size, below, r.now)
+	if r.kind == good && q.Cursor == "" {
+		compare(&page, q, size)
+	}
 	return page, r
+}
+
+// compare names the state of a first page, and leaves out the posts for a query that
+// knows it.
+func compare(page *fetcher.Page, q fetcher.SearchQuery, size int) {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %q", size, q.Query)
+	var reach fetcher.Reach
+	for i := range page.Tweets {
+		fmt.Fprint(h, " ", page.Tweets[i].ID)
+		reach.Add(page.Tweets[i].PublishedAt)
+	}
+	page.Version = h.Sum64()
+	if q.Known == page.Version {
+		page.OldestAt = reach.Time()
+		page.Tweets, page.Skipped, page.Unchanged = nil, len(page.Tweets), true
+	}
 }
 
 // search finds or makes what is known of a query, and brings it up to date.

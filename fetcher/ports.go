@@ -61,11 +61,17 @@ type TimelineQuery struct {
 
 // SearchQuery asks for a page of posts that match an advanced search.
 type SearchQuery struct {
-	Query  string
-	Type   string // "Latest" (default), "Top" or "Media"
+	Query string
+	Type  string // "Latest" (default), "Top" or "Media"
+	// Cursor, Limit and Seen are those of a TimelineQuery.
 	Cursor string
 	Limit  int
 	Seen   func(id string) bool
+	// Known is the Version of the first page of this Query, Type and Limit whose
+	// posts have all been dealt with, 0 for none. When the page is still the same,
+	// the Searcher may answer Page.Unchanged instead of its posts. A Known that the
+	// Searcher does not remember and one with a Cursor are ignored.
+	Known uint64
 }
 
 // StreamQuery says what a Streamer should push.
@@ -98,9 +104,10 @@ type Page struct {
 	// Err says of a page of a BatchFetcher's answer that this account could not
 	// be read, while others could; the page's other fields are ignored.
 	Err error
-	// Version names the state of this first page for TimelineQuery.Known; 0
-	// when the adapter does not tell. Equal versions of one account mean equal
-	// posts in equal order; unequal ones mean nothing.
+	// Version names the state of this first page for the Known of a later query; 0
+	// when the adapter does not tell. Equal versions of one account, or of one
+	// search with the same Type and Limit, mean equal posts in equal order; unequal
+	// ones mean nothing.
 	Version uint64
 	// Unchanged: the page is as Known says. Tweets is empty, Skipped counts its
 	// posts, and OldestAt, Next, UserID and Version are as they were; RateLimit

@@ -16,8 +16,9 @@ type test struct {
 	kit     Kit
 	up      Upstream
 	fetcher fetcher.Fetcher
-	account string    // the first
-	start   time.Time // of the first post, in whole seconds
+	view    func(fetcher.Fetcher) fetcher.Fetcher // what the case reads of a Fetcher; nil: its timelines
+	account string                                // the first
+	start   time.Time                             // of the first post, in whole seconds
 	posted  map[string]time.Time
 	newest  []string // texts of the first account's posts, newest first
 }
@@ -66,6 +67,14 @@ func (t *test) pages() int {
 	n := 2*t.kit.PageSize + t.kit.PageSize/2
 	t.postMany(n)
 	return n
+}
+
+// restart goes on with the Fetcher of the next process.
+func (t *test) restart() {
+	t.fetcher = t.up.New(t.TB)
+	if t.view != nil {
+		t.fetcher = t.view(t.fetcher)
+	}
 }
 
 func (t *test) query(account string) fetcher.TimelineQuery {

@@ -27,6 +27,7 @@
 //     the fields that detection needs, and no other account's posts.
 //   - seen: TimelineQuery.Seen, Page.Skipped and Page.OldestAt.
 //   - version: Page.Version, TimelineQuery.Known and Page.Unchanged.
+//   - search: the same of a fetcher.Searcher, with SearchQuery.Known.
 //   - errors: the sentinels of package fetcher, and contexts that end.
 //   - batch: the order of the pages of a fetcher.BatchFetcher, and Page.Err.
 //

@@ -40,6 +40,9 @@ type Upstream struct {
 	// once, at its place by time: at may be before other posts, or equal to theirs.
 	// at has whole milliseconds. Required.
 	Post func(account, text string, at time.Time)
+	// Query words a search for the posts of an account, such as "from:ann", for a
+	// Fetcher that is a fetcher.Searcher, too.
+	Query func(account string) string
 	// Missing is a handle that nobody has: fetcher.ErrNotFound. "" where the
 	// platform does not tell.
 	Missing string
@@ -61,7 +64,7 @@ type Upstream struct {
 
 // TestFetcher checks that a Fetcher keeps its contract, as package fetcher has
 // it, in named subtests, a group for each subject. One that is a
-// fetcher.BatchFetcher is tested as one, too.
+// fetcher.BatchFetcher or a fetcher.Searcher is tested as one, too.
 func TestFetcher(t *testing.T, kit Kit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -128,6 +131,7 @@ func groups() []group {
 		{"posts", postCases()},
 		{"seen", seenCases()},
 		{"version", versionCases()},
+		{"search", searchCases()},
 		{"errors", errorCases()},
 		{"batch", batchCases()},
 	}

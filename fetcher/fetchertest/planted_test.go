@@ -73,6 +73,20 @@ func (w wrongBatch) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) (
 	return w.timelines(w.Fetcher.(fetcher.BatchFetcher), ctx, qs)
 }
 
+// searches is a Fetcher that answers searches wrongly.
+func searches(search func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error)) func(fetcher.Fetcher) fetcher.Fetcher {
+	return func(f fetcher.Fetcher) fetcher.Fetcher { return wrongSearch{f, search} }
+}
+
+type wrongSearch struct {
+	fetcher.Fetcher
+	search func(fetcher.Searcher, context.Context, fetcher.SearchQuery) (fetcher.Page, error)
+}
+
+func (w wrongSearch) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+	return w.search(w.Fetcher.(fetcher.Searcher), ctx, q)
+}
+
 var plantedFaults = []plantedFault{
 	{"gives a full page without Next", after(func(_ fetcher.TimelineQuery, p *fetcher.Page) { p.Next = "" }),
 		"paging/a full page with older posts has Next", "the older ones cannot be read"},
@@ -171,6 +185,35 @@ var plantedFaults = []plantedFault{
 			*p = fetcher.Page{Version: 5, Unchanged: true}
 		}
 	}), "version/an unchanged page says what it said", "want none, and its"},
+	{"says unchanged of a search by its number of posts", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		known := q.Known
+		q.Known = 0
+		p, err := f.Search(ctx, q)
+		if p.Version = uint64(shown(&p)); known == p.Version {
+			p.Skipped, p.Tweets, p.Unchanged = shown(&p), nil, true
+		}
+		return p, err
+	}), "search/a new post changes the Version", "the post is lost"},
+	{"says unchanged of another search", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		p, err := f.Search(ctx, q)
+		if p.Version = 5; q.Known == 5 {
+			p = fetcher.Page{Version: 5, Unchanged: true}
+		}
+		return p, err
+	}), "search/another account's Known is ignored", "is Unchanged from a version of"},
+	{"says unchanged of a search's later page", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		if q.Known != 0 {
+			return fetcher.Page{Version: q.Known, Unchanged: true}, nil
+		}
+		return f.Search(ctx, q)
+	}), "search/Known with a Cursor is ignored", "is Unchanged from a version of the first page"},
+	{"forgets how far an unchanged search reached", searches(func(f fetcher.Searcher, ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+		p, err := f.Search(ctx, q)
+		if p.Unchanged {
+			p.OldestAt = time.Time{}
+		}
+		return p, err
+	}), "search/an unchanged page says what it said", "OldestAt"},
 	{"has an empty page of an unknown account", calls(func(f fetcher.Fetcher, ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 		p, err := f.Timeline(ctx, q)
 		if errors.Is(err, fetcher.ErrNotFound) {

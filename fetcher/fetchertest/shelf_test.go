@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,6 +113,16 @@ func (s *shelf) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]fe
 	return pages, nil
 }
 
+// Search answers "from:" and an account.
+func (s *shelf) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+	if q.Seen == nil {
+		q.Seen = nothing
+	}
+	return s.Timeline(ctx, fetcher.TimelineQuery{
+		Username: strings.TrimPrefix(q.Query, "from:"), Cursor: q.Cursor, Limit: q.Limit, Seen: q.Seen, Known: q.Known,
+	})
+}
+
 func (s *shelf) BatchLimit() int { return 10 }
 
 func (s *shelf) fail(err error) {
@@ -134,6 +145,7 @@ func shelfKit(wrap func(fetcher.Fetcher) fetcher.Fetcher) Kit {
 			},
 			Accounts:     s.accounts,
 			Post:         s.post,
+			Query:        func(account string) string { return "from:" + account },
 			Missing:      "nobody",
 			Protect:      func(account string) { s.closed[account] = true },
 			Unauthorized: func() { s.fail(fetcher.ErrUnauthorized) },

@@ -6,6 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
+// seenCase is the one that searches do not have.
+const seenCase = "Known without Seen is ignored"
+
 func versionCases() []testCase {
 	return []testCase{
 		{"an unchanged page says what it said", func(t *test) {
@@ -65,7 +68,7 @@ func versionCases() []testCase {
 				t.Errorf("the page of %q is Unchanged from a version of %q", other, t.account)
 			}
 		}},
-		{"Known without Seen is ignored", func(t *test) {
+		{seenCase, func(t *test) {
 			q := t.knowing(t.versioned())
 			q.Seen = nil
 			p := t.read(q)
@@ -86,7 +89,7 @@ func versionCases() []testCase {
 		}},
 		{"the next process reads the page", func(t *test) {
 			first := t.versioned()
-			t.fetcher = t.up.New(t.TB)
+			t.restart()
 			t.post(t.account, "newest", time.Hour)
 			if p := t.read(t.knowing(first)); p.Unchanged {
 				t.Error("a page is Unchanged from a version that another Fetcher gave, although it changed")

@@ -26,6 +26,7 @@ func TestFetcher(t *testing.T) {
 			},
 			Accounts:     enginetest.AccountNames(3),
 			Post:         func(account, text string, at time.Time) { p.PostAt(account, text, at, time.Time{}) },
+			Query:        func(account string) string { return "from:" + account },
 			Missing:      "no handle", // a search does not tell who is gone, but no query can have this
 			Unauthorized: func() { s.with(fetcher.ErrUnauthorized) },
 			Limit:        func(wait time.Duration) { s.with(&fetcher.RateLimitError{RetryAfter: wait}) },

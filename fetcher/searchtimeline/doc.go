@@ -22,6 +22,13 @@
 // for longer pages (PageSize). The same goes for handles so long that fewer fit
 // than BatchLimit says: the others are read alone.
 //
+// # Pages that have not changed
+//
+// Where the Searcher tells Page.Version, an account that is read alone has it,
+// too, and is asked for with SearchQuery.Known: so an upstream's ETag spares the
+// answer. Answers for several accounts have no Version: what one of them showed of
+// each account is not kept.
+//
 // # What a search cannot tell
 //
 // A search goes back as far as the platform's does, a week on some: what was

@@ -76,15 +76,26 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	if err != nil {
 		return fetcher.Page{}, err
 	}
-	page, err := f.ask(ctx, fetcher.SearchQuery{Query: query, Cursor: strings.TrimPrefix(q.Cursor, alone), Limit: q.Limit, Seen: q.Seen})
+	ask := fetcher.SearchQuery{Query: query, Cursor: strings.TrimPrefix(q.Cursor, alone), Limit: q.Limit, Seen: q.Seen}
+	if q.Seen != nil && q.Cursor == "" {
+		ask.Known = q.Known
+	}
+	page, err := f.ask(ctx, ask)
 	if err != nil {
 		return fetcher.Page{}, err
 	}
-	page.OldestAt = reach(&page)
+	if page.Unchanged {
+		page.UserID = q.UserID
+	} else {
+		var ordered bool
+		if page.OldestAt, ordered = reach(&page); !ordered || q.Cursor != "" {
+			page.Version = 0 // an unchanged page could not tell how far back it reaches
+		}
+	}
 	if page.Next != "" {
 		page.Next = alone + page.Next
 	}
-	if page.UserID == "" {
+	if page.UserID == "" && !page.Unchanged {
 		page.UserID = idOf(page.Tweets, handle(q.Username))
 	}
 	return page, nil
@@ -99,7 +110,7 @@ func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page,
 		return fetcher.Page{}, err
 	case page.Err != nil:
 		return fetcher.Page{}, page.Err
-	case page.Unchanged:
+	case page.Unchanged && q.Known == 0:
 		return fetcher.Page{}, errors.New("searchtimeline: searcher says unchanged of a page that it was not asked to compare")
 	}
 	return page, nil

@@ -82,7 +82,8 @@ func anySeen(qs []fetcher.TimelineQuery, sharing []int) func(id string) bool {
 // not be told could be anybody's: then all are read alone, where the query says
 // whose it is.
 func split(answer *fetcher.Page, qs []fetcher.TimelineQuery, sharing []int, pages []fetcher.Page) {
-	oldest, next := reach(answer), ""
+	oldest, _ := reach(answer)
+	next := ""
 	if answer.Next != "" {
 		next = alone
 	}
@@ -134,10 +135,10 @@ const orderSlack = time.Second
 
 // reach is how far back an answer certainly goes: as fetcher.Reach has it, and
 // no further than its newest post where the posts are not newest first.
-func reach(page *fetcher.Page) time.Time {
+func reach(page *fetcher.Page) (at time.Time, ordered bool) {
 	var r fetcher.Reach
 	var newest, last time.Time
-	ordered := true
+	ordered = true
 	for i := range page.Tweets {
 		at := page.Tweets[i].PublishedAt
 		if at.IsZero() || page.Tweets[i].Pinned {
@@ -151,9 +152,9 @@ func reach(page *fetcher.Page) time.Time {
 	}
 	switch {
 	case !ordered:
-		return newest
+		return newest, false
 	case !page.OldestAt.IsZero():
-		return page.OldestAt
+		return page.OldestAt, true
 	}
-	return r.Time()
+	return r.Time(), true
 }

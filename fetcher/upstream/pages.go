@@ -74,12 +74,25 @@ func NewPages(n int) (*Pages, error) {
 // Known is the page that a query says it knows, nil when it is not remembered,
 // has changed since, or the query is for other posts or for all of them.
 func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
-	if q.Known == 0 || q.Cursor != "" || q.Seen == nil {
+	if q.Seen == nil {
+		return nil
+	}
+	return p.known(key, q.Cursor, q.Known)
+}
+
+// KnownSearch is Known for a search, which needs no Seen. The key holds the search's
+// words, type and limit, as the URL of its first page usually does.
+func (p *Pages) KnownSearch(key string, q fetcher.SearchQuery) *Kept {
+	return p.known(key, q.Cursor, q.Known)
+}
+
+func (p *Pages) known(key, cursor string, version uint64) *Kept {
+	if version == 0 || cursor != "" {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k := p.kept[key]; k != nil && k.version == q.Known {
+	if k := p.kept[key]; k != nil && k.version == version {
 		return k
 	}
 	return nil

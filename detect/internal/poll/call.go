@@ -25,7 +25,7 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 	e.Count.Calls.Add(1)
 	if p.Machine.kind == Queries {
 		pg, err = e.Roles.Search.Search(limit, e.searchQuery(p))
-		if err == nil && pg.Err == nil && (pg.Unchanged || pg.Skipped != 0) {
+		if err == nil && pg.Err == nil && pg.Skipped != 0 && !pg.Unchanged {
 			err = errors.New("detect: searcher leaves out posts that it was not asked to")
 		}
 	} else {
@@ -63,7 +63,7 @@ func (e *Env) searchQuery(p *Poll) fetcher.SearchQuery {
 		q.Limit = min(q.Limit, e.PageSize)
 	}
 	if n := len(out.cursors); n > 0 {
-		q.Cursor = out.cursors[n-1]
+		q.Cursor, q.Known = out.cursors[n-1], 0
 	}
 	return q
 }

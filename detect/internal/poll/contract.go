@@ -74,8 +74,12 @@ func (m *Machine) AskKnown(p *Poll, version uint64) {
 		p.Plan.Audit = version
 		return
 	}
-	p.Plan.Timeline.Known = version
+	p.Plan.Timeline.Known, p.Plan.Search.Known = version, version
 }
+
+// known is the version that a poll has asked to compare the first page with, 0 for
+// none.
+func (pl *Plan) known() uint64 { return pl.Timeline.Known }
 
 // audit compares a page with what the page before it that had its version showed.
 func (m *Machine) audit(p *Poll) {
@@ -92,7 +96,7 @@ func (m *Machine) audit(p *Poll) {
 		m.env.Count.WrongVersions.Add(1)
 		if m.env.Contract.versions.CompareAndSwap(false, true) {
 			m.env.Logger.Warn("fetcher gives pages with different posts one version: versions are not used any more",
-				"username", p.Name, "version", p.Plan.Audit, "id", clip(tw.ID))
+				m.kind.key(), p.Name, "version", p.Plan.Audit, "id", clip(tw.ID))
 		}
 		return
 	}

@@ -50,7 +50,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	p.Machine.count.Pages.Add(1)
 	e.Count.Fetch.Record(now.Sub(asked))
 	first := len(out.Pages) == 0
-	if pg.Unchanged && (!first || pl.Timeline.Known == 0) {
+	if pg.Unchanged && (!first || pl.known() == 0) {
 		out.Err = errors.New("detect: fetcher says unchanged of a page that it was not asked to compare")
 		return true
 	}
@@ -61,7 +61,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 		out.Version, out.Unchanged = pg.Version, pg.Unchanged
 		if pg.Unchanged {
 			e.Count.Unchanged.Add(1)
-			out.Version = pl.Timeline.Known
+			out.Version = pl.known()
 		}
 	}
 	account := p.Machine.kind == Accounts
@@ -124,7 +124,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 // takes the cursor's word.
 func (p *Poll) endsKnown(pg *fetcher.Page) bool {
 	tweets := pg.Tweets
-	if p.Machine.kind == Queries {
+	if p.Machine.kind == Queries && !pg.Unchanged {
 		if len(tweets) == 0 {
 			return false
 		}

@@ -20,6 +20,12 @@ type Query struct {
 	seen    *seen.Set
 	horizon time.Duration // of seen
 
+	// version is that of the first page that has been dealt with, for posts up to
+	// limit; 0 for none. shown are its posts: an unchanged page shows them again.
+	version uint64
+	limit   int
+	shown   []string
+
 	since     time.Time // when the last complete poll began, zero before the first
 	contact   time.Time // when a page last came
 	lastPost  time.Time
@@ -99,7 +105,7 @@ const maxMemory = 366 * 24 * time.Hour
 // the journal drops what it forgot.
 func (q *Query) remember(overlap time.Duration) {
 	if need := 2*overlap + min(q.every(), maxMemory); q.seen == nil || q.horizon < need {
-		q.seen, q.horizon = seen.NewSet(need), need
+		q.seen, q.horizon, q.version = seen.NewSet(need), need, 0
 	}
 }
 

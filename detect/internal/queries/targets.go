@@ -1,6 +1,7 @@
 package queries
 
 import (
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -53,12 +54,19 @@ func (s *Targets) Plan(p *poll.Poll) {
 	plan.Blank = q.seen.Len() == 0
 	plan.Expected = !plan.Blank || q.cold
 	plan.Unordered = q.unordered
+	fresh := false
 	plan.Joins = q.since // or what brought in a subscriber that has got less
 	for i := range q.subs {
 		sub := &q.subs[i]
 		if sub.covered = sub.fresh; sub.fresh && sub.read.Before(plan.Joins) {
 			plan.Joins = sub.read
 		}
+		fresh = fresh || sub.fresh
+	}
+	// Who has joined gets known posts, too; and how far back an answer that is not
+	// newest first reaches, only its posts tell.
+	if !fresh && !q.unordered && q.limit == plan.Limit {
+		s.Polls.AskKnown(p, q.version)
 	}
 }
 
@@ -82,6 +90,7 @@ func (s *Targets) View(p *poll.Poll, v *poll.View) {
 func (s *Targets) Apply(p *poll.Poll) {
 	q := s.slots[p.Slot]
 	q.seen.Add(p.Out.Begun, p.News...)
+	q.note(p)
 	if p.Posted.After(q.lastPost) {
 		q.lastPost = p.Posted
 	}
@@ -92,6 +101,26 @@ func (s *Targets) Apply(p *poll.Poll) {
 	for i := range q.subs {
 		if sub := &q.subs[i]; sub.covered {
 			sub.fresh, sub.covered = false, false
+		}
+	}
+}
+
+// note keeps what the first page was, when all of it has been dealt with.
+func (q *Query) note(p *poll.Poll) {
+	if p.Out.Unchanged {
+		q.seen.Add(p.Out.Begun, q.shown...)
+	}
+	q.version = p.Out.Version
+	if !p.Whole() || !p.Sound { // what was dropped may be fit to deliver later
+		q.version = 0
+	}
+	switch {
+	case q.version == 0:
+		q.shown = nil
+	case !p.Out.Unchanged:
+		q.limit, q.shown = p.Plan.Limit, q.shown[:0]
+		for i := range p.Out.Pages[0].Tweets {
+			q.shown = append(q.shown, strings.Clone(p.Out.Pages[0].Tweets[i].ID))
 		}
 	}
 }

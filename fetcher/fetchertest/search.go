@@ -1,0 +1,39 @@
+package fetchertest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// searchCases are the cases of versions, on searches for an account's posts. A
+// SearchQuery's Known does not need Seen.
+func searchCases() []testCase {
+	cases := slices.DeleteFunc(versionCases(), func(c testCase) bool { return c.name == seenCase })
+	for i := range cases {
+		read := cases[i].run
+		cases[i].run = func(t *test) {
+			if t.up.Query == nil {
+				t.Skip("Upstream.Query is nil")
+			}
+			if _, ok := t.fetcher.(fetcher.Searcher); !ok {
+				t.Skip("the Fetcher is no fetcher.Searcher")
+			}
+			t.view = func(f fetcher.Fetcher) fetcher.Fetcher { return searched{f.(fetcher.Searcher), t.up.Query} }
+			t.fetcher = t.view(t.fetcher)
+			read(t)
+		}
+	}
+	return cases
+}
+
+// searched has the answers of searches as timelines.
+type searched struct {
+	fetcher.Searcher
+	query func(account string) string
+}
+
+func (s searched) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	return s.Search(ctx, fetcher.SearchQuery{Query: s.query(q.Username), Type: "Latest", Cursor: q.Cursor, Limit: q.Limit, Seen: q.Seen, Known: q.Known})
+}
