@@ -39,7 +39,7 @@ var levels = [][]string{
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest"}, // what the adapters, or their tests, share
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
-	{"enginetest/arrivals"},
+	{"enginetest/arrivals", "enginetest/internal/inprocess"},
 	{"enginetest", "engineprom", "enginehttp"},
 	{"examples/*", "crashtest"},
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest/internal/inprocess"
 )
 
 const (
@@ -67,6 +69,10 @@ func (p *Platform) Handler() http.Handler {
 	})
 	return mux
 }
+
+// RoundTripper gives an HTTP transport that calls Handler in process, whatever the
+// request's host, without a socket, for clients in a testing/synctest bubble.
+func (p *Platform) RoundTripper() http.RoundTripper { return inprocess.Transport{Handler: p.Handler()} }
 
 // parseRequest reads the parameters of a page. The API's limit is 20 unless
 // asked for, 40 at most; the page size bounds it further.

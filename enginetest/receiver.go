@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/enginetest/internal/inprocess"
 )
 
 // ReceiverConfig sets up a Receiver. The zero value of each field means its
@@ -140,6 +141,12 @@ func (r *Receiver) Stats() ReceiverStats {
 	defer r.mu.Unlock()
 	return r.stats
 }
+
+// RoundTripper gives an HTTP transport that calls the receiver in process, whatever
+// the request's host, without a socket, for senders in a testing/synctest bubble.
+// An Answer.Delay beyond the deadline of the request's context ends in the context's
+// error.
+func (r *Receiver) RoundTripper() http.RoundTripper { return inprocess.Transport{Handler: r} }
 
 // ServeHTTP takes one attempt of a delivery: any path, method POST.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {

@@ -70,7 +70,7 @@ func (t *test) pages() int {
 }
 
 // restart goes on with the Fetcher of the next process.
-func (t *test) restart() {
+func restart(t *test) {
 	t.fetcher = t.up.New(t.TB)
 	if t.view != nil {
 		t.fetcher = t.view(t.fetcher)

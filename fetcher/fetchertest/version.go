@@ -89,7 +89,7 @@ func versionCases() []testCase {
 		}},
 		{"the next process reads the page", func(t *test) {
 			first := t.versioned()
-			t.restart()
+			restart(t)
 			t.post(t.account, "newest", time.Hour)
 			if p := t.read(t.knowing(first)); p.Unchanged {
 				t.Error("a page is Unchanged from a version that another Fetcher gave, although it changed")

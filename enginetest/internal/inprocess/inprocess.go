@@ -1,4 +1,4 @@
-package enginetest
+package inprocess
 
 import (
 	"bytes"
@@ -7,22 +7,11 @@ import (
 	"strconv"
 )
 
-// RoundTripper gives an HTTP transport that calls Platform.Handler in process,
-// whatever the request's host, without sockets: clients can then be tested in a
-// testing/synctest bubble.
-func (p *Platform) RoundTripper() http.RoundTripper { return inProcess{p.Handler()} }
+// Transport is an http.RoundTripper that calls Handler on the caller's goroutine,
+// whatever the request's host. Handler must return when the request's context ends.
+type Transport struct{ Handler http.Handler }
 
-// RoundTripper gives an HTTP transport that calls the receiver in process,
-// whatever the request's host, without sockets: a sender can then be tested in a
-// testing/synctest bubble. An Answer.Delay beyond the deadline of the request's
-// context ends in the context's error.
-func (r *Receiver) RoundTripper() http.RoundTripper { return inProcess{r} }
-
-// inProcess calls a handler on the caller's goroutine. The handlers of this
-// package return when the request's context ends.
-type inProcess struct{ handler http.Handler }
-
-func (t inProcess) RoundTrip(req *http.Request) (resp *http.Response, err error) {
+func (t Transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	body := req.Body
 	if body == nil {
 		body = http.NoBody
@@ -53,7 +42,7 @@ func (t inProcess) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			resp, err = nil, ctx.Err()
 		}
 	}()
-	t.handler.ServeHTTP(w, in)
+	t.Handler.ServeHTTP(w, in)
 	return w.result(req), nil
 }
 
