@@ -36,6 +36,9 @@ type Config struct {
 	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB, at most
 	// 1 GiB.
 	MaxBody int64
+	// Quota names the headers of the server's rate limit. Defaults to those that
+	// ParseRateLimit reads.
+	Quota Quota
 	// Now is the clock for rate-limit resets. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -83,6 +86,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.MaxBody < 0 || cfg.MaxBody > maxBodyLimit {
 		return nil, fmt.Errorf("upstream: MaxBody %d is not allowed: want 0 (8 MiB) or 1 to %d bytes", cfg.MaxBody, maxBodyLimit)
+	}
+	if err := cfg.Quota.check(); err != nil {
+		return nil, err
 	}
 	if strings.ContainsAny(string(cfg.Token), "\r\n\x00") {
 		return nil, errors.New("upstream: Token *** is not allowed: want no CR, LF or NUL")
@@ -180,7 +186,7 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	}
 	defer resp.Body.Close()
 	now := c.cfg.Now()
-	out := &Response{Header: resp.Header, RateLimit: ParseRateLimit(resp.Header, now)}
+	out := &Response{Header: resp.Header, RateLimit: c.cfg.Quota.read(resp.Header, now)}
 	if d, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		out.ServerTime = d
 	}

@@ -8,6 +8,17 @@
 //	// resp.Body is whole and at most MaxBody long; err is ErrNotFound,
 //	// *RateLimitError, *StatusError … of package fetcher.
 //
+// # Rate limits
+//
+// The headers that the known platforms state their limits in are read without any
+// setting. Config.Quota names those of another one, and how it writes the end of a
+// window:
+//
+//	upstream.Quota{Remaining: "X-Quota-Left", Limit: "X-Quota", Reset: "X-Quota-Reset", Form: upstream.ResetSeconds}
+//
+// Response.RateLimit then goes to fetcher.Page.RateLimit, and an engine makes no
+// call from the one that leaves none until the window ends.
+//
 // # Unchanged pages
 //
 // Most polls find what the last one found. Pages keeps, per account, the

@@ -14,40 +14,18 @@ import (
 const MaxWait = 24 * time.Hour
 
 // ParseRateLimit reads the rate-limit headers in use among the platforms:
-// x-rate-limit-*, x-ratelimit-* and ratelimit-*, whose reset is a Unix time in
-// seconds, a number of seconds to wait, or an ISO 8601 time (Mastodon).
-// Values that make no sense are ignored.
+// X-Rate-Limit-*, X-RateLimit-* and RateLimit-*, each with Limit, Remaining and
+// Reset, which is read as ResetAny: Mastodon writes an RFC 3339 time, X a Unix time,
+// others a number of seconds. Values that make no sense are ignored. A server with
+// headers of its own has them named in Config.Quota.
 func ParseRateLimit(h http.Header, now time.Time) fetcher.RateLimit {
 	for _, prefix := range []string{"X-Rate-Limit-", "X-Ratelimit-", "Ratelimit-"} {
-		remaining, err := strconv.Atoi(strings.TrimSpace(h.Get(prefix + "Remaining")))
-		if err != nil || remaining < 0 {
-			continue
+		if rl, ok := readLimit(h, prefix+"Remaining", prefix+"Limit"); ok {
+			rl.Reset = ResetAny.parse(strings.TrimSpace(h.Get(prefix+"Reset")), now)
+			return rl
 		}
-		rl := fetcher.RateLimit{Known: true, Remaining: remaining}
-		if n, err := strconv.Atoi(strings.TrimSpace(h.Get(prefix + "Limit"))); err == nil && n > 0 {
-			rl.Limit = n
-		}
-		rl.Reset = parseReset(strings.TrimSpace(h.Get(prefix+"Reset")), now)
-		return rl
 	}
 	return fetcher.RateLimit{}
-}
-
-// parseReset takes a number above a billion as a Unix time and a smaller one
-// as seconds from now.
-func parseReset(s string, now time.Time) time.Time {
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return bound(t, now)
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	switch {
-	case err != nil || n < 0:
-		return time.Time{}
-	case n > 1_000_000_000:
-		return bound(time.Unix(n, 0), now)
-	default:
-		return now.Add(min(time.Duration(min(n, 1<<30))*time.Second, MaxWait))
-	}
 }
 
 func bound(t, now time.Time) time.Time {
