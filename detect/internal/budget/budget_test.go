@@ -1,0 +1,254 @@
+package budget_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch/detect/internal/budget"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errStopped = errors.New("stopped")
+
+// kit is a budget in a synctest bubble.
+type kit struct {
+	*budget.Budget
+	epoch time.Time
+	stop  chan struct{}
+	log   bytes.Buffer
+	rings int
+}
+
+func newKit(perSecond float64, burst int) *kit {
+	k := &kit{epoch: time.Now(), stop: make(chan struct{})}
+	k.Budget = budget.New(budget.Config{PerSecond: perSecond, Burst: burst, Epoch: k.epoch, Clock: k.clock, Now: time.Now,
+		Stop: k.stop, Stopped: errStopped, Ring: func() { k.rings++ }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
+	return k
+}
+
+func (k *kit) clock() int64 { return int64(time.Since(k.epoch)) }
+
+// calls makes calls one after the other from so many goroutines until end, and
+// returns when each was made.
+func (k *kit) calls(t *testing.T, callers int, end time.Duration) (at []time.Duration) {
+	ctx, cancel := context.WithTimeout(t.Context(), end)
+	defer cancel()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for k.Wait(ctx) == nil {
+				mu.Lock()
+				at = append(at, time.Duration(k.clock()))
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return at
+}
+
+// In no window are there more calls than the burst and what comes by the second,
+// and callers that never rest make all of them.
+func TestCallsKeepToTheRate(t *testing.T) {
+	for _, row := range []struct {
+		perSecond float64
+		burst     int
+	}{{1, 1}, {5, 1}, {5, 20}, {0.1, 3}} {
+		t.Run(fmt.Sprintf("%g a second, %d at once", row.perSecond, row.burst), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const end = 100 * time.Second
+				at := newKit(row.perSecond, row.burst).calls(t, 7, end+time.Millisecond)
+				if got, want := len(at), row.burst+int(row.perSecond*end.Seconds()); got != want {
+					t.Errorf("%d calls in %s, want %d", got, end, want)
+				}
+				for i := range at {
+					for j := i; j < len(at); j++ {
+						if n, most := float64(j-i+1), float64(row.burst)+row.perSecond*(at[j]-at[i]).Seconds()+1e-6; n > most {
+							t.Fatalf("%g calls from %s to %s, want at most %.1f", n, at[i], at[j], most)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNoBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(0, 0)
+		for range 1000 {
+			if err := k.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if k.clock() != 0 || k.Bounded() {
+			t.Errorf("1000 calls took %d ns, bounded %t: want none of it", k.clock(), k.Bounded())
+		}
+	})
+}
+
+// What a caller gave up waiting for is the next caller's.
+func TestTicketIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(0.1, 1)
+		k.Wait(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := k.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("wait ended with %v, want the context's error", err)
+		}
+		if k.Wait(t.Context()); k.clock() != int64(10*time.Second) {
+			t.Errorf("the next call is made after %s, want 10 s", time.Duration(k.clock()))
+		}
+	})
+}
+
+// A ticket that is not used in time is lost, so that a lull does not end in more
+// calls than the burst.
+func TestOldTicketIsVoid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(1, 2)
+		for range 20 { // tickets for the next 18 seconds, all given back
+			ctx, cancel := context.WithTimeout(t.Context(), 0)
+			k.Wait(ctx)
+			cancel()
+			ctx, cancel = context.WithTimeout(t.Context(), time.Nanosecond)
+			k.Wait(ctx)
+			cancel()
+		}
+		<-time.After(time.Minute)
+		from := k.clock()
+		for range 3 {
+			k.Wait(t.Context())
+		}
+		if took := time.Duration(k.clock() - from); took < time.Second-time.Millisecond {
+			t.Errorf("3 calls within %s after a lull, want 2 at once", took)
+		}
+	})
+}
+
+// The gate stays closed for the time asked, 15 minutes at most, and up to two
+// seconds longer; it never opens earlier than it was told before.
+func TestGate(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		waits       []time.Duration
+		least, most time.Duration
+	}{
+		{"not at all", []time.Duration{0, -time.Hour}, 0, 0},
+		{"as long as asked", []time.Duration{time.Minute}, time.Minute, time.Minute + 2*time.Second},
+		{"not for ever", []time.Duration{24 * time.Hour}, budget.MaxClosed, budget.MaxClosed + 2*time.Second},
+		{"not shorter than before", []time.Duration{time.Minute, time.Second}, time.Minute, time.Minute + 2*time.Second},
+		{"longer than before", []time.Duration{time.Second, time.Minute}, time.Minute, time.Minute + 2*time.Second},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := newKit(0, 0)
+				for _, wait := range row.waits {
+					k.CloseFor(wait, "too many")
+				}
+				closed := k.Closed(k.clock())
+				k.Wait(t.Context())
+				if took := time.Duration(k.clock()); took < row.least || took > row.most || closed > 0 && took != closed {
+					t.Errorf("a call is made after %s, closed for %s: want %s to %s", took, closed, row.least, row.most)
+				}
+			})
+		})
+	}
+}
+
+// Callers that waited for the gate keep to the rate when it opens, also one that had
+// its turn when it closed.
+func TestCallersDoNotComeAtOnceWhenTheGateOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(1, 1)
+		go func() {
+			<-time.After(500 * time.Millisecond)
+			k.CloseFor(time.Minute, "too many")
+		}()
+		at := k.calls(t, 5, 70*time.Second)
+		if len(at) < 5 || at[0] != 0 || at[1] < time.Minute {
+			t.Fatalf("calls at %v, want one at once and the rest after the gate has opened", at)
+		}
+		for i := 2; i < len(at); i++ {
+			if at[i]-at[i-1] < time.Second-time.Millisecond {
+				t.Errorf("calls at %s and %s, want them a second apart", at[i-1], at[i])
+			}
+		}
+	})
+}
+
+func TestStopEndsAllWaiting(t *testing.T) {
+	for name, wait := range map[string]func(k *kit) error{
+		"for a ticket": func(k *kit) error { k.Wait(context.Background()); return k.Wait(context.Background()) },
+		"for the gate": func(k *kit) error { k.CloseFor(time.Hour, ""); return k.Wait(context.Background()) },
+		"for a page":   func(k *kit) error { k.Wait(context.Background()); return k.WaitPage(context.Background()) },
+		"afterwards":   func(k *kit) error { <-time.After(time.Hour); return k.Wait(context.Background()) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newKit(0.001, 1)
+			go func() {
+				<-time.After(time.Second)
+				close(k.stop)
+			}()
+			if err := wait(k); err != errStopped || k.Stopped() != errStopped {
+				t.Errorf("waiting %s ends with %v, want %v", name, err, errStopped)
+			}
+			synctest.Wait()
+		})
+	}
+}
+
+// While polls wait to read on, no other should begin; the last of them rings.
+func TestReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(1, 1)
+		k.Wait(t.Context())
+		for range 3 { // for a second, two and three
+			go k.WaitPage(t.Context())
+		}
+		synctest.Wait()
+		for _, row := range []struct {
+			after   time.Duration
+			reading bool
+			rings   int
+		}{{0, true, 0}, {2500 * time.Millisecond, true, 0}, {time.Second, false, 1}} {
+			<-time.After(row.after)
+			synctest.Wait()
+			if k.Reading() != row.reading || k.rings != row.rings {
+				t.Errorf("after %s reading %t and %d rings, want %t and %d", time.Duration(k.clock()), k.Reading(), k.rings, row.reading, row.rings)
+			}
+		}
+	})
+}
+
+// The log tells once of a limit that many calls meet, and once that it is over.
+func TestLimitIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKit(0, 0)
+		k.Works()
+		for range 5 {
+			k.CloseFor(time.Minute, "too many requests")
+			k.Works() // of a call that was under way
+		}
+		k.Wait(t.Context())
+		k.Works()
+		k.Works()
+		log := k.log.String()
+		if strings.Count(log, `"rate limited"`) != 1 || strings.Count(log, "too many requests") != 1 || strings.Count(log, "rate limit is over") != 1 {
+			t.Errorf("log\n%s\nwant one line of the limit and one of its end", log)
+		}
+	})
+}

@@ -1,0 +1,335 @@
+package queries_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/queries"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/lateness"
+)
+
+const overlap = 3 * time.Minute
+
+var epoch = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+
+// kit is a shard's queries, with a clock that the test moves.
+type kit struct {
+	t *testing.T
+	*queries.Targets
+	env   *poll.Env
+	times poll.Times
+	now   time.Duration // since epoch
+}
+
+func newKit(t *testing.T) *kit {
+	late, err := lateness.New(lateness.Config{Initial: overlap, Min: overlap, Max: overlap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kit{t: t}
+	k.env = &poll.Env{Late: late, Epoch: epoch, Clock: func() int64 { return int64(k.now) }, Now: func() time.Time { return epoch.Add(k.now) },
+		Horizon: 24 * time.Hour, MinBackoff: time.Second, MaxBackoff: time.Minute, Logger: slog.New(slog.DiscardHandler),
+		OnGap: func(poll.Gap) {}, OnTrouble: func(poll.Kind, string, deliver.Source, error) {}}
+	k.Targets = queries.NewTargets(k.env, &k.times, func(p *poll.Poll, _ []deliver.Event) { p.Machine.Settled(p, nil) })
+	return k
+}
+
+// at moves the clocks.
+func (k *kit) at(now time.Duration) *kit {
+	k.now = now
+	k.times = poll.Times{Now: int64(now), Wall: epoch.Add(now)}
+	return k
+}
+
+func terms(id, query string, every time.Duration) *queries.Terms {
+	return &queries.Terms{Source: interest.Source{Source: deliver.Source{Kind: deliver.SourceRule, ID: id}}, Query: query,
+		Interval: every, MaxResults: 20, Since: epoch}
+}
+
+func (k *kit) follow(id, query string, every time.Duration) {
+	k.Set(id, terms(id, query, every), queries.Start{})
+}
+
+// next is when the next query is due, from epoch on; -1 for none.
+func (k *kit) next() time.Duration {
+	if _, at, ok := k.Sched.Next(); ok {
+		return time.Duration(at)
+	}
+	return -1
+}
+
+// begin starts the poll that is due, as a shard does.
+func (k *kit) begin() *poll.Poll {
+	k.t.Helper()
+	slot, at, ok := k.Sched.Next()
+	if !ok {
+		k.t.Fatal("no query is due")
+	}
+	k.Sched.Remove(slot)
+	return k.Polls.Start(slot, at, epoch.Add(time.Duration(at)))
+}
+
+// end has a poll land that read all there was, which are these posts.
+func (k *kit) end(p *poll.Poll, posts ...fetcher.Tweet) {
+	now := epoch.Add(k.now)
+	p.Out = poll.Outcome{Begun: now, Complete: true, Posts: len(posts), Pages: []poll.Page{{Asked: now, At: now, Tweets: posts}}}
+	k.Polls.Landed(p)
+}
+
+// Rules with one text share a query, which is polled as often as the one that asks
+// for it most, and ends with the last of them.
+func TestRulesShareAQuery(t *testing.T) {
+	k := newKit(t).at(0)
+	count := func() int64 { return k.env.Count.Kinds[poll.Queries].Targets.Load() }
+	k.follow("a", "moon", time.Minute)
+	k.follow("b", "moon", 10*time.Second)
+	k.follow("c", "mars", time.Minute)
+	if count() != 2 || k.Status("moon").Every != 10*time.Second || k.Status("mars").Every != time.Minute {
+		t.Errorf("%d queries, moon every %s and mars every %s: want 2, 10 s and 1 m", count(), k.Status("moon").Every, k.Status("mars").Every)
+	}
+	k.Set("b", nil, queries.Start{})
+	if k.Status("moon").Every != time.Minute {
+		t.Errorf("moon every %s after the one that asked for more has left, want 1 m", k.Status("moon").Every)
+	}
+	k.follow("a", "mars", time.Minute) // takes it from moon, which nobody has then
+	if count() != 1 || k.Status("moon").Every != 0 {
+		t.Errorf("%d queries, moon every %s: want mars alone", count(), k.Status("moon").Every)
+	}
+	k.Set("a", nil, queries.Start{})
+	k.Set("c", nil, queries.Start{})
+	if count() != 0 || k.next() != -1 {
+		t.Errorf("%d queries, the next due at %s, want none", count(), k.next())
+	}
+}
+
+// A query whose last rule leaves during its poll goes when that has ended.
+func TestQueryEndsAfterItsPoll(t *testing.T) {
+	k := newKit(t).at(0)
+	k.follow("a", "moon", time.Minute)
+	p := k.begin()
+	k.Set("a", nil, queries.Start{})
+	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 1 {
+		t.Errorf("%d queries while it is polled, want it still there", n)
+	}
+	k.at(time.Second).end(p)
+	if n := k.env.Count.Kinds[poll.Queries].Targets.Load(); n != 0 || k.next() != -1 || k.Polls.Open() != 0 {
+		t.Errorf("%d queries, next %s, %d polls: want none", n, k.next(), k.Polls.Open())
+	}
+}
+
+// When a query is due.
+func TestWhenAQueryIsDue(t *testing.T) {
+	hourly := func(at time.Time) time.Time { return at.Truncate(time.Hour).Add(time.Hour) }
+	never := func(time.Time) time.Time { return time.Time{} }
+	scheduled := func(id string, next func(time.Time) time.Time) *queries.Terms {
+		s := terms(id, "moon", 0)
+		s.Next, s.Every = next, time.Hour
+		return s
+	}
+	spread := func() *queries.Terms {
+		s := terms("a", "moon", time.Minute)
+		s.Spread = true
+		return s
+	}
+	for name, row := range map[string]struct {
+		do          func(k *kit)
+		least, most time.Duration // -1 for never
+	}{
+		"a new one at once":                  {func(k *kit) { k.follow("a", "moon", time.Minute) }, 0, 0},
+		"one that is spread in its interval": {func(k *kit) { k.Set("a", spread(), queries.Start{}) }, 1, time.Minute},
+		"one with a schedule by that":        {func(k *kit) { k.Set("a", scheduled("a", hourly), queries.Start{}) }, time.Hour, time.Hour},
+		"one whose schedule has ended":       {func(k *kit) { k.Set("a", scheduled("a", never), queries.Start{}) }, -1, -1},
+		"the earlier of two schedules": {func(k *kit) {
+			k.Set("a", scheduled("a", never), queries.Start{})
+			k.Set("b", scheduled("b", hourly), queries.Start{})
+		}, time.Hour, time.Hour},
+		"the interval where it is shorter than a schedule": {func(k *kit) {
+			k.follow("a", "moon", time.Minute)
+			k.end(k.begin())
+			k.Set("b", scheduled("b", hourly), queries.Start{})
+		}, 1, time.Minute},
+		"after a poll by its interval": {func(k *kit) {
+			k.follow("a", "moon", time.Minute)
+			k.at(time.Second).end(k.begin())
+		}, time.Second + 1, 61 * time.Second},
+		"at once again, where a rule joined during the poll": {func(k *kit) {
+			k.follow("a", "moon", time.Minute)
+			p := k.begin()
+			k.at(time.Second).follow("b", "moon", time.Minute)
+			k.end(p)
+		}, time.Second, time.Second},
+		"no sooner, where a rule's other terms changed during the poll": {func(k *kit) {
+			k.follow("a", "moon", time.Minute)
+			p := k.begin()
+			k.at(time.Second).follow("a", "moon", 50*time.Second)
+			k.end(p)
+		}, time.Second + 1, 51 * time.Second},
+		"no sooner, where a rule's other terms changed": {func(k *kit) {
+			k.follow("a", "moon", time.Minute)
+			k.at(time.Second).end(k.begin())
+			k.at(2*time.Second).follow("a", "moon", time.Minute)
+		}, 2*time.Second + 1, 61 * time.Second},
+		"sooner, where a rule asks for it more often": {func(k *kit) {
+			k.follow("a", "moon", time.Hour)
+			k.at(time.Second).end(k.begin())
+			k.at(2*time.Second).follow("a", "moon", 10*time.Second)
+		}, 2*time.Second + 1, 12 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKit(t).at(0)
+			row.do(k)
+			if got := k.next(); got < row.least || got > row.most {
+				t.Errorf("due after %s, want %s to %s", got, row.least, row.most)
+			}
+		})
+	}
+}
+
+// Who polls next where accounts and queries are due.
+func TestTurn(t *testing.T) {
+	const sec = int64(time.Second)
+	for name, row := range map[string]struct {
+		due, account, now    int64 // in seconds; -1 for no query
+		takesTurns, accounts bool  // always due, and had the last turn
+		turn                 bool
+	}{
+		"no query":                                  {due: -1, account: 5, now: 9},
+		"none is due yet":                           {due: 10, account: 20, now: 9},
+		"no account is due":                         {due: 5, account: 20, now: 9, turn: true},
+		"the query is due first":                    {due: 5, account: 6, now: 9, turn: true},
+		"the account is due first":                  {due: 6, account: 5, now: 9},
+		"accounts are always due, and had a turn":   {due: 5, account: 0, now: 9, takesTurns: true, accounts: true, turn: true},
+		"accounts are always due but now":           {due: 5, account: 20, now: 9, takesTurns: true, turn: true},
+		"accounts are always due, and it is theirs": {due: 5, account: 0, now: 9, takesTurns: true},
+	} {
+		k := newKit(t)
+		if row.due >= 0 {
+			k.at(time.Duration(row.due*sec)).follow("a", "moon", time.Minute)
+		}
+		k.AccountsHadLast = row.accounts
+		turn, at := k.Turn(row.account*sec, row.now*sec, row.takesTurns)
+		want := row.due * sec
+		if row.due < 0 {
+			want = queries.Never
+		}
+		if turn != row.turn || at != want {
+			t.Errorf("%s: turn %t, due at %d, want %t and %d", name, turn, at, row.turn, want)
+		}
+	}
+}
+
+// A poll reads as many posts as the rule that wants most, back to the overlap
+// before the last complete poll, and no further than any rule wants.
+func TestPlan(t *testing.T) {
+	k := newKit(t).at(time.Hour)
+	few, many := terms("a", "moon", time.Minute), terms("b", "moon", time.Minute)
+	many.MaxResults, many.Since = 100, epoch.Add(50*time.Minute)
+	few.Since = epoch.Add(55 * time.Minute)
+	few.ID, many.ID = "b", "a"
+	k.Set("a", many, queries.Start{})
+	k.Set("b", few, queries.Start{})
+	p := k.begin()
+	if p.Plan.Limit != 100 || p.Plan.Search.Query != "moon" || !p.Plan.Cutoff.Equal(many.Since) || !p.Plan.Blank || p.Plan.Expected {
+		t.Errorf("first plan %+v, want 100 posts of moon back to %s", p.Plan, many.Since)
+	}
+	k.end(p, fetcher.Tweet{ID: "1", Text: "moon", PublishedAt: epoch.Add(59 * time.Minute)})
+	k.at(time.Hour + time.Minute)
+	p = k.begin()
+	if want := epoch.Add(time.Hour - overlap); !p.Plan.Cutoff.Equal(want) || !p.Plan.Since.Equal(epoch.Add(time.Hour)) {
+		t.Errorf("second plan back to %s of a poll at %s, want back to %s", p.Plan.Cutoff, p.Plan.Since, want)
+	}
+	if p.Plan.Blank || !p.Plan.Expected || !p.Plan.Set.Has("1") {
+		t.Errorf("second plan %+v, want it to know the first one's post", p.Plan)
+	}
+}
+
+// A rule that joins a query is read for from where it says, first thing; until then
+// its reading ends there, and a restart has to begin there.
+func TestRuleThatJoins(t *testing.T) {
+	k := newKit(t).at(time.Hour)
+	k.follow("a", "moon", time.Minute)
+	k.end(k.begin())
+	k.at(2 * time.Hour)
+	from, read := epoch.Add(30*time.Minute), epoch.Add(90*time.Minute)
+	first := k.begin()
+	k.Set("b", terms("b", "moon", time.Minute), queries.Start{From: from, Read: read})
+	if since, ok := k.Uncovered(first.Slot); !ok || !since.Equal(read) {
+		t.Errorf("the next process begins at %s, %t, want %s: the poll under way does not read for it", since, ok, read)
+	}
+	k.end(first)
+	if got := k.ReadFor("moon", "b"); !got.Equal(read) {
+		t.Errorf("read for the one that joined until %s, want %s", got, read)
+	}
+	second := k.begin()
+	if !second.Plan.Cutoff.Equal(from) || !second.Plan.Joins.Equal(read) {
+		t.Errorf("plan back to %s, joining at %s, want %s and %s", second.Plan.Cutoff, second.Plan.Joins, from, read)
+	}
+	if _, ok := k.Uncovered(second.Slot); ok {
+		t.Error("the poll reads for it, and the next process should too")
+	}
+	k.at(2*time.Hour + time.Second).end(second)
+	for _, id := range []string{"a", "b"} {
+		if got, want := k.ReadFor("moon", id), epoch.Add(k.now); !got.Equal(want) {
+			t.Errorf("read for %s until %s, want %s", id, got, want)
+		}
+	}
+	if got := k.ReadFor("moon", "c"); !got.IsZero() {
+		t.Errorf("read until %s for a rule that is not there", got)
+	}
+}
+
+// Queries keep to names of bounded length that no two of them share.
+func TestTarget(t *testing.T) {
+	seen := map[string]string{}
+	for _, n := range []int{0, 1, 499, 500, 501, 502, 100_000} {
+		for _, letter := range []string{"a", "b"} {
+			text := strings.Repeat(letter, n)
+			name := queries.Target(text)
+			if len(name) > 506 || !strings.HasPrefix(name, "query:") || n <= 500 && name != "query:"+text {
+				t.Errorf("%d letters: target of %d bytes, %.20s…", n, len(name), name)
+			}
+			if other, taken := seen[name]; taken && other != text {
+				t.Errorf("%d letters: the target of another query", n)
+			}
+			seen[name] = text
+		}
+	}
+}
+
+// Queries that come and go use the same slots, and none is given to two.
+func TestSlotsAreUsedAgain(t *testing.T) {
+	k := newKit(t).at(0)
+	for round := range 5 {
+		for i := range 50 {
+			k.follow(fmt.Sprint(i), fmt.Sprintf("moon%d-%d", round, i), time.Minute)
+		}
+		var polls []*poll.Poll
+		var slots []int32
+		for range 50 {
+			p := k.begin()
+			polls, slots = append(polls, p), append(slots, p.Slot)
+		}
+		slices.Sort(slots)
+		if n := len(slices.Compact(slots)); n != 50 || slots[n-1] >= 50 {
+			t.Errorf("round %d: %d slots up to %d for 50 queries", round, n, slots[n-1])
+		}
+		for i, p := range polls {
+			id := strings.TrimPrefix(p.Name, fmt.Sprintf("moon%d-", round))
+			if i%2 == 0 { // some end before their rule leaves, some after
+				k.end(p)
+			}
+			k.Set(id, nil, queries.Start{})
+			if i%2 == 1 {
+				k.end(p)
+			}
+		}
+	}
+}
