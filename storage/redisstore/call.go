@@ -29,7 +29,7 @@ const (
 // slot numbers the calls made in it one after the other. A script that finds a
 // higher number than its own was overtaken by a later call.
 type slot struct {
-	field string // of its answers: see lua/journal.lua
+	field string // of its answers: see lua/write.lua
 	n     uint64
 }
 
@@ -67,12 +67,15 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 		number := hex(sl.n)
 		token = sl.field + ":" + number
 		renewal = s.renewal()
-		words = append(words, token, sl.field, number, renewal)
+		now := s.opts.Now()
+		words = append(words, token, sl.field, number, renewal, stamp(now))
+		if sc.limits {
+			words = s.appendLimits(words, now)
+		}
 	} else {
 		token = s.client + ":r:" + strconv.FormatUint(s.questions.Add(1), 10)
-		words = append(words, token, "", "", "")
+		words = append(words, token)
 	}
-	words = s.appendLimits(words, sc)
 	words = append(words, args...)
 
 	var out []any

@@ -100,8 +100,8 @@
 // Stats and Options.Logger tell of retries. On the server, beside used_memory,
 // evicted_keys (which has to be 0) and SLOWLOG:
 //
-//	HLEN {streamwatch}:events          events retained, and ids that are remembered
-//	LLEN {streamwatch}:forgottenorder  ids of these that are only remembered
+//	HLEN {streamwatch}:events          events retained, and ids of removed ones
+//	LLEN {streamwatch}:forgottenorder  ids of removed events
 //	ZCARD {streamwatch}:queue          deliveries that are open
 //	ZCARD {streamwatch}:lanes          endpoints that have some
 //	ZRANGE {streamwatch}:lanes 0 0     which of them is due first
@@ -112,9 +112,51 @@
 //
 // # The data
 //
-// A fixed set of some thirty keys, none for an owner or endpoint, so that scripts
-// can declare all they touch: hashes of records by id, and sorted sets with score
-// 0 as indexes, whose members are escaped names followed by numbers of fixed
-// width. What is in them is written at the head of the scripts in lua/. Look at
-// it, do not write to it. Times reach from 1677 to 2262 and are read in UTC.
+// A fixed set of keys, none for an owner or endpoint, so that scripts can declare all that
+// they touch: hashes (h), sorted sets (z) with score 0, whose members are sorted as texts,
+// and lists (l). A number or time in a member is 16 hexadecimal digits, a time being the
+// nanoseconds since 1677; an owner's name in one ends in two NUL. Look at them, do not
+// write to them. What a value is made of is written at the head of the file of Lua that
+// has the name in parentheses.
+//
+//	version            text  the form of the data
+//	count              h     n, the last number given to a record, delivery or entry
+//	journal            h     cursors, last event numbers, what is bound to sources, runs
+//	                         of event ids, answers of calls (runs, write)
+//	clients            h     until when answers are kept, by store (write)
+//	events             h     record of an event by id, empty when it was removed (log)
+//	firsts             h     number of the first event that may be stored, by owner
+//	settled, late      l, z  events without open deliveries, the first to be removed
+//	                         first (settled)
+//	settledagain       h     how many items of settled do not count, by event
+//	settledof          h     the deliveries of these items, by event (removal_events)
+//	forgottenorder     l     ids of removed events, the first to be forgotten first
+//	deliveries         h     delivery by id (delivery)
+//	attempts           h     attempts by delivery (outbox_settle)
+//	others             h     deliveries of events that have several (delivery)
+//	log                z     owner, number, id of each delivery
+//	queue              z     lane, due, number, id of each open delivery (queue)
+//	lanes              z     due, number, lane of the first of each lane (queue)
+//	replays            h     replay by endpoint (replay)
+//	replaysdue         z     due, endpoint of each replay that is running
+//	endpoints          h     endpoint by id (endpoint)
+//	endpointorder      z     owner, source, number, id of each endpoint
+//	urls               h     id of an endpoint by source and URL
+//	balances           h     available and reserved, by owner (account)
+//	totals             h     sum of the entries of a monitor or rule (account)
+//	entries            h     ledger entry by id (account)
+//	ledger             z     owner, number, id of each entry
+//	entryorder         l     entries, the first to be removed first
+//	entriesgone        h     ids of removed entries
+//	entriesgoneorder   l     the same, the first to be forgotten first
+//	holds              h     open reservation by id (account)
+//	expiring           z     time, id of each reservation that expires
+//	resolved           h     how a reservation ended, by id
+//	resolvedorder      l     the same, the first to be forgotten first
+//	monitors:records   h     monitor by id, and so rules:records and keys:records (record)
+//	monitors:meta      h     owner, name, status, version, number, by id
+//	monitors:names     h     id by owner and name
+//	monitors:order     z     owner, number, id
+//
+// Times reach from 1677 to 2262 and are read in UTC.
 package redisstore

@@ -168,7 +168,7 @@ func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry
 	return entries, nil
 }
 
-// entriesOf reads what log_entries of lua/entries.lua gives.
+// entriesOf reads what log_entries of lua/log.lua gives.
 func entriesOf(out []any) ([]deliver.LogEntry, error) {
 	stored := list(out[0])
 	events, err := eventsByID(list(out[1]))

@@ -50,7 +50,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	for i := range callSlots {
 		s.slots <- &slot{field: "a" + s.client + strconv.Itoa(i)}
 	}
-	s.added.Store(tidyStep) // what earlier stores left over
+	s.added.Store(removalStep) // what earlier stores left over
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	if err := s.check(ctx, own.Protocol); err != nil {
 		s.cutNow()
@@ -74,7 +74,7 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	case err != nil:
 		return fmt.Errorf("redisstore: open: %w", err)
 	}
-	out, err := s.run(ctx, "open", "", dataMark+strconv.Itoa(dataVersion), callSlots)
+	out, err := s.run(ctx, "open", "", dataMark+strconv.Itoa(dataVersion), callSlots, stamp(s.opts.Now()))
 	if err != nil {
 		if strings.Contains(err.Error(), "WRONGTYPE") {
 			return fmt.Errorf("%w: key %sversion is no text", ErrForeign, s.prefix)

@@ -35,10 +35,10 @@ type planned struct {
 }
 
 // run is events that follow each other, of one owner, with ids of one length and
-// without deliveries, at most as many as lua/journal.lua has it, or one with some.
+// without deliveries, at most as many as lua/runs.lua has it, or one with some.
 type run struct{ owner, ids, size, deliveries int }
 
-// longestRun is LONGEST in lua/journal.lua.
+// longestRun is LONGEST in lua/runs.lua.
 const longestRun = 64
 
 type sourceName struct{ owner, id string }
@@ -190,19 +190,15 @@ func (p *plan) distinct() bool {
 	return len(seen) == len(p.events)
 }
 
-// script is the one for this commit. It removes when most is not 0.
+// script is the one for this commit, which removes up to most old events.
 func (p *plan) script(most int) string {
-	has := 0
-	if len(p.charges) > 0 {
-		has |= withCharges
+	switch {
+	case len(p.charges) > 0 || most > 0:
+		return "journal_commit_full"
+	case slices.ContainsFunc(p.runs, func(r run) bool { return r.deliveries > 0 }):
+		return "journal_commit_deliveries"
 	}
-	if slices.ContainsFunc(p.runs, func(r run) bool { return r.deliveries > 0 }) {
-		has |= withReceivers
-	}
-	if most > 0 {
-		has |= withRemoval
-	}
-	return commitScripts[has]
+	return "journal_commit"
 }
 
 // tell fills in the out-fields of the batches from what the script answered: a

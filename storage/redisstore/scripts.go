@@ -11,125 +11,168 @@ import (
 )
 
 //go:embed lua/*.lua
-var sources embed.FS
+var luaFiles embed.FS
 
-// script is a Lua script with what it stands on and the keys that it declares.
-// A file says "-- uses:" and names other files, which come before it once, and
-// "-- keys:" for those it reads or writes; one with a star is of a kind of
-// records. All that it can reach is in the table K made of the declared keys.
+// luaKeys are the files of Lua, and the keys that each reads or writes. A key with a star
+// is one of a kind of records, such as monitors:names.
+var luaKeys = map[string]string{
+	// What several scripts begin with.
+	"base":            "",
+	"lists":           "",
+	"times":           "",
+	"record":          "*meta",
+	"write":           "journal clients version",
+	"endpoint":        "journal endpoints endpointorder",
+	"runs":            "",
+	"settled":         "settled late",
+	"queue":           "queue lanes",
+	"delivery":        "queue deliveries others",
+	"reopen":          "queue deliveries others log settledagain",
+	"replay":          "replays replaysdue",
+	"log":             "events deliveries attempts",
+	"account":         "balances totals entries entriesgone ledger entryorder holds expiring resolved resolvedorder",
+	"charges":         "",
+	"count":           "count",
+	"receivers":       "deliveries log others queue",
+	"no_receivers":    "",
+	"no_removal":      "",
+	"removal":         "",
+	"removal_entries": "entries ledger entryorder entriesgone entriesgoneorder resolved resolvedorder",
+	"removal_events":  "journal settled late settledagain settledof events firsts deliveries attempts log forgottenorder",
+
+	// The scripts.
+	"open":             "version journal clients",
+	"records_create":   "*records *meta *names *order",
+	"records_get":      "*records",
+	"records_update":   "*records *meta *names",
+	"records_delete":   "*records *meta *names *order totals",
+	"records_list":     "*records *meta *order",
+	"records_scan":     "*records *order",
+	"records_find":     "*records *names",
+	"endpoints_create": "endpoints endpointorder urls",
+	"endpoints_get":    "endpoints",
+	"endpoints_list":   "endpoints endpointorder",
+	"endpoints_scan":   "endpoints endpointorder",
+	"endpoints_update": "urls",
+	"endpoints_delete": "endpoints endpointorder urls queue deliveries replays replaysdue",
+	"journal_commit":   "journal events",
+	"journal_cursors":  "journal",
+	"outbox_claim":     "lanes queue deliveries",
+	"outbox_settle":    "deliveries attempts",
+	"outbox_next":      "lanes",
+	"outbox_reopen":    "deliveries",
+	"log_page":         "log",
+	"log_scan":         "log deliveries events",
+	"log_entries":      "",
+	"log_events":       "journal events firsts",
+	"replays_start":    "",
+	"replays_get":      "",
+	"replays_running":  "replaysdue",
+	"replays_step":     "journal events deliveries log queue settledagain",
+	"ledger_append":    "",
+	"ledger_reserve":   "holds expiring",
+	"ledger_resolve":   "",
+	"ledger_balance":   "balances expiring holds",
+	"ledger_page":      "ledger entries",
+	"ledger_scan":      "ledger entries",
+	"ledger_totals":    "totals",
+}
+
+// scriptFiles are the scripts, and the files that each is made of, after base. A file may
+// use what those before it define.
+var scriptFiles = map[string]string{
+	"open": "open",
+
+	"records_create": "write count records_create",
+	"records_get":    "record records_get",
+	"records_update": "write record records_update",
+	"records_delete": "write record records_delete",
+	"records_list":   "lists records_list",
+	"records_scan":   "records_scan",
+	"records_find":   "records_find",
+
+	"endpoints_create": "write count endpoint endpoints_create",
+	"endpoints_get":    "endpoint endpoints_get",
+	"endpoints_list":   "endpoints_list",
+	"endpoints_scan":   "endpoints_scan",
+	"endpoints_update": "write endpoint endpoints_update",
+	"endpoints_delete": "write endpoint runs settled queue delivery removal removal_events replay endpoints_delete",
+
+	// A commit without deliveries, one with some, and one that has charges or removes old
+	// events. The fewer functions a script has, the less a call costs.
+	"journal_commit":            "write runs settled no_receivers no_removal journal_commit",
+	"journal_commit_deliveries": "write runs settled count queue receivers no_removal journal_commit",
+	"journal_commit_full":       "write runs settled count queue receivers account removal removal_entries removal_events charges journal_commit",
+	"journal_cursors":           "journal_cursors",
+
+	"outbox_claim":  "write queue log outbox_claim",
+	"outbox_settle": "write runs settled queue delivery removal removal_events outbox_settle",
+	"outbox_next":   "outbox_next",
+	"outbox_reopen": "write settled queue delivery reopen outbox_reopen",
+
+	"log_page":    "lists log log_page",
+	"log_scan":    "lists times log_scan",
+	"log_entries": "log log_entries",
+	"log_events":  "runs log_events",
+
+	"replays_start":   "write endpoint replay replays_start",
+	"replays_get":     "replay replays_get",
+	"replays_running": "replay replays_running",
+	"replays_step":    "write count endpoint runs settled queue delivery reopen replay replays_step",
+
+	"ledger_append":  "write count account removal removal_entries ledger_append",
+	"ledger_reserve": "write count account removal removal_entries ledger_reserve",
+	"ledger_resolve": "write count account removal removal_entries ledger_resolve",
+	"ledger_balance": "ledger_balance",
+	"ledger_page":    "lists ledger_page",
+	"ledger_scan":    "lists times ledger_scan",
+	"ledger_totals":  "ledger_totals",
+}
+
+// script is a Lua script as it is sent.
 type script struct {
 	name   string
 	source string
-	hash   string // by which the server knows it
-	keys   []string
-	ofKind bool // some of the keys are of a kind of records
-	writes bool // has a token that is remembered
-	clock  bool // takes the store's time first
-	limits bool // takes its limits next
+	hash   string   // by which the server knows it
+	keys   []string // that it declares
+	ofKind bool     // some of them are of a kind of records
+	writes bool     // begins with the header of lua/write.lua
+	limits bool     // goes on with the limits of lua/removal.lua
 }
 
-// scriptNames are the files that are run, some after another one; the others
-// are parts of them.
-var scriptNames = []string{
-	"open",
-	"records_create", "records_get", "records_update", "records_delete", "records_list", "records_scan", "records_find",
-	"endpoints_create", "endpoints_get", "endpoints_list", "endpoints_scan", "endpoints_update", "endpoints_delete",
-	"journal_cursors",
-	"outbox_claim", "outbox_settle", "outbox_next", "outbox_reopen",
-	"log_page", "log_scan", "log_entries", "log_events",
-	"replays_start", "replays_get", "replays_running", "replays_step",
-	"ledger_append", "ledger_reserve", "ledger_resolve", "ledger_balance", "ledger_page", "ledger_scan", "ledger_totals",
-}
-
-// scripts are put together once, when they are first needed.
+// scripts are the scripts by name, made when they are first needed.
 var scripts = sync.OnceValue(func() map[string]*script {
 	all := make(map[string]*script)
-	for _, name := range scriptNames {
-		all[name] = newScript(name)
-	}
-	for i := range commitScripts {
-		all[commitScripts[i]] = newScript(commitScripts[i])
+	for name, files := range scriptFiles {
+		all[name] = newScript(name, strings.Fields("base "+files))
 	}
 	return all
 })
 
-// What a commit may have, as bits of a number.
-const (
-	withCharges = 1 << iota
-	withReceivers
-	withRemoval
-)
-
-// commitScripts are those of a commit, by what it has: the fewer parts, the less
-// it costs.
-var commitScripts = func() (names [8]string) {
-	for has := range names {
-		name := "journal_commit"
-		for bit, part := range []string{"charges", "receivers", "removal"} {
-			if has&(1<<bit) != 0 {
-				name = part + "+" + name
-			}
-		}
-		names[has] = name
+// newScript joins files, behind a table of the keys that they use.
+func newScript(name string, files []string) *script {
+	s := &script{name: name, writes: slices.Contains(files, "write"), limits: slices.Contains(files, "removal")}
+	source := ""
+	for _, file := range files {
+		source += luaFile(file)
+		s.keys = append(s.keys, strings.Fields(luaKeys[file])...)
 	}
-	return names
-}()
-
-func newScript(name string) *script {
-	s := &script{name: name}
-	var parts []string
-	var include func(name string)
-	done := map[string]bool{}
-	include = func(name string) {
-		if done[name] {
-			return
-		}
-		done[name] = true
-		text := partSource(name)
-		for line := range strings.Lines(text) {
-			if used, ok := strings.CutPrefix(line, "-- uses:"); ok {
-				for _, part := range strings.Fields(used) {
-					include(part)
-				}
-			}
-			if keys, ok := strings.CutPrefix(line, "-- keys:"); ok {
-				for _, key := range strings.Fields(keys) {
-					if !slices.Contains(s.keys, key) {
-						s.keys = append(s.keys, key)
-					}
-				}
-			}
-		}
-		parts = append(parts, "-- "+name+"\n")
-		for line := range strings.Lines(text) {
-			// Those after which a part is asked for are included before.
-			if _, part, ok := strings.Cut(line, " -- with "); !ok || done[strings.TrimSpace(part)] {
-				parts = append(parts, line)
-			}
-		}
-	}
-	include("prologue")
-	for part := range strings.SplitSeq(name, "+") {
-		include(part)
-	}
-	s.writes, s.clock, s.limits = done["write"], done["now"], done["limits"]
 	slices.Sort(s.keys)
+	s.keys = slices.Compact(s.keys)
 	s.ofKind = slices.ContainsFunc(s.keys, func(key string) bool { return key[0] == '*' })
 
-	var table strings.Builder
-	table.WriteString("local K = {")
+	table := "local K = {"
 	for i, key := range s.keys {
-		fmt.Fprintf(&table, " %s = KEYS[%d],", strings.TrimPrefix(key, "*"), i+1)
+		table += fmt.Sprintf(" %s = KEYS[%d],", strings.TrimPrefix(key, "*"), i+1)
 	}
-	table.WriteString(" }\n")
-	s.source = table.String() + withoutUnused(strings.Join(parts, ""))
+	s.source = table + " }\n" + source
 	s.hash = redis.NewScript(s.source).Hash()
 	return s
 }
 
-// partSource is embedded: it is there, or a test of scriptNames fails.
-func partSource(name string) string {
-	text, err := sources.ReadFile("lua/" + name + ".lua")
+// luaFile gives an embedded file. All that the tables name are there: see the tests.
+func luaFile(name string) string {
+	text, err := luaFiles.ReadFile("lua/" + name + ".lua")
 	if err != nil {
 		panic(fmt.Sprintf("redisstore: script %s: %v", name, err))
 	}

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -42,9 +43,10 @@ func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 
 // What a script writes before its answer would be left behind by a refusal.
 func TestScriptsAnswerBeforeTheyWrite(t *testing.T) {
-	writes := regexp.MustCompile(`\b(?:call|many)\('(HSET|HDEL|HINCRBY|ZADD|ZREM|RPUSH|LPUSH|LTRIM|SET|PEXPIRE)'|\b(save|relink|rebind|keep_\w+|tidy_\w+|remove_\w+)\(`)
+	writes := regexp.MustCompile(`\b(?:call|many)\('(HSET|HDEL|HINCRBY|ZADD|ZREM|RPUSH|LPUSH|LTRIM|SET|PEXPIRE)'|\b(save|relink|rebind|keep_\w+|remove_\w+)\(`)
 	for name, s := range scripts() {
-		body := partSource(name[strings.LastIndex(name, "+")+1:])
+		files := strings.Fields(scriptFiles[name])
+		body := luaFile(files[len(files)-1])
 		first := writes.FindStringIndex(body)
 		switch at := strings.Index(body, "answer("); {
 		case name == "open": // which is for nothing but to write
@@ -57,26 +59,125 @@ func TestScriptsAnswerBeforeTheyWrite(t *testing.T) {
 }
 
 func TestEveryScriptFileIsUsed(t *testing.T) {
+	used := map[string]bool{"base.lua": true}
+	for _, script := range scriptFiles {
+		for file := range strings.FieldsSeq(script) {
+			used[file+".lua"] = true
+		}
+	}
 	files, err := os.ReadDir("lua")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		part := "-- " + strings.TrimSuffix(f.Name(), ".lua") + "\n"
-		used := false
-		for _, s := range scripts() {
-			used = used || strings.Contains(s.source, part)
+		if !used[f.Name()] {
+			t.Errorf("lua/%s is not in a script", f.Name())
 		}
-		if !used {
-			t.Errorf("lua/%s is no script and no part of one", f.Name())
+		delete(used, f.Name())
+	}
+	for name := range used {
+		t.Errorf("lua/%s is not there", name)
+	}
+}
+
+// A script has the files that it needs, in their order, and no others; and a file
+// declares the keys that it uses, and no others.
+func TestScriptsHaveWhatTheyUse(t *testing.T) {
+	comments := regexp.MustCompile(`--[^\n]*|'[^'\n]*'`)
+	word := regexp.MustCompile(`[\w.]+\(?`)
+	declaration := regexp.MustCompile(`(?:local function (\w+)|local ([\w, ]+)|for ([\w, ]+) (?:in|=))`)
+	top := regexp.MustCompile(`(?m)^local function (\w+)|^local ([\w, ]+)`)
+	lua := []string{"tonumber", "type", "ipairs", "pairs", "unpack", "error", "function"}
+	for name, script := range scriptFiles {
+		t.Run(name, func(t *testing.T) {
+			known := map[string]bool{}
+			for _, name := range lua {
+				known[name] = true
+			}
+			files := strings.Fields("base " + script)
+			for i, file := range files {
+				code := comments.ReplaceAllString(luaFile(file), "")
+				for line := range strings.Lines(code) {
+					for _, m := range declaration.FindAllStringSubmatch(line, -1) {
+						for name := range strings.FieldsFuncSeq(m[1]+","+m[2]+","+m[3], func(r rune) bool { return r == ',' || r == ' ' }) {
+							known[name] = true
+						}
+					}
+					for _, w := range word.FindAllString(line, -1) {
+						if name, called := strings.CutSuffix(w, "("); called && !known[name] && !strings.Contains(name, ".") {
+							t.Errorf("lua/%s.lua calls %s, which no file before it defines", file, name)
+						}
+					}
+				}
+				if i == 0 || i == len(files)-1 {
+					continue
+				}
+				var later string
+				for _, after := range files[i+1:] {
+					later += comments.ReplaceAllString(luaFile(after), "")
+				}
+				used := false
+				for _, m := range top.FindAllStringSubmatch(code, -1) {
+					for name := range strings.FieldsFuncSeq(m[1]+","+m[2], func(r rune) bool { return r == ',' || r == ' ' }) {
+						used = used || regexp.MustCompile(`\b`+name+`\b`).MatchString(later)
+					}
+				}
+				if !used {
+					t.Errorf("nothing uses lua/%s.lua", file)
+				}
+			}
+			for _, file := range files {
+				declared := luaKeys[file]
+				code := comments.ReplaceAllString(luaFile(file), "")
+				for key := range strings.FieldsSeq(declared) {
+					if !regexp.MustCompile(`\bK\.` + strings.TrimPrefix(key, "*") + `\b`).MatchString(code) {
+						t.Errorf("lua/%s.lua does not use the key %s", file, key)
+					}
+				}
+				for _, m := range regexp.MustCompile(`\bK\.(\w+)`).FindAllStringSubmatch(code, -1) {
+					if !slices.ContainsFunc(strings.Fields(declared), func(key string) bool { return strings.TrimPrefix(key, "*") == m[1] }) {
+						t.Errorf("lua/%s.lua uses the key %s, which is not declared for it", file, m[1])
+					}
+				}
+			}
+		})
+	}
+}
+
+// The documentation names each key, and none that is not used.
+func TestKeysAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, data, _ := strings.Cut(string(source), "# The data")
+	documented := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z:]+)(?:, ([a-z]+))? +(?:h|z|l|l, z|text)  `).FindAllStringSubmatch(data, -1) {
+		documented[m[1]] = true
+		if m[2] != "" {
+			documented[m[2]] = true
+		}
+	}
+	for _, keys := range luaKeys {
+		for key := range strings.FieldsSeq(keys) {
+			name := strings.Replace(key, "*", "monitors:", 1)
+			if !documented[name] {
+				t.Errorf("doc.go does not name the key %s", name)
+			}
+		}
+	}
+	for name := range documented {
+		key := strings.Replace(name, "monitors:", "*", 1)
+		if !slices.ContainsFunc(slices.Collect(maps.Values(luaKeys)), func(keys string) bool { return slices.Contains(strings.Fields(keys), key) }) {
+			t.Errorf("doc.go names the key %s, which no script has", name)
 		}
 	}
 }
 
 // Who asks for a number looks so far back for the run that has it.
 func TestRunsAreAsLongAsScriptsLookBack(t *testing.T) {
-	if want := fmt.Sprintf("local LONGEST = %d\n", longestRun); !strings.Contains(partSource("journal"), want) {
-		t.Errorf("lua/journal.lua does not say %q", want)
+	if want := fmt.Sprintf("local LONGEST = %d\n", longestRun); !strings.Contains(luaFile("runs"), want) {
+		t.Errorf("lua/runs.lua does not say %q", want)
 	}
 }
 
@@ -95,42 +196,5 @@ func TestKeysAreInOneSlot(t *testing.T) {
 				t.Errorf("%s: key %s is outside of the store's slot", name, key)
 			}
 		}
-	}
-}
-
-// A script has the functions and names that it uses, if only in others, and no more.
-func TestUnusedLocalsAreLeftOut(t *testing.T) {
-	const source = `local K = {}
--- first, of others: inner
-local call = redis.call
-local sub = string.sub
-local find = string.find
-local function inner(x) return sub(x, 1) end
-local function used(x)
-	local find = x
-
-	return inner(find)
-end
-local function recursive(x) return recursive(x) end
--- unused
-local function unused(x)
-	return call(x)
-end
-local now = ARGV[1]
-local version = call('GET', K.version)
-return used(now)
-`
-	want := source
-	for _, gone := range []string{
-		"local function recursive(x) return recursive(x) end\n",
-		"local function unused(x)\n\treturn call(x)\nend\n",
-	} {
-		want = strings.Replace(want, gone, "", 1)
-	}
-	if got := withoutUnused(source); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := withoutUnused("return 1"); got != "return 1" {
-		t.Errorf("got %q", got)
 	}
 }

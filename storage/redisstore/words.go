@@ -2,18 +2,16 @@ package redisstore
 
 import "github.com/streamwatch/streamwatch/detect"
 
-// words are what lua/journal_commit.lua and its parts read.
+// words are the arguments of lua/journal_commit.lua and lua/charges.lua, for a commit that
+// removes up to most old events.
 func (p *plan) words(most int) []any {
-	n := 10 + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
+	n := 9 + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
 	for i := range p.runs {
 		n += 4 * p.runs[i].deliveries
 	}
 	w := make([]any, 0, n)
-	if most > 0 {
-		w = append(w, most)
-	}
 	w = append(w, len(p.bound)+len(p.unbound), len(p.bound), len(p.owners.names), len(p.events), flag(p.distinct()),
-		2*len(p.cursors), len(p.runs))
+		2*len(p.cursors), len(p.runs), most)
 	for _, name := range p.asked() {
 		w = append(w, "b"+boundField(name))
 	}
@@ -37,9 +35,7 @@ func (p *plan) words(most int) []any {
 		}
 		at += r.size
 	}
-	if len(p.charges) > 0 {
-		w = append(w, len(p.charges))
-	}
+	w = append(w, len(p.charges))
 	for i := range p.charges {
 		w = append(w, p.charges[i].ID)
 	}

@@ -39,7 +39,7 @@ var delivery = []breakage{
 		"	if len(*from) == 0 {", "	if len(q.replays) > 0 {", dispatchTests},
 	{"redisstore: an event goes while a replay's delivery is open", "storage/redisstore/lua/replays_step.lua",
 		"	call('HINCRBY', K.settledagain, owner .. seq, '1')\n", "", redisTests},
-	{"redisstore: a delivery of a replay outlives its event", "storage/redisstore/lua/tidy_events.lua",
+	{"redisstore: a delivery of a replay outlives its event", "storage/redisstore/lua/removal_events.lua",
 		"			if list[i].of ~= '' then", "			if false then", redisTests},
 	{"lane without its rate", "deliver/dispatch/next.go",
 		"if wait := r.DelayFrom(now); wait > 0 {", "if wait := r.DelayFrom(now); wait < 0 {", dispatchTests},

@@ -1,7 +1,73 @@
--- uses: write amount total count limits
--- keys: balances totals entries entriesgone ledger entryorder holds expiring resolved resolvedorder
--- Changes of balances are tried on tables, and written by keep_accounts once
--- nothing can be refused any more.
+-- Balances, reservations and entries.
+--
+--   balances       by owner: available and reserved, with a space between
+--   totals         by kind, owner and id of a monitor or rule: the sum of its entries
+--   entries        by id: balance, amount, owner and source, in fields, and the record
+--   ledger         sorted: owner, number, id of each entry
+--   entryorder     list: time, owner in a field, number, id of each entry
+--   entriesgone    ids of entries that were removed
+--   holds          by id of a reservation: owner, amount, in fields, and when it expires
+--   expiring       sorted: when it expires, and id
+--   resolved       by id of a reservation that has ended: c committed, g given back
+--   resolvedorder  list: when it ended, and id
+--
+-- Amounts have 64 bits, and a number of Lua is exact to 53. So amounts come as text, and
+-- are counted in two numbers: high * 10^9 + low, with low in [0, 10^9).
+local BILLION = 1e9
+local MOST = { 9223372036, 854775807 }
+local LEAST = { -9223372037, 145224192 }
+
+local function amount(text)
+	local negative = sub(text, 1, 1) == '-'
+	if negative then text = sub(text, 2) end
+	local high, low = tonumber(sub(text, 1, -10)) or 0, tonumber(sub(text, -9))
+	if not negative then return { high, low } end
+	if low == 0 then return { 0 - high, 0 } end
+	return { -1 - high, BILLION - low }
+end
+
+local function plus(a, b)
+	local high, low = a[1] + b[1], a[2] + b[2]
+	if low >= BILLION then return { high + 1, low - BILLION } end
+	return { high, low }
+end
+
+local function minus(a, b)
+	local high, low = a[1] - b[1], a[2] - b[2]
+	if low < 0 then return { high - 1, low + BILLION } end
+	return { high, low }
+end
+
+local function below(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end
+
+-- to_text gives the text of an amount that is not negative, signed_text that of any.
+local function to_text(a)
+	if a[1] == 0 then return format('%.0f', a[2]) end
+	return format('%.0f%09.0f', a[1], a[2])
+end
+
+-- bounded is an amount, or the end of 64 bits when it is beyond it.
+local function bounded(a)
+	if below(MOST, a) then return MOST end
+	if below(a, LEAST) then return LEAST end
+	return a
+end
+
+local function signed_text(a)
+	if a[1] >= 0 then return to_text(a) end
+	return '-' .. to_text(minus({ 0, 0 }, a))
+end
+
+local function negated(text)
+	if text == '0' then return text end
+	return '-' .. text
+end
+
+-- total_field gives the field of a source in totals. Its owner is escaped.
+local function total_field(kind, owner, source) return to_field(kind) .. owner .. source end
+
+-- Balances are changed in tables. keep_accounts writes them once nothing can be refused
+-- any more.
 local accounts = {} -- by owner: available and reserved
 local ended = {} -- reservations that end in this call: how, by id
 local endings, postings = {}, {} -- in order
@@ -19,7 +85,7 @@ local function account(owner)
 	return a
 end
 
--- know looks up which of these entries there are or were.
+-- know finds out which ids are those of entries, stored or removed.
 local function know(ids)
 	local gone = get(K.entriesgone, ids)
 	for i, there in ipairs(get(K.entries, ids)) do
@@ -38,7 +104,7 @@ local function hold(id)
 	return h
 end
 
--- finish ends a reservation, c for committed, g for given back.
+-- finish ends a reservation: c for committed, g for given back.
 local function finish(h, how)
 	local a = account(h.owner)
 	a[1], a[2], a.changed = plus(a[1], amount(h.amount)), minus(a[2], amount(h.amount)), true
@@ -56,8 +122,8 @@ local function expire()
 	end
 end
 
--- post makes an entry unless its id is known, or says what is wrong with it.
--- A kind that is not '' has it count in the total of its source.
+-- post makes an entry unless its id is known, or gives what is wrong with it. If its kind
+-- is not '', it counts in the total of its source.
 local function post(id, owner, change, kind, source, rest)
 	if known[id] then return nil end
 	local a, by = account(owner), amount(change)

@@ -1,12 +1,13 @@
--- uses: account tidy_entries
--- The charges of a commit: id of each; then owner, amount, kind, source, record.
+-- The charges of a commit. Arguments: how many; id of each; then owner, amount, kind,
+-- source and record of each. What expired reservations held is there for them.
 local charges
 
--- try_charges gives those that cannot be made, by position from 0. What
--- reservations held is there for them.
-local function try_charges()
+-- make_charges gives the positions, from 0, of those that are not covered, or are more than
+-- a balance can count. keep_charges writes the others.
+local function make_charges()
 	local unpaid = {}
 	charges = args(tonumber(arg()))
+	if #charges == 0 then return '' end
 	expire()
 	know(charges)
 	for i, id in ipairs(charges) do
@@ -16,6 +17,7 @@ local function try_charges()
 end
 
 local function keep_charges()
+	if #charges == 0 then return end
 	keep_accounts()
-	tidy_entries(step + 2 * #charges)
+	remove_entries(step + 2 * #charges)
 end

@@ -1,5 +1,5 @@
--- keys: count
--- One count orders everything that is made. It is read when it is needed.
+-- Whatever is made gets the next number of one count, by which it is sorted. The count
+-- is read when it is first needed.
 local counted
 
 local function upcoming_number()

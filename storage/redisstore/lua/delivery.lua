@@ -1,11 +1,15 @@
--- uses: lane settled
--- keys: deliveries others
--- A delivery is its state (1), due (16), number of attempts (8), number (16),
--- sequence number of the event (16), and fields: event, owner, lane, source,
--- author, kind of source, what only the caller reads (9), and, if its receiver
--- has asked for waits, their sum in milliseconds. Final states are d and f; then
--- due is 0, or 1 where the deletion of its endpoint ended the delivery. The
--- number of attempts has, above its lower 16 bits, how many are uncounted.
+-- Deliveries. deliveries has, by id, one text for each:
+--
+--   state        1  p pending, r retrying, d delivered, f failed; the last two are final
+--   due         16  when it is final 0, or 1 if the deletion of its endpoint ended it
+--   attempts     8  the lower 16 bits count them, those above the uncounted ones
+--   number      16  of the delivery, by which log and queue are sorted
+--   seq         16  the sequence number of the event
+--
+-- and then fields for event, owner, lane, source, author and kind of source, 9 bytes that
+-- only the store reads, and the milliseconds that the receiver asked to wait, if it did.
+
+-- open_delivery reads a delivery; record makes the text again.
 local function open_delivery(id, value)
 	local d = { id = id, state = sub(value, 1, 1), due = sub(value, 2, 17), was = sub(value, 2, 17),
 		attempts = tonumber(sub(value, 18, 25), 16), number = sub(value, 26, 41), seq = sub(value, 42, 57), rest = sub(value, 42) }
@@ -22,26 +26,29 @@ local function open_delivery(id, value)
 	return d
 end
 
--- wait notes an attempt that is not counted, as the receiver asked for a wait.
+-- wait records that the receiver asked to wait: the attempt is not counted.
 local function wait(d, ms)
 	d.attempts, d.waited = d.attempts + 65536, d.waited + ms
 	d.rest = d.base .. format('%.0f', d.waited)
 end
 
 local function final(d) return d.state == 'd' or d.state == 'f' end
-local function orphaned(d) return d.state == 'f' and d.due == hex(1) end
+
+-- orphan ends a delivery because its endpoint is deleted; orphaned reports that.
 local function orphan(d) d.state, d.due = 'f', hex(1) end
+local function orphaned(d) return d.state == 'f' and d.due == hex(1) end
+
 local function record(d) return d.state .. d.due .. format('%08x', d.attempts) .. d.number .. d.rest end
 
--- An event with more than one delivery is in others: how many are open beside
--- one (8), the number of the first (16), and their ids in fields. One that a
--- replay made is not: it settles the event by itself, for which settledagain
--- counts, or takes part when it ends before the others; then it stands there with
--- its own number (16) between a # and its id.
-local others = {}
+-- An event that has several deliveries stands in others: the number of its open ones less
+-- 1 (8), the number of the first (16), and a field for the id of each. A delivery that a
+-- replay made is not among them. If it ends before the others, it is added as #, its
+-- number and its id; if after them, it settles the event once more: see settledagain in
+-- removal_events.lua.
+local others = {} -- by event
 
--- prepare reads what save needs, before the first write. The deliveries were
--- open, and are in the order in which they were changed.
+-- prepare reads what save needs, before the first write. The list has deliveries that
+-- were open, in the order in which they were changed.
 local function prepare(list)
 	local events = {}
 	for _, d in ipairs(list) do
@@ -58,6 +65,7 @@ local function prepare(list)
 	end
 end
 
+-- save writes the deliveries, and those events as settled whose last one is final.
 local function save(list)
 	local out, into, records, settled, done, few = {}, {}, {}, {}, {}, {}
 	for _, d in ipairs(list) do
@@ -65,7 +73,7 @@ local function save(list)
 		if final(d) then
 			local o = others[d.event]
 			if not find(o.ids, d.id, 1, true) then o.ids = o.ids .. to_field('#' .. d.number .. d.id) end
-			if o.left < 0 then -- one by itself
+			if o.left < 0 then -- the others ended before it
 				o.first, o.ids = d.number, to_field(d.id)
 			end
 			if o.left <= 0 then

@@ -1,11 +1,11 @@
--- uses: journal
--- keys: endpoints endpointorder urls
--- An endpoint has these fields: owner, source, bound, url, status, version,
--- number, and two that only the caller reads: what never changes, and the whole.
--- Those of a source stand in endpointorder with owner and source before their
--- number; the bound of its source is in journal.
+-- Endpoints. endpoints has, by id, the fields below: source and bound are forms of the
+-- source, for endpointorder and for journal; fixed and record are read by the store
+-- alone, what never changes and the whole. endpointorder is sorted: owner, source, number,
+-- id of each. urls has the id of an endpoint by source and URL. journal has what is bound
+-- to each source: see runs.lua.
 local endpoint_fields = { 'owner', 'source', 'bound', 'url', 'status', 'version', 'number', 'fixed', 'record' }
 
+-- endpoint gives an owner's endpoint, nil when there is none.
 local function endpoint(id, owner)
 	local text = call('HGET', K.endpoints, id)
 	if not text then return nil end
@@ -20,10 +20,10 @@ local function keep_endpoint(e)
 	call('HSET', K.endpoints, e.id, concat(parts))
 end
 
--- place is where an endpoint stands in endpointorder.
+-- place gives the member of endpointorder for an endpoint.
 local function place(e) return e.owner .. e.source .. e.number .. e.id end
 
--- rebind sets right what is bound to an endpoint's source.
+-- rebind writes anew what is bound to the source of an endpoint.
 local function rebind(e)
 	local prefix, ids, active = e.owner .. e.source, {}, {}
 	for i, member in ipairs(call('ZRANGEBYLEX', K.endpointorder, '[' .. prefix, '(' .. after(prefix))) do

@@ -1,4 +1,4 @@
--- uses: write count endpoint
+-- Creates an endpoint. Arguments: id, and the fields of endpoint.lua but for number.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,5 +1,4 @@
--- uses: write endpoint delivery tidy_events replay
--- Removes an endpoint with its replay, and ends its open deliveries.
+-- Deletes an endpoint and its replay, and ends its open deliveries.
 local given = answered()
 if given then return reply(given[1]) end
 
@@ -33,5 +32,5 @@ if had then
 end
 many('ZREM', K.queue, lost)
 save(open)
-tidy_events(step)
+remove_events(step)
 return reply('done')

@@ -1,5 +1,4 @@
--- keys: endpoints endpointorder
--- The endpoints of an owner, or of one source: id, record of each.
+-- Reads the endpoints of an owner or of one source: id and record of each.
 local prefix = arg()
 local ids, list = {}, {}
 for i, member in ipairs(call('ZRANGEBYLEX', K.endpointorder, '[' .. prefix, '(' .. after(prefix))) do

@@ -1,4 +1,4 @@
--- uses: write endpoint
+-- Replaces an endpoint, unless it has another version than the caller read.
 local given = answered()
 if given then return reply(given[1]) end
 

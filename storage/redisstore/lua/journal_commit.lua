@@ -1,17 +1,17 @@
--- uses: write journal settled
--- keys: events
--- Records polls. The caller made the deliveries for the endpoints that it knows
--- to be bound to the sources; if others are, it is told and comes again. What
--- most commits go without is in charges.lua, receivers.lua and removal.lua: a
--- line that ends in "-- with" and one of these is in a script that has it.
+-- Records the batches of a commit. The caller has made the deliveries of the events for
+-- the endpoints that it knows to be bound to their sources. If others are bound, nothing
+-- is recorded: the answer is 'stale' with what is bound, and the caller comes again.
 
--- Numbers come as text: adding 0 is the fastest way to read one.
+-- Arguments: how many sources, how many of these have endpoints, how many owners and
+-- events, whether all events have different ids, how many arguments there are for
+-- cursors, how many runs, and how many old events to remove at most. Adding 0 reads a
+-- number faster than tonumber.
 local sources, bound, owners, count = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0, ARGV[word + 4] + 0
-local distinct, cursors, runs = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[word + 7] + 0
-word = word + 7
+local distinct, cursors, runs, most = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
+word = word + 8
 
--- Names in journal, of sources and of owners; and what is bound to the first
--- sources, to the others nothing is.
+-- The fields of the sources and owners in journal, and what is bound to each of the
+-- first sources. Nothing is bound to the others.
 local names, asked = args(sources + owners), sources + owners
 names[asked + 1] = slot
 local is = get(K.journal, names)
@@ -26,15 +26,15 @@ if stale then
 	return reply('stale', is)
 end
 word = word + bound
-local escaped, lasts, seqs = {}, {}, {} -- by owner: the last number it had, and has
+local escaped, lasts, seqs = {}, {}, {} -- by owner: the last number before, and now
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
 	lasts[i] = is[sources + i] or '0'
 	seqs[i] = lasts[i] + 0
 end
 
--- Events: id and record of each. Records go as they came: every copy of a text
--- costs the time to hash it.
+-- Events: id and record of each. The records are written as they came: Lua hashes each
+-- text that is made of others, which takes time.
 local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
@@ -44,11 +44,11 @@ for i = 1, count do
 	if known[i] then all_new = false end
 end
 
--- Cursors: target and record of each.
+-- Cursors: field and record of each.
 local changes = args(cursors)
 
--- Runs, if all events in them are new: owner, how many events, and how many
--- deliveries.
+-- Runs, see runs.lua: owner, how many events and how many deliveries they have. Those of
+-- its events that are known are left out.
 local flags, fresh, new, settled = {}, {}, all_new and ids or {}, {}
 local at, news, changed = 0, 0, #changes
 for _ = 1, runs do
@@ -73,10 +73,11 @@ for _ = 1, runs do
 		seqs[owner] = seqs[owner] + news - before
 		changes[changed + 1], changes[changed + 2] = 'r' .. name .. seq, to_run(new, before + 1, news)
 		changed = changed + 2
-		if several == 0 then
+		if several > 0 then
+			make_deliveries(new[news], name, seq, several)
+		else
 			settled[#settled + 1] = now .. seq .. format('%02x', news - before) .. to_field(name)
 		end
-		if several > 0 then try_deliveries(new[news], name, seq, several) end -- with receivers
 	end
 	at, word = at + size, word + 4 * several
 end
@@ -87,11 +88,11 @@ if news > 0 then
 	end
 end
 
-local unpaid = '' -- charges that were not made
-unpaid = try_charges() -- with charges
+local unpaid = make_charges()
 
+-- The answer goes with what else is written to journal, as the first write.
 local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
-changes[changed + 1], changes[changed + 2] = slot, to_answer(told)
+changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)
 keep_client()
 if all_new then
@@ -107,7 +108,7 @@ else
 	many('HSET', K.events, events)
 end
 keep_settled(settled)
-keep_deliveries() -- with receivers
-remove_some() -- with removal
-keep_charges() -- with charges
+keep_deliveries()
+if most > 0 then remove_events(most) end
+keep_charges()
 return reply('done', { told })

@@ -1,5 +1,5 @@
--- uses: account tidy_entries
--- Entries: id; then owner, amount, kind, source, record. All or none.
+-- Appends entries, all or none. Arguments: id of each; then owner, amount, kind, source
+-- and record of each.
 local given = answered()
 if given then return reply('done') end
 
@@ -12,5 +12,5 @@ for _, id in ipairs(ids) do
 end
 answer({})
 keep_accounts()
-tidy_entries(step + 2 * #ids)
+remove_entries(step + 2 * #ids)
 return reply('done')

@@ -1,6 +1,5 @@
--- keys: ledger entries
--- A page of an owner's entries, from a place or behind a number: how many there
--- are, whether more follow; number and id, record of each.
+-- Reads a page of an owner's entries, from a position or behind a number: how many there
+-- are, whether more follow, and number with id, and record, of each.
 local owner, asc, from, size, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), arg()
 if behind ~= '' then from = passed(K.ledger, owner, asc, behind) end
 local members, total = page(K.ledger, owner, asc, from, size)

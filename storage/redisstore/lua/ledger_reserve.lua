@@ -1,4 +1,4 @@
--- uses: account tidy_entries
+-- Opens a reservation. Arguments: id, owner, amount, when it expires or ''.
 local given = answered()
 if given then return reply(given[1]) end
 
@@ -15,5 +15,5 @@ answer({ 'done' })
 keep_accounts()
 call('HSET', K.holds, id, to_field(owner) .. to_field(held) .. expires)
 if expires ~= '' then call('ZADD', K.expiring, '0', expires .. id) end
-tidy_entries(step)
+remove_entries(step)
 return reply('done')

@@ -1,5 +1,4 @@
--- uses: account tidy_entries
--- Ends a reservation: c commits it with an entry, g gives it back.
+-- Ends a reservation: c commits it and makes an entry, g gives it back.
 local given = answered()
 if given then return reply(given[1]) end
 
@@ -18,5 +17,5 @@ if how == 'c' then
 end
 answer({ 'done' })
 keep_accounts()
-tidy_entries(step)
+remove_entries(step)
 return reply('done')

@@ -1,8 +1,6 @@
--- uses: journal
--- keys: events firsts
--- Looks on for an owner's events: how far it came, '' for to the end, and
--- number, id, record of each. At most 1,024 numbers are looked at: between
--- those there are may be many that were removed.
+-- Reads an owner's events from a number on: the number to go on from, '' at the end, and
+-- number, id and record of each. It looks at 1,024 numbers at most, for events of many of
+-- them may have been removed.
 local owner, from, count = arg(), tonumber(arg()), tonumber(arg())
 local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
 from = max(from, tonumber(call('HGET', K.firsts, owner) or '1'))

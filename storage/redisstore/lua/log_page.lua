@@ -1,8 +1,6 @@
--- uses: entries
--- keys: log
--- A page of all that an owner has, from a place or behind a number: how many there
--- are, the number of the last on the page if more follow, the ids on the page, and
--- the first of them whole.
+-- Reads a page of an owner's deliveries, from a position or behind a number: how many
+-- there are, the number of the last on the page if more follow, the ids on the page, and
+-- as many of them whole as the caller asks for.
 local owner, asc, from, size, whole, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), tonumber(arg()), arg()
 if behind ~= '' then from = passed(K.log, owner, asc, behind) end
 local ids, total = page(K.log, owner, asc, from, size)

@@ -1,7 +1,5 @@
--- uses: instant
--- keys: log deliveries events
--- Looks on for deliveries that match: where it came to, and their
--- numbers and ids.
+-- Reads an owner's deliveries, a part at a time, and gives those that match: the place to
+-- go on from, '' at the end, and number with id of each.
 local owner, asc, beyond, count = arg(), arg() == '1', arg(), arg()
 local source, author, state, with, without, kind, since, till = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
 local members, ids, matching, events = scan(K.log, owner, asc, beyond, count), {}, {}, {}
@@ -29,7 +27,7 @@ if since ~= '' or till ~= '' then
 		if event and event ~= '' then
 			local at = 2
 			for _ = 1, 8 do at = skip_text(event, at) end
-			if within(instant(event, at + 32), since, till) then insert(matching, all[i]) end -- four times before
+			if within(instant(event, at + 32), since, till) then insert(matching, all[i]) end -- after four other times
 		end
 	end
 end

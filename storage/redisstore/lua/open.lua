@@ -1,8 +1,7 @@
--- uses: now
--- keys: version journal clients
--- Marks an empty store, and gives the version of the data. If that is right, what
--- was answered to stores that will not ask again is removed: see write.lua.
-local mark, slots = arg(), tonumber(arg())
+-- Marks the data of a new store with its version, and gives the version that the data
+-- has. If it is the right one, the answers kept for stores that will not ask for them
+-- any more are removed: see write.lua.
+local mark, slots, now = arg(), tonumber(arg()), arg()
 local version = call('GET', K.version)
 if not version then
 	version = mark

@@ -1,13 +1,12 @@
--- uses: write lane with
--- keys: deliveries
--- Takes what is due, the longest due first, and makes it due when the lease
--- ends. Lanes to skip are left out whole: they cost nothing for what they have.
-local now, ends, limit = arg(), arg(), tonumber(arg())
+-- Claims deliveries that are due at a moment, the longest due first: they become due when
+-- the lease ends. It looks at the first delivery of each lane, and leaves out lanes to skip
+-- whole, however many deliveries they have.
+local moment, ends, limit = arg(), arg(), tonumber(arg())
 local skip = {}
 for _, lane in ipairs(args(tonumber(arg()))) do skip[lane] = true end
 
--- found shows claimed deliveries with their events, but for those that were
--- settled or claimed again since: an answer may come late.
+-- found reads deliveries that an earlier attempt of this call claimed, and their events,
+-- but for those that were settled or claimed again since then.
 local function found(ids)
 	local list, values = {}, {}
 	for i, value in ipairs(get(K.deliveries, ids)) do
@@ -26,10 +25,10 @@ if given then
 	return reply(list, events, {})
 end
 
--- The wanted are among the first of those lanes whose first is longest due.
+-- The deliveries to claim are in the lanes whose first delivery is longest due.
 local order, from = {}, '-'
 repeat
-	local lanes = call('ZRANGEBYLEX', K.lanes, from, '(' .. after(now), 'LIMIT', '0', '100')
+	local lanes = call('ZRANGEBYLEX', K.lanes, from, '(' .. after(moment), 'LIMIT', '0', '100')
 	for _, l in ipairs(lanes) do
 		local name = sub(l, 33)
 		if not skip[name] and #order < limit then insert(order, { name = name, key = sub(l, 1, 32), at = 0, list = {} }) end
@@ -37,14 +36,15 @@ repeat
 	from = '(' .. (lanes[100] or '')
 until #lanes < 100 or #order == limit
 
--- advance goes to a lane's next that is due; its key is nil when there is none.
+-- advance goes to the next delivery of a lane that is due. Its key is nil when there is
+-- none.
 local share = math.floor(limit / max(#order, 1)) + 1
 local function advance(lane)
 	lane.at = lane.at + 1
 	if lane.at > #lane.list and not lane.ended then
 		local first = lane.list[#lane.list]
 		lane.size = (lane.size or share / 2) * 2
-		lane.list = call('ZRANGEBYLEX', K.queue, first and '(' .. first or '[' .. lane.name, '(' .. lane.name .. after(now),
+		lane.list = call('ZRANGEBYLEX', K.queue, first and '(' .. first or '[' .. lane.name, '(' .. lane.name .. after(moment),
 			'LIMIT', '0', format('%d', lane.size))
 		lane.at, lane.ended = 1, #lane.list < lane.size
 	end
@@ -77,7 +77,7 @@ while #ids < limit and top <= #order do
 	end
 end
 
--- A member of the queue whose delivery or event is gone is taken out and told.
+-- A member of the queue whose delivery or event is gone is removed and reported.
 local kept, values, records, lost, back = {}, {}, {}, {}, {}
 local is = get(K.deliveries, ids)
 for i, value in ipairs(is) do

@@ -1,5 +1,4 @@
--- uses: write reopen
--- Makes final deliveries of an owner open again.
+-- Makes final deliveries of an owner pending again.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,8 +1,7 @@
--- uses: write delivery tidy_events
--- keys: attempts
--- Records outcomes: delivery, what (b for given back, g for ended because its
--- endpoint is gone, or the state), due, attempt number, wait, attempt. Attempts are
--- kept one after the other: number, field.
+-- Records settlements. Arguments of each: delivery; the state after the attempt, b when
+-- the claim is given back, or g when the endpoint is deleted; due; number of the attempt;
+-- wait in milliseconds; attempt. attempts has, by delivery, its attempts one after the
+-- other: number (16), and a field.
 local given = answered()
 if given then return reply() end
 
@@ -23,6 +22,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 end
 for i, log in ipairs(get(K.attempts, tried)) do by_id[tried[i]].log = log or '' end
 
+-- has reports whether the attempt with a number is recorded.
 local function has(d, n)
 	local log, at = d.log, 1
 	while log and at <= #log do
@@ -39,7 +39,7 @@ for _ = 1, count do
 	local d = by_id[id]
 	local attempted = what ~= 'b' and what ~= 'g'
 	if d and orphaned(d) then
-		if attempted and not has(d, n) then -- it was under way
+		if attempted and not has(d, n) then -- it was under way when the endpoint was deleted
 			d.attempts, d.log, d.logged = d.attempts + 1, (d.log or '') .. n .. to_field(attempt), true
 			if what == 'd' then d.state, d.due = 'd', hex(0) end
 			if not seen[id] then
@@ -49,7 +49,7 @@ for _ = 1, count do
 		end
 	elseif d and not final(d) and not (attempted and has(d, n)) then
 		if not seen[id] or what == 'd' or what == 'f' or what == 'g' then
-			if seen[id] then -- to where it became final
+			if seen[id] then -- its place is where it became final
 				for i, c in ipairs(changed) do
 					if c == d then
 						table.remove(changed, i)
@@ -89,5 +89,5 @@ answer({})
 many('HSET', K.attempts, logs)
 many('HSET', K.deliveries, records)
 save(changed)
-tidy_events(step)
+remove_events(step)
 return reply()

@@ -1,11 +1,9 @@
--- uses: count lane
--- keys: deliveries log others
--- The deliveries of a commit: id, lane, due, record of each.
+-- The deliveries of a commit.
 local deliveries, logged, queued, others = {}, {}, {}, {}
-local made = 0 -- words in each of the first three
+local made = 0 -- items in each of the first three
 
--- try_deliveries makes those of a new event.
-local function try_deliveries(event, owner, seq, several)
+-- make_deliveries makes those of a new event. Arguments: id, lane, due and record of each.
+local function make_deliveries(event, owner, seq, several)
 	if several > 1 then
 		local all = {}
 		for k = 1, several do all[k] = to_field(ARGV[word + 4 * k - 3]) end

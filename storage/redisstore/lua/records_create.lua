@@ -1,7 +1,4 @@
--- uses: write count
--- keys: *records *meta *names *order
--- meta has of each record: owner, name, status, version, number. A name stands
--- with its owner, who has each once; so do the members of order.
+-- Creates a record, unless its id or name is in use: see record.lua.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,6 +1,5 @@
--- uses: write meta total
--- keys: *records *names *order totals
--- Kind is that of the entries for the record, '' when it has none.
+-- Deletes a record, and its total in the ledger, which stands under the kind of its
+-- entries, its owner and its id. The kind is '' for a record without entries.
 local given = answered()
 if given then return reply(given[1]) end
 
@@ -13,5 +12,5 @@ call('HDEL', K.names, m.name)
 call('HDEL', K.meta, id)
 call('HDEL', K.records, id)
 call('ZREM', K.order, owner .. m.number .. id)
-if kind ~= '' then call('HDEL', K.totals, total_field(kind, owner, id)) end
+if kind ~= '' then call('HDEL', K.totals, to_field(kind) .. owner .. id) end
 return reply('done')

@@ -1,5 +1,4 @@
--- keys: *records *meta *order
--- A page of an owner's records with a status, '' for all, and how many match.
+-- Reads a page of an owner's records with a status, '' for all, and how many match.
 local owner, status, from, size = arg(), arg(), tonumber(arg()), tonumber(arg())
 local ids, total
 if status == '' then

@@ -1,5 +1,5 @@
--- keys: *records *order
--- Looks on in all records, by owner: where it came to, and the records.
+-- Reads the records of all owners, a part at a time: the place to go on from, '' at the
+-- end, and the records.
 local beyond, count = arg(), arg()
 local members = call('ZRANGEBYLEX', K.order, beyond == '' and '-' or '(' .. beyond, '+', 'LIMIT', '0', count)
 local ids = {}

@@ -1,5 +1,4 @@
--- uses: write meta
--- keys: *records *names
+-- Replaces a record, unless it has another version than the caller read.
 local given = answered()
 if given then return reply(given[1]) end
 

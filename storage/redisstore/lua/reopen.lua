@@ -1,10 +1,8 @@
--- uses: delivery
--- keys: log settledagain
--- Final deliveries that become open again. What is noted of their events in
--- settled stays there, where it cannot be found, and does not count: see
--- settledagain in tidy_events.lua.
+-- Final deliveries that become pending again. Their events stay in settled, where they
+-- cannot be found; settledagain counts how often they do not count there: see
+-- removal_events.lua.
 
--- siblings gives the deliveries of an event: their numbers follow each other.
+-- siblings finds the deliveries of an event in log, where their numbers follow each other.
 local function siblings(d)
 	local at = call('ZRANK', K.log, d.owner .. d.number .. d.id)
 	local first, list = d.number, { to_field(d.id) }
@@ -30,7 +28,7 @@ end
 
 local reopened, reopened_events = {}, {}
 
--- try_reopen is for each before the first write.
+-- try_reopen is called for each delivery before the first write, keep_reopened after it.
 local function try_reopen(d)
 	insert(reopened, d)
 	local e = reopened_events[d.event]

@@ -1,10 +1,9 @@
--- keys: replays replaysdue
--- A replay stands under its endpoint's id, in fields: owner, id, state (r for
--- running, d), cursor, last, created, reopened, left, removed, due, when it moved,
--- and what only the caller reads. Those running are in replaysdue, due (16) and
--- endpoint.
+-- Replays. replays has, by endpoint, the fields below: state is r for running or d for
+-- done, updated is when it changed, fixed is read by the store alone. replaysdue is
+-- sorted: due (16), endpoint of each that is running.
 local replay_fields = { 'owner', 'id', 'state', 'cursor', 'last', 'created', 'reopened', 'left', 'removed', 'due', 'updated', 'fixed' }
 
+-- replay_of gives the replay of an endpoint, and its text, nil when there is none.
 local function replay_of(endpoint)
 	local text = call('HGET', K.replays, endpoint)
 	if not text then return nil end
@@ -22,7 +21,7 @@ local function to_replay(r)
 	return concat(parts)
 end
 
--- keep_replay replaces what was due at was, '' for nothing.
+-- keep_replay writes a replay. It was due at was before; '' when it is new.
 local function keep_replay(endpoint, r, text, was)
 	call('HSET', K.replays, endpoint, text)
 	if was ~= '' then call('ZREM', K.replaysdue, was .. endpoint) end

@@ -1,5 +1,4 @@
--- uses: replay
--- Those that are due, the longest due first: endpoint and replay of each.
+-- Reads replays that are due, the longest due first: endpoint and replay of each.
 local now, limit = arg(), arg()
 local list = {}
 for _, member in ipairs(call('ZRANGEBYLEX', K.replaysdue, '-', '(' .. after(now), 'LIMIT', '0', limit)) do

@@ -1,4 +1,4 @@
--- uses: write endpoint replay
+-- Stores a replay in place of the one of its endpoint that is done.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,8 +1,7 @@
--- uses: write count endpoint journal reopen replay
--- keys: deliveries log events settledagain
--- A step of a replay. The caller has looked at the events up to a number: number,
--- id, and, of those of the source, delivery and its record as in receivers.lua.
--- What was removed since counts as removed.
+-- Makes a step of a replay. The caller has looked at the owner's events up to a number.
+-- Arguments of each event: number; id; and, for an event of the source, its delivery to the
+-- endpoint, and the record of that as in journal_commit.lua. Events that were removed since
+-- the caller looked count as removed.
 local function shown(text, ids) return reply('done', text, ids, get(K.deliveries, ids)) end
 
 local given = answered()
@@ -52,8 +51,8 @@ local was = r.due
 r.due, r.updated = due, updated
 if r.cursor >= r.last then r.state = 'd' end
 
--- An event that had no deliveries when it was committed may be in a run with
--- others: that is split into events by themselves, as tidy_events.lua has it.
+-- An event that had no deliveries when it was committed may stand in a run with others. The
+-- run is replaced by one for each event: see unfold in removal_events.lua.
 local singles = {}
 if #create > 0 then
 	local needed = {}

@@ -1,12 +1,11 @@
--- uses: now
--- keys: settled late
--- Runs of events without an open delivery. settled is a list sorted by when they
--- became so; those for which that is earlier than for its last, because clocks
--- disagree or step back, are in late, a sorted set. Each begins with that time,
--- the number of its first event (16 each) and how many they are (2), and has a
--- field for owner; an event with deliveries has the number of the first (16) and
--- a field for the id of each, with its number where that does not follow the one
--- before: see delivery.lua.
+-- Events without an open delivery, in the order in which they became so, from which
+-- retention removes the first. settled is a list. When the clock has stepped back, an item
+-- would be before the last of that list: such items are in late, which is sorted.
+--
+-- An item is for a run (see runs.lua): when it was settled (16), the number of its first
+-- event (16), how many events it has (2), and a field for the owner. For an event that has
+-- deliveries follow the number of the first (16) and a field for the id of each. Numbers
+-- follow each other; an id whose number does not is #, its number (16) and the id.
 local function keep_settled(list)
 	if #list == 0 then return end
 	local last = call('LINDEX', K.settled, '-1')

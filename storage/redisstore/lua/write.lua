@@ -1,18 +1,22 @@
--- keys: journal clients version
--- A call that writes has a slot of its store and a number, of 16 digits, that
--- grows with every call in that slot. What was answered last is kept there, in
--- journal: the same call again, after a lost reply, gets the same answer and
--- changes nothing, and one that was overtaken is refused. Once in a while a call
--- says, in clients, until when its store may ask again: time, and the store.
-local slot, number, client = ARGV[2], ARGV[3], ARGV[4]
+-- The header of scripts that write. ARGV[2] to ARGV[4] are the slot of the call, its
+-- number in that slot, and, when the time of its store is to be renewed, that time and
+-- the store; ARGV[5] is what the store's clock says. The limits of removal.lua come next,
+-- in a script that has it.
+local slot, number, client, now = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+word = 5
 
--- answered gives what this very call was answered before, nil when it is new.
--- Who has read what is kept in the slot says so.
+-- The answer of the last call in each slot is kept in journal, with the number of the
+-- call, which is 16 digits and grows. When a call comes again because its reply was
+-- lost, it gets the same answer and changes nothing; a call that arrives after a later
+-- one of its slot is refused. clients has, by store, until when its answers are kept.
+
+-- answered gives the answer that this call got before, nil when it is new. A script that
+-- has read the field of the slot passes it.
 local function answered(kept)
 	if kept == nil then kept = call('HGET', K.journal, slot) end
 	if not kept then
-		-- The first call in this slot, or everything was removed: who goes on
-		-- then gives numbers again that others have seen.
+		-- Either this is the first call in the slot, or everything was removed. Then
+		-- numbers would be given again that others have seen.
 		if call('EXISTS', K.version) == 0 then error('streamwatch: the data was removed while the store was open') end
 		return nil
 	end
@@ -24,20 +28,22 @@ local function answered(kept)
 	return list
 end
 
--- to_answer makes what is kept of an answer of one text.
-local function to_answer(text) return number .. to_field(text) end
-
 local function keep_client()
 	if client ~= '' then call('HSET', K.clients, sub(client, 17), sub(client, 1, 16)) end
 end
 
--- answer keeps a list of texts as the answer. It is the first write of every
--- script, after all checks: Redis refuses a first write when it is out of
--- memory, read-only or short of replicas, and lets the others pass.
-local function answer(list)
+-- to_answer makes what is kept of a list of texts.
+local function to_answer(list)
 	local parts = { number }
 	for i, text in ipairs(list) do parts[i + 1] = to_field(text) end
-	call('HSET', K.journal, slot, concat(parts))
+	return concat(parts)
+end
+
+-- answer keeps a list of texts as the answer of this call. It is the first write of
+-- every script, after all checks: when Redis is out of memory, read-only or short of
+-- replicas it refuses the first write of a script, and no later one.
+local function answer(list)
+	call('HSET', K.journal, slot, to_answer(list))
 	keep_client()
 	return list
 end

@@ -1,6 +1,6 @@
--- uses: tidy
--- keys: entries ledger entryorder entriesgone entriesgoneorder resolved resolvedorder
-local function tidy_entries(most)
+-- remove_entries removes entries, and forgets the ids of entries and of resolved
+-- reservations, up to so many of each.
+local function remove_entries(most)
 	local list = head(K.entryorder, 'HLEN', K.entries, max_entries, old_entry, most)
 	if #list > 0 then
 		local ids, listed = {}, {}

@@ -1,18 +1,21 @@
--- uses: tidy journal settled
--- keys: settledagain settledof events firsts deliveries attempts log forgottenorder
--- An event that is removed leaves its id in events, with '' for a record, and
--- the list forgottenorder has it with the time.
+-- Removes settled events. The id of a removed event stays in events, with '' for its record,
+-- and in forgottenorder, with the time, until it is forgotten, too.
+--
+--   firsts        by owner: the number of the first event that may be stored
+--   settledagain  by owner and number: how many items of settled for an event do not count,
+--                 because a delivery of it was reopened, or made by a replay, after them
+--   settledof     by owner and number: the deliveries that these items had
 
--- may_go says whether there are events to remove.
+-- may_go reports whether there are events to remove.
 local function may_go(excess)
 	local first, late = call('LINDEX', K.settled, '0'), call('ZRANGE', K.late, '0', '0')[1]
 	if late and (not first or late < first) then first = late end
 	return first and (excess > 0 or sub(first, 1, 16) <= old_event)
 end
 
--- first_settled takes out the first runs, up to most events that are too many or
--- too old, in up to so many runs as it looks at of each list. Of a run that is not
--- too old it may be a part.
+-- first_settled takes the first items out of settled and late: up to most events that are
+-- too old, or in excess. It takes step items at most, and a part of the last one when only
+-- some of its events are in excess.
 local function first_settled(excess, most)
 	local list, late = call('LRANGE', K.settled, '0', format('%d', step - 1)), call('ZRANGE', K.late, '0', format('%d', step - 1))
 	local taken, events, i, k = {}, 0, 1, 1
@@ -43,9 +46,9 @@ local function first_settled(excess, most)
 	return taken, events
 end
 
--- apart gives the runs as they are in journal, with their ids: those that a step
--- of a replay split are events by themselves.
-local function apart(list)
+-- unfold adds the ids of the events to the items. One whose run a step of a replay has
+-- split becomes an item for each event.
+local function unfold(list)
 	local fields, split, again = {}, {}, {}
 	for i, run in ipairs(list) do fields[i] = run_field(run.owner, run.first) end
 	for i, text in ipairs(get(K.journal, fields)) do
@@ -71,10 +74,8 @@ local function apart(list)
 	return split
 end
 
--- without_reopened leaves out what was settled before its event was reopened, or
--- got a delivery by a replay: settledagain says, by owner and number, how many
--- times an event stands in settled too often, or will. The deliveries that are
--- noted there are kept in settledof until the event goes.
+-- without_reopened leaves out items that do not count, and keeps their deliveries in
+-- settledof until the event is removed.
 local function without_reopened(list)
 	if call('EXISTS', K.settledagain) == 0 then return list end
 	local events, again, kept = {}, {}, {}
@@ -94,8 +95,7 @@ local function without_reopened(list)
 	return kept
 end
 
--- noted gives what settled had of an event's deliveries, in entries before its
--- last, too.
+-- noted adds the deliveries in settledof to the items of their events.
 local function noted(list)
 	if call('EXISTS', K.settledof) == 0 then return end
 	local events = {}
@@ -106,8 +106,7 @@ local function noted(list)
 	end
 end
 
--- raise finds the first event that an owner still has beyond those removed now,
--- in steps.
+-- raise moves the first number of an owner beyond the events that are removed.
 local function raise(owner, removed)
 	local first = tonumber(call('HGET', K.firsts, owner) or '1')
 	local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')
@@ -125,6 +124,7 @@ local function raise(owner, removed)
 	if first ~= was then call('HSET', K.firsts, owner, format('%d', first)) end
 end
 
+-- remove removes events with their deliveries.
 local function remove(list)
 	local fields, ids, parts, deliveries, logged, owners = {}, {}, {}, {}, {}, {}
 	local function forget(owner, of)
@@ -170,13 +170,14 @@ local function remove(list)
 	remember(K.events, K.forgottenorder, ids)
 end
 
-local function tidy_events(most)
+-- remove_events removes up to most events, and forgets the ids of removed ones.
+local function remove_events(most)
 	local left = most
 	while left > 0 do
 		local excess = call('HLEN', K.events) - call('LLEN', K.forgottenorder) - max_events
 		if not may_go(excess) then break end
 		local list, events = first_settled(excess, left)
-		remove(without_reopened(apart(list)))
+		remove(without_reopened(unfold(list)))
 		left = left - events
 	end
 	forget_ids(K.events, K.forgottenorder, most)

@@ -1,5 +1,8 @@
--- keys: *meta
--- meta gives what is known of an owner's record, nil for another's.
+-- Records of monitors, rules and API keys. meta has, by id, fields for owner, name,
+-- status, version and number. names has the id by owner and name; order is sorted: owner,
+-- number, id of each.
+
+-- meta gives the fields of an owner's record, nil when there is none.
 local function meta(id, owner)
 	local text = call('HGET', K.meta, id)
 	if not text then return nil end

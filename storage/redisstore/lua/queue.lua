@@ -1,19 +1,18 @@
--- keys: queue lanes
--- queue has the open deliveries: lane, due, number, id of each. A lane is an
--- endpoint's escaped id. lanes has the first of each lane: due, number, lane.
-local touched = {} -- lanes to set right: due and number of the first, or false
+-- The queue of open deliveries. queue is sorted: lane, due, number, id of each delivery; a
+-- lane is the escaped id of an endpoint. lanes has the first of each lane: due, number,
+-- lane.
+local touched = {} -- by lane that is changed: due and number of its first before, or false
 
 local function first_of(lane)
 	local first = call('ZRANGEBYLEX', K.queue, '[' .. lane, '(' .. after(lane), 'LIMIT', '0', '1')[1]
 	return first and sub(first, #lane + 1, #lane + 32) or false
 end
 
--- touch comes before the queue is changed.
+-- touch is called before the queue of a lane is changed, relink after all changes.
 local function touch(lane)
 	if touched[lane] == nil then touched[lane] = first_of(lane) end
 end
 
--- relink comes after it.
 local function relink()
 	local gone, come = {}, {}
 	for lane, was in pairs(touched) do

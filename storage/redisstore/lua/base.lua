@@ -1,0 +1,72 @@
+-- Every script begins with a line that the store makes, local K = { … }, the keys of
+-- the script by their names, and with this file.
+--
+-- A value that holds several texts is made of fields: each text with its length in
+-- front, "3:abc". An owner or lane in a member of a sorted set is escaped by the
+-- caller, so that none is the beginning of another. Times and numbers that are sorted
+-- by are 16 hexadecimal digits.
+local call = redis.call
+local sub = string.sub
+local find = string.find
+local byte = string.byte
+local char = string.char
+local format = string.format
+local concat = table.concat
+local insert = table.insert
+local min = math.min
+local max = math.max
+
+-- ARGV[1] is the token of the call, which the reply begins with. The arguments of a
+-- script that only reads follow; those of one that writes follow the header that is
+-- described in write.lua.
+local word = 1 -- the last one read
+
+-- arg takes the next argument.
+local function arg()
+	word = word + 1
+	return ARGV[word]
+end
+
+-- args takes the next n arguments.
+local function args(n)
+	word = word + n
+	if n <= 1000 then return { unpack(ARGV, word - n + 1, word) } end
+	local list = {}
+	for i = 1, n do list[i] = ARGV[word - n + i] end
+	return list
+end
+
+local function reply(...) return { ARGV[1], ... } end
+
+-- field gives the field at a position, and the position behind it.
+local function field(text, at)
+	local colon = find(text, ':', at, true)
+	local last = colon + tonumber(sub(text, at, colon - 1))
+	return sub(text, colon + 1, last), last + 1
+end
+
+local function to_field(text) return #text .. ':' .. text end
+
+local function hex(n) return format('%016x', n) end
+
+-- after is the smallest text above all that begin with a prefix.
+local function after(prefix) return sub(prefix, 1, -2) .. char(byte(prefix, -1) + 1) end
+
+-- many calls a command with the items of a list, from first to last. It calls it once
+-- for each thousand: unpack has a limit.
+local function many(command, key, list, first, last)
+	last = last or #list
+	for i = first or 1, last, 1000 do call(command, key, unpack(list, i, min(i + 999, last))) end
+end
+
+-- get reads fields of a hash: a list with false for each that is not there.
+local function get(key, fields)
+	if #fields == 0 then return {} end
+	if #fields <= 1000 then return call('HMGET', key, unpack(fields)) end
+	local values = {}
+	for i = 1, #fields, 1000 do
+		for _, v in ipairs(call('HMGET', key, unpack(fields, i, min(i + 999, #fields)))) do insert(values, v) end
+	end
+	return values
+end
+

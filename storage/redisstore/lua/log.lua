@@ -1,0 +1,39 @@
+-- events_of reads events: id and record of each, without those that were removed.
+local function events_of(ids)
+	local list = {}
+	for i, record in ipairs(get(K.events, ids)) do
+		if record and record ~= '' then -- '' when retention removed it
+			insert(list, ids[i])
+			insert(list, record)
+		end
+	end
+	return list
+end
+
+-- with_events reads the events of deliveries, each once.
+local function with_events(values)
+	local ids, seen = {}, {}
+	for _, value in ipairs(values) do
+		local id = field(value, 58)
+		if not seen[id] then
+			seen[id] = true
+			insert(ids, id)
+		end
+	end
+	return events_of(ids)
+end
+
+-- log_entries reads deliveries, id, record and attempts of each, and their events.
+local function log_entries(ids)
+	local values, list = {}, {}
+	local attempts = get(K.attempts, ids)
+	for i, value in ipairs(get(K.deliveries, ids)) do
+		if value then
+			insert(values, value)
+			insert(list, ids[i])
+			insert(list, value)
+			insert(list, attempts[i] or '')
+		end
+	end
+	return list, with_events(values)
+end
