@@ -37,7 +37,8 @@ type settling struct {
 // deletion of its endpoint ended.
 type settled struct {
 	deliveryRow
-	numbers map[int]bool // of its attempts
+	was     deliver.Delivery // before the call
+	numbers map[int]bool     // of its attempts
 	changed bool
 }
 
@@ -65,7 +66,7 @@ func (s *settling) readDeliveries(ss []deliver.Settlement) error {
 		1, ids, func(rows *sql.Rows) error {
 			d, err := scanDelivery(rows)
 			if s.open[d.ID] == nil { // an id may be there twice
-				s.open[d.ID] = &settled{deliveryRow: d}
+				s.open[d.ID] = &settled{deliveryRow: d, was: d.Delivery}
 				if d.Attempts > 0 {
 					attempted = append(attempted, d.n)
 					byNumber[d.n] = s.open[d.ID]
@@ -147,16 +148,27 @@ func (s *settling) write() error {
 		return err
 	}
 	crashpoint.Hit("sqlite.settle.attempt")
-	var changes, events []any
+	var events, changes []any
+	final := make(map[deliver.State][]any) // of most: what a single attempt has made final
 	for _, d := range s.changed {
+		if s.ended[d.event()] {
+			delete(s.ended, d.event())
+			events = append(events, d.event(), nanos(s.now))
+		}
+		if d.State.Final() && d.EndpointDeleted == d.was.EndpointDeleted && d.Attempts == d.was.Attempts+1 && d.Uncounted == d.was.Uncounted {
+			final[d.State] = append(final[d.State], d.n)
+			continue
+		}
 		due := any(nanos(d.Due))
 		if d.State.Final() {
 			due = nil
 		}
 		changes = append(changes, d.n, string(d.State), due, d.Attempts, d.Uncounted, int64(d.Waited), d.EndpointDeleted)
-		if s.ended[d.event()] {
-			delete(s.ended, d.event())
-			events = append(events, d.event(), nanos(s.now))
+	}
+	for state, ns := range final {
+		err := s.t.execRows(`UPDATE deliveries SET state = '`+string(state)+`', due_at = NULL, attempts = attempts + 1 WHERE n IN (VALUES {rows})`, 1, ns)
+		if err != nil {
+			return err
 		}
 	}
 	err = s.t.execRows(`WITH change (n, state, due_at, attempts, uncounted, waited, endpoint_deleted) AS (VALUES {rows})
