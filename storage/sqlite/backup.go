@@ -14,16 +14,16 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// Backup writes the state of this moment to a new file at path, which Open can
-// open. Calls go on meanwhile; what they write is not in it. The file is
-// complete and on the disk when Backup returns nil, and is not there after an
-// error. An existing file is refused with fs.ErrExist. A process that is killed
-// meanwhile leaves a file beside it whose name begins like path and ends in
-// .partial; it may be removed.
+// Backup copies the store, as it is at this moment, to a new file at path that Open
+// can open. Other calls are not held up; the copy does not have what they write.
+// When Backup returns nil, the copy is complete and on the disk; after an error
+// there is no file at path. An existing file is refused with fs.ErrExist. A process
+// that is killed during Backup leaves a file whose name begins with path and ends
+// in .partial: it can be removed.
 //
-// To restore one, with no process using the store: remove the store's file and
-// those ending in -wal and -shm beside it, then copy the backup to its place. A
-// log left there would be taken for that of the backup.
+// To restore a backup, stop all processes that use the store, remove its file and
+// those ending in -wal and -shm beside it, and copy the backup to its place. A log
+// that is left there would be applied to the backup.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -38,13 +38,13 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		}
 		return fmt.Errorf("sqlite: backup to %q: %w", path, err)
 	}
-	// It gets its name when it is whole. Until then it has one of its own, which
-	// what a killed process left cannot be in the way of.
+	// The copy gets its name when it is complete. Until then its name is random, so
+	// that a file left by a killed process is not in the way.
 	partial := path + "." + strings.ToLower(rand.Text()) + ".partial"
 	if err := createFile(partial); err != nil {
 		return err
 	}
-	defer os.Remove(partial) // it has another name, or is not wanted
+	defer os.Remove(partial) // after a success it has another name, too
 	if err := s.copyTo(ctx, partial); err != nil {
 		return err
 	}
@@ -59,13 +59,13 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 }
 
 // giveName gives a file another name, which is on the disk when it returns nil.
-// It does not replace a file that was made meanwhile.
+// It does not replace a file that another process has made meanwhile.
 func giveName(from, to string) error {
 	err := os.Link(from, to)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fs.ErrExist
-	case err != nil: // no hard links here: what is replaced is our own
+	case err != nil: // a file system without hard links: replace a file of our own
 		if err := createFile(to); err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ func giveName(from, to string) error {
 	return nil
 }
 
-// syncDir makes the names in a directory survive a power failure. Windows has
-// no such call, and does it with the file.
+// syncDir makes the names in a directory survive a power failure. Windows has no
+// such call: there syncing the file does it.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -92,7 +92,8 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// copyTo needs a connection of its own: those that read may not write anywhere.
+// copyTo copies the store to the empty file at path. It uses a connection of its
+// own, since those for reads refuse every write.
 func (s *Store) copyTo(ctx context.Context, path string) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -27,13 +27,13 @@ func newLedgerTx(t *tx, now time.Time) *ledgerTx {
 	return &ledgerTx{tx: t, now: now, accounts: make(map[string]*account)}
 }
 
-// balanceOf an owner, expired reservations still held; zero for one never seen.
+// balanceOf reads an owner's balance. Reservations that have expired count as held.
 func balanceOf(a asker, owner string) (b billing.Balance, err error) {
 	_, err = one(a, `SELECT available, reserved FROM owners WHERE owner = ?`, []any{owner}, &b.Available, &b.Reserved)
 	return b, err
 }
 
-// account is an owner's; whoever changes it says so in changed.
+// account gives an owner's account. Who changes it sets changed.
 func (l *ledgerTx) account(owner string) (*account, error) {
 	if a := l.accounts[owner]; a != nil {
 		return a, nil
@@ -58,7 +58,7 @@ func (l *ledgerTx) save() error {
 		ON CONFLICT DO UPDATE SET available = excluded.available, reserved = excluded.reserved`, 3, values)
 }
 
-// post makes one entry, unless its id is known or its amount is refused.
+// post makes an entry, unless its id is known. It refuses an amount as Append does.
 func (l *ledgerTx) post(e billing.Entry) error {
 	known, err := l.exists(`SELECT 1 FROM ledger_entries WHERE id = ?1 UNION ALL SELECT 1 FROM removed_entries WHERE id = ?1`, e.ID)
 	if known || err != nil {
@@ -90,7 +90,7 @@ func (l *ledgerTx) post(e billing.Entry) error {
 		e.SourceID, e.SourceName, e.Endpoint, e.NumAccounts, e.TierLabel, int64(e.Rate), nanos(l.now))
 }
 
-// addTotal counts an entry of a source.
+// addTotal adds an entry to the total of its source.
 func (l *ledgerTx) addTotal(src billing.Source, amount billing.Credits) error {
 	var total billing.Credits
 	_, err := one(l, `SELECT total FROM source_totals WHERE owner = ? AND kind = ? AND source_id = ?`,
@@ -103,25 +103,25 @@ func (l *ledgerTx) addTotal(src billing.Source, amount billing.Credits) error {
 		src.Owner, string(src.Kind), src.ID, int64(billing.AddTotal(total, amount)))
 }
 
-// expireStep bounds the reservations that have ended of which one transaction
-// records it, but for those it needs: what others have set free counts in Balance,
-// afford and lapse.
+// expireStep bounds how many expired reservations a call gives back, beside those
+// that it needs. The others wait for later calls: Balance, afford and lapse look at
+// ExpiresAt.
 const expireStep = "64"
 
-// expire gives back some reservations that have ended, the first ones first.
+// expire gives back some reservations that have expired, the first ones first.
 func (l *ledgerTx) expire() error {
 	_, err := l.giveBack(`SELECT id FROM reservations WHERE expires_at <= ? ORDER BY expires_at LIMIT `+expireStep, nanos(l.now))
 	return err
 }
 
-// lapse gives back the reservation with this id if it has ended.
+// lapse gives back the reservation with this id if it has expired.
 func (l *ledgerTx) lapse(id string) error {
 	_, err := l.giveBack(`SELECT id FROM reservations WHERE id = ? AND expires_at <= ?`, id, nanos(l.now))
 	return err
 }
 
-// afford is ErrInsufficient when the amount, below zero, is more than an owner has
-// available with what reservations that have ended give back.
+// afford returns ErrInsufficient when an owner cannot pay an amount, which is below
+// zero. It gives back expired reservations when they are needed for it.
 func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) error {
 	for amount < 0 && a.Available+amount < 0 {
 		n, err := l.giveBack(`SELECT id FROM reservations WHERE owner = ? AND expires_at <= ? ORDER BY expires_at LIMIT `+expireStep,
@@ -136,7 +136,7 @@ func (l *ledgerTx) afford(owner string, a *account, amount billing.Credits) erro
 	return nil
 }
 
-// giveBack resolves the reservations that a query names, and says how many.
+// giveBack gives back the reservations that a query names, and says how many.
 func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	var ids []string
 	err := each(l, query, args, func(rows *sql.Rows) error {
@@ -151,8 +151,8 @@ func (l *ledgerTx) giveBack(query string, args ...any) (int, error) {
 	return len(ids), err
 }
 
-// resolve ends an open reservation, makes its amount available, and gives what
-// it was; nil when it was resolved in the same way before.
+// resolve ends an open reservation, makes its amount available, and gives it. It
+// gives nil when the reservation was resolved in the same way before.
 func (l *ledgerTx) resolve(id, how string) (*billing.Reservation, error) {
 	var r billing.Reservation
 	open, err := one(l, `SELECT owner, amount FROM reservations WHERE id = ?`, []any{id}, &r.Owner, &r.Amount)
@@ -177,7 +177,7 @@ func (l *ledgerTx) resolve(id, how string) (*billing.Reservation, error) {
 	return &r, l.exec(`INSERT INTO resolved_reservations (id, recorded_at, outcome) VALUES (?, ?, ?)`, id, nanos(l.now), how)
 }
 
-// resolvedAs answers a repeated resolution: nil when it was the same.
+// resolvedAs returns nil for a reservation that was resolved in this way before.
 func (l *ledgerTx) resolvedAs(id, how string) error {
 	var was string
 	found, err := one(l, `SELECT outcome FROM resolved_reservations WHERE id = ?`, []any{id}, &was)

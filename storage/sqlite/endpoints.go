@@ -4,14 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// endpoints implements deliver.EndpointStore. A record is stored whole; what is
-// asked for has columns of its own, and of the version the column is the truth.
+// endpoints implements deliver.EndpointStore. Records are stored as those of
+// monitors and rules are: see records.
 type endpoints struct{ s *Store }
 
 func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
@@ -114,36 +113,12 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	})
 }
 
-// Scan goes through the endpoints, oldest first, some at a time: see records.Scan.
+// Scan calls fn for each endpoint, oldest first, until the context ends.
 func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
-	if err := es.s.calling.enter(); err != nil {
-		return err
-	}
-	defer es.s.calling.leave()
-	for after := int64(math.MinInt64); ; {
-		some, last, err := es.some(ctx, after)
-		if err != nil {
-			return err
-		}
-		for i := range some {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case es.s.cut.Err() != nil:
-				return ErrClosed
-			}
-			if err := fn(some[i]); err != nil {
-				return err
-			}
-		}
-		if len(some) < scanStep {
-			return nil
-		}
-		after = last
-	}
+	return scan(ctx, es.s, es.some, fn)
 }
 
-// some reads the endpoints that come after the one with this n.
+// some reads the endpoints after the one with number after.
 func (es endpoints) some(ctx context.Context, after int64) (list []deliver.Endpoint, last int64, err error) {
 	err = es.s.show(ctx, es.s.searches, func(r *snapshot) error {
 		return each(r, `SELECT n, record, version FROM endpoints WHERE n > ? ORDER BY n LIMIT ?`, []any{after, scanStep}, func(rows *sql.Rows) error {

@@ -9,26 +9,27 @@ import (
 	"sync"
 )
 
-// inUse are the files that stores of this process have open. A process that
-// closes any descriptor of a file loses all the POSIX locks it has on it, those
-// of SQLite included, so that such a file must not be looked into but through
-// SQLite: https://sqlite.org/howtocorrupt.html
+// inUse has the files that stores of this process have open. A process that closes
+// any descriptor of a file loses all its POSIX locks on it, those of SQLite
+// included. So a file in inUse must be read through SQLite only:
+// https://sqlite.org/howtocorrupt.html
 var inUse files
 
+// files is a set of open files.
 type files struct {
 	mu   sync.Mutex
 	open []*file
 }
 
-// file is one that stores have open, under whatever names.
+// file is a file that stores have open, by whatever names.
 type file struct {
 	info   os.FileInfo
 	stores int
 }
 
-// enter counts a store that opens the file at path, which inspect lets pass or
-// refuses before; one that is open has passed. One file is inspected at a time,
-// so that none is opened meanwhile.
+// enter counts a store that opens the file at path. A file that no store has open
+// is inspected first, and refused with the error of inspect. The lock is held
+// meanwhile, so that nobody opens the file.
 func (f *files) enter(path string, inspect func() error) (*file, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,7 +53,7 @@ func (f *files) enter(path string, inspect func() error) (*file, error) {
 	return entered, nil
 }
 
-// leave is called when a store has closed its connections.
+// leave is for a store that has closed its connections.
 func (f *files) leave(left *file) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +70,7 @@ func (f *files) leave(left *file) {
 
 var errReplaced = errors.New("another file is in its place")
 
-// connector makes connections to one file, not to what has taken its place.
+// connector makes connections to one file, not to another that has taken its place.
 type connector struct {
 	driver.Connector
 	path string

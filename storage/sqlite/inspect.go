@@ -21,9 +21,9 @@ const (
 	atAppID     = 68 // PRAGMA application_id, 4 bytes
 )
 
-// inspect refuses a file that cannot be opened, before SQLite may touch it: it
-// would copy a leftover log into any file it is given. No file, and an empty
-// one, are fine.
+// inspect refuses a file that is no store of ours before SQLite opens it, for SQLite
+// would copy a log that lies beside it into any file. It makes the file when there
+// is none, and accepts an empty one.
 func inspect(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,8 +56,8 @@ func inspect(ctx context.Context, path string) error {
 	return nil
 }
 
-// checkHeader judges a file by its first bytes. A file cut short SQLite refuses
-// by itself, before it writes.
+// checkHeader checks the first bytes of a file. SQLite itself refuses a file that is
+// cut off, before it writes.
 func checkHeader(header []byte) error {
 	if !strings.HasPrefix(string(header), headerMagic) {
 		return fmt.Errorf("%w: no SQLite database", ErrForeign)
@@ -79,13 +79,13 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// checked are the tables that are looked through after a crash: those that are
-// small and that nothing would make again. All of the others may have a gigabyte,
-// which a restart must not wait for; damage in them shows when they are read.
+// checked are the tables that Open checks when the file was not closed: they are
+// small, and what they have could not be made again. The others may have gigabytes,
+// for which a restart must not wait; damage in them shows when they are read.
 var checked = []string{"monitors", "rules", "endpoints", "owners", "reservations", "api_keys"}
 
-// checkPages reads a file with its log, through a connection that cannot write
-// and so leaves both as they are.
+// checkPages checks a file together with its log. Its connection cannot write, and
+// so leaves both as they are.
 func checkPages(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", address(path, url.Values{"mode": {"ro"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}}))
 	if err != nil {

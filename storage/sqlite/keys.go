@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// keys implements apikey.Store. A record is stored whole, as JSON; what is asked
-// for has columns of its own, and of the version the column is the truth.
+// keys implements apikey.Store. Records are stored as those of monitors and rules
+// are: see records.
 type keys struct{ s *Store }
 
 // Keys keeps the API keys, without the keys themselves.

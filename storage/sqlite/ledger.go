@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// ledger implements billing.Ledger. An owner's available and reserved are never
-// below zero, and never exceed an int64 together.
+// ledger implements billing.Ledger. An owner's available and reserved amounts are
+// never below zero, and their sum fits into an int64.
 type ledger struct{ s *Store }
 
 // How a reservation was resolved.
@@ -62,7 +62,7 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 		if r == nil || err != nil {
 			return err
 		}
-		// Made available and charged in one transaction.
+		// resolve has made the amount available: post charges it.
 		e.ID, e.Owner, e.Amount = id, r.Owner, -r.Amount
 		return t.post(e)
 	})
@@ -91,8 +91,8 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	})
 }
 
-// Balance counts reservations that have expired as given back, though the next
-// write is what records it.
+// Balance counts reservations that have expired as given back. The next write
+// records that.
 func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, err error) {
 	err = l.s.read(ctx, func(r *snapshot) error {
 		if b, err = balanceOf(r, owner); err != nil {
@@ -111,7 +111,7 @@ func (l ledger) Balance(ctx context.Context, owner string) (b billing.Balance, e
 	return b, nil
 }
 
-// enteredAt is SQL for an entry's time, of which NULL is the zero one.
+// enteredAt is SQL for an entry's time, which may be the zero time.
 var enteredAt = fmt.Sprintf(`coalesce(at, %d)`, int64(math.MinInt64))
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
@@ -128,7 +128,7 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	if !q.Until.IsZero() {
 		from, args = from+` AND `+enteredAt+` < ?`, append(args, nanos(q.Until))
 	}
-	behind, shown := "", []any(nil) // what follows the cursor
+	behind, shown := "", []any(nil) // the condition that follows from the cursor
 	if q.Cursor != "" {
 		n, err := strconv.ParseInt(q.Cursor, 10, 64)
 		if err != nil {
@@ -167,8 +167,8 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	return page, nil
 }
 
-// Totals asks for all sources in one statement, by their numbers in a JSON array
-// of texts in hexadecimal, which may hold any bytes.
+// Totals asks for all sources in one statement, with a JSON array of their keys in
+// hexadecimal: JSON itself cannot hold text that is no UTF-8.
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
 	totals := make([]billing.Credits, len(sources))
 	asked := make([][3]string, len(sources))

@@ -10,8 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// deliveryLog implements deliver.Log. What is past its retention is not shown,
-// removed or not.
+// deliveryLog implements deliver.Log. It shows nothing that is past its retention.
 type deliveryLog struct{ s *Store }
 
 // logged is SQL for the deliveries of the owner ?1, without those of events that
@@ -26,7 +25,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		return deliver.LogPage{}, err
 	}
 	with, without := q.Via.Prefixes()
-	// A condition that is not asked for would cost reading what it is about.
+	// Only the conditions that are asked for: each has a column to be read.
 	from, args := logged, []any{q.Owner, l.s.expired()}
 	for _, c := range []struct{ column, value string }{
 		{"e.source_id", q.SourceID}, {"e.source_kind", string(q.SourceKind)}, {"e.author_key", withoutCase(q.AuthorUsername)}, {"d.state", string(q.State)},
@@ -51,7 +50,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		order = " ASC"
 	}
 	limit, offset := pageBounds(q.Page, q.PageSize)
-	behind, shown := "", []any(nil) // what follows the cursor
+	behind, shown := "", []any(nil) // the condition that follows from the cursor
 	if q.Cursor != "" {
 		var seq, n int64
 		if _, err := fmt.Sscanf(q.Cursor, "%d.%d", &seq, &n); err != nil || fmt.Sprintf("%d.%d", seq, n) != q.Cursor {
@@ -64,7 +63,7 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
 			return err
 		}
-		// One more than the page has tells whether there is another.
+		// One more than a page has, to know whether another follows.
 		entries, ns, err := r.entries(from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,
 			append(append(args, shown...), limit+1, offset))
 		if n := int(limit); len(entries) > n {
@@ -110,7 +109,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	return found, err
 }
 
-// beyond is how what follows compares with what is shown.
+// beyond is the operator that compares what comes after a page with its last row.
 func beyond(asc bool) string {
 	if asc {
 		return ">"

@@ -19,34 +19,31 @@ import (
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
-// Reading connections, and how long one that writes waits for another program.
+// Connections for reads, and how long a connection waits for the lock of another
+// program.
 const (
 	readers     = 4 // for each of the two pools
 	busyTimeout = 5 * time.Second
 )
 
-// writerPragmas set up the connection that writes. Pages are of 8 KiB: a group of
-// many events takes half as many calls of the system, and one of few no more of
-// them. What undoes a call or statement stays in memory: it is no larger than what
-// the call writes. 16 MiB of pages are kept. The log is copied into the file every
-// 4 MiB: what is written meanwhile waits for that, and copying more at once would
-// not save much, since most pages are new.
+// writerPragmas set up the connection that writes. A page of 8 KiB holds some five
+// events; one of 4 KiB holds two and wastes a quarter. What is needed to undo a call
+// stays in memory, since it is no larger than what the call writes. The cache has
+// 16 MiB. The log is copied into the file every 4 MiB (500 pages): writes wait for
+// that, and copying more at once would save little, since most pages are new.
 var writerPragmas = []string{
 	fmt.Sprintf("journal_size_limit(%d)", logLimit),
 	"page_size(8192)", "temp_store(MEMORY)", "cache_size(-16384)", "wal_autocheckpoint(500)",
 }
 
-// synchronous is when the file is synced: at every commit. Tests of what has
-// nothing to do with that turn it off, since a disk may take long for each.
+// synchronous says that every COMMIT syncs the log. Tests turn it off where it does
+// not matter, since a disk may take long for each sync.
 var synchronous = "FULL"
 
-// Open opens the store in the file at path and makes the file, readable by its
-// owner only, when there is none or an empty one; the directory must exist. A
-// file that is not this package's, is damaged or was written by a newer version
-// is refused with ErrForeign, ErrCorrupt or ErrNewer and left as it is. Of one
-// that was not closed, as after a crash, the tables that hold what was created
-// and the balances are checked first. The context bounds the opening, not the
-// store.
+// Open opens the store in the file at path. When there is no file, or an empty one,
+// it makes one that only its owner can read; the directory must exist. It refuses
+// other files with ErrForeign, ErrCorrupt, ErrNewer or ErrOlder and leaves them as
+// they are. ctx bounds Open, not the store.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := openStore(ctx, path, opts.withDefaults())
 	if err != nil {
@@ -73,7 +70,7 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if s.writes, err = connect(path, file, 1, append([]string{"synchronous(" + synchronous + ")"}, writerPragmas...)...); err != nil {
 		return nil, err
 	}
-	// Kept idle, the writer's connection would outlive being given up as broken.
+	// A connection that the writer drops as broken must not stay in the pool.
 	s.writes.SetMaxIdleConns(-1)
 	if s.reads, err = connect(path, file, readers, "query_only(1)"); err != nil {
 		return nil, err
@@ -94,8 +91,8 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	return s, nil
 }
 
-// realPath is where the file itself is: the files that SQLite puts beside it
-// are not beside a link. A file that is not there yet keeps its name.
+// realPath follows links, since SQLite puts its files beside the file itself, not
+// beside a link. The path of a file that does not exist stays as it is.
 func realPath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -108,8 +105,8 @@ func realPath(path string) (string, error) {
 	return to, err
 }
 
-// waitTurn does what another program's lock may refuse. SQLite would wait for
-// the lock without a look at the context.
+// waitTurn calls do, again while another program's lock refuses it, for up to
+// busyTimeout. SQLite's own waiting does not end with the context.
 func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
 	if err := setTimeout(ctx, conn, 0); err != nil {
 		return err
@@ -128,13 +125,13 @@ func waitTurn(ctx context.Context, conn *sql.Conn, do func() error) error {
 	}
 }
 
-// setTimeout is how long a connection waits for the locks of others.
+// setTimeout sets how long a connection waits for the locks of others.
 func setTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) error {
 	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds()))
 	return err
 }
 
-// connect makes a pool for the file; it opens nothing yet.
+// connect makes a pool of connections to the file. It opens none yet.
 func connect(path string, file *file, size int, pragmas ...string) (*sql.DB, error) {
 	c, err := driver.NewConnector(address(path, url.Values{
 		"mode":    {"rw"}, // Open makes the file, and nothing else does
@@ -149,7 +146,7 @@ func connect(path string, file *file, size int, pragmas ...string) (*sql.DB, err
 	return db, nil
 }
 
-// address is a path as an SQLite URI, whatever characters it has.
+// address is the SQLite URI of a path, which may have any characters.
 func address(path string, q url.Values) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -158,9 +155,9 @@ func address(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// prepareFile brings the file to the newest schema and to write-ahead logging.
-// The mark and the schema come in one transaction before that, so that they are
-// in the file itself: inspect reads them without SQLite.
+// prepareFile brings the file to the newest schema, then to write-ahead logging. In
+// this order application id and version are in the file itself and not in the log:
+// inspect reads them without SQLite.
 func prepareFile(ctx context.Context, conn *sql.Conn, migrations []string) error {
 	if err := migrate(ctx, conn, migrations); err != nil {
 		return err
@@ -216,7 +213,7 @@ func migrate(ctx context.Context, conn *sql.Conn, migrations []string) (err erro
 	return err
 }
 
-// wrap says whose error it is, and names damage for what it is.
+// wrap names the package in an error, and gives ErrCorrupt for damage.
 func wrap(err error) error {
 	switch {
 	case err == nil:
@@ -229,15 +226,15 @@ func wrap(err error) error {
 	return fmt.Errorf("sqlite: %w", err)
 }
 
-// hasCode says whether SQLite reports one of these primary result codes; an
-// extended one says more of the same.
+// hasCode reports whether an error is SQLite's with one of these primary result
+// codes, which are the lowest 8 bits of the extended ones.
 func hasCode(err error, codes ...int) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && slices.Contains(codes, e.Code()&0xff)
 }
 
-// createFile makes an empty file: it will hold secrets, so the mode is set
-// before there is anything in it, and SQLite gives it to the files beside it.
+// createFile makes an empty file. It will have secrets, so its mode is set first;
+// SQLite gives the files beside it the same mode.
 func createFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Errors of Open and of a closed Store. What SQLite itself reports, such as a
-// full disk, comes wrapped with its text and result code.
+// Errors of Open and of the methods. An error of SQLite itself, as of a full disk,
+// is wrapped with its text and result code.
 var (
 	// ErrClosed is what every call returns after Close.
 	ErrClosed = errors.New("sqlite: store is closed")
-	// ErrForeign: the file is no SQLite database, or another program's.
+	// ErrForeign: the file is no SQLite database, or that of another program.
 	ErrForeign = errors.New("sqlite: not a streamwatch file")
-	// ErrNewer: a later version of this package has changed the schema. Also of
-	// writes to a file that was open when that happened.
+	// ErrNewer: a later version of this package has changed the schema. Open returns
+	// it, and so do writes when that happened while the file was open.
 	ErrNewer = errors.New("sqlite: file of a newer version")
 	// ErrOlder: a version from before the first release has written the file, and
 	// this package cannot read it. Move the file away: Open makes a new one.
 	ErrOlder = errors.New("sqlite: file of a version before the first release")
-	// ErrCorrupt: the file is damaged; restore a backup. Of Open, or of the call
-	// that meets the damage.
+	// ErrCorrupt: the file is damaged; restore a backup. Open returns it, or the
+	// call that meets the damage.
 	ErrCorrupt = errors.New("sqlite: file is damaged")
 )
 
@@ -29,31 +29,31 @@ type Options struct {
 	// Retention is how long an event, its deliveries and their attempts stay
 	// after the last of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many event records are retained, those with open
-	// deliveries included; these are never removed, so that there are more
-	// while more are open. Defaults to 1,000,000.
+	// MaxEvents is how many events are retained. Those with open deliveries count,
+	// but are never removed: there may be more than MaxEvents of them. Defaults to
+	// 1,000,000.
 	MaxEvents int
-	// IDRetention is how long the ids of removed events and ledger entries and
-	// of resolved reservations are remembered to recognise duplicates. It must
-	// be longer than a poll looks back. Defaults to 30 days.
+	// IDRetention is how long the ids of removed events and ledger entries and of
+	// resolved reservations stay known, to recognise duplicates. It must be longer
+	// than polls look back. Defaults to 30 days.
 	IDRetention time.Duration
-	// MaxEventIDs is how many ids of each of these kinds are remembered; beyond
-	// it the oldest are forgotten. An id costs about 100 bytes on disk. Defaults
-	// to 1,000,000.
+	// MaxEventIDs is how many ids of each of these kinds stay known; the oldest are
+	// forgotten first. An id takes about 100 bytes of the disk. Defaults to
+	// 1,000,000.
 	MaxEventIDs int
-	// EntryRetention is how long ledger entries stay. Balances do not depend on
-	// it. Defaults to 400 days.
+	// EntryRetention is how long ledger entries stay. Removing them does not change
+	// balances. Defaults to 400 days.
 	EntryRetention time.Duration
-	// MaxEntries is how many ledger entries are retained over all owners;
-	// beyond it the oldest go. Defaults to 1,000,000.
+	// MaxEntries is how many ledger entries of all owners are retained; the oldest
+	// are removed first. Defaults to 1,000,000.
 	MaxEntries int
-	// Now stamps events and deliveries and decides what has expired. It may be
-	// called from several goroutines, that of the writer included, and must not
-	// call the store. Defaults to time.Now.
+	// Now is the store's clock: for the times of events and deliveries, and for what
+	// has expired. It is called from several goroutines and must not call the store.
+	// Defaults to time.Now.
 	Now func() time.Time
-	// Logger hears when writing begins to fail and when it works again, and when
-	// the log beside the file cannot be emptied. It is called from the writer's
-	// goroutine and must not call the store. Defaults to none.
+	// Logger gets a message when writes begin to fail and when they work again, when
+	// old records cannot be removed, and when the log beside the file cannot be
+	// emptied. Its handler must not call the store. Defaults to none.
 	Logger *slog.Logger
 }
 

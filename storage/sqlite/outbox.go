@@ -13,9 +13,9 @@ import (
 // outbox implements deliver.Outbox.
 type outbox struct{ s *Store }
 
-// claimable are the deliveries due at now, the longest first, up to limit, and
-// none of the endpoints left out. It looks through so many of these only as are
-// soon looked through; when that is not enough, claimBut is needed.
+// claimable gives the deliveries due at now, the longest due first, up to limit,
+// without those of the endpoints in skip. It reads about a thousand more than
+// limit; enough reports whether that was sufficient, or claimBut is needed.
 func claimable(t *tx, now int64, limit int, skip []string) (ns []int64, enough bool, err error) {
 	const most = 1024
 	reach := limit
@@ -35,10 +35,10 @@ func claimable(t *tx, now int64, limit int, skip []string) (ns []int64, enough b
 	return ns, len(ns) == limit || seen < reach, err
 }
 
-// claimBut gives what may be claimed at ?1, the longest due first, up to ?2,
-// without the endpoints of ?3. It steps from lane to lane, so that a
-// lane left out costs no more for what it has waiting; of the others, the wanted
-// can only be among the first of those lanes whose first is longest due.
+// claimBut selects the deliveries due at ?1, the longest due first, up to ?2,
+// without those of the endpoints in ?3. It goes from endpoint to endpoint, so that
+// it reads nothing of what is due for those left out. What it selects is among the
+// first ?2 of the endpoints whose own first deliveries are longest due.
 const claimBut = `WITH RECURSIVE
 	lane (id) AS (
 		SELECT min(endpoint_id) FROM deliveries WHERE due_at IS NOT NULL
@@ -59,7 +59,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	if err != nil {
 		return nil, err
 	}
-	now, limit := nanos(r.Now), max(r.Limit, 0) // below zero, SQLite sees no limit
+	now, limit := nanos(r.Now), max(r.Limit, 0) // SQLite takes one below zero for none
 	var claimed []deliver.Delivery
 	err = o.s.write(ctx, func(t *tx) error {
 		ns, enough, err := claimable(t, now, limit, r.Skip)
@@ -84,7 +84,7 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	return claimed, nil
 }
 
-// lease claims deliveries until a time, and gives them in the order of ns.
+// lease moves Due of deliveries to until, and gives them in the order of ns.
 func lease(t *tx, ns []int64, until time.Time) ([]deliver.Delivery, error) {
 	list, err := listJSON(ns)
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// records is what monitors and rules have in common: records with a version,
-// changed by compare-and-set. Its methods are those of both ports but List.
+// records implements what monitor.Store and rule.Store have in common: all methods
+// but List.
 //
-// A record is stored whole, as JSON with the names of its Go fields, so that a
-// new field needs no new schema. What is asked for has columns of its own; of
-// the version the column is the truth.
+// A record is stored as JSON with the names of its Go fields, so that a new field
+// needs no new schema. What queries ask for has columns, too; the column version is
+// the one that counts, not the one in the JSON.
 type records[T any] struct {
 	s       *Store
 	table   string
 	unique  string // the column that is unique per owner
 	keys    func(*T) (owner, id, unique, status string)
 	version func(*T) *int64
-	kind    billing.Kind // of their entries in the ledger
+	kind    billing.Kind // of the records' entries in the ledger
 
 	notFound, duplicate, conflict error
 }
 
-// sql fills in the table and its unique column.
+// sql puts the table and its unique column into a query.
 func (rs records[T]) sql(query string) string {
 	return strings.NewReplacer("{table}", rs.table, "{unique}", rs.unique).Replace(query)
 }
@@ -102,16 +102,20 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 // scanStep is how many records Scan reads at a time.
 const scanStep = 100
 
-// Scan goes through the records, oldest first, and stops when the context ends.
-// It reads some at a time: while fn has one, no connection is in use, and the
-// log beside the file can be used again.
+// Scan calls fn for each record, oldest first, until the context ends.
 func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
-	if err := rs.s.calling.enter(); err != nil {
+	return scan(ctx, rs.s, rs.some, fn)
+}
+
+// scan calls fn for each record that some gives. It reads scanStep records at a
+// time and uses no connection while fn runs.
+func scan[T any](ctx context.Context, s *Store, some func(ctx context.Context, after int64) ([]T, int64, error), fn func(T) error) error {
+	if err := s.calling.enter(); err != nil {
 		return err
 	}
-	defer rs.s.calling.leave()
+	defer s.calling.leave()
 	for after := int64(math.MinInt64); ; {
-		recs, last, err := rs.some(ctx, after)
+		recs, last, err := some(ctx, after)
 		if err != nil {
 			return err
 		}
@@ -119,7 +123,7 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case rs.s.cut.Err() != nil:
+			case s.cut.Err() != nil:
 				return ErrClosed
 			}
 			if err := fn(recs[i]); err != nil {
@@ -133,7 +137,7 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	}
 }
 
-// some reads the records that come after the one with this n.
+// some reads the records after the one with number after.
 func (rs records[T]) some(ctx context.Context, after int64) (recs []T, last int64, err error) {
 	err = rs.s.show(ctx, rs.s.searches, func(r *snapshot) error {
 		query := rs.sql(`SELECT n, record, version FROM {table} WHERE n > ? ORDER BY n LIMIT ?`)
@@ -147,8 +151,8 @@ func (rs records[T]) some(ctx context.Context, after int64) (recs []T, last int6
 	return recs, last, err
 }
 
-// list gives one page of the owner's records with a status, "" for all, and how
-// many there are.
+// list gives one page of the owner's records with a status, "" for any, and how
+// many there are on all pages.
 func (rs records[T]) list(ctx context.Context, owner, status string, page, size int) (recs []T, total int, err error) {
 	limit, offset := pageBounds(page, size)
 	recs = []T{}
@@ -170,10 +174,10 @@ func (rs records[T]) list(ctx context.Context, owner, status string, page, size 
 	return recs, total, err
 }
 
-// into scans the columns record and version.
+// into is what the columns record and version are scanned into.
 func (rs records[T]) into(rec *T) []any { return []any{jsonColumn{rec}, rs.version(rec)} }
 
-// jsonColumn scans JSON text into what to points to; NULL leaves it alone.
+// jsonColumn scans JSON into the value that to points to. NULL does not change it.
 type jsonColumn struct{ to any }
 
 // Scan implements sql.Scanner.
@@ -187,7 +191,7 @@ func (c jsonColumn) Scan(v any) error {
 	return fmt.Errorf("sqlite: a document stored as %T: want text", v)
 }
 
-// listJSON is a list as jsonColumn reads it: NULL when it is empty.
+// listJSON encodes a list for jsonColumn or json_each. An empty one is NULL.
 func listJSON[T any](list []T) (any, error) {
 	if len(list) == 0 {
 		return nil, nil

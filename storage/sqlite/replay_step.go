@@ -17,10 +17,10 @@ const replaySpan = 1024
 type replayed struct {
 	seq   uint64
 	n     int64
-	ours  bool          // of the replay's source
-	had   sql.NullInt64 // its delivery to the endpoint
-	state sql.NullString
-	place int64 // where a new delivery goes
+	ours  bool           // of the replay's source
+	had   sql.NullInt64  // number of its delivery to the endpoint
+	state sql.NullString // of that delivery
+	place int64          // number that a new delivery gets
 }
 
 func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Replay, made []deliver.Delivery, err error) {
@@ -68,7 +68,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (r deliver.Rep
 	return r, made, nil
 }
 
-// replayAt gives the replay if the step may be made.
+// replayAt gives the replay, or why the step cannot be made.
 func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	r, found, err := replayOf(t, q.EndpointID)
 	switch {
@@ -86,8 +86,8 @@ func replayAt(t *tx, q *deliver.ReplayStep) (deliver.Replay, error) {
 	return r, err
 }
 
-// replayEvents gives the owner's next events, without those that are past their
-// retention.
+// replayEvents gives the owner's next events, up to replaySpan, without those that
+// are past their retention.
 func replayEvents(t *tx, r *deliver.Replay, expired int64) (events []replayed, err error) {
 	err = each(t, `SELECT e.seq, e.n, e.source_id = ?1, d.n, d.state,
 			(SELECT coalesce(max(p.n) + 1, e.n << `+fmt.Sprint(placeBits)+`) FROM deliveries p WHERE `+ofEvent("p.n", "e.n")+`)
@@ -102,8 +102,8 @@ func replayEvents(t *tx, r *deliver.Replay, expired int64) (events []replayed, e
 	return events, err
 }
 
-// replay makes and reopens deliveries, moves the replay, and gives what is to be
-// sent, in the order of the events.
+// replay makes and reopens deliveries, stores the replay, and gives the deliveries
+// in the order of their events.
 func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.Delivery, error) {
 	var ns, again, events []int64
 	created := make(map[int64]bool)

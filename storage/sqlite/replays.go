@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// replays implements deliver.Replays. A record is stored whole.
+// replays implements deliver.Replays. A record is stored as JSON.
 type replays struct{ s *Store }
 
 func (rs replays) Start(ctx context.Context, r deliver.Replay) error {

@@ -31,7 +31,7 @@ type Store struct {
 	reads    *sql.DB // a few, which cannot write
 	searches *sql.DB // as many more, for what may take long
 	cut      context.Context
-	cutNow   context.CancelFunc // ends the calls under way
+	cutNow   context.CancelFunc // ends cut, and with it the calls under way
 	calling  gate
 }
 
@@ -57,13 +57,12 @@ func (s *Store) Replays() deliver.Replays { return replays{s} }
 // about deliveries takes reading all that are retained of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
-// Ledger keeps the balances. A reservation without ExpiresAt does not expire.
+// Ledger keeps balances. A reservation without ExpiresAt does not expire.
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
-// Close makes later calls return ErrClosed, Close itself included, waits for
-// the calls under way, and closes the file. When ctx ends first, writes that
-// wait for their turn and reads are cut short with ErrClosed, the transaction
-// under way is finished all the same, and ctx.Err() is returned.
+// Close waits for the calls under way and closes the file. Later calls, of Close
+// too, return ErrClosed. When ctx ends first, Close ends reads and queued writes
+// with ErrClosed, finishes the transaction under way, and returns ctx.Err().
 func (s *Store) Close(ctx context.Context) error {
 	idle, err := s.calling.shut()
 	if err != nil {
@@ -81,8 +80,8 @@ func (s *Store) Close(ctx context.Context) error {
 	return errors.Join(err, s.disconnect())
 }
 
-// disconnect closes what was opened of the file. The last connection to go
-// copies the log into the file: that of the writer.
+// disconnect closes the connections. The last one, the writer's, copies the log into
+// the file.
 func (s *Store) disconnect() (err error) {
 	for _, db := range []*sql.DB{s.searches, s.reads, s.writes} {
 		if db != nil {
@@ -102,7 +101,7 @@ func (s *Store) write(ctx context.Context, do func(*tx) error) error {
 	return s.w.write(ctx, do)
 }
 
-// snapshot is the state after some commit, for a call that reads.
+// snapshot is the state after a commit, for a call that reads.
 type snapshot struct {
 	ctx context.Context
 	tx  *sql.Tx
@@ -121,8 +120,8 @@ func (s *Store) read(ctx context.Context, do func(*snapshot) error) error {
 	return s.show(ctx, s.reads, do)
 }
 
-// search is read for questions whose answer may take long: they have
-// connections of their own, so that short ones need not wait for them.
+// search is read for queries that may take long. They have connections of their
+// own, so that others need not wait for them.
 func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 	if err := s.calling.enter(); err != nil {
 		return err
@@ -131,7 +130,7 @@ func (s *Store) search(ctx context.Context, do func(*snapshot) error) error {
 	return s.show(ctx, s.searches, do)
 }
 
-// show is a read within a call that is counted.
+// show runs do on a snapshot from a pool, within a call that gate has counted.
 func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -141,7 +140,7 @@ func (s *Store) show(ctx context.Context, from *sql.DB, do func(*snapshot) error
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ctx.Err() // what SQLite says of an interruption helps nobody
+		return ctx.Err() // rather than SQLite's error of an interruption
 	case s.cut.Err() != nil:
 		return ErrClosed
 	}

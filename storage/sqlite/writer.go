@@ -11,11 +11,10 @@ import (
 // of them can wait for the others.
 const maxGroup = 256
 
-// writer owns the one connection that writes. While a transaction is synced to
-// the disk, calls queue up; the next transaction takes all of them, and those that
-// come before it is synced, so that the price of a sync is shared by as many as
-// came and nobody waits for company.
-// The queue holds one job for each caller that waits.
+// writer owns the one connection that writes. Calls queue up while a transaction is
+// synced to the disk; the next transaction takes all of them, so that they share
+// the cost of its sync. No call waits for others to arrive. The queue has one job
+// for each caller that waits.
 type writer struct {
 	db        *sql.DB
 	log       string // the path of the log beside the file
@@ -26,16 +25,16 @@ type writer struct {
 	queue  []*job
 	closed bool
 
-	bell chan struct{} // one slot: there may be something in the queue
+	bell chan struct{} // one slot: the queue may have jobs
 	done chan struct{} // closed when run has returned
 
-	// The rest belongs to run.
-	conn    *sql.Conn // nil until needed, and after it broke
+	// What follows is used by the goroutine of run only.
+	conn    *sql.Conn // nil until it is needed, and after it broke
 	stmts   map[statement]*sql.Stmt
-	failing bool
+	failing bool // the last write failed
 
-	tolerated int64 // bytes of the log up to which nothing is done about it
-	crowded   bool  // reads were in the way the last time
+	logBound int64 // size of the log, in bytes, from which on it is to be emptied
+	blocked  bool  // reads kept it from being emptied the last time
 }
 
 // job is a call that waits for its transaction.
@@ -46,14 +45,14 @@ type job struct {
 	done chan struct{}
 }
 
-// group are the jobs of one transaction.
+// group is the jobs of one transaction.
 type group struct{ jobs []*job }
 
 // newWriter takes over a connection of db, to the file at path.
 func newWriter(db *sql.DB, conn *sql.Conn, path string, logger *slog.Logger, r retention) *writer {
 	w := &writer{
 		db: db, log: path + "-wal", logger: logger, retention: r,
-		bell: make(chan struct{}, 1), done: make(chan struct{}), tolerated: logLimit,
+		bell: make(chan struct{}, 1), done: make(chan struct{}), logBound: logLimit,
 	}
 	w.use(conn)
 	return w
@@ -94,7 +93,7 @@ func (w *writer) ring() {
 	}
 }
 
-// withdraw takes a job out of the queue; false when it is not there any more.
+// withdraw takes a job out of the queue. It reports whether the job was still there.
 func (w *writer) withdraw(j *job) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,8 +106,8 @@ func (w *writer) withdraw(j *job) bool {
 	return false
 }
 
-// stop refuses what is queued, waits for the transaction under way, and gives
-// the connection back.
+// stop refuses the jobs in the queue, waits for the transaction under way, and
+// drops the connection.
 func (w *writer) stop() {
 	w.mu.Lock()
 	w.closed = true
@@ -131,7 +130,7 @@ func (w *writer) run() {
 			if waiting == 0 {
 				break
 			}
-			w.group()
+			w.runGroup()
 		}
 	}
 }
@@ -142,7 +141,7 @@ func (w *writer) waiting() (n int, closed bool) {
 	return len(w.queue), w.closed
 }
 
-// take gives the first jobs of the queue, up to n.
+// take removes the first jobs of the queue, up to n.
 func (w *writer) take(n int) []*job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,9 +151,9 @@ func (w *writer) take(n int) []*job {
 	return jobs
 }
 
-// group begins a transaction, which may have to wait for another program, and
-// takes into it the calls that are there then.
-func (w *writer) group() {
+// runGroup begins a transaction, which may have to wait for another program, and
+// runs the jobs that are in the queue then.
+func (w *writer) runGroup() {
 	t, err := w.begin()
 	g := &group{w.take(maxGroup)}
 	if err == nil {
@@ -167,7 +166,7 @@ func (w *writer) group() {
 	}
 }
 
-// connect takes the connection if there is none.
+// connect takes a connection if there is none.
 func (w *writer) connect() error {
 	if w.conn != nil {
 		return nil
@@ -182,8 +181,8 @@ func (w *writer) connect() error {
 
 func (w *writer) use(conn *sql.Conn) { w.conn, w.stmts = conn, make(map[statement]*sql.Stmt) }
 
-// disconnect drops the connection and its statements. The pool keeps none idle,
-// so that the next one is new.
+// disconnect drops the connection and its statements. The pool keeps no idle
+// connection, so that the next one is new.
 func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
@@ -195,8 +194,7 @@ func (w *writer) disconnect() {
 	w.conn, w.stmts = nil, nil
 }
 
-// finish answers the callers. An error of the whole group goes before success,
-// not before a job's own error.
+// finish answers the callers: with the job's own error, or else that of the group.
 func finish(jobs []*job, err error) {
 	for _, j := range jobs {
 		if j.err == nil {

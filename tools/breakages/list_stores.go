@@ -60,7 +60,7 @@ var stores = []breakage{
 	{"sqlite: others may read an empty file to be filled", "storage/sqlite/inspect.go",
 		"return wrap(os.Chmod(path, 0o600))", "return nil", sqliteTests},
 	{"sqlite: log is never emptied beside reads", "storage/sqlite/checkpoint.go",
-		"	if info.Size() < w.tolerated {\n", "	if info.Size() >= 0 {\n", sqliteTests},
+		"	if info.Size() < w.logBound {\n", "	if info.Size() >= 0 {\n", sqliteTests},
 	{"sqlite: long questions hold up short ones", "storage/sqlite/store.go",
 		"return s.show(ctx, s.searches, do)", "return s.show(ctx, s.reads, do)", sqliteTests},
 	{"sqlite: Scan ends after its first step", "storage/sqlite/records.go",
