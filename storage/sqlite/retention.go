@@ -19,7 +19,7 @@ func (s *Store) expired() int64 { return nanos(s.opts.Now().Add(-s.opts.Retentio
 // retained is the SQL condition that an event, by number, was not settled at a
 // time or before.
 func retained(event, expired string) string {
-	return `NOT EXISTS (SELECT 1 FROM settled s WHERE s.event = ` + event + ` AND s.settled_at <= ` + expired + `)`
+	return event + ` NOT IN (SELECT event FROM settled WHERE settled_at <= ` + expired + `)`
 }
 
 // retention removes what is too old or too much, some of it in each transaction.
