@@ -40,7 +40,7 @@ func (c *checker) replays() {
 		}
 		for k := range c.State.Events {
 			e := &c.State.Events[k]
-			if e.Source == r.SourceID && r.After < e.Seq && e.Seq <= r.Cursor && !c.to[e.ID][r.EndpointID] {
+			if e.Source == r.SourceID && r.After < e.Seq && e.Seq <= r.Cursor && !e.Expired && !c.to[e.ID][r.EndpointID] {
 				c.add("I8", "replay %s is at %d, and event %s, number %d, has no delivery to webhook %s", r.ID, r.Cursor, e.ID, e.Seq, r.EndpointID)
 			}
 		}
@@ -62,7 +62,7 @@ func (c *checker) allReplayed() {
 		from := c.Customers.From[ef.URL]
 		for i := range c.State.Events {
 			e := &c.State.Events[i]
-			if e.Source != ef.Source || c.to[e.ID][id] {
+			if e.Source != ef.Source || e.Expired || c.to[e.ID][id] {
 				continue
 			}
 			if !from.IsZero() && !e.Committed.Before(from) {

@@ -236,6 +236,22 @@ func TestViolationsAreFound(t *testing.T) {
 	}
 }
 
+// A store does not show what is past its retention, removed or not: a replay
+// passes it.
+func TestAReplayPassesWhatHasExpired(t *testing.T) {
+	for _, expired := range []bool{false, true} {
+		o := healthy()
+		id := o.State.Deliveries[1].Event
+		o.State.Deliveries = slices.Delete(o.State.Deliveries, 1, 2)
+		for i := range o.State.Events {
+			o.State.Events[i].Expired = expired && o.State.Events[i].ID == id
+		}
+		if missed := slices.ContainsFunc(checkRest(o), func(v violation) bool { return v.Invariant == "I8" }); missed == expired {
+			t.Errorf("expired %v: a violation of I8 was found: %v", expired, missed)
+		}
+	}
+}
+
 func TestSentAfter(t *testing.T) {
 	later := func(o *outcome) {
 		for _, rf := range o.Customers.Endpoints["whk_"+rich].Replays {

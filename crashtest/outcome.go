@@ -65,6 +65,9 @@ type event struct {
 	ID, Owner, Source, Tweet, Author string
 	Seq                              int64
 	Committed                        time.Time // zero when it cannot be read
+	// Expired: it is past its retention and not removed yet. The store does not
+	// show it, so a replay passes it as one that was removed.
+	Expired bool
 }
 
 type delivery struct {

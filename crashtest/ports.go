@@ -58,7 +58,9 @@ func readEvents(ctx context.Context, log deliver.Log, owner string, s *state) er
 			return err
 		}
 		for _, e := range list {
-			s.Events = append(s.Events, event{e.ID, e.Source.Owner, e.Source.ID, e.TweetID, e.AuthorUsername, int64(e.Seq), e.CommittedAt})
+			s.Events = append(s.Events, event{
+				ID: e.ID, Owner: e.Source.Owner, Source: e.Source.ID, Tweet: e.TweetID, Author: e.AuthorUsername, Seq: int64(e.Seq), Committed: e.CommittedAt,
+			})
 			after = e.Seq
 		}
 		if len(list) < portPage {

@@ -26,7 +26,7 @@ func (r *round) rest(ctx context.Context) error {
 
 // checkBackup: what was confirmed can be read, is whole, and has what was there.
 func (r *round) checkBackup(ctx context.Context, b backup) {
-	s, err := readSQLite(ctx, b.path)
+	s, err := readSQLite(ctx, b.path, time.Time{})
 	if err != nil || s.Damage != "" {
 		r.violated("backup", "%s cannot be read: %v %s", b.path, err, s.Damage)
 		return

@@ -32,6 +32,15 @@ func (s sqliteFile) backups() string          { return s.dir }
 func (s sqliteFile) disturb() (string, error) { return "", nil }
 func (s sqliteFile) close() error             { return nil }
 
+// expired is the time at or before which an event was settled that is past its
+// retention now.
+func (s sqliteFile) expired() time.Time {
+	if !s.retaining {
+		return time.Time{}
+	}
+	return time.Now().Add(-retention)
+}
+
 func openSQLite(ctx context.Context, cfg storeConfig) (opened, error) {
 	opts := sqlite.Options{}
 	if cfg.Retaining {
@@ -57,7 +66,7 @@ func (s sqliteFile) read(ctx context.Context) (state, error) {
 			return state{}, err
 		}
 	}
-	return readSQLite(ctx, filepath.Join(dir, "copy.db"))
+	return readSQLite(ctx, filepath.Join(dir, "copy.db"), s.expired())
 }
 
 func copyFile(to, from string) (err error) {
@@ -82,7 +91,7 @@ func exists(path string) bool {
 
 // readSQLite reads a whole file with plain SQL: tables where the views for
 // people round.
-func readSQLite(ctx context.Context, path string) (s state, err error) {
+func readSQLite(ctx context.Context, path string, expired time.Time) (s state, err error) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {
 		return s, err
@@ -102,7 +111,7 @@ func readSQLite(ctx context.Context, path string) (s state, err error) {
 		s.Damage = strings.Join([]string{s.Damage, "damaged file: " + found}, " ")
 		return nil
 	})
-	r.detections(&s)
+	r.detections(&s, expired)
 	r.deliveries(&s)
 	r.money(&s)
 	r.records(&s)
@@ -138,12 +147,14 @@ func (r *reader) each(query string, row func(scanner) error) {
 	r.err = rows.Err()
 }
 
-func (r *reader) detections(s *state) {
-	r.each(`SELECT id, owner, source_id, tweet_id, author_username, seq, committed_at FROM events ORDER BY owner, seq`, func(scan scanner) error {
+func (r *reader) detections(s *state, expired time.Time) {
+	r.each(`SELECT id, owner, source_id, tweet_id, author_username, seq, committed_at,
+		coalesce((SELECT settled_at FROM settled WHERE event = events.n), 0) FROM events ORDER BY owner, seq`, func(scan scanner) error {
 		var e event
-		var at int64
-		err := scan(&e.ID, &e.Owner, &e.Source, &e.Tweet, &e.Author, &e.Seq, &at)
+		var at, settled int64
+		err := scan(&e.ID, &e.Owner, &e.Source, &e.Tweet, &e.Author, &e.Seq, &at, &settled)
 		e.Committed = time.Unix(0, at)
+		e.Expired = settled != 0 && !time.Unix(0, settled).After(expired)
 		s.Events = append(s.Events, e)
 		return err
 	})
