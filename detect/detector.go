@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
@@ -105,14 +104,8 @@ func (d *Detector) newEnv() *poll.Env {
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
 		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: deps.Handlers,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
-		OnGap: func(g poll.Gap) { deps.OnGap(Gap(g)) },
-		OnTrouble: func(kind poll.Kind, name string, src deliver.Source, err error) {
-			tr := Trouble{Username: name, Source: src, Err: err}
-			if kind == poll.Queries {
-				tr.Username, tr.Query = "", name
-			}
-			deps.OnTrouble(tr)
-		}}
+		OnGap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
+		OnTrouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) }}
 }
 
 // Run polls until Stop is called, and returns when every poll and commit under

@@ -39,7 +39,7 @@ func (a *Targets) SetSubscription(s *Subscription) {
 		added := a.Subscribe(slot, src, account.Since, anew)
 		if added {
 			if err, told := a.Polls.Trouble(slot); told {
-				a.env.OnTrouble(poll.Accounts, a.Username(slot), src.Source.Source, err)
+				a.tell(slot, src, err)
 			}
 			if s.Late {
 				a.rewindFor(slot, account.Since)

@@ -26,7 +26,7 @@ var _ poll.Targets = (*Targets)(nil)
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	a := &Targets{Table: NewTable(), env: env, times: times}
 	a.Sched = schedule.NewByInterval(a.Table, env.Epoch)
-	a.Polls = poll.NewMachine(env, times, poll.Accounts, a, commit)
+	a.Polls = poll.NewMachine(env, times, traits, a, commit)
 	return a
 }
 
@@ -132,8 +132,18 @@ func (a *Targets) Release(slot int32) {
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
 }
 
+// Subscribers calls fn for each source that subscribes to an account.
 func (a *Targets) Subscribers(slot int32, fn func(deliver.Source)) {
 	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { fn(src.Source.Source) })
+}
+
+func (a *Targets) Tell(slot int32, err error) {
+	a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { a.tell(slot, src, err) })
+}
+
+// tell reports to one source how an account's polls fare.
+func (a *Targets) tell(slot int32, src *Source, err error) {
+	a.env.OnTrouble(poll.Trouble{Username: a.Username(slot), Source: src.Source.Source, Err: err})
 }
 
 func (a *Targets) Uncovered(slot int32) (since time.Time, ok bool) {

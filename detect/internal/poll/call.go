@@ -23,15 +23,7 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 		}
 	}()
 	e.Count.Calls.Add(1)
-	if p.Machine.kind == Queries {
-		pg, err = e.Roles.Search.Search(limit, e.searchQuery(p))
-		if err == nil && pg.Err == nil && pg.Skipped != 0 && !pg.Unchanged {
-			err = errors.New("detect: searcher leaves out posts that it was not asked to")
-		}
-	} else {
-		pg, err = e.Fetcher.Timeline(limit, timelineQuery(p))
-	}
-	if err == nil {
+	if pg, err = p.Machine.traits.Call(limit, e, p); err == nil {
 		err = pg.Err
 	}
 	if err == nil && limit.Err() != nil {
@@ -40,36 +32,8 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 	return pg, err
 }
 
-// timelineQuery asks for the first page of an account, or for the next one.
-func timelineQuery(p *Poll) fetcher.TimelineQuery {
-	q, out := p.Plan.Timeline, &p.Out
-	if n := len(out.cursors); n > 0 {
-		q.Cursor = out.cursors[n-1]
-	}
-	if len(out.Pages) > 0 {
-		q.Known = 0
-		if out.UserID != "" {
-			q.UserID = out.UserID
-		}
-	}
-	return q
-}
-
-// searchQuery asks for the first page of a query, or for the next one.
-func (e *Env) searchQuery(p *Poll) fetcher.SearchQuery {
-	q, out := p.Plan.Search, &p.Out
-	q.Limit = p.Plan.Limit - out.Posts
-	if e.PageSize > 0 {
-		q.Limit = min(q.Limit, e.PageSize)
-	}
-	if n := len(out.cursors); n > 0 {
-		q.Cursor, q.Known = out.cursors[n-1], 0
-	}
-	return q
-}
-
 func (e *Env) panicked(v any, p *Poll) error {
-	e.Logger.Error("fetcher panicked", p.Machine.kind.key(), p.Name, "panic", v, "stack", string(debug.Stack()))
+	e.Logger.Error("fetcher panicked", p.Machine.traits.Key, p.Name, "panic", v, "stack", string(debug.Stack()))
 	return fmt.Errorf("detect: fetcher panicked: %v", v)
 }
 

@@ -36,7 +36,7 @@ func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 		return false
 	}
 	for i := range pg.Tweets {
-		if pl.has(pg.Tweets[i].ID) {
+		if pl.Has(pg.Tweets[i].ID) {
 			return false
 		}
 	}
@@ -89,14 +89,14 @@ func (m *Machine) audit(p *Poll) {
 	}
 	for i := range out.Pages[0].Tweets {
 		tw := &out.Pages[0].Tweets[i]
-		if tw.ID == "" || p.Plan.has(tw.ID) {
+		if tw.ID == "" || p.Plan.Has(tw.ID) {
 			continue
 		}
 		out.Version = 0
 		m.env.Count.WrongVersions.Add(1)
 		if m.env.Contract.versions.CompareAndSwap(false, true) {
 			m.env.Logger.Warn("fetcher gives pages with different posts one version: versions are not used any more",
-				m.kind.key(), p.Name, "version", p.Plan.Audit, "id", clip(tw.ID))
+				m.traits.Key, p.Name, "version", p.Plan.Audit, "id", clip(tw.ID))
 		}
 		return
 	}

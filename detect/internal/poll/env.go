@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/lateness"
@@ -46,7 +45,7 @@ type Env struct {
 	OnGap func(Gap)
 	// OnTrouble is told of a target whose polls keep failing, and with a nil error
 	// when it recovers.
-	OnTrouble func(kind Kind, name string, src deliver.Source, err error)
+	OnTrouble func(Trouble)
 }
 
 // Oldest is what the journal is sure to remember.
@@ -70,14 +69,10 @@ type KindCounters struct {
 	Stages                        Stages
 }
 
-// Kind is what is polled.
+// Kind is what is polled, by which polls are counted.
 type Kind uint8
 
 const (
 	Accounts Kind = iota
 	Queries
 )
-
-// noun and key name a kind in the log.
-func (k Kind) noun() string { return [...]string{"account", "query"}[k] }
-func (k Kind) key() string  { return [...]string{"username", "query"}[k] }

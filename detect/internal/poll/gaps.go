@@ -36,15 +36,15 @@ const Unreadable = 8
 // gapBook is the gaps of targets, and when to read them on.
 type gapBook struct {
 	env     *Env
-	kind    Kind
+	resumes bool // see Traits
 	gaps    map[int32][]Gap
 	queue   due.Queue     // targets with gaps to read on, by when to try
 	tries   map[int32]int // to read them that failed in a row
 	starved int           // polls started since the last fill
 }
 
-func newGapBook(env *Env, kind Kind) gapBook {
-	return gapBook{env: env, kind: kind, gaps: map[int32][]Gap{}, tries: map[int32]int{}}
+func newGapBook(env *Env, resumes bool) gapBook {
+	return gapBook{env: env, resumes: resumes, gaps: map[int32][]Gap{}, tries: map[int32]int{}}
 }
 
 func (b *gapBook) release(slot int32) {
@@ -53,12 +53,12 @@ func (b *gapBook) release(slot int32) {
 	delete(b.tries, slot)
 }
 
-// giveUpPage makes a gap of what an older page of an account hides that keeps
-// failing: the newer pages must not wait for it for ever.
+// giveUpPage makes a gap of what an older page hides that keeps failing, so that
+// the newer pages need not wait for it.
 func giveUpPage(p *Poll, tr *trouble) {
 	out := &p.Out
 	var rl *fetcher.RateLimitError
-	if p.Machine.kind == Accounts && p.Plan.Gap == nil && len(out.Pages) > 0 && tr != nil && tr.count >= Unreadable &&
+	if p.Machine.traits.Resumes && p.Plan.Gap == nil && len(out.Pages) > 0 && tr != nil && tr.count >= Unreadable &&
 		!errors.As(out.Err, &rl) && !errors.Is(out.Err, p.Machine.env.Budget.Stopped()) {
 		out.Err, out.Capped = nil, true
 	}
@@ -76,13 +76,13 @@ func (b *gapBook) note(p *Poll) {
 		if p.Opened.To.IsZero() || out.Unordered {
 			p.Opened.To = out.Begun // what was left out may be of any time
 		}
-		if b.kind == Queries {
-			p.Opened.Resume = "" // a search is not read on later: who asks for so many results means it
+		if !b.resumes {
+			p.Opened.Resume = ""
 			if before(p.Opened.To, p.Plan.Cutoff) {
 				p.Opened.To = p.Plan.Cutoff
 			}
 		}
-	case b.kind == Queries && out.Err == nil && out.Complete && !out.Shallow:
+	case !b.resumes && out.Err == nil && out.Complete && !out.Shallow:
 		for _, g := range b.gaps[p.Slot] {
 			if !g.From.Before(p.Plan.Cutoff) {
 				g.FilledAt = out.Begun
@@ -143,7 +143,7 @@ func (b *gapBook) set(slot int32, gaps []Gap) {
 // Restore gives a target the gaps that another process left.
 func (m *Machine) Restore(slot int32, gaps []Gap) {
 	m.book.set(slot, gaps)
-	if m.kind == Accounts && len(gaps) > 0 {
+	if m.traits.Resumes && len(gaps) > 0 {
 		m.book.queue.Set(slot, m.env.Clock()+int64(fillWait))
 	}
 }

@@ -122,7 +122,7 @@ func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	p.Sound = false
 	if p.Machine.targets.DropOnce(p.Slot) {
-		j.env.Logger.Warn("post dropped", p.Machine.kind.key(), p.Name, "id", clip(tw.ID), "why", why)
+		j.env.Logger.Warn("post dropped", p.Machine.traits.Key, p.Name, "id", clip(tw.ID), "why", why)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 type Machine struct {
 	env     *Env
 	times   *Times
-	kind    Kind
+	traits  Traits
 	count   *KindCounters
 	targets Targets
 	commit  func(*Poll, []deliver.Event)
@@ -40,10 +40,10 @@ type Times struct {
 // NewMachine makes one without polls. times is the shard's. commit gets the events of a poll and has
 // to call Settled, on the shard's goroutine, when its Cursor and they are in the
 // journal, or cannot be.
-func NewMachine(env *Env, times *Times, kind Kind, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
-	return &Machine{env: env, times: times, kind: kind, count: &env.Count.Kinds[kind], targets: targets, commit: commit,
+func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
+	return &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
 		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
-		book: newGapBook(env, kind), judge: judge{env: env, inPoll: map[string]int{}}}
+		book: newGapBook(env, traits.Resumes), judge: judge{env: env, inPoll: map[string]int{}}}
 }
 
 // Open is how many polls have not ended.
@@ -111,7 +111,7 @@ func (m *Machine) noteSkew(p *Poll) {
 		return
 	}
 	if m.skews[p.Slot] == 0 {
-		m.env.Logger.Warn("clocks differ", m.kind.key(), p.Name, "ahead of upstream", skew)
+		m.env.Logger.Warn("clocks differ", m.traits.Key, p.Name, "ahead of upstream", skew)
 	}
 	m.skews[p.Slot] = skew
 }

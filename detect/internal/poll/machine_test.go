@@ -8,7 +8,7 @@ import (
 
 // A cursor of a megabyte is let go with its poll.
 func TestEndedPollsKeepNoCursors(t *testing.T) {
-	m := NewMachine(&Env{}, &Times{}, Accounts, nil, nil)
+	m := NewMachine(&Env{}, &Times{}, Traits{}, nil, nil)
 	p := m.newPoll()
 	p.Out.cursors = append(p.Out.cursors, strings.Repeat("x", 1<<20))
 	p.Out.Pages = append(p.Out.Pages, Page{})

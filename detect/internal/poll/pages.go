@@ -64,8 +64,8 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 			out.Version = pl.known()
 		}
 	}
-	account := p.Machine.kind == Accounts
-	if account && !pg.Unchanged {
+	traits := &p.Machine.traits
+	if traits.NewestFirst && !pg.Unchanged {
 		e.Contract.measure(pg)
 	}
 	e.Budget.Works()
@@ -74,19 +74,19 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	}
 	last := out.Reach
 	cut := out.add(pg, asked, now)
-	if account && out.UserID == "" && len(pg.UserID) <= MaxIDLength {
+	if traits.OneAuthor && out.UserID == "" && len(pg.UserID) <= MaxIDLength {
 		out.UserID = pg.UserID
 	}
 	// Where posts come newest first, a page that has an older post is the last
 	// needed; else one whose posts are all older.
 	reach := out.Reach
-	if !account {
+	if !traits.NewestFirst {
 		if newest := out.order(last, pg.Tweets); out.Unordered {
 			reach = newest
 		}
 	}
 	shown := len(pg.Tweets) + pg.Skipped + pg.Others
-	old := !reach.IsZero() && before(reach, pl.Cutoff) && (account || shown > 0)
+	old := !reach.IsZero() && before(reach, pl.Cutoff) && (traits.NewestFirst || shown > 0)
 	reached := old && (shown > 1 || out.wasOld)
 	out.wasOld = old
 	most := e.MaxPages
@@ -97,7 +97,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	switch {
 	case reached:
 		out.Complete = true
-	case pg.Next == "" && !cut && account && e.endsEarly(p, pg):
+	case pg.Next == "" && !cut && traits.NewestFirst && e.endsEarly(p, pg):
 		out.Capped = true
 	case pg.Next == "" && !cut:
 		// An empty first page for a target that had posts is more likely
@@ -107,7 +107,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 		// For a target so busy that the overlap does not fit into the cap it
 		// has to do that the pages reach beyond the last complete poll and end
 		// at known posts: what is behind was read then.
-		out.Shallow = !cut && pg.Next != "" && !out.Reach.IsZero() && !out.Unordered && before(out.Reach, pl.Joins) && p.endsKnown(pg)
+		out.Shallow = !cut && pg.Next != "" && !out.Reach.IsZero() && !out.Unordered && before(out.Reach, pl.Joins) && traits.EndsKnown(p, pg)
 		out.Complete, out.Capped = out.Shallow, !out.Shallow
 		if cut || looped || len(pg.Next) > maxResume {
 			out.Next = ""
@@ -116,26 +116,6 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 		return false
 	}
 	return true
-}
-
-// endsKnown reports whether a page, the last one read, shows that the target was
-// read from there on before: an account's by known posts alone, a query's by a
-// known one at its end. A process that begins knows no posts of a query, and
-// takes the cursor's word.
-func (p *Poll) endsKnown(pg *fetcher.Page) bool {
-	tweets := pg.Tweets
-	if p.Machine.kind == Queries && !pg.Unchanged {
-		if len(tweets) == 0 {
-			return false
-		}
-		return p.Plan.Blank || p.Plan.has(tweets[len(tweets)-1].ID)
-	}
-	for i := range tweets {
-		if !p.Plan.has(tweets[i].ID) {
-			return false
-		}
-	}
-	return len(tweets)+pg.Skipped+pg.Others > 0
 }
 
 func (out *Outcome) looped(next string) bool {

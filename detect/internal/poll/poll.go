@@ -122,13 +122,24 @@ func (p *Poll) begin(now time.Time) {
 	}
 }
 
-// has reports whether the target showed a post lately, and notes that it did
+// Has reports whether the target showed a post lately, and notes that it did
 // again.
-func (pl *Plan) has(id string) bool {
+func (pl *Plan) Has(id string) bool {
 	if pl.Window != nil {
 		return pl.Window.Has(id)
 	}
 	return pl.Set.Has(id)
+}
+
+// KnowsAll reports whether a page has posts, and known ones alone; those that it
+// leaves out are known.
+func (pl *Plan) KnowsAll(pg *fetcher.Page) bool {
+	for i := range pg.Tweets {
+		if !pl.Has(pg.Tweets[i].ID) {
+			return false
+		}
+	}
+	return len(pg.Tweets)+pg.Skipped+pg.Others > 0
 }
 
 // before reports whether a post is from before since. Stamps are cut to the

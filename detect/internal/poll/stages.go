@@ -50,8 +50,8 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	}
 	m := p.Machine
 	m.count.Stages.record(ev, p.At, p.Plan.Failed, committed)
-	account := m.kind == Accounts
-	if account && (p.Plan.First || p.Plan.Timeline.Seen == nil) {
+	late := m.traits.ShowsLateness
+	if late && (p.Plan.First || p.Plan.Timeline.Seen == nil) {
 		return
 	}
 	// The post is new to the journal: so it was not seen and forgotten before,
@@ -60,9 +60,7 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if needed > 0 {
 		m.env.Count.Late.Add(1)
 	}
-	// A post may come to answer a query long after its publication, when it has
-	// more likes: that says nothing of how late posts become visible.
-	if account {
+	if late {
 		m.env.Late.Observe(committed, needed)
 	}
 }

@@ -3,7 +3,6 @@ package poll
 import (
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/interest"
 )
 
@@ -27,8 +26,8 @@ type Targets interface {
 	// nobody does is released once it is not polled.
 	Watched(slot int32) bool
 	Release(slot int32)
-	// Subscribers calls fn for each source that subscribes to a target.
-	Subscribers(slot int32, fn func(deliver.Source))
+	// Tell calls Env.OnTrouble for each source that subscribes to a target.
+	Tell(slot int32, err error)
 	// Uncovered is from when on the next process has to read for subscribers that
 	// joined during the poll; ok is false when there are none.
 	Uncovered(slot int32) (since time.Time, ok bool)

@@ -11,6 +11,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
+// Trouble is a target whose polls keep failing, or with a nil Err has recovered: see
+// detect.Trouble, of which it is the form.
+type Trouble struct {
+	Username, Query string
+	Source          deliver.Source
+	Err             error
+}
+
 // trouble follows the failures of a target's polls, while there are any.
 type trouble struct {
 	failures int       // polls and commits that failed in a row
@@ -68,20 +76,20 @@ func (m *Machine) followTrouble(p *Poll) {
 	switch {
 	case err != nil:
 		tr = m.trouble(p)
-		atOnce := m.targets.Since(p.Slot).IsZero() && (lasting(err) || m.kind == Queries && refused(err))
+		atOnce := m.targets.Since(p.Slot).IsZero() && (lasting(err) || m.traits.Refusable && refused(err))
 		tell = tr.pollFailed(m.env.Now(), err, atOnce)
 		if tr.worthLogging(tell) {
-			m.env.Logger.Warn(m.kind.noun()+" fails", m.kind.key(), p.Name, "failures", tr.count, "error", err)
+			m.env.Logger.Warn(m.traits.Noun+" fails", m.traits.Key, p.Name, "failures", tr.count, "error", err)
 		}
 	case tr != nil:
 		tell = tr.reported
 		if tr.logged {
-			m.env.Logger.Info(m.kind.noun()+" recovers", m.kind.key(), p.Name, "failures", tr.count)
+			m.env.Logger.Info(m.traits.Noun+" recovers", m.traits.Key, p.Name, "failures", tr.count)
 		}
 		delete(m.troubles, p.Slot)
 	}
 	if tell {
-		m.targets.Subscribers(p.Slot, func(src deliver.Source) { m.env.OnTrouble(m.kind, p.Name, src, err) })
+		m.targets.Tell(p.Slot, err)
 	}
 }
 
@@ -121,7 +129,7 @@ func (tr *trouble) worthLogging(tell bool) bool {
 	return true
 }
 
-// refused reports whether the platform says that the query itself is wrong.
+// refused reports whether the platform says that the request itself is wrong.
 func refused(err error) bool {
 	var se *fetcher.StatusError
 	return errors.As(err, &se) && se != nil && (se.Code == http.StatusBadRequest || se.Code == http.StatusUnprocessableEntity)

@@ -83,7 +83,7 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	if added {
 		q.subs = append(q.subs, sub{Terms: t, from: start.From, read: start.Read, fresh: true})
 		if err, told := s.Polls.Trouble(q.slot); told {
-			s.env.OnTrouble(poll.Queries, q.text, t.Source.Source, err)
+			s.tell(q, &t, err)
 		}
 	} else {
 		had := &q.subs[i]

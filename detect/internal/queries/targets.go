@@ -30,7 +30,7 @@ var _ poll.Targets = (*Targets)(nil)
 // NewTargets makes targets without queries; times and commit are those of poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	s := &Targets{env: env, byText: map[string]*Query{}, bySub: map[string]*Query{}}
-	s.Polls = poll.NewMachine(env, times, poll.Queries, s, commit)
+	s.Polls = poll.NewMachine(env, times, traits, s, commit)
 	return s
 }
 
@@ -137,10 +137,16 @@ func (s *Targets) Release(slot int32) {
 	s.env.Count.Kinds[poll.Queries].Targets.Add(-1)
 }
 
-func (s *Targets) Subscribers(slot int32, fn func(deliver.Source)) {
-	for i := range s.slots[slot].subs {
-		fn(s.slots[slot].subs[i].Source.Source)
+func (s *Targets) Tell(slot int32, err error) {
+	q := s.slots[slot]
+	for i := range q.subs {
+		s.tell(q, &q.subs[i].Terms, err)
 	}
+}
+
+// tell reports to one rule how its query's polls fare.
+func (s *Targets) tell(q *Query, t *Terms, err error) {
+	s.env.OnTrouble(poll.Trouble{Query: q.text, Source: t.Source.Source, Err: err})
 }
 
 func (s *Targets) Uncovered(slot int32) (since time.Time, ok bool) {

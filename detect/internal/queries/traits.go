@@ -1,0 +1,37 @@
+package queries
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// traits of polls that search. A gap of them is not read on later: a rule that asks
+// for at most so many results means it. A post may come to answer a query long after
+// its publication, when it has more likes.
+var traits = poll.Traits{
+	Kind: poll.Queries, Noun: "query", Key: "query",
+	Call:      call,
+	EndsKnown: endsKnown,
+	Refusable: true,
+}
+
+func call(ctx context.Context, e *poll.Env, p *poll.Poll) (fetcher.Page, error) {
+	pg, err := e.Roles.Search.Search(ctx, p.NextSearch(e.PageSize))
+	if err == nil && pg.Err == nil && pg.Skipped != 0 && !pg.Unchanged {
+		err = errors.New("detect: searcher leaves out posts that it was not asked to")
+	}
+	return pg, err
+}
+
+// endsKnown reports whether a page is unchanged or has a known post at its end. A
+// process that begins knows no posts of a query, and takes the cursor's word.
+func endsKnown(p *poll.Poll, pg *fetcher.Page) bool {
+	if pg.Unchanged {
+		return p.Plan.KnowsAll(pg)
+	}
+	n := len(pg.Tweets)
+	return n > 0 && (p.Plan.Blank || p.Plan.Has(pg.Tweets[n-1].ID))
+}
