@@ -107,10 +107,10 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	}
 
 	now := s.opts.Now()
-	for d := s.open.firstOf(id); d != nil; d = s.open.firstOf(id) {
-		s.orphan(d, now)
+	for d := s.events.open.firstOf(id); d != nil; d = s.events.open.firstOf(id) {
+		s.events.orphan(d, now)
 	}
-	s.retain(now)
+	s.events.retain(now)
 	return nil
 }
 

@@ -22,13 +22,13 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 		return deliver.LogPage{}, err
 	}
 	defer s.mu.Unlock()
-	s.retain(s.opts.Now())
+	s.events.retain(s.opts.Now())
 	type found struct {
 		*delivery
 		place
 	}
 	var matching []found // oldest first
-	for _, e := range s.peek(q.Owner).events {
+	for _, e := range s.events.peek(q.Owner).events {
 		if e.ev == nil || !matchesEvent(&q, e.ev) {
 			continue
 		}
@@ -58,8 +58,8 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 		return deliver.LogEntry{}, err
 	}
 	defer s.mu.Unlock()
-	s.retain(s.opts.Now())
-	d := s.deliveries[id]
+	s.events.retain(s.opts.Now())
+	d := s.events.deliveries[id]
 	if d == nil || d.event.ev.Source.Owner != owner {
 		return deliver.LogEntry{}, deliver.ErrDeliveryNotFound
 	}
@@ -72,8 +72,8 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	s.retain(s.opts.Now())
-	events := s.peek(owner).events
+	s.events.retain(s.opts.Now())
+	events := s.events.peek(owner).events
 	first := sort.Search(len(events), func(i int) bool { return events[i].seq > afterSeq })
 	var found []deliver.Event
 	for _, e := range events[first:] {

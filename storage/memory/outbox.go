@@ -16,25 +16,25 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	skipped := s.open.detach(r.Skip)
+	skipped := s.events.open.detach(r.Skip)
 	// Taken out first and put back after the last: else a lease that ends at
 	// once would be claimed again within this call.
 	var claimed []*delivery
 	for len(claimed) < r.Limit {
-		d := s.open.first()
+		d := s.events.open.first()
 		if d == nil || d.due.After(r.Now) {
 			break
 		}
-		s.open.remove(d)
+		s.events.open.remove(d)
 		claimed = append(claimed, d)
 	}
 	out := make([]deliver.Delivery, 0, len(claimed))
 	for _, d := range claimed {
 		d.due = r.Now.Add(r.Lease)
-		s.open.add(d)
+		s.events.open.add(d)
 		out = append(out, d.view())
 	}
-	s.open.attach(skipped)
+	s.events.open.attach(skipped)
 	return out, nil
 }
 
@@ -51,9 +51,9 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	}
 	now := s.opts.Now()
 	for i := range ss {
-		s.conclude(&ss[i], now)
+		s.events.conclude(&ss[i], now)
 	}
-	s.retain(now)
+	s.events.retain(now)
 	return nil
 }
 
@@ -63,7 +63,7 @@ func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
 		return time.Time{}, false, err
 	}
 	defer s.mu.Unlock()
-	if d := s.open.first(); d != nil {
+	if d := s.events.open.first(); d != nil {
 		return d.due, true, nil
 	}
 	return time.Time{}, false, nil
@@ -78,76 +78,12 @@ func (o outbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int, error
 	defer s.mu.Unlock()
 	n := 0
 	for _, id := range r.IDs {
-		d := s.deliveries[id]
+		d := s.events.deliveries[id]
 		if d == nil || !d.state.Final() || d.event.ev.Source.Owner != r.Owner {
 			continue
 		}
-		s.reopen(d, r.Due)
+		s.events.reopen(d, r.Due)
 		n++
 	}
 	return n, nil
-}
-
-// reopen makes a final delivery pending again.
-func (s *Store) reopen(d *delivery, due time.Time) {
-	d.state, d.due, d.uncounted, d.waited, d.orphaned = deliver.StatePending, due, len(d.attempts), 0, false
-	s.open.add(d)
-	if d.event.open++; d.event.open == 1 {
-		s.unsettle(d.event)
-	}
-}
-
-// conclude applies a checked settlement.
-func (s *Store) conclude(st *deliver.Settlement, now time.Time) {
-	d := s.deliveries[st.DeliveryID]
-	switch {
-	case d == nil || d.state.Final() && !(d.orphaned && st.Attempt != nil):
-	case st.Attempt == nil && st.EndpointDeleted:
-		s.orphan(d, now)
-	case st.Attempt == nil: // given back
-		s.open.move(d, st.Due)
-	case d.attempted(st.Attempt.N):
-	default:
-		d.attempts = append(d.attempts, *st.Attempt)
-		if d.orphaned { // it was under way
-			if st.State == deliver.StateDelivered {
-				d.state, d.orphaned = st.State, false
-			}
-			return
-		}
-		if st.State.Final() {
-			s.finish(d, st.State, now)
-			return
-		}
-		d.state = st.State
-		if st.Wait > 0 {
-			d.uncounted++
-			d.waited += st.Wait
-		}
-		s.open.move(d, st.Due)
-	}
-}
-
-func (d *delivery) attempted(n int) bool {
-	for i := range d.attempts {
-		if d.attempts[i].N == n {
-			return true
-		}
-	}
-	return false
-}
-
-// orphan ends an open delivery whose endpoint is gone.
-func (s *Store) orphan(d *delivery, now time.Time) {
-	d.orphaned = true
-	s.finish(d, deliver.StateFailed, now)
-}
-
-// finish ends an open delivery; with an event's last one the event is settled.
-func (s *Store) finish(d *delivery, state deliver.State, now time.Time) {
-	s.open.remove(d)
-	d.state = state
-	if d.event.open--; d.event.open == 0 {
-		s.settle(d.event, now)
-	}
 }

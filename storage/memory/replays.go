@@ -81,9 +81,9 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	case s.endpoints.get(q.Owner, q.EndpointID).rec.Status != deliver.EndpointActive:
 		return deliver.Replay{}, nil, deliver.ErrReplayWaits
 	}
-	s.retain(s.opts.Now())
+	s.events.retain(s.opts.Now())
 	var made []deliver.Delivery
-	events := s.peek(q.Owner).events
+	events := s.events.peek(q.Owner).events
 	first := sort.Search(len(events), func(i int) bool { return events[i].seq > r.Cursor })
 	looked := 0
 	for _, e := range events[first:] {
@@ -95,18 +95,18 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		}
 		var d *delivery
 		if e.ev.Source.ID == r.SourceID {
-			had := s.deliveries[deliver.DeliveryID(e.ev.ID, r.EndpointID)]
+			had := s.events.deliveries[deliver.DeliveryID(e.ev.ID, r.EndpointID)]
 			send := had == nil || had.state == deliver.StateFailed
 			if send && len(made) >= max(q.Limit, 1) {
 				break
 			}
 			switch {
 			case had == nil:
-				d = s.deliverLate(e, r.EndpointID, q.DeliverBy)
+				d = s.events.deliverLate(e, r.EndpointID, q.DeliverBy)
 				r.Created++
 			case send:
 				d = had
-				s.reopen(d, q.DeliverBy)
+				s.events.reopen(d, q.DeliverBy)
 				r.Reopened++
 			default:
 				r.Left++
@@ -119,31 +119,10 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 		r.Removed += e.seq - r.Cursor - 1
 		r.Cursor = e.seq
 	}
-	if s.nextSeq(q.Owner, r.Cursor) > r.Last {
+	if s.events.nextSeq(q.Owner, r.Cursor) > r.Last {
 		r.Removed += r.Last - r.Cursor
 		r.Cursor, r.State = r.Last, deliver.ReplayDone
 	}
 	r.Due, r.UpdatedAt = q.DeliverBy, q.Now
 	return *r, made, nil
-}
-
-// deliverLate makes a delivery of an event that was committed long ago.
-func (s *Store) deliverLate(e *event, endpointID string, due time.Time) *delivery {
-	if e.open == 0 {
-		s.unsettle(e)
-	}
-	return s.deliverTo(e, endpointID, due, e.ev.CommittedAt)
-}
-
-// nextSeq is the number of the owner's next event after one, the largest of all
-// if there is none.
-func (s *Store) nextSeq(owner string, after uint64) uint64 {
-	events := s.peek(owner).events
-	first := sort.Search(len(events), func(i int) bool { return events[i].seq > after })
-	for _, e := range events[first:] {
-		if e.ev != nil {
-			return e.seq
-		}
-	}
-	return ^uint64(0)
 }

@@ -78,55 +78,26 @@ type Store struct {
 	replays   map[string]*deliver.Replay             // by endpoint
 	bound     map[sourceKey][]*row[deliver.Endpoint] // in order of creation
 
-	accounts   map[string]*account // by owner
-	cursors    map[string]detect.Cursor
-	events     map[key]*event // retained
-	removed    recent[struct{}]
-	settled    []*event // retained, with no open delivery, by settledAt
-	deliveries map[string]*delivery
-	open       queue
+	cursors map[string]detect.Cursor
 
-	entries  []*billing.Entry // retained, of all owners, oldest first
-	entryIDs recent[struct{}] // retained and removed
-	totals   map[billing.Source]billing.Credits
-	holds    map[string]*hold // open reservations
-	expiring minHeap[*hold]   // those of holds that expire
-	resolved recent[outcome]
-}
-
-// account is what an owner has.
-type account struct {
-	seq    uint64   // last sequence number given
-	events []*event // ascending by seq; may hold removed ones
-	gaps   int      // how many of events are removed
-
-	available, reserved billing.Credits
-	entries             []*billing.Entry // retained, oldest first
-	removed             uint64           // entries before these
+	events   events
+	balances balances
 }
 
 // New makes an empty store.
 func New(opts Options) *Store {
 	opts = opts.withDefaults()
 	return &Store{
-		opts:       opts,
-		monitors:   newTable(monitorKeys),
-		rules:      newTable(ruleKeys),
-		endpoints:  newTable(endpointKeys),
-		keys:       newKeyRecords(),
-		replays:    make(map[string]*deliver.Replay),
-		bound:      make(map[sourceKey][]*row[deliver.Endpoint]),
-		accounts:   make(map[string]*account),
-		cursors:    make(map[string]detect.Cursor),
-		events:     make(map[key]*event),
-		removed:    newRecent[struct{}](opts.MaxEventIDs),
-		deliveries: make(map[string]*delivery),
-		open:       queue{byEndpoint: make(map[string]*lane)},
-		// Retained entries are the newest, so this always knows all of them.
-		entryIDs: newRecent[struct{}](opts.MaxEntries + opts.MaxEventIDs),
-		totals:   make(map[billing.Source]billing.Credits),
-		holds:    make(map[string]*hold),
-		resolved: newRecent[outcome](opts.MaxEventIDs),
+		opts:      opts,
+		monitors:  newTable(monitorKeys),
+		rules:     newTable(ruleKeys),
+		endpoints: newTable(endpointKeys),
+		keys:      newKeyRecords(),
+		replays:   make(map[string]*deliver.Replay),
+		bound:     make(map[sourceKey][]*row[deliver.Endpoint]),
+		cursors:   make(map[string]detect.Cursor),
+		events:    newEvents(opts),
+		balances:  newBalances(opts),
 	}
 }
 
@@ -179,25 +150,6 @@ func (s *Store) lock(ctx context.Context) error {
 		s.mu.Unlock()
 	}
 	return err
-}
-
-// account gives the owner's account, made when there is none.
-func (s *Store) account(owner string) *account {
-	a := s.accounts[owner]
-	if a == nil {
-		a = new(account)
-		s.accounts[owner] = a
-	}
-	return a
-}
-
-// peek gives the owner's account to read: questions about strangers must not
-// cost memory.
-func (s *Store) peek(owner string) *account {
-	if a := s.accounts[owner]; a != nil {
-		return a
-	}
-	return new(account)
 }
 
 // pageBounds cuts page, from 1, of size items out of n; zero means page 1 and

@@ -157,7 +157,7 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 		return rs.notFound
 	}
 	rs.t.remove(r)
-	delete(rs.s.totals, billing.Source{Owner: owner, Kind: rs.kind, ID: id})
+	delete(rs.s.balances.totals, billing.Source{Owner: owner, Kind: rs.kind, ID: id})
 	return nil
 }
 

@@ -5,8 +5,8 @@ var stores = []breakage{
 	// The store, the manager and the whole.
 	{"claim ignores the lease", "storage/memory/outbox.go",
 		"d.due = r.Now.Add(r.Lease)", "d.due = r.Now", memoryTests},
-	{"known event is stored again", "storage/memory/journal.go",
-		"if s.events[k] != nil || s.removed.has(k) {", "if s.removed.has(k) {", memoryTests},
+	{"known event is stored again", "storage/memory/events.go",
+		"if l.byID[k] != nil || l.removed.has(k) {", "if l.removed.has(k) {", memoryTests},
 	{"bad batch is committed half", "detect/journal.go",
 		"	if b.Cursor != nil && b.Cursor.Target == \"\" {", "	if false {", memoryTests},
 	{"repetition of a call takes effect again", "storage/redisstore/lua/write.lua",

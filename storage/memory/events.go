@@ -1,0 +1,153 @@
+package memory
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// events holds the retained events with their deliveries, and the queue of those that
+// are open. It does no locking.
+type events struct {
+	retention  time.Duration
+	maxEvents  int
+	owners     map[string]*history
+	byID       map[key]*event // retained
+	removed    recent[struct{}]
+	settled    []*event // retained, with no open delivery, by settledAt
+	deliveries map[string]*delivery
+	open       queue
+}
+
+// history is the events of an owner.
+type history struct {
+	seq    uint64   // last sequence number given
+	events []*event // ascending by seq; may hold removed ones
+	gaps   int      // how many of events are removed
+}
+
+// event is a retained event with its deliveries.
+type event struct {
+	key        key
+	owner      *history
+	seq        uint64
+	ev         *deliver.Event // read-only; nil once removed
+	deliveries []*delivery
+	open       int       // deliveries that are not final
+	settledAt  time.Time // when open became 0
+}
+
+// delivery is the record behind a deliver.Delivery.
+type delivery struct {
+	id         string
+	endpointID string
+	event      *event
+	state      deliver.State
+	due        time.Time
+	createdAt  time.Time
+	attempts   []deliver.Attempt
+	uncounted  int           // see deliver.Delivery
+	waited     time.Duration // see deliver.Delivery
+	orphaned   bool          // its endpoint's deletion ended it
+
+	n     uint64 // counts deliveries: who came first among those due at once
+	index int    // in its lane
+}
+
+// view is the delivery as callers see it.
+func (d *delivery) view() deliver.Delivery {
+	return deliver.Delivery{
+		ID: d.id, EndpointID: d.endpointID, Event: d.event.ev, State: d.state,
+		Attempts: len(d.attempts), Uncounted: d.uncounted, Waited: d.waited, EndpointDeleted: d.orphaned, Due: d.due, CreatedAt: d.createdAt,
+	}
+}
+
+func newEvents(opts Options) events {
+	return events{
+		retention:  opts.Retention,
+		maxEvents:  opts.MaxEvents,
+		owners:     make(map[string]*history),
+		byID:       make(map[key]*event),
+		removed:    newRecent[struct{}](opts.MaxEventIDs),
+		deliveries: make(map[string]*delivery),
+		open:       queue{byEndpoint: make(map[string]*lane)},
+	}
+}
+
+// owner gives the owner's history, made when there is none.
+func (l *events) owner(name string) *history {
+	h := l.owners[name]
+	if h == nil {
+		h = new(history)
+		l.owners[name] = h
+	}
+	return h
+}
+
+// peek gives the owner's history to read: a question about an unknown owner must not
+// cost memory.
+func (l *events) peek(owner string) *history {
+	if h := l.owners[owner]; h != nil {
+		return h
+	}
+	return new(history)
+}
+
+// record stores a new event under the owner's next sequence number, or gives
+// nil when its id is known.
+func (l *events) record(ev deliver.Event, now time.Time) *event {
+	k := keyOf(ev.ID)
+	if l.byID[k] != nil || l.removed.has(k) {
+		return nil
+	}
+	h := l.owner(ev.Source.Owner)
+	h.seq++
+	ev.Seq, ev.CommittedAt = h.seq, now
+	ev.Handlers = slices.Clone(ev.Handlers)
+	e := &event{key: k, owner: h, seq: h.seq, ev: &ev}
+	l.byID[k] = e
+	h.events = append(h.events, e)
+	return e
+}
+
+// deliverTo makes the event's delivery to an endpoint, or gives nil when there
+// is one, as for a handler named twice.
+func (l *events) deliverTo(e *event, endpointID string, due, now time.Time) *delivery {
+	id := deliver.DeliveryID(e.ev.ID, endpointID)
+	if l.deliveries[id] != nil {
+		return nil
+	}
+	l.open.last++
+	d := &delivery{
+		id: id, endpointID: endpointID, event: e,
+		state: deliver.StatePending, due: due, createdAt: now, n: l.open.last,
+	}
+	l.deliveries[id] = d
+	e.deliveries = append(e.deliveries, d)
+	e.open++
+	l.open.add(d)
+	return d
+}
+
+// deliverLate makes a delivery of an event that was committed long ago.
+func (l *events) deliverLate(e *event, endpointID string, due time.Time) *delivery {
+	if e.open == 0 {
+		l.unsettle(e)
+	}
+	return l.deliverTo(e, endpointID, due, e.ev.CommittedAt)
+}
+
+// nextSeq is the number of the owner's next event after one, the largest of all
+// if there is none.
+func (l *events) nextSeq(owner string, after uint64) uint64 {
+	events := l.peek(owner).events
+	first := sort.Search(len(events), func(i int) bool { return events[i].seq > after })
+	for _, e := range events[first:] {
+		if e.ev != nil {
+			return e.seq
+		}
+	}
+	return ^uint64(0)
+}
