@@ -10,7 +10,7 @@ func seenCases() []testCase {
 	return []testCase{
 		{"posts that Seen knows are counted", func(t *test) {
 			t.pages()
-			whole, known := t.pair(everything)
+			whole, known := pair(t, everything)
 			if n := len(known.Tweets) + known.Skipped; n != len(whole.Tweets) {
 				t.Errorf("a page has %d posts, and when all are known %d Tweets and %d Skipped: want %d together", len(whole.Tweets), len(known.Tweets), known.Skipped, len(whole.Tweets))
 			}
@@ -73,14 +73,14 @@ func seenCases() []testCase {
 		}},
 		{"OldestAt counts the posts that were left out", func(t *test) {
 			t.pages()
-			whole, known := t.pair(everything)
+			whole, known := pair(t, everything)
 			if known.Skipped == 0 {
 				t.Skip("Page.Skipped is 0: Seen is not used")
 			}
-			t.reaches(whole, known, "all posts are known")
+			reaches(t, whole, known, "all posts are known")
 			newest := whole.Tweets[0].ID
-			whole, known = t.pair(func(id string) bool { return id != newest })
-			t.reaches(whole, known, "all but the newest post are known")
+			whole, known = pair(t, func(id string) bool { return id != newest })
+			reaches(t, whole, known, "all but the newest post are known")
 		}},
 		{"OldestAt does not reach further than the posts", func(t *test) {
 			t.pages()
@@ -103,7 +103,7 @@ func seenCases() []testCase {
 }
 
 // pair reads the first page as a whole and with a Seen.
-func (t *test) pair(seen func(string) bool) (whole, known fetcher.Page) {
+func pair(t *test, seen func(string) bool) (whole, known fetcher.Page) {
 	t.Helper()
 	q := t.query(t.account)
 	whole = t.read(q)
@@ -115,7 +115,7 @@ func (t *test) pair(seen func(string) bool) (whole, known fetcher.Page) {
 }
 
 // reaches wants a page with known posts to reach as far back as the whole one.
-func (t *test) reaches(whole, known fetcher.Page, when string) {
+func reaches(t *test, whole, known fetcher.Page, when string) {
 	t.Helper()
 	want := whole.OldestAt
 	if want.IsZero() {

@@ -12,8 +12,8 @@ const seenCase = "Known without Seen is ignored"
 func versionCases() []testCase {
 	return []testCase{
 		{"an unchanged page says what it said", func(t *test) {
-			first := t.versioned()
-			p := t.again(first)
+			first := versioned(t)
+			p := readAgain(t, first)
 			if !p.Unchanged {
 				return // a Fetcher may give the posts all the same
 			}
@@ -30,46 +30,46 @@ func versionCases() []testCase {
 			}
 		}},
 		{"a new post changes the Version", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			t.post(t.account, "newest", time.Hour)
-			t.changed(first, "newest")
+			changed(t, first, "newest")
 		}},
 		{"a post that becomes visible late changes the Version", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			t.post(t.account, "late", t.posted[t.newest[1]].Sub(t.start)+time.Millisecond)
-			t.changed(first, "late")
+			changed(t, first, "late")
 		}},
 		{"a second post of the same moment changes the Version", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			t.post(t.account, "twin", t.posted[t.newest[0]].Sub(t.start))
-			t.changed(first, "twin")
+			changed(t, first, "twin")
 		}},
 		{"a page that changed twice is not the first again", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			t.post(t.account, "newest", time.Hour)
-			second := t.read(t.knowing(first))
+			second := t.read(knowing(t, first))
 			t.post(t.account, "newest of all", time.Hour+time.Second)
-			t.changed(second, "newest of all")
+			changed(t, second, "newest of all")
 		}},
 		{"an unknown Known is ignored", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			first.Version = ^first.Version
-			if p := t.read(t.knowing(first)); p.Unchanged {
+			if p := t.read(knowing(t, first)); p.Unchanged {
 				t.Errorf("a page is Unchanged from version %d, which no page had", first.Version)
 			}
 		}},
 		{"another account's Known is ignored", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			other := t.up.Accounts[1]
 			t.post(other, "of another", time.Minute)
-			q := t.knowing(first)
+			q := knowing(t, first)
 			q.Username, q.UserID = other, ""
 			if p := t.read(q); p.Unchanged {
 				t.Errorf("the page of %q is Unchanged from a version of %q", other, t.account)
 			}
 		}},
 		{seenCase, func(t *test) {
-			q := t.knowing(t.versioned())
+			q := knowing(t, versioned(t))
 			q.Seen = nil
 			p := t.read(q)
 			if p.Unchanged {
@@ -77,21 +77,21 @@ func versionCases() []testCase {
 			}
 		}},
 		{"Known with a Cursor is ignored", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			if first.Next == "" {
 				t.Fatalf("a page of %d posts of %d has no Next", shown(&first), len(t.newest))
 			}
-			q := t.knowing(first)
+			q := knowing(t, first)
 			q.Cursor = first.Next
 			if p := t.read(q); p.Unchanged {
 				t.Error("a page of older posts is Unchanged from a version of the first page")
 			}
 		}},
 		{"the next process reads the page", func(t *test) {
-			first := t.versioned()
+			first := versioned(t)
 			restart(t)
 			t.post(t.account, "newest", time.Hour)
-			if p := t.read(t.knowing(first)); p.Unchanged {
+			if p := t.read(knowing(t, first)); p.Unchanged {
 				t.Error("a page is Unchanged from a version that another Fetcher gave, although it changed")
 			}
 		}},
@@ -100,7 +100,7 @@ func versionCases() []testCase {
 
 // versioned posts pages and reads the first. It skips the case when that has no
 // Version.
-func (t *test) versioned() fetcher.Page {
+func versioned(t *test) fetcher.Page {
 	t.Helper()
 	t.pages()
 	q := t.query(t.account)
@@ -116,7 +116,7 @@ func (t *test) versioned() fetcher.Page {
 }
 
 // knowing asks for a page of which all was dealt with.
-func (t *test) knowing(p fetcher.Page) fetcher.TimelineQuery {
+func knowing(t *test, p fetcher.Page) fetcher.TimelineQuery {
 	ids := map[string]bool{}
 	for i := range p.Tweets {
 		ids[p.Tweets[i].ID] = true
@@ -126,10 +126,10 @@ func (t *test) knowing(p fetcher.Page) fetcher.TimelineQuery {
 	return q
 }
 
-// again reads a page that did not change.
-func (t *test) again(first fetcher.Page) fetcher.Page {
+// readAgain reads a page that did not change.
+func readAgain(t *test, first fetcher.Page) fetcher.Page {
 	t.Helper()
-	p := t.read(t.knowing(first))
+	p := t.read(knowing(t, first))
 	if !p.Unchanged && len(p.Tweets)+p.Skipped != shown(&first) {
 		t.Errorf("a page that did not change has %d posts, and had %d", len(p.Tweets)+p.Skipped, shown(&first))
 	}
@@ -138,9 +138,9 @@ func (t *test) again(first fetcher.Page) fetcher.Page {
 
 // changed wants a post that came after a page to be on the next, under another
 // version.
-func (t *test) changed(before fetcher.Page, text string) {
+func changed(t *test, before fetcher.Page, text string) {
 	t.Helper()
-	p := t.read(t.knowing(before))
+	p := t.read(knowing(t, before))
 	if p.Unchanged {
 		t.Errorf("a page is Unchanged, although the post %q is new on it: the post is lost", text)
 		return
@@ -148,7 +148,7 @@ func (t *test) changed(before fetcher.Page, text string) {
 	if count(t.texts(p), text) != 1 {
 		t.Errorf("the post %q is not on the page, although Seen does not know it", text)
 	}
-	q := t.knowing(before)
+	q := knowing(t, before)
 	q.Known = 0 // as an engine asks that audits versions
 	for _, p := range []fetcher.Page{p, t.read(q)} {
 		if p.Version != 0 && p.Version == before.Version {

@@ -11,7 +11,7 @@ import (
 
 // addUp reads all entries of an owner, none of which was removed, and
 // gives their sum. The balance of each has to be the sum of those up to it.
-func (t *storeTest) addUp(owner string) (sum billing.Credits) {
+func addUp(t *storeTest, owner string) (sum billing.Credits) {
 	t.Helper()
 	p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: owner, Asc: true, PageSize: 1000})
 	t.ok(err, "Ledger.Entries")
@@ -53,6 +53,6 @@ func balancesAddUp(t *storeTest) {
 	}
 	wg.Wait()
 	const left = 1000 - writers*rounds*(2-1+3+1)
-	expect(t, t.addUp("acme"), left, "the sum of the entries made in parallel")
+	expect(t, addUp(t, "acme"), left, "the sum of the entries made in parallel")
 	expect(t, t.balance("acme"), fmt.Sprintf("%d+13", left-13), "Balance as available+reserved, after entries made in parallel")
 }

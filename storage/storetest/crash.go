@@ -42,7 +42,7 @@ func crashCases() []storeCase {
 					row.again(one)
 				}
 				t.ok(work(t.Context(), one.store, one, cut), fmt.Sprintf("work done again after it was cut at call %d", cut))
-				got := one.outcome()
+				got := crashOutcome(one)
 				one.close()
 				if cut == 0 {
 					want = got
@@ -123,8 +123,8 @@ func deliverAll(ctx context.Context, s storage.Store, begun time.Time) error {
 	}
 }
 
-// outcome is what has to be the same however often work was cut.
-func (t *storeTest) outcome() string {
+// crashOutcome is what has to be the same however often work was cut.
+func crashOutcome(t *storeTest) string {
 	t.Helper()
 	var b strings.Builder
 	v := t.view()

@@ -37,7 +37,7 @@ func (l logTurner) walk(size int, cursor string) string {
 	return ""
 }
 
-func (t *storeTest) deliveryTurner(q deliver.LogQuery) logTurner {
+func deliveryTurner(t *storeTest, q deliver.LogQuery) logTurner {
 	q.Owner = "acme"
 	return logTurner{t, "Deliveries", func(size int, cursor string) (rows []string, total int, next string, err error) {
 		q.PageSize, q.Cursor = size, cursor
@@ -50,7 +50,7 @@ func (t *storeTest) deliveryTurner(q deliver.LogQuery) logTurner {
 	}}
 }
 
-func (t *storeTest) entryTurner(q billing.EntryQuery) logTurner {
+func entryTurner(t *storeTest, q billing.EntryQuery) logTurner {
 	q.Owner = "acme"
 	return logTurner{t, "Entries", func(size int, cursor string) (rows []string, total int, next string, err error) {
 		q.PageSize, q.Cursor = size, cursor
@@ -65,7 +65,7 @@ func (t *storeTest) entryTurner(q billing.EntryQuery) logTurner {
 // add makes tweets from first to last, of odd numbers by acme and of even ones by
 // acme2, each with deliveries to a and b, and an entry; others' are between them.
 // All are of one time.
-func (t *storeTest) addRows(first, last int) (ds []deliver.Delivery) {
+func addRows(t *storeTest, first, last int) (ds []deliver.Delivery) {
 	t.Helper()
 	for i := first; i <= last; i++ {
 		src := []deliver.Source{acme2, acme}[i%2]
@@ -83,22 +83,22 @@ func (t *storeTest) addRows(first, last int) (ds []deliver.Delivery) {
 func cursorCases() []storeCase {
 	cases := []storeCase{
 		{name: "a cursor that is no Next is refused", run: func(t *storeTest) {
-			t.addRows(1, 3)
+			addRows(t, 1, 3)
 			for _, bad := range []string{"nonsense", " ", "-", strings.Repeat("x", 1000)} {
-				_, _, _, err := t.deliveryTurner(deliver.LogQuery{}).page(1, bad)
+				_, _, _, err := deliveryTurner(t, deliver.LogQuery{}).page(1, bad)
 				var field *deliver.FieldError
 				if !errors.As(err, &field) || field.Field != "cursor" {
 					t.Errorf("Deliveries with the cursor %.20q gave the error %v, want a *deliver.FieldError of the cursor", bad, err)
 				}
-				_, _, _, err = t.entryTurner(billing.EntryQuery{}).page(1, bad)
+				_, _, _, err = entryTurner(t, billing.EntryQuery{}).page(1, bad)
 				t.refused(err, billing.ErrCursor, "Entries with the cursor %.20q", bad)
 			}
 		}},
 		{name: "what is removed between pages moves nothing", needs: needsRetention, run: func(t *storeTest) {
 			for _, asc := range []bool{true, false} {
 				base := map[bool]int{true: 0, false: 100}[asc]
-				ds := t.addRows(base+1, base+4)
-				l := t.deliveryTurner(deliver.LogQuery{Asc: asc})
+				ds := addRows(t, base+1, base+4)
+				l := deliveryTurner(t, deliver.LogQuery{Asc: asc})
 				_, _, next, err := l.page(3, "")
 				t.ok(err, "Log.Deliveries")
 				// The row of the cursor goes, with the one after it, and all before.
@@ -107,12 +107,12 @@ func cursorCases() []storeCase {
 					t.deliver(ds[2*i], ds[2*i+1])
 				}
 				t.kit.Clock.Advance(t.kit.Retention)
-				t.gone(func() bool { return len(t.events("acme")) == 2 })
+				waitUntil(t, func() bool { return len(t.events("acme")) == 2 })
 				want := map[bool]string{true: "3a 3b | 4a 4b", false: "102b 102a | 101b 101a"}[asc]
 				expect(t, l.walk(2, next), want, "a cursor has to go on behind its place, also when the row there was removed, with Asc %v", asc)
 				t.deliver(ds...)
 				t.kit.Clock.Advance(t.kit.Retention)
-				t.gone(func() bool { return len(t.events("acme")) == 0 })
+				waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 			}
 		}},
 	}
@@ -139,8 +139,8 @@ func cursorCases() []storeCase {
 			if row.since {
 				since = t.start
 			}
-			return []logTurner{t.deliveryTurner(deliver.LogQuery{Asc: row.asc, SourceID: row.source, Since: since, Page: 7}),
-				t.entryTurner(billing.EntryQuery{Asc: row.asc, SourceID: row.source, Since: since, Page: 7})}
+			return []logTurner{deliveryTurner(t, deliver.LogQuery{Asc: row.asc, SourceID: row.source, Since: since, Page: 7}),
+				entryTurner(t, billing.EntryQuery{Asc: row.asc, SourceID: row.source, Since: since, Page: 7})}
 		}
 		// The first page is that of a query without Page.
 		first := func(l logTurner, t *storeTest) (string, string) {
@@ -162,11 +162,11 @@ func cursorCases() []storeCase {
 			return p.Next, joined(p.Entries, func(e billing.Entry) string { return e.ID })
 		}
 		cases = append(cases, storeCase{name: "cursors show " + row.name, run: func(t *storeTest) {
-			t.addRows(1, 2)
+			addRows(t, 1, 2)
 			for i := range 40 { // for a store that puts away what is older
 				t.commitDue(t.start, newEvent(globex, fmt.Sprint("other ", i), "a"))
 			}
-			t.addRows(3, 4)
+			addRows(t, 3, 4)
 			for i, l := range turners(t) {
 				want := []string{row.deliveries, row.entries}[i]
 				next, got := first(l, t)
@@ -179,13 +179,13 @@ func cursorCases() []storeCase {
 				expect(t, got, want, "the pages of %s by cursor, each behind the one before, have to show %s, each once", l.what, row.name)
 			}
 		}}, storeCase{name: "rows added between pages move nothing: " + row.name, run: func(t *storeTest) {
-			t.addRows(1, 4)
+			addRows(t, 1, 4)
 			var places []string
 			for _, l := range turners(t) {
 				next, _ := first(l, t)
 				places = append(places, next)
 			}
-			t.addRows(5, 6)
+			addRows(t, 5, 6)
 			for i, l := range turners(t) {
 				if places[i] == "" {
 					continue

@@ -99,7 +99,7 @@ func endpointCases() []storeCase {
 			t.ok(es.Create(t.Context(), moved), "Endpoints.Create with the URL and the id of a deleted endpoint")
 		}),
 		on("of concurrent creations with one URL one succeeds", func(t *storeTest, es deliver.EndpointStore) {
-			t.oneOf(deliver.ErrEndpointDuplicate, "Endpoints.Create with one URL", func(i int) error {
+			oneOf(t, deliver.ErrEndpointDuplicate, "Endpoints.Create with one URL", func(i int) error {
 				e := t.endpoint(acme, "racer "+string(rune('a'+i)))
 				e.URL = "https://example.com/race"
 				return es.Create(t.Context(), e)

@@ -71,7 +71,7 @@ func endpointDeletionCases() []storeCase {
 				t.ok(err, "Log.Deliveries")
 				return p.Total
 			}
-			t.beside(4, func(ctx context.Context, i int) error {
+			beside(t, 4, func(ctx context.Context, i int) error {
 				return t.store.Endpoints().Delete(ctx, "acme", []string{"a", "b", "c", "d"}[i])
 			}, func() {
 				if n := failed(); n%few != 0 {

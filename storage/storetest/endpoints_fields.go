@@ -95,7 +95,7 @@ func endpointVersionCases() []storeCase {
 			t.ok(es.Create(t.Context(), e), "Endpoints.Create with a URL that a refused Update named")
 		}),
 		on("of concurrent updates of one version one succeeds", func(t *storeTest, es deliver.EndpointStore) {
-			t.oneOf(deliver.ErrEndpointConflict, "Endpoints.Update of one Version", func(int) error {
+			oneOf(t, deliver.ErrEndpointConflict, "Endpoints.Update of one Version", func(int) error {
 				return es.Update(t.Context(), t.endpoint(storeSource("acme", "one"), "a"))
 			})
 		}),

@@ -51,9 +51,9 @@ func (t *storeTest) furnish() {
 		}
 	}
 	t.settle(ss...)
-	rp := t.replayOf(src, "kept", "kept")
+	rp := replayOf(t, src, "kept", "kept")
 	rp.Created, rp.Reopened, rp.Left, rp.Removed, rp.Due = 3, 4, 5, 6, t.at(45)
-	t.startReplay(rp)
+	startReplay(t, rp)
 }
 
 // storeView is all that a store shows of acme and globex.

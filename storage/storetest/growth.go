@@ -36,7 +36,7 @@ func growthCases() []storeCase {
 			}
 			t.deliver(t.commitDue(t.start, evs...).Deliveries...)
 			t.kit.Clock.Advance(t.kit.Retention)
-			t.gone(func() bool {
+			waitUntil(t, func() bool {
 				left := len(t.events("acme"))
 				page, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", PageSize: 1})
 				t.ok(err, "Log.Deliveries")

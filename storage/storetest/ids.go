@@ -18,7 +18,7 @@ func forgettingCases() []storeCase {
 			evs := []deliver.Event{newEvent(acme, "1", "log"), newEvent(acme, "2")}
 			t.deliver(t.commitDue(t.start, evs...).Deliveries...)
 			t.kit.Clock.Advance(t.kit.Retention)
-			t.gone(func() bool { return len(t.events("acme")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 			for range 4 {
 				b := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2"), newEvent(acme, "1", "log"))
 				expect(t, seqsOf(b.Events), "0 0 0", "the id of a removed event has to stay known, however often it is met again")
@@ -34,11 +34,11 @@ func forgettingCases() []storeCase {
 			t.ok(l.Commit(t.Context(), "r", billing.Entry{ID: "e", Owner: "acme", Kind: billing.KindRequest, Amount: -2}), "Ledger.Commit")
 			t.deliver(t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2")).Deliveries...)
 			t.kit.Clock.Advance(t.kit.Retention)
-			t.gone(func() bool { return len(t.events("acme")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 			for days := range idsKept/(24*time.Hour) + 1 {
 				t.kit.Clock.Advance(t.start.Add(t.kit.Retention + days*24*time.Hour).Sub(t.kit.Clock.Now()))
 				for range 3 { // removals are made in bits
-					t.touch()
+					touch(t)
 				}
 				b := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2"))
 				expect(t, seqsOf(b.Events), "0 0", "the id of an event has to be known for a week after its removal, here after %d days", days)

@@ -226,7 +226,7 @@ func creditsAreConserved(t *storeTest) {
 	for _, o := range owners {
 		p, err := l.Entries(ctx, billing.EntryQuery{Owner: o, Asc: true, PageSize: 1000})
 		t.ok(err, "Ledger.Entries")
-		sum := t.addUp(o)
+		sum := addUp(t, o)
 		ids := make(map[string]bool)
 		for _, e := range p.Entries {
 			if ids[e.ID] {

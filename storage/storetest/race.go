@@ -53,7 +53,7 @@ func raceCases() []storeCase {
 }
 
 // numberedWithoutHoles ends the case unless acme has n events, numbered from 1.
-func (t *storeTest) numberedWithoutHoles(n int) {
+func numberedWithoutHoles(t *storeTest, n int) {
 	t.Helper()
 	evs := t.events("acme")
 	if len(evs) != n {
@@ -66,7 +66,7 @@ func (t *storeTest) numberedWithoutHoles(n int) {
 	}
 }
 
-func (t *storeTest) raceBalance(want string) {
+func raceBalance(t *storeTest, want string) {
 	t.Helper()
 	if got := t.balance("acme"); got != want {
 		t.Fatalf("the balance is %s, want %s: a call through one store was lost to a call through the other, or made twice", got, want)
@@ -100,8 +100,8 @@ func raceCommits(one, two *storeTest) {
 		if events != each || deliveries != each {
 			one.Fatalf("Commits of %d events through two stores gave %d numbers and %d deliveries: of two Commits of one event exactly one may be told that it is new", each, events, deliveries)
 		}
-		one.numberedWithoutHoles((r + 1) * each)
-		one.raceBalance(fmt.Sprintf("%d+0", (raceRounds-r-1)*raceCalls))
+		numberedWithoutHoles(one, (r+1)*each)
+		raceBalance(one, fmt.Sprintf("%d+0", (raceRounds-r-1)*raceCalls))
 	}
 }
 
@@ -170,7 +170,7 @@ func raceReservations(one, two *storeTest) {
 		if made != half {
 			one.Fatalf("%d reservations of 1 were made through two stores, of %d credits", made, half)
 		}
-		one.raceBalance(fmt.Sprintf("0+%d", (r+1)*half))
+		raceBalance(one, fmt.Sprintf("0+%d", (r+1)*half))
 	}
 }
 
@@ -181,7 +181,7 @@ func raceEntries(one, two *storeTest) {
 		race(one, two, func(t *storeTest, w, i int) error {
 			return t.store.Ledger().Append(t.Context(), line(fmt.Sprint(r, "-", i), 1), line(fmt.Sprint(r, "-", i, "-", w), 1))
 		})
-		one.raceBalance(fmt.Sprintf("%d+0", (r+1)*each))
+		raceBalance(one, fmt.Sprintf("%d+0", (r+1)*each))
 	}
 	p, err := one.store.Ledger().Entries(one.Context(), billing.EntryQuery{Owner: "acme", Asc: true, PageSize: 10_000})
 	one.ok(err, "Ledger.Entries")
@@ -215,8 +215,8 @@ func raceAll(one, two *storeTest) {
 			}
 		})
 		done := (r + 1) * each
-		one.numberedWithoutHoles(done)
-		one.raceBalance(fmt.Sprintf("%d+%d", credits-4*done, 3*done))
+		numberedWithoutHoles(one, done)
+		raceBalance(one, fmt.Sprintf("%d+%d", credits-4*done, 3*done))
 	}
 	one.ok(claimed.claim(one, 10_000), "Outbox.Claim")
 	claimed.check(one, raceRounds*each)

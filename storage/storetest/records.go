@@ -177,10 +177,10 @@ func (r recordRole[T]) cases() []storeCase {
 		}),
 		on("of concurrent updates of one version one succeeds", func(t recordTest[T]) {
 			rec := t.get("acme", "1")
-			t.oneOf(r.conflict, "Update of one Version", func(int) error { return t.recs.Update(t.Context(), rec) })
+			oneOf(t.storeTest, r.conflict, "Update of one Version", func(int) error { return t.recs.Update(t.Context(), rec) })
 		}),
 		on("of concurrent creations under one name one succeeds", func(t recordTest[T]) {
-			t.oneOf(r.duplicate, "Create under one "+r.name, func(i int) error {
+			oneOf(t.storeTest, r.duplicate, "Create under one "+r.name, func(i int) error {
 				return t.recs.Create(t.Context(), r.make("acme", fmt.Sprint("racer ", i), "the name", "active"))
 			})
 		}),
@@ -188,7 +188,7 @@ func (r recordRole[T]) cases() []storeCase {
 }
 
 // oneOf makes 16 calls at once, of which one has to succeed.
-func (t *storeTest) oneOf(otherwise error, what string, call func(i int) error) {
+func oneOf(t *storeTest, otherwise error, what string, call func(i int) error) {
 	t.Helper()
 	errs := make([]error, 16)
 	var wg sync.WaitGroup

@@ -18,7 +18,7 @@ func rememberedCases() []storeCase {
 			evs := []deliver.Event{newEvent(acme, "1", "log"), newEvent(acme, "2"), newEvent(other, "1")}
 			t.deliver(t.commitDue(t.start, evs...).Deliveries...)
 			t.kit.Clock.Advance(t.kit.Retention)
-			t.gone(func() bool { return len(t.events("acme")) == 0 && len(t.events("initech")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 && len(t.events("initech")) == 0 })
 			t.reopen()
 			b := t.commitDue(t.start, append(evs, newEvent(acme, "3"), newEvent(other, "2"))...)
 			expect(t, seqsOf(b.Events), "0 0 0 3 2", "after Reopen the ids of removed events have to be known still, and numbers go on after the last one given, whether its event is there or not")
@@ -30,14 +30,14 @@ func rememberedCases() []storeCase {
 			t.deliver(later[0])
 			t.kit.Clock.Advance(keep / 2)
 			t.reopen()
-			t.touch()
+			touch(t)
 			expect(t, t.logged("acme"), "1:1 2:2", "after Reopen retention has to count from when the last delivery became final, not from the commit")
 			t.deliver(later[1])
 			t.kit.Clock.Advance(keep / 2)
-			t.gone(func() bool { return len(t.events("acme")) < 2 })
+			waitUntil(t, func() bool { return len(t.events("acme")) < 2 })
 			expect(t, t.logged("acme"), "2:2", "after Reopen retention has to count from when the last delivery became final")
 			t.kit.Clock.Advance(keep / 2)
-			t.gone(func() bool { return len(t.events("acme")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 		}},
 		{name: "what was deleted stays deleted over a restart", needs: needsDurable, run: deletedStaysDeleted},
 		{name: "a reservation expires at its time though a restart is between", needs: needsDurable | needsClock, run: func(t *storeTest) {

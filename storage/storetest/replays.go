@@ -10,7 +10,7 @@ import (
 
 // replayOf is a running replay of all that acme had so far, to one of its
 // endpoints.
-func (t *storeTest) replayOf(src deliver.Source, endpointID, id string) deliver.Replay {
+func replayOf(t *storeTest, src deliver.Source, endpointID, id string) deliver.Replay {
 	t.Helper()
 	evs := t.events(src.Owner)
 	r := deliver.Replay{
@@ -23,17 +23,17 @@ func (t *storeTest) replayOf(src deliver.Source, endpointID, id string) deliver.
 	return r
 }
 
-func (t *storeTest) startReplay(r deliver.Replay) {
+func startReplay(t *storeTest, r deliver.Replay) {
 	t.Helper()
 	t.ok(t.store.Replays().Start(t.Context(), r), "Replays.Start")
 }
 
-// step is the one that comes next.
+// stepReplay is the one that comes next.
 func step(r deliver.Replay, limit int, t *storeTest) deliver.ReplayStep {
 	return deliver.ReplayStep{Owner: r.Owner, EndpointID: r.EndpointID, ID: r.ID, Cursor: r.Cursor, Limit: limit, Now: t.at(5), DeliverBy: t.at(100)}
 }
 
-func (t *storeTest) step(r deliver.Replay, limit int) (deliver.Replay, []deliver.Delivery) {
+func stepReplay(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, []deliver.Delivery) {
 	t.Helper()
 	r, ds, err := t.store.Replays().Step(t.Context(), step(r, limit, t))
 	t.ok(err, "Replays.Step")
@@ -41,7 +41,7 @@ func (t *storeTest) step(r deliver.Replay, limit int) (deliver.Replay, []deliver
 }
 
 // replayOut makes all steps, and says which posts are to be sent.
-func (t *storeTest) replayOut(r deliver.Replay, limit int) (deliver.Replay, string) {
+func replayOut(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, string) {
 	t.Helper()
 	var made []deliver.Delivery
 	for steps := 0; r.State == deliver.ReplayRunning; steps++ {
@@ -49,7 +49,7 @@ func (t *storeTest) replayOut(r deliver.Replay, limit int) (deliver.Replay, stri
 			t.Fatalf("1,000 steps did not end a replay of %d numbers: each has to look at one event at least", r.Last)
 		}
 		var ds []deliver.Delivery
-		r, ds = t.step(r, limit)
+		r, ds = stepReplay(t, r, limit)
 		if len(ds) > limit {
 			t.Fatalf("Step made %d deliveries, want up to %d", len(ds), limit)
 		}
@@ -70,9 +70,9 @@ func replayCases() []storeCase {
 			t.commitDue(t.start, newEvents(acme, "3", "1", "2")...)
 			t.bind(acme, "a")
 			evs := t.events("acme")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			r, ds := t.step(r, 2)
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			r, ds := stepReplay(t, r, 2)
 			expect(t, tweetsOf(ds), "3 1", "Step has to make up to Limit deliveries, in the order of the events")
 			expect(t, counted(r), "running at 2: 2 created, 0 reopened, 0 left, 0 removed", "Step has to move the cursor and count")
 			t.same(r.Due, t.at(100), "Step has to move Due to DeliverBy")
@@ -84,7 +84,7 @@ func replayCases() []storeCase {
 			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "Get has to show the replay as Step left it")
-			r, ds = t.step(r, 2)
+			r, ds = stepReplay(t, r, 2)
 			expect(t, tweetsOf(ds), "2", "the next Step has to go on where the one before ended")
 			expect(t, counted(r), "done at 3: 3 created, 0 reopened, 0 left, 0 removed", "Step has to end the replay at Last")
 			expect(t, tweetsOf(t.claim(t.at(99), 10)), "", "what Step made is the caller's until DeliverBy")
@@ -96,9 +96,9 @@ func replayCases() []storeCase {
 			t.settle(attempted(ds[0].ID, 1, deliver.StateDelivered, t.start), attempted(ds[2].ID, 1, deliver.StateRetrying, t.at(80)),
 				attempted(ds[3].ID, 1, deliver.StateRetrying, t.start), attempted(ds[3].ID, 2, deliver.StateFailed, t.start))
 			for round, left := range []int{3, 4} { // the second finds it open
-				r := t.replayOf(acme, "a", fmt.Sprint("r", round))
-				t.startReplay(r)
-				r, made := t.replayOut(r, 10)
+				r := replayOf(t, acme, "a", fmt.Sprint("r", round))
+				startReplay(t, r)
+				r, made := replayOut(t, r, 10)
 				expect(t, made, []string{"failed", ""}[round], "Step has to send what failed anew, once, and nothing that is delivered or open")
 				expect(t, r.Left, left, "Left has to count what is delivered or open")
 				expect(t, r.Reopened, 1-round, "Reopened has to count what failed")
@@ -114,9 +114,9 @@ func replayCases() []storeCase {
 			t.commitDue(t.start, newEvent(acme2, "1"), newEvent(acme, "2"), newEvent(globex, "3"), newEvent(acme2, "4"), newEvent(acme, "5"), newEvent(acme2, "6"))
 			t.bind(acme, "a", "b")
 			t.bind(acme2, "c")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			r, made := t.replayOut(r, 1)
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			r, made := replayOut(t, r, 1)
 			expect(t, made, "2 5", "Step has to make deliveries of the source's events, and of no others")
 			expect(t, counted(r), "done at 5: 2 created, 0 reopened, 0 left, 0 removed", "Step has to come to Last over the events of other sources")
 			expect(t, endpointsOf(t.claim(t.at(100), 10)), "a a", "Step has to make deliveries to its endpoint alone")
@@ -124,10 +124,10 @@ func replayCases() []storeCase {
 		{name: "Step keeps to its range", run: func(t *storeTest) {
 			t.commitDue(t.start, newEvents(acme, "1", "2", "3", "4")...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
+			r := replayOf(t, acme, "a", "r1")
 			r.After, r.Cursor, r.Last = 1, 1, 3
-			t.startReplay(r)
-			r, made := t.replayOut(r, 10)
+			startReplay(t, r)
+			r, made := replayOut(t, r, 10)
 			expect(t, made, "2 3", "Step has to look at the events above Cursor, up to Last")
 			expect(t, counted(r), "done at 3: 2 created, 0 reopened, 0 left, 0 removed", "Step has to end at Last, though there are later events")
 		}},
@@ -142,9 +142,9 @@ func replayCases() []storeCase {
 			}
 			t.commitDue(t.start, evs...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			r, made := t.replayOut(r, 1)
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			r, made := replayOut(t, r, 1)
 			expect(t, made, "0 1250", "Step has to find an event behind many of other sources")
 			expect(t, r.Removed, uint64(0), "Step has to count as removed what is not stored, and nothing else")
 		}},
@@ -152,9 +152,9 @@ func replayCases() []storeCase {
 			t.commitDue(t.start, newEvents(acme, "1", "2", "3")...)
 			t.bind(acme, "a")
 			for round, want := range []string{"1 2 3", "", ""} {
-				r := t.replayOf(acme, "a", fmt.Sprint("r", round))
-				t.startReplay(r)
-				_, made := t.replayOut(r, 2)
+				r := replayOf(t, acme, "a", fmt.Sprint("r", round))
+				startReplay(t, r)
+				_, made := replayOut(t, r, 2)
 				expect(t, made, want, "replay %d of the same range", round+1)
 				if round == 1 {
 					for _, d := range t.claim(t.at(100), 10) {
@@ -169,9 +169,9 @@ func replayCases() []storeCase {
 		{name: "a step is made once, whoever asks", run: func(t *storeTest) {
 			t.commitDue(t.start, newEvents(acme, "1", "2", "3", "4")...)
 			t.bind(acme, "a")
-			first := t.replayOf(acme, "a", "r1")
-			t.startReplay(first)
-			t.oneOf(deliver.ErrReplayConflict, "Step from one Cursor", func(int) error {
+			first := replayOf(t, acme, "a", "r1")
+			startReplay(t, first)
+			oneOf(t, deliver.ErrReplayConflict, "Step from one Cursor", func(int) error {
 				_, _, err := t.store.Replays().Step(context.Background(), step(first, 2, t))
 				return err
 			})
@@ -182,7 +182,7 @@ func replayCases() []storeCase {
 			other.ID = "r0"
 			_, _, err = t.store.Replays().Step(t.Context(), other)
 			t.refused(err, deliver.ErrReplayConflict, "Step has to refuse the ID of another replay")
-			r, _ = t.step(r, 2)
+			r, _ = stepReplay(t, r, 2)
 			_, ds, err := t.store.Replays().Step(t.Context(), step(r, 2, t))
 			t.refused(err, deliver.ErrReplayConflict, "Step has to refuse a replay that is done")
 			expect(t, len(ds), 0, "a refused Step gave deliveries")
@@ -196,9 +196,9 @@ func replayCases() []storeCase {
 			}
 			t.commitDue(t.start, evs...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			t.beside(events/5, func(ctx context.Context, _ int) (err error) {
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			beside(t, events/5, func(ctx context.Context, _ int) (err error) {
 				r, _, err = t.store.Replays().Step(ctx, step(r, 5, t))
 				return err
 			}, func() {
@@ -225,7 +225,7 @@ func cutReplays(t *storeTest) {
 			one := &storeTest{TB: t.TB, kit: t.kit, start: t.start, store: t.kit.Open(t.TB)}
 			one.commitDue(one.start, newEvents(acme, "1", "2", "3", "4", "5")...)
 			one.bind(acme, "a")
-			r := one.replayOf(acme, "a", "r1")
+			r := replayOf(one, acme, "a", "r1")
 			run := func(s deliver.Replays) error {
 				if err := s.Start(t.Context(), r); err != nil {
 					return err

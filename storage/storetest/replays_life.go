@@ -17,17 +17,17 @@ func replayLifeCases() []storeCase {
 		{name: "Start takes the place of a replay that is done, not of one that runs", run: func(t *storeTest) {
 			t.commitDue(t.start, newEvents(acme, "1", "2")...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			next := t.replayOf(acme, "a", "r2")
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			next := replayOf(t, acme, "a", "r2")
 			t.refused(t.store.Replays().Start(t.Context(), next), deliver.ErrReplayRunning, "Start has to refuse a second replay beside one that runs")
-			r, _ = t.step(r, 1)
-			t.startReplay(t.replayOf(acme, "a", "r1"))
+			r, _ = stepReplay(t, r, 1)
+			startReplay(t, replayOf(t, acme, "a", "r1"))
 			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "Start with an ID that is known has to change nothing")
-			t.replayOut(r, 10)
-			t.startReplay(next)
+			replayOut(t, r, 10)
+			startReplay(t, next)
 			stored, err = t.store.Replays().Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, next, "Start has to store a replay as it is, in place of one that is done")
@@ -35,14 +35,14 @@ func replayLifeCases() []storeCase {
 		{name: "a replay is its owner's, of an endpoint that there is", run: func(t *storeTest) {
 			t.bind(acme, "a")
 			t.refused(get(t, "acme", "a"), deliver.ErrReplayNotFound, "Get has to say that an endpoint has no replay")
-			r := t.replayOf(acme, "a", "r1")
+			r := replayOf(t, acme, "a", "r1")
 			r.Owner = "globex"
 			t.refused(t.store.Replays().Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse another owner's endpoint")
 			r.Owner, r.EndpointID = "acme", "none"
 			t.refused(t.store.Replays().Start(t.Context(), r), deliver.ErrEndpointNotFound, "Start has to refuse an endpoint that is unknown")
-			t.startReplay(t.replayOf(acme, "a", "r1"))
+			startReplay(t, replayOf(t, acme, "a", "r1"))
 			t.refused(get(t, "globex", "a"), deliver.ErrReplayNotFound, "Get showed another owner's replay")
-			q := step(t.replayOf(acme, "a", "r1"), 1, t)
+			q := step(replayOf(t, acme, "a", "r1"), 1, t)
 			q.Owner = "globex"
 			_, _, err := t.store.Replays().Step(t.Context(), q)
 			t.refused(err, deliver.ErrReplayNotFound, "Step moved another owner's replay")
@@ -50,9 +50,9 @@ func replayLifeCases() []storeCase {
 		{name: "a replay of an endpoint that is disabled waits", run: func(t *storeTest) {
 			t.commitDue(t.start, newEvents(acme, "1", "2")...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			r, _ = t.step(r, 1)
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			r, _ = stepReplay(t, r, 1)
 			status := func(s deliver.EndpointStatus) {
 				e, err := t.store.Endpoints().Get(t.Context(), "acme", "a")
 				t.ok(err, "Endpoints.Get")
@@ -66,20 +66,20 @@ func replayLifeCases() []storeCase {
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "Step moved the replay of an endpoint that is disabled")
 			status(deliver.EndpointActive)
-			_, made := t.replayOut(r, 10)
+			_, made := replayOut(t, r, 10)
 			expect(t, made, "2", "a replay has to go on when its endpoint is active again")
 		}},
 		{name: "a replay goes with its endpoint", run: func(t *storeTest) {
 			t.commitDue(t.start, newEvents(acme, "1", "2")...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			r, ds := t.step(r, 1)
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			r, ds := stepReplay(t, r, 1)
 			t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
 			t.refused(get(t, "acme", "a"), deliver.ErrReplayNotFound, "Delete has to remove the endpoint's replay")
 			_, _, err := t.store.Replays().Step(t.Context(), step(r, 1, t))
 			t.refused(err, deliver.ErrReplayNotFound, "Step has to make nothing for an endpoint that is gone")
-			expect(t, t.running(t.at(1000), 10), "", "Running gave the replay of an endpoint that is gone")
+			expect(t, runningReplays(t, t.at(1000), 10), "", "Running gave the replay of an endpoint that is gone")
 			expect(t, t.entry("acme", ds[0].ID).State, deliver.StateFailed, "Delete has to end what a replay made")
 			expect(t, t.nextDue(), "none", "Delete has to end what a replay made")
 			t.bind(acme, "a")
@@ -90,33 +90,33 @@ func replayLifeCases() []storeCase {
 			for i, id := range []string{"c", "a", "b", "d"} {
 				src := []deliver.Source{acme, globex}[i%2]
 				t.bind(src, id)
-				r := t.replayOf(src, id, "replay of "+id)
+				r := replayOf(t, src, id, "replay of "+id)
 				r.Due = t.at([]int{20, 10, 30, 0}[i])
 				if id == "d" {
 					r.State = deliver.ReplayDone
 				}
-				t.startReplay(r)
+				startReplay(t, r)
 			}
-			expect(t, t.running(t.at(20), 10), "a c", "Running has to give what is due, the longest due first, of all owners, and none that is done")
-			expect(t, t.running(t.at(30), 2), "a c", "Running has to keep to its limit")
-			expect(t, t.running(t.at(30), 0), "", "Running has to give none for a limit of 0")
+			expect(t, runningReplays(t, t.at(20), 10), "a c", "Running has to give what is due, the longest due first, of all owners, and none that is done")
+			expect(t, runningReplays(t, t.at(30), 2), "a c", "Running has to keep to its limit")
+			expect(t, runningReplays(t, t.at(30), 0), "", "Running has to give none for a limit of 0")
 			r, err := t.store.Replays().Get(t.Context(), "globex", "a")
 			t.ok(err, "Replays.Get")
-			t.step(r, 10)
-			expect(t, t.running(t.at(1000), 10), "c b", "Running gave a replay that is done")
+			stepReplay(t, r, 10)
+			expect(t, runningReplays(t, t.at(1000), 10), "c b", "Running gave a replay that is done")
 		}},
 		{name: "a replay goes on after a restart", needs: needsDurable, run: func(t *storeTest) {
 			t.commitDue(t.start, newEvents(acme, "1", "2", "3", "4")...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			r, _ = t.step(r, 2)
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			r, _ = stepReplay(t, r, 2)
 			t.reopen()
-			expect(t, t.running(t.at(100), 10), "a", "after Reopen Running has to give what it gave before")
+			expect(t, runningReplays(t, t.at(100), 10), "a", "after Reopen Running has to give what it gave before")
 			stored, err := t.store.Replays().Get(t.Context(), "acme", "a")
 			t.ok(err, "Replays.Get")
 			t.same(stored, r, "after Reopen a replay is not what it was")
-			r, made := t.replayOut(r, 1)
+			r, made := replayOut(t, r, 1)
 			expect(t, made, "3 4", "after Reopen a replay has to go on at its cursor")
 			expect(t, counted(r), "done at 4: 4 created, 0 reopened, 0 left, 0 removed", "after Reopen a replay has to count on")
 			expect(t, tweetsOf(t.claim(t.at(100), 10)), "1 2 3 4", "after Reopen Claim has to give what steps made")
@@ -124,12 +124,12 @@ func replayLifeCases() []storeCase {
 		{name: "a replay says what retention removed", needs: needsRetention, run: func(t *storeTest) {
 			t.commitDue(t.start, newEvent(acme, "1"), newEvent(acme, "2", "log"), newEvent(acme2, "3"))
 			t.kit.Clock.Advance(t.kit.Retention + time.Second)
-			t.gone(func() bool { return t.logged("acme") == "2:2" })
+			waitUntil(t, func() bool { return t.logged("acme") == "2:2" })
 			t.commitDue(t.start, newEvents(acme, "4", "5")...)
 			t.bind(acme, "a")
-			r := t.replayOf(acme, "a", "r1")
-			t.startReplay(r)
-			r, made := t.replayOut(r, 1)
+			r := replayOf(t, acme, "a", "r1")
+			startReplay(t, r)
+			r, made := replayOut(t, r, 1)
 			expect(t, made, "2 4 5", "Step has to send what is stored still")
 			expect(t, counted(r), "done at 5: 3 created, 0 reopened, 0 left, 2 removed", "Removed has to count the numbers of events that retention removed")
 		}},
@@ -137,8 +137,8 @@ func replayLifeCases() []storeCase {
 	}
 }
 
-// running shows the endpoints of the replays that are due.
-func (t *storeTest) running(now time.Time, limit int) string {
+// runningReplays shows the endpoints of the replays that are due.
+func runningReplays(t *storeTest, now time.Time, limit int) string {
 	t.Helper()
 	rs, err := t.store.Replays().Running(t.Context(), now, limit)
 	t.ok(err, "Replays.Running")
@@ -147,7 +147,7 @@ func (t *storeTest) running(now time.Time, limit int) string {
 
 // retentionAfterReplays: events with no delivery, with one and with several, each
 // open, delivered or failed, get more by the replays of two endpoints, in one
-// step or several. None goes before the last of its deliveries has ended and the
+// stepReplay or several. None goes before the last of its deliveries has ended and the
 // time has passed, and then all of it goes.
 func retentionAfterReplays(t *storeTest) {
 	const events = 6
@@ -164,11 +164,11 @@ func retentionAfterReplays(t *storeTest) {
 	t.bind(acme, "a", "b")
 	open := ds[:1:1]
 	for _, id := range []string{"a", "b"} {
-		r := t.replayOf(acme, id, "replay of "+id)
-		t.startReplay(r)
+		r := replayOf(t, acme, id, "replay of "+id)
+		startReplay(t, r)
 		for r.State == deliver.ReplayRunning {
 			var made []deliver.Delivery
-			r, made = t.step(r, 4)
+			r, made = stepReplay(t, r, 4)
 			open = append(open, made...)
 		}
 	}
@@ -180,7 +180,7 @@ func retentionAfterReplays(t *storeTest) {
 
 	pass := func() {
 		t.kit.Clock.Advance(t.kit.Retention + time.Second)
-		t.touch()
+		touch(t)
 	}
 	pass()
 	expect(t, t.logged("acme"), "1:0 2:1 3:2 4:3 5:4 6:5", "an event was removed while a delivery that a replay made is open")
@@ -200,10 +200,10 @@ func retentionAfterReplays(t *storeTest) {
 	t.settle(rest...)
 	left := t.logged("acme")
 	t.kit.Clock.Advance(t.kit.Retention / 2)
-	t.touch()
+	touch(t)
 	expect(t, t.logged("acme"), left, "an event was removed before its retention had passed since the last delivery ended")
 	pass()
-	t.gone(func() bool { return t.logged("acme") == "" })
+	waitUntil(t, func() bool { return t.logged("acme") == "" })
 	p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
 	t.ok(err, "Log.Deliveries")
 	expect(t, p.Total, 0, "a delivery that a replay made outlives its event")

@@ -199,7 +199,7 @@ func reservationCases() []storeCase {
 		}},
 		storeCase{name: "one credit is reserved once", run: func(t *storeTest) {
 			t.topUp("acme", 1)
-			t.oneOf(billing.ErrInsufficient, "Reserve of the last credit", func(i int) error {
+			oneOf(t, billing.ErrInsufficient, "Reserve of the last credit", func(i int) error {
 				return t.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: fmt.Sprint(i), Owner: "acme", Amount: 1})
 			})
 			expect(t, t.balance("acme"), "0+1", "one credit was reserved more than once, or not at all")

@@ -160,13 +160,13 @@ func sharedCases() []storeCase {
 		one.furnish()
 		m, err := one.store.Monitors().Get(one.Context(), "acme", "kept")
 		one.ok(err, "Monitors.Get")
-		one.oneOf(monitor.ErrConflict, "Update of one Version through two stores", func(i int) error {
+		oneOf(one, monitor.ErrConflict, "Update of one Version through two stores", func(i int) error {
 			return []storage.Store{one.store, two.store}[i%2].Monitors().Update(one.Context(), m)
 		})
 	})
 	on("one credit is reserved once", func(one, two *storeTest) {
 		one.topUp("acme", 1)
-		one.oneOf(billing.ErrInsufficient, "Reserve of the last credit through two stores", func(i int) error {
+		oneOf(one, billing.ErrInsufficient, "Reserve of the last credit through two stores", func(i int) error {
 			return []storage.Store{one.store, two.store}[i%2].Ledger().Reserve(one.Context(), billing.Reservation{ID: fmt.Sprint(i), Owner: "acme", Amount: 1})
 		})
 	})

@@ -16,7 +16,7 @@ func retentionCases() []storeCase {
 		on("an event is kept for the whole retention", func(t *storeTest, keep time.Duration) {
 			t.deliver(t.commitDue(t.start, newEvent(acme, "1", "log")).Deliveries...)
 			t.kit.Clock.Advance(keep - time.Second)
-			t.touch()
+			touch(t)
 			expect(t, t.logged("acme"), "1:1", "an event was removed before its retention had passed")
 		}),
 		on("retention counts from the end of the last delivery", func(t *storeTest, keep time.Duration) {
@@ -25,14 +25,14 @@ func retentionCases() []storeCase {
 			t.kit.Clock.Advance(2 * keep)
 			t.deliver(ds[1])
 			t.kit.Clock.Advance(keep - time.Second)
-			t.touch()
+			touch(t)
 			expect(t, t.logged("acme"), "1:1", "retention has to count from when the last delivery of an event became final, not from the commit")
 			expect(t, t.entry("acme", ds[0].ID).State, deliver.StateDelivered, "a delivery was removed before its event")
 		}),
 		on("an open delivery is never too old", func(t *storeTest, keep time.Duration) {
 			t.commitDue(t.start, newEvent(acme, "1", "log"))
 			t.kit.Clock.Advance(1000 * keep)
-			t.touch()
+			touch(t)
 			expect(t, t.logged("acme"), "1:1", "an event with an open delivery was removed")
 			expect(t, len(t.claim(t.start, 10)), 1, "an open delivery was removed: the outbox must not lose anything")
 		}),
@@ -41,7 +41,7 @@ func retentionCases() []storeCase {
 			ds := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2")).Deliveries
 			t.deliver(ds...)
 			t.kit.Clock.Advance(keep)
-			t.gone(func() bool { return len(t.events("acme")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 			_, err := t.store.Log().Delivery(t.Context(), "acme", ds[0].ID)
 			t.refused(err, deliver.ErrDeliveryNotFound, "the delivery of a removed event has to be removed with it")
 			page, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme"})
@@ -56,10 +56,10 @@ func retentionCases() []storeCase {
 		on("an event nobody receives counts from its commit", func(t *storeTest, keep time.Duration) {
 			t.commitDue(t.start, newEvent(acme, "1"))
 			t.kit.Clock.Advance(keep - time.Second)
-			t.touch()
+			touch(t)
 			expect(t, t.logged("acme"), "1:1", "an event without deliveries was removed before its retention had passed")
 			t.kit.Clock.Advance(time.Second)
-			t.gone(func() bool { return len(t.events("acme")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 		}),
 		on("what is left is shown, counted and found by its number", leftOver),
 		on("a clock that was ahead holds nothing back", func(t *storeTest, keep time.Duration) {
@@ -74,17 +74,17 @@ func retentionCases() []storeCase {
 			t.kit.Clock.Advance(keep - time.Second)
 			expect(t, t.logged("acme"), "1:1", "an event was removed before its retention had passed")
 			t.kit.Clock.Advance(time.Second)
-			t.gone(func() bool { return len(t.events("acme")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 		}),
 		on("deleting an endpoint lets its events go", func(t *storeTest, keep time.Duration) {
 			t.bind(acme, "a")
 			t.commitDue(t.start, newEvent(acme, "1"))
 			t.kit.Clock.Advance(2 * keep)
 			t.ok(t.store.Endpoints().Delete(t.Context(), "acme", "a"), "Endpoints.Delete")
-			t.touch()
+			touch(t)
 			expect(t, t.logged("acme"), "1:1", "retention has to count from the deletion that ended the last delivery")
 			t.kit.Clock.Advance(keep)
-			t.gone(func() bool { return len(t.events("acme")) == 0 })
+			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 		}),
 	}
 }
@@ -114,7 +114,7 @@ func leftOver(t *storeTest, keep time.Duration) {
 			t.deliver(ds[tweet-1])
 		}
 		t.kit.Clock.Advance(keep)
-		t.gone(func() bool { return len(t.events("acme")) == step.left })
+		waitUntil(t, func() bool { return len(t.events("acme")) == step.left })
 		for _, q := range step.asks {
 			got, err := t.store.Log().Events(t.Context(), "acme", q.after, q.limit)
 			t.ok(err, "Log.Events")
@@ -138,17 +138,17 @@ func (t *storeTest) deliver(ds ...deliver.Delivery) {
 }
 
 // touch makes calls with which a store may remove what is too old.
-func (t *storeTest) touch() {
+func touch(t *storeTest) {
 	t.Helper()
 	t.commitDue(t.start, newEvent(globex, "touch "+t.kit.Clock.Now().String()))
 	t.settle()
 	t.events("globex")
 }
 
-// gone uses the store until is holds: 500 times, and for five seconds of real time,
+// waitUntil uses the store until is holds: 500 times, and for five seconds of real time,
 // before it gives up. A slow machine has the first, a store that removes in the
 // background the second.
-func (t *storeTest) gone(is func() bool) {
+func waitUntil(t *storeTest, is func() bool) {
 	t.Helper()
 	const uses, atLeast = 500, 5 * time.Second
 	began := time.Now()
@@ -156,7 +156,7 @@ func (t *storeTest) gone(is func() bool) {
 		if n >= uses && time.Since(began) >= atLeast {
 			t.Fatalf("events are there still although Kit.Retention has passed since their last delivery became final")
 		}
-		t.touch()
+		touch(t)
 		if err := sleep(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 
 // beside does work, a call a round, and looks again and again meanwhile, and once
 // after each round. The context of work ends when a look ends the case.
-func (t *storeTest) beside(rounds int, work func(ctx context.Context, round int) error, look func()) {
+func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) error, look func()) {
 	t.Helper()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -42,7 +42,7 @@ func (t *storeTest) beside(rounds int, work func(ctx context.Context, round int)
 func wholeCommits(t *storeTest) {
 	const commits = 20
 	t.topUp("acme", commits)
-	t.beside(commits, func(ctx context.Context, i int) error {
+	beside(t, commits, func(ctx context.Context, i int) error {
 		return t.store.Journal().Commit(ctx, []*detect.Batch{{
 			Cursor:  &detect.Cursor{Target: "t1", Since: t.at(i + 1)},
 			Events:  []deliver.Event{newEvent(acme, fmt.Sprint(i), "log")},
@@ -78,7 +78,7 @@ func wholeSettlements(t *storeTest) {
 	for _, d := range t.commitDue(t.start, evs...).Deliveries {
 		ss = append(ss, attempted(d.ID, 1, deliver.StateDelivered, t.start))
 	}
-	t.beside(calls, func(ctx context.Context, i int) error {
+	beside(t, calls, func(ctx context.Context, i int) error {
 		return t.store.Outbox().Settle(ctx, ss[i*each:(i+1)*each]...)
 	}, func() {
 		p, err := t.store.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", State: deliver.StateDelivered, PageSize: 1})
@@ -96,7 +96,7 @@ func wholeAppends(t *storeTest) {
 	const left = size / 2 // too little for another call
 	t.topUp("acme", writers*calls*size/2+left)
 	var made atomic.Int64
-	t.beside(1, func(ctx context.Context, _ int) error {
+	beside(t, 1, func(ctx context.Context, _ int) error {
 		var wg sync.WaitGroup
 		for w := range writers {
 			wg.Go(func() {
