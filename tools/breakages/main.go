@@ -3,11 +3,12 @@
 // turn red.
 //
 //	go run -C tools ./breakages          # all, from the repository's root
-//	go run -C tools ./breakages cursor   # those whose name contains a word
+//	go run -C tools ./breakages cursor   # those whose promise contains a word
 //	go run -C tools ./breakages -for 2m  # as many as that allows, others with every commit
 //
-// Each breakage replaces a piece of text that must stand in the file exactly
-// once, so that the list cannot silently rot.
+// A row names a function and a change of its syntax tree. A function that is gone,
+// and a change that does not fit it in exactly one place, are errors that name the
+// row, so that the list cannot silently rot.
 package main
 
 import (
@@ -34,7 +35,7 @@ func main() {
 	}
 }
 
-// run tries the breakages whose name contains word, as many at a time as there
+// run tries the breakages whose promise contains word, as many at a time as there
 // are cores, each in a copy of the tree of its own.
 func run(word string, budget time.Duration) error {
 	root, err := output("", "git", "rev-parse", "--show-toplevel")
@@ -50,12 +51,12 @@ func run(word string, budget time.Duration) error {
 	}
 	var chosen []breakage
 	for _, b := range list {
-		if strings.Contains(b.name, word) {
+		if strings.Contains(b.promise, word) {
 			chosen = append(chosen, b)
 		}
 	}
 	if len(chosen) == 0 {
-		return fmt.Errorf("no breakage has %q in its name", word)
+		return fmt.Errorf("no breakage has %q in its promise", word)
 	}
 	if budget > 0 { // which ones come first follows from the commit: another run of it does the same
 		seed := sha256.Sum256([]byte(commit))
@@ -104,8 +105,11 @@ func (t *trial) work(root string, more func() bool) {
 		var red bool
 		var detail string
 		if red, detail, err = try(dir, b); err != nil {
-			err = fmt.Errorf("%s: %w", b.name, err)
-			break
+			t.mu.Lock()
+			t.errs = append(t.errs, fmt.Errorf("%s: %w", b.promise, err))
+			t.mu.Unlock()
+			err = nil
+			continue
 		}
 		t.mu.Lock()
 		t.tried++
@@ -114,7 +118,7 @@ func (t *trial) work(root string, more func() bool) {
 			verdict = "GREEN: no test noticed"
 			t.alive++
 		}
-		fmt.Printf("%-46s %-28s %5.1fs  %s\n", b.name, b.file, time.Since(began).Seconds(), verdict)
+		fmt.Printf("%-70s %-50s %5.1fs  %s\n", b.promise, b.dir+" "+b.fn, time.Since(began).Seconds(), verdict)
 		if red && detail != "" {
 			fmt.Printf("  %s\n", detail)
 		}
@@ -125,15 +129,12 @@ func (t *trial) work(root string, more func() bool) {
 	t.mu.Unlock()
 }
 
-// checkList reports every breakage whose place is gone or is not the only one.
+// checkList reports every row that does not fit the source.
 func checkList(dir string) error {
 	var errs []error
 	for _, b := range list {
-		whole, err := os.ReadFile(filepath.Join(dir, b.file))
-		if err != nil {
+		if _, _, _, err := b.apply(dir); err != nil {
 			errs = append(errs, err)
-		} else if n := strings.Count(string(whole), b.old); n != 1 {
-			errs = append(errs, fmt.Errorf("%s: %s has %d times %q, want once", b.name, b.file, n, b.old))
 		}
 	}
 	return errors.Join(errs...)
@@ -141,13 +142,11 @@ func checkList(dir string) error {
 
 // try breaks one place, runs the tests, and mends it again.
 func try(dir string, b breakage) (red bool, detail string, err error) {
-	path := filepath.Join(dir, b.file)
-	whole, err := os.ReadFile(path)
+	path, whole, broken, err := b.apply(dir)
 	if err != nil {
 		return false, "", err
 	}
-	broken := strings.Replace(string(whole), b.old, b.new, 1)
-	if err := os.WriteFile(path, []byte(broken), 0o644); err != nil {
+	if err := os.WriteFile(path, broken, 0o644); err != nil {
 		return false, "", err
 	}
 	defer func() {
@@ -155,10 +154,8 @@ func try(dir string, b breakage) (red bool, detail string, err error) {
 			err = werr
 		}
 	}()
-	if strings.HasSuffix(b.file, ".go") { // a script of Redis is compiled by its server
-		if out, err := output(dir, "go", "build", "./"+filepath.Dir(b.file)); err != nil {
-			return false, "", fmt.Errorf("does not compile: %s", out)
-		}
+	if out, err := output(dir, "go", "build", "./"+b.dir); err != nil {
+		return false, "", fmt.Errorf("does not compile: %s", out)
 	}
 	args := append([]string{"test", "-count=1", "-short", "-failfast", "-vet=off", "-timeout=60s"}, b.tests...)
 	out, err := output(dir, "go", args...)
