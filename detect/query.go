@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -119,6 +120,26 @@ func (s *QuerySubscription) terms() *queries.Terms {
 // want is what routing needs to know of the subscription.
 func (s *QuerySubscription) want() routing.Want {
 	return routing.Want{ID: s.Source.ID, Query: s.Query, Since: s.Since, Every: s.every(), Authors: s.Authors}
+}
+
+// SetQuery adds a query subscription, or replaces the one its source has, and
+// returns when it is in effect; before Run it only takes note. A query that
+// nobody had is polled at once if it has an interval. Posts published before
+// Since are not events. ErrNoSearcher when the query cannot be polled.
+func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
+	if err := sub.validate(); err != nil {
+		return err
+	}
+	if d.deps.Roles.Search == nil && !sub.coverable() {
+		return fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query))
+	}
+	return d.router.set(ctx, sub)
+}
+
+// RemoveQuery ends a source's query subscription and returns when nothing of it
+// can be committed any more. A source that has none is fine.
+func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
+	return d.router.remove(ctx, sourceID)
 }
 
 // QueryTarget is a query's name in the journal, and in a Gap: "query:" and its

@@ -13,6 +13,75 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
+// set routes a subscription that is new or has changed.
+func (r *router) set(ctx context.Context, sub QuerySubscription) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rule := r.rules.Get(sub.Source.ID)
+	if rule == nil {
+		if r.rules.Len() >= maxQueries {
+			return fmt.Errorf("detect: another query is not allowed: want at most %d in all", maxQueries)
+		}
+		rule = &routing.Rule{}
+	}
+	if !r.d.isStarted() {
+		before, err := r.readBefore(ctx, &sub)
+		if err == nil {
+			r.put(rule, sub, before)
+		}
+		return err
+	}
+	covered, err := r.covered(ctx, sub)
+	if err != nil {
+		return err
+	}
+	if rule.ID == "" {
+		r.put(rule, sub, routing.State{}) // also if it fails half-way: it is removed as a whole
+	}
+	if err := r.route(ctx, rule, sub, covered[0]); err != nil {
+		return err
+	}
+	if rule.Behind {
+		r.accountsChanged() // for forgetQueries
+	}
+	r.note()
+	return nil
+}
+
+// remove forgets one.
+func (r *router) remove(ctx context.Context, sourceID string) error {
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	rule := r.rules.Get(sourceID)
+	if rule == nil {
+		return nil
+	}
+	if r.d.isStarted() {
+		if err := errors.Join(r.unsearch(ctx, sourceID), r.d.remove(ctx, sourceID)); err != nil {
+			return err
+		}
+	}
+	r.rules.Drop(rule)
+	delete(r.subs, sourceID)
+	if r.rules.AnyBehind(rule.Query) {
+		r.accountsChanged() // for forgetQueries: it may have been the last to search
+	}
+	r.note()
+	return nil
+}
+
+// put notes where a rule's posts come from.
+func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State) {
+	r.rules.Put(rule, sub.want(), s)
+	r.subs[sub.Source.ID] = sub
+}
+
 // route has a rule's posts come from where they should. The rule's state changes
 // when all of that is done.
 func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscription, covered bool) error {
@@ -66,7 +135,7 @@ func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m ro
 // fromSearch has a search bring a rule's posts.
 func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routing.Move, gaps []Gap) error {
 	if !m.Store.IsZero() {
-		if err := r.store(ctx, Cursor{Target: QueryTarget(sub.Query), Since: m.Store}); err != nil {
+		if err := r.store(ctx, Cursor{Target: queries.Target(sub.Query), Since: m.Store}); err != nil {
 			return err
 		}
 	}
@@ -112,7 +181,7 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 
 // cursorOf is what the journal has of a query.
 func (r *router) cursorOf(ctx context.Context, text string) (Cursor, error) {
-	found, err := r.d.deps.Journal.Cursors(ctx, QueryTarget(text))
+	found, err := r.d.deps.Journal.Cursors(ctx, queries.Target(text))
 	if err != nil {
 		return Cursor{}, fmt.Errorf("detect: read cursors: %w", err)
 	}
@@ -138,7 +207,7 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 		case read.IsZero():
 			open = true
 		case !r.rules.OthersSearch(rule):
-			ferr := r.store(ctx, Cursor{Target: QueryTarget(rule.Query)})
+			ferr := r.store(ctx, Cursor{Target: queries.Target(rule.Query)})
 			rule.Behind = ferr != nil
 			err = errors.Join(err, ferr)
 		}
@@ -151,7 +220,7 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 // Run: once a target is polled its cursor moves, also for a subscription that is
 // not in that poll.
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
-	targets := []string{QueryTarget(sub.Query)}
+	targets := []string{queries.Target(sub.Query)}
 	if sub.coverable() {
 		for _, name := range sub.Authors {
 			targets = append(targets, accounts.Key(name))

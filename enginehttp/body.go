@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"slices"
@@ -213,4 +214,23 @@ func (f *form) optional(name string) string {
 		return *v
 	}
 	return ""
+}
+
+// seconds is a field in seconds, nil when it is not there; null means 0, the
+// default. What a time.Duration cannot hold is refused by its owner as well as
+// anything else that is too long.
+func (f *form) seconds(name string) *time.Duration {
+	if f.isNull(name) {
+		return new(time.Duration)
+	}
+	v := f.number(name)
+	if v == nil {
+		return nil
+	}
+	const most = float64(math.MaxInt64/int64(time.Second)) / 2
+	d := time.Duration(math.Round(max(-most, min(*v, most)) * float64(time.Second)))
+	if d == 0 && *v != 0 {
+		f.refuse(name, "0, or enough to count")
+	}
+	return &d
 }

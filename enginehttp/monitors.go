@@ -2,7 +2,6 @@ package enginehttp
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -160,7 +159,7 @@ func (h monitorAPI) createMonitor(c *call) (reply, error) {
 	if types := filterTypes(f); types != nil {
 		q.FilterTypes = *types
 	}
-	if iv := interval(f, "poll_interval_seconds"); iv != nil {
+	if iv := f.seconds("poll_interval_seconds"); iv != nil {
 		q.PollInterval = *iv
 	}
 	q.WebhookURL = f.optional("webhook_url")
@@ -181,7 +180,7 @@ func (h monitorAPI) patchMonitor(c *call) (reply, error) {
 	f := c.form
 	q := monitor.UpdateRequest{
 		Name: f.text("name"), Usernames: f.texts("usernames"),
-		FilterTypes: filterTypes(f), PollInterval: interval(f, "poll_interval_seconds"),
+		FilterTypes: filterTypes(f), PollInterval: f.seconds("poll_interval_seconds"),
 	}
 	if f.has("webhook_url") {
 		url := f.optional("webhook_url")
@@ -222,25 +221,6 @@ func filterTypes(f *form) *[]monitor.FilterType {
 		types[i] = monitor.FilterType(n)
 	}
 	return &types
-}
-
-// interval is a field in seconds, nil when it is not there; null means 0, the
-// default. What a time.Duration cannot hold is refused by its owner as well as
-// anything else that is too long.
-func interval(f *form, name string) *time.Duration {
-	if f.isNull(name) {
-		return new(time.Duration)
-	}
-	v := f.number(name)
-	if v == nil {
-		return nil
-	}
-	const most = float64(math.MaxInt64/int64(time.Second)) / 2
-	d := time.Duration(math.Round(max(-most, min(*v, most)) * float64(time.Second)))
-	if d == 0 && *v != 0 {
-		f.refuse(name, "0, or enough to count")
-	}
-	return &d
 }
 
 // isMissing reports that a record is unknown or another's.

@@ -198,7 +198,7 @@ func pace(f *form) *time.Duration {
 	if f.isNull("interval_seconds") {
 		return nil
 	}
-	return interval(f, "interval_seconds")
+	return f.seconds("interval_seconds")
 }
 
 func results(f *form) *int {

@@ -53,7 +53,7 @@ func (m *Manager) check(r *Rule) (Parsed, error) {
 // ParseRule parses the query of a rule, and then its schedule. On an error, Query
 // is nil if it was the query's.
 func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
-	if p.Query, _, err = m.Parse(r.Query); err != nil {
+	if p.Query, _, err = query.Parse(r.Query, m.cfg.Parse); err != nil {
 		return Parsed{}, err
 	}
 	if r.Schedule != "" {

@@ -39,17 +39,6 @@ type argument struct {
 	hash    uint64   // folded text of tags and names
 }
 
-// walk calls f for each leaf and says whether it is negated in the end.
-func (n *node) walk(neg bool, f func(leaf *node, neg bool)) {
-	neg = neg != n.neg
-	if n.kind == leafNode {
-		f(n, neg)
-	}
-	for _, k := range n.kids {
-		k.walk(neg, f)
-	}
-}
-
 // normalise gives n, negated if neg, with nested groups of one kind joined,
 // groups of one clause dissolved, and negated ORs turned into ANDs of what is
 // negated (De Morgan). A negated AND stays: as an OR of negations it could not

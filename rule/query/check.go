@@ -67,6 +67,17 @@ func checkTree(root *node, d Dialect, f *findings) {
 	}
 }
 
+// walk calls f for each leaf and says whether it is negated in the end.
+func (n *node) walk(neg bool, f func(leaf *node, neg bool)) {
+	neg = neg != n.neg
+	if n.kind == leafNode {
+		f(n, neg)
+	}
+	for _, k := range n.kids {
+		k.walk(neg, f)
+	}
+}
+
 func notNegatable(n *node, neg bool, d Dialect, f *findings) {
 	if neg {
 		f.fail("E_NOT_NEGATABLE", n.start, n.end, "leave the - out", "%s cannot be negated", n.op.label(d))

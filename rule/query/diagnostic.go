@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Diagnostic says what is wrong, or odd, about a part of a query.
@@ -81,18 +80,4 @@ func (f *findings) sort() {
 	byStart := func(a, b Diagnostic) int { return cmp.Compare(a.Start, b.Start) }
 	slices.SortStableFunc(f.errors, byStart)
 	slices.SortStableFunc(f.warnings, byStart)
-}
-
-// shorten cuts s, which is quoted in a message, to at most 40 characters.
-func shorten(s string) string {
-	if len(s) <= 40 {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n++; n > 40 {
-			return strings.TrimSpace(s[:i]) + "…"
-		}
-	}
-	return s
 }

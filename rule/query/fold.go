@@ -86,17 +86,6 @@ func isAccent(r rune) bool {
 	return r >= 0x300 && r <= 0x36f || r >= 0x1ab0 && r <= 0x1aff || r >= 0x1dc0 && r <= 0x1dff
 }
 
-// invisible reports format characters and variation selectors, which neither
-// end a word nor make it another one.
-func invisible(r rune) bool {
-	if r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef {
-		return true
-	}
-	return r != zeroWidthSpace && unicode.Is(unicode.Cf, r)
-}
-
-const zeroWidthSpace = 0x200b
-
 // caseless reports the large blocks that have neither case nor accents.
 func caseless(r rune) bool {
 	return r >= 0x3400 && r < 0xa000 || r >= 0x1f000 && r < 0x30000

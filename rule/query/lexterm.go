@@ -2,7 +2,6 @@ package query
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -138,20 +137,6 @@ func (l *lexer) hyphenated(start, end int) lexeme {
 	l.pos = end
 	l.boundary()
 	return lexeme{lexLeaf, start, end, group}
-}
-
-// plainWord reports whether s can be written as a keyword without quotes in
-// every dialect.
-func plainWord(s string) bool {
-	first := true
-	for _, r := range s {
-		switch c := classify(r); {
-		case c == separates, c == attaches && (first || !unicode.IsMark(r) || invisible(r)), r == utf8.RuneError:
-			return false
-		}
-		first = false
-	}
-	return !first && s != "OR" && s != "AND" && s != "NOT"
 }
 
 // operator reads name:value.

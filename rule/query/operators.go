@@ -265,13 +265,3 @@ var operators = [opCount]operator{
 	opMaxID:        {"", "max_id", inW, 0, argID, local, cheap},
 	opWithinTime:   {"", "within_time", inW, 0, argAge, local, cheap},
 }
-
-// label is what a dialect calls an operator: the web's name in Web, elsewhere
-// the X API's, and the other's where it has none of its own.
-func (op opID) label(d Dialect) string {
-	row := &operators[op]
-	if d == Web && row.web != "" || row.name == "" {
-		return row.web
-	}
-	return row.name
-}

@@ -198,7 +198,7 @@ func (p *parser) unary(depth int) *node {
 	if n.kind == orNode || len(n.kids) > 1 {
 		hint := "negate each clause"
 		if n.kind == orNode {
-			hint = "write " + shorten((&printer{d: p.opts.Dialect}).print(normalise(n, false)))
+			hint = "write " + (&printer{d: p.opts.Dialect}).short(normalise(n, false))
 		}
 		p.f.refuse(p.opts.Dialect.strict(), "NEG_GROUP", n.start, n.end, hint, "a group should not be negated")
 	}

@@ -104,6 +104,16 @@ func (p *printer) term(a *argument) {
 	}
 }
 
+// label is what a dialect calls an operator: the web's name in Web, elsewhere
+// the X API's, and the other's where it has none of its own.
+func (op opID) label(d Dialect) string {
+	row := &operators[op]
+	if d == Web && row.web != "" || row.name == "" {
+		return row.web
+	}
+	return row.name
+}
+
 // quote gives s in quotes. A backslash at the end would escape the closing
 // one; the space that keeps it apart is not part of a phrase.
 func quote(s string) string {
@@ -143,8 +153,19 @@ func (p *printer) value(op opID, a *argument) string {
 	return a.text
 }
 
-// bareRune reports characters that never need quotes in a value.
-func bareRune(r rune) bool {
-	c := classify(r)
-	return c == joins || c == alone || c == flagHalf || r == '_' || r == '-' || r == '.' || r == '/' || r == '&' || r == '='
+// shorten cuts s, which is quoted in a message, to at most 40 characters.
+func shorten(s string) string {
+	if len(s) <= 40 {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n > 40 {
+			return strings.TrimSpace(s[:i]) + "…"
+		}
+	}
+	return s
 }
+
+// short is print for a message.
+func (p *printer) short(n *node) string { return shorten(p.print(n)) }

@@ -45,6 +45,37 @@ func classify(r rune) class {
 	return separates
 }
 
+// invisible reports format characters and variation selectors, which neither
+// end a word nor make it another one.
+func invisible(r rune) bool {
+	if r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef {
+		return true
+	}
+	return r != zeroWidthSpace && unicode.Is(unicode.Cf, r)
+}
+
+const zeroWidthSpace = 0x200b
+
+// plainWord reports whether s can be written as a keyword without quotes in
+// every dialect.
+func plainWord(s string) bool {
+	first := true
+	for _, r := range s {
+		switch c := classify(r); {
+		case c == separates, c == attaches && (first || !unicode.IsMark(r) || invisible(r)), r == utf8.RuneError:
+			return false
+		}
+		first = false
+	}
+	return !first && s != "OR" && s != "AND" && s != "NOT"
+}
+
+// bareRune reports characters that never need quotes in a value.
+func bareRune(r rune) bool {
+	c := classify(r)
+	return c == joins || c == alone || c == flagHalf || r == '_' || r == '-' || r == '.' || r == '/' || r == '&' || r == '='
+}
+
 // isEmoji reports symbols that are words by themselves; other symbols
 // separate words. The earlier ones, such as © and ™, are not used as emoji.
 func isEmoji(r rune) bool {

@@ -47,14 +47,14 @@ func checkMeaning(n *node, f *findings) {
 		conflict = narrow(bounds, k) || conflict
 		if conflict {
 			f.warn("W_UNSAT", n.start, n.end, "join them with OR, or leave one out",
-				"%s contradicts a clause before it: this never matches", shorten(print.print(k)))
+				"%s contradicts a clause before it: this never matches", print.short(k))
 			return
 		}
 	}
 	for _, k := range n.kids {
 		if k.kind == orNode && !slices.ContainsFunc(k.kids, func(side *node) bool { return !excluded(side, values) }) {
 			f.warn("W_UNSAT", n.start, n.end, "join them with OR, or leave one out",
-				"each side of %s contradicts a clause beside it: this never matches", shorten(print.print(k)))
+				"each side of %s contradicts a clause beside it: this never matches", print.short(k))
 			return
 		}
 	}
