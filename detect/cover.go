@@ -34,7 +34,7 @@ func (d *Detector) covers(s *QuerySubscription, bound func(account string) time.
 	return true
 }
 
-// covered decides it for subscriptions as things are.
+// covered reports for each subscription whether it is covered as things are.
 func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool, error) {
 	bounds := map[string]time.Duration{} // by monitor.Key
 	for i := range subs {

@@ -1,5 +1,5 @@
-// Package detect finds new posts: it polls accounts, knows what it has seen,
-// stamps how late each new post was found and why, and commits it.
+// Package detect finds new posts: it polls accounts, remembers what they showed, stamps
+// each new post with how late it was found and why, and commits it.
 //
 //	d, err := detect.New(detect.Config{}, detect.Deps{Fetcher: f, Journal: j})
 //	go d.Run(ctx)
@@ -13,8 +13,8 @@
 // deliveries. Nothing is sent, and no post counts as seen, before it is
 // committed: after a failed commit the next poll finds it again.
 //
-// Journal is the port a backend implements; Subscription is how monitors say
-// what they want to know.
+// Journal is the port that a store implements; a Subscription says what a monitor
+// wants. Config tunes a Detector, Deps are what it works with.
 //
 // # Pace
 //
@@ -25,8 +25,8 @@
 //
 // # Queries
 //
-// A QuerySubscription is what a rule wants to know: the posts that a Searcher
-// finds for a query. Queries are polled by the same shards, out of the same
+// A QuerySubscription says what a rule wants: the posts that a Searcher finds for a
+// query. Queries are polled by the same shards, out of the same
 // budget, and their posts are committed and delivered as those of accounts. Rules
 // that ask the same (query.Program.Canonical) share their polls. An answer need not
 // be in order, so a query remembers the ids that it showed. Where the timelines of

@@ -33,14 +33,14 @@ type removal struct {
 
 func (r *removal) settled() { close(r.done) }
 
-// ask lets a shard's goroutine run fn, and waits for it.
+// ask runs fn on a shard's goroutine and waits for it.
 func (d *Detector) ask(ctx context.Context, sh *shard, fn func(*shard)) error {
 	done := make(chan struct{})
 	sh.mail.Put(message{ask: func(sh *shard) { fn(sh); close(done) }})
 	select {
 	case <-done:
 		return nil
-	case <-d.stop: // Run waits for some who ask
+	case <-d.stop: // Run waits for some of the callers
 		return ErrStopped
 	case <-d.done:
 		return ErrStopped

@@ -16,7 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// QuerySubscription says what a source, a rule, wants to know.
+// QuerySubscription says which posts a source, a rule, wants.
 type QuerySubscription struct {
 	// Source has an id that no Subscription has.
 	Source deliver.Source

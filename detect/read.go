@@ -9,17 +9,17 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// ReadUntil tells until when a source has got what its accounts published, by
-// monitor.Key: MaxOverlap before they were read for it, since posts may become visible
-// late. Accounts that have not been read for it are missing; before Run all are. A
-// source that watches none is fine.
+// ReadUntil returns until when a source has got what its accounts published, by
+// monitor.Key: MaxOverlap before they were read for it, because posts may become
+// visible late. Accounts that have not been read for it are missing; before Run all
+// are.
 func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if !d.isStarted() {
 		return until, nil
 	}
 	for _, sh := range d.shards {
-		part := map[string]time.Time{} // who gives up waiting must not read while it is written
+		part := map[string]time.Time{} // of its own: ask may return before it is written
 		err := d.ask(ctx, sh, func(sh *shard) {
 			src := sh.accounts.Source(sourceID)
 			if src == nil {
@@ -39,9 +39,9 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 	return until, nil
 }
 
-// QueryReadUntil tells until when a query subscription has got what was published:
-// MaxOverlap before it was read for it, by searching or from its authors' timelines;
-// zero when it was not yet.
+// QueryReadUntil returns until when a query subscription has got what was published:
+// MaxOverlap before its query or its authors' timelines were read for it; zero when
+// they were not yet.
 func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Time, error) {
 	r := d.router
 	unlock, err := r.lock(ctx)
@@ -64,8 +64,8 @@ func (d *Detector) QueryReadUntil(ctx context.Context, sourceID string) (time.Ti
 	return read.Add(-d.cfg.MaxOverlap), nil
 }
 
-// readUntil is until when a subscription's posts have been read for it from where
-// they come; zero when they were not yet.
+// readUntil returns until when a subscription's posts have been read for it from an
+// origin; zero when they were not yet.
 func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QuerySubscription) (until time.Time, err error) {
 	switch from {
 	case routing.Search:
@@ -76,20 +76,20 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 	return time.Time{}, nil
 }
 
-// searchedUntil is when the last complete poll of a subscription's query began,
-// or what it brought into the query if there was none since.
+// searchedUntil returns when the last complete poll of a subscription's query began,
+// or Start.Read if there was none since it joined.
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	var found time.Time
 	err := r.d.ask(ctx, r.d.queryShard(sub.Query), func(sh *shard) {
 		found = sh.queries.ReadFor(sub.Query, sub.Source.ID)
 	})
-	if err != nil { // it may yet be written
+	if err != nil { // found may still be written
 		return time.Time{}, err
 	}
 	return found, nil
 }
 
-// timelinesUntil is until when all accounts of a subscription have been read for
+// timelinesUntil returns until when all accounts of a subscription have been read for
 // it; zero when one was not yet.
 func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	names := map[string]time.Duration{}

@@ -82,8 +82,8 @@ func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State)
 	r.subs[sub.Source.ID] = sub
 }
 
-// route has a rule's posts come from where they should. The rule's state changes
-// when all of that is done.
+// route makes the change that routing.Rules.Route returns for a rule. The rule's state
+// changes when all of it is done.
 func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscription, covered bool) error {
 	f := routing.Facts{Covered: covered, Oldest: r.d.env.Oldest(), Overlap: r.d.cfg.MaxOverlap}
 	var gaps []Gap
@@ -113,7 +113,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 	return nil
 }
 
-// fromTimelines has the authors' timelines bring a rule's posts.
+// fromTimelines subscribes a rule to its authors' timelines.
 func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m routing.Move) error {
 	d := r.d
 	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, Spread: sub.Spread || d.deps.Roles.Search != nil}
@@ -132,7 +132,7 @@ func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m ro
 	return nil
 }
 
-// fromSearch has a search bring a rule's posts.
+// fromSearch subscribes a rule to the search of its query.
 func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routing.Move, gaps []Gap) error {
 	if !m.Store.IsZero() {
 		if err := r.store(ctx, Cursor{Target: queries.Target(sub.Query), Since: m.Store}); err != nil {
@@ -179,7 +179,7 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 	return r.d.deps.Journal.Commit(ctx, []*Batch{{Cursor: &c}})
 }
 
-// cursorOf is what the journal has of a query.
+// cursorOf returns the journal's cursor of a query, the zero one if there is none.
 func (r *router) cursorOf(ctx context.Context, text string) (Cursor, error) {
 	found, err := r.d.deps.Journal.Cursors(ctx, queries.Target(text))
 	if err != nil {
@@ -191,9 +191,9 @@ func (r *router) cursorOf(ctx context.Context, text string) (Cursor, error) {
 	return found[0], nil
 }
 
-// forgetQueries ends the move of rules from a search to timelines: once these have
-// been read for them, and not before, the next process may do without the search's
-// cursor. It reports whether that is yet to come for some.
+// forgetQueries removes from the journal the cursors of queries that no rule searches
+// for any more, once the timelines have been read for these rules: until then the
+// next process needs the cursor. It reports whether some are left.
 func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 	for rule := range r.rules.All() {
 		if !rule.Behind || rule.Origin != routing.Timelines {
@@ -215,10 +215,10 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 	return open, err
 }
 
-// readBefore is until when the processes before have searched for a subscription's
-// query, and read its authors' timelines, as the journal knows. It is asked before
-// Run: once a target is polled its cursor moves, also for a subscription that is
-// not in that poll.
+// readBefore returns until when earlier processes have searched for a subscription's
+// query, and read its authors' timelines, by the journal. It is called before Run:
+// once a target is polled its cursor moves, also for subscriptions that are not
+// part of that poll.
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
 	targets := []string{queries.Target(sub.Query)}
 	if sub.coverable() {

@@ -14,8 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// router has the posts of each rule come from where they should: package routing
-// says from where, and what to do when that changes.
+// router subscribes rules to searches or timelines, as package routing decides.
 type router struct {
 	d     *Detector
 	turn  chan struct{} // held by the change under way, which guards the rest
@@ -28,8 +27,8 @@ func newRouter(d *Detector) *router {
 	return &router{d: d, turn: make(chan struct{}, 1), bell: batch.NewBell(), subs: map[string]QuerySubscription{}}
 }
 
-// lock waits for the changes before. What Run waits for must not wait for one
-// that waits for Run to end.
+// lock waits for the change under way to end. It gives up when the detector stops:
+// that change may wait for Run, which waits for the caller.
 func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 	if r.d.isStopped() {
 		return nil, ErrStopped
@@ -80,15 +79,15 @@ func (r *router) run(ctx context.Context) {
 	}
 }
 
-// rerouteWait is how long the router waits when it failed, and the first time when
-// it is not done: an author's timeline may never be read again.
+// The router tries again after rerouteWait when it failed. While it only waits for
+// timelines to be read, the wait doubles up to rerouteMost: one may never be read.
 const (
 	rerouteWait = 5 * time.Second
 	rerouteMost = 5 * time.Minute
 )
 
-// reroute routes every rule anew for which something has changed. It is to be
-// called again if something of that is open.
+// reroute routes every rule whose origin should change. open reports that it has to
+// be called again later: see forgetQueries.
 func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -119,7 +118,7 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	return open, errors.Join(err, ferr)
 }
 
-// accountsChanged has the rules routed anew.
+// accountsChanged wakes run.
 func (r *router) accountsChanged() { r.bell.Ring() }
 
 // note publishes how many calls a second the searches take, and how many rules

@@ -29,7 +29,7 @@ type shard struct {
 	times poll.Times // as updateClocks read them
 
 	taken []schedule.Due
-	ahead int // what sweep read
+	ahead int // keeps readAhead's reads from being optimized away
 }
 
 func newShard(d *Detector, slots int) *shard {
@@ -111,8 +111,8 @@ const (
 	longSleep = int64(1 << 62)
 )
 
-// startDue starts the polls that are due, as far as slots and budget allow,
-// and says when to go on if nothing else happens.
+// startDue starts the polls that are due, as far as slots and budget allow, and
+// returns when to go on if no message comes.
 func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
@@ -160,8 +160,7 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 func (sh *shard) budgetWait(now int64) time.Duration {
 	b := sh.d.env.Budget
 	if closed := b.Closed(now); closed > 0 {
-		// What was waiting for its turn must not come with all others when the
-		// gate opens: it takes a new turn then.
+		// Drop the ticket: with a new one, calls keep to the rate when the gate opens.
 		sh.hasTicket = false
 		return closed
 	}
@@ -203,7 +202,7 @@ func (sh *shard) startPolls(ctx context.Context) {
 	}
 }
 
-// take takes out the accounts that one upstream call polls now.
+// take takes out the accounts that share the next upstream call.
 func (sh *shard) take() {
 	sched := sh.accounts.Sched
 	sh.taken = sh.taken[:0]
@@ -214,7 +213,7 @@ func (sh *shard) take() {
 		}
 		alone := sh.accounts.At(due.Slot).Is(accounts.Alone)
 		if alone && len(sh.taken) > 0 {
-			sched.Fail(due.Slot, due.At) // it is the next call's
+			sched.Fail(due.Slot, due.At) // for the next call
 			return
 		}
 		sh.taken = append(sh.taken, due)
@@ -224,7 +223,7 @@ func (sh *shard) take() {
 	}
 }
 
-// start plans an account's poll; nil while a gap of it is being read.
+// start plans an account's poll. It returns nil while a gap of it is being read.
 func (sh *shard) start(due schedule.Due) *poll.Poll {
 	if sh.accounts.Polled(due.Slot) {
 		sh.accounts.Sched.Fail(due.Slot, sh.times.Now+poll.BusyPause)

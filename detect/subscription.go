@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Subscription says what a source, a monitor, wants to know.
+// Subscription says which posts a source, a monitor, wants.
 type Subscription struct {
 	Source   deliver.Source
 	Accounts []monitor.Account
@@ -54,7 +54,8 @@ func ForMonitor(m monitor.Monitor) Subscription {
 	}
 }
 
-// MatchTypes takes posts of any of the given kinds; no kinds means all.
+// MatchTypes returns a function that reports whether a post is of one of the given
+// kinds. It is nil, which takes all posts, for no kinds.
 func MatchTypes(types []monitor.FilterType) func(*fetcher.Tweet) bool {
 	if len(types) == 0 {
 		return nil
@@ -120,5 +121,5 @@ func (s *Subscription) validate(pace Pace) error {
 	return nil
 }
 
-// clip keeps a name or an id of any length fit for an error.
+// clip shortens a name or an id for an error.
 func clip(s string) string { return s[:min(len(s), 64)] }

@@ -2,15 +2,15 @@ package detect
 
 import "context"
 
-// sweepMost is how many polls are begun by one reading of the clocks: well
-// within 0.1 ms.
+// sweepMost is how many polls are begun by one reading of the clocks. They take well
+// below 0.1 ms.
 const sweepMost = 16
 
 // room is how many calls may be begun now.
 func (sh *shard) room() int { return min(sh.slots-sh.workers.Busy(), maxOpen-sh.open()) }
 
-// sweep begins the polls of the accounts that are due first, each in a call of its
-// own, where nothing else is due and no budget asks whose turn it is.
+// sweep begins the polls of the accounts that are due first, each with a call of its
+// own. It is for when nothing else is due and calls are not bounded.
 func (sh *shard) sweep(ctx context.Context) {
 	most := min(sh.room(), sweepMost)
 	sh.taken = sh.taken[:0]
@@ -30,9 +30,9 @@ func (sh *shard) sweep(ctx context.Context) {
 	}
 }
 
-// readAhead reads what the polls of those taken need, which lies anywhere in
-// memory. Here the processor waits for several at a time; else it would wait for
-// one after the other, and longer than all the rest of a poll takes.
+// readAhead touches the state of the accounts taken, which is scattered over memory.
+// In this loop the processor waits for several cache misses at a time; otherwise it
+// would wait for one after the other, longer than the rest of a poll takes.
 func (sh *shard) readAhead() {
 	table := sh.accounts.Table
 	for _, next := range sh.taken {

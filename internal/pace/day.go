@@ -10,19 +10,20 @@ const (
 	dayParts     = 12
 	dayPartNanos = 24 * int64(time.Hour) / dayParts
 
-	// evenDays is how many posts' worth of evenness each part starts with.
+	// evenDays is the prior of each part, in posts.
 	evenDays = 2
-	// dailyWeek is about how many posts of an account are taken in a week.
+	// dailyWeek is about how many posts of an account are counted in a week.
 	dailyWeek = 12
-	// The hour matters little for intervals that are much longer than one.
-	dayShare = 3600 // seconds, of an equal share
+	// dayShare is the longest equal share, in seconds, for which the hour counts: it
+	// matters little for intervals that are much longer.
+	dayShare = 3600
 )
 
-// daily is when within the day an account posts: counts of 0 to 15 by part, two
-// to a byte, halved when one would go beyond.
+// daily counts an account's posts by part of the day: counts of 0 to 15, two to a
+// byte, all halved when one would exceed 15.
 type daily [dayParts / 2]uint8
 
-// add takes in a post.
+// add counts a post.
 func (d *daily) add(at int64) {
 	i, _ := dayPart(at)
 	if d.count(i) == 15 {
@@ -35,8 +36,8 @@ func (d *daily) add(at int64) {
 
 func (d *daily) count(i int) float64 { return float64(d[i/2] >> (i % 2 * 4) & 15) }
 
-// at is the rate at a time relative to the day's mean, above 0. Between the
-// middles of two parts it goes evenly from one to the other.
+// at returns the rate at a time relative to the day's mean, above 0. It is
+// interpolated between the middles of two parts.
 func (d *daily) at(t int64) float64 {
 	const nibbles, ones = 0x0f0f0f0f0f0f0f0f, 0x0101010101010101
 	all := uint64(binary.LittleEndian.Uint32(d[:])) | uint64(binary.LittleEndian.Uint16(d[4:]))<<32
@@ -46,8 +47,8 @@ func (d *daily) at(t int64) float64 {
 	return (here + evenDays) / (float64(sum)/dayParts + evenDays)
 }
 
-// dayPart is the part of the day, and how much of it has passed, also before the
-// epoch.
+// dayPart returns the part of the day, and which share of it has passed. Times may
+// lie before the epoch.
 func dayPart(at int64) (part int, passed float64) {
 	in := at % (dayParts * dayPartNanos)
 	if in < 0 {
@@ -56,24 +57,24 @@ func dayPart(at int64) (part int, passed float64) {
 	return int(in / dayPartNanos), float64(in%dayPartNanos) / float64(dayPartNanos)
 }
 
-// habit is how far all accounts keep to the hours at which they posted before: 0
-// for not at all, 1 for entirely.
+// habit is how far all accounts together keep to the hours at which they posted
+// before.
 type habit struct {
-	trust  float64
+	trust  float64 // 0 for not at all, 1 for entirely
 	weight float64 // how much was learnt
 }
 
 const (
-	habitPrior  = 50     // posts' worth of distrust to begin with
+	habitPrior  = 50     // weight of the trust of 0 to begin with
 	habitEnough = 20_000 // older ones count less
 )
 
-// factor is what an account's rate is multiplied with at an hour of that
-// relative rate.
+// factor is what an account's rate is multiplied by at an hour with that relative
+// rate.
 func (h *habit) factor(relative float64) float64 { return 1 + h.trust*(relative-1) }
 
-// learn compares what a poll found with what was expected: a step of Newton's
-// towards the trust for which that was likeliest.
+// learn takes in how many posts a poll found and how many were expected: one step
+// of Newton's method towards the most likely trust.
 func (h *habit) learn(relative, found, expected float64) {
 	x := (relative - 1) / h.factor(relative)
 	h.weight += expected * x * x
@@ -84,8 +85,8 @@ func (h *habit) learn(relative, found, expected float64) {
 	}
 }
 
-// remember takes in a post. Of an account that posts much only a part is taken
-// in, chosen by the last bits of its time: the counts are to reach back for weeks.
+// remember counts a post. Of accounts that post much it counts only a share of the
+// posts, chosen by a hash of their times, so that the counts reach back for weeks.
 func (s *state) remember(at int64) {
 	chance := uint64(at/1e6) * 0x9e3779b97f4a7c15 >> 40 // 0 to 2^24
 	if float64(chance)*float64(s.slow) < dailyWeek*(1<<24) {

@@ -2,8 +2,8 @@ package pace
 
 import "math"
 
-// gain is what the choice of intervals gained of late over equal ones: the mean
-// delay of posts beside half of the mean interval, both in equal shares, of
+// gain is what the choice of intervals gained recently over equal ones: it compares
+// the mean delay of posts with half of the mean interval, both in equal shares, of
 // accounts without bounds of their own.
 type gain struct {
 	weight, delay float64 // of posts
@@ -13,10 +13,10 @@ type gain struct {
 const (
 	gainMemory = 20    // polls of each account, and posts
 	gainPrior  = 0.1   // the gain to begin with, as of half a post of each account
-	gainLeast  = 0.005 // gains up to this are chance
-	gainFull   = 0.055 // at this much intervals are followed entirely
-	gainFloor  = 0.02  // and this far always, so that a gain shows
-	gainFirst  = 3     // polls of each account before it counts: until then intervals grow
+	gainLeast  = 0.005 // gains up to this are taken for chance
+	gainFull   = 0.055 // from this gain on, intervals are followed entirely
+	gainFloor  = 0.02  // least trust, so that a later gain shows
+	gainFirst  = 3     // polls of each account before the gain counts: until then intervals grow
 )
 
 func (g *gain) poll(gap float64, accounts int) {
@@ -25,16 +25,16 @@ func (g *gain) poll(gap float64, accounts int) {
 	g.gaps = g.gaps*keep + gap
 }
 
-// posts adds those that a poll found: their weight, and delays times weight.
+// posts adds the posts that a poll found: their weight, and their delays times weight.
 func (g *gain) posts(weight, delay float64, accounts int) {
 	keep := math.Exp(-1 / (gainMemory * float64(accounts)))
 	g.weight = g.weight*keep + weight
 	g.delay = g.delay*keep + delay
 }
 
-// trust is how far intervals are followed rather than equal ones. Where all
-// post together, estimates follow a burst that is over for whom they poll next,
-// and uneven intervals gain nothing.
+// trust returns how far intervals are followed rather than equal ones, 0 to 1. Where
+// all accounts post together, a burst is over before it lets any of them be polled
+// sooner, and uneven intervals gain nothing.
 func (g *gain) trust(accounts int) float64 {
 	if g.polls == 0 || g.gaps == 0 {
 		return 1

@@ -11,7 +11,7 @@ const (
 	partNanos = int64(time.Hour) / parts
 	partLong  = 3600.0 / parts // seconds
 
-	// evenPosts is how many posts' worth of evenness a profile starts with.
+	// evenPosts is the prior of a profile, in posts spread evenly.
 	evenPosts = 4
 	// A belief is kept in steps of 1/beliefUnit and within ±beliefMost, so that
 	// a few posts at other minutes end it.
@@ -19,17 +19,17 @@ const (
 	beliefMost = 5 * beliefUnit
 )
 
-// profile is when within the hour an account posts: counts of 0 to 15 by part,
-// halved when one would go beyond. It is believed as far as it foretold the
+// profile counts an account's posts by part of the hour: counts of 0 to 15, all
+// halved when one would exceed 15. It is trusted as far as it predicted the
 // account's own posts, so that chance patterns change nothing.
 type profile struct {
 	counts [parts / 2]uint8 // two to a byte
-	belief int8             // ln of how much better than evenness it foretold
+	belief int8             // ln of how much better than an even profile it predicted
 	latest uint8            // part of the latest post, counted from the epoch, modulo 256
 }
 
-// add takes in a post. Several in the same three minutes are one: a burst is no
-// schedule.
+// add counts a post. Several within the same three minutes count once: a burst is
+// no schedule.
 func (f *profile) add(at int64) {
 	since := uint8(at / partNanos)
 	if f.latest == since {
@@ -57,7 +57,7 @@ func (f *profile) total() float64 {
 	return float64(sum)
 }
 
-// partOf is the part of the hour, also before the epoch.
+// partOf returns the part of the hour. Times may lie before the epoch.
 func partOf(at int64) int {
 	hour := at % int64(time.Hour)
 	if hour < 0 {
@@ -66,14 +66,14 @@ func partOf(at int64) int {
 	return int(hour / partNanos)
 }
 
-// shape is a profile at work: an account's rate relative to its mean is
-// even + each × count in a part of the hour.
+// shape is a profile with the weights by which it is followed: an account's rate
+// relative to its mean is even + each × count in a part of the hour.
 type shape struct {
 	*profile
 	even, each float64
 }
 
-// shape is the profile as far as it is believed; ok is false where it is not.
+// shape returns the profile as far as it is trusted; ok is false where it is not.
 func (f *profile) shape() (s shape, ok bool) {
 	if f.belief <= 0 {
 		return shape{}, false
@@ -83,16 +83,16 @@ func (f *profile) shape() (s shape, ok bool) {
 	return shape{f, 1 - trust + trust*s.even, trust * s.each}, true
 }
 
-// full is the profile as if it were believed entirely.
+// full returns the profile as if it were trusted entirely.
 func (f *profile) full() shape {
 	all := evenPosts + f.total()
 	return shape{f, evenPosts / all, parts / all}
 }
 
-// at is the relative rate in a part, counted from the beginning of any hour.
+// at returns the relative rate in a part, counted from the beginning of any hour.
 func (s shape) at(i int) float64 { return s.even + s.each*s.count(i%parts) }
 
-// left is how many seconds of its part are left at a time.
+// left returns how many seconds of its part are left at a time.
 func left(at int64) float64 {
 	in := at % partNanos
 	if in < 0 {
@@ -101,8 +101,8 @@ func left(at int64) float64 {
 	return float64(partNanos-in) / 1e9
 }
 
-// exposure is the seconds from a time on, weighted with the relative rate: as
-// many as there are in any whole hour.
+// exposure returns the seconds from a time on, weighted by the relative rate. Over
+// whole hours the weights add up to 1.
 func (s shape) exposure(from int64, seconds float64) float64 {
 	sum := 3600 * math.Floor(seconds/3600)
 	seconds -= sum
@@ -114,10 +114,10 @@ func (s shape) exposure(from int64, seconds float64) float64 {
 	return sum
 }
 
-// interval is when after now a poll is worth the price, in seconds, for a mean
-// rate: for constant rates (2ν/rate)^exponent, and otherwise when the posts to
-// be expected have waited as long together, times the same power of the
-// interval. It is at most most.
+// interval returns after how many seconds a poll is worth the price, for a mean
+// rate: for constant rates (2ν/rate)^exponent, and otherwise when the expected
+// posts have waited as long together, times the same power of the interval. It is
+// at most most.
 func (s shape) interval(now int64, rate, price, most float64) float64 {
 	const power = 1/exponent - 2
 	var took, posts, waited float64 // since now: seconds, posts, post seconds

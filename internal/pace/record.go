@@ -7,21 +7,20 @@ import "math"
 const (
 	classes   = 16
 	leastRate = -20 // of the first class: 2^-20 to 2^-19 posts a second, one in six days or more
-	trusted   = 10  // posts' worth of agreement with the estimate that a cell starts with
+	trusted   = 10  // prior of a cell: so many posts found as expected
 	enough    = 8_500
 )
 
-// record compares estimates with what was found, for accounts of a similar slow
-// and fast rate together: how long a burst goes on, or what a silent account is
-// up to, all accounts tell of all. Between the centers of four cells their
-// corrections are mixed, so that the estimate does not jump from one to the next,
-// and is the same for all where rates differ by nothing but chance.
+// record compares estimates with what was found, by cells of a similar slow and fast
+// rate: all accounts together show how long a burst goes on, or how a silent account
+// continues. The correction is interpolated between the centers of four cells, so
+// that the estimate does not jump from one to the next.
 type record struct {
 	found, expected [classes * classes]float64 // posts
 }
 
-// spot is where an account with these estimates of its rate belongs: between the
-// center of a cell and those of the next slow and fast class.
+// spot is the place of an account in the record: between the center of a cell and
+// those of the next slow and fast class.
 type spot struct {
 	cell       int     // slow class × classes + fast class
 	slow, fast float64 // how far it is to the next one, 0 to 1

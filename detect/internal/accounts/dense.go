@@ -1,7 +1,7 @@
 package accounts
 
-// dense is an array by slot that grows in chunks: what is in it never moves,
-// so that growth copies nothing, and pointers into it stay good.
+// dense is an array by slot that grows in chunks. Its elements never move, so that
+// growth copies nothing and pointers to them stay valid.
 type dense[T any] struct{ chunks []*[chunkSize]T }
 
 const chunkSize = 1024

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// names keeps many short strings in a few large ones: 4 bytes refer to one,
-// and the garbage collector has nothing to follow. What is let go is counted;
-// its space comes back when the shard packs its names anew.
+// names keeps many short strings in a few large ones: a reference takes 4 bytes, and
+// the garbage collector has nothing to follow. The space of dropped strings is freed
+// by Table.Pack.
 type names struct {
 	chunks        []*strings.Builder
 	live, garbage int // bytes
@@ -16,14 +16,15 @@ type names struct {
 // nameBits is the part of a reference that counts within a chunk.
 const nameBits = 16
 
-// add keeps s, of at most 64 KB less its length, and gives its reference.
+// add keeps s, which must fit into a chunk of 64 KB with its length, and returns a
+// reference to it.
 func (n *names) add(s string) uint32 {
 	var buf [binary.MaxVarintLen64]byte
 	size := binary.PutUvarint(buf[:], uint64(len(s)))
 	last := len(n.chunks) - 1
 	if last < 0 || n.chunks[last].Len()+size+len(s) > 1<<nameBits {
 		b := &strings.Builder{}
-		b.Grow(1 << nameBits) // never moves: strings in it stay good
+		b.Grow(1 << nameBits) // never moves: strings in it stay valid
 		n.chunks = append(n.chunks, b)
 		last++
 	}
@@ -35,7 +36,7 @@ func (n *names) add(s string) uint32 {
 	return ref
 }
 
-// at gives the string; it shares its bytes.
+// at returns the string, which shares the bytes of its chunk.
 func (n *names) at(ref uint32) string {
 	s := n.chunks[ref>>nameBits].String()[ref&(1<<nameBits-1):]
 	length, shift := 0, 0
@@ -48,12 +49,12 @@ func (n *names) at(ref uint32) string {
 	}
 }
 
-// drop lets a string go.
+// drop counts a string as garbage.
 func (n *names) drop(ref uint32) {
 	size := len(n.at(ref)) + 1
 	n.live -= size
 	n.garbage += size
 }
 
-// wasteful reports whether packing anew would halve what names keep.
+// wasteful reports whether packing would at least halve the space.
 func (n *names) wasteful() bool { return n.garbage > 1<<20 && n.garbage > n.live }

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Rate is a rate of posts in 16 bits: its logarithm in steps of 0.04 %.
-// 0 means that nothing is known. It is what a plan for an account that is
-// polled at a fixed interval needs to know of it.
+// Rate is a rate of posts in 16 bits: its logarithm in steps of 0.04 %. 0 means that
+// nothing is known. Plans use it for accounts that are polled at fixed intervals.
 type Rate uint16
 
 const (
@@ -16,7 +15,7 @@ const (
 	rateLow   = -20  // ln of the least rate, posts a second: one in 15 years
 )
 
-// How long a post counts: no longer than posts were watched.
+// Bounds of how long a post counts: as long as posts have been watched.
 const (
 	longestMemory  = 7 * 24 * time.Hour
 	shortestMemory = time.Hour
@@ -44,8 +43,8 @@ func fromSteps(steps float64) Rate {
 	return Rate(min(max(whole, 1), 1<<16-1))
 }
 
-// After is the rate after a poll that found so many posts in the time since
-// the one before, when posts have been watched for so long.
+// After returns the rate after a poll that found so many posts in the time since the
+// poll before, for posts that have been watched for so long.
 func (r Rate) After(posts int, took, watched time.Duration) Rate {
 	if took <= 0 {
 		return r
@@ -58,8 +57,8 @@ func (r Rate) After(posts int, took, watched time.Duration) Rate {
 	return toRate(r.PerSecond()*keep + (1-keep)*float64(posts)/took.Seconds())
 }
 
-// RateOf is the first estimate, from pages that show so many posts over the
-// last while. A twentieth of a post in a tenth of a day is assumed besides.
+// RateOf returns the first estimate, from pages that show so many posts over a time.
+// The prior is a twentieth of a post in a tenth of a day.
 func RateOf(posts int, over time.Duration) Rate {
 	return toRate((float64(posts) + 0.05) / (max(0, over) + 144*time.Minute).Seconds())
 }

@@ -4,22 +4,22 @@ import (
 	"math/bits"
 )
 
-// roster finds the slot of an account: open addressing with linear probing
-// over bare slots, some 5 bytes an account. The names themselves, and so the
-// keys, are the shard's.
+// roster is a hash table from names to slots: open addressing with linear probing,
+// some 5 bytes an account. It keeps slots alone; the names are the Table's.
 type roster struct {
 	table []int32 // slot + 1; 0 is empty
 	n     int
 	hash  func(slot int32) uint64
 }
 
-// home is where the search for a hash begins. The low bits choose the shard.
+// home is where the search for a hash begins. It depends on the high bits: the low
+// ones choose the shard.
 func (r *roster) home(hash uint64) int {
 	hi, _ := bits.Mul64(hash, uint64(len(r.table)))
 	return int(hi)
 }
 
-// find gives the slot for which is says yes.
+// find returns the slot for which is reports true.
 func (r *roster) find(hash uint64, is func(slot int32) bool) (int32, bool) {
 	if r.n == 0 {
 		return 0, false
@@ -62,7 +62,7 @@ func (r *roster) put(entry int32) {
 	r.table[i] = entry
 }
 
-// remove takes a slot out and closes the hole behind it.
+// remove removes a slot and moves later entries up into the hole.
 func (r *roster) remove(slot int32) {
 	if r.n == 0 {
 		return

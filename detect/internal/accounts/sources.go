@@ -24,11 +24,11 @@ type Terms struct {
 	Weight   float64       // how much latency counts
 }
 
-// Source gives a source by its id, nil when it watches nothing here.
+// Source returns a source by its id, nil when it has no account here.
 func (t *Table) Source(id string) *Source { return t.sources[id] }
 
-// SetSource finds or makes a source, gives it its terms, and reports whether
-// they change when its accounts are to be polled.
+// SetSource finds or adds a source and sets its terms. It reports whether they change
+// when its accounts are due.
 func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
 	if src = t.sources[terms.ID]; src == nil {
 		src = &Source{}
@@ -41,9 +41,10 @@ func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
 	return src, changed
 }
 
-// SetAccounts says which accounts a source has, by sorted slots, each subscribed
-// to before, and whose program decides for it, if any. It calls left for those
-// that the source had besides. A source without accounts is forgotten.
+// SetAccounts sets which accounts a source has, by sorted slots to which it has been
+// subscribed, and the program that decides for it, nil for none. It calls left for
+// each account that the source does not have any more. A source without accounts is
+// forgotten.
 func (t *Table) SetAccounts(src *Source, sorted []int32, p *query.Program, left func(slot int32)) {
 	had := src.slots
 	src.slots = setOf(sorted)
@@ -65,24 +66,24 @@ func (t *Table) Programs() int { return t.index.Len() }
 // EachOf calls fn for each account of a source.
 func (src *Source) EachOf(fn func(slot int32)) { src.slots.each(fn) }
 
-// wants are the beginnings of sources. Most accounts of a source begin together,
-// and so have a want in common.
+// wants are the times from which on sources watch accounts. Most accounts of a source
+// begin together and share a want.
 type wants struct {
 	list []want
 	free []int32
 }
 
-// want is a source and since when it watches.
+// want is a source and the time from which on posts are for it.
 type want struct {
 	source   *Source
 	since    time.Time
-	interval time.Duration // the source's, beside what a poll reads anyway
+	interval time.Duration // a copy of the source's, close to what a poll reads anyway
 	refs     int
 	at       int // in Source.wants
 }
 
-// take finds or makes a source's want with the given beginning. Only the last
-// few are looked at: most accounts of a source begin with it.
+// take returns a source's want with the given beginning, and makes one if it is not
+// among the source's last few.
 func (ws *wants) take(src *Source, since time.Time) int32 {
 	const few = 4
 	for _, w := range src.wants[max(0, len(src.wants)-few):] {
@@ -103,7 +104,7 @@ func (ws *wants) take(src *Source, since time.Time) int32 {
 	return w
 }
 
-// drop takes back what take gave.
+// drop releases a want that take returned.
 func (ws *wants) drop(w int32) {
 	if ws.list[w].refs--; ws.list[w].refs > 0 {
 		return

@@ -65,7 +65,7 @@ func (a *Targets) slotFor(mine Account, account monitor.Account) int32 {
 		t.Since = ToSeconds(c.Since)
 		t.Set(Cold, true)
 		a.Polls.Restore(slot, c.Gaps)
-		// Who begins now means whoever has the handle now.
+		// A subscriber that begins now means the account that has the handle now.
 		if !account.Since.After(c.Since) {
 			a.Table.SetUserID(slot, c.UserID)
 		}
@@ -74,7 +74,7 @@ func (a *Targets) slotFor(mine Account, account monitor.Account) int32 {
 	return slot
 }
 
-// schedule takes an account into the schedule, or follows a change of what its
+// schedule adds an account to the schedule, or follows a change in what its
 // subscribers ask for.
 func (a *Targets) schedule(slot int32, added, spread bool) {
 	first := schedule.AtOnce
@@ -92,8 +92,8 @@ func (a *Targets) schedule(slot int32, added, spread bool) {
 	a.Sched.Set(slot, a.env.Clock(), a.Table.Ask(slot), first)
 }
 
-// rewindFor moves a cold account's cursor back for a subscriber added after Run;
-// the journal drops what the others have got, as far back as Horizon.
+// rewindFor moves a cold account's cursor back for a subscriber added after Run has
+// begun, to Horizon at most. The journal drops what the others have got.
 func (a *Targets) rewindFor(slot int32, since time.Time) {
 	t := a.Table.At(slot)
 	if oldest := a.env.Oldest(); since.Before(oldest) {
@@ -104,8 +104,8 @@ func (a *Targets) rewindFor(slot int32, since time.Time) {
 	}
 }
 
-// unsubscribe takes a subscriber from an account, and lets the account go with
-// the last of them once no poll of it is under way.
+// unsubscribe removes a subscriber from an account. An account without subscribers is
+// released when no poll of it is under way.
 func (a *Targets) unsubscribe(slot int32, src *Source) {
 	a.Table.Unsubscribe(slot, src)
 	switch {
@@ -116,8 +116,8 @@ func (a *Targets) unsubscribe(slot int32, src *Source) {
 	}
 }
 
-// RemoveSubscription ends a source's subscription; one that is not there is fine.
-// Polls that wait to be committed still are.
+// RemoveSubscription ends a source's subscription, if there is one. Polls that wait
+// to be committed still are.
 func (a *Targets) RemoveSubscription(sourceID string) {
 	if src := a.Source(sourceID); src != nil {
 		a.SetAccounts(src, nil, nil, func(slot int32) { a.unsubscribe(slot, src) })

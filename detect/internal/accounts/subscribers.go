@@ -12,14 +12,14 @@ import (
 // Subscriber is one source's interest in an account.
 type Subscriber struct {
 	want int32
-	// Fresh means that the window may know posts that this subscriber has not
-	// got: it takes them too, until one whole poll has covered it.
+	// Fresh: this subscriber may lack posts that the window knows. It gets known
+	// posts, too, until a whole poll was made for it.
 	Fresh   bool
-	covered bool
+	covered bool // fresh, and the poll under way is made for it
 }
 
-// Each calls fn for each subscriber of an account, with its source and since when
-// that watches it.
+// Each calls fn for each subscriber of an account, with its source and the time from
+// which on posts are for it.
 func (t *Table) Each(slot int32, fn func(s Subscriber, src *Source, since time.Time)) {
 	tg := t.At(slot)
 	if tg.want < 0 {
@@ -37,7 +37,7 @@ func (t *Table) Each(slot int32, fn func(s Subscriber, src *Source, since time.T
 	}
 }
 
-// change puts in place of each subscriber what fn makes of it.
+// change replaces each subscriber by what fn returns for it.
 func (t *Table) change(slot int32, fn func(Subscriber) Subscriber) {
 	tg := t.At(slot)
 	if tg.want < 0 {
@@ -63,16 +63,16 @@ func (t *Table) subscribers(slot int32) int {
 	return 1 + len(t.more[slot])
 }
 
-// Asker tells which sources want the posts of an account, for one poll.
+// Asker returns what decides which sources want the posts of a poll.
 func (t *Table) Asker(slot int32) interest.Asker { return t.index.Asker(t.subscribers(slot)) }
 
-// AnyFresh reports whether posts the window knows may still be news.
+// AnyFresh reports whether a subscriber is fresh.
 func (t *Table) AnyFresh(slot int32) (any bool) {
 	t.Each(slot, func(s Subscriber, _ *Source, _ time.Time) { any = any || s.Fresh })
 	return any
 }
 
-// Cover marks the fresh subscribers as those that the poll which begins is for.
+// Cover notes that the poll that begins is made for those who are fresh now.
 func (t *Table) Cover(slot int32) {
 	t.change(slot, func(s Subscriber) Subscriber {
 		s.covered = s.Fresh
@@ -80,7 +80,7 @@ func (t *Table) Cover(slot int32) {
 	})
 }
 
-// Covered says that this poll was whole: it has brought them all.
+// Covered notes that this poll was whole: they are not fresh any more.
 func (t *Table) Covered(slot int32) {
 	if !t.At(slot).Is(fresh | shared) {
 		return
@@ -93,7 +93,7 @@ func (t *Table) Covered(slot int32) {
 	})
 }
 
-// Uncovered is the earliest beginning of those that joined during the poll; ok
+// Uncovered returns the earliest beginning of those who joined during the poll; ok
 // is false when none did.
 func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
 	t.Each(slot, func(s Subscriber, _ *Source, from time.Time) {
@@ -104,7 +104,8 @@ func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
 	return since, ok
 }
 
-// Interval is the shortest that a subscriber of the account asks for; 0 for none.
+// Interval is the shortest interval that a subscriber of the account asks for; 0 for
+// none.
 func (t *Table) Interval(slot int32) (shortest time.Duration) {
 	tg := t.At(slot)
 	if tg.want < 0 {
@@ -121,7 +122,7 @@ func (t *Table) Interval(slot int32) (shortest time.Duration) {
 	return shortest
 }
 
-// MonitorInterval is the shortest that a monitor asks for; 0 for none.
+// MonitorInterval is the shortest interval that a monitor asks for; 0 for none.
 func (t *Table) MonitorInterval(slot int32) (shortest time.Duration) {
 	t.Each(slot, func(_ Subscriber, src *Source, _ time.Time) {
 		if src.Kind != deliver.SourceRule && src.interval > 0 && (shortest == 0 || src.interval < shortest) {
@@ -144,12 +145,13 @@ func (t *Table) Ask(slot int32) (a schedule.Ask) {
 	return a
 }
 
-// Cutoff is how far back the next poll must read: to the overlap before the
-// last complete poll, and for a fresh subscriber to its beginning; never
-// further than somebody wants. After a start all are fresh, and what lies
-// before the overlap was dealt with by the process before.
+// Cutoff returns how far back the next poll must read: to the overlap before the
+// last complete poll, for a fresh subscriber to its beginning, and never beyond the
+// earliest beginning of all. After a start all subscribers are fresh, and the
+// process before has dealt with what lies before the overlap: a cold account is read
+// back over the overlap alone.
 //
-// Where our clock is ahead of the upstream's, it reads back further.
+// ahead is how far our clock is ahead of the upstream's: so much further is read.
 func (t *Table) Cutoff(slot int32, overlap, ahead time.Duration) time.Time {
 	tg := t.At(slot)
 	first := true
@@ -174,9 +176,9 @@ func (t *Table) Cutoff(slot int32, overlap, ahead time.Duration) time.Time {
 	return back
 }
 
-// Subscribe gives an account one more subscriber, or renews the one it has, and
-// reports whether it was added. With anew set, a source that is renewed has got
-// nothing yet of what it now asks for.
+// Subscribe adds a subscriber to an account, or renews the source's own, and reports
+// whether it was added. With anew set, a source that is renewed asks for something
+// else, of which it has got nothing yet.
 func (t *Table) Subscribe(slot int32, src *Source, since time.Time, anew bool) (added bool) {
 	added = true
 	t.change(slot, func(s Subscriber) Subscriber {
@@ -207,7 +209,7 @@ func (t *Table) Subscribe(slot int32, src *Source, since time.Time, anew bool) (
 	return true
 }
 
-// Unsubscribe takes a subscriber from an account; one that it has not is fine.
+// Unsubscribe removes a source's subscriber from an account, if there is one.
 func (t *Table) Unsubscribe(slot int32, src *Source) {
 	tg := t.At(slot)
 	more := t.more[slot]

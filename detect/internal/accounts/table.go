@@ -35,15 +35,15 @@ func NewTable() *Table {
 // Size is one more than the highest slot that was ever used.
 func (t *Table) Size() int32 { return t.size }
 
-// At is the account in a slot. The pointer stays good.
+// At is the account in a slot. The pointer stays valid.
 func (t *Table) At(slot int32) *Target { return t.targets.at(slot) }
 
-// Find gives the slot of an account that is watched; hash is its HashName.
+// Find returns the slot of an account that is in the table; hash is its HashName.
 func (t *Table) Find(hash uint64, username string) (slot int32, ok bool) {
 	return t.roster.find(hash, func(slot int32) bool { return sameAccount(t.Username(slot), username) })
 }
 
-// Add makes an account that is not there, idle and without subscribers.
+// Add adds an account that is not in the table, idle and without subscribers.
 func (t *Table) Add(username string) (slot int32) {
 	slot = t.size
 	if n := len(t.free); n > 0 {
@@ -66,8 +66,8 @@ func (t *Table) Release(slot int32) {
 	t.free = append(t.free, slot)
 }
 
-// Pack writes the names anew when most of their space is of accounts that were
-// released. Strings handed out before stay good.
+// Pack rewrites the names when most of their space belongs to accounts that were
+// released. Strings returned before stay valid.
 func (t *Table) Pack() {
 	if !t.names.wasteful() {
 		return
@@ -92,8 +92,8 @@ func (t *Table) Username(slot int32) string { return t.names.at(t.At(slot).name)
 // Hash is the account's HashName.
 func (t *Table) Hash(slot int32) uint64 { return HashName(t.Username(slot)) }
 
-// UserID is the account's id on its platform, "" while it is not known. One
-// that is a number is kept as such, others among the names.
+// UserID is the account's id on its platform, "" while it is not known. Ids that
+// are numbers are kept as such, others among the names.
 func (t *Table) UserID(slot int32) string {
 	tg := t.At(slot)
 	switch {
@@ -105,7 +105,7 @@ func (t *Table) UserID(slot int32) string {
 	return ""
 }
 
-// SetUserID sets what UserID gives.
+// SetUserID sets the id that UserID returns.
 func (t *Table) SetUserID(slot int32, id string) {
 	tg := t.At(slot)
 	if t.UserID(slot) == id {

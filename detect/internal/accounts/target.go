@@ -2,16 +2,16 @@ package accounts
 
 import "time"
 
-// Target is what all accounts have.
+// Target is the state that every account has.
 type Target struct {
 	name         uint32 // reference of the username, in the user's spelling
 	idHigh, idLo uint32 // the account's id: see Table.UserID
-	want         int32  // the first subscriber's; none when negative
+	want         int32  // the first subscriber's, in wants; negative for none
 
-	// Since is when the last complete poll began, 0 before the first; cut to
-	// the second, so that reading back from it reaches further and not less far.
+	// Since is when the last complete poll began, 0 before the first. It is rounded
+	// down to the second, so that a poll rather reads back too far.
 	Since Seconds
-	// Post is when the newest post that was read was published.
+	// Post is the publication time of the newest post that was read.
 	Post Seconds
 	Rate Rate
 
@@ -19,7 +19,7 @@ type Target struct {
 	flags Flags
 }
 
-// State is what is done with an account.
+// State is where an account stands.
 type State uint8
 
 const (
@@ -32,12 +32,12 @@ const (
 type Flags uint8
 
 const (
-	// Cold: the window is empty although the account was read before: what is
-	// older than the overlap was dealt with by another process.
+	// Cold: another process has read the account, and this one not yet. The window is
+	// empty, and posts older than the overlap were dealt with.
 	Cold    Flags = 1 << iota
-	Again         // poll it at once when the poll under way is done
-	Dropped       // a post was dropped, and the log has it
-	Alone         // it is not read in one call with others
+	Again         // polled again at once when the poll under way is done
+	Dropped       // a post of it was dropped, and logged
+	Alone         // not read in one call with others
 	textID        // the account's id is not a number
 	fresh         // of the first subscriber: see Subscriber
 	covered
@@ -70,10 +70,10 @@ func (t *Target) setFirst(s Subscriber) {
 	t.Set(covered, s.covered)
 }
 
-// Seconds is a moment, cut to the second; 0 is none.
+// Seconds is a moment in Unix seconds; 0 is none.
 type Seconds uint32
 
-// ToSeconds cuts a moment to the second.
+// ToSeconds rounds a moment down to the second.
 func ToSeconds(t time.Time) Seconds {
 	if t.IsZero() {
 		return 0

@@ -12,19 +12,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Budget bounds the upstream calls of one Fetcher: a token bucket, and a gate
-// that a rate-limit answer closes. It is shared by all shards, and safe for
-// concurrent use. Times are nanoseconds of the detector's clock.
+// Budget bounds the upstream calls of one Fetcher by a token bucket, and by a gate that
+// a rate limit closes. All shards share it; it is safe for concurrent use. Times are
+// nanoseconds of the detector's clock.
 type Budget struct {
 	cfg     Config
 	limiter *rate.Limiter // nil: unbounded
 	until   atomic.Int64  // the gate is closed until then
-	limited atomic.Bool   // it was closed, and no page came since it opened
+	limited atomic.Bool   // it was closed, and no page has come since
 
 	reading atomic.Int64 // polls that wait to read on: see WaitPage
 
 	mu    sync.Mutex
-	spare []int64 // tickets given back, earliest first
+	spare []int64 // tickets that were given back, earliest first
 }
 
 // MaxClosed is the longest time for which a rate limit closes the gate.
@@ -39,7 +39,7 @@ type Config struct {
 	Now       func() time.Time
 	Stop      <-chan struct{} // closed to end all waiting
 	Stopped   error           // with this
-	Ring      func()          // lets polls begin again that Reading held up
+	Ring      func()          // wakes those that Reading held up
 	Logger    *slog.Logger
 }
 
@@ -61,10 +61,10 @@ func (b *Budget) Stopped() error { return b.cfg.Stopped }
 // Reading reports whether a poll waits to read on: see WaitPage.
 func (b *Budget) Reading() bool { return b.reading.Load() > 0 }
 
-// Closed is how long no call may be made, 0 or less when the gate is open.
+// Closed returns for how long the gate stays closed, 0 or less when it is open.
 func (b *Budget) Closed(now int64) time.Duration { return time.Duration(b.until.Load() - now) }
 
-// Ticket takes one call out of the budget and says when it may be made.
+// Ticket takes one call out of the budget and returns when it may be made.
 func (b *Budget) Ticket(now int64) int64 {
 	if b.limiter == nil {
 		return now
@@ -84,7 +84,7 @@ func (b *Budget) Ticket(now int64) int64 {
 	return now + int64(b.limiter.ReserveN(wall, 1).DelayFrom(wall))
 }
 
-// giveBack lets the next caller have a ticket that was not used.
+// giveBack returns a ticket that was not used, for the next caller.
 func (b *Budget) giveBack(at int64) {
 	if b.limiter == nil {
 		return
@@ -95,8 +95,9 @@ func (b *Budget) giveBack(at int64) {
 	b.spare = slices.Insert(b.spare, i, at)
 }
 
-// Wait takes a call and waits until it may be made: first for the gate, so
-// that all who waited do not come at once when it opens.
+// Wait takes one call out of the budget and waits until it may be made. It waits for
+// the gate first and takes a ticket then, so that callers keep to the rate when the
+// gate opens.
 func (b *Budget) Wait(ctx context.Context) error {
 	for {
 		select {
@@ -125,8 +126,8 @@ func (b *Budget) Wait(ctx context.Context) error {
 	}
 }
 
-// WaitPage is wait for a poll that reads on. No poll begins meanwhile: what has
-// begun is finished first, so that all polls do not end late together.
+// WaitPage is Wait for a further page of a poll. No poll should begin meanwhile (see
+// Reading): those that have begun are finished first.
 func (b *Budget) WaitPage(ctx context.Context) error {
 	b.reading.Add(1)
 	defer func() {
@@ -154,10 +155,10 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// CloseFor stops all calls for so long, at most MaxClosed, and a random part of
-// two seconds longer, so that the processes that share a limit do not all come
-// back at once. A gate never opens earlier than it was told before. The log is
-// told of a gate that was open, not by each call that finds the limit.
+// CloseFor closes the gate for a time, at most MaxClosed, and up to two seconds more,
+// chosen at random, so that processes that share a limit do not come back at the
+// same time. The gate never opens earlier than an earlier call has said. Closing an
+// open gate is logged.
 func (b *Budget) CloseFor(wait time.Duration, why string) {
 	if wait <= 0 {
 		return
@@ -180,8 +181,8 @@ func (b *Budget) CloseFor(wait time.Duration, why string) {
 	}
 }
 
-// Works notes that a call brought a page, and tells the log when it is the first
-// after the gate was closed.
+// Works notes that a call brought a page, and logs the first one after the gate was
+// closed.
 func (b *Budget) Works() {
 	if b.limited.Load() && b.Closed(b.cfg.Clock()) <= 0 && b.limited.Swap(false) {
 		b.cfg.Logger.Info("rate limit is over")

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Context is one of context.WithDeadline that makes its timer and its place in the
-// parent only when somebody asks for Done: a Fetcher that answers from memory,
-// or whose client watches the deadline itself, never pays for them.
+// Context is like one of context.WithDeadline, but makes its timer and registers with
+// its parent only when Done is called. A Fetcher that answers from memory, or whose
+// client watches the deadline itself, does not pay for them.
 type Context struct {
 	parent context.Context
 	at     time.Time
@@ -21,7 +21,7 @@ type Context struct {
 
 var _ context.Context = (*Context)(nil)
 
-// With makes a Context that ends at a time, or with its parent.
+// With returns a Context that ends at a time, or with its parent.
 func With(parent context.Context, at time.Time) *Context { return &Context{parent: parent, at: at} }
 
 func (c *Context) Deadline() (time.Time, bool) {
@@ -71,7 +71,7 @@ func (c *Context) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// End cancels it: whoever still waits on it goes on.
+// End cancels the Context.
 func (c *Context) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

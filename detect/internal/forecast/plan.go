@@ -36,8 +36,8 @@ type Settings struct {
 // maxRate bounds a budget, in calls a second.
 const maxRate = 1e6
 
-// Plans are for accounts, beside searches that take so many calls a second: as
-// things are, and what each of the budgets would bring.
+// Plans returns the plan for accounts as things are, and one for each of the budgets,
+// beside searches that take so many calls a second.
 func (cfg Settings) Plans(groups []pace.Group, searches float64, budgets []float64) (now Plan, other []Plan, err error) {
 	total := cfg.Rate
 	if total > 0 {
@@ -107,8 +107,8 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 	return plan, nil
 }
 
-// ForAccounts is what searches leave of a budget: they go first, as long as
-// accounts keep half of it.
+// ForAccounts returns what searches leave of a budget: they go first, but accounts
+// keep half of it.
 func ForAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
 
 // CallsPerPoll is how many calls a poll takes whose first page so many accounts

@@ -16,8 +16,8 @@ type Source struct {
 	asked   uint64         // the last post that the program answered, by Index.asked
 }
 
-// QueryChanged reports whether p is another query than the one that the source
-// has: what was found for that says nothing of p.
+// QueryChanged reports whether p is another query than the one that decides for the
+// source now, so that nothing was found for p yet.
 func (src *Source) QueryChanged(p *query.Program) bool {
 	return p != nil && src.program != nil && p.Canonical() != src.program.Canonical()
 }
@@ -32,7 +32,7 @@ type Index struct {
 // NewIndex makes an empty index.
 func NewIndex() *Index { return &Index{set: query.NewSet(), sources: map[string]*Source{}} }
 
-// Follow gives a source the program that decides for it; nil leaves it to Match.
+// Follow sets the program that decides for a source; nil leaves it to Match.
 func (x *Index) Follow(src *Source, p *query.Program) {
 	switch {
 	case p == src.program:
@@ -49,8 +49,8 @@ func (x *Index) Follow(src *Source, p *query.Program) {
 // Len is the number of programs.
 func (x *Index) Len() int { return x.set.Len() }
 
-// Crowd is how many subscribers of an account make a look into the index worth
-// while: to ask a few one by one is cheaper.
+// Crowd is up to how many subscribers of an account it is cheaper to ask one by one
+// than to look into the index.
 const Crowd = 8
 
 // Asker tells which sources want a post. One is for the posts of one poll.
@@ -59,7 +59,7 @@ type Asker struct {
 	looked *fetcher.Tweet // the post that was looked up last
 }
 
-// Asker makes one for a target with so many subscribers.
+// Asker returns one for a target with so many subscribers.
 func (x *Index) Asker(subscribers int) Asker {
 	if subscribers <= Crowd {
 		return Asker{}

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Contract is what is noticed of a Fetcher that breaks its contract in ways
-// that lose posts without an error. Nothing of it is done for an unchanged page.
+// Contract notices a Fetcher that breaks its contract in ways that lose posts without
+// an error. Unchanged pages are not looked at.
 type Contract struct {
 	longest  atomic.Int64 // posts of the longest page so far
 	ends     sync.Once    // logs the first full page without Next
@@ -47,7 +47,7 @@ func (e *Env) endsEarly(p *Poll, pg *fetcher.Page) bool {
 	return true
 }
 
-// measure notes how long pages are.
+// measure notes the longest page.
 func (c *Contract) measure(pg *fetcher.Page) {
 	n := int64(len(pg.Tweets) + max(0, pg.Skipped) + max(0, pg.Others))
 	for longest := c.longest.Load(); n > longest; longest = c.longest.Load() {
@@ -60,9 +60,8 @@ func (c *Contract) measure(pg *fetcher.Page) {
 // AuditShare: one in so many first pages that could be unchanged is read.
 const AuditShare = 64
 
-// AskKnown is what a poll says that it knows of the first page, of the version
-// that was dealt with last. One in AuditShare says nothing, and its page is
-// compared.
+// AskKnown lets a poll's first page be unchanged since the version that was dealt
+// with last. One in AuditShare polls asks for the page all the same, to compare it.
 func (m *Machine) AskKnown(p *Poll, version uint64) {
 	if version == 0 || m.env.Contract.versions.Load() {
 		return

@@ -16,7 +16,7 @@ const (
 	MaxPageTweets = 1000            // posts of one page beyond this are dropped
 	MaxIDLength   = 512             // bytes; posts with longer ids are dropped
 	maxFuture     = 5 * time.Minute // posts published further ahead are dropped
-	maxBlank      = 128             // ended polls kept to be used again, per Machine
+	maxBlank      = 128             // ended polls kept for reuse, per Machine
 	maxResume     = 4096            // bytes; a gap with a longer cursor cannot be read on
 	cursorEvery   = 5 * time.Minute // a cursor that moved without events is stored this often
 )
@@ -48,7 +48,7 @@ type Env struct {
 	OnTrouble func(Trouble)
 }
 
-// Oldest is what the journal is sure to remember.
+// Oldest is the age up to which the journal is sure to know events.
 func (e *Env) Oldest() time.Time { return e.Now().Add(-e.Horizon) }
 
 // Counters are what is counted of all polls.

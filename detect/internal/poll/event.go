@@ -55,8 +55,8 @@ func preview(tw *fetcher.Tweet) string {
 	return text
 }
 
-// knownPage tells which posts of a page are known: a Set is asked for a page at a
-// time, which is quicker, and a window post by post.
+// knownPage tells which posts of a page are known. A Set is asked for a page at a
+// time, which is quicker; a window post by post.
 type knownPage struct {
 	ids   []string
 	known []bool

@@ -64,8 +64,7 @@ func giveUpPage(p *Poll, tr *trouble) {
 	}
 }
 
-// note says which gap a poll leaves, and what has become of those it has
-// read.
+// note sets which gap a poll opens, and which ones it has read.
 func (b *gapBook) note(p *Poll) {
 	out := &p.Out
 	switch {
@@ -92,7 +91,7 @@ func (b *gapBook) note(p *Poll) {
 	}
 }
 
-// noteFill says what has become of the gap that a poll has read on from.
+// noteFill sets what is left of the gap that a poll has read on from.
 func (b *gapBook) noteFill(p *Poll) {
 	out, gap := &p.Out, *p.Plan.Gap
 	to := out.Reach
@@ -148,7 +147,7 @@ func (m *Machine) Restore(slot int32, gaps []Gap) {
 	}
 }
 
-// report tells of gaps once they are recorded.
+// report calls OnGap and logs, once gaps are recorded.
 func (b *gapBook) report(p *Poll) {
 	if g := p.Opened; g != nil {
 		b.env.Count.Gaps.Add(1)
@@ -172,9 +171,9 @@ func (b *gapBook) reportFilled(g Gap) {
 	b.env.OnGap(g)
 }
 
-// FillTurn reports whether a gap should be read now, and when the next one
-// should otherwise; ok is false when there is none. Polls that are due, as busy
-// says, go first, most of the time.
+// FillTurn reports whether a gap should be read now, and when the next one is due; ok
+// is false when there is none. While polls are due, which busy says, only one call
+// in fillShare reads a gap.
 func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) {
 	if _, at, ok = m.book.queue.Next(); !ok {
 		return false, 0, false
@@ -182,14 +181,15 @@ func (m *Machine) FillTurn(busy bool, now int64) (turn bool, at int64, ok bool) 
 	return at <= now && (!busy || m.book.starved >= fillShare), at, true
 }
 
-// Starve notes that polls were started in place of the reading of a gap.
+// Starve counts polls that were started instead of reading a gap.
 func (m *Machine) Starve(polls int) { m.book.starved += polls }
 
-// BusyPause is how long a target that is due waits while its gap is being read.
+// BusyPause is after how long a target that is due is tried again while its gap is
+// being read.
 const BusyPause = int64(250 * time.Millisecond)
 
-// StartFill plans to read on where a poll had to stop: in the newest gap of the
-// next target that has not been given up. It gives nil when that has to wait.
+// StartFill starts a poll that reads on in the newest readable gap of the next target
+// that has one. It returns nil when that target has to wait, or has none any more.
 func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
 	m.book.starved = 0
 	slot, _, _ := m.book.queue.Next()
@@ -215,7 +215,7 @@ func (m *Machine) StartFill(busy func(slot int32) bool) *Poll {
 	return nil
 }
 
-// filled plans the next reading of a target's gaps.
+// filled schedules the next reading of a target's gaps.
 func (b *gapBook) filled(p *Poll, err error, now int64) {
 	if err == nil && p.Out.Err == nil && p.Closing != nil {
 		delete(b.tries, p.Slot)

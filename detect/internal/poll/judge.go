@@ -20,9 +20,9 @@ type judge struct {
 	scratch []byte
 }
 
-// Judge decides which posts of a poll are news for whom, and notes in the poll
-// what to remember once they are committed. It changes nothing else but counters.
-// Events come out oldest first, those of one post together.
+// Judge returns the events of a poll, oldest first and those of one post together. In
+// the poll it notes what to remember once they are committed; besides, it changes
+// counters only.
 func (m *Machine) Judge(p *Poll) []deliver.Event {
 	p.Sound = true
 	if p.Out.Posts == 0 {
@@ -80,14 +80,14 @@ func (j *judge) run(p *Poll) (events []deliver.Event) {
 	return events
 }
 
-// give adds a post's events, one for each reader that wants it.
+// give appends an event for each reader that wants a post.
 func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Tweet, seen bool, now time.Time) []deliver.Event {
 	v := &j.view
 	skew := max(0, p.Out.Skew)
 	for r := range v.Readers {
 		reader := &v.Readers[r]
-		// What is remembered from a poll that met its cap, not every reader has
-		// got: in a gap the journal decides.
+		// In a gap not every reader has got what is remembered, and the journal
+		// decides.
 		if seen && !reader.Fresh && p.Plan.Gap == nil {
 			continue
 		}
@@ -102,8 +102,8 @@ func (j *judge) give(events []deliver.Event, p *Poll, pg *Page, tw *fetcher.Twee
 	return events
 }
 
-// sound drops and counts a post that cannot be what it should be. A dropped
-// post is not remembered: if it comes back whole, it is news.
+// sound reports whether a post can be delivered; one that cannot is counted and
+// dropped. A dropped post is not remembered: if it comes back whole, it is news.
 func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	what := j.env.Count.flaw(tw, now.Add(maxFuture-p.Out.Skew))
 	if what == "" {
@@ -117,8 +117,8 @@ func (j *judge) sound(p *Poll, tw *fetcher.Tweet, now time.Time) bool {
 	return false
 }
 
-// dropped notes that a post is not what it should be, and logs the first of a
-// target, so that a stuck post does not fill the log.
+// dropped notes that a post is dropped, and logs the first one of a target, so that a
+// post that stays does not fill the log.
 func (j *judge) dropped(p *Poll, tw *fetcher.Tweet, why string) {
 	p.Sound = false
 	if p.Machine.targets.DropOnce(p.Slot) {
@@ -142,7 +142,7 @@ func (c *Counters) flaw(tw *fetcher.Tweet, latest time.Time) string {
 	return ""
 }
 
-// clip keeps an id of any length fit for a log.
+// clip shortens an id for the log.
 func clip(id string) string { return id[:min(len(id), 64)] }
 
 // ownPost compares by the platform's id where there is one, because handles

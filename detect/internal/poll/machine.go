@@ -37,9 +37,9 @@ type Times struct {
 	Wall time.Time
 }
 
-// NewMachine makes one without polls. times is the shard's. commit gets the events of a poll and has
-// to call Settled, on the shard's goroutine, when its Cursor and they are in the
-// journal, or cannot be.
+// NewMachine returns a Machine without polls. times is the shard's. commit gets a poll
+// and its events; when these and the poll's Cursor are in the journal, or cannot be,
+// Settled has to be called on the shard's goroutine.
 func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
 	return &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
 		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
@@ -64,7 +64,7 @@ func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
 	return p
 }
 
-// newPoll gives a poll to fill in, used before if possible.
+// newPoll returns an empty poll, a used one if possible.
 func (m *Machine) newPoll() *Poll {
 	n := len(m.blank)
 	if n == 0 {
@@ -75,8 +75,7 @@ func (m *Machine) newPoll() *Poll {
 	return p
 }
 
-// Landed takes a poll whose pages have come: it is judged, and what came of it
-// goes to be committed.
+// Landed judges a poll whose pages have come, and has the result committed.
 func (m *Machine) Landed(p *Poll) {
 	m.env.countPoll(p)
 	if !m.targets.Watched(p.Slot) {
@@ -97,7 +96,7 @@ func (m *Machine) Landed(p *Poll) {
 	m.book.note(p)
 	p.Cursor = m.cursor(p)
 	p.Committing = true
-	if p.Cursor == nil && len(events) == 0 { // as far as the journal goes
+	if p.Cursor == nil && len(events) == 0 { // nothing to commit
 		m.Settled(p, nil)
 		return
 	}
@@ -120,8 +119,8 @@ func (m *Machine) noteSkew(p *Poll) {
 // 0 when they were about the same.
 func (m *Machine) Skew(slot int32) time.Duration { return m.skews[slot] }
 
-// Settled applies a poll once its batch is in the journal, or forgets it when
-// err says that it is not: then the next poll finds it all again.
+// Settled applies a poll whose batch is in the journal. With an error, which says that
+// it is not, the poll is dropped, and the next one finds everything again.
 func (m *Machine) Settled(p *Poll, err error) {
 	if !m.targets.Watched(p.Slot) {
 		m.end(p)
@@ -158,7 +157,7 @@ func (m *Machine) reschedule(p *Poll, err error) {
 		if m.troubles[p.Slot] == nil {
 			m.targets.Done(p, now)
 		}
-	case err != nil: // the store's fault and not the target's: it is due again soon
+	case err != nil: // the store has failed and not the target: it is due again soon
 		wait := m.env.backoff(m.trouble(p).commitFailed(err))
 		if every := m.targets.Every(p.Slot); every > 0 {
 			wait = min(wait, max(every, m.env.MinBackoff))
@@ -173,14 +172,14 @@ func (m *Machine) reschedule(p *Poll, err error) {
 	}
 }
 
-// end lets go of a poll whose target nobody watches any more.
+// end ends a poll whose target has no subscriber any more.
 func (m *Machine) end(p *Poll) {
 	m.ended(p)
 	m.Release(p.Slot)
 	m.reuse(p)
 }
 
-// Release lets go of a target that nobody watches and that is not being polled.
+// Release forgets a target that has no subscriber and is not being polled.
 func (m *Machine) Release(slot int32) {
 	delete(m.troubles, slot)
 	delete(m.skews, slot)
@@ -189,7 +188,7 @@ func (m *Machine) Release(slot int32) {
 	m.targets.Release(slot)
 }
 
-// ended notes that a poll is not under way any more.
+// ended removes a poll from those under way.
 func (m *Machine) ended(p *Poll) {
 	last := len(m.polls) - 1
 	other := m.polls[last]
@@ -202,7 +201,7 @@ func (m *Machine) ended(p *Poll) {
 	}
 }
 
-// reuse takes back a poll that has ended, unless there are plenty.
+// reuse keeps a poll that has ended for newPoll, maxBlank at most.
 func (m *Machine) reuse(p *Poll) {
 	if len(m.blank) < maxBlank {
 		p.reset()
@@ -210,7 +209,7 @@ func (m *Machine) reuse(p *Poll) {
 	}
 }
 
-// WhenSettled calls fn when all polls have ended that wait to be committed now, at
+// WhenSettled calls fn when all polls have ended that wait for their commit now, at
 // once if none does.
 func (m *Machine) WhenSettled(fn func()) {
 	open := 1
@@ -228,8 +227,8 @@ func (m *Machine) WhenSettled(fn func()) {
 	settle()
 }
 
-// Contact is when a page of a target last came that was not of a whole poll; ok
-// is false when a whole one came since, or none.
+// Contact returns when the last page of a target came, where that was not of a whole
+// poll; ok is false when it was.
 func (m *Machine) Contact(slot int32) (at time.Time, ok bool) {
 	sec, ok := m.contacts[slot]
 	return time.Unix(sec, 0), ok

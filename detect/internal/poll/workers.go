@@ -7,20 +7,20 @@ import (
 	"sync/atomic"
 )
 
-// Workers make a shard's upstream calls. They are started as they are needed,
-// at most one for each slot, and stay: their stacks have grown to what a
+// Workers make a shard's upstream calls. They are started when they are needed, at
+// most one for each slot, and stay, because their stacks have grown to what a
 // Fetcher takes. The shard joins them at its end.
 //
-// A worker that is called takes one job after the other, and calls the next
-// worker before each while there are more. So calls that end at once are made
-// by one of them, and those that wait do so side by side.
+// A worker that is woken makes one call after the other, and wakes another worker
+// before each while there are more to make. So one worker makes calls that end at
+// once, and calls that wait do so side by side.
 type Workers struct {
 	env    *Env
 	landed func(*Poll)
 	work   chan job      // not begun
-	call   chan struct{} // for one worker that has nothing to do
-	called atomic.Bool   // one was, and has not looked at work since
-	n      int           // started
+	call   chan struct{} // wakes one worker
+	called atomic.Bool   // one was woken and has not looked at work since
+	n      int           // workers started
 	busy   int           // jobs given and not ended, as the shard knows
 	all    sync.WaitGroup
 }
@@ -57,7 +57,7 @@ func (w *Workers) ReadTogether(ctx context.Context, group []*Poll) {
 	w.give(job{ctx: ctx, group: group})
 }
 
-// Ended takes note that the shard has a poll back.
+// Ended notes that the shard has a poll back.
 func (w *Workers) Ended(p *Poll) {
 	if p.call.open--; p.call.open == 0 {
 		w.busy--
@@ -73,7 +73,7 @@ func (w *Workers) give(j job) {
 	w.rouse()
 }
 
-// rouse makes a worker look at work, if none is about to.
+// rouse wakes a worker, unless one is about to look at work.
 func (w *Workers) rouse() {
 	if !w.called.Swap(true) {
 		w.call <- struct{}{}

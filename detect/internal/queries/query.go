@@ -8,9 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// Query is one that is polled, once for all rules that share it. There
-// are thousands at most, so it is a struct of its own. Its shard owns it; while a
-// poll is under way, the goroutine that reads its pages uses seen alone.
+// Query is the state of a query, which is polled once for all rules that share it. Its
+// shard owns it; while a poll is under way, seen belongs to the goroutine that reads
+// the pages.
 type Query struct {
 	text string
 	hash uint64
@@ -31,18 +31,18 @@ type Query struct {
 	lastPost  time.Time
 	unordered bool // an answer was not newest first
 	dropped   bool // a post was dropped, and the log has it
-	// cold: it was read before this process, which has had no answer yet. A first
-	// one that is empty is more likely a glitch than the truth.
+	// cold: another process has read it, and this one not yet. A first answer that is
+	// empty is more likely a glitch than the truth.
 	cold   bool
 	again  bool // poll at once when the poll under way is done
 	polled bool // a poll is under way
 }
 
-// sub is one rule's interest in a query; see accounts.Subscriber.
+// sub is one rule's interest in a query: see accounts.Subscriber.
 type sub struct {
 	Terms
 	from           time.Time // while fresh: how far back to read for it
-	read           time.Time // while fresh: it has got what was visible then, or does not want it
+	read           time.Time // while fresh: it has got, or does not want, what was visible then
 	fresh, covered bool
 }
 
@@ -73,8 +73,7 @@ func (q *Query) maxResults() (most int) {
 	return most
 }
 
-// cutoff is how far back the next poll must read: see accounts.Table. What lies
-// before the overlap of the process before, the journal knows.
+// cutoff returns how far back the next poll must read: see accounts.Table.Cutoff.
 func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
 	var wanted time.Time // earliest beginning of all subscribers
 	back := q.since
@@ -100,9 +99,9 @@ func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
 // maxMemory bounds how long a query remembers between two polls.
 const maxMemory = 366 * 24 * time.Hour
 
-// remember makes room for what the next polls show: for twice the overlap and
-// the time to the next poll. A set that is too short lived is begun anew, and
-// the journal drops what it forgot.
+// remember sees to it that seen remembers ids for twice the overlap and the time
+// between two polls. A set that does not is replaced by an empty one, and the journal
+// drops the posts that are taken for new then.
 func (q *Query) remember(overlap time.Duration) {
 	if need := 2*overlap + min(q.every(), maxMemory); q.seen == nil || q.horizon < need {
 		q.seen, q.horizon, q.version = seen.NewSet(need), need, 0

@@ -36,13 +36,13 @@ func (t *Terms) every() time.Duration {
 type Start struct {
 	Since time.Time // everything before was dealt with, but for the overlap
 	Gaps  []poll.Gap
-	// The rule has got what was visible at Read, or does not want it, and has to
-	// be read for back to From.
+	// The rule has got, or does not want, what was visible at Read; its first poll
+	// reads back to From.
 	From, Read time.Time
 }
 
-// Set adds or replaces a source's subscription on its query's shard, and
-// takes the source from whatever other query it had; terms are nil on the others.
+// Set adds or replaces a source's subscription, and ends the one it had to another
+// query. On the shards that do not own the query terms are nil.
 func (s *Targets) Set(sourceID string, terms *Terms, start Start) {
 	had := s.bySub[sourceID]
 	var mine *Query
@@ -58,7 +58,7 @@ func (s *Targets) Set(sourceID string, terms *Terms, start Start) {
 	}
 }
 
-// queryFor finds or makes a query.
+// queryFor finds or adds a query.
 func (s *Targets) queryFor(text string, start Start) *Query {
 	if q := s.byText[text]; q != nil {
 		return q
@@ -76,7 +76,7 @@ func (s *Targets) queryFor(text string, start Start) *Query {
 	return q
 }
 
-// followQuery gives a query a subscriber, or renews the one it has.
+// followQuery adds a subscriber to a query, or renews the source's own.
 func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	i := slices.IndexFunc(q.subs, func(s sub) bool { return s.ID == t.ID })
 	added := i < 0
@@ -107,7 +107,7 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 // Never is a time that does not come.
 const Never = int64(1<<63 - 1)
 
-// planSearch takes a query's next poll after now into the schedule.
+// planSearch schedules a query's next poll after now.
 func (s *Targets) planSearch(q *Query, now int64) {
 	if at := s.nextSearch(q, now); at != Never {
 		s.Sched.Set(q.slot, at)
@@ -116,8 +116,8 @@ func (s *Targets) planSearch(q *Query, now int64) {
 	}
 }
 
-// leaveQuery takes a source from a query, and lets the query go with the last
-// of them once no poll of it is under way.
+// leaveQuery removes a source from a query. A query without subscribers is released
+// when no poll of it is under way.
 func (s *Targets) leaveQuery(q *Query, sourceID string) {
 	q.subs = slices.DeleteFunc(q.subs, func(s sub) bool { return s.ID == sourceID })
 	if len(q.subs) == 0 && !q.polled {
@@ -125,7 +125,7 @@ func (s *Targets) leaveQuery(q *Query, sourceID string) {
 	}
 }
 
-// ReadFor is until when a query has been read for a source; zero when it was not.
+// ReadFor returns until when a query has been read for a source, zero if it was not.
 func (s *Targets) ReadFor(text, sourceID string) time.Time {
 	if q := s.byText[text]; q != nil {
 		for i := range q.subs {
@@ -141,8 +141,8 @@ func (s *Targets) ReadFor(text, sourceID string) time.Time {
 	return time.Time{}
 }
 
-// nextSearch is when a query is due after a moment of the detector's clock: by
-// the shortest interval, or the first of the schedules; Never when none comes.
+// nextSearch returns when a query is due after a moment of the detector's clock: by
+// the shortest interval or the first of the schedules; Never when there is none.
 func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	var next int64 = Never
 	if iv := q.interval(); iv > 0 {

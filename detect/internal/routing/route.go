@@ -11,52 +11,51 @@ const (
 	Timelines               // its authors' timelines
 )
 
-// State is what has become of a rule.
+// State is where a rule's posts come from, and how far it has got them.
 type State struct {
 	Origin Origin
-	// Read: what was visible then it has got, as far as is known; zero for
-	// nothing.
+	// Read: the rule has got what was visible at this time; zero for nothing that is
+	// known.
 	Read time.Time
-	// Behind: the journal has a cursor of its query, which would tell the next
-	// process that nothing was read since, if no search goes on from it.
+	// Behind: the journal has a cursor of its query that no search of the rule moves.
+	// The next process would take it for how far the rule's posts were read.
 	Behind bool
-	// Until when the processes before have searched for its query, and read its
-	// authors' timelines: zero if they did not.
+	// Until when earlier processes have searched for its query, and read its authors'
+	// timelines; zero if they did not.
 	SearchedBefore, TimelinesBefore time.Time
 }
 
 // Facts are what a change of a rule depends on, beside its state.
 type Facts struct {
 	Covered bool // its authors' timelines have its posts, and are polled as often
-	// ReadUntil is until when it has got its posts from where they come until now;
-	// zero for nothing.
+	// ReadUntil is until when it has got its posts from its Origin; zero for nothing.
 	ReadUntil time.Time
 	Stored    time.Time // the journal's cursor of its query, zero if there is none
-	Oldest    time.Time // what the journal is sure to remember
+	Oldest    time.Time // since when the journal is sure to know events
 	Overlap   time.Duration
 }
 
 // Move is what to do for a rule.
 type Move struct {
 	To Origin
-	// Leave is where it is to be taken from afterwards, Undecided for nowhere.
+	// Leave is the origin to end afterwards, Undecided for none.
 	Leave Origin
 
 	// Since, for timelines: posts published before are not events.
 	Since time.Time
 
-	// For a search. Store is the cursor to put in the journal before, so that the
-	// next process does not learn it from timelines, which go on without the rule;
-	// zero for none. Start is until when the query has been read, unless others
-	// search for it already.
+	// For a search. Store is the cursor to put in the journal first, zero for none:
+	// without it the next process would go by the cursors of timelines, which move on
+	// without the rule. Start is until when the query has been read, unless other
+	// rules search for it already.
 	Store, Start time.Time
-	// Read and From: the rule has got what was visible at Read, or does not want
-	// it, and has to be read for back to From.
+	// The rule has got, or does not want, what was visible at Read; its first poll
+	// reads back to From.
 	From, Read time.Time
 }
 
-// Route says what to do for a rule that wants something now, and what its state
-// is when that is done. It changes nothing.
+// Route returns what to do for a rule with these wants, and its state when that is
+// done. It changes nothing.
 func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	next, had := r.State, r.Origin
 	if r.Query != want.Query { // what was read was another query
@@ -92,9 +91,9 @@ func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 	return next, m
 }
 
-// readBefore is until when the processes before have read a rule's posts for
-// it. Where it shares its query, that may have been searched for others alone,
-// while this one had its posts from timelines.
+// readBefore returns until when earlier processes have read a rule's posts for it.
+// Where rules share a query, it may have been searched for the others while this one
+// got its posts from timelines; then the earlier of both times counts.
 func (rs *Rules) readBefore(text string, s State, oldest time.Time) time.Time {
 	if s.SearchedBefore.IsZero() {
 		return s.TimelinesBefore
@@ -110,9 +109,10 @@ func (rs *Rules) ReadBefore(r *Rule, oldest time.Time) time.Time {
 	return rs.readBefore(r.Query, r.State, oldest)
 }
 
-// searchFrom is from when a rule's query has to be searched that never was: what
-// it, or others that may search for it, have read from timelines. Zero if none
-// has, and if one searches already, whose polls store the cursor.
+// searchFrom returns from when on to search for a query that was never searched: until
+// then the rule, and others that may search for it, have got their posts from
+// timelines. It is zero if none has, and if another rule searches for it already,
+// whose polls store the cursor.
 func (rs *Rules) searchFrom(r *Rule, want Want, read, oldest time.Time) time.Time {
 	from, known := want.Since, !read.IsZero()
 	if known {

@@ -16,7 +16,7 @@ type Want struct {
 	Authors []string      // whose timelines may stand in for the search
 }
 
-// Rule is a rule and what has become of it.
+// Rule is what a rule asks for, and its state.
 type Rule struct {
 	Want
 	State
@@ -34,7 +34,7 @@ type Rules struct {
 // Len is the number of rules.
 func (rs *Rules) Len() int { return len(rs.byID) }
 
-// Get gives a rule by its id, nil if there is none.
+// Get returns a rule by its id, nil if there is none.
 func (rs *Rules) Get(id string) *Rule { return rs.byID[id] }
 
 // All are the rules, in no order.
@@ -49,7 +49,7 @@ func (rs *Rules) Polls() float64 { return rs.polls }
 // Covered is how many rules get their posts from timelines.
 func (rs *Rules) Covered() int { return rs.covered }
 
-// Put notes what a rule wants now, and what has become of it. It may be new.
+// Put sets what a rule wants and its state. The rule may be new.
 func (rs *Rules) Put(r *Rule, want Want, s State) {
 	if rs.byID == nil {
 		rs.byID, rs.byQuery = map[string]*Rule{}, map[string][]*Rule{}
@@ -60,7 +60,7 @@ func (rs *Rules) Put(r *Rule, want Want, s State) {
 	rs.change(want.Query, func(list []*Rule) []*Rule { return append(list, r) })
 }
 
-// Drop takes a rule out; one that is not in is fine.
+// Drop removes a rule, if it is there.
 func (rs *Rules) Drop(r *Rule) {
 	if rs.byID[r.ID] != r {
 		return
@@ -81,7 +81,7 @@ func (rs *Rules) change(text string, fn func([]*Rule) []*Rule) {
 	}
 	polls, covered = sums(list)
 	if rs.polls, rs.covered = rs.polls+polls, rs.covered+covered; len(rs.byQuery) == 0 {
-		rs.polls = 0 // what was rounded is forgotten
+		rs.polls = 0 // drop what rounding has left
 	}
 }
 
@@ -99,14 +99,13 @@ func sums(list []*Rule) (polls float64, covered int) {
 	return polls, covered
 }
 
-// OthersSearch reports whether other rules search for the query of one, or may
-// do so: before they are routed it is not known.
+// OthersSearch reports whether rules other than but search for its query, or may do
+// so because they are not routed yet.
 func (rs *Rules) OthersSearch(but *Rule) bool {
 	return slices.ContainsFunc(rs.byQuery[but.Query], func(r *Rule) bool { return r != but && r.Origin != Timelines })
 }
 
-// AnyBehind reports whether the cursor of a query is still to be dealt with: see
-// State.Behind.
+// AnyBehind reports whether a rule with this query is Behind.
 func (rs *Rules) AnyBehind(query string) bool {
 	return slices.ContainsFunc(rs.byQuery[query], func(r *Rule) bool { return r.Behind })
 }

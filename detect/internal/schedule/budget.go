@@ -15,10 +15,10 @@ type BudgetConfig struct {
 	// AtLeast makes an interval the shortest time between two polls, in place of
 	// the longest.
 	AtLeast bool
-	// PollRate is how many accounts a second the calls allow to poll now. It
-	// replaces Pace.Budget, and may be called at any time.
+	// PollRate returns how many accounts a second can be polled now. It replaces
+	// Pace.Budget.
 	PollRate func() float64
-	// MinBackoff is how long an account rests whose poll cannot be counted.
+	// MinBackoff is how long an account rests when counting its poll failed.
 	MinBackoff time.Duration
 	Logger     *slog.Logger
 }
@@ -37,7 +37,7 @@ type ByBudget struct {
 
 var _ Schedule = (*ByBudget)(nil)
 
-// refreshEvery is how many polls apart PollRate is asked for.
+// refreshEvery is after how many polls PollRate is asked again.
 const refreshEvery = 256
 
 // NewByBudget makes an empty schedule. The error is that of pace.New.
@@ -75,7 +75,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	}
 	s.Refresh()
 	if err != nil { // what subscribers ask for was checked
-		s.cfg.Logger.Error("account is not paced", "username", s.accounts.Username(slot), "error", err)
+		s.cfg.Logger.Error("pacing an account failed", "username", s.accounts.Username(slot), "error", err)
 	}
 	if had && first == AtOnce {
 		s.pacer.Hurry(slot, now)
@@ -98,7 +98,7 @@ func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
 		_, err = s.pacer.Observe(slot, now, poll.FoundTimes(now))
 	}
 	if err != nil {
-		s.cfg.Logger.Error("poll is not counted", "username", s.accounts.Username(slot), "error", err)
+		s.cfg.Logger.Error("counting a poll failed", "username", s.accounts.Username(slot), "error", err)
 		s.pacer.Fail(slot, now+int64(s.cfg.MinBackoff))
 	}
 	if s.observed++; s.observed%refreshEvery == 0 {
@@ -125,12 +125,12 @@ func (s *ByBudget) Refresh() {
 	sufficed := s.Demand() <= s.Budget()
 	if rate := s.cfg.PollRate(); rate != s.Budget() {
 		if err := s.pacer.SetBudget(rate); err != nil {
-			s.cfg.Logger.Error("budget is not set", "error", err)
+			s.cfg.Logger.Error("setting the budget failed", "error", err)
 		}
 		s.budget.Store(math.Float64bits(rate))
 	}
 	s.demand.Store(math.Float64bits(s.pacer.Demand()))
 	if sufficed && s.Demand() > s.Budget() {
-		s.cfg.Logger.Warn("the budget does not suffice for the longest times between polls", "budget", s.Budget(), "demand", s.Demand())
+		s.cfg.Logger.Warn("budget is too small for the longest times between polls", "budget", s.Budget(), "demand", s.Demand())
 	}
 }

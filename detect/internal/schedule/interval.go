@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/internal/due"
 )
 
-// lookAhead is the part of its interval that an account may be polled early
-// to share a call with others that are due.
+// lookAhead is the part of its interval (one in so many) by which an account may be
+// polled early to share a call with others that are due.
 const lookAhead = 10
 
 // LookAhead is lookAhead, for forecasts of how many accounts share a call.

@@ -9,14 +9,13 @@ type Schedule interface {
 	// NextAt is when the next poll is due; ok is false when none is planned.
 	NextAt() (at int64, ok bool)
 	// Next takes out the account to poll now; ok is false when there is none.
-	// With sharing set, it may be one that is due a little later: there is a
-	// call under way to the upstream that can carry it too.
+	// With sharing set, it may be one that is due a little later, which can share
+	// the call of the accounts taken before it.
 	Next(now int64, sharing bool) (due Due, ok bool)
-	// Set takes an account in, or follows a change in what its subscribers
-	// ask for.
+	// Set adds an account, or follows a change in what its subscribers ask for.
 	Set(slot int32, now int64, ask Ask, first First)
-	// Remove forgets an account, also while it is being polled. One that is not
-	// in the schedule is left alone.
+	// Remove removes an account, also while it is being polled, if it is in the
+	// schedule.
 	Remove(slot int32)
 	// Fail puts an account back, to rest until the given time.
 	Fail(slot int32, until int64)
@@ -62,10 +61,10 @@ type Ask struct {
 type First uint8
 
 const (
-	AtOnce  First = iota // somebody new wants its posts
-	Changed              // as soon as what is asked for now has it polled
+	AtOnce  First = iota // it has a new subscriber
+	Changed              // when the changed terms have it polled
 	Spread               // when its place in the interval comes
-	Planned              // as before: it rests, or is being polled
+	Planned              // as planned before: it rests, or is being polled
 )
 
 // Poll is what a schedule may learn of a successful poll.
