@@ -182,7 +182,7 @@ func TestBudgetThatCanNotKeepTheIntervalsIsReported(t *testing.T) {
 		if s := d.Stats().Pace; s.Feasible || s.Demand < 3.9 || s.Demand > 4.1 {
 			t.Errorf("pace %+v, want a demand of 4 calls a second for a budget of 1", s)
 		}
-		if n := strings.Count(log.String(), "does not suffice"); n != 1 {
+		if n := strings.Count(log.String(), "budget is too small"); n != 1 {
 			t.Errorf("the log says so %d times, want once:\n%s", n, log.String())
 		}
 		begin := time.Now()

@@ -112,7 +112,7 @@ func TestBudgetThatDoesNotSuffice(t *testing.T) {
 		rate = 0.25
 		s.Refresh()
 	}
-	if n := strings.Count(log.String(), "does not suffice"); n != 1 || s.Budget() != 0.25 || s.Demand() != 0.5 {
+	if n := strings.Count(log.String(), "budget is too small"); n != 1 || s.Budget() != 0.25 || s.Demand() != 0.5 {
 		t.Errorf("%d lines about a budget of %v for %v, want 1", n, s.Budget(), s.Demand())
 	}
 }
