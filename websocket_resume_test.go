@@ -80,7 +80,7 @@ func TestWebSocketResumesAcrossRestarts(t *testing.T) {
 					Seq     uint64
 					TweetID string `json:"tweet_id"`
 				}
-				if err := json.Unmarshal(b, &f); err != nil || f.Type != "connected" && (f.Type != "tweet" || f.Seq != last.Load()+1 || f.TweetID != fmt.Sprint(f.Seq)) {
+				if err := json.Unmarshal(b, &f); err != nil || f.Type != "connected" && f.Type != "ping" && (f.Type != "tweet" || f.Seq != last.Load()+1 || f.TweetID != fmt.Sprint(f.Seq)) {
 					done <- fmt.Errorf("%s after %d, %v", b, last.Load(), err)
 					ws.CloseNow()
 					return
