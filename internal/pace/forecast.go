@@ -28,10 +28,10 @@ type Forecast struct {
 	Shortfall       float64       // calls a minute that keeping them takes beyond the budget
 }
 
-// Intervals forecasts accounts that are each polled at the fixed Interval of
-// their group: a post waits any part of it with the same likelihood, whether
-// posts come in bursts or not. Groups without accounts or Interval are left
-// out; a Rate that is not a number above 0 counts as 0.
+// Intervals forecasts accounts that are polled at the fixed Interval of their group:
+// waits are uniform in the interval, whether posts come in bursts or not. Groups
+// without accounts or Interval are left out; a Rate that is not a finite number above
+// 0 counts as 0.
 func Intervals(groups []Group) Forecast {
 	parts := make([]part, 0, len(groups))
 	for _, g := range groups {
@@ -48,9 +48,9 @@ func Intervals(groups []Group) Forecast {
 	return forecast(parts)
 }
 
-// IntervalsWithin is Intervals where only so many accounts a second can be
-// polled. When that is too little, polls are made in the order in which they
-// are due, and all are late by the same time.
+// IntervalsWithin is Intervals where at most perSecond accounts can be polled a
+// second. If that is too few, polls are made in the order in which they are due, and
+// all are late by the same time.
 func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 	f := Intervals(groups)
 	short := f.CallsPerMinute/60 - perSecond
@@ -80,16 +80,16 @@ func IntervalsWithin(groups []Group, perSecond float64) Forecast {
 // calls that carry k accounts each, pass k times the budget of calls, and
 // divide the calls of the Forecast by k.
 //
-// A Pacer's rates are estimates, which costs up to 5 % of the mean where posts
-// come independently of each other (Poisson). Where they come in bursts it
-// follows these: in generated worlds the mean was up to 7 % below the forecast
-// when each post brought about half a post, and 9 to 20 % when 0.8 of one. So
-// take a forecast for the upper end. For equal weights and bounds it is never
-// above that of one Interval for all at the same cost. It leaves out what
-// Config.OthersDelay and OwnerSurplus cap, that intervals beyond an equal share are
-// shortened, and that they become equal where they gain next to nothing. Groups have
-// no owners: where OwnerSurplus does not let an owner's Max be kept, the forecast
-// says that it is, and the others wait less than it says.
+// A forecast is an upper estimate. A Pacer's rates are estimates, which costs up to
+// 5 % of the mean where posts are independent (Poisson). But a Pacer follows bursts:
+// in generated worlds the mean was up to 7 % below the forecast when each post
+// brought about half a post, and 9 to 20 % when it brought 0.8 of one. For equal
+// weights and bounds the mean is never above that of one Interval for all at the same
+// cost. A forecast leaves out the caps of Config.OthersDelay and OwnerSurplus, that
+// intervals beyond an equal share are shortened, and that intervals become equal
+// where they gain next to nothing. Groups have no owners: where OwnerSurplus keeps
+// an owner from its Max, the forecast reports the Max as kept, and the others wait
+// less than it says.
 //
 // When the budget is too small for the Max of all accounts, the forecast is of
 // what a Pacer does then: every poll is late by the same time. When it exceeds
@@ -147,13 +147,12 @@ func Budget(groups []Group, cfg Config) (Forecast, error) {
 	return f, nil
 }
 
-// rarest stands for a rate of 0, in posts a second: such accounts are polled as
-// seldom as the others' need of the budget makes them, and among each other
-// equally.
+// rarest stands for a rate of 0, in posts a second, so that such accounts are polled
+// least of all, and equally often.
 const rarest = 1e-12
 
-// rounding is the share of the budget by which a sum may miss it for no other
-// reason than its rounding.
+// rounding is the share of the budget by which a sum may differ from it through
+// rounding alone.
 const rounding = 1e-9
 
 // steps of a bisection: the start, at most some thousand units wide, is halved
@@ -207,8 +206,8 @@ func lateness(plans []plan, budget float64) float64 {
 	})
 }
 
-// bisect gives the least x in [low, high] for which enough holds, or high. What
-// holds for an x must hold for all above.
+// bisect returns the least x in [low, high] for which enough reports true, or high.
+// If enough is true of an x, it must be true of all above.
 func bisect(low, high float64, enough func(x float64) bool) float64 {
 	for range steps {
 		if mid := low + (high-low)/2; enough(mid) {

@@ -11,18 +11,17 @@ import (
 type Config struct {
 	Budget float64 // requests a second, above 0
 
-	// OthersDelay bounds the mean delay of posts of the other accounts, as a
-	// multiple of that of a fixed interval, where eager accounts would let them
-	// wait longer: those whose polls nearly always find posts. Beyond it the
-	// intervals of eager accounts are lengthened, at most to an equal share and to
-	// their Max. At least 1. Defaults to 1.1.
+	// OthersDelay bounds what eager accounts, whose polls nearly always find posts,
+	// cost the others: the mean delay of the others' posts, as a multiple of that of
+	// a fixed interval. Beyond it the intervals of eager accounts are lengthened, at
+	// most to an equal share and to their Max. At least 1. Defaults to 1.1.
 	OthersDelay float64
-	// OwnerSurplus is the most that an owner draws of the budget beyond its
-	// accounts' equal shares, as a part of the other owners' equal shares, above
-	// 0: an owner of a tenth of the accounts draws at most 0.1 + 0.9 × OwnerSurplus
-	// of it. It also holds where a short Max asks for more, which is then not kept;
-	// but no interval is lengthened beyond the default Max. Polls that others leave
-	// over count little. 1 is for no cap. Defaults to 0.17.
+	// OwnerSurplus is the most of the budget that an owner draws beyond the equal
+	// shares of its accounts, as a part of the equal shares of all others, above 0:
+	// an owner of a tenth of the accounts draws at most 0.1 + 0.9 × OwnerSurplus. A
+	// short Max that asks for more is not kept; but no interval is lengthened beyond
+	// the default Max. Polls that others leave over count little. 1 is for no cap.
+	// Defaults to 0.17.
 	OwnerSurplus float64
 }
 

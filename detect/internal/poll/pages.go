@@ -77,8 +77,8 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	if traits.OneAuthor && out.UserID == "" && len(pg.UserID) <= MaxIDLength {
 		out.UserID = pg.UserID
 	}
-	// Where posts come newest first, a page that has an older post is the last
-	// needed; else one whose posts are all older.
+	// Where posts come newest first, a page with a post older than the cutoff is the
+	// last one needed; elsewhere all its posts must be older.
 	reach := out.Reach
 	if !traits.NewestFirst {
 		if newest := out.order(last, pg.Tweets); out.Unordered {
@@ -100,13 +100,13 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	case pg.Next == "" && !cut && traits.NewestFirst && e.endsEarly(p, pg):
 		out.Capped = true
 	case pg.Next == "" && !cut:
-		// An empty first page for a target that had posts is more likely
-		// a glitch than the truth: it must not move the cursor.
+		// An empty first page of a target that had posts is more likely a
+		// glitch than the truth, and must not move the cursor.
 		out.Complete = out.Posts+max(0, pg.Others) > 0 || !pl.Expected
 	case cut || len(out.Pages) >= most || pl.Limit > 0 && out.Posts >= pl.Limit || pg.Next == "" || looped:
-		// For a target so busy that the overlap does not fit into the cap it
-		// has to do that the pages reach beyond the last complete poll and end
-		// at known posts: what is behind was read then.
+		// The overlap of a busy target may not fit into the cap. It suffices
+		// that the pages reach beyond the last complete poll and end at known
+		// posts: those behind were read then.
 		out.Shallow = !cut && pg.Next != "" && !out.Reach.IsZero() && !out.Unordered && before(out.Reach, pl.Joins) && traits.EndsKnown(p, pg)
 		out.Complete, out.Capped = out.Shallow, !out.Shallow
 		if cut || looped || len(pg.Next) > maxResume {

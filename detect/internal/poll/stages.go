@@ -13,8 +13,7 @@ type Stages struct {
 	Schedule, Visibility, Failure, Queue, Fetch, Process, Commit, Total, Detection latency.Histogram
 }
 
-// record takes an event apart. Each moment is no earlier than the one before:
-// where clocks disagree a part is 0.
+// record records the parts of an event's latency. Where clocks disagree a part is 0.
 func (s *Stages) record(ev *deliver.Event, due time.Time, failed bool, committed time.Time) {
 	at := ev.PublishedAt
 	part := func(h *latency.Histogram, end time.Time) {
@@ -54,8 +53,8 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if late && (p.Plan.First || p.Plan.Timeline.Seen == nil) {
 		return
 	}
-	// The post is new to the journal: so it was not seen and forgotten before,
-	// and if it is older than the last complete poll, that did not show it.
+	// The journal did not know the post, so it was not seen and forgotten. If it is
+	// older than the last complete poll, that poll did not show it.
 	needed := max(0, p.Plan.Since.Sub(ev.PublishedAt))
 	if needed > 0 {
 		m.env.Count.Late.Add(1)

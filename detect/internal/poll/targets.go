@@ -9,27 +9,27 @@ import (
 // Targets are the targets of one kind on a shard, by slot. Its methods run on the
 // shard's goroutine.
 type Targets interface {
-	// Plan says what a poll has to do, whose Slot and At are set: to read the
-	// newest posts, or with Plan.Gap set what that left. The target is being
-	// polled from then on, until Ended.
+	// Plan sets the Plan of a poll whose Slot and At are set: to read the newest
+	// posts, or with Plan.Gap set those of the gap. The target is being polled from
+	// then on, until Ended.
 	Plan(p *Poll)
-	// Landed takes note of a poll whose pages have come.
+	// Landed notes that the pages of a poll have come.
 	Landed(p *Poll)
-	// View says who gets which posts of a poll.
+	// View sets who gets which posts of a poll.
 	View(p *Poll, v *View)
 	// Apply remembers what a poll brought, once that is committed.
 	Apply(p *Poll)
-	// Ended says that a target is not polled any more.
+	// Ended notes that a target is not being polled any more.
 	Ended(slot int32)
 
-	// Watched reports whether somebody subscribes to a target still; one that
-	// nobody does is released once it is not polled.
+	// Watched reports whether a target has a subscriber. One that has none is
+	// released when it is not being polled.
 	Watched(slot int32) bool
 	Release(slot int32)
 	// Tell calls Env.OnTrouble for each source that subscribes to a target.
 	Tell(slot int32, err error)
-	// Uncovered is from when on the next process has to read for subscribers that
-	// joined during the poll; ok is false when there are none.
+	// Uncovered returns from when on the next process has to read for subscribers
+	// that joined during the poll; ok is false when there are none.
 	Uncovered(slot int32) (since time.Time, ok bool)
 
 	// Key is a target's name in the journal.
@@ -48,25 +48,24 @@ type Targets interface {
 	Fail(slot int32, until int64)
 }
 
-// View is what judging a poll takes of its target.
+// View is what judging a poll needs to know of its target.
 type View struct {
 	Readers []Reader
 	Asker   interest.Asker
 
-	// Since is when the last complete poll began, zero before the first; Cold
-	// before which posts were dealt with by another process, zero for none.
+	// Since is when the last complete poll began, zero before the first. Posts from
+	// before Cold were dealt with by another process; zero for none.
 	Since, Cold time.Time
 	// UserID is the author's id, and Username the name; "" if anybody may be.
 	UserID, Username string
 
-	// First is when the first poll was due since the last complete one, and Last
-	// when that was: see earliest.
+	// First is when the first poll after the last complete one was due, and Last when
+	// that one began: see earliest.
 	First, Last time.Time
 	Grid        Grid // nil when polls follow none
 }
 
-// Grid tells the first moment after a time at which a target is polled undisturbed:
-// see schedule.Schedule.
+// Grid returns when a target is due undisturbed: see schedule.Schedule.
 type Grid interface {
 	OnGrid(slot int32, after int64) (at int64, ok bool)
 }
@@ -78,7 +77,7 @@ type Reader struct {
 	Fresh  bool      // it takes known posts, too
 }
 
-// earliest is when the first poll was due that could have shown a post.
+// earliest returns when the first poll was due that could have shown a post.
 func (v *View) earliest(slot int32, published time.Time) time.Time {
 	first := v.First
 	if published.Before(v.Last) {

@@ -19,28 +19,28 @@ type Trouble struct {
 	Err             error
 }
 
-// trouble follows the failures of a target's polls, while there are any.
+// trouble is what is kept of a target while its polls or commits fail.
 type trouble struct {
 	failures int       // polls and commits that failed in a row
 	due      time.Time // when the first of them was due
 	count    int       // polls that failed in a row
-	first    time.Time
-	err      error
-	reported bool // to whose they are
+	first    time.Time // when the first of these failed
+	err      error     // the last one
+	reported bool      // by OnTrouble
 	logged   bool
 }
 
-// Errors are reported when they came this often, over this long.
+// Failures are reported after so many in a row, over so long.
 const (
 	troubleCount = 3
 	troubleAfter = 10 * time.Minute
 )
 
-// longSilence is how long a target may rest without a line in the log.
+// longSilence is the longest rest that need not be logged.
 const longSilence = 30 * time.Second
 
-// trouble gives the record of a target's failures; this poll is the first of
-// them if there is none.
+// trouble returns the record of a target's failures, a new one if this poll is the
+// first that fails.
 func (m *Machine) trouble(p *Poll) *trouble {
 	tr := m.troubles[p.Slot]
 	if tr == nil {
@@ -58,8 +58,8 @@ func (m *Machine) Failures(slot int32) int {
 	return 0
 }
 
-// Trouble is the last failure of a target that fails, nil of one that does not,
-// and whether its subscribers have been told.
+// Trouble returns the last error of a target that fails, nil for one that does not,
+// and whether it was reported to the subscribers.
 func (m *Machine) Trouble(slot int32) (err error, told bool) {
 	if tr := m.troubles[slot]; tr != nil {
 		return tr.err, tr.reported
@@ -67,9 +67,9 @@ func (m *Machine) Trouble(slot int32) (err error, told bool) {
 	return nil, false
 }
 
-// followTrouble reports a target whose polls keep failing, and its recovery. One
-// that never answered and is refused is reported at once; anything else may
-// pass, and is only logged until it has lasted.
+// followTrouble reports a target whose polls keep failing, and its recovery. A target
+// that never answered and is refused is reported at once; any other failure may pass,
+// and is only logged until it has lasted.
 func (m *Machine) followTrouble(p *Poll) {
 	err, tr := p.Out.Err, m.troubles[p.Slot]
 	tell := false
@@ -93,16 +93,15 @@ func (m *Machine) followTrouble(p *Poll) {
 	}
 }
 
-// commitFailed notes that what a poll brought could not be committed, and gives
-// how many failures that makes.
+// commitFailed counts a failed commit, and returns how many failures that makes.
 func (tr *trouble) commitFailed(err error) int {
 	tr.failures++
 	tr.err = err
 	return tr.failures
 }
 
-// pollFailed notes one more failure, and reports whether it is time to tell: for
-// one that will not pass at once, else when it has lasted.
+// pollFailed counts a failed poll, and reports whether to tell the subscribers: at
+// once, or when failures have lasted.
 func (tr *trouble) pollFailed(now time.Time, err error, atOnce bool) (tell bool) {
 	tr.failures++
 	if tr.count == 0 {
@@ -117,10 +116,9 @@ func (tr *trouble) pollFailed(now time.Time, err error, atOnce bool) (tell bool)
 	return true
 }
 
-// worthLogging reports, once for as long as failures go on, whether the log should
-// tell of them: when the monitors are told, when several polls have failed, or
-// when the upstream asked for a wait that leaves a long silence. A limit of the
-// whole Fetcher is the budget's to tell.
+// worthLogging reports whether to log the failures, true once while they go on: when
+// the subscribers are told, when several polls have failed, or when the upstream asks
+// for a long wait. A rate limit of the whole Fetcher is logged by the budget.
 func (tr *trouble) worthLogging(tell bool) bool {
 	if tr.logged || !tell && tr.count < troubleCount && (closesBudget(tr.err) || askedWait(tr.err) < longSilence) {
 		return false
@@ -135,8 +133,8 @@ func refused(err error) bool {
 	return errors.As(err, &se) && se != nil && (se.Code == http.StatusBadRequest || se.Code == http.StatusUnprocessableEntity)
 }
 
-// retryWait is how long a failing target rests: as long as the upstream asked,
-// never less, and otherwise ever longer.
+// retryWait returns how long a failing target rests: longer after each failure, and at
+// least as long as the upstream asks.
 func (e *Env) retryWait(failures int, err error) time.Duration {
 	wait := e.backoff(failures)
 	asked := askedWait(err)
@@ -147,7 +145,7 @@ func (e *Env) retryWait(failures int, err error) time.Duration {
 	return wait
 }
 
-// askedWait is how long an error says to wait, 0 when it does not say.
+// askedWait returns how long an error says to wait, 0 when it does not say.
 func askedWait(err error) time.Duration {
 	var rl *fetcher.RateLimitError
 	var se *fetcher.StatusError
@@ -184,9 +182,9 @@ func closesBudget(err error) bool {
 	return errors.As(err, &rl) && rl != nil && !rl.Target
 }
 
-// backoff is the wait after the n-th failure in a row, n from 1: doubling
-// between the bounds, with ±20 % of jitter. It is a formula rather than an
-// object because there is one for each account.
+// backoff returns the wait after the n-th failure in a row, n from 1: doubling
+// between the bounds, with ±20 % of jitter. It is a formula because a backoff object
+// for each account would take too much memory.
 func (e *Env) backoff(n int) time.Duration {
 	wait := e.MaxBackoff
 	if shift := n - 1; shift < 32 && e.MinBackoff<<shift > 0 && e.MinBackoff<<shift < wait {
