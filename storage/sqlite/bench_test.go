@@ -48,8 +48,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkCommitters has as many callers at once, each of which commits a batch
-// of its own: what sharing a transaction is worth.
+// BenchmarkCommitters commits the same batches from as many callers at once, one
+// each, which share transactions.
 func BenchmarkCommitters(b *testing.B) {
 	for _, callers := range groups {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -74,8 +74,8 @@ func BenchmarkCommitters(b *testing.B) {
 	}
 }
 
-// BenchmarkBareInsert puts as many bodies, and nothing else, into a table of the
-// same driver with the same settings: the floor.
+// BenchmarkBareInsert puts as many bodies with a unique id, and nothing else, into a
+// table by the same driver, synced as the store is: the least that a commit costs.
 func BenchmarkBareInsert(b *testing.B) {
 	for _, group := range groups {
 		b.Run(fmt.Sprintf("events=%d", group), func(b *testing.B) {

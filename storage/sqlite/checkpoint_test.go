@@ -68,8 +68,8 @@ func logSize(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// A read that lasts is not waited for: the log grows, somebody hears of it once,
-// and it is emptied when the read has ended.
+// A read that lasts long holds up no write: the log grows, Options.Logger hears of it
+// once, and the log is emptied when the read has ended.
 func TestTheLogBesideALongRead(t *testing.T) {
 	var log bytes.Buffer
 	path := newFile(t)

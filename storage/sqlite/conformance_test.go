@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// kit makes stores in files. One is reopened twice over: what a process that
-// died left behind is opened, closed, and opened again.
+// kit makes stores in files. Reopen opens what a process that died left behind,
+// closes it, and opens it again.
 func kit() storetest.Kit {
 	clock := storetest.NewClock()
 	const retention = time.Hour
@@ -49,8 +49,9 @@ func kit() storetest.Kit {
 	}
 }
 
-// crashed leaves what a process that dies does: the file without what is in the
-// log beside it. A connection that stays keeps Close from copying that over.
+// crashed closes a store and leaves its files as a process that dies does, with the
+// last writes in the log. Another connection keeps Close from copying them into the
+// file.
 func crashed(t testing.TB, s storage.Store, path string) string {
 	t.Helper()
 	other := raw(t, path)

@@ -16,9 +16,9 @@ import (
 // limitedChild makes a test run itself as a process of its own.
 const limitedChild = "STREAMWATCH_TEST_SQLITE_LIMITED"
 
-// limited runs the test that calls it in a process of its own, where it returns
-// true: a limit on the size of files would also stop what go test writes of this
-// one.
+// limited runs the test that calls it in a process of its own, and returns true
+// there. In this process a limit on the size of files would also stop the output of
+// go test.
 func limited(t *testing.T) bool {
 	if os.Getenv(limitedChild) != "" {
 		return true
@@ -31,8 +31,8 @@ func limited(t *testing.T) bool {
 	return false
 }
 
-// A limit on the size of files makes the system refuse writes in earnest: the
-// log beside the file cannot grow.
+// With a limit on the size of files the system refuses writes: the log beside the
+// file cannot grow.
 func TestDiskError(t *testing.T) {
 	if !limited(t) {
 		return

@@ -20,8 +20,8 @@ import (
 // the process that is killed.
 const childFile = "STREAMWATCH_TEST_SQLITE_FILE"
 
-// A process is killed while eight of its goroutines commit: each commit that was
-// answered is there, whole.
+// A process is killed while eight of its goroutines commit. Each commit that was
+// acknowledged is stored, whole.
 func TestKilled(t *testing.T) {
 	if path := os.Getenv(childFile); path != "" {
 		commitUntilKilled(t, path)
@@ -62,7 +62,7 @@ func TestKilled(t *testing.T) {
 		if len(answered) < (round+1)*answersEach {
 			t.Errorf("round %d: %d answers: the test shows nothing", round, len(answered))
 		}
-		// A batch is there with all it brought.
+		// With each event came its charge, cursor and delivery.
 		wantBalance(t, s, "acme", billing.Credits(len(evs)), 0)
 		cursors, err := s.Journal().Cursors(t.Context(), tweetList(there)...)
 		must(t, err)

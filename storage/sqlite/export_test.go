@@ -66,7 +66,7 @@ func (s *Store) Stopped() bool {
 	return s.w.closed
 }
 
-// Ask gives the first column of a query's last row, asked where writes go.
+// Ask gives the first column of a query's last row, on the connection that writes.
 func (s *Store) Ask(ctx context.Context, query string) (answer string, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		return each(t, query, nil, func(rows *sql.Rows) error { return rows.Scan(&answer) })
@@ -74,7 +74,7 @@ func (s *Store) Ask(ctx context.Context, query string) (answer string, err error
 	return answer, err
 }
 
-// AskReader is Ask where reads go.
+// AskReader is Ask on a connection that reads.
 func (s *Store) AskReader(ctx context.Context, query string) (answer string, err error) {
 	err = s.read(ctx, func(r *snapshot) error {
 		return each(r, query, nil, func(rows *sql.Rows) error { return rows.Scan(&answer) })
@@ -82,8 +82,8 @@ func (s *Store) AskReader(ctx context.Context, query string) (answer string, err
 	return answer, err
 }
 
-// Search keeps a connection for long questions, and what it sees, from when it
-// closes begun until end is closed.
+// Search keeps a snapshot, on a connection for long queries, from when it closes
+// begun until end is closed.
 func (s *Store) Search(ctx context.Context, begun chan<- struct{}, end <-chan struct{}) error {
 	return s.search(ctx, func(r *snapshot) error {
 		_, err := one(r, "SELECT count(*) FROM monitors", nil)
@@ -93,12 +93,12 @@ func (s *Store) Search(ctx context.Context, begun chan<- struct{}, end <-chan st
 	})
 }
 
-// Panic does so in the writer's goroutine.
+// Panic panics in the writer's goroutine.
 func (s *Store) Panic(ctx context.Context) error {
 	return s.write(ctx, func(*tx) error { panic("out of order") })
 }
 
-// Reconnect makes the writer do its next call through a new connection. No other
+// Reconnect makes the writer use a new connection from its next call on. No other
 // call may be under way.
 func (s *Store) Reconnect(ctx context.Context) error {
 	err := s.write(ctx, func(*tx) error { return nil })

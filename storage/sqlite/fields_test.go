@@ -15,8 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// filled gives every field a value of its own, also a field added tomorrow: a
-// store that leaves one out fails.
+// filled gives every field a different value, also fields that are added later, so
+// that a store which leaves one out fails.
 func filled[T any]() T {
 	var v T
 	n := 0

@@ -33,8 +33,8 @@ func locks(t *testing.T) (n int) {
 }
 
 // A process that closes any descriptor of a file loses all its POSIX locks on
-// it. Without them another program takes the store for abandoned and removes
-// the log that this one goes on writing to.
+// it. Without them another program believes that nobody has the store open, and
+// removes the log that this one writes to.
 func TestASecondOpenKeepsTheLocksOfTheFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s, _ := openAt(t, path, sqlite.Options{})
@@ -53,7 +53,8 @@ func TestASecondOpenKeepsTheLocksOfTheFirst(t *testing.T) {
 	}
 }
 
-// A backup of nothing that says it succeeded is found out when it is needed.
+// Backup fails when the store's file is gone: an empty backup would be noticed only
+// when it is needed.
 func TestBackupOfAFileThatWasMovedAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s, _ := openAt(t, path, sqlite.Options{})
@@ -70,7 +71,7 @@ func TestBackupOfAFileThatWasMovedAway(t *testing.T) {
 	}
 }
 
-// What stands where the file was is another store's, or nothing.
+// A store whose file was moved does not write to another that has taken its place.
 func TestAFileThatTookThePlaceIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s, _ := openAt(t, path, sqlite.Options{})
@@ -172,7 +173,7 @@ func TestOpenRefusesThroughALink(t *testing.T) {
 	}
 }
 
-// It is going to hold secrets.
+// An empty file that Open fills will have secrets.
 func TestAnEmptyFileBecomesItsOwnersOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	must(t, os.WriteFile(path, nil, 0o644))

@@ -10,15 +10,13 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// Deliveries are found by id however many were made since, and beyond holes that
-// retention has left.
+// Deliveries are found by id however many events lie between them or were removed.
 func TestDeliveriesAreFoundByID(t *testing.T) {
 	t.Parallel()
-	const part = 1024 // events that share a part of the index
 	s, _ := open(t, sqlite.Options{MaxEvents: 2})
 	old := commitAt(t, s, start, handled(acme, "old", "a")).Deliveries[0]
 	b := &detect.Batch{}
-	for i := range 8 * part {
+	for i := range 8192 {
 		b.Events = append(b.Events, newEvent(acme, fmt.Sprint(i)))
 	}
 	commit(t, s, b)
@@ -39,7 +37,7 @@ func TestDeliveriesAreFoundByID(t *testing.T) {
 	wantErr(t, err, deliver.ErrDeliveryNotFound)
 }
 
-// More deliveries than there are numbers for are refused, and leave no trace.
+// An event with more than maxDeliveries deliveries is refused, and leaves no trace.
 func TestTooManyDeliveriesOfAnEvent(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t, sqlite.Options{})

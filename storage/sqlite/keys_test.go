@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// Whoever has the file, or a copy of it, has no key that could be used.
+// The file does not have the keys themselves.
 func TestFileHoldsNoUsableKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})

@@ -33,8 +33,8 @@ func entry(id string, amount billing.Credits) billing.Entry {
 	return billing.Entry{ID: id, Owner: "acme", Amount: amount}
 }
 
-// Of a great many reservations that end at once, each write records some, and
-// none of the answers tells.
+// When very many reservations expire at once, each write records some of them, and
+// every answer is as if all were recorded.
 func TestManyReservationsEndAtOnce(t *testing.T) {
 	const many = 300
 	ctx := t.Context()

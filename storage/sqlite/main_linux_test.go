@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Files of the tests are in memory where there is room: hundreds of stores are
-// made, and what is synced to a disk no test here can see. A process that is
-// killed leaves the same behind. Benchmarks are about the disk.
+// Files of the tests are in memory where there is room: the tests make hundreds of
+// stores, and cannot see what is on a disk and what is not. A process that is killed
+// leaves the same files. Benchmarks use the disk.
 func init() {
 	for _, arg := range os.Args {
 		if strings.HasPrefix(arg, "-test.bench=") {

@@ -8,10 +8,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// asShipped has files synced as users have them, which TestMain changes.
+// asShipped turns syncing on again, as users have it. TestMain turns it off.
 var asShipped func()
 
-// Only the tests of what is synced wait for the disk.
+// Only tests of syncing wait for the disk.
 func TestMain(m *testing.M) {
 	asShipped = sqlite.SetSynchronous("OFF")
 	goleak.VerifyTestMain(m)

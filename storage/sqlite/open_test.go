@@ -22,10 +22,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// raw opens a file as another program would.
-// pageSize is that of a file, in bytes.
+// pageSize is the size of a file's pages, in bytes.
 const pageSize = 8192
 
+// raw opens a file as another program would.
 func raw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -51,8 +51,8 @@ func read(t testing.TB, path string) []byte {
 	return data
 }
 
-// crash copies a store in use to another directory, as it is on the disk between
-// two calls: what a process that dies then leaves behind.
+// crash copies the files of a store in use to another directory: what a process that
+// dies between two calls leaves.
 func crash(t testing.TB, path string) string {
 	t.Helper()
 	left := filepath.Join(t.TempDir(), "left.db")
@@ -62,8 +62,8 @@ func crash(t testing.TB, path string) string {
 	return left
 }
 
-// worked is a store with one of everything, some of it in the log beside the
-// file and, after Close, all of it in the file.
+// worked is a store with one of everything. Some of it is in the log beside the file
+// until Close.
 func worked(t *testing.T, path string) *sqlite.Store {
 	s, _ := openAt(t, path, sqlite.Options{})
 	furnish(t, s)
@@ -123,7 +123,7 @@ func TestATornLogLosesOnlyItsEnd(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	// Each makes a file at path, and what is to be left alone.
+	// Each makes a file at path, which Open has to leave as it is.
 	store := func(change func(t *testing.T, db *sql.DB)) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			closed(t, worked(t, path))
@@ -312,7 +312,7 @@ func FuzzOpen(f *testing.F) {
 		defer cancel()
 		s, err := sqlite.Open(ctx, path, sqlite.Options{})
 		if err == nil {
-			// Damage below the header may show later, as an error.
+			// Other damage may be an error of a later call.
 			s.Log().Events(ctx, "acme", 0, 1)
 			s.Close(ctx)
 			return
@@ -323,8 +323,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Another program has the file for itself: Open waits, as long as its context
-// lasts.
+// Open waits for another program that has locked the file, until its context ends.
 func TestOpenWaitsForALock(t *testing.T) {
 	path := newFile(t)
 	other := raw(t, path)
@@ -348,7 +347,7 @@ func TestOpenWaitsForALock(t *testing.T) {
 	must(t, <-opened)
 }
 
-// Damage that Open did not look for is named when it is met.
+// Damage that Open does not look for is ErrCorrupt of the call that meets it.
 func TestDamageFoundLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := worked(t, path)

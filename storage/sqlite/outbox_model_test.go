@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// openDeliveries is an outbox as simple as can be, in the order of commits.
+// openDeliveries is the model: the open deliveries in the order of commits.
 type openDeliveries []*deliver.Delivery
 
 func (m openDeliveries) claim(r deliver.ClaimRequest) string {
@@ -40,7 +40,7 @@ func (m openDeliveries) nextDue() (next time.Time, open bool) {
 	return next, open
 }
 
-// Any mix of commits, claims and settlements gives what a sorted list would.
+// Any mix of commits, claims and settlements has the outcome of the model.
 func TestOutboxAgainstAModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {

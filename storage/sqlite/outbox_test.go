@@ -49,8 +49,8 @@ func TestClaimTakesAnyLimit(t *testing.T) {
 	}
 }
 
-// However much a lane that is left out has waiting, the others' deliveries are
-// found, and found in order.
+// However many deliveries wait for an endpoint in Skip, Claim finds those of the
+// others, in order.
 func TestClaimBeyondALongLane(t *testing.T) {
 	const waiting = 2500
 	s, _ := open(t, sqlite.Options{})

@@ -17,7 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// powered has the store's writer work on a log that can lose power.
+// powered makes the store's writer use a log that can lose power.
 func powered(t testing.TB, s *sqlite.Store, path string) *storetest.PowerFile {
 	t.Helper()
 	log, err := storetest.OpenPowerFile(path+"-wal", 0, 0)
@@ -27,9 +27,9 @@ func powered(t testing.TB, s *sqlite.Store, path string) *storetest.PowerFile {
 	return log
 }
 
-// powerLost ends a store as a power loss does, and gives the file that is left.
-// Connections are of no use afterwards: the writer's cannot write to the log, and
-// a new one finds no file in the old place.
+// powerLost ends a store as a power loss does, and gives the path of the file that is
+// left. The store cannot be used afterwards: its writer cannot write to the log, and
+// a new connection finds no file.
 func powerLost(t testing.TB, s storage.Store, path string, log *storetest.PowerFile, keep int) (left string) {
 	t.Helper()
 	left = filepath.Join(t.TempDir(), "left.db")
@@ -41,9 +41,9 @@ func powerLost(t testing.TB, s storage.Store, path string, log *storetest.PowerF
 	return left
 }
 
-// A power loss takes nothing that was acknowledged, however much of the next
-// write the disk had begun with. Without syncs it takes all, or this test could not
-// tell.
+// A power loss takes nothing that was acknowledged, whatever part of the next write
+// is on the disk. With synchronous=OFF it takes everything, which shows that the test
+// can fail.
 func TestPowerLoss(t *testing.T) {
 	for _, row := range []struct {
 		synchronous string
@@ -67,7 +67,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// Every case of the suite holds when a power loss is what ends a store.
+// Every case of the suite passes when Reopen loses power.
 func TestPowerLossConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the suite once more: TestConformance and TestPowerLoss are enough for -short")

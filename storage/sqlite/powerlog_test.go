@@ -17,7 +17,8 @@ type Log interface {
 	Sync() error
 }
 
-// logs are those that connections write to instead, by SQLite's file.
+// logs are the logs that connections write to instead, by the address of SQLite's
+// file.
 var logs sync.Map
 
 func logOf(file uintptr) Log {
@@ -25,7 +26,7 @@ func logOf(file uintptr) Log {
 	return l.(Log)
 }
 
-// These stand in for functions of the log's file, as xSync does.
+// These replace functions of the log's file, as xSync does.
 var (
 	logWrite = func(_ unsafe.Pointer, file, data uintptr, n int32, offset int64) int32 {
 		if _, err := logOf(file).WriteAt(unsafe.Slice((*byte)(at(data)), n), offset); err != nil {
@@ -49,8 +50,8 @@ var (
 	logOnce  sync.Once
 )
 
-// WriteLogTo has the writer's connection write to l, which has to be the log that
-// it reads. One that takes its place writes to the file again.
+// WriteLogTo makes the writer's connection write to l, which has to be the log that
+// it reads. A new connection writes to the file again.
 func (s *Store) WriteLogTo(ctx context.Context, l Log) error {
 	return s.write(ctx, func(t *tx) error {
 		return s.w.logFile(func(file uintptr) {

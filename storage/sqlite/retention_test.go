@@ -110,7 +110,7 @@ func TestRetention(t *testing.T) {
 			s, c := open(t, row.opts)
 			h := &history{T: t, s: s, c: c}
 			row.do(h)
-			// The log first: it must not depend on an earlier question.
+			// Deliveries first: they must not depend on an earlier query.
 			page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceID: acme.ID, PageSize: 100})
 			must(t, err)
 			evs := eventsOf(t, s, "acme")
@@ -158,8 +158,8 @@ func rows(t *testing.T, s *sqlite.Store, table string) int {
 	return n
 }
 
-// A great many old rows are removed bit by bit by the writes that follow, and
-// are not shown meanwhile.
+// When very many rows are too old, each write removes some of them, and none of them
+// is shown.
 func TestRemovalGoesInSmallSteps(t *testing.T) {
 	t.Parallel()
 	const old = 500
@@ -233,8 +233,7 @@ func TestIDsAreForgottenWithAge(t *testing.T) {
 	wantBalance(t, s, "acme", 3, 0)
 }
 
-// A clock that was wrong for a while must not stop the removal by age until the
-// time it showed.
+// Rows made while the clock was ahead do not keep others from being removed by age.
 func TestRetentionAfterAClockThatWasAhead(t *testing.T) {
 	s, c := open(t, sqlite.Options{Retention: time.Hour})
 	h := &history{T: t, s: s, c: c}

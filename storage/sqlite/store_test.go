@@ -35,8 +35,8 @@ func open(t testing.TB, opts sqlite.Options) (*sqlite.Store, *clock) {
 	return openAt(t, newFile(t), opts)
 }
 
-// emptyStore is the file of a store that was made and closed: what most tests
-// begin with, since making the schema takes longer than all the rest of them.
+// emptyStore is the file of a new store that was closed. Most tests begin with it,
+// since making the schema takes longer than all the rest of them.
 var emptyStore = sync.OnceValues(func() (data []byte, err error) {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -329,7 +329,7 @@ func TestPrintingAStoreShowsNoSecret(t *testing.T) {
 	}
 }
 
-// As many questions about the log as there are connections for them go on.
+// Queries of the log that use all connections for them do not hold up other reads.
 func TestLongReadsLeaveRoomForOthers(t *testing.T) {
 	s := furnished(t)
 	leave := make(chan struct{})
@@ -347,7 +347,7 @@ func TestLongReadsLeaveRoomForOthers(t *testing.T) {
 	must(t, err)
 }
 
-// Scan has no connection while its function is busy.
+// Scan uses no connection while its function runs.
 func TestScansLeaveRoomForOthers(t *testing.T) {
 	s := furnished(t)
 	leave := make(chan struct{})
@@ -367,7 +367,7 @@ func TestScansLeaveRoomForOthers(t *testing.T) {
 	must(t, err)
 }
 
-// A read that is cut short uses a connection that the next one gets.
+// A read that is cut short does no harm to the next one on its connection.
 func TestReadsCutShortHarmNoOthers(t *testing.T) {
 	s := furnished(t)
 	for i := range 200 {

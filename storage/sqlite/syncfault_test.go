@@ -8,11 +8,11 @@ import (
 	result "modernc.org/sqlite/lib"
 )
 
-// syncFaults is how many times the log is not synced but refused.
+// syncFaults is how many more times syncing the log fails.
 var syncFaults atomic.Int32
 
-// xSync stands in for that of the log's file. Its first parameter is the
-// driver's idea of a thread.
+// xSync replaces the function of that name of the log's file. Its first parameter is
+// the driver's thread.
 var xSync = func(thread unsafe.Pointer, file uintptr, flags int32) int32 {
 	if syncFaults.Add(-1) >= 0 {
 		return result.SQLITE_IOERR_FSYNC
@@ -20,9 +20,9 @@ var xSync = func(thread unsafe.Pointer, file uintptr, flags int32) int32 {
 	return result.SQLITE_OK
 }
 
-// FailSync makes the writer's connection fail to sync the log so many times. What
-// stands between SQLite and the file is a table of functions: the connection gets
-// a copy of it in which one is ours.
+// FailSync makes the writer's connection fail to sync the log so many times. SQLite
+// uses a file through a table of functions: the connection gets a copy of the table
+// in which xSync is ours.
 func (s *Store) FailSync(ctx context.Context, times int32) error {
 	return s.write(ctx, func(t *tx) error {
 		syncFaults.Store(times)

@@ -21,8 +21,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// transactions counts those in the log beside a file: frames that end one say
-// how many pages the file has then.
+// transactions counts the transactions in the log beside a file: the frame that ends
+// one has the number of pages of the file.
 // Format: https://sqlite.org/fileformat.html#the_write_ahead_log
 func transactions(t testing.TB, path string) (n int) {
 	t.Helper()
@@ -104,8 +104,8 @@ func TestCallsShareATransaction(t *testing.T) {
 	wantBalance(t, h.s, "acme", 1000, 0) // the refused left no half behind
 }
 
-// Calls that come while the first of a transaction runs are in the same one, and
-// what one of them is refused does not touch the others.
+// Calls that come while the first call of a transaction runs are in the same one, and
+// an error of one does not affect the others.
 func TestCallsJoinTheTransactionUnderWay(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	var armed atomic.Bool
@@ -171,7 +171,7 @@ func TestACallInTheQueueCanBeWithdrawn(t *testing.T) {
 	want(t, "entries", entries(t, h.s, billing.EntryQuery{Owner: "acme"}), "third=998 first=999 top-up=1000")
 }
 
-// A call that has begun is waited for: it is on the disk when it is answered.
+// A call that has begun is finished though its context ends.
 func TestACallThatHasBegunIsFinished(t *testing.T) {
 	s, _ := open(t, sqlite.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -228,8 +228,8 @@ func TestCloseCutsReadsShort(t *testing.T) {
 	want(t, "calls", calls, 1)
 }
 
-// failures runs commits against a disk that fails and recovers. It stands in
-// for what an operator sees: the answers and the log.
+// failures runs commits against a disk that fails and recovers, and checks the
+// answers and the log.
 func failures(t *testing.T, path string, s *sqlite.Store, log *bytes.Buffer, cause string, breakDisk, repair func()) {
 	ctx := t.Context()
 	body := bytes.Repeat([]byte("x"), 64<<10)
@@ -274,7 +274,7 @@ func TestFullDisk(t *testing.T) {
 	failures(t, path, s, &log, "full", limit("1"), limit("1000000"))
 }
 
-// A job that panics is its caller's trouble.
+// A panic in a call is an error of that call alone.
 func TestAPanicIsAnErrorOfTheCall(t *testing.T) {
 	h := hold(t)
 	bad := h.queue(1, func() error { return h.s.Panic(context.Background()) })
@@ -288,7 +288,7 @@ func TestAPanicIsAnErrorOfTheCall(t *testing.T) {
 	want(t, "entries", entries(t, h.s, billing.EntryQuery{Owner: "acme"}), "good=999 top-up=1000")
 }
 
-// So is a clock that panics when the transaction is about to end.
+// A clock that panics at the end of a transaction is an error of its calls.
 func TestAPanicOfTheClock(t *testing.T) {
 	var broken atomic.Bool
 	s, err := sqlite.Open(t.Context(), newFile(t), sqlite.Options{Now: func() time.Time {
@@ -323,7 +323,7 @@ func TestAnOlderProcessStopsWriting(t *testing.T) {
 	must(t, s.Ledger().Append(t.Context(), entry("after", 1)))
 }
 
-// While another program has the file, no call has begun.
+// A call that waits for another program's lock can be withdrawn.
 func TestACallThatWaitsForALockCanBeWithdrawn(t *testing.T) {
 	path := newFile(t)
 	s, _ := openAt(t, path, sqlite.Options{})
@@ -341,8 +341,8 @@ func TestACallThatWaitsForALockCanBeWithdrawn(t *testing.T) {
 	want(t, "entries", entries(t, s, billing.EntryQuery{Owner: "acme"}), "kept=1")
 }
 
-// A disk that refuses to sync acknowledges nothing. What it has of the refused
-// call is overwritten by the next, or found whole by a process that starts then.
+// When syncing fails, nothing is acknowledged. The next call overwrites what the log
+// has of the failed one; a process that starts before finds it whole.
 func TestASyncThatFails(t *testing.T) {
 	defer sqlite.SetSynchronous("FULL")()
 	var log bytes.Buffer
