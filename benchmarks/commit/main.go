@@ -11,13 +11,12 @@
 // one batch, and as n batches whose source has an endpoint bound, which makes a
 // delivery of each event. The first is the one to compare. Ours records more
 // than the bytes: the id as known for ever, the owner's sequence number, the
-// cursor, 17 columns for the log, and with an endpoint the delivery, by id, by
-// time due and by lane. Deliveries are settled beside that, at the latest when
+// cursor, what the log shows and searches by, and with an endpoint the delivery, by
+// id, by time due and by lane. Deliveries are settled beside that, at the latest when
 // 1024 are open.
 //
 // Beside SQLite stands its driver: one insert for each record, one transaction
-// for each group, prepared, with the same settings of the connection, synced as
-// ours is. "unique id" can tell what is known, as a program must that has to
+// for each group, prepared, with pages of SQLite's own size, synced as ours is. "unique id" can tell what is known, as a program must that has to
 // store each post once; "no id" only appends. Beside Redis stands XADD of the
 // same bytes, pipelined. A server is started for each way to sync its log.
 package main

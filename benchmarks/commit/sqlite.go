@@ -38,8 +38,8 @@ type bare struct {
 	withID bool
 }
 
-// openBare makes a table of bodies. The settings of the connection are those of
-// storage/sqlite.
+// openBare makes a table of bodies. It is synced as storage/sqlite is, and has pages
+// of SQLite's own size, which suit small rows.
 func openBare(path, id string, withID bool) (*bare, error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
 		"&_pragma=temp_store(MEMORY)&_pragma=cache_size(-16384)&_pragma=wal_autocheckpoint(1000)&_pragma=journal_size_limit(67108864)")

@@ -221,8 +221,7 @@ func (c *commit) write() error {
 		{`INSERT INTO events (` + eventColumns + `, author_key) VALUES {rows}`, eventWidth, c.events},
 		{`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
 		{`INSERT INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
-		{`INSERT INTO cursors (target, since, user_id, gaps) VALUES {rows}
-			ON CONFLICT DO UPDATE SET since = excluded.since, user_id = excluded.user_id, gaps = excluded.gaps`, 4, c.cursors},
+		{`REPLACE INTO cursors (target, since, user_id, gaps) VALUES {rows}`, 4, c.cursors},
 	} {
 		// After an error there may be no transaction any more, and a statement that
 		// ran then would be one of its own.
