@@ -23,7 +23,7 @@ type reconciler struct{ e *Engine }
 // run works until ctx ends.
 func (r reconciler) run(ctx context.Context) error {
 	if err := r.mend(ctx); err != nil && ctx.Err() == nil {
-		r.e.cfg.Logger.Error("endpoints not compared with monitors and rules", "error", err)
+		r.e.cfg.Logger.Error("reconciling endpoints failed", "error", err)
 	}
 	tick := time.NewTicker(sealsEvery)
 	defer tick.Stop()
@@ -37,7 +37,7 @@ func (r reconciler) run(ctx context.Context) error {
 			continue
 		}
 		if err := r.e.checkSeals(ctx); err != nil && ctx.Err() == nil {
-			r.e.cfg.Logger.Error("endpoints not read", "error", err)
+			r.e.cfg.Logger.Error("reading endpoints failed", "error", err)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (r reconciler) mend(ctx context.Context) error {
 		return err
 	}
 	if err := r.beginReplays(ctx, before.from); err != nil && ctx.Err() == nil {
-		r.e.cfg.Logger.Error("replays of new endpoints not begun", "error", err)
+		r.e.cfg.Logger.Error("starting replays of new endpoints failed", "error", err)
 	}
 	if len(before.orphans) == 0 && len(before.shown) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (r reconciler) mend(ctx context.Context) error {
 		if _, ok := before.orphans[id]; !ok {
 			continue
 		}
-		r.e.cfg.Logger.Warn("endpoint removed, what it was made for does not exist", "endpoint", id, "kind", ep.Source.Kind, "source", ep.Source.ID)
+		r.e.cfg.Logger.Warn("endpoint removed, its monitor or rule does not exist", "endpoint", id, "kind", ep.Source.Kind, "source", ep.Source.ID)
 		if derr := r.e.bound.Delete(ctx, ep.Source.Owner, id); !errors.Is(derr, deliver.ErrEndpointNotFound) {
 			err = errors.Join(err, derr)
 		}

@@ -86,7 +86,7 @@ func (e *Engine) startRules(ctx context.Context) error {
 			err = e.detector.SetQuery(ctx, sub)
 		}
 		if refused || errors.Is(err, detect.ErrNoSearcher) {
-			e.cfg.Logger.Error("rule cannot be run", "rule", r.ID, "error", err)
+			e.cfg.Logger.Error("running a rule failed", "rule", r.ID, "error", err)
 			e.rules.Report(r.Owner, r.ID, "", err)
 			return nil
 		}

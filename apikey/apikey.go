@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Principal is who a request comes from.
+// Principal is the customer that a request was authenticated as.
 type Principal struct {
 	Owner string // whose monitors, rules, endpoints and credits
 	KeyID string
@@ -20,10 +20,10 @@ type Principal struct {
 	RatePerMinute int
 }
 
-// Authenticator tells who a key belongs to. It is safe for concurrent use.
+// Authenticator finds the owner of a key. It is safe for concurrent use.
 type Authenticator interface {
-	// Authenticate gives ErrInvalid for any key that is not valid now, whatever
-	// the reason. Other errors say that it could not be found out.
+	// Authenticate returns ErrInvalid for any key that is not valid now, whatever the
+	// reason. Any other error means that the key could not be checked.
 	Authenticate(ctx context.Context, key secret.Value) (Principal, error)
 }
 
@@ -80,19 +80,19 @@ func (k Key) Valid(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
-// Store keeps keys. Every method is safe for concurrent use; what holds for
-// every port is written at storage.Store. Get, Update and Delete of another
-// owner's id answer ErrNotFound, as for an unknown one.
+// Store keeps keys. Every method is safe for concurrent use; storage.Store says what
+// holds for every port. Get, Update and Delete return ErrNotFound for an id that is
+// unknown or another owner's.
 type Store interface {
 	// Create adds k as it is, Version included; ErrDuplicate when any key of any
 	// owner has the id or the Lookup.
 	Create(ctx context.Context, k Key) error
 	Get(ctx context.Context, owner, id string) (Key, error)
-	// Find gives the key of whatever owner with that Lookup, or ErrNotFound. The
-	// rest of the hash is for the caller to compare.
+	// Find returns the key with that Lookup, of any owner, or ErrNotFound. The caller
+	// compares the rest of the hash.
 	Find(ctx context.Context, lookup string) (Key, error)
-	// List gives all of an owner's keys in the order of the Create calls, whatever
-	// was updated since.
+	// List returns all of an owner's keys in the order of their creation; updates do
+	// not change it.
 	List(ctx context.Context, owner string) ([]Key, error)
 	// Update replaces every field but Hash if the stored Version equals
 	// k.Version, and stores k.Version+1; ErrConflict otherwise.

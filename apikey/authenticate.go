@@ -12,8 +12,8 @@ import (
 
 var _ Authenticator = (*Manager)(nil)
 
-// Authenticate tells who a key belongs to. All that is wrong with a key gives
-// ErrInvalid, after the same steps; another error is the store's, or ctx's.
+// Authenticate returns the owner of a key. It returns ErrInvalid for any invalid key,
+// in the same time whatever the reason; other errors are the store's or ctx's.
 func (m *Manager) Authenticate(ctx context.Context, key secret.Value) (Principal, error) {
 	hash := hashOf(key)
 	var k Key // of a key that is malformed or unknown it stays empty
@@ -52,13 +52,13 @@ const (
 	// it: a revocation by another manager takes effect within that time. It is
 	// counted by the runtime's clock, which no change of Config.Now sets back.
 	cacheFor = time.Second
-	// cacheSize bounds the records kept, about 500 bytes each. Beyond it those
-	// that are too old go, and all if there are none.
+	// cacheSize bounds the cached records, about 500 bytes each. When it is reached,
+	// expired records are removed, or all if none has expired.
 	cacheSize = 4096
 )
 
-// cache keeps what the store said of keys that exist. Unknown ones are not
-// kept: whoever tries keys at random never tries one twice.
+// cache keeps what the store said of keys that exist. Unknown keys are not cached: a
+// key that was guessed is never tried twice.
 type cache struct {
 	mu      sync.Mutex
 	byHash  map[string]cached
@@ -84,8 +84,8 @@ func (c *cache) get(hash string, now time.Time) (k Key, ok bool, changes uint64)
 	return e.key, ok, c.changes
 }
 
-// put keeps what was asked for, unless something has changed since: it may
-// be what was just revoked.
+// put caches a record, unless a key has changed since it was read: it may be the one
+// that was revoked.
 func (c *cache) put(k Key, asked time.Time, changes uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

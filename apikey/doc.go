@@ -1,10 +1,9 @@
 // Package apikey issues the keys by which a service knows its customers, and
 // recognises them.
 //
-// Manager issues, lists, rotates and revokes; it keeps records in a Store, which
-// holds of a key only its SHA-256. It is also an Authenticator, which is all that
-// a server needs: a service that knows its customers in another way brings one
-// of its own.
+// A Manager issues, lists, rotates and revokes keys. Its Store holds only the SHA-256
+// of a key. A Manager is also an Authenticator, the one interface that a server
+// needs: a service with its own kind of keys implements that instead.
 //
 //	issued, err := keys.Issue(ctx, apikey.IssueRequest{Owner: "acme", Name: "production"})
 //	// string(issued.Secret) is the key, shown only here: sw_live_…

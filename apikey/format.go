@@ -50,8 +50,8 @@ func checksum(s string) string {
 	return base62(new(big.Int).SetUint64(uint64(n)), sumLen)
 }
 
-// wellFormed says whether a text can be a key, by its form alone: of random
-// texts in that form one in 2³² is.
+// wellFormed reports whether a text has the form and the checksum of a key. One in
+// 2³² of random texts of that form has.
 func wellFormed(s string) bool {
 	if len(s) != keyLen || !strings.HasPrefix(s, keyPrefix) {
 		return false
@@ -64,8 +64,8 @@ func wellFormed(s string) bool {
 	return checksum(s[:keyLen-sumLen]) == s[keyLen-sumLen:]
 }
 
-// hashOf is what is stored of a key. It is random enough that a fast hash can
-// not be searched.
+// hashOf is what is stored of a key. A key has 256 random bits, so a fast hash is
+// enough.
 func hashOf(key secret.Value) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])

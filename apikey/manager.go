@@ -23,8 +23,8 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Manager issues keys and recognises them. Its methods are safe for concurrent
-// use; it starts nothing.
+// Manager issues and authenticates keys. Its methods are safe for concurrent use. It
+// starts no goroutine.
 type Manager struct {
 	cfg      Config
 	cache    cache
@@ -58,7 +58,7 @@ type IssueRequest struct {
 	ExpiresAt     time.Time // zero: never
 }
 
-// Issued is a new key.
+// Issued is a new key with its secret.
 type Issued struct {
 	Key
 	// Secret is the key itself. It is shown only here; convert it to a string to
@@ -90,8 +90,8 @@ func (m *Manager) issue(ctx context.Context, r IssueRequest, now time.Time) (Iss
 	return Issued{Key: k, Secret: key}, nil
 }
 
-// makeRoom removes the oldest key that has ended when there are too many. Two
-// managers at once may leave one or two more than that.
+// makeRoom removes the oldest ended key when the owner has MaxKeys. Managers that
+// issue keys at the same time may exceed MaxKeys by one each.
 func (m *Manager) makeRoom(ctx context.Context, owner string, now time.Time) error {
 	keys, err := m.cfg.Store.List(ctx, owner)
 	if err != nil {
@@ -113,15 +113,15 @@ func (m *Manager) makeRoom(ctx context.Context, owner string, now time.Time) err
 	return nil
 }
 
-// List gives an owner's keys, the oldest first, those that have ended included.
+// List returns an owner's keys, oldest first, including those that have ended.
 func (m *Manager) List(ctx context.Context, owner string) ([]Key, error) {
 	return m.cfg.Store.List(ctx, owner)
 }
 
-// Rotation says how a key is replaced.
+// Rotation configures Rotate.
 type Rotation struct {
-	// Grace is how long the old key stays valid beside the new one, at most 30
-	// days; 0 ends it at once. It never lives longer than it would have.
+	// Grace is how long the old key stays valid beside the new one, at most 30 days;
+	// 0 ends it at once. It never extends the old key's life.
 	Grace time.Duration
 	// ExpiresAt is the new key's. Zero: never.
 	ExpiresAt time.Time
@@ -130,10 +130,10 @@ type Rotation struct {
 // MaxGrace is the longest Rotation.Grace.
 const MaxGrace = 30 * 24 * time.Hour
 
-// Rotate makes a key with the name, tier, rate and scope of another, which then ends
-// after a time of grace. ErrEnded when it has ended already. On an error there is
-// no new key; if it is the store's, the old one may have its end all the same:
-// List tells.
+// Rotate makes a key with the name, tier, rate and scope of another, which stays
+// valid for the grace period. It returns ErrEnded if the key has ended already. On an
+// error there is no new key; after an error of the store the old key may end all the
+// same: see List.
 func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Issued, error) {
 	if r.Grace < 0 || r.Grace > MaxGrace {
 		return Issued{}, invalid.Field("apikey", "grace", r.Grace.String(), "0 to "+MaxGrace.String())
@@ -169,7 +169,7 @@ func (m *Manager) Rotate(ctx context.Context, owner, id string, r Rotation) (Iss
 	return issued, nil
 }
 
-// changeTries is how often a change is made again that another one came before.
+// changeTries bounds the attempts of a change that conflicts with others.
 const changeTries = 8
 
 func (m *Manager) change(ctx context.Context, owner, id string, do func(*Key, time.Time) error) (Key, error) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Revoke ends a key for good: when it returns, this manager refuses it, and
-// within a second every other. One that has been revoked stays as it is.
+// Revoke ends a key for good. This manager refuses it from then on, and others on the
+// same store within a second. Revoking a revoked key does nothing.
 func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
 	return m.change(ctx, owner, id, func(k *Key, now time.Time) error {
 		if k.RevokedAt.IsZero() {
@@ -16,9 +16,9 @@ func (m *Manager) Revoke(ctx context.Context, owner, id string) (Key, error) {
 	})
 }
 
-// RevokeButLast is Revoke for an owner who administers his own keys: the last
-// valid key with ScopeAdmin is not revoked, ErrLastAdmin. Two managers on one
-// store that are asked at the same moment may each revoke one of the last two.
+// RevokeButLast is Revoke for owners who administer their own keys: it returns
+// ErrLastAdmin instead of revoking the last valid key with ScopeAdmin. Two managers
+// on one store may each revoke one of the last two at the same moment.
 func (m *Manager) RevokeButLast(ctx context.Context, owner, id string) (Key, error) {
 	select {
 	case m.revoking <- struct{}{}:

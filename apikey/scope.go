@@ -1,7 +1,7 @@
 package apikey
 
-// Scope says what a key may do. Each allows what those before it do; "", which
-// keys have that were made before there were scopes, is ScopeWrite.
+// Scope says what a key may do. Each scope includes those before it. "" stands for
+// ScopeWrite: keys from before there were scopes have it.
 type Scope string
 
 // Scopes of a key.

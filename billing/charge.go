@@ -10,16 +10,15 @@ import (
 
 // Request is what a request costs, and whom.
 type Request struct {
-	// ID is made by the server, unique over all owners: the same again is the
-	// same charge.
+	// ID is unique over all owners; a second request with it is the same charge.
 	ID       string
 	Owner    string
 	Endpoint string
 	Tier     string  // label in the entry; may be ""
 	Price    Credits // 0 costs nothing
-	// HoldFor is how long the credits are held back when neither Commit nor
-	// Release is called, as when the process dies: longer than the request may
-	// take. Defaults to 60 s.
+	// HoldFor is how long the credits stay reserved when neither Commit nor Release
+	// is called, as after a crash. It must be longer than a request takes. Defaults
+	// to 60 s.
 	HoldFor time.Duration
 	// At is when the request came. Defaults to time.Now.
 	At time.Time
@@ -33,10 +32,9 @@ type Request struct {
 //	… answer …
 //	err = charge.Commit(ctx)  // once the answer is out; Release is then nothing
 //
-// What is asked first counts: after Commit, even one that failed, Release does
-// nothing, and after Release Commit gives ErrResolved. Both may be called again,
-// and work although the request's context has ended. It is safe for concurrent
-// use.
+// The first call decides: after Commit, even one that failed, Release does nothing,
+// and after Release Commit returns ErrResolved. Both may be repeated, and work after
+// the request's context has ended. It is safe for concurrent use.
 type Charge struct {
 	ledger Ledger
 	req    Request
@@ -57,9 +55,9 @@ const (
 // settleTimeout bounds a Commit or Release.
 const settleTimeout = 5 * time.Second
 
-// Hold reserves a request's price. ErrInsufficient when it is not covered,
-// ErrResolved when a request of that id was made before. Requests made at once
-// under one id are one charge.
+// Hold reserves a request's price. It returns ErrInsufficient if the balance does not
+// cover it, and ErrResolved if a request with that id has been resolved. Concurrent
+// requests with one id are one charge.
 func Hold(ctx context.Context, l Ledger, r Request) (*Charge, error) {
 	if r.Price < 0 || r.HoldFor < 0 {
 		return nil, fmt.Errorf("billing: a request of price %d held for %s is not allowed: want neither below 0", r.Price, r.HoldFor)
@@ -80,8 +78,8 @@ func Hold(ctx context.Context, l Ledger, r Request) (*Charge, error) {
 	return c, nil
 }
 
-// Commit makes the charge. On an error of the ledger it may be called again; if
-// nobody does, the credits come back when they were held long enough.
+// Commit makes the charge. After an error of the ledger it may be repeated; otherwise
+// the credits are released after HoldFor.
 func (c *Charge) Commit(ctx context.Context) error {
 	return c.settle(ctx, commit, func(ctx context.Context) error {
 		return c.ledger.Commit(ctx, c.req.ID, Entry{Kind: KindRequest, At: c.req.At, Endpoint: c.req.Endpoint, TierLabel: c.req.Tier})

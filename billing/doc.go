@@ -1,10 +1,10 @@
-// Package billing counts credits: what streams and requests cost, who has how
-// many, and which entry made the balance what it is.
+// Package billing counts credits: prices of streams and requests, balances, and the
+// ledger entries behind them.
 //
-// Amounts are Credits, 64-bit integers of one thousandth of a credit, so that
-// sums are exact. A Ledger is append-only and idempotent by id: the same entry
-// twice is one entry, and no balance ever falls below zero. Pricing says what
-// things cost; Presets is the price list used by default.
+// Amounts are Credits, 64-bit integers of one thousandth of a credit, so that sums
+// are exact. A Ledger is append-only and idempotent by id, and no balance ever falls
+// below zero. Pricing says what things cost; Presets is the price list used by
+// default.
 //
 // # Requests
 //

@@ -156,10 +156,10 @@ type EntryPage struct {
 	Next string
 }
 
-// Ledger keeps the balances. Every method is safe for concurrent use, is all
-// or nothing, and idempotent by id, so that a caller that got no answer simply
-// asks again; what holds for every port is written at storage.Store. What
-// Entry.Validate or Reservation.Validate reports fails the call with that error.
+// Ledger keeps the balances. Every method is safe for concurrent use, all or nothing,
+// and idempotent by id, so that a caller without an answer may repeat the call;
+// storage.Store says what holds for every port. What Entry.Validate or
+// Reservation.Validate reports fails the call with that error.
 //
 // No balance is ever below zero, and an owner's available and reserved credits
 // together never exceed an int64. The sum of an owner's entries is what is

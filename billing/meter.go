@@ -133,7 +133,7 @@ func (m *Meter) Run(ctx context.Context) error {
 		err := m.tick(ctx)
 		m.count.tick(err)
 		if err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Error("streams not charged, made up for later", "error", err)
+			m.cfg.Logger.Error("charging streams failed, the next tick charges them", "error", err)
 		}
 		now := m.cfg.Now()
 		timer.Reset(minuteOf(now).start().Add(time.Minute).Sub(now))

@@ -2,11 +2,11 @@ package billing
 
 import "sync"
 
-// Stats tells what a Meter did since it was made, and what it saw at its latest
+// Stats counts what a Meter did since it was made, and has the state at its latest
 // tick.
 type Stats struct {
-	// Charged is what streams were charged. Several Meters on one store count the
-	// same minutes, each of them.
+	// Charged is what streams were charged. Several Meters on one store each count
+	// the same minutes.
 	Charged Credits
 	Refused int64 // how often Covers said ErrInsufficient
 	Paused  int64 // streams paused for lack of credits

@@ -17,7 +17,7 @@ type bill struct {
 	streams []streamKey // those that the entries are for, and those that are free
 }
 
-// tick charges all streams for the minute that it is, and pauses and resumes.
+// tick charges all streams for the current minute, and pauses and resumes streams.
 func (m *Meter) tick(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
@@ -76,9 +76,9 @@ func sortedKeys(owners map[string][]Stream) []string {
 	return keys
 }
 
-// billOf decides what an owner's balance is for. Streams that run come first,
-// the oldest of them first: each goes on if what is left covers what it owes and
-// its next hour. What is then left resumes paused ones, the oldest first.
+// billOf decides which of an owner's streams the balance pays for. Running streams
+// come first, oldest first: each goes on if the rest covers what it owes and its next
+// hour. What is left resumes paused streams, oldest first.
 func (m *Meter) billOf(ctx context.Context, owner string, streams []Stream, now minute, at time.Time) (*bill, error) {
 	balance, err := m.cfg.Ledger.Balance(ctx, owner)
 	if err != nil {
@@ -140,7 +140,7 @@ func (m *Meter) missed(key streamKey, now minute, at time.Time) int64 {
 
 func (m *Meter) pause(ctx context.Context, s Stream, balance Credits) {
 	if err := m.cfg.Streams.Pause(ctx, s); err != nil { // it is tried again at the next tick
-		m.cfg.Logger.Error("stream not paused", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
+		m.cfg.Logger.Error("pausing a stream failed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}
 	m.count.add(func(s *Stats) { s.Paused, s.Running, s.Waiting = s.Paused+1, s.Running-1, s.Waiting+1 })
@@ -153,16 +153,16 @@ func (m *Meter) resume(ctx context.Context, s Stream) {
 		return
 	}
 	if err != nil {
-		m.cfg.Logger.Error("stream not resumed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
+		m.cfg.Logger.Error("resuming a stream failed", "kind", s.Kind, "stream", s.ID, "owner", s.Owner, "error", err)
 		return
 	}
 	m.count.add(func(s *Stats) { s.Resumed, s.Running, s.Waiting = s.Resumed+1, s.Running+1, s.Waiting-1 })
 	m.cfg.Logger.Info("stream resumed, credits cover it", "kind", s.Kind, "stream", s.ID, "owner", s.Owner)
 }
 
-// charge makes the entries of several owners in one call, and those of each
-// owner in one of its own when that is refused, so that one who spent credits
-// meanwhile does not hold up the others.
+// charge appends the entries of several owners in one call. If that is refused, it
+// appends those of each owner alone, so that an owner who has spent credits meanwhile
+// does not delay the others.
 func (m *Meter) charge(ctx context.Context, bills []*bill, paid payment) error {
 	var errs []error
 	for len(bills) > 0 {
@@ -210,7 +210,7 @@ func (m *Meter) append(ctx context.Context, entries []Entry) error {
 	return nil
 }
 
-// settled notes how far streams are charged, and tells of low balances.
+// settled notes up to which minute streams are charged, and reports low balances.
 func (m *Meter) settled(b *bill, paid payment) {
 	var charged Credits
 	for i := range b.entries {

@@ -63,7 +63,7 @@ func (o *hold) commit() (charged bool) {
 			return true
 		}
 	}
-	o.h.opts.Logger.Error("request not charged", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+	o.h.opts.Logger.Error("charging a request failed", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
 	return false
 }
 
@@ -73,7 +73,7 @@ func (o *hold) release() {
 		return
 	}
 	if err := o.charge.Release(o.ctx); err != nil {
-		o.h.opts.Logger.Warn("reservation not released: it expires", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+		o.h.opts.Logger.Warn("releasing a reservation failed, it will expire", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
 	}
 }
 

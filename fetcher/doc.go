@@ -1,6 +1,6 @@
-// Package fetcher is the seam between streamwatch and the platforms it
-// watches: the records a platform's posts are mapped to, and the ports an
-// embedding program implements to read them.
+// Package fetcher defines how streamwatch reads platforms: the records that a
+// platform's posts are mapped to, and the interfaces that an embedding program
+// implements.
 //
 // A Fetcher reads one account's timeline, newest post first, a page at a time.
 // That one method is all the engine needs:
@@ -9,17 +9,17 @@
 //		Timeline(ctx context.Context, q TimelineQuery) (Page, error)
 //	}
 //
-// What else a platform can be asked for is a role of its own: a BatchFetcher reads
+// Everything else that a platform offers is a role of its own: a BatchFetcher reads
 // timelines of several accounts in one call, a Searcher answers queries. The engine
 // takes them from streamwatch.Config.Roles, and those that are nil there from the
 // Fetcher's own methods, once, when it is made. So a wrapper passes them on:
 //
 //	streamwatch.Config{Fetcher: logged{platform}, Roles: fetcher.RolesOf(platform)}
 //
-// Ready-made adapters live below this package, one per platform
-// (fetcher/mastodon, fetcher/bluesky); fetcher/upstream holds the HTTP manners
-// they share. Where a platform can only be searched, fetcher/searchtimeline makes
-// a Fetcher of a Searcher. To write one of your own:
+// Ready-made adapters live below this package, one per platform (fetcher/mastodon,
+// fetcher/bluesky); fetcher/upstream holds the HTTP client that they share. Where a
+// platform can only be searched, fetcher/searchtimeline makes a Fetcher of a
+// Searcher. To write one of your own:
 //
 //  1. Map each post to a Tweet. ID, Text, Username and PublishedAt are what
 //     detection needs; leave empty what the platform does not have.

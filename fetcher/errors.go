@@ -24,7 +24,7 @@ var (
 	ErrMalformed = errors.New("fetcher: malformed answer")
 )
 
-// RateLimitError says that the platform refused a call for being over a limit.
+// RateLimitError reports that the platform refused a call because of a rate limit.
 type RateLimitError struct {
 	// RetryAfter is how long to wait; 0 when the platform did not say.
 	RetryAfter time.Duration
@@ -56,22 +56,20 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("fetcher: status %d: %s", e.Code, e.Detail)
 }
 
-// ArgumentError is an argument that an adapter does not take, found before
-// anything was asked for: what the caller sent is wrong, not the platform. Field
-// is the name in the interface, such as "url"; Value is short, without a password
-// or query.
+// ArgumentError reports an argument that an adapter refuses before it makes a
+// request: the caller is at fault, not the platform. Field is the name in the
+// interface, such as "url"; Value is short, without a password or query.
 type ArgumentError = invalid.FieldError
 
-// PageError says why a page cannot be given. What its address leads to is at
-// fault, and neither the service nor a platform: who gave the address is told, and
-// an operator need not be.
+// PageError reports why a web page cannot be read. The page is at fault, neither the
+// service nor a platform: the caller is told, and an operator need not be.
 type PageError struct {
-	// Reason is for whoever gave the address: it names what is wrong with the page,
-	// and nothing of the service's own network.
+	// Reason is for the caller: it says what is wrong with the page, and nothing
+	// about the service's own network.
 	Reason string
-	// Refused means that no page of this kind is read: asking again does not help.
+	// Refused means that asking again does not help: no page of this kind is read.
 	Refused bool
-	// Err is what this package calls it, nil for none.
+	// Err is the matching error of this package, nil for none.
 	Err error
 }
 

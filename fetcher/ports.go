@@ -7,24 +7,23 @@ import (
 
 // Fetcher reads one account's timeline.
 //
-// Timeline returns one page, in the platform's own order, newest first, and
-// sets Page.Next while older posts can be had. It is called from many
-// goroutines at once, but never twice at a time for one account. It must
-// return when ctx ends. A call makes at most one upstream request where the
-// platform allows it (a look-up of the account's id may be one more, once).
-// On an error the page is ignored and nothing moves: the engine asks again.
+// Timeline returns one page, in the platform's own order, newest first, and sets
+// Page.Next while older posts can be had. Calls are concurrent, but never for the
+// same account. It must return when ctx ends. A call makes at most one upstream
+// request where the platform allows it (a look-up of the account's id may be one
+// more, once). On an error the page is ignored, and the engine asks again.
 type Fetcher interface {
 	Timeline(ctx context.Context, q TimelineQuery) (Page, error)
 }
 
-// Searcher runs one advanced search query; the contract is Fetcher's.
+// Searcher answers advanced search queries. Its contract is that of Fetcher.
 type Searcher interface {
 	Search(ctx context.Context, q SearchQuery) (Page, error)
 }
 
-// BatchFetcher reads several timelines in one upstream call. The answer has
-// one page per query, in order; an error of one account alone is its Page.Err.
-// A method BatchLimit() int tells how many one call takes.
+// BatchFetcher reads several timelines in one upstream call. The answer has one page
+// per query, in order; an error of one account alone is its Page.Err. A method
+// BatchLimit() int, if there is one, returns how many queries a call may have.
 type BatchFetcher interface {
 	Timelines(ctx context.Context, qs []TimelineQuery) ([]Page, error)
 }
@@ -115,8 +114,8 @@ type Page struct {
 	Unchanged bool
 }
 
-// RateLimit is a platform's statement about the caller's remaining calls. The
-// zero value means the answer said nothing.
+// RateLimit is what a platform said about the caller's remaining calls. The zero
+// value means that it said nothing.
 type RateLimit struct {
 	Known     bool
 	Limit     int       // calls per window
@@ -124,13 +123,13 @@ type RateLimit struct {
 	Reset     time.Time // when the window ends, zero if unknown
 }
 
-// Reach follows a page's posts in timeline order and tells how far back the
-// page certainly goes. One post with a wrong, too early time must not make a
-// page look complete, so it takes two: the reach is the later of the last two.
-// Pinned posts stand out of order and must not be added.
+// Reach computes how far back a page reaches from its posts in timeline order. One
+// post with a wrong, too early time must not make a page look complete, so it takes
+// two: the reach is the later of the last two. Pinned posts stand out of order and
+// must not be added.
 type Reach struct{ last, prev time.Time }
 
-// Add notes the next post's publication time.
+// Add adds the publication time of the next post.
 func (r *Reach) Add(t time.Time) {
 	if t.IsZero() {
 		return
@@ -138,7 +137,7 @@ func (r *Reach) Add(t time.Time) {
 	r.prev, r.last = r.last, t
 }
 
-// Time is the reach so far, zero when nothing was added.
+// Time returns the reach so far, zero when nothing was added.
 func (r *Reach) Time() time.Time {
 	if r.prev.After(r.last) {
 		return r.prev

@@ -1,7 +1,7 @@
 package fetcher
 
 // Roles are what a platform can be asked for beside the timeline of one account. A
-// nil role is one that it does not have.
+// nil role means that it cannot be asked for that.
 type Roles struct {
 	Batch  BatchFetcher // timelines of several accounts in one call
 	Search Searcher     // posts that match a query

@@ -1,5 +1,5 @@
-// Package latency counts durations in histograms of a fixed size, so that an
-// engine can tell its percentiles at any time, however long it runs.
+// Package latency counts durations in histograms of a fixed size, so that quantiles
+// are available at any time, in constant memory.
 //
 //	var h latency.Histogram // the zero value is ready
 //	h.Record(812 * time.Millisecond)

@@ -41,8 +41,8 @@ func (h *Histogram) Record(d time.Duration) {
 	h.counts[bucketOf(d)].Add(1)
 }
 
-// Snapshot is what has been recorded so far. Of what is recorded meanwhile it
-// may have one part and not another.
+// Snapshot returns what has been recorded so far. A duration that is recorded at the
+// same time may be in the counts and not yet in the sum, or the other way round.
 func (h *Histogram) Snapshot() Snapshot {
 	r := new(record)
 	for i := range h.counts {

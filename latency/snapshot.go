@@ -20,7 +20,7 @@ type record struct {
 	max    time.Duration
 }
 
-// Count is how many durations were recorded.
+// Count returns the number of durations.
 func (s Snapshot) Count() int64 {
 	if s.r == nil {
 		return 0
@@ -28,7 +28,7 @@ func (s Snapshot) Count() int64 {
 	return int64(s.r.count)
 }
 
-// Sum is all durations together, to 1 µs each, at most 292 years.
+// Sum returns the sum of the durations, to 1 µs each, at most 292 years.
 func (s Snapshot) Sum() time.Duration {
 	switch {
 	case s.r == nil:
@@ -39,7 +39,7 @@ func (s Snapshot) Sum() time.Duration {
 	return time.Duration(s.r.micros) * time.Microsecond
 }
 
-// Mean is the mean duration, to 1 µs; 0 when there is none.
+// Mean returns the mean duration, to 1 µs; 0 when there is none.
 func (s Snapshot) Mean() time.Duration {
 	if s.r == nil {
 		return 0
@@ -48,8 +48,8 @@ func (s Snapshot) Mean() time.Duration {
 	return min(time.Duration(mean), s.r.max)
 }
 
-// Max is the longest duration: exact, except in the difference of two
-// snapshots, where it may be up to 1/16 more than the longest in between.
+// Max returns the longest duration: exact, except in the difference of two snapshots,
+// where it may be up to 1/16 more than the longest in between.
 func (s Snapshot) Max() time.Duration {
 	if s.r == nil {
 		return 0
@@ -57,10 +57,10 @@ func (s Snapshot) Max() time.Duration {
 	return s.r.max
 }
 
-// Quantile is a duration that at least a share q of all durations do not
-// exceed: the upper bound of a bucket, at most 1/16 above the shortest such
-// duration, and never above Max. A q below 0 or NaN counts as 0, one above 1 as
-// 1. It is 0 when nothing was recorded.
+// Quantile returns the q-quantile: the upper bound of the bucket in which it lies, so
+// that at least a share q of the durations do not exceed it. It is never below the
+// true quantile, at most 1/16 above it, and never above Max. A q below 0 or NaN
+// counts as 0, one above 1 as 1. It is 0 when nothing was recorded.
 func (s Snapshot) Quantile(q float64) time.Duration {
 	if s.r == nil {
 		return 0
@@ -78,9 +78,8 @@ func (s Snapshot) Quantile(q float64) time.Duration {
 	return s.r.max
 }
 
-// AtMost is how many durations are surely not longer than d: those of all
-// buckets that end at d or before. Of the others that are not longer, it leaves
-// out those within 1/16 of d.
+// AtMost returns how many durations are at most d, to whole buckets: durations less
+// than 1/16 below d may be left out.
 func (s Snapshot) AtMost(d time.Duration) int64 {
 	switch {
 	case s.r == nil || d < 0:
@@ -95,7 +94,7 @@ func (s Snapshot) AtMost(d time.Duration) int64 {
 	return int64(n)
 }
 
-// Sub is what was recorded between earlier and s, two snapshots of one
+// Sub returns what was recorded between earlier and s, two snapshots of one
 // histogram.
 func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 	if s.r == nil || earlier.r == nil {
@@ -119,7 +118,7 @@ func (s Snapshot) Sub(earlier Snapshot) Snapshot {
 	return Snapshot{d}
 }
 
-// Add is what s and other recorded together.
+// Add returns what s and other hold together.
 func (s Snapshot) Add(other Snapshot) Snapshot {
 	switch {
 	case s.r == nil:
@@ -137,7 +136,7 @@ func (s Snapshot) Add(other Snapshot) Snapshot {
 	return Snapshot{&sum}
 }
 
-// String is one line, to three digits: count, mean, p50, p95, p99, max.
+// String returns one line, to three digits: count, mean, p50, p95, p99, max.
 func (s Snapshot) String() string {
 	return fmt.Sprintf("count %d, mean %s, p50 %s, p95 %s, p99 %s, max %s", s.Count(),
 		brief(s.Mean()), brief(s.Quantile(0.50)), brief(s.Quantile(0.95)), brief(s.Quantile(0.99)), brief(s.Max()))
@@ -152,7 +151,7 @@ func brief(d time.Duration) time.Duration {
 	return d.Round(unit)
 }
 
-// MarshalJSON gives count, mean_ms, p50_ms, p95_ms, p99_ms and max_ms, in
+// MarshalJSON encodes count, mean_ms, p50_ms, p95_ms, p99_ms and max_ms, in
 // milliseconds to 1 µs.
 func (s Snapshot) MarshalJSON() ([]byte, error) {
 	ms := func(d time.Duration) float64 {

@@ -14,14 +14,14 @@ import (
 // Tracker is told of each change, so that it takes effect while the engine
 // runs.
 type Tracker interface {
-	// Track begins or renews the watching of an active monitor.
+	// Track starts to watch an active monitor, or updates one.
 	Track(ctx context.Context, m Monitor) error
-	// Untrack ends it: when it returns, nothing is detected for the monitor
-	// any more. A monitor that is not tracked is fine.
+	// Untrack ends it: when it returns, nothing is detected for the monitor any more.
+	// It does nothing for a monitor that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil tells until when a tracked monitor has got what its accounts
-	// published, also what becomes visible late, by Key; those are missing of which
-	// it is not known, or that were not read.
+	// ReadUntil returns, by Key, until when each account of a tracked monitor has
+	// been read, the overlap included. Accounts that were not read, or for which this
+	// is unknown, are missing.
 	ReadUntil(ctx context.Context, id string) (map[string]time.Time, error)
 }
 
@@ -52,13 +52,13 @@ type Config struct {
 	Paced bool
 	// MinInterval is the shortest allowed. Defaults to 1 s.
 	MinInterval time.Duration
-	// Admit, if set, is asked before a monitor is made, and before a change of one,
-	// which may be a Restore, is stored; was is nil for one that is made. Its error
-	// refuses the change, of which nothing is left. done is called when the change
-	// is stored or has failed. It must not call the manager.
+	// Admit, if set, is called before a monitor is created or changed, which includes
+	// Restore; was is nil for a new one. An error refuses the change and leaves
+	// nothing of it. done is called when the change has been stored or has failed.
+	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
-	// ChangeTimeout bounds what Create and Update do once they have their turn.
-	// Defaults to 10 s.
+	// ChangeTimeout bounds Create and Update, without the wait for changes before
+	// them. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
@@ -122,7 +122,7 @@ func (m *Manager) effective(mon Monitor) Monitor {
 	return mon
 }
 
-// List gives a page of an owner's monitors, oldest first.
+// List returns a page of an owner's monitors, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	if err := m.control.CheckPage(&q.Page, &q.PageSize, control.Status(q.Status)); err != nil {
 		return Page{}, err
@@ -135,8 +135,8 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// Each calls fn for every monitor of every owner, while no change is made. An
-// error ends it.
+// Each calls fn for every monitor of every owner. Changes wait meanwhile. An error
+// ends it.
 func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
 }
@@ -145,8 +145,8 @@ func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 // ends. It may be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Report notes that an account of a monitor fails permanently or, with a nil
-// error, that it has recovered. It does not block: Run writes it down.
+// Report notes that an account of a monitor fails permanently or, with a nil error,
+// that it has recovered. It does not block; Run stores it.
 func (m *Manager) Report(owner, id, username string, err error) {
 	m.control.Report(owner, id, "@"+username, err)
 }

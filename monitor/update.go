@@ -18,8 +18,8 @@ type UpdateRequest struct {
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
 	Status        *Status       // Paused and Active pause and resume
-	// Version is that of the monitor which the request was made for: ErrConflict
-	// when it has been changed since. 0 changes it as it is.
+	// Version is the expected version of the monitor: ErrConflict if it has another.
+	// 0 stands for any.
 	Version int64
 }
 
@@ -30,10 +30,10 @@ type Updated struct {
 	WebhookSecret secret.Value
 }
 
-// Update changes a monitor. Accounts that stay keep their history; posts of
-// new ones, and of all after a resume, count from now on, unless it was paused
-// for lack of credits: then they count on. An error that comes
-// with the changed monitor says that it is stored and not in effect yet.
+// Update changes a monitor. Accounts that stay keep their history; posts of new ones,
+// and of all after a resume, count from now on, unless it was suspended for lack of
+// credits: then nothing is left out. An error returned together with a monitor means
+// that the change is stored but not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, r UpdateRequest) (Updated, error) {
 	q := control.Request{WebhookURL: r.WebhookURL, WebhookSecret: r.WebhookSecret, Status: (*control.Status)(r.Status), Version: r.Version}
 	mon, generated, err := m.control.Update(ctx, owner, id, q, func(mon *Monitor, now time.Time) error { return m.change(mon, r, now) })
@@ -63,12 +63,12 @@ func (m *Manager) change(mon *Monitor, r UpdateRequest, now time.Time) (err erro
 	return err
 }
 
-// Pause stops the watching: when it returns, nothing is detected any more.
+// Pause stops a monitor: when it returns, nothing is detected any more.
 func (m *Manager) Pause(ctx context.Context, owner, id string) (Monitor, error) {
 	return m.setStatus(ctx, owner, id, Paused)
 }
 
-// Resume goes on with what is published from now on.
+// Resume restarts a paused monitor with what is published from now on.
 func (m *Manager) Resume(ctx context.Context, owner, id string) (Monitor, error) {
 	return m.setStatus(ctx, owner, id, Active)
 }
@@ -78,17 +78,16 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Mo
 	return u.Monitor, err
 }
 
-// Suspend pauses an active monitor on behalf of the program and not of its
-// owner, for a reason such as ReasonCredits. One that is paused stays as it is. In
-// contrast to Pause, what is published meanwhile is found after Restore, as far
-// back as polls reach: its accounts' Since is how far they have been read.
+// Suspend pauses an active monitor on behalf of the program and not of its owner, for
+// a reason such as ReasonCredits. A paused one does not change. Unlike after Pause,
+// what is published meanwhile is found after Restore, as far back as polls reach:
+// Since of its accounts is how far they were read.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	mon, err := m.control.Suspend(ctx, owner, id, reason)
 	return m.effective(mon), err
 }
 
-// Restore resumes a monitor that is suspended for that reason; any other stays
-// as it is.
+// Restore resumes a monitor that is suspended for that reason; it changes no other.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Monitor, error) {
 	mon, err := m.control.Restore(ctx, owner, id, reason)
 	return m.effective(mon), err
@@ -102,14 +101,13 @@ func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) 
 	return m.control.WebhookMoved(ctx, owner, id, from, to)
 }
 
-// Delete ends a monitor and removes its endpoints. What it detected stays in
-// the logs.
+// Delete ends a monitor and removes its endpoints. The logs keep what it detected.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion is Delete of a monitor that has not been changed since it had
-// the version: ErrConflict when it has. 0 deletes it as it is.
+// DeleteVersion is Delete if the monitor still has that version, and returns
+// ErrConflict otherwise; 0 stands for any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	return m.control.Delete(ctx, owner, id, version)
 }

@@ -39,8 +39,9 @@ func check(mon *Monitor) error {
 	return nil
 }
 
-// checkInterval checks an interval that a request asks for; 0 asks for none.
-// What is stored may be of a manager with other bounds, and stays.
+// checkInterval checks an interval that a request asks for; 0 asks for none. An
+// interval that is stored already is not checked: another manager may have allowed
+// it.
 func (m *Manager) checkInterval(iv time.Duration) error {
 	if iv >= m.cfg.MinInterval && iv <= MaxInterval || iv == 0 {
 		return nil

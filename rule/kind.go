@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// Parsed is what the texts of a rule parse to.
+// Parsed is a rule's parsed query and schedule.
 type Parsed struct {
 	Query    *query.Program
 	Schedule *Schedule // nil for a rule with an interval
@@ -66,8 +66,8 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 }
 
 // checkPace checks an interval that a request asks for against the manager's bound;
-// Validate has the bounds of all rules. A stored interval may be of a manager with
-// another bound, and stays.
+// Validate has the bounds of all rules. An interval that is stored already is not
+// checked: another manager may have allowed it.
 func (m *Manager) checkPace(r *Rule) error {
 	if r.Schedule == "" && r.Interval >= MinInterval && r.Interval < m.cfg.MinInterval {
 		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()),

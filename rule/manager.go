@@ -15,13 +15,14 @@ import (
 // Tracker is told of each change, so that it takes effect while the engine
 // runs.
 type Tracker interface {
-	// Track begins or renews the running of an active rule; p is what it parses to.
+	// Track starts to run an active rule, or updates one; p has its parsed query and
+	// schedule.
 	Track(ctx context.Context, r Rule, p Parsed) error
-	// Untrack ends it: when it returns, nothing is detected for the rule any
-	// more. A rule that is not tracked is fine.
+	// Untrack ends it: when it returns, nothing is detected for the rule any more. It
+	// does nothing for a rule that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil tells until when a tracked rule has got what was published, also what
-	// becomes visible late; zero when that is not known, or nothing was read.
+	// ReadUntil returns until when a tracked rule has been read, the overlap
+	// included; zero when nothing was read or this is unknown.
 	ReadUntil(ctx context.Context, id string) (time.Time, error)
 }
 
@@ -48,13 +49,13 @@ type Config struct {
 	Parse query.Options
 	// MinInterval is the shortest interval allowed. Defaults to MinInterval.
 	MinInterval time.Duration
-	// Admit, if set, is asked before a rule is made, and before a change of one,
-	// which may be a Restore, is stored; was is nil for one that is made. Its error
-	// refuses the change, of which nothing is left. done is called when the change
-	// is stored or has failed. It must not call the manager.
+	// Admit, if set, is called before a rule is created or changed, which includes
+	// Restore; was is nil for a new one. An error refuses the change and leaves
+	// nothing of it. done is called when the change has been stored or has failed.
+	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
-	// ChangeTimeout bounds what Create and Update do once they have their turn.
-	// Defaults to 10 s.
+	// ChangeTimeout bounds Create and Update, without the wait for changes before
+	// them. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
@@ -96,8 +97,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// Parse reads a query as the manager does for a rule: what it refuses, Create
-// does. See the function Parse.
+// Parse parses a query with Config.Parse, as Create does. See query.Parse.
 func (m *Manager) Parse(text string) (*query.Program, []query.Warning, error) {
 	return query.Parse(text, m.cfg.Parse)
 }
@@ -107,7 +107,7 @@ func (m *Manager) Get(ctx context.Context, owner, id string) (Rule, error) {
 	return m.cfg.Store.Get(ctx, owner, id)
 }
 
-// List gives a page of an owner's rules, oldest first.
+// List returns a page of an owner's rules, oldest first.
 func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	if err := m.control.CheckPage(&q.Page, &q.PageSize, control.Status(q.Status)); err != nil {
 		return Page{}, err
@@ -117,8 +117,8 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// Each calls fn for every rule of every owner, while no change is made. An error
-// ends it.
+// Each calls fn for every rule of every owner. Changes wait meanwhile. An error ends
+// it.
 func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 	return m.control.Each(ctx, fn)
 }
@@ -127,9 +127,9 @@ func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 // may be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Report notes that what a rule is read from fails permanently or, with a nil
-// error, that it has recovered: its query, what being "", or an account, what
-// being "@" and the name. It does not block: Run writes it down.
+// Report notes that what a rule is read from fails permanently or, with a nil error,
+// that it has recovered: its query, then what is "", or an account, then what is "@"
+// and the name. It does not block; Run stores it.
 func (m *Manager) Report(owner, id, what string, err error) {
 	m.control.Report(owner, id, what, err)
 }

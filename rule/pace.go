@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// paces remembers how often schedules come: the price of a rule depends on it and
-// is asked for each minute, and a schedule takes a hundred steps.
+// paces caches how often schedules come due. A rule's price depends on it and is
+// needed every minute, and computing it takes a hundred steps.
 type paces struct {
 	mu    sync.Mutex
 	day   time.Time

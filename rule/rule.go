@@ -106,8 +106,8 @@ type Query struct {
 	PageSize int    // 1 to 100; 0 means 20
 }
 
-// Page is one page of rules, in order of creation, and how many match in all, on
-// whatever page.
+// Page is one page of rules, in order of creation, with the number of matches on all
+// pages.
 type Page struct {
 	Rules    []Rule
 	Total    int
@@ -115,29 +115,29 @@ type Page struct {
 	PageSize int
 }
 
-// Store keeps rules, apart from monitors: a rule and a monitor may have the same
-// id. Every method is safe for concurrent use; what holds for every port is
-// written at storage.Store. Get, Update and Delete of another owner's id answer
-// ErrNotFound, as for an unknown one. A Store does not call Validate.
+// Store keeps rules, apart from monitors: a rule and a monitor may have the same id.
+// Every method is safe for concurrent use; storage.Store says what holds for every
+// port. Get, Update and Delete return ErrNotFound for an id that is unknown or
+// another owner's. A Store does not call Validate.
 type Store interface {
 	// Create adds r as it is, Version included; ErrDuplicate when the owner has
 	// the tag already, in the same case, or when any rule of any owner has the
 	// id.
 	Create(ctx context.Context, r Rule) error
 	Get(ctx context.Context, owner, id string) (Rule, error)
-	// List gives a page in the order of the Create calls, whatever was updated
-	// since. A Query's zero values mean page 1 of 20 here, too; Page and PageSize
-	// of the answer are the query's, as given.
+	// List returns a page in the order of the Create calls, which updates do not
+	// change. A Query's zero values mean page 1 of 20 here, too; Page and PageSize of
+	// the answer are the query's, as given.
 	List(ctx context.Context, q Query) (Page, error)
-	// Update replaces every field if the stored Version equals r.Version, and
-	// stores r.Version+1. Otherwise it answers, the first that is true:
-	// ErrNotFound, ErrConflict for another Version, ErrDuplicate for a taken tag.
+	// Update replaces every field if the stored Version equals r.Version, and stores
+	// r.Version+1. Otherwise it returns the first of these that applies: ErrNotFound,
+	// ErrConflict for another Version, ErrDuplicate for a taken tag.
 	Update(ctx context.Context, r Rule) error
 	// Delete removes the rule and frees its id and tag.
 	Delete(ctx context.Context, owner, id string) error
-	// Scan calls fn for every rule of every owner, in any order, until it
-	// returns an error, which Scan returns, or ctx ends between two. Beside
-	// writers it shows each that is there all along once. fn must not call the
-	// store.
+	// Scan calls fn for every rule of every owner, in any order, until it returns an
+	// error, which Scan returns, or ctx ends between two. A record that exists during
+	// the whole scan is shown once, whatever is written meanwhile. fn must not call
+	// the store.
 	Scan(ctx context.Context, fn func(Rule) error) error
 }

@@ -72,7 +72,7 @@ func (m *Manager) Pause(ctx context.Context, owner, id string) (Rule, error) {
 	return m.setStatus(ctx, owner, id, Paused)
 }
 
-// Resume goes on with what is published from now on.
+// Resume restarts a paused rule with what is published from now on.
 func (m *Manager) Resume(ctx context.Context, owner, id string) (Rule, error) {
 	return m.setStatus(ctx, owner, id, Active)
 }
@@ -82,9 +82,9 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Ru
 	return u.Rule, err
 }
 
-// Suspend pauses an active rule on behalf of the program and not of its owner,
-// for a reason such as ReasonCredits. One that is paused stays as it is. In
-// contrast to Pause, what is published meanwhile is found after Restore.
+// Suspend pauses an active rule on behalf of the program and not of its owner, for a
+// reason such as ReasonCredits. A paused one does not change. In contrast to Pause,
+// what is published meanwhile is found after Restore.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, error) {
 	return m.control.Suspend(ctx, owner, id, reason)
 }
@@ -103,8 +103,7 @@ func (m *Manager) WebhookMoved(ctx context.Context, owner, id, from, to string) 
 	return m.control.WebhookMoved(ctx, owner, id, from, to)
 }
 
-// Delete ends a rule and removes its endpoints. What it detected stays in the
-// logs.
+// Delete ends a rule and removes its endpoints. The logs keep what it detected.
 func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }

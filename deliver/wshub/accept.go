@@ -18,10 +18,10 @@ import (
 // authTime bounds the first message, Authenticate, and the store at the start.
 const authTime = 5 * time.Second
 
-// ServeHTTP upgrades a request and serves the client until either side leaves.
-// What is wrong with the request is answered with the status and a JSON object
-// {"error": …, "detail": …}: 400 a malformed query string, 403 another Origin, 422
-// a parameter's value, 426 no upgrade, 503 no room or shutting down.
+// ServeHTTP upgrades a request and serves the client until either side leaves. A
+// request that is refused gets a status and a JSON object {"error": …, "detail": …}:
+// 400 a malformed query string, 403 another Origin, 422 a parameter's value, 426 no
+// upgrade, 503 no room or shutting down.
 func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil { // or a since that cannot be read would be none
@@ -94,8 +94,8 @@ func answer(w http.ResponseWriter, status int, text string) {
 	w.Write(append(body, '\n'))
 }
 
-// upgrade is the ResponseWriter of an Accept: it keeps the answer to a request
-// that is refused, and puts a deadline on every write to the connection.
+// upgrade is the ResponseWriter for websocket.Accept. It holds back the answer to a
+// refused request, and sets a deadline for every write to the connection.
 type upgrade struct {
 	http.ResponseWriter
 	conn   net.Conn
@@ -140,7 +140,7 @@ func (c deadlined) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// reserve takes a place for a connection.
+// reserve counts a new connection, if there is room.
 func (h *Hub) reserve() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -185,7 +185,7 @@ func (h *Hub) remove(c *conn) {
 	}
 }
 
-// acquire gives the owner's stream, and starts it for the first connection.
+// acquire returns the owner's stream, and starts it for the first connection.
 func (h *Hub) acquire(owner string) *stream {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// admit authenticates a connection and counts it; a false one has its reason
-// to end.
+// admit authenticates a connection and counts it. It returns false for one that was
+// refused and is being closed.
 func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) {
 	if key == "" {
 		if why := h.waitForKey(address); why != "" {
@@ -57,8 +57,8 @@ func (h *Hub) admit(c *conn, key secret.Value, address string) (Identity, bool) 
 
 var errNoKeyID = errors.New("wshub: Authenticate gave an Identity without a KeyID")
 
-// waitForKey counts a connection that waits for its first message. Where one
-// more is too many it says why.
+// waitForKey counts a connection that waits for its first message. It returns the
+// reason if there are too many.
 func (h *Hub) waitForKey(address string) (refused string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,9 +82,8 @@ func (h *Hub) stopWaiting(address string) {
 	}
 }
 
-// addressOf is what a client's connections without a key are counted by: its
-// IPv4 address, or the first 64 bits of its IPv6 address, of which a client has
-// all the rest.
+// addressOf returns what connections without a key are counted by: the IPv4 address,
+// or the /64 network of an IPv6 address, all of which one client may have.
 func addressOf(r *http.Request) string {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -133,7 +132,7 @@ func (h *Hub) count(c *conn, id Identity, key secret.Value, seen int) (ok, again
 	return false, false
 }
 
-// firstMessage waits for the key, "" without.
+// firstMessage waits for the message with the key. It returns "" if none comes.
 func (c *conn) firstMessage() secret.Value {
 	c.net.SetReadDeadline(time.Now().Add(authTime))
 	b, err := c.message()

@@ -51,15 +51,15 @@ type conn struct {
 	owner  string // the key's, likewise
 
 	bell batch.Bell
-	// pos is a sequence number: what is not above it was written, was not for
-	// this client, or was dropped. The writer alone moves it.
+	// pos is a sequence number. Every event up to it was written, was filtered out,
+	// or was dropped. Only the writer changes it.
 	pos atomic.Uint64
-	// live: it has caught up with what it missed, so that the policy holds;
-	// levelAt: when it last had everything. The stream's mutex guards them.
+	// live means that the client has caught up, so that the policy applies; levelAt
+	// is when it last had everything. The stream's mutex guards both.
 	live    bool
 	levelAt time.Time
-	// missed, after join, is a gap frame for a client that resumes after what is
-	// not in the store; nil for others.
+	// missed is set by join: a gap frame for a client that resumes after a number
+	// that the store does not have, nil for others.
 	missed *frame
 
 	pinging atomic.Bool
@@ -73,7 +73,7 @@ type conn struct {
 	killer *time.Timer
 }
 
-// end has the connection closed; the first reason counts. It does not wait.
+// end closes the connection, with the first reason it is given. It does not wait.
 func (c *conn) end(code websocket.StatusCode, reason string) {
 	c.once.Do(func() {
 		c.code, c.reason = code, reason
@@ -82,7 +82,7 @@ func (c *conn) end(code websocket.StatusCode, reason string) {
 	})
 }
 
-// farewell says why the connection ends, and closes it. end was called.
+// farewell sends the reason and closes the connection. It is called after end.
 func (c *conn) farewell() {
 	if c.code == codeGone {
 		c.net.Close()
@@ -96,7 +96,7 @@ func (c *conn) farewell() {
 	c.ws.Close(c.code, c.reason)
 }
 
-// serve returns when the connection is closed.
+// serve runs the connection until it is closed.
 func (c *conn) serve(key string) {
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -108,7 +108,7 @@ func (c *conn) serve(key string) {
 	writing.Wait()
 }
 
-// greet says where the stream goes on, and follows it until the connection ends.
+// greet sends the first frame, then writes the stream until the connection ends.
 func (c *conn) greet(key string) {
 	seq := c.pos.Load()
 	if c.missed != nil {
@@ -139,8 +139,8 @@ func (c *conn) readAll() {
 	}
 }
 
-// message reads one. It gives nil for one that must not be, which has ended the
-// connection.
+// message reads one message. It returns nil after one that is not allowed, which ends
+// the connection.
 func (c *conn) message() ([]byte, error) {
 	kind, r, err := c.ws.Reader(context.Background())
 	if err != nil {
@@ -165,8 +165,8 @@ func (c *conn) message() ([]byte, error) {
 	return b, nil
 }
 
-// heard counts what the client sends, and ends the connection when that is too
-// much. The reader calls it.
+// heard counts the client's messages, and ends the connection when there are too
+// many. Only the reader calls it.
 func (c *conn) heard() bool {
 	if now := time.Now(); now.Sub(c.second) >= time.Second {
 		c.second, c.count = now, 0
@@ -221,7 +221,7 @@ func (c *conn) writeAll() {
 	}
 }
 
-// writeFrames moves to upTo when all are written.
+// writeFrames writes frames and then sets the position to upTo.
 func (c *conn) writeFrames(frames []*frame, upTo uint64) bool {
 	for _, fr := range frames {
 		select {
@@ -238,7 +238,7 @@ func (c *conn) writeFrames(frames []*frame, upTo uint64) bool {
 	return true
 }
 
-// wrote records a frame that is in the socket.
+// wrote records that a frame was written to the socket.
 func (c *conn) wrote(fr *frame) {
 	if fr.source != "" {
 		c.h.sent.Add(1)
@@ -295,7 +295,7 @@ func (c *conn) send(b []byte) bool {
 	return false
 }
 
-// checkAlive pings, and cuts the connection when the answer does not come.
+// checkAlive sends protocol pings, and cuts the connection when one is not answered.
 func (c *conn) checkAlive() {
 	if !c.pinging.CompareAndSwap(false, true) {
 		return

@@ -44,11 +44,11 @@ func (h *Hub) Handler(src deliver.Source) (name string, ok bool) {
 
 var _ deliver.Sender = (*Hub)(nil)
 
-// Send is the outcome of a delivery made for Handler: it sends nothing, but
-// waits until a frame of the event was written to some client's socket. When
-// no connection is left that has yet to get it, the delivery has failed for
-// good; by its sequence number a client can still have the event. A write that
-// succeeds says that the kernel took the bytes, not that the client read them.
+// Send returns the outcome of a delivery to Handler. It sends nothing itself, but
+// waits until the event has been written to some client's socket. The delivery has
+// failed for good when no connection is left that could get it; a client may still
+// resume from before it. A successful write means that the kernel took the bytes, not
+// that the client read them.
 func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	ev := d.Event
 	for {
@@ -85,8 +85,8 @@ func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	}
 }
 
-// pending reports whether a connection has yet to get the event, and gives the
-// channel that is closed when one got on.
+// pending reports whether a connection has yet to get the event, and returns a
+// channel that is closed when one advances.
 func (s *stream) pending(ev *deliver.Event) (bool, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +98,8 @@ func (s *stream) pending(ev *deliver.Event) (bool, <-chan struct{}) {
 	return false, s.moved
 }
 
-// maxOutcomes bounds the writes remembered for Send: as many as a dispatcher
-// holds deliveries in memory. The oldest are forgotten.
+// maxOutcomes bounds the writes remembered for Send, by the number of deliveries that
+// a dispatcher holds in memory. The oldest are forgotten.
 const maxOutcomes = 65_536
 
 // outcome is an event that a client got.

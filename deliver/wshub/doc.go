@@ -1,5 +1,5 @@
-// Package wshub sends events to WebSocket clients, in order and with nothing
-// missing between a client's last frame and its next connection.
+// Package wshub sends events to WebSocket clients in order. A client that reconnects
+// continues after the last frame it got.
 //
 //	hub, err := wshub.New(wshub.Options{
 //		Events: store.Log(), // any deliver.Log: what is replayed

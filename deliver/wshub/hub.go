@@ -18,7 +18,7 @@ import (
 // that is unknown, expired or revoked.
 var ErrBadKey = errors.New("wshub: key not valid")
 
-// Identity is whom a key belongs to.
+// Identity is the customer that a key belongs to.
 type Identity struct {
 	Owner string // whose events are sent
 	KeyID string // what connections are counted by and revoked by; shown to the client; not ""
@@ -29,7 +29,8 @@ type Events interface {
 	Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error)
 }
 
-// Policy says what becomes of a client that more waits for than may.
+// Policy says what happens to a client that is too slow: more waits for it than
+// Options allow.
 type Policy int
 
 // Policies for slow clients.
@@ -43,19 +44,19 @@ const (
 
 // Options sets up a Hub. The zero value of each field means its default.
 type Options struct {
-	// Events reads what is replayed, and what no commit announced. Required; an
-	// engine sets its store's.
+	// Events reads events from the store: for replays, and those that were not
+	// announced. Required; an engine sets its store's.
 	Events Events
-	// Authenticate tells whose a key is. An error that is not ErrBadKey closes
-	// the connection with 1013: come again. It must return when ctx ends, which
-	// is after 5 s. While a key has connections it is asked again every 3 s, and
-	// ErrBadKey then closes them: so ends also what another process revoked. Any
-	// other error changes nothing. Required.
+	// Authenticate returns the owner of a key. An error that is not ErrBadKey closes
+	// the connection with 1013: come again. It must return when ctx ends, which is
+	// after 5 s. While a key has connections it is asked again every 3 s, and
+	// ErrBadKey then closes them, so that a revocation by another process takes
+	// effect. Any other error is ignored. Required.
 	Authenticate func(ctx context.Context, key secret.Value) (Identity, error)
 
-	// Has tells whether an owner has a monitor or rule: who narrows a stream to
-	// one that it does not tell of is closed with 4004. It must return when ctx
-	// ends. An engine sets its own. Nil: every id is taken.
+	// Has reports whether an owner has a monitor or rule. A client that filters by
+	// one that does not exist is closed with 4004. It must return when ctx ends. An
+	// engine sets its own. Nil: every id is taken.
 	Has func(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error)
 
 	// Origins are the hosts, or with "://" the schemes and hosts, whose pages may
@@ -64,10 +65,10 @@ type Options struct {
 	Origins []string
 	// Policy for slow clients. Defaults to Close.
 	Policy Policy
-	// QueueMessages and QueueBytes bound what waits for one client while it does
-	// not keep up: the policy applies to one that more waits for, and that has not
-	// had everything for 1 s. They default to 256 and 1 MiB. A client that catches
-	// up after since is not slow for that: it reads from the store.
+	// QueueMessages and QueueBytes bound what waits for one client. The policy
+	// applies to a client that exceeds them and has not been up to date for 1 s. They
+	// default to 256 and 1 MiB. A client that is still catching up after since is not
+	// slow: it reads from the store.
 	QueueMessages, QueueBytes int
 	// MaxPerKey bounds a key's connections. Defaults to 5.
 	MaxPerKey int
@@ -208,17 +209,17 @@ func (h *Hub) read(ctx context.Context, owner string, after uint64, limit int) (
 	return h.opts.Events.Events(ctx, owner, after, limit)
 }
 
-// trouble logs what went wrong, unless it is that the hub shuts down.
+// trouble logs an error, unless the hub is shutting down.
 func (h *Hub) trouble(msg string, args ...any) {
 	if h.ctx.Err() == nil {
 		h.opts.Logger.Error(msg, args...)
 	}
 }
 
-// Revoke closes a key's connections with 4001, each within 1 s, and has those
-// that are just being made authenticate again. The key must be invalid for
-// Options.Authenticate before. Without it the hub finds out by itself, see
-// Options.Authenticate.
+// Revoke closes a key's connections with 4001, each within 1 s, and has those that
+// are just being made authenticate again. The key must be invalid for
+// Options.Authenticate before. Without Revoke the hub finds out when it authenticates
+// the key again: see Options.Authenticate.
 func (h *Hub) Revoke(keyID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -261,7 +262,7 @@ func (h *Hub) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("wshub: connections cut: %w", context.Cause(ctx))
 }
 
-// Stats tells what a Hub does and did.
+// Stats is the state of a Hub and what it did since it was made.
 type Stats struct {
 	Connections int64 // now, those included that have not authenticated yet
 	Queued      int64 // frames in memory that wait for a client, counted once for each

@@ -17,7 +17,7 @@ const (
 	maxReason  = 123 // bytes of the reason of a close: RFC 6455, 5.5
 )
 
-// filter is what a client narrowed its stream to; the zero value takes all.
+// filter is what a client subscribed to; the zero value is everything.
 type filter struct{ monitors, rules []string }
 
 func (f *filter) takes(kind deliver.SourceKind, id string) bool {
@@ -33,7 +33,7 @@ func (f *filter) takes(kind deliver.SourceKind, id string) bool {
 // wants reports whether the client gets a frame; gaps concern everybody.
 func (f *filter) wants(fr *frame) bool { return fr.source == "" || f.takes(fr.kind, fr.source) }
 
-// start is where a client wants to go on.
+// start is where a client wants to continue.
 type start struct {
 	resume  bool   // false: from now on
 	seq     uint64 // what the client has

@@ -8,7 +8,7 @@ import (
 // writeBatch is how many frames a writer takes at a time.
 const writeBatch = 16
 
-// turn is what a connection has to do next.
+// turn is what a writer does next.
 type turn int
 
 const (
@@ -18,8 +18,8 @@ const (
 	slow               // too much waits, and Policy is Close
 )
 
-// slowAfter is how long a client has not had everything when the policy
-// applies to it: a burst alone makes nobody slow.
+// slowAfter is how long a client must have been behind before the policy applies, so
+// that a burst alone makes no client slow.
 const slowAfter = time.Second
 
 // next gives c the frames to write. What waits for a connection is the part of

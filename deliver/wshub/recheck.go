@@ -12,14 +12,14 @@ import (
 // the second that a connection has to close, is within 5 s of a revocation.
 const recheckEvery = 3 * time.Second
 
-// keyConns are the connections of a key.
+// keyConns counts the connections of a key.
 type keyConns struct {
 	conns map[*conn]struct{}
 	idle  chan struct{} // closed with the last of them
 }
 
-// recheck closes a key's connections once it is not valid any more: whoever
-// revoked it may not have told this hub.
+// recheck closes a key's connections once the key is not valid any more, as after a
+// revocation by another process.
 func (h *Hub) recheck(keyID string, key secret.Value, idle <-chan struct{}) {
 	ticker := time.NewTicker(recheckEvery)
 	defer ticker.Stop()

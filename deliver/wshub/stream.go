@@ -20,12 +20,12 @@ const (
 	ringFactor  = 4               // a stream keeps at most so many times what may wait for one client
 )
 
-// stream puts an owner's events in order and keeps those that a client has yet
-// to get. It lives while the owner has a connection, as one goroutine.
+// stream orders an owner's events and keeps those that some client has yet to get. It
+// is one goroutine, which runs while the owner has a connection.
 //
-// The store is the truth, Publish a short cut: an event that continues the
-// sequence is taken from memory, and wherever one is missing the stream reads
-// on from the store, which shows a sequence number only with all before it.
+// An announced event that continues the sequence is taken from memory. Wherever one
+// is missing, the stream reads on from the store, which shows a sequence number only
+// together with all before it.
 type stream struct {
 	h     *Hub
 	owner string
@@ -52,7 +52,7 @@ func newStream(h *Hub, owner string, stop context.CancelFunc) *stream {
 		conns: map[*conn]struct{}{}, moved: make(chan struct{})}
 }
 
-// announce takes a committed event. It does not block.
+// announce queues a committed event. It does not block.
 func (s *stream) announce(ev *deliver.Event) {
 	s.mu.Lock()
 	if len(s.inbox) >= maxInbox { // what is missing then is read
@@ -97,15 +97,15 @@ func (s *stream) run(ctx context.Context) {
 		if err == nil {
 			pause.Reset()
 		} else if ctx.Err() == nil {
-			s.h.opts.Logger.Error("events not read", "owner", s.owner, "error", err)
+			s.h.opts.Logger.Error("reading events failed", "owner", s.owner, "error", err)
 			wait = min(wait, pause.NextBackOff())
 		}
 		timer.Reset(wait)
 	}
 }
 
-// find looks for the last sequence number in the store, in about twice as many
-// reads as it has bits.
+// find searches the store for the last sequence number, in about twice as many reads
+// as the number has bits.
 func (s *stream) find(ctx context.Context) error {
 	var err error
 	none := func(after uint64) bool { // none above
@@ -136,9 +136,9 @@ func (s *stream) find(ctx context.Context) error {
 	return nil
 }
 
-// follow takes what was announced, in order; where something is missing, or when
-// it is told to look, it reads the store up to its end. What was announced before
-// a read began was committed before it, so the read has it, too.
+// follow adds announced events in order. Where one is missing, or when look is set,
+// it reads the store to its end: whatever was announced before that read was
+// committed before it.
 func (s *stream) follow(ctx context.Context, look bool) error {
 	s.mu.Lock()
 	inbox := s.inbox
@@ -168,8 +168,8 @@ func (s *stream) follow(ctx context.Context, look bool) error {
 	return nil
 }
 
-// push adds an event to the ring, unless it is there, and a gap before it where
-// the store has nothing any more. The mutex is held.
+// push adds an event to the ring, unless it is there already, with a gap frame before
+// it for numbers that the store no longer has. The caller holds the mutex.
 func (s *stream) push(ev *deliver.Event) {
 	if ev.Seq <= s.head {
 		return
@@ -191,8 +191,8 @@ func (s *stream) add(fr *frame) {
 	s.head = fr.seq
 }
 
-// trim lets go of what every client that reads from the ring has got, and of
-// what is too much: who lags behind that reads from the store.
+// trim removes frames that every client reading from the ring has got, and the oldest
+// beyond the ring's bounds: clients that still need those read from the store.
 func (s *stream) trim() {
 	done := s.head
 	for c := range s.conns {
@@ -211,9 +211,10 @@ func (s *stream) trim() {
 	s.ring = s.ring[n:]
 }
 
-// join registers a connection that resumes, or goes on from now. One that
-// resumes after what was never reached, for the store has begun anew, goes on from
-// now and has missed all that there is. It waits until the head is known.
+// join registers a connection, which resumes or starts from now. A connection that
+// resumes after a number that was never reached, because the store was replaced,
+// starts from now with a gap frame for all that there is. join waits until the head
+// is known.
 func (s *stream) join(ctx context.Context, c *conn, from start) error {
 	select {
 	case <-s.ready:
@@ -257,7 +258,7 @@ func (s *stream) leave(c *conn) {
 	s.moved = make(chan struct{})
 }
 
-// progress wakes who waits for an outcome.
+// progress wakes the callers of Send.
 func (s *stream) progress() {
 	if s.waiting.Load() == 0 {
 		return

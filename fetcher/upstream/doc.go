@@ -1,7 +1,7 @@
-// Package upstream holds the HTTP manners that platform adapters share: a
-// User-Agent on every request, a cap on every body, one mapping of status codes
-// and rate-limit headers to the values of package fetcher, and a memory of pages
-// (Pages) that tells which of them are still the same.
+// Package upstream is the HTTP client that platform adapters share. It sends a
+// User-Agent with every request, bounds every body, and maps status codes and
+// rate-limit headers to the values of package fetcher. Its Pages remember which pages
+// have not changed.
 //
 //	c, err := upstream.New(upstream.Config{BaseURL: "https://mastodon.social"})
 //	resp, err := c.Get(ctx, "/api/v1/accounts/lookup?acct=Gargron", nil)
@@ -21,13 +21,12 @@
 //
 // # Unchanged pages
 //
-// Most polls find what the last one found. Pages keeps, per account, the
-// validators that the server sent with the newest page and 128 bits of hash of
-// it. A server that honours its validators (RFC 9110: ETag, else a Last-Modified
-// that is at least five minutes old) answers 304 and sends nothing; elsewhere
-// the hash spares the decoding, at a third of the cost of a scan for ids. A
-// page with other counts (likes) is another page: it is decoded, which loses
-// nothing but time.
+// Most polls find nothing new. Pages keeps, per account, the validators that the
+// server sent with the newest page and 128 bits of hash of it. A server that honours
+// its validators (RFC 9110: ETag, else a Last-Modified that is at least five minutes
+// old) answers 304 and sends nothing; elsewhere the hash spares the decoding, at a
+// third of the cost of a scan for ids. A page with other counts (likes) is another
+// page: it is decoded, which loses nothing but time.
 //
 // No post is lost by it: a version is only good for the caller that was given
 // the posts and says so with TimelineQuery.Known, for one account and one

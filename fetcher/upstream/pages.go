@@ -23,9 +23,8 @@ const (
 	maxKeptText = 4 << 10
 )
 
-// Pages remembers the newest page of each account, less its posts, to tell when
-// it is still the same. It does for an adapter what TimelineQuery.Known and
-// Page.Version ask for:
+// Pages remembers the newest page of each account, less its posts, to tell when it is
+// still the same. It implements TimelineQuery.Known and Page.Version for an adapter:
 //
 //	kept := pages.Known(path, q)
 //	resp, err := client.Get(ctx, path, kept.Header(0))
@@ -48,8 +47,7 @@ type Pages struct {
 	kept map[string]*Kept
 }
 
-// Kept is a page that a query may find unchanged. It does not change; nil
-// stands for none.
+// Kept is a remembered page. It is immutable; a nil *Kept stands for none.
 type Kept struct {
 	key          string
 	version      uint64
@@ -59,8 +57,9 @@ type Kept struct {
 	prints       []fingerprint // one per answer
 }
 
-// NewPages makes room for that many pages, 0 for DefaultMaxPages. At the bound
-// one page makes room for another, which costs its account one more decode.
+// NewPages returns a Pages that remembers up to n pages, or DefaultMaxPages if n is
+// 0. Beyond that a new page replaces another one, whose account then costs one more
+// decode.
 func NewPages(n int) (*Pages, error) {
 	if n < 0 || n > maxPagesLimit {
 		return nil, fmt.Errorf("upstream: MaxPages %d is not allowed: want 0 (%d) or 1 to %d", n, DefaultMaxPages, maxPagesLimit)
@@ -71,8 +70,8 @@ func NewPages(n int) (*Pages, error) {
 	return &Pages{max: n, kept: make(map[string]*Kept)}, nil
 }
 
-// Known is the page that a query says it knows, nil when it is not remembered,
-// has changed since, or the query is for other posts or for all of them.
+// Known returns the page that a query knows. It is nil when the page is not
+// remembered or has changed since, and for a query with a Cursor or without Seen.
 func (p *Pages) Known(key string, q fetcher.TimelineQuery) *Kept {
 	if q.Seen == nil {
 		return nil
@@ -98,7 +97,7 @@ func (p *Pages) known(key, cursor string, version uint64) *Kept {
 	return nil
 }
 
-// Header has the conditions for the page's request i, from 0: nil when there
+// Header returns the conditions for request i of the page, from 0, or nil when there
 // are none.
 func (k *Kept) Header(i int) http.Header {
 	if k == nil {
@@ -107,13 +106,13 @@ func (k *Kept) Header(i int) http.Header {
 	return k.prints[i].header()
 }
 
-// Same reports whether the answer to request i is what the page was made of.
+// Same reports whether the answer to request i is the one that the page was made of.
 func (k *Kept) Same(i int, resp *Response) bool {
 	return k != nil && (resp.NotModified || k.prints[i].same(resp.fingerprint()))
 }
 
-// Unchanged is the page for a query that knows it, given the answers, which
-// must all be the same.
+// Unchanged returns the page for a query that knows it. Same must hold for all of the
+// answers.
 func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	page := fetcher.Page{
 		Skipped: k.posts, OldestAt: k.oldestAt, Next: k.next, UserID: k.userID,
@@ -149,9 +148,8 @@ func (p *Pages) renew(k *Kept, answers []*Response) {
 	}
 }
 
-// Keep remembers a first page and gives it its Version: the one it had when it
-// is the same as the last time, which is how a page whose posts were not dealt
-// with is told from a new one. The answers must have their bodies.
+// Keep remembers a first page and sets its Version: the previous one if the page has
+// not changed, else a new one. The answers must have their bodies.
 func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 	if len(key)+len(page.Next)+len(page.UserID) > maxKeptText {
 		return

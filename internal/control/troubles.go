@@ -129,7 +129,7 @@ func (m *Manager[R, P]) Run(ctx context.Context) error {
 		retry.Stop()
 		for _, w := range m.troubles.take() {
 			if err := m.writeReason(ctx, w); err != nil && ctx.Err() == nil {
-				m.cfg.Logger.Error("write of a status reason failed", m.kind.Name, w.id, "error", err)
+				m.cfg.Logger.Error("writing a status reason failed", m.kind.Name, w.id, "error", err)
 				m.troubles.retry(w.id, w.owner)
 				retry.Reset(retryReason)
 			}
