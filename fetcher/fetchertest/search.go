@@ -17,10 +17,10 @@ func searchCases() []testCase {
 			if t.up.Query == nil {
 				t.Skip("Upstream.Query is nil")
 			}
-			if _, ok := t.fetcher.(fetcher.Searcher); !ok {
+			if fetcher.RolesOf(t.fetcher).Search == nil {
 				t.Skip("the Fetcher is no fetcher.Searcher")
 			}
-			t.view = func(f fetcher.Fetcher) fetcher.Fetcher { return searched{f.(fetcher.Searcher), t.up.Query} }
+			t.view = func(f fetcher.Fetcher) fetcher.Fetcher { return searched{fetcher.RolesOf(f).Search, t.up.Query} }
 			t.fetcher = t.view(t.fetcher)
 			read(t)
 		}
