@@ -167,7 +167,10 @@
 //
 // Ids outlive what they were for, those of events, entries and resolved
 // reservations, or a repetition counts as new. Forget them too, but a week
-// after what they were for at the earliest, when no poll or caller repeats them. Last numbers, balances, totals and cursors stay.
+// after what they were for at the earliest, when no poll or caller repeats them. Old
+// entries of the ledger may go, too. Last numbers, balances, totals and cursors stay.
+// TestStore asks for removal by time where Kit says after how long; a store that bounds
+// by number proves it itself, with numbers small enough for a test.
 //
 // # Traps
 //
@@ -201,7 +204,7 @@
 //			Reopen:    func(t testing.TB, s storage.Store) storage.Store { … },
 //			Features:  storetest.Features{Durable: true},
 //			Clock:     clock,
-//			Retention: time.Hour, // what open sets
+//			Retention: time.Hour, // what open sets; IDRetention, EntryRetention if it has them
 //		})
 //	}
 //

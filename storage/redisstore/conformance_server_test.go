@@ -69,5 +69,8 @@ func serverKit(to *redis.UniversalOptions) storetest.Kit {
 		Join:     func(t testing.TB, s storage.Store) storage.Store { return open(t, nameOf(s)) },
 		Features: storetest.Features{Durable: true, Shared: true},
 		Clock:    clock, Retention: retention,
+		// The defaults.
+		IDRetention:    30 * 24 * time.Hour,
+		EntryRetention: 400 * 24 * time.Hour,
 	}
 }

@@ -43,6 +43,9 @@ func kit(addr string) storetest.Kit {
 		Features:  storetest.Features{Durable: true, Shared: true},
 		Clock:     clock,
 		Retention: time.Hour,
+		// The defaults.
+		IDRetention:    30 * 24 * time.Hour,
+		EntryRetention: 400 * 24 * time.Hour,
 	}
 }
 

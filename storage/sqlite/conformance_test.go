@@ -46,6 +46,9 @@ func kit() storetest.Kit {
 		Features:  storetest.Features{Durable: true, Shared: true},
 		Clock:     clock,
 		Retention: retention,
+		// The defaults.
+		IDRetention:    30 * 24 * time.Hour,
+		EntryRetention: 400 * 24 * time.Hour,
 	}
 }
 

@@ -31,6 +31,13 @@ type Kit struct {
 	// Retention is how long the opened stores keep an event after the last of
 	// its deliveries became final. Zero, or no Clock, skips what is about it.
 	Retention time.Duration
+	// IDRetention is how long the opened stores know the ids of removed events and of
+	// reservations that have ended, if they forget them by time. Zero, or no Retention,
+	// skips what is about it: a store may bound them by number.
+	IDRetention time.Duration
+	// EntryRetention is how long the opened stores keep a ledger entry, if they remove
+	// entries by time. Zero, or no Clock, skips what is about it.
+	EntryRetention time.Duration
 }
 
 // Features are promises that not every store makes.
@@ -86,19 +93,25 @@ const (
 	needsDurable
 	needsShared
 	needsRetention
+	needsIDRetention
+	needsEntryRetention
 )
 
 // lacks says why a case cannot be run, or "".
 func (k *Kit) lacks(n needs) string {
 	switch {
-	case n&(needsClock|needsRetention) != 0 && k.Clock == nil:
+	case n&(needsClock|needsRetention|needsIDRetention|needsEntryRetention) != 0 && k.Clock == nil:
 		return "Kit.Clock is nil: no time passes"
 	case n&needsDurable != 0 && !k.Features.Durable:
 		return "Kit.Features.Durable is not promised"
 	case n&needsShared != 0 && !k.Features.Shared:
 		return "Kit.Features.Shared is not promised"
-	case n&needsRetention != 0 && k.Retention <= 0:
+	case n&(needsRetention|needsIDRetention) != 0 && k.Retention <= 0:
 		return "Kit.Retention is 0: not known"
+	case n&needsIDRetention != 0 && k.IDRetention <= 0:
+		return "Kit.IDRetention is 0: not known"
+	case n&needsEntryRetention != 0 && k.EntryRetention <= 0:
+		return "Kit.EntryRetention is 0: not known"
 	}
 	return ""
 }

@@ -201,7 +201,7 @@ func outboxModel(t *storeTest) {
 	var model openDeliveries
 	now := t.start
 	soon := func() time.Time { return now.Add(time.Duration(rnd.IntN(40)-10) * time.Second) }
-	for i := range 400 {
+	for i := range 1200 {
 		now = now.Add(time.Duration(rnd.IntN(3)) * time.Second)
 		switch op := rnd.IntN(4); {
 		case op == 0 || len(model) == 0:

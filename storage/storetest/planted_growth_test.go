@@ -70,3 +70,18 @@ func TestPlantedSlowRemoval(t *testing.T) {
 		t.Errorf("the case reports %q", said)
 	}
 }
+
+// storage/memory bounds ids and entries by number, not by time: a kit that says otherwise
+// is a store that never forgets.
+func TestPlantedNothingForgotten(t *testing.T) {
+	for find, says := range map[string]string{
+		"retention/ids are forgotten in the end":      "the id of an event is known still",
+		"retention/old entries go, and balances stay": "1000 entries of 1000 are there",
+	} {
+		kit := fullKit(func(s storage.Store) storage.Store { return s })
+		kit.IDRetention, kit.EntryRetention = 30*24*time.Hour, 400*24*time.Hour
+		if said := record(t, kit, find); !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, says) }) {
+			t.Errorf("%s reports %q, want a sentence with %q", find, said, says)
+		}
+	}
+}
