@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// tracker lets the monitor manager steer the detector.
+// tracker is the monitor manager's Tracker, on the detector.
 type tracker struct{ e *Engine }
 
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
@@ -38,7 +38,7 @@ func (t tracker) ReadUntil(ctx context.Context, id string) (map[string]time.Time
 	return t.e.detector.ReadUntil(ctx, id)
 }
 
-// webhooks lets the monitor manager keep endpoints.
+// webhooks is the monitor manager's Webhooks, on the endpoint manager.
 type webhooks struct{ m *endpoints.Manager }
 
 func (w webhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }

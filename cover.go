@@ -21,21 +21,20 @@ func newAdmission(e *Engine) *admission {
 	return &admission{e: e, cover: make(chan struct{}, 1), endpoint: make(chan struct{}, 1)}
 }
 
-// Covers says whether an owner's credits cover the next hour of all of its active
-// monitors and rules and of one more at that price: nil, billing.ErrInsufficient,
-// or an error of the store. Without Config.Billing they do.
+// Covers checks that an owner's credits cover the next hour of all of its active
+// monitors and rules, and of one more at that price. It returns
+// billing.ErrInsufficient if they do not, or an error of the store. Without
+// Config.Billing it returns nil.
 //
-// Monitors and Rules ask it themselves, and give back billing.ErrInsufficient,
-// before they make or resume one or raise its price. These questions, with the
-// changes that follow, come one after the other, so that of changes made at the
-// same time in this engine only those are taken that are covered together. Engines
-// in several processes that share a store do not wait for each other: of what they
-// take in the same moment the meter pauses, within a minute, what is not covered.
+// Monitors and Rules call it before they create or resume one, or raise its price,
+// and return its error. An engine makes such changes one after the other, so that
+// only those succeed that are covered together. Engines that share a store do not
+// wait for each other: within a minute the meter pauses what is not covered.
 func (e *Engine) Covers(ctx context.Context, owner string, p billing.Price) error {
 	return e.admission.covers(ctx, owner, "", p)
 }
 
-// covers is Covers without the stream of that id, which p is to replace.
+// covers is Covers with the stream of that id at the price p.
 func (a *admission) covers(ctx context.Context, owner, id string, p billing.Price) error {
 	if a.e.meter == nil {
 		return nil
@@ -47,8 +46,9 @@ func (a *admission) covers(ctx context.Context, owner, id string, p billing.Pric
 	return a.e.meter.Covers(ctx, owner, append(prices, p)...)
 }
 
-// activePrices are those of an owner's active streams, but for that of one id. It
-// asks the stores, for a manager may be in the middle of the change it is for.
+// activePrices returns the prices of an owner's active streams, except that of one
+// id. It reads the stores, because the manager that asks is in the middle of a
+// change.
 func (a *admission) activePrices(ctx context.Context, owner, but string) (prices []billing.Price, err error) {
 	const size = 100
 	for page, more := 1, true; more; page++ {
@@ -78,8 +78,8 @@ func (a *admission) activePrices(ctx context.Context, owner, but string) (prices
 	return prices, nil
 }
 
-// monitor is monitor.Config.Admit: within the owner's quotas, what does not raise the price of what runs
-// is let through whatever the balance.
+// monitor is monitor.Config.Admit. Within the owner's quotas, a change that does not
+// raise the price is allowed whatever the balance.
 func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
 	if err := a.monitorQuota(ctx, was, &is); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 	return a.admit(ctx, is.Owner, is.ID, is.Status == rule.Active, paid, a.e.PriceRule(is))
 }
 
-// admit lets a stream run at a price if it is covered, or no more than what is paid
-// for it now. Until done is called no other is let through.
+// admit allows a stream at a price if the price is covered, or at most what is paid
+// for the stream now. The next call waits until done is called.
 func (a *admission) admit(ctx context.Context, owner, id string, active bool, paid, price billing.Price) (done func(), err error) {
 	if a.e.meter == nil || !active || price.PerDay <= paid.PerDay {
 		return func() {}, nil

@@ -1,7 +1,7 @@
 // Package streamwatch is an embeddable stream-monitoring engine: it polls social
-// accounts through a Fetcher you plug in, finds the posts that are new, stamps
-// how late it found them, and delivers each one, signed and exactly recorded,
-// at least once, to webhooks and Go handlers.
+// accounts through a Fetcher that you plug in, finds new posts, records how late it
+// found them, and delivers each one, signed, at least once to webhooks and Go
+// handlers.
 //
 //	engine, err := streamwatch.New(streamwatch.Config{
 //		Fetcher: source, // fetcher/mastodon, fetcher/bluesky or your own

@@ -12,12 +12,12 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// sealsEvery is how often endpoints that cannot be opened are looked for again while
-// there are any: they may have been deleted, or sealed again by another process.
+// sealsEvery is how often sealed endpoints are checked again while some cannot be
+// opened: they may have been deleted, or sealed anew by another process.
 const sealsEvery = time.Minute
 
-// reconciler compares the stored endpoints with the monitors and rules they belong
-// to after a start, and looks after those that cannot be opened.
+// reconciler compares the stored endpoints with their monitors and rules after a
+// start, and checks those that cannot be opened.
 type reconciler struct{ e *Engine }
 
 // run works until ctx ends.
@@ -42,8 +42,8 @@ func (r reconciler) run(ctx context.Context) error {
 	}
 }
 
-// halves are what a process left that died while it made, changed or deleted a
-// monitor or a rule.
+// halves are changes of monitors and rules that a process left half done when it
+// died.
 type halves struct {
 	orphans map[string]deliver.Endpoint // by id: bound to what does not exist
 	shown   map[sourceID]move           // webhook_urls that are not their endpoint's
@@ -58,10 +58,10 @@ type sourceID struct {
 	owner, id string
 }
 
-// mend removes the halves that were there when the engine started. Another
-// process may be making one whole just now, so those count that still are halves when
-// the longest creation or change has ended. A webhook_url that was stored and is not
-// its endpoint's becomes what the endpoint has: nobody was told of the change.
+// mend repairs the halves that were there when the engine started. Another process
+// may be in the middle of such a change, so it repairs only those that are still half
+// done after the longest time that a change may take. A stored webhook_url that
+// differs from its endpoint's URL becomes that URL: nobody was told of the change.
 func (r reconciler) mend(ctx context.Context) error {
 	before, err := r.find(ctx)
 	if err != nil {
@@ -102,9 +102,9 @@ func (r reconciler) mend(ctx context.Context) error {
 	return err
 }
 
-// beginReplays has endpoints get what they were made to get from before them, when the
-// process that made them died before it had stored that replay. Another process may
-// store it just now: then it is the same.
+// beginReplays starts the replays of new endpoints whose process died before it had
+// stored them. Another process may store the same replay at the same time, which
+// changes nothing.
 func (r reconciler) beginReplays(ctx context.Context, of []deliver.Endpoint) (err error) {
 	for _, ep := range of {
 		_, rerr := r.e.store.Replays().Get(ctx, ep.Source.Owner, ep.ID)
@@ -118,8 +118,8 @@ func (r reconciler) beginReplays(ctx context.Context, of []deliver.Endpoint) (er
 	return err
 }
 
-// find compares the endpoints with what they are of, which is read after them:
-// a creation stores the endpoint first.
+// find compares the endpoints with their monitors and rules. It reads the endpoints
+// first, because a creation stores the endpoint first.
 func (r reconciler) find(ctx context.Context) (halves, error) {
 	h := halves{orphans: map[string]deliver.Endpoint{}, shown: map[sourceID]move{}}
 	urls, bound := map[sourceID][]string{}, map[sourceID][]string{}

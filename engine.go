@@ -28,31 +28,30 @@ import (
 type Config struct {
 	// Fetcher reads the accounts' timelines. Required.
 	Fetcher fetcher.Fetcher
-	// Roles are what else the platform is asked for: timelines of several accounts
-	// in one call, and the filter rules' queries. A role that is nil here is the
-	// Fetcher's own, if it has that method: set the roles where the Fetcher is a
-	// wrapper without these methods, such as one that logs (see fetcher.RolesOf), or
-	// where something else has them. Without a Searcher only rules run whose posts
-	// all come from certain accounts.
+	// Roles are the other calls that the platform supports: timelines of several
+	// accounts at once, and searches for filter rules. A nil role defaults to the
+	// Fetcher, if it has the method. Set roles where the Fetcher is a wrapper without
+	// these methods, such as one that logs (see fetcher.RolesOf), or where something
+	// else has them. Without a Searcher only rules whose posts all come from known
+	// accounts can run.
 	Roles fetcher.Roles
 	// Store keeps monitors, rules, events and deliveries. Defaults to a new
 	// storage/memory store, which the engine closes; one that is given is left
 	// open.
 	Store storage.Store
 
-	// OnEvent gets every event in-process, one at a time, and in order of
-	// detection while it keeps up and takes what it gets: after an error it
-	// comes again, up to three more times, by the retry schedule. Nil for none.
+	// OnEvent is called with every event, one at a time, in order of detection unless
+	// it falls behind or fails. After an error the event comes again, up to three
+	// more times, by the retry schedule. Nil for none.
 	OnEvent deliver.Handler
-	// OnGap is told of each range of a timeline or a query that could not be read, and
-	// again, with FilledAt set, when it was read later: Target and FoundAt are
-	// then the same. It must not block, nor ask the engine for Account or Plan,
-	// nor change monitors: it is called by what would have to answer. Nil for
-	// none.
+	// OnGap is told of each range of a timeline or a query that could not be read,
+	// and again, with FilledAt set, when it was read later: Target and FoundAt are
+	// then the same. It must not block, call Account or Plan, or change monitors:
+	// these wait for the goroutine that calls it. Nil for none.
 	OnGap func(detect.Gap)
-	// OnTrouble is told when an account's or a query's polls keep failing, and
-	// when it recovers; the StatusReason of the monitor or rule says so, too. What OnGap must not do,
-	// it must not do either. Nil for none.
+	// OnTrouble is told when an account's or a query's polls keep failing, and when
+	// it recovers; the StatusReason of the monitor or rule says so, too. The same
+	// restrictions apply as to OnGap. Nil for none.
 	OnTrouble func(detect.Trouble)
 
 	// Detect tunes the polling: among others whether intervals set the pace or
@@ -109,8 +108,8 @@ type Config struct {
 // handlerName is the name under which OnEvent is recorded.
 const handlerName = "default"
 
-// Engine is the whole of it: detection, delivery and the managers. Its methods
-// are safe for concurrent use.
+// Engine joins detection, delivery and the managers. Its methods are safe for
+// concurrent use.
 type Engine struct {
 	cfg        Config
 	store      storage.Store
@@ -135,7 +134,7 @@ type Engine struct {
 	parts  []*part    // in order of stopping
 }
 
-// New checks cfg and puts an engine together. It starts nothing.
+// New checks cfg and returns an engine. It starts no goroutine.
 func New(cfg Config) (*Engine, error) {
 	if cfg.Fetcher == nil {
 		return nil, errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher")
@@ -248,27 +247,27 @@ func (e *Engine) wire() (err error) {
 }
 
 // Monitors creates and changes monitors, also while the engine runs. With
-// Config.Billing it gives billing.ErrInsufficient for what Covers refuses.
+// Config.Billing it returns billing.ErrInsufficient for what Covers refuses.
 func (e *Engine) Monitors() *monitor.Manager { return e.monitors }
 
 // Endpoints creates and changes webhook endpoints.
 func (e *Engine) Endpoints() *endpoints.Manager { return e.endpoints }
 
-// Log answers questions about deliveries and events.
+// Log reads deliveries and events.
 func (e *Engine) Log() deliver.Log { return e.store.Log() }
 
-// Price is what a monitor costs by Config.Pricing: what Billing charges, Plan adds
-// up and enginehttp shows.
+// Price returns the price of a monitor by Config.Pricing, which Billing charges, Plan
+// adds up and enginehttp shows.
 func (e *Engine) Price(m monitor.Monitor) billing.Price {
 	return e.cfg.Pricing.Monitor(len(m.Accounts))
 }
 
-// Pricing is the price list that Price asks: Config.Pricing or its default.
+// Pricing returns Config.Pricing or its default.
 func (e *Engine) Pricing() billing.Pricing { return e.cfg.Pricing }
 
-// Account tells how a watched account is doing: a silent one from a dead one.
-// ok is false when no active monitor tracks it; the error is ErrNotRunning, or
-// ctx's.
+// Account returns the state of a watched account, which tells a silent account from
+// one that cannot be read. ok is false when no active monitor tracks it; the error is
+// ErrNotRunning, or ctx's.
 func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
 	if e.is() != running {
 		return detect.AccountStatus{}, false, ErrNotRunning
@@ -277,17 +276,16 @@ func (e *Engine) Account(ctx context.Context, username string) (st detect.Accoun
 	return st, ok, notRunning(err)
 }
 
-// Spend takes one upstream call out of the budget that the polls share
-// (Detect.FetchRate, and rate limits that the upstream told), and waits until
-// it may be made: for calls that the embedding program makes itself. Without
-// FetchRate it waits for rate limits only. It works before Start; after
-// Shutdown it gives ErrNotRunning. What a caller gave up waiting for is left
-// to the others.
+// Spend waits until the program may make one upstream call of its own, and counts it
+// against the budget that polls share: Detect.FetchRate and the upstream's rate
+// limits. Without FetchRate it waits for rate limits only. It works before Start;
+// after Shutdown it returns ErrNotRunning. A call whose context ends takes nothing
+// from the budget.
 func (e *Engine) Spend(ctx context.Context) error {
 	return notRunning(e.detector.Spend(ctx))
 }
 
-// notRunning turns the detector's word for it into the engine's.
+// notRunning turns detect's error into ErrNotRunning.
 func notRunning(err error) error {
 	if errors.Is(err, detect.ErrStopped) {
 		return ErrNotRunning

@@ -37,10 +37,10 @@ var (
 
 func (e *Engine) is() state { return state(e.state.Load()) }
 
-// Start reads the monitors and rules from the store and begins to watch and deliver. It
-// returns once everything runs; ctx bounds the reading only. An engine is
-// started once. Endpoints whose secrets cannot be opened are logged as an error and
-// make Ready give one; everything else runs.
+// Start reads the monitors and rules from the store and starts detection and
+// delivery. It returns once everything runs; ctx bounds only the reading. An engine
+// can be started once. Endpoints whose secrets cannot be opened are logged and make
+// Ready return an error; everything else runs.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,8 +140,8 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shareOf gives one of the parts that are still to stop its part of the time,
-// so that a hanging poll does not use up what the deliveries need.
+// shareOf gives one of the remaining parts its share of the time, so that a hanging
+// poll leaves time for the deliveries.
 func shareOf(ctx context.Context, parts int) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -21,7 +21,7 @@ func (e *Engine) addMeter() (err error) {
 	return err
 }
 
-// streams shows the meter what to charge for.
+// streams is the meter's Streams: the active monitors and rules.
 type streams struct{ e *Engine }
 
 func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error {

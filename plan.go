@@ -9,8 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// Plan predicts what the active monitors and rules will bring and cost, before anything
-// is spent.
+// Plan is a forecast of latency, calls and cost for the active monitors and rules.
 type Plan struct {
 	detect.Plans
 	// CreditsPerDay is the price of all active monitors and rules by Config.Pricing.

@@ -8,10 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// Quotas bound what each owner may have at a time, paused and disabled ones
-// included; 0 is no bound. What an owner has already stays when a quota is lowered.
-// Of creations made at the same time in one engine no more succeed than there is room
-// for; engines in several processes that share a store do not wait for each other.
+// Quotas bound what each owner may have at a time, paused and disabled ones included;
+// 0 is no bound. Lowering a quota removes nothing. Concurrent creations in one engine
+// do not exceed a quota; those of several engines on one store may.
 type Quotas struct {
 	Monitors  int
 	Rules     int
@@ -37,8 +36,7 @@ func (q *Quotas) check() error {
 	return nil
 }
 
-// QuotaError says that an owner would have more of something than Config.Quotas
-// allows.
+// QuotaError reports that a creation would exceed one of Config.Quotas.
 type QuotaError struct {
 	Quota string // "monitors", "rules", "endpoints" or "accounts"
 	Limit int
@@ -50,8 +48,7 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("streamwatch: quota of %s exceeded: %d there and %d more asked for, want at most %d", e.Quota, e.Have, e.Asked, e.Limit)
 }
 
-// within gives a *QuotaError when asked more than have are more than limit, 0 for
-// no limit.
+// within returns a *QuotaError when have + asked exceeds limit; 0 is no limit.
 func within(quota string, limit, have, asked int) error {
 	if limit == 0 || have+asked <= limit {
 		return nil
@@ -105,8 +102,7 @@ func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule
 	return within("rules", a.e.cfg.Quotas.Rules, page.Total, 1)
 }
 
-// newEndpoint is endpoints.Config.Admit. Until done is called no other
-// is let through.
+// newEndpoint is endpoints.Config.Admit. The next call waits until done is called.
 func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(), err error) {
 	if a.e.cfg.Quotas.Endpoints == 0 {
 		return func() {}, nil

@@ -9,13 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// ErrNotStarted is what Ready gives before Start has returned.
+// ErrNotStarted is returned by Ready before Start has returned.
 var ErrNotStarted = errors.New("streamwatch: engine is not started")
 
-// Ready reports whether the engine does its work: nil from the return of Start
-// until Shutdown begins. Otherwise the error says what is missing: ErrNotStarted,
-// ErrNotRunning after Shutdown began, or what an operator has to mend. One that
-// wraps deliver.ErrSealed names endpoints that nothing is sent to, because their
+// Ready returns nil while the engine works: from the return of Start until Shutdown
+// begins. Otherwise it returns ErrNotStarted, ErrNotRunning, or an error that an
+// operator has to fix. An error that wraps deliver.ErrSealed names endpoints whose
 // secrets were sealed with a key that Config.Sealer lacks; their deliveries wait.
 // Ready is meant for a readiness probe, asks no store, and does not block.
 func (e *Engine) Ready() error {

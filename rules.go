@@ -25,9 +25,8 @@ type RuleConfig struct {
 	// MinInterval is the shortest interval allowed. Defaults to
 	// rule.MinInterval.
 	MinInterval time.Duration
-	// Check leaves out posts that the platform found and that do not answer the
-	// query by their records, where these suffice to tell. Defaults to false: the
-	// platform's word counts.
+	// Check drops posts found by the platform that do not match the query, as far as
+	// their records tell. Defaults to false: the platform's answer counts.
 	Check bool
 }
 
@@ -36,16 +35,15 @@ type RuleConfig struct {
 // detect.QuerySubscription.
 func (e *Engine) Rules() *rule.Manager { return e.rules }
 
-// PriceRule is what a rule costs by Config.Pricing, one with a schedule at its
-// busiest: what Billing charges, Plan adds up and enginehttp shows.
+// PriceRule returns the price of a rule by Config.Pricing, for a rule with a schedule
+// the price at its busiest; see Price.
 func (e *Engine) PriceRule(r rule.Rule) billing.Price {
 	return e.cfg.Pricing.Rule(e.rules.Every(r))
 }
 
-// Query tells how a rule's query is doing, by its text in whatever spelling that
-// query.Program.Canonical makes the same of. ok
-// is false when no active rule has it; the error is ErrNotRunning, ctx's, or
-// says why the text is no query.
+// Query returns the state of a rule's query. Texts with the same
+// query.Program.Canonical are one query. ok is false when no active rule has it; the
+// error is ErrNotRunning, ctx's, or says why the text cannot be parsed.
 func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
 	if e.is() != running {
 		return detect.QueryStatus{}, false, ErrNotRunning
@@ -68,9 +66,9 @@ func (e *Engine) addRules() (err error) {
 	return err
 }
 
-// startRules hands the active rules to the detector. One that cannot be run,
-// because it was stored by an engine with another dialect or a Searcher,
-// says so in its status reason, and does not keep the others from running.
+// startRules hands the active rules to the detector. A rule that cannot run, because
+// it was stored by an engine with another dialect or with a Searcher, has the reason
+// in its status reason; the others run.
 func (e *Engine) startRules(ctx context.Context) error {
 	return e.rules.Each(ctx, func(r rule.Rule) error {
 		if r.Status != rule.Active {
@@ -94,8 +92,8 @@ func (e *Engine) startRules(ctx context.Context) error {
 	})
 }
 
-// planRules adds what the active rules cost, and gives what they ask of the
-// detector; those that cannot be run are left out.
+// planRules returns the price of the active rules and their queries, without those
+// that cannot run.
 func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.QuerySubscription, err error) {
 	err = e.rules.Each(ctx, func(r rule.Rule) error {
 		if r.Status != rule.Active {
@@ -110,7 +108,7 @@ func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.Query
 	return subs, err
 }
 
-// ruleTracker lets the rule manager steer the detector.
+// ruleTracker is the rule manager's Tracker, on the detector.
 type ruleTracker struct{ e *Engine }
 
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
@@ -136,7 +134,7 @@ func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error
 	return t.e.detector.QueryReadUntil(ctx, id)
 }
 
-// ruleWebhooks lets the rule manager keep endpoints.
+// ruleWebhooks is the rule manager's Webhooks, on the endpoint manager.
 type ruleWebhooks struct{ m *endpoints.Manager }
 
 func (w ruleWebhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }

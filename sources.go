@@ -37,7 +37,7 @@ func (s sources) webhookMoved(ctx context.Context, src deliver.Source, from, to 
 	return s.e.monitors.WebhookMoved(ctx, src.Owner, src.ID, from, to)
 }
 
-// reportTrouble writes what fails into the status reason of whose it is.
+// reportTrouble writes a failure into the status reason of its monitor or rule.
 func (s sources) reportTrouble(t detect.Trouble) {
 	err := publicError(t.Err)
 	switch {
@@ -53,8 +53,8 @@ func (s sources) reportTrouble(t detect.Trouble) {
 	}
 }
 
-// publicError returns an error as an owner may read it: how a connection failed names hosts
-// and addresses that are not the owner's to know. The log and OnTrouble have it.
+// publicError returns an error as an owner may read it, without hosts and addresses
+// of the service. The log and OnTrouble have the full error.
 func publicError(err error) error {
 	var connection *net.OpError
 	var lookup *net.DNSError

@@ -16,8 +16,8 @@ type Stats struct {
 	Billing   billing.Stats
 }
 
-// Causes tells where the time from publication to acknowledgement went, in the
-// order of the flow: the parts of detect.Latency, the wait for the first attempt
+// Causes returns what the time from publication to acknowledgement was spent on, in
+// the order of the flow: the parts of detect.Latency, the wait for the first attempt
 // ("handover"), and the successful attempts ("send").
 func (s *Stats) Causes() []detect.Cause {
 	causes := append(s.Detect.Latency.Causes(),

@@ -14,8 +14,8 @@ import (
 // connections after the last event.
 func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
 
-// addHub makes the hub, tells it of commits, and asks it for the outcome of the
-// deliveries that were made for it.
+// addHub creates the hub, announces commits to it, and has it return the outcome of
+// its deliveries.
 func (e *Engine) addHub(deps *detect.Deps, senders map[string]deliver.Sender) (err error) {
 	if e.cfg.WebSocket == nil {
 		return nil
@@ -37,8 +37,8 @@ func (e *Engine) addHub(deps *detect.Deps, senders map[string]deliver.Sender) (e
 	return nil
 }
 
-// announced tells the hub of every commit, and gives an event a delivery to it
-// when a client waits for such.
+// announced announces every commit to the hub, and adds a delivery to the hub for an
+// event that a client waits for.
 type announced struct {
 	detect.Journal
 	hub *wshub.Hub
@@ -67,7 +67,7 @@ func (j announced) Commit(ctx context.Context, batches []*detect.Batch) error {
 	return nil
 }
 
-// inProcess sends to the hub what is for it, and the rest to the handlers.
+// inProcess sends the hub's deliveries to the hub, and the others to the handlers.
 type inProcess struct {
 	hub  *wshub.Hub
 	rest deliver.Sender
