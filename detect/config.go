@@ -44,6 +44,11 @@ type Config struct {
 	// for it: see pace.Config. An account of several owners counts for that with the
 	// highest weight. They default to 1.1 and 0.17; 1 for OwnerSurplus is no cap.
 	OthersDelay, OwnerSurplus float64
+	// ProbeRate is how many calls a second Roles.Probe may be called beside those
+	// that FetchRate allows: for platforms that limit it apart. With 0 probes and
+	// polls share FetchRate, in parts that follow from how many posts the marks
+	// miss; that needs PaceBudget.
+	ProbeRate float64
 	// BatchSize is how many accounts go in one call where calls can be shared (see
 	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
 	// of Roles.Batch says, where it has that method, and else to 20.
@@ -206,4 +211,19 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		return c, fmt.Errorf("detect: Horizon %s is not allowed: want at least MaxOverlap, %s", c.Horizon, c.MaxOverlap)
 	}
 	return c, nil
+}
+
+// checkProbes checks what decides when a platform is probed.
+func (c *Config) checkProbes(has bool) error {
+	switch {
+	case !(c.ProbeRate >= 0) || c.ProbeRate > maxRate:
+		return fmt.Errorf("detect: ProbeRate %v is not allowed: want 0 to %g calls a second", c.ProbeRate, maxRate)
+	case !has && c.ProbeRate > 0:
+		return fmt.Errorf("detect: ProbeRate %v is not allowed: want 0 without Roles.Probe", c.ProbeRate)
+	case has && c.Pace == PaceAtLeast:
+		return fmt.Errorf("detect: Roles.Probe with Pace %s is not allowed: want another Pace, for probes have accounts polled sooner", c.Pace)
+	case has && c.Pace == PaceInterval && c.ProbeRate == 0:
+		return fmt.Errorf("detect: ProbeRate 0 is not allowed with Pace %s and Roles.Probe: want more than 0 calls a second", c.Pace)
+	}
+	return nil
 }

@@ -17,7 +17,8 @@ type Deps struct {
 	// Roles are what else the platform is asked for. A role that is nil here is
 	// the Fetcher's own, if it has that method. Without Roles.Batch each account is
 	// read by a call of its own; without Roles.Search only queries whose Authors
-	// are known can be set.
+	// are known can be set. Roles.Probe has accounts polled at once when their marks
+	// change; see Config.ProbeRate.
 	Roles fetcher.Roles
 	// Journal makes detections last.
 	Journal Journal

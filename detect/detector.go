@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/pace"
+	"github.com/streamwatch/streamwatch/internal/probe"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -34,6 +35,7 @@ type Detector struct {
 	router    *router
 	forecast  forecast.Check
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
+	probes    *probe.Health      // nil without a Prober
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -57,6 +59,9 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if cfg, err = cfg.withDefaults(deps.Roles.Batch); err != nil {
 		return nil, err
 	}
+	if err := cfg.checkProbes(deps.Roles.Probe != nil); err != nil {
+		return nil, err
+	}
 	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.batchSize = cfg.BatchSize
@@ -64,6 +69,9 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
 	d.env = d.newEnv()
+	if p := deps.Roles.Probe; p != nil {
+		d.probes = probe.NewHealth(max(1, p.ProbeLimit()))
+	}
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
 	d.forecast = forecast.Check{Now: deps.Now, Logger: deps.Logger,
@@ -80,7 +88,11 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if i < cfg.FetchSlots%n {
 			slots++
 		}
-		d.shards = append(d.shards, newShard(d, slots))
+		sh := newShard(d, slots)
+		if d.probes != nil {
+			sh.accounts.Probes = d.newSweep(sh)
+		}
+		d.shards = append(d.shards, sh)
 	}
 	if cfg.Pace != PaceInterval {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.Table, schedule.BudgetConfig{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
 // message is what a shard is sent: one of its fields; err goes with settled.
@@ -15,6 +16,7 @@ type message struct {
 	landed  *poll.Poll // its pages have come
 	settled *poll.Poll // what it brought is committed, or with err is not
 	err     error
+	probed  *probe.Call // has ended
 	ask     func(*shard)
 }
 

@@ -41,6 +41,15 @@ type Plans struct {
 	// Queries lists every query, and why it costs what it does. Their calls are
 	// in CallsPerMinute; Mean, P95 and LongestInterval are of accounts alone.
 	Queries []PlannedQuery
+	// Probes is what Now becomes by Roles.Probe, nil without one: by how many posts
+	// its marks have missed so far.
+	Probes *ProbePlan
+}
+
+// ProbePlan predicts what probes bring.
+type ProbePlan struct {
+	Mean           time.Duration // as Plan.Mean
+	CallsPerMinute float64       // probes and polls
 }
 
 // Comparison sets a plan beside what then happened.
@@ -122,13 +131,35 @@ func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []fl
 	for _, o := range other {
 		out.Other = append(out.Other, Plan(o))
 	}
+	out.Probes = p.probes(out.Now, out.Accounts)
 	return out, nil
+}
+
+// probes is what probes make of a plan; nil without them.
+func (p planner) probes(now Plan, accounts int) *ProbePlan {
+	health := p.d.probes
+	if health == nil {
+		return nil
+	}
+	call := min(p.settings().Fetch, now.Mean)
+	wait := now.Mean - call
+	if own := p.d.cfg.ProbeRate; own > 0 {
+		missed := health.Stats().MissRate
+		sweep := float64(accounts) / float64(max(1, p.d.deps.Roles.Probe.ProbeLimit())) / own
+		found := min(time.Duration(sweep/2*float64(time.Second)), wait)
+		mean := time.Duration((1-missed)*float64(found) + missed*float64(wait))
+		return &ProbePlan{Mean: call + mean, CallsPerMinute: now.CallsPerMinute + 60*own}
+	}
+	return &ProbePlan{Mean: call + time.Duration(health.Speedup()*float64(wait)), CallsPerMinute: now.CallsPerMinute}
 }
 
 // pollRate is how many accounts a second the calls allow to poll.
 func (p planner) pollRate() float64 {
 	together := max(1, min(int64(p.d.batchSize), p.d.env.Count.Kinds[poll.Accounts].Targets.Load()))
 	rate := forecast.ForAccounts(p.d.cfg.FetchRate, math.Float64frombits(p.d.count.queryRate.Load()))
+	if p.d.probes != nil && p.d.cfg.ProbeRate == 0 {
+		rate *= 1 - p.d.probes.Share()
+	}
 	return rate / p.settings().CallsPerPoll(float64(together))
 }
 

@@ -28,6 +28,8 @@ type shard struct {
 
 	times poll.Times // as updateClocks read them
 
+	probing int // calls under way
+
 	taken []schedule.Due
 	ahead int // keeps readAhead's reads from being optimized away
 }
@@ -99,6 +101,10 @@ func (sh *shard) handle(m *message) {
 		m.landed.Machine.Landed(m.landed)
 	case m.settled != nil:
 		m.settled.Machine.Settled(m.settled, m.err)
+	case m.probed != nil:
+		sh.workers.Done()
+		sh.probing--
+		sh.accounts.Probes.Landed(m.probed, sh.times.Now)
 	case m.ask != nil:
 		m.ask(sh)
 	}
@@ -117,6 +123,7 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
 		now := sh.times.Now
+		probeAt := sh.startProbes(ctx)
 		at, ok := sh.accounts.Sched.NextAt()
 		if !ok {
 			at = never
@@ -130,10 +137,14 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 		case sh.room() <= 0 || !ok && fillAt == never && searchAt == never:
 			return longSleep // a message will wake the shard
 		case !fill && !search && (!ok || at > now):
-			return min(at, fillAt, searchAt)
+			return min(at, fillAt, searchAt, probeAt)
 		}
 		if wait := sh.budgetWait(now); wait > 0 {
-			return now + int64(wait)
+			return min(now+int64(wait), probeAt)
+		}
+		if sh.accounts.Probes != nil && sh.accounts.Probes.Turn(now) && sh.startProbe(ctx) {
+			sh.hasTicket = false
+			continue
 		}
 		if fill {
 			if p := sh.accounts.Polls.StartFill(sh.accounts.Polled); p != nil {

@@ -74,6 +74,8 @@ type Stats struct {
 	SkewedPolls int64
 
 	Pace PaceStats
+	// Probes is what Roles.Probe has told. Its calls are in Calls.
+	Probes ProbeStats
 	// Forecast compares the plan made an hour before with that hour; nil until
 	// the first is over.
 	Forecast *Comparison
@@ -131,6 +133,9 @@ func (d *Detector) Stats() Stats {
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
 			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: newLatency(&queries.Stages)},
 		Pace: d.paceStats(),
+	}
+	if d.probes != nil {
+		s.Probes = d.probes.Stats()
 	}
 	if c, ok := d.forecast.Last(); ok {
 		s.Forecast = &Comparison{From: c.From, To: c.To, Plan: Plan(c.Plan), Mean: c.Mean, P95: c.P95, Posts: c.Posts, CallsPerMinute: c.CallsPerMinute}

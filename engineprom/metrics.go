@@ -81,6 +81,16 @@ func metrics() []metric {
 		{"clock_skew_seconds", gauge, "How far this clock is ahead of the platform's.", "", number(func(s *stats) float64 { return seconds(s.Detect.ClockSkew) })},
 		{"polls_skewed_total", counter, "Polls with clocks more than 2 s apart.", "", one(func(s *stats) int64 { return s.Detect.SkewedPolls })},
 
+		{"probes_total", counter, "Calls of the Prober.", "", one(func(s *stats) int64 { return s.Detect.Probes.Calls })},
+		{"probe_errors_total", counter, "Calls of the Prober that failed.", "", one(func(s *stats) int64 { return s.Detect.Probes.Errors })},
+		{"probe_changes_total", counter, "Marks of accounts that had changed.", "", one(func(s *stats) int64 { return s.Detect.Probes.Changes })},
+		{"probe_changes_ignored_total", counter, "Of them, not followed: marks changed too often without a post.", "", one(func(s *stats) int64 { return s.Detect.Probes.Ignored })},
+		{"probe_found_total", counter, "Changes that led to a post.", "", one(func(s *stats) int64 { return s.Detect.Probes.Found })},
+		{"probe_false_alarms_total", counter, "Changes that led to none.", "", one(func(s *stats) int64 { return s.Detect.Probes.FalseAlarms })},
+		{"probe_posts_missed_total", counter, "Posts that polls found, and no mark had shown.", "", one(func(s *stats) int64 { return s.Detect.Probes.Missed })},
+		{"probe_miss_rate", gauge, "Share of the posts that marks do not show, as it is believed.", "", number(func(s *stats) float64 { return s.Detect.Probes.MissRate })},
+		{"probe_lag_seconds", histogram, "From publication until a probe showed the change.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Probes.Lag })},
+
 		// Detection.
 		{"posts_total", counter, "Posts on all pages, those not decoded included.", "", one(func(s *stats) int64 { return s.Detect.Posts })},
 		{"posts_dropped_total", counter, "Posts that were not usable, by reason.", "reason", func(s *stats) []value {

@@ -46,7 +46,7 @@ type LatencyConfig struct {
 	// *Replay. A store must be empty. OnEvent is taken.
 	//
 	// Its times are recorded time, too: DefaultInterval, MinInterval, the
-	// durations of Detect and their defaults, and Detect.FetchRate, in calls a
+	// durations of Detect and their defaults, FetchRate and ProbeRate, in calls a
 	// second. Only what bounds the machine's own work is in real time:
 	// Detect.DeliverBy, ShutdownTimeout, and what Deliver, Webhook, WebSocket and
 	// Billing have.
@@ -199,6 +199,8 @@ func (m *measurement) config() (streamwatch.Config, error) {
 func (m *measurement) speedUp(cfg *streamwatch.Config) {
 	d := &cfg.Detect
 	d.FetchRate *= m.cfg.Speed
+	d.ProbeRate *= m.cfg.Speed
+	d.ProbeRate *= m.cfg.Speed
 	if d.Overlap == 0 {
 		d.Overlap = 180 * time.Second
 	}

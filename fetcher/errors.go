@@ -22,6 +22,12 @@ var (
 	// ErrMalformed: the answer could not be understood: HTML in place of JSON,
 	// a cut body, a body over the size cap.
 	ErrMalformed = errors.New("fetcher: malformed answer")
+	// ErrUnsupported: the platform does not offer what was asked for. It is not
+	// asked for again until the program starts anew.
+	ErrUnsupported = errors.New("fetcher: not offered by the platform")
+	// ErrResubscribe: a Streamer has to connect again for other accounts. It is
+	// not a failure.
+	ErrResubscribe = errors.New("fetcher: the stream has to be opened again for other accounts")
 )
 
 // RateLimitError reports that the platform refused a call because of a rate limit.

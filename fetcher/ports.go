@@ -28,13 +28,6 @@ type BatchFetcher interface {
 	Timelines(ctx context.Context, qs []TimelineQuery) ([]Page, error)
 }
 
-// Streamer receives posts that the platform pushes. Stream blocks until ctx
-// ends or the stream breaks, and calls emit for each post, one at a time; an
-// error from emit ends it.
-type Streamer interface {
-	Stream(ctx context.Context, q StreamQuery, emit func(Tweet) error) error
-}
-
 // TimelineQuery asks for a page of one account's timeline.
 type TimelineQuery struct {
 	// Username is the account's handle without @, in the user's spelling.
@@ -47,6 +40,13 @@ type TimelineQuery struct {
 	// Limit is the wished number of posts; 0 leaves it to the adapter, which
 	// may also return fewer or more.
 	Limit int
+	// Since is a lower bound, for platforms that bill each post they return:
+	// the engine does not need posts published before it. It lies before
+	// everything that the engine has not seen, the overlap included. Zero is no
+	// bound. An adapter may ignore it; one that follows it need not set
+	// Page.Next once the platform has nothing newer left, and sets Page.OldestAt
+	// to Since then.
+	Since time.Time
 	// Seen reports whether a post is known already and need not be decoded.
 	// It may be nil. It is only valid during the call, and for one goroutine
 	// at a time.
@@ -71,12 +71,6 @@ type SearchQuery struct {
 	// the Searcher may answer Page.Unchanged instead of its posts. A Known that the
 	// Searcher does not remember and one with a Cursor are ignored.
 	Known uint64
-}
-
-// StreamQuery says what a Streamer should push.
-type StreamQuery struct {
-	Usernames []string
-	Queries   []string
 }
 
 // Page is one answer of a platform.

@@ -5,9 +5,12 @@ package fetcher
 type Roles struct {
 	Batch  BatchFetcher // timelines of several accounts in one call
 	Search Searcher     // posts that match a query
+	// Probe tells which accounts have changed. It is never taken from a Fetcher's
+	// methods: on some platforms a probe costs money.
+	Probe Prober
 }
 
-// RolesOf returns the roles that f has by its methods. A wrapper that embeds a
+// RolesOf returns the roles that f has by its methods, Probe aside. A wrapper that embeds a
 // Fetcher has only the methods of that interface: whoever wraps one passes on the
 // roles of what it wraps, or wraps these as well.
 func RolesOf(f Fetcher) (r Roles) {
@@ -23,6 +26,9 @@ func (r Roles) Or(other Roles) Roles {
 	}
 	if r.Search == nil {
 		r.Search = other.Search
+	}
+	if r.Probe == nil {
+		r.Probe = other.Probe
 	}
 	return r
 }

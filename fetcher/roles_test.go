@@ -24,6 +24,7 @@ var (
 	_ fetcher.Searcher        = (*shelf)(nil)
 	_ fetcher.BatchFetcher    = (*shelf)(nil)
 	_ fetcher.Streamer        = (*shelf)(nil)
+	_ fetcher.Prober          = (*shelf)(nil)
 	_ fetcher.UserByUsername  = (*shelf)(nil)
 	_ fetcher.UsersByIDs      = (*shelf)(nil)
 	_ fetcher.TweetsByIDs     = (*shelf)(nil)
@@ -76,15 +77,35 @@ func (s *shelf) Search(_ context.Context, q fetcher.SearchQuery) (fetcher.Page, 
 	return s.page(func(t *fetcher.Tweet) bool { return strings.Contains(t.Text, q.Query) }, q.Seen), nil
 }
 
-func (s *shelf) Stream(_ context.Context, q fetcher.StreamQuery, emit func(fetcher.Tweet) error) error {
-	for _, t := range s.tweets {
-		if slices.Contains(q.Usernames, t.Username) {
-			if err := emit(t); err != nil {
-				return err
-			}
+func (s *shelf) Stream(_ context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	if err := emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: q.Accounts}); err != nil {
+		return err
+	}
+	for i := range s.tweets {
+		if !slices.ContainsFunc(q.Accounts, func(a fetcher.Account) bool { return a.Username == s.tweets[i].Username }) {
+			continue
+		}
+		if err := emit(fetcher.Signal{Kind: fetcher.SignalPost, Post: &s.tweets[i]}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (s *shelf) Brings(*fetcher.Tweet) bool { return true }
+
+func (s *shelf) ProbeLimit() int { return 100 }
+
+func (s *shelf) Probe(_ context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
+	p := fetcher.Probe{Marks: make([]fetcher.Mark, len(accounts))}
+	for i, a := range accounts {
+		for _, t := range s.tweets {
+			if t.Username == a.Username {
+				p.Marks[i]++
+			}
+		}
+	}
+	return p, nil
 }
 
 func (s *shelf) UserByUsername(_ context.Context, username string) (fetcher.User, error) {
@@ -165,11 +186,16 @@ func TestRoles(t *testing.T) {
 		t.Errorf("search %+v, %v", p, err)
 	}
 	var streamed []string
-	if err := s.Stream(ctx, fetcher.StreamQuery{Usernames: []string{"nasa"}}, func(t fetcher.Tweet) error {
-		streamed = append(streamed, t.ID)
+	if err := s.Stream(ctx, fetcher.StreamQuery{Accounts: []fetcher.Account{{Username: "nasa"}}}, func(g fetcher.Signal) error {
+		if g.Kind == fetcher.SignalPost && s.Brings(g.Post) {
+			streamed = append(streamed, g.Post.ID)
+		}
 		return nil
 	}); err != nil || len(streamed) != 2 {
 		t.Errorf("streamed %v, %v", streamed, err)
+	}
+	if p, err := s.Probe(ctx, []fetcher.Account{{Username: "who"}, {Username: "nasa"}}); err != nil || !slices.Equal(p.Marks, []fetcher.Mark{fetcher.NoMark, 2}) {
+		t.Errorf("marks %v, %v", p.Marks, err)
 	}
 	if us, err := s.UsersByIDs(ctx, []string{"2", "9", "1"}); err != nil || len(us) != 2 || us[0].ID != "2" {
 		t.Errorf("users %v, %v: the order asked, unknown ones left out", us, err)

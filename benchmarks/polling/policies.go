@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/internal/due"
 	"github.com/streamwatch/streamwatch/internal/pace"
+	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
 // A contestant makes a fresh policy for a replay. bytes is what it keeps of an
@@ -23,12 +24,20 @@ const queueBytes = 12
 func contestants(a *history, budget float64) []contestant {
 	n := len(a.posts)
 	share := float64(n) / budget // seconds: everybody's interval when all are equal
+	with := func(name string, missed float64, lie string) contestant {
+		return contestant{"streamwatch, " + name, pace.BytesPerAccount + probe.BytesPerAccount, func() (policy, error) { return newProbed(a, budget, missed, lie) }}
+	}
 	return []contestant{
 		{"streamwatch", pace.BytesPerAccount, func() (policy, error) { return newPaced(n, budget) }},
 		{"fixed interval", 0, func() (policy, error) { return &inTurn{n: int32(n)}, nil }},
 		{"feed reader", int(unsafe.Sizeof(week{})) + 8 + queueBytes, func() (policy, error) { return newFeedReader(a, share), nil }},
 		{"back-off", 8 + queueBytes, func() (policy, error) { return newBackOff(n, share), nil }},
 		{"hindsight root", 8 + queueBytes, func() (policy, error) { return newHindsight(a, budget), nil }},
+		with("perfect probe", 0, ""),
+		with("probe misses 5 %", 0.05, ""),
+		with("probe misses 20 %", 0.2, ""),
+		with("probe: never changed", 0, "never"),
+		with("probe: always changed", 0, "always"),
 	}
 }
 

@@ -64,9 +64,16 @@
 // have to be the same; when only the reposts have changed and the server spared
 // the posts by a 304, these are asked for again, a third request.
 //
+// # Probes and streams
+//
+// A Fetcher of an AppView is a Prober: Probe asks for the profiles of 25 accounts
+// in one call, and their post counts tell which have changed. A Jetstream is a
+// Streamer of posts, edits and deletions, some milliseconds after they were made.
+//
 // The facts about the protocol are those of the lexicons app.bsky.feed.defs,
-// app.bsky.feed.getAuthorFeed, app.bsky.embed.*, app.bsky.richtext.facet,
+// app.bsky.feed.getAuthorFeed, app.bsky.actor.getProfiles, app.bsky.embed.*, app.bsky.richtext.facet,
 // com.atproto.repo.listRecords and com.atproto.identity.resolveHandle, of
 // atproto.com/specs/tid and /specs/xrpc, and, for the order of listRecords and
-// the error names, of the reference implementation bluesky-social/atproto.
+// the error names, of the reference implementation bluesky-social/atproto. Those
+// about Jetstream are of github.com/bluesky-social/jetstream, its README and code.
 package bluesky

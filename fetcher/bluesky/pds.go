@@ -147,13 +147,18 @@ type listedRecord struct {
 	known     bool
 }
 
-// tweet maps a bare record. Of a reposted post it knows the address alone.
 func (l *listedRecord) tweet(u atURI, a account, blobs string) fetcher.Tweet {
 	var value struct {
 		Value record `json:"value"`
 	}
 	_ = unmarshal(l.raw, &value)
-	r := &value.Value
+	return value.Value.tweet(l.uri, u, a, blobs)
+}
+
+// tweet maps a bare record, which has the address uri. Of a reposted post it
+// knows the address alone. The addresses of blobs begin with blobs; there are
+// none if that is "".
+func (r *record) tweet(uri string, u atURI, a account, blobs string) fetcher.Tweet {
 	t := fetcher.Tweet{UserID: a.did, Username: a.name}
 	if u.collection == repostCollection {
 		subject, _ := parseURI(r.Subject.URI)
@@ -168,7 +173,7 @@ func (l *listedRecord) tweet(u atURI, a account, blobs string) fetcher.Tweet {
 		handle = ""
 	}
 	t.Permalink = permalink(u, handle)
-	r.relate(&t, l.uri)
+	r.relate(&t, uri)
 	r.fill(&t, "")
 	r.Embed.fill(&t, blobs)
 	return t

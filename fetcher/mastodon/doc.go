@@ -48,8 +48,14 @@
 // Decoding is lenient, since the servers differ: unknown fields, null and
 // optional fields of another type never lose a post.
 //
+// # Probes and streams
+//
+// Mastodon since version 4.3 tells the post counts of 40 accounts in one call,
+// which Fetcher.Probe asks for. A Stream brings the posts of the accounts that a
+// user follows, as the server gets them.
+//
 // The facts about the API are those of docs.joinmastodon.org (methods
-// accounts/lookup and accounts/statuses, entities Status, Account,
+// accounts/lookup, accounts/statuses and streaming, entities Status, Account,
 // MediaAttachment, Poll, PreviewCard and Quote, versions up to 4.5) and
 // docs.gotosocial.org.
 package mastodon

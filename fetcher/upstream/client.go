@@ -198,7 +198,7 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 		return out, nil
 	}
 	if resp.StatusCode/100 != 2 {
-		return nil, c.statusError(resp, out.RateLimit, now)
+		return nil, AnswerError(resp, now, secret.Value(c.token()))
 	}
 	out.room, err = readBody(io.LimitReader(resp.Body, c.cfg.MaxBody+1), resp.ContentLength)
 	out.Body = *out.room
@@ -231,8 +231,10 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-func (c *Client) statusError(resp *http.Response, rl fetcher.RateLimit, now time.Time) error {
-	detail := c.detail(resp.Body)
+// AnswerError is what an answer outside 2xx means, as Client.Get describes. The
+// token is left out of what the error quotes of the body.
+func AnswerError(resp *http.Response, now time.Time, token secret.Value) error {
+	detail := errorDetail(resp.Body, string(token))
 	after, _ := ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
@@ -242,7 +244,7 @@ func (c *Client) statusError(resp *http.Response, rl fetcher.RateLimit, now time
 	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("upstream: %w: %s", fetcher.ErrNotFound, detail)
 	case http.StatusTooManyRequests:
-		if after == 0 && rl.Reset.After(now) {
+		if rl := ParseRateLimit(resp.Header, now); after == 0 && rl.Reset.After(now) {
 			after = rl.Reset.Sub(now)
 		}
 		return &fetcher.RateLimitError{RetryAfter: after}
@@ -250,11 +252,10 @@ func (c *Client) statusError(resp *http.Response, rl fetcher.RateLimit, now time
 	return &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
 }
 
-// detail is the start of an error's body: one line of at most 256 bytes of
+// errorDetail is the start of an error's body: one line of at most 256 bytes of
 // valid UTF-8 without control characters, and without the token, which some
 // servers echo.
-func (c *Client) detail(body io.Reader) string {
-	token := c.token()
+func errorDetail(body io.Reader, token string) string {
 	head, _ := io.ReadAll(io.LimitReader(body, int64(1024+len(token))))
 	text := string(head)
 	if token != "" {

@@ -8,6 +8,34 @@ import "math"
 type gain struct {
 	weight, delay float64 // of posts
 	polls, gaps   float64
+	// skipped counts down the polls that are not measured after the budget has
+	// changed: their intervals were planned for another share.
+	skipped float64
+	budget  float64 // that they are measured at
+}
+
+// gainChange is the factor, as a logarithm, by which a budget may change without
+// another beginning of what is measured in its shares.
+const gainChange = 0.05
+
+// rescale begins anew when the budget has changed by more than a little.
+func (g *gain) rescale(from, to float64, accounts int) {
+	if g.budget == 0 {
+		g.budget = from
+	}
+	if math.Abs(math.Log(g.budget/to)) > gainChange {
+		*g = gain{skipped: gainFirst * float64(accounts), budget: to}
+	}
+}
+
+// skips reports whether a poll is one of those that are not measured, and counts
+// it.
+func (g *gain) skips() bool {
+	if g.skipped <= 0 {
+		return false
+	}
+	g.skipped--
+	return true
 }
 
 const (

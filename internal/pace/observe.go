@@ -33,8 +33,10 @@ func (p *Pacer) Observe(slot int32, now int64, times []int64) (due int64, err er
 	for _, at := range times {
 		waited += max(0, min(since, seconds(at, now)))
 	}
-	p.learnGain(s, since, posts, waited)
-	p.restraint.learn(s, posts, waited, &p.bounds)
+	if !p.gain.skips() {
+		p.learnGain(s, since, posts, waited)
+		p.restraint.learn(s, posts, waited, &p.bounds)
+	}
 	s.count(now, math.MinInt64, times)
 	p.plan(slot, s)
 	return p.due(s), nil

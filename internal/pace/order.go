@@ -44,6 +44,13 @@ func (o *order) first(slot int32, at int64, budget float64) {
 	o.ready.Set(slot, turn)
 }
 
+// atOnce has an account go before all plans from at on.
+func (o *order) atOnce(slot int32, at int64) {
+	o.resting.Remove(slot)
+	o.overdue.Remove(slot)
+	o.ready.Set(slot, at-longest*1e9)
+}
+
 // turn is when the next of those is due that are to be polled at once: together
 // they take half of the budget.
 func (o *order) turn(now int64, budget float64) int64 {
@@ -138,6 +145,16 @@ func (p *Pacer) NextAt() (at int64, ok bool) { return p.order.next() }
 // bounds of others are kept meanwhile. For an account that is being polled, or
 // hurried already, nothing changes.
 func (p *Pacer) Hurry(slot int32, now int64) {
+	p.hurry(slot, func() { p.order.first(slot, now, p.bounds.budget) })
+}
+
+// Alarm is Hurry for an account that is known to have posted: those that are
+// alarmed together are all due at once, in order.
+func (p *Pacer) Alarm(slot int32, now int64) {
+	p.hurry(slot, func() { p.order.atOnce(slot, now) })
+}
+
+func (p *Pacer) hurry(slot int32, first func()) {
 	if !p.Has(slot) {
 		return
 	}
@@ -148,7 +165,7 @@ func (p *Pacer) Hurry(slot int32, now int64) {
 		s.status = hurriedAside
 	case p.order.has(slot):
 		s.status = hurried
-		p.order.first(slot, now, p.bounds.budget)
+		first()
 	}
 }
 

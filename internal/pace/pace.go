@@ -163,6 +163,7 @@ func (p *Pacer) SetBudget(perSecond float64) error {
 		return err
 	}
 	p.price.rescale(p.bounds.budget, perSecond)
+	p.gain.rescale(p.bounds.budget, perSecond, p.bounds.n)
 	p.bounds.budget = perSecond
 	return nil
 }

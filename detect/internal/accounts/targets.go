@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/probe"
 )
 
 // Targets are the accounts of a shard as polls see them, and as their subscribers
@@ -15,8 +16,10 @@ type Targets struct {
 	*Table
 	Sched schedule.Schedule
 	Polls *poll.Machine
-	env   *poll.Env
-	times *poll.Times
+	// Probes is told of polls, nil without a Prober.
+	Probes *probe.Sweep
+	env    *poll.Env
+	times  *poll.Times
 }
 
 var _ poll.Targets = (*Targets)(nil)
@@ -128,6 +131,9 @@ func (a *Targets) Watched(slot int32) bool { return a.Table.At(slot).Watched() }
 
 func (a *Targets) Release(slot int32) {
 	a.Sched.Remove(slot)
+	if a.Probes != nil {
+		a.Probes.Forget(slot)
+	}
 	a.Table.Release(slot)
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
 }
@@ -175,6 +181,9 @@ func (a *Targets) Done(p *poll.Poll, now int64) {
 	}
 	t.Set(Again|Alone, false)
 	a.Sched.Done(p.Slot, now, p, again)
+	if a.Probes != nil && !again { // the next poll has begun after the mark
+		a.Probes.Polled(p.Slot, p.Found, p.Plan.First, now)
+	}
 }
 
 // ReadFor is until when an account was read for a source, without a gap that is to

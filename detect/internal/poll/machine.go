@@ -158,7 +158,7 @@ func (m *Machine) reschedule(p *Poll, err error) {
 			m.targets.Done(p, now)
 		}
 	case err != nil: // the store has failed and not the target: it is due again soon
-		wait := m.env.backoff(m.trouble(p).commitFailed(err))
+		wait := m.env.Backoff(m.trouble(p).commitFailed(err))
 		if every := m.targets.Every(p.Slot); every > 0 {
 			wait = min(wait, max(every, m.env.MinBackoff))
 		}

@@ -136,7 +136,7 @@ func refused(err error) bool {
 // retryWait returns how long a failing target rests: longer after each failure, and at
 // least as long as the upstream asks.
 func (e *Env) retryWait(failures int, err error) time.Duration {
-	wait := e.backoff(failures)
+	wait := e.Backoff(failures)
 	asked := askedWait(err)
 	if asked > 0 {
 		asked = min(asked, budget.MaxClosed)
@@ -170,7 +170,7 @@ func (e *Env) noteRateLimit(failures int, err error) {
 	}
 	wait := rl.RetryAfter
 	if wait <= 0 {
-		wait = e.backoff(failures + 1)
+		wait = e.Backoff(failures + 1)
 	}
 	e.Budget.CloseFor(wait, err.Error())
 }
@@ -182,10 +182,10 @@ func closesBudget(err error) bool {
 	return errors.As(err, &rl) && rl != nil && !rl.Target
 }
 
-// backoff returns the wait after the n-th failure in a row, n from 1: doubling
+// Backoff returns the wait after the n-th failure in a row, n from 1: doubling
 // between the bounds, with ±20 % of jitter. It is a formula because a backoff object
 // for each account would take too much memory.
-func (e *Env) backoff(n int) time.Duration {
+func (e *Env) Backoff(n int) time.Duration {
 	wait := e.MaxBackoff
 	if shift := n - 1; shift < 32 && e.MinBackoff<<shift > 0 && e.MinBackoff<<shift < wait {
 		wait = e.MinBackoff << shift

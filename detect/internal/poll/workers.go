@@ -30,6 +30,9 @@ type job struct {
 	ctx   context.Context
 	group []*Poll // to be made together; nil for
 	one   *Poll
+
+	other  func(context.Context) // in place of a poll; then
+	landed func()                // is called, however it ended
 }
 
 // NewWorkers makes workers for so many calls at a time. landed gets each poll
@@ -63,6 +66,14 @@ func (w *Workers) Ended(p *Poll) {
 		w.busy--
 	}
 }
+
+// Do has a worker call fn, and landed after it. Done says that the shard knows.
+func (w *Workers) Do(ctx context.Context, fn func(context.Context), landed func()) {
+	w.give(job{ctx: ctx, other: fn, landed: landed})
+}
+
+// Done takes note that what Do was given has ended.
+func (w *Workers) Done() { w.busy-- }
 
 func (w *Workers) give(j job) {
 	w.work <- j
@@ -121,7 +132,10 @@ func (w *Workers) do(j *job) {
 			w.abandon(j)
 		}
 	}()
-	if j.one != nil {
+	if j.other != nil {
+		j.other(j.ctx)
+		j.landed()
+	} else if j.one != nil {
 		w.env.Read(j.ctx, j.one)
 		w.landed(j.one)
 	} else {
@@ -132,6 +146,9 @@ func (w *Workers) do(j *job) {
 
 // abandon lets the polls fail that have not landed.
 func (w *Workers) abandon(j *job) {
+	if j.other != nil {
+		j.landed()
+	}
 	for _, p := range append(j.group, j.one) {
 		if p != nil {
 			p.Out.Err = errEnded

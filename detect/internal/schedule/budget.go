@@ -89,6 +89,7 @@ func (s *ByBudget) Remove(slot int32) {
 
 func (s *ByBudget) Fail(slot int32, until int64) { s.pacer.Fail(slot, until) }
 func (s *ByBudget) Hurry(slot int32, now int64)  { s.pacer.Hurry(slot, now) }
+func (s *ByBudget) Alarm(slot int32, now int64)  { s.pacer.Alarm(slot, now) }
 
 func (s *ByBudget) Done(slot int32, now int64, poll Poll, again bool) {
 	var err error

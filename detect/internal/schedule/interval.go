@@ -56,6 +56,7 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 func (s *ByInterval) Remove(slot int32)            { s.queue.Remove(slot) }
 func (s *ByInterval) Fail(slot int32, until int64) { s.queue.Set(slot, until) }
 func (s *ByInterval) Hurry(slot int32, now int64)  { s.queue.Set(slot, now) }
+func (s *ByInterval) Alarm(slot int32, now int64)  { s.queue.Set(slot, now) }
 
 func (s *ByInterval) Done(slot int32, now int64, poll Poll, again bool) {
 	if again {

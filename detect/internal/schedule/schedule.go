@@ -21,6 +21,8 @@ type Schedule interface {
 	Fail(slot int32, until int64)
 	// Hurry has an account polled at once, as far as there are calls.
 	Hurry(slot int32, now int64)
+	// Alarm has an account polled before all others: it is known to have posted.
+	Alarm(slot int32, now int64)
 	// Done puts an account back after a successful poll, from which the schedule
 	// may learn when to poll it next; with again set that is at once.
 	Done(slot int32, now int64, poll Poll, again bool)

@@ -1,0 +1,179 @@
+package detect
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// counts is a Prober of a world: an account's mark is how many posts it has, some
+// time before its timeline shows them, if ahead is set.
+type counts struct {
+	w      *world
+	ahead  time.Duration
+	before func() error // may fail a call, or end its goroutine
+}
+
+func (counts) ProbeLimit() int { return 2 }
+
+func (c counts) Probe(_ context.Context, as []fetcher.Account) (fetcher.Probe, error) {
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return fetcher.Probe{}, err
+		}
+	}
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	p := fetcher.Probe{Marks: make([]fetcher.Mark, len(as))}
+	for i, a := range as {
+		p.Marks[i] = 1
+		for _, post := range c.w.posts[a.Username] {
+			if !post.visible.After(time.Now().Add(c.ahead)) {
+				p.Marks[i]++
+			}
+		}
+	}
+	return p, nil
+}
+
+// probing runs f with a detector that polls every 10 minutes and makes a probe a
+// second.
+func probing(t *testing.T, c counts, f func(t *testing.T, w *world, d *Detector)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		c.w = w
+		d := w.detector(t, func(s *settings) { s.Shards, s.ProbeRate, s.Roles.Probe = 1, 1, c })
+		defer start(t, d)()
+		s := sub("m", "nasa", "esa", "jaxa")
+		s.Interval = 10 * time.Minute
+		set(t, d, s)
+		after(12 * time.Minute) // all were polled and probed
+		f(t, w, d)
+	})
+}
+
+func TestProbeHasAnAccountPolledAtOnce(t *testing.T) {
+	probing(t, counts{}, func(t *testing.T, w *world, d *Detector) {
+		before := len(w.calls)
+		w.publish("esa", "1", 0)
+		after(3 * time.Second) // three accounts, two a call: a round is 2 s
+		wantEvents(t, w, "m:1")
+		if n := len(w.calls) - before; n != 1 {
+			t.Errorf("%d timelines read, want that of the account that has changed", n)
+		}
+		s := d.Stats()
+		if p := s.Probes; p.Found != 1 || p.Changes != 1 || p.Missed != 0 || p.FalseAlarms != 0 || p.Lag.Max() > 3*time.Second {
+			t.Errorf("probes %+v", p)
+		}
+		plans, err := d.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := plans.Probes; p == nil || p.Mean > 10*time.Second || p.Mean >= plans.Now.Mean || p.CallsPerMinute != plans.Now.CallsPerMinute+60 {
+			t.Errorf("plan with probes %+v, without %+v", p, plans.Now)
+		}
+	})
+}
+
+// A mark may change before the timeline shows the post.
+func TestProbeAheadOfTheTimeline(t *testing.T) {
+	probing(t, counts{ahead: time.Hour}, func(t *testing.T, w *world, d *Detector) {
+		w.publish("esa", "1", 3*time.Second) // the mark changes at once
+		after(2 * time.Second)
+		wantEvents(t, w)
+		after(3 * time.Second)
+		wantEvents(t, w, "m:1")
+		if p := d.Stats().Probes; p.Found != 1 || p.FalseAlarms != 0 {
+			t.Errorf("probes %+v", p)
+		}
+	})
+}
+
+// What marks do not show is found by the polls that go on.
+func TestProbeThatMisses(t *testing.T) {
+	probing(t, counts{ahead: -100 * time.Hour}, func(t *testing.T, w *world, d *Detector) {
+		w.publish("esa", "1", 0)
+		after(10 * time.Minute)
+		wantEvents(t, w, "m:1")
+		if p := d.Stats().Probes; p.Missed != 1 || p.Changes != 0 {
+			t.Errorf("probes %+v", p)
+		}
+	})
+}
+
+// A change during a poll, which may have begun too early, is polled for after it.
+func TestProbeDuringAPoll(t *testing.T) {
+	probing(t, counts{}, func(t *testing.T, w *world, d *Detector) {
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			pg := w.timeline(q) // as it was when the call came
+			if q.Username == "esa" {
+				<-time.After(5 * time.Second)
+			}
+			return &pg, nil
+		})
+		w.publish("esa", "1", 0)
+		after(3 * time.Second) // its poll is under way
+		w.publish("esa", "2", 0)
+		after(10 * time.Second)
+		wantEvents(t, w, "m:1", "m:2")
+	})
+}
+
+// Probes that fail close nothing else, and go on later.
+func TestProbesFail(t *testing.T) {
+	fail := true
+	for name, failure := range map[string]func() error{
+		"limit":   func() error { return &fetcher.RateLimitError{RetryAfter: 5 * time.Minute} },
+		"goexit":  func() error { runtime.Goexit(); return nil },
+		"a panic": func() error { panic("prober") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			probing(t, counts{before: func() error {
+				if fail {
+					return failure()
+				}
+				return nil
+			}}, func(t *testing.T, w *world, d *Detector) {
+				w.publish("esa", "1", 0)
+				after(10 * time.Minute)
+				wantEvents(t, w, "m:1")
+				if s := d.Stats(); s.RateLimited != 0 || s.Probes.Errors == 0 || s.Probes.Errors != s.Probes.Calls {
+					t.Errorf("probes %+v, %d polls rate limited", s.Probes, s.RateLimited)
+				}
+				fail = false
+				after(12 * time.Minute)
+				w.publish("esa", "2", 0)
+				after(3 * time.Second)
+				wantEvents(t, w, "m:1", "m:2")
+				fail = true
+			})
+		})
+	}
+}
+
+func TestProbeSettings(t *testing.T) {
+	for _, c := range []struct {
+		cfg   Config
+		probe fetcher.Prober
+		want  string
+	}{
+		{Config{ProbeRate: 1}, nil, "ProbeRate 1 is not allowed: want 0 without Roles.Probe"},
+		{Config{ProbeRate: -1}, counts{}, "ProbeRate -1 is not allowed: want 0 to"},
+		{Config{}, counts{}, "ProbeRate 0 is not allowed with Pace interval"},
+		{Config{Pace: PaceAtLeast, FetchRate: 1}, counts{}, "Roles.Probe with Pace budget, at least the interval is not allowed"},
+		{Config{ProbeRate: 1}, counts{}, ""},
+		{Config{Pace: PaceBudget, FetchRate: 1}, counts{}, ""},
+	} {
+		w := &world{}
+		_, err := New(c.cfg, Deps{Fetcher: w, Journal: w, Roles: fetcher.Roles{Probe: c.probe}})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.cfg, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package bluesky
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// DefaultJetstreamURL is one of Bluesky's four public Jetstream hosts.
+const DefaultJetstreamURL = "wss://jetstream2.us-east.bsky.network/subscribe"
+
+// maxWantedDIDs is how many accounts one Jetstream subscription takes.
+const maxWantedDIDs = 10_000
+
+// JetstreamConfig sets up a Jetstream. The zero value of each field means its
+// default.
+type JetstreamConfig struct {
+	// URL is the subscription's address, ws:// or wss://, without a query.
+	// Defaults to DefaultJetstreamURL.
+	URL string
+	// HTTP makes the handshake; its Timeout must be 0, which would end the
+	// connection. Defaults to http.DefaultClient.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// Now tells how old a position is. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Jetstream is a Streamer for the accounts of the AT Protocol: the first version
+// of Jetstream's wire, /subscribe, which servers of either version speak. It is
+// safe for concurrent use.
+//
+// It brings the posts and reposts of up to 10,000 accounts whose DID is known,
+// as records: as from a PDS, without the author's profile and without addresses
+// of media. Ids and times are those of Fetcher's posts.
+//
+// A position resumes on the same host by the server's sequence number, where the
+// server tells it, else by time, some seconds early. Only the first is said to
+// bring everything: servers of the older version lose events where the replay
+// meets the present, and one that is asked for more than it keeps begins later
+// without a word.
+type Jetstream struct {
+	cfg  JetstreamConfig
+	base *url.URL
+}
+
+var _ fetcher.Streamer = (*Jetstream)(nil)
+
+// NewJetstream checks cfg and returns a Jetstream. It makes no request.
+func NewJetstream(cfg JetstreamConfig) (*Jetstream, error) {
+	if cfg.URL == "" {
+		cfg.URL = DefaultJetstreamURL
+	}
+	u, err := url.Parse(cfg.URL)
+	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("bluesky: JetstreamConfig.URL %q is not allowed: want ws:// or wss://, a host and a path", cfg.URL)
+	}
+	if cfg.HTTP != nil && cfg.HTTP.Timeout != 0 {
+		return nil, fmt.Errorf("bluesky: JetstreamConfig.HTTP with a Timeout of %s is not allowed: want 0, it would end the connection", cfg.HTTP.Timeout)
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = upstream.DefaultUserAgent
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Jetstream{cfg: cfg, base: u}, nil
+}
+
+// Brings returns true: nothing is left out of a subscription to an account.
+func (*Jetstream) Brings(*fetcher.Tweet) bool { return true }
+
+// Stream waits until there is an account with a DID: a subscription to none is
+// one to everybody. Accounts beyond 10,000 are not subscribed to.
+func (j *Jetstream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	s := &subscription{cfg: &j.cfg, host: j.base.Host, emit: emit, from: parsePosition(q.Position), last: q.Position}
+	s.want(q.Accounts)
+	for s.count() == 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case accounts := <-q.Changes:
+			s.want(accounts)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var changing sync.WaitGroup
+	defer changing.Wait()
+	defer cancel(nil)
+	err := socket.Read(ctx, socket.Config{
+		URL:    j.base.String() + "?" + s.query().Encode(),
+		HTTP:   j.cfg.HTTP,
+		Header: http.Header{"User-Agent": {j.cfg.UserAgent}},
+		Now:    j.cfg.Now,
+		Opened: func(send socket.Send) error {
+			if err := s.subscribe(ctx, send); err != nil {
+				return err
+			}
+			changing.Go(func() { s.follow(ctx, cancel, send, q.Changes) })
+			return s.up()
+		},
+		Message: s.message,
+		Alive:   s.alive,
+	})
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, fetcher.ErrResubscribe) {
+		return err
+	}
+	return fmt.Errorf("bluesky: jetstream %s: %w", j.base.Host, err)
+}
+
+// subscription is one connection's.
+type subscription struct {
+	cfg  *JetstreamConfig
+	host string
+	emit func(fetcher.Signal) error
+	from streamPosition // what was asked for
+	last string         // the newest position, as text
+
+	mu       sync.Mutex
+	accounts []fetcher.Account // with a DID
+	names    map[string]string // DID → Username
+	told     bool              // accounts were emitted
+}
+
+// want takes over the accounts that are wanted from now on.
+func (s *subscription) want(accounts []fetcher.Account) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accounts, s.names, s.told = nil, make(map[string]string, len(accounts)), false
+	for _, a := range accounts {
+		did := didOf(a)
+		if _, twice := s.names[did]; did == "" || twice || len(s.names) == maxWantedDIDs {
+			continue
+		}
+		s.names[did] = a.Username
+		s.accounts = append(s.accounts, a)
+	}
+}
+
+func (s *subscription) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.accounts)
+}
+
+// query is that of the connection's address. The server sends nothing before it
+// has the options: proxies refuse an address with thousands of accounts.
+func (s *subscription) query() url.Values {
+	q := url.Values{"wantedCollections": collections[:], "requireHello": {"true"}}
+	if cursor := s.from.cursor(s.host); cursor != "" {
+		q.Set("cursor", cursor)
+	}
+	return q
+}
+
+// subscribe sends the options, which replace the ones before.
+func (s *subscription) subscribe(ctx context.Context, send socket.Send) error {
+	type payload struct {
+		Collections []string `json:"wantedCollections"`
+		DIDs        []string `json:"wantedDids"`
+		MaxSize     int      `json:"maxMessageSizeBytes"`
+	}
+	p := payload{Collections: collections[:]}
+	s.mu.Lock()
+	for _, a := range s.accounts {
+		p.DIDs = append(p.DIDs, didOf(a))
+	}
+	s.mu.Unlock()
+	if len(p.DIDs) == 0 {
+		return fetcher.ErrResubscribe
+	}
+	b, err := json.Marshal(struct {
+		Type    string  `json:"type"`
+		Payload payload `json:"payload"`
+	}{"options_update", p})
+	if err != nil {
+		return err
+	}
+	return send(ctx, b)
+}
+
+// follow changes the subscription with the accounts.
+func (s *subscription) follow(ctx context.Context, end context.CancelCauseFunc, send socket.Send, changes <-chan []fetcher.Account) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case accounts, ok := <-changes:
+			if !ok {
+				return
+			}
+			s.want(accounts)
+		}
+		if err := s.subscribe(ctx, send); err != nil {
+			end(err)
+			return
+		}
+	}
+}
+
+// up says that the server has accepted the subscription.
+func (s *subscription) up() error {
+	return s.emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: s.tell(), Resumed: s.from.exact(s.host, s.cfg.Now())})
+}
+
+// tell gives the accounts if they were not given yet.
+func (s *subscription) tell() []fetcher.Account {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told {
+		return nil
+	}
+	s.told = true
+	return s.accounts
+}
+
+func (s *subscription) alive() error {
+	if accounts := s.tell(); accounts != nil {
+		if err := s.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts}); err != nil {
+			return err
+		}
+	}
+	return s.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat, Position: s.last})
+}

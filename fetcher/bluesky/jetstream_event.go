@@ -1,0 +1,132 @@
+package bluesky
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// streamPosition is where a Jetstream subscription was. Its text is JSON.
+type streamPosition struct {
+	Host string `json:"host"`
+	// TimeUS is an event's time_us, microseconds by the server's clock. Events
+	// may share it, and hosts differ in it by little.
+	TimeUS int64 `json:"time_us"`
+	// Seq is the host's own number of the event, 0 where it tells none.
+	Seq int64 `json:"seq,omitempty"`
+}
+
+const (
+	// rewind is how much earlier a position by time resumes.
+	rewind = 5 * time.Second
+	// keptFor is how old a position may be. Servers keep 36 hours by default and
+	// clamp what is older without a word.
+	keptFor = 35 * time.Hour
+)
+
+// parsePosition reads a position's text; one that is none is the present.
+func parsePosition(text string) streamPosition {
+	var p streamPosition
+	if json.Unmarshal([]byte(text), &p) != nil || p.TimeUS <= 0 || p.Seq < 0 {
+		return streamPosition{}
+	}
+	return p
+}
+
+func (p streamPosition) text() string {
+	b, _ := json.Marshal(p) // a string and two numbers
+	return string(b)
+}
+
+// bySeq reports whether the position resumes on a host by its own number.
+func (p streamPosition) bySeq(host string) bool { return p.Seq > 0 && p.Host == host }
+
+// cursor is the parameter that resumes on a host, "" for the present.
+func (p streamPosition) cursor(host string) string {
+	switch {
+	case p.TimeUS == 0:
+		return ""
+	case p.bySeq(host):
+		return strconv.FormatInt(p.Seq, 10)
+	}
+	return strconv.FormatInt(p.TimeUS-rewind.Microseconds(), 10)
+}
+
+// exact reports whether a host brings everything since the position.
+func (p streamPosition) exact(host string, now time.Time) bool {
+	return p.bySeq(host) && now.Sub(time.UnixMicro(p.TimeUS)) < keptFor
+}
+
+// before reports whether an event is older than what was asked for: a server may
+// begin a replay up to minutes too early.
+func (p streamPosition) before(host string, e *jetstreamEvent) bool {
+	if p.bySeq(host) && e.Cursor > 0 {
+		return e.Cursor < p.Seq
+	}
+	return e.TimeUS < p.TimeUS-rewind.Microseconds()
+}
+
+// jetstreamEvent is a message of the server. Cursor is told by servers of the
+// newer version alone.
+type jetstreamEvent struct {
+	DID    string `json:"did"`
+	TimeUS int64  `json:"time_us"`
+	Cursor int64  `json:"cursor"`
+	Kind   string `json:"kind"`
+	Commit struct {
+		Operation  string          `json:"operation"`
+		Collection string          `json:"collection"`
+		RKey       string          `json:"rkey"`
+		Record     json.RawMessage `json:"record"`
+	} `json:"commit"`
+}
+
+// message emits what one event tells. One that cannot be read is a gap.
+func (s *subscription) message(b []byte) error {
+	var e jetstreamEvent
+	if unmarshal(b, &e) != nil || e.TimeUS <= 0 || !isDID(e.DID) {
+		return s.emit(fetcher.Signal{Kind: fetcher.SignalGap})
+	}
+	if s.from.before(s.host, &e) {
+		return nil
+	}
+	s.last = streamPosition{Host: s.host, TimeUS: e.TimeUS, Seq: max(e.Cursor, 0)}.text()
+	signal := s.signal(&e)
+	signal.Position, signal.At = s.last, time.UnixMicro(e.TimeUS).UTC()
+	return s.emit(signal)
+}
+
+// signal is what an event tells. Those of accounts that are not wanted any more,
+// and of kinds that are not posts, only show that the stream is alive.
+func (s *subscription) signal(e *jetstreamEvent) fetcher.Signal {
+	alive := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
+	s.mu.Lock()
+	name, wanted := s.names[e.DID]
+	s.mu.Unlock()
+	c := &e.Commit
+	if e.Kind != "commit" || !wanted || c.Collection != postCollection && c.Collection != repostCollection {
+		return alive
+	}
+	uri := "at://" + e.DID + "/" + c.Collection + "/" + c.RKey
+	u, ok := parseURI(uri)
+	switch {
+	case !ok:
+		return fetcher.Signal{Kind: fetcher.SignalGap}
+	case c.Operation == "delete":
+		return fetcher.Signal{Kind: fetcher.SignalDelete, ID: uri}
+	case c.Operation != "create" && c.Operation != "update":
+		return alive
+	}
+	var r record
+	if unmarshal(c.Record, &r) != nil {
+		return fetcher.Signal{Kind: fetcher.SignalGap}
+	}
+	t := r.tweet(uri, u, account{did: e.DID, name: name}, "")
+	stamp(&t, uri, published(u.key, "", r.CreatedAt, time.UnixMicro(e.TimeUS)))
+	if c.Operation == "update" {
+		return fetcher.Signal{Kind: fetcher.SignalEdit, Post: &t}
+	}
+	return fetcher.Signal{Kind: fetcher.SignalPost, Post: &t}
+}

@@ -1,0 +1,317 @@
+package bluesky
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/sockettest"
+)
+
+// jetstreamServer accepts subscriptions, and sends what a test puts into frames.
+type jetstreamServer struct {
+	*sockettest.Server
+	opened  chan url.Values // the queries
+	options chan string     // what clients send
+	frames  chan string
+}
+
+func newJetstreamServer(t *testing.T) *jetstreamServer {
+	s := &jetstreamServer{opened: make(chan url.Values, 9), options: make(chan string, 9), frames: make(chan string)}
+	s.Server = sockettest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *jetstreamServer) serve(w http.ResponseWriter, r *http.Request) {
+	c, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer c.CloseNow()
+	s.opened <- r.URL.Query()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		for {
+			_, b, err := c.Read(ctx)
+			if err != nil {
+				return
+			}
+			s.options <- string(b)
+		}
+	}()
+	for {
+		select {
+		case f := <-s.frames:
+			if c.Write(ctx, websocket.MessageText, []byte(f)) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// streaming is a Stream call under way.
+type streaming struct {
+	t       *testing.T
+	server  *jetstreamServer
+	changes chan []fetcher.Account
+	signals chan fetcher.Signal
+	ended   chan error
+	cancel  context.CancelFunc
+}
+
+func startStream(t *testing.T, server *jetstreamServer, q fetcher.StreamQuery) *streaming {
+	j, err := NewJetstream(JetstreamConfig{URL: "ws://jetstream.example.com/subscribe", HTTP: server.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &streaming{t: t, server: server, changes: make(chan []fetcher.Account), signals: make(chan fetcher.Signal, 99), ended: make(chan error, 1)}
+	q.Changes = s.changes
+	ctx, cancel := context.WithCancel(t.Context())
+	s.cancel = cancel
+	go func() {
+		s.ended <- j.Stream(ctx, q, func(g fetcher.Signal) error { s.signals <- g; return nil })
+	}()
+	return s
+}
+
+// next gives the next signal that is no heartbeat without a position.
+func (s *streaming) next() fetcher.Signal {
+	for {
+		select {
+		case g := <-s.signals:
+			if g.Kind != fetcher.SignalHeartbeat || !g.At.IsZero() {
+				return g
+			}
+		case err := <-s.ended:
+			s.t.Fatalf("the stream ended: %v", err)
+		}
+	}
+}
+
+func (s *streaming) stop() {
+	s.cancel()
+	if err := <-s.ended; !errors.Is(err, context.Canceled) {
+		s.t.Errorf("ended with %v", err)
+	}
+}
+
+// eventTime is when the events of these tests were made.
+var eventTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func commit(did, operation, collection, key, record string, at time.Time, seq int) string {
+	b := fmt.Sprintf(`{"did":%q,"time_us":%d,"kind":"commit","commit":{"rev":"3l","operation":%q,"collection":%q,"rkey":%q,"cid":"bafy"`,
+		did, at.UnixMicro(), operation, collection, key)
+	if record != "" {
+		b += `,"record":` + record
+	}
+	b += "}"
+	if seq > 0 {
+		b += fmt.Sprintf(`,"cursor":%d`, seq)
+	}
+	return b + "}"
+}
+
+var twoAccounts = []fetcher.Account{{Username: "alice.example.com", UserID: alice}, {Username: "carol.example.com"}, {Username: bob}}
+
+func TestJetstreamSignals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newJetstreamServer(t)
+		s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts})
+		q := <-server.opened
+		if !slices.Equal(q["wantedCollections"], collections[:]) || q.Get("requireHello") != "true" || q.Has("cursor") || q.Has("wantedDids") {
+			t.Errorf("query %v", q)
+		}
+		var sent struct {
+			Type    string
+			Payload struct{ WantedDIDs, WantedCollections []string }
+		}
+		if err := json.Unmarshal([]byte(<-server.options), &sent); err != nil || sent.Type != "options_update" ||
+			!slices.Equal(sent.Payload.WantedDIDs, []string{alice, bob}) || !slices.Equal(sent.Payload.WantedCollections, collections[:]) {
+			t.Errorf("options %+v, %v", sent, err)
+		}
+		if up := s.next(); up.Kind != fetcher.SignalUp || up.Resumed || len(up.Accounts) != 2 || up.Accounts[1].Username != bob {
+			t.Errorf("first signal %+v", up)
+		}
+		key := tidAt(eventTime)
+		text := `{"$type":"app.bsky.feed.post","text":"hi","createdAt":"2026-03-01T12:00:00Z","reply":{"root":{"uri":"at://did:plc:r/app.bsky.feed.post/1"},"parent":{"uri":"at://did:plc:p/app.bsky.feed.post/2"}}}`
+		for _, c := range []struct {
+			name, frame string
+			want        fetcher.SignalKind
+			check       func(g fetcher.Signal) bool
+		}{
+			{"a post", commit(alice, "create", postCollection, key, text, eventTime, 0), fetcher.SignalPost, func(g fetcher.Signal) bool {
+				return g.Post.ID == "at://"+alice+"/"+postCollection+"/"+key && g.Post.Text == "hi" && g.Post.Username == "alice.example.com" &&
+					g.Post.UserID == alice && g.Post.InReplyToUserID == "did:plc:p" && g.Post.PublishedAt.Equal(eventTime) && g.At.Equal(eventTime) &&
+					g.Position == fmt.Sprintf(`{"host":"jetstream.example.com","time_us":%d}`, eventTime.UnixMicro())
+			}},
+			{"a repost", commit(bob, "create", repostCollection, key, `{"subject":{"uri":"at://did:plc:o/app.bsky.feed.post/9"}}`, eventTime, 77), fetcher.SignalPost, func(g fetcher.Signal) bool {
+				return g.Post.IsRetweet && g.Post.ID == "at://"+bob+"/"+repostCollection+"/"+key && g.Post.RetweetedStatusID == "at://did:plc:o/app.bsky.feed.post/9" &&
+					g.Position == fmt.Sprintf(`{"host":"jetstream.example.com","time_us":%d,"seq":77}`, eventTime.UnixMicro())
+			}},
+			{"an edit", commit(alice, "update", postCollection, key, text, eventTime, 0), fetcher.SignalEdit, func(g fetcher.Signal) bool { return g.Post.Text == "hi" }},
+			{"a deletion", commit(alice, "delete", postCollection, key, "", eventTime, 0), fetcher.SignalDelete, func(g fetcher.Signal) bool {
+				return g.ID == "at://"+alice+"/"+postCollection+"/"+key && g.Post == nil
+			}},
+			{"another's post", commit("did:plc:stranger", "create", postCollection, key, text, eventTime, 0), fetcher.SignalHeartbeat, nil},
+			{"another collection", commit(alice, "create", "app.bsky.feed.like", key, `{}`, eventTime, 0), fetcher.SignalHeartbeat, nil},
+			{"an unknown operation", commit(alice, "merge", postCollection, key, text, eventTime, 0), fetcher.SignalHeartbeat, nil},
+			{"an identity", fmt.Sprintf(`{"did":%q,"time_us":%d,"kind":"identity","identity":{"did":%[1]q,"seq":1}}`, alice, eventTime.UnixMicro()), fetcher.SignalHeartbeat, nil},
+			{"no JSON", `<html>`, fetcher.SignalGap, func(g fetcher.Signal) bool { return g.Position == "" }},
+			{"no time", `{"did":"` + alice + `","kind":"commit"}`, fetcher.SignalGap, func(g fetcher.Signal) bool { return g.Position == "" }},
+			{"a broken record", commit(alice, "create", postCollection, key, `"x`, eventTime, 0), fetcher.SignalGap, nil},
+			{"a key with a slash", commit(alice, "create", postCollection, "a/b", text, eventTime, 0), fetcher.SignalGap, nil},
+			{"a record of another type", commit(alice, "create", postCollection, key, `[]`, eventTime, 0), fetcher.SignalPost, func(g fetcher.Signal) bool { return g.Post.ID != "" }},
+		} {
+			server.frames <- c.frame
+			if g := s.next(); g.Kind != c.want || c.check != nil && !c.check(g) {
+				t.Errorf("%s: %+v, want kind %d", c.name, g, c.want)
+			}
+		}
+		s.stop()
+	})
+}
+
+// Accounts change without a reconnect, and a subscription to none is ended, since
+// to the server it means everybody.
+func TestJetstreamFollowsAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newJetstreamServer(t)
+		s := startStream(t, server, fetcher.StreamQuery{Accounts: []fetcher.Account{{Username: "alice.example.com"}}})
+		synctest.Wait()
+		if len(server.opened) != 0 {
+			t.Fatal("connected without an account that it can name")
+		}
+		s.changes <- []fetcher.Account{{Username: "alice.example.com", UserID: alice}}
+		<-server.opened
+		<-server.options
+		if up := s.next(); len(up.Accounts) != 1 {
+			t.Errorf("up with %v", up.Accounts)
+		}
+		s.changes <- twoAccounts
+		if o := <-server.options; !strings.Contains(o, bob) {
+			t.Errorf("options %s", o)
+		}
+		if g := s.next(); g.Kind != fetcher.SignalAccounts || len(g.Accounts) != 2 {
+			t.Errorf("signal %+v, want the accounts", g)
+		}
+		s.changes <- nil
+		if err := <-s.ended; !errors.Is(err, fetcher.ErrResubscribe) || len(server.opened) != 0 || len(server.options) != 0 {
+			t.Errorf("without accounts: %v", err)
+		}
+		s.cancel()
+	})
+}
+
+func TestJetstreamResumes(t *testing.T) {
+	position := func(host string, seq int, age time.Duration) string {
+		return streamPosition{Host: host, TimeUS: time.Now().Add(-age).UnixMicro(), Seq: int64(seq)}.text()
+	}
+	byTime := func(age time.Duration) string { return fmt.Sprint(time.Now().Add(-age - rewind).UnixMicro()) }
+	synctest.Test(t, func(t *testing.T) {
+		server := newJetstreamServer(t)
+		for _, c := range []struct {
+			name, position, cursor string
+			resumed                bool
+		}{
+			{"by the host's number", position("jetstream.example.com", 12345, time.Hour), "12345", true},
+			{"which may be too old", position("jetstream.example.com", 12345, 40*time.Hour), "12345", false},
+			{"on another host by time", position("other.example.com", 12345, time.Hour), byTime(time.Hour), false},
+			{"by time", position("jetstream.example.com", 0, time.Hour), byTime(time.Hour), false},
+			{"from nowhere", "", "", false},
+			{"from what is no position", "yesterday", "", false},
+		} {
+			s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: c.position})
+			if q := <-server.opened; q.Get("cursor") != c.cursor {
+				t.Errorf("%s: cursor %q, want %q", c.name, q.Get("cursor"), c.cursor)
+			}
+			<-server.options
+			if up := s.next(); up.Resumed != c.resumed {
+				t.Errorf("%s: resumed %t, want %t", c.name, up.Resumed, c.resumed)
+			}
+			s.stop()
+		}
+		// What a replay brings from before the position is left out.
+		now := time.Now()
+		s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: position("jetstream.example.com", 50, 0)})
+		<-server.options
+		s.next()
+		server.frames <- commit(alice, "delete", postCollection, "early", "", now, 49)
+		server.frames <- commit(alice, "delete", postCollection, "again", "", now, 50)
+		if g := s.next(); !strings.HasSuffix(g.ID, "again") {
+			t.Errorf("by number: %+v", g)
+		}
+		s.stop()
+		s = startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: position("other.example.com", 50, 0)})
+		<-server.options
+		s.next()
+		server.frames <- commit(alice, "delete", postCollection, "early", "", time.Now().Add(-time.Minute), 70)
+		server.frames <- commit(alice, "delete", postCollection, "again", "", time.Now().Add(-rewind), 7)
+		if g := s.next(); !strings.HasSuffix(g.ID, "again") {
+			t.Errorf("by time: %+v", g)
+		}
+		s.stop()
+	})
+}
+
+func TestJetstreamBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newJetstreamServer(t)
+		for name, do := range map[string]func(){"cut": server.Cut, "frozen": server.Freeze} {
+			s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts})
+			<-server.opened
+			<-server.options
+			s.next()
+			do()
+			if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "jetstream.example.com") {
+				t.Errorf("%s: ended with %v", name, err)
+			}
+			s.cancel()
+		}
+	})
+}
+
+func TestJetstreamConfig(t *testing.T) {
+	for _, u := range []string{"https://jetstream.example.com", "ws://", "wss://h/subscribe?wantedDids=x", "::"} {
+		if _, err := NewJetstream(JetstreamConfig{URL: u}); err == nil || !strings.Contains(err.Error(), "JetstreamConfig.URL") {
+			t.Errorf("%q: %v", u, err)
+		}
+	}
+	if _, err := NewJetstream(JetstreamConfig{HTTP: &http.Client{Timeout: time.Second}}); err == nil {
+		t.Error("a client with a Timeout was taken")
+	}
+	if _, err := NewJetstream(JetstreamConfig{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzJetstreamMessage(f *testing.F) {
+	f.Add(commit(alice, "create", postCollection, tidAt(eventTime), `{"text":"x"}`, eventTime, 3))
+	f.Add(`{"did":"did:plc:a","time_us":1,"kind":"identity"}`)
+	f.Fuzz(func(t *testing.T, frame string) {
+		s := &subscription{cfg: &JetstreamConfig{}, host: "h", emit: func(g fetcher.Signal) error {
+			if g.Kind == fetcher.SignalPost {
+				checkSound(t, *g.Post)
+			}
+			return nil
+		}}
+		s.want(twoAccounts)
+		if err := s.message([]byte(frame)); err != nil {
+			t.Error(err)
+		}
+	})
+}

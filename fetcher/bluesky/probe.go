@@ -1,0 +1,118 @@
+package bluesky
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxActors is how many accounts app.bsky.actor.getProfiles takes.
+const maxActors = 25
+
+var _ fetcher.Prober = (*Fetcher)(nil)
+
+// ProbeLimit returns 25.
+func (f *Fetcher) ProbeLimit() int { return maxActors }
+
+// Probe asks an AppView for the profiles of up to 25 accounts in one request. A
+// mark stands for the profile's postsCount, which counts posts, replies and
+// quotes; of reposts and edits it knows nothing, and a delete beside a new post
+// hides both. An account has no mark when the answer leaves it out, as it does
+// the unknown, deactivated and suspended, or when its name is no handle or DID.
+//
+// A PDS has no profiles: with Config.PDS, Probe returns an error.
+func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
+	switch {
+	case f.pds != "":
+		return fetcher.Probe{}, errors.New("bluesky: a PDS cannot be probed: want an AppView")
+	case len(accounts) > maxActors:
+		return fetcher.Probe{}, fmt.Errorf("bluesky: a probe of %d accounts is not allowed: want at most %d", len(accounts), maxActors)
+	}
+	p := fetcher.Probe{Marks: make([]fetcher.Mark, len(accounts))}
+	actors := make([]string, len(accounts))
+	var asked []string
+	for i, a := range accounts {
+		if actors[i] = actorOf(a); actors[i] != "" { // one that is malformed would fail all
+			asked = append(asked, actors[i])
+		}
+	}
+	if len(asked) == 0 {
+		return p, nil
+	}
+	resp, err := f.get(ctx, xrpcPath("app.bsky.actor.getProfiles", url.Values{"actors": asked}), nil)
+	if err != nil {
+		return fetcher.Probe{}, fmt.Errorf("bluesky: profiles: %w", err)
+	}
+	defer resp.Release()
+	marks, err := profileMarks(resp.Body)
+	if err != nil {
+		return fetcher.Probe{}, fmt.Errorf("bluesky: profiles: %w", err)
+	}
+	for i, actor := range actors {
+		p.Marks[i] = marks[actor]
+	}
+	p.RateLimit, p.ServerTime = resp.RateLimit, resp.ServerTime
+	return p, nil
+}
+
+// Handles and DIDs as atproto.com/specs/handle and /specs/did have them.
+var (
+	didSyntax    = regexp.MustCompile(`^did:[a-z]+:[a-zA-Z0-9._:%-]*[a-zA-Z0-9._-]$`)
+	handleSyntax = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+)
+
+// actorOf is how an account is named in a request, "" when it has no name that a
+// server takes.
+func actorOf(a fetcher.Account) string {
+	if did := didOf(a); did != "" {
+		return did
+	}
+	if handle := strings.ToLower(a.Username); len(handle) <= 253 && handleSyntax.MatchString(handle) {
+		return handle
+	}
+	return ""
+}
+
+// didOf is an account's DID, "" if it is not known.
+func didOf(a fetcher.Account) string {
+	for _, s := range []string{a.UserID, a.Username} {
+		if isDID(s) && len(s) <= 2048 && didSyntax.MatchString(s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// profileMarks reads an answer of getProfiles: the marks by DID and by handle.
+func profileMarks(body []byte) (map[string]fetcher.Mark, error) {
+	var answer struct {
+		Profiles []struct {
+			DID        string          `json:"did"`
+			Handle     string          `json:"handle"`
+			PostsCount json.RawMessage `json:"postsCount"`
+		} `json:"profiles"`
+	}
+	if err := unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("%w: %w", fetcher.ErrMalformed, err)
+	}
+	if answer.Profiles == nil {
+		return nil, fmt.Errorf("%w: the answer has no list %q", fetcher.ErrMalformed, "profiles")
+	}
+	marks := make(map[string]fetcher.Mark, 2*len(answer.Profiles))
+	for _, p := range answer.Profiles {
+		n, err := strconv.ParseUint(string(p.PostsCount), 10, 32)
+		if err != nil { // the field is optional
+			continue
+		}
+		mark := fetcher.Mark(n + 1)
+		marks[p.DID], marks[strings.ToLower(p.Handle)] = mark, mark
+	}
+	return marks, nil
+}

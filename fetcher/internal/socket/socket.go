@@ -1,0 +1,196 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Config sets up Read.
+type Config struct {
+	// URL is the address, ws:// or wss://. Required.
+	URL string
+	// HTTP makes the handshake. Defaults to http.DefaultClient. Its Timeout must
+	// be 0: it would end the connection.
+	HTTP *http.Client
+	// Header is sent with the handshake.
+	Header http.Header
+	// Token is left out of errors that quote the server.
+	Token secret.Value
+	// MaxMessage caps a message, in bytes. Defaults to 2 MiB.
+	MaxMessage int64
+	// PingEvery is the time between two pings. A server that does not answer
+	// one within that time is gone. Defaults to 20 s.
+	PingEvery time.Duration
+	// Now is the clock for Retry-After. Defaults to time.Now.
+	Now func() time.Time
+
+	// Opened is called when the server has accepted the connection. Send may
+	// then be used, also from other goroutines, until Read returns.
+	Opened func(send Send) error
+	// Message is called for each text message. The bytes are its own. Required.
+	Message func(b []byte) error
+	// Alive is called for each ping and pong of the server.
+	Alive func() error
+}
+
+// Send writes a text message.
+type Send func(ctx context.Context, b []byte) error
+
+// ErrSilent means that the server did not answer a ping.
+var ErrSilent = errors.New("socket: the server does not answer")
+
+// handshakeTimeout bounds the handshake, and a write.
+const handshakeTimeout = 30 * time.Second
+
+// Read connects and reads until ctx ends, the connection breaks, or one of the
+// functions of cfg returns an error, which it returns as it is. They are called
+// one at a time. An answer that is no handshake is an error as
+// upstream.AnswerError has it; a close by the server is a websocket.CloseError.
+func Read(ctx context.Context, cfg Config) error {
+	r := &reader{cfg: cfg}
+	if r.cfg.MaxMessage == 0 {
+		r.cfg.MaxMessage = 2 << 20
+	}
+	if r.cfg.PingEvery == 0 {
+		r.cfg.PingEvery = 20 * time.Second
+	}
+	if r.cfg.Now == nil {
+		r.cfg.Now = time.Now
+	}
+	if r.cfg.Alive == nil {
+		r.cfg.Alive = func() error { return nil }
+	}
+	err := r.run(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// reader is one connection. Its functions run on the goroutine of Read.
+type reader struct {
+	cfg Config
+	ws  *websocket.Conn
+	cut context.CancelCauseFunc // ends reading
+	err error                   // of Alive, which the library calls while it reads
+
+	handling atomic.Bool   // a message is being handled, and nothing is read
+	handled  atomic.Uint64 // messages
+}
+
+func (r *reader) run(ctx context.Context) error {
+	ctx, r.cut = context.WithCancelCause(ctx)
+	defer r.cut(nil)
+	if err := r.dial(ctx); err != nil {
+		return err
+	}
+	defer r.ws.CloseNow()
+	if r.cfg.Opened != nil {
+		if err := r.cfg.Opened(r.send); err != nil {
+			return err
+		}
+	}
+	pinging := make(chan struct{})
+	go func() {
+		defer close(pinging)
+		r.ping(ctx)
+	}()
+	err := r.read(ctx)
+	r.cut(nil)
+	<-pinging
+	return err
+}
+
+func (r *reader) dial(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	alive := func(context.Context) {
+		if r.err != nil {
+			return
+		}
+		if r.err = r.cfg.Alive(); r.err != nil {
+			r.cut(nil)
+		}
+	}
+	ws, resp, err := websocket.Dial(ctx, r.cfg.URL, &websocket.DialOptions{
+		HTTPClient:     r.cfg.HTTP,
+		HTTPHeader:     r.cfg.Header,
+		OnPingReceived: func(ctx context.Context, _ []byte) bool { alive(ctx); return true },
+		OnPongReceived: func(ctx context.Context, _ []byte) { alive(ctx) },
+	})
+	switch {
+	case err == nil:
+		r.ws = ws
+		ws.SetReadLimit(r.cfg.MaxMessage)
+		return nil
+	case resp != nil && resp.StatusCode != http.StatusSwitchingProtocols && resp.Body != nil:
+		return upstream.AnswerError(resp, r.cfg.Now(), r.cfg.Token)
+	}
+	// The address may hold the token.
+	text := err.Error()
+	if r.cfg.Token != "" {
+		text = strings.ReplaceAll(text, string(r.cfg.Token), secret.Redacted)
+	}
+	return fmt.Errorf("socket: %s", text)
+}
+
+func (r *reader) send(ctx context.Context, b []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	return r.ws.Write(ctx, websocket.MessageText, b)
+}
+
+func (r *reader) read(ctx context.Context) error {
+	for {
+		kind, b, err := r.ws.Read(ctx)
+		switch {
+		case r.err != nil:
+			return r.err
+		case err != nil && context.Cause(ctx) == ErrSilent && websocket.CloseStatus(err) == -1:
+			return ErrSilent
+		case err != nil:
+			return fmt.Errorf("socket: %w", err)
+		case kind != websocket.MessageText:
+			continue
+		}
+		r.handling.Store(true)
+		err = r.cfg.Message(b)
+		r.handled.Add(1)
+		r.handling.Store(false)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// ping finds out that the server is gone when no other sign of it comes.
+func (r *reader) ping(ctx context.Context) {
+	tick := time.NewTicker(r.cfg.PingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		wait, cancel := context.WithTimeout(ctx, r.cfg.PingEvery)
+		before := r.handled.Load()
+		err := r.ws.Ping(wait)
+		cancel()
+		// While a message is handled, the pong waits to be read.
+		if err != nil && !r.handling.Load() && r.handled.Load() == before {
+			r.cut(ErrSilent)
+			return
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package mastodon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
+)
+
+// maxProbed is how many accounts GET /api/v1/accounts takes.
+const maxProbed = 40
+
+var _ fetcher.Prober = (*Fetcher)(nil)
+
+// ProbeLimit returns 40.
+func (f *Fetcher) ProbeLimit() int { return maxProbed }
+
+// Probe asks for up to 40 accounts in one request. A mark stands for the
+// account's statuses_count, which counts boosts and posts for followers, too; a
+// delete beside a new post hides both. Of an account of another server it counts
+// what this server has heard of. An account has no mark before its id is known,
+// by its UserID or by a Timeline call of this Fetcher, nor when the server leaves
+// it out.
+//
+// Mastodon answers since version 4.3. Servers that do not are ErrUnsupported.
+func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
+	if len(accounts) > maxProbed {
+		return fetcher.Probe{}, fmt.Errorf("mastodon: a probe of %d accounts is not allowed: want at most %d", len(accounts), maxProbed)
+	}
+	p := fetcher.Probe{Marks: make([]fetcher.Mark, len(accounts))}
+	ids := make([]string, len(accounts))
+	var asked []string
+	for i, a := range accounts {
+		if ids[i] = f.knownID(a); ids[i] != "" {
+			asked = append(asked, ids[i])
+		}
+	}
+	if len(asked) == 0 {
+		return p, nil
+	}
+	resp, err := f.client.Get(ctx, "/api/v1/accounts?"+url.Values{"id[]": asked}.Encode(), nil)
+	var status *fetcher.StatusError
+	switch {
+	case errors.Is(err, fetcher.ErrNotFound), errors.As(err, &status) && status.Code == http.StatusMethodNotAllowed:
+		return fetcher.Probe{}, fmt.Errorf("mastodon: accounts by id: %w: %w", fetcher.ErrUnsupported, err)
+	case err != nil:
+		return fetcher.Probe{}, fmt.Errorf("mastodon: accounts by id: %w", err)
+	}
+	defer resp.Release()
+	listed, err := decodeAccounts(resp.Body)
+	if err != nil {
+		return fetcher.Probe{}, fmt.Errorf("mastodon: accounts by id: %w", err)
+	}
+	marks := make(map[string]fetcher.Mark, len(listed))
+	for _, a := range listed {
+		marks[a.id] = a.mark
+	}
+	for i, id := range ids {
+		if id != "" {
+			p.Marks[i] = marks[id]
+		}
+	}
+	p.RateLimit, p.ServerTime = resp.RateLimit, resp.ServerTime
+	return p, nil
+}
+
+// knownID is an account's id without asking for it, "" if it is not known.
+func (f *Fetcher) knownID(a fetcher.Account) string {
+	if a.UserID != "" {
+		return a.UserID
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ids[strings.ToLower(a.Username)]
+}
+
+// listedAccount is an element of a list of accounts.
+type listedAccount struct {
+	id, acct string
+	mark     fetcher.Mark // of its posts, NoMark when it has no count
+}
+
+var accountList = scan.NewPlan("", nil, []string{"id", "acct", "statuses_count"})
+
+// decodeAccounts reads a list of accounts, without those that have no id.
+func decodeAccounts(body []byte) ([]listedAccount, error) {
+	var list []listedAccount
+	s := accountList.Scan(body)
+	for s.Next() {
+		a := listedAccount{id: string(identText(s.Value(0)))}
+		if acct, ok := s.Value(1).Text(); ok {
+			a.acct = strings.ToLower(string(acct))
+		}
+		if n, err := strconv.ParseUint(string(s.Value(2)), 10, 32); err == nil {
+			a.mark = fetcher.Mark(n + 1)
+		}
+		if a.id != "" && len(list) < maxPosts {
+			list = append(list, a)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("list of accounts: %w", err)
+	}
+	if _, ok := s.Len(); !ok {
+		return nil, fmt.Errorf("%w: want a list of accounts", fetcher.ErrMalformed)
+	}
+	return list, nil
+}

@@ -1,0 +1,323 @@
+package mastodon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// StreamConfig sets up a Stream. The zero value of each field means its default.
+type StreamConfig struct {
+	// BaseURL is the server, such as "https://mastodon.social". Required.
+	BaseURL string
+	// Token is an access token of a user, with the scope "read". Required. It
+	// prints as ***.
+	Token secret.Value
+	// StreamingURL is where the server streams, ws:// or wss:// and a host. Defaults
+	// to what the server says of itself, in configuration.urls.streaming of
+	// /api/v2/instance, else to BaseURL.
+	StreamingURL string
+	// HTTP makes the requests and the handshake; its Timeout must be 0, which would
+	// end the connection. Defaults to http.DefaultClient.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// Now is the clock for rate-limit resets. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Stream is a Streamer that reads the home timeline of a user: it brings the posts
+// of the accounts that the user follows, which the program or its operator has to
+// see to. Follows are visible to those who are followed; an account of its own for
+// the program is the usual way.
+//
+// The platform has no positions: what was posted while the connection was down is
+// found by polls. It holds back replies to others and boosts that it showed
+// lately, which Brings therefore does not expect.
+//
+// Servers stop filling the home timelines of users that were not active for a
+// week, and an open stream is no activity: Stream reads the list of follows every
+// hour.
+type Stream struct {
+	cfg    StreamConfig
+	client *upstream.Client
+}
+
+var _ fetcher.Streamer = (*Stream)(nil)
+
+const (
+	followsEvery   = time.Hour // the follows are read
+	maxFollowPages = 200       // of 80 accounts each
+)
+
+// NewStream checks cfg and returns a Stream. It makes no request.
+func NewStream(cfg StreamConfig) (*Stream, error) {
+	if cfg.Token == "" {
+		return nil, errors.New("mastodon: StreamConfig.Token is missing: want a user's access token")
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = http.DefaultClient
+	}
+	if cfg.HTTP.Timeout != 0 {
+		return nil, fmt.Errorf("mastodon: StreamConfig.HTTP with a Timeout of %s is not allowed: want 0, it would end the connection", cfg.HTTP.Timeout)
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = upstream.DefaultUserAgent
+	}
+	if cfg.StreamingURL != "" && streamingBase(cfg.StreamingURL) == "" {
+		return nil, fmt.Errorf("mastodon: StreamConfig.StreamingURL %q is not allowed: want ws:// or wss:// and a host", cfg.StreamingURL)
+	}
+	client, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now})
+	if err != nil {
+		return nil, fmt.Errorf("mastodon: %w", err)
+	}
+	return &Stream{cfg: cfg, client: client}, nil
+}
+
+// streamingBase is an address less its path, "" if it is none of a WebSocket.
+func streamingBase(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Brings reports false for replies to others and for boosts.
+func (*Stream) Brings(t *fetcher.Tweet) bool {
+	return !t.IsRetweet && (t.InReplyToUserID == "" || t.InReplyToUserID == t.UserID)
+}
+
+// Stream connects after it has read which accounts the user follows.
+func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	h := &home{stream: s, emit: emit, wanted: q.Accounts}
+	if err := h.run(ctx, q.Changes); err != nil {
+		return fmt.Errorf("mastodon: stream of %s: %w", s.client.Host(), err)
+	}
+	return nil
+}
+
+// home is one connection to a home timeline.
+type home struct {
+	stream *Stream
+	emit   func(fetcher.Signal) error
+	self   string // the user's id
+
+	mu      sync.Mutex
+	wanted  []fetcher.Account
+	follows map[string]bool // ids, and names in lower case
+	changed bool            // the accounts that are brought are not told yet
+}
+
+func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error {
+	base, err := h.streamingURL(ctx)
+	if err != nil {
+		return err
+	}
+	if err := h.readSelf(ctx); err != nil {
+		return err
+	}
+	if err := h.readFollows(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	cfg := &h.stream.cfg
+	return socket.Read(ctx, socket.Config{
+		URL:   base + "/api/v1/streaming?stream=user",
+		HTTP:  cfg.HTTP,
+		Token: cfg.Token,
+		Now:   cfg.Now,
+		Header: http.Header{
+			"User-Agent":    {cfg.UserAgent},
+			"Authorization": {"Bearer " + string(cfg.Token)},
+		},
+		Opened: func(socket.Send) error {
+			following.Go(func() { h.follow(ctx, changes) })
+			return h.emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: h.tell()})
+		},
+		Message: h.message,
+		Alive: func() error {
+			if err := h.tellChanged(); err != nil {
+				return err
+			}
+			return h.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+		},
+	})
+}
+
+// streamingURL is where the server streams. Servers that do not say stream where
+// they answer.
+func (h *home) streamingURL(ctx context.Context) (string, error) {
+	if base := streamingBase(h.stream.cfg.StreamingURL); base != "" {
+		return base, nil
+	}
+	var instance struct {
+		Configuration struct {
+			URLs struct {
+				Streaming string `json:"streaming"`
+			} `json:"urls"`
+		} `json:"configuration"`
+	}
+	resp, err := h.stream.client.Get(ctx, "/api/v2/instance", nil)
+	switch {
+	case err == nil:
+		defer resp.Release()
+		_ = json.Unmarshal(resp.Body, &instance)
+	case !errors.Is(err, fetcher.ErrNotFound):
+		return "", err
+	}
+	if base := streamingBase(instance.Configuration.URLs.Streaming); base != "" {
+		return base, nil
+	}
+	return "ws" + strings.TrimPrefix(strings.TrimSuffix(h.stream.cfg.BaseURL, "/"), "http"), nil
+}
+
+func (h *home) readSelf(ctx context.Context) error {
+	resp, err := h.stream.client.Get(ctx, "/api/v1/accounts/verify_credentials", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Release()
+	var self account
+	if json.Valid(resp.Body) {
+		self.decode(bytes.TrimSpace(resp.Body))
+	}
+	if self.ID == "" {
+		return fmt.Errorf("%w: the token's user has no id", fetcher.ErrMalformed)
+	}
+	h.self = string(self.ID)
+	return nil
+}
+
+// readFollows reads which accounts the user follows.
+func (h *home) readFollows(ctx context.Context) error {
+	follows := map[string]bool{}
+	path := "/api/v1/accounts/" + url.PathEscape(h.self) + "/following?limit=80"
+	for page, cursor := 0, ""; page < maxFollowPages; page++ {
+		at := path
+		if cursor != "" {
+			at += "&max_id=" + url.QueryEscape(cursor)
+		}
+		resp, err := h.stream.client.Get(ctx, at, nil)
+		if err != nil {
+			return err
+		}
+		list, err := decodeAccounts(resp.Body)
+		next, _ := linkNext(resp.Header)
+		resp.Release()
+		if err != nil {
+			return err
+		}
+		for _, a := range list {
+			follows[a.id] = true
+			follows["@"+a.acct] = true
+		}
+		if next == "" || next == cursor || len(list) == 0 {
+			break
+		}
+		cursor = next
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.follows, h.changed = follows, true
+	return nil
+}
+
+// follow keeps up with the accounts that are wanted and followed.
+func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
+	tick := time.NewTicker(followsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case accounts, ok := <-changes:
+			if !ok {
+				changes = nil
+				continue
+			}
+			h.mu.Lock()
+			h.wanted, h.changed = accounts, true
+			h.mu.Unlock()
+		case <-tick.C:
+			_ = h.readFollows(ctx) // what was read last stands until the next hour
+		}
+	}
+}
+
+// tell gives the accounts that are wanted and followed.
+func (h *home) tell() []fetcher.Account {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.changed = false
+	var brought []fetcher.Account
+	for _, a := range h.wanted {
+		if h.follows[a.UserID] && a.UserID != "" || h.follows["@"+strings.ToLower(a.Username)] {
+			brought = append(brought, a)
+		}
+	}
+	return brought
+}
+
+func (h *home) tellChanged() error {
+	h.mu.Lock()
+	changed := h.changed
+	h.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	return h.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: h.tell()})
+}
+
+// message emits what one event tells. One that cannot be read is a gap.
+func (h *home) message(b []byte) error {
+	var e struct {
+		Event   string `json:"event"`
+		Payload string `json:"payload"` // JSON, or an id
+		Error   string `json:"error"`
+		Status  int    `json:"status"`
+	}
+	if err := json.Unmarshal(b, &e); err != nil {
+		return h.emit(fetcher.Signal{Kind: fetcher.SignalGap})
+	}
+	if e.Error != "" {
+		return &fetcher.StatusError{Code: e.Status, Detail: e.Error}
+	}
+	if err := h.tellChanged(); err != nil {
+		return err
+	}
+	switch e.Event {
+	case "update", "status.update":
+		var s status
+		if json.Valid([]byte(e.Payload)) {
+			s.decode([]byte(e.Payload), false)
+		}
+		if s.ID == "" {
+			return h.emit(fetcher.Signal{Kind: fetcher.SignalGap})
+		}
+		t := s.tweet()
+		kind := fetcher.SignalPost
+		if e.Event == "status.update" {
+			kind = fetcher.SignalEdit
+		}
+		return h.emit(fetcher.Signal{Kind: kind, Post: &t})
+	case "delete":
+		return h.emit(fetcher.Signal{Kind: fetcher.SignalDelete, ID: e.Payload})
+	}
+	return h.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+}
