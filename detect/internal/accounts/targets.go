@@ -55,6 +55,9 @@ func (a *Targets) Plan(p *poll.Poll) {
 	plan.Since = t.Since.Time()
 	plan.Expected = window.Len() > 0 || t.Is(Cold)
 	plan.First = t.Since == 0 || t.Is(Cold)
+	if !plan.First {
+		plan.Timeline.Since = plan.Cutoff
+	}
 	if a.Table.AnyFresh(slot) {
 		a.Table.Cover(slot)
 		return
