@@ -28,7 +28,7 @@ var levels = [][]string{
 	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},
-	{"internal/pace"},
+	{"internal/pace", "internal/probe"},
 	{"detect/internal/schedule", "detect/internal/interest", "detect/internal/budget", "detect/internal/deadline"},
 	{"detect/internal/forecast"},
 	{"detect/internal/poll", "detect/internal/routing"},
@@ -36,16 +36,18 @@ var levels = [][]string{
 	{"detect/internal/queries"},
 	{"detect"},
 	{"storage"},
-	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest"}, // what the adapters, or their tests, share
+	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest"}, // what the adapters, or their tests, share
+	{"fetcher/internal/socket"},
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess"},
 	{"enginetest", "engineprom", "enginehttp"},
+	{"enginetest/check"},
 	{"examples/*", "crashtest"},
 }
 
 // testLevel is the highest package a test may import.
-const testLevel = "enginetest"
+const testLevel = "enginetest/check"
 
 // forbiddenInCore may not be in a program just because it embeds the engine:
 // import paths, each with everything below it.

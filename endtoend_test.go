@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/check"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -52,13 +53,13 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 				if err := e.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				var watches []enginetest.Watch
+				var watches []check.Watch
 				names := enginetest.AccountNames(accounts)
 				for i := 0; i < accounts; i += accounts / 10 {
 					group := names[i : i+accounts/10]
 					m := create(t, e, monitor.CreateRequest{Name: fmt.Sprint("m", i), Usernames: group,
 						PollInterval: 2 * time.Second, WebhookURL: "https://hooks.example.com/x", WebhookSecret: key})
-					watches = append(watches, enginetest.Watch{MonitorID: m.ID, Accounts: group, Since: m.CreatedAt})
+					watches = append(watches, check.Watch{MonitorID: m.ID, Accounts: group, Since: m.CreatedAt})
 				}
 				if err := p.Run(t.Context(), enginetest.PostRate{PerSecond: perSecond, Total: perSecond * lasts}); err != nil {
 					t.Fatal(err)
@@ -67,7 +68,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Error(err)
 				}
-				report := enginetest.Check(p.Posted(), watches, r.Deliveries())
+				report := check.Check(p.Posted(), watches, r.Deliveries())
 				if err := report.Err(); err != nil {
 					t.Error(err)
 				}

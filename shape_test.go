@@ -27,7 +27,7 @@ const (
 var wide = map[string]shape{
 	"Config":                        {fields: 21},
 	"crashtest/tally":               {fields: 21},
-	"detect/Stats":                  {fields: 37},
+	"detect/Stats":                  {fields: 38},
 	"detect/internal/poll/Counters": {fields: 25},
 	"enginetest/accountJSON":        {fields: 23},
 	"enginetest/status":             {fields: 25},

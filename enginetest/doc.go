@@ -47,7 +47,7 @@
 // Check compares the platform's record with the receiver's and shares no code
 // with the engine between them:
 //
-//	report := enginetest.Check(p.Posted(), watches, r.Deliveries())
+//	report := check.Check(p.Posted(), watches, r.Deliveries())
 //	if err := report.Err(); err != nil {
 //		t.Fatal(err) // posts lost, duplicated, changed or unexpected
 //	}

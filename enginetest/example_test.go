@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/check"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -21,7 +22,7 @@ func Example() {
 		Answer:     enginetest.FailFirst(1, 1),
 		OnDelivery: func(d enginetest.Received) { fmt.Println(d.AuthorUsername+":", d.Text) },
 	})
-	watch := enginetest.Watch{MonitorID: "mon_1", Accounts: []string{"nasa"}, Since: time.Now().Add(-time.Minute)}
+	watch := check.Watch{MonitorID: "mon_1", Accounts: []string{"nasa"}, Since: time.Now().Add(-time.Minute)}
 
 	platform.Post("nasa", "Lift-off")
 	platform.Post("esa", "Nobody watches this")
@@ -57,7 +58,7 @@ func Example() {
 		}
 	}
 
-	report := enginetest.Check(platform.Posted(), []enginetest.Watch{watch}, receiver.Deliveries())
+	report := check.Check(platform.Posted(), []check.Watch{watch}, receiver.Deliveries())
 	fmt.Println("posted", report.Posted, "delivered", report.Delivered, "error", report.Err())
 	// Output:
 	// answer 500

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // PlatformConfig sets up a Platform. The zero value of each field means its
@@ -161,14 +162,12 @@ func (p *Platform) newName(name string) string {
 
 // mustFind finds an account for a method that acts on it.
 func (p *Platform) mustFind(name string) *account {
-	a := p.byName[nameKey(name)]
+	a := p.byName[monitor.Key(name)]
 	if a == nil {
 		panic(fmt.Sprintf("enginetest: account %q does not exist on the platform", name))
 	}
 	return a
 }
-
-func nameKey(name string) string { return strings.ToLower(strings.TrimPrefix(name, "@")) }
 
 // Rename gives an account another handle. Its id stays, and the old handle is
 // unknown from now on.
@@ -176,7 +175,7 @@ func (p *Platform) Rename(account, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.mustFind(account)
-	delete(p.byName, nameKey(account))
+	delete(p.byName, monitor.Key(account))
 	p.byName[p.newName(name)] = a
 	a.name = name
 }

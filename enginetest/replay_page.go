@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // Timeline reads a page of an account's posts, as fetcher.Fetcher has it. The
@@ -113,7 +114,7 @@ func (r *Replay) find(q fetcher.TimelineQuery) int {
 
 // accountIndex is the inverse of accountName, or -1.
 func accountIndex(handle string) int {
-	digits, ok := strings.CutPrefix(nameKey(handle), "account")
+	digits, ok := strings.CutPrefix(monitor.Key(handle), "account")
 	n, err := strconv.Atoi(digits)
 	if !ok || err != nil || n < 1 || accountName(n-1) != "account"+digits {
 		return -1

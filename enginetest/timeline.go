@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // faultWait is how long Faults.RateLimited asks to wait.
@@ -62,7 +63,7 @@ func (p *Platform) decide(q request) reply {
 		r.kind, r.retryAfter = rateLimited, r.rate.Reset.Sub(now)
 		return r
 	}
-	a := p.byName[nameKey(q.account)]
+	a := p.byName[monitor.Key(q.account)]
 	if q.byID {
 		a = p.byID[q.account]
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/check"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -95,8 +96,8 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	defer cancel()
 	err = errors.Join(err, engine.Shutdown(stop))
 
-	watches := []enginetest.Watch{{MonitorID: created.ID, Accounts: names, Since: created.CreatedAt.Truncate(time.Millisecond)}} // as fine as posts are stamped
-	report := enginetest.Check(platform.Posted(), watches, receiver.Deliveries())
+	watches := []check.Watch{{MonitorID: created.ID, Accounts: names, Since: created.CreatedAt.Truncate(time.Millisecond)}} // as fine as posts are stamped
+	report := check.Check(platform.Posted(), watches, receiver.Deliveries())
 	got, stats := receiver.Stats(), engine.Stats()
 	sum := &summary{
 		Posted: report.Posted, Detected: lines.count(), Delivered: report.Delivered, Verified: report.Verified,
@@ -147,7 +148,7 @@ func serve(h http.Handler) (url string, stop func(), err error) {
 	}, nil
 }
 
-func count(p enginetest.Posts) (n int) {
+func count(p check.Posts) (n int) {
 	for _, ids := range p {
 		n += len(ids)
 	}

@@ -1,4 +1,4 @@
-package enginetest
+package check
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // Watch says what was to be delivered: the posts of some accounts.
@@ -42,19 +45,19 @@ type Report struct {
 // Repeated attempts of one delivery id are no duplicates. Where either is right,
 // Check asks for neither: a post that was deleted, and one from the second a
 // watch began in, but before it.
-func Check(truth []Truth, watches []Watch, got []Received) Report {
+func Check(truth []enginetest.Truth, watches []Watch, got []enginetest.Received) Report {
 	var r Report
 	seen := gather(got, &r)
 	owed, allowed := make(map[pair]bool), make(map[pair]bool)
 	watchers := make(map[string][]*Watch) // by account
 	for i := range watches {
 		for _, account := range watches[i].Accounts {
-			account = nameKey(account)
+			account = monitor.Key(account)
 			watchers[account] = append(watchers[account], &watches[i])
 		}
 	}
 	for _, post := range truth {
-		for _, w := range watchers[nameKey(post.Account)] {
+		for _, w := range watchers[monitor.Key(post.Account)] {
 			p := pair{w.MonitorID, post.ID}
 			switch {
 			case owed[p]: // by an earlier watch of the same monitor
@@ -87,7 +90,7 @@ type received struct {
 	unsigned map[pair]bool // an attempt of an accepted delivery was not verified
 }
 
-func gather(got []Received, r *Report) received {
+func gather(got []enginetest.Received, r *Report) received {
 	in := received{
 		webhooks: make(map[string]map[string]bool),
 		accepted: make(map[pair]map[string]int),
