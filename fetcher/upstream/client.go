@@ -198,7 +198,7 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 		return out, nil
 	}
 	if resp.StatusCode/100 != 2 {
-		return nil, AnswerError(resp, now, secret.Value(c.token()))
+		return nil, answerError(resp, out.RateLimit, now, c.token())
 	}
 	out.room, err = readBody(io.LimitReader(resp.Body, c.cfg.MaxBody+1), resp.ContentLength)
 	out.Body = *out.room
@@ -234,7 +234,11 @@ func isTimeout(err error) bool {
 // AnswerError is what an answer outside 2xx means, as Client.Get describes. The
 // token is left out of what the error quotes of the body.
 func AnswerError(resp *http.Response, now time.Time, token secret.Value) error {
-	detail := errorDetail(resp.Body, string(token))
+	return answerError(resp, ParseRateLimit(resp.Header, now), now, string(token))
+}
+
+func answerError(resp *http.Response, rl fetcher.RateLimit, now time.Time, token string) error {
+	detail := errorDetail(resp.Body, token)
 	after, _ := ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
@@ -244,7 +248,7 @@ func AnswerError(resp *http.Response, now time.Time, token secret.Value) error {
 	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("upstream: %w: %s", fetcher.ErrNotFound, detail)
 	case http.StatusTooManyRequests:
-		if rl := ParseRateLimit(resp.Header, now); after == 0 && rl.Reset.After(now) {
+		if after == 0 && rl.Reset.After(now) {
 			after = rl.Reset.Sub(now)
 		}
 		return &fetcher.RateLimitError{RetryAfter: after}
