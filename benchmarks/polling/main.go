@@ -10,6 +10,9 @@
 // After the worlds come some that are hard on accounts that rarely post, each with
 // the bound that streamwatch is to keep there; the first third is not scored.
 //
+// With -probes the others are the same policy with probes of 100 accounts a call, of
+// which some miss posts or lie; a replay takes minutes then.
+//
 // The interval is accounts / budget: how often all accounts could be polled.
 // Posts of the first two weeks are not scored. A replay is the same in every
 // run, and is timed once: -rounds is accepted as everywhere but not needed, and
@@ -37,6 +40,7 @@ type options struct {
 	arrivals string
 	interval time.Duration
 	seed     uint64
+	probes   bool
 }
 
 func main() {
@@ -58,6 +62,7 @@ func parse(args []string) (options, error) {
 	o.Options, err = report.ParseFlags("polling", args, func(own *flag.FlagSet) {
 		own.StringVar(&o.arrivals, "arrivals", "", "arrivals file to replay, may be gzipped; skipped when missing")
 		own.DurationVar(&o.interval, "interval", o.interval, "accounts / budget, 1s to 24h")
+		own.BoolVar(&o.probes, "probes", false, "compare with policies that spend a part of the budget on probes, in place of the others")
 		own.Uint64Var(&o.seed, "seed", o.seed, "seed of the generated worlds")
 	})
 	if err != nil {
@@ -76,13 +81,13 @@ func run(o options) error {
 	}
 	var rows []report.Row
 	for _, a := range inputs {
-		more, err := compare(a, o.interval)
+		more, err := compare(a, o)
 		if err != nil {
 			return err
 		}
 		rows = append(rows, more...)
 	}
-	if o.arrivals == "" {
+	if o.arrivals == "" && !o.probes {
 		accounts, days := 500, 21
 		if o.For < 50*time.Millisecond {
 			accounts, days = 100, 6
@@ -129,9 +134,13 @@ const warmUp = 14 * day
 
 // compare replays the arrivals with every policy, as many at a time as there are
 // cores. Times are given in seconds and also relative to the fixed interval's.
-func compare(a *history, interval time.Duration) ([]report.Row, error) {
+func compare(a *history, o options) ([]report.Row, error) {
+	interval := o.interval
 	budget := float64(len(a.posts)) / interval.Seconds()
 	impls := contestants(a, budget)
+	if o.probes {
+		impls = append(impls[:2:2], withProbes(a, budget)...) // ours and the fixed interval
+	}
 	results := make([]result, len(impls))
 	errs := make([]error, len(impls))
 	var all sync.WaitGroup

@@ -78,3 +78,24 @@ func TestOursAgainstHindsight(t *testing.T) {
 		}
 	}
 }
+
+// Probes find posts sooner with the same calls, the fewer they miss; those that lie
+// cost little.
+func TestProbes(t *testing.T) {
+	a := world{accounts: 150, days: 21, sigma: 1.6}.generate(3)
+	budget := 150 / 300.0
+	run := func(c contestant) float64 {
+		p, err := c.fresh()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return replay(a, budget, warmUp, p).mean
+	}
+	fixed, without := run(contestants(a, budget)[1]), run(contestants(a, budget)[0])
+	for i, most := range []float64{0.1 * fixed, 0.15 * fixed, 0.25 * fixed, 1.05 * without, 1.05 * without} {
+		c := withProbes(a, budget)[i]
+		if got := run(c); got > most {
+			t.Errorf("%s: mean %.1f s, want at most %.1f s; fixed %.1f s, without probes %.1f s", c.name, got, most, fixed, without)
+		}
+	}
+}
