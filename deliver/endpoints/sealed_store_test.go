@@ -57,7 +57,7 @@ func TestSealedStoreConformance(t *testing.T) {
 const (
 	canary1 = "canary-1-the-first-secret-of-all"
 	canary2 = "canary-2-the-second-secret-of-all"
-	canary3 = "canary-3 of the receiver"
+	canary3 = "canary-3-qzxwvk-plover"
 )
 
 // withCanaries creates an endpoint with a secret, an old one and a header.
