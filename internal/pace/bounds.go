@@ -109,11 +109,11 @@ func checkAsk(weight float64, least, most time.Duration) error {
 	}
 	switch {
 	case !(weight >= 0) || math.IsInf(weight, 1):
-		return fmt.Errorf("Weight %g is not allowed: want 0 for 1, or more", weight)
+		return fmt.Errorf("%s %g is not allowed: want 0 for 1, or more", "Weight", weight)
 	case least < 0:
-		return fmt.Errorf("Min %s is not allowed: want 0 or more", least)
+		return fmt.Errorf("%s %s is not allowed: want 0 or more", "Min", least)
 	case most < 0 || most > 0 && most < lowest:
-		return fmt.Errorf("Max %s is not allowed: want 0, or at least the Min %s", most, lowest)
+		return fmt.Errorf("%s %s is not allowed: want 0, or at least the Min %s", "Max", most, lowest)
 	}
 	return nil
 }

@@ -79,9 +79,6 @@ type repeat struct {
 
 const repeatAfter = 1500 * time.Millisecond
 
-// maxOpen is how many calls of a Sweep may be under way.
-const maxOpen = 4
-
 // New makes a Sweep.
 func New(cfg Config) *Sweep { return &Sweep{cfg: cfg, limit: max(1, cfg.Prober.ProbeLimit())} }
 
