@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,22 +24,22 @@ import (
 // logged counts the calls that read one timeline.
 type logged struct {
 	fetcher.Fetcher
-	calls *int
+	calls *atomic.Int64
 }
 
 func (l logged) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	*l.calls++
+	l.calls.Add(1)
 	return l.Fetcher.Timeline(ctx, q)
 }
 
 // together reads several timelines in one call.
 type together struct {
 	*enginetest.Platform
-	batches *int
+	batches *atomic.Int64
 }
 
 func (s together) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) (pages []fetcher.Page, err error) {
-	*s.batches++
+	s.batches.Add(1)
 	for _, q := range qs {
 		pg, err := s.Timeline(ctx, q)
 		pg.Err = err
@@ -59,7 +60,7 @@ func TestWrapperKeepsRoles(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				alone, calls := 0, 0
+				var alone, calls atomic.Int64
 				names := enginetest.AccountNames(10)
 				p := together{enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: names}), &calls}
 				e := newEngine(t, streamwatch.Config{Fetcher: logged{p, &alone}, Roles: row.roles(p)})
@@ -71,8 +72,8 @@ func TestWrapperKeepsRoles(t *testing.T) {
 				if err := e.Shutdown(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if (calls > 0) != row.shares {
-					t.Errorf("%d calls of one account and %d shared ones, want shared ones: %t", alone, calls, row.shares)
+				if (calls.Load() > 0) != row.shares {
+					t.Errorf("%d calls of one account and %d shared ones, want shared ones: %t", alone.Load(), calls.Load(), row.shares)
 				}
 			})
 		})
