@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,7 +128,8 @@ func TestProbeDuringAPoll(t *testing.T) {
 
 // Probes that fail close nothing else, and go on later.
 func TestProbesFail(t *testing.T) {
-	fail := true
+	var fail atomic.Bool
+	fail.Store(true)
 	for name, failure := range map[string]func() error{
 		"limit":   func() error { return &fetcher.RateLimitError{RetryAfter: 5 * time.Minute} },
 		"goexit":  func() error { runtime.Goexit(); return nil },
@@ -135,7 +137,7 @@ func TestProbesFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			probing(t, counts{before: func() error {
-				if fail {
+				if fail.Load() {
 					return failure()
 				}
 				return nil
@@ -146,12 +148,12 @@ func TestProbesFail(t *testing.T) {
 				if s := d.Stats(); s.RateLimited != 0 || s.Probes.Errors == 0 || s.Probes.Errors != s.Probes.Calls {
 					t.Errorf("probes %+v, %d polls rate limited", s.Probes, s.RateLimited)
 				}
-				fail = false
+				fail.Store(false)
 				after(12 * time.Minute)
 				w.publish("esa", "2", 0)
 				after(3 * time.Second)
 				wantEvents(t, w, "m:1", "m:2")
-				fail = true
+				fail.Store(true)
 			})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,13 +28,13 @@ type kit struct {
 	epoch time.Time
 	stop  chan struct{}
 	log   bytes.Buffer
-	rings int
+	rings atomic.Int64
 }
 
 func newKit(perSecond float64, burst int) *kit {
 	k := &kit{epoch: time.Now(), stop: make(chan struct{})}
 	k.Budget = budget.New(budget.Config{PerSecond: perSecond, Burst: burst, Epoch: k.epoch, Clock: k.clock, Now: time.Now,
-		Stop: k.stop, Stopped: errStopped, Ring: func() { k.rings++ }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
+		Stop: k.stop, Stopped: errStopped, Ring: func() { k.rings.Add(1) }, Logger: slog.New(slog.NewTextHandler(&k.log, nil))})
 	return k
 }
 
@@ -223,12 +224,12 @@ func TestReading(t *testing.T) {
 		for _, row := range []struct {
 			after   time.Duration
 			reading bool
-			rings   int
+			rings   int64
 		}{{0, true, 0}, {2500 * time.Millisecond, true, 0}, {time.Second, false, 1}} {
 			<-time.After(row.after)
 			synctest.Wait()
-			if k.Reading() != row.reading || k.rings != row.rings {
-				t.Errorf("after %s reading %t and %d rings, want %t and %d", time.Duration(k.clock()), k.Reading(), k.rings, row.reading, row.rings)
+			if k.Reading() != row.reading || k.rings.Load() != row.rings {
+				t.Errorf("after %s reading %t and %d rings, want %t and %d", time.Duration(k.clock()), k.Reading(), k.rings.Load(), row.reading, row.rings)
 			}
 		}
 	})

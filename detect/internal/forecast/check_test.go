@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,34 +19,32 @@ import (
 func TestPlanIsComparedAfterAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var detection latency.Histogram
-		var calls int64
-		plans := 0
+		var calls, plans atomic.Int64
 		c := forecast.Check{Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 			Make: func(context.Context) (forecast.Plan, error) {
-				plans++
-				return forecast.Plan{Budget: float64(plans)}, nil
+				return forecast.Plan{Budget: float64(plans.Add(1))}, nil
 			},
-			Measure: func() (latency.Snapshot, int64) { return detection.Snapshot(), calls }}
+			Measure: func() (latency.Snapshot, int64) { return detection.Snapshot(), calls.Load() }}
 		begun, stop, done := time.Now(), make(chan struct{}), make(chan struct{})
 		go func() { c.Run(t.Context(), stop); close(done) }()
 		for hour := range 3 {
 			detection.Record(time.Hour) // before the first plan, or in the hour that is not asked for
 			<-time.After(61 * time.Second)
 			if hour == 0 {
-				if last, ok := c.Last(); ok || plans != 1 {
-					t.Errorf("%d plans after a minute, compared %+v: want one, and nothing to compare", plans, last)
+				if last, ok := c.Last(); ok || plans.Load() != 1 {
+					t.Errorf("%d plans after a minute, compared %+v: want one, and nothing to compare", plans.Load(), last)
 				}
 			}
 			for range 100 {
 				detection.Record(time.Duration(hour+1) * 10 * time.Second)
-				calls += 6
+				calls.Add(6)
 			}
 			<-time.After(time.Hour - 61*time.Second)
 		}
 		<-time.After(2 * time.Minute)
 		last, ok := c.Last()
-		if !ok || plans != 4 || last.Plan.Budget != 3 || !last.From.Equal(begun.Add(2*time.Hour+time.Minute)) || last.To.Sub(last.From) != time.Hour {
-			t.Fatalf("compared %+v, %t, of %d plans: want the third, made after 2 h 1 min, with the hour after it", last, ok, plans)
+		if !ok || plans.Load() != 4 || last.Plan.Budget != 3 || !last.From.Equal(begun.Add(2*time.Hour+time.Minute)) || last.To.Sub(last.From) != time.Hour {
+			t.Fatalf("compared %+v, %t, of %d plans: want the third, made after 2 h 1 min, with the hour after it", last, ok, plans.Load())
 		}
 		if last.Posts != 100 || last.CallsPerMinute != 10 || last.Mean < 29*time.Second || last.Mean > 31*time.Second || last.P95 < 29*time.Second || last.P95 > 32*time.Second {
 			t.Errorf("what happened is %+v: want 100 posts of 30 s and 10 calls a minute", last)
@@ -85,6 +84,7 @@ func TestFailedPlan(t *testing.T) {
 		if last, _ := c.Last(); last != first {
 			t.Errorf("compared %+v in an hour without a plan", last)
 		}
+		synctest.Wait()
 		if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, `msg="forecast failed" error="no groups"`) {
 			t.Errorf("log %q, want a line for each of two failures", got)
 		}
