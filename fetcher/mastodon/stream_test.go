@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +22,12 @@ import (
 type streamServer struct {
 	*sockettest.Server
 	instance string
-	follows  []string // pages
 	frames   chan string
 	opened   chan *http.Request
-	read     int // how often the first page of follows was
+
+	mu      sync.Mutex
+	follows []string // pages
+	read    int      // how often the first page of follows was
 }
 
 func newStreamServer(t *testing.T) *streamServer {
@@ -50,6 +53,8 @@ func (s *streamServer) serve(w http.ResponseWriter, r *http.Request) {
 	case "/api/v1/accounts/verify_credentials":
 		fmt.Fprint(w, `{"id":"1","acct":"watcher"}`)
 	case "/api/v1/accounts/1/following":
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		page := 0
 		if r.URL.Query().Get("max_id") == "99" {
 			page = 1
@@ -132,15 +137,20 @@ func TestStream(t *testing.T) {
 			t.Errorf("after a change %+v", g)
 		}
 		// The follows are read again each hour.
+		srv.mu.Lock()
 		srv.follows[0] = `[]`
+		srv.mu.Unlock()
 		<-time.After(followsEvery + time.Minute)
 		found := false
 		for len(signals) > 0 {
 			g := <-signals
 			found = found || g.Kind == fetcher.SignalAccounts && len(g.Accounts) == 0
 		}
-		if !found || srv.read != 2 {
-			t.Errorf("the follows were read %d times, the change told: %t", srv.read, found)
+		srv.mu.Lock()
+		read := srv.read
+		srv.mu.Unlock()
+		if !found || read != 2 {
+			t.Errorf("the follows were read %d times, the change told: %t", read, found)
 		}
 		srv.frames <- `{"error":"Access token was revoked","status":401}`
 		var status *fetcher.StatusError
