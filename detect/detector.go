@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
@@ -36,6 +37,7 @@ type Detector struct {
 	forecast  forecast.Check
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
+	pollFrom  atomic.Int64       // on the clock: no poll starts before it; see rulesWait
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -132,6 +134,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	d.started = true
 	d.mu.Unlock()
 	defer close(d.done)
+	d.pollFrom.Store(d.clock() + int64(rulesWait))
 
 	var shards, committer sync.WaitGroup
 	committer.Go(func() { d.committer.run(ctx) })
@@ -152,6 +155,13 @@ func (d *Detector) Stop() {
 		close(d.stop)
 		d.ring()
 	})
+}
+
+// letPoll has the shards poll without waiting for rulesWait to pass.
+func (d *Detector) letPoll() {
+	if d.pollFrom.Swap(0) != 0 {
+		d.ring()
+	}
 }
 
 // ring wakes all shards.

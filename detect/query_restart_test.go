@@ -48,7 +48,7 @@ func TestQueriesGoOnAfterARestart(t *testing.T) {
 				}
 				d = w.detector(t, nil)
 				w.setPageSize(3)
-				w.setSlowReads(time.Second) // the first rule's poll ends before the other is in its query
+				w.setSlowReads(rulesWait + time.Second) // the first rule's poll ends before the other is in its query
 				for _, rule := range rules {
 					setQuery(t, d, rule)
 				}

@@ -116,7 +116,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 // fromTimelines subscribes a rule to its authors' timelines.
 func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m routing.Move) error {
 	d := r.d
-	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, Spread: sub.Spread || d.deps.Roles.Search != nil}
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, read: m.Read, Spread: sub.Spread || d.deps.Roles.Search != nil}
 	if d.cfg.Pace != PaceInterval {
 		s.Interval = max(s.Interval, MinBound)
 	}

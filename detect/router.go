@@ -72,6 +72,9 @@ func (r *router) run(ctx context.Context) {
 			r.d.deps.Logger.Error("routing of queries failed", "error", err)
 			wait = rerouteWait
 		}
+		if err == nil {
+			r.d.letPoll()
+		}
 		if open || err != nil {
 			retry.Reset(wait)
 			wait = min(2*wait, rerouteMost)
@@ -85,6 +88,11 @@ const (
 	rerouteWait = 5 * time.Second
 	rerouteMost = 5 * time.Minute
 )
+
+// rulesWait is how long the first polls wait at most for the rules that were set
+// before Run to be routed. A poll moves the cursor of its target, so a rule that joins
+// later lacks posts that the next process would take for read.
+const rulesWait = 2 * time.Second
 
 // reroute routes every rule whose origin should change. open reports that it has to
 // be called again later: see forgetQueries.

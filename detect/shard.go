@@ -123,6 +123,9 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
 		now := sh.times.Now
+		if from := sh.d.pollFrom.Load(); now < from {
+			return from
+		}
 		probeAt := sh.startProbes(ctx)
 		at, ok := sh.accounts.Sched.NextAt()
 		if !ok {

@@ -13,8 +13,9 @@ type Source struct {
 	Weight float64
 
 	interval time.Duration
-	slots    slotSet // its accounts
-	wants    []int32 // its wants
+	read     time.Time // see Terms.Read
+	slots    slotSet   // its accounts
+	wants    []int32   // its wants
 }
 
 // Terms are what a source asks for of all its accounts.
@@ -22,6 +23,9 @@ type Terms struct {
 	interest.Source
 	Interval time.Duration // the longest time between two polls; 0 for none
 	Weight   float64       // how much latency counts
+	// Read is until when the source has got the posts of all its accounts in another
+	// way, or by another process; zero if it has not.
+	Read time.Time
 }
 
 // Source returns a source by its id, nil when it has no account here.
@@ -36,7 +40,7 @@ func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
 	}
 	changed = src.interval != terms.Interval || src.Weight != terms.Weight || src.Owner != terms.Owner
 	src.Source.Source, src.Match = terms.Source.Source, terms.Match
-	src.interval, src.Weight = terms.Interval, terms.Weight
+	src.interval, src.Weight, src.read = terms.Interval, terms.Weight, terms.Read
 	t.wants.setInterval(src)
 	return src, changed
 }

@@ -93,10 +93,14 @@ func (t *Table) Covered(slot int32) {
 	})
 }
 
-// Uncovered returns the earliest beginning of those who joined during the poll; ok
-// is false when none did.
+// Uncovered returns from when on those who joined during the poll lack posts: the
+// earliest of their beginnings, or of Terms.Read where that is later; ok is false when
+// none joined.
 func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
-	t.Each(slot, func(s Subscriber, _ *Source, from time.Time) {
+	t.Each(slot, func(s Subscriber, src *Source, from time.Time) {
+		if src.read.After(from) {
+			from = src.read
+		}
 		if s.Fresh && !s.covered && (!ok || from.Before(since)) {
 			since, ok = from, true
 		}

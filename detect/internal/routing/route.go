@@ -44,14 +44,14 @@ type Move struct {
 	// Since, for timelines: posts published before are not events.
 	Since time.Time
 
+	// Read: the rule has got, or does not want, what was visible then.
+	Read time.Time
+
 	// For a search. Store is the cursor to put in the journal first, zero for none:
 	// without it the next process would go by the cursors of timelines, which move on
 	// without the rule. Start is until when the query has been read, unless other
-	// rules search for it already.
-	Store, Start time.Time
-	// The rule has got, or does not want, what was visible at Read; its first poll
-	// reads back to From.
-	From, Read time.Time
+	// rules search for it already. The rule's first poll reads back to From.
+	Store, Start, From time.Time
 }
 
 // Route returns what to do for a rule with these wants, and its state when that is
