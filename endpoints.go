@@ -16,21 +16,34 @@ import (
 // opened: they may have been deleted, or sealed anew by another process.
 const sealsEvery = time.Minute
 
+// A reconciliation that failed is made again after mendWait, and then after twice the
+// time before, up to mendMost, until one has succeeded.
+const (
+	mendWait = time.Second
+	mendMost = 5 * time.Minute
+)
+
 // reconciler compares the stored endpoints with their monitors and rules after a
 // start, and checks those that cannot be opened.
 type reconciler struct{ e *Engine }
 
 // run works until ctx ends.
 func (r reconciler) run(ctx context.Context) error {
-	if err := r.mend(ctx); err != nil && ctx.Err() == nil {
-		r.e.cfg.Logger.Error("reconciling endpoints failed", "error", err)
-	}
+	mend := time.NewTimer(0)
+	defer mend.Stop()
 	tick := time.NewTicker(sealsEvery)
 	defer tick.Stop()
-	for {
+	for wait := mendWait; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-mend.C:
+			if err := r.mend(ctx); err != nil && ctx.Err() == nil {
+				r.e.cfg.Logger.Error("reconciling endpoints failed", "wait", wait, "error", err)
+				mend.Reset(wait)
+				wait = min(2*wait, mendMost)
+			}
+			continue
 		case <-tick.C:
 		}
 		if r.e.sealed.Load() == nil {
@@ -58,20 +71,22 @@ type sourceID struct {
 	owner, id string
 }
 
-// mend repairs the halves that were there when the engine started. Another process
-// may be in the middle of such a change, so it repairs only those that are still half
-// done after the longest time that a change may take. A stored webhook_url that
-// differs from its endpoint's URL becomes that URL: nobody was told of the change.
+// mend repairs the halves that are there. Another process may be in the middle of such
+// a change, so it repairs only those that are still half done after the longest time
+// that a change may take. A stored webhook_url that differs from its endpoint's URL
+// becomes that URL: nobody was told of the change. An error of one repair does not
+// prevent the others.
 func (r reconciler) mend(ctx context.Context) error {
 	before, err := r.find(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.beginReplays(ctx, before.from); err != nil && ctx.Err() == nil {
-		r.e.cfg.Logger.Error("starting replays of new endpoints failed", "error", err)
+	err = r.beginReplays(ctx, before.from)
+	if err != nil {
+		err = fmt.Errorf("streamwatch: start replays of new endpoints: %w", err)
 	}
 	if len(before.orphans) == 0 && len(before.shown) == 0 {
-		return nil
+		return err
 	}
 	timer := time.NewTimer(r.e.grace)
 	defer timer.Stop()
@@ -80,16 +95,18 @@ func (r reconciler) mend(ctx context.Context) error {
 		return ctx.Err()
 	case <-timer.C:
 	}
-	after, err := r.find(ctx)
-	if err != nil {
-		return err
+	after, ferr := r.find(ctx)
+	if ferr != nil {
+		return errors.Join(err, ferr)
 	}
 	for id, ep := range after.orphans {
 		if _, ok := before.orphans[id]; !ok {
 			continue
 		}
-		r.e.cfg.Logger.Warn("endpoint removed, its monitor or rule does not exist", "endpoint", id, "kind", ep.Source.Kind, "source", ep.Source.ID)
-		if derr := r.e.bound.Delete(ctx, ep.Source.Owner, id); !errors.Is(derr, deliver.ErrEndpointNotFound) {
+		switch derr := r.e.bound.Delete(ctx, ep.Source.Owner, id); {
+		case derr == nil:
+			r.e.cfg.Logger.Warn("endpoint removed, its monitor or rule does not exist", "endpoint", id, "kind", ep.Source.Kind, "source", ep.Source.ID)
+		case !errors.Is(derr, deliver.ErrEndpointNotFound):
 			err = errors.Join(err, derr)
 		}
 	}
@@ -104,14 +121,19 @@ func (r reconciler) mend(ctx context.Context) error {
 
 // beginReplays starts the replays of new endpoints whose process died before it had
 // stored them. Another process may store the same replay at the same time, which
-// changes nothing.
+// changes nothing. An endpoint that is paused or disabled gets none: that is logged,
+// and no error.
 func (r reconciler) beginReplays(ctx context.Context, of []deliver.Endpoint) (err error) {
 	for _, ep := range of {
 		_, rerr := r.e.store.Replays().Get(ctx, ep.Source.Owner, ep.ID)
 		if errors.Is(rerr, deliver.ErrReplayNotFound) {
 			_, rerr = r.e.endpoints.Replay(ctx, ep.Source.Owner, ep.ID, ep.From, time.Time{})
 		}
-		if rerr != nil && !errors.Is(rerr, deliver.ErrEndpointNotFound) {
+		var refused *deliver.FieldError
+		switch {
+		case errors.As(rerr, &refused):
+			r.e.cfg.Logger.Error("starting the replay of a new endpoint failed", "endpoint", ep.ID, "error", rerr)
+		case rerr != nil && !errors.Is(rerr, deliver.ErrEndpointNotFound):
 			err = errors.Join(err, fmt.Errorf("endpoint %s: %w", ep.ID, rerr))
 		}
 	}

@@ -69,7 +69,7 @@ func healthy() *outcome {
 		o.Customers.Reservations[held.ID] = &reservationFacts{Owner: owner, Amount: 100, Expires: held.Expires, Held: true}
 		s.Balances[owner] = balance{balanceNow - 100, 100}
 	}
-	s.Rules = []filterRule{{"rul_1", "a rule", "http://receiver/hook/rule"}}
+	s.Rules = []filterRule{{"rul_1", "a rule", "http://receiver/hook/rule", at(0)}}
 	s.Endpoints = append(s.Endpoints, endpoint{"whk_rule", "rul_1", "http://receiver/hook/rule"})
 	o.Customers.Rules["rul_1"] = &ruleFacts{}
 	// What rich had given up was sent anew by a replay, and given up again.
@@ -310,6 +310,21 @@ func TestCursorsBack(t *testing.T) {
 		if got := cursorsBack(before, row.after, row.joined); len(got) != row.want {
 			t.Errorf("%s: %v, want %d violations", row.name, got, row.want)
 		}
+	}
+}
+
+// A rule that is new may have its author's cursor moved back, and one that was there
+// may not.
+func TestRuleThatIsNewIsNoted(t *testing.T) {
+	f := newFacts()
+	s := &state{Rules: []filterRule{{ID: "rul_1", Since: at(40)}}}
+	for look, want := range []int{0, 1} {
+		f.noteState(s)
+		before := map[string]time.Time{target(ruleAuthor): at(50)}
+		if got := cursorsBack(before, map[string]time.Time{target(ruleAuthor): at(40)}, f.joined); len(got) != want {
+			t.Errorf("look %d: %v, want %d violations", look, got, want)
+		}
+		clear(f.joined)
 	}
 }
 

@@ -16,9 +16,10 @@ type facts struct {
 	Reservations map[string]*reservationFacts
 	From         map[string]time.Time // by URL, of webhooks that are to get events from before
 	Broken       []violation          // promises that an answer itself broke
-	// joined is the earliest moment since which a watch that came after the last
-	// look watches its account, by target.
+	// joined is the earliest moment since which a watch or rule that came after the
+	// last look watches its account, by target.
 	joined map[string]time.Time
+	ruled  map[string]bool // ids of rules that the store has shown
 }
 
 // watchFacts are about a monitor.
@@ -85,7 +86,7 @@ func newFacts() *facts {
 	return &facts{
 		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
 		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts), From: make(map[string]time.Time),
-		joined: make(map[string]time.Time),
+		joined: make(map[string]time.Time), ruled: make(map[string]bool),
 	}
 }
 
@@ -103,13 +104,18 @@ func (f *facts) noteWatch(w *watch) *watchFacts {
 	for _, a := range w.Accounts {
 		if !slices.ContainsFunc(wf.Since[a.Username], a.Since.Equal) {
 			wf.Since[a.Username] = append(wf.Since[a.Username], a.Since)
-			name := target(a.Username)
-			if earliest, ok := f.joined[name]; !ok || a.Since.Before(earliest) {
-				f.joined[name] = a.Since
-			}
+			f.join(a)
 		}
 	}
 	return wf
+}
+
+// join notes that an account is watched by somebody new.
+func (f *facts) join(a accountSince) {
+	name := target(a.Username)
+	if earliest, ok := f.joined[name]; !ok || a.Since.Before(earliest) {
+		f.joined[name] = a.Since
+	}
 }
 
 func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
@@ -126,6 +132,12 @@ func (f *facts) noteEndpoint(e endpoint) *endpointFacts {
 func (f *facts) noteState(s *state) {
 	for i := range s.Monitors {
 		f.noteWatch(&s.Monitors[i])
+	}
+	for _, r := range s.Rules {
+		if !f.ruled[r.ID] {
+			f.ruled[r.ID] = true
+			f.join(accountSince{ruleAuthor, r.Since})
+		}
 	}
 	for _, e := range s.Endpoints {
 		f.noteEndpoint(e)

@@ -107,8 +107,11 @@ type accountSince struct {
 	Since    time.Time
 }
 
-// filterRule is a rule and the webhook_url that it shows.
-type filterRule struct{ ID, Tag, URL string }
+// filterRule is a rule, the webhook_url that it shows, and since when posts are for it.
+type filterRule struct {
+	ID, Tag, URL string
+	Since        time.Time
+}
 
 // replay is how far a replay is: numbers of the owner's events.
 type replay struct {

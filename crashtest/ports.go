@@ -40,7 +40,7 @@ func readPorts(ctx context.Context, store storage.Store, s *state) error {
 		return err
 	}
 	if err := store.Rules().Scan(ctx, func(r rule.Rule) error {
-		s.Rules = append(s.Rules, filterRule{r.ID, r.Tag, r.WebhookURL})
+		s.Rules = append(s.Rules, filterRule{r.ID, r.Tag, r.WebhookURL, r.Since})
 		return nil
 	}); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 // rest lets a process finish: everything is posted and visible, every account
 // was read again, and nothing is due. Then it stops, and everything is checked.
 func (r *round) rest(ctx context.Context) error {
-	f := finishing{round: r, visible: time.Now().Add(max(lateUpTo, mendedAfter))}
+	f := finishing{round: r}
 	if err := r.live(ctx, plan{point: point{when: stopping}}, f.done); err != nil || len(r.found) > 0 {
 		return err
 	}
@@ -41,7 +41,7 @@ func (r *round) checkBackup(ctx context.Context, b backup) {
 // finishing is how far a resting process has come.
 type finishing struct {
 	*round
-	visible time.Time
+	visible time.Time // when everything is, and what was left half is mended
 	stage   stage
 	quiet   int // answers in a row that nothing is due
 }
@@ -68,6 +68,9 @@ const (
 
 // done takes one step, if one can be taken.
 func (f *finishing) done() bool {
+	if f.visible.IsZero() { // it has just polled: its start is not part of the wait
+		f.visible = time.Now().Add(max(lateUpTo, mendedAfter))
+	}
 	if !f.customers.idle() {
 		return false
 	}

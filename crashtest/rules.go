@@ -13,7 +13,10 @@ import (
 
 // ruleQuery finds nothing: what is tested of rules is how they and their webhooks
 // come and go.
-const ruleQuery = `from:account0001 "nobody posts this"`
+const (
+	ruleQuery  = `from:` + ruleAuthor + ` "nobody posts this"`
+	ruleAuthor = "account0001"
+)
 
 // ruleSlot is a rule that comes and goes.
 type ruleSlot struct {

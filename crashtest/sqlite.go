@@ -238,11 +238,22 @@ func (r *reader) records(s *state) {
 		s.Monitors = append(s.Monitors, watch{m.ID, m.Owner, m.Name, m.Status == "active", m.Accounts})
 		return nil
 	})
-	r.each(`SELECT id, tag, coalesce(json_extract(record, '$.WebhookURL'), '') FROM rules`, func(scan scanner) error {
+	r.each(`SELECT id, tag, record FROM rules`, func(scan scanner) error {
 		var f filterRule
-		err := scan(&f.ID, &f.Tag, &f.URL)
+		var doc string
+		if err := scan(&f.ID, &f.Tag, &doc); err != nil {
+			return err
+		}
+		var shown struct {
+			WebhookURL string
+			Since      time.Time
+		}
+		if err := json.Unmarshal([]byte(doc), &shown); err != nil {
+			return err
+		}
+		f.URL, f.Since = shown.WebhookURL, shown.Since
 		s.Rules = append(s.Rules, f)
-		return err
+		return nil
 	})
 	r.each(`SELECT record FROM replays`, func(scan scanner) error {
 		var doc string

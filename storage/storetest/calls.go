@@ -84,6 +84,9 @@ func storeCalls() []storeCall {
 		{"Endpoints", "Delete", func(ctx context.Context, s storage.Store, _ time.Time) error {
 			return s.Endpoints().Delete(ctx, "acme", "kept")
 		}},
+		{"Endpoints", "Scan", func(ctx context.Context, s storage.Store, _ time.Time) error {
+			return s.Endpoints().Scan(ctx, func(deliver.Endpoint) error { return nil })
+		}},
 		{"Journal", "Commit", func(ctx context.Context, s storage.Store, start time.Time) error {
 			return s.Journal().Commit(ctx, []*detect.Batch{{
 				Cursor: &detect.Cursor{Target: "kept", Since: start.Add(time.Hour)}, Events: newEvents(src, "2"), DeliverBy: start,

@@ -2,10 +2,32 @@ package storetest
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
+
+// The calls that the suite makes are all there are.
+func TestCallsAreAllThereAre(t *testing.T) {
+	called := map[string]bool{}
+	for _, c := range storeCalls() {
+		called[c.role+"."+c.method] = true
+	}
+	store := reflect.TypeFor[storage.Store]()
+	for _, role := range storeRoleNames {
+		m, ok := store.MethodByName(role)
+		if !ok {
+			t.Fatalf("a store has no %s", role)
+		}
+		for i := range m.Type.Out(0).NumMethod() {
+			if name := role + "." + m.Type.Out(0).Method(i).Name; !called[name] {
+				t.Errorf("%s is never called", name)
+			}
+		}
+	}
+}
 
 // Every method of every role can fail, under its own name and no other.
 func TestFaultyStoreReachesEveryMethod(t *testing.T) {
