@@ -39,23 +39,25 @@ func (t tracker) ReadUntil(ctx context.Context, id string) (map[string]time.Time
 }
 
 // webhooks is the monitor manager's Webhooks, on the endpoint manager.
-type webhooks struct{ m *endpoints.Manager }
+type webhooks struct{ e *Engine }
 
-func (w webhooks) Check(url string, key secret.Value) error { return w.m.Check(url, key) }
+func (w webhooks) Check(url string, key secret.Value) error { return w.e.bound.Check(url, key) }
 
 func (w webhooks) Change(ctx context.Context, m monitor.Monitor, from, to string, key secret.Value) (secret.Value, error) {
-	return changeEndpoint(ctx, w.m, source(m), from, to, key)
+	return w.e.changeEndpoint(ctx, source(m), from, to, key)
 }
 
 func (w webhooks) Unbind(ctx context.Context, m monitor.Monitor) error {
-	return unbindEndpoints(ctx, w.m, source(m))
+	return w.e.unbindEndpoints(ctx, source(m))
 }
 
 // changeEndpoint makes, moves or removes the endpoint that a source's
 // webhook_url makes: see monitor.Webhooks. The endpoint is the one with the URL that
 // was shown. Where none has it, a process died between the record and the endpoint,
 // which is then the one that is bound.
-func changeEndpoint(ctx context.Context, m *endpoints.Manager, src deliver.Source, from, to string, key secret.Value) (secret.Value, error) {
+func (e *Engine) changeEndpoint(ctx context.Context, src deliver.Source, from, to string, key secret.Value) (generated secret.Value, err error) {
+	defer func() { e.noteHalf(err) }()
+	m := e.bound
 	list, err := m.List(ctx, src.Owner, src.ID)
 	if err != nil {
 		return "", err
@@ -80,20 +82,21 @@ func changeEndpoint(ctx context.Context, m *endpoints.Manager, src deliver.Sourc
 	if from == to && key != "" { // a new secret makes no endpoint
 		return "", &deliver.FieldError{Package: "deliver", Field: "webhook_secret", Value: secret.Redacted, Allowed: "none where the webhook was deleted"}
 	}
-	e, err := m.Create(ctx, endpoints.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
+	made, err := m.Create(ctx, endpoints.NewEndpoint{Source: src, URL: to, Secret: key, Bound: true})
 	if err != nil || key != "" {
 		return "", err
 	}
-	return e.Secret, nil
+	return made.Secret, nil
 }
 
-func unbindEndpoints(ctx context.Context, m *endpoints.Manager, src deliver.Source) error {
-	list, err := m.List(ctx, src.Owner, src.ID)
-	for _, e := range list {
-		if derr := m.Delete(ctx, src.Owner, e.ID); !errors.Is(derr, deliver.ErrEndpointNotFound) {
+func (e *Engine) unbindEndpoints(ctx context.Context, src deliver.Source) error {
+	list, err := e.bound.List(ctx, src.Owner, src.ID)
+	for _, ep := range list {
+		if derr := e.bound.Delete(ctx, src.Owner, ep.ID); !errors.Is(derr, deliver.ErrEndpointNotFound) {
 			err = errors.Join(err, derr)
 		}
 	}
+	e.noteHalf(err)
 	return err
 }
 

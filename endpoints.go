@@ -17,14 +17,16 @@ import (
 const sealsEvery = time.Minute
 
 // A reconciliation that failed is made again after mendWait, and then after twice the
-// time before, up to mendMost, until one has succeeded.
+// time before, up to mendMost, until one has succeeded. After a change of a webhook
+// that failed half-way there is another one, Engine.grace later.
 const (
 	mendWait = time.Second
 	mendMost = 5 * time.Minute
 )
 
 // reconciler compares the stored endpoints with their monitors and rules after a
-// start, and checks those that cannot be opened.
+// start and after changes that failed half-way, and checks those that cannot be
+// opened.
 type reconciler struct{ e *Engine }
 
 // run works until ctx ends.
@@ -33,15 +35,25 @@ func (r reconciler) run(ctx context.Context) error {
 	defer mend.Stop()
 	tick := time.NewTicker(sealsEvery)
 	defer tick.Stop()
+	due := true // mend will fire
 	for wait := mendWait; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-r.e.halved:
+			if !due {
+				mend.Reset(r.e.grace)
+				due = true
+			}
+			continue
 		case <-mend.C:
-			if err := r.mend(ctx); err != nil && ctx.Err() == nil {
+			err := r.mend(ctx)
+			if due = err != nil && ctx.Err() == nil; due {
 				r.e.cfg.Logger.Error("reconciling endpoints failed", "wait", wait, "error", err)
 				mend.Reset(wait)
 				wait = min(2*wait, mendMost)
+			} else {
+				wait = mendWait
 			}
 			continue
 		case <-tick.C:
@@ -55,8 +67,18 @@ func (r reconciler) run(ctx context.Context) error {
 	}
 }
 
+// noteHalf has the reconciler look after a change of a webhook that failed, unless it
+// was refused: the change may have taken effect, and undoing it may have failed.
+func (e *Engine) noteHalf(err error) {
+	var refused *deliver.FieldError
+	if err == nil || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) || errors.Is(err, deliver.ErrEndpointNotFound) {
+		return
+	}
+	e.halved.Ring()
+}
+
 // halves are changes of monitors and rules that a process left half done when it
-// died.
+// died, or when the store failed.
 type halves struct {
 	orphans map[string]deliver.Endpoint // by id: bound to what does not exist
 	shown   map[sourceID]move           // webhook_urls that are not their endpoint's

@@ -17,6 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/batch"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
@@ -122,6 +123,7 @@ type Engine struct {
 	rules      *rule.Manager
 	endpoints  *endpoints.Manager
 	bound      *endpoints.Manager // for the other managers, which know what they change
+	halved     batch.Bell         // rung for the reconciler
 	grace      time.Duration      // how long a creation or change of another process may take
 	meter      *billing.Meter     // nil without Config.Billing
 	admission  *admission
@@ -160,7 +162,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pricing == nil {
 		cfg.Pricing = billing.Presets{}
 	}
-	e := &Engine{cfg: cfg, store: cfg.Store}
+	e := &Engine{cfg: cfg, store: cfg.Store, halved: batch.NewBell()}
 	e.admission = newAdmission(e)
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
@@ -235,7 +237,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
-		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
+		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e}, ChangeTimeout: e.grace / 4,
 		Paced:       tc.Pace != detect.PaceInterval,
 		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,

@@ -1,6 +1,7 @@
 package streamwatch_test
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -82,6 +83,50 @@ func TestHalvesAreMendedOnceTheStoreWorks(t *testing.T) {
 					if _, err := store.Replays().Get(t.Context(), "", from); err != nil {
 						t.Errorf("the replay of the webhook that is to get events from before: %v", err)
 					}
+					if err := e.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A process that lives on mends what it could not undo, or does not know of, when a
+// creation failed.
+func TestHalvesOfALivingProcess(t *testing.T) {
+	for _, of := range webhooksOf {
+		record := map[deliver.SourceKind]string{deliver.SourceMonitor: "Monitors.Create", deliver.SourceRule: "Rules.Create"}[of.kind]
+		for name, plans := range map[string][]storetest.FaultPlan{
+			"the answer was lost":   {{Method: "Endpoints.Create", Call: 1, Do: storetest.FailAfter}},
+			"it cannot be undone":   {{Method: record, Call: 1}, {Method: "Endpoints.Delete", Call: 1}},
+			"the store fails again": {{Method: record, Call: 1}, {Method: "Endpoints.Delete", Call: 1}, {Method: "Endpoints.Delete", Call: 1}},
+		} {
+			t.Run(string(of.kind)+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := memory.New(memory.Options{})
+					var failing storage.Store = store
+					for _, plan := range plans {
+						failing = storetest.FaultyStore(failing, plan)
+					}
+					e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: failing})
+					if err := e.Start(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					pass(time.Hour)
+					if _, err := of.try(t, e, firstURL); !errors.Is(err, storetest.ErrStoreFault) {
+						t.Fatalf("creation: %v", err)
+					}
+					if n := bound(t, store); n != 1 {
+						t.Fatalf("%d webhooks are left, want 1 that nobody knows of", n)
+					}
+					pass(5 * time.Minute)
+					if n := bound(t, store); n != 0 {
+						t.Errorf("%d webhooks are left in the end", n)
+					}
+					whole := of.create(t, e, firstURL)
+					pass(5 * time.Minute)
+					onlyEndpoint(t, e, whole)
 					if err := e.Shutdown(t.Context()); err != nil {
 						t.Error(err)
 					}

@@ -23,15 +23,16 @@ import (
 // webhookOf is a source with a webhook_url, a monitor or a rule, through its manager.
 type webhookOf struct {
 	kind   deliver.SourceKind
-	create func(t *testing.T, e *streamwatch.Engine, url string) (id string)
+	try    func(t *testing.T, e *streamwatch.Engine, url string) (id string, err error)
 	shows  func(t *testing.T, e *streamwatch.Engine, id string) (url string, secretSet bool)
 	update func(t *testing.T, e *streamwatch.Engine, id string, url *string, key *secret.Value) error
 	remove func(t *testing.T, e *streamwatch.Engine, id string) error
 }
 
 var webhooksOf = []webhookOf{
-	{deliver.SourceMonitor, func(t *testing.T, e *streamwatch.Engine, url string) string {
-		return create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, WebhookURL: url}).ID
+	{deliver.SourceMonitor, func(t *testing.T, e *streamwatch.Engine, url string) (string, error) {
+		m, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}, WebhookURL: url})
+		return m.ID, err
 	}, func(t *testing.T, e *streamwatch.Engine, id string) (string, bool) {
 		m, err := e.Monitors().Get(t.Context(), "", id)
 		if err != nil {
@@ -44,12 +45,9 @@ var webhooksOf = []webhookOf{
 	}, func(t *testing.T, e *streamwatch.Engine, id string) error {
 		return e.Monitors().Delete(t.Context(), "", id)
 	}},
-	{deliver.SourceRule, func(t *testing.T, e *streamwatch.Engine, url string) string {
+	{deliver.SourceRule, func(t *testing.T, e *streamwatch.Engine, url string) (string, error) {
 		r, err := e.Rules().Create(t.Context(), rule.CreateRequest{Tag: "r", Query: "from:nasa", Interval: time.Minute, WebhookURL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.ID
+		return r.ID, err
 	}, func(t *testing.T, e *streamwatch.Engine, id string) (string, bool) {
 		r, err := e.Rules().Get(t.Context(), "", id)
 		if err != nil {
@@ -62,6 +60,16 @@ var webhooksOf = []webhookOf{
 	}, func(t *testing.T, e *streamwatch.Engine, id string) error {
 		return e.Rules().Delete(t.Context(), "", id)
 	}},
+}
+
+// create makes a source with that webhook_url.
+func (of webhookOf) create(t *testing.T, e *streamwatch.Engine, url string) (id string) {
+	t.Helper()
+	id, err := of.try(t, e, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 const firstURL, otherURL = "https://hooks.example.com/first", "https://hooks.example.com/other"

@@ -122,7 +122,8 @@ func (d *Detector) newEnv() *poll.Env {
 		OnTrouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) }}
 }
 
-// Run polls until Stop is called, and returns when every poll and commit under
+// Run polls, once the queries that were set before have joined their targets or after
+// 2 s, until Stop is called, and returns when every poll and commit under
 // way has ended; when ctx ends it cuts them short. It may be called once.
 // What was fetched and not committed is found again by the next process.
 func (d *Detector) Run(ctx context.Context) error {
