@@ -40,7 +40,7 @@ func (r reconciler) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-r.e.halved:
+		case <-r.e.bound.failed:
 			if !due {
 				mend.Reset(r.e.grace)
 				due = true
@@ -65,16 +65,6 @@ func (r reconciler) run(ctx context.Context) error {
 			r.e.cfg.Logger.Error("reading endpoints failed", "error", err)
 		}
 	}
-}
-
-// noteHalf has the reconciler look after a change of a webhook that failed, unless it
-// was refused: the change may have taken effect, and undoing it may have failed.
-func (e *Engine) noteHalf(err error) {
-	var refused *deliver.FieldError
-	if err == nil || errors.As(err, &refused) || errors.Is(err, deliver.ErrEndpointDuplicate) || errors.Is(err, deliver.ErrEndpointNotFound) {
-		return
-	}
-	e.halved.Ring()
 }
 
 // halves are changes of monitors and rules that a process left half done when it

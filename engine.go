@@ -122,10 +122,9 @@ type Engine struct {
 	monitors   *monitor.Manager
 	rules      *rule.Manager
 	endpoints  *endpoints.Manager
-	bound      *endpoints.Manager // for the other managers, which know what they change
-	halved     batch.Bell         // rung for the reconciler
-	grace      time.Duration      // how long a creation or change of another process may take
-	meter      *billing.Meter     // nil without Config.Billing
+	bound      bound          // for the other managers, which know what they change
+	grace      time.Duration  // how long a creation or change of another process may take
+	meter      *billing.Meter // nil without Config.Billing
 	admission  *admission
 	writes     *writes
 
@@ -162,7 +161,7 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pricing == nil {
 		cfg.Pricing = billing.Presets{}
 	}
-	e := &Engine{cfg: cfg, store: cfg.Store, halved: batch.NewBell()}
+	e := &Engine{cfg: cfg, store: cfg.Store}
 	e.admission = newAdmission(e)
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
@@ -226,7 +225,8 @@ func (e *Engine) wire() (err error) {
 		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
 		Admit: e.admission.newEndpoint, Now: e.cfg.Now,
 	}
-	if e.bound, err = endpoints.New(mc); err != nil {
+	e.bound.failed = batch.NewBell()
+	if e.bound.Manager, err = endpoints.New(mc); err != nil {
 		return err
 	}
 	mc.Moved = sources{e}.webhookMoved
@@ -237,7 +237,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
-		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e}, ChangeTimeout: e.grace / 4,
+		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Paced:       tc.Pace != detect.PaceInterval,
 		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,

@@ -58,7 +58,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 // addRules makes the rules' manager.
 func (e *Engine) addRules() (err error) {
 	e.rules, err = rule.NewManager(rule.Config{
-		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e}, ChangeTimeout: e.grace / 4,
+		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Admit: e.admission.rule,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
@@ -134,16 +134,14 @@ func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error
 }
 
 // ruleWebhooks is the rule manager's Webhooks, on the endpoint manager.
-type ruleWebhooks struct{ e *Engine }
-
-func (w ruleWebhooks) Check(url string, key secret.Value) error { return w.e.bound.Check(url, key) }
+type ruleWebhooks struct{ bound }
 
 func (w ruleWebhooks) Change(ctx context.Context, r rule.Rule, from, to string, key secret.Value) (secret.Value, error) {
-	return w.e.changeEndpoint(ctx, ruleSource(r), from, to, key)
+	return w.change(ctx, ruleSource(r), from, to, key)
 }
 
 func (w ruleWebhooks) Unbind(ctx context.Context, r rule.Rule) error {
-	return w.e.unbindEndpoints(ctx, ruleSource(r))
+	return w.unbind(ctx, ruleSource(r))
 }
 
 func ruleSource(r rule.Rule) deliver.Source {

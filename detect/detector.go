@@ -122,10 +122,10 @@ func (d *Detector) newEnv() *poll.Env {
 		OnTrouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) }}
 }
 
-// Run polls, once the queries that were set before have joined their targets or after
-// 2 s, until Stop is called, and returns when every poll and commit under
-// way has ended; when ctx ends it cuts them short. It may be called once.
-// What was fetched and not committed is found again by the next process.
+// Run polls until Stop is called, and returns when every poll and commit under way has
+// ended; when ctx ends it cuts them short. It may be called once. The first polls wait
+// for the journal to tell how far the queries that were set before have been read, for
+// 2 s at most. What was fetched and not committed is found again by the next process.
 func (d *Detector) Run(ctx context.Context) error {
 	d.mu.Lock()
 	if d.started {
