@@ -158,13 +158,6 @@ func (d *Detector) Stop() {
 	})
 }
 
-// letPoll has the shards poll without waiting for rulesWait to pass.
-func (d *Detector) letPoll() {
-	if d.pollFrom.Swap(0) != 0 {
-		d.ring()
-	}
-}
-
 // ring wakes all shards.
 func (d *Detector) ring() {
 	for _, sh := range d.shards {

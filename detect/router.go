@@ -72,8 +72,8 @@ func (r *router) run(ctx context.Context) {
 			r.d.deps.Logger.Error("routing of queries failed", "error", err)
 			wait = rerouteWait
 		}
-		if err == nil {
-			r.d.letPoll()
+		if err == nil && r.d.pollFrom.Swap(0) != 0 {
+			r.d.ring()
 		}
 		if open || err != nil {
 			retry.Reset(wait)
