@@ -116,7 +116,7 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 // fromTimelines subscribes a rule to its authors' timelines.
 func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m routing.Move) error {
 	d := r.d
-	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, read: m.Read, Spread: sub.Spread || d.deps.Roles.Search != nil}
+	s := Subscription{Source: sub.Source, Interval: sub.Interval, program: sub.Answers, read: m.Read, resumes: m.Resumes, Spread: sub.Spread || d.deps.Roles.Search != nil}
 	if d.cfg.Pace != PaceInterval {
 		s.Interval = max(s.Interval, MinBound)
 	}
@@ -220,6 +220,7 @@ func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 // once a target is polled its cursor moves, also for subscriptions that are not
 // part of that poll.
 func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s routing.State, err error) {
+	s.Restarted = true
 	targets := []string{queries.Target(sub.Query)}
 	if sub.coverable() {
 		for _, name := range sub.Authors {

@@ -31,7 +31,8 @@ type Subscription struct {
 	Spread bool
 
 	program *query.Program // of a rule whose posts come from timelines; in place of Match
-	read    time.Time      // see accounts.Terms.Read
+	read    time.Time      // see accounts.Terms
+	resumes bool
 }
 
 // Bounds of a subscription.
@@ -96,7 +97,7 @@ func (s *Subscription) weight() float64 {
 // onShard is the subscription as a shard gets it, with its part of the accounts.
 func (s *Subscription) onShard(mine []accounts.Account, late bool) accounts.Subscription {
 	return accounts.Subscription{
-		Terms: accounts.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight(), Read: s.read},
+		Terms: accounts.Terms{Source: interest.Source{Source: s.Source, Match: s.Match}, Interval: s.Interval, Weight: s.weight(), Read: s.read, Resumes: s.resumes},
 		All:   s.Accounts, Mine: mine, Program: s.program, Spread: s.Spread, Late: late,
 	}
 }

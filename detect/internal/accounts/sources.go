@@ -13,9 +13,10 @@ type Source struct {
 	Weight float64
 
 	interval time.Duration
-	read     time.Time // see Terms.Read
-	slots    slotSet   // its accounts
-	wants    []int32   // its wants
+	read     time.Time // see Terms
+	resumes  bool
+	slots    slotSet // its accounts
+	wants    []int32 // its wants
 }
 
 // Terms are what a source asks for of all its accounts.
@@ -26,6 +27,8 @@ type Terms struct {
 	// Read is until when the source has got the posts of all its accounts in another
 	// way, or by another process; zero if it has not.
 	Read time.Time
+	// Resumes: each of its accounts that is cold was read for it, by another process.
+	Resumes bool
 }
 
 // Source returns a source by its id, nil when it has no account here.
@@ -40,7 +43,8 @@ func (t *Table) SetSource(terms Terms) (src *Source, changed bool) {
 	}
 	changed = src.interval != terms.Interval || src.Weight != terms.Weight || src.Owner != terms.Owner
 	src.Source.Source, src.Match = terms.Source.Source, terms.Match
-	src.interval, src.Weight, src.read = terms.Interval, terms.Weight, terms.Read
+	src.interval, src.Weight = terms.Interval, terms.Weight
+	src.read, src.resumes = terms.Read, terms.Resumes
 	t.wants.setInterval(src)
 	return src, changed
 }

@@ -41,7 +41,7 @@ func (a *Targets) SetSubscription(s *Subscription) {
 			if err, told := a.Polls.Trouble(slot); told {
 				a.tell(slot, src, err)
 			}
-			if s.Late {
+			if s.Late && !s.Resumes {
 				a.rewindFor(slot, account.Since)
 			}
 		}
@@ -92,8 +92,9 @@ func (a *Targets) schedule(slot int32, added, spread bool) {
 	a.Sched.Set(slot, a.env.Clock(), a.Table.Ask(slot), first)
 }
 
-// rewindFor moves a cold account's cursor back for a subscriber added after Run has
-// begun, to Horizon at most. The journal drops what the others have got.
+// rewindFor moves a cold account's cursor back for a subscriber that is added after Run
+// has begun and was not there before, to Horizon at most. The journal drops what the
+// others have got.
 func (a *Targets) rewindFor(slot int32, since time.Time) {
 	t := a.Table.At(slot)
 	if oldest := a.env.Oldest(); since.Before(oldest) {

@@ -94,12 +94,16 @@ func (t *Table) Covered(slot int32) {
 }
 
 // Uncovered returns from when on those who joined during the poll lack posts: the
-// earliest of their beginnings, or of Terms.Read where that is later; ok is false when
-// none joined.
+// earliest of their beginnings, or until when the account has been read for them where
+// that is later; ok is false when none joined.
 func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
+	tg := t.At(slot)
 	t.Each(slot, func(s Subscriber, src *Source, from time.Time) {
 		if src.read.After(from) {
 			from = src.read
+		}
+		if found := tg.Since.Time(); src.resumes && tg.Is(Cold) && found.After(from) {
+			from = found
 		}
 		if s.Fresh && !s.covered && (!ok || from.Before(since)) {
 			since, ok = from, true

@@ -20,6 +20,9 @@ type State struct {
 	// Behind: the journal has a cursor of its query that no search of the rule moves.
 	// The next process would take it for how far the rule's posts were read.
 	Behind bool
+	// Restarted: it was there before Run, so the journal tells what earlier processes
+	// have read for it.
+	Restarted bool
 	// Until when earlier processes have searched for its query, and read its authors'
 	// timelines; zero if they did not.
 	SearchedBefore, TimelinesBefore time.Time
@@ -41,8 +44,10 @@ type Move struct {
 	// Leave is the origin to end afterwards, Undecided for none.
 	Leave Origin
 
-	// Since, for timelines: posts published before are not events.
-	Since time.Time
+	// Since, for timelines: posts published before are not events. Resumes: earlier
+	// processes have read each of them for the rule until its cursor in the journal.
+	Since   time.Time
+	Resumes bool
 
 	// Read: the rule has got, or does not want, what was visible then.
 	Read time.Time
@@ -86,6 +91,9 @@ func (rs *Rules) Route(r *Rule, want Want, f Facts) (State, Move) {
 		}
 	} else if m.Leave == Search {
 		next.Behind = true
+	}
+	if m.To == Timelines && r.Origin == Undecided && r.Query == want.Query {
+		m.Resumes = r.Restarted && r.SearchedBefore.IsZero()
 	}
 	next.Origin = m.To
 	return next, m

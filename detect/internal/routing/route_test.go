@@ -37,6 +37,22 @@ func TestRoute(t *testing.T) {
 			state: State{TimelinesBefore: at(60)}, facts: Facts{Covered: true},
 			next: State{Origin: Timelines, TimelinesBefore: at(60), Read: at(60)},
 			move: Move{To: Timelines, Since: at(30), From: at(30), Read: at(60)}},
+		"timelines are gone on with, each from its own cursor": {
+			state: State{Restarted: true, TimelinesBefore: at(60)}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, Restarted: true, TimelinesBefore: at(60), Read: at(60)},
+			move: Move{To: Timelines, Resumes: true, Since: at(30), From: at(30), Read: at(60)}},
+		"timelines are gone on with, and one was never read": {
+			state: State{Restarted: true}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, Restarted: true},
+			move: Move{To: Timelines, Resumes: true, Since: at(0), From: at(0), Read: at(0)}},
+		"timelines that a search was for before a restart": {
+			state: State{Restarted: true, SearchedBefore: at(60), TimelinesBefore: at(70), Behind: true}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, Restarted: true, SearchedBefore: at(60), TimelinesBefore: at(70), Behind: true, Read: at(60)},
+			move: Move{To: Timelines, Since: at(30), From: at(30), Read: at(60)}},
+		"another query after a restart": {
+			query: "sun", state: State{Restarted: true, TimelinesBefore: at(60)}, facts: Facts{Covered: true},
+			next: State{Origin: Timelines, Restarted: true},
+			move: Move{To: Timelines, Since: at(0), From: at(0), Read: at(0)}},
 		"a search that timelines were for before a restart": {
 			state: State{TimelinesBefore: at(60)},
 			next:  State{Origin: Search, TimelinesBefore: at(60), Read: at(60)},
