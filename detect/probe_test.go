@@ -159,6 +159,30 @@ func TestProbesFail(t *testing.T) {
 	}
 }
 
+// A platform that turns out to have no probes leaves all calls to polls.
+func TestProbesUnsupported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, func(s *settings) {
+			s.Shards, s.Pace, s.FetchRate = 1, PaceBudget, 1
+			s.Roles.Probe = counts{w: w, before: func() error { return fetcher.ErrUnsupported }}
+		})
+		defer start(t, d)()
+		s := sub("m", accountNames(20)...)
+		s.Interval = 0
+		set(t, d, s)
+		after(20 * time.Minute)
+		st := d.Stats()
+		if st.Probes.Calls != 1 || st.Pace.Budget != 1 {
+			t.Errorf("%d probes, %g polls a second planned; want 1 and 1", st.Probes.Calls, st.Pace.Budget)
+		}
+		plans, err := d.Plan(t.Context())
+		if err != nil || plans.Probes.Mean != plans.Now.Mean {
+			t.Errorf("plan with probes %+v, without %+v, %v: want the same", plans.Probes, plans.Now, err)
+		}
+	})
+}
+
 func TestProbeSettings(t *testing.T) {
 	for _, c := range []struct {
 		cfg   Config

@@ -60,6 +60,7 @@ type Health struct {
 	found, missed float64 // as far as remembered
 	tokens        float64
 	followed      float64 // polls because of a mark, in parts of the shared calls
+	down          bool    // the Prober does not answer, and takes no share
 }
 
 // NewHealth is that of a Prober which takes limit accounts in a call.
@@ -75,6 +76,9 @@ func (h *Health) Share() float64 {
 }
 
 func (h *Health) share() float64 {
+	if h.down {
+		return 0
+	}
 	missed := h.missRate()
 	probes, audits := math.Sqrt((1-missed)/h.limit), math.Sqrt(auditCost*missed)
 	return max(leastShare, probes/(probes+audits)*(1-min(h.followed, 1)))
@@ -90,6 +94,9 @@ func (h *Health) missRate() float64 {
 func (h *Health) Speedup() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.down {
+		return 1
+	}
 	missed, share := h.missRate(), h.share()
 	return min(1, ((1-missed)/(h.limit*share)+auditCost*missed/(1-share))/auditCost)
 }
@@ -128,10 +135,12 @@ func (h *Health) shared(n int) {
 	h.followed += (float64(n) - h.followed) / followMemory
 }
 
-// call counts a call of the Prober.
+// call counts a call of the Prober. After one that failed, probes have no share until
+// one succeeds.
 func (h *Health) call(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.down = err != nil
 	h.stats.Calls++
 	if err != nil {
 		h.stats.Errors++

@@ -293,6 +293,18 @@ func TestTurns(t *testing.T) {
 	if w.sweep.Due(w.clock()) {
 		t.Error("probes that share calls are due by themselves")
 	}
+	w.err = errors.New("no")
+	w.call()
+	if share := w.health.Share(); share != 0 {
+		t.Errorf("a Prober that fails has a share of %.3f", share)
+	}
+	if w.sweep.Turn(w.clock()) || !w.sweep.Turn(w.clock()+int64(time.Second)) {
+		t.Error("a Prober that failed is not tried again after the wait, or before it")
+	}
+	w.err = nil
+	if w.call(); w.health.Share() == 0 {
+		t.Error("a Prober that works again has no share")
+	}
 	own := newWorld(1, 100, 2)
 	if own.sweep.Turn(own.clock()) || !own.sweep.Due(own.clock()) {
 		t.Error("probes with a rate of their own take turns with polls")

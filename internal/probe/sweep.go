@@ -107,6 +107,9 @@ func (s *Sweep) Turn(now int64) bool {
 	}
 	s.cfg.Health.shared(s.hurried)
 	s.hurried = 0
+	if s.failed > 0 {
+		return true // it is tried again
+	}
 	if s.turns += s.cfg.Health.Share(); s.turns < 1 {
 		return false
 	}
