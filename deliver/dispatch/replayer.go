@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	replayBatch = 64          // deliveries made in one step
-	replayLow   = 16          // waiting in a lane: fewer, and the next step is made
+	replayBatch = 16          // deliveries made in one step
+	replayLow   = 8           // waiting in a lane: fewer, and the next step is made
 	maxReplays  = 256         // that one process carries out at a time; others wait
 	replayIdle  = time.Second // how often to look whether a lane has room again
 	replayShare = 4           // a step is followed by so many times as long without one
