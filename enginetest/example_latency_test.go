@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/latency"
 )
 
 // How late does a poll interval of two minutes find posts, with 5 calls a
@@ -32,7 +32,7 @@ func ExampleMeasureLatency() {
 		return
 	}
 	fmt.Println(report.Missed, "missed,", report.Doubled, "doubled")
-	most := slices.MaxFunc(report.Causes, func(a, b detect.Cause) int { return cmp.Compare(a.Share, b.Share) })
+	most := slices.MaxFunc(report.Causes, func(a, b latency.Cause) int { return cmp.Compare(a.Share, b.Share) })
 	fmt.Println("most of the latency:", most.Name)
 	// report.Latency.Quantile(0.9) is any other quantile, and fmt.Println(report)
 	// prints all figures:

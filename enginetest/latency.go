@@ -12,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/latency"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -139,10 +140,10 @@ type measurement struct {
 	anyInterval bool          // none was asked for
 	interval    time.Duration // the monitors', as played
 
-	from, end time.Duration  // posts of this range are scored
-	calls     int            // made meanwhile
-	causes    []detect.Cause // of the posts committed meanwhile, as recorded
-	gap       time.Duration  // longest of an account then, as recorded
+	from, end time.Duration   // posts of this range are scored
+	calls     int             // made meanwhile
+	causes    []latency.Cause // of the posts committed meanwhile, as recorded
+	gap       time.Duration   // longest of an account then, as recorded
 
 	mu      sync.Mutex
 	got     [][]time.Duration // by account and post: when it first came; 0: not yet

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -49,7 +48,7 @@ type LatencyReport struct {
 	// a slot, "fetch" the call, "commit" the store, "handover" and "send" the
 	// delivery to the handler. Shares add up to 1, means to the mean of these
 	// posts.
-	Causes []detect.Cause `json:"causes"`
+	Causes []latency.Cause `json:"causes"`
 
 	// MeanOverAccounts is the mean of the accounts' means: each account counts the
 	// same, however much it posts.
@@ -130,7 +129,7 @@ func (m *measurement) report() LatencyReport {
 
 // causesBetween is what the latency of the posts was spent on that were committed
 // between two statistics of an engine.
-func causesBetween(before, after streamwatch.Stats) []detect.Cause {
+func causesBetween(before, after streamwatch.Stats) []latency.Cause {
 	was, is := &before.Detect.Latency, &after.Detect.Latency
 	for _, part := range []struct{ is, was *latency.Snapshot }{
 		{&is.Schedule, &was.Schedule}, {&is.Visibility, &was.Visibility}, {&is.Failure, &was.Failure},

@@ -19,6 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/latency"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
@@ -346,7 +347,7 @@ func TestLatencyReportText(t *testing.T) {
 		Name: "tiny", Accounts: 3, Scored: time.Hour, Posts: 10, Detected: 7, Waiting: 2, Missed: 1, Doubled: 4,
 		Mean: 30 * time.Second, P50: 29 * time.Second, P95: 57 * time.Second, P99: 59 * time.Second, Max: time.Minute,
 		MeanOverAccounts: 31 * time.Second, WorstAccount: 45 * time.Second, LongestGap: 61 * time.Second, Calls: 180, CallsPerSecond: 0.05,
-		Causes: []detect.Cause{{Name: "schedule", Share: 0.9, Mean: 27 * time.Second}, {Name: "fetch", Share: 0.1, Mean: 3 * time.Second}},
+		Causes: []latency.Cause{{Name: "schedule", Share: 0.9, Mean: 27 * time.Second}, {Name: "fetch", Share: 0.1, Mean: 3 * time.Second}},
 	}
 	want := "tiny: 3 accounts, 1h0m0s scored\n" +
 		"  posts  detected  waiting  missed  doubled          calls        calls/s  longest gap\n" +
