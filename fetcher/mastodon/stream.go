@@ -51,8 +51,7 @@ type StreamConfig struct {
 // week, and an open stream is no activity: Stream reads the list of follows every
 // hour.
 type Stream struct {
-	cfg    StreamConfig // less the token: fmt looks into unexported fields
-	token  func() secret.Value
+	cfg    StreamConfig
 	client *upstream.Client
 }
 
@@ -84,9 +83,7 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mastodon: %w", err)
 	}
-	token := cfg.Token
-	cfg.Token = ""
-	return &Stream{cfg: cfg, token: func() secret.Value { return token }, client: client}, nil
+	return &Stream{cfg: cfg, client: client}, nil
 }
 
 // streamingBase is an address less its path, "" if it is none of a WebSocket.
@@ -143,11 +140,11 @@ func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error 
 	return socket.Read(ctx, socket.Config{
 		URL:   base + "/api/v1/streaming?stream=user",
 		HTTP:  cfg.HTTP,
-		Token: h.stream.token(),
+		Token: cfg.Token,
 		Now:   cfg.Now,
 		Header: http.Header{
 			"User-Agent":    {cfg.UserAgent},
-			"Authorization": {"Bearer " + string(h.stream.token())},
+			"Authorization": {"Bearer " + string(cfg.Token)},
 		},
 		Opened: func(socket.Send) error {
 			following.Go(func() { h.follow(ctx, changes) })
@@ -299,7 +296,7 @@ func (h *home) message(b []byte) error {
 		return h.emit(fetcher.Signal{Kind: fetcher.SignalGap})
 	}
 	if e.Error != "" {
-		return &fetcher.StatusError{Code: e.Status, Detail: upstream.Detail(e.Error, h.stream.token())}
+		return &fetcher.StatusError{Code: e.Status, Detail: e.Error}
 	}
 	if err := h.tellChanged(); err != nil {
 		return err

@@ -78,7 +78,6 @@ func appendCursor(e encoder, c *detect.Cursor) encoder {
 		}
 		e.text(g.Resume)
 	}
-	e.text(c.Position)
 	return e
 }
 
@@ -93,6 +92,5 @@ func decodeCursor(target, stored string) (detect.Cursor, error) {
 		g.Resume = d.text()
 		c.Gaps = append(c.Gaps, g)
 	}
-	c.Position = d.text()
 	return c, d.err
 }

@@ -61,12 +61,9 @@ func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
 
 func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	a := pace.Account{Weight: ask.Weight, Owner: ask.Owner}
-	switch {
-	case ask.Audited:
-		a.Min, a.Max = ask.Interval, ask.Interval
-	case s.cfg.AtLeast:
+	if s.cfg.AtLeast {
 		a.Min = ask.Interval
-	default:
+	} else {
 		a.Max = ask.Interval
 	}
 	had := s.pacer.Has(slot)
@@ -80,7 +77,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	if err != nil { // what subscribers ask for was checked
 		s.cfg.Logger.Error("pacing an account failed", "username", s.accounts.Username(slot), "error", err)
 	}
-	if had && (first == AtOnce || first == Anew && !ask.Audited) {
+	if had && first == AtOnce {
 		s.pacer.Hurry(slot, now)
 	}
 }
