@@ -5,6 +5,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/dispatch"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/latency"
 )
 
 // Stats counts what an engine did since it was made.
@@ -17,12 +18,12 @@ type Stats struct {
 }
 
 // Causes returns what the time from publication to acknowledgement was spent on, in
-// the order of the flow: the parts of detect.Latency, the wait for the first attempt
+// the order of the flow: the parts of latency.Parts, the wait for the first attempt
 // ("handover"), and the successful attempts ("send").
-func (s *Stats) Causes() []detect.Cause {
+func (s *Stats) Causes() []latency.Cause {
 	causes := append(s.Detect.Latency.Causes(),
-		detect.Cause{Name: "handover", Mean: s.Deliver.Handover.Mean()}, detect.Cause{Name: "send", Mean: s.Deliver.Send.Mean()})
-	return detect.Shares(causes)
+		latency.Cause{Name: "handover", Mean: s.Deliver.Handover.Mean()}, latency.Cause{Name: "send", Mean: s.Deliver.Send.Mean()})
+	return latency.Shares(causes)
 }
 
 // Stats reads the counters.

@@ -35,11 +35,10 @@ type AccountStatus struct {
 // Account tells how an account is doing; ok is false when nobody watches it.
 // It waits for Run to begin.
 func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
-	hash := accounts.HashName(username)
 	var found *AccountStatus
-	err = d.ask(ctx, d.shards[hash%uint64(len(d.shards))], func(sh *shard) {
+	err = d.ask(ctx, shardOf(d, username), func(sh *shard) {
 		a := sh.accounts
-		if slot, ok := a.Find(hash, username); ok && a.Watched(slot) {
+		if slot, ok := a.Find(accounts.HashName(username), username); ok && a.Watched(slot) {
 			st := newAccountStatus(d, a, slot)
 			found = &st
 		}

@@ -24,16 +24,16 @@ func TestCausesOfLatency(t *testing.T) {
 		world func(w *world)
 		tune  func(c *settings)
 		late  time.Duration // the post becomes visible
-		part  func(l Latency) latency.Snapshot
+		part  func(l latency.Parts) latency.Snapshot
 		want  time.Duration
 	}{
-		{name: "schedule: published right after a poll", part: func(l Latency) latency.Snapshot { return l.Schedule }, want: 10 * time.Second},
+		{name: "schedule: published right after a poll", part: func(l latency.Parts) latency.Snapshot { return l.Schedule }, want: 10 * time.Second},
 		{name: "visibility: shown at the third poll", late: 25 * time.Second,
-			part: func(l Latency) latency.Snapshot { return l.Visibility }, want: 20 * time.Second},
+			part: func(l latency.Parts) latency.Snapshot { return l.Visibility }, want: 20 * time.Second},
 		{name: "fetch: a slow answer", world: func(w *world) { w.setSlow(3 * time.Second) },
-			part: func(l Latency) latency.Snapshot { return l.Fetch }, want: 3 * time.Second},
+			part: func(l latency.Parts) latency.Snapshot { return l.Fetch }, want: 3 * time.Second},
 		{name: "commit: a slow store", world: func(w *world) { w.setSlowStore(4 * time.Second) },
-			part: func(l Latency) latency.Snapshot { return l.Commit }, want: 4 * time.Second},
+			part: func(l latency.Parts) latency.Snapshot { return l.Commit }, want: 4 * time.Second},
 		{name: "failure: polls that fail for 45 s", world: func(w *world) {
 			until := time.Now().Add(45 * time.Second)
 			w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) {
@@ -43,7 +43,7 @@ func TestCausesOfLatency(t *testing.T) {
 				return nil, nil
 			})
 		}, tune: func(c *settings) { c.MinBackoff, c.MaxBackoff = 5*time.Second, 5*time.Second },
-			part: func(l Latency) latency.Snapshot { return l.Failure }, want: 38 * time.Second},
+			part: func(l latency.Parts) latency.Snapshot { return l.Failure }, want: 38 * time.Second},
 		{name: "queue: the budget is closed", world: func(w *world) {
 			once := true
 			w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
@@ -54,7 +54,7 @@ func TestCausesOfLatency(t *testing.T) {
 				return nil, nil
 			})
 			w.afterPoll("other")
-		}, part: func(l Latency) latency.Snapshot { return l.Queue }, want: 55 * time.Second},
+		}, part: func(l latency.Parts) latency.Snapshot { return l.Queue }, want: 55 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ type committer struct {
 	stop  chan struct{} // closed when no batch will come any more
 }
 
-// waiting is a batch and the poll that waits for it.
+// waiting is a batch and its poll, nil for an empty one that carries a position.
 type waiting struct {
 	batch *Batch
 	shard *shard
@@ -29,7 +29,12 @@ type waiting struct {
 }
 
 // settle tells the shard how the commit ended.
-func (w *waiting) settle(err error) { w.shard.mail.Put(message{settled: w.poll, err: err}) }
+func (w *waiting) settle(err error) {
+	if w.shard == nil {
+		return // nobody waits
+	}
+	w.shard.mail.Put(message{settled: w.poll, err: err})
+}
 
 // newBatch is what came of a poll.
 func newBatch(p *poll.Poll, events []deliver.Event) *Batch {
@@ -114,7 +119,15 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 		}
 		batches[i] = w.batch
 	}
-	return c.d.deps.Journal.Commit(limit, batches)
+	position := c.d.stream.position(group)
+	if position != nil {
+		batches = append(batches, &Batch{Cursor: position})
+	}
+	if err := c.d.deps.Journal.Commit(limit, batches); err != nil {
+		return err
+	}
+	c.d.stream.stored(position)
+	return nil
 }
 
 func (c *committer) handOver(group []waiting) {

@@ -49,6 +49,10 @@ type Config struct {
 	// polls share FetchRate, in parts that follow from how many posts the marks
 	// miss; that needs PaceBudget.
 	ProbeRate float64
+	// AuditEvery is how often an account is polled whose posts Roles.Stream brings,
+	// while it misses none: a longer Interval of its subscriptions counts. Defaults
+	// to 30 min.
+	AuditEvery time.Duration
 	// BatchSize is how many accounts go in one call where calls can be shared (see
 	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
 	// of Roles.Batch says, where it has that method, and else to 20.
@@ -184,6 +188,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		{"Overlap", &c.Overlap, overlap, 24 * time.Hour},
 		{"MaxOverlap", &c.MaxOverlap, max(30*time.Minute, overlap), 24 * time.Hour},
 		{"Horizon", &c.Horizon, 7 * 24 * time.Hour, 366 * 24 * time.Hour},
+		{"AuditEvery", &c.AuditEvery, 30 * time.Minute, 24 * time.Hour},
 		{"DeliverBy", &c.DeliverBy, 45 * time.Second, time.Hour},
 		{"MinBackoff", &c.MinBackoff, time.Second, time.Hour},
 		{"MaxBackoff", &c.MaxBackoff, 5 * time.Minute, 24 * time.Hour},

@@ -207,8 +207,8 @@ func TestTwoPostsWithOneID(t *testing.T) {
 				after(time.Minute)
 				stop()
 				wantEvents(t, w, "m:p0")
-				if s := d.Stats(); (s.DroppedSameID > 0) != row.want {
-					t.Errorf("DroppedSameID %d, want some: %t", s.DroppedSameID, row.want)
+				if s := d.Stats(); (s.Dropped.SameID > 0) != row.want {
+					t.Errorf("Dropped.SameID %d, want some: %t", s.Dropped.SameID, row.want)
 				}
 				if n := strings.Count(log.String(), "has another post's id"); (n == 1) != row.want {
 					t.Errorf("the log has it %d times:\n%s", n, log.String())
@@ -228,8 +228,8 @@ func TestTwoFoundPostsWithOneID(t *testing.T) {
 		setQuery(t, d, asks("r", "moon"))
 		after(time.Second)
 		wantEvents(t, w.world, "r:p")
-		if s := d.Stats(); s.DroppedSameID != 1 || w.order[0].AuthorUsername != "nasa" {
-			t.Errorf("DroppedSameID %d, event of %q: want 1 dropped, and the older delivered", s.DroppedSameID, w.order[0].AuthorUsername)
+		if s := d.Stats(); s.Dropped.SameID != 1 || w.order[0].AuthorUsername != "nasa" {
+			t.Errorf("Dropped.SameID %d, event of %q: want 1 dropped, and the older delivered", s.Dropped.SameID, w.order[0].AuthorUsername)
 		}
 	})
 }

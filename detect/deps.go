@@ -18,7 +18,8 @@ type Deps struct {
 	// the Fetcher's own, if it has that method. Without Roles.Batch each account is
 	// read by a call of its own; without Roles.Search only queries whose Authors
 	// are known can be set. Roles.Probe has accounts polled at once when their marks
-	// change; see Config.ProbeRate.
+	// change; see Config.ProbeRate. Roles.Stream brings posts as they are
+	// published, and has its accounts polled seldom; see Config.AuditEvery.
 	Roles fetcher.Roles
 	// Journal makes detections last.
 	Journal Journal

@@ -37,6 +37,7 @@ type Detector struct {
 	forecast  forecast.Check
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
+	stream    *stream            // nil without a Streamer
 	pollFrom  atomic.Int64       // on the clock: no poll starts before it; see rulesWait
 
 	mu      sync.Mutex // orders Set and Remove, guards started
@@ -74,6 +75,9 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if p := deps.Roles.Probe; p != nil {
 		d.probes = probe.NewHealth(max(1, p.ProbeLimit()))
 	}
+	if deps.Roles.Stream != nil {
+		d.stream = newStream(d)
+	}
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
 	d.forecast = forecast.Check{Now: deps.Now, Logger: deps.Logger,
@@ -93,6 +97,9 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		sh := newShard(d, slots)
 		if d.probes != nil {
 			sh.accounts.Probes = d.newSweep(sh)
+		}
+		if d.stream != nil {
+			sh.accounts.Pushed = accounts.NewPushed(sh.accounts, d.stream.health, cfg.AuditEvery)
 		}
 		d.shards = append(d.shards, sh)
 	}
@@ -118,8 +125,12 @@ func (d *Detector) newEnv() *poll.Env {
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
 		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: deps.Handlers,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
-		OnGap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
-		OnTrouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) }}
+		On: poll.Callbacks{
+			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
+			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
+			Account: func() { d.stream.accountsChanged() },
+			Pushed:  func(numbers []uint64) { d.stream.positions.Done(numbers) },
+		}}
 }
 
 // Run polls until Stop is called, and returns when every poll and commit under way has
@@ -144,6 +155,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	}
 	shards.Go(func() { d.forecast.Run(ctx, d.stop) })
 	shards.Go(func() { d.router.run(ctx) })
+	shards.Go(func() { d.stream.run(ctx) })
 	shards.Wait()
 	close(d.committer.stop)
 	committer.Wait()

@@ -44,7 +44,7 @@
 //
 // Some breaches of a Fetcher's contract lose posts without an error. Those that can
 // be noticed at no cost are logged once and counted: NoNext, WrongVersions and
-// DroppedSameID of Stats. Package fetchertest finds their causes.
+// Dropped.SameID of Stats. Package fetchertest finds their causes.
 //
 // # Why it was late
 //

@@ -21,12 +21,12 @@ func TestBadPostsAreDropped(t *testing.T) {
 		spoil func(*fetcher.Tweet)
 		count func(Stats) int64
 	}{
-		{"no id", func(tw *fetcher.Tweet) { tw.ID = "" }, func(s Stats) int64 { return s.DroppedNoID }},
-		{"endless id", func(tw *fetcher.Tweet) { tw.ID = strings.Repeat("9", 600) }, func(s Stats) int64 { return s.DroppedNoID }},
-		{"no time", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Time{} }, func(s Stats) int64 { return s.DroppedNoTime }},
-		{"future", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Now().Add(24 * time.Hour) }, func(s Stats) int64 { return s.DroppedFuture }},
-		{"wrong author by id", func(tw *fetcher.Tweet) { tw.UserID = "id-esa" }, func(s Stats) int64 { return s.DroppedAuthor }},
-		{"wrong author by name", func(tw *fetcher.Tweet) { tw.UserID, tw.Username = "", "esa" }, func(s Stats) int64 { return s.DroppedAuthor }},
+		{"no id", func(tw *fetcher.Tweet) { tw.ID = "" }, func(s Stats) int64 { return s.Dropped.NoID }},
+		{"endless id", func(tw *fetcher.Tweet) { tw.ID = strings.Repeat("9", 600) }, func(s Stats) int64 { return s.Dropped.NoID }},
+		{"no time", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Time{} }, func(s Stats) int64 { return s.Dropped.NoTime }},
+		{"future", func(tw *fetcher.Tweet) { tw.PublishedAt = time.Now().Add(24 * time.Hour) }, func(s Stats) int64 { return s.Dropped.Future }},
+		{"wrong author by id", func(tw *fetcher.Tweet) { tw.UserID = "id-esa" }, func(s Stats) int64 { return s.Dropped.Author }},
+		{"wrong author by name", func(tw *fetcher.Tweet) { tw.UserID, tw.Username = "", "esa" }, func(s Stats) int64 { return s.Dropped.Author }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestHugePageIsCutAndCounted(t *testing.T) {
 		}
 		after(10 * time.Second)
 		s := d.Stats()
-		if len(w.got()) != poll.MaxPageTweets || s.DroppedExcess != 500 || s.Gaps != 1 {
-			t.Errorf("%d events, %d dropped, %d gaps: want the newest 1,000, 500 dropped and a gap that says so", len(w.got()), s.DroppedExcess, s.Gaps)
+		if len(w.got()) != poll.MaxPageTweets || s.Dropped.Excess != 500 || s.Gaps != 1 {
+			t.Errorf("%d events, %d dropped, %d gaps: want the newest 1,000, 500 dropped and a gap that says so", len(w.got()), s.Dropped.Excess, s.Gaps)
 		}
 	})
 }

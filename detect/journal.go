@@ -97,7 +97,7 @@ func (b *Batch) validate() error {
 	return nil
 }
 
-// Cursor is how far a target has been read.
+// Cursor is how far a target has been read, or a stream received.
 type Cursor struct {
 	Target string
 	// Since is when the last complete poll began: what was visible then has
@@ -107,6 +107,8 @@ type Cursor struct {
 	UserID string
 	// Gaps are ranges that could not be read, oldest first, at most MaxGaps.
 	Gaps []Gap
+	// Position is where a stream is resumed, "" for a target that is polled.
+	Position string
 }
 
 // MaxGaps bounds the gaps kept for a target; beyond it the oldest two merge.

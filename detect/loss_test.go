@@ -276,7 +276,7 @@ func TestLossExcessWithNext(t *testing.T) {
 		after(20 * time.Minute)
 		s := d.Stats()
 		if n := len(w.got()); n != 1500 && s.Gaps == 0 {
-			t.Errorf("%d of 1500 posts detected, %d dropped, %d gaps: want all, or a gap that says so", n, s.DroppedExcess, s.Gaps)
+			t.Errorf("%d of 1500 posts detected, %d dropped, %d gaps: want all, or a gap that says so", n, s.Dropped.Excess, s.Gaps)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package detect
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
@@ -17,6 +18,7 @@ type message struct {
 	settled *poll.Poll // what it brought is committed, or with err is not
 	err     error
 	probed  *probe.Call // has ended
+	pushed  *pushed     // a stream has brought a post
 	ask     func(*shard)
 }
 
@@ -49,4 +51,19 @@ func (d *Detector) ask(ctx context.Context, sh *shard, fn func(*shard)) error {
 	case <-ctx.Done():
 		return fmt.Errorf("detect: %w", context.Cause(ctx))
 	}
+}
+
+// untilStop returns a context that ends with ctx and when stop is closed. end has to be
+// called.
+func untilStop(ctx context.Context, stop <-chan struct{}) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { cancel(); waiting.Wait() }
 }

@@ -65,14 +65,14 @@ type Comparison struct {
 // PlanFor predicts for subscriptions and queries that nobody polls yet, at the
 // detector's settings; every account counts alike, with a post a day.
 func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, budgets ...float64) (Plans, error) {
-	accounts := map[string]*pace.Group{}
+	watched := map[string]*pace.Group{}
 	for _, sub := range subs {
 		for _, a := range sub.Accounts {
 			key := monitor.Key(a.Username)
-			g := accounts[key]
+			g := watched[key]
 			if g == nil {
-				g = &pace.Group{Accounts: 1, Rate: unknownRate}
-				accounts[key] = g
+				g = &pace.Group{Accounts: 1, Rate: accounts.UnknownRate}
+				watched[key] = g
 			}
 			g.Weight += sub.weight()
 			if sub.Interval > 0 && (g.Interval == 0 || sub.Interval < g.Interval) {
@@ -80,12 +80,12 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 			}
 		}
 	}
-	groups := make([]pace.Group, 0, len(accounts))
-	for _, g := range accounts {
+	groups := make([]pace.Group, 0, len(watched))
+	for _, g := range watched {
 		groups = append(groups, *g)
 	}
 	planned := planner{d}.queriesFor(queries, func(name string) time.Duration {
-		if g := accounts[monitor.Key(name)]; g != nil {
+		if g := watched[monitor.Key(name)]; g != nil {
 			return g.Interval
 		}
 		return 0
@@ -173,13 +173,7 @@ func (p planner) groups(ctx context.Context) ([]pace.Group, error) {
 	for _, sh := range p.d.shards {
 		for from, more := int32(0), true; more; from += groupSlots {
 			err := p.d.ask(ctx, sh, func(sh *shard) {
-				size := sh.accounts.Size()
-				more = from+groupSlots < size
-				for slot := from; slot < min(from+groupSlots, size); slot++ {
-					if sh.accounts.Watched(slot) {
-						counts[group(sh.accounts, slot)]++
-					}
-				}
+				more = accounts.Groups(sh.accounts, from, groupSlots, counts)
 			})
 			if err != nil {
 				return nil, err
@@ -193,16 +187,3 @@ func (p planner) groups(ctx context.Context) ([]pace.Group, error) {
 	}
 	return groups, nil
 }
-
-// group is the group of one account, with its rate to an eighth of an e-fold.
-func group(a *accounts.Targets, slot int32) pace.Group {
-	ask := a.Ask(slot)
-	g := pace.Group{Interval: ask.Interval, Weight: ask.Weight, Rate: unknownRate}
-	if r := a.PostRate(slot); r > 0 {
-		g.Rate = math.Exp(math.Round(math.Log(r)*8) / 8)
-	}
-	return g
-}
-
-// unknownRate stands for that of accounts not polled yet: a post a day.
-const unknownRate = 1.0 / 86_400

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
@@ -46,17 +45,8 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 // run routes what was set before Run, and again whenever accounts have changed.
 // It is a goroutine of Run.
 func (r *router) run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	var stopping sync.WaitGroup
-	defer stopping.Wait()
-	defer cancel()
-	stopping.Go(func() {
-		select {
-		case <-r.d.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
+	ctx, end := untilStop(ctx, r.d.stop)
+	defer end()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
 	for wait := rerouteWait; ; {
@@ -126,8 +116,11 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	return open, errors.Join(err, ferr)
 }
 
-// accountsChanged wakes run.
-func (r *router) accountsChanged() { r.bell.Ring() }
+// accountsChanged wakes run, and has the stream follow.
+func (r *router) accountsChanged() {
+	r.bell.Ring()
+	r.d.stream.accountsChanged()
+}
 
 // note publishes how many calls a second the searches take, and how many rules
 // need none.

@@ -45,6 +45,11 @@ func newShard(d *Detector, slots int) *shard {
 	return sh
 }
 
+// shardOf is the shard that owns an account.
+func shardOf(d *Detector, username string) *shard {
+	return d.shards[accounts.HashName(username)%uint64(len(d.shards))]
+}
+
 // run is the shard's goroutine. It ends when the detector stops and no poll or
 // commit of this shard is under way; ctx cuts the polls short.
 func (sh *shard) run(ctx context.Context) {
@@ -65,6 +70,9 @@ func (sh *shard) run(ctx context.Context) {
 		clear(msgs) // its space goes back to the queue
 		if !sh.stopping && (sh.d.isStopped() || ctx.Err() != nil) {
 			sh.stopping = true
+		}
+		if sh.accounts.Pushed.Follow(groupSlots, sh.times.Now) {
+			sh.mail.Bell().Ring()
 		}
 		wake := sh.startDue(ctx)
 		if sh.stopping && sh.open() == 0 {
@@ -105,6 +113,8 @@ func (sh *shard) handle(m *message) {
 		sh.workers.Done()
 		sh.probing--
 		sh.accounts.Probes.Landed(m.probed, sh.times.Now)
+	case m.pushed != nil:
+		sh.push(m.pushed)
 	case m.ask != nil:
 		m.ask(sh)
 	}

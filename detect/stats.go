@@ -34,13 +34,7 @@ type Stats struct {
 	Shallow int64
 	Filled  int64 // of them, read later
 
-	// Dropped posts, by what was wrong with them.
-	DroppedNoID   int64 // no id, or one over 512 bytes
-	DroppedNoTime int64
-	DroppedFuture int64 // published more than 5 minutes ahead
-	DroppedAuthor int64 // another account's post
-	DroppedExcess int64 // on a page of more than 1,000 posts
-	DroppedSameID int64 // different from a post on the same page with the same id
+	Dropped DroppedStats
 
 	// What a Fetcher did against its contract. Package fetchertest finds the cause.
 	// NoNext counts full pages without Page.Next that hide posts: each is a gap.
@@ -63,7 +57,7 @@ type Stats struct {
 	// Fetch is how long calls of the Fetcher took that brought a page.
 	Fetch latency.Snapshot
 	// Latency is how long it took until posts were committed, by cause.
-	Latency Latency
+	Latency latency.Parts
 	// Lateness is how late posts become visible, and Overlap what follows.
 	Lateness Lateness
 	// ClockSkew is how far our clock is ahead of the upstream's by its answers,
@@ -76,6 +70,8 @@ type Stats struct {
 	Pace PaceStats
 	// Probes is what Roles.Probe has told. Its calls are in Calls.
 	Probes ProbeStats
+	// Stream is what Roles.Stream has brought.
+	Stream StreamStats
 	// Forecast compares the plan made an hour before with that hour; nil until
 	// the first is over.
 	Forecast *Comparison
@@ -90,7 +86,7 @@ type QueryStats struct {
 	Errors  int64 // polls that failed
 	// Latency is that of the posts which searches found; Stats.Latency has the
 	// others.
-	Latency Latency
+	Latency latency.Parts
 }
 
 // PaceStats tells how a budget is doing; zero when intervals set the pace.
@@ -123,19 +119,22 @@ func (d *Detector) Stats() Stats {
 		RateLimited: p.RateLimited.Load(), Panics: p.Panics.Load(),
 		Posts: p.Posts.Load(), Events: c.events.Load(), Known: c.known.Load(),
 		Baseline: p.Baseline.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), Gaps: p.Gaps.Load(),
-		DroppedNoID: p.NoID.Load(), DroppedNoTime: p.NoTime.Load(), DroppedFuture: p.Future.Load(),
-		DroppedAuthor: p.Author.Load(), DroppedExcess: p.Excess.Load(),
-		DroppedSameID: p.SameID.Load(), NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load(),
+		Dropped: DroppedStats{NoID: p.NoID.Load(), NoTime: p.NoTime.Load(), Future: p.Future.Load(),
+			Author: p.Author.Load(), Excess: p.Excess.Load(), SameID: p.SameID.Load()},
+		NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load(),
 		NegativeLatency: p.Negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
 		Calls: p.Calls.Load(), Unchanged: p.Unchanged.Load(), Filled: p.Filled.Load(), Shallow: p.Shallow.Load(),
-		Lag: p.Lag.Snapshot(), Fetch: p.Fetch.Snapshot(), Latency: newLatency(&accounts.Stages), Lateness: d.late.Snapshot(),
+		Lag: p.Lag.Snapshot(), Fetch: p.Fetch.Snapshot(), Latency: accounts.Stages.Parts(), Lateness: d.late.Snapshot(),
 		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
-			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: newLatency(&queries.Stages)},
+			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: queries.Stages.Parts()},
 		Pace: d.paceStats(),
 	}
 	if d.probes != nil {
 		s.Probes = d.probes.Stats()
+	}
+	if d.stream != nil {
+		s.Stream = d.stream.health.Stats()
 	}
 	if c, ok := d.forecast.Last(); ok {
 		s.Forecast = &Comparison{From: c.From, To: c.To, Plan: Plan(c.Plan), Mean: c.Mean, P95: c.P95, Posts: c.Posts, CallsPerMinute: c.CallsPerMinute}
@@ -160,6 +159,16 @@ func (d *Detector) paceStats() PaceStats {
 	s := PaceStats{Budget: d.paced.Budget(), Demand: d.paced.Demand()}
 	s.Feasible = s.Demand <= s.Budget
 	return s
+}
+
+// DroppedStats counts posts that were dropped, by what was wrong with them.
+type DroppedStats struct {
+	NoID   int64 // no id, or one over 512 bytes
+	NoTime int64
+	Future int64 // published more than 5 minutes ahead
+	Author int64 // another account's post
+	Excess int64 // on a page of more than 1,000 posts
+	SameID int64 // different from a post on the same page with the same id
 }
 
 // Lateness says how late posts became visible at the platform, and how far

@@ -52,38 +52,7 @@ func ForMonitor(m monitor.Monitor) Subscription {
 		Accounts: m.Accounts,
 		Interval: m.PollInterval,
 		Weight:   m.Weight,
-		Match:    MatchTypes(m.FilterTypes),
-	}
-}
-
-// MatchTypes returns a function that reports whether a post is of one of the given
-// kinds. It is nil, which takes all posts, for no kinds.
-func MatchTypes(types []monitor.FilterType) func(*fetcher.Tweet) bool {
-	if len(types) == 0 {
-		return nil
-	}
-	types = append([]monitor.FilterType(nil), types...)
-	return func(t *fetcher.Tweet) bool {
-		for _, ft := range types {
-			if isType(t, ft) {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-func isType(t *fetcher.Tweet, ft monitor.FilterType) bool {
-	quote := t.IsQuoteStatus && !t.IsRetweet
-	switch ft {
-	case monitor.Reply:
-		return t.IsReply()
-	case monitor.Retweet:
-		return t.IsRetweet
-	case monitor.Quote:
-		return quote
-	default:
-		return !t.IsReply() && !t.IsRetweet && !quote
+		Match:    interest.OfTypes(m.FilterTypes),
 	}
 }
 

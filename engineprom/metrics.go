@@ -5,7 +5,6 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
-	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -33,7 +32,7 @@ type value struct {
 }
 
 // stages are the parts of the time from publication to commit.
-func stages(l *detect.Latency) []value {
+func stages(l *latency.Parts) []value {
 	return []value{
 		{label: "schedule", durations: l.Schedule}, {label: "visibility", durations: l.Visibility}, {label: "failure", durations: l.Failure},
 		{label: "queue", durations: l.Queue}, {label: "fetch", durations: l.Fetch}, {label: "process", durations: l.Process},
@@ -96,9 +95,9 @@ func metrics() []metric {
 		{"posts_dropped_total", counter, "Posts that were not usable, by reason.", "reason", func(s *stats) []value {
 			d := &s.Detect
 			return []value{
-				{label: "no_id", number: float64(d.DroppedNoID)}, {label: "no_time", number: float64(d.DroppedNoTime)},
-				{label: "future", number: float64(d.DroppedFuture)}, {label: "author", number: float64(d.DroppedAuthor)},
-				{label: "excess", number: float64(d.DroppedExcess)}, {label: "same_id", number: float64(d.DroppedSameID)},
+				{label: "no_id", number: float64(d.Dropped.NoID)}, {label: "no_time", number: float64(d.Dropped.NoTime)},
+				{label: "future", number: float64(d.Dropped.Future)}, {label: "author", number: float64(d.Dropped.Author)},
+				{label: "excess", number: float64(d.Dropped.Excess)}, {label: "same_id", number: float64(d.Dropped.SameID)},
 			}
 		}},
 		{"posts_baseline_total", counter, "Posts from before a monitor tracked the account.", "", one(func(s *stats) int64 { return s.Detect.Baseline })},

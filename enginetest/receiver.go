@@ -11,7 +11,6 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/enginetest/internal/inprocess"
-	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
 // ReceiverConfig sets up a Receiver. The zero value of each field means its
@@ -181,7 +180,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if info.Verified || r.open {
 		a = r.cfg.Answer(info)
 	}
-	if social.Wait(req.Context(), a.Delay) != nil {
+	if wait(req.Context(), a.Delay) != nil {
 		panic(http.ErrAbortHandler) // the sender is gone: there is nobody to answer
 	}
 	if a.accepts() {

@@ -8,9 +8,12 @@ type Roles struct {
 	// Probe tells which accounts have changed. It is never taken from a Fetcher's
 	// methods: on some platforms a probe costs money.
 	Probe Prober
+	// Stream pushes posts as they are published. Like Probe, it is never taken from a
+	// Fetcher's methods.
+	Stream Streamer
 }
 
-// RolesOf returns the roles that f has by its methods, Probe aside. A wrapper that embeds a
+// RolesOf returns the roles that f has by its methods, Probe and Stream aside. A wrapper that embeds a
 // Fetcher has only the methods of that interface: whoever wraps one passes on the
 // roles of what it wraps, or wraps these as well.
 func RolesOf(f Fetcher) (r Roles) {
@@ -29,6 +32,9 @@ func (r Roles) Or(other Roles) Roles {
 	}
 	if r.Probe == nil {
 		r.Probe = other.Probe
+	}
+	if r.Stream == nil {
+		r.Stream = other.Stream
 	}
 	return r
 }

@@ -67,7 +67,7 @@ func (e *engine) stop() error {
 	}
 	s, shown := e.Stats().Detect, e.feed.shown.Load()
 	wrong := s.PollErrors + s.Panics + s.Gaps + s.Known + s.CommitErrors +
-		s.DroppedNoID + s.DroppedNoTime + s.DroppedFuture + s.DroppedAuthor + s.DroppedExcess + s.DroppedSameID
+		s.Dropped.NoID + s.Dropped.NoTime + s.Dropped.Future + s.Dropped.Author + s.Dropped.Excess + s.Dropped.SameID
 	if s.Events != shown || e.seen.handled() != shown || wrong != 0 {
 		return fmt.Errorf("engine: %d posts were shown, %d detected, %d handled, with %d faults: %+v", shown, s.Events, e.seen.handled(), wrong, s)
 	}

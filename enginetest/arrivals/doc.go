@@ -5,5 +5,6 @@
 //
 //	recording, err := arrivals.Open("arrivals.tsv.gz")
 //
-// Package enginetest/replay plays them.
+// Package enginetest replays them: see enginetest.MeasureLatency and
+// enginetest.Replay.
 package arrivals

@@ -269,7 +269,7 @@ func sumUp(engine *streamwatch.Engine, lines *ticker, o options) *summary {
 	stats := engine.Stats()
 	s := &summary{real: true, Posted: lines.count(), Detected: lines.count(), Delivered: lines.count(), Latency: lines.latencies()}
 	s.notes = append(s.notes, fmt.Sprintf("%d polls, %d failed, %d gaps, %d posts dropped as malformed", stats.Detect.Polls, stats.Detect.PollErrors, stats.Detect.Gaps,
-		stats.Detect.DroppedNoID+stats.Detect.DroppedNoTime+stats.Detect.DroppedFuture+stats.Detect.DroppedAuthor+stats.Detect.DroppedExcess+stats.Detect.DroppedSameID))
+		stats.Detect.Dropped.NoID+stats.Detect.Dropped.NoTime+stats.Detect.Dropped.Future+stats.Detect.Dropped.Author+stats.Detect.Dropped.Excess+stats.Detect.Dropped.SameID))
 	if o.webhook != "" {
 		s.Delivered = int(stats.Deliver.Delivered) - s.Detected // the rest went to the handler
 		s.Lost = s.Detected - s.Delivered                       // nothing is kept beyond this process

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -27,11 +28,12 @@ func (f *Fetcher) ProbeLimit() int { return maxActors }
 // hides both. An account has no mark when the answer leaves it out, as it does
 // the unknown, deactivated and suspended, or when its name is no handle or DID.
 //
-// A PDS has no profiles: with Config.PDS, Probe returns an error.
+// A PDS has no profiles of its own: with Config.PDS, and from a server that knows
+// no AppView to ask, the error is ErrUnsupported.
 func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	switch {
 	case f.pds != "":
-		return fetcher.Probe{}, errors.New("bluesky: a PDS cannot be probed: want an AppView")
+		return fetcher.Probe{}, fmt.Errorf("bluesky: probe of a PDS: %w", fetcher.ErrUnsupported)
 	case len(accounts) > maxActors:
 		return fetcher.Probe{}, fmt.Errorf("bluesky: a probe of %d accounts is not allowed: want at most %d", len(accounts), maxActors)
 	}
@@ -46,9 +48,9 @@ func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetche
 	if len(asked) == 0 {
 		return p, nil
 	}
-	resp, err := f.get(ctx, xrpcPath("app.bsky.actor.getProfiles", url.Values{"actors": asked}), nil)
+	resp, err := f.client.Get(ctx, xrpcPath("app.bsky.actor.getProfiles", url.Values{"actors": asked}), nil)
 	if err != nil {
-		return fetcher.Probe{}, fmt.Errorf("bluesky: profiles: %w", err)
+		return fetcher.Probe{}, fmt.Errorf("bluesky: profiles: %w", notOffered(err))
 	}
 	defer resp.Release()
 	marks, err := profileMarks(resp.Body)
@@ -60,6 +62,22 @@ func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetche
 	}
 	p.RateLimit, p.ServerTime = resp.RateLimit, resp.ServerTime
 	return p, nil
+}
+
+// notOffered adds ErrUnsupported to the error of a server that does not have the
+// method: it answers 404, 501 or, a PDS without an AppView to pass the call on to,
+// 400 with "No service configured for app.bsky.actor.getProfiles".
+func notOffered(err error) error {
+	lacks := errors.Is(err, fetcher.ErrNotFound)
+	var status *fetcher.StatusError
+	if errors.As(err, &status) {
+		_, message := errorBody(status.Detail)
+		lacks = status.Code == http.StatusNotImplemented || strings.HasPrefix(message, "No service configured")
+	}
+	if lacks {
+		return fmt.Errorf("%w: %w", fetcher.ErrUnsupported, err)
+	}
+	return xrpcError(err)
 }
 
 // Handles and DIDs as atproto.com/specs/handle and /specs/did have them.

@@ -65,15 +65,27 @@ func TestProbeErrors(t *testing.T) {
 		{"no list", body(`{}`), fetcher.ErrMalformed},
 		{"null", body(`{"profiles":null}`), fetcher.ErrMalformed},
 		{"wants a login", failure(401, "AuthMissing", ""), fetcher.ErrUnauthorized},
+		{"is no AppView", failure(501, "MethodNotImplemented", "Method Not Implemented"), fetcher.ErrUnsupported},
+		{"has no such path", failure(404, "NotFound", ""), fetcher.ErrUnsupported},
+		{"is a PDS without an AppView", failure(400, "InvalidRequest", "No service configured for "+profilesMethod), fetcher.ErrUnsupported},
 	} {
 		p := serve(t, answers{profilesMethod: c.answer})
 		if _, err := p.open(t, false).Probe(t.Context(), one); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
+	for name, answer := range map[string]func(url.Values) (int, string){
+		"is down":       failure(502, "UpstreamFailure", ""),
+		"did not parse": failure(400, "InvalidRequest", "actors must be a valid did or a handle"),
+	} {
+		p := serve(t, answers{profilesMethod: answer})
+		if _, err := p.open(t, false).Probe(t.Context(), one); err == nil || errors.Is(err, fetcher.ErrUnsupported) {
+			t.Errorf("%s: %v, want an error after which it is asked again", name, err)
+		}
+	}
 	p := serve(t, answers{})
-	if _, err := p.open(t, true).Probe(t.Context(), one); err == nil {
-		t.Error("a PDS was probed")
+	if _, err := p.open(t, true).Probe(t.Context(), one); !errors.Is(err, fetcher.ErrUnsupported) || len(p.taken()) != 0 {
+		t.Errorf("a PDS: %v, want %v without a call", err, fetcher.ErrUnsupported)
 	}
 	f := p.open(t, false)
 	if _, err := f.Probe(t.Context(), make([]fetcher.Account, f.ProbeLimit()+1)); err == nil || len(p.taken()) != 0 {

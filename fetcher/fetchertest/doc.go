@@ -45,7 +45,7 @@
 //     unchanged is read all the same. Versions are not used any more once one was
 //     wrong (WrongVersions).
 //   - Two different posts with one id on one page: the second is dropped
-//     (DroppedSameID). An id that a post of another page had cannot be told from
+//     (Dropped.SameID). An id that a post of another page had cannot be told from
 //     that post: only this suite finds such ids.
 //
 // A Searcher's full page without Next is not noticed: a query asks for no more posts

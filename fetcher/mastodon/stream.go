@@ -51,7 +51,8 @@ type StreamConfig struct {
 // week, and an open stream is no activity: Stream reads the list of follows every
 // hour.
 type Stream struct {
-	cfg    StreamConfig
+	cfg    StreamConfig // less the token: fmt looks into unexported fields
+	token  func() secret.Value
 	client *upstream.Client
 }
 
@@ -83,7 +84,9 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mastodon: %w", err)
 	}
-	return &Stream{cfg: cfg, client: client}, nil
+	token := cfg.Token
+	cfg.Token = ""
+	return &Stream{cfg: cfg, token: func() secret.Value { return token }, client: client}, nil
 }
 
 // streamingBase is an address less its path, "" if it is none of a WebSocket.
@@ -140,11 +143,11 @@ func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error 
 	return socket.Read(ctx, socket.Config{
 		URL:   base + "/api/v1/streaming?stream=user",
 		HTTP:  cfg.HTTP,
-		Token: cfg.Token,
+		Token: h.stream.token(),
 		Now:   cfg.Now,
 		Header: http.Header{
 			"User-Agent":    {cfg.UserAgent},
-			"Authorization": {"Bearer " + string(cfg.Token)},
+			"Authorization": {"Bearer " + string(h.stream.token())},
 		},
 		Opened: func(socket.Send) error {
 			following.Go(func() { h.follow(ctx, changes) })
@@ -296,7 +299,7 @@ func (h *home) message(b []byte) error {
 		return h.emit(fetcher.Signal{Kind: fetcher.SignalGap})
 	}
 	if e.Error != "" {
-		return &fetcher.StatusError{Code: e.Status, Detail: e.Error}
+		return &fetcher.StatusError{Code: e.Status, Detail: upstream.Detail(e.Error, h.stream.token())}
 	}
 	if err := h.tellChanged(); err != nil {
 		return err

@@ -152,9 +152,9 @@ func TestStream(t *testing.T) {
 		if !found || read != 2 {
 			t.Errorf("the follows were read %d times, the change told: %t", read, found)
 		}
-		srv.frames <- `{"error":"Access token was revoked","status":401}`
+		srv.frames <- `{"error":"Access token t0k was revoked","status":401}`
 		var status *fetcher.StatusError
-		if err := <-ended; !errors.As(err, &status) || status.Code != 401 {
+		if err := <-ended; !errors.As(err, &status) || status.Code != 401 || status.Detail != "Access token *** was revoked" {
 			t.Errorf("ended with %v", err)
 		}
 		cancel()
@@ -197,8 +197,9 @@ func TestStreamRefused(t *testing.T) {
 			t.Errorf("%v, want ErrUnauthorized", err)
 		}
 	})
-	if s := fmt.Sprintf("%+v", StreamConfig{Token: "t0k"}); strings.Contains(s, "t0k") {
-		t.Error(s)
+	stream, err := NewStream(StreamConfig{BaseURL: "https://h", Token: "t0k"})
+	if s := fmt.Sprintf("%+v %+v", StreamConfig{Token: "t0k"}, stream); err != nil || strings.Contains(s, "t0k") {
+		t.Error(s, err)
 	}
 	for want, cfg := range map[string]StreamConfig{
 		"Token":                    {BaseURL: "https://h"},

@@ -33,6 +33,9 @@ type Config struct {
 	UserAgent string
 	// Token is sent as a bearer token when set. It prints as ***.
 	Token secret.Value
+	// TokenHeader is the header that has Token as it is, such as "X-Api-Key".
+	// Defaults to Authorization, where it is a bearer token.
+	TokenHeader string
 	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB, at most
 	// 1 GiB.
 	MaxBody int64
@@ -93,6 +96,9 @@ func New(cfg Config) (*Client, error) {
 	if strings.ContainsAny(string(cfg.Token), "\r\n\x00") {
 		return nil, errors.New("upstream: Token *** is not allowed: want no CR, LF or NUL")
 	}
+	if strings.ContainsFunc(cfg.TokenHeader, notToken) {
+		return nil, fmt.Errorf("upstream: TokenHeader %q is not allowed: want the name of a header", cfg.TokenHeader)
+	}
 	if strings.ContainsAny(cfg.UserAgent, "\r\n\x00") {
 		return nil, fmt.Errorf("upstream: UserAgent %q is not allowed: want no CR, LF or NUL", cfg.UserAgent)
 	}
@@ -108,7 +114,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost, Transport: pooled()}
 	} else if cfg.Token != "" {
-		cfg.HTTP = keepHome(cfg.HTTP)
+		cfg.HTTP = KeepHome(cfg.HTTP)
 	}
 	token := string(cfg.Token)
 	cfg.Token = ""
@@ -132,7 +138,7 @@ var pooled = sync.OnceValue(func() http.RoundTripper {
 // Host is the server's host, with the port when one was given.
 func (c *Client) Host() string { return c.base.Host }
 
-// sameHost keeps a bearer token from following a redirect to another server.
+// sameHost keeps a token from following a redirect to another server.
 func sameHost(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
 		return errors.New("upstream: more than 5 redirects")
@@ -143,10 +149,11 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// keepHome copies a client and bars redirects to another host before the
-// client's own rule is asked. net/http drops the Authorization header only
-// when the name of the host changes: a subdomain or another port would get it.
-func keepHome(h *http.Client) *http.Client {
+// KeepHome copies a client and bars redirects to another host before the
+// client's own rule is asked: the answer is then the redirect. net/http drops the
+// Authorization header only when the name of the host changes, so that a subdomain or
+// another port would get it, and other headers with a key never.
+func KeepHome(h *http.Client) *http.Client {
 	guarded, own := *h, h.CheckRedirect
 	guarded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		if err := sameHost(req, via); err != nil || own == nil {
@@ -177,7 +184,11 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 		req.Header[http.CanonicalHeaderKey(k)] = vs
 	}
 	req.Header.Set("User-Agent", c.cfg.UserAgent)
-	if token := c.token(); token != "" {
+	switch token := c.token(); {
+	case token == "":
+	case c.cfg.TokenHeader != "":
+		req.Header.Set(c.cfg.TokenHeader, token)
+	default:
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.cfg.HTTP.Do(req)
@@ -256,14 +267,19 @@ func answerError(resp *http.Response, rl fetcher.RateLimit, now time.Time, token
 	return &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
 }
 
-// errorDetail is the start of an error's body: one line of at most 256 bytes of
-// valid UTF-8 without control characters, and without the token, which some
-// servers echo.
+// errorDetail is what an error quotes of its body.
 func errorDetail(body io.Reader, token string) string {
 	head, _ := io.ReadAll(io.LimitReader(body, int64(1024+len(token))))
-	text := string(head)
+	return Detail(string(head), secret.Value(token))
+}
+
+// Detail is what an error quotes of a server's words: one line of at most 256 bytes
+// of valid UTF-8 without control characters, and without the token, which some
+// servers echo.
+func Detail(text string, token secret.Value) string {
+	text = text[:min(len(text), 1024+len(token))]
 	if token != "" {
-		text = strings.ReplaceAll(text, token, secret.Redacted)
+		text = strings.ReplaceAll(text, string(token), secret.Redacted)
 	}
 	text = strings.Map(func(r rune) rune {
 		switch {

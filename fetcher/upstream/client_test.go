@@ -47,6 +47,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a negative cap", Config{BaseURL: "https://example.com", MaxBody: -1}, "MaxBody -1"},
 		{"a cap over 1 GiB", Config{BaseURL: "https://example.com", MaxBody: 1<<30 + 1}, "MaxBody"},
 		{"a line break in the token", Config{BaseURL: "https://example.com", Token: "hunter2\r\nX: y"}, "Token"},
+		{"a header that is none", Config{BaseURL: "https://example.com", TokenHeader: "x y"}, `TokenHeader "x y"`},
 		{"a line break in the agent", Config{BaseURL: "https://example.com", UserAgent: "a\nb"}, "UserAgent"},
 	}
 	for _, tt := range tests {
@@ -72,6 +73,7 @@ func TestRequestCarries(t *testing.T) {
 		{"its defaults", nil, nil, map[string]string{"User-Agent": DefaultUserAgent, "Accept": "application/json", "Authorization": ""}},
 		{"a user agent", func(c *Config) { c.UserAgent = "me/1" }, nil, map[string]string{"User-Agent": "me/1"}},
 		{"a bearer token", func(c *Config) { c.Token = "t0k" }, nil, map[string]string{"Authorization": "Bearer t0k"}},
+		{"a token in a header of its own", func(c *Config) { c.Token, c.TokenHeader = "t0k", "X-Api-Key" }, nil, map[string]string{"X-Api-Key": "t0k", "Authorization": ""}},
 		{"the caller's fields", nil, http.Header{"If-None-Match": {"x"}}, map[string]string{"If-None-Match": "x", "Accept": "application/json"}},
 		{"the caller's Accept", nil, http.Header{"accept": {"text/xml"}}, map[string]string{"Accept": "text/xml"}},
 	}
@@ -301,6 +303,7 @@ func TestRedirects(t *testing.T) {
 		{"other host, own client, token", true, func(c *Config) { c.Token = "t0k" }, false},
 		{"same host, given client, token", false, func(c *Config) { c.Token = "t0k"; c.HTTP = &http.Client{} }, true},
 		{"other host, given client, token", true, func(c *Config) { c.Token = "t0k"; c.HTTP = &http.Client{} }, false},
+		{"other host, given client, token in a header of its own", true, func(c *Config) { c.Token, c.TokenHeader, c.HTTP = "t0k", "X-Api-Key", &http.Client{} }, false},
 		{"other host, given client, no token", true, func(c *Config) { c.HTTP = &http.Client{} }, true},
 		{"same host, a given client that refuses", false, func(c *Config) {
 			c.Token = "t0k"
@@ -311,7 +314,7 @@ func TestRedirects(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var leaked string
 			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				leaked = r.Header.Get("Authorization")
+				leaked = r.Header.Get("Authorization") + r.Header.Get("X-Api-Key")
 				io.WriteString(w, "ok")
 			}))
 			defer other.Close()

@@ -78,6 +78,7 @@ func appendCursor(e encoder, c *detect.Cursor) encoder {
 		}
 		e.text(g.Resume)
 	}
+	e.text(c.Position)
 	return e
 }
 
@@ -92,5 +93,6 @@ func decodeCursor(target, stored string) (detect.Cursor, error) {
 		g.Resume = d.text()
 		c.Gaps = append(c.Gaps, g)
 	}
+	c.Position = d.text()
 	return c, d.err
 }

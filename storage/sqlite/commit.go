@@ -144,7 +144,7 @@ func (c *commit) batch(b *detect.Batch) error {
 		if err != nil {
 			return err
 		}
-		c.cursors = append(c.cursors, b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, gaps)
+		c.cursors = append(c.cursors, b.Cursor.Target, optional(b.Cursor.Since), b.Cursor.UserID, gaps, b.Cursor.Position)
 	}
 	for i := range b.Events {
 		crashpoint.Hit("sqlite.commit.batch")
@@ -221,7 +221,7 @@ func (c *commit) write() error {
 		{`INSERT INTO events (` + eventColumns + `, author_key) VALUES {rows}`, eventWidth, c.events},
 		{`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
 		{`INSERT INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
-		{`REPLACE INTO cursors (target, since, user_id, gaps) VALUES {rows}`, 4, c.cursors},
+		{`REPLACE INTO cursors (target, since, user_id, gaps, position) VALUES {rows}`, 5, c.cursors},
 	} {
 		// After an error there may be no transaction any more, and a statement that
 		// ran then would be one of its own.

@@ -46,10 +46,10 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 	}
 	var found []detect.Cursor
 	err = j.s.read(ctx, func(r *snapshot) error {
-		return each(r, `SELECT target, since, user_id, gaps FROM cursors WHERE target IN (SELECT value FROM json_each(?))`,
+		return each(r, `SELECT target, since, user_id, gaps, position FROM cursors WHERE target IN (SELECT value FROM json_each(?))`,
 			[]any{list}, func(rows *sql.Rows) error {
 				var c detect.Cursor
-				err := rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps})
+				err := rows.Scan(&c.Target, timeColumn{&c.Since}, &c.UserID, jsonColumn{&c.Gaps}, &c.Position)
 				found = append(found, c)
 				return wrap(err)
 			})

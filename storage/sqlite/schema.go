@@ -8,7 +8,7 @@ const applicationID = 0x7374726d
 
 // firstVersion is the version of the schema below, in PRAGMA user_version. Lower
 // ones were written before the first release and are refused: see ErrOlder.
-const firstVersion = 6
+const firstVersion = 7
 
 // migrations lead from the schema below to newer versions, one version each. A
 // migration that was released is never changed.
@@ -72,7 +72,8 @@ CREATE TABLE cursors (
 	target  TEXT PRIMARY KEY,
 	since   INTEGER, -- time
 	user_id TEXT NOT NULL,
-	gaps    TEXT -- JSON, NULL for none
+	gaps    TEXT, -- JSON, NULL for none
+	position TEXT NOT NULL DEFAULT '' -- of a stream
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE owners (

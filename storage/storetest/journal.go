@@ -98,7 +98,7 @@ func (t *storeTest) cursors(targets ...string) []detect.Cursor {
 
 // fullCursor has a value in every field that is stored, and the most gaps.
 func fullCursor(t *storeTest, target string) detect.Cursor {
-	c := detect.Cursor{Target: target, Since: t.start.Add(time.Microsecond), UserID: "11348282"}
+	c := detect.Cursor{Target: target, Since: t.start.Add(time.Microsecond), UserID: "11348282", Position: "1763899200000000"}
 	for i := range detect.MaxGaps {
 		c.Gaps = append(c.Gaps, detect.Gap{
 			Target: target, From: t.at(-100 + i), To: t.at(-99 + i), FoundAt: t.at(i), Resume: strings.Repeat("page ", i),

@@ -129,7 +129,7 @@ func textSurvives(t *storeTest, text string) {
 	ev.ID, ev.Source, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL = text, src, text, text, text, text
 	ev.Body, ev.Handlers = []byte(text), []string{text}
 	c := fullCursor(t, text)
-	c.UserID, c.Gaps[0].Resume = text, text
+	c.UserID, c.Gaps[0].Resume, c.Position = text, text, text
 	charge := fullEntry(t, text, 3)
 	charge.Owner, charge.SourceID, charge.SourceName, charge.Endpoint, charge.TierLabel = text, text, text, text, text
 	b := &detect.Batch{Events: []deliver.Event{ev}, Cursor: &c, Charges: []billing.Entry{charge}, DeliverBy: t.start}

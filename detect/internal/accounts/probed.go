@@ -15,14 +15,3 @@ func (p Probed) Ready(slot int32) bool {
 func (p Probed) Account(slot int32) fetcher.Account {
 	return fetcher.Account{Username: p.Username(slot), UserID: p.UserID(slot)}
 }
-
-// Hurry has an account polled at once: after the poll under way, which may have
-// begun too early. One whose polls fail waits as before.
-func (p Probed) Hurry(slot int32, now int64) {
-	switch t := p.At(slot); {
-	case t.State == Polled:
-		t.Set(Again, true)
-	case p.Polls.Failures(slot) == 0:
-		p.Sched.Alarm(slot, now)
-	}
-}

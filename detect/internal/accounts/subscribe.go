@@ -89,7 +89,7 @@ func (a *Targets) schedule(slot int32, added, spread bool) {
 	case !added:
 		first = schedule.Changed
 	}
-	a.Sched.Set(slot, a.env.Clock(), a.Table.Ask(slot), first)
+	a.Sched.Set(slot, a.env.Clock(), a.ask(slot), first)
 }
 
 // rewindFor moves a cold account's cursor back for a subscriber that is added after Run
@@ -111,7 +111,7 @@ func (a *Targets) unsubscribe(slot int32, src *Source) {
 	a.Table.Unsubscribe(slot, src)
 	switch {
 	case a.Watched(slot):
-		a.Sched.Set(slot, a.env.Clock(), a.Table.Ask(slot), schedule.Planned)
+		a.Sched.Set(slot, a.env.Clock(), a.ask(slot), schedule.Planned)
 	case !a.Polled(slot):
 		a.Polls.Release(slot)
 	}

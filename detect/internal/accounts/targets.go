@@ -18,6 +18,8 @@ type Targets struct {
 	Polls *poll.Machine
 	// Probes is told of polls, nil without a Prober.
 	Probes *probe.Sweep
+	// Pushed is what a stream covers, nil without a Streamer.
+	Pushed *Pushed
 	env    *poll.Env
 	times  *poll.Times
 }
@@ -28,7 +30,7 @@ var _ poll.Targets = (*Targets)(nil)
 // times and commit are those of poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
 	a := &Targets{Table: NewTable(), env: env, times: times}
-	a.Sched = schedule.NewByInterval(a.Table, env.Epoch)
+	a.Sched = schedule.NewByInterval(intervals{a}, env.Epoch)
 	a.Polls = poll.NewMachine(env, times, traits, a, commit)
 	return a
 }
@@ -42,6 +44,10 @@ func (a *Targets) Plan(p *poll.Poll) {
 	p.Name = a.Table.Username(slot)
 	p.Hash = HashName(p.Name)
 	plan.Window = window.Poll()
+	if plan.Pushed {
+		plan.Cutoff = a.env.Oldest()
+		return
+	}
 	plan.Timeline = fetcher.TimelineQuery{Username: p.Name, UserID: a.Table.UserID(slot), Limit: a.env.PageSize}
 	if plan.Gap != nil {
 		// No Seen: the window may know posts as history, or from a poll that did
@@ -57,6 +63,7 @@ func (a *Targets) Plan(p *poll.Poll) {
 	plan.First = t.Since == 0 || t.Is(Cold)
 	if !plan.First {
 		plan.Timeline.Since = plan.Cutoff
+		plan.Covered = a.Pushed.since(slot)
 	}
 	if a.Table.AnyFresh(slot) {
 		a.Table.Cover(slot)
@@ -85,7 +92,10 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 	if v.UserID == "" {
 		v.UserID = p.Out.UserID
 	}
-	if !p.Plan.First {
+	switch {
+	case p.Plan.Pushed:
+		v.First = time.Time{} // no poll was needed
+	case !p.Plan.First:
 		v.Last, v.Grid = v.Since, a.Sched
 	}
 	a.Each(p.Slot, func(s Subscriber, src *Source, since time.Time) {
@@ -96,8 +106,9 @@ func (a *Targets) View(p *poll.Poll, v *poll.View) {
 func (a *Targets) Apply(p *poll.Poll) {
 	slot, out := p.Slot, &p.Out
 	t := a.Table.At(slot)
-	if p.Cursor != nil {
+	if p.Cursor != nil && a.Table.UserID(slot) != p.Cursor.UserID {
 		a.Table.SetUserID(slot, p.Cursor.UserID)
+		a.env.On.Account()
 	}
 	t.Post = max(t.Post, ToSeconds(p.Posted))
 	window := a.Table.Shown.Window(slot)
@@ -107,6 +118,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 		window.Add(p.News) // of older pages, when those of the first were not asked for
 	}
 	a.Table.Shown.SetWindow(slot, window)
+	a.Pushed.applied(p)
 	if !p.Whole() {
 		return
 	}
@@ -117,7 +129,7 @@ func (a *Targets) Apply(p *poll.Poll) {
 		}
 		t.Rate = RateOf(out.Posts, over)
 	} else {
-		t.Rate = t.Rate.After(len(p.Found), out.Begun.Sub(p.Plan.Since), time.Duration(a.times.Now))
+		t.Rate = t.Rate.After(len(p.Found)+len(a.Pushed.between(slot)), out.Begun.Sub(p.Plan.Since), time.Duration(a.times.Now))
 	}
 	version := out.Version
 	if !p.Sound { // a post that was dropped may be fit to deliver later
@@ -137,6 +149,7 @@ func (a *Targets) Release(slot int32) {
 	if a.Probes != nil {
 		a.Probes.Forget(slot)
 	}
+	a.Pushed.forget(slot)
 	a.Table.Release(slot)
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
 }
@@ -152,7 +165,7 @@ func (a *Targets) Tell(slot int32, err error) {
 
 // tell reports to one source how an account's polls fare.
 func (a *Targets) tell(slot int32, src *Source, err error) {
-	a.env.OnTrouble(poll.Trouble{Username: a.Username(slot), Source: src.Source.Source, Err: err})
+	a.env.On.Trouble(poll.Trouble{Username: a.Username(slot), Source: src.Source.Source, Err: err})
 }
 
 func (a *Targets) Uncovered(slot int32) (since time.Time, ok bool) {
@@ -183,11 +196,47 @@ func (a *Targets) Done(p *poll.Poll, now int64) {
 		return
 	}
 	t.Set(Again|Alone, false)
-	a.Sched.Done(p.Slot, now, p, again)
+	a.Pushed.follow(p.Slot, now)
+	a.Sched.Done(p.Slot, now, a.Pushed.learned(p), again)
 	if a.Probes != nil && !again { // the next poll has begun after the mark
 		a.Probes.Polled(p.Slot, p.Found, p.Plan.First, now)
 	}
 }
+
+// Brought has an account polled at once for which something waits: a subscriber that
+// was added meanwhile, or posts that could not be committed.
+func (a *Targets) Brought(slot int32, failed bool, now int64) {
+	t := a.At(slot)
+	if failed || t.Is(Again) {
+		t.Set(Again, false)
+		a.Hurry(slot, now)
+	}
+}
+
+// Hurry has an account polled at once: after the poll under way, which may have
+// begun too early. One whose polls fail waits as before.
+func (a *Targets) Hurry(slot int32, now int64) {
+	switch t := a.At(slot); {
+	case t.State == Polled:
+		t.Set(Again, true)
+	case a.Polls.Failures(slot) == 0:
+		a.Sched.Alarm(slot, now)
+	}
+}
+
+// ask is what the schedule is asked for.
+func (a *Targets) ask(slot int32) schedule.Ask {
+	ask := a.Table.Ask(slot)
+	if every := a.Pushed.audits(slot); every > 0 {
+		ask.Interval, ask.Audited = max(ask.Interval, every), true
+	}
+	return ask
+}
+
+// intervals are the accounts as the schedule asks for them.
+type intervals struct{ *Targets }
+
+func (i intervals) Interval(slot int32) time.Duration { return i.ask(slot).Interval }
 
 // ReadFor is until when an account was read for a source, without a gap that is to
 // be read yet; zero when it was not.

@@ -42,10 +42,20 @@ type Env struct {
 	Clock  func() int64 // the detector's, in nanoseconds
 	Epoch  time.Time    // its zero
 
-	OnGap func(Gap)
-	// OnTrouble is told of a target whose polls keep failing, and with a nil error
+	On Callbacks
+}
+
+// Callbacks are told of what happens. All are required.
+type Callbacks struct {
+	Gap func(Gap)
+	// Trouble is told of a target whose polls keep failing, and with a nil error
 	// when it recovers.
-	OnTrouble func(Trouble)
+	Trouble func(Trouble)
+	// Account is told when the id of an account becomes known.
+	Account func()
+	// Pushed is told of posts that a stream has brought, by their numbers, that are
+	// dealt with.
+	Pushed func(numbers []uint64)
 }
 
 // Oldest is the age up to which the journal is sure to know events.

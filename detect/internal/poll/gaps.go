@@ -152,7 +152,7 @@ func (b *gapBook) report(p *Poll) {
 	if g := p.Opened; g != nil {
 		b.env.Count.Gaps.Add(1)
 		b.env.Logger.Warn("gap", "target", g.Target, "from", g.From, "to", g.To)
-		b.env.OnGap(*g)
+		b.env.On.Gap(*g)
 		if g.Resume != "" {
 			b.queue.Set(p.Slot, b.env.Clock())
 		}
@@ -168,7 +168,7 @@ func (b *gapBook) report(p *Poll) {
 func (b *gapBook) reportFilled(g Gap) {
 	b.env.Count.Filled.Add(1)
 	b.env.Logger.Info("gap read", "target", g.Target, "from", g.From, "to", g.To)
-	b.env.OnGap(g)
+	b.env.On.Gap(g)
 }
 
 // FillTurn reports whether a gap should be read now, and when the next one is due; ok

@@ -67,6 +67,9 @@ func (j *judge) run(p *Poll) (events []deliver.Event) {
 					continue
 				}
 				p.Found = append(p.Found, tw.PublishedAt)
+				if from := p.Plan.Covered; !from.IsZero() && !tw.PublishedAt.Before(from) {
+					p.Stream.Missing = append(p.Stream.Missing, tw)
+				}
 			}
 			if seen && !repeats {
 				continue

@@ -12,7 +12,7 @@ import (
 func (p *Poll) Due() (at int64, hash uint64) { return p.DueAt, p.Hash }
 
 // FoundTimes gives the times of the new posts, on the detector's clock.
-func (p *Poll) FoundTimes(now int64) []int64 { return p.times(now, p.Found) }
+func (p *Poll) FoundTimes(now int64) []int64 { return p.TimesOf(now, p.Found) }
 
 // History gives the times of the posts that a first poll showed, on the
 // detector's clock, and since when it showed all of them.
@@ -30,11 +30,11 @@ func (p *Poll) History(now int64) (times []int64, since int64, ok bool) {
 	if p.Out.Next != "" && !p.Out.Reach.IsZero() { // there is more
 		since = min(now, now-int64(p.Out.Begun.Sub(p.Out.Reach)))
 	}
-	return p.times(now, shown), since, true
+	return p.TimesOf(now, shown), since, true
 }
 
-// times gives publication times on the detector's clock, none ahead of now.
-func (p *Poll) times(now int64, published []time.Time) []int64 {
+// TimesOf gives publication times on the detector's clock, none ahead of now.
+func (p *Poll) TimesOf(now int64, published []time.Time) []int64 {
 	times := make([]int64, len(published))
 	for i, at := range published {
 		times[i] = min(now, now-int64(p.Out.Begun.Sub(at)))

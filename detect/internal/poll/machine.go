@@ -25,6 +25,7 @@ type Machine struct {
 	skews    map[int32]time.Duration // how far our clock was ahead in the last poll
 	contacts map[int32]int64         // Unix seconds when a page last came, where no whole poll did since
 	book     gapBook
+	pushes   pushes
 
 	known uint64 // polls whose first page could be unchanged
 	judge judge
@@ -41,9 +42,11 @@ type Times struct {
 // and its events; when these and the poll's Cursor are in the journal, or cannot be,
 // Settled has to be called on the shard's goroutine.
 func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit func(*Poll, []deliver.Event)) *Machine {
-	return &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
+	m := &Machine{env: env, times: times, traits: traits, count: &env.Count.Kinds[traits.Kind], targets: targets, commit: commit,
 		troubles: map[int32]*trouble{}, skews: map[int32]time.Duration{}, contacts: map[int32]int64{},
 		book: newGapBook(env, traits.Resumes), judge: judge{env: env, inPoll: map[string]int{}}}
+	m.pushes = pushes{m: m, held: map[int32][]Push{}}
+	return m
 }
 
 // Open is how many polls have not ended.
@@ -127,6 +130,10 @@ func (m *Machine) Settled(p *Poll, err error) {
 		return
 	}
 	m.ended(p)
+	if p.Plan.Pushed {
+		m.pushes.settled(p, err)
+		return
+	}
 	if n := len(p.Out.Pages); n > 0 && (err != nil || !p.Whole()) {
 		m.contacts[p.Slot] = p.Out.Pages[n-1].At.Unix()
 	}
@@ -134,7 +141,9 @@ func (m *Machine) Settled(p *Poll, err error) {
 		m.apply(p)
 	}
 	m.reschedule(p, err)
+	slot := p.Slot
 	m.reuse(p)
+	m.pushes.goOn(slot)
 }
 
 func (m *Machine) apply(p *Poll) {
@@ -175,6 +184,7 @@ func (m *Machine) reschedule(p *Poll, err error) {
 // end ends a poll whose target has no subscriber any more.
 func (m *Machine) end(p *Poll) {
 	m.ended(p)
+	m.pushes.drop(p.Slot)
 	m.Release(p.Slot)
 	m.reuse(p)
 }
@@ -196,6 +206,9 @@ func (m *Machine) ended(p *Poll) {
 	m.polls[last] = nil
 	m.polls = m.polls[:last]
 	m.targets.Ended(p.Slot)
+	if len(p.Stream.Numbers) > 0 {
+		m.env.On.Pushed(p.Stream.Numbers)
+	}
 	for _, fn := range p.waiters {
 		fn()
 	}

@@ -31,8 +31,15 @@ type Poll struct {
 	Posted     time.Time // when the newest sound post was published
 	Sound      bool      // no post was dropped
 	Committing bool
+	Stream     Streamed
 
 	flight
+}
+
+// Streamed is what a poll has to do with a stream.
+type Streamed struct {
+	Missing []*fetcher.Tweet // new posts from after Plan.Covered, of a poll
+	Numbers []uint64         // of the posts that the stream has brought: see Push
 }
 
 // flight is what a Machine and its Workers keep with a poll.
@@ -63,6 +70,9 @@ type Plan struct {
 	Unordered bool // its answers are not newest first
 	First     bool // since the process began: its pages are history
 	Failed    bool // it follows polls or commits that failed
+
+	Pushed  bool      // a stream has brought the posts: nothing is read
+	Covered time.Time // since when a stream brings the target's posts; zero for never
 
 	Gap   *Gap   // what to read, in place of the newest posts
 	Audit uint64 // the version of the first page that is compared: see Machine.AskKnown
@@ -155,9 +165,10 @@ func before(published, since time.Time) bool {
 // reset empties a poll that has ended for another one. It keeps the space of
 // slices, and nothing that they held.
 func (p *Poll) reset() {
-	pages, cursors, found := p.Out.Pages, p.Out.cursors, p.Found[:0]
+	pages, cursors, found, missing, numbers := p.Out.Pages, p.Out.cursors, p.Found[:0], p.Stream.Missing, p.Stream.Numbers[:0]
 	clear(pages)
 	clear(cursors)
+	clear(missing)
 	*p = Poll{}
-	p.Out.Pages, p.Out.cursors, p.Found = pages[:0], cursors[:0], found
+	p.Out.Pages, p.Out.cursors, p.Found, p.Stream = pages[:0], cursors[:0], found, Streamed{missing[:0], numbers}
 }

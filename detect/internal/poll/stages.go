@@ -8,7 +8,7 @@ import (
 )
 
 // Stages are where the time from publication to commit went: see
-// detect.Latency. They are safe for concurrent use.
+// latency.Parts. They are safe for concurrent use.
 type Stages struct {
 	Schedule, Visibility, Failure, Queue, Fetch, Process, Commit, Total, Detection latency.Histogram
 }
@@ -62,4 +62,11 @@ func (p *Poll) NoteLatency(ev *deliver.Event, committed time.Time) {
 	if late {
 		m.env.Late.Observe(committed, needed)
 	}
+}
+
+// Parts reads the histograms.
+func (s *Stages) Parts() latency.Parts {
+	return latency.Parts{Schedule: s.Schedule.Snapshot(), Visibility: s.Visibility.Snapshot(), Failure: s.Failure.Snapshot(),
+		Queue: s.Queue.Snapshot(), Fetch: s.Fetch.Snapshot(), Process: s.Process.Snapshot(), Commit: s.Commit.Snapshot(),
+		Total: s.Total.Snapshot(), Detection: s.Detection.Snapshot()}
 }

@@ -26,7 +26,7 @@ type Targets interface {
 	// released when it is not being polled.
 	Watched(slot int32) bool
 	Release(slot int32)
-	// Tell calls Env.OnTrouble for each source that subscribes to a target.
+	// Tell calls Callbacks.Trouble for each source that subscribes to a target.
 	Tell(slot int32, err error)
 	// Uncovered returns from when on the next process has to read for subscribers
 	// that joined during the poll; ok is false when there are none.
@@ -46,6 +46,9 @@ type Targets interface {
 	// that did not.
 	Done(p *Poll, now int64)
 	Fail(slot int32, until int64)
+	// Brought follows posts that a stream has brought; when their commit failed, a
+	// poll has to find them.
+	Brought(slot int32, failed bool, now int64)
 }
 
 // View is what judging a poll needs to know of its target.

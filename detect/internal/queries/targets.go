@@ -146,7 +146,7 @@ func (s *Targets) Tell(slot int32, err error) {
 
 // tell reports to one rule how its query's polls fare.
 func (s *Targets) tell(q *Query, t *Terms, err error) {
-	s.env.OnTrouble(poll.Trouble{Query: q.text, Source: t.Source.Source, Err: err})
+	s.env.On.Trouble(poll.Trouble{Query: q.text, Source: t.Source.Source, Err: err})
 }
 
 func (s *Targets) Uncovered(slot int32) (since time.Time, ok bool) {
@@ -202,3 +202,6 @@ func (s *Targets) Status(text string) (st Status) {
 	}
 	return st
 }
+
+// Brought does nothing: no stream brings the posts of queries.
+func (s *Targets) Brought(int32, bool, int64) {}

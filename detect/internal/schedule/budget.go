@@ -61,9 +61,12 @@ func (s *ByBudget) Next(now int64, _ bool) (Due, bool) {
 
 func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	a := pace.Account{Weight: ask.Weight, Owner: ask.Owner}
-	if s.cfg.AtLeast {
+	switch {
+	case ask.Audited:
+		a.Min, a.Max = ask.Interval, ask.Interval
+	case s.cfg.AtLeast:
 		a.Min = ask.Interval
-	} else {
+	default:
 		a.Max = ask.Interval
 	}
 	had := s.pacer.Has(slot)
@@ -77,7 +80,7 @@ func (s *ByBudget) Set(slot int32, now int64, ask Ask, first First) {
 	if err != nil { // what subscribers ask for was checked
 		s.cfg.Logger.Error("pacing an account failed", "username", s.accounts.Username(slot), "error", err)
 	}
-	if had && first == AtOnce {
+	if had && (first == AtOnce || first == Anew && !ask.Audited) {
 		s.pacer.Hurry(slot, now)
 	}
 }

@@ -47,7 +47,7 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 	switch first {
 	case AtOnce, Changed:
 		s.queue.Set(slot, now)
-	case Spread:
+	case Spread, Anew:
 		s.queue.Set(slot, s.grid(s.accounts.Hash(slot), now, ask.Interval))
 	case Planned: // its interval is looked up when the poll has ended
 	}

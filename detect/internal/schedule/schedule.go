@@ -57,6 +57,9 @@ type Ask struct {
 	// part of it.
 	Weight float64
 	Owner  string
+	// Audited: a stream brings its posts. It is polled once in an Interval, and not
+	// more often.
+	Audited bool
 }
 
 // First says when an account is polled after Set.
@@ -67,6 +70,7 @@ const (
 	Changed              // when the changed terms have it polled
 	Spread               // when its place in the interval comes
 	Planned              // as planned before: it rests, or is being polled
+	Anew                 // as if it had been polled now, or sooner
 )
 
 // Poll is what a schedule may learn of a successful poll.

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,11 +21,13 @@ type Config struct {
 	// URL is the address, ws:// or wss://. Required.
 	URL string
 	// HTTP makes the handshake. Defaults to http.DefaultClient. Its Timeout must
-	// be 0: it would end the connection.
+	// be 0: it would end the connection. When Token is set, it is not let off to
+	// another host.
 	HTTP *http.Client
 	// Header is sent with the handshake.
 	Header http.Header
-	// Token is left out of errors that quote the server.
+	// Token is what Header or URL holds: it is left out of errors that quote the
+	// server.
 	Token secret.Value
 	// MaxMessage caps a message, in bytes. Defaults to 2 MiB.
 	MaxMessage int64
@@ -63,6 +66,9 @@ func Read(ctx context.Context, cfg Config) error {
 	}
 	if r.cfg.PingEvery == 0 {
 		r.cfg.PingEvery = 20 * time.Second
+	}
+	if r.cfg.Token != "" {
+		r.cfg.HTTP = upstream.KeepHome(cmp.Or(r.cfg.HTTP, http.DefaultClient))
 	}
 	if r.cfg.Now == nil {
 		r.cfg.Now = time.Now

@@ -163,6 +163,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A token is not taken to another host, whatever the client's own rule.
+func TestRedirectWithAToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for location, want := range map[string]string{"/there": "host/there", "http://host:81/": "host/", "http://sub.host/": "host/", "ws://elsewhere/": "host/"} {
+			var last string
+			client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if last = r.Host + r.URL.Path; last == "host/" {
+					http.Redirect(w, r, location, http.StatusFound)
+				}
+			})
+			err := socket.Read(t.Context(), socket.Config{URL: "ws://host/", HTTP: client, Token: "s3cret",
+				Header: http.Header{"X-Api-Key": {"s3cret"}}, Message: func([]byte) error { return nil }})
+			if err == nil || last != want {
+				t.Errorf("redirected to %s: the last request was for %s, want %s (%v)", location, last, want, err)
+			}
+		}
+	})
+}
+
 // What a function of the caller returns ends Read, and so does the context.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

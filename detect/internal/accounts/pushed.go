@@ -1,0 +1,206 @@
+package accounts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/push"
+	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxBetween is how many posts a stream brings of an account before it is polled
+// sooner than AuditEvery: until then all of them are remembered.
+const maxBetween = 200
+
+// Pushed is what a stream covers of a shard's accounts. On nil, which is for no stream,
+// the methods do nothing.
+type Pushed struct {
+	a       *Targets
+	health  *push.Health
+	every   time.Duration // Config.AuditEvery
+	trusted bool
+	listed  uint32 // number of the list of accounts that the stream covers
+	states  dense[pushed]
+	retime  int32 // slot from which on accounts may have to be timed anew
+	// posts are when those were published that the stream has brought since the last
+	// whole poll, by slot.
+	posts map[int32][]time.Time
+}
+
+// pushed is the state of an account.
+type pushed struct {
+	from    Seconds // since when the stream brings its posts
+	listed  uint32  // number of the last list that had it
+	audited bool    // as the schedule was told
+}
+
+// NewPushed is for a stream that covers nothing yet.
+func NewPushed(a *Targets, health *push.Health, every time.Duration) *Pushed {
+	return &Pushed{a: a, health: health, every: every, posts: map[int32][]time.Time{}}
+}
+
+// at is an account's state, and whether the stream covers it.
+func (s *Pushed) at(slot int32) (st *pushed, covered bool) {
+	st = s.states.at(slot)
+	return st, st.from != 0 && st.listed == s.listed
+}
+
+// since is from when on the stream brings an account's posts; zero when it does not.
+func (s *Pushed) since(slot int32) time.Time {
+	if s != nil {
+		if st, ok := s.at(slot); ok {
+			return st.from.Time()
+		}
+	}
+	return time.Time{}
+}
+
+// between is when the posts were published that the stream has brought since the last
+// whole poll.
+func (s *Pushed) between(slot int32) []time.Time {
+	if s == nil {
+		return nil
+	}
+	return s.posts[slot]
+}
+
+// applied follows a poll that is committed.
+func (s *Pushed) applied(p *poll.Poll) {
+	switch {
+	case s == nil:
+	case p.Plan.Pushed:
+		posts := s.posts[p.Slot]
+		if len(posts) < 2*maxBetween {
+			posts = append(posts, p.Found...)
+			s.posts[p.Slot] = posts
+		}
+		if len(posts) >= maxBetween {
+			s.a.Hurry(p.Slot, s.a.times.Now)
+		}
+	default:
+		for _, t := range p.Stream.Missing {
+			s.health.Found(t, p.Plan.Covered)
+		}
+	}
+}
+
+// learned is a whole poll with what the stream has brought since the one before.
+func (s *Pushed) learned(p *poll.Poll) schedule.Poll {
+	posts := s.between(p.Slot)
+	if len(posts) == 0 {
+		return p
+	}
+	delete(s.posts, p.Slot)
+	return withPushed{p, posts}
+}
+
+// withPushed is a poll and the posts that it need not find any more.
+type withPushed struct {
+	*poll.Poll
+	posts []time.Time
+}
+
+func (w withPushed) FoundTimes(now int64) []int64 {
+	times := append(w.TimesOf(now, w.posts), w.Poll.FoundTimes(now)...)
+	slices.Sort(times)
+	return times
+}
+
+func (s *Pushed) forget(slot int32) {
+	if s != nil {
+		*s.states.at(slot) = pushed{}
+		delete(s.posts, slot)
+	}
+}
+
+// Cover sets the list of accounts that the stream covers. One that was on the list
+// before is covered since then if unbroken is set, others from now on.
+func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
+	s.listed++
+	for _, name := range names {
+		slot, ok := s.a.Find(HashName(name), name)
+		if !ok {
+			continue
+		}
+		st := s.states.at(slot)
+		if !unbroken || st.from == 0 || st.listed+1 < s.listed {
+			st.from = after(now)
+		}
+		st.listed = s.listed
+	}
+	s.retime = 0
+}
+
+// after is the first whole second after a moment.
+func after(t time.Time) Seconds { return ToSeconds(t.Add(time.Second)) }
+
+// Gap has the covering of all accounts begin anew.
+func (s *Pushed) Gap(now time.Time) {
+	for slot := range s.a.Size() {
+		if st, ok := s.at(slot); ok {
+			st.from = after(now)
+		}
+	}
+	s.retime = 0
+}
+
+// Trust says whether polls of the accounts that the stream covers may rest.
+func (s *Pushed) Trust(trusted bool) { s.trusted, s.retime = trusted, 0 }
+
+// audits returns how often an account is polled because a stream brings its posts, and
+// it was read to the end since that began; 0 where that is not so.
+func (s *Pushed) audits(slot int32) time.Duration {
+	if s == nil || !s.trusted {
+		return 0
+	}
+	if st, covered := s.at(slot); !covered || s.a.At(slot).Since < st.from {
+		return 0
+	}
+	return s.every
+}
+
+// follow tells the schedule when an account's polls begin or cease to rest.
+func (s *Pushed) follow(slot int32, now int64) {
+	if s == nil {
+		return
+	}
+	st, audited := s.states.at(slot), s.audits(slot) > 0
+	if st.audited == audited {
+		return
+	}
+	st.audited = audited
+	first := schedule.Anew
+	if s.a.Polled(slot) || s.a.Polls.Failures(slot) > 0 {
+		first = schedule.Planned
+	}
+	s.a.Sched.Set(slot, now, s.a.ask(slot), first)
+}
+
+// Follow tells the schedule of n more slots after a change of what the stream covers or
+// of the trust in it. It reports whether slots are left.
+func (s *Pushed) Follow(n int32, now int64) (more bool) {
+	if s == nil {
+		return false
+	}
+	size := s.a.Size()
+	for end := min(s.retime+n, size); s.retime < end; s.retime++ {
+		if s.a.Watched(s.retime) {
+			s.follow(s.retime, now)
+		}
+	}
+	return s.retime < size
+}
+
+// Named calls fn for each account from a slot on, n slots at most, with how often it
+// posts, a second. It reports whether slots are left.
+func (s *Pushed) Named(from, n int32, fn func(account fetcher.Account, perSecond float64)) (more bool) {
+	a := s.a
+	for slot := from; slot < min(from+n, a.Size()); slot++ {
+		if a.Watched(slot) {
+			fn(fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}, a.PostRate(slot))
+		}
+	}
+	return from+n < a.Size()
+}

@@ -1,0 +1,90 @@
+package poll
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Push is a post that a stream has brought, at a time.
+type Push struct {
+	Number uint64 // for Callbacks.Pushed
+	Post   fetcher.Tweet
+	At     time.Time
+}
+
+// Push judges posts of a target that a stream has brought, and has what is new
+// committed. While the target is being polled, they wait.
+func (m *Machine) Push(slot int32, polled bool, posts ...Push) {
+	if polled {
+		m.pushes.hold(slot, posts)
+	} else {
+		m.pushes.begin(slot, posts)
+	}
+}
+
+// pushes are a Machine's polls that read nothing: a stream has brought the posts.
+type pushes struct {
+	m    *Machine
+	held map[int32][]Push // until the target is not being polled
+}
+
+func (s *pushes) hold(slot int32, posts []Push) { s.held[slot] = append(s.held[slot], posts...) }
+
+func (s *pushes) begin(slot int32, posts []Push) {
+	m := s.m
+	p := m.newPoll()
+	p.Machine, p.Slot, p.At = m, slot, posts[0].At
+	p.Plan.Pushed = true
+	m.targets.Plan(p)
+	p.Out.Begun = p.At
+	for i := range posts {
+		p.Stream.Numbers = append(p.Stream.Numbers, posts[i].Number)
+		// Pages are judged from the last to the first, and so in the order of posts.
+		push := &posts[len(posts)-1-i]
+		p.Out.Pages = append(p.Out.Pages, Page{Asked: push.At, At: push.At, Tweets: []fetcher.Tweet{push.Post}})
+	}
+	p.Out.Posts = len(posts)
+	p.index = len(m.polls)
+	m.polls = append(m.polls, p)
+	events := m.Judge(p)
+	p.Committing = true
+	if len(events) == 0 {
+		m.Settled(p, nil)
+		return
+	}
+	m.commit(p, events)
+}
+
+// settled ends a poll that begin has made.
+func (s *pushes) settled(p *Poll, err error) {
+	m, slot := s.m, p.Slot
+	if err == nil {
+		m.targets.Apply(p)
+	}
+	m.targets.Brought(slot, err != nil, m.times.Now)
+	m.reuse(p)
+	s.goOn(slot)
+}
+
+// goOn takes the posts that have waited for a poll.
+func (s *pushes) goOn(slot int32) {
+	if held := s.held[slot]; len(held) > 0 {
+		delete(s.held, slot)
+		s.begin(slot, held)
+	}
+}
+
+// drop drops them, of a target that nobody watches any more.
+func (s *pushes) drop(slot int32) {
+	held := s.held[slot]
+	if len(held) == 0 {
+		return
+	}
+	delete(s.held, slot)
+	numbers := make([]uint64, len(held))
+	for i := range held {
+		numbers[i] = held[i].Number
+	}
+	s.m.env.On.Pushed(numbers)
+}

@@ -1,0 +1,73 @@
+package push
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// How long after a change of the accounts the stream is told, how often they are read
+// without one, and how often a position is stored that no commit has carried.
+const (
+	settle       = time.Second
+	refreshEvery = 10 * time.Minute
+	storeEvery   = 10 * time.Second
+)
+
+// AccountsChanged has the accounts read anew.
+func (s *Supervisor) AccountsChanged() { s.accounts.Ring() }
+
+// Run keeps the stream connected, and its accounts those that are wanted, until ctx
+// ends. It may be called once.
+func (s *Supervisor) Run(ctx context.Context) {
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	keeping.Go(func() { s.keepConnected(ctx) })
+	changed, refresh, store := time.NewTimer(0), time.NewTicker(refreshEvery), time.NewTicker(storeEvery)
+	defer changed.Stop()
+	defer refresh.Stop()
+	defer store.Stop()
+	for {
+		select {
+		case <-s.accounts:
+			changed.Reset(settle)
+		case <-changed.C:
+			s.read(ctx)
+		case <-refresh.C:
+			s.read(ctx)
+		case <-store.C:
+			if _, ok := s.cfg.Positions.With(nil); ok {
+				s.cfg.Store()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// read asks which accounts are wanted.
+func (s *Supervisor) read(ctx context.Context) {
+	accounts, rate, err := s.cfg.Accounts(ctx)
+	if err == nil { // else the detector stops
+		s.want(accounts, rate)
+	}
+}
+
+// want sets the accounts whose posts are wanted, and how many posts a second they are
+// expected to publish together.
+func (s *Supervisor) want(accounts []fetcher.Account, rate float64) {
+	names := make(map[string]string, len(accounts))
+	for _, a := range accounts {
+		if a.UserID != "" {
+			names[a.UserID] = a.Username
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.anew = s.anew || !slices.Equal(s.wanted, accounts)
+	s.wanted, s.names, s.rate = accounts, names, rate
+	s.bell.Ring()
+}

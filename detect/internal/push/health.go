@@ -1,0 +1,178 @@
+package push
+
+import (
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// Bounds of what makes a stream trusted.
+const (
+	// trustedAfter is how many posts it brings after a miss, without another one,
+	// before polls rest again.
+	trustedAfter = 200
+	// leastLag and mostLag bound how old a post is that the stream must have
+	// brought; between, it is the 99.9th percentile of what the posts took.
+	leastLag, mostLag = 10 * time.Second, 10 * time.Minute
+	// memory is how many posts the share of misses is measured over.
+	memory = 1000
+	// maxMissed bounds the misses that are remembered, in case the posts come.
+	maxMissed = 1024
+)
+
+// Health is how good a stream is. It is safe for concurrent use.
+type Health struct {
+	brings func(*fetcher.Tweet) bool
+	every  time.Duration // between two polls of an account while it is trusted
+	now    func() time.Time
+
+	mu      sync.Mutex
+	stats   Stats
+	lag     latency.Histogram
+	up      time.Time // since when it is connected
+	missed  map[string]bool
+	missAt  time.Time // of the last miss; zero for none that counts
+	since   int       // posts brought after it
+	pushed  float64   // as far as remembered
+	lacking float64
+	changed func() // called when Trusted may have changed
+}
+
+// NewHealth is that of a stream about which nothing is known: it is trusted when it
+// is connected.
+func NewHealth(brings func(*fetcher.Tweet) bool, every time.Duration, now func() time.Time) *Health {
+	return &Health{brings: brings, every: every, now: now, missed: make(map[string]bool), changed: func() {}}
+}
+
+// Trusted reports whether the accounts need only be polled seldom.
+func (h *Health) Trusted() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.trusted()
+}
+
+func (h *Health) trusted() bool {
+	return !h.up.IsZero() && (h.missAt.IsZero() || h.since >= trustedAfter && h.now().Sub(h.missAt) >= h.every)
+}
+
+// connected and broken follow the connection.
+func (h *Health) connected(accounts int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.up = h.now()
+	h.stats.Connects++
+	h.stats.Connected, h.stats.Accounts = true, accounts
+}
+
+func (h *Health) broken() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.up = time.Time{}
+	h.stats.Connected, h.stats.Accounts = false, 0
+}
+
+// count changes the counters.
+func (h *Health) count(fn func(*Stats)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fn(&h.stats)
+}
+
+// Pushed takes note of a post that the stream brought. One that counted as missed was
+// late.
+func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stats.Posts++
+	if h.missed[t.ID] {
+		delete(h.missed, t.ID)
+		h.stats.Misses--
+		h.lacking = max(0, h.lacking-1)
+		if len(h.missed) == 0 {
+			h.missAt = time.Time{}
+			h.changed()
+		}
+	}
+	if !h.missAt.IsZero() {
+		h.changed()
+	}
+	h.since++
+	h.pushed++
+	h.forget()
+	if !h.up.IsZero() && !t.PublishedAt.Before(h.up) { // else it is brought from before
+		h.lag.Record(max(0, at.Sub(t.PublishedAt)))
+	}
+}
+
+// Found judges a post that a poll has found, of an account whose posts the stream has
+// brought since from, and reports whether the stream has missed it.
+func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
+	if t.PublishedAt.Before(from) || t.Pinned || !h.brings(t) {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.now()
+	if h.up.IsZero() || now.Sub(t.PublishedAt) < h.mostTaken() {
+		return false
+	}
+	h.stats.Misses++
+	if len(h.missed) < maxMissed {
+		h.missed[t.ID] = true
+	}
+	h.missAt, h.since = now, 0
+	h.lacking++
+	h.forget()
+	h.changed()
+	return true
+}
+
+// mostTaken is how old a post is that must have come.
+func (h *Health) mostTaken() time.Duration {
+	return min(max(h.lag.Snapshot().Quantile(0.999), leastLag), mostLag)
+}
+
+func (h *Health) forget() {
+	if h.pushed+h.lacking > memory {
+		h.pushed, h.lacking = h.pushed/2, h.lacking/2
+	}
+}
+
+// Stats counts what a detector's stream did.
+type Stats struct {
+	Connected bool
+	// Trusted: polls of its accounts rest for Config.AuditEvery.
+	Trusted  bool
+	Accounts int // whose posts it brings, as it says
+
+	Connects    int64 // connections that the platform accepted
+	Resumes     int64 // of them, those that lost nothing
+	Disconnects int64 // connections that ended, or could not be made
+	Silences    int64 // of them, those that were cut because nothing came
+	Gaps        int64 // times that the stream said it had left something out
+
+	Posts     int64 // brought, some more than once
+	Strangers int64 // of them, of accounts that nobody watches
+	Edits     int64 // signals that a post was edited
+	Deletes   int64 // signals that a post was deleted
+
+	Misses   int64   // posts that polls found and the stream should have brought
+	MissRate float64 // of the last thousand posts or so
+	// Lag is from publication until the stream brought a post, of those published
+	// while it was connected.
+	Lag latency.Snapshot
+}
+
+// Stats reads the counters.
+func (h *Health) Stats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.stats
+	s.Trusted, s.Lag = h.trusted(), h.lag.Snapshot()
+	if n := h.pushed + h.lacking; n > 0 {
+		s.MissRate = h.lacking / n
+	}
+	return s
+}

@@ -1,0 +1,128 @@
+package push
+
+import (
+	"context"
+	"sync"
+)
+
+// maxOpen is how many posts may wait for their commit; the stream waits meanwhile.
+const maxOpen = 512
+
+// Positions knows up to which position everything that a stream has brought is
+// committed. It is safe for concurrent use.
+type Positions struct {
+	mu     sync.Mutex
+	first  uint64   // number of open[0]
+	open   []opened // posts in the order in which they came
+	done   string   // the position up to which all is committed
+	stored string   // the last one that is in the journal
+	room   chan struct{}
+}
+
+// opened is a post that is not committed, or that comes after one that is not.
+type opened struct {
+	position string // to resume after it
+	done     bool
+}
+
+// NewPositions begins without a position.
+func NewPositions() *Positions { return &Positions{first: 1, room: make(chan struct{}, 1)} }
+
+// Begin sets the position from the journal. Nothing may have been added.
+func (p *Positions) Begin(stored string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done, p.stored = stored, stored
+}
+
+// Add takes note of a post, and waits while too many are open. The number is above 0.
+func (p *Positions) Add(ctx context.Context, position string) (number uint64, err error) {
+	for {
+		p.mu.Lock()
+		if len(p.open) < maxOpen {
+			p.open = append(p.open, opened{position: position})
+			number = p.first + uint64(len(p.open)) - 1
+			p.mu.Unlock()
+			return number, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.room:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// Pass takes note of a position that was reached without a post.
+func (p *Positions) Pass(position string) {
+	if position == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.open); n > 0 {
+		p.open[n-1].position = position
+	} else {
+		p.done = position
+	}
+}
+
+// Done takes note that posts are committed, or need not be.
+func (p *Positions) Done(numbers []uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range numbers {
+		p.open[n-p.first].done = true
+	}
+	n := 0
+	for n < len(p.open) && p.open[n].done {
+		if at := p.open[n].position; at != "" {
+			p.done = at
+		}
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	p.open, p.first = p.open[n:], p.first+uint64(n)
+	select {
+	case p.room <- struct{}{}:
+	default:
+	}
+}
+
+// With returns the position to store with the commit of some posts; ok is false when
+// it is in the journal already.
+func (p *Positions) With(numbers []uint64) (position string, ok bool) {
+	with := make(map[uint64]bool, len(numbers))
+	for _, n := range numbers {
+		with[n] = true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	position = p.done
+	for i := range p.open {
+		if !p.open[i].done && !with[p.first+uint64(i)] {
+			break
+		}
+		if at := p.open[i].position; at != "" {
+			position = at
+		}
+	}
+	return position, position != p.stored
+}
+
+// Stored takes note that a position is in the journal.
+func (p *Positions) Stored(position string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stored = position
+}
+
+// Resume is where to begin anew: everything before it is committed.
+func (p *Positions) Resume() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.done
+}

@@ -1,0 +1,254 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/batch"
+)
+
+// Config sets up a Supervisor. All fields are required.
+type Config struct {
+	Streamer  fetcher.Streamer
+	Sink      Sink
+	Health    *Health
+	Positions *Positions
+	// Accounts returns the accounts whose posts are wanted, and how many posts a second
+	// they are expected to publish together. An error means that the detector stops.
+	Accounts func(context.Context) (accounts []fetcher.Account, rate float64, err error)
+	// Store has the position stored: see Positions.With.
+	Store func()
+	// Backoff is the wait after the n-th failure in a row, n from 1.
+	Backoff func(n int) time.Duration
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Sink gets what a stream tells. Its methods are called one at a time, and must not
+// block.
+type Sink interface {
+	// Cover says whose posts the stream brings from now on, and nobody else's; with
+	// unbroken set, it has left out nothing of those whose posts it brought before.
+	Cover(accounts []fetcher.Account, unbroken bool)
+	// Gap says that the stream has left something out: what it covers, it covers from
+	// now on.
+	Gap()
+	// Trust says whether the polls of these accounts may rest.
+	Trust(trusted bool)
+	// Post hands over a post. Its number is that of Positions.
+	Post(number uint64, username string, post *fetcher.Tweet, at time.Time)
+}
+
+// Supervisor keeps a stream connected while there are accounts.
+type Supervisor struct {
+	cfg      Config
+	bell     batch.Bell // there is something to tell the connection or the Sink
+	accounts batch.Bell // they have changed
+
+	mu       sync.Mutex
+	wanted   []fetcher.Account
+	names    map[string]string // of those wanted, by id
+	rate     float64           // posts a second that they are expected to publish
+	anew     bool              // wanted has changed since the connection was told
+	trusted  bool              // as the Sink knows
+	unbroken bool              // nothing was left out since the Sink was told of accounts
+	mute     int               // connections cut in a row because no post came
+}
+
+// link is one connection.
+type link struct {
+	cancel  context.CancelCauseFunc
+	changes chan []fetcher.Account
+	upAt    time.Time // when the platform accepted it; zero before
+	// last is when anything came, and post a post.
+	last, post time.Time
+	beat       time.Time     // the last heartbeat
+	rhythm     time.Duration // the longest time between two heartbeats; 0 when there are none
+}
+
+// Times by which a connection is judged.
+const (
+	tick = time.Second
+	// settled is how long a connection has lasted that worked.
+	settled = 30 * time.Second
+	// acceptWithin bounds the wait for the platform to accept the subscription, where
+	// there are accounts.
+	acceptWithin = 5 * time.Minute
+	// leastQuiet is how long a stream with heartbeats may be silent at least.
+	leastQuiet = 15 * time.Second
+	// quietPosts is how many posts must be expected before their absence is a fault,
+	// twice as many after each time that a new connection brought none either, mostMute
+	// times at most: accounts may sleep.
+	quietPosts = 30.0
+	mostMute   = 6
+	leastMute  = time.Minute
+)
+
+// errSilent ends a connection on which nothing comes.
+var errSilent = errors.New("detect: stream is silent")
+
+// New makes a Supervisor.
+func New(cfg Config) *Supervisor {
+	s := &Supervisor{cfg: cfg, bell: batch.NewBell(), accounts: batch.NewBell(), names: map[string]string{}}
+	cfg.Health.changed = s.bell.Ring
+	return s
+}
+
+// keepConnected connects again and again while there are accounts.
+func (s *Supervisor) keepConnected(ctx context.Context) {
+	failures := 0
+	for ctx.Err() == nil {
+		if !s.waitForAccounts(ctx) {
+			return
+		}
+		lasted, err := s.connect(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, fetcher.ErrUnsupported) {
+			s.cfg.Logger.Warn("stream is off", "error", err)
+			return
+		}
+		var wait time.Duration
+		switch {
+		case errors.Is(err, fetcher.ErrResubscribe):
+			wait = tick
+		default:
+			if lasted >= settled {
+				failures = 0
+			}
+			failures++
+			s.cfg.Health.count(func(st *Stats) { st.Disconnects++ })
+			wait = s.cfg.Backoff(failures)
+			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", wait, "error", err)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// waitForAccounts reports false when ctx has ended.
+func (s *Supervisor) waitForAccounts(ctx context.Context) bool {
+	for {
+		s.mu.Lock()
+		n := len(s.wanted)
+		s.mu.Unlock()
+		if n > 0 {
+			return true
+		}
+		select {
+		case <-s.bell:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// connect opens one connection and follows it to its end.
+func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	now := s.cfg.Now()
+	l := &link{cancel: cancel, changes: make(chan []fetcher.Account, 1), last: now, post: now}
+	s.mu.Lock()
+	s.anew = false
+	q := fetcher.StreamQuery{Accounts: s.wanted, Changes: l.changes, Position: s.cfg.Positions.Resume()}
+	s.mu.Unlock()
+
+	ended := make(chan error, 1)
+	go func() {
+		err := errors.New("detect: streamer ended its goroutine")
+		defer func() {
+			if v := recover(); v != nil {
+				s.cfg.Logger.Error("streamer panicked", "panic", v, "stack", string(debug.Stack()))
+				err = fmt.Errorf("detect: streamer panicked: %v", v)
+			}
+			ended <- err
+		}()
+		err = s.cfg.Streamer.Stream(ctx, q, func(sig fetcher.Signal) error { return s.signal(ctx, l, &sig) })
+	}()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if errors.Is(context.Cause(ctx), errSilent) {
+				err = errSilent
+			}
+			return s.disconnected(l), err
+		case <-ticker.C:
+			s.watch(l)
+		case <-s.bell:
+			s.follow(l)
+		}
+	}
+}
+
+// disconnected ends a connection, and returns how long it was up.
+func (s *Supervisor) disconnected(l *link) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.Health.broken()
+	s.trust()
+	if l.upAt.IsZero() {
+		return 0
+	}
+	return s.cfg.Now().Sub(l.upAt)
+}
+
+// trust tells the Sink when the stream gains or loses trust. s.mu is held.
+func (s *Supervisor) trust() {
+	if trusted := s.cfg.Health.Trusted(); trusted != s.trusted {
+		s.trusted = trusted
+		s.cfg.Sink.Trust(trusted)
+	}
+}
+
+// follow hands the accounts to the connection when they have changed.
+func (s *Supervisor) follow(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trust()
+	if !s.anew {
+		return
+	}
+	s.anew = false
+	select { // only the newest counts
+	case <-l.changes:
+	default:
+	}
+	l.changes <- s.wanted
+}
+
+// watch ends a connection that is open and dead.
+func (s *Supervisor) watch(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trust()
+	now := s.cfg.Now()
+	dead := false
+	switch {
+	case l.upAt.IsZero():
+		dead = now.Sub(l.last) > acceptWithin
+	case l.rhythm > 0 && now.Sub(l.last) > max(3*l.rhythm, leastQuiet):
+		dead = true
+	default:
+		mute := now.Sub(l.post)
+		if dead = mute > leastMute && s.rate*mute.Seconds() > quietPosts*float64(int(1)<<min(s.mute, mostMute)); dead {
+			s.mute++
+		}
+	}
+	if dead {
+		s.cfg.Health.count(func(st *Stats) { st.Silences++ })
+		l.cancel(errSilent)
+		l.last, l.post = now, now // the Streamer may take its time to return
+	}
+}

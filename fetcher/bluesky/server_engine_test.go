@@ -1,0 +1,223 @@
+package bluesky_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher/bluesky"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// watch is an engine, embedded as a program would, that watches accounts of a real
+// server once a second.
+type watch struct {
+	t testing.TB
+
+	mu    sync.Mutex
+	found map[string]int // events by post
+	polls map[string]int // complete polls by account
+}
+
+func startWatch(s *realServer, people []*person) *watch {
+	s.t.Helper()
+	w := &watch{t: s.t, found: map[string]int{}, polls: map[string]int{}}
+	b := s.fetcher(bluesky.Config{PDS: s.url, HTTP: &http.Client{Transport: countedPolls{s.from, w}, Timeout: time.Minute}})
+	e, err := streamwatch.New(streamwatch.Config{Fetcher: b, OnEvent: func(_ context.Context, ev deliver.Event) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.found[ev.TweetID]++
+		return nil
+	}})
+	s.must(err)
+	s.must(e.Start(s.t.Context()))
+	s.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := e.Shutdown(ctx); err != nil {
+			s.t.Error(err)
+		}
+	})
+	create := monitor.CreateRequest{Name: "m", PollInterval: time.Second}
+	for _, p := range people {
+		create.Usernames = append(create.Usernames, p.handle)
+	}
+	_, err = e.Monitors().Create(s.t.Context(), create)
+	s.must(err)
+	w.pollMore(people)
+	return w
+}
+
+// countedPolls counts the polls that came to an end: the second list of an account
+// is its reposts.
+type countedPolls struct {
+	next http.RoundTripper
+	w    *watch
+}
+
+func (c countedPolls) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(r)
+	if q := r.URL.Query(); err == nil && q.Get("collection") == repostCollection {
+		c.w.mu.Lock()
+		defer c.w.mu.Unlock()
+		c.w.polls[q.Get("repo")]++
+	}
+	return resp, err
+}
+
+// pollMore waits until each account was polled three more times.
+func (w *watch) pollMore(people []*person) {
+	w.t.Helper()
+	w.mu.Lock()
+	before := maps.Clone(w.polls)
+	w.mu.Unlock()
+	until(w.t, "three polls of each account", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, p := range people {
+			if w.polls[p.did] < before[p.did]+3 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// count is how many of the posts were found.
+func (w *watch) count(uris []string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, uri := range uris {
+		if w.found[uri] > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// each wants an event for each of the posts, one, and no other event.
+func (w *watch) each(uris []string, people []*person) {
+	w.t.Helper()
+	until(w.t, "an event for each post", func() bool { return w.count(uris) == len(uris) })
+	w.pollMore(people)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for uri, n := range w.found {
+		if n != 1 {
+			w.t.Errorf("%d events of %s, want one", n, uri)
+		}
+	}
+	if len(w.found) != len(uris) {
+		w.t.Errorf("events of %d posts, want %d", len(w.found), len(uris))
+	}
+}
+
+// 300 posts of an account within one poll are found, each once.
+func TestServerBurst(t *testing.T) {
+	s := needServer(t)
+	people := s.people(2)
+	w := startWatch(s, people)
+	made := make([][]string, len(people))
+	var writing sync.WaitGroup
+	for i, p := range people {
+		writing.Go(func() {
+			var err error
+			if made[i], err = p.burst(t.Context(), 300); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writing.Wait()
+	w.each(append(made[0], made[1]...), people)
+}
+
+// writers post without end, and go on when the server is gone: a post is repeated
+// until the server has acknowledged it.
+type writers struct {
+	mu     sync.Mutex
+	made   []string
+	failed int
+}
+
+func (w *writers) write(ctx context.Context, p *person) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		at := time.Now()
+		for acknowledged := false; !acknowledged; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			uri, err := p.put(context.WithoutCancel(ctx), timestampID(at), text("posted", at))
+			w.mu.Lock()
+			if acknowledged = err == nil; acknowledged {
+				w.made = append(w.made, uri)
+			} else {
+				w.failed++
+			}
+			w.mu.Unlock()
+		}
+	}
+}
+
+func (w *writers) posts() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.made[:len(w.made):len(w.made)]
+}
+
+// A server that is killed and comes back, while posts are made and read, costs
+// neither a post nor a second event of one.
+func TestServerRestart(t *testing.T) {
+	s := needServer(t)
+	file := os.Getenv("BLUESKY_PDS_PID")
+	if file == "" {
+		t.Skip("SKIPPED: NO RESTART: BLUESKY_PDS_PID does not name a file with the server's process id; .ci/bluesky has one")
+	}
+	pid := func() int { // 0 while the server does not answer
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return 0
+		}
+		n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+		return n
+	}
+	const posts = 60 // before, and as many after
+	people := s.people(3)
+	w := startWatch(s, people)
+	wr := &writers{}
+	ctx, stop := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer stop()
+	for _, p := range people {
+		writing.Go(func() { wr.write(ctx, p) })
+	}
+	until(t, "posts are found", func() bool { return w.count(wr.posts()) >= posts })
+	was := pid()
+	if was <= 1 {
+		t.Fatalf("%s has no process id", file)
+	}
+	s.must(syscall.Kill(was, syscall.SIGKILL))
+	until(t, "another server process", func() bool { now := pid(); return now != 0 && now != was })
+	again := len(wr.posts())
+	until(t, "posts are made again", func() bool { return len(wr.posts()) >= again+posts })
+	stop()
+	writing.Wait()
+	if wr.failed == 0 {
+		t.Error("no writer noticed that the server was gone")
+	}
+	t.Logf("%d posts, %d attempts failed", len(wr.posts()), wr.failed)
+	w.each(wr.posts(), people)
+}
