@@ -17,9 +17,10 @@
 //	streamwatch.Config{Fetcher: logged{platform}, Roles: fetcher.RolesOf(platform)}
 //
 // Ready-made adapters live below this package, one per platform (fetcher/mastodon,
-// fetcher/bluesky); fetcher/upstream holds the HTTP client that they share. Where a
-// platform can only be searched, fetcher/searchtimeline makes a Fetcher of a
-// Searcher. To write one of your own:
+// fetcher/bluesky); fetcher/upstream holds the HTTP client that they share.
+// fetcher/remote reads another streamwatch service. Where a platform can only be
+// searched, fetcher/searchtimeline makes a Fetcher of a Searcher. To write one of your
+// own:
 //
 //  1. Map each post to a Tweet. ID, Text, Username and PublishedAt are what
 //     detection needs; leave empty what the platform does not have.

@@ -42,6 +42,7 @@ var list = []breakage{
 	// Nothing is detected twice, nothing is lost once detected.
 	{"nothing is applied before the commit", "detect/internal/poll", "(*Machine).Landed", begin("m.targets.Apply(p)"), detectTests},
 	{"a failed commit is as if the poll had not been", "detect/internal/poll", "(*Machine).Settled", always("err == nil"), detectTests},
+	{"a chain of services resumes where it was", "fetcher/remote", "position.known", begin("return false"), []string{"./fetcher/remote"}},
 	{"nothing is sent before the commit", "detect", "(*committer).try", begin("c.handOver(group)"), detectTests},
 	{"what an account showed is remembered", "detect/internal/accounts", "(*Targets).Apply", drop("a.Table.Shown.SetWindow"), detectTests},
 	{"history is not delivered", "detect/internal/poll", "(*judge).give", never("reader.Since.Add(-skew)"), detectTests},

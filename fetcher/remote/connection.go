@@ -1,0 +1,241 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// connection is one connection of a Stream.
+type connection struct {
+	stream *Stream
+	emit   func(fetcher.Signal) error
+	from   position // what was asked for
+
+	// Of the goroutine that reads.
+	send    socket.Send
+	up      bool              // the service has accepted the key
+	last    position          // of the newest frame
+	brought []fetcher.Account // as they were told
+	told    map[string]bool   // the same: names by monitor.Key, ids behind idMark
+
+	mu      sync.Mutex
+	wanted  []fetcher.Account
+	changed bool // wanted is not told yet
+	read    bool // the monitors were read anew
+}
+
+// idMark keeps ids apart from names, which have no space.
+const idMark = "id "
+
+func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) error {
+	if err := c.stream.readMonitors(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	cfg := c.stream.socket(c.from)
+	cfg.Message, cfg.Alive = func(b []byte) error { return c.message(ctx, b) }, c.alive
+	cfg.Opened = func(send socket.Send) error {
+		c.send = send
+		following.Go(func() { c.follow(ctx, changes) })
+		return nil
+	}
+	err := socket.Read(ctx, cfg)
+	var status *fetcher.StatusError
+	switch {
+	case errors.As(err, &status):
+		return meaning(err)
+	case c.up && errors.Is(err, websocket.ErrMessageTooBig):
+		// It would be too big again: the connection after this one goes on behind it.
+		c.last.Seq++
+		if failed := c.tell(fetcher.Signal{Kind: fetcher.SignalGap}); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+// follow keeps up with the accounts that are wanted, and those that have monitors.
+func (c *connection) follow(ctx context.Context, changes <-chan []fetcher.Account) {
+	due := time.Now().Add(monitorsEvery)
+	timer := time.NewTimer(monitorsEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case accounts, ok := <-changes:
+			if !ok {
+				changes = nil
+				continue
+			}
+			c.want(accounts)
+			if soon := time.Now().Add(monitorsAfter); soon.Before(due) && c.lacksMonitor(accounts) {
+				due = soon
+				timer.Reset(monitorsAfter)
+			}
+			continue
+		case <-timer.C:
+		}
+		if c.stream.readMonitors(ctx) == nil { // else what was read last stands
+			c.mu.Lock()
+			c.read = true
+			c.mu.Unlock()
+		}
+		due = time.Now().Add(monitorsEvery)
+		timer.Reset(monitorsEvery)
+	}
+}
+
+func (c *connection) want(accounts []fetcher.Account) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wanted, c.changed = accounts, true
+}
+
+func (c *connection) lacksMonitor(accounts []fetcher.Account) bool {
+	c.stream.mu.Lock()
+	defer c.stream.mu.Unlock()
+	for _, a := range accounts {
+		if _, ok := c.stream.found[monitor.Key(a.Username)]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// accounts gives those that are wanted and have a monitor, and whether they have to be
+// told: when others are wanted, or others have a monitor.
+func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.changed && !c.read {
+		return nil, false
+	}
+	c.stream.mu.Lock()
+	defer c.stream.mu.Unlock()
+	for _, a := range c.wanted {
+		if _, ok := c.stream.found[monitor.Key(a.Username)]; ok {
+			brought = append(brought, a)
+		}
+	}
+	tell = c.changed || !slices.Equal(brought, c.brought)
+	c.changed, c.read = false, false
+	return brought, tell
+}
+
+// bring notes that the posts of accounts are brought from now on.
+func (c *connection) bring(accounts []fetcher.Account) {
+	c.brought, c.told = accounts, make(map[string]bool, 2*len(accounts))
+	for _, a := range accounts {
+		c.told[monitor.Key(a.Username)] = true
+		if a.UserID != "" {
+			c.told[idMark+a.UserID] = true
+		}
+	}
+}
+
+// brings reports whether a post is of an account that was told.
+func (c *connection) brings(t *fetcher.Tweet) bool {
+	return c.told[monitor.Key(t.Username)] || c.told[idMark+t.UserID] || c.told[monitor.Key(t.UserID)]
+}
+
+func (c *connection) tellChanged() error {
+	accounts, tell := c.accounts()
+	if !tell {
+		return nil
+	}
+	c.bring(accounts)
+	return c.tell(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts})
+}
+
+// tell emits a signal with the position of the newest frame.
+func (c *connection) tell(s fetcher.Signal) error {
+	s.Position = c.last.text()
+	return c.emit(s)
+}
+
+func (c *connection) alive() error {
+	if !c.up {
+		return nil
+	}
+	if err := c.tellChanged(); err != nil {
+		return err
+	}
+	return c.tell(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+}
+
+// pong answers a ping frame.
+var pong = []byte(`{"type":"pong"}`)
+
+// message emits what one frame tells. One that cannot be read is a gap.
+func (c *connection) message(ctx context.Context, b []byte) error {
+	f, ok := parseFrame(b)
+	switch {
+	case ok && f.Type == typeError:
+		return c.refusal(&f)
+	case !c.up && (!ok || f.Type != typeConnected):
+		return fmt.Errorf("%w: the first frame is not one of type connected", fetcher.ErrMalformed)
+	case !c.up:
+		return c.connected(&f)
+	}
+	if err := c.tellChanged(); err != nil {
+		return err
+	}
+	s := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
+	switch {
+	case !ok:
+		s.Kind = fetcher.SignalGap
+	case f.Type == typeTweet:
+		c.last.Seq = max(c.last.Seq, f.Seq)
+		s.At, _ = fetcher.ParseTime(f.DetectedAt)
+		if post := f.post(); post == nil {
+			s.Kind = fetcher.SignalGap
+		} else if c.brings(post) {
+			s.Kind, s.Post = fetcher.SignalPost, post
+		}
+	case f.Type == typeGap:
+		c.last.Seq = max(c.last.Seq, f.To)
+		s.Kind = fetcher.SignalGap
+	case f.Type == typePing:
+		s.At, _ = fetcher.ParseTime(f.Timestamp)
+		if err := c.tell(s); err != nil {
+			return err
+		}
+		return c.send(ctx, pong)
+	}
+	return c.tell(s)
+}
+
+// connected says that the service has accepted the key. What it then sends is above
+// the frame's number: that of the position, if it resumes there.
+func (c *connection) connected(f *frame) error {
+	c.up = true
+	c.last = position{Place: c.stream.place, Key: f.KeyID, Seq: f.Seq}
+	resumed := c.from.known() && c.from.Key == f.KeyID && c.from.Seq == f.Seq
+	accounts, _ := c.accounts()
+	c.bring(accounts)
+	return c.tell(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: accounts, Resumed: resumed})
+}
+
+// refusal is why the service closes the connection.
+func (c *connection) refusal(f *frame) error {
+	detail := upstream.Detail(f.Message, c.stream.key())
+	if f.Code == codeBadKey {
+		return fmt.Errorf("%w: %s", fetcher.ErrUnauthorized, detail)
+	}
+	return &fetcher.StatusError{Code: f.Code, Detail: detail}
+}

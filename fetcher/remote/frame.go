@@ -1,0 +1,69 @@
+package remote
+
+import (
+	"math"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// frame is a message of the service. What it has depends on Type.
+type frame struct {
+	Type string `json:"type"`
+	Seq  uint64 `json:"seq"` // connected, tweet
+
+	KeyID string `json:"api_key_id"` // connected
+	To    uint64 `json:"to_seq"`     // gap
+
+	Timestamp string `json:"timestamp"` // ping
+
+	Code    int    `json:"code"` // error
+	Message string `json:"message"`
+
+	AuthorUsername string         `json:"author_username"` // tweet
+	TweetURL       string         `json:"tweet_url"`
+	PublishedAt    string         `json:"tweet_published_at"`
+	DetectedAt     string         `json:"detected_at"`
+	Tweet          *fetcher.Tweet `json:"tweet_data"`
+}
+
+// Types of frames.
+const (
+	typeConnected = "connected"
+	typeTweet     = "tweet"
+	typeGap       = "gap"
+	typePing      = "ping"
+	typeError     = "error"
+)
+
+// Codes of error frames.
+const codeBadKey = 4001
+
+// parseFrame reads a message; ok is false for what is no JSON object.
+func parseFrame(b []byte) (f frame, ok bool) {
+	if err := unmarshal(b, &f); err != nil {
+		return frame{}, false
+	}
+	// The service counts with 63 bits.
+	f.Seq, f.To = min(f.Seq, math.MaxInt64), min(f.To, math.MaxInt64)
+	return f, f.Type != ""
+}
+
+// post is the post of a tweet frame, nil if it has none that can be used.
+func (f *frame) post() *fetcher.Tweet {
+	t := f.Tweet
+	if t == nil || t.ID == "" {
+		return nil
+	}
+	t.PublishedAt, t.Permalink = published(t.ID, t.CreatedAt), f.TweetURL
+	if at, err := fetcher.ParseTime(f.PublishedAt); err == nil {
+		t.PublishedAt = at.UTC()
+	}
+	if t.PublishedAt.IsZero() {
+		return nil
+	}
+	if t.Username == "" {
+		t.Username = f.AuthorUsername
+	}
+	whole(t)
+	return t
+}

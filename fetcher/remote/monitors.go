@@ -1,0 +1,124 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/scan"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+const (
+	monitorsOnPage  = 100       // the most that a service lists
+	maxMonitorPages = 100       // further monitors are left out
+	maxTracked      = 1_000_000 // accounts; further ones are left out
+)
+
+// kinds is a set of kinds of posts.
+type kinds uint8
+
+const (
+	original kinds = 1 << iota
+	reply
+	retweet
+	quote
+	allKinds = original | reply | retweet | quote
+)
+
+var filterTypes = map[monitor.FilterType]kinds{monitor.Original: original, monitor.Reply: reply, monitor.Retweet: retweet, monitor.Quote: quote}
+
+// kindsOf is what a monitor's filter_types let through; none are all.
+func kindsOf(types []monitor.FilterType) (k kinds) {
+	if len(types) == 0 {
+		return allKinds
+	}
+	for _, ft := range types {
+		k |= filterTypes[ft]
+	}
+	return k
+}
+
+// tracked says of each account, by monitor.Key, which posts the active monitors of a
+// key's owner find.
+type tracked map[string]kinds
+
+// brings reports whether a monitor finds a post.
+func (tr tracked) brings(t *fetcher.Tweet) bool {
+	k, ok := tr[monitor.Key(t.Username)]
+	if !ok { // a name may be an id: a DID
+		k = tr[monitor.Key(t.UserID)]
+	}
+	return k&kindsOfPost(t) != 0
+}
+
+// kindsOfPost is what a post is: a reply with a quote is both.
+func kindsOfPost(t *fetcher.Tweet) (k kinds) {
+	if t.IsReply() {
+		k |= reply
+	}
+	if t.IsRetweet {
+		k |= retweet
+	}
+	if t.IsQuoteStatus && !t.IsRetweet {
+		k |= quote
+	}
+	if k == 0 {
+		k = original
+	}
+	return k
+}
+
+// monitors reads which accounts have an active monitor.
+func (s service) monitors(ctx context.Context) (tracked, error) {
+	tr := tracked{}
+	for page := 1; page <= maxMonitorPages; page++ {
+		path := s.prefix + "/stream/monitors?status=active&page_size=" + strconv.Itoa(monitorsOnPage) + "&page=" + strconv.Itoa(page)
+		resp, err := s.client.Get(ctx, path, nil)
+		if err != nil {
+			return nil, fmt.Errorf("list of monitors: %w", meaning(err))
+		}
+		n, err := tr.add(resp.Body)
+		resp.Release()
+		if err != nil {
+			return nil, fmt.Errorf("list of monitors: %w", err)
+		}
+		if n < monitorsOnPage {
+			break
+		}
+	}
+	return tr, nil
+}
+
+// monitorList is the plan for a page of monitors; add has the values' numbers.
+var monitorList = scan.NewPlan("monitors", nil, []string{"usernames", "filter_types", "status"})
+
+// add adds the accounts of a page, and returns how many monitors it has.
+func (tr tracked) add(body []byte) (int, error) {
+	s := monitorList.Scan(body)
+	for s.Next() {
+		var usernames []string
+		var types []monitor.FilterType
+		_ = unmarshal(s.Value(0), &usernames) // what is no list of names has none
+		_ = unmarshal(s.Value(1), &types)
+		if status, ok := s.Value(2).Text(); ok && string(status) != string(monitor.Active) {
+			continue
+		}
+		found := kindsOf(types) // 0 for types of tomorrow
+		for _, name := range usernames {
+			name = monitor.Key(name)
+			if _, known := tr[name]; name != "" && found != 0 && (known || len(tr) < maxTracked) {
+				tr[name] |= found
+			}
+		}
+	}
+	if err := s.Err(); err != nil {
+		return 0, err
+	}
+	n, ok := s.Len()
+	if !ok {
+		return 0, fmt.Errorf("%w: the answer has no list \"monitors\"", fetcher.ErrMalformed)
+	}
+	return n, nil
+}

@@ -1,0 +1,43 @@
+package remote
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// position is where a stream was. Its text is JSON.
+type position struct {
+	// Place is the service, whose numbers others do not understand.
+	Place string `json:"service"`
+	// Key is the id of the key: another one may be another owner's, who has numbers
+	// of his own.
+	Key string `json:"key"`
+	// Seq is the number of the last frame.
+	Seq uint64 `json:"seq"`
+}
+
+// maxKeyID bounds the id of a key in a position, in bytes.
+const maxKeyID = 256
+
+// parsePosition reads a position's text; one of another place, and what is none, is
+// the present.
+func parsePosition(text, place string) position {
+	var p position
+	if json.Unmarshal([]byte(text), &p) != nil || p.Place != place || p.Seq > math.MaxInt64 {
+		return position{}
+	}
+	return p
+}
+
+func (p position) known() bool { return p.Place != "" }
+
+func (p position) since() string { return strconv.FormatUint(p.Seq, 10) }
+
+func (p position) text() string {
+	if len(p.Key) > maxKeyID {
+		p.Key = ""
+	}
+	b, _ := json.Marshal(p) // two strings and a number
+	return string(b)
+}

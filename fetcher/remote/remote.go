@@ -1,0 +1,106 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// Config sets up a Fetcher. The zero value of each field means its default.
+type Config struct {
+	// BaseURL is the other service, scheme and host, such as
+	// "https://streams.example.com". Required.
+	BaseURL string
+	// Key is an API key of the other service. Required. It prints as ***.
+	Key secret.Value
+	// Segment is the word after /v1 in the other service's paths, its
+	// enginehttp.Options.Segment. Defaults to "social".
+	Segment string
+	// HTTP makes the requests. Defaults to upstream's client: 30 s per request. No
+	// client is let off to another host.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	MaxBody int64
+	// MaxPages is how many accounts' newest pages are remembered, so that one that
+	// is still the same is not decoded. Defaults to upstream.DefaultMaxPages.
+	MaxPages int
+	// Now is the clock for Retry-After. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Fetcher reads timelines through another service. It is safe for concurrent use.
+type Fetcher struct {
+	service
+	pages *upstream.Pages
+}
+
+var _ fetcher.Fetcher = (*Fetcher)(nil)
+
+// New checks cfg and returns a Fetcher. It makes no request.
+func New(cfg Config) (*Fetcher, error) {
+	s, err := newService(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Key, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, MaxBody: cfg.MaxBody, Now: cfg.Now}, cfg.Segment)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := upstream.NewPages(cfg.MaxPages)
+	if err != nil {
+		return nil, fmt.Errorf("remote: %w", err)
+	}
+	return &Fetcher{s, pages}, nil
+}
+
+// Timeline reads one page of an account's posts in one request. The other service
+// knows accounts by name, so a query needs a Username; it sets the number of posts of
+// a page, so Limit is ignored. Beyond Since there are no older pages. Page.RateLimit is
+// not told: the service's limit is refilled all the time, and needs no wait for a
+// window's end. Errors are those of package fetcher, as the package documentation lists
+// them.
+func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	page, err := f.timeline(ctx, q)
+	if err != nil {
+		return fetcher.Page{}, fmt.Errorf("remote: account %q: %w", q.Username, meaning(err))
+	}
+	return page, nil
+}
+
+func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	if q.Username == "" {
+		return fetcher.Page{}, errors.New("no account named: want a Username")
+	}
+	path := f.prefix + "/users/" + url.PathEscape(q.Username) + "/latest_tweets"
+	if q.Cursor != "" {
+		path += "?" + url.Values{"cursor": {q.Cursor}}.Encode()
+	}
+	kept := f.pages.Known(path, q)
+	resp, err := f.client.Get(ctx, path, kept.Header(0))
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	defer resp.Release()
+	var page fetcher.Page
+	if kept.Same(0, resp) {
+		page = f.pages.Unchanged(kept, resp)
+	} else {
+		if page, err = decodePage(resp.Body, q); err != nil {
+			return fetcher.Page{}, err
+		}
+		page.ServerTime = resp.ServerTime
+		if q.Cursor == "" {
+			f.pages.Keep(path, &page, resp)
+		}
+	}
+	page.RateLimit = fetcher.RateLimit{}
+	if !q.Since.IsZero() && !page.OldestAt.IsZero() && page.OldestAt.Before(q.Since) {
+		page.Next, page.OldestAt = "", q.Since
+	}
+	return page, nil
+}

@@ -1,0 +1,83 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// keyHeader has the API key.
+const keyHeader = "X-Api-Key"
+
+// service is the other service's surface: where it is, and a client with the key.
+type service struct {
+	client *upstream.Client
+	prefix string // of its paths: "/v1/social"
+}
+
+var segmentForm = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
+
+func newService(cfg upstream.Config, segment string) (service, error) {
+	if cfg.Token == "" {
+		return service{}, errors.New("remote: Key is missing: want an API key of the other service")
+	}
+	if segment == "" {
+		segment = "social"
+	}
+	if !segmentForm.MatchString(segment) {
+		return service{}, fmt.Errorf("remote: Segment %.40q is not allowed: want 1 to 32 of a-z, 0-9, - and _", segment)
+	}
+	cfg.TokenHeader = keyHeader
+	client, err := upstream.New(cfg)
+	if err != nil {
+		return service{}, fmt.Errorf("remote: %w", err)
+	}
+	return service{client, "/v1/" + segment}, nil
+}
+
+// unavailable begins what the service answers with a 404 for an account that is there.
+const unavailable = "not available: protected"
+
+// meaning gives an error answer the meaning that the service's statuses have.
+func meaning(err error) error {
+	var status *fetcher.StatusError
+	switch {
+	case errors.Is(err, fetcher.ErrNotFound) && strings.Contains(err.Error(), unavailable):
+		return fmt.Errorf("%w, or suspended", fetcher.ErrProtected)
+	case !errors.As(err, &status):
+	case status.Code == http.StatusNotImplemented:
+		return fmt.Errorf("%w: %w", fetcher.ErrUnsupported, err)
+	case status.Code == http.StatusBadGateway && status.RetryAfter > 0: // its platform's limit
+		return &fetcher.RateLimitError{RetryAfter: status.RetryAfter}
+	}
+	return err
+}
+
+// published is created_at, or the id's own time where that agrees to the second: it is
+// more exact. Zero for what is no time.
+func published(id, createdAt string) time.Time {
+	at, err := fetcher.ParseTime(createdAt)
+	if err != nil {
+		return time.Time{}
+	}
+	if exact, ok := fetcher.SnowflakeTime(id); ok && exact.Unix() == at.Unix() {
+		return exact
+	}
+	return at.UTC()
+}
+
+// whole fills in what services leave out that have it elsewhere.
+func whole(t *fetcher.Tweet) {
+	if t.FullText == "" {
+		t.FullText = t.Text
+	}
+	if t.Text == "" {
+		t.Text = t.FullText
+	}
+}

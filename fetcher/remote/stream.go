@@ -1,0 +1,129 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/socket"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// StreamConfig sets up a Stream. The zero value of each field means its default.
+type StreamConfig struct {
+	// BaseURL is the other service, scheme and host, such as
+	// "https://streams.example.com". Required.
+	BaseURL string
+	// Key is an API key of the other service, whose owner has the monitors. Required.
+	// It prints as ***.
+	Key secret.Value
+	// Segment is the word after /v1 in the other service's paths, its
+	// enginehttp.Options.Segment. Defaults to "social".
+	Segment string
+	// HTTP makes the requests and the handshake; its Timeout must be 0, which would
+	// end the connection. It is not let off to another host. Defaults to
+	// http.DefaultClient.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// Now is the clock for Retry-After. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Stream is a Streamer that receives what another service's monitors find: all
+// monitors of the key's owner, on one connection. It is safe for concurrent use.
+//
+// It brings the posts of those accounts asked for that an active monitor has. Changes
+// of the accounts need no new connection. A position is the seq of the last frame: the
+// service brings everything since then, as long as it keeps it.
+type Stream struct {
+	service
+	cfg   StreamConfig // less the key: fmt looks into unexported fields
+	key   func() secret.Value
+	place string // the address, in positions
+
+	mu    sync.Mutex
+	found tracked // by the monitors as they were read last
+}
+
+var _ fetcher.Streamer = (*Stream)(nil)
+
+const (
+	monitorsEvery = 10 * time.Minute // the monitors are read
+	monitorsAfter = time.Minute      // the same for an account that none has
+	maxFrame      = 16 << 20         // bytes; a frame has a post twice
+)
+
+// NewStream checks cfg and returns a Stream. It makes no request.
+func NewStream(cfg StreamConfig) (*Stream, error) {
+	if cfg.HTTP == nil {
+		cfg.HTTP = http.DefaultClient
+	}
+	if cfg.HTTP.Timeout != 0 {
+		return nil, fmt.Errorf("remote: StreamConfig.HTTP with a Timeout of %s is not allowed: want 0, it would end the connection", cfg.HTTP.Timeout)
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = upstream.DefaultUserAgent
+	}
+	s, err := newService(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Key, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now}, cfg.Segment)
+	if err != nil {
+		return nil, err
+	}
+	key := cfg.Key
+	cfg.Key = ""
+	cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, "/")
+	return &Stream{service: s, cfg: cfg, key: func() secret.Value { return key }, place: s.client.Host() + s.prefix}, nil
+}
+
+// Brings reports whether a monitor of the key's owner finds such a post, by its account
+// and its filter_types: false before the monitors were read.
+func (s *Stream) Brings(t *fetcher.Tweet) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found.brings(t)
+}
+
+// Stream connects after it has read the monitors. A service without WebSocket is
+// fetcher.ErrUnsupported, a key that is not valid fetcher.ErrUnauthorized.
+func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	c := &connection{stream: s, emit: emit, from: parsePosition(q.Position, s.place), wanted: q.Accounts, changed: true}
+	if err := c.run(ctx, q.Changes); err != nil {
+		return fmt.Errorf("remote: stream of %s: %w", s.client.Host(), err)
+	}
+	return nil
+}
+
+// readMonitors reads which accounts the monitors have.
+func (s *Stream) readMonitors(ctx context.Context) error {
+	found, err := s.monitors(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = found
+	return nil
+}
+
+// address is the WebSocket's, after a position.
+func (s *Stream) address(from position) string {
+	address := "ws" + strings.TrimPrefix(s.cfg.BaseURL, "http") + s.prefix + "/stream"
+	if from.known() {
+		address += "?" + url.Values{"since": {from.since()}}.Encode()
+	}
+	return address
+}
+
+// socket is a connection's configuration.
+func (s *Stream) socket(from position) socket.Config {
+	return socket.Config{
+		URL: s.address(from), HTTP: s.cfg.HTTP, Token: s.key(), Now: s.cfg.Now, MaxMessage: maxFrame,
+		Header: http.Header{"User-Agent": {s.cfg.UserAgent}, keyHeader: {string(s.key())}},
+	}
+}
