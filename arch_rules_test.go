@@ -41,9 +41,9 @@ var levels = [][]string{
 	{"fetcher/internal/socket"},
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
-	{"enginetest/arrivals", "enginetest/internal/inprocess"},
+	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "enginehttp"},
-	{"enginetest/check"},
+	{"enginetest/check", "enginetest/replay"},
 	{"examples/*", "crashtest"},
 }
 

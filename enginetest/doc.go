@@ -1,9 +1,8 @@
 // Package enginetest holds what a test of a stream-monitoring service needs at
 // both ends: a fake platform to poll and a webhook receiver to deliver to, and
-// a check that compares the two; a harness that measures how late an engine
-// finds posts. It does not import package testing: demonstrations can use it as
-// well. The conformance suites stand beside what they test: storage/storetest for
-// stores, fetcher/fetchertest for platforms.
+// a check that compares the two. It does not import package testing: demonstrations
+// can use it as well. The conformance suites stand beside what they test:
+// storage/storetest for stores, fetcher/fetchertest for platforms.
 //
 // # A platform that can be trusted to misbehave
 //
@@ -24,7 +23,13 @@
 //	http.ListenAndServe("localhost:8080", p.Handler())
 //	// curl 'localhost:8080/api/v1/accounts/lookup?acct=nasa'
 //
-// It is a fetcher.Searcher, too: a query is answered as package rule reads it.
+// It is a fetcher.Searcher, too: a query is answered as package rule reads it. Its
+// Streamer pushes posts, edits and deletions as they become visible, and has the
+// faults of real streams, by chance (StreamFaults) or at a moment that a test
+// chooses:
+//
+//	stream := p.Streamer(enginetest.StreamConfig{Faults: enginetest.StreamFaults{Drop: 0.01}})
+//	stream.Disconnect()
 //
 // PlatformConfig adds what makes real platforms hard: posts that become visible
 // late and out of order (LateShare), slow answers (Latency), a rate limit, and
@@ -54,31 +59,13 @@
 //
 // # How late are posts found?
 //
-// MeasureLatency plays a recording of when accounts posted to an engine with the
-// caller's poll interval, store, rate or policy. It reports how late the posts came,
-// what that time was spent on, how many calls were made, and what was missed or came
-// twice. All its times are in recorded time, those that Engine sets included:
-//
-//	recording, err := arrivals.Open("arrivals.tsv.gz")
-//	…
-//	report, err := enginetest.MeasureLatency(ctx, enginetest.LatencyConfig{
-//		Arrivals: recording,
-//		Interval: 5 * time.Minute,
-//		Engine:   func(c *streamwatch.Config) { c.Detect.FetchRate = 5 },
-//	})
-//	fmt.Println(report)
-//
-// Package enginetest/arrivals has the file's format, and makes recordings of
-// accounts whose rates differ, move with the hour of day, and burst. In a
-// testing/synctest bubble a day passes in seconds; LatencyConfig.Speed shortens
-// it elsewhere. A Replay is the platform in it, for an engine that is put together
-// by hand, or, as a BatchReplay, for a client that reads many accounts in a call.
+// Package enginetest/replay plays recordings of when accounts posted to an engine,
+// and reports how late the posts came.
 //
 // # Time and chance
 //
-// Nothing here looks at a clock but through Now, which defaults to time.Now (and
-// is always that in a Replay), and waits are timers: inside
-// a testing/synctest bubble hours pass in moments. Sockets do not work in a bubble;
+// Nothing here looks at a clock but through Now, which defaults to time.Now, and
+// waits are timers: inside a testing/synctest bubble hours pass in moments. Sockets do not work in a bubble;
 // Platform.RoundTripper and Receiver.RoundTripper serve HTTP clients without any.
 // The same seed and the same sequence of calls give the same posts, delays and
 // faults.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -96,44 +97,21 @@ const bogusName, bogusUserID = "somebody_else", "999999999"
 // bogus makes the post that a fault adds at the top of a page. Its id is never
 // a real post's: two million posts within one millisecond would be needed to
 // reach bit 21, and ids from before the scheme all lie above it.
-func (r *reply) bogus() (*post, author) {
+func (r *reply) bogus() (*post, social.Author) {
 	at := r.now.Truncate(time.Millisecond).UTC()
 	if len(r.posts) > 0 {
 		at = r.posts[0].published
 	}
-	po := &post{id: fetcher.SnowflakeAt(at) | 1<<21 | r.variant>>43, text: "This post is bogus.", published: at, visible: at}
+	po := &post{ID: fetcher.SnowflakeAt(at) | 1<<21 | r.variant>>43, text: "This post is bogus.", published: at, visible: at}
 	if r.kind == wrongAuthor {
-		return po, author{bogusUserID, bogusName}
+		return po, social.Author{ID: bogusUserID, Name: bogusName}
 	}
 	if r.variant&1 == 0 {
-		po.id = 0
+		po.ID = 0
 	} else {
 		po.published = time.Time{}
 	}
 	return po, r.author
-}
-
-// window counts requests against the rate limit.
-type window struct {
-	limit  int // 0: none
-	length time.Duration
-	start  time.Time
-	used   int
-}
-
-// take counts a request and reports whether it is over the limit.
-func (w *window) take(now time.Time) (fetcher.RateLimit, bool) {
-	if w.limit == 0 {
-		return fetcher.RateLimit{}, false
-	}
-	if w.used == 0 || !now.Before(w.start.Add(w.length)) {
-		w.start, w.used = now, 0
-	}
-	over := w.used == w.limit
-	if !over {
-		w.used++
-	}
-	return fetcher.RateLimit{Known: true, Limit: w.limit, Remaining: w.limit - w.used, Reset: w.start.Add(w.length)}, over
 }
 
 // PlatformStats counts requests by the kind of their answer.

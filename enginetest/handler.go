@@ -13,12 +13,10 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/enginetest/internal/inprocess"
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
-const (
-	serverErrorText = `{"error":"Service temporarily unavailable"}`
-	htmlText        = "<!DOCTYPE html>\n<html><head><title>Just a moment</title></head><body>Checking your browser</body></html>\n"
-)
+const htmlText = "<!DOCTYPE html>\n<html><head><title>Just a moment</title></head><body>Checking your browser</body></html>\n"
 
 // apiTime is how the API writes its times, in UTC.
 const apiTime = "2006-01-02T15:04:05.000Z"
@@ -77,16 +75,16 @@ func (p *Platform) RoundTripper() http.RoundTripper { return inprocess.Transport
 // parseRequest reads the parameters of a page. The API's limit is 20 unless
 // asked for, 40 at most; the page size bounds it further.
 func parseRequest(v url.Values) (request, error) {
-	q := request{limit: 20}
+	q := request{Limit: 20}
 	if s := v.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
 			return q, fmt.Errorf("limit %q is not allowed: want 1 to 40", s)
 		}
-		q.limit = min(n, 40)
+		q.Limit = min(n, 40)
 	}
 	for name, bound := range map[string]*uint64{"max_id": &q.max, "since_id": &q.since, "min_id": &q.min} {
-		id, ok := parseID(v.Get(name))
+		id, ok := social.ParseID(v.Get(name))
 		if !ok {
 			return q, fmt.Errorf("%s %q is not allowed: want the id of a status", name, v.Get(name))
 		}
@@ -118,7 +116,7 @@ func (p *Platform) serve(w http.ResponseWriter, req *http.Request, q request) {
 	case serverError:
 		h.Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		io.WriteString(w, serverErrorText)
+		io.WriteString(w, social.ServerErrorText)
 	case html:
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		io.WriteString(w, htmlText)
@@ -175,7 +173,7 @@ func (r *reply) link(h http.Header, req *http.Request) {
 		if req.TLS != nil {
 			u.Scheme = "https"
 		}
-		v := url.Values{param: {formatID(po.id)}}
+		v := url.Values{param: {social.FormatID(po.ID)}}
 		if limit := req.URL.Query().Get("limit"); limit != "" {
 			v.Set("limit", limit)
 		}

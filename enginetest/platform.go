@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -58,16 +59,17 @@ type Platform struct {
 	lateness *rand.Rand
 	runs     uint64
 	nextID   map[uint64]uint64 // for each id in use, where to look for a free one
-	window   window
+	window   social.Window
 	counts   [kinds]int
 	lookups  int
 	searches searches
+	streams  []*PlatformStreamer
 }
 
 var _ fetcher.Fetcher = (*Platform)(nil)
 
 type account struct {
-	id, name string
+	ID, Name string
 	first    string // the handle it began with
 	posts    []*post
 	faults   *rand.Rand
@@ -80,12 +82,10 @@ type account struct {
 func AccountNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {
-		names[i] = accountName(i)
+		names[i] = social.AccountName(i)
 	}
 	return names
 }
-
-func accountName(i int) string { return fmt.Sprintf("account%04d", i+1) }
 
 // NewPlatform returns a platform on which nobody has posted yet. It starts
 // nothing. It panics when a field of cfg has a value that is not allowed.
@@ -112,7 +112,7 @@ func NewPlatform(cfg PlatformConfig) *Platform {
 		byID:     make(map[string]*account),
 		lateness: rand.New(rand.NewPCG(cfg.Seed, 1)),
 		nextID:   make(map[uint64]uint64),
-		window:   window{limit: cfg.RateLimit, length: cfg.RateWindow},
+		window:   social.Window{Limit: cfg.RateLimit, Length: cfg.RateWindow},
 	}
 	p.searches.queries = make(map[string]*search)
 	p.searches.faults = rand.New(rand.NewPCG(cfg.Seed, 2))
@@ -120,13 +120,13 @@ func NewPlatform(cfg PlatformConfig) *Platform {
 		// A chance of its own for each account: what is drawn for one does not
 		// depend on how requests for different ones interleave.
 		a := &account{
-			id:     strconv.Itoa(100_001 + i),
-			name:   name,
+			ID:     strconv.Itoa(100_001 + i),
+			Name:   name,
 			first:  name,
 			faults: rand.New(rand.NewPCG(cfg.Seed, 1<<32+uint64(i))),
 		}
 		key := p.newName(name)
-		p.byName[key], p.byID[a.id] = a, a
+		p.byName[key], p.byID[a.ID] = a, a
 		p.accounts = append(p.accounts, a)
 	}
 	return p
@@ -177,7 +177,7 @@ func (p *Platform) Rename(account, name string) {
 	a := p.mustFind(account)
 	delete(p.byName, monitor.Key(account))
 	p.byName[p.newName(name)] = a
-	a.name = name
+	a.Name = name
 }
 
 // SetProtected makes an account's timeline private, or public again: meanwhile
@@ -186,7 +186,7 @@ func (p *Platform) SetProtected(account string, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.mustFind(account)
-	a.setClosed(on, a.suspended, p.cfg.Now())
+	p.setClosed(a, on, a.suspended)
 }
 
 // SetSuspended suspends an account, or lifts that: meanwhile readers get
@@ -195,15 +195,15 @@ func (p *Platform) SetSuspended(account string, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.mustFind(account)
-	a.setClosed(a.protected, on, p.cfg.Now())
+	p.setClosed(a, a.protected, on)
 }
 
 func (a *account) closed() bool { return a.protected || a.suspended }
 
-// setClosed changes who may read an account. What was due to appear while
-// nobody could is shown for the first time when the account opens.
-func (a *account) setClosed(protected, suspended bool, now time.Time) {
-	was := a.closed()
+// setClosed changes who may read an account. What was due to appear while nobody
+// could is shown for the first time when the account opens.
+func (p *Platform) setClosed(a *account, protected, suspended bool) {
+	was, now := a.closed(), p.cfg.Now()
 	a.protected, a.suspended = protected, suspended
 	switch {
 	case a.closed() && !was:
@@ -214,5 +214,6 @@ func (a *account) setClosed(protected, suspended bool, now time.Time) {
 				po.visible = now
 			}
 		}
+		p.opened(a, now)
 	}
 }

@@ -4,16 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // post is what an account published.
 type post struct {
-	id        uint64
+	ID        uint64
 	text      string
+	edited    string    // its text now, "" while it was never edited
 	published time.Time // whole milliseconds, as ids carry them
 	visible   time.Time
 	deleted   time.Time // zero while it stands
@@ -23,7 +24,7 @@ type post struct {
 
 // ref is the other post that a post is about.
 type ref struct {
-	id, userID, username, text, conversation string
+	ID, userID, username, text, conversation string
 	published                                time.Time
 }
 
@@ -84,40 +85,21 @@ func (p *Platform) add(a *account, text string, published, visible time.Time, op
 	if visible.Before(published) {
 		visible = published
 	}
-	po := &post{id: p.newID(published), text: text, published: published, visible: visible}
+	po := &post{ID: p.newID(published), text: text, published: published, visible: visible}
 	for _, opt := range opts {
 		opt(po)
 	}
 	// Ids grow with time, so this is nearly always the end.
-	at, _ := slices.BinarySearchFunc(a.posts, po.id, func(other *post, id uint64) int { return cmp.Compare(other.id, id) })
+	at, _ := slices.BinarySearchFunc(a.posts, po.ID, func(other *post, id uint64) int { return cmp.Compare(other.ID, id) })
 	a.posts = slices.Insert(a.posts, at, po)
 	p.searches.posts = append(p.searches.posts, filed{po, a})
-	return po.tweet(author{a.id, a.name})
-}
-
-// year2000 is where a testing/synctest bubble's clock begins.
-var year2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// firstEarlyID is below all ids of posts; bogus posts from before the snowflake
-// scheme have smaller ones.
-const firstEarlyID = 1 << 22
-
-// smallestID gives the smallest id for a moment, as the X platform's scheme has
-// it. Before that scheme's epoch in November 2010 ids count steps of 12 ms since
-// 2000: in the same order, and all of them below those that
-// fetcher.SnowflakeTime reads a time from. It reports false before 2000.
-func smallestID(published time.Time) (uint64, bool) {
-	id := fetcher.SnowflakeAt(published)
-	if _, ok := fetcher.SnowflakeTime(formatID(id)); ok {
-		return id, true
-	}
-	since := published.Sub(year2000).Milliseconds()
-	return firstEarlyID + uint64(since)/12, since >= 0
+	p.announce(fetcher.SignalPost, po, a)
+	return po.tweet(social.Author{ID: a.ID, Name: a.Name})
 }
 
 // newID gives the next free id for a moment.
 func (p *Platform) newID(published time.Time) uint64 {
-	id, ok := smallestID(published)
+	id, ok := social.SmallestID(published)
 	if !ok {
 		panic(fmt.Sprintf("enginetest: published %s is not allowed: want 2000 or later", published))
 	}
@@ -131,61 +113,56 @@ func (p *Platform) newID(published time.Time) uint64 {
 	return free
 }
 
+// Edit replaces a post's text: readers see the new one from now on. Posted keeps
+// the first. It panics when the account has no such post, or the text is empty.
+func (p *Platform) Edit(account, id, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if text == "" {
+		panic("enginetest: an empty text is not allowed: want what the post says from now on")
+	}
+	a := p.mustFind(account)
+	po := a.mustFind(id)
+	po.edited = text
+	if !po.visible.After(p.cfg.Now()) {
+		p.announce(fetcher.SignalEdit, po, a)
+	}
+}
+
 // Delete removes a post from its account's timeline. It panics when the account
 // has no such post.
 func (p *Platform) Delete(account, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, po := range p.mustFind(account).posts {
-		if formatID(po.id) == id {
-			if po.deleted.IsZero() {
-				po.deleted = p.cfg.Now()
-			}
-			return
-		}
+	a := p.mustFind(account)
+	if po := a.mustFind(id); po.deleted.IsZero() {
+		po.deleted = p.cfg.Now()
+		p.announce(fetcher.SignalDelete, po, a)
 	}
-	panic(fmt.Sprintf("enginetest: account %q has no post %q", account, id))
 }
 
-func formatID(id uint64) string { return strconv.FormatUint(id, 10) }
-
-// author is who a page shows as its posts' author.
-type author struct{ id, name string }
-
-// host is where the platform's pages for people would be.
-const host = "https://social.example"
-
-func (au author) url() string { return host + "/@" + au.name }
+// mustFind finds a post for a method that acts on it.
+func (a *account) mustFind(id string) *post {
+	for _, po := range a.posts {
+		if social.FormatID(po.ID) == id {
+			return po
+		}
+	}
+	panic(fmt.Sprintf("enginetest: account %q has no post %q", a.Name, id))
+}
 
 // tweet is the post as the port gives it.
-func (po *post) tweet(au author) fetcher.Tweet {
-	id := formatID(po.id)
-	t := fetcher.Tweet{
-		ID:             id,
-		Text:           po.text,
-		FullText:       po.text,
-		CreatedAt:      fetcher.FormatTime(po.published),
-		Lang:           "en",
-		UserID:         au.id,
-		Username:       au.name,
-		UserName:       au.name,
-		ConversationID: id,
-		PublishedAt:    po.published,
-		Permalink:      au.url() + "/" + id,
-		User: &fetcher.User{
-			ID: au.id, Username: au.name, Name: au.name,
-			CreatedAt: fetcher.FormatTime(year2000),
-		},
-	}
+func (po *post) tweet(au social.Author) fetcher.Tweet {
+	t := au.Post(po.ID, po.text, po.published)
 	if r := po.reply; r != nil {
-		t.InReplyToStatusID, t.InReplyToUserID = r.id, r.userID
+		t.InReplyToStatusID, t.InReplyToUserID = r.ID, r.userID
 		t.ConversationID = r.conversation
 	}
 	if r := po.retweet; r != nil {
-		t.IsRetweet, t.RetweetedStatusID = true, r.id
+		t.IsRetweet, t.RetweetedStatusID = true, r.ID
 	}
 	if r := po.quote; r != nil {
-		t.IsQuoteStatus, t.QuotedStatusID = true, r.id
+		t.IsQuoteStatus, t.QuotedStatusID = true, r.ID
 	}
 	return t
 }
@@ -193,6 +170,22 @@ func (po *post) tweet(au author) fetcher.Tweet {
 // shown reports whether readers see the post.
 func (po *post) shown(now time.Time) bool {
 	return po.deleted.IsZero() && !po.visible.After(now)
+}
+
+// appeared reports whether readers ever see the post, if its account lets them.
+func (po *post) appeared() bool { return po.deleted.IsZero() || po.deleted.After(po.visible) }
+
+// hides reports whether the account was closed before a post became visible.
+func (a *account) hides(po *post) bool { return a.closed() && !po.visible.Before(a.closedAt) }
+
+// current is the post with its text as it is now, which does not change later.
+func (po *post) current() *post {
+	if po.edited == "" {
+		return po
+	}
+	now := *po
+	now.text = now.edited
+	return &now
 }
 
 // Truth is a post that the platform really showed.
@@ -216,25 +209,22 @@ func (p *Platform) Posted() []Truth {
 	now := p.cfg.Now()
 	type entry struct {
 		Truth
-		id uint64
+		ID uint64
 	}
 	var shown []entry
 	for _, a := range p.accounts {
 		for _, po := range a.posts {
-			switch {
-			case po.visible.After(now),
-				!po.deleted.IsZero() && !po.deleted.After(po.visible),
-				a.closed() && !po.visible.Before(a.closedAt):
+			if po.visible.After(now) || !po.appeared() || a.hides(po) {
 				continue
 			}
-			shown = append(shown, entry{Truth{a.first, formatID(po.id), po.text, po.published, po.visible, po.deleted}, po.id})
+			shown = append(shown, entry{Truth{a.first, social.FormatID(po.ID), po.text, po.published, po.visible, po.deleted}, po.ID})
 		}
 	}
 	slices.SortFunc(shown, func(a, b entry) int {
 		if c := a.VisibleAt.Compare(b.VisibleAt); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.id, b.id)
+		return cmp.Compare(a.ID, b.ID)
 	})
 	truths := make([]Truth, len(shown))
 	for i := range shown {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/enginetest/internal/inprocess"
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 )
 
 // ReceiverConfig sets up a Receiver. The zero value of each field means its
@@ -180,7 +181,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if info.Verified || r.open {
 		a = r.cfg.Answer(info)
 	}
-	if wait(req.Context(), a.Delay) != nil {
+	if social.Wait(req.Context(), a.Delay) != nil {
 		panic(http.ErrAbortHandler) // the sender is gone: there is nobody to answer
 	}
 	if a.accepts() {

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"fmt"
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"math/rand/v2"
 	"time"
 )
@@ -41,7 +42,7 @@ func (p *Platform) Run(ctx context.Context, rate PostRate) error {
 	due := p.cfg.Now()
 	for n := 1; rate.Total == 0 || n <= rate.Total; n++ {
 		due = due.Add(time.Duration(chance.ExpFloat64() / rate.PerSecond * float64(time.Second)))
-		if err := wait(ctx, due.Sub(p.cfg.Now())); err != nil {
+		if err := social.Wait(ctx, due.Sub(p.cfg.Now())); err != nil {
 			return err
 		}
 		a := p.accounts[chance.IntN(len(p.accounts))]

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -24,7 +25,7 @@ type searches struct {
 
 // filed is a post with its account.
 type filed struct {
-	post    *post
+	Post    *post
 	account *account
 }
 
@@ -44,12 +45,12 @@ type search struct {
 // query or not by what it and the time were when the query first met it. A first
 // page has a Version, and a query that knows it is answered Unchanged.
 func (p *Platform) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
-	below, ok := parseID(q.Cursor)
+	below, ok := social.ParseID(q.Cursor)
 	if !ok {
 		p.count(badRequest, false)
 		return fetcher.Page{}, fmt.Errorf("enginetest: Cursor %q is not allowed: want Page.Next of the page before", q.Cursor)
 	}
-	if err := wait(ctx, p.cfg.Latency); err != nil {
+	if err := social.Wait(ctx, p.cfg.Latency); err != nil {
 		p.count(canceled, false)
 		return fetcher.Page{}, err
 	}
@@ -82,7 +83,7 @@ func (p *Platform) find(q fetcher.SearchQuery, below uint64) (page fetcher.Page,
 	s.requests++
 	r = reply{now: p.cfg.Now()}
 	var over bool
-	if r.rate, over = p.window.take(r.now); over {
+	if r.rate, over = p.window.Take(r.now); over {
 		r.kind, r.retryAfter = rateLimited, r.rate.Reset.Sub(r.now)
 		return page, r
 	}
@@ -102,8 +103,8 @@ func (p *Platform) find(q fetcher.SearchQuery, below uint64) (page fetcher.Page,
 	switch r.kind {
 	case nullFields:
 		po, _ := r.bogus()
-		t := po.tweet(author{bogusUserID, bogusName})
-		if po.id == 0 {
+		t := po.tweet(social.Author{ID: bogusUserID, Name: bogusName})
+		if po.ID == 0 {
 			t.ID = ""
 		}
 		page.Tweets = append(page.Tweets, t)
@@ -154,16 +155,18 @@ func (p *Platform) search(text string) *search {
 	for ; s.asked < len(p.searches.posts); s.asked++ {
 		f := p.searches.posts[s.asked]
 		if t := f.tweet(); s.program.Match(&t) {
-			at, _ := slices.BinarySearchFunc(s.found, f.post.id, filed.compare)
+			at, _ := slices.BinarySearchFunc(s.found, f.Post.ID, filed.compare)
 			s.found = slices.Insert(s.found, at, f)
 		}
 	}
 	return s
 }
 
-func (f filed) compare(id uint64) int { return cmp.Compare(f.post.id, id) }
+func (f filed) compare(id uint64) int { return cmp.Compare(f.Post.ID, id) }
 
-func (f filed) tweet() fetcher.Tweet { return f.post.tweet(author{f.account.id, f.account.name}) }
+func (f filed) tweet() fetcher.Tweet {
+	return f.Post.current().tweet(social.Author{ID: f.account.ID, Name: f.account.Name})
+}
 
 // fill adds the newest posts below an id that answer and are shown.
 func (s *search) fill(page *fetcher.Page, size int, below uint64, now time.Time) {
@@ -173,15 +176,15 @@ func (s *search) fill(page *fetcher.Page, size int, below uint64, now time.Time)
 	}
 	var last uint64
 	for _, f := range slices.Backward(s.found[:high]) {
-		if f.account.closed() || !f.post.shown(now) {
+		if f.account.closed() || !f.Post.shown(now) {
 			continue
 		}
 		if size == 0 {
-			page.Next = formatID(last)
+			page.Next = social.FormatID(last)
 			return
 		}
 		page.Tweets = append(page.Tweets, f.tweet())
-		last = f.post.id
+		last = f.Post.ID
 		size--
 	}
 }

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	stdhtml "html"
 	"strings"
 	"time"
@@ -68,19 +69,19 @@ type accountJSON struct {
 	Suspended      bool        `json:"suspended,omitempty"`
 }
 
-func (au author) json() accountJSON {
-	avatar := host + "/avatar.png"
+func newAccount(au social.Author) accountJSON {
+	avatar := social.Host + "/avatar.png"
 	return accountJSON{
-		ID: au.id, Username: au.name, Acct: au.name, DisplayName: au.name,
-		CreatedAt: formatAPITime(year2000),
-		URL:       au.url(), URI: host + "/users/" + au.id,
+		ID: au.ID, Username: au.Name, Acct: au.Name, DisplayName: au.Name,
+		CreatedAt: formatAPITime(social.Year2000),
+		URL:       au.URL(), URI: social.Host + "/users/" + au.ID,
 		Avatar: avatar, AvatarStatic: avatar, Header: avatar, HeaderStatic: avatar,
 	}
 }
 
 // account is the answer to a look-up.
 func (r *reply) account() accountJSON {
-	a := r.author.json()
+	a := newAccount(r.author)
 	a.Locked, a.Suspended = r.protected, r.suspended
 	return a
 }
@@ -92,7 +93,7 @@ func (r *reply) statuses() []status {
 	if r.kind == nullFields || r.kind == wrongAuthor {
 		po, au := r.bogus()
 		s := po.status(au)
-		if po.id == 0 {
+		if po.ID == 0 {
 			s.ID = nil
 		}
 		list = append(list, s)
@@ -103,10 +104,10 @@ func (r *reply) statuses() []status {
 	return list
 }
 
-func (po *post) status(au author) status {
-	s := newStatus(formatID(po.id), po.text, po.published, au)
+func (po *post) status(au social.Author) status {
+	s := newStatus(social.FormatID(po.ID), po.text, po.published, au)
 	if r := po.reply; r != nil {
-		s.InReplyToID, s.InReplyToUserID = &r.id, &r.userID
+		s.InReplyToID, s.InReplyToUserID = &r.ID, &r.userID
 	}
 	if r := po.retweet; r != nil {
 		original := r.status()
@@ -122,11 +123,11 @@ func (po *post) status(au author) status {
 }
 
 func (r *ref) status() status {
-	return newStatus(r.id, r.text, r.published, author{r.userID, r.username})
+	return newStatus(r.ID, r.text, r.published, social.Author{ID: r.userID, Name: r.username})
 }
 
-func newStatus(id, text string, at time.Time, au author) status {
-	url := au.url() + "/" + id
+func newStatus(id, text string, at time.Time, au social.Author) status {
+	url := au.URL() + "/" + id
 	return status{
 		ID:         &id,
 		CreatedAt:  formatAPITime(at),
@@ -135,7 +136,7 @@ func newStatus(id, text string, at time.Time, au author) status {
 		URI:        url,
 		URL:        url,
 		Content:    contentHTML(text),
-		Account:    au.json(),
+		Account:    newAccount(au),
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -24,7 +24,7 @@ type request struct {
 	max   uint64 // posts below it, the newest first
 	since uint64 // posts above it, the newest first
 	min   uint64 // posts above it, those nearest to it
-	limit int    // 0: a full page
+	Limit int    // 0: a full page
 }
 
 // reply is what a request gets, by either way in. Nothing in it changes later.
@@ -32,7 +32,7 @@ type reply struct {
 	kind       kind
 	variant    uint64
 	now        time.Time
-	author     author
+	author     social.Author
 	suspended  bool
 	protected  bool
 	posts      []*post // newest first
@@ -44,7 +44,7 @@ type reply struct {
 // answer waits out the latency and decides what a request gets. The error is
 // the context's, when that ended first.
 func (p *Platform) answer(ctx context.Context, q request) (reply, error) {
-	if err := wait(ctx, p.cfg.Latency); err != nil {
+	if err := social.Wait(ctx, p.cfg.Latency); err != nil {
 		p.count(canceled, q.lookup)
 		return reply{}, err
 	}
@@ -59,7 +59,7 @@ func (p *Platform) decide(q request) reply {
 	now := p.cfg.Now()
 	r := reply{now: now}
 	var over bool
-	if r.rate, over = p.window.take(now); over {
+	if r.rate, over = p.window.Take(now); over {
 		r.kind, r.retryAfter = rateLimited, r.rate.Reset.Sub(now)
 		return r
 	}
@@ -71,7 +71,7 @@ func (p *Platform) decide(q request) reply {
 		r.kind = notFound
 		return r
 	}
-	r.author, r.suspended, r.protected = author{a.id, a.name}, a.suspended, a.protected
+	r.author, r.suspended, r.protected = social.Author{ID: a.ID, Name: a.Name}, a.suspended, a.protected
 	r.kind, r.variant = p.cfg.Faults.draw(a.faults)
 	switch r.kind {
 	case rateLimited:
@@ -96,18 +96,18 @@ func (p *Platform) decide(q request) reply {
 
 // page selects the posts that a request sees.
 func (a *account) page(q request, size int, now time.Time) (posts []*post, older bool) {
-	if q.limit > 0 {
-		size = min(size, q.limit)
+	if q.Limit > 0 {
+		size = min(size, q.Limit)
 	}
 	// The first post at or above an id.
 	from := func(id uint64) int {
-		i, _ := slices.BinarySearchFunc(a.posts, id, func(po *post, id uint64) int { return cmp.Compare(po.id, id) })
+		i, _ := slices.BinarySearchFunc(a.posts, id, func(po *post, id uint64) int { return cmp.Compare(po.ID, id) })
 		return i
 	}
 	low, high := 0, len(a.posts)
 	if bound := max(q.since, q.min); bound > 0 {
 		low = from(bound)
-		if low < high && a.posts[low].id == bound {
+		if low < high && a.posts[low].ID == bound {
 			low++
 		}
 	}
@@ -117,19 +117,19 @@ func (a *account) page(q request, size int, now time.Time) (posts []*post, older
 	if q.min > 0 {
 		for i := low; i < high && len(posts) < size; i++ {
 			if a.posts[i].shown(now) {
-				posts = append(posts, a.posts[i])
+				posts = append(posts, a.posts[i].current())
 			}
 		}
 		slices.Reverse(posts)
 	} else {
 		for i := high - 1; i >= low && len(posts) < size; i-- {
 			if a.posts[i].shown(now) {
-				posts = append(posts, a.posts[i])
+				posts = append(posts, a.posts[i].current())
 			}
 		}
 	}
 	if len(posts) > 0 {
-		for i := from(posts[len(posts)-1].id) - 1; i >= 0 && !older; i-- {
+		for i := from(posts[len(posts)-1].ID) - 1; i >= 0 && !older; i-- {
 			older = a.posts[i].shown(now)
 		}
 	}
@@ -150,12 +150,12 @@ func (p *Platform) count(k kind, lookup bool) {
 // not on the platform is fetcher.ErrNotFound, a protected or suspended one
 // fetcher.ErrProtected; Faults says what else can happen.
 func (p *Platform) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	req := request{account: q.Username, limit: q.Limit}
+	req := request{account: q.Username, Limit: q.Limit}
 	if q.UserID != "" {
 		req.account, req.byID = q.UserID, true
 	}
 	var ok bool
-	if req.max, ok = parseID(q.Cursor); !ok {
+	if req.max, ok = social.ParseID(q.Cursor); !ok {
 		p.count(badRequest, false)
 		return fetcher.Page{}, fmt.Errorf("enginetest: Cursor %q is not allowed: want Page.Next of the page before", q.Cursor)
 	}
@@ -166,11 +166,11 @@ func (p *Platform) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetch
 	if err != nil {
 		return fetcher.Page{}, fmt.Errorf("enginetest: account %q: %w", req.account, err)
 	}
-	page := fetcher.Page{UserID: r.author.id, RateLimit: r.rate, ServerTime: r.now}
+	page := fetcher.Page{UserID: r.author.ID, RateLimit: r.rate, ServerTime: r.now}
 	if r.kind == nullFields || r.kind == wrongAuthor {
 		po, au := r.bogus()
 		t := po.tweet(au)
-		if po.id == 0 {
+		if po.ID == 0 {
 			t.ID = ""
 		}
 		page.Tweets = append(page.Tweets, t)
@@ -178,7 +178,7 @@ func (p *Platform) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetch
 	var reach fetcher.Reach
 	for _, po := range r.posts {
 		reach.Add(po.published)
-		if q.Seen != nil && q.Seen(formatID(po.id)) {
+		if q.Seen != nil && q.Seen(social.FormatID(po.ID)) {
 			page.Skipped++
 			continue
 		}
@@ -186,7 +186,7 @@ func (p *Platform) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetch
 	}
 	page.OldestAt = reach.Time()
 	if r.older {
-		page.Next = formatID(r.posts[len(r.posts)-1].id)
+		page.Next = social.FormatID(r.posts[len(r.posts)-1].ID)
 	}
 	return page, nil
 }
@@ -199,7 +199,7 @@ func (r *reply) err() error {
 	case protected:
 		return fetcher.ErrProtected
 	case serverError:
-		return &fetcher.StatusError{Code: 503, Detail: serverErrorText}
+		return &fetcher.StatusError{Code: 503, Detail: social.ServerErrorText}
 	case truncated:
 		return fmt.Errorf("%w: body cut short", fetcher.ErrMalformed)
 	case html:
@@ -208,28 +208,4 @@ func (r *reply) err() error {
 		return &fetcher.RateLimitError{RetryAfter: r.retryAfter}
 	}
 	return nil
-}
-
-// parseID reads a bound on ids; "" is none.
-func parseID(s string) (uint64, bool) {
-	if s == "" {
-		return 0, true
-	}
-	id, err := strconv.ParseUint(s, 10, 64)
-	return id, err == nil && id > 0
-}
-
-// wait returns after d, or with the context's error when that ends first.
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

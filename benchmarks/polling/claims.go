@@ -131,7 +131,7 @@ func (c claim) rows(interval time.Duration) ([]report.Row, error) {
 	}
 	measure := func(p policy) result {
 		meter := &crowdMeter{policy: p, begins: c.begins, last: make([]int64, n+c.greedy)}
-		r := replay(&world, budget, scoreFrom, meter)
+		r := play(&world, budget, scoreFrom, meter)
 		if c.begins != nil {
 			r.mean = meter.sum / float64(len(c.begins)*n)
 		}

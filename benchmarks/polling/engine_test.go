@@ -9,8 +9,8 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/replay"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -58,15 +58,15 @@ func TestEngineReachesThePolicysLatency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy := replay(a, budget, int64(warm), closed{alone, int64(30 * time.Hour), int64(30*time.Hour + 10*time.Minute)})
-	fixed := replay(a, budget, int64(warm), &inTurn{n: accounts})
+	policy := play(a, budget, int64(warm), closed{alone, int64(30 * time.Hour), int64(30*time.Hour + 10*time.Minute)})
+	fixed := play(a, budget, int64(warm), &inTurn{n: accounts})
 
-	var r enginetest.LatencyReport
+	var r replay.LatencyReport
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		r, err = enginetest.MeasureLatency(t.Context(), enginetest.LatencyConfig{
+		r, err = replay.MeasureLatency(t.Context(), replay.LatencyConfig{
 			Arrivals: recording, Warmup: warm, PerMonitor: accounts,
-			Replay: enginetest.ReplayConfig{Seed: 3, MinLatency: 200 * time.Millisecond, MaxLatency: 800 * time.Millisecond, ErrorShare: 0.01},
+			Replay: replay.Config{Seed: 3, MinLatency: 200 * time.Millisecond, MaxLatency: 800 * time.Millisecond, ErrorShare: 0.01},
 			Engine: func(c *streamwatch.Config) {
 				c.Detect.Pace, c.Detect.FetchRate = detect.PaceBudget, budget
 				c.Fetcher = limited{c.Fetcher, time.Now().Add(30 * time.Hour), time.Now().Add(30*time.Hour + 10*time.Minute)}

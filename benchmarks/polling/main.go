@@ -151,7 +151,7 @@ func compare(a *history, o options) ([]report.Row, error) {
 			defer func() { <-cores }()
 			var p policy
 			if p, errs[i] = c.fresh(); errs[i] == nil {
-				results[i] = replay(a, budget, warmUp, p)
+				results[i] = play(a, budget, warmUp, p)
 			}
 		})
 	}

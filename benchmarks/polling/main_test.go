@@ -32,15 +32,15 @@ func TestMissingFileIsSkipped(t *testing.T) {
 func TestReplay(t *testing.T) {
 	a := &history{length: 10 * second, posts: [][]int64{{second / 2, 4 * second, 9 * second}, {2 * second}}}
 	// Polled at 0, 2, … 10 and at 1, 3, … 9: delays 1.5, 0, 1 and 1.
-	r := replay(a, 1, 0, &inTurn{n: 2})
+	r := play(a, 1, 0, &inTurn{n: 2})
 	if r.posts != 4 || r.mean != 3.5/4 || r.p50 != 1 || r.p95 != 1.5 || r.gap != 2 {
 		t.Errorf("got %+v", r)
 	}
-	if r := replay(a, 1, 2*second, &inTurn{n: 2}); r.posts != 3 {
+	if r := play(a, 1, 2*second, &inTurn{n: 2}); r.posts != 3 {
 		t.Errorf("%d posts scored from second 2, want 3", r.posts)
 	}
 	// Polled at 0 and 8 s only: the last post is 1 s old at the end.
-	slow := replay(&history{length: 10 * second, posts: a.posts[:1]}, 1.0/8, 0, &inTurn{n: 1})
+	slow := play(&history{length: 10 * second, posts: a.posts[:1]}, 1.0/8, 0, &inTurn{n: 1})
 	if want := (7.5 + 4 + 1) / 3; slow.mean != want {
 		t.Errorf("mean %g, want %g", slow.mean, want)
 	}
@@ -69,7 +69,7 @@ func TestOursAgainstHindsight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		results[c.name] = replay(bursty, budget, warmUp, p)
+		results[c.name] = play(bursty, budget, warmUp, p)
 	}
 	ours := results["streamwatch"].mean
 	for name, r := range results {
@@ -89,7 +89,7 @@ func TestProbes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return replay(a, budget, warmUp, p).mean
+		return play(a, budget, warmUp, p).mean
 	}
 	fixed, without := run(contestants(a, budget)[1]), run(contestants(a, budget)[0])
 	for i, most := range []float64{0.1 * fixed, 0.15 * fixed, 0.25 * fixed, 1.05 * without, 1.05 * without} {

@@ -23,10 +23,10 @@ type result struct {
 	posts               int
 }
 
-// replay gives the policy slot k at k/budget seconds, one poll each and none
+// play gives the policy slot k at k/budget seconds, one poll each and none
 // saved up. Posts from scoreFrom on count; what nobody found by the end is as
 // old as it is then.
-func replay(a *history, budget float64, scoreFrom int64, p policy) result {
+func play(a *history, budget float64, scoreFrom int64, p policy) result {
 	found := make([]int, len(a.posts)) // posts of each account found so far
 	last := make([]int64, len(a.posts))
 	sums := make([]float64, len(a.posts))

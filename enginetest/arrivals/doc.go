@@ -5,6 +5,5 @@
 //
 //	recording, err := arrivals.Open("arrivals.tsv.gz")
 //
-// Package enginetest replays them: see enginetest.MeasureLatency and
-// enginetest.Replay.
+// Package enginetest/replay plays them.
 package arrivals

@@ -1,4 +1,4 @@
-package enginetest_test
+package replay_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/replay"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/latency"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -32,11 +32,11 @@ func busy() *arrivals.Recording {
 }
 
 // measure runs in virtual time.
-func measure(t *testing.T, cfg enginetest.LatencyConfig) (r enginetest.LatencyReport) {
+func measure(t *testing.T, cfg replay.LatencyConfig) (r replay.LatencyReport) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		if r, err = enginetest.MeasureLatency(t.Context(), cfg); err != nil {
+		if r, err = replay.MeasureLatency(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -57,11 +57,11 @@ func TestMeasureLatencyOfAFixedInterval(t *testing.T) {
 	a := busy()
 	for _, tc := range []struct {
 		name string
-		cfg  enginetest.LatencyConfig
+		cfg  replay.LatencyConfig
 	}{
-		{"as recorded", enginetest.LatencyConfig{}},
-		{"sixty times as fast", enginetest.LatencyConfig{Speed: 60}},
-		{"few accounts a monitor, no full monitor at the end", enginetest.LatencyConfig{PerMonitor: 7}},
+		{"as recorded", replay.LatencyConfig{}},
+		{"sixty times as fast", replay.LatencyConfig{Speed: 60}},
+		{"few accounts a monitor, no full monitor at the end", replay.LatencyConfig{PerMonitor: 7}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.cfg.Arrivals, tc.cfg.Interval, tc.cfg.Warmup = a, time.Minute, 5*time.Minute
@@ -108,7 +108,7 @@ func TestMeasureLatencyOfAFixedInterval(t *testing.T) {
 
 // What happens before the end of the warm-up is in none of the figures.
 func TestMeasureLatencyWarmup(t *testing.T) {
-	r := measure(t, enginetest.LatencyConfig{Arrivals: busy(), Warmup: time.Hour, Engine: func(c *streamwatch.Config) {
+	r := measure(t, replay.LatencyConfig{Arrivals: busy(), Warmup: time.Hour, Engine: func(c *streamwatch.Config) {
 		c.Fetcher = closed{c.Fetcher, time.Now().Add(30 * time.Minute)}
 	}})
 	about(t, "scored", r.Scored, time.Hour, 0)
@@ -134,7 +134,7 @@ func (f closed) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 // On a platform with all its faults nothing is missed either, and the figures
 // contain what the faults cost.
 func TestMeasureLatencyOnAHardPlatform(t *testing.T) {
-	r := measure(t, enginetest.LatencyConfig{Arrivals: busy(), Speed: 10, Replay: enginetest.ReplayConfig{
+	r := measure(t, replay.LatencyConfig{Arrivals: busy(), Speed: 10, Replay: replay.Config{
 		Seed: 4, PageSize: 2, MinLatency: 8 * time.Second, MaxLatency: 12 * time.Second, ErrorShare: 0.02, LateShare: 0.3, LateUpTo: 20 * time.Second,
 	}})
 	if r.Missed != 0 || r.Doubled != 0 {
@@ -150,7 +150,7 @@ func TestMeasureLatencyOnAHardPlatform(t *testing.T) {
 func TestMeasureLatencyHook(t *testing.T) {
 	a := busy()
 	t.Run("a budget", func(t *testing.T) {
-		r := measure(t, enginetest.LatencyConfig{Arrivals: a, Interval: time.Minute, Warmup: 20 * time.Minute, Engine: func(c *streamwatch.Config) {
+		r := measure(t, replay.LatencyConfig{Arrivals: a, Interval: time.Minute, Warmup: 20 * time.Minute, Engine: func(c *streamwatch.Config) {
 			c.Detect.FetchRate = 0.5 // a third of what the interval takes
 		}})
 		about(t, "calls a second", r.CallsPerSecond, 0.5, 0.02)
@@ -159,14 +159,14 @@ func TestMeasureLatencyHook(t *testing.T) {
 		}
 	})
 	t.Run("a rate in recorded time", func(t *testing.T) {
-		r := measure(t, enginetest.LatencyConfig{Arrivals: a, Speed: 60, Interval: time.Minute, Warmup: 20 * time.Minute, Engine: func(c *streamwatch.Config) {
+		r := measure(t, replay.LatencyConfig{Arrivals: a, Speed: 60, Interval: time.Minute, Warmup: 20 * time.Minute, Engine: func(c *streamwatch.Config) {
 			c.Detect.FetchRate = 0.5
 		}})
 		about(t, "calls a second", r.CallsPerSecond, 0.5, 0.02)
 	})
 	t.Run("a store", func(t *testing.T) {
 		store := memory.New(memory.Options{})
-		r := measure(t, enginetest.LatencyConfig{Arrivals: a, For: 10 * time.Minute, Engine: func(c *streamwatch.Config) { c.Store = store }})
+		r := measure(t, replay.LatencyConfig{Arrivals: a, For: 10 * time.Minute, Engine: func(c *streamwatch.Config) { c.Store = store }})
 		page, err := store.Monitors().List(t.Context(), monitor.Query{Page: 1, PageSize: 20})
 		if err != nil || page.Total != 1 || len(page.Monitors[0].Accounts) != 100 || r.Detected == 0 {
 			t.Errorf("the store has %d monitors (error %v), %d detected", page.Total, err, r.Detected)
@@ -247,9 +247,9 @@ func TestMeasureLatencyFindsFaults(t *testing.T) {
 			return nil
 		}), 3 * 10, 0, 3},
 	} {
-		r := measure(t, enginetest.LatencyConfig{
+		r := measure(t, replay.LatencyConfig{
 			Arrivals: a, Interval: tc.interval, For: time.Hour - time.Millisecond, // all but those of the last moment
-			Engine: tc.engine, Replay: enginetest.ReplayConfig{PageSize: tc.pageSize},
+			Engine: tc.engine, Replay: replay.Config{PageSize: tc.pageSize},
 		})
 		if r.Missed < tc.missed-tc.off || r.Missed > tc.missed+tc.off || r.Doubled != tc.doubled || r.Posts != 65 {
 			t.Errorf("%s: %d missed, %d doubled of %d, want %d and %d of 65", tc.name, r.Missed, r.Doubled, r.Posts, tc.missed, tc.doubled)
@@ -275,11 +275,11 @@ func (f silent) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 
 // What nobody asked for is not missed, and counts with its age.
 func TestMeasureLatencyOfWaitingPosts(t *testing.T) {
-	r := measure(t, enginetest.LatencyConfig{
+	r := measure(t, replay.LatencyConfig{
 		Arrivals: every(time.Hour, 10*time.Minute), // six posts, the last as it ends
 		Engine:   func(c *streamwatch.Config) { c.Fetcher = silent{c.Fetcher, new(atomic.Int64)} },
 	})
-	want := enginetest.LatencyReport{
+	want := replay.LatencyReport{
 		Name: "steps", Accounts: 1, Scored: time.Hour, Posts: 6, Waiting: 6, LongestGap: time.Hour,
 		Mean: 25 * time.Minute, P50: 20 * time.Minute, P95: 50 * time.Minute, P99: 50 * time.Minute, Max: 50 * time.Minute,
 		MeanOverAccounts: 25 * time.Minute,
@@ -293,7 +293,7 @@ func TestMeasureLatencyOfWaitingPosts(t *testing.T) {
 
 // Real time, 600 times as fast; TestMain sees that no goroutine is left.
 func TestMeasureLatencyInRealTime(t *testing.T) {
-	r, err := enginetest.MeasureLatency(t.Context(), enginetest.LatencyConfig{
+	r, err := replay.MeasureLatency(t.Context(), replay.LatencyConfig{
 		Arrivals: busy(), Speed: 600, Interval: time.Minute, For: 10 * time.Minute, Warmup: time.Minute,
 	})
 	if err != nil {
@@ -310,7 +310,7 @@ func TestMeasureLatencyEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		begun := time.Now()
-		r, err := enginetest.MeasureLatency(ctx, enginetest.LatencyConfig{Arrivals: busy()})
+		r, err := replay.MeasureLatency(ctx, replay.LatencyConfig{Arrivals: busy()})
 		if !errors.Is(err, context.DeadlineExceeded) || r.Posts != 0 || time.Since(begun) > 11*time.Minute {
 			t.Errorf("error %v after %s, %d posts", err, time.Since(begun), r.Posts)
 		}
@@ -320,30 +320,30 @@ func TestMeasureLatencyEndsWithItsContext(t *testing.T) {
 func TestMeasureLatencyRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(c *enginetest.LatencyConfig)
+		change func(c *replay.LatencyConfig)
 		want   string
 	}{
-		{"no recording", func(c *enginetest.LatencyConfig) { c.Arrivals = nil }, "LatencyConfig.Arrivals: there is no recording"},
-		{"an interval too short for the speed", func(c *enginetest.LatencyConfig) { c.Speed, c.Interval = 1000, 900*time.Millisecond }, "Interval 900ms is not allowed"},
-		{"a negative number of accounts", func(c *enginetest.LatencyConfig) { c.PerMonitor = -1 }, "PerMonitor -1"},
-		{"longer than the recording", func(c *enginetest.LatencyConfig) { c.For = time.Hour }, "For 1h0m0s is not allowed: want 0 (all) to 1m40.5s"},
-		{"nothing but warm-up", func(c *enginetest.LatencyConfig) { c.Warmup = 100500 * time.Millisecond }, "Warmup 1m40.5s"},
-		{"a platform that is none", func(c *enginetest.LatencyConfig) { c.Replay.ErrorShare = 2 }, "ReplayConfig.ErrorShare 2"},
-		{"an engine that cannot be made", func(c *enginetest.LatencyConfig) {
+		{"no recording", func(c *replay.LatencyConfig) { c.Arrivals = nil }, "LatencyConfig.Arrivals: there is no recording"},
+		{"an interval too short for the speed", func(c *replay.LatencyConfig) { c.Speed, c.Interval = 1000, 900*time.Millisecond }, "Interval 900ms is not allowed"},
+		{"a negative number of accounts", func(c *replay.LatencyConfig) { c.PerMonitor = -1 }, "PerMonitor -1"},
+		{"longer than the recording", func(c *replay.LatencyConfig) { c.For = time.Hour }, "For 1h0m0s is not allowed: want 0 (all) to 1m40.5s"},
+		{"nothing but warm-up", func(c *replay.LatencyConfig) { c.Warmup = 100500 * time.Millisecond }, "Warmup 1m40.5s"},
+		{"a platform that is none", func(c *replay.LatencyConfig) { c.Replay.ErrorShare = 2 }, "Config.ErrorShare 2"},
+		{"an engine that cannot be made", func(c *replay.LatencyConfig) {
 			c.Engine = func(c *streamwatch.Config) { c.Detect.FetchRate = -1 }
 		}, "FetchRate -1"},
-		{"an interval longer than monitors have", func(c *enginetest.LatencyConfig) { c.Interval = 48 * time.Hour }, "48h0m0s"},
+		{"an interval longer than monitors have", func(c *replay.LatencyConfig) { c.Interval = 48 * time.Hour }, "48h0m0s"},
 	} {
-		cfg := enginetest.LatencyConfig{Arrivals: tiny()}
+		cfg := replay.LatencyConfig{Arrivals: tiny()}
 		tc.change(&cfg)
-		if _, err := enginetest.MeasureLatency(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := replay.MeasureLatency(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %q", tc.name, err, tc.want)
 		}
 	}
 }
 
 func TestLatencyReportText(t *testing.T) {
-	r := enginetest.LatencyReport{
+	r := replay.LatencyReport{
 		Name: "tiny", Accounts: 3, Scored: time.Hour, Posts: 10, Detected: 7, Waiting: 2, Missed: 1, Doubled: 4,
 		Mean: 30 * time.Second, P50: 29 * time.Second, P95: 57 * time.Second, P99: 59 * time.Second, Max: time.Minute,
 		MeanOverAccounts: 31 * time.Second, WorstAccount: 45 * time.Second, LongestGap: 61 * time.Second, Calls: 180, CallsPerSecond: 0.05,
@@ -362,7 +362,7 @@ func TestLatencyReportText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back enginetest.LatencyReport
+	var back replay.LatencyReport
 	if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, r) {
 		t.Errorf("came back as %+v, error %v", back, err)
 	}

@@ -1,4 +1,4 @@
-package enginetest_test
+package replay_test
 
 import (
 	"testing"
@@ -8,17 +8,18 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/replay"
 )
 
 // What probes of 100 accounts bring with the calls of equal intervals, in parts of
 // their mean wait. Probes that lie cost little, and no post.
 func TestMeasureLatencyWithProbes(t *testing.T) {
 	a := arrivals.Generate(arrivals.Config{Seed: 7, Accounts: 400, Duration: 14 * time.Hour, PerDay: 8, Sigma: 1.5})
-	fixed := measure(t, enginetest.LatencyConfig{Arrivals: a, Interval: 5 * time.Minute, Warmup: 7 * time.Hour})
+	fixed := measure(t, replay.LatencyConfig{Arrivals: a, Interval: 5 * time.Minute, Warmup: 7 * time.Hour})
 	budget := func(c *streamwatch.Config, calls float64) {
 		c.Detect.Pace, c.Detect.FetchRate = detect.PaceBudget, calls
 	}
-	without := measure(t, enginetest.LatencyConfig{Arrivals: a, Warmup: 7 * time.Hour, Engine: func(c *streamwatch.Config) { budget(c, fixed.CallsPerSecond) }})
+	without := measure(t, replay.LatencyConfig{Arrivals: a, Warmup: 7 * time.Hour, Engine: func(c *streamwatch.Config) { budget(c, fixed.CallsPerSecond) }})
 	none := without.Mean.Seconds() / fixed.Mean.Seconds()
 	for _, row := range []struct {
 		name  string
@@ -33,9 +34,9 @@ func TestMeasureLatencyWithProbes(t *testing.T) {
 		{"always changed", enginetest.ProbeConfig{Lie: enginetest.AlwaysChanged}, 1.06 * none},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got := measure(t, enginetest.LatencyConfig{Arrivals: a, Warmup: 7 * time.Hour, Engine: func(c *streamwatch.Config) {
+			got := measure(t, replay.LatencyConfig{Arrivals: a, Warmup: 7 * time.Hour, Engine: func(c *streamwatch.Config) {
 				budget(c, fixed.CallsPerSecond)
-				c.Roles.Probe = c.Fetcher.(*enginetest.Replay).Prober(row.probe)
+				c.Roles.Probe = c.Fetcher.(*replay.Replay).Prober(row.probe)
 			}})
 			if got.Missed != 0 || got.Doubled != 0 {
 				t.Errorf("%d missed, %d doubled", got.Missed, got.Doubled)

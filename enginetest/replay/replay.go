@@ -1,4 +1,4 @@
-package enginetest
+package replay
 
 import (
 	"fmt"
@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// ReplayConfig sets up a Replay. The zero value of each field but Arrivals
+// Config sets up a Replay. The zero value of each field but Arrivals
 // means its default. Durations are recorded time: at Speed 60 an hour of them
 // takes a minute.
-type ReplayConfig struct {
+type Config struct {
 	// Arrivals is the recording. Required; it must not change any more.
 	Arrivals *arrivals.Recording
 	// Start is when the recording's first moment is played, 2000 or later.
-	// Defaults to the time of NewReplay.
+	// Defaults to the time of New.
 	Start time.Time
 	// Speed is how much faster than recorded it is played, 0.001 to 1,000,000.
 	// Defaults to 1.
@@ -59,20 +60,20 @@ type ReplayConfig struct {
 //
 // In memory are 9 bytes a post and some 80 an account beside the recording.
 type Replay struct {
-	cfg ReplayConfig
+	cfg Config
 	ids [][]uint64 // of the posts, ascending in each account
 
 	mu       sync.Mutex
-	window   window
+	window   social.Window
 	calls    int
 	accounts []replayed
 }
 
 var _ fetcher.Fetcher = (*Replay)(nil)
 
-// NewReplay returns a platform on which the recording begins to play. It panics
+// New returns a platform on which the recording begins to play. It panics
 // when a field of cfg has a value that is not allowed, or the recording is none.
-func NewReplay(cfg ReplayConfig) *Replay {
+func New(cfg Config) *Replay {
 	r, err := newReplay(cfg)
 	if err != nil {
 		panic(err.Error())
@@ -80,7 +81,7 @@ func NewReplay(cfg ReplayConfig) *Replay {
 	return r
 }
 
-func newReplay(cfg ReplayConfig) (*Replay, error) {
+func newReplay(cfg Config) (*Replay, error) {
 	if cfg.Start.IsZero() {
 		cfg.Start = time.Now()
 	}
@@ -103,7 +104,7 @@ func newReplay(cfg ReplayConfig) (*Replay, error) {
 		return nil, err
 	}
 	r := &Replay{cfg: cfg}
-	r.window = window{limit: cfg.RateLimit, length: r.played(cfg.RateWindow)}
+	r.window = social.Window{Limit: cfg.RateLimit, Length: r.played(cfg.RateWindow)}
 	r.ids = make([][]uint64, len(cfg.Arrivals.Posts))
 	r.accounts = make([]replayed, len(cfg.Arrivals.Posts))
 	for i, posts := range cfg.Arrivals.Posts {
@@ -112,16 +113,16 @@ func newReplay(cfg ReplayConfig) (*Replay, error) {
 	}
 	var last uint64
 	for _, post := range cfg.Arrivals.InOrder() {
-		id, _ := smallestID(r.cfg.Start.Add(r.played(post.At)))
+		id, _ := social.SmallestID(r.cfg.Start.Add(r.played(post.At)))
 		last = max(id, last+1)
 		r.ids[post.Account][post.Index] = last
 	}
 	return r, nil
 }
 
-func (c *ReplayConfig) check() error {
+func (c *Config) check() error {
 	if err := c.Arrivals.Validate(); err != nil {
-		return fmt.Errorf("enginetest: ReplayConfig.Arrivals: %w", err)
+		return fmt.Errorf("replay: Config.Arrivals: %w", err)
 	}
 	for _, f := range []struct {
 		ok    bool
@@ -129,7 +130,7 @@ func (c *ReplayConfig) check() error {
 		value any
 		want  string
 	}{
-		{!c.Start.Before(year2000), "Start", c.Start, "2000 or later"},
+		{!c.Start.Before(social.Year2000), "Start", c.Start, "2000 or later"},
 		{c.Speed >= 1e-3 && c.Speed <= 1e6, "Speed", c.Speed, "0 (1), or 0.001 to 1000000"},
 		{c.PageSize > 0, "PageSize", c.PageSize, "0 (20) or a positive number of posts"},
 		{c.MinLatency >= 0, "MinLatency", c.MinLatency, "0 or a positive duration"},
@@ -141,11 +142,11 @@ func (c *ReplayConfig) check() error {
 		{c.RateWindow > 0, "RateWindow", c.RateWindow, "0 (5 min) or a positive duration"},
 	} {
 		if !f.ok {
-			return fmt.Errorf("enginetest: ReplayConfig.%s %v is not allowed: want %s", f.field, f.value, f.want)
+			return fmt.Errorf("replay: Config.%s %v is not allowed: want %s", f.field, f.value, f.want)
 		}
 	}
 	if c.Arrivals.Length.Seconds()/c.Speed > arrivals.MaxLength.Seconds() {
-		return fmt.Errorf("enginetest: ReplayConfig.Speed %v is not allowed: want the recording of %s played within ten years", c.Speed, c.Arrivals.Length)
+		return fmt.Errorf("replay: Config.Speed %v is not allowed: want the recording of %s played within ten years", c.Speed, c.Arrivals.Length)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package enginetest
+package replay
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/latency"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -41,7 +43,7 @@ type LatencyConfig struct {
 	For time.Duration
 
 	// Replay is how the platform behaves. Its Arrivals, Start and Speed are set.
-	Replay ReplayConfig
+	Replay Config
 	// Engine changes the engine's configuration before it is made: the store,
 	// the rate, the policy, or a Fetcher around the one that is there, a
 	// *Replay. A store must be empty. OnEvent is taken.
@@ -92,14 +94,14 @@ func MeasureLatency(ctx context.Context, cfg LatencyConfig) (LatencyReport, erro
 		m.got[i] = make([]time.Duration, len(posts))
 	}
 	if err := m.run(ctx); err != nil {
-		return LatencyReport{}, fmt.Errorf("enginetest: measure latency: %w", err)
+		return LatencyReport{}, fmt.Errorf("replay: measure latency: %w", err)
 	}
 	return m.report(), nil
 }
 
 func (c LatencyConfig) withDefaults() (LatencyConfig, error) {
 	if err := c.Arrivals.Validate(); err != nil {
-		return c, fmt.Errorf("enginetest: LatencyConfig.Arrivals: %w", err)
+		return c, fmt.Errorf("replay: LatencyConfig.Arrivals: %w", err)
 	}
 	if c.Speed == 0 {
 		c.Speed = 1
@@ -125,7 +127,7 @@ func (c LatencyConfig) withDefaults() (LatencyConfig, error) {
 		{c.Warmup >= 0 && c.Warmup < c.For, "Warmup", c.Warmup, fmt.Sprintf("0 to less than For, %s", c.For)},
 	} {
 		if !f.ok {
-			return c, fmt.Errorf("enginetest: LatencyConfig.%s %v is not allowed: want %s", f.field, f.value, f.want)
+			return c, fmt.Errorf("replay: LatencyConfig.%s %v is not allowed: want %s", f.field, f.value, f.want)
 		}
 	}
 	c.Replay.Arrivals, c.Replay.Start, c.Replay.Speed = c.Arrivals, time.Time{}, c.Speed
@@ -192,7 +194,7 @@ func (m *measurement) config() (streamwatch.Config, error) {
 		m.interval = 0
 	}
 	m.speedUp(&cfg)
-	cfg.OnEvent = m.take
+	cfg.OnEvent = m.Take
 	return cfg, nil
 }
 
@@ -230,7 +232,7 @@ func (m *measurement) speedUp(cfg *streamwatch.Config) {
 
 // play makes the monitors and waits for the end.
 func (m *measurement) play(ctx context.Context, engine *streamwatch.Engine) error {
-	names := AccountNames(len(m.cfg.Arrivals.Posts))
+	names := enginetest.AccountNames(len(m.cfg.Arrivals.Posts))
 	for n := 0; len(names) > 0; n++ {
 		few := min(m.cfg.PerMonitor, len(names))
 		_, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
@@ -247,12 +249,12 @@ func (m *measurement) play(ctx context.Context, engine *streamwatch.Engine) erro
 	if m.from >= m.end {
 		return fmt.Errorf("making the monitors took all of For, %s: want more, or a lower Speed", m.cfg.For)
 	}
-	if err := wait(ctx, m.from-m.replay.now()); err != nil {
+	if err := social.Wait(ctx, m.from-m.replay.now()); err != nil {
 		return err
 	}
 	m.replay.forgetGaps()
 	calls, stats := m.replay.Calls(), engine.Stats()
-	err := wait(ctx, m.end-m.replay.now())
+	err := social.Wait(ctx, m.end-m.replay.now())
 	m.calls, m.gap = m.replay.Calls()-calls, m.replay.LongestGap()
 	m.causes = causesBetween(stats, engine.Stats())
 	for i := range m.causes {
@@ -262,10 +264,10 @@ func (m *measurement) play(ctx context.Context, engine *streamwatch.Engine) erro
 }
 
 // take is the engine's handler.
-func (m *measurement) take(_ context.Context, e deliver.Event) error {
+func (m *measurement) Take(_ context.Context, e deliver.Event) error {
 	now := m.replay.now()
 	account := accountIndex(e.AuthorUsername)
-	id, ok := parseID(e.TweetID)
+	id, ok := social.ParseID(e.TweetID)
 	if !ok || account < 0 || account >= len(m.got) {
 		return nil // none of the recording's: a Fetcher of the caller's made it
 	}

@@ -1,4 +1,4 @@
-package enginetest_test
+package replay_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/enginetest/replay"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -20,7 +20,7 @@ func TestReplayManners(t *testing.T) {
 	q := fetcher.TimelineQuery{Username: "account0001"}
 	t.Run("latency", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Speed: 10, MinLatency: 200 * time.Millisecond, MaxLatency: 800 * time.Millisecond})
+			r := replay.New(replay.Config{Arrivals: a, Speed: 10, MinLatency: 200 * time.Millisecond, MaxLatency: 800 * time.Millisecond})
 			var sum time.Duration
 			for range 1000 {
 				begun := time.Now()
@@ -38,7 +38,7 @@ func TestReplayManners(t *testing.T) {
 	})
 	t.Run("errors", func(t *testing.T) {
 		failed := func(seed uint64) (when []int) {
-			r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, ErrorShare: 0.1, Seed: seed})
+			r := replay.New(replay.Config{Arrivals: a, ErrorShare: 0.1, Seed: seed})
 			for n := range 1000 {
 				var se *fetcher.StatusError
 				if _, err := r.Timeline(t.Context(), q); errors.As(err, &se) && se.Code == 503 {
@@ -62,7 +62,7 @@ func TestReplayManners(t *testing.T) {
 	})
 	t.Run("rate limit", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Speed: 60, RateLimit: 2, RateWindow: time.Minute})
+			r := replay.New(replay.Config{Arrivals: a, Speed: 60, RateLimit: 2, RateWindow: time.Minute})
 			reset := time.Now().Add(time.Second)
 			for n := range 2 {
 				want := fetcher.RateLimit{Known: true, Limit: 2, Remaining: 1 - n, Reset: reset}
@@ -81,7 +81,7 @@ func TestReplayManners(t *testing.T) {
 	})
 	t.Run("the context ends", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, MinLatency: time.Minute})
+			r := replay.New(replay.Config{Arrivals: a, MinLatency: time.Minute})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if _, err := r.Timeline(ctx, q); !errors.Is(err, context.DeadlineExceeded) {
@@ -90,7 +90,7 @@ func TestReplayManners(t *testing.T) {
 		})
 	})
 	t.Run("who is not there", func(t *testing.T) {
-		r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a})
+		r := replay.New(replay.Config{Arrivals: a})
 		for _, q := range []fetcher.TimelineQuery{
 			{}, {Username: "nasa"}, {Username: "account0003"}, {Username: "account1"}, {Username: "account0000"},
 			{UserID: "100003"}, {UserID: "1"}, {Username: "account0001", UserID: "x"},
@@ -108,7 +108,7 @@ func TestReplayManners(t *testing.T) {
 func TestReplayCounts(t *testing.T) {
 	a := every(time.Hour, time.Minute, time.Minute, time.Minute)
 	synctest.Test(t, func(t *testing.T) {
-		r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Speed: 2, PageSize: 1})
+		r := replay.New(replay.Config{Arrivals: a, Speed: 2, PageSize: 1})
 		// In minutes as played: polls, and after each the longest gap recorded.
 		for _, step := range []struct {
 			wait    time.Duration
@@ -136,11 +136,11 @@ func TestReplayCounts(t *testing.T) {
 	})
 }
 
-func TestBatchReplay(t *testing.T) {
+func TestBatch(t *testing.T) {
 	a := every(time.Hour, time.Minute, 2*time.Minute)
 	synctest.Test(t, func(t *testing.T) {
-		r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, MinLatency: time.Second, RateLimit: 1})
-		batch := enginetest.BatchReplay{Replay: r}
+		r := replay.New(replay.Config{Arrivals: a, MinLatency: time.Second, RateLimit: 1})
+		batch := replay.Batch{Replay: r}
 		if pages, err := batch.Timelines(t.Context(), nil); err != nil || len(pages) != 0 || r.Calls() != 0 {
 			t.Errorf("nothing asked: %v, %v, %d calls", pages, err, r.Calls())
 		}
@@ -168,7 +168,7 @@ func TestBatchReplay(t *testing.T) {
 // twice or lost.
 func TestReplayConcurrentUse(t *testing.T) {
 	a := every(time.Minute, 10*time.Millisecond, time.Second, time.Second)
-	r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Start: time.Now().Add(-time.Second), Speed: 60, LateShare: 0.5, RateLimit: 1_000_000})
+	r := replay.New(replay.Config{Arrivals: a, Start: time.Now().Add(-time.Second), Speed: 60, LateShare: 0.5, RateLimit: 1_000_000})
 	var readers sync.WaitGroup
 	for n := range 8 {
 		readers.Go(func() {

@@ -1,4 +1,4 @@
-package enginetest_test
+package replay_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/replay"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -42,7 +42,7 @@ func TestMeasureLatencyCauses(t *testing.T) {
 		cause    string
 		min, max time.Duration
 		speeds   []float64 // default: 1 and 60
-		replay   enginetest.ReplayConfig
+		replay   replay.Config
 		engine   func(c *streamwatch.Config, speed float64)
 	}{
 		{name: "nothing but the interval", cause: "schedule", min: 14 * time.Second, max: 16 * time.Second},
@@ -53,16 +53,16 @@ func TestMeasureLatencyCauses(t *testing.T) {
 		{
 			// A third of the posts is published while a call is under way, which shows them.
 			name: "calls of 10 s", cause: "fetch", min: 8 * time.Second, max: 9 * time.Second,
-			replay: enginetest.ReplayConfig{MinLatency: 10 * time.Second},
+			replay: replay.Config{MinLatency: 10 * time.Second},
 		},
 		{
 			name: "a third of the calls fails", cause: "failure", min: 500 * time.Millisecond, max: 20 * time.Second,
-			replay: enginetest.ReplayConfig{ErrorShare: 0.3},
+			replay: replay.Config{ErrorShare: 0.3},
 		},
 		{
 			// The engine keeps the times of polls to the second of its own clock.
 			name: "posts become visible up to a minute late", cause: "visibility", min: 25 * time.Second, max: 35 * time.Second, speeds: []float64{1},
-			replay: enginetest.ReplayConfig{LateShare: 1, LateUpTo: time.Minute},
+			replay: replay.Config{LateShare: 1, LateUpTo: time.Minute},
 		},
 		{
 			name: "commits take 5 s", cause: "commit", min: 5 * time.Second, max: 11 * time.Second,
@@ -76,7 +76,7 @@ func TestMeasureLatencyCauses(t *testing.T) {
 		}
 		for _, speed := range tc.speeds {
 			t.Run(fmt.Sprintf("%s at speed %g", tc.name, speed), func(t *testing.T) {
-				r := measure(t, enginetest.LatencyConfig{
+				r := measure(t, replay.LatencyConfig{
 					Arrivals: a, Speed: speed, Interval: interval, Warmup: 10 * time.Minute, Replay: tc.replay,
 					Engine: func(c *streamwatch.Config) {
 						if tc.engine != nil {
@@ -106,36 +106,36 @@ func TestMeasureLatencyHasOneUnit(t *testing.T) {
 	a := arrivals.Generate(arrivals.Config{Seed: 9, Accounts: 20, Duration: 4 * time.Hour, PerDay: 720})
 	for _, tc := range []struct {
 		name   string
-		replay enginetest.ReplayConfig
+		replay replay.Config
 		change func(*streamwatch.Config)
-		same   func(r enginetest.LatencyReport) float64
+		same   func(r replay.LatencyReport) float64
 	}{
 		{
-			name: "backoff", replay: enginetest.ReplayConfig{ErrorShare: 1},
+			name: "backoff", replay: replay.Config{ErrorShare: 1},
 			change: func(c *streamwatch.Config) { c.Detect.MinBackoff, c.Detect.MaxBackoff = 4*time.Minute, 4*time.Minute },
-			same:   func(r enginetest.LatencyReport) float64 { return r.CallsPerSecond },
+			same:   func(r replay.LatencyReport) float64 { return r.CallsPerSecond },
 		},
 		{
 			// Posts later than the horizon are history, and never come.
-			name: "horizon and overlap", replay: enginetest.ReplayConfig{LateShare: 1, LateUpTo: time.Hour},
+			name: "horizon and overlap", replay: replay.Config{LateShare: 1, LateUpTo: time.Hour},
 			change: func(c *streamwatch.Config) { c.Detect.Horizon, c.Detect.Overlap = 30*time.Minute, 30*time.Minute },
-			same:   func(r enginetest.LatencyReport) float64 { return float64(r.Missed) },
+			same:   func(r replay.LatencyReport) float64 { return float64(r.Missed) },
 		},
 		{
-			name: "call timeout", replay: enginetest.ReplayConfig{MinLatency: 3 * time.Minute, MaxLatency: 5 * time.Minute},
+			name: "call timeout", replay: replay.Config{MinLatency: 3 * time.Minute, MaxLatency: 5 * time.Minute},
 			change: func(c *streamwatch.Config) { c.Detect.FetchTimeout = 4 * time.Minute },
-			same:   func(r enginetest.LatencyReport) float64 { return r.Mean.Seconds() },
+			same:   func(r replay.LatencyReport) float64 { return r.Mean.Seconds() },
 		},
 		{
 			name:   "rate",
 			change: func(c *streamwatch.Config) { c.Detect.FetchRate = 0.1 },
-			same:   func(r enginetest.LatencyReport) float64 { return r.CallsPerSecond },
+			same:   func(r replay.LatencyReport) float64 { return r.CallsPerSecond },
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got [2]float64
 			for i, speed := range []float64{1, 60} {
-				got[i] = tc.same(measure(t, enginetest.LatencyConfig{Arrivals: a, Speed: speed, Warmup: 10 * time.Minute, Replay: tc.replay, Engine: tc.change}))
+				got[i] = tc.same(measure(t, replay.LatencyConfig{Arrivals: a, Speed: speed, Warmup: 10 * time.Minute, Replay: tc.replay, Engine: tc.change}))
 			}
 			if got[0] == 0 {
 				t.Fatal("0 at speed 1: the case shows nothing")

@@ -1,4 +1,4 @@
-package enginetest_test
+package replay_test
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/replay"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -20,7 +20,7 @@ func ExampleMeasureLatency() {
 	recording := arrivals.Generate(arrivals.Config{
 		Accounts: 20, Duration: 30 * time.Minute, PerDay: 500, Sigma: 1.5,
 	})
-	report, err := enginetest.MeasureLatency(context.Background(), enginetest.LatencyConfig{
+	report, err := replay.MeasureLatency(context.Background(), replay.LatencyConfig{
 		Arrivals: recording,
 		Speed:    3600,
 		Interval: 2 * time.Minute,

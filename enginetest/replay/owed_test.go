@@ -1,4 +1,4 @@
-package enginetest
+package replay
 
 import (
 	"testing"
@@ -33,7 +33,7 @@ func TestOwed(t *testing.T) {
 		{"FF", ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := NewReplay(ReplayConfig{Arrivals: a, PageSize: 1})
+			r := New(Config{Arrivals: a, PageSize: 1})
 			<-time.After(time.Minute)
 			next := ""
 			for _, call := range tc.calls {

@@ -1,4 +1,4 @@
-package enginetest
+package replay
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -23,14 +24,14 @@ func (r *Replay) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher
 	return pages[0], nil
 }
 
-// BatchReplay lets one call read any number of accounts: it takes the time of
+// Batch lets one call read any number of accounts: it takes the time of
 // one, counts as one against the rate limit, and fails as a whole.
-type BatchReplay struct{ *Replay }
+type Batch struct{ *Replay }
 
-var _ fetcher.BatchFetcher = BatchReplay{}
+var _ fetcher.BatchFetcher = Batch{}
 
 // Timelines reads a page for each query, as fetcher.BatchFetcher has it.
-func (r BatchReplay) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
+func (r Batch) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]fetcher.Page, error) {
 	if len(qs) == 0 {
 		return nil, nil
 	}
@@ -43,22 +44,22 @@ func (r *Replay) timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]f
 	for n, q := range qs {
 		p := part{query: q, account: r.find(q)}
 		if p.account < 0 {
-			return nil, fmt.Errorf("enginetest: account %q: %w", q.Username, fetcher.ErrNotFound)
+			return nil, fmt.Errorf("replay: account %q: %w", q.Username, fetcher.ErrNotFound)
 		}
 		var ok bool
-		if p.below, ok = parseID(q.Cursor); !ok {
-			return nil, fmt.Errorf("enginetest: Cursor %q is not allowed: want Page.Next of the page before", q.Cursor)
+		if p.below, ok = social.ParseID(q.Cursor); !ok {
+			return nil, fmt.Errorf("replay: Cursor %q is not allowed: want Page.Next of the page before", q.Cursor)
 		}
 		asked[n] = p
 	}
 	draw := r.begin(asked)
 	latency := r.cfg.MinLatency + time.Duration(draw.share(0)*float64(r.cfg.MaxLatency-r.cfg.MinLatency))
-	if err := wait(ctx, r.played(latency)); err != nil {
-		return nil, fmt.Errorf("enginetest: account %q: %w", qs[0].Username, err)
+	if err := social.Wait(ctx, r.played(latency)); err != nil {
+		return nil, fmt.Errorf("replay: account %q: %w", qs[0].Username, err)
 	}
 	now, limit, err := r.admit(draw)
 	if err != nil {
-		return nil, fmt.Errorf("enginetest: account %q: %w", qs[0].Username, err)
+		return nil, fmt.Errorf("replay: account %q: %w", qs[0].Username, err)
 	}
 	pages := make([]fetcher.Page, len(asked))
 	for n := range asked {
@@ -83,12 +84,12 @@ func (r *Replay) admit(draw chanceOf) (now time.Duration, limit fetcher.RateLimi
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now = r.now()
-	limit, over := r.window.take(r.cfg.Start.Add(now))
+	limit, over := r.window.Take(r.cfg.Start.Add(now))
 	switch {
 	case over:
 		err = &fetcher.RateLimitError{RetryAfter: limit.Reset.Sub(r.cfg.Start.Add(now))}
 	case draw.share(1) < r.cfg.ErrorShare:
-		err = &fetcher.StatusError{Code: 503, Detail: serverErrorText}
+		err = &fetcher.StatusError{Code: 503, Detail: social.ServerErrorText}
 	}
 	return now, limit, err
 }
@@ -116,7 +117,7 @@ func (r *Replay) find(q fetcher.TimelineQuery) int {
 func accountIndex(handle string) int {
 	digits, ok := strings.CutPrefix(monitor.Key(handle), "account")
 	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 1 || accountName(n-1) != "account"+digits {
+	if !ok || err != nil || n < 1 || social.AccountName(n-1) != "account"+digits {
 		return -1
 	}
 	return n - 1
@@ -145,26 +146,25 @@ func (r *Replay) page(p *part, now time.Duration) fetcher.Page {
 	if p.query.Limit > 0 {
 		size = min(size, p.query.Limit)
 	}
-	au := author{strconv.Itoa(firstAccountID + p.account), accountName(p.account)}
-	page := fetcher.Page{UserID: au.id, ServerTime: r.cfg.Start.Add(now)}
+	au := social.Author{ID: strconv.Itoa(firstAccountID + p.account), Name: social.AccountName(p.account)}
+	page := fetcher.Page{UserID: au.ID, ServerTime: r.cfg.Start.Add(now)}
 	var reach fetcher.Reach
 	for k := high - 1; k >= 0; k-- {
 		if !r.visible(p.account, k, now) {
 			continue
 		}
 		if len(p.posts) == size {
-			page.Next = formatID(ids[p.posts[size-1]])
+			page.Next = social.FormatID(ids[p.posts[size-1]])
 			break
 		}
 		p.posts = append(p.posts, k)
 		published := r.cfg.Start.Add(r.played(posts[k])).UTC()
 		reach.Add(published)
-		if p.query.Seen != nil && p.query.Seen(formatID(ids[k])) {
+		if p.query.Seen != nil && p.query.Seen(social.FormatID(ids[k])) {
 			page.Skipped++
 			continue
 		}
-		po := post{id: ids[k], text: "Post " + strconv.Itoa(k+1), published: published}
-		page.Tweets = append(page.Tweets, po.tweet(au))
+		page.Tweets = append(page.Tweets, au.Post(ids[k], "Post "+strconv.Itoa(k+1), published))
 	}
 	page.OldestAt = reach.Time()
 	return page

@@ -1,4 +1,4 @@
-package enginetest_test
+package replay_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/enginetest/arrivals"
+	"github.com/streamwatch/streamwatch/enginetest/replay"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -74,7 +75,7 @@ func TestReplayPages(t *testing.T) {
 		{"an account that never posts", time.Hour, 1, fetcher.TimelineQuery{Username: "account0001"}, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Speed: tc.speed, PageSize: 3})
+			r := replay.New(replay.Config{Arrivals: a, Speed: tc.speed, PageSize: 3})
 			<-time.After(tc.at)
 			q := tc.query
 			if q.Username == "" {
@@ -99,7 +100,7 @@ func TestReplayPages(t *testing.T) {
 }
 
 // idOf reads on until it comes to an account's n-th post.
-func idOf(t *testing.T, r *enginetest.Replay, username string, n int) string {
+func idOf(t *testing.T, r *replay.Replay, username string, n int) string {
 	q := fetcher.TimelineQuery{Username: username}
 	for {
 		page := timeline(t, r, q)
@@ -122,7 +123,7 @@ func TestReplayAgreesWithModel(t *testing.T) {
 	const speed = 7.5
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Speed: speed, PageSize: 7})
+		r := replay.New(replay.Config{Arrivals: a, Speed: speed, PageSize: 7})
 		for range 48 {
 			<-time.After(time.Duration(float64(time.Hour) / 2 / speed))
 			now := time.Since(start)
@@ -161,7 +162,7 @@ func TestReplayIDs(t *testing.T) {
 	a := every(time.Minute, time.Second, time.Second, 500*time.Millisecond)
 	start := time.Now().Add(-time.Minute)
 	read := func() map[string]fetcher.Tweet {
-		r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Start: start, Speed: 1000, PageSize: 1000})
+		r := replay.New(replay.Config{Arrivals: a, Start: start, Speed: 1000, PageSize: 1000})
 		posts := make(map[string]fetcher.Tweet)
 		for _, name := range enginetest.AccountNames(3) {
 			page := timeline(t, r, fetcher.TimelineQuery{Username: name})
@@ -191,7 +192,7 @@ func TestReplayLatePosts(t *testing.T) {
 	a := every(2000*time.Second, time.Second)
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Speed: 2, LateShare: 0.25, LateUpTo: 8 * time.Second, PageSize: 1000, Seed: 9})
+		r := replay.New(replay.Config{Arrivals: a, Speed: 2, LateShare: 0.25, LateUpTo: 8 * time.Second, PageSize: 1000, Seed: 9})
 		late, seen := 0, make(map[string]bool)
 		for range 20_100 { // steps of 50 ms: 0.1 s recorded
 			page := timeline(t, r, fetcher.TimelineQuery{Username: "account0001", Limit: 30, Seen: func(id string) bool { return seen[id] }})
@@ -218,7 +219,7 @@ func TestReplayLatePosts(t *testing.T) {
 func TestReplayPageOfLongHistory(t *testing.T) {
 	fastest := func(posts int) time.Duration {
 		a := every(time.Duration(posts)*time.Millisecond, time.Millisecond)
-		r := enginetest.NewReplay(enginetest.ReplayConfig{Arrivals: a, Start: time.Now().Add(-time.Hour)})
+		r := replay.New(replay.Config{Arrivals: a, Start: time.Now().Add(-time.Hour)})
 		best := time.Hour
 		for range 100 {
 			begun := time.Now()
@@ -232,36 +233,36 @@ func TestReplayPageOfLongHistory(t *testing.T) {
 	}
 }
 
-func TestNewReplayRefuses(t *testing.T) {
+func TestNewRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(c *enginetest.ReplayConfig)
+		change func(c *replay.Config)
 		want   string
 	}{
-		{"no recording", func(c *enginetest.ReplayConfig) { c.Arrivals = nil }, "ReplayConfig.Arrivals: there is no recording"},
-		{"a recording out of order", func(c *enginetest.ReplayConfig) { c.Arrivals.Posts[0][0] = time.Hour }, "posts of account 0"},
-		{"a start before 2000", func(c *enginetest.ReplayConfig) { c.Start = time.Unix(0, 0) }, "Start 1970"},
-		{"a speed too high", func(c *enginetest.ReplayConfig) { c.Speed = 2e6 }, "Speed 2e+06"},
-		{"a speed that is none", func(c *enginetest.ReplayConfig) { c.Speed = math.NaN() }, "Speed NaN"},
-		{"ten years made a hundred", func(c *enginetest.ReplayConfig) { c.Arrivals.Length, c.Speed = 10*365*24*time.Hour, 0.1 }, "Speed 0.1 is not allowed: want the recording"},
-		{"a negative page size", func(c *enginetest.ReplayConfig) { c.PageSize = -1 }, "PageSize -1"},
-		{"a negative latency", func(c *enginetest.ReplayConfig) { c.MinLatency = -1 }, "MinLatency -1ns"},
-		{"latencies the wrong way round", func(c *enginetest.ReplayConfig) { c.MinLatency, c.MaxLatency = 2, 1 }, "MaxLatency 1ns"},
-		{"a share above 1", func(c *enginetest.ReplayConfig) { c.ErrorShare = 1.5 }, "ErrorShare 1.5"},
-		{"a negative share", func(c *enginetest.ReplayConfig) { c.LateShare = -1 }, "LateShare -1"},
-		{"a negative delay", func(c *enginetest.ReplayConfig) { c.LateUpTo = -1 }, "LateUpTo -1ns"},
-		{"a negative limit", func(c *enginetest.ReplayConfig) { c.RateLimit = -1 }, "RateLimit -1"},
-		{"a negative window", func(c *enginetest.ReplayConfig) { c.RateWindow = -1 }, "RateWindow -1ns"},
+		{"no recording", func(c *replay.Config) { c.Arrivals = nil }, "Config.Arrivals: there is no recording"},
+		{"a recording out of order", func(c *replay.Config) { c.Arrivals.Posts[0][0] = time.Hour }, "posts of account 0"},
+		{"a start before 2000", func(c *replay.Config) { c.Start = time.Unix(0, 0) }, "Start 1970"},
+		{"a speed too high", func(c *replay.Config) { c.Speed = 2e6 }, "Speed 2e+06"},
+		{"a speed that is none", func(c *replay.Config) { c.Speed = math.NaN() }, "Speed NaN"},
+		{"ten years made a hundred", func(c *replay.Config) { c.Arrivals.Length, c.Speed = 10*365*24*time.Hour, 0.1 }, "Speed 0.1 is not allowed: want the recording"},
+		{"a negative page size", func(c *replay.Config) { c.PageSize = -1 }, "PageSize -1"},
+		{"a negative latency", func(c *replay.Config) { c.MinLatency = -1 }, "MinLatency -1ns"},
+		{"latencies the wrong way round", func(c *replay.Config) { c.MinLatency, c.MaxLatency = 2, 1 }, "MaxLatency 1ns"},
+		{"a share above 1", func(c *replay.Config) { c.ErrorShare = 1.5 }, "ErrorShare 1.5"},
+		{"a negative share", func(c *replay.Config) { c.LateShare = -1 }, "LateShare -1"},
+		{"a negative delay", func(c *replay.Config) { c.LateUpTo = -1 }, "LateUpTo -1ns"},
+		{"a negative limit", func(c *replay.Config) { c.RateLimit = -1 }, "RateLimit -1"},
+		{"a negative window", func(c *replay.Config) { c.RateWindow = -1 }, "RateWindow -1ns"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cfg := enginetest.ReplayConfig{Arrivals: tiny()}
+			cfg := replay.Config{Arrivals: tiny()}
 			tc.change(&cfg)
 			defer func() {
 				if got := fmt.Sprint(recover()); !strings.Contains(got, tc.want) {
 					t.Errorf("panic %q, want one that says %q", got, tc.want)
 				}
 			}()
-			enginetest.NewReplay(cfg)
+			replay.New(cfg)
 		})
 	}
 }

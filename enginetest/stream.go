@@ -1,0 +1,254 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/streamwatch/streamwatch/enginetest/internal/social"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// StreamConfig sets up a PlatformStreamer. The zero value of each field means its
+// default.
+type StreamConfig struct {
+	// Lag is how long after a post becomes visible, or is edited or deleted, the
+	// stream brings it. Defaults to none.
+	Lag time.Duration
+	// HeartbeatEvery is the time between two heartbeats of a connection. Defaults
+	// to 15 s; negative is none.
+	HeartbeatEvery time.Duration
+	// Keep is how far back a position resumes. What is older is not brought any
+	// more. Defaults to 24 h.
+	Keep time.Duration
+	// ClampSilently has SignalUp say Resumed although the position was too old.
+	ClampSilently bool
+	// NoPositions leaves out every Position, as platforms without replay do.
+	NoPositions bool
+	// ByID leaves out accounts without a UserID.
+	ByID bool
+	// Resubscribe ends a connection with fetcher.ErrResubscribe when the accounts
+	// change. By default it goes on with the new ones.
+	Resubscribe bool
+	// LeavesOut says which posts the stream does not bring by design. Defaults to
+	// none. It must not call the Platform.
+	LeavesOut func(*fetcher.Tweet) bool
+	// Faults are left to chance.
+	Faults StreamFaults
+}
+
+// StreamFaults are what goes wrong with a stream by chance. Shares are 0 to 1;
+// times are the mean of an exponential distribution, from when a connection
+// begins, and 0 is never.
+type StreamFaults struct {
+	// Drop is the share of posts that no connection ever brings, without a word.
+	Drop float64
+	// Duplicate is the share of posts that are brought twice.
+	Duplicate float64
+	// Disorder delays each post, and each duplicate, by a time of its own of up to
+	// so much.
+	Disorder time.Duration
+	// Refuse is the share of attempts to connect that are answered 503.
+	Refuse float64
+	// Clamp is the share of resumes that begin in the present, as if the position
+	// was too old.
+	Clamp float64
+	// DisconnectAfter is when a connection breaks: Stream returns an error.
+	DisconnectAfter time.Duration
+	// HalfOpenAfter is when a connection falls silent. It brings nothing more, not
+	// even an error, until the caller's context ends.
+	HalfOpenAfter time.Duration
+	// StallAfter is when a connection brings no more posts, edits and deletes.
+	// Heartbeats go on, with the Position of what was brought last.
+	StallAfter time.Duration
+}
+
+// PlatformStreamer pushes the posts of a Platform, as a server of the platform
+// would: what it keeps and forgets is the same for all connections. Its methods
+// are safe for concurrent use. Positions are its own: a PlatformStreamer made anew
+// does not know them, and takes them for none.
+//
+// The posts of a closed account come when it opens, as they do on its timeline.
+type PlatformStreamer struct {
+	platform *Platform
+	cfg      StreamConfig
+
+	// All below is guarded by the platform's mutex.
+	number       int
+	data, links  *rand.Rand // of posts; of connections
+	log          streamLog
+	forgotten    int // what is before it in the log cannot be had any more
+	refusedUntil time.Time
+	connections  map[*streamConnection]bool
+	stats        StreamStats
+}
+
+var _ fetcher.Streamer = (*PlatformStreamer)(nil)
+
+// StreamStats counts what a PlatformStreamer did.
+type StreamStats struct {
+	Open     int // connections that there are, half-open ones included
+	Connects int // that were accepted
+	Refused  int // that were not
+	Resumes  int // of Connects, those with a position that the streamer knows
+	Clamped  int // of Resumes, those that left something out
+
+	Disconnects, HalfOpens, Stalls int // connections that this happened to
+
+	Posts, Edits, Deletes, Heartbeats int // signals
+	Dropped                           int // posts
+	Duplicated                        int // posts
+}
+
+// Streamer returns a Streamer of the platform, from now on. It panics when a field
+// of cfg has a value that is not allowed. Timers follow the clock of the system, or
+// of a testing/synctest bubble: PlatformConfig.Now must go on as they do.
+func (p *Platform) Streamer(cfg StreamConfig) *PlatformStreamer {
+	if cfg.HeartbeatEvery == 0 {
+		cfg.HeartbeatEvery = 15 * time.Second
+	}
+	if cfg.Keep == 0 {
+		cfg.Keep = 24 * time.Hour
+	}
+	cfg.check()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.streams)
+	s := &PlatformStreamer{
+		platform: p, cfg: cfg, number: n + 1,
+		data:        rand.New(rand.NewPCG(p.cfg.Seed, 1<<34+2*uint64(n))),
+		links:       rand.New(rand.NewPCG(p.cfg.Seed, 1<<34+2*uint64(n)+1)),
+		connections: map[*streamConnection]bool{},
+	}
+	p.streams = append(p.streams, s)
+	now := p.cfg.Now()
+	for _, a := range p.accounts {
+		for _, po := range a.posts {
+			if po.deleted.IsZero() && (po.visible.After(now) || a.hides(po)) {
+				s.announce(fetcher.SignalPost, po, a, now)
+			}
+		}
+	}
+	return s
+}
+
+func refuseStream(ok bool, field string, value any, want string) {
+	if !ok {
+		panic(fmt.Sprintf("enginetest: StreamConfig.%s %v is not allowed: want %s", field, value, want))
+	}
+}
+
+// check panics with the first field whose value is not allowed.
+func (c *StreamConfig) check() {
+	refuseStream(c.Lag >= 0, "Lag", c.Lag, "0 or a positive duration")
+	refuseStream(c.Keep > 0, "Keep", c.Keep, "0 (24 h) or a positive duration")
+	c.Faults.check()
+}
+
+func (f *StreamFaults) check() {
+	share := func(v float64, field string) { refuseStream(v >= 0 && v <= 1, "Faults."+field, v, "0 to 1") }
+	length := func(d time.Duration, field string) {
+		refuseStream(d >= 0, "Faults."+field, d, "0 (never) or a positive duration")
+	}
+	share(f.Drop, "Drop")
+	share(f.Duplicate, "Duplicate")
+	refuseStream(f.Disorder >= 0, "Faults.Disorder", f.Disorder, "0 (none) or a positive duration")
+	share(f.Refuse, "Refuse")
+	share(f.Clamp, "Clamp")
+	length(f.DisconnectAfter, "DisconnectAfter")
+	length(f.HalfOpenAfter, "HalfOpenAfter")
+	length(f.StallAfter, "StallAfter")
+}
+
+// SetFaults replaces StreamConfig.Faults for the posts and connections from now
+// on. It panics when a field has a value that is not allowed.
+func (s *PlatformStreamer) SetFaults(f StreamFaults) {
+	f.check()
+	defer s.locked()()
+	s.cfg.Faults = f
+}
+
+// Disconnect breaks the connections that there are.
+func (s *PlatformStreamer) Disconnect() {
+	s.strike(func(c *streamConnection) { c.disconnect() })
+}
+
+// HalfOpen has the connections that there are fall silent, as HalfOpenAfter has it.
+func (s *PlatformStreamer) HalfOpen() {
+	s.strike(func(c *streamConnection) { c.halfOpen() })
+}
+
+// Stall has the connections that there are bring no more posts, as StallAfter has
+// it.
+func (s *PlatformStreamer) Stall() {
+	s.strike(func(c *streamConnection) { c.stall() })
+}
+
+// Forget makes every position before now too old.
+func (s *PlatformStreamer) Forget() {
+	defer s.locked()()
+	s.advance(s.platform.cfg.Now())
+	s.forgotten = len(s.log.events)
+}
+
+// Refuse answers 503 to attempts to connect for a time, beginning now. Connections
+// that there are stay.
+func (s *PlatformStreamer) Refuse(d time.Duration) {
+	defer s.locked()()
+	s.refusedUntil = s.platform.cfg.Now().Add(d)
+}
+
+// Stats counts what happened so far.
+func (s *PlatformStreamer) Stats() StreamStats {
+	defer s.locked()()
+	stats := s.stats
+	stats.Open = len(s.connections)
+	return stats
+}
+
+// Brings reports whether StreamConfig.LeavesOut has the post brought.
+func (s *PlatformStreamer) Brings(t *fetcher.Tweet) bool {
+	return s.cfg.LeavesOut == nil || !s.cfg.LeavesOut(t)
+}
+
+// locked locks the platform and returns what unlocks it.
+func (s *PlatformStreamer) locked() func() {
+	s.platform.mu.Lock()
+	return s.platform.mu.Unlock
+}
+
+func (s *PlatformStreamer) strike(fault func(*streamConnection)) {
+	defer s.locked()()
+	for c := range s.connections {
+		fault(c)
+	}
+	s.ring()
+}
+
+// ring wakes the connections.
+func (s *PlatformStreamer) ring() {
+	for c := range s.connections {
+		select {
+		case c.bell <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Stream connects, as fetcher.Streamer has it. The accounts that it tells are those
+// that are on the platform. Connecting takes PlatformConfig.Latency.
+func (s *PlatformStreamer) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	if err := social.Wait(ctx, s.platform.cfg.Latency); err != nil {
+		return err
+	}
+	c, up, err := s.connect(q)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := emit(up); err != nil {
+		return err
+	}
+	return c.run(ctx, q.Changes, emit)
+}

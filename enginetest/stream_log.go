@@ -1,0 +1,149 @@
+package enginetest
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// streamEvent is a post that was made, edited or deleted.
+type streamEvent struct {
+	at      time.Time // when the stream brings it
+	kind    fetcher.SignalKind
+	Post    *post
+	account *account
+	order   int // among events of the same moment
+}
+
+// streamLog is what a stream has brought and will bring.
+type streamLog struct {
+	events []streamEvent // brought, by time; a position is an index
+	due    dueEvents     // to come
+	hidden []streamEvent // came while their accounts were closed
+	made   int
+}
+
+// dueEvents is a heap of events by time.
+type dueEvents []streamEvent
+
+func (d dueEvents) Len() int      { return len(d) }
+func (d dueEvents) Swap(i, k int) { d[i], d[k] = d[k], d[i] }
+func (d dueEvents) Less(i, k int) bool {
+	if c := d[i].at.Compare(d[k].at); c != 0 {
+		return c < 0
+	}
+	return d[i].order < d[k].order
+}
+func (d *dueEvents) Push(e any) { *d = append(*d, e.(streamEvent)) }
+func (d *dueEvents) Pop() any {
+	last := len(*d) - 1
+	e := (*d)[last]
+	*d = slices.Delete(*d, last, last+1)
+	return e
+}
+
+func (l *streamLog) push(e streamEvent) {
+	l.made++
+	e.order = l.made
+	heap.Push(&l.due, e)
+}
+
+// announce has the streams bring an event of a post.
+func (p *Platform) announce(kind fetcher.SignalKind, po *post, a *account) {
+	now := p.cfg.Now()
+	for _, s := range p.streams {
+		s.announce(kind, po, a, now)
+		s.ring()
+	}
+}
+
+// announce decides what becomes of an event. Every post draws the same amount of
+// chance.
+func (s *PlatformStreamer) announce(kind fetcher.SignalKind, po *post, a *account, now time.Time) {
+	at := now
+	if po.visible.After(at) {
+		at = po.visible
+	}
+	e := streamEvent{at: at.Add(s.cfg.Lag), kind: kind, Post: po, account: a}
+	if kind != fetcher.SignalPost {
+		s.log.push(e)
+		return
+	}
+	f := &s.cfg.Faults
+	dropped, doubled := s.data.Float64() < f.Drop, s.data.Float64() < f.Duplicate
+	first, second := s.data.Float64(), s.data.Float64()
+	if dropped {
+		s.stats.Dropped++
+		return
+	}
+	again := e
+	e.at = e.at.Add(time.Duration(first * float64(f.Disorder)))
+	s.log.push(e)
+	if doubled {
+		s.stats.Duplicated++
+		again.at = again.at.Add(time.Duration(second * float64(f.Disorder)))
+		s.log.push(again)
+	}
+}
+
+// opened brings what an account's posts hid while it was closed.
+func (p *Platform) opened(a *account, now time.Time) {
+	for _, s := range p.streams {
+		hidden := s.log.hidden
+		s.log.hidden = nil
+		for _, e := range hidden {
+			if e.account != a {
+				s.log.hidden = append(s.log.hidden, e)
+				continue
+			}
+			e.at = now.Add(s.cfg.Lag)
+			s.log.push(e)
+		}
+		s.ring()
+	}
+}
+
+// advance moves what is due to the log.
+func (s *PlatformStreamer) advance(now time.Time) {
+	l := &s.log
+	for len(l.due) > 0 && !l.due[0].at.After(now) {
+		e := heap.Pop(&l.due).(streamEvent)
+		switch {
+		case e.account.hides(e.Post):
+			l.hidden = append(l.hidden, e)
+		case !e.Post.appeared():
+		default:
+			l.events = append(l.events, e)
+		}
+	}
+}
+
+// first is the oldest event that can be had, by its index.
+func (s *PlatformStreamer) first(now time.Time) int {
+	oldest := now.Add(-s.cfg.Keep)
+	kept := sort.Search(len(s.log.events), func(i int) bool { return s.log.events[i].at.After(oldest) })
+	return max(kept, s.forgotten)
+}
+
+// position is the text of an index in the log.
+func (s *PlatformStreamer) position(next int) string {
+	if s.cfg.NoPositions {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", s.number, next)
+}
+
+// index is the inverse of position. It reports false for a text that is none of
+// this streamer's.
+func (s *PlatformStreamer) index(position string) (int, bool) {
+	var next int
+	if _, err := fmt.Sscanf(position, strconv.Itoa(s.number)+".%d", &next); err != nil {
+		return 0, false
+	}
+	return next, next >= 0 && next <= len(s.log.events) && position == s.position(next)
+}
