@@ -27,8 +27,9 @@ const (
 var wide = map[string]shape{
 	"Config":                        {fields: 21},
 	"crashtest/tally":               {fields: 21},
-	"detect/Stats":                  {fields: 38},
+	"detect/Stats":                  {fields: 36},
 	"detect/internal/poll/Counters": {fields: 25},
+	"enginehttp/deliveryRecord":     {fields: 21},
 	"enginetest/accountJSON":        {fields: 23},
 	"enginetest/status":             {fields: 25},
 	"examples/server/config":        {fields: 34},

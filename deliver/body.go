@@ -41,6 +41,9 @@ func AppendBody(dst []byte, e *Event, t *fetcher.Tweet) []byte {
 	b = appendText(b, `,"author_username":`, e.AuthorUsername)
 	b = appendText(b, `,"tweet_text":`, text)
 	b = appendText(b, `,"tweet_url":`, e.TweetURL)
+	if e.Platform != "" {
+		b = appendText(b, `,"platform":`, e.Platform)
+	}
 	b = append(b, `,"tweet_published_at":"`...)
 	b = e.PublishedAt.UTC().AppendFormat(b, bodyTime)
 	b = append(b, `","detected_at":"`...)
@@ -72,6 +75,7 @@ type Detected struct {
 	AuthorUsername string
 	TweetText      string
 	TweetURL       string
+	Platform       string        // name of the source that showed it; "" where there is only one
 	PublishedAt    time.Time     // UTC, to the millisecond
 	DetectedAt     time.Time     // UTC, to the millisecond
 	Latency        time.Duration // whole milliseconds, never negative
@@ -91,6 +95,7 @@ type body struct {
 	AuthorUsername *string        `json:"author_username"`
 	TweetText      *string        `json:"tweet_text"`
 	TweetURL       *string        `json:"tweet_url"`
+	Platform       string         `json:"platform"`
 	PublishedAt    *string        `json:"tweet_published_at"`
 	DetectedAt     *string        `json:"detected_at"`
 	LatencyMS      *int64         `json:"latency_ms"`
@@ -131,6 +136,7 @@ func ParseBody(b []byte) (Detected, error) {
 	out.AuthorUsername = p.text("author_username", in.AuthorUsername)
 	out.TweetText = p.text("tweet_text", in.TweetText)
 	out.TweetURL = p.text("tweet_url", in.TweetURL)
+	out.Platform = in.Platform
 	out.PublishedAt = p.time("tweet_published_at", in.PublishedAt)
 	out.DetectedAt = p.time("detected_at", in.DetectedAt)
 	switch {

@@ -25,7 +25,7 @@ type Source struct {
 // Event is one new post for one monitor or rule. It does not change once it is
 // committed.
 type Event struct {
-	ID     string // EventID(Source.ID, TweetID)
+	ID     string // EventID(Source.ID, TweetID), or with Platform "Platform:TweetID"
 	Seq    uint64 // per owner, from 1 and without holes; set by the journal
 	Source Source
 
@@ -33,6 +33,9 @@ type Event struct {
 	AuthorUsername string
 	TextPreview    string // the text's first 100 characters
 	TweetURL       string
+	// Platform is the name of the source that showed the post, "" where there is
+	// only one.
+	Platform string
 
 	// The way of the post, in order unless clocks disagree. Only PublishedAt,
 	// DetectedAt and Latency are in Body.

@@ -30,10 +30,9 @@ type waiting struct {
 
 // settle tells the shard how the commit ended.
 func (w *waiting) settle(err error) {
-	if w.shard == nil {
-		return // nobody waits
+	if w.shard != nil { // else nobody waits
+		w.shard.mail.Put(message{settled: w.poll, err: err})
 	}
-	w.shard.mail.Put(message{settled: w.poll, err: err})
 }
 
 // newBatch is what came of a poll.

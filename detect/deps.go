@@ -23,6 +23,9 @@ type Deps struct {
 	Roles fetcher.Roles
 	// Journal makes detections last.
 	Journal Journal
+	// Platform is the name of the platform where each of several has a Detector: it
+	// is Event.Platform, and part of the ids. The Journal must keep cursors apart.
+	Platform string
 
 	// OnCommit gets the deliveries of each commit, in order, right after it.
 	// It must not block.

@@ -123,7 +123,7 @@ func (d *Detector) newEnv() *poll.Env {
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
-		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: deps.Handlers,
+		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
 		On: poll.Callbacks{
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },

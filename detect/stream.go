@@ -13,8 +13,7 @@ import (
 // StreamStats counts what a stream did; zero without Roles.Stream.
 type StreamStats = push.Stats
 
-// streamTarget is the stream's name in the journal. Those of timelines and queries have
-// a prefix.
+// streamTarget is the stream's name in the journal. Other names have a prefix.
 const streamTarget = "stream"
 
 // stream has a Detector take what a Streamer pushes. On nil, which is for a Detector
@@ -48,10 +47,9 @@ func (s *stream) run(ctx context.Context) {
 	ctx, end := untilStop(ctx, s.d.stop)
 	defer end()
 	found, err := s.d.deps.Journal.Cursors(ctx, streamTarget)
-	switch {
-	case err != nil: // polls find what came meanwhile
+	if err != nil { // polls find what came meanwhile
 		s.d.deps.Logger.Error("reading the stream's position failed", "error", err)
-	case len(found) == 1:
+	} else if len(found) == 1 {
 		s.positions.Begin(found[0].Position)
 	}
 	s.supervisor.Run(ctx)
@@ -135,8 +133,8 @@ func (s sink) each(fn func(*accounts.Pushed)) {
 	}
 }
 
-// push hands a post to the account's polls. One that comes when the shard stops is
-// brought again, or polled, by the next process.
+// push hands a post to the account's polls. One that comes too late is for the next
+// process.
 func (sh *shard) push(p *pushed) {
 	a := sh.accounts
 	slot, ok := a.Find(accounts.HashName(p.username), p.username)

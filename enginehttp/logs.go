@@ -124,6 +124,7 @@ type deliveryRecord struct {
 	AuthorUsername    string          `json:"author_username"`
 	TweetTextPreview  string          `json:"tweet_text_preview"`
 	TweetURL          string          `json:"tweet_url"`
+	Platform          string          `json:"platform,omitempty"`
 	TweetPublishedAt  string          `json:"tweet_published_at"`
 	DetectedAt        string          `json:"detected_at"`
 	LatencyMS         int64           `json:"latency_ms"`
@@ -146,7 +147,7 @@ type attemptRecord struct {
 func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	ev := e.Event
 	r := deliveryRecord{
-		ID: e.ID, EventID: ev.ID, TweetID: ev.TweetID, AuthorUsername: ev.AuthorUsername, TweetTextPreview: ev.TextPreview, TweetURL: ev.TweetURL,
+		ID: e.ID, EventID: ev.ID, TweetID: ev.TweetID, AuthorUsername: ev.AuthorUsername, TweetTextPreview: ev.TextPreview, TweetURL: ev.TweetURL, Platform: ev.Platform,
 		TweetPublishedAt: timeText(ev.PublishedAt), DetectedAt: timeText(ev.DetectedAt), LatencyMS: ev.Latency.Milliseconds(),
 		LatencyBadge: latencyBadge(ev.Latency), DeliveryStatus: deliveryStatus(&e.Delivery),
 		WebhookAttempts: len(e.Log), Attempts: make([]attemptRecord, len(e.Log)),

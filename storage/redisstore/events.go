@@ -29,6 +29,7 @@ func appendEvent(e encoder, ev *deliver.Event, committed time.Time) encoder {
 	for _, h := range ev.Handlers {
 		e.text(h)
 	}
+	e.text(ev.Platform)
 	return append(e, ev.Body...)
 }
 
@@ -51,6 +52,7 @@ func decodeEvent(id, stored string) (*deliver.Event, error) {
 	for n := d.number(); n > 0 && d.err == nil; n-- {
 		ev.Handlers = append(ev.Handlers, d.text())
 	}
+	ev.Platform = d.text()
 	ev.Body = []byte(d.rest)
 	return ev, d.err
 }

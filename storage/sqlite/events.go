@@ -14,16 +14,16 @@ import (
 // eventColumns are the columns of table events that scanEvent reads. A row to
 // insert has author_key behind them: see eventValues.
 const (
-	eventColumns = `n, id, owner, seq, source_kind, source_id, source_name, tweet_id, author_username, text_preview, tweet_url,
+	eventColumns = `n, id, owner, seq, source_kind, source_id, source_name, tweet_id, author_username, text_preview, tweet_url, platform,
 		published_at, earliest_at, requested_at, fetched_at, detected_at, committed_at, latency, handlers, body`
-	eventWidth = 21
+	eventWidth = 22
 )
 
 // eventValues appends a row of table events to values.
 func eventValues(values []any, n int64, ev *deliver.Event) ([]any, error) {
 	handlers, err := listJSON(ev.Handlers)
 	return append(values, n, ev.ID, ev.Source.Owner, int64(ev.Seq), string(ev.Source.Kind), ev.Source.ID, ev.Source.Name,
-		ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL,
+		ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL, ev.Platform,
 		optional(ev.PublishedAt), optional(ev.EarliestAt), optional(ev.RequestedAt), optional(ev.FetchedAt), optional(ev.DetectedAt),
 		nanos(ev.CommittedAt), int64(ev.Latency), handlers, ev.Body, withoutCase(ev.AuthorUsername)), err
 }
@@ -31,7 +31,7 @@ func eventValues(values []any, n int64, ev *deliver.Event) ([]any, error) {
 func scanEvent(rows *sql.Rows) (n int64, ev *deliver.Event, err error) {
 	ev = new(deliver.Event)
 	err = rows.Scan(&n, &ev.ID, &ev.Source.Owner, &ev.Seq, &ev.Source.Kind, &ev.Source.ID, &ev.Source.Name,
-		&ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL,
+		&ev.TweetID, &ev.AuthorUsername, &ev.TextPreview, &ev.TweetURL, &ev.Platform,
 		timeColumn{&ev.PublishedAt}, timeColumn{&ev.EarliestAt}, timeColumn{&ev.RequestedAt}, timeColumn{&ev.FetchedAt}, timeColumn{&ev.DetectedAt},
 		timeColumn{&ev.CommittedAt}, (*int64)(&ev.Latency), jsonColumn{&ev.Handlers}, &ev.Body)
 	return n, ev, wrap(err)

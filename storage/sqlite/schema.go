@@ -96,6 +96,7 @@ CREATE TABLE events (
 	author_key      TEXT NOT NULL, -- author_username without case
 	text_preview    TEXT NOT NULL,
 	tweet_url       TEXT NOT NULL,
+	platform        TEXT NOT NULL, -- name of the source of posts, empty where there is only one
 	published_at    INTEGER,
 	earliest_at     INTEGER,
 	requested_at    INTEGER,
@@ -218,7 +219,7 @@ var views = strings.NewReplacer("{published}", readable("e.published_at"), "{det
 CREATE VIEW delivery_log AS SELECT
 	d.id AS delivery, d.state, e.owner, e.source_kind, e.source_id, e.source_name, d.endpoint_id,
 	(SELECT p.url FROM endpoints p WHERE p.id = d.endpoint_id) AS url,
-	e.id AS event, e.seq, e.tweet_id, e.author_username, e.text_preview, e.tweet_url,
+	e.id AS event, e.seq, e.tweet_id, e.author_username, e.text_preview, e.tweet_url, e.platform,
 	{published} AS published, {detected} AS detected, {committed} AS committed,
 	e.latency / 1000000 AS latency_ms, {committed} AS created, {due} AS due,
 	d.attempts, d.endpoint_deleted

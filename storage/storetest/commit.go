@@ -116,7 +116,7 @@ func commitCases() []storeCase {
 func fullEvent(t *storeTest) deliver.Event {
 	return deliver.Event{
 		ID: deliver.EventID("r1", "1"), Source: deliver.Source{Kind: deliver.SourceRule, ID: "r1", Owner: "acme", Name: "rockets"},
-		TweetID: "1234567890123456789", AuthorUsername: "NASA", TextPreview: "Lift-off", TweetURL: "https://example.com/1",
+		TweetID: "1234567890123456789", AuthorUsername: "NASA", TextPreview: "Lift-off", TweetURL: "https://example.com/1", Platform: "bluesky",
 		PublishedAt: t.start.Add(-time.Minute), EarliestAt: t.start.Add(-50 * time.Second), RequestedAt: t.start.Add(-time.Second),
 		FetchedAt: t.start.Add(-time.Millisecond), DetectedAt: t.start.Add(-time.Microsecond), Latency: time.Minute - time.Microsecond,
 		Body: []byte(`{"event":"tweet.detected"}`), Handlers: []string{"log"},

@@ -126,7 +126,7 @@ func textSurvives(t *storeTest, text string) {
 	t.same(gotEndpoint, e, "an endpoint's text did not survive")
 
 	ev := fullEvent(t)
-	ev.ID, ev.Source, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL = text, src, text, text, text, text
+	ev.ID, ev.Source, ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL, ev.Platform = text, src, text, text, text, text, text
 	ev.Body, ev.Handlers = []byte(text), []string{text}
 	c := fullCursor(t, text)
 	c.UserID, c.Gaps[0].Resume, c.Position = text, text, text

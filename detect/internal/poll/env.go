@@ -36,6 +36,8 @@ type Env struct {
 	Horizon, MaxOverlap    time.Duration
 	MinBackoff, MaxBackoff time.Duration
 	Handlers               []string
+	// Platform is the name of the source, "" for the only one.
+	Platform string
 
 	Logger *slog.Logger
 	Now    func() time.Time

@@ -13,12 +13,13 @@ import (
 // event stamps and encodes a post for a source.
 func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *Page, now time.Time) deliver.Event {
 	ev := deliver.Event{
-		ID:             deliver.EventID(src.ID, tw.ID),
+		ID:             j.eventID(src.ID, tw.ID),
 		Source:         src,
 		TweetID:        tw.ID,
 		AuthorUsername: tw.Username,
 		TextPreview:    preview(tw),
 		TweetURL:       tw.Permalink,
+		Platform:       j.env.Platform,
 		PublishedAt:    tw.PublishedAt,
 		EarliestAt:     earliest,
 		RequestedAt:    pg.Asked,
@@ -37,6 +38,14 @@ func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet,
 	j.scratch = deliver.AppendBody(j.scratch[:0], &ev, tw)
 	ev.Body = append([]byte(nil), j.scratch...)
 	return ev
+}
+
+// eventID tells apart posts of several platforms that have the same id.
+func (j *judge) eventID(sourceID, tweetID string) string {
+	if j.env.Platform != "" {
+		tweetID = j.env.Platform + ":" + tweetID
+	}
+	return deliver.EventID(sourceID, tweetID)
 }
 
 // preview is the text's first 100 characters.
