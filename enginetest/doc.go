@@ -31,6 +31,9 @@
 //	stream := p.Streamer(enginetest.StreamConfig{Faults: enginetest.StreamFaults{Drop: 0.01}})
 //	stream.Disconnect()
 //
+// Its Prober tells which accounts have changed, and misses, lags and lies as a
+// ProbeConfig says.
+//
 // PlatformConfig adds what makes real platforms hard: posts that become visible
 // late and out of order (LateShare), slow answers (Latency), a rate limit, and
 // wrong answers (Faults). Platform.Posted is the record of what was really

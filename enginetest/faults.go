@@ -116,8 +116,9 @@ func (r *reply) bogus() (*post, social.Author) {
 
 // PlatformStats counts requests by the kind of their answer.
 type PlatformStats struct {
-	Requests int // all; the sum of those below, without Lookups
+	Requests int // all; the sum of those below, without Lookups and Probes
 	Lookups  int // those for an account's id, which only the HTTP API has
+	Probes   int // those of Probers
 
 	OK          int
 	NotFound    int
@@ -139,6 +140,7 @@ func (p *Platform) Stats() PlatformStats {
 	c := &p.counts
 	s := PlatformStats{
 		Lookups:     p.lookups,
+		Probes:      p.probes,
 		OK:          c[good],
 		NotFound:    c[notFound],
 		Protected:   c[protected],

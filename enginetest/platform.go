@@ -62,8 +62,11 @@ type Platform struct {
 	window   social.Window
 	counts   [kinds]int
 	lookups  int
+	probes   int
 	searches searches
-	streams  []*PlatformStreamer
+	streams  streamers
+
+	probeFaults *rand.Rand
 }
 
 var _ fetcher.Fetcher = (*Platform)(nil)
@@ -111,8 +114,11 @@ func NewPlatform(cfg PlatformConfig) *Platform {
 		byName:   make(map[string]*account),
 		byID:     make(map[string]*account),
 		lateness: rand.New(rand.NewPCG(cfg.Seed, 1)),
-		nextID:   make(map[uint64]uint64),
-		window:   social.Window{Limit: cfg.RateLimit, Length: cfg.RateWindow},
+
+		probeFaults: rand.New(rand.NewPCG(cfg.Seed, 3)),
+
+		nextID: make(map[uint64]uint64),
+		window: social.Window{Limit: cfg.RateLimit, Length: cfg.RateWindow},
 	}
 	p.searches.queries = make(map[string]*search)
 	p.searches.faults = rand.New(rand.NewPCG(cfg.Seed, 2))
@@ -214,6 +220,6 @@ func (p *Platform) setClosed(a *account, protected, suspended bool) {
 				po.visible = now
 			}
 		}
-		p.opened(a, now)
+		p.streams.opened(a, now)
 	}
 }

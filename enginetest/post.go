@@ -93,7 +93,7 @@ func (p *Platform) add(a *account, text string, published, visible time.Time, op
 	at, _ := slices.BinarySearchFunc(a.posts, po.ID, func(other *post, id uint64) int { return cmp.Compare(other.ID, id) })
 	a.posts = slices.Insert(a.posts, at, po)
 	p.searches.posts = append(p.searches.posts, filed{po, a})
-	p.announce(fetcher.SignalPost, po, a)
+	p.streams.announce(fetcher.SignalPost, po, a)
 	return po.tweet(social.Author{ID: a.ID, Name: a.Name})
 }
 
@@ -125,7 +125,7 @@ func (p *Platform) Edit(account, id, text string) {
 	po := a.mustFind(id)
 	po.edited = text
 	if !po.visible.After(p.cfg.Now()) {
-		p.announce(fetcher.SignalEdit, po, a)
+		p.streams.announce(fetcher.SignalEdit, po, a)
 	}
 }
 
@@ -137,7 +137,7 @@ func (p *Platform) Delete(account, id string) {
 	a := p.mustFind(account)
 	if po := a.mustFind(id); po.deleted.IsZero() {
 		po.deleted = p.cfg.Now()
-		p.announce(fetcher.SignalDelete, po, a)
+		p.streams.announce(fetcher.SignalDelete, po, a)
 	}
 }
 

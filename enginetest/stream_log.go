@@ -53,10 +53,13 @@ func (l *streamLog) push(e streamEvent) {
 	heap.Push(&l.due, e)
 }
 
+// streamers are those of a platform.
+type streamers []*PlatformStreamer
+
 // announce has the streams bring an event of a post.
-func (p *Platform) announce(kind fetcher.SignalKind, po *post, a *account) {
-	now := p.cfg.Now()
-	for _, s := range p.streams {
+func (all streamers) announce(kind fetcher.SignalKind, po *post, a *account) {
+	for _, s := range all {
+		now := s.platform.cfg.Now()
 		s.announce(kind, po, a, now)
 		s.ring()
 	}
@@ -92,8 +95,8 @@ func (s *PlatformStreamer) announce(kind fetcher.SignalKind, po *post, a *accoun
 }
 
 // opened brings what an account's posts hid while it was closed.
-func (p *Platform) opened(a *account, now time.Time) {
-	for _, s := range p.streams {
+func (all streamers) opened(a *account, now time.Time) {
+	for _, s := range all {
 		hidden := s.log.hidden
 		s.log.hidden = nil
 		for _, e := range hidden {
