@@ -31,8 +31,7 @@ type connection struct {
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
-	changed bool // wanted is not told yet
-	read    bool // the monitors were read anew
+	changed bool // wanted, or the monitors were read anew
 }
 
 // idMark keeps ids apart from names, which have no space.
@@ -92,7 +91,7 @@ func (c *connection) follow(ctx context.Context, changes <-chan []fetcher.Accoun
 		}
 		if c.stream.readMonitors(ctx) == nil { // else what was read last stands
 			c.mu.Lock()
-			c.read = true
+			c.changed = true
 			c.mu.Unlock()
 		}
 		due = time.Now().Add(monitorsEvery)
@@ -117,14 +116,15 @@ func (c *connection) lacksMonitor(accounts []fetcher.Account) bool {
 	return false
 }
 
-// accounts gives those that are wanted and have a monitor, and whether they have to be
-// told: when others are wanted, or others have a monitor.
+// accounts gives those that are wanted and have a monitor; tell is false when they are
+// those that were told last.
 func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.changed && !c.read {
+	if !c.changed {
 		return nil, false
 	}
+	c.changed = false
 	c.stream.mu.Lock()
 	defer c.stream.mu.Unlock()
 	for _, a := range c.wanted {
@@ -132,9 +132,7 @@ func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 			brought = append(brought, a)
 		}
 	}
-	tell = c.changed || !slices.Equal(brought, c.brought)
-	c.changed, c.read = false, false
-	return brought, tell
+	return brought, !slices.Equal(brought, c.brought)
 }
 
 // bring notes that the posts of accounts are brought from now on.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -72,6 +73,9 @@ func TestHostileFrames(t *testing.T) {
 	}{
 		{"a post", tweet(6, post), fetcher.SignalPost, 6},
 		{"a post with fields of other types", tweet(6, `{"id":"9","text":7,"username":"ann","media":{},"favorite_count":"many","user":[]}`), fetcher.SignalPost, 6},
+		{"a post with its author beside it", `{"type":"tweet","seq":6,"author_username":"ann","tweet_data":{"id":"9","created_at":"Sun Mar 01 12:00:00 +0000 2026"}}`, fetcher.SignalPost, 6},
+		{"a post of an account with another name", tweet(6, `{"id":"9","username":"ann.example","user_id":"7"}`), fetcher.SignalPost, 6},
+		{"a large post", tweet(6, `{"id":"9","username":"ann","text":"`+strings.Repeat("x", 3<<20)+`"}`), fetcher.SignalPost, 6},
 		{"a post without seq", tweet(`"x"`, post), fetcher.SignalPost, 5},
 		{"a post of before", tweet(2, post), fetcher.SignalPost, 5},
 		{"a post with a number that is none", tweet(-3, post), fetcher.SignalPost, 5},
@@ -95,11 +99,11 @@ func TestHostileFrames(t *testing.T) {
 			service := &script{monitors: annsMonitor, frames: []string{connected, c.frame}}
 			stream := newStream(t, serve(t, service).Client(), "k")
 			var got []fetcher.Signal
-			err := stream.Stream(t.Context(), fetcher.StreamQuery{Accounts: accounts("ann")}, func(g fetcher.Signal) error { got = append(got, g); return nil })
+			err := stream.Stream(t.Context(), fetcher.StreamQuery{Accounts: []fetcher.Account{{Username: "ann", UserID: "7"}}}, func(g fetcher.Signal) error { got = append(got, g); return nil })
 			if err == nil || len(got) != 2 || got[0].Kind != fetcher.SignalUp || got[1].Kind != c.kind {
 				t.Fatalf("%s: %+v, then %v; want kind %d", c.name, got, err, c.kind)
 			}
-			if c.kind == fetcher.SignalPost && (got[1].Post.ID != "9" || got[1].Post.PublishedAt.IsZero()) {
+			if c.kind == fetcher.SignalPost && (got[1].Post.ID != "9" || got[1].Post.PublishedAt.IsZero() || got[1].Post.FullText != got[1].Post.Text) {
 				t.Errorf("%s: %+v", c.name, got[1].Post)
 			}
 			_ = stream.Stream(t.Context(), fetcher.StreamQuery{Position: got[1].Position}, func(fetcher.Signal) error { return nil })
@@ -152,6 +156,44 @@ func TestHostileBeginnings(t *testing.T) {
 			if got := stream.Brings(&fetcher.Tweet{Username: name}); got != want {
 				t.Errorf("Brings a post of %q: %t", name, got)
 			}
+		}
+	})
+}
+
+// A ping frame is answered, and a protocol ping before the first frame is no sign of a
+// stream that is up.
+func TestPings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := ""
+		client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/v1/social/stream" {
+				io.WriteString(w, annsMonitor)
+				return
+			}
+			c, err := websocket.Accept(w, r, nil)
+			if err != nil {
+				return
+			}
+			defer c.CloseNow()
+			pinged := make(chan error, 1)
+			go func() { pinged <- c.Ping(context.Background()) }()
+			synctest.Wait()
+			for _, f := range []string{connected, `{"type":"ping","timestamp":"2026-03-01T12:00:00.000Z"}`} {
+				if err := c.Write(context.Background(), websocket.MessageText, []byte(f)); err != nil {
+					t.Error(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_, b, _ := c.Read(ctx)
+			answer = string(b)
+			c.CloseNow()
+			<-pinged
+		})).Client()
+		var got []fetcher.SignalKind
+		_ = newStream(t, client, "k").Stream(t.Context(), fetcher.StreamQuery{}, func(g fetcher.Signal) error { got = append(got, g.Kind); return nil })
+		if answer != `{"type":"pong"}` || len(got) != 2 || got[0] != fetcher.SignalUp || got[1] != fetcher.SignalHeartbeat {
+			t.Errorf("the answer is %q, the signals %v", answer, got)
 		}
 	})
 }

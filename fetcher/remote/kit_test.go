@@ -173,8 +173,11 @@ func (l *listener) stop() error {
 // next is the next signal of another kind than SignalHeartbeat.
 func (l *listener) next(t testing.TB) fetcher.Signal {
 	t.Helper()
+	late := time.After(30 * time.Minute)
 	for {
 		select {
+		case <-late:
+			t.Fatal("no such signal in half an hour")
 		case g := <-l.signals:
 			if g.Kind != fetcher.SignalHeartbeat {
 				return g

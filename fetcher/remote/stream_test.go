@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,6 +129,47 @@ func TestMonitorsAreReadAgain(t *testing.T) {
 		}
 		if err := <-l.ended; !errors.Is(err, fetcher.ErrUnauthorized) || !stream.Brings(&fetcher.Tweet{Username: "ann"}) {
 			t.Errorf("ended with %v", err)
+		}
+	})
+}
+
+// Accounts that change often cost no more than one list of monitors a minute, and those
+// that have a monitor none. What is the same is not told again.
+func TestChangesCostLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newService(t, newPlatform())
+		lists := 0
+		server := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/monitors") {
+				lists++
+			}
+			s.ServeHTTP(w, r)
+		}))
+		s.start()
+		defer s.stop()
+		s.watch("m", []string{"ann", "bob"})
+		l := listen(t, newStream(t, server.Client(), s.key.Secret), "", "ann")
+		l.next(t)
+		change := func(names ...string) {
+			for range 60 {
+				l.changes <- accounts(names...)
+				<-time.After(2 * time.Second)
+			}
+			synctest.Wait()
+		}
+		change("bob", "ann")
+		if g := l.next(t); lists != 1 || g.Kind != fetcher.SignalAccounts || len(g.Accounts) != 2 {
+			t.Errorf("accounts with monitors: %d lists, %+v", lists, g)
+		}
+		change("bob", "ann", "cyd")
+		if lists < 2 || lists > 3 {
+			t.Errorf("an account without a monitor: %d lists in two minutes, want one or two more", lists)
+		}
+		_ = l.stop()
+		for len(l.signals) > 0 {
+			if g := <-l.signals; g.Kind != fetcher.SignalHeartbeat {
+				t.Errorf("told again: %+v", g)
+			}
 		}
 	})
 }

@@ -157,6 +157,10 @@ func TestSince(t *testing.T) {
 				t.Errorf("%s, known %t: %d posts, Next %q, OldestAt %s; want Next %t, %s", c.name, k != 0, len(page.Tweets)+page.Skipped, page.Next, page.OldestAt, c.next, c.reach)
 			}
 			known = page.Version
+			seen, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: "ann", Since: c.since, Seen: func(string) bool { return true }})
+			if err != nil || len(seen.Tweets) != 0 || seen.Skipped != 8 || !seen.OldestAt.Equal(page.OldestAt) || seen.Next != page.Next || seen.UserID != page.UserID {
+				t.Errorf("%s: of a page of known posts %+v, %v", c.name, seen, err)
+			}
 			if page.ServerTime.IsZero() || page.RateLimit.Known || page.UserID != "100001" {
 				t.Errorf("%s: ServerTime %s, RateLimit %+v, UserID %q", c.name, page.ServerTime, page.RateLimit, page.UserID)
 			}
