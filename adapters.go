@@ -14,25 +14,15 @@ import (
 type tracker struct{ e *Engine }
 
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
-	sub := t.subscription(m)
-	sub.Spread = t.e.is() == fresh
-	return t.e.detector.Set(ctx, sub)
-}
-
-// subscription is what a monitor asks of the detector. The monitor may have
-// been stored by an engine with another pace.
-func (t tracker) subscription(m monitor.Monitor) detect.Subscription {
 	sub := detect.ForMonitor(m)
-	if t.e.cfg.Detect.Pace != detect.PaceInterval && sub.Interval > 0 {
-		sub.Interval = max(sub.Interval, detect.MinBound)
-	}
-	return sub
+	sub.Spread = t.e.is() == fresh
+	return t.e.platforms.Set(ctx, sub)
 }
 
-func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.detector.Remove(ctx, id) }
+func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.platforms.Remove(ctx, id) }
 
 func (t tracker) ReadUntil(ctx context.Context, id string) (map[string]time.Time, error) {
-	return t.e.detector.ReadUntil(ctx, id)
+	return t.e.platforms.ReadUntil(ctx, id)
 }
 
 // webhooks is the monitor manager's Webhooks, on the endpoint manager.

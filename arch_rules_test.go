@@ -36,6 +36,7 @@ var levels = [][]string{
 	{"detect/internal/accounts"},
 	{"detect/internal/queries"},
 	{"detect"},
+	{"internal/platforms"},
 	{"storage"},
 	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest"}, // what the adapters, or their tests, share
 	{"fetcher/internal/socket"},

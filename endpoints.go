@@ -124,7 +124,7 @@ func (r reconciler) mend(ctx context.Context) error {
 	}
 	for of, url := range after.shown {
 		if was, ok := before.shown[of]; ok && was == url {
-			_, merr := sources(r).webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
+			_, merr := managers(r).webhookMoved(ctx, deliver.Source{Kind: of.kind, Owner: of.owner, ID: of.id}, url.from, url.to)
 			err = errors.Join(err, merr)
 		}
 	}

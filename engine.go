@@ -18,16 +18,17 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/batch"
+	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// Config sets up an Engine. Only Fetcher is required; the zero value of each
-// other field means its default.
+// Config sets up an Engine. Only Fetcher or Sources is required; the zero value of
+// each other field means its default.
 type Config struct {
-	// Fetcher reads the accounts' timelines. Required.
+	// Fetcher reads the accounts' timelines. Required without Sources.
 	Fetcher fetcher.Fetcher
 	// Roles are the other calls that the platform supports: timelines of several
 	// accounts at once, and searches for filter rules. A nil role defaults to the
@@ -36,6 +37,9 @@ type Config struct {
 	// else has them. Without a Searcher only rules whose posts all come from known
 	// accounts can run.
 	Roles fetcher.Roles
+	// Sources are several platforms, or one that has a name. With Fetcher set they are
+	// further ones. Defaults to none.
+	Sources []Source
 	// Store keeps monitors, rules, events and deliveries. Defaults to a new
 	// storage/memory store, which the engine closes; one that is given is left
 	// open.
@@ -115,7 +119,7 @@ type Engine struct {
 	cfg        Config
 	store      storage.Store
 	ownsStore  bool
-	detector   *detect.Detector
+	platforms  *platforms.Set
 	dispatcher *dispatch.Dispatcher
 	webhook    *webhook.Sender
 	hub        *wshub.Hub // nil without Config.WebSocket
@@ -137,8 +141,8 @@ type Engine struct {
 
 // New checks cfg and returns an engine. It starts no goroutine.
 func New(cfg Config) (*Engine, error) {
-	if cfg.Fetcher == nil {
-		return nil, errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher")
+	if err := cfg.checkSources(); err != nil {
+		return nil, err
 	}
 	if err := cfg.refuseSet(); err != nil {
 		return nil, err
@@ -205,8 +209,7 @@ func (e *Engine) wire() (err error) {
 	if e.grace = dc.Lease; e.grace == 0 {
 		e.grace = max(45*time.Second, shortest)
 	}
-	deps := detect.Deps{Fetcher: e.cfg.Fetcher, Roles: e.cfg.Roles, Journal: notedJournal{e.store.Journal(), e.writes},
-		OnGap: e.cfg.OnGap, OnTrouble: sources{e}.reportTrouble, Logger: e.cfg.Logger, Now: e.cfg.Now}
+	deps := detect.Deps{Journal: notedJournal{e.store.Journal(), e.writes}, Now: e.cfg.Now}
 	if e.cfg.OnEvent != nil {
 		deps.Handlers = []string{handlerName}
 		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}
@@ -217,8 +220,7 @@ func (e *Engine) wire() (err error) {
 	if e.dispatcher, err = dispatch.New(dc); err != nil {
 		return err
 	}
-	deps.OnCommit = e.dispatcher.Enqueue
-	if e.detector, err = detect.New(tc, deps); err != nil {
+	if err = (sources{e}).add(tc, deps); err != nil {
 		return err
 	}
 	mc := endpoints.Config{
@@ -229,7 +231,7 @@ func (e *Engine) wire() (err error) {
 	if e.bound.Manager, err = endpoints.New(mc); err != nil {
 		return err
 	}
-	mc.Moved = sources{e}.webhookMoved
+	mc.Moved = managers{e}.webhookMoved
 	if e.endpoints, err = endpoints.New(mc); err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (e *Engine) wire() (err error) {
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
 		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
-		Paced:       tc.Pace != detect.PaceInterval,
+		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount,
 		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
@@ -274,7 +276,7 @@ func (e *Engine) Account(ctx context.Context, username string) (st detect.Accoun
 	if e.is() != running {
 		return detect.AccountStatus{}, false, ErrNotRunning
 	}
-	st, ok, err = e.detector.Account(ctx, username)
+	st, ok, err = e.platforms.Account(ctx, username)
 	return st, ok, notRunning(err)
 }
 
@@ -282,9 +284,15 @@ func (e *Engine) Account(ctx context.Context, username string) (st detect.Accoun
 // against the budget that polls share: Detect.FetchRate and the upstream's rate
 // limits. Without FetchRate it waits for rate limits only. It works before Start;
 // after Shutdown it returns ErrNotRunning. A call whose context ends takes nothing
-// from the budget.
+// from the budget. With several sources the budget is that of the first: SpendOn takes
+// from another.
 func (e *Engine) Spend(ctx context.Context) error {
-	return notRunning(e.detector.Spend(ctx))
+	return notRunning(e.platforms.Spend(ctx, ""))
+}
+
+// SpendOn is Spend for the source with a name.
+func (e *Engine) SpendOn(ctx context.Context, source string) error {
+	return notRunning(e.platforms.Spend(ctx, source))
 }
 
 // notRunning turns detect's error into ErrNotRunning.

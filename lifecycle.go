@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -54,9 +55,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		if strings.HasPrefix(m.StatusReason, monitor.ReasonUpstream) {
 			e.monitors.Report(m.Owner, m.ID, "", nil) // of the process before; what lasts is reported again
 		}
-		sub := tracker{e}.subscription(m)
+		sub := detect.ForMonitor(m)
 		sub.Spread = true
-		return e.detector.Set(ctx, sub)
+		return e.platforms.Set(ctx, sub)
 	})
 	if err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
@@ -71,7 +72,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
 		e.run("meter", nil, e.meter.Run)
 	}
-	e.run("detector", e.detector.Stop, e.detector.Run)
+	e.run("detector", e.platforms.Stop, e.platforms.Run)
 	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	e.run("monitors", nil, e.monitors.Run)
 	e.run("rules", nil, e.rules.Run)

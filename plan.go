@@ -6,12 +6,17 @@ import (
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // Plan is a forecast of latency, calls and cost for the active monitors and rules.
 type Plan struct {
 	detect.Plans
+	// Sources are the plans of each source by name, that of Config.Fetcher included,
+	// which is ""; nil without Config.Sources. Plans is that of all:
+	// its Mean is over accounts, and it has no Other where there are several.
+	Sources map[string]detect.Plans
 	// CreditsPerDay is the price of all active monitors and rules by Config.Pricing.
 	CreditsPerDay billing.Credits
 }
@@ -28,7 +33,7 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	err := e.monitors.Each(ctx, func(m monitor.Monitor) error {
 		if m.Status == monitor.Active {
 			plan.CreditsPerDay += e.Price(m).PerDay
-			subs = append(subs, tracker{e}.subscription(m))
+			subs = append(subs, detect.ForMonitor(m))
 		}
 		return nil
 	})
@@ -39,11 +44,13 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
 	}
+	var plans platforms.Plans
 	if e.is() == running {
-		plan.Plans, err = e.detector.Plan(ctx, budgets...)
+		plans, err = e.platforms.Plan(ctx, budgets...)
 	} else {
-		plan.Plans, err = e.detector.PlanFor(subs, queries, budgets...)
+		plans, err = e.platforms.PlanFor(subs, queries, budgets...)
 	}
+	plan.Plans, plan.Sources = plans.Plans, plans.ByName
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: %w", notRunning(err))
 	}

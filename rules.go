@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 	"github.com/streamwatch/streamwatch/secret"
@@ -51,7 +52,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 	if err != nil {
 		return detect.QueryStatus{}, false, err
 	}
-	st, ok, err = e.detector.Query(ctx, p.Canonical())
+	st, ok, err = e.platforms.Query(ctx, p.Canonical())
 	return st, ok, notRunning(err)
 }
 
@@ -59,7 +60,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 func (e *Engine) addRules() (err error) {
 	e.rules, err = rule.NewManager(rule.Config{
 		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
-		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Admit: e.admission.rule,
+		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Platforms: sources{e}.names(), Admit: e.admission.rule,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
 	return err
@@ -80,9 +81,9 @@ func (e *Engine) startRules(ctx context.Context) error {
 		refused := err != nil
 		if err == nil {
 			sub.Spread = true
-			err = e.detector.SetQuery(ctx, sub)
+			err = e.platforms.SetQuery(ctx, r.Platform, sub)
 		}
-		if refused || errors.Is(err, detect.ErrNoSearcher) {
+		if refused || errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown) {
 			e.cfg.Logger.Error("running a rule failed", "rule", r.ID, "error", err)
 			e.rules.Report(r.Owner, r.ID, "", err)
 			return nil
@@ -93,14 +94,14 @@ func (e *Engine) startRules(ctx context.Context) error {
 
 // planRules returns the price of the active rules and their queries, without those
 // that cannot run.
-func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []detect.QuerySubscription, err error) {
+func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []platforms.Query, err error) {
 	err = e.rules.Each(ctx, func(r rule.Rule) error {
 		if r.Status != rule.Active {
 			return nil
 		}
 		plan.CreditsPerDay += e.PriceRule(r).PerDay
 		if sub, err := (ruleTracker{e}).subscription(r); err == nil {
-			subs = append(subs, sub)
+			subs = append(subs, platforms.Query{Platform: r.Platform, QuerySubscription: sub})
 		}
 		return nil
 	})
@@ -113,7 +114,7 @@ type ruleTracker struct{ e *Engine }
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
 	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
 	sub.Spread = t.e.is() == fresh
-	return t.e.detector.SetQuery(ctx, sub)
+	return t.e.platforms.SetQuery(ctx, r.Platform, sub)
 }
 
 // subscription is what a stored rule asks of the detector.
@@ -126,11 +127,11 @@ func (t ruleTracker) subscription(r rule.Rule) (detect.QuerySubscription, error)
 }
 
 func (t ruleTracker) Untrack(ctx context.Context, id string) error {
-	return t.e.detector.RemoveQuery(ctx, id)
+	return t.e.platforms.RemoveQuery(ctx, id)
 }
 
 func (t ruleTracker) ReadUntil(ctx context.Context, id string) (time.Time, error) {
-	return t.e.detector.QueryReadUntil(ctx, id)
+	return t.e.platforms.QueryReadUntil(ctx, id)
 }
 
 // ruleWebhooks is the rule manager's Webhooks, on the endpoint manager.

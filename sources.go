@@ -1,66 +1,146 @@
 package streamwatch
 
 import (
-	"context"
 	"errors"
-	"net"
-	"net/url"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
 
-	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
-	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/platforms"
 )
 
-// sources finds the manager of a deliver.Source: a monitor's or a rule's.
+// Source is one platform with its credentials.
+type Source struct {
+	// Name is how monitors and rules name the source: an account of it is
+	// "name:account". 1 to 32 lower-case letters, digits, "-" and "_", the first a
+	// letter, and not "did". Events, Stats, Plan and the log tell it. Required.
+	Name string
+	// Fetcher reads the accounts' timelines. Required.
+	Fetcher fetcher.Fetcher
+	// Roles are the other calls that the platform supports: see Config.Roles.
+	Roles fetcher.Roles
+	// Detect tunes its polling. Each source has budgets, back-offs and an overlap of
+	// its own. DeliverBy defaults to that of Config.Detect.
+	Detect detect.Config
+	// CheckAccount returns an error for a name that no account of the platform can
+	// have, which says what names are like. Nil takes all names.
+	CheckAccount func(name string) error
+}
+
+var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// checkSources returns an error for a source that is not allowed.
+func (c *Config) checkSources() error {
+	if c.Fetcher == nil && len(c.Sources) == 0 {
+		return errors.New("streamwatch: Config.Fetcher is missing: want a fetcher.Fetcher, or Config.Sources")
+	}
+	if c.Fetcher == nil && c.Roles != (fetcher.Roles{}) {
+		return errors.New("streamwatch: Config.Roles is not allowed without Config.Fetcher: want the Roles of a source")
+	}
+	seen := map[string]bool{}
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		switch {
+		case !sourceName.MatchString(s.Name) || s.Name == "did":
+			return fmt.Errorf(`streamwatch: Config.Sources[%d].Name %q is not allowed: want 1 to 32 lower-case letters, digits, "-" and "_", the first a letter, and not "did"`, i, s.Name)
+		case seen[s.Name]:
+			return fmt.Errorf("streamwatch: Config.Sources[%d].Name %q is not allowed: want a name for each", i, s.Name)
+		case s.Fetcher == nil:
+			return fmt.Errorf("streamwatch: Config.Sources[%d].Fetcher of %q is missing: want a fetcher.Fetcher", i, s.Name)
+		}
+		seen[s.Name] = true
+	}
+	return nil
+}
+
+// all are the sources, first that of bare names.
+func (c *Config) allSources(tuned detect.Config) []Source {
+	var all []Source
+	if c.Fetcher != nil {
+		all = append(all, Source{Fetcher: c.Fetcher, Roles: c.Roles, Detect: tuned})
+	}
+	all = append(all, slices.Clone(c.Sources)...)
+	for i := range all {
+		if all[i].Detect.DeliverBy == 0 {
+			all[i].Detect.DeliverBy = tuned.DeliverBy
+		}
+	}
+	return all
+}
+
+// sources are an Engine's.
 type sources struct{ e *Engine }
 
-// has tells whether an owner has a monitor or rule.
-func (s sources) has(ctx context.Context, owner string, kind deliver.SourceKind, id string) (bool, error) {
-	var err error
-	if kind == deliver.SourceRule {
-		_, err = s.e.rules.Get(ctx, owner, id)
-	} else {
-		_, err = s.e.monitors.Get(ctx, owner, id)
+// add makes a detector for each source; deps are what they share.
+func (s sources) add(tuned detect.Config, deps detect.Deps) error {
+	e := s.e
+	commits := platforms.NewCommits(e.dispatcher.Enqueue)
+	journal := deps.Journal
+	interval := e.cfg.DefaultInterval
+	if interval == 0 {
+		interval = max(time.Minute, e.cfg.MinInterval)
 	}
-	if errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound) {
-		return false, nil
+	var list []platforms.Platform
+	for _, src := range e.cfg.allSources(tuned) {
+		own := deps
+		own.Platform, own.Fetcher, own.Roles, own.Logger = src.Name, src.Fetcher, src.Roles, e.cfg.Logger
+		own.Journal, own.OnCommit = commits.Of(src.Name, journal)
+		own.OnGap, own.OnTrouble = e.cfg.OnGap, managers{e}.reportTrouble
+		if src.Name != "" {
+			own.Logger = e.cfg.Logger.With("source", src.Name)
+			own.OnTrouble = func(t detect.Trouble) {
+				if t.Username != "" {
+					t.Username = src.Name + ":" + t.Username
+				}
+				managers{e}.reportTrouble(t)
+			}
+			if e.cfg.OnGap != nil {
+				own.OnGap = func(g detect.Gap) {
+					g.Target = src.Name + "/" + g.Target
+					e.cfg.OnGap(g)
+				}
+			}
+		}
+		d, err := detect.New(src.Detect, own)
+		if err != nil && src.Name != "" {
+			return fmt.Errorf("Sources %q: %w", src.Name, err)
+		} else if err != nil {
+			return err
+		}
+		list = append(list, platforms.Platform{Name: src.Name, Detector: d, Pace: src.Detect.Pace, Interval: interval, CheckAccount: src.CheckAccount})
 	}
-	return err == nil, err
+	e.platforms = platforms.New(list)
+	return nil
 }
 
-// webhookMoved has a monitor or rule show the URL that its webhook has now.
-func (s sources) webhookMoved(ctx context.Context, src deliver.Source, from, to string) (bool, error) {
-	if src.Kind == deliver.SourceRule {
-		return s.e.rules.WebhookMoved(ctx, src.Owner, src.ID, from, to)
+// names are those that a rule may give.
+func (s sources) names() (names []string) {
+	for i := range s.e.cfg.Sources {
+		names = append(names, s.e.cfg.Sources[i].Name)
 	}
-	return s.e.monitors.WebhookMoved(ctx, src.Owner, src.ID, from, to)
+	return names
 }
 
-// reportTrouble writes a failure into the status reason of its monitor or rule.
-func (s sources) reportTrouble(t detect.Trouble) {
-	err := publicError(t.Err)
+// paced reports whether budgets set the pace of all sources, so that monitors need no
+// interval.
+func (s sources) paced() bool {
+	return !slices.ContainsFunc(s.e.cfg.allSources(s.e.cfg.Detect), func(s Source) bool { return s.Detect.Pace == detect.PaceInterval })
+}
+
+// checkAccount asks the account's source whether there can be such an account.
+func (s sources) checkAccount(account string) error {
+	p, name := s.e.platforms.Split(account)
 	switch {
-	case t.Source.Kind != deliver.SourceRule:
-		s.e.monitors.Report(t.Source.Owner, t.Source.ID, t.Username, err)
-	case t.Username != "":
-		s.e.rules.Report(t.Source.Owner, t.Source.ID, "@"+t.Username, err)
-	default:
-		s.e.rules.Report(t.Source.Owner, t.Source.ID, "", err)
+	case name == "":
+		return errors.New("an account behind the name of the source")
+	case p.CheckAccount != nil:
+		return p.CheckAccount(name)
+	case len(s.e.cfg.Sources) > 0 && strings.Contains(name, ":") && !strings.HasPrefix(name, "did:"):
+		return fmt.Errorf("an account, or one behind the name of a source (%s) and a colon", strings.Join(s.names(), ", "))
 	}
-	if s.e.cfg.OnTrouble != nil {
-		s.e.cfg.OnTrouble(t)
-	}
-}
-
-// publicError returns an error as an owner may read it, without hosts and addresses
-// of the service. The log and OnTrouble have the full error.
-func publicError(err error) error {
-	var connection *net.OpError
-	var lookup *net.DNSError
-	var request *url.Error
-	if errors.As(err, &connection) || errors.As(err, &lookup) || errors.As(err, &request) {
-		return errors.New("the upstream cannot be reached")
-	}
-	return err
+	return nil
 }

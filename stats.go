@@ -10,7 +10,12 @@ import (
 
 // Stats counts what an engine did since it was made.
 type Stats struct {
-	Detect  detect.Stats
+	// Detect is of the source that bare names of accounts mean: Config.Fetcher, or else
+	// the first of Config.Sources.
+	Detect detect.Stats
+	// Sources are those of each source by name, that of Config.Fetcher included, which
+	// is ""; nil without Config.Sources.
+	Sources map[string]detect.Stats
 	Deliver dispatch.Stats
 	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing.
 	WebSocket wshub.Stats
@@ -28,7 +33,8 @@ func (s *Stats) Causes() []latency.Cause {
 
 // Stats reads the counters.
 func (e *Engine) Stats() Stats {
-	st := Stats{Detect: e.detector.Stats(), Deliver: e.dispatcher.Stats()}
+	st := Stats{Deliver: e.dispatcher.Stats()}
+	st.Detect, st.Sources = e.platforms.Stats()
 	if e.hub != nil {
 		st.WebSocket = e.hub.Stats()
 	}

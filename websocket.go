@@ -21,7 +21,7 @@ func (e *Engine) addHub(deps *detect.Deps, senders map[string]deliver.Sender) (e
 		return nil
 	}
 	o := *e.cfg.WebSocket
-	o.Events, o.Has, o.Logger = e.store.Log(), sources{e}.has, e.cfg.Logger
+	o.Events, o.Has, o.Logger = e.store.Log(), managers{e}.has, e.cfg.Logger
 	if o.MaxPerOwner == 0 {
 		o.MaxPerOwner = e.cfg.Quotas.Connections
 	}

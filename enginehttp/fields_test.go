@@ -127,6 +127,7 @@ var badFields = []struct {
 	{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":0.05}`, 422, "interval_seconds \\\"0.05\\\""},
 	{"POST", rules, `{"tag":"t","query":"moon","schedule":"every day"}`, 422, "schedule \\\"every day\\\" is not allowed"},
 	{"POST", rules, `{"tag":"t","query":"moon","schedule":"@daily","interval_seconds":5}`, 422, "either schedule or interval_seconds, not both"},
+	{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":5,"platform":"mars"}`, 422, "platform \\\"mars\\\" is not allowed: want no platform: there is only one"},
 	{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":5,"max_results_per_poll":0}`, 422, "max_results_per_poll 0 is not allowed: want 1 to 100"},
 	{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":5,"max_results_per_poll":2.5}`, 422, "max_results_per_poll 2.5 is not allowed: want 1 to 100"},
 	{"POST", rules, `{"tag":"t","query":"moon","interval_seconds":5,"webhook_url":"http://10.0.0.1/"}`, 422, "webhook_url"},

@@ -19,6 +19,7 @@ type ruleRecord struct {
 	ID                 string      `json:"id"`
 	Tag                string      `json:"tag"`
 	Query              string      `json:"query"`
+	Platform           string      `json:"platform,omitempty"`
 	IntervalSeconds    *float64    `json:"interval_seconds"`
 	Schedule           *string     `json:"schedule"`
 	MaxResultsPerPoll  int         `json:"max_results_per_poll"`
@@ -39,7 +40,7 @@ func (h ruleAPI) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 	price := h.engine.PriceRule(*r)
 	perDay := credits(roundUp(price.PerDay))
 	out := ruleRecord{
-		ID: r.ID, Tag: r.Tag, Query: r.Query, Schedule: nullable(r.Schedule), MaxResultsPerPoll: r.MaxResults,
+		ID: r.ID, Tag: r.Tag, Query: r.Query, Platform: r.Platform, Schedule: nullable(r.Schedule), MaxResultsPerPoll: r.MaxResults,
 		WebhookURL: nullable(r.WebhookURL), WebhookSecretSet: r.WebhookSecretSet, WebhookSecret: string(generated),
 		Status: r.Status, StatusReason: nullable(r.StatusReason), CreditsPerDay: perDay, CreditsPerRule: perDay, PricingTier: price.Tier,
 		CreatedAt: timeText(r.CreatedAt), UpdatedAt: timeText(r.UpdatedAt),
@@ -124,7 +125,7 @@ func (h ruleAPI) getRule(c *call) (reply, error) {
 
 func (h ruleAPI) createRule(c *call) (reply, error) {
 	f := c.form
-	q := rule.CreateRequest{Owner: c.who.Owner, Tag: f.need("tag", "1 to 100 characters"), Query: f.need("query", "1 to 1,024 characters"),
+	q := rule.CreateRequest{Owner: c.who.Owner, Tag: f.need("tag", "1 to 100 characters"), Query: f.need("query", "1 to 1,024 characters"), Platform: f.optional("platform"),
 		Schedule: f.optional("schedule"), WebhookURL: f.optional("webhook_url"), WebhookSecret: secret.Value(f.optional("webhook_secret"))}
 	if iv := pace(f); iv != nil {
 		q.Interval = *iv

@@ -64,7 +64,7 @@ func (h *Handler) table() []*route {
 		{method: "POST", path: seg + "/stream/deliveries/{delivery_id}/redeliver", name: "redeliver", once: true, serve: webhooks.redeliver},
 
 		{method: "GET", path: seg + "/stream/filter-rules", name: "list_filter_rules", params: with("status"), serve: rules.listRules},
-		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", once: true, fields: ruleFields, serve: rules.createRule},
+		{method: "POST", path: seg + "/stream/filter-rules", name: "create_filter_rule", once: true, fields: append([]string{"platform"}, ruleFields...), serve: rules.createRule},
 		{method: "GET", path: seg + "/stream/filter-rules/{rule_id}", name: "get_filter_rule", serve: rules.getRule},
 		{method: "PATCH", path: seg + "/stream/filter-rules/{rule_id}", name: "update_filter_rule", match: true, fields: append([]string{"status"}, ruleFields...), serve: rules.patchRule},
 		{method: "DELETE", path: seg + "/stream/filter-rules/{rule_id}", name: "delete_filter_rule", match: true, serve: rules.deleteRule},

@@ -3,6 +3,7 @@ package engineprom
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,6 +34,7 @@ var DefaultBuckets = []float64{
 type Collector struct {
 	source  Source
 	metrics []metric
+	ofEach  int                // so many of them are of each source
 	descs   []*prometheus.Desc // of metrics, in their order
 	buckets []float64
 }
@@ -50,11 +52,14 @@ func New(source Source, o Options) (*Collector, error) {
 			return nil, fmt.Errorf("engineprom: Options.Buckets[%d] %g is not allowed: want more than 0 and than the one before", i, b)
 		}
 	}
-	c := &Collector{source: source, metrics: metrics(), buckets: slices.Clone(o.Buckets)}
-	for _, m := range c.metrics {
+	c := &Collector{source: source, metrics: append(detectionMetrics(), deliveryMetrics()...), ofEach: len(detectionMetrics()), buckets: slices.Clone(o.Buckets)}
+	for i, m := range c.metrics {
 		var names []string
 		if m.label != "" {
 			names = []string{m.label}
+		}
+		if i < c.ofEach {
+			names = append(names, "source")
 		}
 		c.descs = append(c.descs, prometheus.NewDesc("streamwatch_"+m.name, m.help, names, o.Labels))
 	}
@@ -72,21 +77,48 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.source.Stats()
 	for i, m := range c.metrics {
-		for _, v := range m.values(&s) {
-			var labels []string
-			if m.label != "" {
-				labels = []string{v.label}
+		switch {
+		case i >= c.ofEach:
+			for _, v := range m.values(&s) {
+				c.send(ch, i, v, labels(m.label, v))
 			}
-			if m.kind == histogram {
-				ch <- c.histogram(c.descs[i], v.durations, labels)
-				continue
+		case len(s.Sources) == 0:
+			for _, v := range m.values(&s) {
+				c.send(ch, i, v, append(labels(m.label, v), ""))
 			}
-			kind := prometheus.GaugeValue
-			if m.kind == counter {
-				kind = prometheus.CounterValue
+		default:
+			for n, name := range slices.Sorted(maps.Keys(s.Sources)) {
+				of := s
+				of.Detect = s.Sources[name]
+				for _, v := range m.values(&of) {
+					switch {
+					case !v.once:
+						c.send(ch, i, v, append(labels(m.label, v), name))
+					case n == 0:
+						c.send(ch, i, v, append(labels(m.label, v), ""))
+					}
+				}
 			}
-			ch <- prometheus.MustNewConstMetric(c.descs[i], kind, v.number, labels...)
 		}
+	}
+}
+
+func labels(label string, v value) []string {
+	if label == "" {
+		return nil
+	}
+	return []string{v.label}
+}
+
+// send sends a value of the i-th metric.
+func (c *Collector) send(ch chan<- prometheus.Metric, i int, v value, labels []string) {
+	switch c.metrics[i].kind {
+	case histogram:
+		ch <- c.histogram(c.descs[i], v.durations, labels)
+	case counter:
+		ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.CounterValue, v.number, labels...)
+	default:
+		ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.GaugeValue, v.number, labels...)
 	}
 }
 

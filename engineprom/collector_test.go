@@ -20,6 +20,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/engineprom"
 	"github.com/streamwatch/streamwatch/latency"
 )
@@ -32,6 +33,7 @@ func (f fixed) Stats() streamwatch.Stats { return f.s }
 // notExported are fields that no metric shows, and why.
 var notExported = map[string]string{
 	"Detect.Forecast": "it compares two plans; read it from Engine.Stats",
+	"Sources":         "TestSources shows them",
 }
 
 // Every figure of streamwatch.Stats reaches Prometheus: each field gets a value
@@ -81,6 +83,25 @@ func fill(t *testing.T, v reflect.Value, path string, want map[string]string) {
 			}
 			fill(t, f, name, want)
 		}
+	}
+}
+
+// With several sources each has its own series; what belongs to all comes once.
+func TestSources(t *testing.T) {
+	s := streamwatch.Stats{Sources: map[string]detect.Stats{"": {Polls: 11}, "bluesky": {Polls: 22}}}
+	s.Detect = s.Sources[""]
+	s.Deliver.Attempts = 33
+	got := scrape(t, fixed{s}, engineprom.Options{})
+	for _, line := range []string{
+		`streamwatch_polls_total{source=""} 11`, `streamwatch_polls_total{source="bluesky"} 22`, `streamwatch_attempts_total 33`,
+		`streamwatch_latency_seconds_count{source="bluesky",stage="fetch"} 0`, `streamwatch_latency_seconds_count{source="",stage="send"} 0`,
+	} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if strings.Contains(got, `source="bluesky",stage="send"`) {
+		t.Error("what belongs to all sources is shown for one")
 	}
 }
 

@@ -21,7 +21,7 @@ type metric struct {
 	name   string // without the prefix
 	kind   kind
 	help   string
-	label  string // "" for a metric of one value
+	label  string // "" for a metric of one value, or of one for each source
 	values func(*streamwatch.Stats) []value
 }
 
@@ -29,6 +29,7 @@ type value struct {
 	label     string
 	number    float64
 	durations latency.Snapshot // of a histogram
+	once      bool             // of all sources together
 }
 
 // stages are the parts of the time from publication to commit.
@@ -40,20 +41,32 @@ func stages(l *latency.Parts) []value {
 	}
 }
 
-// metrics is all that a Collector sends, in the order of the flow.
-func metrics() []metric {
-	type stats = streamwatch.Stats
-	one := func(read func(*stats) int64) func(*stats) []value {
-		return func(s *stats) []value { return []value{{number: float64(read(s))}} }
-	}
-	number := func(read func(*stats) float64) func(*stats) []value {
-		return func(s *stats) []value { return []value{{number: read(s)}} }
-	}
-	durations := func(read func(*stats) latency.Snapshot) func(*stats) []value {
-		return func(s *stats) []value { return []value{{durations: read(s)}} }
-	}
-	seconds := func(d time.Duration) float64 { return d.Seconds() }
+// stats is what metrics are read from.
+type stats = streamwatch.Stats
 
+func one(read func(*stats) int64) func(*stats) []value {
+	return func(s *stats) []value { return []value{{number: float64(read(s))}} }
+}
+
+func number(read func(*stats) float64) func(*stats) []value {
+	return func(s *stats) []value { return []value{{number: read(s)}} }
+}
+
+func durations(read func(*stats) latency.Snapshot) func(*stats) []value {
+	return func(s *stats) []value { return []value{{durations: read(s)}} }
+}
+
+func seconds(d time.Duration) float64 { return d.Seconds() }
+
+func flag(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// detectionMetrics are what a Collector sends for each source, in the order of the flow.
+func detectionMetrics() []metric {
 	return []metric{
 		// Polling.
 		{"targets", gauge, "Accounts watched now.", "", one(func(s *stats) int64 { return s.Detect.Targets })},
@@ -71,12 +84,7 @@ func metrics() []metric {
 		{"fetch_seconds", histogram, "Calls of the Fetcher that brought a page.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
 		{"budget_polls_per_second", gauge, "Accounts a second that the budget allows to poll; 0 when intervals set the pace.", "", number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
 		{"budget_demand_polls_per_second", gauge, "What the longest times between polls need of the budget.", "", number(func(s *stats) float64 { return s.Detect.Pace.Demand })},
-		{"budget_feasible", gauge, "1 while the budget covers what the longest times between polls need.", "", one(func(s *stats) int64 {
-			if s.Detect.Pace.Feasible {
-				return 1
-			}
-			return 0
-		})},
+		{"budget_feasible", gauge, "1 while the budget covers what the longest times between polls need.", "", one(func(s *stats) int64 { return flag(s.Detect.Pace.Feasible) })},
 		{"clock_skew_seconds", gauge, "How far this clock is ahead of the platform's.", "", number(func(s *stats) float64 { return seconds(s.Detect.ClockSkew) })},
 		{"polls_skewed_total", counter, "Polls with clocks more than 2 s apart.", "", one(func(s *stats) int64 { return s.Detect.SkewedPolls })},
 
@@ -89,6 +97,22 @@ func metrics() []metric {
 		{"probe_posts_missed_total", counter, "Posts that polls found, and no mark had shown.", "", one(func(s *stats) int64 { return s.Detect.Probes.Missed })},
 		{"probe_miss_rate", gauge, "Share of the posts that marks do not show, as it is believed.", "", number(func(s *stats) float64 { return s.Detect.Probes.MissRate })},
 		{"probe_lag_seconds", histogram, "From publication until a probe showed the change.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Probes.Lag })},
+
+		{"stream_connected", gauge, "1 while the stream is connected.", "", one(func(s *stats) int64 { return flag(s.Detect.Stream.Connected) })},
+		{"stream_trusted", gauge, "1 while the polls of the stream's accounts rest.", "", one(func(s *stats) int64 { return flag(s.Detect.Stream.Trusted) })},
+		{"stream_accounts", gauge, "Accounts whose posts the stream brings.", "", one(func(s *stats) int64 { return s.Detect.Stream.Accounts })},
+		{"stream_connects_total", counter, "Connections that the platform accepted.", "", one(func(s *stats) int64 { return s.Detect.Stream.Connects })},
+		{"stream_resumes_total", counter, "Of them, those that lost nothing.", "", one(func(s *stats) int64 { return s.Detect.Stream.Resumes })},
+		{"stream_disconnects_total", counter, "Connections that ended, or could not be made.", "", one(func(s *stats) int64 { return s.Detect.Stream.Disconnects })},
+		{"stream_silences_total", counter, "Connections cut because nothing came.", "", one(func(s *stats) int64 { return s.Detect.Stream.Silences })},
+		{"stream_gaps_total", counter, "Times that the stream said it had left something out.", "", one(func(s *stats) int64 { return s.Detect.Stream.Gaps })},
+		{"stream_posts_total", counter, "Posts that the stream brought, some more than once.", "", one(func(s *stats) int64 { return s.Detect.Stream.Posts })},
+		{"stream_strangers_total", counter, "Posts that the stream brought of accounts that nobody watches.", "", one(func(s *stats) int64 { return s.Detect.Stream.Strangers })},
+		{"stream_miss_rate", gauge, "Share of the last thousand posts or so that the stream missed.", "", number(func(s *stats) float64 { return s.Detect.Stream.MissRate })},
+		{"stream_posts_missed_total", counter, "Posts that polls found, and the stream should have brought.", "", one(func(s *stats) int64 { return s.Detect.Stream.Misses })},
+		{"stream_edits_total", counter, "Signals that a post was edited.", "", one(func(s *stats) int64 { return s.Detect.Stream.Edits })},
+		{"stream_deletes_total", counter, "Signals that a post was deleted.", "", one(func(s *stats) int64 { return s.Detect.Stream.Deletes })},
+		{"stream_lag_seconds", histogram, "From publication until the stream brought a post.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Stream.Lag })},
 
 		// Detection.
 		{"posts_total", counter, "Posts on all pages, those not decoded included.", "", one(func(s *stats) int64 { return s.Detect.Posts })},
@@ -118,7 +142,7 @@ func metrics() []metric {
 		{"commit_latency_seconds", histogram, "From publication until the store had it.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Total })},
 		{"latency_seconds", histogram, "The parts of the time from publication to acknowledgement.", "stage", func(s *stats) []value {
 			return append(stages(&s.Detect.Latency),
-				value{label: "handover", durations: s.Deliver.Handover}, value{label: "send", durations: s.Deliver.Send})
+				value{label: "handover", durations: s.Deliver.Handover, once: true}, value{label: "send", durations: s.Deliver.Send, once: true})
 		}},
 
 		// Queries of filter rules; where nothing else is said, what is above counts
@@ -131,7 +155,12 @@ func metrics() []metric {
 		{"query_detection_seconds", histogram, "From publication to detection, of posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Detection })},
 		{"query_commit_latency_seconds", histogram, "From publication until the store had it, of posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Total })},
 		{"query_latency_seconds", histogram, "The parts of that time.", "stage", func(s *stats) []value { return stages(&s.Detect.Queries.Latency) }},
+	}
+}
 
+// deliveryMetrics are what it sends of all sources together.
+func deliveryMetrics() []metric {
+	return []metric{
 		// Delivery.
 		{"attempts_total", counter, "Delivery attempts that ended.", "", one(func(s *stats) int64 { return s.Deliver.Attempts })},
 		{"attempts_in_flight", gauge, "Delivery attempts under way.", "", one(func(s *stats) int64 { return s.Deliver.InFlight })},

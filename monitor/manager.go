@@ -52,6 +52,9 @@ type Config struct {
 	Paced bool
 	// MinInterval is the shortest allowed. Defaults to 1 s.
 	MinInterval time.Duration
+	// CheckAccount, if set, is asked whether there can be an account with such a name;
+	// its error says which names there can be. Defaults to any.
+	CheckAccount func(username string) error
 	// Admit, if set, is called before a monitor is created or changed, which includes
 	// Restore; was is nil for a new one. An error refuses the change and leaves
 	// nothing of it. done is called when the change has been stored or has failed.

@@ -70,6 +70,11 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 		if !validUsername(name) {
 			return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@'")
 		}
+		if m.cfg.CheckAccount != nil {
+			if err := m.cfg.CheckAccount(name); err != nil {
+				return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), err.Error())
+			}
+		}
 		key := Key(name)
 		if taken[key] {
 			continue

@@ -12,6 +12,7 @@ type CreateRequest struct {
 	Owner         string        // whose it is; "" is fine for a single-tenant program
 	Tag           string        // 1 to 100 characters, unique per owner
 	Query         string        // in Config.Parse's dialect
+	Platform      string        // one of Config.Platforms; "" for the first
 	Interval      time.Duration // either this
 	Schedule      string        // or this: see ParseSchedule
 	MaxResults    int           // 1 to 100; 0 means 20
@@ -30,7 +31,7 @@ type Created struct {
 // Create makes a rule and begins to run it. Posts published from now on are its
 // events. On an error nothing is left behind.
 func (m *Manager) Create(ctx context.Context, q CreateRequest) (Created, error) {
-	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults, WebhookURL: q.WebhookURL}
+	r := Rule{Owner: q.Owner, Tag: q.Tag, Query: q.Query, Platform: q.Platform, Interval: q.Interval, Schedule: q.Schedule, MaxResults: q.MaxResults, WebhookURL: q.WebhookURL}
 	if r.MaxResults == 0 {
 		r.MaxResults = DefaultResults
 	}

@@ -3,6 +3,7 @@ package rule
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,13 @@ func (m *Manager) check(r *Rule) (Parsed, error) {
 	}
 	if err := r.Validate(); err != nil {
 		return Parsed{}, err
+	}
+	if r.Platform != "" && !slices.Contains(m.cfg.Platforms, r.Platform) {
+		allowed := "no platform: there is only one"
+		if len(m.cfg.Platforms) > 0 {
+			allowed = "one of " + strings.Join(m.cfg.Platforms, ", ")
+		}
+		return Parsed{}, invalid.Field("rule", "platform", invalid.Clip(r.Platform), allowed)
 	}
 	p, err := m.ParseRule(r)
 	if err != nil && p.Query == nil {

@@ -49,6 +49,8 @@ type Config struct {
 	Parse query.Options
 	// MinInterval is the shortest interval allowed. Defaults to MinInterval.
 	MinInterval time.Duration
+	// Platforms are the names that Rule.Platform may have beside "". Defaults to none.
+	Platforms []string
 	// Admit, if set, is called before a rule is created or changed, which includes
 	// Restore; was is nil for a new one. An error refuses the change and leaves
 	// nothing of it. done is called when the change has been stored or has failed.

@@ -46,6 +46,7 @@ type Rule struct {
 	Owner      string
 	Tag        string // 1 to MaxTag characters, unique per owner
 	Query      string // 1 to MaxQuery characters
+	Platform   string // where it is searched, one of Config.Platforms; "" for the first
 	Interval   time.Duration
 	Schedule   string // a cron expression, instead of Interval: see ParseSchedule
 	MaxResults int    // posts read in a poll, 1 to MaxResults

@@ -63,7 +63,7 @@ func (h *Health) connected(accounts int) {
 	defer h.mu.Unlock()
 	h.up = h.now()
 	h.stats.Connects++
-	h.stats.Connected, h.stats.Accounts = true, accounts
+	h.stats.Connected, h.stats.Accounts = true, int64(accounts)
 }
 
 func (h *Health) broken() {
@@ -145,7 +145,7 @@ type Stats struct {
 	Connected bool
 	// Trusted: polls of its accounts rest for Config.AuditEvery.
 	Trusted  bool
-	Accounts int // whose posts it brings, as it says
+	Accounts int64 // whose posts it brings, as it says
 
 	Connects    int64 // connections that the platform accepted
 	Resumes     int64 // of them, those that lost nothing

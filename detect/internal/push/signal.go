@@ -32,7 +32,7 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 		s.cfg.Logger.Info("stream is up", "accounts", len(sig.Accounts), "resumed", sig.Resumed)
 	case fetcher.SignalAccounts:
 		s.cfg.Sink.Cover(sig.Accounts, true)
-		s.cfg.Health.count(func(st *Stats) { st.Accounts = len(sig.Accounts) })
+		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(sig.Accounts)) })
 	case fetcher.SignalGap:
 		s.cfg.Health.count(func(st *Stats) { st.Gaps++ })
 		s.cfg.Sink.Gap()

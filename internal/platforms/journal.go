@@ -1,0 +1,76 @@
+package platforms
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// Commits orders the commits of several detectors: what one has committed is handed on
+// before the next one commits, so that deliveries are handed on in the order of
+// Event.Seq.
+type Commits struct {
+	turn sync.Mutex
+	hand func([]deliver.Delivery)
+}
+
+// NewCommits hands deliveries to hand.
+func NewCommits(hand func([]deliver.Delivery)) *Commits { return &Commits{hand: hand} }
+
+// Of returns the Journal and OnCommit of a platform's detector. The cursors of one that
+// has a name are kept under it.
+func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deliver.Delivery)) {
+	if name != "" {
+		name += "/"
+	}
+	return journal{c, name, j}, func(ds []deliver.Delivery) {
+		defer c.turn.Unlock() // Commit has locked it
+		c.hand(ds)
+	}
+}
+
+type journal struct {
+	*Commits
+	prefix string
+	detect.Journal
+}
+
+// Commit leaves the turn locked when there are deliveries: a detector hands these on
+// right after it.
+func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
+	for _, b := range batches {
+		if c := b.Cursor; c != nil && !strings.HasPrefix(c.Target, j.prefix) { // a batch may come twice
+			c.Target = j.prefix + c.Target
+		}
+	}
+	j.turn.Lock()
+	if err := j.Journal.Commit(ctx, batches); err != nil {
+		j.turn.Unlock()
+		return err
+	}
+	for _, b := range batches {
+		if len(b.Deliveries) > 0 {
+			return nil
+		}
+	}
+	j.turn.Unlock()
+	return nil
+}
+
+func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
+	if j.prefix == "" {
+		return j.Journal.Cursors(ctx, targets...)
+	}
+	full := make([]string, len(targets))
+	for i, t := range targets {
+		full[i] = j.prefix + t
+	}
+	found, err := j.Journal.Cursors(ctx, full...)
+	for i := range found {
+		found[i].Target = strings.TrimPrefix(found[i].Target, j.prefix)
+	}
+	return found, err
+}

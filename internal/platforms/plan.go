@@ -1,0 +1,91 @@
+package platforms
+
+import (
+	"context"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// Plans are the plan of all platforms, and of each by name; nil where none has a name.
+type Plans struct {
+	detect.Plans
+	ByName map[string]detect.Plans
+}
+
+// Plan is that of all detectors. With several, other budgets are planned for each.
+func (s *Set) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
+	return s.plans(func(p *Platform) (detect.Plans, error) { return p.Detector.Plan(ctx, budgets...) })
+}
+
+// Query is a query subscription and its platform.
+type Query struct {
+	Platform string
+	detect.QuerySubscription
+}
+
+// PlanFor is Plan for subscriptions and queries that nobody polls yet. Queries of a
+// platform that is not there are left out.
+func (s *Set) PlanFor(subs []detect.Subscription, queries []Query, budgets ...float64) (Plans, error) {
+	subsOf, queriesOf := map[*Platform][]detect.Subscription{}, map[*Platform][]detect.QuerySubscription{}
+	for _, sub := range subs {
+		parts := map[*Platform][]monitor.Account{}
+		for _, a := range sub.Accounts {
+			p, name := s.Split(a.Username)
+			a.Username = name
+			parts[p] = append(parts[p], a)
+		}
+		for p, accounts := range parts {
+			part := sub
+			part.Accounts, part.Interval = accounts, p.interval(sub.Interval)
+			subsOf[p] = append(subsOf[p], part)
+		}
+	}
+	for _, q := range queries {
+		if p := s.Named(q.Platform); p != nil {
+			queriesOf[p] = append(queriesOf[p], q.QuerySubscription)
+		}
+	}
+	return s.plans(func(p *Platform) (detect.Plans, error) {
+		return p.Detector.PlanFor(subsOf[p], queriesOf[p], budgets...)
+	})
+}
+
+func (s *Set) plans(of func(*Platform) (detect.Plans, error)) (all Plans, err error) {
+	for i := range s.list {
+		p := &s.list[i]
+		plans, err := of(p)
+		if err != nil {
+			return Plans{}, err
+		}
+		if s.named() {
+			if all.ByName == nil {
+				all.ByName = make(map[string]detect.Plans, len(s.list))
+			}
+			all.ByName[p.Name] = plans
+		}
+		if i == 0 {
+			all.Plans = plans
+		} else {
+			all.Plans = together(all.Plans, plans)
+		}
+	}
+	return all, nil
+}
+
+// together is the plan of two platforms. Mean is over accounts, P95 and LongestInterval
+// are the worse ones; what cannot be added is left out.
+func together(a, b detect.Plans) detect.Plans {
+	sum := detect.Plans{Accounts: a.Accounts + b.Accounts, Queries: append(append([]detect.PlannedQuery(nil), a.Queries...), b.Queries...)}
+	sum.Now = detect.Plan{
+		Budget: a.Now.Budget + b.Now.Budget, CallsPerMinute: a.Now.CallsPerMinute + b.Now.CallsPerMinute,
+		P95: max(a.Now.P95, b.Now.P95), LongestInterval: max(a.Now.LongestInterval, b.Now.LongestInterval),
+		Feasible: a.Now.Feasible && b.Now.Feasible, Shortfall: a.Now.Shortfall + b.Now.Shortfall,
+	}
+	if sum.Accounts > 0 {
+		share := float64(b.Accounts) / float64(sum.Accounts)
+		sum.Now.Mean = a.Now.Mean + time.Duration(share*float64(b.Now.Mean-a.Now.Mean))
+	}
+	return sum
+}

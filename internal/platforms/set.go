@@ -1,0 +1,233 @@
+package platforms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// Platform is one of a Set.
+type Platform struct {
+	Name     string // "" for one that has no name of its own
+	Detector *detect.Detector
+	Pace     detect.Pace
+	// Interval is that of subscriptions which ask for none, where intervals set the
+	// pace.
+	Interval time.Duration
+	// CheckAccount returns an error for a name that no account can have; nil takes all.
+	CheckAccount func(name string) error
+}
+
+// Set is the platforms of a program. Its methods are those of a detect.Detector. They
+// are safe for concurrent use.
+type Set struct {
+	list   []Platform // the first is that of bare names
+	byName map[string]*Platform
+}
+
+// New returns a Set. There has to be a platform, and names must differ.
+func New(list []Platform) *Set {
+	s := &Set{list: list, byName: make(map[string]*Platform, len(list))}
+	for i := range list {
+		s.byName[list[i].Name] = &list[i]
+	}
+	return s
+}
+
+// Split returns the platform of an account and its name there.
+func (s *Set) Split(account string) (*Platform, string) {
+	if name, rest, ok := strings.Cut(strings.TrimPrefix(account, "@"), ":"); ok && name != "" {
+		if p := s.byName[strings.ToLower(name)]; p != nil {
+			return p, rest
+		}
+	}
+	return &s.list[0], account
+}
+
+// Named is the platform with a name, "" for that of bare names; nil when there is none.
+func (s *Set) Named(name string) *Platform {
+	if name == "" {
+		return &s.list[0]
+	}
+	return s.byName[name]
+}
+
+// full is the name of a platform's account as a user writes it.
+func (p *Platform) full(account string) string {
+	if p.Name == "" {
+		return account
+	}
+	return p.Name + ":" + account
+}
+
+// Set gives each platform its accounts of a subscription.
+func (s *Set) Set(ctx context.Context, sub detect.Subscription) error {
+	parts := make(map[*Platform][]monitor.Account, 1)
+	for _, a := range sub.Accounts {
+		p, name := s.Split(a.Username)
+		a.Username = name
+		parts[p] = append(parts[p], a)
+	}
+	for i := range s.list {
+		p := &s.list[i]
+		accounts := parts[p]
+		if len(accounts) == 0 && len(s.list) > 1 {
+			if err := p.Detector.Remove(ctx, sub.Source.ID); err != nil {
+				return err
+			}
+			continue
+		}
+		part := sub
+		part.Accounts, part.Interval = accounts, p.interval(sub.Interval)
+		if err := p.Detector.Set(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interval is what a platform is asked for: a monitor may have been stored by an engine
+// with another pace.
+func (p *Platform) interval(asked time.Duration) time.Duration {
+	switch {
+	case p.Pace == detect.PaceInterval && asked == 0:
+		return p.Interval
+	case p.Pace != detect.PaceInterval && asked > 0:
+		return max(asked, detect.MinBound)
+	}
+	return asked
+}
+
+// Remove ends a subscription on all platforms.
+func (s *Set) Remove(ctx context.Context, sourceID string) error {
+	return s.each(func(p *Platform) error { return p.Detector.Remove(ctx, sourceID) })
+}
+
+// each calls fn for each platform, until one fails.
+func (s *Set) each(fn func(*Platform) error) error {
+	for i := range s.list {
+		if err := fn(&s.list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadUntil is that of all platforms, by the key of the full name.
+func (s *Set) ReadUntil(ctx context.Context, sourceID string) (map[string]time.Time, error) {
+	all := map[string]time.Time{}
+	err := s.each(func(p *Platform) error {
+		until, err := p.Detector.ReadUntil(ctx, sourceID)
+		for key, at := range until {
+			all[monitor.Key(p.full(key))] = at
+			if p == &s.list[0] {
+				all[key] = at
+			}
+		}
+		return err
+	})
+	return all, err
+}
+
+// Account is that of the account's platform, with its full name.
+func (s *Set) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
+	p, name := s.Split(username)
+	st, ok, err = p.Detector.Account(ctx, name)
+	if ok {
+		st.Username = p.full(st.Username)
+	}
+	return st, ok, err
+}
+
+// Spend takes a call from the budget of a platform; "" is that of bare names.
+func (s *Set) Spend(ctx context.Context, platform string) error {
+	p := s.Named(platform)
+	if p == nil {
+		return fmt.Errorf("streamwatch: platform %q is not allowed: want a name of Config.Sources", platform)
+	}
+	return p.Detector.Spend(ctx)
+}
+
+// ErrUnknown is why a query of a platform cannot run that is not there.
+var ErrUnknown = errors.New("streamwatch: no such platform in Config.Sources")
+
+// SetQuery gives a platform a query.
+func (s *Set) SetQuery(ctx context.Context, platform string, sub detect.QuerySubscription) error {
+	p := s.Named(platform)
+	if p == nil {
+		return fmt.Errorf("%w: %q", ErrUnknown, platform)
+	}
+	return p.Detector.SetQuery(ctx, sub)
+}
+
+// RemoveQuery ends a query subscription wherever it is.
+func (s *Set) RemoveQuery(ctx context.Context, sourceID string) error {
+	return s.each(func(p *Platform) error { return p.Detector.RemoveQuery(ctx, sourceID) })
+}
+
+// QueryReadUntil is that of the platform which has the subscription.
+func (s *Set) QueryReadUntil(ctx context.Context, sourceID string) (until time.Time, err error) {
+	err = s.each(func(p *Platform) error {
+		at, err := p.Detector.QueryReadUntil(ctx, sourceID)
+		if !at.IsZero() {
+			until = at
+		}
+		return err
+	})
+	return until, err
+}
+
+// Query is that of the first platform which has the query.
+func (s *Set) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
+	for i := range s.list {
+		if st, ok, err = s.list[i].Detector.Query(ctx, text); ok || err != nil {
+			return st, ok, err
+		}
+	}
+	return st, false, nil
+}
+
+// Run runs all detectors, and returns when all have ended.
+func (s *Set) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	errs := make([]error, len(s.list))
+	for i := range s.list {
+		running.Go(func() { errs[i] = s.list[i].Detector.Run(ctx) })
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// Stop stops all detectors.
+func (s *Set) Stop() {
+	for i := range s.list {
+		s.list[i].Detector.Stop()
+	}
+}
+
+// named reports whether there is a platform with a name.
+func (s *Set) named() bool { return len(s.list) > 1 || s.list[0].Name != "" }
+
+// Stats are those of the platform of bare names and, by name, those of each; nil where
+// no platform has a name.
+func (s *Set) Stats() (first detect.Stats, named map[string]detect.Stats) {
+	for i := range s.list {
+		st := s.list[i].Detector.Stats()
+		if i == 0 {
+			first = st
+		}
+		if s.named() {
+			if named == nil {
+				named = make(map[string]detect.Stats, len(s.list))
+			}
+			named[s.list[i].Name] = st
+		}
+	}
+	return first, named
+}
