@@ -125,8 +125,9 @@ type account struct {
 // Timeline reads one page of an account's posts, replies and reposts: in one
 // request from an AppView and two from a PDS, after one more for the DID if
 // neither the query nor an earlier call knows it. Errors are those of package
-// fetcher: ErrNotFound also means a handle that leads nowhere, ErrProtected an
-// account that is taken down, suspended, deactivated or blocked,
+// fetcher: ErrNotFound also means a handle that leads nowhere and, from a PDS, an
+// account that is deactivated, ErrProtected one that is taken down, suspended,
+// deactivated or blocked as far as the server says so,
 // ErrUnauthorized a server that wants a login, ErrMalformed an answer that is
 // not a list of posts. Page.Unchanged goes by the server's validators (ETag,
 // Last-Modified) and, where it sends none, by the body; from a PDS both lists

@@ -67,13 +67,30 @@
 // # Probes and streams
 //
 // A Fetcher of an AppView is a Prober: Probe asks for the profiles of 25 accounts
-// in one call, and their post counts tell which have changed. A Jetstream is a
-// Streamer of posts, edits and deletions, some milliseconds after they were made.
+// in one call, and their post counts tell which have changed. Two Streamers bring
+// posts, edits and deletions some milliseconds after they were made: a Jetstream
+// those of accounts of the whole network, and a Repos those of the accounts that one
+// PDS hosts, from that server itself.
+//
+// # Tests with a real server
+//
+// The tests TestServer… want a PDS. The command
+//
+//	.ci/bluesky
+//
+// starts the reference implementation with a PLC directory of its own, from the npm
+// registry and on loopback only, and runs them. Another server is named by
+// BLUESKY_PDS_URL. It has to let anybody make accounts, and keeps what the tests
+// leave there. TestServerRestart kills the server, whose process id it reads from
+// the file that BLUESKY_PDS_PID names, and expects it to be started again. Tests that
+// have no server, or one that lacks something, are skipped and say so.
 //
 // The facts about the protocol are those of the lexicons app.bsky.feed.defs,
 // app.bsky.feed.getAuthorFeed, app.bsky.actor.getProfiles, app.bsky.embed.*, app.bsky.richtext.facet,
 // com.atproto.repo.listRecords and com.atproto.identity.resolveHandle, of
 // atproto.com/specs/tid and /specs/xrpc, and, for the order of listRecords and
 // the error names, of the reference implementation bluesky-social/atproto. Those
-// about Jetstream are of github.com/bluesky-social/jetstream, its README and code.
+// about a PDS's stream are of com.atproto.sync.subscribeRepos, of
+// atproto.com/specs/event-stream and ipld.io/specs/transport/car/carv1, those about
+// Jetstream of github.com/bluesky-social/jetstream, its README and code.
 package bluesky

@@ -84,14 +84,9 @@ func (*Jetstream) Brings(*fetcher.Tweet) bool { return true }
 // one to everybody. Accounts beyond 10,000 are not subscribed to.
 func (j *Jetstream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &subscription{cfg: &j.cfg, host: j.base.Host, emit: emit, from: parsePosition(q.Position), last: q.Position}
-	s.want(q.Accounts)
-	for s.count() == 0 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case accounts := <-q.Changes:
-			s.want(accounts)
-		}
+	s.most = maxWantedDIDs
+	if err := s.wait(ctx, q); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -130,31 +125,7 @@ type subscription struct {
 	from streamPosition // what was asked for
 	last string         // the newest position, as text
 
-	mu       sync.Mutex
-	accounts []fetcher.Account // with a DID
-	names    map[string]string // DID → Username
-	told     bool              // accounts were emitted
-}
-
-// want takes over the accounts that are wanted from now on.
-func (s *subscription) want(accounts []fetcher.Account) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.accounts, s.names, s.told = nil, make(map[string]string, len(accounts)), false
-	for _, a := range accounts {
-		did := didOf(a)
-		if _, twice := s.names[did]; did == "" || twice || len(s.names) == maxWantedDIDs {
-			continue
-		}
-		s.names[did] = a.Username
-		s.accounts = append(s.accounts, a)
-	}
-}
-
-func (s *subscription) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.accounts)
+	wantedAccounts
 }
 
 // query is that of the connection's address. The server sends nothing before it
@@ -175,11 +146,9 @@ func (s *subscription) subscribe(ctx context.Context, send socket.Send) error {
 		MaxSize     int      `json:"maxMessageSizeBytes"`
 	}
 	p := payload{Collections: collections[:]}
-	s.mu.Lock()
-	for _, a := range s.accounts {
+	for _, a := range s.all() {
 		p.DIDs = append(p.DIDs, didOf(a))
 	}
-	s.mu.Unlock()
 	if len(p.DIDs) == 0 {
 		return fetcher.ErrResubscribe
 	}
@@ -217,22 +186,9 @@ func (s *subscription) up() error {
 	return s.emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: s.tell(), Resumed: s.from.exact(s.host, s.cfg.Now())})
 }
 
-// tell gives the accounts if they were not given yet.
-func (s *subscription) tell() []fetcher.Account {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.told {
-		return nil
-	}
-	s.told = true
-	return s.accounts
-}
-
 func (s *subscription) alive() error {
-	if accounts := s.tell(); accounts != nil {
-		if err := s.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts}); err != nil {
-			return err
-		}
+	if err := s.tellChanged(s.emit); err != nil {
+		return err
 	}
 	return s.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat, Position: s.last})
 }

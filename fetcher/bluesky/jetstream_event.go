@@ -102,9 +102,7 @@ func (s *subscription) message(b []byte) error {
 // and of kinds that are not posts, only show that the stream is alive.
 func (s *subscription) signal(e *jetstreamEvent) fetcher.Signal {
 	alive := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
-	s.mu.Lock()
-	name, wanted := s.names[e.DID]
-	s.mu.Unlock()
+	name, wanted := s.name(e.DID)
 	c := &e.Commit
 	if e.Kind != "commit" || !wanted || c.Collection != postCollection && c.Collection != repostCollection {
 		return alive

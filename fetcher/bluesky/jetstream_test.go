@@ -67,7 +67,6 @@ func (s *jetstreamServer) serve(w http.ResponseWriter, r *http.Request) {
 // streaming is a Stream call under way.
 type streaming struct {
 	t       *testing.T
-	server  *jetstreamServer
 	changes chan []fetcher.Account
 	signals chan fetcher.Signal
 	ended   chan error
@@ -79,12 +78,16 @@ func startStream(t *testing.T, server *jetstreamServer, q fetcher.StreamQuery) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &streaming{t: t, server: server, changes: make(chan []fetcher.Account), signals: make(chan fetcher.Signal, 99), ended: make(chan error, 1)}
+	return startStreamer(t, j, q)
+}
+
+func startStreamer(t *testing.T, from fetcher.Streamer, q fetcher.StreamQuery) *streaming {
+	s := &streaming{t: t, changes: make(chan []fetcher.Account), signals: make(chan fetcher.Signal, 99), ended: make(chan error, 1)}
 	q.Changes = s.changes
 	ctx, cancel := context.WithCancel(t.Context())
 	s.cancel = cancel
 	go func() {
-		s.ended <- j.Stream(ctx, q, func(g fetcher.Signal) error { s.signals <- g; return nil })
+		s.ended <- from.Stream(ctx, q, func(g fetcher.Signal) error { s.signals <- g; return nil })
 	}()
 	return s
 }
@@ -103,11 +106,13 @@ func (s *streaming) next() fetcher.Signal {
 	}
 }
 
+// stop returns when the server has noticed, too: it would still take a frame.
 func (s *streaming) stop() {
 	s.cancel()
 	if err := <-s.ended; !errors.Is(err, context.Canceled) {
 		s.t.Errorf("ended with %v", err)
 	}
+	synctest.Wait()
 }
 
 // eventTime is when the events of these tests were made.

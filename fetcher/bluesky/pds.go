@@ -104,7 +104,7 @@ func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections
 
 // fillPage decodes the records that are not known yet.
 func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account, now time.Time, seen func(id string) bool) {
-	blobs := f.pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(a.did) + "&cid="
+	blobs := blobsOf(f.pds, a.did)
 	ahead := tidAt(now.Add(clockSlack))
 	var reach fetcher.Reach
 	for i := range listed {
@@ -136,6 +136,11 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 		page.Tweets = append(page.Tweets, t)
 	}
 	page.OldestAt = reach.Time()
+}
+
+// blobsOf is what the addresses of an account's blobs begin with on a PDS.
+func blobsOf(pds, did string) string {
+	return pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(did) + "&cid="
 }
 
 // listedRecord is an element of a listRecords answer.

@@ -54,6 +54,13 @@
 // which Fetcher.Probe asks for. A Stream brings the posts of the accounts that a
 // user follows, as the server gets them.
 //
+// # Tests with a real server
+//
+// TestServerWire wants a server, MASTODON_URL, and an access token of a user of it,
+// MASTODON_TOKEN, with the scopes read and write:statuses: it posts, edits and deletes
+// one post in that user's name. Without them it is skipped and says so; TestWire does
+// the same on a fake server.
+//
 // The facts about the API are those of docs.joinmastodon.org (methods
 // accounts/lookup, accounts/statuses and streaming, entities Status, Account,
 // MediaAttachment, Poll, PreviewCard and Quote, versions up to 4.5) and

@@ -40,8 +40,10 @@ type Config struct {
 	// Opened is called when the server has accepted the connection. Send may
 	// then be used, also from other goroutines, until Read returns.
 	Opened func(send Send) error
-	// Message is called for each text message. The bytes are its own. Required.
+	// Message is called for each text message, or with Binary for each binary one.
+	// Those of the other kind are ignored. The bytes are its own. Required.
 	Message func(b []byte) error
+	Binary  bool
 	// Alive is called for each ping and pong of the server.
 	Alive func() error
 }
@@ -157,6 +159,10 @@ func (r *reader) send(ctx context.Context, b []byte) error {
 }
 
 func (r *reader) read(ctx context.Context) error {
+	wanted := websocket.MessageText
+	if r.cfg.Binary {
+		wanted = websocket.MessageBinary
+	}
 	for {
 		kind, b, err := r.ws.Read(ctx)
 		switch {
@@ -166,7 +172,7 @@ func (r *reader) read(ctx context.Context) error {
 			return ErrSilent
 		case err != nil:
 			return fmt.Errorf("socket: %w", err)
-		case kind != websocket.MessageText:
+		case kind != wanted:
 			continue
 		}
 		r.handling.Store(true)

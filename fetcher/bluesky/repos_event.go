@@ -1,0 +1,171 @@
+package bluesky
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// frameMode decodes frames and records, which are DAG-CBOR.
+var frameMode = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any](), MaxNestedLevels: 64}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return mode
+}()
+
+// frameHeader says what the second half of a frame is.
+type frameHeader struct {
+	Op   int    `cbor:"op"` // 1, or -1 for an error
+	Type string `cbor:"t"`
+}
+
+// repoEvent is a #commit, #sync, #identity, #account or #info of subscribeRepos, or
+// an error.
+type repoEvent struct {
+	Seq    int64    `cbor:"seq"`
+	Time   string   `cbor:"time"`
+	Repo   string   `cbor:"repo"` // of a #commit
+	DID    string   `cbor:"did"`  // of the others
+	TooBig bool     `cbor:"tooBig"`
+	Blocks []byte   `cbor:"blocks"` // a CAR
+	Ops    []repoOp `cbor:"ops"`
+	Name   string   `cbor:"name"` // of an #info
+
+	Error   string `cbor:"error"`
+	Message string `cbor:"message"`
+}
+
+// repoOp is a change of one record.
+type repoOp struct {
+	Action string   `cbor:"action"`
+	Path   string   `cbor:"path"`
+	CID    cbor.Tag `cbor:"cid"` // null of a deletion
+}
+
+// message emits what one frame tells. One that cannot be read is a gap.
+func (s *repoStream) message(b []byte) error {
+	if err := s.tellChanged(s.emit); err != nil {
+		return err
+	}
+	var h frameHeader
+	var e repoEvent
+	rest, err := frameMode.UnmarshalFirst(b, &h)
+	if err != nil || frameMode.Unmarshal(rest, &e) != nil {
+		return s.emit(fetcher.Signal{Kind: fetcher.SignalGap})
+	}
+	if h.Op != 1 {
+		return s.failed(&e)
+	}
+	at, _ := time.Parse(time.RFC3339, e.Time)
+	signals := s.signals(h.Type, &e, at)
+	for i := range signals {
+		if i == len(signals)-1 {
+			s.seq = max(s.seq, e.Seq)
+		}
+		// Before the last one a position would leave out those that follow.
+		signals[i].Position, signals[i].At = s.position(), at.UTC()
+		if err := s.emit(signals[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failed is the end of the stream. A position that the server has not reached yet
+// is of a life before its present one: what came since is not known.
+func (s *repoStream) failed(e *repoEvent) error {
+	if e.Error == "FutureCursor" {
+		s.seq = 0
+		if err := s.emit(fetcher.Signal{Kind: fetcher.SignalGap, Position: s.position()}); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the server ended the stream: %.64q: %.256q", e.Error, e.Message)
+}
+
+// signals are what an event tells, one at least. Events of accounts that are not
+// wanted, and of kinds that are not posts, only show that the stream is alive.
+func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.Signal {
+	alive, gap := []fetcher.Signal{{Kind: fetcher.SignalHeartbeat}}, []fetcher.Signal{{Kind: fetcher.SignalGap}}
+	if kind == "#info" && e.Name == "OutdatedCursor" {
+		return gap
+	}
+	did := e.Repo
+	if kind != "#commit" {
+		did = e.DID
+	}
+	name, wanted := s.name(did)
+	switch {
+	case !wanted || kind != "#commit" && kind != "#sync":
+		return alive
+	case kind == "#sync" || e.TooBig: // the account has changed, and what is not told
+		return gap
+	}
+	blocks, err := carBlocks(e.Blocks)
+	if err != nil {
+		return gap
+	}
+	var signals []fetcher.Signal
+	for i := range e.Ops {
+		if g, ok := s.change(&e.Ops[i], did, name, blocks, at); ok {
+			signals = append(signals, g)
+		}
+	}
+	if len(signals) == 0 {
+		return alive
+	}
+	return signals
+}
+
+// change is what an operation tells; false when it is not about a post.
+func (s *repoStream) change(op *repoOp, did, name string, blocks map[string][]byte, at time.Time) (fetcher.Signal, bool) {
+	gap := fetcher.Signal{Kind: fetcher.SignalGap}
+	uri := "at://" + did + "/" + op.Path
+	u, ok := parseURI(uri)
+	kind := fetcher.SignalPost
+	switch {
+	case ok && u.collection != postCollection && u.collection != repostCollection:
+		return fetcher.Signal{}, false
+	case !ok:
+		return gap, true
+	case op.Action == "delete":
+		return fetcher.Signal{Kind: fetcher.SignalDelete, ID: uri}, true
+	case op.Action == "update":
+		kind = fetcher.SignalEdit
+	case op.Action != "create":
+		return fetcher.Signal{}, false
+	}
+	r, err := recordOf(op.CID, blocks)
+	if err != nil {
+		return gap, true
+	}
+	t := r.tweet(uri, u, account{did: did, name: name}, blobsOf(s.blobs, did))
+	stamp(&t, uri, published(u.key, "", r.CreatedAt, at))
+	return fetcher.Signal{Kind: kind, Post: &t}, true
+}
+
+// recordOf reads the record that a link leads to.
+func recordOf(link cbor.Tag, blocks map[string][]byte) (*record, error) {
+	block, ok := blocks[cidOf(link)]
+	if !ok {
+		return nil, errors.New("bluesky: a commit lacks its record")
+	}
+	var value any
+	if err := frameMode.Unmarshal(block, &value); err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(jsonOf(value))
+	if err != nil {
+		return nil, err
+	}
+	r := &record{}
+	return r, unmarshal(b, r)
+}

@@ -1,0 +1,83 @@
+package bluesky
+
+import (
+	"context"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// wantedAccounts are those that a stream is to bring. Safe for concurrent use.
+type wantedAccounts struct {
+	most int // accounts, 0 for no bound
+
+	mu       sync.Mutex
+	accounts []fetcher.Account // with a DID
+	names    map[string]string // DID → Username
+	told     bool              // accounts were emitted
+}
+
+// want takes over the accounts that are wanted from now on.
+func (w *wantedAccounts) want(accounts []fetcher.Account) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.accounts, w.names, w.told = nil, make(map[string]string, len(accounts)), false
+	for _, a := range accounts {
+		did := didOf(a)
+		if _, twice := w.names[did]; did == "" || twice || w.most > 0 && len(w.names) == w.most {
+			continue
+		}
+		w.names[did] = a.Username
+		w.accounts = append(w.accounts, a)
+	}
+}
+
+// wait takes over a query's accounts and returns when one of them has a DID.
+func (w *wantedAccounts) wait(ctx context.Context, q fetcher.StreamQuery) error {
+	for w.want(q.Accounts); len(w.all()) == 0; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case accounts, ok := <-q.Changes:
+			if !ok {
+				q.Changes = nil // no account will come
+				continue
+			}
+			w.want(accounts)
+		}
+	}
+	return nil
+}
+
+func (w *wantedAccounts) all() []fetcher.Account {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.accounts
+}
+
+// name is how an account is called, and whether it is wanted.
+func (w *wantedAccounts) name(did string) (string, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name, wanted := w.names[did]
+	return name, wanted
+}
+
+// tell gives the accounts if they were not given yet.
+func (w *wantedAccounts) tell() []fetcher.Account {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.told {
+		return nil
+	}
+	w.told = true
+	return w.accounts
+}
+
+// tellChanged emits the accounts if they were not given yet.
+func (w *wantedAccounts) tellChanged(emit func(fetcher.Signal) error) error {
+	if accounts := w.tell(); accounts != nil {
+		return emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts})
+	}
+	return nil
+}
