@@ -31,11 +31,12 @@ type Health struct {
 	mu      sync.Mutex
 	stats   Stats
 	lag     latency.Histogram
-	up      time.Time // since when it is connected
-	missed  map[string]bool
-	missAt  time.Time // of the last miss; zero for none that counts
-	since   int       // posts brought after it
-	pushed  float64   // as far as remembered
+	up      time.Time       // since when it is connected
+	missed  map[string]bool // since it was trusted last, maxMissed at most
+	missing int             // how many misses that is
+	missAt  time.Time       // of the last one; zero for none that counts
+	since   int             // posts brought after it
+	pushed  float64         // as far as remembered
 	lacking float64
 	changed func() // called when Trusted may have changed
 }
@@ -53,8 +54,11 @@ func (h *Health) Trusted() bool {
 	return h.trusted()
 }
 
-func (h *Health) trusted() bool {
-	return !h.up.IsZero() && (h.missAt.IsZero() || h.since >= trustedAfter && h.now().Sub(h.missAt) >= h.every)
+func (h *Health) trusted() bool { return !h.up.IsZero() && (h.missAt.IsZero() || h.forgiven()) }
+
+// forgiven reports whether the last miss is long enough ago.
+func (h *Health) forgiven() bool {
+	return h.since >= trustedAfter && h.now().Sub(h.missAt) >= h.every
 }
 
 // connected and broken follow the connection.
@@ -88,9 +92,10 @@ func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	h.stats.Posts++
 	if h.missed[t.ID] {
 		delete(h.missed, t.ID)
+		h.missing--
 		h.stats.Misses--
 		h.lacking = max(0, h.lacking-1)
-		if len(h.missed) == 0 {
+		if h.missing == 0 {
 			h.missAt = time.Time{}
 			h.changed()
 		}
@@ -118,6 +123,11 @@ func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 	if h.up.IsZero() || now.Sub(t.PublishedAt) < h.mostTaken() {
 		return false
 	}
+	if h.forgiven() {
+		clear(h.missed)
+		h.missing = 0
+	}
+	h.missing++
 	h.stats.Misses++
 	if len(h.missed) < maxMissed {
 		h.missed[t.ID] = true

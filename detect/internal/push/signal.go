@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -67,7 +68,7 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 		s.cfg.Positions.Pass(sig.Position)
 		return nil
 	}
-	number, err := s.cfg.Positions.Add(ctx, sig.Position)
+	number, err := s.add(ctx, l, sig.Position)
 	if err != nil {
 		return err
 	}
@@ -75,4 +76,22 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 	post := *sig.Post
 	s.cfg.Sink.Post(number, username, &post, now)
 	return nil
+}
+
+// add waits for room among the posts that are not committed. Meanwhile the connection
+// is not silent: nobody listens.
+func (s *Supervisor) add(ctx context.Context, l *link, position string) (number uint64, err error) {
+	s.mu.Lock()
+	l.waits = true
+	s.mu.Unlock()
+	number, err = s.cfg.Positions.Add(ctx, position)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.waits = false
+	now := s.cfg.Now()
+	if now.Sub(l.last) > tick {
+		l.beat = time.Time{} // heartbeats had to wait, too
+	}
+	l.last, l.post = now, now
+	return number, err
 }

@@ -70,6 +70,8 @@ type link struct {
 	last, post time.Time
 	beat       time.Time     // the last heartbeat
 	rhythm     time.Duration // the longest time between two heartbeats; 0 when there are none
+	waits      bool          // a post has come, and there is no room for it yet
+	cut        bool          // by watch; the Streamer may take its time to return
 }
 
 // Times by which a connection is judged.
@@ -233,6 +235,9 @@ func (s *Supervisor) watch(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trust()
+	if l.waits || l.cut {
+		return
+	}
 	now := s.cfg.Now()
 	dead := false
 	switch {
@@ -247,8 +252,10 @@ func (s *Supervisor) watch(l *link) {
 		}
 	}
 	if dead {
+		l.cut = true
 		s.cfg.Health.count(func(st *Stats) { st.Silences++ })
+		s.cfg.Health.broken()
+		s.trust()
 		l.cancel(errSilent)
-		l.last, l.post = now, now // the Streamer may take its time to return
 	}
 }

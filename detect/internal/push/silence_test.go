@@ -1,0 +1,171 @@
+package push
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// silent is a connection that sends heartbeats for some time, and then nothing.
+func silent(pause, d time.Duration) *script {
+	return &script{connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		if err := every(ctx, pause, d, beat, emit); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+}
+
+// The rhythm of its heartbeats tells when a stream is silent.
+func TestSilenceByRhythm(t *testing.T) {
+	for _, c := range []struct{ pause, quiet time.Duration }{
+		{time.Second, leastQuiet},
+		{20 * time.Second, time.Minute},
+		{5 * time.Minute, 15 * time.Minute},
+	} {
+		t.Run(c.pause.String(), func(t *testing.T) {
+			s := silent(c.pause, 10*c.pause+1)
+			supervised(t, s, func(sv *Supervisor) {
+				pass(10*c.pause + c.quiet)
+				if st := sv.cfg.Health.Stats(); st.Silences != 0 || !st.Trusted {
+					t.Errorf("%s after the last heartbeat: %+v", c.quiet, st)
+				}
+				pass(tick + 1)
+				if st := sv.cfg.Health.Stats(); st.Silences != 1 || st.Disconnects != 1 || st.Trusted {
+					t.Errorf("%s after the last heartbeat: %+v", c.quiet+tick, st)
+				}
+				pass(11 * time.Second)
+				s.wantConnects(2, "after the pause")
+			})
+		})
+	}
+}
+
+// A stream without heartbeats may be silent as long as its accounts are.
+func TestSilenceOfAccountsThatSleep(t *testing.T) {
+	s := silent(time.Hour, 1)
+	supervised(t, s, func(sv *Supervisor) {
+		pass(24 * time.Hour)
+		s.wantConnects(1, "in a day")
+	})
+}
+
+// Heartbeats alone are silence where posts are expected: more of them each time that
+// a new connection brings none either, up to a bound.
+func TestSilenceByExpectedPosts(t *testing.T) {
+	s := silent(5*time.Second, forever)
+	s.rate = 0.1 // 30 posts in 5 minutes
+	supervised(t, s, func(sv *Supervisor) {
+		pass(24 * time.Hour)
+		var quiet []time.Duration
+		for i := range 9 {
+			quiet = append(quiet, s.begun[i+1].Sub(s.begun[i])-10*time.Second)
+		}
+		for i, got := range quiet {
+			want := 5 * time.Minute << min(i, mostMute)
+			if got < want || got > want+2*tick {
+				t.Errorf("connection %d was mute for %s, want %s", i+1, got, want)
+			}
+		}
+	})
+}
+
+// A post shows that a stream is not mute, whoever has written it.
+func TestPostsEndAMuteness(t *testing.T) {
+	s := &script{rate: 10}
+	s.connect = func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		return every(ctx, leastMute, forever, fetcher.Signal{Kind: fetcher.SignalPost}, emit)
+	}
+	supervised(t, s, func(*Supervisor) {
+		pass(time.Hour)
+		s.wantConnects(1, "with a post a minute")
+	})
+}
+
+// A platform that never accepts is given up, and tried again.
+func TestNeverAccepted(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, _ int, _ fetcher.StreamQuery, _ func(fetcher.Signal) error) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	supervised(t, s, func(*Supervisor) {
+		pass(acceptWithin)
+		s.wantConnects(1, "before its time is over")
+		pass(acceptWithin)
+		s.wantConnects(2, "after its time is over")
+	})
+}
+
+// Polls begin at once when a stream falls silent, also if the Streamer does not
+// notice that it was cut.
+func TestStreamerThatIgnoresItsEnd(t *testing.T) {
+	var let chan struct{}
+	s := &script{}
+	s.connect = func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		if n == 1 {
+			let = make(chan struct{})
+		}
+		err := every(ctx, time.Second, time.Minute, beat, emit)
+		<-let
+		return err
+	}
+	supervised(t, s, func(sv *Supervisor) {
+		pass(time.Hour)
+		if st := sv.cfg.Health.Stats(); st.Silences != 1 || st.Connected || st.Trusted || s.trusted {
+			t.Errorf("trusted %t, %+v: want one silence, and no trust", s.trusted, st)
+		}
+		s.wantConnects(1, "while it has not returned")
+		close(let)
+		pass(20 * time.Second)
+		s.wantConnects(2, "after it has returned")
+	})
+}
+
+// A stream whose posts wait for commits is not silent: its signals wait, too.
+func TestNoSilenceWhilePostsWait(t *testing.T) {
+	s := &script{rate: 100}
+	s.connect = func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		if err := every(ctx, time.Second, 10500*time.Millisecond, beat, emit); err != nil {
+			return err
+		}
+		for i := range maxOpen + 1 {
+			if err := emit(fetcher.Signal{Kind: fetcher.SignalPost, Position: strconv.Itoa(i),
+				Post: &fetcher.Tweet{ID: strconv.Itoa(i), Username: "esa", PublishedAt: time.Now()}}); err != nil {
+				return err
+			}
+		}
+		return every(ctx, time.Second, 10500*time.Millisecond, beat, emit)
+	}
+	supervised(t, s, func(sv *Supervisor) {
+		pass(5 * time.Minute)
+		if st := sv.cfg.Health.Stats(); st.Silences != 0 || !st.Trusted || s.connects() != 1 || st.Posts != maxOpen {
+			t.Errorf("%d connections while posts wait: %+v", s.connects(), st)
+		}
+		sv.cfg.Positions.Done(s.numbers)
+		synctest.Wait()
+		if len(s.posts) != maxOpen+1 {
+			t.Errorf("%d posts, want %d", len(s.posts), maxOpen+1)
+		}
+		pass(10 * time.Second)
+		if st := sv.cfg.Health.Stats(); st.Silences != 0 || st.Disconnects != 0 {
+			t.Errorf("after the wait: %+v", st)
+		}
+	})
+}

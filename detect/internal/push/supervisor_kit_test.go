@@ -1,0 +1,140 @@
+package push
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// script is a Streamer that does what a test says, and a Sink that takes notes.
+type script struct {
+	t *testing.T
+	// connect is the n-th connection, n from 1.
+	connect func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error
+
+	mu       sync.Mutex
+	begun    []time.Time
+	queries  []fetcher.StreamQuery
+	failures []int // as Backoff was asked
+	posts    []string
+	numbers  []uint64
+	covers   []cover
+	gaps     int
+	trusted  bool
+	accounts []fetcher.Account
+	rate     float64
+	stores   int
+}
+
+type cover struct {
+	accounts int
+	unbroken bool
+}
+
+func (s *script) Brings(*fetcher.Tweet) bool { return true }
+
+func (s *script) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	s.mu.Lock()
+	s.begun, s.queries = append(s.begun, time.Now()), append(s.queries, q)
+	n := len(s.begun)
+	s.mu.Unlock()
+	return s.connect(ctx, n, q, emit)
+}
+
+func (s *script) Cover(accounts []fetcher.Account, unbroken bool) {
+	s.do(func() { s.covers = append(s.covers, cover{len(accounts), unbroken}) })
+}
+func (s *script) Gap()               { s.do(func() { s.gaps++ }) }
+func (s *script) Trust(trusted bool) { s.do(func() { s.trusted = trusted }) }
+func (s *script) Post(number uint64, name string, post *fetcher.Tweet, _ time.Time) {
+	s.do(func() { s.posts, s.numbers = append(s.posts, name+" "+post.ID), append(s.numbers, number) })
+}
+
+func (s *script) do(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn()
+}
+
+// connects is how many connections were tried.
+func (s *script) connects() (n int) {
+	s.do(func() { n = len(s.begun) })
+	return n
+}
+
+// supervised runs test beside a Supervisor of the accounts nasa, with the id 7, and
+// esa.
+func supervised(t *testing.T, s *script, test func(sv *Supervisor)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s.t = t
+		if s.accounts == nil {
+			s.accounts = []fetcher.Account{{Username: "nasa", UserID: "7"}, {Username: "esa"}}
+		}
+		sv := New(Config{
+			Streamer: s, Sink: s, Positions: NewPositions(), Health: NewHealth(s.Brings, auditEvery, time.Now),
+			Accounts: func(context.Context) (list []fetcher.Account, rate float64, err error) {
+				s.do(func() { list, rate = slices.Clone(s.accounts), s.rate })
+				return list, rate, nil
+			},
+			Store: func() { s.do(func() { s.stores++ }) },
+			Backoff: func(n int) time.Duration {
+				s.do(func() { s.failures = append(s.failures, n) })
+				return time.Duration(n) * 10 * time.Second
+			},
+			Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); sv.Run(ctx) }()
+		synctest.Wait()
+		test(sv)
+		cancel()
+		<-done
+	})
+}
+
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// up accepts a connection.
+func up(q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	return emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: q.Accounts, Resumed: q.Position != "", Position: q.Position})
+}
+
+// every emits a signal again and again until ctx ends or d has passed.
+func every(ctx context.Context, pause, d time.Duration, sig fetcher.Signal, emit func(fetcher.Signal) error) error {
+	ticker, end := time.NewTicker(pause), time.After(d)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if err := emit(sig); err != nil {
+				return err
+			}
+		case <-end:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+const forever = 1000 * time.Hour
+
+var beat = fetcher.Signal{Kind: fetcher.SignalHeartbeat}
+
+func (s *script) wantConnects(want int, when string) {
+	s.t.Helper()
+	if got := s.connects(); got != want {
+		s.t.Errorf("%s: %d connections, want %d", when, got, want)
+	}
+}

@@ -1,0 +1,260 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+var errBroken = errors.New("broken pipe")
+
+// The pause grows with each failure, until a connection has lasted.
+func TestBackoff(t *testing.T) {
+	s := &script{}
+	s.connect = func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		switch n {
+		case 4: // lasts
+			if err := up(q, emit); err != nil {
+				return err
+			}
+			<-time.After(settled)
+		case 5: // does not
+			if err := up(q, emit); err != nil {
+				return err
+			}
+			<-time.After(settled - 1)
+		case 7:
+			<-ctx.Done()
+		}
+		return errBroken
+	}
+	supervised(t, s, func(sv *Supervisor) {
+		pass(time.Hour)
+		if want := []int{1, 2, 3, 1, 2, 3}; !slices.Equal(s.failures[:6], want) {
+			t.Errorf("failures in a row: %v, want %v", s.failures, want)
+		}
+		var pauses []time.Duration
+		for i := range 6 {
+			pauses = append(pauses, s.begun[i+1].Sub(s.begun[i]).Round(time.Second))
+		}
+		want := []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, settled + 10*time.Second, settled + 20*time.Second, 30 * time.Second}
+		if !slices.Equal(pauses, want) {
+			t.Errorf("pauses %v, want %v", pauses, want)
+		}
+		if st := sv.cfg.Health.Stats(); st.Connects != 2 || st.Disconnects < 6 {
+			t.Errorf("stats %+v", st)
+		}
+	})
+}
+
+// A platform that has no stream is not asked again.
+func TestUnsupported(t *testing.T) {
+	s := &script{connect: func(context.Context, int, fetcher.StreamQuery, func(fetcher.Signal) error) error {
+		return fmt.Errorf("mastodon: %w", fetcher.ErrUnsupported)
+	}}
+	supervised(t, s, func(sv *Supervisor) {
+		pass(24 * time.Hour)
+		s.wantConnects(1, "in a day")
+		if st := sv.cfg.Health.Stats(); st.Disconnects != 0 || st.Trusted {
+			t.Errorf("stats %+v", st)
+		}
+	})
+}
+
+// A Streamer that cannot change its accounts connects again, and that is no failure.
+func TestResubscribe(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		select {
+		case <-q.Changes:
+			return fetcher.ErrResubscribe
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}
+	supervised(t, s, func(sv *Supervisor) {
+		pass(time.Minute)
+		s.do(func() { s.accounts = append(s.accounts, fetcher.Account{Username: "jaxa"}) })
+		sv.AccountsChanged()
+		pass(settle + tick)
+		s.wantConnects(2, "after a change")
+		if n := len(s.queries[1].Accounts); n != 3 || len(s.failures) != 0 {
+			t.Errorf("connected for %d accounts after %d failures, want 3 and none", n, len(s.failures))
+		}
+		if st := sv.cfg.Health.Stats(); st.Disconnects != 0 || !st.Trusted {
+			t.Errorf("stats %+v", st)
+		}
+	})
+}
+
+// A Streamer that panics or ends its goroutine has failed, and is called again.
+func TestStreamerThatEndsItsGoroutine(t *testing.T) {
+	for name, end := range map[string]func(){
+		"a panic": func() { panic("nil map") },
+		"Goexit":  runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{connect: func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+				if err := up(q, emit); err != nil || n == 3 {
+					<-ctx.Done()
+					return err
+				}
+				end()
+				return nil
+			}}
+			supervised(t, s, func(sv *Supervisor) {
+				if st := sv.cfg.Health.Stats(); st.Connected || st.Trusted || st.Disconnects != 1 {
+					t.Errorf("stats %+v", st)
+				}
+				pass(time.Hour)
+				s.wantConnects(3, "in an hour")
+				if st := sv.cfg.Health.Stats(); !st.Connected || !st.Trusted || st.Disconnects != 2 {
+					t.Errorf("stats %+v", st)
+				}
+			})
+		})
+	}
+}
+
+// Without accounts there is no connection; a change of them reaches the one that
+// there is, the newest alone.
+func TestAccountsReachTheConnection(t *testing.T) {
+	var lists chan int
+	var read chan struct{}
+	s := &script{accounts: []fetcher.Account{}}
+	s.connect = func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		for {
+			select {
+			case list := <-q.Changes:
+				lists <- len(list)
+				if err := emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: list}); err != nil {
+					return err
+				}
+				select {
+				case <-read:
+				case <-ctx.Done():
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	supervised(t, s, func(sv *Supervisor) {
+		lists, read = make(chan int, 10), make(chan struct{})
+		pass(time.Hour)
+		s.wantConnects(0, "without accounts")
+		set := func(n int) {
+			s.do(func() { s.accounts = make([]fetcher.Account, n) })
+			sv.AccountsChanged()
+			pass(2 * settle)
+		}
+		set(1)
+		s.wantConnects(1, "with an account")
+		sv.AccountsChanged() // they are the same
+		pass(2 * settle)
+		for n := range 4 {
+			set(2 + n)
+		}
+		close(read)
+		synctest.Wait()
+		close(lists)
+		var told []int
+		for n := range lists {
+			told = append(told, n)
+		}
+		if !slices.Equal(told, []int{2, 5}) {
+			t.Errorf("told of %v accounts, want [2 5]: the newest when it asks", told)
+		}
+		s.wantConnects(1, "after changes")
+		want := []cover{{1, false}, {2, true}, {5, true}}
+		if !slices.Equal(s.covers, want) {
+			t.Errorf("covered %v, want %v", s.covers, want)
+		}
+	})
+}
+
+// Accounts that change unnoticed, as their rates do, are read now and then.
+func TestAccountsAreReadNowAndThen(t *testing.T) {
+	s := &script{accounts: []fetcher.Account{}, connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	supervised(t, s, func(*Supervisor) {
+		s.do(func() { s.accounts = make([]fetcher.Account, 1) })
+		pass(refreshEvery)
+		s.wantConnects(1, "after some time")
+	})
+}
+
+// What a connection covers goes on over a resume, and begins anew when something was
+// left out.
+func TestCoverAndGap(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		sig := fetcher.Signal{Kind: fetcher.SignalUp, Accounts: q.Accounts, Resumed: n != 3, Position: "p"}
+		if err := emit(sig); err != nil {
+			return err
+		}
+		if n == 2 {
+			if err := emit(fetcher.Signal{Kind: fetcher.SignalGap}); err != nil {
+				return err
+			}
+		}
+		return errBroken
+	}}
+	supervised(t, s, func(sv *Supervisor) {
+		for s.connects() < 4 {
+			pass(time.Second)
+		}
+		// The first is resumed, too: of a process before, whose accounts nobody knows.
+		want := []cover{{2, false}, {2, true}, {2, false}, {2, true}}
+		if !slices.Equal(s.covers[:4], want) || s.gaps != 1 {
+			t.Errorf("covered %v with %d gaps, want %v and 1", s.covers, s.gaps, want)
+		}
+		if q := s.queries; q[0].Position != "" || q[1].Position != "p" {
+			t.Errorf("resumed at %q and %q", q[0].Position, q[1].Position)
+		}
+	})
+}
+
+// A post is told from a stranger's by its author's id, and else by the handle.
+func TestWhosePost(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		for i, post := range []*fetcher.Tweet{
+			{ID: "1", UserID: "7", Username: "nasa_renamed"},
+			{ID: "2", Username: "@esa"},
+			{ID: "3", UserID: "8"},
+			nil,
+		} {
+			if err := emit(fetcher.Signal{Kind: fetcher.SignalPost, Post: post, Position: fmt.Sprint(i + 1)}); err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	supervised(t, s, func(sv *Supervisor) {
+		if want := []string{"nasa 1", "esa 2"}; !slices.Equal(s.posts, want) {
+			t.Errorf("posts %v, want %v", s.posts, want)
+		}
+		sv.cfg.Positions.Done(s.numbers)
+		if at := sv.cfg.Positions.Resume(); at != "4" || sv.cfg.Health.Stats().Strangers != 2 {
+			t.Errorf("resumes at %q after %d strangers, want 4 after 2", at, sv.cfg.Health.Stats().Strangers)
+		}
+		pass(storeEvery)
+		if s.stores != 1 {
+			t.Errorf("%d times stored without a commit, want once", s.stores)
+		}
+	})
+}
