@@ -2,8 +2,8 @@ package platforms
 
 import (
 	"context"
+	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
@@ -13,12 +13,14 @@ import (
 // before the next one commits, so that deliveries are handed on in the order of
 // Event.Seq.
 type Commits struct {
-	turn sync.Mutex
+	turn chan struct{} // held from a commit until its deliveries are handed on
 	hand func([]deliver.Delivery)
 }
 
 // NewCommits hands deliveries to hand.
-func NewCommits(hand func([]deliver.Delivery)) *Commits { return &Commits{hand: hand} }
+func NewCommits(hand func([]deliver.Delivery)) *Commits {
+	return &Commits{turn: make(chan struct{}, 1), hand: hand}
+}
 
 // Of returns the Journal and OnCommit of a platform's detector. The cursors of one that
 // has a name are kept under it.
@@ -27,10 +29,12 @@ func (c *Commits) Of(name string, j detect.Journal) (detect.Journal, func([]deli
 		name += "/"
 	}
 	return journal{c, name, j}, func(ds []deliver.Delivery) {
-		defer c.turn.Unlock() // Commit has locked it
+		defer c.release() // Commit has the turn
 		c.hand(ds)
 	}
 }
+
+func (c *Commits) release() { <-c.turn }
 
 type journal struct {
 	*Commits
@@ -38,17 +42,21 @@ type journal struct {
 	detect.Journal
 }
 
-// Commit leaves the turn locked when there are deliveries: a detector hands these on
-// right after it.
+// Commit keeps the turn when there are deliveries: a detector hands these on right after
+// it.
 func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	for _, b := range batches {
 		if c := b.Cursor; c != nil && !strings.HasPrefix(c.Target, j.prefix) { // a batch may come twice
 			c.Target = j.prefix + c.Target
 		}
 	}
-	j.turn.Lock()
+	select {
+	case j.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("streamwatch: %w", context.Cause(ctx))
+	}
 	if err := j.Journal.Commit(ctx, batches); err != nil {
-		j.turn.Unlock()
+		j.release()
 		return err
 	}
 	for _, b := range batches {
@@ -56,7 +64,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 			return nil
 		}
 	}
-	j.turn.Unlock()
+	j.release()
 	return nil
 }
 
