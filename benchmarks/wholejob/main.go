@@ -1,0 +1,144 @@
+// Wholejob measures the whole job that a user has: accounts are polled over HTTP/2
+// and TLS, pages decoded, posts told from those seen before, recorded and sent as
+// signed webhooks.
+//
+//	go run ./wholejob
+//	go run ./wholejob -for 10s -rounds 5 -accounts 1000,10000
+//	go run ./wholejob -impl streamwatch -cpuprofile /tmp/cpu    # /tmp/cpu, case and name
+//
+// The platform and the receiver are a process of their own on this machine, each
+// contestant another one, whose CPU time counts. A page has 20 posts and 48 KB, and
+// other counts in every answer, as a busy account's has: none is the same twice.
+// The contestants:
+//
+//   - streamwatch: the engine with fetcher/mastodon and storage/sqlite
+//   - afternoon: what one writes in an afternoon, with a ticker an account,
+//     http.Client, encoding/json, a map, and a signed http.Post. It keeps nothing.
+//   - request alone: the same requests by http.Client, the body read and dropped
+//
+// Cases are as many polls as go, with up to 64 requests under way, and 500 polls a
+// second; then what is lost: by bursts of 30 posts, more than a page has, and by
+// kill -9 with a new start half a second later. A post's time begins when the
+// platform shows it and ends when the receiver answers 2xx: at an interval most of it
+// is the wait for the poll. "Read to 2xx" begins when the first page that has the post
+// is asked for. A post is lost that was not sent two intervals and 2 s after the last
+// one was shown.
+//
+// -for below 50 ms takes at most 20 accounts. It needs a Unix.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+)
+
+// options are the program's flags.
+type options struct {
+	report.Options
+	accounts []int
+	impls    []string
+	posts    float64
+	gzip     bool
+	profile  string
+}
+
+func main() {
+	if child() {
+		return
+	}
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(report.ExitCode(err))
+	}
+	rows, err := compare(o)
+	if err == nil {
+		err = report.Write(os.Stdout, o.JSON, rows)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// parse reads the command line.
+func parse(args []string) (options, error) {
+	var o options
+	var accounts, impls string
+	var err error
+	o.Options, err = report.ParseFlags("wholejob", args, func(own *flag.FlagSet) {
+		for name, value := range map[string]string{"for": "2s", "rounds": "3"} { // in place of what other programs do
+			f := own.Lookup(name)
+			f.DefValue = value
+			if err := f.Value.Set(value); err != nil {
+				panic(err)
+			}
+		}
+		own.StringVar(&accounts, "accounts", "1000", "how many accounts, 1 to 100000; several numbers with commas between them")
+		own.StringVar(&impls, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
+		own.Float64Var(&o.posts, "posts", 20, "new posts a second, above 0 and at most 10000")
+		own.BoolVar(&o.gzip, "gzip", false, "the platform compresses its pages")
+		own.StringVar(&o.profile, "cpuprofile", "", "write CPU profiles of the contestants to files whose names begin so")
+	})
+	if err != nil {
+		return options{}, err
+	}
+	for _, s := range strings.Split(accounts, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 100_000 {
+			return options{}, fmt.Errorf("wholejob: -accounts %q is not allowed: want numbers from 1 to 100000 with commas between them", accounts)
+		}
+		o.accounts = append(o.accounts, n)
+	}
+	if !(o.posts > 0 && o.posts <= 10_000) {
+		return options{}, fmt.Errorf("wholejob: -posts %v is not allowed: want more than 0 and at most 10000", o.posts)
+	}
+	o.impls = names()
+	if impls != "" {
+		o.impls = strings.Split(impls, ",")
+	}
+	for _, name := range o.impls {
+		if !slices.Contains(names(), name) {
+			return options{}, fmt.Errorf("wholejob: -impl %q is not allowed: want any of %s", name, strings.Join(names(), ", "))
+		}
+	}
+	if o.For < 50*time.Millisecond {
+		o.accounts = []int{min(20, slices.Min(o.accounts))}
+	}
+	return o, nil
+}
+
+// trial is one case.
+type trial struct {
+	name     string
+	accounts int
+	interval time.Duration // between two polls of an account
+	burst    int           // posts that come at once, of one account
+	kill     bool          // the contestant, halfway
+}
+
+// paceRate is how many polls a second are due where they do not go as fast as they
+// can.
+const paceRate = 500
+
+func (o options) trials() (list []trial) {
+	every := func(accounts int) time.Duration {
+		return time.Duration(float64(accounts) / paceRate * float64(time.Second))
+	}
+	for _, n := range o.accounts {
+		list = append(list,
+			trial{name: fmt.Sprintf("%d accounts, saturated", n), accounts: n, interval: time.Millisecond, burst: 1},
+			trial{name: fmt.Sprintf("%d accounts, %d polls/s", n, paceRate), accounts: n, interval: every(n), burst: 1})
+	}
+	few := min(o.accounts[0], paceRate)
+	return append(list,
+		trial{name: fmt.Sprintf("%d accounts, bursts of 30", few), accounts: few, interval: every(few), burst: 30},
+		trial{name: fmt.Sprintf("%d accounts, kill -9", few), accounts: few, interval: every(few), burst: 1, kill: true})
+}
