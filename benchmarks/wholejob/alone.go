@@ -31,7 +31,8 @@ func startAlone(o contestantOrder) (stop func() error, err error) {
 		all.Go(func() {
 			for i := range next {
 				if err := ask(ctx, statusesURL(o, i)); err != nil && ctx.Err() == nil {
-					fmt.Fprintln(os.Stderr, "request alone:", err)
+					fmt.Fprintln(os.Stderr, "wholejob: request alone:", err)
+					os.Exit(1) // what it measures is a request that is answered
 				}
 			}
 		})

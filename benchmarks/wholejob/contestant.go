@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/pprof"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,15 +27,27 @@ type contestantOrder struct {
 // inFlight is how many requests may be under way at once: the engine's default.
 const inFlight = 64
 
-// contestants by name. Each begins to work and returns what stops it.
-var contestants = []struct {
+// alone is the contestant that only asks.
+const alone = "request alone"
+
+// contestant is one who does the job. It begins to work and returns what stops it.
+type contestant struct {
 	name  string
-	hooks bool // it sends webhooks
+	keeps bool // it sends after a kill what it found before
 	start func(contestantOrder) (stop func() error, err error)
-}{
+}
+
+var contestants = []contestant{
 	{report.Ours, true, startOurs},
-	{"afternoon", true, startAfternoon},
-	{"request alone", false, startAlone},
+	{report.Ours + " by HTTP/1.1", true, startOursHTTP1},
+	{"afternoon", false, startAfternoon},
+	{alone, false, startAlone},
+}
+
+// called is the contestant of a name.
+func called(name string) contestant {
+	i := slices.IndexFunc(contestants, func(c contestant) bool { return c.name == name })
+	return contestants[i]
 }
 
 func names() (list []string) {
@@ -46,33 +60,27 @@ func names() (list []string) {
 // runContestant is the process of a contestant. Commands: begin, and end, which tells
 // the CPU time between them.
 func runContestant(o contestantOrder) error {
-	for _, c := range contestants {
-		if c.name != o.Name {
-			continue
-		}
-		stop, err := c.start(o)
-		if err != nil {
-			return err
-		}
-		var before time.Duration
-		err = answers("ready", func(command string) (any, error) {
-			if command == "begin" {
-				if err := startProfile(o.Profile); err != nil {
-					return nil, err
-				}
-				before = cpuTime()
-				return before, nil
+	stop, err := called(o.Name).start(o)
+	if err != nil {
+		return err
+	}
+	var before time.Duration
+	err = answers("ready", func(command string) (any, error) {
+		switch command {
+		case "begin":
+			if err := startProfile(o.Profile); err != nil {
+				return nil, err
 			}
+			before = cpuTime()
+			return before, nil
+		case "end":
 			used := cpuTime() - before
 			pprof.StopCPUProfile()
 			return used, nil
-		})
-		if err != nil {
-			return err
 		}
-		return stop()
-	}
-	return fmt.Errorf("contestant %q is not known", o.Name)
+		return nil, fmt.Errorf("command %q is not known", command)
+	})
+	return errors.Join(err, stop())
 }
 
 func startProfile(file string) error {

@@ -7,11 +7,12 @@
 //	go run ./wholejob -impl streamwatch -cpuprofile /tmp/cpu    # /tmp/cpu, case and name
 //
 // The platform and the receiver are a process of their own on this machine, each
-// contestant another one, whose CPU time counts. A page has 20 posts and 48 KB, and
+// contestant another one, whose CPU time counts. A page has 20 posts and 50 KB, and
 // other counts in every answer, as a busy account's has: none is the same twice.
 // The contestants:
 //
 //   - streamwatch: the engine with fetcher/mastodon and storage/sqlite
+//   - streamwatch by HTTP/1.1: the same with a connection for each request under way
 //   - afternoon: what one writes in an afternoon, with a ticker an account,
 //     http.Client, encoding/json, a map, and a signed http.Post. It keeps nothing.
 //   - request alone: the same requests by http.Client, the body read and dropped
@@ -21,13 +22,15 @@
 // kill -9 with a new start half a second later. A post's time begins when the
 // platform shows it and ends when the receiver answers 2xx: at an interval most of it
 // is the wait for the poll. "Read to 2xx" begins when the first page that has the post
-// is asked for. A post is lost that was not sent two intervals and 2 s after the last
-// one was shown.
+// is asked for. A post is lost that was not sent two intervals and 5 s after the last
+// one was shown. After a kill a contestant that keeps what it found gets 55 s more: a
+// delivery that was under way is sent again when its claim has ended.
 //
 // -for below 50 ms takes at most 20 accounts. It needs a Unix.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -44,6 +47,7 @@ type options struct {
 	report.Options
 	accounts []int
 	impls    []string
+	cases    []string
 	posts    float64
 	gzip     bool
 	profile  string
@@ -71,7 +75,7 @@ func main() {
 // parse reads the command line.
 func parse(args []string) (options, error) {
 	var o options
-	var accounts, impls string
+	var accounts, impls, cases string
 	var err error
 	o.Options, err = report.ParseFlags("wholejob", args, func(own *flag.FlagSet) {
 		for name, value := range map[string]string{"for": "2s", "rounds": "3"} { // in place of what other programs do
@@ -83,6 +87,7 @@ func parse(args []string) (options, error) {
 		}
 		own.StringVar(&accounts, "accounts", "1000", "how many accounts, 1 to 100000; several numbers with commas between them")
 		own.StringVar(&impls, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
+		own.StringVar(&cases, "cases", "", "kinds of cases, separated by commas; all when empty: "+strings.Join(kinds, ", "))
 		own.Float64Var(&o.posts, "posts", 20, "new posts a second, above 0 and at most 10000")
 		own.BoolVar(&o.gzip, "gzip", false, "the platform compresses its pages")
 		own.StringVar(&o.profile, "cpuprofile", "", "write CPU profiles of the contestants to files whose names begin so")
@@ -100,14 +105,11 @@ func parse(args []string) (options, error) {
 	if !(o.posts > 0 && o.posts <= 10_000) {
 		return options{}, fmt.Errorf("wholejob: -posts %v is not allowed: want more than 0 and at most 10000", o.posts)
 	}
-	o.impls = names()
-	if impls != "" {
-		o.impls = strings.Split(impls, ",")
-	}
-	for _, name := range o.impls {
-		if !slices.Contains(names(), name) {
-			return options{}, fmt.Errorf("wholejob: -impl %q is not allowed: want any of %s", name, strings.Join(names(), ", "))
-		}
+	var err1, err2 error
+	o.impls, err1 = chosen("impl", impls, names())
+	o.cases, err2 = chosen("cases", cases, kinds)
+	if err := errors.Join(err1, err2); err != nil {
+		return options{}, err
 	}
 	if o.For < 50*time.Millisecond {
 		o.accounts = []int{min(20, slices.Min(o.accounts))}
@@ -115,18 +117,45 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
+// chosen are those of all that a flag names, which are all when it names none.
+func chosen(flag, value string, all []string) ([]string, error) {
+	if value == "" {
+		return all, nil
+	}
+	list := strings.Split(value, ",")
+	for _, name := range list {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("wholejob: -%s %q is not allowed: want any of %s", flag, name, strings.Join(all, ", "))
+		}
+	}
+	return list, nil
+}
+
+// kinds of cases.
+const (
+	saturated = "saturated"
+	paced     = "paced"
+	bursts    = "bursts"
+	killed    = "kill"
+)
+
+var kinds = []string{saturated, paced, bursts, killed}
+
 // trial is one case.
 type trial struct {
+	kind     string
 	name     string
 	accounts int
 	interval time.Duration // between two polls of an account
 	burst    int           // posts that come at once, of one account
-	kill     bool          // the contestant, halfway
 }
 
 // paceRate is how many polls a second are due where they do not go as fast as they
 // can.
 const paceRate = 500
+
+// burst is more posts than a page has.
+const burst = 30
 
 func (o options) trials() (list []trial) {
 	every := func(accounts int) time.Duration {
@@ -134,11 +163,12 @@ func (o options) trials() (list []trial) {
 	}
 	for _, n := range o.accounts {
 		list = append(list,
-			trial{name: fmt.Sprintf("%d accounts, saturated", n), accounts: n, interval: time.Millisecond, burst: 1},
-			trial{name: fmt.Sprintf("%d accounts, %d polls/s", n, paceRate), accounts: n, interval: every(n), burst: 1})
+			trial{kind: saturated, name: fmt.Sprintf("%d accounts, saturated", n), accounts: n, interval: time.Millisecond, burst: 1},
+			trial{kind: paced, name: fmt.Sprintf("%d accounts, %d polls/s", n, paceRate), accounts: n, interval: every(n), burst: 1})
 	}
 	few := min(o.accounts[0], paceRate)
-	return append(list,
-		trial{name: fmt.Sprintf("%d accounts, bursts of 30", few), accounts: few, interval: every(few), burst: 30},
-		trial{name: fmt.Sprintf("%d accounts, kill -9", few), accounts: few, interval: every(few), burst: 1, kill: true})
+	list = append(list,
+		trial{kind: bursts, name: fmt.Sprintf("%d accounts, bursts of %d", few, burst), accounts: few, interval: every(few), burst: burst},
+		trial{kind: killed, name: fmt.Sprintf("%d accounts, kill -9", few), accounts: few, interval: every(few), burst: 1})
+	return slices.DeleteFunc(list, func(t trial) bool { return !slices.Contains(o.cases, t.kind) })
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
 	"path/filepath"
 	"time"
 
@@ -19,9 +20,20 @@ const monitorAccounts = 100
 
 // startOurs embeds the engine as a program would: the defaults, but for a receiver on
 // this machine and intervals below a second.
-func startOurs(o contestantOrder) (stop func() error, err error) {
+func startOurs(o contestantOrder) (stop func() error, err error) { return embed(o, nil) }
+
+// startOursHTTP1 asks the platform by HTTP/1.1, with a connection for each request
+// under way.
+func startOursHTTP1(o contestantOrder) (stop func() error, err error) {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return embed(o, &http.Client{Timeout: 30 * time.Second,
+		Transport: &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: inFlight, IdleConnTimeout: 90 * time.Second}})
+}
+
+func embed(o contestantOrder, client *http.Client) (stop func() error, err error) {
 	ctx := context.Background()
-	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: pagePosts})
+	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: pagePosts, HTTP: client})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ const (
 	settle     = 200 * time.Millisecond
 	look       = 20 * time.Millisecond // between two looks at the state
 	downtime   = 500 * time.Millisecond
-	drainExtra = 2 * time.Second
+	drainExtra = 5 * time.Second
+	claimEnds  = 55 * time.Second // longer than a delivery under way is claimed by a process that was killed
 )
 
 // compare runs all contestants in turns, case by case.
@@ -37,7 +38,7 @@ func compare(o options) (rows []report.Row, err error) {
 		for round := range o.Rounds {
 			for k := range o.impls {
 				i := (k + round) % len(o.impls)
-				if o.impls[i] == "request alone" && t.lossOnly() {
+				if o.impls[i] == alone && t.lossOnly() {
 					continue // it detects nothing
 				}
 				got, err := o.round(t, o.impls[i])
@@ -55,7 +56,7 @@ func compare(o options) (rows []report.Row, err error) {
 }
 
 // lossOnly are the cases that tell what is lost, not what it costs.
-func (t trial) lossOnly() bool { return t.kill || t.burst > 1 }
+func (t trial) lossOnly() bool { return t.kind == killed || t.kind == bursts }
 
 // round runs one contestant once.
 func (o options) round(t trial, name string) (out outcome, err error) {
@@ -98,7 +99,7 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 		return out, err
 	}
 	began := time.Now()
-	if t.kill {
+	if t.kind == killed {
 		time.Sleep(o.For / 2)
 		c.kill()
 		time.Sleep(downtime)
@@ -108,6 +109,9 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 		time.Sleep(o.For / 2)
 	} else {
 		time.Sleep(o.For)
+	}
+	if _, err := wait(server, warmLimit, func(s state) bool { return s.Polls > before.Polls }); err != nil {
+		return out, err // a machine that stood still
 	}
 	if err := errors.Join(c.ask("end", &used), server.ask("state", &after)); err != nil {
 		return out, err
@@ -119,8 +123,12 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 	if err := server.ask("hush", &after); err != nil {
 		return out, err
 	}
-	if name != "request alone" {
-		if _, err := wait(server, 2*t.interval+drainExtra, func(s state) bool { return s.Open == 0 }); err != nil && !errors.Is(err, errLate) {
+	if name != alone {
+		limit := 2*t.interval + drainExtra
+		if t.kind == killed && called(name).keeps {
+			limit += claimEnds
+		}
+		if _, err := wait(server, limit, func(s state) bool { return s.Open == 0 }); err != nil && !errors.Is(err, errLate) {
 			return out, err
 		}
 	}
@@ -171,7 +179,7 @@ func (t trial) rows(name string, rounds []outcome) (rows []report.Row) {
 		add("polls, core", 1e6/cpu, "/s")
 		add("posts read, core", pagePosts*1e6/cpu, "/s")
 	}
-	if name == "request alone" {
+	if name == alone {
 		return rows
 	}
 	var all result

@@ -11,9 +11,7 @@ import (
 
 const (
 	pagePosts = 20
-	pageBytes = 48 << 10 // about
-	history   = 40       // posts that an account has at first, every three hours one
-	maxBurst  = 1000
+	history   = 40 // posts that an account has at first, every three hours one
 )
 
 // post is what a page has of a post.
@@ -107,18 +105,18 @@ func (w *world) receive(id int64, signed bool) {
 	}
 }
 
-// run publishes bursts at a rate, of accounts by chance, until stop is closed. The
-// rate counts single posts.
+// run publishes a burst at once and then at a rate, of accounts by chance, until stop
+// is closed. The rate counts single posts.
 func (w *world) run(rate float64, burst int, stop <-chan struct{}) {
 	chance := rand.New(rand.NewPCG(7, 11))
 	tick := time.NewTicker(time.Duration(float64(burst) / rate * float64(time.Second)))
 	defer tick.Stop()
 	for {
+		w.publish(chance.IntN(len(w.fresh)), burst)
 		select {
 		case <-stop:
 			return
 		case <-tick.C:
-			w.publish(chance.IntN(len(w.fresh)), burst)
 		}
 	}
 }

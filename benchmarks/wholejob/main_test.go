@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+)
+
+// The program runs itself for its children; under test, that is the test.
+func TestMain(m *testing.M) {
+	if child() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestParse(t *testing.T) {
+	for _, tc := range []struct{ args, err string }{
+		{"", ""},
+		{"-for 10s -rounds 5 -accounts 1000,10000 -posts 0.5 -gzip -cpuprofile cpu -json", ""},
+		{"-impl afternoon,streamwatch -cases kill,paced", ""},
+		{"-accounts 0", `-accounts "0" is not allowed: want numbers from 1 to 100000`},
+		{"-accounts 10,x", `-accounts "10,x" is not allowed`},
+		{"-posts 0", "-posts 0 is not allowed: want more than 0"},
+		{"-posts NaN", "-posts NaN is not allowed"},
+		{"-impl benthos", `-impl "benthos" is not allowed: want any of streamwatch, streamwatch by HTTP/1.1, afternoon, request alone`},
+		{"-cases slow", `-cases "slow" is not allowed: want any of saturated, paced, bursts, kill`},
+		{"-rounds 0", "-rounds 0 is not allowed"},
+	} {
+		_, err := parse(strings.Fields(tc.args))
+		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+			t.Errorf("%q: error %v, want %q", tc.args, err, tc.err)
+		}
+	}
+}
+
+func TestTrials(t *testing.T) {
+	o, err := parse(strings.Fields("-accounts 1000,10000 -cases paced,bursts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []trial{
+		{kind: paced, name: "1000 accounts, 500 polls/s", accounts: 1000, interval: 2 * time.Second, burst: 1},
+		{kind: paced, name: "10000 accounts, 500 polls/s", accounts: 10_000, interval: 20 * time.Second, burst: 1},
+		{kind: bursts, name: "500 accounts, bursts of 30", accounts: 500, interval: time.Second, burst: 30},
+	}
+	if got := o.trials(); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// Every contestant does its job, and tells what it lost: ours nothing; the afternoon's
+// program what a burst has beyond a page.
+func TestEveryContestantWorks(t *testing.T) {
+	o, err := parse(strings.Fields("-for 40ms -rounds 1 -posts 50"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := compare(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := func(kind, impl, metric string) float64 {
+		t.Helper()
+		i := slices.IndexFunc(rows, func(r report.Row) bool {
+			return strings.Contains(r.Case, kind) && r.Impl == impl && r.Metric == metric
+		})
+		if i < 0 {
+			t.Fatalf("no row of %q for %q, %q", metric, impl, kind)
+		}
+		return rows[i].Value
+	}
+	for _, kind := range []string{"saturated", "polls/s", "bursts", "kill -9"} {
+		for _, impl := range names() {
+			costs, sends := kind == "saturated" || kind == "polls/s", impl != alone
+			if costs && value(kind, impl, "CPU") <= 0 {
+				t.Errorf("%s: %s: no CPU time", kind, impl)
+			}
+			if !sends {
+				continue
+			}
+			if strings.HasPrefix(impl, report.Ours) && value(kind, impl, "lost") != 0 {
+				t.Errorf("%s: %s lost %v of %v posts", kind, impl, value(kind, impl, "lost"), value(kind, impl, "posts"))
+			}
+		}
+	}
+	if lost, posts := value("bursts", "afternoon", "lost"), value("bursts", "afternoon", "posts"); posts < burst || lost < posts/3 {
+		t.Errorf("bursts of %d on pages of %d: the afternoon's program lost %v of %v posts, want a third", burst, pagePosts, lost, posts)
+	}
+}
+
+// A page is one that every contestant reads, of the size that is told, and no two are
+// the same.
+func TestPage(t *testing.T) {
+	w := newWorld(3)
+	w.publish(1, burst)
+	first := w.page(1, 0, nil)
+	body := appendPage(nil, 1, first, 1)
+	var list []mastodonStatus
+	if err := json.Unmarshal(body, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != pagePosts || list[0].Account.Username != username(1) || list[0].CreatedAt.IsZero() || list[0].Favourites != 1 {
+		t.Errorf("%d posts, the first %+v", len(list), list[0])
+	}
+	if len(body) < 49_000 || len(body) > 51_000 {
+		t.Errorf("a page of %d bytes, want 50 KB", len(body))
+	}
+	if again := appendPage(nil, 1, first, 2); string(again) == string(body) {
+		t.Error("two pages are the same")
+	}
+
+	// Older pages go on where the newer one ended, to the end.
+	var ids []int64
+	for below, n := int64(0), 0; n < 10; n++ {
+		posts := w.page(1, below, nil)
+		if len(posts) == 0 {
+			break
+		}
+		for _, p := range posts {
+			ids = append(ids, p.id)
+		}
+		below = posts[len(posts)-1].id
+	}
+	if len(ids) != burst+history || !slices.IsSortedFunc(ids, func(a, b int64) int { return int(max(-1, min(1, b-a))) }) {
+		t.Errorf("%d posts, want %d, the newest first: %v", len(ids), burst+history, ids)
+	}
+}
+
+func TestWorldCounts(t *testing.T) {
+	w := newWorld(2)
+	w.publish(0, 3)
+	posts := w.page(0, 0, nil)
+	w.page(0, posts[0].id, nil) // no poll
+	for _, id := range []int64{posts[0].id, posts[0].id, posts[1].id} {
+		w.receive(id, true)
+	}
+	w.receive(posts[2].id, false) // no good signature
+	w.receive(12345, true)        // no such post
+	if s, want := w.state(), (state{Warm: 1, Polls: 1, Open: 1}); s != want {
+		t.Errorf("state %+v, want %+v", s, want)
+	}
+	r := w.result()
+	if r.Posts != 3 || r.Lost != 1 || r.Doubled != 1 || r.Wrong != 2 || len(r.Shown) != 2 || len(r.Read) != 2 {
+		t.Errorf("result %+v", r)
+	}
+}
+
+func TestAccountOf(t *testing.T) {
+	w := newWorld(10)
+	for id, want := range map[string]int{accountID(0): 0, accountID(9): 9, accountID(10): -1, "": -1, "x": -1, strconv.Itoa(firstAccount - 1): -1} {
+		if got := w.accountOf(id); got != want {
+			t.Errorf("%q is account %d, want %d", id, got, want)
+		}
+	}
+}
