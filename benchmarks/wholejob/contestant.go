@@ -21,6 +21,7 @@ type contestantOrder struct {
 	Secret   string
 	Accounts int
 	Interval time.Duration
+	Page     int    // posts to ask for
 	Profile  string // file for the CPU profile between begin and end, "" for none
 }
 

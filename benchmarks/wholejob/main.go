@@ -49,6 +49,7 @@ type options struct {
 	impls    []string
 	cases    []string
 	posts    float64
+	page     int // posts on a page
 	gzip     bool
 	profile  string
 }
@@ -89,6 +90,7 @@ func parse(args []string) (options, error) {
 		own.StringVar(&impls, "impl", "", "contestants, separated by commas; all when empty: "+strings.Join(names(), ", "))
 		own.StringVar(&cases, "cases", "", "kinds of cases, separated by commas; all when empty: "+strings.Join(kinds, ", "))
 		own.Float64Var(&o.posts, "posts", 20, "new posts a second, above 0 and at most 10000")
+		own.IntVar(&o.page, "page", 20, "posts on a page, 1 to 40")
 		own.BoolVar(&o.gzip, "gzip", false, "the platform compresses its pages")
 		own.StringVar(&o.profile, "cpuprofile", "", "write CPU profiles of the contestants to files whose names begin so")
 	})
@@ -104,6 +106,9 @@ func parse(args []string) (options, error) {
 	}
 	if !(o.posts > 0 && o.posts <= 10_000) {
 		return options{}, fmt.Errorf("wholejob: -posts %v is not allowed: want more than 0 and at most 10000", o.posts)
+	}
+	if o.page < 1 || o.page > 40 {
+		return options{}, fmt.Errorf("wholejob: -page %d is not allowed: want 1 to 40", o.page)
 	}
 	var err1, err2 error
 	o.impls, err1 = chosen("impl", impls, names())

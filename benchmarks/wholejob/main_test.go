@@ -23,11 +23,12 @@ func TestMain(m *testing.M) {
 func TestParse(t *testing.T) {
 	for _, tc := range []struct{ args, err string }{
 		{"", ""},
-		{"-for 10s -rounds 5 -accounts 1000,10000 -posts 0.5 -gzip -cpuprofile cpu -json", ""},
+		{"-for 10s -rounds 5 -accounts 1000,10000 -posts 0.5 -page 5 -gzip -cpuprofile cpu -json", ""},
 		{"-impl afternoon,streamwatch -cases kill,paced", ""},
 		{"-accounts 0", `-accounts "0" is not allowed: want numbers from 1 to 100000`},
 		{"-accounts 10,x", `-accounts "10,x" is not allowed`},
 		{"-posts 0", "-posts 0 is not allowed: want more than 0"},
+		{"-page 41", "-page 41 is not allowed: want 1 to 40"},
 		{"-posts NaN", "-posts NaN is not allowed"},
 		{"-impl benthos", `-impl "benthos" is not allowed: want any of streamwatch, streamwatch by HTTP/1.1, afternoon, request alone`},
 		{"-cases slow", `-cases "slow" is not allowed: want any of saturated, paced, bursts, kill`},
@@ -91,7 +92,7 @@ func TestEveryContestantWorks(t *testing.T) {
 		}
 	}
 	if lost, posts := value("bursts", "afternoon", "lost"), value("bursts", "afternoon", "posts"); posts < burst || lost < posts/3 {
-		t.Errorf("bursts of %d on pages of %d: the afternoon's program lost %v of %v posts, want a third", burst, pagePosts, lost, posts)
+		t.Errorf("bursts of %d on pages of 20: the afternoon's program lost %v of %v posts, want a third", burst, lost, posts)
 	}
 }
 
@@ -100,13 +101,13 @@ func TestEveryContestantWorks(t *testing.T) {
 func TestPage(t *testing.T) {
 	w := newWorld(3)
 	w.publish(1, burst)
-	first := w.page(1, 0, nil)
+	first := w.page(1, 0, 20)
 	body := appendPage(nil, 1, first, 1)
 	var list []mastodonStatus
 	if err := json.Unmarshal(body, &list); err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != pagePosts || list[0].Account.Username != username(1) || list[0].CreatedAt.IsZero() || list[0].Favourites != 1 {
+	if len(list) != 20 || list[0].Account.Username != username(1) || list[0].CreatedAt.IsZero() || list[0].Favourites != 1 {
 		t.Errorf("%d posts, the first %+v", len(list), list[0])
 	}
 	if len(body) < 49_000 || len(body) > 51_000 {
@@ -119,7 +120,7 @@ func TestPage(t *testing.T) {
 	// Older pages go on where the newer one ended, to the end.
 	var ids []int64
 	for below, n := int64(0), 0; n < 10; n++ {
-		posts := w.page(1, below, nil)
+		posts := w.page(1, below, 20)
 		if len(posts) == 0 {
 			break
 		}
@@ -136,8 +137,8 @@ func TestPage(t *testing.T) {
 func TestWorldCounts(t *testing.T) {
 	w := newWorld(2)
 	w.publish(0, 3)
-	posts := w.page(0, 0, nil)
-	w.page(0, posts[0].id, nil) // no poll
+	posts := w.page(0, 0, 20)
+	w.page(0, posts[0].id, 20) // no poll
 	for _, id := range []int64{posts[0].id, posts[0].id, posts[1].id} {
 		w.receive(id, true)
 	}
@@ -154,7 +155,7 @@ func TestWorldCounts(t *testing.T) {
 
 func TestAccountOf(t *testing.T) {
 	w := newWorld(10)
-	for id, want := range map[string]int{accountID(0): 0, accountID(9): 9, accountID(10): -1, "": -1, "x": -1, strconv.Itoa(firstAccount - 1): -1} {
+	for id, want := range map[string]int{accountID(0): 0, accountID(9): 9, accountID(10): -1, "": -1, "x": -1, strconv.FormatInt(firstAccount-1, 10): -1} {
 		if got := w.accountOf(id); got != want {
 			t.Errorf("%q is account %d, want %d", id, got, want)
 		}

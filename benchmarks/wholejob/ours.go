@@ -33,7 +33,7 @@ func startOursHTTP1(o contestantOrder) (stop func() error, err error) {
 
 func embed(o contestantOrder, client *http.Client) (stop func() error, err error) {
 	ctx := context.Background()
-	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: pagePosts, HTTP: client})
+	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: o.Page, HTTP: client})
 	if err != nil {
 		return nil, err
 	}

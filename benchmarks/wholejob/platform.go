@@ -94,7 +94,7 @@ func servePlatform(o platformOrder) error {
 func (p *platform) api() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/accounts/lookup", func(w http.ResponseWriter, r *http.Request) {
-		i, err := strconv.Atoi(strings.TrimPrefix(r.FormValue("acct"), username(0)[:len(username(0))-1]))
+		i, err := strconv.Atoi(strings.TrimPrefix(r.FormValue("acct"), namePrefix))
 		if err != nil || i < 0 || i >= p.order.Accounts {
 			http.NotFound(w, r)
 			return
@@ -126,8 +126,12 @@ func (p *platform) statuses(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	var room [pagePosts]post
-	posts := p.world.page(account, below, room[:0])
+	limit, err := strconv.Atoi(r.FormValue("limit"))
+	if err != nil || limit < 1 || limit > 40 {
+		http.Error(w, `{"error":"limit"}`, http.StatusBadRequest)
+		return
+	}
+	posts := p.world.page(account, below, limit)
 	n := p.answers.Add(1)
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
@@ -141,8 +145,8 @@ func (p *platform) statuses(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-RateLimit-Remaining", "999999")
 	h.Set("X-RateLimit-Reset", time.Now().Add(5*time.Minute).UTC().Format(time.RFC3339))
 	if len(posts) > 0 {
-		h.Set("Link", fmt.Sprintf(`<https://%[1]s%[2]s?limit=20&max_id=%[3]d>; rel="next", <https://%[1]s%[2]s?limit=20&min_id=%[4]d>; rel="prev"`,
-			r.Host, r.URL.Path, posts[len(posts)-1].id, posts[0].id))
+		h.Set("Link", fmt.Sprintf(`<https://%[1]s%[2]s?limit=%[5]d&max_id=%[3]d>; rel="next", <https://%[1]s%[2]s?limit=%[5]d&min_id=%[4]d>; rel="prev"`,
+			r.Host, r.URL.Path, posts[len(posts)-1].id, posts[0].id, limit))
 	}
 	if p.order.Gzip && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		var zipped bytes.Buffer

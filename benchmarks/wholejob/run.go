@@ -49,7 +49,7 @@ func compare(o options) (rows []report.Row, err error) {
 			}
 		}
 		for i, name := range o.impls {
-			rows = append(rows, t.rows(name, outcomes[i])...)
+			rows = append(rows, t.rows(name, o.page, outcomes[i])...)
 		}
 	}
 	return rows, nil
@@ -76,7 +76,7 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 	if err := os.WriteFile(ca, []byte(hello.CA), 0o600); err != nil {
 		return out, err
 	}
-	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Secret: secret, Accounts: t.accounts, Interval: t.interval}
+	job := contestantOrder{Name: name, Dir: dir, URL: hello.URL, Hook: hello.Hook, Secret: secret, Accounts: t.accounts, Interval: t.interval, Page: o.page}
 	if o.profile != "" {
 		job.Profile = o.profile + "-" + strings.NewReplacer(" ", "_", "/", "_", ",", "").Replace(t.name+"-"+name)
 	}
@@ -158,7 +158,7 @@ func wait(server *process, limit time.Duration, done func(state) bool) (s state,
 
 // rows are medians over the rounds; what was posted, lost and doubled is a sum, and
 // latencies are of all posts.
-func (t trial) rows(name string, rounds []outcome) (rows []report.Row) {
+func (t trial) rows(name string, page int, rounds []outcome) (rows []report.Row) {
 	if len(rounds) == 0 {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (t trial) rows(name string, rounds []outcome) (rows []report.Row) {
 		add("CPU", cpu, "µs/poll")
 		add("polls", middle(func(r outcome) float64 { return r.polls }), "/s")
 		add("polls, core", 1e6/cpu, "/s")
-		add("posts read, core", pagePosts*1e6/cpu, "/s")
+		add("posts read, core", float64(page)*1e6/cpu, "/s")
 	}
 	if name == alone {
 		return rows

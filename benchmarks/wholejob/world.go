@@ -9,10 +9,8 @@ import (
 	"time"
 )
 
-const (
-	pagePosts = 20
-	history   = 40 // posts that an account has at first, every three hours one
-)
+// history is how many posts an account has at first, every three hours one.
+const history = 40
 
 // post is what a page has of a post.
 type post struct {
@@ -60,9 +58,10 @@ func (w *world) publish(account, n int) {
 	}
 }
 
-// page gives the newest posts of an account with ids below a bound, the newest first.
+// page gives up to limit posts of an account with ids below a bound, the newest first.
 // It is a poll when there is no bound.
-func (w *world) page(account int, below int64, out []post) []post {
+func (w *world) page(account int, below int64, limit int) []post {
+	out := make([]post, 0, limit)
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,14 +74,14 @@ func (w *world) page(account int, below int64, out []post) []post {
 	}
 	fits := func(id int64) bool { return below == 0 || id < below }
 	for _, p := range slices.Backward(w.fresh[account]) {
-		if len(out) < pagePosts && fits(p.id) {
+		if len(out) < limit && fits(p.id) {
 			if p.read.IsZero() {
 				p.read = now
 			}
 			out = append(out, p.post)
 		}
 	}
-	for i := 0; i < history && len(out) < pagePosts; i++ {
+	for i := 0; i < history && len(out) < limit; i++ {
 		at := w.began.Add(-time.Duration(i+1)*3*time.Hour - time.Duration(account)*time.Millisecond)
 		if p := (post{at.UnixMilli()<<16 | 0xffff, at}); fits(p.id) {
 			out = append(out, p)
@@ -168,15 +167,18 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // username and accountID name account i, and accountOf is their inverse: -1 for
 // anything else.
-func username(i int) string  { return "account" + strconv.Itoa(i) }
-func accountID(i int) string { return strconv.Itoa(firstAccount + i) }
+func username(i int) string  { return namePrefix + strconv.Itoa(i) }
+func accountID(i int) string { return strconv.FormatInt(firstAccount+int64(i), 10) }
 
-const firstAccount = 109302436954
+const (
+	namePrefix         = "account"
+	firstAccount int64 = 109302436954
+)
 
 func (w *world) accountOf(id string) int {
-	n, err := strconv.Atoi(id)
-	if n -= firstAccount; err != nil || n < 0 || n >= len(w.fresh) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if n -= firstAccount; err != nil || n < 0 || n >= int64(len(w.fresh)) {
 		return -1
 	}
-	return n
+	return int(n)
 }
