@@ -22,8 +22,8 @@
 // kill -9 with a new start half a second later. A post's time begins when the
 // platform shows it and ends when the receiver answers 2xx: at an interval most of it
 // is the wait for the poll. "Read to 2xx" begins when the first page that has the post
-// is asked for. A post is lost that was not sent two intervals and 5 s after the last
-// one was shown. After a kill a contestant that keeps what it found gets 55 s more: a
+// is asked for. A post is lost that was not sent 5 s after every account was polled
+// twice more. After a kill a contestant that keeps what it found gets 55 s more: a
 // delivery that was under way is sent again when its claim has ended.
 //
 // -for below 50 ms takes at most 20 accounts. It needs a Unix.

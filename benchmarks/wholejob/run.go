@@ -124,11 +124,7 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 		return out, err
 	}
 	if name != alone {
-		limit := 2*t.interval + drainExtra
-		if t.kind == killed && called(name).keeps {
-			limit += claimEnds
-		}
-		if _, err := wait(server, limit, func(s state) bool { return s.Open == 0 }); err != nil && !errors.Is(err, errLate) {
+		if err := t.drain(server, after, called(name).keeps); err != nil {
 			return out, err
 		}
 	}
@@ -139,6 +135,24 @@ func (o options) round(t trial, name string) (out outcome, err error) {
 		return out, fmt.Errorf("the receiver got %d requests that are wrong", out.Wrong)
 	}
 	return out, c.stop()
+}
+
+// drain waits until all posts were sent, or cannot come any more: every account was
+// polled twice since the last one was shown, as the state of then says, and some time
+// has passed.
+func (t trial) drain(server *process, then state, keeps bool) error {
+	sent := func(s state) bool { return s.Open == 0 }
+	if _, err := wait(server, warmLimit, func(s state) bool { return sent(s) || s.Polls >= then.Polls+2*int64(t.accounts) }); err != nil {
+		return err
+	}
+	limit := drainExtra
+	if t.kind == killed && keeps {
+		limit += claimEnds
+	}
+	if _, err := wait(server, limit, sent); err != nil && !errors.Is(err, errLate) {
+		return err
+	}
+	return nil
 }
 
 // errLate is that a state did not come in time.
