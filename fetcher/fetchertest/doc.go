@@ -31,6 +31,11 @@
 //   - errors: the sentinels of package fetcher, and contexts that end.
 //   - batch: the order of the pages of a fetcher.BatchFetcher, and Page.Err.
 //
+// TestProber does the same for a fetcher.Prober, and TestStreamer for a
+// fetcher.Streamer: that SignalUp comes first, posts come in order and with whose
+// they are, a position resumes with nothing lost, accounts come and go by Changes,
+// edits and deletions are no posts, and the call ends as it should.
+//
 // A case that needs what the kit does not have is skipped and says what that is.
 //
 // # What a running engine notices

@@ -1,0 +1,188 @@
+package fetchertest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxSignals is how many signals a case takes at most before it looks at them.
+const maxSignals = 10_000
+
+// listener is a Stream call under way.
+type listener struct {
+	t        *streamTest
+	changes  chan []fetcher.Account
+	signals  chan fetcher.Signal
+	ended    chan error
+	cancel   context.CancelFunc
+	position string // the newest that came
+}
+
+// listen connects. A connection that is not ended by the case is ended with it.
+func (t *streamTest) listen(position string, accounts ...fetcher.Account) *listener {
+	return t.listenWith(position, accounts, nil)
+}
+
+// listenWith lets a function see each signal first, whose error emit returns.
+func (t *streamTest) listenWith(position string, accounts []fetcher.Account, see func(fetcher.Signal) error) *listener {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &listener{t: t, changes: make(chan []fetcher.Account, 1), signals: make(chan fetcher.Signal, maxSignals), ended: make(chan error, 1), cancel: cancel}
+	streamer := t.streamer
+	var busy atomic.Bool
+	go func() {
+		l.ended <- streamer.Stream(ctx, fetcher.StreamQuery{Accounts: accounts, Changes: l.changes, Position: position}, func(g fetcher.Signal) error {
+			if busy.Swap(true) {
+				t.Errorf("emit was called while another call of it was under way")
+			}
+			defer busy.Store(false)
+			if see != nil {
+				if err := see(g); err != nil {
+					return err
+				}
+			}
+			select {
+			case l.signals <- g:
+				return nil
+			default:
+				return errors.New("fetchertest: too many signals")
+			}
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		l.over()
+	})
+	return l
+}
+
+// over waits for the end of the call and gives its error. It may be asked again.
+func (l *listener) over() error {
+	l.t.Helper()
+	late := time.NewTimer(l.t.kit.patience)
+	defer late.Stop()
+	select {
+	case err := <-l.ended:
+		l.ended <- err
+		return err
+	case <-late.C:
+		l.t.Errorf("Stream has not returned within %s: want it to end", l.t.kit.patience)
+		return nil
+	}
+}
+
+// stop ends the call by its context.
+func (l *listener) stop() {
+	l.t.Helper()
+	l.cancel()
+	if err := l.over(); !errors.Is(err, context.Canceled) {
+		l.t.Errorf("Stream returns %v when its context ends: want %v", err, context.Canceled)
+	}
+}
+
+// any gives the next signal.
+func (l *listener) any(awaited string) fetcher.Signal {
+	l.t.Helper()
+	return l.wait(awaited, true)
+}
+
+// next gives the next signal that is no heartbeat.
+func (l *listener) next(awaited string) fetcher.Signal {
+	l.t.Helper()
+	return l.wait(awaited, false)
+}
+
+func (l *listener) wait(awaited string, heartbeats bool) fetcher.Signal {
+	l.t.Helper()
+	late := time.NewTimer(l.t.kit.patience)
+	defer late.Stop()
+	for {
+		var g fetcher.Signal
+		select {
+		case g = <-l.signals:
+		case <-late.C:
+			l.t.Fatalf("waited %s in vain for %s", l.t.kit.patience, awaited)
+		case err := <-l.ended:
+			l.ended <- err
+			if len(l.signals) == 0 {
+				l.t.Fatalf("the stream ended with %v; awaited: %s", err, awaited)
+			}
+			g = <-l.signals
+		}
+		if g.Position != "" {
+			l.position = g.Position
+		}
+		if heartbeats || g.Kind != fetcher.SignalHeartbeat {
+			return g
+		}
+	}
+}
+
+// up wants the first signal, for accounts.
+func (l *listener) up(accounts ...fetcher.Account) fetcher.Signal {
+	l.t.Helper()
+	g := l.any("SignalUp")
+	if g.Kind != fetcher.SignalUp {
+		l.t.Errorf("the first signal has the kind %d: want SignalUp", g.Kind)
+	}
+	l.tells(g, accounts)
+	return g
+}
+
+// tells wants the accounts of a signal as the query named them, in any order.
+func (l *listener) tells(g fetcher.Signal, accounts []fetcher.Account) {
+	l.t.Helper()
+	told := map[fetcher.Account]bool{}
+	for _, a := range g.Accounts {
+		told[a] = true
+	}
+	for _, a := range accounts {
+		if !told[a] {
+			l.t.Errorf("the accounts %v are told: %v is missing, as the query named it", g.Accounts, a)
+		}
+		delete(told, a)
+	}
+	for a := range told {
+		l.t.Errorf("the account %v is told, which the query does not have", a)
+	}
+}
+
+// post wants the next signal to bring a post.
+func (l *listener) post(a fetcher.Account, text string) fetcher.Signal {
+	l.t.Helper()
+	g := l.next("the post " + text)
+	l.brings(g, a, text)
+	return g
+}
+
+func (l *listener) brings(g fetcher.Signal, a fetcher.Account, text string) {
+	l.t.Helper()
+	switch {
+	case g.Kind != fetcher.SignalPost:
+		l.t.Errorf("a signal has the kind %d: want SignalPost, with %q", g.Kind, text)
+	case g.Post == nil:
+		l.t.Errorf("SignalPost has no Post: want one with %q", text)
+	case !shows(g.Post, text):
+		l.t.Errorf("a post says %q: want %q, as the platform sent it next", g.Post.Text, text)
+	case g.Post.ID == "" || g.Post.PublishedAt.IsZero():
+		l.t.Errorf("the post %q has the ID %q and was published %s: want both, it is dropped", text, g.Post.ID, g.Post.PublishedAt)
+	case !isOf(g.Post, a):
+		l.t.Errorf("the post %q is of %q, UserID %q: want of %v", text, g.Post.Username, g.Post.UserID, a)
+	case !l.t.streamer.Brings(g.Post):
+		l.t.Errorf("Brings says that %q, which came, is left out", text)
+	}
+}
+
+// shows reports whether a post has a text.
+func shows(tw *fetcher.Tweet, text string) bool {
+	return strings.Contains(tw.Text, text) || strings.Contains(tw.FullText, text)
+}
+
+// isOf reports whose a post is: by its UserID or its Username.
+func isOf(tw *fetcher.Tweet, a fetcher.Account) bool {
+	return a.UserID != "" && tw.UserID == a.UserID || a.Username != "" && strings.EqualFold(tw.Username, a.Username)
+}
