@@ -27,7 +27,7 @@ type jetstreamServer struct {
 	frames  chan string
 }
 
-func newJetstreamServer(t *testing.T) *jetstreamServer {
+func newJetstreamServer(t testing.TB) *jetstreamServer {
 	s := &jetstreamServer{opened: make(chan url.Values, 9), options: make(chan string, 9), frames: make(chan string)}
 	s.Server = sockettest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)

@@ -1,0 +1,78 @@
+package bluesky
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/fetchertest"
+)
+
+const cyd = "did:plc:cyd222222222222222222"
+
+var threeAccounts = []fetcher.Account{{Username: "alice.example.com", UserID: alice}, {Username: "bob.example.com", UserID: bob}, {Username: "cyd.example.com", UserID: cyd}}
+
+func TestProberSuite(t *testing.T) {
+	fetchertest.TestProber(t, fetchertest.ProbeKit{Open: func(tb testing.TB) fetchertest.ProbeUpstream {
+		var mu sync.Mutex
+		counts := map[string]int{alice: 0, bob: 0, cyd: 0}
+		p := serve(t, answers{profilesMethod: func(q url.Values) (int, string) {
+			mu.Lock()
+			defer mu.Unlock()
+			var profiles []string
+			for did, n := range counts {
+				for _, actor := range q["actors"] {
+					if actor == did {
+						profiles = append(profiles, fmt.Sprintf(`{"did":%q,"handle":"x.example.com","postsCount":%d}`, did, n))
+						break
+					}
+				}
+			}
+			return 200, `{"profiles":[` + strings.Join(profiles, ",") + `]}`
+		}})
+		return fetchertest.ProbeUpstream{
+			Prober: p.open(t, false), Accounts: threeAccounts, Missing: fetcher.Account{Username: "nobody.example.com"},
+			Post: func(a fetcher.Account) {
+				mu.Lock()
+				defer mu.Unlock()
+				counts[a.UserID]++
+			},
+		}
+	}})
+}
+
+func TestStreamerSuite(t *testing.T) {
+	fetchertest.TestStreamer(t, fetchertest.StreamKit{Bubble: true, Open: func(t testing.TB) fetchertest.StreamUpstream {
+		server := newJetstreamServer(t)
+		newest, made := map[string]string{}, 0
+		send := func(a fetcher.Account, operation, text string) {
+			record := ""
+			if text != "" {
+				record = fmt.Sprintf(`{"$type":"app.bsky.feed.post","text":%q,"createdAt":%q}`, text, time.Now().UTC().Format(time.RFC3339))
+			}
+			server.frames <- commit(a.UserID, operation, postCollection, newest[a.UserID], record, time.Now(), 0)
+		}
+		return fetchertest.StreamUpstream{
+			New: func(t testing.TB) fetcher.Streamer {
+				j, err := NewJetstream(JetstreamConfig{URL: "ws://jetstream.example.com/subscribe", HTTP: server.Client()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return j
+			},
+			Accounts: threeAccounts,
+			Post: func(a fetcher.Account, text string) {
+				made++
+				newest[a.UserID] = tidAt(eventTime.Add(time.Duration(made) * time.Second))
+				send(a, "create", text)
+			},
+			Edit:   func(a fetcher.Account, text string) { send(a, "update", text) },
+			Delete: func(a fetcher.Account) { send(a, "delete", "") },
+			Break:  server.Cut,
+		}
+	}})
+}
