@@ -160,7 +160,7 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 			continue
 		}
 		if fill {
-			if p := sh.accounts.Polls.StartFill(sh.accounts.Polled); p != nil {
+			if p := sh.accounts.Polls.StartFill(func(slot int32) bool { return sh.accounts.Waits(slot) > 0 }); p != nil {
 				sh.read(ctx, p)
 			}
 			continue
@@ -247,10 +247,10 @@ func (sh *shard) take() {
 	}
 }
 
-// start plans an account's poll. It returns nil while a gap of it is being read.
+// start plans an account's poll. It returns nil for an account that has to wait.
 func (sh *shard) start(due schedule.Due) *poll.Poll {
-	if sh.accounts.Polled(due.Slot) {
-		sh.accounts.Sched.Fail(due.Slot, sh.times.Now+poll.BusyPause)
+	if until := sh.accounts.Waits(due.Slot); until > 0 {
+		sh.accounts.Sched.Fail(due.Slot, until)
 		return nil
 	}
 	sh.d.env.Count.Lag.Record(time.Duration(sh.times.Now - due.At))

@@ -8,6 +8,9 @@ type Roles struct {
 	// Probe tells which accounts have changed. It is never taken from a Fetcher's
 	// methods: on some platforms a probe costs money.
 	Probe Prober
+	// Buckets names the limits of timelines and searches; without it there is one for
+	// all.
+	Buckets Bucketer
 	// Stream pushes posts as they are published. Like Probe, it is never taken from a
 	// Fetcher's methods.
 	Stream Streamer
@@ -19,6 +22,7 @@ type Roles struct {
 func RolesOf(f Fetcher) (r Roles) {
 	r.Batch, _ = f.(BatchFetcher)
 	r.Search, _ = f.(Searcher)
+	r.Buckets, _ = f.(Bucketer)
 	return r
 }
 
@@ -32,6 +36,9 @@ func (r Roles) Or(other Roles) Roles {
 	}
 	if r.Probe == nil {
 		r.Probe = other.Probe
+	}
+	if r.Buckets == nil {
+		r.Buckets = other.Buckets
 	}
 	if r.Stream == nil {
 		r.Stream = other.Stream

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -177,6 +178,23 @@ func (a *Targets) Since(slot int32) time.Time     { return a.Table.At(slot).Sinc
 func (a *Targets) Every(slot int32) time.Duration { return a.Table.Interval(slot) }
 func (a *Targets) Fail(slot int32, until int64)   { a.Sched.Fail(slot, until) }
 func (a *Targets) Polled(slot int32) bool         { return a.Table.At(slot).State != Idle }
+
+// Waits returns until when an account cannot be polled: its gap is being read, or the
+// limit closed that its calls count against. It is 0 when it can.
+func (a *Targets) Waits(slot int32) (until int64) {
+	if a.Polled(slot) {
+		return a.times.Now + poll.BusyPause
+	}
+	if !a.env.Buckets.Any() {
+		return 0
+	}
+	until = a.env.Buckets.Until(a.env.Bucket(fetcher.Call{Role: fetcher.RoleTimeline,
+		Account: fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}}))
+	if until > a.times.Now { // not all at once when it opens
+		until += rand.Int64N(1 + (until-a.times.Now)/10)
+	}
+	return until
+}
 
 func (a *Targets) DropOnce(slot int32) bool {
 	t := a.Table.At(slot)

@@ -27,6 +27,7 @@ type Env struct {
 	Fetcher  fetcher.Fetcher
 	Roles    fetcher.Roles
 	Budget   *budget.Budget
+	Buckets  *budget.Buckets // of those calls that Roles.Buckets names
 	Late     *lateness.Tracker
 	Contract Contract
 	Count    Counters

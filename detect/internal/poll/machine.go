@@ -87,7 +87,7 @@ func (m *Machine) Landed(p *Poll) {
 	}
 	out := &p.Out
 	if out.Err != nil {
-		m.env.noteRateLimit(m.Failures(p.Slot), out.Err)
+		m.env.noteRateLimit(p, m.Failures(p.Slot))
 		giveUpPage(p, m.troubles[p.Slot])
 	}
 	if len(out.Pages) > 0 {

@@ -70,7 +70,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	}
 	e.Budget.Works()
 	if limit := pg.RateLimit; limit.Known && limit.Remaining == 0 {
-		e.Budget.CloseFor(time.Until(limit.Reset), "the answer says that no call is left")
+		e.close(p, time.Until(limit.Reset), "the answer says that no call is left")
 	}
 	last := out.Reach
 	cut := out.add(pg, asked, now)

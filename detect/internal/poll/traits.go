@@ -36,6 +36,14 @@ type Traits struct {
 	Refusable bool
 }
 
+// call says what the calls of a poll are for.
+func (t *Traits) call(p *Poll) fetcher.Call {
+	if t.Kind == Queries {
+		return fetcher.Call{Role: fetcher.RoleSearch}
+	}
+	return fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: p.Name, UserID: p.Plan.Timeline.UserID}}
+}
+
 // NextTimeline asks for the first page of an account, or for the next one.
 func (p *Poll) NextTimeline() fetcher.TimelineQuery {
 	q, out := p.Plan.Timeline, &p.Out

@@ -158,8 +158,9 @@ func askedWait(err error) time.Duration {
 	return 0
 }
 
-// noteRateLimit closes the budget when the whole Fetcher is over its limit.
-func (e *Env) noteRateLimit(failures int, err error) {
+// noteRateLimit closes the budget, or the poll's bucket, when that is over its limit.
+func (e *Env) noteRateLimit(p *Poll, failures int) {
+	err := p.Out.Err
 	var rl *fetcher.RateLimitError
 	if !errors.As(err, &rl) || rl == nil {
 		return
@@ -172,7 +173,24 @@ func (e *Env) noteRateLimit(failures int, err error) {
 	if wait <= 0 {
 		wait = e.Backoff(failures + 1)
 	}
-	e.Budget.CloseFor(wait, err.Error())
+	e.close(p, wait, err.Error())
+}
+
+// close has calls wait that count against the same limit as a poll's.
+func (e *Env) close(p *Poll, wait time.Duration, why string) {
+	if name := e.Bucket(p.Machine.traits.call(p)); name != "" {
+		e.Buckets.CloseFor(name, wait, why)
+	} else {
+		e.Budget.CloseFor(wait, why)
+	}
+}
+
+// Bucket names the limit that a call counts against, "" for that of all calls.
+func (e *Env) Bucket(c fetcher.Call) string {
+	if e.Roles.Buckets == nil {
+		return ""
+	}
+	return e.Roles.Buckets.Bucket(c)
 }
 
 // closesBudget reports whether an error is a limit of all calls, and not of one

@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // Terms are what a rule asks for of its query.
@@ -171,6 +172,13 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 		return false, Never
 	case at > now:
 		return false, at
+	}
+	if s.env.Buckets.Any() {
+		if until := s.env.Buckets.Until(s.env.Bucket(fetcher.Call{Role: fetcher.RoleSearch})); until > now {
+			return false, until
+		}
+	}
+	switch {
 	case account > now:
 		return true, at
 	case takesTurns:

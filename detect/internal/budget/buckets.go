@@ -1,0 +1,82 @@
+package budget
+
+import (
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Buckets are limits that hold for some of the calls, by name. A closed one closes
+// nothing else. The methods are safe for concurrent use.
+type Buckets struct {
+	clock  func() int64
+	now    func() time.Time
+	logger *slog.Logger
+
+	any   atomic.Bool // one may be closed
+	mu    sync.Mutex
+	until map[string]int64 // of those that are closed, on the clock
+}
+
+// NewBuckets returns Buckets of which none is closed.
+func NewBuckets(clock func() int64, now func() time.Time, logger *slog.Logger) *Buckets {
+	return &Buckets{clock: clock, now: now, logger: logger, until: map[string]int64{}}
+}
+
+// CloseFor closes a bucket for a time, at most MaxClosed. It never opens earlier than an
+// earlier call has said.
+func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
+	if wait <= 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock()
+	until := now + int64(min(wait, MaxClosed)+rand.N(2*time.Second))
+	old := b.until[name]
+	if until <= old {
+		return
+	}
+	b.until[name] = until
+	b.any.Store(true)
+	if old <= now {
+		b.logger.Warn("rate limited", "bucket", name, "until", b.now().Add(time.Duration(until-now)), "why", why)
+	}
+}
+
+// Any reports whether a bucket may be closed.
+func (b *Buckets) Any() bool { return b.any.Load() }
+
+// Until returns when a bucket opens, 0 for one that is open.
+func (b *Buckets) Until(name string) int64 {
+	if !b.Any() {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	until, closed := b.until[name]
+	if !closed || until > b.clock() {
+		return until
+	}
+	delete(b.until, name)
+	if len(b.until) == 0 {
+		b.any.Store(false)
+	}
+	return 0
+}
+
+// Closed returns until when each of the buckets is closed that are.
+func (b *Buckets) Closed() map[string]time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, wall := b.clock(), b.now()
+	maps.DeleteFunc(b.until, func(_ string, until int64) bool { return until <= now })
+	closed := make(map[string]time.Time, len(b.until))
+	for name, until := range b.until {
+		closed[name] = wall.Add(time.Duration(until - now))
+	}
+	return closed
+}
