@@ -61,6 +61,7 @@ var forbiddenInCore = []string{
 	"github.com/JohannesKaufmann",
 	"codeberg.org/readeck",
 	"github.com/getkin/kin-openapi",
+	"github.com/fxamacker/cbor",
 	"testing",
 	"net/http/httptest",
 }
