@@ -119,7 +119,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 // newEnv returns what all polls share.
 func (d *Detector) newEnv() *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
-	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late, Buckets: budget.NewBuckets(d.clock, deps.Now, deps.Logger),
+	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,

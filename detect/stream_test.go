@@ -261,7 +261,7 @@ func TestStreamBreaksOff(t *testing.T) {
 					t.Errorf("%d polls in a minute without the stream, want one of each account", n)
 				}
 				wantEvents(t, w, "m:1", "m:2")
-				n := polls(w, func() { after(2 * time.Minute) }) // it is up again
+				n := polls(w, func() { after(5 * time.Minute) }) // it is up again, and each was polled
 				if q := s.last(); q.Position != "p1" {
 					t.Errorf("resumed at %q, want p1", q.Position)
 				}

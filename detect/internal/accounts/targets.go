@@ -185,10 +185,10 @@ func (a *Targets) Waits(slot int32) (until int64) {
 	if a.Polled(slot) {
 		return a.times.Now + poll.BusyPause
 	}
-	if !a.env.Buckets.Any() {
+	if !a.env.Budget.Buckets.Any() {
 		return 0
 	}
-	until = a.env.Buckets.Until(a.env.Bucket(fetcher.Call{Role: fetcher.RoleTimeline,
+	until = a.env.Budget.Buckets.Until(a.env.Bucket(fetcher.Call{Role: fetcher.RoleTimeline,
 		Account: fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}}))
 	if until > a.times.Now { // not all at once when it opens
 		until += rand.Int64N(1 + (until-a.times.Now)/10)

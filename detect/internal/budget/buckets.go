@@ -21,8 +21,8 @@ type Buckets struct {
 	until map[string]int64 // of those that are closed, on the clock
 }
 
-// NewBuckets returns Buckets of which none is closed.
-func NewBuckets(clock func() int64, now func() time.Time, logger *slog.Logger) *Buckets {
+// newBuckets returns Buckets of which none is closed.
+func newBuckets(clock func() int64, now func() time.Time, logger *slog.Logger) *Buckets {
 	return &Buckets{clock: clock, now: now, logger: logger, until: map[string]int64{}}
 }
 

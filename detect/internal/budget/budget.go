@@ -16,6 +16,9 @@ import (
 // a rate limit closes. All shards share it; it is safe for concurrent use. Times are
 // nanoseconds of the detector's clock.
 type Budget struct {
+	// Buckets are the limits that hold for some of the calls.
+	Buckets *Buckets
+
 	cfg     Config
 	limiter *rate.Limiter // nil: unbounded
 	until   atomic.Int64  // the gate is closed until then
@@ -45,7 +48,7 @@ type Config struct {
 
 // New makes a budget whose gate is open.
 func New(cfg Config) *Budget {
-	b := &Budget{cfg: cfg}
+	b := &Budget{cfg: cfg, Buckets: newBuckets(cfg.Clock, cfg.Now, cfg.Logger)}
 	if cfg.PerSecond > 0 {
 		b.limiter = rate.NewLimiter(rate.Limit(cfg.PerSecond), cfg.Burst)
 	}

@@ -27,7 +27,6 @@ type Env struct {
 	Fetcher  fetcher.Fetcher
 	Roles    fetcher.Roles
 	Budget   *budget.Budget
-	Buckets  *budget.Buckets // of those calls that Roles.Buckets names
 	Late     *lateness.Tracker
 	Contract Contract
 	Count    Counters

@@ -179,7 +179,7 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 // close has calls wait that count against the same limit as a poll's.
 func (e *Env) close(p *Poll, wait time.Duration, why string) {
 	if name := e.Bucket(p.Machine.traits.call(p)); name != "" {
-		e.Buckets.CloseFor(name, wait, why)
+		e.Budget.Buckets.CloseFor(name, wait, why)
 	} else {
 		e.Budget.CloseFor(wait, why)
 	}

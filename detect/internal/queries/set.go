@@ -173,8 +173,8 @@ func (s *Targets) Turn(account, now int64, takesTurns bool) (turn bool, at int64
 	case at > now:
 		return false, at
 	}
-	if s.env.Buckets.Any() {
-		if until := s.env.Buckets.Until(s.env.Bucket(fetcher.Call{Role: fetcher.RoleSearch})); until > now {
+	if s.env.Budget.Buckets.Any() {
+		if until := s.env.Budget.Buckets.Until(s.env.Bucket(fetcher.Call{Role: fetcher.RoleSearch})); until > now {
 			return false, until
 		}
 	}
