@@ -36,7 +36,7 @@ func newKit(t *testing.T) *kit {
 		t.Fatal(err)
 	}
 	k := &kit{t: t}
-	k.env = &poll.Env{Late: late, Buckets: budget.NewBuckets(func() int64 { return int64(k.now) }, time.Now, slog.New(slog.DiscardHandler)), Epoch: epoch, Clock: func() int64 { return int64(k.now) }, Now: func() time.Time { return epoch.Add(k.now) },
+	k.env = &poll.Env{Late: late, Budget: budget.New(budget.Config{Clock: func() int64 { return int64(k.now) }, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}), Epoch: epoch, Clock: func() int64 { return int64(k.now) }, Now: func() time.Time { return epoch.Add(k.now) },
 		Horizon: 24 * time.Hour, MinBackoff: time.Second, MaxBackoff: time.Minute, Logger: slog.New(slog.DiscardHandler),
 		On: poll.Callbacks{Gap: func(poll.Gap) {}, Trouble: func(poll.Trouble) {}, Account: func() {}}}
 	k.Targets = queries.NewTargets(k.env, &k.times, func(p *poll.Poll, _ []deliver.Event) { p.Machine.Settled(p, nil) })
