@@ -254,7 +254,9 @@ func (a *Targets) ask(slot int32) schedule.Ask {
 // intervals are the accounts as the schedule asks for them.
 type intervals struct{ *Targets }
 
-func (i intervals) Interval(slot int32) time.Duration { return i.ask(slot).Interval }
+func (i intervals) Interval(slot int32) time.Duration {
+	return max(i.Table.Interval(slot), i.Pushed.audits(slot))
+}
 
 // ReadFor is until when an account was read for a source, without a gap that is to
 // be read yet; zero when it was not.
