@@ -23,6 +23,7 @@ const (
 	demoLasts  = 8 * time.Second         // the accounts post for about this long
 	demoLateBy = 1500 * time.Millisecond // some posts show up this late
 	demoSlack  = 8 * time.Second         // for the last poll and the last retry
+	demoProbes = 10                      // calls a second
 )
 
 // demonstrate runs the whole path on this machine: platform, engine, receiver.
@@ -63,6 +64,13 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 		MinInterval: o.interval,
 		MaxAccounts: o.accounts,
 	}
+	if o.push {
+		cfg.Roles.Stream = platform.Streamer(enginetest.StreamConfig{})
+	}
+	if o.probe {
+		cfg.Roles.Probe = platform.Prober(enginetest.ProbeConfig{})
+		cfg.Detect.ProbeRate = demoProbes
+	}
 	cfg.Detect.MinBackoff = o.interval // the platform fails now and then
 	cfg.Detect.Overlap = 5 * time.Second
 	cfg.Detect.MaxPages = 1000 // -posts may be many for -accounts
@@ -85,7 +93,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	}
 	fmt.Fprintf(w, "platform %s, receiver %s, %d accounts polled every %s\n\n", platformURL, receiverURL, o.accounts, o.interval)
 
-	err = platform.Run(ctx, enginetest.PostRate{PerSecond: float64(o.posts) / demoLasts.Seconds(), Total: o.posts})
+	err = platform.Run(ctx, enginetest.PostRate{PerSecond: float64(o.posts) / o.lasts.Seconds(), Total: o.posts})
 	if ctx.Err() != nil {
 		err = nil // Ctrl-C: what was posted until then is owed
 	}
@@ -106,6 +114,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 		notes: []string{fmt.Sprintf("%d polls, %d of them met a failing platform · %d webhook attempts failed and were retried · %d posts from before the monitor were left alone",
 			stats.Detect.Polls, stats.Detect.PollErrors, stats.Deliver.Retried, stats.Detect.Baseline)},
 	}
+	sum.brought(stats.Detect, o.push, o.probe)
 	if got.Unverified > 0 || got.BodyChanged > 0 || sum.Detected != sum.Posted || sum.Verified != sum.Posted || sum.Duplicated != 0 {
 		err = errors.Join(err, errIncomplete)
 	}

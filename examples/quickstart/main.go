@@ -8,8 +8,15 @@
 // line; a summary with counts and latencies ends it. The exit status is 0 only
 // if nothing was lost, doubled or left unverified.
 //
+//	go run ./examples/quickstart -interval 5s
+//	go run ./examples/quickstart -interval 5s -probe
+//	go run ./examples/quickstart -interval 5s -push
+//
+// show what probes and a stream bring: the same posts, found sooner.
+//
 //	go run ./examples/quickstart -mastodon https://mastodon.social/@Gargron -since
 //	go run ./examples/quickstart -bluesky bsky.app,atproto.com -since
+//	go run ./examples/quickstart -bluesky bsky.app -stream wss://jetstream2.us-east.bsky.network/subscribe
 //
 // watch real accounts until Ctrl-C, and with -webhook URL deliver what they post.
 // The exit status is 1 if every poll of one of them failed.
@@ -28,6 +35,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/streamwatch/streamwatch/fetcher/bluesky"
 	"github.com/streamwatch/streamwatch/secret"
 )
 
@@ -36,6 +44,9 @@ type options struct {
 	posts    int
 	accounts int
 	interval time.Duration
+	lasts    time.Duration // how long the accounts of the demonstration post
+	push     bool
+	probe    bool
 	json     bool
 
 	mastodon     list
@@ -43,6 +54,7 @@ type options struct {
 	bluesky      list
 	blueskyHost  string
 	pds          string
+	stream       string
 	webhook      string
 	secret       string
 	allowPrivate bool
@@ -68,19 +80,22 @@ func (l *list) Set(s string) error {
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
+	o := options{lasts: demoLasts}
 	fs := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // main prints the error, once
 	fs.Usage = func() {}
 	fs.IntVar(&o.posts, "posts", 60, "demonstration: posts to publish, over about 8 seconds, 1 to 100000")
 	fs.IntVar(&o.accounts, "accounts", 6, "demonstration: accounts that post, 1 to 10000")
 	fs.DurationVar(&o.interval, "interval", 0, "time between two polls of an account: 50ms to 10s in the demonstration (default 500ms), 5s to 1h for real accounts (default 15s)")
+	fs.BoolVar(&o.push, "push", false, "demonstration: the platform pushes posts, too, and polls only check that it left out none")
+	fs.BoolVar(&o.probe, "probe", false, "demonstration: ask 10 times a second which accounts have changed, and poll these at once")
 	fs.BoolVar(&o.json, "json", false, "end with the summary as one JSON object on a line")
 	fs.Var(&o.mastodon, "mastodon", "Mastodon, GoToSocial … accounts: `https://host/@user[,…]` or user@host; no demonstration then")
 	fs.StringVar(&o.token, "token", "", "access token for the Mastodon servers, if they want one")
 	fs.Var(&o.bluesky, "bluesky", "Bluesky accounts: `handle[,…]`, DIDs, or their pages https://bsky.app/profile/handle; no demonstration then")
 	fs.StringVar(&o.blueskyHost, "bluesky-host", "", "AppView to ask instead of the public one, a `URL`; not with -pds")
 	fs.StringVar(&o.pds, "pds", "", "read the accounts' records from this PDS instead of an AppView, a `URL`; not with -bluesky-host")
+	fs.StringVar(&o.stream, "stream", "", "have this Jetstream push the posts of the Bluesky accounts, too, a `URL` such as "+bluesky.DefaultJetstreamURL)
 	fs.StringVar(&o.webhook, "webhook", "", "deliver real posts to this `URL`, too")
 	fs.StringVar(&o.secret, "secret", "", "webhook signing secret, 24 characters or more (default: one is generated and shown)")
 	fs.BoolVar(&o.allowPrivate, "allow-private", false, "let -webhook be http:// or an address of a private network")
@@ -108,8 +123,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 
 // needs says what a flag is of no use without.
 var needs = map[string]string{
-	"posts": demonstration, "accounts": demonstration,
-	"token": "-mastodon", "bluesky-host": "-bluesky", "pds": "-bluesky",
+	"posts": demonstration, "accounts": demonstration, "push": demonstration, "probe": demonstration,
+	"token": "-mastodon", "bluesky-host": "-bluesky", "pds": "-bluesky", "stream": "-bluesky",
 	"webhook": realAccounts, "since": realAccounts, "for": realAccounts,
 	"secret": "-webhook", "allow-private": "-webhook",
 }

@@ -26,6 +26,11 @@ func TestParse(t *testing.T) {
 		"-mastodon https://h/@a -since": "",
 		"-mastodon https://h/@a,https://h/@b -token t -webhook https://x -secret s": "",
 		"-bluesky a.b -pds https://p -for 5s":                                       "",
+		"-push -probe":                                                              "",
+		"-bluesky a.b -stream wss://s/subscribe":                                    "",
+		"-bluesky a.b -push":                                                        "-push \"true\" is not allowed: it needs the demonstration",
+		"-mastodon https://h/@a -probe":                                             "it needs the demonstration",
+		"-mastodon https://h/@a -stream wss://s":                                    "-stream \"wss://s\" is not allowed: it needs -bluesky",
 		"-posts 0":                                                                  "-posts 0 is not allowed: want 1 to 100000",
 		"-accounts 20000":                                                           "-accounts 20000",
 		"-interval 1ms":                                                             "-interval 1ms is not allowed: want 50ms to 10s",
@@ -66,6 +71,9 @@ func TestOpenRefusesWhatIsNoAccount(t *testing.T) {
 	}
 	if _, err := open(options{bluesky: list{"x"}, pds: "nonsense"}); err == nil || !strings.Contains(err.Error(), `-pds "nonsense"`) {
 		t.Errorf("-pds nonsense: %v", err)
+	}
+	if _, err := open(options{bluesky: list{"x.bsky.social"}, stream: "https://s"}); err == nil || !strings.Contains(err.Error(), `-stream "https://s" is not allowed`) {
+		t.Errorf("-stream https://s: %v", err)
 	}
 	all, err := open(options{mastodon: list{"https://h/@a/", "https://h/@A", "@a@h", "a@i"}, bluesky: list{"@x.bsky.social", "https://bsky.app/profile/x.bsky.social", "https://bsky.app/profile/did:plc:x"}})
 	if err != nil || strings.Join(all.names, " ") != "a@h a@i x.bsky.social did:plc:x" {

@@ -24,6 +24,8 @@ import (
 type accounts struct {
 	names []string
 	at    map[string]account // by monitor.Key(name)
+
+	stream fetcher.Streamer // of those that have a DID; nil for none
 }
 
 type account struct {
@@ -81,6 +83,13 @@ func open(o options) (*accounts, error) {
 			all.add(handle, handle, f)
 		}
 	}
+	if o.stream != "" {
+		j, err := bluesky.NewJetstream(bluesky.JetstreamConfig{URL: o.stream})
+		if err != nil {
+			return nil, fmt.Errorf("-stream %q is not allowed: %w", o.stream, err)
+		}
+		all.stream = j
+	}
 	return all, nil
 }
 
@@ -122,6 +131,7 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	lines := &ticker{w: w}
 	engine, err := streamwatch.New(streamwatch.Config{
 		Fetcher: all,
+		Roles:   fetcher.Roles{Stream: all.stream},
 		OnEvent: func(_ context.Context, e deliver.Event) error {
 			lines.detected(e)
 			return nil
@@ -164,7 +174,7 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	}
 	unread := neverRead(stop, engine, all)
 	err = errors.Join(unread, engine.Shutdown(stop))
-	sum := sumUp(engine, lines, o)
+	sum := sumUp(engine, lines, all, o)
 	if sum.Lost > 0 {
 		err = errors.Join(err, errIncomplete)
 	}
@@ -265,11 +275,12 @@ func reportUntil(ctx context.Context, engine *streamwatch.Engine, lines *ticker)
 
 // sumUp counts what the engine says. How much the platforms posted nobody knows
 // but they; what was detected stands for it.
-func sumUp(engine *streamwatch.Engine, lines *ticker, o options) *summary {
+func sumUp(engine *streamwatch.Engine, lines *ticker, all *accounts, o options) *summary {
 	stats := engine.Stats()
 	s := &summary{real: true, Posted: lines.count(), Detected: lines.count(), Delivered: lines.count(), Latency: lines.latencies()}
 	s.notes = append(s.notes, fmt.Sprintf("%d polls, %d failed, %d gaps, %d posts dropped as malformed", stats.Detect.Polls, stats.Detect.PollErrors, stats.Detect.Gaps,
 		stats.Detect.Dropped.NoID+stats.Detect.Dropped.NoTime+stats.Detect.Dropped.Future+stats.Detect.Dropped.Author+stats.Detect.Dropped.Excess+stats.Detect.Dropped.SameID))
+	s.brought(stats.Detect, all.stream != nil, false)
 	if o.webhook != "" {
 		s.Delivered = int(stats.Deliver.Delivered) - s.Detected // the rest went to the handler
 		s.Lost = s.Detected - s.Delivered                       // nothing is kept beyond this process

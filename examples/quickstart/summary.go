@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 )
 
 // summary is what the run comes to.
@@ -54,6 +55,17 @@ func (s *summary) print(w io.Writer, asJSON bool) {
 			panic(err) // numbers only
 		}
 		fmt.Fprintf(w, "%s\n", line)
+	}
+}
+
+// brought notes what a stream and probes have told, if there were any.
+func (s *summary) brought(st detect.Stats, stream, probes bool) {
+	if push := st.Stream; stream {
+		s.notes = append(s.notes, fmt.Sprintf("stream: brought %d posts, p50 %d ms · p95 %d ms after publication, and missed %d that polls found",
+			push.Posts, push.Lag.Quantile(0.50).Milliseconds(), push.Lag.Quantile(0.95).Milliseconds(), push.Misses))
+	}
+	if probe := st.Probes; probes {
+		s.notes = append(s.notes, fmt.Sprintf("probes: %d calls showed %d changes, and missed %d posts that polls found", probe.Calls, probe.Changes, probe.Missed))
 	}
 }
 

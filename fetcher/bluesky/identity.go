@@ -61,3 +61,12 @@ func (f *Fetcher) forget(handle, did string) {
 		delete(f.dids, key)
 	}
 }
+
+// CheckAccount returns an error for a name that is no handle and no DID, in the form
+// that streamwatch.Source.CheckAccount asks for. It makes no request.
+func CheckAccount(name string) error {
+	if actorOf(fetcher.Account{Username: name}) == "" {
+		return errors.New("a handle such as alice.example.com, or a DID such as did:plc:z72i7hdynmk6r22z27h6tvur")
+	}
+	return nil
+}
