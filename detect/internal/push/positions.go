@@ -6,7 +6,7 @@ import (
 )
 
 // maxOpen is how many posts may wait for their commit; the stream waits meanwhile.
-const maxOpen = 512
+const maxOpen = 4096
 
 // Positions knows up to which position everything that a stream has brought is
 // committed. It is safe for concurrent use.
