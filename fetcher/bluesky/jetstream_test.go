@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,49 +19,24 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/sockettest"
 )
 
-// jetstreamServer accepts subscriptions, and sends what a test puts into frames.
+// jetstreamServer accepts subscriptions, and sends what a test pushes. Its log has
+// numbers from 1 on, from which a subscription may resume.
 type jetstreamServer struct {
 	*sockettest.Server
-	opened  chan url.Values // the queries
-	options chan string     // what clients send
-	frames  chan string
+	*sockettest.Feed
 }
 
 func newJetstreamServer(t testing.TB) *jetstreamServer {
-	s := &jetstreamServer{opened: make(chan url.Values, 9), options: make(chan string, 9), frames: make(chan string)}
-	s.Server = sockettest.NewServer(http.HandlerFunc(s.serve))
+	s := &jetstreamServer{Feed: sockettest.NewFeed(websocket.MessageText)}
+	s.Server = sockettest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		place := s.Len()
+		if n, err := strconv.Atoi(r.URL.Query().Get("cursor")); err == nil && n > 0 {
+			place = min(place, n-1) // one that lies ahead, as those by time do, is the present
+		}
+		s.Serve(w, r, place)
+	}))
 	t.Cleanup(s.Close)
 	return s
-}
-
-func (s *jetstreamServer) serve(w http.ResponseWriter, r *http.Request) {
-	c, err := websocket.Accept(w, r, nil)
-	if err != nil {
-		return
-	}
-	defer c.CloseNow()
-	s.opened <- r.URL.Query()
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		defer cancel()
-		for {
-			_, b, err := c.Read(ctx)
-			if err != nil {
-				return
-			}
-			s.options <- string(b)
-		}
-	}()
-	for {
-		select {
-		case f := <-s.frames:
-			if c.Write(ctx, websocket.MessageText, []byte(f)) != nil {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // streaming is a Stream call under way.
@@ -137,7 +112,7 @@ func TestJetstreamSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newJetstreamServer(t)
 		s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts})
-		q := <-server.opened
+		q := (<-server.Opened).URL.Query()
 		if !slices.Equal(q["wantedCollections"], collections[:]) || q.Get("requireHello") != "true" || q.Has("cursor") || q.Has("wantedDids") {
 			t.Errorf("query %v", q)
 		}
@@ -145,7 +120,7 @@ func TestJetstreamSignals(t *testing.T) {
 			Type    string
 			Payload struct{ WantedDIDs, WantedCollections []string }
 		}
-		if err := json.Unmarshal([]byte(<-server.options), &sent); err != nil || sent.Type != "options_update" ||
+		if err := json.Unmarshal([]byte(<-server.Received), &sent); err != nil || sent.Type != "options_update" ||
 			!slices.Equal(sent.Payload.WantedDIDs, []string{alice, bob}) || !slices.Equal(sent.Payload.WantedCollections, collections[:]) {
 			t.Errorf("options %+v, %v", sent, err)
 		}
@@ -182,7 +157,7 @@ func TestJetstreamSignals(t *testing.T) {
 			{"a key with a slash", commit(alice, "create", postCollection, "a/b", text, eventTime, 0), fetcher.SignalGap, nil},
 			{"a record of another type", commit(alice, "create", postCollection, key, `[]`, eventTime, 0), fetcher.SignalPost, func(g fetcher.Signal) bool { return g.Post.ID != "" }},
 		} {
-			server.frames <- c.frame
+			server.Push(c.frame)
 			if g := s.next(); g.Kind != c.want || c.check != nil && !c.check(g) {
 				t.Errorf("%s: %+v, want kind %d", c.name, g, c.want)
 			}
@@ -198,24 +173,24 @@ func TestJetstreamFollowsAccounts(t *testing.T) {
 		server := newJetstreamServer(t)
 		s := startStream(t, server, fetcher.StreamQuery{Accounts: []fetcher.Account{{Username: "alice.example.com"}}})
 		synctest.Wait()
-		if len(server.opened) != 0 {
+		if len(server.Opened) != 0 {
 			t.Fatal("connected without an account that it can name")
 		}
 		s.changes <- []fetcher.Account{{Username: "alice.example.com", UserID: alice}}
-		<-server.opened
-		<-server.options
+		<-server.Opened
+		<-server.Received
 		if up := s.next(); len(up.Accounts) != 1 {
 			t.Errorf("up with %v", up.Accounts)
 		}
 		s.changes <- twoAccounts
-		if o := <-server.options; !strings.Contains(o, bob) {
+		if o := <-server.Received; !strings.Contains(o, bob) {
 			t.Errorf("options %s", o)
 		}
 		if g := s.next(); g.Kind != fetcher.SignalAccounts || len(g.Accounts) != 2 {
 			t.Errorf("signal %+v, want the accounts", g)
 		}
 		s.changes <- nil
-		if err := <-s.ended; !errors.Is(err, fetcher.ErrResubscribe) || len(server.opened) != 0 || len(server.options) != 0 {
+		if err := <-s.ended; !errors.Is(err, fetcher.ErrResubscribe) || len(server.Opened) != 0 || len(server.Received) != 0 {
 			t.Errorf("without accounts: %v", err)
 		}
 		s.cancel()
@@ -241,10 +216,10 @@ func TestJetstreamResumes(t *testing.T) {
 			{"from what is no position", "yesterday", "", false},
 		} {
 			s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: c.position})
-			if q := <-server.opened; q.Get("cursor") != c.cursor {
+			if q := (<-server.Opened).URL.Query(); q.Get("cursor") != c.cursor {
 				t.Errorf("%s: cursor %q, want %q", c.name, q.Get("cursor"), c.cursor)
 			}
-			<-server.options
+			<-server.Received
 			if up := s.next(); up.Resumed != c.resumed {
 				t.Errorf("%s: resumed %t, want %t", c.name, up.Resumed, c.resumed)
 			}
@@ -253,19 +228,19 @@ func TestJetstreamResumes(t *testing.T) {
 		// What a replay brings from before the position is left out.
 		now := time.Now()
 		s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: position("jetstream.example.com", 50, 0)})
-		<-server.options
+		<-server.Received
 		s.next()
-		server.frames <- commit(alice, "delete", postCollection, "early", "", now, 49)
-		server.frames <- commit(alice, "delete", postCollection, "again", "", now, 50)
+		server.Push(commit(alice, "delete", postCollection, "early", "", now, 49))
+		server.Push(commit(alice, "delete", postCollection, "again", "", now, 50))
 		if g := s.next(); !strings.HasSuffix(g.ID, "again") {
 			t.Errorf("by number: %+v", g)
 		}
 		s.stop()
 		s = startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts, Position: position("other.example.com", 50, 0)})
-		<-server.options
+		<-server.Received
 		s.next()
-		server.frames <- commit(alice, "delete", postCollection, "early", "", time.Now().Add(-time.Minute), 70)
-		server.frames <- commit(alice, "delete", postCollection, "again", "", time.Now().Add(-rewind), 7)
+		server.Push(commit(alice, "delete", postCollection, "early", "", time.Now().Add(-time.Minute), 70))
+		server.Push(commit(alice, "delete", postCollection, "again", "", time.Now().Add(-rewind), 7))
 		if g := s.next(); !strings.HasSuffix(g.ID, "again") {
 			t.Errorf("by time: %+v", g)
 		}
@@ -278,8 +253,8 @@ func TestJetstreamBreaks(t *testing.T) {
 		server := newJetstreamServer(t)
 		for name, do := range map[string]func(){"cut": server.Cut, "frozen": server.Freeze} {
 			s := startStream(t, server, fetcher.StreamQuery{Accounts: twoAccounts})
-			<-server.opened
-			<-server.options
+			<-server.Opened
+			<-server.Received
 			s.next()
 			do()
 			if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "jetstream.example.com") {

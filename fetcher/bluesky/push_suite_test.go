@@ -54,7 +54,7 @@ func TestStreamerSuite(t *testing.T) {
 			if text != "" {
 				record = fmt.Sprintf(`{"$type":"app.bsky.feed.post","text":%q,"createdAt":%q}`, text, time.Now().UTC().Format(time.RFC3339))
 			}
-			server.frames <- commit(a.UserID, operation, postCollection, newest[a.UserID], record, time.Now(), 0)
+			server.Push(commit(a.UserID, operation, postCollection, newest[a.UserID], record, time.Now(), server.Len()+1))
 		}
 		return fetchertest.StreamUpstream{
 			New: func(t testing.TB) fetcher.Streamer {
@@ -70,9 +70,11 @@ func TestStreamerSuite(t *testing.T) {
 				newest[a.UserID] = tidAt(eventTime.Add(time.Duration(made) * time.Second))
 				send(a, "create", text)
 			},
-			Edit:   func(a fetcher.Account, text string) { send(a, "update", text) },
-			Delete: func(a fetcher.Account) { send(a, "delete", "") },
-			Break:  server.Cut,
+			Edit:    func(a fetcher.Account, text string) { send(a, "update", text) },
+			Delete:  func(a fetcher.Account) { send(a, "delete", "") },
+			Break:   server.Cut,
+			Resumes: true,
+			Clamp:   func() { <-time.After(keptFor) },
 		}
 	}})
 }

@@ -21,34 +21,15 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/sockettest"
 )
 
-// reposServer accepts subscriptions, and sends what a test puts into frames.
+// reposServer accepts subscriptions, and sends what a test pushes.
 type reposServer struct {
 	*sockettest.Server
-	opened chan *url.URL
-	frames chan []byte
+	*sockettest.Feed
 }
 
 func newReposServer(t *testing.T) *reposServer {
-	s := &reposServer{opened: make(chan *url.URL, 9), frames: make(chan []byte)}
-	s.Server = sockettest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, err := websocket.Accept(w, r, nil)
-		if err != nil {
-			return
-		}
-		defer c.CloseNow()
-		s.opened <- r.URL
-		ctx := c.CloseRead(context.Background())
-		for {
-			select {
-			case f := <-s.frames:
-				if c.Write(ctx, websocket.MessageBinary, f) != nil {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}))
+	s := &reposServer{Feed: sockettest.NewFeed(websocket.MessageBinary)}
+	s.Server = sockettest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Serve(w, r, s.Len()) }))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -123,7 +104,7 @@ func TestReposSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newReposServer(t)
 		s := server.start(t, fetcher.StreamQuery{Accounts: twoAccounts})
-		if u := <-server.opened; u.Path != "/xrpc/com.atproto.sync.subscribeRepos" || u.RawQuery != "" {
+		if u := (<-server.Opened).URL; u.Path != "/xrpc/com.atproto.sync.subscribeRepos" || u.RawQuery != "" {
 			t.Errorf("asked for %s", u)
 		}
 		if up := s.next(); up.Kind != fetcher.SignalUp || up.Resumed || len(up.Accounts) != 2 || up.Accounts[1].Username != bob {
@@ -173,13 +154,13 @@ func TestReposSignals(t *testing.T) {
 			{"half a frame", encoded(object{"op": 1, "t": "#commit"}), fetcher.SignalGap, nil},
 			{"a record of another type", frame("#commit", commitOf(alice, 23, op{"create", post, []any{"x"}})), fetcher.SignalPost, func(g fetcher.Signal) bool { return g.Post.ID != "" }},
 		} {
-			server.frames <- c.frame
+			server.Push(string(c.frame))
 			if g := s.next(); g.Kind != c.want || c.check != nil && !c.check(g) {
 				t.Errorf("%s: %+v, want kind %d", c.name, g, c.want)
 			}
 		}
 		// A position in the middle of a commit would leave out the rest of it.
-		server.frames <- frame("#commit", commitOf(alice, 30, op{"delete", post, nil}, op{"create", "app.bsky.feed.like/x", object{}}, op{"create", post, text}))
+		server.Push(string(frame("#commit", commitOf(alice, 30, op{"delete", post, nil}, op{"create", "app.bsky.feed.like/x", object{}}, op{"create", post, text}))))
 		if first, last := s.next(), s.next(); first.Kind != fetcher.SignalDelete || first.Position != at(23) || last.Kind != fetcher.SignalPost || last.Position != at(30) {
 			t.Errorf("a commit of two changes: %+v, then %+v", first, last)
 		}
@@ -192,17 +173,17 @@ func TestReposFollowsAccounts(t *testing.T) {
 		server := newReposServer(t)
 		s := server.start(t, fetcher.StreamQuery{Accounts: []fetcher.Account{{Username: "alice.example.com"}}})
 		synctest.Wait()
-		if len(server.opened) != 0 {
+		if len(server.Opened) != 0 {
 			t.Fatal("connected without an account that it can name")
 		}
 		s.changes <- []fetcher.Account{{Username: "alice.example.com", UserID: alice}}
-		<-server.opened
+		<-server.Opened
 		if up := s.next(); len(up.Accounts) != 1 {
 			t.Errorf("up with %v", up.Accounts)
 		}
 		s.changes <- twoAccounts
 		synctest.Wait()
-		server.frames <- frame("#commit", commitOf(bob, 7, op{"delete", postCollection + "/x", nil}))
+		server.Push(string(frame("#commit", commitOf(bob, 7, op{"delete", postCollection + "/x", nil}))))
 		if g := s.next(); g.Kind != fetcher.SignalAccounts || len(g.Accounts) != 2 {
 			t.Errorf("signal %+v, want the accounts", g)
 		}
@@ -231,7 +212,7 @@ func TestReposResumes(t *testing.T) {
 			{"from what is no position", "yesterday", "", false},
 		} {
 			s := server.start(t, fetcher.StreamQuery{Accounts: twoAccounts, Position: c.position})
-			if u := <-server.opened; u.RawQuery != c.query {
+			if u := (<-server.Opened).URL; u.RawQuery != c.query {
 				t.Errorf("%s: query %q, want %q", c.name, u.RawQuery, c.query)
 			}
 			if up := s.next(); up.Resumed != c.resumed {
@@ -242,9 +223,9 @@ func TestReposResumes(t *testing.T) {
 		// A server that was set up anew has not reached the position: the next
 		// connection begins at the present.
 		s := server.start(t, fetcher.StreamQuery{Accounts: twoAccounts, Position: at(12)})
-		<-server.opened
+		<-server.Opened
 		s.next()
-		server.frames <- append(encoded(object{"op": -1}), encoded(object{"error": "FutureCursor", "message": "Cursor in the future."})...)
+		server.Push(string(append(encoded(object{"op": -1}), encoded(object{"error": "FutureCursor", "message": "Cursor in the future."})...)))
 		if g := s.next(); g.Kind != fetcher.SignalGap || g.Position != at(0) {
 			t.Errorf("signal %+v, want a gap at the present", g)
 		}

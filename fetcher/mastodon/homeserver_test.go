@@ -1,7 +1,6 @@
 package mastodon_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -11,17 +10,19 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/fetcher/internal/sockettest"
 )
 
 // homeServer is a Mastodon with one user, who posts, edits and deletes.
 type homeServer struct {
 	*http.ServeMux
-	token string
+	token   string
+	streams *sockettest.Feed
 
-	mu      sync.Mutex
-	posts   []homePost // newest first
-	made    int
-	streams map[chan string]bool
+	mu    sync.Mutex
+	posts []homePost // newest first
+	made  int
 }
 
 type homePost struct {
@@ -30,7 +31,7 @@ type homePost struct {
 }
 
 func newHomeServer() *homeServer {
-	h := &homeServer{ServeMux: http.NewServeMux(), token: "user-token", streams: map[chan string]bool{}}
+	h := &homeServer{ServeMux: http.NewServeMux(), token: "user-token", streams: sockettest.NewFeed(websocket.MessageText)}
 	h.HandleFunc("GET /api/v2/instance", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"version":"4.5.0","configuration":{"urls":{"streaming":"ws://%s"}}}`, r.Host)
 	})
@@ -89,7 +90,7 @@ func newHomeServer() *homeServer {
 			h.push("delete", r.PathValue("id"))
 		})
 	}))
-	h.HandleFunc("GET /api/v1/streaming", h.user(h.stream))
+	h.HandleFunc("GET /api/v1/streaming", h.user(func(w http.ResponseWriter, r *http.Request) { h.streams.Serve(w, r, h.streams.Len()) }))
 	return h
 }
 
@@ -142,35 +143,5 @@ func (h *homeServer) push(event string, payload any) {
 		text = string(b)
 	}
 	b, _ := json.Marshal(map[string]any{"stream": []string{"user"}, "event": event, "payload": text})
-	for s := range h.streams {
-		s <- string(b)
-	}
-}
-
-func (h *homeServer) stream(w http.ResponseWriter, r *http.Request) {
-	events := make(chan string, 100)
-	h.mu.Lock()
-	h.streams[events] = true // before the handshake ends, and the client posts
-	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.streams, events)
-	}()
-	c, err := websocket.Accept(w, r, nil)
-	if err != nil {
-		return
-	}
-	defer c.CloseNow()
-	ctx := c.CloseRead(context.Background())
-	for {
-		select {
-		case e := <-events:
-			if c.Write(ctx, websocket.MessageText, []byte(e)) != nil {
-				return
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
+	h.streams.Push(string(b))
 }

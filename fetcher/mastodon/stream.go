@@ -2,6 +2,7 @@ package mastodon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,8 +40,8 @@ type StreamConfig struct {
 }
 
 // Stream is a Streamer that reads the home timeline of a user: it brings the posts
-// of the accounts that the user follows, which the program or its operator has to
-// see to. Follows are visible to those who are followed; an account of its own for
+// of the accounts that are wanted and that the user follows, which the program or its
+// operator has to see to. Follows are visible to those who are followed; an account of its own for
 // the program is the usual way.
 //
 // The platform has no positions: what was posted while the connection was down is
@@ -116,12 +117,13 @@ func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 type home struct {
 	stream *Stream
 	emit   func(fetcher.Signal) error
-	self   string // the user's id
+	self   account // the user
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
-	follows map[string]bool // ids, and names in lower case
-	changed bool            // the accounts that are brought are not told yet
+	follows map[string]string // ids of ids, and of "@" and names in lower case
+	told    map[string]bool   // ids of the accounts told last
+	changed bool              // the accounts that are brought are not told yet
 }
 
 func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error {
@@ -196,21 +198,27 @@ func (h *home) readSelf(ctx context.Context) error {
 		return err
 	}
 	defer resp.Release()
-	var self account
 	if json.Valid(resp.Body) {
-		self.decode(bytes.TrimSpace(resp.Body))
+		h.self.decode(bytes.TrimSpace(resp.Body))
 	}
-	if self.ID == "" {
+	if h.self.ID == "" {
 		return fmt.Errorf("%w: the token's user has no id", fetcher.ErrMalformed)
 	}
-	h.self = string(self.ID)
 	return nil
 }
 
-// readFollows reads which accounts the user follows.
+// readFollows reads which accounts the user follows. A home timeline has the user's
+// own posts, too.
 func (h *home) readFollows(ctx context.Context) error {
-	follows := map[string]bool{}
-	path := "/api/v1/accounts/" + url.PathEscape(h.self) + "/following?limit=80"
+	follows := map[string]string{}
+	add := func(id, acct string) {
+		follows[id] = id
+		if acct != "" {
+			follows["@"+strings.ToLower(acct)] = id
+		}
+	}
+	add(string(h.self.ID), h.self.Acct)
+	path := "/api/v1/accounts/" + url.PathEscape(string(h.self.ID)) + "/following?limit=80"
 	for page, cursor := 0, ""; page < maxFollowPages; page++ {
 		at := path
 		if cursor != "" {
@@ -227,8 +235,7 @@ func (h *home) readFollows(ctx context.Context) error {
 			return err
 		}
 		for _, a := range list {
-			follows[a.id] = true
-			follows["@"+a.acct] = true
+			add(a.id, a.acct)
 		}
 		if next == "" || next == cursor || len(list) == 0 {
 			break
@@ -267,14 +274,22 @@ func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 func (h *home) tell() []fetcher.Account {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.changed = false
+	h.changed, h.told = false, map[string]bool{}
 	var brought []fetcher.Account
 	for _, a := range h.wanted {
-		if h.follows[a.UserID] && a.UserID != "" || h.follows["@"+strings.ToLower(a.Username)] {
+		if id := cmp.Or(h.follows[a.UserID], h.follows["@"+strings.ToLower(a.Username)]); id != "" {
+			h.told[id] = true
 			brought = append(brought, a)
 		}
 	}
 	return brought
+}
+
+// brings reports whether an account is among those told last.
+func (h *home) brings(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.told[id]
 }
 
 func (h *home) tellChanged() error {
@@ -287,7 +302,8 @@ func (h *home) tellChanged() error {
 	return h.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: h.tell()})
 }
 
-// message emits what one event tells. One that cannot be read is a gap.
+// message emits what one event tells. One that cannot be read is a gap. A post of
+// an account that is followed and not wanted only shows that the stream is alive.
 func (h *home) message(b []byte) error {
 	var e struct {
 		Event   string `json:"event"`
@@ -314,6 +330,9 @@ func (h *home) message(b []byte) error {
 			return h.emit(fetcher.Signal{Kind: fetcher.SignalGap})
 		}
 		t := s.tweet()
+		if !h.brings(t.UserID) {
+			break
+		}
 		kind := fetcher.SignalPost
 		if e.Event == "status.update" {
 			kind = fetcher.SignalEdit

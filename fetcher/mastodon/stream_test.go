@@ -21,21 +21,19 @@ import (
 // streamServer is a Mastodon that streams a home timeline.
 type streamServer struct {
 	*sockettest.Server
+	*sockettest.Feed
 	instance string
-	frames   chan string
-	opened   chan *http.Request
 
 	mu      sync.Mutex
 	follows []string // pages
 	read    int      // how often the first page of follows was
 }
 
-func newStreamServer(t *testing.T) *streamServer {
+func newStreamServer(t testing.TB) *streamServer {
 	s := &streamServer{
 		instance: `{"configuration":{"urls":{"streaming":"wss://stream.example.com"}}}`,
-		follows:  []string{`[{"id":"7","acct":"ann"}]`, `[{"id":"8","acct":"Bob@other.example.com"}]`},
-		frames:   make(chan string),
-		opened:   make(chan *http.Request, 9),
+		follows:  []string{`[{"id":"7","acct":"ann"},{"id":"10","acct":"erna"},{"id":"11"}]`, `[{"id":"8","acct":"Bob@other.example.com"}]`},
+		Feed:     sockettest.NewFeed(websocket.MessageText),
 	}
 	s.Server = sockettest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
@@ -64,23 +62,7 @@ func (s *streamServer) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprint(w, s.follows[page])
 	case "/api/v1/streaming":
-		c, err := websocket.Accept(w, r, nil)
-		if err != nil {
-			return
-		}
-		defer c.CloseNow()
-		s.opened <- r
-		ctx := c.CloseRead(context.Background())
-		for {
-			select {
-			case f := <-s.frames:
-				if c.Write(ctx, websocket.MessageText, []byte(f)) != nil {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
+		s.Serve(w, r, s.Len())
 	default:
 		http.NotFound(w, r)
 	}
@@ -104,13 +86,13 @@ func TestStream(t *testing.T) {
 		q := fetcher.StreamQuery{Changes: changes, Accounts: []fetcher.Account{{Username: "x", UserID: "7"}, {Username: "bob@OTHER.example.com"}, {Username: "carl"}, {Username: "dora", UserID: "9"}}}
 		go func() { ended <- s.Stream(ctx, q, func(g fetcher.Signal) error { signals <- g; return nil }) }()
 
-		if r := <-srv.opened; r.Host != "stream.example.com" || r.URL.Query().Get("stream") != "user" || strings.Contains(r.URL.RawQuery, "t0k") {
+		if r := <-srv.Opened; r.Host != "stream.example.com" || r.URL.Query().Get("stream") != "user" || strings.Contains(r.URL.RawQuery, "t0k") {
 			t.Errorf("asked %s for %s", r.Host, r.URL)
 		}
 		if up := <-signals; up.Kind != fetcher.SignalUp || up.Resumed || len(up.Accounts) != 2 || up.Accounts[0].UserID != "7" || up.Accounts[1].Username != "bob@OTHER.example.com" {
 			t.Errorf("first signal %+v", up)
 		}
-		post := minimal("100", 0, "")
+		post, other := minimal("100", 0, `, "account": {"id": "7"}`), minimal("101", 0, `, "account": {"id": "6", "acct": "carl"}`)
 		for _, c := range []struct {
 			name, frame string
 			want        fetcher.SignalKind
@@ -119,20 +101,22 @@ func TestStream(t *testing.T) {
 			{"a post", event("update", post), fetcher.SignalPost, func(g fetcher.Signal) bool { return g.Post.ID == "100" && !g.Post.PublishedAt.IsZero() }},
 			{"an edit", event("status.update", post), fetcher.SignalEdit, func(g fetcher.Signal) bool { return g.Post.ID == "100" }},
 			{"a deletion", event("delete", "100"), fetcher.SignalDelete, func(g fetcher.Signal) bool { return g.ID == "100" }},
+			{"a post of an account that is not wanted", event("update", other), fetcher.SignalHeartbeat, nil},
+			{"an edit of it", event("status.update", other), fetcher.SignalHeartbeat, nil},
 			{"another event", `{"event":"filters_changed"}`, fetcher.SignalHeartbeat, nil},
 			{"a notification", event("notification", `{"id":"1"}`), fetcher.SignalHeartbeat, nil},
 			{"a post that is none", event("update", `[1]`), fetcher.SignalGap, nil},
 			{"a broken post", event("update", `{"id":`), fetcher.SignalGap, nil},
 			{"no JSON", "<html>", fetcher.SignalGap, nil},
 		} {
-			srv.frames <- c.frame
+			srv.Push(c.frame)
 			if g := <-signals; g.Kind != c.want || c.check != nil && !c.check(g) {
 				t.Errorf("%s: %+v, want kind %d", c.name, g, c.want)
 			}
 		}
 		changes <- []fetcher.Account{{Username: "ann"}}
 		synctest.Wait()
-		srv.frames <- event("delete", "5")
+		srv.Push(event("delete", "5"))
 		if g := <-signals; g.Kind != fetcher.SignalAccounts || len(g.Accounts) != 1 || g.Accounts[0].Username != "ann" {
 			t.Errorf("after a change %+v", g)
 		}
@@ -152,7 +136,7 @@ func TestStream(t *testing.T) {
 		if !found || read != 2 {
 			t.Errorf("the follows were read %d times, the change told: %t", read, found)
 		}
-		srv.frames <- `{"error":"Access token t0k was revoked","status":401}`
+		srv.Push(`{"error":"Access token t0k was revoked","status":401}`)
 		var status *fetcher.StatusError
 		if err := <-ended; !errors.As(err, &status) || status.Code != 401 || status.Detail != "Access token *** was revoked" {
 			t.Errorf("ended with %v", err)
@@ -179,7 +163,7 @@ func TestStreamAddress(t *testing.T) {
 			if err := s.Stream(t.Context(), fetcher.StreamQuery{}, func(fetcher.Signal) error { return enough }); !errors.Is(err, enough) {
 				t.Errorf("%s: %v", instance, err)
 			}
-			if r := <-srv.opened; r.Host != want {
+			if r := <-srv.Opened; r.Host != want {
 				t.Errorf("%s: streams from %s, want %s", instance, r.Host, want)
 			}
 		})

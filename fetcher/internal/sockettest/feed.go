@@ -1,0 +1,97 @@
+package sockettest
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/coder/websocket"
+)
+
+// Feed sends what a test pushes to every WebSocket that is open, and keeps it as a
+// log. Its methods are safe for concurrent use.
+type Feed struct {
+	// Type is that of the messages pushed: text, or binary.
+	Type websocket.MessageType
+	// Opened brings the request of each connection, Received what clients send. Both
+	// have room for 9, and what comes beyond is dropped.
+	Opened   chan *http.Request
+	Received chan string
+
+	mu   sync.Mutex
+	log  []string
+	more chan struct{} // closed when the log grows
+}
+
+// NewFeed returns a Feed without messages.
+func NewFeed(kind websocket.MessageType) *Feed {
+	return &Feed{Type: kind, Opened: make(chan *http.Request, 9), Received: make(chan string, 9), more: make(chan struct{})}
+}
+
+// Push sends a message to the connections there are.
+func (f *Feed) Push(message string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.log = append(f.log, message)
+	close(f.more)
+	f.more = make(chan struct{})
+}
+
+// Len is how many messages were pushed.
+func (f *Feed) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.log)
+}
+
+// after gives the messages from a place of the log on, and what closes when there
+// are more.
+func (f *Feed) after(place int) ([]string, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log[place:], f.more
+}
+
+// Serve accepts a WebSocket and sends it the log's messages from a place on, 0 to
+// Len, until the client is gone.
+func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, place int) {
+	c, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	select {
+	case f.Opened <- r:
+	default:
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer c.CloseNow()
+	reading.Go(func() {
+		defer cancel()
+		for {
+			_, b, err := c.Read(ctx)
+			if err != nil {
+				return
+			}
+			select {
+			case f.Received <- string(b):
+			default:
+			}
+		}
+	})
+	for {
+		messages, more := f.after(place)
+		for _, m := range messages {
+			if c.Write(ctx, f.Type, []byte(m)) != nil {
+				return
+			}
+		}
+		place += len(messages)
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
