@@ -23,25 +23,31 @@ type config struct {
 
 	// of serve
 	addr, tlsCert, tlsKey, opsAddr string
-	demo                           bool
-	platform, appView, pds         string
-	segment                        string
-	interval, minInterval          time.Duration
-	drain, stopTime                time.Duration
-	metrics                        bool
-	origins                        []string
-	keyless                        int
-	quotas                         streamwatch.Quotas
-	perSecond                      float64
-	allowPrivate                   bool
-	logFormat                      string
-	logLevel                       slog.Level
-	sealKey, cursorKey, token      secret.Value
+	watched
+	segment                   string
+	interval, minInterval     time.Duration
+	drain, stopTime           time.Duration
+	metrics                   bool
+	origins                   []string
+	keyless                   int
+	quotas                    streamwatch.Quotas
+	perSecond                 float64
+	allowPrivate              bool
+	logFormat                 string
+	logLevel                  slog.Level
+	sealKey, cursorKey, token secret.Value
 
 	// of the other commands
 	owner, name, tier, id, scope string
 	rate                         int
 	credits                      int64
+}
+
+// watched are the platforms that serve watches.
+type watched struct {
+	demo                   bool
+	platform, appView, pds string
+	sources                []sourceFlag
 }
 
 var commands = []string{"serve", "key", "keys", "revoke", "credits"}
@@ -57,6 +63,7 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 	fs.SetOutput(io.Discard) // main prints the error, once
 	fs.StringVar(&c.db, "db", "streamwatch.db", "SQLite `file`; with -demo one that is removed at the end")
 	fs.StringVar(&c.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port, or with ?addr=host:port&addr=… a cluster")
+	var sources, more []string // of the environment; of the command line
 	if command == "serve" {
 		fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
 		fs.StringVar(&c.tlsCert, "tls-cert", "", "certificate `file` (PEM); with -tls-key, serve HTTPS")
@@ -89,6 +96,10 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 		fs.StringVar(&c.platform, "platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; not with -demo")
 		fs.StringVar(&c.appView, "appview", "", "with -platform bluesky: ask this AppView instead of the public one, a `URL`; not with -pds")
 		fs.StringVar(&c.pds, "pds", "", "with -platform bluesky: read the accounts' records from this PDS instead of an AppView, a `URL`; not with -appview")
+		fs.Func("source", sourceUsage, func(v string) error {
+			more = append(more, strings.Fields(v)...)
+			return nil // parseSources tells, and nothing that is secret
+		})
 		fs.StringVar(&c.segment, "segment", "social", "the word after /v1 in the paths")
 		fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account, -min-interval or more (default 60s, with -demo 1s)")
 		fs.DurationVar(&c.minInterval, "min-interval", 0, "shortest interval that a monitor or rule may ask for, 100ms or more (default 1s for monitors, 100ms for rules)")
@@ -124,6 +135,7 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 	if err != nil {
 		return c, err
 	}
+	sources, more = more, nil
 	if err := fs.Parse(args); err != nil {
 		if err == flag.ErrHelp {
 			fs.SetOutput(out)
@@ -134,6 +146,12 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 	}
 	if fs.NArg() > 0 {
 		return c, fmt.Errorf("argument %q is not allowed: want flags only", fs.Arg(0))
+	}
+	if len(more) > 0 {
+		sources = more
+	}
+	if c.sources, err = parseSources(sources, env); err != nil {
+		return c, err
 	}
 	for name, v := range map[string]*secret.Value{"SEAL_KEY": &c.sealKey, "CURSOR_KEY": &c.cursorKey, "TOKEN": &c.token} {
 		s, _ := env(envPrefix + name)
@@ -163,8 +181,8 @@ func (c *config) check() error {
 		return nil
 	}
 	switch {
-	case c.demo == (c.platform != ""):
-		return fmt.Errorf("want either -demo or -platform, such as -platform https://mastodon.social")
+	case c.demo && c.platform != "", !c.demo && c.platform == "" && len(c.sources) == 0:
+		return fmt.Errorf("want either -demo or -platform, such as -platform https://mastodon.social, or -source")
 	case (c.appView != "" || c.pds != "") && c.platform != "bluesky":
 		return fmt.Errorf("-appview %q and -pds %q are not allowed: they need -platform bluesky", c.appView, c.pds)
 	case c.appView != "" && c.pds != "":

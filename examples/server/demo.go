@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/apikey"
@@ -104,21 +103,19 @@ func (d *demoPlatform) CommunitySearch(_ context.Context, query, _ string) ([]fe
 	return nil, "", nil
 }
 
-// startDemo issues a key, has the accounts post until ctx ends, which join waits
-// for, and adds what
-// the endpoints ask the outside world for: a webhook receiver, a page, and a
-// marketplace with one item.
-func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store keyedStore, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) (join func(), err error) {
+// startDemo issues a key and adds what the endpoints ask the outside world for: a
+// webhook receiver, a page, and a marketplace with one item.
+func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store keyedStore, keys *apikey.Manager, base string, out io.Writer, log *slog.Logger) error {
 	key, err := keys.Issue(ctx, apikey.IssueRequest{Owner: demoOwner, Name: "demo", Tier: "demo", Scope: apikey.ScopeAdmin})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := topUp(ctx, store.Ledger(), demoOwner, "demo", 1_000_000); err != nil {
-		return nil, err
+		return err
 	}
 	hook, err := demoReceiver(ctx, store.Endpoints(), log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	mux.Handle("POST /demo/hook", hook)
 	mux.HandleFunc("GET /demo/page", func(w http.ResponseWriter, _ *http.Request) {
@@ -132,11 +129,9 @@ func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store k
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"error":null,"data":{"itemid":%d,"shopid":%d,"name":"Cotton Shirt","price":1599000,"price_min":1599000,"price_max":1999000,"currency":"SGD","stock":1200,"item_status":"normal","ctime":1666316078}}`, item, shop)
 	})
-	var posting sync.WaitGroup
-	posting.Go(func() { d.Run(ctx, enginetest.PostRate{PerSecond: 0.5}) })
 	fmt.Fprintf(out, "\nA key with 1,000,000 credits; @%s post about every two seconds:\n\n    export KEY=%s BASE=%s\n\n",
 		strings.Join(d.accounts, ", @"), string(key.Secret), base)
-	return posting.Wait, nil
+	return nil
 }
 
 // secrets are those by which a request may be signed.

@@ -11,7 +11,15 @@
 //	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379
 //	go run ./examples/server -platform bluesky -pds https://pds.example.com
 //
-// watch real accounts. Keys and credits are issued beside it, on the same store:
+// watch real accounts, and several platforms at once as
+//
+//	export MASTODON_TOKEN=… OTHER_KEY=…
+//	go run ./examples/server -source bsky=bluesky,probe,stream,calls=5 \
+//		-source masto=mastodon,https://mastodon.social,token=MASTODON_TOKEN,stream \
+//		-source other=remote,https://streams.example.com,token=OTHER_KEY,stream
+//
+// where accounts are named bsky:alice.example.com, masto:Gargron and so on; a bare
+// name is one of the first source. Keys and credits are issued beside it, on the same store:
 //
 //	go run ./examples/server key -db streams.db -owner acme -name production -credits 100000
 //	go run ./examples/server key -db streams.db -owner acme -name operations -scope admin
@@ -26,7 +34,8 @@
 // so on; the command line goes first. Secrets come from there alone:
 // STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest,
 // STREAMWATCH_CURSOR_KEY lets several processes understand each other's cursors,
-// STREAMWATCH_TOKEN is the platform's access token.
+// STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable of
+// its own.
 package main
 
 import (

@@ -11,10 +11,12 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/webscrape"
 )
 
-// openPlatform is what is watched. What else it can do is found out from the
-// other ports of package fetcher.
+// openPlatform is the platform without a name, nil where all have one. What else it
+// can do is found out from the other ports of package fetcher.
 func openPlatform(c config) (fetcher.Fetcher, error) {
 	switch {
+	case !c.demo && c.platform == "":
+		return nil, nil
 	case c.demo:
 		return newDemoPlatform(), nil
 	case c.platform == "bluesky":
@@ -31,7 +33,7 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 	return m, nil
 }
 
-// providersOf offers what the platform can do; the rest answers 501. Pages and
+// providersOf offers what the platform of bare names can do; the rest answers 501. Pages and
 // products do not need one.
 func providersOf(c config, source fetcher.Fetcher, base string) (enginehttp.Providers, error) {
 	p := enginehttp.Providers{Timeline: source}

@@ -76,15 +76,11 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	}
 	mux, ops := muxes(c, svc.api, probes, metrics)
 	if c.demo {
-		ctx, cancel := context.WithCancel(ctx)
-		join, err := startDemo(ctx, mux, svc.source.(*demoPlatform), store, svc.keys, base, out, log)
-		if err != nil {
-			cancel()
+		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
 			return err
 		}
-		defer join()
-		defer cancel()
 	}
+	defer startFakes(ctx, svc.platforms)()
 
 	// From here on things run, and are stopped in the opposite order: who asks
 	// whether the process is ready is answered to the end.
@@ -114,23 +110,34 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 
 // service is what the flags ask for, on a store. Nothing of it runs yet.
 type service struct {
-	source fetcher.Fetcher
-	keys   *apikey.Manager
-	engine *streamwatch.Engine
-	api    http.Handler
+	platforms []fetcher.Fetcher // first that of bare names
+	keys      *apikey.Manager
+	engine    *streamwatch.Engine
+	api       http.Handler
 }
 
 func newService(c config, store keyedStore, base string, log *slog.Logger) (s service, err error) {
-	if s.source, err = openPlatform(c); err != nil {
+	source, err := openPlatform(c)
+	if err != nil {
 		return s, err
+	}
+	if source != nil {
+		s.platforms = append(s.platforms, source)
+	}
+	sources, err := openSources(c.sources)
+	if err != nil {
+		return s, err
+	}
+	for _, src := range sources {
+		s.platforms = append(s.platforms, src.Fetcher)
 	}
 	if s.keys, err = apikey.NewManager(apikey.Config{Store: store.Keys()}); err != nil {
 		return s, err
 	}
-	if s.engine, err = newEngine(c, store, s.source, s.keys, log); err != nil {
+	if s.engine, err = newEngine(c, store, source, sources, s.keys, log); err != nil {
 		return s, err
 	}
-	providers, err := providersOf(c, s.source, base)
+	providers, err := providersOf(c, s.platforms[0], base)
 	if err != nil {
 		return s, err
 	}
@@ -140,9 +147,9 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 	return s, err
 }
 
-func newEngine(c config, store keyedStore, source fetcher.Fetcher, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
+func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []streamwatch.Source, keys *apikey.Manager, log *slog.Logger) (*streamwatch.Engine, error) {
 	cfg := streamwatch.Config{
-		Fetcher: source, Store: store, Logger: log,
+		Fetcher: source, Sources: sources, Store: store, Logger: log,
 		DefaultInterval: c.interval, MinInterval: c.minInterval, Rules: streamwatch.RuleConfig{MinInterval: c.minInterval}, Quotas: c.quotas,
 		Webhook: webhook.Config{AllowPrivate: c.allowPrivate},
 		WebSocket: &wshub.Options{

@@ -37,6 +37,8 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, %v: want the environment, and the command line before it", c, err)
 	}
 	for args, want := range map[string]string{
+		"serve -source b=bluesky":       "",
+		"serve -source b=blusky":        `kind "blusky" is not allowed`,
 		"serve":                         "want either -demo or -platform",
 		"serve -demo -platform bluesky": "want either -demo or -platform",
 		"serve -platform bluesky -pds https://pds.example.com":      "",
@@ -280,7 +282,7 @@ func TestDemo(t *testing.T) {
 	}
 	text, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
-	if !regexp.MustCompile(`(?m)^streamwatch_events_total [1-9]`).Match(text) {
+	if !regexp.MustCompile(`(?m)^streamwatch_events_total\{source=""\} [1-9]`).Match(text) {
 		t.Errorf("no events in the metrics: %.500s", text)
 	}
 

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch"
+)
+
+func sourceEnv(name string) (string, bool) {
+	v, ok := map[string]string{"MASTODON_TOKEN": "tok-secret", "OTHER_KEY": "sw_live_secret", "EMPTY": ""}[name]
+	return v, ok
+}
+
+func TestParseSources(t *testing.T) {
+	for flags, want := range map[string]string{
+		"b=bluesky":           "",
+		"b=bluesky,probe=0.5": "",
+		"b=bluesky,https://public.api.bsky.app,probe,stream=wss://jetstream.example.com/subscribe,calls=5": "",
+		"b=bluesky,https://pds.example.com,pds,stream":                                                     "",
+		"m=mastodon,https://a.example,token=MASTODON_TOKEN,stream,probe n=mastodon,https://b.example":      "",
+		"r=remote,https://streams.example.com,token=OTHER_KEY,stream":                                      "",
+		"f=fake,stream,probe": "",
+
+		"bluesky":                    `-source "bluesky" is not allowed: want name=kind,url,option,…`,
+		"B=fake":                     `-source "B" is not allowed: want a name of 1 to 32 lower-case letters`,
+		"did=fake":                   `-source "did" is not allowed`,
+		"f=fake f=fake":              `-source "f" is not allowed twice`,
+		"x=blusky":                   `-source x: kind "blusky" is not allowed: want bluesky, mastodon, remote or fake`,
+		"x=mastodon":                 "-source x: url is missing: want where the server is, such as x=mastodon,https://example.com",
+		"x=remote,token=OTHER_KEY":   "url is missing: want where the service is",
+		"x=remote,https://a.example": "token is missing",
+		"x=fake,https://a.example":   "url is not allowed: a fake platform has none",
+		"x=bluesky,ftp://a.example":  "url is not allowed: want http:// or https:// and a host",
+		"x=bluesky,https://me:tok-secret@a.example": "no password in it",
+		"x=bluesky,fast":                                `option "fast" is not allowed: want one of calls, pds, probe, stream of bluesky`,
+		"x=remote,https://a.example,probe":              `option "probe" is not allowed`,
+		"x=bluesky,pds,stream":                          "pds is not allowed without a url",
+		"x=bluesky,https://a.example,pds=1":             "pds with a value is not allowed",
+		"x=bluesky,https://a.example,pds,probe":         "probe is not allowed with pds",
+		"x=bluesky,probe=often":                         `probe "often" is not allowed: want more than 0 calls a second`,
+		"x=bluesky,calls":                               `calls "" is not allowed`,
+		"x=bluesky,calls=NaN":                           `calls "NaN" is not allowed`,
+		"x=bluesky,stream=https://a.example":            "stream is not allowed: want ws:// or wss:// and a host",
+		"x=fake,stream=wss://a.example":                 "want stream alone for fake",
+		"x=mastodon,https://a.example,stream":           "stream is not allowed without token",
+		"x=mastodon,https://a.example,token=tok-secret": "token *** is not allowed: want the name of an environment variable",
+		"x=mastodon,https://a.example,token=NOT_SET":    "token: the environment variable NOT_SET is not set",
+		"x=mastodon,https://a.example,token=EMPTY":      "token: the environment variable EMPTY is not set",
+	} {
+		args := []string{}
+		for _, f := range strings.Fields(flags) {
+			args = append(args, "-source", f)
+		}
+		_, err := parse("serve", args, sourceEnv, io.Discard)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", flags, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "tok-secret") {
+			t.Errorf("%s: error %v tells a secret", flags, err)
+		}
+	}
+}
+
+// Sources of the environment are those of the command line, unless that has some.
+func TestSourcesOfTheEnvironment(t *testing.T) {
+	env := func(name string) (string, bool) { return "a=fake b=fake,stream", name == "STREAMWATCH_SOURCE" }
+	c, err := parse("serve", nil, env, io.Discard)
+	if err != nil || len(c.sources) != 2 || c.sources[0].name != "a" || !c.sources[1].stream {
+		t.Errorf("sources %+v, %v", c.sources, err)
+	}
+	c, err = parse("serve", []string{"-source", "c=fake"}, env, io.Discard)
+	if err != nil || len(c.sources) != 1 || c.sources[0].name != "c" {
+		t.Errorf("sources %+v, %v: want that of the command line", c.sources, err)
+	}
+}
+
+// Each kind has the roles and the budget that its options ask for.
+func TestOpenSources(t *testing.T) {
+	c, err := parse("serve", []string{
+		"-source", "b=bluesky,probe,stream,calls=5", "-source", "p=bluesky,https://pds.example.com,pds,stream",
+		"-source", "m=mastodon,https://a.example,token=MASTODON_TOKEN,probe=2,stream=wss://s.example", "-source", "n=mastodon,https://b.example",
+		"-source", "r=remote,https://streams.example.com,token=OTHER_KEY,stream", "-source", "f=fake,probe,stream",
+	}, sourceEnv, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := openSources(c.sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := streamwatch.New(streamwatch.Config{Sources: all}); err != nil {
+		t.Error(err)
+	}
+	for i, want := range []struct {
+		name          string
+		probe, stream bool
+		calls, probes float64
+		not           string // no account there
+	}{
+		{"b", true, true, 5, 0, "nasa"},
+		{"p", false, true, 0, 0, "nasa"},
+		{"m", true, true, 0, 2, "a@b@c"},
+		{"n", false, false, 0, 0, "a@b@c"},
+		{"r", false, true, 0, 0, ""},
+		{"f", true, true, 0, defaultProbeRate, ""},
+	} {
+		s := all[i]
+		if s.Name != want.name || s.Fetcher == nil || (s.Roles.Probe != nil) != want.probe || (s.Roles.Stream != nil) != want.stream ||
+			s.Detect.FetchRate != want.calls || s.Detect.ProbeRate != want.probes {
+			t.Errorf("source %+v, want %+v", s, want)
+		}
+		if refuses := s.CheckAccount != nil && s.CheckAccount(want.not) != nil; refuses != (want.not != "") {
+			t.Errorf("source %s refuses %q: %t", s.Name, want.not, refuses)
+		}
+	}
+}
+
+// Several platforms in one service: one that is polled, one that pushes, one that is
+// probed and one that is not there. Events, metrics and the log name them.
+func TestSources(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	outR, outW := io.Pipe()
+	logR, logW := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := run(ctx, []string{"-demo", "-addr", "127.0.0.1:0", "-log", "json", "-drain", "0s", "-source", "pushed=fake,stream",
+			"-source", "probed=fake,probe=10", "-source", "toots=mastodon,http://127.0.0.1:1"}, noEnv, outW, logW)
+		outW.CloseWithError(io.EOF)
+		logW.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	var up atomic.Bool
+	logsRead := make(chan struct{})
+	go func() {
+		defer close(logsRead)
+		for s := bufio.NewScanner(logR); s.Scan(); {
+			if strings.Contains(s.Text(), `"stream is up"`) && strings.Contains(s.Text(), `"source":"pushed"`) {
+				up.Store(true)
+			}
+		}
+	}()
+	var key, base string
+	for s := bufio.NewScanner(outR); base == "" && s.Scan(); {
+		if m := regexp.MustCompile(`export KEY=(\S+) BASE=(\S+)`).FindStringSubmatch(s.Text()); m != nil {
+			key, base = m[1], m[2]
+		}
+	}
+	go io.Copy(io.Discard, outR)
+	if base == "" {
+		t.Fatalf("no key was printed: %v", <-ended)
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	do := func(method, path, body string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("x-api-key", key)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(text)
+	}
+	if status, text := do("POST", "/v1/social/stream/monitors", `{"name":"bad","usernames":["toots:a@b@c"]}`); status != 422 || !strings.Contains(text, "user@host") {
+		t.Errorf("an account that cannot be: %d %s", status, text)
+	}
+	if status, text := do("POST", "/v1/social/stream/monitors", `{"name":"all","usernames":["nasa","pushed:esa","probed:jaxa","toots:ann"]}`); status != 201 {
+		t.Fatalf("monitor: %d %s", status, text)
+	}
+	ws, _, err := websocket.Dial(ctx, base+"/v1/social/stream", &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"x-api-key": {key}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	for missing := map[string]bool{`"platform":"pushed"`: true, `"platform":"probed"`: true}; len(missing) > 0; {
+		_, frame, err := ws.Read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want := range missing {
+			if strings.Contains(string(frame), want) {
+				delete(missing, want)
+			}
+		}
+	}
+	_, metrics := do("GET", "/metrics", "")
+	for _, want := range []string{
+		`streamwatch_events_total{source="pushed"} [1-9]`, `streamwatch_stream_posts_total{source="pushed"} [1-9]`,
+		`streamwatch_events_total{source="probed"} [1-9]`, `streamwatch_probe_found_total{source="probed"} [1-9]`,
+		`streamwatch_targets{source=""} 1`, `streamwatch_poll_errors_total{source="toots"} [1-9]`,
+	} {
+		if !regexp.MustCompile(`(?m)^` + want).MatchString(metrics) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	ws.CloseNow()
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("end: %v", err)
+	}
+	<-logsRead
+	if !up.Load() {
+		t.Error("the log does not say that the stream of the source is up")
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// sourceFlag is one -source: name=kind,url,option,…
+type sourceFlag struct {
+	name, kind, url string
+	token           secret.Value
+	calls           float64 // a second, 0 for intervals
+	pds             bool
+	probe, stream   bool
+	probeRate       float64 // calls a second, 0 for a share of calls
+	streamURL       string  // "" for the adapter's own
+}
+
+const sourceUsage = "watch one more platform, as `name=kind,url,option,…`, several times: accounts are then name:account. Kinds and their options: " +
+	"bluesky,AppView,probe,stream or bluesky,PDS,pds,stream; mastodon,server,token=VARIABLE,probe,stream; remote,service,token=VARIABLE,stream; fake,probe,stream. " +
+	"For all: calls=5 spends so many calls a second where they find posts earliest, probe=0.5 that many beside them, stream=wss://… names the stream's address, " +
+	"and token= the environment variable that has the token or API key. In the environment with spaces between several"
+
+// sourceKinds are the options of each kind.
+var sourceKinds = map[string]struct {
+	options    []string
+	url, token bool // required
+}{
+	"bluesky":  {options: []string{"calls", "pds", "probe", "stream"}},
+	"mastodon": {options: []string{"calls", "token", "probe", "stream"}, url: true},
+	"remote":   {options: []string{"calls", "token", "stream"}, url: true, token: true},
+	"fake":     {options: []string{"calls", "probe", "stream"}},
+}
+
+// defaultProbeRate is for sources whose accounts are polled at intervals.
+const defaultProbeRate = 1.0
+
+var (
+	sourceName   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) // as streamwatch.Source.Name
+	variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+)
+
+// parseSources reads the flags. No error has more of a value than its place and what
+// is no secret.
+func parseSources(flags []string, env func(string) (string, bool)) (all []sourceFlag, err error) {
+	for _, flag := range flags {
+		name, rest, ok := strings.Cut(flag, "=")
+		if !ok {
+			return nil, fmt.Errorf("-source %.40q is not allowed: want name=kind,url,option,…", name)
+		}
+		if !sourceName.MatchString(name) || name == "did" {
+			return nil, fmt.Errorf(`-source %.40q is not allowed: want a name of 1 to 32 lower-case letters, digits, "-" and "_", the first a letter, and not "did"`, name)
+		}
+		s := sourceFlag{name: name}
+		if err := s.parse(strings.Split(rest, ","), env); err != nil {
+			return nil, fmt.Errorf("-source %.40s: %w", name, err)
+		}
+		if slices.ContainsFunc(all, func(o sourceFlag) bool { return o.name == name }) {
+			return nil, fmt.Errorf("-source %.40q is not allowed twice: want a name for each", name)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (s *sourceFlag) parse(fields []string, env func(string) (string, bool)) error {
+	kind, ok := sourceKinds[fields[0]]
+	if !ok {
+		return fmt.Errorf("kind %.40q is not allowed: want bluesky, mastodon, remote or fake", fields[0])
+	}
+	s.kind, fields = fields[0], fields[1:]
+	if len(fields) > 0 && strings.Contains(fields[0], "://") && !strings.Contains(fields[0], "=") {
+		if s.kind == "fake" {
+			return fmt.Errorf("url is not allowed: a fake platform has none")
+		}
+		if err := plainURL("url", fields[0], "http", "https"); err != nil {
+			return err
+		}
+		s.url, fields = fields[0], fields[1:]
+	}
+	for _, field := range fields {
+		option, value, given := strings.Cut(field, "=")
+		if !slices.Contains(kind.options, option) {
+			return fmt.Errorf("option %.20q is not allowed: want one of %s of %s, after a url that begins with http:// or https://", option, strings.Join(kind.options, ", "), s.kind)
+		}
+		if err := s.set(option, value, given, env); err != nil {
+			return err
+		}
+	}
+	switch {
+	case kind.url && s.url == "":
+		return fmt.Errorf("url is missing: want where the %s is, such as %s=%s,https://example.com", map[string]string{"mastodon": "server", "remote": "service"}[s.kind], s.name, s.kind)
+	case kind.token && s.token == "":
+		return errors.New("token is missing: want token= and the environment variable that has the API key of the other service")
+	case s.pds && s.url == "":
+		return errors.New("pds is not allowed without a url: want that of the PDS")
+	case s.pds && s.probe:
+		return errors.New("probe is not allowed with pds: a PDS has no profiles to ask for")
+	case s.kind == "mastodon" && s.stream && s.token == "":
+		return errors.New("stream is not allowed without token: want that of a user who follows the accounts")
+	case s.streamURL != "" && (s.kind == "remote" || s.kind == "fake"):
+		return fmt.Errorf("stream with an address is not allowed: want stream alone for %s", s.kind)
+	}
+	if s.probe && s.probeRate == 0 && s.calls == 0 {
+		s.probeRate = defaultProbeRate
+	}
+	return nil
+}
+
+// set takes one option.
+func (s *sourceFlag) set(option, value string, given bool, env func(string) (string, bool)) (err error) {
+	switch option {
+	case "pds":
+		s.pds = true
+		if given {
+			return fmt.Errorf("pds with a value is not allowed: want pds alone, after the url of the PDS")
+		}
+	case "probe":
+		if s.probe = true; given {
+			s.probeRate, err = perSecond(option, value)
+		}
+	case "calls":
+		s.calls, err = perSecond(option, value)
+	case "stream":
+		if s.stream = true; given {
+			s.streamURL, err = value, plainURL(option, value, "ws", "wss")
+		}
+	case "token":
+		if !variableName.MatchString(value) {
+			return fmt.Errorf("token %s is not allowed: want the name of an environment variable, of A-Z, 0-9 and _", secret.Redacted)
+		}
+		token, _ := env(value)
+		if s.token = secret.Value(token); token == "" {
+			return fmt.Errorf("token: the environment variable %.40s is not set", value)
+		}
+	}
+	return err
+}
+
+func perSecond(option, value string) (float64, error) {
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(n > 0) {
+		return 0, fmt.Errorf("%s %.40q is not allowed: want more than 0 calls a second", option, value)
+	}
+	return n, nil
+}
+
+// plainURL checks an address, which must not have a password that would be logged.
+func plainURL(option, value string, schemes ...string) error {
+	u, err := url.Parse(value)
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" || u.User != nil {
+		return fmt.Errorf("%s is not allowed: want %s:// and a host, and no password in it", option, strings.Join(schemes, ":// or "))
+	}
+	return nil
+}

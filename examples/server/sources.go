@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/bluesky"
+	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/fetcher/remote"
+)
+
+// openSources makes the platforms of the flags -source.
+func openSources(flags []sourceFlag) (all []streamwatch.Source, err error) {
+	for _, f := range flags {
+		s, err := f.open()
+		if err != nil {
+			return nil, fmt.Errorf("-source %s: %w", f.name, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (f *sourceFlag) open() (streamwatch.Source, error) {
+	s := streamwatch.Source{Name: f.name}
+	var err error
+	switch f.kind {
+	case "bluesky":
+		err = f.bluesky(&s)
+	case "mastodon":
+		err = f.mastodon(&s)
+	case "remote":
+		err = f.remote(&s)
+	case "fake":
+		f.fake(&s)
+	}
+	s.Detect.ProbeRate = f.probeRate
+	if f.calls > 0 {
+		s.Detect.Pace, s.Detect.FetchRate = detect.PaceBudget, f.calls
+	}
+	return s, err
+}
+
+func (f *sourceFlag) bluesky(s *streamwatch.Source) error {
+	cfg := bluesky.Config{BaseURL: f.url}
+	if f.pds {
+		cfg = bluesky.Config{PDS: f.url}
+	}
+	b, err := bluesky.New(cfg)
+	if err != nil {
+		return err
+	}
+	s.Fetcher, s.CheckAccount = b, bluesky.CheckAccount
+	if f.probe {
+		s.Roles.Probe = b
+	}
+	switch {
+	case f.stream && f.pds && f.streamURL == "":
+		r, err := bluesky.NewRepos(bluesky.ReposConfig{PDS: f.url})
+		if err != nil {
+			return err
+		}
+		s.Roles.Stream = r
+	case f.stream:
+		j, err := bluesky.NewJetstream(bluesky.JetstreamConfig{URL: f.streamURL})
+		if err != nil {
+			return err
+		}
+		s.Roles.Stream = j
+	}
+	return nil
+}
+
+func (f *sourceFlag) mastodon(s *streamwatch.Source) error {
+	m, err := mastodon.New(mastodon.Config{BaseURL: f.url, Token: f.token})
+	if err != nil {
+		return err
+	}
+	s.Fetcher, s.CheckAccount = m, mastodon.CheckAccount
+	if f.probe {
+		s.Roles.Probe = m
+	}
+	if f.stream {
+		st, err := mastodon.NewStream(mastodon.StreamConfig{BaseURL: f.url, Token: f.token, StreamingURL: f.streamURL})
+		if err != nil {
+			return err
+		}
+		s.Roles.Stream = st
+	}
+	return nil
+}
+
+// remote takes every name: which of them are accounts, the other service's platform
+// says.
+func (f *sourceFlag) remote(s *streamwatch.Source) error {
+	r, err := remote.New(remote.Config{BaseURL: f.url, Key: f.token})
+	if err != nil {
+		return err
+	}
+	s.Fetcher = r
+	if f.stream {
+		st, err := remote.NewStream(remote.StreamConfig{BaseURL: f.url, Key: f.token})
+		if err != nil {
+			return err
+		}
+		s.Roles.Stream = st
+	}
+	return nil
+}
+
+func (f *sourceFlag) fake(s *streamwatch.Source) {
+	d := newDemoPlatform()
+	s.Fetcher = d
+	if f.probe {
+		s.Roles.Probe = d.Prober(enginetest.ProbeConfig{})
+	}
+	if f.stream {
+		s.Roles.Stream = d.Streamer(enginetest.StreamConfig{})
+	}
+}
+
+// startFakes has the accounts of the fake platforms among them post until stop is
+// called.
+func startFakes(ctx context.Context, fetchers []fetcher.Fetcher) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var posting sync.WaitGroup
+	for _, f := range fetchers {
+		if d, ok := f.(*demoPlatform); ok {
+			posting.Go(func() { d.Run(ctx, enginetest.PostRate{PerSecond: 0.5}) })
+		}
+	}
+	return func() {
+		cancel()
+		posting.Wait()
+	}
+}
