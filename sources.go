@@ -107,7 +107,7 @@ func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 		}
 		d, err := detect.New(src.Detect, own)
 		if err != nil && src.Name != "" {
-			return fmt.Errorf("Sources %q: %w", src.Name, err)
+			return fmt.Errorf("field Sources of %q: %w", src.Name, err)
 		} else if err != nil {
 			return err
 		}

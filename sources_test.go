@@ -137,7 +137,7 @@ func TestSourcesRefuse(t *testing.T) {
 		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "did", Fetcher: p}}}, `Config.Sources[0].Name "did" is not allowed`},
 		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a", Fetcher: p}, {Name: "a", Fetcher: p}}}, "want a name for each"},
 		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a"}}}, `Fetcher of "a" is missing`},
-		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a", Fetcher: p, Detect: detect.Config{FetchRate: -1}}}}, `Sources "a": detect: FetchRate -1 is not allowed`},
+		{streamwatch.Config{Sources: []streamwatch.Source{{Name: "a", Fetcher: p, Detect: detect.Config{FetchRate: -1}}}}, `field Sources of "a": detect: FetchRate -1 is not allowed`},
 	} {
 		if _, err := streamwatch.New(row.cfg); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("error %v, want one with %q", err, row.want)

@@ -34,7 +34,7 @@ var DefaultBuckets = []float64{
 type Collector struct {
 	source  Source
 	metrics []metric
-	ofEach  int                // so many of them are of each source
+	ofEach  int                // so many of them are of each source, where they have names
 	descs   []*prometheus.Desc // of metrics, in their order
 	buckets []float64
 }
@@ -53,6 +53,9 @@ func New(source Source, o Options) (*Collector, error) {
 		}
 	}
 	c := &Collector{source: source, metrics: append(detectionMetrics(), deliveryMetrics()...), ofEach: len(detectionMetrics()), buckets: slices.Clone(o.Buckets)}
+	if len(source.Stats().Sources) == 0 {
+		c.ofEach = 0
+	}
 	for i, m := range c.metrics {
 		var names []string
 		if m.label != "" {
@@ -77,26 +80,21 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.source.Stats()
 	for i, m := range c.metrics {
-		switch {
-		case i >= c.ofEach:
+		if i >= c.ofEach {
 			for _, v := range m.values(&s) {
 				c.send(ch, i, v, labels(m.label, v))
 			}
-		case len(s.Sources) == 0:
-			for _, v := range m.values(&s) {
-				c.send(ch, i, v, append(labels(m.label, v), ""))
-			}
-		default:
-			for n, name := range slices.Sorted(maps.Keys(s.Sources)) {
-				of := s
-				of.Detect = s.Sources[name]
-				for _, v := range m.values(&of) {
-					switch {
-					case !v.once:
-						c.send(ch, i, v, append(labels(m.label, v), name))
-					case n == 0:
-						c.send(ch, i, v, append(labels(m.label, v), ""))
-					}
+			continue
+		}
+		for n, name := range slices.Sorted(maps.Keys(s.Sources)) {
+			of := s
+			of.Detect = s.Sources[name]
+			for _, v := range m.values(&of) {
+				switch {
+				case !v.once:
+					c.send(ch, i, v, append(labels(m.label, v), name))
+				case n == 0:
+					c.send(ch, i, v, append(labels(m.label, v), ""))
 				}
 			}
 		}
