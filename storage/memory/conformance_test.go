@@ -17,6 +17,7 @@ func kit() storetest.Kit {
 		},
 		Clock:     clock,
 		Retention: time.Hour,
+		Seeds:     20,
 	}
 }
 

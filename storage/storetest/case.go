@@ -29,13 +29,19 @@ func runStoreCase(tb testing.TB, kit Kit, c storeCase) {
 	if why := kit.lacks(c.needs); why != "" {
 		tb.Skip(why)
 	}
-	t := &storeTest{TB: tb, kit: kit, start: time.Now().UTC().Truncate(time.Microsecond)}
-	if kit.Clock != nil {
-		t.start = kit.Clock.Now()
-	}
-	t.store = kit.Open(tb)
+	t := &storeTest{TB: tb, kit: kit}
+	t.open()
 	defer t.close()
 	c.run(t)
+}
+
+// open begins with a store that is empty.
+func (t *storeTest) open() {
+	t.start = time.Now().UTC().Truncate(time.Microsecond)
+	if t.kit.Clock != nil {
+		t.start = t.kit.Clock.Now()
+	}
+	t.store = t.kit.Open(t.TB)
 }
 
 // close ends the store, unless the case has done it.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -38,7 +39,12 @@ type Kit struct {
 	// EntryRetention is how long the opened stores keep a ledger entry, if they remove
 	// entries by time. Zero, or no Clock, skips what is about it.
 	EntryRetention time.Duration
+	// Seeds is how many sequences of random calls the cases about any mix of calls
+	// make, each on a store of its own and the same in every run. Defaults to 3.
+	Seeds int
 }
+
+const defaultSeeds = 3
 
 // Features are promises that not every store makes.
 type Features struct {
@@ -81,6 +87,8 @@ func (k *Kit) validate() error {
 		return errors.New("storetest: Kit.Features.Durable cannot be tested: want Reopen")
 	case k.Features.Shared && k.Join == nil:
 		return errors.New("storetest: Kit.Features.Shared cannot be tested: want Join")
+	case k.Seeds < 0:
+		return fmt.Errorf("storetest: Kit.Seeds %d is not allowed: want 1 or more, or 0 for %d", k.Seeds, defaultSeeds)
 	}
 	return nil
 }

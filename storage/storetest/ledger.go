@@ -148,7 +148,7 @@ func ledgerCases() []storeCase {
 			wg.Wait()
 			expect(t, t.balance("acme"), "3+0", "of concurrent entries of one id exactly one may be made")
 		}},
-		storeCase{name: "after any mix of calls what an owner has is the sum of the entries", run: creditsAreConserved},
+		storeCase{name: "after any mix of calls what an owner has is the sum of the entries", run: mixes(creditsAreConserved)},
 		storeCase{name: "the balances of entries made in parallel add up", run: balancesAddUp},
 	)
 }
@@ -191,9 +191,8 @@ func entryQueryCases() []storeCase {
 }
 
 // creditsAreConserved makes calls at random, of few ids so that they repeat.
-func creditsAreConserved(t *storeTest) {
+func creditsAreConserved(t *storeTest, rnd *rand.Rand) {
 	ctx, l := t.Context(), t.store.Ledger()
-	rnd := rand.New(rand.NewPCG(1, 2))
 	owners := []string{"acme", "globex"}
 	owner := func() string { return owners[rnd.IntN(2)] }
 	for range 600 {

@@ -94,7 +94,7 @@ func claimCases() []storeCase {
 		}},
 		storeCase{name: "NextDue is the smallest Due of what is open", run: nextDue},
 		storeCase{name: "of concurrent claimants one gets a delivery", run: concurrentClaimants},
-		storeCase{name: "any mix of calls gives what a sorted list would", run: outboxModel},
+		storeCase{name: "any mix of calls gives what a sorted list would", run: mixes(outboxModel)},
 	)
 }
 
@@ -195,8 +195,7 @@ func (m openDeliveries) claim(r deliver.ClaimRequest) string {
 }
 
 // outboxModel compares the outbox with openDeliveries.
-func outboxModel(t *storeTest) {
-	rnd := rand.New(rand.NewPCG(1, 2))
+func outboxModel(t *storeTest, rnd *rand.Rand) {
 	ctx := context.WithoutCancel(t.Context())
 	var model openDeliveries
 	now := t.start
