@@ -2,13 +2,12 @@ package fetchertest
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/planted"
 )
 
 // A kit with everything runs every case; one with the least skips some.
@@ -96,26 +95,6 @@ func TestStalledCallIsFound(t *testing.T) {
 	}
 }
 
-// recorder takes what a case reports instead of a test.
-type recorder struct {
-	testing.TB
-	mu   sync.Mutex
-	said []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.said = append(r.said, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	r.TB.SkipNow() // ends the goroutine of the case; that test is made for it
-}
-
 // record runs a case on a kit and gives what it reports.
 func record(t *testing.T, kit Kit, name string) []string {
 	t.Helper()
@@ -124,12 +103,7 @@ func record(t *testing.T, kit Kit, name string) []string {
 			if g.name+"/"+c.name != name {
 				continue
 			}
-			r := &recorder{}
-			t.Run("its case", func(t *testing.T) {
-				r.TB = t
-				run(r, kit, c)
-			})
-			return r.said
+			return planted.Reports(t, func(tb testing.TB) { run(tb, kit, c) })
 		}
 	}
 	t.Fatalf("there is no case %q", name)

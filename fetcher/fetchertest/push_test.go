@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/planted"
 )
 
 var platformAccounts = []fetcher.Account{{Username: "ann", UserID: "100001"}, {Username: "bob", UserID: "100002"}, {Username: "cyd", UserID: "100003"}}
@@ -165,34 +165,10 @@ func TestPlantedProbes(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			record := func(kit ProbeKit) []string {
 				i := slices.IndexFunc(probeCases(), func(c probeCase) bool { return c.name == row.find })
-				return reports(t, false, func(tb testing.TB) { runProbe(tb, kit, probeCases()[i]) })
+				return planted.Reports(t, func(tb testing.TB) { runProbe(tb, kit, probeCases()[i]) })
 			}
-			found(t, row.find, row.says, record(probeKit(nil)), record(probeKit(row.plant)))
+			planted.Find(t, row.find, row.says, record(probeKit(nil)), record(probeKit(row.plant)))
 		})
-	}
-}
-
-// reports runs a case and gives what it reports.
-func reports(t *testing.T, bubble bool, run func(testing.TB)) []string {
-	r := &recorder{}
-	t.Run("its case", func(t *testing.T) {
-		if bubble {
-			synctest.Test(t, func(t *testing.T) { r.TB = t; run(r) })
-			return
-		}
-		r.TB = t
-		run(r)
-	})
-	return r.said
-}
-
-func found(t *testing.T, name, says string, sound, planted []string) {
-	t.Helper()
-	if len(sound) > 0 {
-		t.Errorf("%q reports %q of a sound one", name, sound)
-	}
-	if !slices.ContainsFunc(planted, func(s string) bool { return strings.Contains(s, says) }) {
-		t.Errorf("%q reports %q, want a sentence with %q", name, planted, says)
 	}
 }
 
@@ -321,9 +297,9 @@ func TestPlantedStreams(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			record := func(kit StreamKit) []string {
 				i := slices.IndexFunc(streamCases(), func(c streamCase) bool { return c.name == row.find })
-				return reports(t, true, func(tb testing.TB) { runStream(tb, kit, streamCases()[i]) })
+				return planted.ReportsInBubble(t, func(tb testing.TB) { runStream(tb, kit, streamCases()[i]) })
 			}
-			found(t, row.find, row.says, record(streamKit(enginetest.StreamConfig{}, nil)), record(streamKit(enginetest.StreamConfig{}, row.plant)))
+			planted.Find(t, row.find, row.says, record(streamKit(enginetest.StreamConfig{}, nil)), record(streamKit(enginetest.StreamConfig{}, row.plant)))
 		})
 	}
 }

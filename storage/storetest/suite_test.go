@@ -2,13 +2,12 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/streamwatch/streamwatch/internal/planted"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -85,24 +84,6 @@ func TestStoreCaseNames(t *testing.T) {
 	}
 }
 
-// recorder takes what a case reports instead of a test.
-type recorder struct {
-	testing.TB
-	mu   sync.Mutex
-	said []string
-}
-
-func (r *recorder) Errorf(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.said = append(r.said, fmt.Sprintf(format, args...))
-}
-
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.Errorf(format, args...)
-	r.TB.SkipNow() // ends the goroutine of the case; that test is made for it
-}
-
 // record runs a case on a kit and gives what it reports.
 func record(t *testing.T, kit Kit, name string) []string {
 	t.Helper()
@@ -111,12 +92,7 @@ func record(t *testing.T, kit Kit, name string) []string {
 			if role.name+"/"+c.name != name {
 				continue
 			}
-			r := &recorder{}
-			t.Run("its case", func(t *testing.T) {
-				r.TB = t
-				runStoreCase(r, kit, c)
-			})
-			return r.said
+			return planted.Reports(t, func(tb testing.TB) { runStoreCase(tb, kit, c) })
 		}
 	}
 	t.Fatalf("there is no case %q", name)

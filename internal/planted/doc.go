@@ -1,0 +1,2 @@
+// Package planted checks that a suite of tests finds the faults planted for it.
+package planted

@@ -1,0 +1,61 @@
+package planted
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// recorder takes what a case reports instead of a test.
+type recorder struct {
+	testing.TB
+	mu   sync.Mutex
+	said []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Error(args ...any) { r.Errorf("%s", fmt.Sprint(args...)) }
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	r.TB.SkipNow() // ends the goroutine of the case; that test is made for it
+}
+
+// Reports runs a case in a subtest, and returns what it reports by Error, Errorf and
+// Fatalf, which do not fail the test.
+func Reports(t *testing.T, run func(testing.TB)) []string {
+	t.Helper()
+	r := &recorder{}
+	t.Run("its case", func(t *testing.T) { r.TB = t; run(r) })
+	return r.said
+}
+
+// ReportsInBubble is Reports in a testing/synctest bubble.
+func ReportsInBubble(t *testing.T, run func(testing.TB)) []string {
+	t.Helper()
+	r := &recorder{}
+	t.Run("its case", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { r.TB = t; run(r) })
+	})
+	return r.said
+}
+
+// Find wants a case to report nothing of what is sound, and of what is wrong a
+// sentence that has says in it.
+func Find(t testing.TB, name, says string, sound, wrong []string) {
+	t.Helper()
+	if len(sound) > 0 {
+		t.Errorf("%q reports %q of a sound one", name, sound)
+	}
+	if !slices.ContainsFunc(wrong, func(s string) bool { return strings.Contains(s, says) }) {
+		t.Errorf("%q reports %q, want a sentence with %q", name, wrong, says)
+	}
+}
