@@ -78,3 +78,36 @@ func TestStreamerSuite(t *testing.T) {
 		}
 	}})
 }
+
+// A PDS that has forgotten a part says so by a gap, after SignalUp: there is no Clamp.
+func TestReposStreamerSuite(t *testing.T) {
+	fetchertest.TestStreamer(t, fetchertest.StreamKit{Bubble: true, Open: func(t testing.TB) fetchertest.StreamUpstream {
+		server := newReposServer(t)
+		newest, made := map[string]string{}, 0
+		send := func(a fetcher.Account, action string, record any) {
+			server.Push(string(frame("#commit", commitOf(a.UserID, server.Len()+1, op{action, postCollection + "/" + newest[a.UserID], record}))))
+		}
+		text := func(words string) any {
+			return object{"$type": postCollection, "text": words, "createdAt": time.Now().UTC().Format(time.RFC3339)}
+		}
+		return fetchertest.StreamUpstream{
+			New: func(t testing.TB) fetcher.Streamer {
+				p, err := NewRepos(ReposConfig{PDS: "http://pds.example.com", HTTP: server.Client()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			},
+			Accounts: threeAccounts,
+			Post: func(a fetcher.Account, words string) {
+				made++
+				newest[a.UserID] = tidAt(eventTime.Add(time.Duration(made) * time.Second))
+				send(a, "create", text(words))
+			},
+			Edit:    func(a fetcher.Account, words string) { send(a, "update", text(words)) },
+			Delete:  func(a fetcher.Account) { send(a, "delete", nil) },
+			Break:   server.Cut,
+			Resumes: true,
+		}
+	}})
+}

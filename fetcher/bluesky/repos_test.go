@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,15 +22,22 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/sockettest"
 )
 
-// reposServer accepts subscriptions, and sends what a test pushes.
+// reposServer accepts subscriptions, and sends what a test pushes. Its log has numbers
+// from 1 on, after which a subscription may resume.
 type reposServer struct {
 	*sockettest.Server
 	*sockettest.Feed
 }
 
-func newReposServer(t *testing.T) *reposServer {
+func newReposServer(t testing.TB) *reposServer {
 	s := &reposServer{Feed: sockettest.NewFeed(websocket.MessageBinary)}
-	s.Server = sockettest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Serve(w, r, s.Len()) }))
+	s.Server = sockettest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		place := s.Len()
+		if n, err := strconv.Atoi(r.URL.Query().Get("cursor")); err == nil {
+			place = min(place, n)
+		}
+		s.Serve(w, r, place)
+	}))
 	t.Cleanup(s.Close)
 	return s
 }
