@@ -48,6 +48,17 @@ var list = []breakage{
 	{"history is not delivered", "detect/internal/poll", "(*judge).give", never("reader.Since.Add(-skew)"), detectTests},
 	{"another account's post is not this one's", "detect/internal/poll", "(*View).ownPost", begin("return true"), detectTests},
 
+	// A stream is a hint, and polls are the truth; sources do not disturb each other.
+	{"a position is stored with the posts before it", "detect/internal/push", "(*Positions).With", never("!p.open[i].done"), detectTests},
+	{"what a stream brings does not move what was read", "detect/internal/poll", "(*Poll).Whole", begin("if p.Plan.Pushed { return true }"), detectTests},
+	{"a post that a stream missed has polls come back", "detect/internal/push", "(*Health).trusted", begin("return !h.up.IsZero()"), detectTests},
+	{"an account rests when it was read since the stream brings it", "detect/internal/accounts", "(*Pushed).audits", never("s.a.At(slot).Since < st.from"), detectTests},
+	{"a stream on which nothing comes is connected anew", "detect/internal/push", "(*Supervisor).watch", drop("l.cancel"), detectTests},
+	{"a mark that has changed has an account polled", "internal/probe", "(*Sweep).compare", drop("s.hurry"), detectTests},
+	{"a closed bucket closes nothing else", "detect/internal/poll", "(*Env).Bucket", begin(`return ""`), detectTests},
+	{"posts of two platforms with one id are two", "detect/internal/poll", "(*judge).eventID", never(`j.env.Platform != ""`), rootTests},
+	{"cursors of two platforms are two", "internal/platforms", "journal.Commit", swap("j.prefix + c.Target", "c.Target"), []string{"./internal/platforms"}},
+
 	// Ids are the same for the same thing.
 	{"an event's id follows from its source and its post", "deliver", "EventID", begin(`sourceID = ""`), []string{"./deliver", "./detect"}},
 	{"a delivery's id follows from its event and its endpoint", "deliver", "DeliveryID", begin(`endpointID = ""`), []string{"./deliver", "./storage/memory"}},
@@ -69,7 +80,7 @@ var list = []breakage{
 	{"an endpoint that fails is left alone for a while", "deliver/dispatch", "(*breaker).record", always("all < breakerLeast"), dispatchTests},
 	{"a dead endpoint is disabled", "deliver/dispatch", "(*health).record", never("h.failures >= disableFailures"), dispatchTests},
 	{"an attempt ends by its timeout", "deliver/dispatch", "(*workers).attempt", swap("context.WithTimeout(ctx, w.cfg.Timeout)", "context.WithCancel(ctx)"), dispatchTests},
-	{"a rate limit of the platform stops all calls", "detect/internal/poll", "(*Env).noteRateLimit", drop("e.Budget.CloseFor"), detectTests},
+	{"a rate limit of the platform stops all calls", "detect/internal/poll", "(*Env).close", drop("e.Budget.CloseFor"), detectTests},
 	{"a Fetcher that panics has failed", "detect/internal/poll", "(*Env).call", swap("recover()", "any(nil)"), detectTests},
 	{"an owner does not draw the budget of the others", "internal/pace", "(*owners).draw", swap("max(0, min(ownerMost, who.stretch))", "0"), []string{"./internal/pace"}},
 
