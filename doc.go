@@ -1,7 +1,7 @@
 // Package streamwatch is an embeddable stream-monitoring engine: it polls social
-// accounts through a Fetcher that you plug in, finds new posts, records how late it
-// found them, and delivers each one, signed, at least once to webhooks and Go
-// handlers.
+// accounts through a Fetcher that you plug in, takes what a platform pushes, finds new
+// posts, records how late it found them, and delivers each one, signed, at least once to
+// webhooks and Go handlers.
 //
 //	engine, err := streamwatch.New(streamwatch.Config{
 //		Fetcher: source, // fetcher/mastodon, fetcher/bluesky or your own
@@ -24,4 +24,17 @@
 // The parts, from the bottom up: fetcher (what is read), monitor and rule (what
 // is wanted), detect (what is new), deliver (who gets it), storage (what is
 // kept). This package only wires them.
+//
+// # Sources
+//
+// Config.Fetcher is one platform. Config.Sources are several, each with a name, roles,
+// budgets and a back-off of its own: one that is down holds up no other. Monitors name
+// their accounts "source:account", rules name their platform, and events, Stats, Plan,
+// metrics and the log tell it.
+//
+// A platform's Roles say what it offers beside timelines. A probe tells with one call
+// which of many accounts have changed, and these are polled at once. A stream pushes
+// posts as they are made. Neither is believed blindly: polls go on as audits, seldom
+// while they find nothing that was missed, and at the normal pace when they do, or
+// when the stream breaks.
 package streamwatch
