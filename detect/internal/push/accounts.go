@@ -9,10 +9,12 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// How long after a change of the accounts the stream is told, how often they are read
-// without one, and how often a position is stored that no commit has carried.
+// The accounts are read soon after a change, at most once in readEvery, and once in
+// refreshEvery without one. A position that no commit has carried is stored once in
+// storeEvery.
 const (
-	settle       = time.Second
+	soon         = 50 * time.Millisecond // what changes together is read together
+	readEvery    = time.Second
 	refreshEvery = 10 * time.Minute
 	storeEvery   = 10 * time.Second
 )
@@ -26,6 +28,8 @@ func (s *Supervisor) Run(ctx context.Context) {
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	keeping.Go(func() { s.keepConnected(ctx) })
+	var next time.Time // when the accounts may be read again
+	planned := true    // they will be, by changed
 	changed, refresh, store := time.NewTimer(0), time.NewTicker(refreshEvery), time.NewTicker(storeEvery)
 	defer changed.Stop()
 	defer refresh.Stop()
@@ -33,8 +37,12 @@ func (s *Supervisor) Run(ctx context.Context) {
 	for {
 		select {
 		case <-s.accounts:
-			changed.Reset(settle)
+			if !planned {
+				planned = true
+				changed.Reset(max(soon, time.Until(next)))
+			}
 		case <-changed.C:
+			planned, next = false, time.Now().Add(readEvery)
 			s.read(ctx)
 		case <-refresh.C:
 			s.read(ctx)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,7 +86,7 @@ func TestResubscribe(t *testing.T) {
 		pass(time.Minute)
 		s.do(func() { s.accounts = append(s.accounts, fetcher.Account{Username: "jaxa"}) })
 		sv.AccountsChanged()
-		pass(settle + tick)
+		pass(readEvery + tick)
 		s.wantConnects(2, "after a change")
 		if n := len(s.queries[1].Accounts); n != 3 || len(s.failures) != 0 {
 			t.Errorf("connected for %d accounts after %d failures, want 3 and none", n, len(s.failures))
@@ -158,12 +159,12 @@ func TestAccountsReachTheConnection(t *testing.T) {
 		set := func(n int) {
 			s.do(func() { s.accounts = make([]fetcher.Account, n) })
 			sv.AccountsChanged()
-			pass(2 * settle)
+			pass(2 * readEvery)
 		}
 		set(1)
 		s.wantConnects(1, "with an account")
 		sv.AccountsChanged() // they are the same
-		pass(2 * settle)
+		pass(2 * readEvery)
 		for n := range 4 {
 			set(2 + n)
 		}
@@ -256,5 +257,36 @@ func TestWhosePost(t *testing.T) {
 		if s.stores != 1 {
 			t.Errorf("%d times stored without a commit, want once", s.stores)
 		}
+	})
+}
+
+// Accounts that change all the time, as while their ids become known, do not keep the
+// stream from being told.
+func TestAccountsThatChangeAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		s := New(Config{Positions: NewPositions(), Health: NewHealth(func(*fetcher.Tweet) bool { return true }, time.Hour, time.Now), Now: time.Now,
+			Accounts: func(context.Context) ([]fetcher.Account, float64, error) { reads++; return nil, 0, nil }})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { s.Run(ctx) })
+		<-time.After(time.Minute)
+		synctest.Wait()
+		reads = 0
+		s.AccountsChanged()
+		<-time.After(100 * time.Millisecond)
+		synctest.Wait()
+		if reads != 1 {
+			t.Errorf("accounts were read %d times within 100 ms of a change, want once", reads)
+		}
+		for range 1000 {
+			s.AccountsChanged()
+			<-time.After(10 * time.Millisecond)
+		}
+		if reads < 9 || reads > 12 {
+			t.Errorf("accounts were read %d times in 10 s of changes, want once a second", reads)
+		}
+		stop()
+		running.Wait()
 	})
 }
