@@ -63,7 +63,7 @@ func NewJetstream(cfg JetstreamConfig) (*Jetstream, error) {
 	}
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("bluesky: JetstreamConfig.URL %q is not allowed: want ws:// or wss://, a host and a path", cfg.URL)
+		return nil, fmt.Errorf("bluesky: JetstreamConfig.URL %q is not allowed: want ws:// or wss://, a host and a path, and nothing else", upstream.PlainURL(cfg.URL))
 	}
 	if cfg.HTTP != nil && cfg.HTTP.Timeout != 0 {
 		return nil, fmt.Errorf("bluesky: JetstreamConfig.HTTP with a Timeout of %s is not allowed: want 0, it would end the connection", cfg.HTTP.Timeout)

@@ -59,7 +59,7 @@ var _ fetcher.Streamer = (*Repos)(nil)
 func NewRepos(cfg ReposConfig) (*Repos, error) {
 	u, err := url.Parse(cfg.PDS)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("bluesky: ReposConfig.PDS %q is not allowed: want http:// or https:// and a host", cfg.PDS)
+		return nil, fmt.Errorf("bluesky: ReposConfig.PDS %q is not allowed: want http:// or https:// and a host", upstream.PlainURL(cfg.PDS))
 	}
 	if cfg.HTTP != nil && cfg.HTTP.Timeout != 0 {
 		return nil, fmt.Errorf("bluesky: ReposConfig.HTTP with a Timeout of %s is not allowed: want 0, it would end the connection", cfg.HTTP.Timeout)

@@ -79,7 +79,7 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 		cfg.UserAgent = upstream.DefaultUserAgent
 	}
 	if cfg.StreamingURL != "" && streamingBase(cfg.StreamingURL) == "" {
-		return nil, fmt.Errorf("mastodon: StreamConfig.StreamingURL %q is not allowed: want ws:// or wss:// and a host", cfg.StreamingURL)
+		return nil, fmt.Errorf("mastodon: StreamConfig.StreamingURL %q is not allowed: want ws:// or wss:// and a host", upstream.PlainURL(cfg.StreamingURL))
 	}
 	client, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now})
 	if err != nil {

@@ -66,7 +66,7 @@ func New(cfg Config) (*Reader, error) {
 			return nil, fmt.Errorf("shopee: Storefronts[%q].Currency %q is not allowed: want three capital letters (ISO 4217)", code, front.Currency)
 		}
 		if !isWebURL(front.ImageURL) {
-			return nil, fmt.Errorf("shopee: Storefronts[%q].ImageURL %q is not allowed: want http:// or https:// and a host", code, front.ImageURL)
+			return nil, fmt.Errorf("shopee: Storefronts[%q].ImageURL %q is not allowed: want http:// or https:// and a host", code, upstream.PlainURL(front.ImageURL))
 		}
 		client, err := upstream.New(upstream.Config{
 			BaseURL: front.BaseURL, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, MaxBody: cfg.MaxBody, Now: cfg.Now})

@@ -121,7 +121,16 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
 }
 
-// plainURL is a URL without what may be secret in it.
+// PlainURL returns a URL without what may be secret in it, for an error or the log: user,
+// password, query and fragment. One that cannot be parsed is "***".
+func PlainURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "***"
+	}
+	return plainURL(u)
+}
+
 func plainURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()
 }

@@ -350,3 +350,16 @@ func TestFailures(t *testing.T) {
 		t.Error("a platform without probes is probed again")
 	}
 }
+
+// Lags of less than a second are told.
+func TestLagIsFinerThanASecond(t *testing.T) {
+	w := newWorld(1, 1, 0)
+	w.now = w.now.Add(100 * time.Millisecond) // off the whole second
+	w.call()
+	w.marks[0]++
+	w.call()
+	w.polled(0, 300*time.Millisecond)
+	if lag := w.health.Stats().Lag; lag.Count() != 1 || lag.Max() < 270*time.Millisecond || lag.Max() > 330*time.Millisecond {
+		t.Errorf("lag %s, want 300 ms", lag)
+	}
+}

@@ -42,6 +42,7 @@ type Accounts interface {
 // Call.Make aside. Times are nanoseconds of the detector's clock.
 type Sweep struct {
 	cfg   Config
+	epoch time.Time
 	limit int
 	next  int32   // slot where the sweep goes on
 	marks []state // by slot
@@ -60,7 +61,7 @@ const BytesPerAccount = int(unsafe.Sizeof(state{}))
 // state is what is known of an account.
 type state struct {
 	mark  uint32 // folded, 0 for none
-	at    uint32 // when it was probed last, Unix seconds
+	at    uint32 // when it was probed last, in ticks since Sweep.epoch
 	flags uint8
 }
 
@@ -80,7 +81,15 @@ type repeat struct {
 const repeatAfter = 1500 * time.Millisecond
 
 // New makes a Sweep.
-func New(cfg Config) *Sweep { return &Sweep{cfg: cfg, limit: max(1, cfg.Prober.ProbeLimit())} }
+func New(cfg Config) *Sweep {
+	return &Sweep{cfg: cfg, epoch: cfg.Now().Add(-time.Second), limit: max(1, cfg.Prober.ProbeLimit())}
+}
+
+// tick is the unit of state.at, of which 32 bits last for two years.
+const tick = time.Second / 64
+
+// probedAt is when an account was probed last.
+func (s *Sweep) probedAt(st *state) time.Time { return s.epoch.Add(time.Duration(st.at) * tick) }
 
 // Shares reports whether probes take turns with polls.
 func (s *Sweep) Shares() bool { return s.cfg.PerSecond == 0 }
@@ -253,7 +262,7 @@ func (s *Sweep) state(slot int32) *state {
 func (s *Sweep) compare(slot int32, mark uint32, asked time.Time, now int64) {
 	st := s.state(slot)
 	was := st.mark
-	st.mark, st.at = mark, uint32(asked.Unix())
+	st.mark, st.at = mark, uint32(min(max(asked.Sub(s.epoch)/tick, 1), 1<<32-1))
 	if was == 0 || was == mark {
 		return
 	}
@@ -273,7 +282,7 @@ func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 		*st = state{}
 	case st.flags&changed != 0 && len(found) > 0:
 		st.flags = 0
-		s.cfg.Health.find(time.Unix(int64(st.at), 0).Sub(found[0]))
+		s.cfg.Health.find(s.probedAt(st).Sub(found[0]))
 	case st.flags&changed != 0 && st.flags&repeated == 0:
 		st.flags |= repeated
 		s.repeats = append(s.repeats, repeat{slot, now + int64(repeatAfter)})
@@ -298,7 +307,7 @@ func (s *Sweep) Polled(slot int32, found []time.Time, first bool, now int64) {
 func (s *Sweep) audit(st *state, found []time.Time) {
 	hidden := 0
 	for _, at := range found {
-		if st.mark != 0 && at.Unix() < int64(st.at) {
+		if st.mark != 0 && at.Unix() < s.probedAt(st).Unix() {
 			hidden++
 		}
 	}
