@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // Plans are the plan of all platforms, and of each by name; nil where none has a name.
@@ -30,15 +29,7 @@ type Query struct {
 func (s *Set) PlanFor(subs []detect.Subscription, queries []Query, budgets ...float64) (Plans, error) {
 	subsOf, queriesOf := map[*Platform][]detect.Subscription{}, map[*Platform][]detect.QuerySubscription{}
 	for _, sub := range subs {
-		parts := map[*Platform][]monitor.Account{}
-		for _, a := range sub.Accounts {
-			p, name := s.Split(a.Username)
-			a.Username = name
-			parts[p] = append(parts[p], a)
-		}
-		for p, accounts := range parts {
-			part := sub
-			part.Accounts, part.Interval = accounts, p.interval(sub.Interval)
+		for p, part := range s.parts(sub) {
 			subsOf[p] = append(subsOf[p], part)
 		}
 	}

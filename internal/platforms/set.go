@@ -68,28 +68,34 @@ func (p *Platform) full(account string) string {
 
 // Set gives each platform its accounts of a subscription.
 func (s *Set) Set(ctx context.Context, sub detect.Subscription) error {
-	parts := make(map[*Platform][]monitor.Account, 1)
+	parts := s.parts(sub)
+	return s.each(func(p *Platform) error {
+		if part, ok := parts[p]; ok {
+			return p.Detector.Set(ctx, part)
+		}
+		return p.Detector.Remove(ctx, sub.Source.ID)
+	})
+}
+
+// parts divides a subscription among the platforms of its accounts. One without
+// accounts is the first platform's.
+func (s *Set) parts(sub detect.Subscription) map[*Platform]detect.Subscription {
+	accounts := map[*Platform][]monitor.Account{}
 	for _, a := range sub.Accounts {
 		p, name := s.Split(a.Username)
 		a.Username = name
-		parts[p] = append(parts[p], a)
+		accounts[p] = append(accounts[p], a)
 	}
-	for i := range s.list {
-		p := &s.list[i]
-		accounts := parts[p]
-		if len(accounts) == 0 && len(s.list) > 1 {
-			if err := p.Detector.Remove(ctx, sub.Source.ID); err != nil {
-				return err
-			}
-			continue
-		}
+	if len(accounts) == 0 {
+		accounts[&s.list[0]] = nil
+	}
+	parts := make(map[*Platform]detect.Subscription, len(accounts))
+	for p, own := range accounts {
 		part := sub
-		part.Accounts, part.Interval = accounts, p.interval(sub.Interval)
-		if err := p.Detector.Set(ctx, part); err != nil {
-			return err
-		}
+		part.Accounts, part.Interval = own, p.interval(sub.Interval)
+		parts[p] = part
 	}
-	return nil
+	return parts
 }
 
 // interval is what a platform is asked for: a monitor may have been stored by an engine
