@@ -73,7 +73,7 @@ func newHomeServer() *homeServer {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.made++
-		p := homePost{id: fmt.Sprint(114000000000000000 + h.made), text: r.FormValue("status"), at: time.Now()}
+		p := homePost{id: fmt.Sprint(114000000000000000 + int64(h.made)), text: r.FormValue("status"), at: time.Now()}
 		h.posts = append([]homePost{p}, h.posts...)
 		h.push("update", p.status())
 		h.answer(w, p.status())
