@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +20,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // shelf is a Journal that numbers the deliveries it makes.
 type shelf struct {
 	detect.Journal
+	mu      sync.Mutex
 	n       int
 	fail    error
 	cursors []detect.Cursor
 }
 
 func (s *shelf) Commit(_ context.Context, batches []*detect.Batch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fail != nil {
 		return s.fail
 	}
@@ -41,6 +45,8 @@ func (s *shelf) Commit(_ context.Context, batches []*detect.Batch) error {
 }
 
 func (s *shelf) Cursors(_ context.Context, targets ...string) (found []detect.Cursor, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, c := range s.cursors {
 		if slices.Contains(targets, c.Target) {
 			found = append(found, c)
