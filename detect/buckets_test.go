@@ -86,3 +86,79 @@ func TestAClosedBucketClosesNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// A limit of searches leaves timelines alone, and one of timelines leaves searches.
+func TestSearchesHaveABucket(t *testing.T) {
+	inQueries(t, func(s *settings) { s.Shards, s.Roles.Buckets = 1, hosts{} }, func(t *testing.T, w *searchable, d *Detector) {
+		m := sub("m", "a@one")
+		m.Interval = 10 * time.Second
+		set(t, d, m)
+		setQuery(t, d, asks("r", "moon"))
+		after(time.Minute)
+		var opens time.Time
+		limit := func() error {
+			if left := time.Until(opens); left > 0 {
+				return &fetcher.RateLimitError{RetryAfter: left}
+			}
+			return nil
+		}
+		count := func(f func()) (timelines, searches int) {
+			times, _ := w.polled("moon")
+			before := len(times)
+			timelines = polls(w.world, f)
+			times, _ = w.polled("moon")
+			return timelines, len(times) - before
+		}
+		opens = time.Now().Add(10 * time.Minute)
+		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, limit() })
+		if timelines, searches := count(func() { after(9 * time.Minute) }); timelines != 54 || searches != 1 {
+			t.Errorf("%d timelines and %d searches while searches are closed, want one in 10 s, and one search", timelines, searches)
+		}
+		after(5 * time.Minute)
+		w.setAnswer(nil)
+		opens = time.Now().Add(10 * time.Minute)
+		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, limit() })
+		if timelines, searches := count(func() { after(9 * time.Minute) }); timelines != 1 || searches < 53 {
+			t.Errorf("%d timelines and %d searches while timelines are closed, want one timeline, and a search in 10 s", timelines, searches)
+		}
+		after(5 * time.Minute)
+		if timelines, searches := count(func() { after(time.Minute) }); timelines < 5 || searches < 5 {
+			t.Errorf("%d timelines and %d searches when both are open, want one in 10 s", timelines, searches)
+		}
+	})
+}
+
+// A gap of an account whose host is closed waits, too.
+func TestGapsOfAClosedBucketWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		d := w.detector(t, func(s *settings) { s.Shards, s.Roles.Buckets, s.MaxPages = 1, hosts{}, 1 })
+		defer start(t, d)()
+		m := sub("m", "a@one", "b@one")
+		m.Interval = time.Minute
+		set(t, d, m)
+		after(5 * time.Minute)
+		for i := range 60 {
+			w.publish("a@one", fmt.Sprint(i), 0)
+		}
+		closed, opens := false, time.Now().Add(30*time.Minute)
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if closed && time.Now().Before(opens) {
+				return nil, &fetcher.RateLimitError{RetryAfter: time.Until(opens)}
+			}
+			closed = closed || q.Username == "a@one" // this poll leaves a gap
+			return nil, nil
+		})
+		after(2 * time.Minute)
+		if d.Stats().Gaps != 1 {
+			t.Fatalf("%d gaps, want one", d.Stats().Gaps)
+		}
+		if n := polls(w, func() { after(10 * time.Minute) }); n != 0 {
+			t.Errorf("%d calls to a host that is closed", n)
+		}
+		after(30 * time.Minute)
+		if len(w.order) != 60 {
+			t.Errorf("%d events, want 60", len(w.order))
+		}
+	})
+}

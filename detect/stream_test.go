@@ -196,7 +196,7 @@ func TestStreamThatMissesAPost(t *testing.T) {
 			t.Errorf("after %d posts without a miss: %+v", trustAgain, p)
 		}
 		if n := polls(w, func() { after(25 * time.Minute) }); n > 4 {
-			t.Errorf("%d polls in 25 minutes, want at most one of each account, and one for 200 posts", n)
+			t.Errorf("%d polls in 25 minutes, want at most one of each account, and one for 100 posts", n)
 		}
 		if len(w.order) != 1+trustAgain {
 			t.Errorf("%d events, want %d", len(w.order), 1+trustAgain)

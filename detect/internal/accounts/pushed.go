@@ -11,8 +11,9 @@ import (
 )
 
 // maxBetween is how many posts a stream brings of an account before it is polled
-// sooner than AuditEvery: until then all of them are remembered.
-const maxBetween = 200
+// sooner than AuditEvery: they are remembered until then, and have to fit into the pages
+// of a poll, with the overlap.
+const maxBetween = 100
 
 // Pushed is what a stream covers of a shard's accounts. On nil, which is for no stream,
 // the methods do nothing.

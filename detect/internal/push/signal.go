@@ -36,7 +36,7 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(sig.Accounts)) })
 	case fetcher.SignalGap:
 		s.cfg.Health.count(func(st *Stats) { st.Gaps++ })
-		s.cfg.Sink.Gap()
+		l.gap = true
 	case fetcher.SignalEdit:
 		s.cfg.Health.count(func(st *Stats) { st.Edits++ })
 	case fetcher.SignalDelete:

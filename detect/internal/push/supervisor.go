@@ -70,6 +70,7 @@ type link struct {
 	last, post time.Time
 	beat       time.Time     // the last heartbeat
 	rhythm     time.Duration // the longest time between two heartbeats; 0 when there are none
+	gap        bool          // it has left something out, and the Sink was not told
 	waits      bool          // a post has come, and there is no room for it yet
 	cut        bool          // by watch; the Streamer may take its time to return
 }
@@ -198,6 +199,7 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 func (s *Supervisor) disconnected(l *link) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tellGap(l)
 	s.cfg.Health.broken()
 	s.trust()
 	if l.upAt.IsZero() {
@@ -211,6 +213,15 @@ func (s *Supervisor) trust() {
 	if trusted := s.cfg.Health.Trusted(); trusted != s.trusted {
 		s.trusted = trusted
 		s.cfg.Sink.Trust(trusted)
+	}
+}
+
+// tellGap tells the Sink that something was left out, which goes through all accounts: a
+// stream may say so very often. s.mu is held.
+func (s *Supervisor) tellGap(l *link) {
+	if l.gap {
+		l.gap = false
+		s.cfg.Sink.Gap()
 	}
 }
 
@@ -230,11 +241,12 @@ func (s *Supervisor) follow(l *link) {
 	l.changes <- s.wanted
 }
 
-// watch ends a connection that is open and dead.
+// watch tells of a gap, and ends a connection that is open and dead.
 func (s *Supervisor) watch(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trust()
+	s.tellGap(l)
 	if l.waits || l.cut {
 		return
 	}

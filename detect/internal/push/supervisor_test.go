@@ -229,6 +229,28 @@ func TestCoverAndGap(t *testing.T) {
 	})
 }
 
+// A stream that says all the time that it has left something out is heard once a second.
+func TestManyGaps(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: q.Accounts}); err != nil {
+			return err
+		}
+		for range 1000 {
+			if err := emit(fetcher.Signal{Kind: fetcher.SignalGap}); err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	supervised(t, s, func(sv *Supervisor) {
+		pass(2 * tick)
+		if st := sv.cfg.Health.Stats(); s.gaps != 1 || st.Gaps != 1000 {
+			t.Errorf("told of %d gaps of %d, want once", s.gaps, st.Gaps)
+		}
+	})
+}
+
 // A post is told from a stranger's by its author's id, and else by the handle.
 func TestWhosePost(t *testing.T) {
 	s := &script{connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
