@@ -87,13 +87,22 @@ func TestAClosedBucketClosesNothingElse(t *testing.T) {
 	}
 }
 
+// searches counts the pages of searches.
+func (w *searchable) searches() int {
+	w.asked.Lock()
+	defer w.asked.Unlock()
+	return len(w.questions)
+}
+
 // A limit of searches leaves timelines alone, and one of timelines leaves searches.
 func TestSearchesHaveABucket(t *testing.T) {
 	inQueries(t, func(s *settings) { s.Shards, s.Roles.Buckets = 1, hosts{} }, func(t *testing.T, w *searchable, d *Detector) {
 		m := sub("m", "a@one")
 		m.Interval = 10 * time.Second
 		set(t, d, m)
-		setQuery(t, d, asks("r", "moon"))
+		for _, query := range []string{"moon", "mars", "sun"} {
+			setQuery(t, d, asks(query, query))
+		}
 		after(time.Minute)
 		var opens time.Time
 		limit := func() error {
@@ -103,26 +112,24 @@ func TestSearchesHaveABucket(t *testing.T) {
 			return nil
 		}
 		count := func(f func()) (timelines, searches int) {
-			times, _ := w.polled("moon")
-			before := len(times)
+			before := w.searches()
 			timelines = polls(w.world, f)
-			times, _ = w.polled("moon")
-			return timelines, len(times) - before
+			return timelines, w.searches() - before
 		}
 		opens = time.Now().Add(10 * time.Minute)
 		w.setAnswer(func(fetcher.SearchQuery) (*fetcher.Page, error) { return nil, limit() })
 		if timelines, searches := count(func() { after(9 * time.Minute) }); timelines != 54 || searches != 1 {
-			t.Errorf("%d timelines and %d searches while searches are closed, want one in 10 s, and one search", timelines, searches)
+			t.Errorf("%d timelines and %d searches while searches are closed, want one timeline in 10 s, and one search", timelines, searches)
 		}
 		after(5 * time.Minute)
 		w.setAnswer(nil)
 		opens = time.Now().Add(10 * time.Minute)
 		w.setBefore(func(fetcher.TimelineQuery, int) (*fetcher.Page, error) { return nil, limit() })
-		if timelines, searches := count(func() { after(9 * time.Minute) }); timelines != 1 || searches < 53 {
-			t.Errorf("%d timelines and %d searches while timelines are closed, want one timeline, and a search in 10 s", timelines, searches)
+		if timelines, searches := count(func() { after(9 * time.Minute) }); timelines != 1 || searches < 3*53 {
+			t.Errorf("%d timelines and %d searches while timelines are closed, want one timeline, and a search for each query in 10 s", timelines, searches)
 		}
 		after(5 * time.Minute)
-		if timelines, searches := count(func() { after(time.Minute) }); timelines < 5 || searches < 5 {
+		if timelines, searches := count(func() { after(time.Minute) }); timelines < 5 || searches < 15 {
 			t.Errorf("%d timelines and %d searches when both are open, want one in 10 s", timelines, searches)
 		}
 	})
