@@ -1,0 +1,123 @@
+package streamwatch_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// What a source could not read is told with its name, as the account was written.
+func TestSourcesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"nasa"}})
+		var mu sync.Mutex
+		var gaps, troubles []string
+		e := newEngine(t, streamwatch.Config{
+			OnGap:     func(g detect.Gap) { mu.Lock(); defer mu.Unlock(); gaps = append(gaps, g.Target) },
+			OnTrouble: func(t detect.Trouble) { mu.Lock(); defer mu.Unlock(); troubles = append(troubles, t.Username) },
+			Sources:   []streamwatch.Source{{Name: "alpha", Fetcher: p}, {Name: "beta", Fetcher: p, Detect: detect.Config{MaxPages: 1}}},
+		})
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m := create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"beta:nasa", "beta:nobody"}})
+		pass(2 * time.Minute)
+		for i := range 60 {
+			p.Post("nasa", fmt.Sprint(i))
+		}
+		pass(2 * time.Minute)
+		got, err := e.Monitors().Get(t.Context(), "", m.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(gaps) == 0 || gaps[0] != "beta/account:nasa" {
+			t.Errorf("gaps of %v, want beta/account:nasa", gaps)
+		}
+		if len(troubles) == 0 || troubles[0] != "beta:nobody" || !strings.Contains(got.StatusReason, "@beta:nobody") {
+			t.Errorf("troubles of %v, status reason %q, want beta:nobody", troubles, got.StatusReason)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// noting is a store that notes how long a commit's deliveries are the committer's.
+type noting struct {
+	storage.Store
+	held *[]time.Duration
+}
+
+func (n noting) Journal() detect.Journal { return notingJournal{n.Store.Journal(), n.held} }
+
+type notingJournal struct {
+	detect.Journal
+	held *[]time.Duration
+}
+
+func (n notingJournal) Commit(ctx context.Context, bs []*detect.Batch) error {
+	for _, b := range bs {
+		*n.held = append(*n.held, time.Until(b.DeliverBy))
+	}
+	return n.Journal.Commit(ctx, bs)
+}
+
+// A claim outlasts an attempt on all sources, and a monitor without an interval, which an
+// engine with a budget has stored, is polled at the default.
+func TestSourcesHaveTheEnginesDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{})
+		defer store.Close(t.Context())
+		var claims []time.Duration
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"nasa"}})
+		run := func(d detect.Config, f func(*streamwatch.Engine)) {
+			e := newEngine(t, streamwatch.Config{Store: noting{store, &claims}, Deliver: dispatch.Config{Timeout: 30 * time.Second},
+				OnEvent: func(context.Context, deliver.Event) error { return nil },
+				Sources: []streamwatch.Source{{Name: "alpha", Fetcher: p, Detect: d}}})
+			if err := e.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f(e)
+			if err := e.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		run(detect.Config{Pace: detect.PaceBudget, FetchRate: 1}, func(e *streamwatch.Engine) {
+			if m := create(t, e, monitor.CreateRequest{Name: "m", Usernames: []string{"nasa"}}); m.PollInterval != 0 {
+				t.Errorf("interval %s, want none", m.PollInterval)
+			}
+			pass(time.Minute)
+		})
+		run(detect.Config{}, func(e *streamwatch.Engine) {
+			pass(2 * time.Minute)
+			before := e.Stats().Detect.Polls
+			pass(10 * time.Minute)
+			if n := e.Stats().Detect.Polls - before; n != 10 {
+				t.Errorf("%d polls in 10 minutes, want one a minute", n)
+			}
+		})
+		if len(claims) == 0 {
+			t.Fatal("nothing was committed")
+		}
+		for _, c := range claims {
+			if c != 2*time.Minute {
+				t.Errorf("deliveries are claimed for %s, want 4 × 30 s", c)
+			}
+		}
+	})
+}
