@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -18,6 +17,10 @@ type Source struct {
 	// Name is how monitors and rules name the source: an account of it is
 	// "name:account". 1 to 32 lower-case letters, digits, "-" and "_", the first a
 	// letter, and not "did". Events, Stats, Plan and the log tell it. Required.
+	//
+	// It is part of what the Store knows of posts and of how far accounts were read.
+	// Under another name, or one in place of Config.Fetcher, posts since an account
+	// was added to its monitor may come again, as events with other ids.
 	Name string
 	// Fetcher reads the accounts' timelines. Required.
 	Fetcher fetcher.Fetcher
@@ -57,7 +60,7 @@ func (c *Config) checkSources() error {
 	return nil
 }
 
-// all are the sources, first that of bare names.
+// allSources returns the sources, first that of bare names.
 func (c *Config) allSources(tuned detect.Config) []Source {
 	var all []Source
 	if c.Fetcher != nil {
@@ -80,10 +83,6 @@ func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 	e := s.e
 	commits := platforms.NewCommits(e.dispatcher.Enqueue)
 	journal := deps.Journal
-	interval := e.cfg.DefaultInterval
-	if interval == 0 {
-		interval = max(time.Minute, e.cfg.MinInterval)
-	}
 	var list []platforms.Platform
 	for _, src := range e.cfg.allSources(tuned) {
 		own := deps
@@ -111,7 +110,7 @@ func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 		} else if err != nil {
 			return err
 		}
-		list = append(list, platforms.Platform{Name: src.Name, Detector: d, Pace: src.Detect.Pace, Interval: interval, CheckAccount: src.CheckAccount})
+		list = append(list, platforms.Platform{Name: src.Name, Detector: d, Pace: src.Detect.Pace, CheckAccount: src.CheckAccount})
 	}
 	e.platforms = platforms.New(list)
 	return nil

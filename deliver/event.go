@@ -25,7 +25,7 @@ type Source struct {
 // Event is one new post for one monitor or rule. It does not change once it is
 // committed.
 type Event struct {
-	ID     string // EventID(Source.ID, TweetID), or with Platform "Platform:TweetID"
+	ID     string // EventID(Source.ID, TweetID); with a Platform, of Platform + ":" + TweetID
 	Seq    uint64 // per owner, from 1 and without holes; set by the journal
 	Source Source
 

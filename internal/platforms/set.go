@@ -17,9 +17,6 @@ type Platform struct {
 	Name     string // "" for one that has no name of its own
 	Detector *detect.Detector
 	Pace     detect.Pace
-	// Interval is that of subscriptions which ask for none, where intervals set the
-	// pace.
-	Interval time.Duration
 	// CheckAccount returns an error for a name that no account can have; nil takes all.
 	CheckAccount func(name string) error
 }
@@ -99,12 +96,9 @@ func (s *Set) parts(sub detect.Subscription) map[*Platform]detect.Subscription {
 }
 
 // interval is what a platform is asked for: a monitor may have been stored by an engine
-// with another pace.
+// with another pace, or be of platforms with another one.
 func (p *Platform) interval(asked time.Duration) time.Duration {
-	switch {
-	case p.Pace == detect.PaceInterval && asked == 0:
-		return p.Interval
-	case p.Pace != detect.PaceInterval && asked > 0:
+	if p.Pace != detect.PaceInterval && asked > 0 {
 		return max(asked, detect.MinBound)
 	}
 	return asked
