@@ -62,6 +62,7 @@ var forbiddenInCore = []string{
 	"codeberg.org/readeck",
 	"github.com/getkin/kin-openapi",
 	"github.com/fxamacker/cbor",
+	"github.com/mmcdole/gofeed",
 	"testing",
 	"net/http/httptest",
 }

@@ -58,6 +58,10 @@ func (t *Tweet) AppendJSON(b []byte) []byte {
 		b = append(b, `,"user":`...)
 		b = t.User.AppendJSON(b)
 	}
+	if t.Entry != nil {
+		b = append(b, `,"entry":`...)
+		b = t.Entry.append(b)
+	}
 	return append(b, '}')
 }
 

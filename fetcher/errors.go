@@ -37,13 +37,20 @@ type RateLimitError struct {
 	// Target is true when the limit concerns the polled target alone; by
 	// default it closes the whole Fetcher until RetryAfter has passed.
 	Target bool
+	// Reason says which limit, where a platform has several, or what an operator has
+	// to do before it opens: "the account's credits are used up". It may be "".
+	Reason string
 }
 
 func (e *RateLimitError) Error() string {
-	if e.RetryAfter <= 0 {
-		return "fetcher: rate limited"
+	text := "fetcher: rate limited"
+	if e.Reason != "" {
+		text += ": " + e.Reason
 	}
-	return fmt.Sprintf("fetcher: rate limited, retry after %s", e.RetryAfter)
+	if e.RetryAfter > 0 {
+		text += fmt.Sprintf(", retry after %s", e.RetryAfter)
+	}
+	return text
 }
 
 // StatusError is an HTTP answer outside 2xx that none of the sentinels covers.

@@ -94,6 +94,8 @@ type Page struct {
 	RateLimit RateLimit
 	// ServerTime is the upstream's clock when it answered, zero if unknown.
 	ServerTime time.Time
+	// Billed is what the platform charges for this answer.
+	Billed Billed
 	// Err says of a page of a BatchFetcher's answer that this account could not
 	// be read, while others could; the page's other fields are ignored.
 	Err error
@@ -103,8 +105,8 @@ type Page struct {
 	// ones mean nothing.
 	Version uint64
 	// Unchanged: the page is as Known says. Tweets is empty, Skipped counts its
-	// posts, and OldestAt, Next, UserID and Version are as they were; RateLimit
-	// and ServerTime are this answer's.
+	// posts, and OldestAt, Next, UserID and Version are as they were; RateLimit,
+	// ServerTime and Billed are this answer's.
 	Unchanged bool
 }
 

@@ -34,6 +34,8 @@ type Probe struct {
 	RateLimit RateLimit
 	// ServerTime is the upstream's clock when it answered, zero if unknown.
 	ServerTime time.Time
+	// Billed is what the platform charges for this answer.
+	Billed Billed
 }
 
 // Mark stands for what a platform tells of an account without showing its

@@ -14,9 +14,12 @@ type Roles struct {
 	// Stream pushes posts as they are published. Like Probe, it is never taken from a
 	// Fetcher's methods.
 	Stream Streamer
+	// SearchStream pushes posts that match queries, as they are published. A query that
+	// it does not take is searched for as without it.
+	SearchStream Streamer
 }
 
-// RolesOf returns the roles that f has by its methods, Probe and Stream aside. A wrapper that embeds a
+// RolesOf returns the roles that f has by its methods, Probe and the streams aside. A wrapper that embeds a
 // Fetcher has only the methods of that interface: whoever wraps one passes on the
 // roles of what it wraps, or wraps these as well.
 func RolesOf(f Fetcher) (r Roles) {
@@ -42,6 +45,9 @@ func (r Roles) Or(other Roles) Roles {
 	}
 	if r.Stream == nil {
 		r.Stream = other.Stream
+	}
+	if r.SearchStream == nil {
+		r.SearchStream = other.SearchStream
 	}
 	return r
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Streamer receives what a platform pushes.
+// Streamer receives what a platform pushes: posts of accounts, as Roles.Stream, or
+// posts that match queries, as Roles.SearchStream.
 //
 // Posts that it brings are taken as a poll's are, and told apart by their ids.
 // Polls of the accounts go on, more seldom, and find what the stream left out;
@@ -32,6 +33,11 @@ type StreamQuery struct {
 	// Streamer whose protocol can, changes its subscription without
 	// reconnecting; others return ErrResubscribe. Only the newest value counts.
 	Changes <-chan []Account
+	// Queries are those wanted of a Roles.SearchStream when it begins, each with the
+	// Type "Latest", and QueryChanges brings all wanted anew, as Changes does.
+	// Accounts and Changes are nil then.
+	Queries      []SearchQuery
+	QueryChanges <-chan []SearchQuery
 	// Position is where to resume, a Signal's Position, "" for the present.
 	Position string
 }
@@ -47,6 +53,7 @@ const (
 	SignalUp SignalKind = iota + 1
 	// SignalAccounts says that the stream brings the posts of Accounts, and of no
 	// others, from now on. An account that is new among them has no past there.
+	// Of a Roles.SearchStream it says so of Queries, as SignalUp does.
 	SignalAccounts
 	// SignalPost brings a new post.
 	SignalPost
@@ -69,6 +76,10 @@ type Signal struct {
 	ID string
 	// Accounts of SignalUp and SignalAccounts, as StreamQuery named them.
 	Accounts []Account
+	// Queries, of a Roles.SearchStream, are in SignalUp and SignalAccounts what it
+	// brings, and in SignalPost which of these the post matches: each the Query of
+	// a SearchQuery as StreamQuery had it.
+	Queries []string
 	// Resumed is SignalUp's.
 	Resumed bool
 	// Position resumes the stream after this signal, "" where the platform has
@@ -76,4 +87,6 @@ type Signal struct {
 	Position string
 	// At is when the platform sent the signal, by its own clock; zero if unknown.
 	At time.Time
+	// Billed is what the platform charges for this signal.
+	Billed Billed
 }

@@ -4,7 +4,7 @@ import "time"
 
 // Tweet is one post of any platform in the wire format's shape. Fields a
 // platform does not have stay at their zero value; lists encode as [] and
-// never as null, Poll, Place and User are left out when nil.
+// never as null, Poll, Place, User and Entry are left out when nil.
 type Tweet struct {
 	ID       string `json:"id"` // opaque; unique within the platform
 	Text     string `json:"text"`
@@ -58,6 +58,8 @@ type Tweet struct {
 
 	// User is the author's full record where the platform sends it along.
 	User *User `json:"user,omitempty"`
+	// Entry is what the post of a feed has beside this; nil on other platforms.
+	Entry *Entry `json:"entry,omitempty"`
 
 	// PublishedAt is when the post was published, to the millisecond or better:
 	// from the id where the platform's ids carry it, else from the post. A post
