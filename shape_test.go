@@ -34,7 +34,7 @@ var wide = map[string]shape{
 	"enginetest/status":             {fields: 25},
 	"examples/server/config":        {fields: 31},
 	"fetcher/Product":               {fields: 31},
-	"fetcher/Tweet":                 {fields: 44},
+	"fetcher/Tweet":                 {fields: 45},
 	"fetcher/User":                  {fields: 26},
 	"fetcher/mastodon/status":       {fields: 28},
 	"fetcher/shopee/item":           {fields: 30},
