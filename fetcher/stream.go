@@ -15,7 +15,8 @@ type Streamer interface {
 	// Stream connects and calls emit for each Signal, one at a time and in the
 	// order in which the platform sent them. It returns when ctx ends, when the
 	// connection breaks, or with the error of emit. It is called again after a
-	// pause that grows with each failure.
+	// pause that grows with each failure, and that is at least the RetryAfter of a
+	// RateLimitError or StatusError.
 	Stream(ctx context.Context, q StreamQuery, emit func(Signal) error) error
 	// Brings reports whether the stream is meant to bring a post, found by a
 	// poll: false for those that the platform leaves out by design, such as

@@ -128,7 +128,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 			}
 			failures++
 			s.cfg.Health.count(func(st *Stats) { st.Disconnects++ })
-			wait = s.cfg.Backoff(failures)
+			wait = max(s.cfg.Backoff(failures), asked(err))
 			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", wait, "error", err)
 		}
 		select {
@@ -136,6 +136,17 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// asked is how long the platform wants to be left alone, 0 when it did not say.
+func asked(err error) time.Duration {
+	if limit := (*fetcher.RateLimitError)(nil); errors.As(err, &limit) {
+		return limit.RetryAfter
+	}
+	if status := (*fetcher.StatusError)(nil); errors.As(err, &status) {
+		return status.RetryAfter
+	}
+	return 0
 }
 
 // waitForAccounts reports false when ctx has ended.

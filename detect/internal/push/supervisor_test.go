@@ -55,6 +55,32 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
+// The pause is at least what the platform asks for.
+func TestBackoffAsAsked(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, n int, _ fetcher.StreamQuery, _ func(fetcher.Signal) error) error {
+		switch n {
+		case 1:
+			return fmt.Errorf("stream: %w", &fetcher.RateLimitError{RetryAfter: 15 * time.Minute})
+		case 2:
+			return fmt.Errorf("stream: %w", &fetcher.StatusError{Code: 503, RetryAfter: 5 * time.Minute})
+		case 3: // the third pause is longer than that
+			return &fetcher.StatusError{Code: 503, RetryAfter: 5 * time.Second}
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	supervised(t, s, func(*Supervisor) {
+		pass(time.Hour)
+		var pauses []time.Duration
+		for i := range 3 {
+			pauses = append(pauses, s.begun[i+1].Sub(s.begun[i]).Round(time.Second))
+		}
+		if want := []time.Duration{15 * time.Minute, 5 * time.Minute, 30 * time.Second}; !slices.Equal(pauses, want) {
+			t.Errorf("pauses %v, want %v", pauses, want)
+		}
+	})
+}
+
 // A platform that has no stream is not asked again.
 func TestUnsupported(t *testing.T) {
 	s := &script{connect: func(context.Context, int, fetcher.StreamQuery, func(fetcher.Signal) error) error {
