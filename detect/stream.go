@@ -112,24 +112,24 @@ func (s sink) Post(number uint64, name string, post *fetcher.Tweet, at time.Time
 }
 
 func (s sink) Cover(list []fetcher.Account, unbroken bool) {
-	now := s.d.deps.Now()
-	names := map[*shard][]string{}
+	s.each(list, func(p *accounts.Pushed, names []string, now time.Time) { p.Cover(names, unbroken, now) })
+}
+func (s sink) Gap(list []fetcher.Account) {
+	s.each(list, func(p *accounts.Pushed, names []string, now time.Time) { p.Gap(names, list == nil, now) })
+}
+func (s sink) Trust(trusted bool) {
+	s.each(nil, func(p *accounts.Pushed, _ []string, _ time.Time) { p.Trust(trusted) })
+}
+
+// each calls fn for each shard, with those of the accounts that are its own.
+func (s sink) each(list []fetcher.Account, fn func(p *accounts.Pushed, names []string, now time.Time)) {
+	now, names := s.d.deps.Now(), map[*shard][]string{}
 	for _, a := range list {
 		sh := shardOf(s.d, a.Username)
 		names[sh] = append(names[sh], a.Username)
 	}
 	for _, sh := range s.d.shards {
-		mine := names[sh]
-		sh.mail.Put(message{ask: func(sh *shard) { sh.accounts.Pushed.Cover(mine, unbroken, now) }})
-	}
-}
-
-func (s sink) Gap()               { s.each(func(p *accounts.Pushed) { p.Gap(s.d.deps.Now()) }) }
-func (s sink) Trust(trusted bool) { s.each(func(p *accounts.Pushed) { p.Trust(trusted) }) }
-
-func (s sink) each(fn func(*accounts.Pushed)) {
-	for _, sh := range s.d.shards {
-		sh.mail.Put(message{ask: func(sh *shard) { fn(sh.accounts.Pushed) }})
+		sh.mail.Put(message{ask: func(sh *shard) { fn(sh.accounts.Pushed, names[sh], now) }})
 	}
 }
 

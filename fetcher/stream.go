@@ -64,7 +64,9 @@ const (
 	SignalDelete
 	// SignalHeartbeat shows that the stream is alive.
 	SignalHeartbeat
-	// SignalGap says that the stream has left something out.
+	// SignalGap says that the stream has left something out: of Accounts, which are
+	// polled at once, or, without any, of all that it brings. Accounts that it does
+	// not bring may be among them.
 	SignalGap
 )
 
@@ -75,7 +77,7 @@ type Signal struct {
 	Post *Tweet
 	// ID of the post that SignalDelete is about.
 	ID string
-	// Accounts of SignalUp and SignalAccounts, as StreamQuery named them.
+	// Accounts of SignalUp, SignalAccounts and SignalGap, as StreamQuery named them.
 	Accounts []Account
 	// Queries, of a Roles.SearchStream, are in SignalUp and SignalAccounts what it
 	// brings, and in SignalPost which of these the post matches: each the Query of

@@ -137,14 +137,32 @@ func (s *Pushed) Cover(names []string, unbroken bool, now time.Time) {
 // after is the first whole second after a moment.
 func after(t time.Time) Seconds { return ToSeconds(t.Add(time.Second)) }
 
-// Gap has the covering of all accounts begin anew.
-func (s *Pushed) Gap(now time.Time) {
-	for slot := range s.a.Size() {
-		if st, ok := s.at(slot); ok {
-			st.from = after(now)
+// Gap has the covering begin anew: of all accounts, or of those named, which are polled
+// at once, covered or not.
+func (s *Pushed) Gap(names []string, all bool, now time.Time) {
+	if all {
+		for slot := range s.a.Size() {
+			s.begin(slot, now)
 		}
+		s.retime = 0
+		return
 	}
-	s.retime = 0
+	for _, name := range names {
+		slot, ok := s.a.Find(HashName(name), name)
+		if !ok || !s.a.Watched(slot) {
+			continue
+		}
+		s.begin(slot, now)
+		s.follow(slot, s.a.times.Now)
+		s.a.Hurry(slot, s.a.times.Now)
+	}
+}
+
+// begin has the covering of an account begin anew, if it is covered.
+func (s *Pushed) begin(slot int32, now time.Time) {
+	if st, ok := s.at(slot); ok {
+		st.from = after(now)
+	}
 }
 
 // Trust says whether polls of the accounts that the stream covers may rest.
@@ -194,13 +212,18 @@ func (s *Pushed) Follow(n int32, now int64) (more bool) {
 	return s.retime < size
 }
 
-// Named calls fn for each account from a slot on, n slots at most, with how often it
-// posts, a second. It reports whether slots are left.
+// Named calls fn for each account from a slot on, n slots at most, with how many posts
+// a second are expected of the stream: none of one that it does not cover. It reports
+// whether slots are left.
 func (s *Pushed) Named(from, n int32, fn func(account fetcher.Account, perSecond float64)) (more bool) {
 	a := s.a
 	for slot := from; slot < min(from+n, a.Size()); slot++ {
 		if a.Watched(slot) {
-			fn(fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}, a.PostRate(slot))
+			rate := 0.0
+			if _, covered := s.at(slot); covered {
+				rate = a.PostRate(slot)
+			}
+			fn(fetcher.Account{Username: a.Username(slot), UserID: a.UserID(slot)}, rate)
 		}
 	}
 	return from+n < a.Size()

@@ -64,8 +64,8 @@ func (s *Supervisor) read(ctx context.Context) {
 	}
 }
 
-// want sets the accounts whose posts are wanted, and how many posts a second they are
-// expected to publish together.
+// want sets the accounts whose posts are wanted, and how many posts a second are
+// expected of the stream.
 func (s *Supervisor) want(accounts []fetcher.Account, rate float64) {
 	names := make(map[string]string, len(accounts))
 	for _, a := range accounts {

@@ -25,6 +25,7 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 		l.upAt, l.post = now, now
 		s.cfg.Sink.Cover(sig.Accounts, sig.Resumed && s.unbroken)
 		s.unbroken = true
+		s.accounts.Ring() // what is expected of them
 		s.cfg.Health.connected(len(sig.Accounts))
 		if sig.Resumed {
 			s.cfg.Health.count(func(st *Stats) { st.Resumes++ })
@@ -33,10 +34,14 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 		s.cfg.Logger.Info("stream is up", "accounts", len(sig.Accounts), "resumed", sig.Resumed)
 	case fetcher.SignalAccounts:
 		s.cfg.Sink.Cover(sig.Accounts, true)
+		s.accounts.Ring()
 		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(sig.Accounts)) })
 	case fetcher.SignalGap:
 		s.cfg.Health.count(func(st *Stats) { st.Gaps++ })
-		l.gap = true
+		l.gap.add(sig.Accounts)
+		if len(sig.Accounts) > 0 { // they have posted
+			l.post, s.mute = now, 0
+		}
 	case fetcher.SignalEdit:
 		s.cfg.Health.count(func(st *Stats) { st.Edits++ })
 	case fetcher.SignalDelete:

@@ -93,6 +93,51 @@ func TestPostsEndAMuteness(t *testing.T) {
 	})
 }
 
+// Of accounts that have posted what a stream cannot bring, it tells: it is not mute.
+func TestGapsOfAccountsEndAMuteness(t *testing.T) {
+	for _, c := range []struct {
+		of   []fetcher.Account
+		mute bool
+	}{{[]fetcher.Account{{Username: "esa"}}, false}, {nil, true}} {
+		s := &script{rate: 10}
+		s.connect = func(ctx context.Context, n int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+			if err := up(q, emit); err != nil {
+				return err
+			}
+			return every(ctx, leastMute, forever, fetcher.Signal{Kind: fetcher.SignalGap, Accounts: c.of}, emit)
+		}
+		supervised(t, s, func(sv *Supervisor) {
+			pass(time.Hour)
+			if got := sv.cfg.Health.Stats().Silences > 0; got != c.mute {
+				t.Errorf("gaps of %v: cut for silence is %t, want %t", c.of, got, c.mute)
+			}
+		})
+	}
+}
+
+// What is expected of a stream is asked anew when it says what it brings.
+func TestExpectedAnew(t *testing.T) {
+	s := &script{}
+	s.connect = func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := emit(fetcher.Signal{Kind: fetcher.SignalUp}); err != nil {
+			return err
+		}
+		<-time.After(time.Minute)
+		s.do(func() { s.rate = 1 })
+		if err := emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: q.Accounts}); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	supervised(t, s, func(sv *Supervisor) {
+		pass(3 * time.Minute)
+		if st := sv.cfg.Health.Stats(); st.Silences == 0 {
+			t.Error("no silence: want one, 30 posts are expected in 30 s")
+		}
+	})
+}
+
 // A platform that never accepts is given up, and tried again.
 func TestNeverAccepted(t *testing.T) {
 	s := &script{connect: func(ctx context.Context, _ int, _ fetcher.StreamQuery, _ func(fetcher.Signal) error) error {

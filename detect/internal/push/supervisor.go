@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +22,8 @@ type Config struct {
 	Health    *Health
 	Positions *Positions
 	// Accounts returns the accounts whose posts are wanted, and how many posts a second
-	// they are expected to publish together. An error means that the detector stops.
+	// those are expected to publish together whose posts the stream brings. An error
+	// means that the detector stops.
 	Accounts func(context.Context) (accounts []fetcher.Account, rate float64, err error)
 	// Store has the position stored: see Positions.With.
 	Store func()
@@ -36,9 +39,9 @@ type Sink interface {
 	// Cover says whose posts the stream brings from now on, and nobody else's; with
 	// unbroken set, it has left out nothing of those whose posts it brought before.
 	Cover(accounts []fetcher.Account, unbroken bool)
-	// Gap says that the stream has left something out: what it covers, it covers from
-	// now on.
-	Gap()
+	// Gap says that the stream has left something out of these accounts, nil for all
+	// that it covers: it covers them from now on.
+	Gap(accounts []fetcher.Account)
 	// Trust says whether the polls of these accounts may rest.
 	Trust(trusted bool)
 	// Post hands over a post. Its number is that of Positions.
@@ -54,7 +57,7 @@ type Supervisor struct {
 	mu       sync.Mutex
 	wanted   []fetcher.Account
 	names    map[string]string // of those wanted, by id
-	rate     float64           // posts a second that they are expected to publish
+	rate     float64           // posts a second that are expected of the stream
 	anew     bool              // wanted has changed since the connection was told
 	trusted  bool              // as the Sink knows
 	unbroken bool              // nothing was left out since the Sink was told of accounts
@@ -70,9 +73,30 @@ type link struct {
 	last, post time.Time
 	beat       time.Time     // the last heartbeat
 	rhythm     time.Duration // the longest time between two heartbeats; 0 when there are none
-	gap        bool          // it has left something out, and the Sink was not told
+	gap        gap           // of which the Sink was not told
 	waits      bool          // a post has come, and there is no room for it yet
 	cut        bool          // by watch; the Streamer may take its time to return
+}
+
+// gap is what a connection has left out: something of some accounts, or of all.
+type gap struct {
+	accounts map[fetcher.Account]bool
+	all      bool
+}
+
+func (g *gap) add(accounts []fetcher.Account) {
+	if len(accounts) == 0 {
+		g.all, g.accounts = true, nil
+	}
+	if g.all {
+		return
+	}
+	if g.accounts == nil {
+		g.accounts = map[fetcher.Account]bool{}
+	}
+	for _, a := range accounts {
+		g.accounts[a] = true
+	}
 }
 
 // Times by which a connection is judged.
@@ -230,10 +254,13 @@ func (s *Supervisor) trust() {
 // tellGap tells the Sink that something was left out, which goes through all accounts: a
 // stream may say so very often. s.mu is held.
 func (s *Supervisor) tellGap(l *link) {
-	if l.gap {
-		l.gap = false
-		s.cfg.Sink.Gap()
+	switch {
+	case l.gap.all:
+		s.cfg.Sink.Gap(nil)
+	case len(l.gap.accounts) > 0:
+		s.cfg.Sink.Gap(slices.Collect(maps.Keys(l.gap.accounts)))
 	}
+	l.gap = gap{}
 }
 
 // follow hands the accounts to the connection when they have changed.

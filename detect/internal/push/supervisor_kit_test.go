@@ -26,6 +26,7 @@ type script struct {
 	numbers  []uint64
 	covers   []cover
 	gaps     int
+	gapOf    []int // of how many accounts each is, 0 for all
 	trusted  bool
 	accounts []fetcher.Account
 	rate     float64
@@ -50,7 +51,9 @@ func (s *script) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 func (s *script) Cover(accounts []fetcher.Account, unbroken bool) {
 	s.do(func() { s.covers = append(s.covers, cover{len(accounts), unbroken}) })
 }
-func (s *script) Gap()               { s.do(func() { s.gaps++ }) }
+func (s *script) Gap(of []fetcher.Account) {
+	s.do(func() { s.gaps, s.gapOf = s.gaps+1, append(s.gapOf, len(of)) })
+}
 func (s *script) Trust(trusted bool) { s.do(func() { s.trusted = trusted }) }
 func (s *script) Post(number uint64, name string, post *fetcher.Tweet, _ time.Time) {
 	s.do(func() { s.posts, s.numbers = append(s.posts, name+" "+post.ID), append(s.numbers, number) })

@@ -277,6 +277,43 @@ func TestManyGaps(t *testing.T) {
 	})
 }
 
+// Gaps of some accounts are told together, once a second, unless all have one.
+func TestGapsOfAccounts(t *testing.T) {
+	nasa, esa := []fetcher.Account{{Username: "nasa", UserID: "7"}}, []fetcher.Account{{Username: "esa"}}
+	for name, c := range map[string]struct {
+		gaps [][]fetcher.Account
+		want int // accounts of the one gap that is told, 0 for all
+	}{
+		"one":                {[][]fetcher.Account{nasa}, 1},
+		"one again":          {[][]fetcher.Account{nasa, nasa}, 1},
+		"two":                {[][]fetcher.Account{nasa, esa}, 2},
+		"all after one":      {[][]fetcher.Account{nasa, nil}, 0},
+		"one after all":      {[][]fetcher.Account{nil, esa}, 0},
+		"an empty list: all": {[][]fetcher.Account{nasa, {}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+				if err := up(q, emit); err != nil {
+					return err
+				}
+				for _, of := range c.gaps {
+					if err := emit(fetcher.Signal{Kind: fetcher.SignalGap, Accounts: of}); err != nil {
+						return err
+					}
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			supervised(t, s, func(sv *Supervisor) {
+				pass(3 * tick)
+				if st := sv.cfg.Health.Stats(); !slices.Equal(s.gapOf, []int{c.want}) || st.Gaps != int64(len(c.gaps)) {
+					t.Errorf("gaps of %v accounts are told, %d counted: want one of %d", s.gapOf, st.Gaps, c.want)
+				}
+			})
+		})
+	}
+}
+
 // A post is told from a stranger's by its author's id, and else by the handle.
 func TestWhosePost(t *testing.T) {
 	s := &script{connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
