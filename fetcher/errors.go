@@ -35,8 +35,12 @@ type RateLimitError struct {
 	// RetryAfter is how long to wait; 0 when the platform did not say.
 	RetryAfter time.Duration
 	// Target is true when the limit concerns the polled target alone; by
-	// default it closes the whole Fetcher until RetryAfter has passed.
+	// default it closes the whole Fetcher until RetryAfter has passed, or the call's
+	// bucket where there is a Bucketer.
 	Target bool
+	// All closes the whole Fetcher, whatever the call's bucket: no call succeeds
+	// before RetryAfter has passed, as when credits are used up. Target goes before.
+	All bool
 	// Reason says which limit, where a platform has several, or what an operator has
 	// to do before it opens: "the account's credits are used up". It may be "".
 	Reason string

@@ -159,6 +159,7 @@ func askedWait(err error) time.Duration {
 }
 
 // noteRateLimit closes the budget, or the poll's bucket, when that is over its limit.
+// An error that is of all calls closes the budget, and with it every bucket.
 func (e *Env) noteRateLimit(p *Poll, failures int) {
 	err := p.Out.Err
 	var rl *fetcher.RateLimitError
@@ -172,6 +173,10 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 	wait := rl.RetryAfter
 	if wait <= 0 {
 		wait = e.Backoff(failures + 1)
+	}
+	if rl.All {
+		e.Budget.CloseFor(wait, err.Error())
+		return
 	}
 	e.close(p, wait, err.Error())
 }

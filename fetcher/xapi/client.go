@@ -1,0 +1,160 @@
+package xapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// client makes the requests to the API, for all roles. It is safe for concurrent use.
+type client struct {
+	base    *url.URL
+	http    *http.Client
+	agent   string
+	token   func() string // a function, so that fmt does not show it
+	maxBody int64
+	now     func() time.Time
+	ledger  *ledger
+}
+
+// defaultMaxBody is Config.MaxBody where it is 0, in bytes.
+const defaultMaxBody = 8 << 20
+
+// newClient checks what a client needs of cfg, and returns one.
+func newClient(cfg *Config) (*client, error) {
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = DefaultBaseURL
+	}
+	if cfg.Token == "" {
+		return nil, errors.New("xapi: Config.Token is missing: want the bearer token of an app")
+	}
+	// Package upstream has the rules of these fields; its own client knows neither
+	// X's problems nor POST.
+	if _, err := upstream.New(upstream.Config{BaseURL: cfg.BaseURL, Token: cfg.Token, UserAgent: cfg.UserAgent, MaxBody: cfg.MaxBody}); err != nil {
+		return nil, fmt.Errorf("xapi: %w", err)
+	}
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil {
+		return nil, errors.New("xapi: Config.BaseURL is not a URL")
+	}
+	base.Path = ""
+	c := &client{base: base, http: cfg.HTTP, agent: cfg.UserAgent, maxBody: cfg.MaxBody, now: cfg.Now, ledger: newLedger(maxBilled)}
+	if c.http == nil {
+		c.http = &http.Client{Timeout: 30 * time.Second}
+	}
+	c.http = upstream.KeepHome(c.http)
+	if c.agent == "" {
+		c.agent = upstream.DefaultUserAgent
+	}
+	if c.maxBody == 0 {
+		c.maxBody = defaultMaxBody
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	token := string(cfg.Token)
+	c.token = func() string { return token }
+	return c, nil
+}
+
+// answer is a 2xx answer, read to its end.
+type answer struct {
+	body []byte
+	rate fetcher.RateLimit
+	at   time.Time // of the Date header, zero if missing
+}
+
+// day is what an answer's bill is counted by: X's clock, else our own.
+func (a *answer) day(c *client) time.Time {
+	if a.at.IsZero() {
+		return c.now()
+	}
+	return a.at
+}
+
+// get requests a path, such as "/2/users/12/tweets".
+func (c *client) get(ctx context.Context, path string, query url.Values) (*answer, error) {
+	return c.call(ctx, http.MethodGet, path, query, nil)
+}
+
+// call makes a request, with a body as JSON unless it is nil, and reads the answer.
+// Anything but a 2xx is an error: see answerError.
+func (c *client) call(ctx context.Context, method, path string, query url.Values, body any) (*answer, error) {
+	resp, err := c.open(ctx, c.http, method, path, query, body)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	a := &answer{rate: upstream.ParseRateLimit(resp.Header, c.now())}
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		a.at = at
+	}
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, c.maxBody+1))
+	var timeout net.Error
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("xapi: %w", ctx.Err())
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil, fmt.Errorf("xapi: reading the answer: %w", err)
+	case err != nil:
+		return nil, fmt.Errorf("xapi: %w: answer cut short: %w", fetcher.ErrMalformed, err)
+	case int64(len(a.body)) > c.maxBody:
+		return nil, fmt.Errorf("xapi: %w: answer over %d bytes", fetcher.ErrMalformed, c.maxBody)
+	}
+	return a, nil
+}
+
+// open makes a request and returns a 2xx answer with its body unread, for the caller
+// to close. Streams use it with a client that has no time-out.
+func (c *client) open(ctx context.Context, h *http.Client, method, path string, query url.Values, body any) (*http.Response, error) {
+	u := *c.base
+	// EscapedPath of a reference, so that an id cannot change the path.
+	ref, err := url.Parse(path)
+	if err != nil || !strings.HasPrefix(path, "/2/") || ref.Host != "" || ref.RawQuery != "" {
+		return nil, fmt.Errorf("xapi: path %q is not allowed: want one that begins with /2/", path)
+	}
+	u.Path, u.RawPath, u.RawQuery = ref.Path, ref.RawPath, query.Encode()
+	var send io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("xapi: %w", err)
+		}
+		send = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), send)
+	if err != nil {
+		return nil, fmt.Errorf("xapi: %w", err)
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", c.agent)
+	req.Header.Set("Authorization", "Bearer "+c.token())
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := h.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("xapi: %w", err)
+	}
+	if resp.StatusCode/100 != 2 {
+		defer resp.Body.Close()
+		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("xapi: %w", err)
+		}
+		return nil, answerError(resp, head, c.now(), secret.Value(c.token()))
+	}
+	return resp, nil
+}

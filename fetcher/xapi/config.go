@@ -1,0 +1,128 @@
+package xapi
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// DefaultBaseURL is the API's server.
+const DefaultBaseURL = "https://api.x.com"
+
+// Config sets up a Fetcher. The zero value of each field means its default.
+type Config struct {
+	// BaseURL is the server. Defaults to DefaultBaseURL.
+	BaseURL string
+	// Token is the bearer token of an app. It prints as ***. Required.
+	Token secret.Value
+	// HTTP makes the requests. Defaults to a client that gives up after 30 s. It is
+	// never let off to another host.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// MaxBody caps a decompressed answer, in bytes. Defaults to 8 MiB.
+	MaxBody int64
+	// Names says which names of fields and parameters are sent. Defaults to
+	// NamesAuto. Answers are read with either names.
+	Names Names
+	// Expand asks for more than posts. Each part may be billed.
+	Expand Expand
+	// FirstPage is how many of the newest posts are asked for of an account or a
+	// query that is read for the first time: 5 to 100 of an account, 10 to 100 of a
+	// query. Each is billed. Defaults to 5, and 10 for a query. A query's Limit goes
+	// before.
+	FirstPage int
+	// AuditEvery is how often an account or a query is read from its time bound on
+	// instead of from the newest known post on, which finds posts that became
+	// visible late. Defaults to 1 h; at most 24 h. A time shorter than the interval
+	// of polls makes each of them an audit.
+	AuditEvery time.Duration
+	// QueryLength is how long a search query may be, in characters. Defaults to 512,
+	// the bound of self-serve access; Enterprise access has 4,096.
+	QueryLength int
+	// MaxRemembered is how many accounts and queries are remembered, some 100 bytes
+	// each; one that is not is read from its time bound on. Defaults to 100,000.
+	MaxRemembered int
+	// Now is the clock for rate limits and the day of the bill, where an answer has
+	// no Date. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Names says which generation of names is sent to X, which renamed most of them in
+// August 2026: tweet.fields became post.fields, and so on.
+type Names uint8
+
+// Generations of names.
+const (
+	// NamesAuto tries the names of before, since they tell a post's author and what
+	// it refers to without an expansion, and the other ones at an endpoint that
+	// refuses them. What an endpoint takes is remembered.
+	NamesAuto Names = iota
+	// NamesTweet are those of before 7 August 2026: tweet.fields.
+	NamesTweet
+	// NamesPost are those since: post.fields.
+	NamesPost
+)
+
+// String returns auto, tweet or post.
+func (n Names) String() string {
+	switch n {
+	case NamesAuto:
+		return "auto"
+	case NamesTweet:
+		return "tweet"
+	case NamesPost:
+		return "post"
+	}
+	return fmt.Sprintf("Names(%d)", uint8(n))
+}
+
+// Expand asks for records beside the posts. X's price list does not say whether they
+// are billed; clients of the API report that they are: a user at $0.010, a post at
+// $0.005, each once a day. So none is asked for by default.
+type Expand struct {
+	// Authors asks for the author of each post, and of each post that it refers to.
+	// Without it a post of a search has an author's id at most, and no handle.
+	Authors bool
+	// Posts asks for the posts that a post reposts, quotes or answers. Without it the
+	// text of a repost is cut at 140 characters.
+	Posts bool
+	// Media, Polls and Places ask for what is attached to a post.
+	Media, Polls, Places bool
+}
+
+const (
+	leastPosts, mostPosts   = 5, 100
+	defaultAudit, mostAudit = time.Hour, 24 * time.Hour
+	defaultQueryLength      = 512
+	mostQueryLength         = 4096
+	defaultRemembered       = 100_000
+)
+
+// check fills in the defaults, and says what is not allowed.
+func (cfg *Config) check() error {
+	if cfg.AuditEvery == 0 {
+		cfg.AuditEvery = defaultAudit
+	}
+	if cfg.QueryLength == 0 {
+		cfg.QueryLength = defaultQueryLength
+	}
+	if cfg.MaxRemembered == 0 {
+		cfg.MaxRemembered = defaultRemembered
+	}
+	switch {
+	case cfg.Names > NamesPost:
+		return fmt.Errorf("xapi: Config.Names %d is not allowed: want NamesAuto, NamesTweet or NamesPost", cfg.Names)
+	case cfg.FirstPage != 0 && (cfg.FirstPage < leastPosts || cfg.FirstPage > mostPosts):
+		return fmt.Errorf("xapi: Config.FirstPage %d is not allowed: want %d to %d posts, or 0 for %d", cfg.FirstPage, leastPosts, mostPosts, leastPosts)
+	case cfg.AuditEvery < 0 || cfg.AuditEvery > mostAudit:
+		return fmt.Errorf("xapi: Config.AuditEvery %s is not allowed: want more than 0 and at most %s, or 0 for %s", cfg.AuditEvery, mostAudit, defaultAudit)
+	case cfg.QueryLength < 1 || cfg.QueryLength > mostQueryLength:
+		return fmt.Errorf("xapi: Config.QueryLength %d is not allowed: want 1 to %d characters, or 0 for %d", cfg.QueryLength, mostQueryLength, defaultQueryLength)
+	case cfg.MaxRemembered < 0:
+		return fmt.Errorf("xapi: Config.MaxRemembered %d is not allowed: want at least 1, or 0 for %d", cfg.MaxRemembered, defaultRemembered)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package xapi
+
+import (
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// tweet maps a post. What X does not tell stays empty. A post without a usable id and
+// time has a zero PublishedAt: the engine drops and counts it.
+func (p *post) tweet(in *includes) fetcher.Tweet {
+	refs := longer(p.ReferencedPosts, p.ReferencedTweets)
+	retweeted, quoted, repliedTo := refer(refs, "retweeted"), refer(refs, "quoted"), refer(refs, "replied_to")
+	t := fetcher.Tweet{
+		ID:                string(p.ID),
+		Text:              p.Text,
+		FullText:          p.fullText(),
+		Lang:              p.Lang,
+		Source:            p.Source,
+		UserID:            string(p.AuthorID),
+		FavoriteCount:     int64(p.Metrics.Likes),
+		RetweetCount:      int64(first(p.Metrics.Reposts, p.Metrics.Retweets)),
+		ReplyCount:        int64(p.Metrics.Replies),
+		QuoteCount:        int64(p.Metrics.Quotes),
+		ViewCount:         int64(p.Metrics.Views),
+		BookmarkCount:     int64(p.Metrics.Bookmarks),
+		PossiblySensitive: p.Sensitive,
+		IsQuoteStatus:     quoted != "",
+		IsRetweet:         retweeted != "",
+		ConversationID:    string(p.ConversationID),
+		InReplyToStatusID: string(repliedTo),
+		InReplyToUserID:   string(p.InReplyToUserID),
+		QuotedStatusID:    string(quoted),
+		RetweetedStatusID: string(retweeted),
+		EditsRemaining:    int64(p.EditControls.Remaining),
+		IsEditEligible:    p.EditControls.Eligible,
+		HasCard:           p.CardURI != "",
+	}
+	for _, id := range longer(p.EditHistory, p.EditHistoryTweets) {
+		t.EditTweetIDs = append(t.EditTweetIDs, string(id))
+	}
+	if until, err := fetcher.ParseTime(p.EditControls.Until); err == nil {
+		t.EditableUntilMsecs = until.UnixMilli()
+	}
+	p.setTime(&t)
+	if u := in.user(p.AuthorID); u != nil {
+		t.Username, t.UserName, t.User = u.Username, u.Name, u.record()
+	}
+	shown := p // whose contents the post shows
+	if retweeted != "" {
+		if original := in.post(retweeted); original != nil {
+			shown = original
+			t.FullText = repostText(p.Text, original.fullText())
+		}
+	}
+	shown.attach(&t, in)
+	p.marks(&t, shown, in)
+	return t
+}
+
+// setTime takes the time of publication from the id, which has milliseconds.
+func (p *post) setTime(t *fetcher.Tweet) {
+	at, ok := fetcher.SnowflakeTime(string(p.ID))
+	if !ok {
+		var err error
+		if at, err = fetcher.ParseTime(p.CreatedAt); err != nil {
+			return
+		}
+	}
+	t.PublishedAt = at.UTC()
+	t.CreatedAt = fetcher.FormatTime(at)
+}
+
+func (p *post) note() *note {
+	if p.NotePost != nil {
+		return p.NotePost
+	}
+	return p.NoteTweet
+}
+
+func (p *post) fullText() string {
+	if n := p.note(); n != nil && n.Text != "" {
+		return n.Text
+	}
+	return p.Text
+}
+
+// repostText is a repost's text uncut: its own begins with "RT @handle: ".
+func repostText(cut, full string) string {
+	if head, _, ok := strings.Cut(cut, ": "); ok && strings.HasPrefix(head, "RT @") {
+		return head + ": " + full
+	}
+	return full
+}
+
+func refer(refs []ref, kind string) ident {
+	for _, r := range refs {
+		if r.Type == kind {
+			return r.ID
+		}
+	}
+	return ""
+}
+
+// attach maps what is attached to a post: media, a poll, a place.
+func (p *post) attach(t *fetcher.Tweet, in *includes) {
+	for _, key := range p.Attachments.MediaKeys {
+		for i := range in.Media {
+			if m := &in.Media[i]; m.Key == key && key != "" {
+				t.Media = append(t.Media, m.record())
+				break
+			}
+		}
+	}
+	for _, id := range p.Attachments.PollIDs {
+		for i := range in.Polls {
+			if in.Polls[i].ID == id && id != "" && t.Poll == nil {
+				t.Poll = in.Polls[i].record()
+			}
+		}
+	}
+	for i := range in.Places {
+		if pl := &in.Places[i]; pl.ID == p.Geo.PlaceID && pl.ID != "" && t.Place == nil {
+			t.Place = &fetcher.Place{ID: string(pl.ID), FullName: pl.FullName, Name: pl.Name, Country: pl.Country, CountryCode: pl.CountryCode}
+		}
+	}
+}
+
+// marks maps links, tags and mentions. Those of a repost are of the post that it
+// shows, for its own are cut with its text.
+func (p *post) marks(t *fetcher.Tweet, shown *post, in *includes) {
+	own, long := shown.Entities, entities{}
+	if n := shown.note(); n != nil {
+		long = n.Entities
+	}
+	for _, l := range longer(long.URLs, own.URLs) {
+		t.URLs = append(t.URLs, fetcher.URL{URL: l.URL, ExpandedURL: l.ExpandedURL, DisplayURL: l.DisplayURL, UnwoundURL: l.UnwoundURL})
+	}
+	for _, h := range longer(long.Hashtags, own.Hashtags) {
+		t.Hashtags = append(t.Hashtags, fetcher.Hashtag{Text: h.Tag, Indices: span(h.Start, h.End)})
+	}
+	for _, m := range longer(long.Mentions, own.Mentions) {
+		out := fetcher.Mention{ID: string(m.ID), Username: m.Username, Indices: span(m.Start, m.End)}
+		if u := in.user(m.ID); u != nil {
+			out.Name = u.Name
+		}
+		t.UserMentions = append(t.UserMentions, out)
+	}
+}
+
+// span is where something stands in a text, nil when that is not told.
+func span(start, end count) []int {
+	if end <= start || end > 1<<20 {
+		return nil
+	}
+	return []int{int(start), int(end)}
+}
+
+func (m *media) record() fetcher.Media {
+	r := fetcher.Media{MediaKey: string(m.Key), Type: m.Type, URL: m.URL, PreviewImageURL: m.Preview,
+		Width: int64(m.Width), Height: int64(m.Height), DurationMS: int64(m.Duration), ViewCount: int64(m.Metrics.Views), AltText: m.AltText}
+	if r.URL != "" {
+		return r
+	}
+	best := count(-1)
+	for _, v := range m.Variants {
+		if strings.HasPrefix(v.ContentType, "video/") && v.URL != "" && v.BitRate > best {
+			r.URL, best = v.URL, v.BitRate
+		}
+	}
+	return r
+}
+
+func (p *poll) record() *fetcher.Poll {
+	r := &fetcher.Poll{ID: string(p.ID), EndDatetime: p.End, DurationMinutes: int64(p.Duration)}
+	for _, o := range p.Options {
+		r.Options = append(r.Options, fetcher.PollOption{Position: int64(o.Position), Label: o.Label, Votes: int64(o.Votes)})
+	}
+	return r
+}
