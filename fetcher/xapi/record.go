@@ -70,18 +70,15 @@ func (in *includes) user(id ident) *user {
 // post is a post in either generation of names. Fields of one thing stand together,
 // the name of today first.
 type post struct {
-	ID                ident       `json:"id"`
-	Text              string      `json:"text"`
-	NotePost          *note       `json:"note_post"`
-	NoteTweet         *note       `json:"note_tweet"`
-	CreatedAt         string      `json:"created_at"`
-	Lang              string      `json:"lang"`
-	Source            string      `json:"source"`
-	AuthorID          ident       `json:"author_id"`
-	ConversationID    ident       `json:"conversation_id"`
-	InReplyToUserID   ident       `json:"in_reply_to_user_id"`
-	ReferencedPosts   list[ref]   `json:"referenced_posts"`
-	ReferencedTweets  list[ref]   `json:"referenced_tweets"`
+	ID        ident  `json:"id"`
+	Text      string `json:"text"`
+	NotePost  *note  `json:"note_post"`
+	NoteTweet *note  `json:"note_tweet"`
+	CreatedAt string `json:"created_at"`
+	Lang      string `json:"lang"`
+	Source    string `json:"source"`
+	AuthorID  ident  `json:"author_id"`
+	relations
 	EditHistory       []ident     `json:"edit_history_post_ids"`
 	EditHistoryTweets []ident     `json:"edit_history_tweet_ids"`
 	EditControls      edits       `json:"edit_controls"`
@@ -91,6 +88,14 @@ type post struct {
 	Metrics           metrics     `json:"public_metrics"`
 	Sensitive         bool        `json:"possibly_sensitive"`
 	CardURI           string      `json:"card_uri"`
+}
+
+// relations are a post's to others.
+type relations struct {
+	ConversationID   ident     `json:"conversation_id"`
+	InReplyToUserID  ident     `json:"in_reply_to_user_id"`
+	ReferencedPosts  list[ref] `json:"referenced_posts"`
+	ReferencedTweets list[ref] `json:"referenced_tweets"`
 }
 
 // note is the text of a post that is longer than text may be.
