@@ -38,7 +38,8 @@ var levels = [][]string{
 	{"detect"},
 	{"internal/platforms"},
 	{"storage"},
-	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/xapi/xapitest"}, // what the adapters, or their tests, share
+	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext",
+		"fetcher/xapi/xapitest"}, // what the adapters, or their tests, share
 	{"fetcher/internal/socket"},
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch

@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/cenkalti/backoff/v4 v4.3.0
 	github.com/fxamacker/cbor/v2 v2.9.0
+	github.com/mmcdole/gofeed v1.4.2
 	github.com/zeebo/xxh3 v1.1.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/net v0.58.0
@@ -12,7 +13,10 @@ require (
 	modernc.org/sqlite v1.59.0
 )
 
-require github.com/x448/float16 v0.8.4 // indirect
+require (
+	github.com/mmcdole/goxpp/v2 v2.0.0 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
+)
 
 require (
 	codeberg.org/readeck/go-readability/v2 v2.1.1

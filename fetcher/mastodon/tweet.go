@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/htmltext"
 )
 
 // tweet maps a post. PublishedAt stays zero when the post has no id or no
@@ -16,8 +17,8 @@ func (s *status) tweet() fetcher.Tweet {
 	if boost {
 		shown = s.Reblog
 	}
-	content := parseHTML(shown.Content)
-	text := content.text
+	content := htmltext.Parse(shown.Content)
+	text := content.Text
 	if shown.SpoilerText != "" {
 		text = strings.TrimSuffix(shown.SpoilerText+"\n\n"+text, "\n\n")
 	}
@@ -44,7 +45,7 @@ func (s *status) tweet() fetcher.Tweet {
 		InReplyToStatusID: string(s.InReplyToID),
 		InReplyToUserID:   string(s.InReplyToUserID),
 		Media:             shown.media(),
-		URLs:              shown.urls(content.links),
+		URLs:              shown.urls(content.Links),
 		Poll:              shown.poll(),
 		Permalink:         shown.permalink(),
 		User:              s.user(),
@@ -98,7 +99,7 @@ func (s *status) user() *fetcher.User {
 		ID:               string(a.ID),
 		Username:         a.Acct,
 		Name:             a.DisplayName,
-		Description:      optional(parseHTML(a.Note).text),
+		Description:      optional(htmltext.Parse(a.Note).Text),
 		URL:              optional(a.URL),
 		ProfileImageURL:  optional(a.Avatar),
 		ProfileBannerURL: optional(a.Header),
@@ -195,7 +196,7 @@ func (s *status) media() []fetcher.Media {
 
 // urls are the links of the text that lead neither to a mentioned account nor
 // to a tag, then the card's link if it is not among them.
-func (s *status) urls(links []link) []fetcher.URL {
+func (s *status) urls(links []htmltext.Link) []fetcher.URL {
 	known := make(map[string]bool)
 	for _, m := range s.Mentions {
 		known[m.URL] = true
@@ -212,7 +213,7 @@ func (s *status) urls(links []link) []fetcher.URL {
 		urls = append(urls, fetcher.URL{URL: href, ExpandedURL: href, DisplayURL: display})
 	}
 	for _, l := range links {
-		add(l.href, l.display)
+		add(l.Href, l.Display)
 	}
 	if s.Card != nil {
 		_, display, _ := strings.Cut(s.Card.URL, "://")

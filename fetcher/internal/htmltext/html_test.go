@@ -1,8 +1,7 @@
-package mastodon
+package htmltext
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -37,8 +36,8 @@ func TestHTMLToText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := parseHTML(tt.html).text; got != tt.want {
-				t.Errorf("parseHTML(%q)\n got %q\nwant %q", tt.html, got, tt.want)
+			if got := Parse(tt.html).Text; got != tt.want {
+				t.Errorf("Parse(%q)\n got %q\nwant %q", tt.html, got, tt.want)
 			}
 		})
 	}
@@ -47,77 +46,46 @@ func TestHTMLToText(t *testing.T) {
 func TestHTMLLinks(t *testing.T) {
 	tests := []struct {
 		name, html string
-		want       []link
+		want       []Link
 	}{
 		{"none", "<p>x</p>", nil},
 		{"a shortened link", `<a href="https://www.example.com/a/long/path"><span class="invisible">https://www.</span><span class="ellipsis">example.com/a/lo</span><span class="invisible">ng/path</span></a>`,
-			[]link{{"https://www.example.com/a/long/path", "example.com/a/lo…"}}},
+			[]Link{{"https://www.example.com/a/long/path", "example.com/a/lo…"}}},
 		{"a short link", `<a href="https://e.com"><span class="invisible">https://</span><span class="">e.com</span><span class="invisible"></span></a>`,
-			[]link{{"https://e.com", "e.com"}}},
+			[]Link{{"https://e.com", "e.com"}}},
 		{"a named link", `<a href="https://e.com/?a=1&amp;b=2">the
-			<b>page</b></a>`, []link{{"https://e.com/?a=1&b=2", "the page"}}},
+			<b>page</b></a>`, []Link{{"https://e.com/?a=1&b=2", "the page"}}},
 		{"not mentions", `<a class="u-url mention" href="https://h/@ann">@ann</a>`, nil},
 		{"not tags by class", `<a class="hashtag" href="https://h/tag/go">#go</a>`, nil},
 		{"not tags by relation", `<a rel="tag ugc" href="https://h/tag/go">#go</a>`, nil},
 		{"not anchors", `<a name="x">x</a>`, nil},
-		{"unclosed", `<a href="https://a">a <a href="https://b">b`, []link{{"https://a", "a"}, {"https://b", "b"}}},
+		{"unclosed", `<a href="https://a">a <a href="https://b">b`, []Link{{"https://a", "a"}, {"https://b", "b"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := parseHTML(tt.html).links; !reflect.DeepEqual(got, tt.want) {
+			if got := Parse(tt.html).Links; !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 	t.Run("at most 100", func(t *testing.T) {
-		if got := len(parseHTML(strings.Repeat(`<a href="https://e.com">x</a>`, 500)).links); got != maxItems {
-			t.Errorf("%d links, want %d", got, maxItems)
+		if got := len(Parse(strings.Repeat(`<a href="https://e.com">x</a>`, 500)).Links); got != MaxLinks {
+			t.Errorf("%d links, want %d", got, MaxLinks)
 		}
 	})
 }
 
-func TestWords(t *testing.T) {
-	tests := []struct {
-		name, text, marks, inner, word string
-		want                           []int
-	}{
-		{"a tag", "hi #go", "#＃", "", "go", []int{3, 6}},
-		{"in any case", "hi #GoLang", "#＃", "", "golang", []int{3, 10}},
-		{"offsets are code points", "😀é #go", "#＃", "", "go", []int{3, 6}},
-		{"a tag in another script", "#東京 です", "#＃", "", "東京", []int{0, 3}},
-		{"a wide mark", "＃東京", "#＃", "", "東京", []int{0, 3}},
-		{"not the start of a longer tag", "#golang", "#＃", "", "go", nil},
-		{"after a longer tag", "#golang #go", "#＃", "", "go", []int{8, 11}},
-		{"the first of two", "#go #go", "#＃", "", "go", []int{0, 3}},
-		{"not inside a word", "x#go", "#＃", "", "go", nil},
-		{"a mention", "hi @ann!", "@", ".-@", "ann", []int{3, 7}},
-		{"a mention at the end of a sentence", "hi @ann.", "@", ".-@", "ann", []int{3, 7}},
-		{"a mention with its host", "@ann@a.example, hi", "@", ".-@", "ann@a.example", []int{0, 14}},
-		{"the short form of one with a host", "@ann@a.example, hi", "@", ".-@", "ann", []int{0, 4}},
-		{"an address is no mention", "joe@ann", "@", ".-@", "ann", nil},
-		{"marks alone", "## @@ #", "#＃", "", "", nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := words([]rune(tt.text), tt.marks, tt.inner)[tt.word]; !slices.Equal(got, tt.want) {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-		})
-	}
-}
-
-func FuzzParseHTML(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{"<p>a<br>b</p>", "<a href=x><span class=invisible>", "</span></a></pre>", "<pre> a\r\nb", "<script>x", "&#0;&#xD800;&amp", "a\xff<"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		c := parseHTML(s)
-		if len(c.links) > maxItems {
-			t.Errorf("%d links", len(c.links))
+		c := Parse(s)
+		if len(c.Links) > MaxLinks {
+			t.Errorf("%d links", len(c.Links))
 		}
-		if strings.HasPrefix(c.text, "\n") || strings.HasSuffix(c.text, "\n") {
-			t.Errorf("text has breaks at an end: %q", c.text)
+		if strings.HasPrefix(c.Text, "\n") || strings.HasSuffix(c.Text, "\n") {
+			t.Errorf("text has breaks at an end: %q", c.Text)
 		}
-		words([]rune(c.text), "@", ".-@")
 	})
 }

@@ -1,4 +1,4 @@
-package mastodon
+package htmltext
 
 import (
 	"slices"
@@ -8,25 +8,28 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// content is a post's HTML as plain text, with its links.
-type content struct {
-	text  string
-	links []link
+// Content is HTML as plain text, with its links.
+type Content struct {
+	Text  string
+	Links []Link // the first MaxLinks
 }
 
-// link is a link of the text other than a mention or a tag.
-type link struct {
-	href    string
-	display string // as a browser shows it, shortened
+// MaxLinks bounds Content.Links.
+const MaxLinks = 100
+
+// Link is a link of the text other than a mention or a tag.
+type Link struct {
+	Href    string
+	Display string // as a browser shows it, shortened
 }
 
-// parseHTML turns a post's HTML into text: <br> is a line break, a paragraph
+// Parse turns HTML into text: <br> is a line break, a paragraph
 // is set off by a blank line, white space counts as one space as in a browser.
 // The hidden parts of shortened links are kept, so that links are whole. It
 // never fails: what is not HTML is text.
-func parseHTML(s string) content {
+func Parse(s string) Content {
 	if s == "" {
-		return content{}
+		return Content{}
 	}
 	var r htmlReader
 	r.out.b.Grow(len(s) / 2) // the rest is tags, mostly
@@ -35,7 +38,7 @@ func parseHTML(s string) content {
 		switch t := z.Next(); t {
 		case html.ErrorToken:
 			r.endLink()
-			return content{text: r.out.String(), links: r.links}
+			return Content{Text: r.out.String(), Links: r.links}
 		case html.TextToken:
 			r.text(z.Text())
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -50,7 +53,7 @@ func parseHTML(s string) content {
 // htmlReader follows the tags of a post.
 type htmlReader struct {
 	out    textWriter
-	links  []link
+	links  []Link
 	pre    bool // in <pre>, where white space counts
 	hidden bool // in an element whose text is not shown
 
@@ -58,7 +61,7 @@ type htmlReader struct {
 	inLink  bool
 	href    string
 	display strings.Builder
-	spans   []string // classes of the open <span>s, at most maxItems
+	spans   []string // classes of the open <span>s, at most MaxLinks
 }
 
 func (r *htmlReader) text(s []byte) {
@@ -86,7 +89,7 @@ func (r *htmlReader) start(z *html.Tokenizer, t html.TokenType) {
 		r.endLink()
 		r.startLink(a)
 	case atom.Span:
-		if r.inLink && t == html.StartTagToken && len(r.spans) < maxItems {
+		if r.inLink && t == html.StartTagToken && len(r.spans) < MaxLinks {
 			r.spans = append(r.spans, a.class)
 		}
 	case atom.Pre:
@@ -128,8 +131,8 @@ func (r *htmlReader) startLink(a attributes) {
 }
 
 func (r *htmlReader) endLink() {
-	if r.inLink && r.href != "" && len(r.links) < maxItems {
-		r.links = append(r.links, link{r.href, strings.Join(strings.Fields(r.display.String()), " ")})
+	if r.inLink && r.href != "" && len(r.links) < MaxLinks {
+		r.links = append(r.links, Link{r.href, strings.Join(strings.Fields(r.display.String()), " ")})
 	}
 	r.inLink, r.href, r.spans = false, "", nil
 	r.display.Reset()

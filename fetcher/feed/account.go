@@ -1,0 +1,155 @@
+package feed
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/streamwatch/streamwatch/internal/netguard"
+)
+
+// maxAddress bounds an account's address, in bytes. Package detect has it, too.
+const maxAddress = 512
+
+// account is a feed that somebody watches.
+type account struct {
+	name string   // as the engine calls it
+	url  *url.URL // normalised
+	id   string   // of the address: Page.UserID, and the beginning of its entries' ids
+}
+
+// CheckAccount returns an error for a name that is no feed's address, in the form that
+// streamwatch.Source.CheckAccount asks for. It makes no request.
+func CheckAccount(name string) error {
+	_, err := parseAddress(name, false)
+	return err
+}
+
+// CheckPrivateAccount is CheckAccount for a Fetcher with Config.AllowPrivate.
+func CheckPrivateAccount(name string) error {
+	_, err := parseAddress(name, true)
+	return err
+}
+
+// newAccount normalises the address of a feed.
+func newAccount(name string, allowPrivate bool) (*account, error) {
+	u, err := parseAddress(name, allowPrivate)
+	if err != nil {
+		return nil, err
+	}
+	return &account{name: name, url: u, id: addressID(u.String())}, nil
+}
+
+// addressID names an address: 80 bits of its SHA-256, in lower-case base 32.
+func addressID(address string) string {
+	sum := sha256.Sum256([]byte(address))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
+}
+
+// parseAddress checks and normalises a URL: the scheme and the host in lower case, an
+// international host in its xn-- form, no default port, no fragment, "/" for no path,
+// and no escape for a letter, digit, "-", ".", "_" or "~" (RFC 3986, section 6.2.2).
+// The error says what an address is like.
+func parseAddress(raw string, allowPrivate bool) (*url.URL, error) {
+	if raw == "" || len(raw) > maxAddress {
+		return nil, fmt.Errorf("the address of a feed, of 1 to %d bytes", maxAddress)
+	}
+	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
+		return nil, errors.New("the address of a feed without spaces, control characters and backslashes")
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Opaque != "":
+		return nil, errors.New("the address of a feed, such as https://example.com/feed.xml")
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		return nil, errors.New("the address of a feed, with http:// or https:// and a host")
+	case u.User != nil:
+		return nil, errors.New("the address of a feed without user and password")
+	}
+	if err := setHost(u, allowPrivate); err != nil {
+		return nil, err
+	}
+	u.Fragment, u.RawFragment = "", ""
+	path, err := url.PathUnescape(normalizeEscapes(u.EscapedPath()))
+	if err != nil {
+		return nil, errors.New("the address of a feed, such as https://example.com/feed.xml")
+	}
+	u.RawPath = normalizeEscapes(u.EscapedPath())
+	u.Path = path
+	u.RawQuery = normalizeEscapes(u.RawQuery)
+	u.ForceQuery = false
+	if u.Path == "" {
+		u.Path, u.RawPath = "/", ""
+	}
+	return u, nil
+}
+
+// setHost checks and normalises a URL's host and port.
+func setHost(u *url.URL, allowPrivate bool) error {
+	port := u.Port()
+	if port != "" || strings.HasSuffix(u.Host, ":") {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || strconv.FormatUint(n, 10) != port || !portOK(uint16(n), allowPrivate) {
+			return errors.New("the address of a feed on port 80, 443, 8080 or 8443, or without one")
+		}
+	}
+	host := u.Hostname()
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Is6() {
+			host = "[" + host + "]"
+		}
+	} else if host, err = idna.Lookup.ToASCII(host); err != nil {
+		return errors.New("the address of a feed on a public host such as example.com")
+	}
+	host = strings.ToLower(host)
+	if err := netguard.CheckURL("https://"+host+"/", allowPrivate); err != nil {
+		return errors.New("the address of a feed on a public host such as example.com")
+	}
+	if port != "" && !(u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443") {
+		host += ":" + port
+	}
+	u.Host = host
+	return nil
+}
+
+// normalizeEscapes writes escapes with upper-case digits, leaves out those that are not
+// needed, and escapes what is not ASCII.
+func normalizeEscapes(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
+			if v := unhex(s[i+1])<<4 | unhex(s[i+2]); isUnreserved(v) {
+				b.WriteByte(v)
+			} else {
+				b.WriteString(strings.ToUpper(s[i : i+3]))
+			}
+			i += 2
+		case c <= ' ' || c > '~' || c == '%':
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}
+
+func isUnreserved(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}

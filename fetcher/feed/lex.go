@@ -1,0 +1,298 @@
+package feed
+
+import (
+	"html"
+	"strings"
+)
+
+// maxDepth bounds how deep elements are nested in a feed: the parser is recursive.
+const maxDepth = 256
+
+// outline is what a look at the tags of an XML document finds. It needs no valid XML.
+type outline struct {
+	root  int      // where the root's start tag begins, -1 when there is none
+	name  string   // local name of the root, in lower case
+	open  []string // start tags of the elements that the first item is in, the root's first
+	items []span   // whole ones, in order
+	end   int      // of the last item
+	tail  bool     // there is an item without an end
+	deep  bool     // elements outside of items are nested too deep
+}
+
+// span is an item or entry of a document.
+type span struct {
+	start, end int
+	keys       []string // rdf:about, and the texts of all guid, or id, elements
+	deep       bool     // its elements are nested too deep
+}
+
+// tag is a start or end tag.
+type tag struct {
+	start, end int    // of the tag, with its brackets
+	name       string // qualified, as it is written
+	closing    bool
+	empty      bool // <a/>
+}
+
+func (t *tag) local() string {
+	_, local, ok := strings.Cut(t.name, ":")
+	if !ok {
+		local = t.name
+	}
+	return strings.ToLower(local)
+}
+
+// lexer finds the tags of a document.
+type lexer struct {
+	text string
+	pos  int
+}
+
+// next returns the next tag, and false at the end. Comments, CDATA sections,
+// instructions and declarations are passed over.
+func (l *lexer) next() (t tag, ok bool) {
+	for {
+		i := strings.IndexByte(l.text[l.pos:], '<')
+		if i < 0 {
+			return t, false
+		}
+		start := l.pos + i
+		rest := l.text[start:]
+		switch {
+		case strings.HasPrefix(rest, "<!--"):
+			ok = l.pass(start+4, "-->")
+		case strings.HasPrefix(rest, "<![CDATA["):
+			ok = l.pass(start+9, "]]>")
+		case strings.HasPrefix(rest, "<?"):
+			ok = l.pass(start+2, "?>")
+		case strings.HasPrefix(rest, "<!"):
+			ok = l.declaration(start + 2)
+		case len(rest) > 1 && (isNameStart(rest[1]) || rest[1] == '/' && len(rest) > 2 && isNameStart(rest[2])):
+			return l.tag(start)
+		default: // a bare <
+			l.pos, ok = start+1, true
+		}
+		if !ok {
+			return t, false
+		}
+	}
+}
+
+// pass goes behind the next end.
+func (l *lexer) pass(from int, end string) bool {
+	i := strings.Index(l.text[min(from, len(l.text)):], end)
+	if i < 0 {
+		return false
+	}
+	l.pos = from + i + len(end)
+	return true
+}
+
+// declaration goes behind <!DOCTYPE … >, with what is in brackets.
+func (l *lexer) declaration(from int) bool {
+	brackets := 0
+	for i := from; i < len(l.text); i++ {
+		switch l.text[i] {
+		case '[':
+			brackets++
+		case ']':
+			brackets--
+		case '>':
+			if brackets <= 0 {
+				l.pos = i + 1
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tag reads the tag that begins at start.
+func (l *lexer) tag(start int) (t tag, ok bool) {
+	i := start + 1
+	if t.closing = l.text[i] == '/'; t.closing {
+		i++
+	}
+	name := i
+	for i < len(l.text) && !isNameEnd(l.text[i]) {
+		i++
+	}
+	t.name = l.text[name:i]
+	for quote := byte(0); i < len(l.text); i++ {
+		switch c := l.text[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '>':
+			t.start, t.end = start, i+1
+			t.empty = l.text[i-1] == '/' && !t.closing
+			l.pos = i + 1
+			return t, true
+		}
+	}
+	return t, false
+}
+
+// tagHere reads a tag at the beginning of the text; ok is false if there is none.
+func (l *lexer) tagHere() (t tag, ok bool) {
+	if s := l.text; len(s) < 3 || !isNameStart(s[1]) && !(s[1] == '/' && isNameStart(s[2])) {
+		return t, false
+	}
+	return l.tag(0)
+}
+
+func isNameStart(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80 }
+
+func isNameEnd(c byte) bool {
+	return c == '>' || c == '/' || c == ' ' || c == '\t' || c == '\n' || c == '\r'
+}
+
+// outlineOf finds the items of an XML document.
+func outlineOf(text string) outline {
+	o := outline{root: -1}
+	l := lexer{text: text}
+	var open []tag
+	for {
+		t, ok := l.next()
+		if !ok {
+			return o
+		}
+		local := t.local()
+		switch {
+		case o.root < 0 && t.closing:
+		case o.root < 0:
+			o.root, o.name = t.start, local
+			open = append(open, t)
+		case !t.closing && (local == "item" || local == "entry"):
+			if o.open == nil {
+				for _, t := range open {
+					o.open = append(o.open, text[t.start:t.end])
+				}
+			}
+			s, whole := l.item(t)
+			if !whole {
+				o.tail = true
+				return o
+			}
+			o.items, o.end = append(o.items, s), s.end
+		case t.closing:
+			open = closeTag(open, t.name)
+		case !t.empty:
+			open = append(open, t)
+			o.deep = o.deep || len(open) > maxDepth
+		}
+	}
+}
+
+// closeTag takes the innermost element of a name, and those in it, off a stack.
+func closeTag(open []tag, name string) []tag {
+	for i := len(open) - 1; i >= max(0, len(open)-maxDepth); i-- {
+		if open[i].name == name {
+			return open[:i]
+		}
+	}
+	return open
+}
+
+// item reads the item that begins with a tag, to its end; whole is false if it has none.
+func (l *lexer) item(first tag) (s span, whole bool) {
+	s = span{start: first.start, end: first.end}
+	if about := attribute(l.text[first.start:first.end], "about"); about != "" {
+		s.keys = append(s.keys, about)
+	}
+	if first.empty {
+		return s, true
+	}
+	prefix, _, _ := strings.Cut(first.name, ":")
+	if prefix == first.name {
+		prefix = ""
+	} else {
+		prefix += ":"
+	}
+	guid := prefix + "guid"
+	if first.local() == "entry" {
+		guid = prefix + "id"
+	}
+	same, depth, key := 1, 0, -1
+	for {
+		t, ok := l.next()
+		if !ok {
+			return s, false
+		}
+		switch {
+		case t.closing && t.name == first.name:
+			if same--; same == 0 {
+				s.end = t.end
+				return s, true
+			}
+			depth--
+		case t.closing:
+			if depth--; depth == 0 && key >= 0 && t.name == guid {
+				s.addKey(plain(l.text[key:t.start]))
+			}
+			key = -1
+		case t.empty:
+		default:
+			if t.name == first.name {
+				same++
+			}
+			if depth++; depth > maxDepth {
+				s.deep = true
+			}
+			if depth == 1 && t.name == guid {
+				key = t.end
+			}
+		}
+	}
+}
+
+func (s *span) addKey(key string) {
+	if key != "" && len(s.keys) < 8 {
+		s.keys = append(s.keys, key)
+	}
+}
+
+// plain is the text of an element without elements in it.
+func plain(s string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "<![CDATA[")
+		b.WriteString(html.UnescapeString(before))
+		if !ok {
+			break
+		}
+		inside, after, _ := strings.Cut(rest, "]]>")
+		b.WriteString(inside)
+		s = after
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// attribute is the value of a tag's attribute by its local name, "" if it has none.
+func attribute(tag, name string) string {
+	for rest := tag; ; {
+		i := strings.IndexByte(rest, '=')
+		if i < 0 {
+			return ""
+		}
+		key := strings.TrimSpace(rest[:i])
+		if j := strings.LastIndexAny(key, " \t\r\n"); j >= 0 {
+			key = key[j+1:]
+		}
+		rest = strings.TrimLeft(rest[i+1:], " \t\r\n")
+		if rest == "" || rest[0] != '"' && rest[0] != '\'' {
+			continue
+		}
+		value, after, ok := strings.Cut(rest[1:], rest[:1])
+		if !ok {
+			return ""
+		}
+		if _, local, prefixed := strings.Cut(key, ":"); prefixed && local == name || key == name {
+			return strings.TrimSpace(html.UnescapeString(value))
+		}
+		rest = after
+	}
+}

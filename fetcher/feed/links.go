@@ -1,0 +1,174 @@
+package feed
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mmcdole/gofeed"
+	"github.com/mmcdole/gofeed/atom"
+	ext "github.com/mmcdole/gofeed/extensions"
+	"github.com/mmcdole/gofeed/json"
+	"github.com/mmcdole/gofeed/rss"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxLinks bounds the hubs that are kept of a feed.
+const maxLinks = 8
+
+// links takes over the links of a feed that concern the feed itself.
+func (d *document) links(feed *gofeed.Feed, base *url.URL) {
+	add := func(rel, href string) {
+		switch href = absolute(base, href); {
+		case href == "":
+		case rel == "hub" && len(d.hubs) < maxLinks && !slices.Contains(d.hubs, href):
+			d.hubs = append(d.hubs, href)
+		case rel == "self" && d.self == "":
+			d.self = href
+		case rel == "next" && d.next == "":
+			d.next = href
+		}
+	}
+	switch f := feed.OriginalFeed().(type) {
+	case *rss.Feed:
+		for _, l := range atomLinks(f.Extensions) {
+			add(strings.ToLower(l.Attrs["rel"]), l.Attrs["href"])
+		}
+	case *atom.Feed:
+		for _, l := range f.Links {
+			add(strings.ToLower(l.Rel), l.Href)
+		}
+	case *json.Feed:
+		add("self", f.FeedURL)
+		add("next", f.NextURL)
+	}
+}
+
+// atomLinks are the Atom links in RSS.
+func atomLinks(e ext.Extensions) (links []ext.Extension) {
+	for _, prefix := range []string{"atom", "atom10", "atom03"} {
+		links = append(links, e[prefix]["link"]...)
+	}
+	return links
+}
+
+// fillLink finds the page of an entry that gofeed gives no link of: an RSS guid that is a
+// permalink, an Atom link in RSS, or an Atom link to the page elsewhere.
+func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
+	switch f := feed.OriginalFeed().(type) {
+	case *rss.Feed:
+		if i >= len(f.Items) || e.link != "" {
+			return
+		}
+		item := f.Items[i]
+		if g := item.GUID; g != nil && !strings.EqualFold(strings.TrimSpace(g.IsPermalink), "false") && isWeb(g.Value) {
+			e.link = absolute(base, g.Value)
+		}
+		for _, l := range atomLinks(item.Extensions) {
+			if rel := l.Attrs["rel"]; e.link == "" && (rel == "" || rel == "alternate") {
+				e.link = absolute(base, l.Attrs["href"])
+			}
+		}
+		if e.link == "" && f.Version == "1.0" || len(e.guids) > 0 && e.link == "" && item.GUID == nil {
+			e.link = absolute(nil, e.guids[0]) // rdf:about is the page, if it is a URL
+		}
+	case *atom.Feed:
+		if i >= len(f.Entries) {
+			return
+		}
+		for _, rel := range []string{"alternate", "", "related", "via"} {
+			for _, l := range f.Entries[i].Links {
+				if e.link == "" && l.Rel == rel {
+					e.link = absolute(base, l.Href)
+				}
+			}
+		}
+	case *json.Feed:
+		if i >= len(f.Items) {
+			return
+		}
+		item := f.Items[i]
+		e.language, e.plain = item.Language, item.ContentHTML == "" && item.ContentText != ""
+		if e.link == "" {
+			e.link = absolute(base, item.ExternalURL)
+		}
+		if e.link == "" && isWeb(item.ID) {
+			e.link = absolute(base, item.ID)
+		}
+	}
+}
+
+func isWeb(s string) bool {
+	s = strings.TrimSpace(s)
+	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
+}
+
+// addEnclosures takes over the files of an entry, each address once: enclosures, and the
+// contents that Media RSS names.
+func (e *entry) addEnclosures(item *gofeed.Item, base *url.URL) {
+	const most = 32
+	add := func(href, kind, length string) {
+		href = absolute(base, href)
+		known := slices.ContainsFunc(e.enclosures, func(o fetcher.Enclosure) bool { return o.URL == href })
+		if href == "" || known || len(e.enclosures) == most {
+			return
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(length), 10, 64)
+		if err != nil || n < 0 {
+			n = 0
+		}
+		e.enclosures = append(e.enclosures, fetcher.Enclosure{URL: href, Type: strings.ToLower(strings.TrimSpace(kind)), Length: n})
+	}
+	for _, enc := range item.Enclosures {
+		if enc != nil {
+			add(enc.URL, enc.Type, enc.Length)
+		}
+	}
+	media := item.Extensions["media"]
+	contents := slices.Clone(media["content"])
+	for _, g := range media["group"] {
+		contents = append(contents, g.Children["content"]...)
+	}
+	for _, c := range contents {
+		kind := c.Attrs["type"]
+		if medium := c.Attrs["medium"]; kind == "" && (medium == "image" || medium == "video" || medium == "audio") {
+			kind = medium + "/*"
+		}
+		add(c.Attrs["url"], kind, c.Attrs["fileSize"])
+	}
+}
+
+// headerLinks reads the Link headers (RFC 8288): the hubs and the topic.
+func headerLinks(h http.Header, base *url.URL) (hubs []string, self string) {
+	for _, line := range h.Values("Link") {
+		for _, item := range strings.Split(line, "<")[1:] {
+			target, params, ok := strings.Cut(item, ">")
+			href := absolute(base, target)
+			if !ok || href == "" {
+				continue
+			}
+			for _, rel := range rels(params) {
+				switch {
+				case rel == "hub" && len(hubs) < maxLinks && !slices.Contains(hubs, href):
+					hubs = append(hubs, href)
+				case rel == "self" && self == "":
+					self = href
+				}
+			}
+		}
+	}
+	return hubs, self
+}
+
+// rels are the relations among a link's parameters, in lower case.
+func rels(params string) []string {
+	for _, p := range strings.FieldsFunc(params, func(r rune) bool { return r == ';' || r == ',' }) {
+		if name, value, ok := strings.Cut(p, "="); ok && strings.EqualFold(strings.TrimSpace(name), "rel") {
+			return strings.Fields(strings.ToLower(strings.Trim(strings.TrimSpace(value), `"`)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package feed
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// maxEntries bounds the entries of a document that are read: the engine takes no more
+// posts from one page.
+const maxEntries = 1000
+
+// document is a feed as it was read.
+type document struct {
+	entries []entry
+	about   about
+	// hubs and self are what WebSub goes by: those of the Link headers if there are
+	// any, else those of the document. They are absolute.
+	hubs []string
+	self string
+	next string // the address of older entries, "" for none
+	// When the publisher does not want to be asked: see rest.
+	ttl       time.Duration
+	skipHours [24]bool // UTC
+	skipDays  [7]bool
+	cut       bool // the document has no proper end, or an item of it could not be read
+}
+
+// about describes the feed itself.
+type about struct {
+	title, link, language, description, image string
+	authors                                   []person
+}
+
+type person struct{ name, email string }
+
+// entry is an item of a feed, before it is known which one it is.
+type entry struct {
+	guids              []string // all that it has, as they are written
+	link               string   // absolute, "" for none
+	title              string   // as it is written
+	summary, content   string   // HTML
+	plain              bool     // content is text
+	published, updated date
+	authors            []person
+	categories         []string
+	enclosures         []fetcher.Enclosure
+	image              string
+	language           string
+}
+
+// parse reads a feed: RSS, Atom or JSON Feed. base is where it came from, and header what
+// came with it, which may be nil. A document with an error in it gives the items that are
+// whole. The error is fetcher.ErrMalformed for what is no feed.
+func parse(body []byte, header http.Header, base *url.URL) (*document, error) {
+	text := strings.TrimLeft(toUTF8(body, header.Get("Content-Type")), " \t\r\n\x00\ufeff")
+	var (
+		doc *document
+		err error
+	)
+	if strings.HasPrefix(text, "{") {
+		doc, err = parseJSON(text, base)
+	} else {
+		doc, err = parseXML(text, base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if hubs, self := headerLinks(header, base); len(hubs) > 0 {
+		doc.hubs = hubs
+		if self != "" {
+			doc.self = self
+		}
+	}
+	if len(doc.entries) > maxEntries {
+		doc.entries = doc.entries[:maxEntries]
+	}
+	return doc, nil
+}
+
+// malformed is an error for what is no feed.
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", fetcher.ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// rssTranslator spares a parse of each entry's HTML in search of pictures.
+var rssTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
+
+// parseFeed is gofeed's parser.
+func parseFeed(text string) (*gofeed.Feed, error) {
+	p := gofeed.NewParser()
+	p.KeepOriginalFeed, p.RSSTranslator = true, rssTranslator
+	return p.ParseString(text)
+}
+
+// convert takes over what gofeed has read. keys are those of each item, or nil.
+func convert(feed *gofeed.Feed, keys [][]string, base *url.URL) *document {
+	doc := &document{about: about{
+		title: feed.Title, link: absolute(base, feed.Link), language: feed.Language, description: feed.Description,
+		authors: people(feed.Authors),
+	}}
+	if feed.Image != nil {
+		doc.about.image = absolute(base, feed.Image.URL)
+	}
+	doc.links(feed, base)
+	doc.pauses(feed)
+	doc.entries = make([]entry, len(feed.Items))
+	for i, item := range feed.Items {
+		e := &doc.entries[i]
+		*e = convertItem(item, base)
+		if i < len(keys) {
+			e.guids = allKeys(e.guids, keys[i])
+		}
+		e.fillLink(feed, i, base)
+	}
+	return doc
+}
+
+func convertItem(item *gofeed.Item, base *url.URL) entry {
+	e := entry{
+		link: absolute(base, item.Link), title: item.Title, summary: item.Description, content: item.Content,
+		published: readDate(item.Published, item.PublishedParsed), updated: readDate(item.Updated, item.UpdatedParsed),
+		authors: people(item.Authors), categories: tidy(item.Categories),
+	}
+	if guid := strings.TrimSpace(item.GUID); guid != "" {
+		e.guids = []string{guid}
+	}
+	if e.published.at.IsZero() {
+		e.published = e.updated
+	}
+	if item.Image != nil {
+		e.image = absolute(base, item.Image.URL)
+	}
+	e.addEnclosures(item, base)
+	return e
+}
+
+// allKeys joins the guid that gofeed gives with those that the document has. Where they
+// do not belong together, the order of items was another one, and gofeed's counts.
+func allKeys(guids, keys []string) []string {
+	if len(guids) == 0 {
+		return keys
+	}
+	for _, k := range keys {
+		if k == guids[0] {
+			return keys
+		}
+	}
+	return guids
+}
+
+func people(list []*gofeed.Person) (out []person) {
+	for _, p := range list {
+		if p != nil && (p.Name != "" || p.Email != "") {
+			out = append(out, person{strings.TrimSpace(p.Name), strings.TrimSpace(p.Email)})
+		}
+	}
+	return out
+}
+
+// tidy trims the texts of a list and leaves out empty ones and repetitions.
+func tidy(list []string) (out []string) {
+	seen := map[string]bool{}
+	for _, s := range list {
+		if s = strings.TrimSpace(s); s != "" && !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// absolute resolves a reference. What is not http or https then is "".
+func absolute(base *url.URL, ref string) string {
+	ref = strings.TrimSpace(ref)
+	if ref == "" {
+		return ""
+	}
+	u, err := url.Parse(ref)
+	if err != nil {
+		u, err = url.Parse(strings.ReplaceAll(ref, " ", "%20"))
+	}
+	if err != nil {
+		return ""
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return u.String()
+}

@@ -1,0 +1,215 @@
+package feed
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mmcdole/gofeed"
+)
+
+// parseXML reads RSS or Atom. It begins with the root: gofeed looks for that in the first
+// 4,096 bytes, and would transcode once more by the declaration.
+func parseXML(text string, base *url.URL) (*document, error) {
+	o := outlineOf(text)
+	switch {
+	case o.root < 0 || o.name != "rss" && o.name != "rdf" && o.name != "feed":
+		return nil, malformed("no feed: want RSS, Atom or JSON Feed")
+	case o.deep:
+		return nil, malformed("elements are nested deeper than %d", maxDepth)
+	}
+	deep := slices.ContainsFunc(o.items, func(s span) bool { return s.deep })
+	var feed *gofeed.Feed
+	var err error
+	if !deep && !o.tail {
+		feed, err = parseFeed(text[o.root:])
+		if err == nil && len(feed.Items) >= len(o.items) {
+			return convert(feed, keysOf(o.items), base), nil
+		}
+	}
+	m := mender{text: text, outline: o, budget: 4 * len(text)}
+	mended, items := m.mend(base)
+	if mended == nil || err == nil && feed != nil && len(feed.Items) >= len(items) {
+		if feed == nil || err != nil {
+			return nil, malformed("no item can be read")
+		}
+		return convert(feed, keysOf(o.items), base), nil
+	}
+	mended.cut = true
+	return mended, nil
+}
+
+func keysOf(items []span) [][]string {
+	keys := make([][]string, len(items))
+	for i := range items {
+		keys[i] = items[i].keys
+	}
+	return keys
+}
+
+// mender reads the items of a document that cannot be read as a whole.
+type mender struct {
+	text string
+	outline
+	budget int // bytes that may still be parsed
+}
+
+// mend reads what is before the first item with the items, and if that does not do, the
+// items in halves, until the broken ones are alone.
+func (m *mender) mend(base *url.URL) (*document, []span) {
+	items := slices.DeleteFunc(slices.Clone(m.items), func(s span) bool { return s.deep })
+	if len(items) > maxEntries {
+		items = items[:maxEntries]
+	}
+	head := m.text[m.root:]
+	if len(m.items) > 0 {
+		head = m.text[m.root:m.items[0].start]
+	} else if m.tail {
+		return nil, nil
+	}
+	if feed := m.parse(head, items); feed != nil {
+		return convert(feed, keysOf(items), base), items
+	}
+	var doc *document
+	var whole []span
+	m.halve(items, func(feed *gofeed.Feed, part []span) {
+		d := convert(feed, keysOf(part), base)
+		if doc == nil {
+			doc = d
+		} else {
+			doc.entries = append(doc.entries, d.entries...)
+		}
+		whole = append(whole, part...)
+	})
+	return doc, whole
+}
+
+// parse reads some items behind a head; nil if that is not possible.
+func (m *mender) parse(head string, items []span) *gofeed.Feed {
+	var b strings.Builder
+	b.WriteString(head)
+	for _, s := range items {
+		b.WriteString(m.text[s.start:s.end])
+	}
+	for _, start := range slices.Backward(m.open) {
+		l := lexer{text: start}
+		if t, ok := l.next(); ok {
+			b.WriteString("</" + t.name + ">")
+		}
+	}
+	if m.budget -= b.Len(); m.budget < 0 {
+		return nil
+	}
+	feed, err := parseFeed(b.String())
+	if err != nil || len(feed.Items) != len(items) {
+		return nil
+	}
+	return feed
+}
+
+func (m *mender) halve(items []span, add func(*gofeed.Feed, []span)) {
+	if len(items) == 0 || m.budget <= 0 {
+		return
+	}
+	if feed := m.parse(strings.Join(m.open, ""), items); feed != nil {
+		add(feed, items)
+		return
+	}
+	if len(items) > 1 {
+		m.halve(items[:len(items)/2], add)
+		m.halve(items[len(items)/2:], add)
+	}
+}
+
+// parseJSON reads a JSON Feed.
+func parseJSON(text string, base *url.URL) (*document, error) {
+	var head struct {
+		Version string            `json:"version"`
+		Items   []json.RawMessage `json:"items"`
+		Hubs    []struct {
+			Type string `json:"type"`
+			URL  string `json:"url"`
+		} `json:"hubs"`
+	}
+	cut := false
+	if err := json.Unmarshal([]byte(text), &head); err != nil && !json.Valid([]byte(text)) {
+		if text = closeJSON(text); text == "" {
+			return nil, malformed("JSON that cannot be read")
+		}
+		cut = true
+		_ = json.Unmarshal([]byte(text), &head) // what has another type stays empty
+	}
+	if head.Items == nil && !strings.Contains(head.Version, "jsonfeed.org") {
+		return nil, malformed("JSON that is no JSON Feed: want items")
+	}
+	doc := new(document)
+	if feed, err := parseFeed(text); err == nil {
+		doc = convert(feed, nil, base)
+	} else if doc = oneByOne(head.Items, base); doc == nil { // a member of another type
+		return nil, malformed("JSON Feed: %v", err)
+	} else {
+		cut = true
+	}
+	doc.cut = cut
+	for _, h := range head.Hubs {
+		if href := absolute(base, h.URL); href != "" && strings.EqualFold(h.Type, "websub") && len(doc.hubs) < maxLinks {
+			doc.hubs = append(doc.hubs, href)
+		}
+	}
+	return doc, nil
+}
+
+// oneByOne reads the items of a JSON Feed alone; nil if none can be read.
+func oneByOne(items []json.RawMessage, base *url.URL) (all *document) {
+	for _, item := range items[:min(len(items), maxEntries)] {
+		feed, err := parseFeed(`{"version":"https://jsonfeed.org/version/1.1","items":[` + string(item) + `]}`)
+		switch {
+		case err != nil || len(feed.Items) != 1:
+		case all == nil:
+			all = convert(feed, nil, base)
+		default:
+			all.entries = append(all.entries, convert(feed, nil, base).entries...)
+		}
+	}
+	return all
+}
+
+// closeJSON ends a document that is cut off behind the last whole item; "" if it has
+// none.
+func closeJSON(text string) string {
+	i := strings.Index(text, `"items"`)
+	if i < 0 {
+		return ""
+	}
+	open := strings.IndexByte(text[i:], '[')
+	if open < 0 {
+		return ""
+	}
+	end, depth, inString := -1, 0, false
+	for j := i + open + 1; j < len(text); j++ {
+		switch c := text[j]; {
+		case inString && c == '\\':
+			j++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 && c == '}' {
+				end = j + 1
+			}
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if end < 0 {
+		return ""
+	}
+	if closed := text[:end] + "]}"; json.Valid([]byte(closed)) {
+		return closed
+	}
+	return ""
+}

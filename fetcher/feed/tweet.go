@@ -1,0 +1,213 @@
+package feed
+
+import (
+	"html"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/htmltext"
+)
+
+const (
+	maxText     = 280      // characters of Text where an entry has no title
+	maxFullText = 64 << 10 // bytes of FullText
+	maxTitle    = 1 << 10  // bytes of a title, and of other short texts
+)
+
+// tweet maps an entry. id and at are what the feed's memory says of it.
+func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetcher.Tweet {
+	body := e.content
+	if body == "" {
+		body = e.summary
+	}
+	content := htmltext.Content{Text: body}
+	if !e.plain {
+		content = htmltext.Parse(body)
+	}
+	title := titleText(e.title)
+	t := fetcher.Tweet{
+		ID: id, Username: a.name, UserID: a.id, UserName: clip(titleText(doc.about.title), maxTitle),
+		Text: title, FullText: clip(together(title, content.Text), maxFullText),
+		CreatedAt: fetcher.FormatTime(at), PublishedAt: at,
+		Lang: language(e.language, doc.about.language), Permalink: e.link, Source: e.byline(doc),
+		Entry: &fetcher.Entry{Title: title, Link: e.link, Categories: e.categories, Enclosures: e.enclosures},
+		Media: e.media(), URLs: e.urls(content.Links),
+	}
+	if title == "" {
+		t.Text = firstOf(content.Text, maxText)
+	}
+	return t
+}
+
+// together puts the title before the text, unless that begins with it.
+func together(title, text string) string {
+	switch {
+	case text == "":
+		return title
+	case title == "" || strings.HasPrefix(text, strings.TrimRight(title, ".… ")):
+		return text
+	}
+	return title + "\n\n" + text
+}
+
+// titleText is a title in one line. Elements of HTML are left out, and what only looks
+// like one, as in "List<String>", is not.
+func titleText(s string) string {
+	if strings.ContainsAny(s, "<&") {
+		s = stripTags(s)
+	}
+	return clip(strings.Join(strings.Fields(s), " "), maxTitle)
+}
+
+var inline = strings.Fields("a abbr b big br cite code del em font i img ins kbd mark p q s small span strike strong sub sup tt u var")
+
+// stripTags leaves out the tags that titles have, and reads entities.
+func stripTags(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, '<')
+		if i < 0 {
+			b.WriteString(s)
+			return html.UnescapeString(b.String())
+		}
+		b.WriteString(s[:i])
+		s = s[i:]
+		l := lexer{text: s}
+		if t, ok := l.tagHere(); ok && isInline(t.local()) {
+			s = s[t.end:]
+			continue
+		}
+		b.WriteByte('<')
+		s = s[1:]
+	}
+}
+
+func isInline(name string) bool {
+	for _, known := range inline {
+		if name == known {
+			return true
+		}
+	}
+	return false
+}
+
+// byline is who wrote an entry: its authors, else those of the feed.
+func (e *entry) byline(doc *document) string {
+	authors := e.authors
+	if len(authors) == 0 {
+		authors = doc.about.authors
+	}
+	var names []string
+	for _, p := range authors[:min(len(authors), 16)] {
+		if p.name != "" {
+			names = append(names, p.name)
+		} else {
+			names = append(names, p.email)
+		}
+	}
+	return clip(strings.Join(names, ", "), maxTitle)
+}
+
+// media are the pictures, recordings and films among the enclosures, and the picture of
+// the entry.
+func (e *entry) media() (media []fetcher.Media) {
+	for _, enc := range e.enclosures {
+		if kind := mediaType(enc.Type, enc.URL); kind != "" {
+			media = append(media, fetcher.Media{MediaKey: enc.URL, Type: kind, URL: enc.URL})
+		}
+	}
+	if e.image == "" {
+		return media
+	}
+	for i := range media {
+		if media[i].URL == e.image {
+			return media
+		}
+	}
+	return append(media, fetcher.Media{MediaKey: e.image, Type: "photo", URL: e.image})
+}
+
+// mediaType maps a media type, or where it is unknown the end of an address; "" for what
+// is neither picture nor sound.
+func mediaType(kind, href string) string {
+	switch family, _, _ := strings.Cut(kind, "/"); family {
+	case "image":
+		if kind == "image/gif" {
+			return "animated_gif"
+		}
+		return "photo"
+	case "video", "audio":
+		return family
+	case "":
+	default:
+		return ""
+	}
+	path, _, _ := strings.Cut(strings.ToLower(href), "?")
+	for end, kind := range map[string]string{".jpg": "photo", ".jpeg": "photo", ".png": "photo", ".webp": "photo", ".avif": "photo",
+		".gif": "animated_gif", ".mp3": "audio", ".m4a": "audio", ".ogg": "audio", ".opus": "audio", ".mp4": "video", ".webm": "video", ".mov": "video"} {
+		if strings.HasSuffix(path, end) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// urls are the links of the text, each once, after that of the entry's page.
+func (e *entry) urls(links []htmltext.Link) (urls []fetcher.URL) {
+	known := map[string]bool{}
+	add := func(href, display string) {
+		if isWeb(href) && !known[href] {
+			known[href] = true
+			urls = append(urls, fetcher.URL{URL: href, ExpandedURL: href, DisplayURL: display})
+		}
+	}
+	if _, display, ok := strings.Cut(e.link, "://"); ok {
+		add(e.link, display)
+	}
+	for _, l := range links {
+		add(strings.TrimSpace(l.Href), clip(l.Display, maxTitle))
+	}
+	return urls
+}
+
+// language is a language tag, the entry's or the feed's.
+func language(tags ...string) string {
+	for _, tag := range tags {
+		if tag = strings.TrimSpace(tag); tag != "" && len(tag) <= 35 && !strings.ContainsAny(tag, " \t\n_") {
+			return strings.ToLower(tag)
+		}
+	}
+	return ""
+}
+
+// clip cuts a text to n bytes, at the start of a character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// firstOf is the first line of a text, cut to n characters at a space.
+func firstOf(s string, n int) string {
+	s = strings.Join(strings.Fields(clip(s, 8*n)), " ")
+	at, count, space := 0, 0, 0
+	for at = range s {
+		if count == n {
+			if space > 0 {
+				at = space
+			}
+			return s[:at] + "…"
+		}
+		if s[at] == ' ' {
+			space = at
+		}
+		count++
+	}
+	return s
+}
