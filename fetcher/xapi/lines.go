@@ -70,12 +70,13 @@ type row struct {
 }
 
 // pump hands over the lines of a body until one is an error other than errLongRow, or
-// ctx ends. A line that does not come in time is errSilent; the time in which nobody
-// takes one does not count. It closes the body.
-func pump(ctx context.Context, body io.ReadCloser, to chan<- row) {
+// ctx ends. When none comes in time, which does not count while nobody takes one, it
+// calls giveUp, which has to end the reading, and the error is errSilent. It closes the
+// body.
+func pump(ctx context.Context, body io.ReadCloser, giveUp func(), to chan<- row) {
 	defer body.Close()
 	l := newLines(body)
-	watch := time.AfterFunc(silence, func() { body.Close() })
+	watch := time.AfterFunc(silence, giveUp)
 	defer watch.Stop()
 	for {
 		line, err := l.next()

@@ -118,7 +118,7 @@ func TestPumpWatchesForSilence(t *testing.T) {
 				from, to := io.Pipe()
 				rows := make(chan row)
 				var running sync.WaitGroup
-				running.Go(func() { pump(t.Context(), from, rows) })
+				running.Go(func() { pump(t.Context(), from, func() { from.Close() }, rows) })
 				running.Go(func() {
 					for range 10 {
 						<-time.After(c.pause)
@@ -154,7 +154,7 @@ func TestPumpEnds(t *testing.T) {
 		from, to := io.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { pump(ctx, from, make(chan row)) })
+		running.Go(func() { pump(ctx, from, func() {}, make(chan row)) })
 		if _, err := to.Write([]byte("a\n")); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,183 @@
+package xapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// connection is one call of a Streamer's Stream.
+type connection struct {
+	upkeep *upkeep
+	emit   func(fetcher.Signal) error
+	// open connects.
+	open func(ctx context.Context) (*http.Response, error)
+	// force gives what is in force, as the Accounts or Queries of a Signal, whether
+	// there is anything to connect for, and when this changes by itself, if it does.
+	force func() (sig fetcher.Signal, any bool, changes time.Time)
+	// signal reads a line.
+	signal func(line []byte) (fetcher.Signal, error)
+	calm   *patience
+
+	last fetcher.Signal // what was told
+}
+
+const (
+	// beginWithin is how long the first signal may wait for what is wanted to come
+	// into force.
+	beginWithin = 10 * time.Second
+	// idleBeat is how often a connection that has nothing to bring shows that it
+	// lives, as X does.
+	idleBeat = 20 * time.Second
+)
+
+// run connects, and goes on until ctx ends or the connection does.
+func (c *connection) run(ctx context.Context) error {
+	if err := c.upkeep.list(ctx); err != nil {
+		return c.failed(ctx, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	running.Go(func() { c.upkeep.run(ctx) })
+	late := time.NewTimer(beginWithin)
+	defer late.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.upkeep.begun:
+	case <-late.C:
+	}
+	rows := make(chan row)
+	if _, any, _ := c.force(); any {
+		resp, giveUp, err := c.connect(ctx)
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		running.Go(func() { pump(ctx, resp.Body, giveUp, rows) })
+	} else {
+		rows = nil
+	}
+	if err := c.tell(fetcher.SignalUp); err != nil {
+		return err
+	}
+	return c.follow(ctx, rows)
+}
+
+// failed is the error of a call.
+func (c *connection) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return c.calm.ask(err)
+}
+
+// connect opens the stream. giveUp ends it.
+func (c *connection) connect(ctx context.Context) (resp *http.Response, giveUp func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(silence, cancel)
+	resp, err = c.open(ctx)
+	if !late.Stop() && err != nil {
+		err = errSilent
+	}
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return resp, cancel, nil
+}
+
+// follow emits what the lines tell, and what comes into force. Without rows it waits
+// until there is something to connect for.
+func (c *connection) follow(ctx context.Context, rows <-chan row) error {
+	var idle <-chan time.Time
+	if rows == nil {
+		beat := time.NewTicker(idleBeat)
+		defer beat.Stop()
+		idle = beat.C
+	}
+	change := time.NewTimer(0)
+	defer change.Stop()
+	for {
+		err := error(nil)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case r := <-rows:
+			err = c.row(r)
+		case <-idle:
+			err = c.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+		case <-c.upkeep.told:
+			err = c.tell(fetcher.SignalAccounts)
+		case <-change.C:
+			err = c.tell(fetcher.SignalAccounts)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		}
+		_, any, changes := c.force()
+		if any && rows == nil {
+			return fetcher.ErrResubscribe
+		}
+		if !changes.IsZero() {
+			change.Reset(time.Until(changes))
+		}
+	}
+}
+
+// row emits what a line tells.
+func (c *connection) row(r row) error {
+	switch {
+	case errors.Is(r.err, errLongRow):
+		return c.emit(fetcher.Signal{Kind: fetcher.SignalGap})
+	case errors.Is(r.err, io.EOF):
+		return errors.New("xapi: the server has closed the stream")
+	case r.err != nil:
+		return fmt.Errorf("xapi: the stream broke off: %w", r.err)
+	}
+	c.calm.worked()
+	if len(r.line) == 0 {
+		return c.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+	}
+	sig, err := c.signal(r.line)
+	if err != nil {
+		return err
+	}
+	return c.emit(sig)
+}
+
+// tell emits what is in force, unless it was told.
+func (c *connection) tell(kind fetcher.SignalKind) error {
+	sig, _, _ := c.force()
+	if kind != fetcher.SignalUp && slices.Equal(sig.Accounts, c.last.Accounts) && slices.Equal(sig.Queries, c.last.Queries) {
+		return nil
+	}
+	c.last, sig.Kind = sig, kind
+	return c.emit(sig)
+}
+
+// changing passes on what is wanted anew, until ctx ends or nothing more is.
+func changing[T any](ctx context.Context, changes <-chan []T, want func([]T)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case wanted, ok := <-changes:
+			if !ok {
+				return
+			}
+			want(wanted)
+		}
+	}
+}
