@@ -60,8 +60,8 @@ func (l *ledger) charge(at time.Time, kind resource, ids ...string) (n int64) {
 	defer l.mu.Unlock()
 	s := l.sheet(at.Unix() / int64((24*time.Hour)/time.Second))
 	for _, id := range ids {
-		number, err := strconv.ParseUint(id, 10, 64)
-		if s == nil || err != nil {
+		number, ok := parseCharged(id)
+		if s == nil || !ok {
 			n++
 			continue
 		}
@@ -77,6 +77,15 @@ func (l *ledger) charge(at time.Time, kind resource, ids ...string) (n int64) {
 	return n
 }
 
+// parseCharged reads an id. Those of events may be negative.
+func parseCharged(id string) (uint64, bool) {
+	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+		return uint64(n), true
+	}
+	n, err := strconv.ParseUint(id, 10, 64)
+	return n, err == nil
+}
+
 // sheet returns the sheet of a day, nil when the day is long over.
 func (l *ledger) sheet(day int64) *sheet {
 	if l.days[0].seen == nil || day > l.days[0].day {
@@ -88,4 +97,19 @@ func (l *ledger) sheet(day int64) *sheet {
 		}
 	}
 	return nil
+}
+
+// bill counts what X charges for of posts and what they include. The author of a post
+// and what it refers to may be billed; they are counted.
+func (in *includes) bill(l *ledger, at time.Time, posts ...string) (b fetcher.Billed) {
+	b.Posts = l.charge(at, billedPost, posts...)
+	for _, included := range []list[post]{in.Posts, in.Tweets} {
+		for i := range included {
+			b.Posts += l.charge(at, billedPost, string(included[i].ID))
+		}
+	}
+	for i := range in.Users {
+		b.Users += l.charge(at, billedUser, string(in.Users[i].ID))
+	}
+	return b
 }

@@ -19,14 +19,21 @@ type connection struct {
 	emit   func(fetcher.Signal) error
 	// open connects.
 	open func(ctx context.Context) (*http.Response, error)
-	// force gives what is in force, as the Accounts or Queries of a Signal, whether
-	// there is anything to connect for, and when this changes by itself, if it does.
-	force func() (sig fetcher.Signal, any bool, changes time.Time)
+	// force gives what is in force.
+	force func() force
 	// signal reads a line.
 	signal func(line []byte) (fetcher.Signal, error)
 	calm   *patience
 
-	last fetcher.Signal // what was told
+	told   force
+	change *time.Timer // when what is in force is to be told again
+}
+
+// force is what X brings.
+type force struct {
+	sig     fetcher.Signal // with Accounts or Queries
+	some    bool           // there is something to connect for
+	changes time.Time      // when it changes by itself; zero for never
 }
 
 const (
@@ -57,7 +64,7 @@ func (c *connection) run(ctx context.Context) error {
 	case <-late.C:
 	}
 	rows := make(chan row)
-	if _, any, _ := c.force(); any {
+	if c.force().some {
 		resp, giveUp, err := c.connect(ctx)
 		if err != nil {
 			return c.failed(ctx, err)
@@ -65,9 +72,6 @@ func (c *connection) run(ctx context.Context) error {
 		running.Go(func() { pump(ctx, resp.Body, giveUp, rows) })
 	} else {
 		rows = nil
-	}
-	if err := c.tell(fetcher.SignalUp); err != nil {
-		return err
 	}
 	return c.follow(ctx, rows)
 }
@@ -104,36 +108,30 @@ func (c *connection) follow(ctx context.Context, rows <-chan row) error {
 		defer beat.Stop()
 		idle = beat.C
 	}
-	change := time.NewTimer(0)
-	defer change.Stop()
-	for {
-		err := error(nil)
+	c.change = time.NewTimer(listEvery)
+	defer c.change.Stop()
+	err := c.tell(fetcher.SignalUp)
+	for err == nil {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case r := <-rows:
 			err = c.row(r)
+			continue
 		case <-idle:
 			err = c.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+			continue
 		case <-c.upkeep.told:
-			err = c.tell(fetcher.SignalAccounts)
-		case <-change.C:
-			err = c.tell(fetcher.SignalAccounts)
+		case <-c.change.C:
 		}
-		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return err
-		}
-		_, any, changes := c.force()
-		if any && rows == nil {
-			return fetcher.ErrResubscribe
-		}
-		if !changes.IsZero() {
-			change.Reset(time.Until(changes))
+		if err = c.tell(fetcher.SignalAccounts); err == nil && rows == nil && c.told.some {
+			err = fetcher.ErrResubscribe
 		}
 	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // row emits what a line tells.
@@ -142,9 +140,9 @@ func (c *connection) row(r row) error {
 	case errors.Is(r.err, errLongRow):
 		return c.emit(fetcher.Signal{Kind: fetcher.SignalGap})
 	case errors.Is(r.err, io.EOF):
-		return errors.New("xapi: the server has closed the stream")
+		return errors.New("X has closed the stream")
 	case r.err != nil:
-		return fmt.Errorf("xapi: the stream broke off: %w", r.err)
+		return fmt.Errorf("the stream broke off: %w", r.err)
 	}
 	c.calm.worked()
 	if len(r.line) == 0 {
@@ -159,12 +157,16 @@ func (c *connection) row(r row) error {
 
 // tell emits what is in force, unless it was told.
 func (c *connection) tell(kind fetcher.SignalKind) error {
-	sig, _, _ := c.force()
-	if kind != fetcher.SignalUp && slices.Equal(sig.Accounts, c.last.Accounts) && slices.Equal(sig.Queries, c.last.Queries) {
+	f, last := c.force(), c.told.sig
+	c.told = f
+	if !f.changes.IsZero() {
+		c.change.Reset(time.Until(f.changes))
+	}
+	if kind != fetcher.SignalUp && slices.Equal(f.sig.Accounts, last.Accounts) && slices.Equal(f.sig.Queries, last.Queries) {
 		return nil
 	}
-	c.last, sig.Kind = sig, kind
-	return c.emit(sig)
+	f.sig.Kind = kind
+	return c.emit(f.sig)
 }
 
 // changing passes on what is wanted anew, until ctx ends or nothing more is.

@@ -41,24 +41,31 @@ func (d *dialects) settle(endpoint string, n Names) {
 }
 
 // get requests an endpoint, and once more in the other names if it refuses these.
-func (d *dialects) get(ctx context.Context, c *client, endpoint, path string, query func(Names) url.Values) (*answer, error) {
+func (d *dialects) get(ctx context.Context, c *client, endpoint, path string, query func(Names) url.Values) (a *answer, err error) {
+	err = d.try(endpoint, func(n Names) (err error) {
+		a, err = c.get(ctx, path, query(n))
+		return err
+	})
+	return a, err
+}
+
+// try makes a call to an endpoint, and once more in the other names if it refuses these.
+func (d *dialects) try(endpoint string, call func(Names) error) error {
 	names := d.of(endpoint)
-	q := query(names)
-	a, err := c.get(ctx, path, q)
+	err := call(names)
 	var bad *invalidRequest
 	if d.fixed != NamesAuto || !errors.As(err, &bad) || !bad.problem.names(dialectParameter) {
-		return a, err
+		return err
 	}
 	other := NamesTweet
 	if names == NamesTweet {
 		other = NamesPost
 	}
-	again, errAgain := c.get(ctx, path, query(other))
-	if errAgain != nil {
-		return nil, errors.Join(err, errAgain)
+	if errAgain := call(other); errAgain != nil {
+		return errors.Join(err, errAgain)
 	}
 	d.settle(endpoint, other)
-	return again, nil
+	return nil
 }
 
 // dialectParameter reports whether a parameter, or its values, differ between the

@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	errSilent  = errors.New("xapi: the stream is silent")
-	errLongRow = fmt.Errorf("xapi: a line of the stream is longer than %d bytes", maxLine)
+	errSilent  = errors.New("no line has come in time")
+	errLongRow = fmt.Errorf("a line is longer than %d bytes", maxLine)
 )
 
 // lines reads a stream's lines, which end with "\n" or "\r\n".

@@ -1,0 +1,175 @@
+package xapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// FilteredStreamConfig sets up a FilteredStream. The zero value of each field means its
+// default.
+type FilteredStreamConfig struct {
+	// BaseURL is the server. Defaults to DefaultBaseURL.
+	BaseURL string
+	// Token is the bearer token of an app. It prints as ***. Required.
+	Token secret.Value
+	// HTTP makes the requests; its Timeout must be 0, which would end the connection.
+	// It is never let off to another host. Defaults to http.DefaultClient.
+	HTTP *http.Client
+	// UserAgent defaults to upstream.DefaultUserAgent.
+	UserAgent string
+	// Tag begins the tags of the program's own rules: 1 to 100 characters. Rules with
+	// other tags are left alone. Defaults to "streamwatch".
+	Tag string
+	// MaxRules is how many rules the app may have, those of other programs included.
+	// Defaults to 1,000, the bound of self-serve access; at most 25,000.
+	MaxRules int
+	// RuleLength is how long a rule may be, in characters. Defaults to 1,024, the
+	// bound of self-serve access; at most 2,048.
+	RuleLength int
+	// Names says which names of fields and parameters are sent. Defaults to NamesAuto.
+	Names Names
+	// Expand asks for more than posts. Each part may be billed.
+	Expand Expand
+	// Logger is told which queries no rule is made of, and of connections that are
+	// ended. Defaults to none.
+	Logger *slog.Logger
+	// Now is the clock for rate limits and the day of the bill. Defaults to time.Now.
+	Now func() time.Time
+}
+
+const (
+	filteredPath      = "/2/tweets/search/stream"
+	rulesPath         = "/2/tweets/search/stream/rules"
+	defaultRules      = 1000
+	mostRules         = 25_000
+	defaultRuleLength = 1024
+	mostRuleLength    = 2048
+)
+
+// FilteredStream is a Streamer of queries, for fetcher.Roles.SearchStream: it receives
+// the posts that match them by X's filtered stream, some seconds after their publication
+// (6 to 7 s for the slowest in a hundred, by X's documents), in no order and some of them
+// twice. It is safe for concurrent use, but X lets an app have one connection.
+//
+// It keeps the app's rules in step with the queries. A rule's tag is Config.Tag, a colon
+// and a hash of the rule; rules with other tags are not touched. What no rule can say
+// exactly, or is longer than RuleLength, and queries beyond MaxRules are left to searches.
+// A rule is in force 20 s after it was made.
+//
+// When X says that there is a connection already, as after one that broke off without
+// X's knowledge, those of the app's filtered stream are ended, once in each attempt: a
+// second program on the same app loses its own.
+//
+// Each post is billed, as one of Billed.Posts, and so may be what Expand asks for. X
+// replays nothing without Enterprise access: what was posted while the connection was
+// down is found by searches.
+type FilteredStream struct {
+	cfg      FilteredStreamConfig // less the token: fmt looks into unexported fields
+	client   *client
+	dialects dialects
+	calm     patience
+	texts    translations
+}
+
+var _ fetcher.Streamer = (*FilteredStream)(nil)
+
+// NewFilteredStream checks cfg and returns a FilteredStream. It makes no request.
+func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
+	if cfg.MaxRules == 0 {
+		cfg.MaxRules = defaultRules
+	}
+	if cfg.RuleLength == 0 {
+		cfg.RuleLength = defaultRuleLength
+	}
+	switch {
+	case cfg.MaxRules < 1 || cfg.MaxRules > mostRules:
+		return nil, fmt.Errorf("xapi: FilteredStreamConfig.MaxRules %d is not allowed: want 1 to %d, or 0 for %d", cfg.MaxRules, mostRules, defaultRules)
+	case cfg.RuleLength < 1 || cfg.RuleLength > mostRuleLength:
+		return nil, fmt.Errorf("xapi: FilteredStreamConfig.RuleLength %d is not allowed: want 1 to %d characters, or 0 for %d", cfg.RuleLength, mostRuleLength, defaultRuleLength)
+	case cfg.Names > NamesPost:
+		return nil, fmt.Errorf("xapi: FilteredStreamConfig.Names %d is not allowed: want NamesAuto, NamesTweet or NamesPost", cfg.Names)
+	}
+	c, err := streamClient("FilteredStreamConfig", Config{BaseURL: cfg.BaseURL, Token: cfg.Token, HTTP: cfg.HTTP, UserAgent: cfg.UserAgent, Now: cfg.Now}, &cfg.Tag, &cfg.Logger)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Token = ""
+	return &FilteredStream{cfg: cfg, client: c, dialects: dialects{fixed: cfg.Names}, texts: translations{most: cfg.RuleLength, log: cfg.Logger}}, nil
+}
+
+// Brings returns true: what a rule matches is sent.
+func (*FilteredStream) Brings(*fetcher.Tweet) bool { return true }
+
+// Stream connects after it has read the app's rules, and made those that are missing.
+// Without a query that a rule can be made of it waits for one, and brings nothing
+// meanwhile.
+func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	m := &matches{stream: f, rules: newRules(f.client, &f.cfg)}
+	want := func(queries []fetcher.SearchQuery) { m.rules.want(f.texts.of(f.cfg.Tag, queries)) }
+	want(q.Queries)
+	c := &connection{upkeep: newUpkeep(m.rules.list, m.rules.step, f.cfg.Logger), emit: emit, open: f.open, force: m.rules.force, signal: m.signal, calm: &f.calm}
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	following.Go(func() {
+		changing(ctx, q.QueryChanges, func(queries []fetcher.SearchQuery) {
+			want(queries)
+			c.upkeep.wanted.Ring()
+		})
+	})
+	return streamFailed("filtered stream", c.run(ctx))
+}
+
+// open connects. Where X has connections that are of no use any more, it ends them and
+// tries again.
+func (f *FilteredStream) open(ctx context.Context) (*http.Response, error) {
+	resp, err := f.connect(ctx)
+	var limit *fetcher.RateLimitError
+	if !errors.As(err, &limit) || limit.Reason != tooManyConnections {
+		return resp, err
+	}
+	ended, errEnd := f.endOthers(ctx)
+	if errEnd != nil {
+		return nil, errors.Join(err, errEnd)
+	}
+	if !ended {
+		return nil, err
+	}
+	return f.connect(ctx)
+}
+
+func (f *FilteredStream) connect(ctx context.Context) (resp *http.Response, err error) {
+	err = f.dialects.try(filteredPath, func(n Names) (err error) {
+		resp, err = f.client.open(ctx, f.client.http, http.MethodGet, filteredPath, postQuery(n, f.cfg.Expand), nil)
+		return err
+	})
+	return resp, err
+}
+
+// endOthers ends the app's connections of the filtered stream, if X knows of any.
+func (f *FilteredStream) endOthers(ctx context.Context) (bool, error) {
+	const kind = "filtered_stream"
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	a, err := f.client.get(ctx, "/2/connections", url.Values{"status": {"active"}, "endpoints": {kind}})
+	if err != nil {
+		return false, err
+	}
+	open, err := countConnections(a.body, kind)
+	if err != nil || open == 0 {
+		return false, err
+	}
+	f.cfg.Logger.Warn("xapi: ending the connections of the app's filtered stream that X still has", "connections", open)
+	_, err = f.client.call(ctx, http.MethodDelete, "/2/connections/"+kind, nil, nil)
+	return err == nil, err
+}

@@ -1,0 +1,301 @@
+package xapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+const (
+	// ruleAfter is when a new rule is in force, at the latest.
+	ruleAfter = 20 * time.Second
+	// maxAdded is how many rules one call adds.
+	maxAdded = 100
+)
+
+// rules are those of a program, for the queries that are wanted. It is safe for
+// concurrent use.
+type rules struct {
+	client *client
+	tag    string
+	most   int
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	wanted  []*wantedRule
+	byTag   map[string]*wantedRule
+	own     map[string]madeRule // by tag
+	surplus []string            // ids of own ones that there are twice
+	foreign int                 // rules of other programs
+	shared  map[string]string   // tags of wanted rules that another program has, by id
+	refused map[string]bool     // tags of wanted rules that X does not take
+	full    bool                // X takes no more
+}
+
+// madeRule is a rule that X has.
+type madeRule struct {
+	id    string
+	since time.Time // when it is in force
+}
+
+func newRules(c *client, cfg *FilteredStreamConfig) *rules {
+	return &rules{client: c, tag: cfg.Tag, most: cfg.MaxRules, log: cfg.Logger, byTag: map[string]*wantedRule{}}
+}
+
+// want takes over the rules that are wanted.
+func (r *rules) want(wanted []*wantedRule) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wanted, r.byTag = wanted, make(map[string]*wantedRule, len(wanted))
+	for _, w := range wanted {
+		r.byTag[w.tag] = w
+	}
+}
+
+// force gives the queries whose rules are in force.
+func (r *rules) force() (f force) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	shared := map[string]bool{}
+	for _, tag := range r.shared {
+		shared[tag] = true
+	}
+	now := time.Now()
+	for _, w := range r.wanted {
+		made, own := r.own[w.tag]
+		if !own && !shared[w.tag] {
+			continue
+		}
+		f.some = true
+		if made.since.After(now) {
+			if f.changes.IsZero() || made.since.Before(f.changes) {
+				f.changes = made.since
+			}
+			continue
+		}
+		f.sig.Queries = append(f.sig.Queries, w.queries...)
+	}
+	return f
+}
+
+// matched gives the queries that stand behind the rules that a post matches.
+func (r *rules) matched(matching []rule) (queries []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	done := map[string]bool{}
+	for _, m := range matching {
+		tag := m.Tag
+		if t := r.shared[string(m.ID)]; t != "" {
+			tag = t
+		}
+		if w := r.byTag[tag]; w != nil && !done[tag] {
+			done[tag] = true
+			queries = append(queries, w.queries...)
+		}
+	}
+	return queries
+}
+
+// mine reports whether a tag is one of the program's.
+func (r *rules) mine(tag string) bool {
+	hash, ok := strings.CutPrefix(tag, r.tag+":")
+	return ok && len(hash) == ruleHash && strings.Trim(hash, "0123456789abcdef") == ""
+}
+
+// list reads the app's rules. What X refused is tried anew after it.
+func (r *rules) list(ctx context.Context) error {
+	own, foreign := map[string]madeRule{}, map[string]bool{}
+	var surplus []string
+	err := pages(ctx, r.client, rulesPath, func(data []byte) error {
+		var page list[rule]
+		if err := json.Unmarshal(data, &page); err != nil {
+			return err
+		}
+		for _, it := range page {
+			switch _, twice := own[it.Tag]; {
+			case !r.mine(it.Tag):
+				foreign[string(it.ID)] = true
+			case twice:
+				surplus = append(surplus, string(it.ID))
+			default:
+				own[it.Tag] = madeRule{id: string(it.ID)}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for tag, made := range own {
+		if before, ok := r.own[tag]; ok && before.id == made.id {
+			own[tag] = before
+		}
+	}
+	shared := map[string]string{}
+	for id, tag := range r.shared {
+		if foreign[id] {
+			shared[id] = tag
+		}
+	}
+	r.own, r.surplus, r.foreign, r.shared, r.refused, r.full = own, surplus, len(foreign), shared, map[string]bool{}, false
+	return nil
+}
+
+// step deletes rules that are not wanted any more, and else adds some that are missing.
+func (r *rules) step(ctx context.Context) (bool, error) {
+	r.mu.Lock()
+	gone, ids := r.unneeded()
+	missing := r.missing()
+	r.mu.Unlock()
+	switch {
+	case len(ids) > 0:
+		return true, r.remove(ctx, gone, ids)
+	case len(missing) > 0:
+		return true, r.add(ctx, missing)
+	}
+	return false, nil
+}
+
+// unneeded gives own rules that are not wanted, as many as one call deletes.
+func (r *rules) unneeded() (gone, ids []string) {
+	ids = append(ids, r.surplus[:min(len(r.surplus), maxDeleted)]...)
+	for tag, made := range r.own {
+		if len(ids) == maxDeleted {
+			break
+		}
+		if r.byTag[tag] == nil {
+			gone, ids = append(gone, tag), append(ids, made.id)
+		}
+	}
+	return gone, ids
+}
+
+// missing gives wanted rules that X does not have, as many as one call adds and as there
+// is room for.
+func (r *rules) missing() (missing []*wantedRule) {
+	shared := map[string]bool{}
+	for _, tag := range r.shared {
+		shared[tag] = true
+	}
+	room := min(r.most-r.foreign-len(r.own), maxAdded)
+	for _, w := range r.wanted {
+		if len(missing) >= room || r.full {
+			break
+		}
+		if _, own := r.own[w.tag]; !own && !shared[w.tag] && !r.refused[w.tag] {
+			missing = append(missing, w)
+		}
+	}
+	return missing
+}
+
+// remove deletes rules.
+func (r *rules) remove(ctx context.Context, gone, ids []string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := r.client.call(ctx, http.MethodPost, rulesPath, nil, map[string]any{"delete": map[string]any{"ids": ids}})
+	if err != nil && !errors.Is(err, fetcher.ErrNotFound) {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, tag := range gone {
+		delete(r.own, tag)
+	}
+	r.surplus = r.surplus[len(ids)-len(gone):]
+	return nil
+}
+
+// add makes rules.
+func (r *rules) add(ctx context.Context, missing []*wantedRule) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	add := make([]map[string]string, len(missing))
+	for i, w := range missing {
+		add[i] = map[string]string{"value": w.value, "tag": w.tag}
+	}
+	a, err := r.client.call(ctx, http.MethodPost, rulesPath, nil, map[string]any{"add": add})
+	var bad *invalidRequest
+	if errors.As(err, &bad) { // X has taken none of them, and may say which is at fault
+		if r.blame(bad.problem.Errors, missing) {
+			return nil
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	d, err := decodeDocument(a.body)
+	if err != nil {
+		return fmt.Errorf("xapi: adding rules: %w", err)
+	}
+	var made list[rule]
+	if len(d.Data) > 0 {
+		if err := json.Unmarshal(d.Data, &made); err != nil {
+			return err
+		}
+	}
+	some := r.made(made)
+	if !r.blame(d.Errors, missing) && !some {
+		return fmt.Errorf("xapi: adding rules: %w: neither rules nor errors", fetcher.ErrMalformed)
+	}
+	return nil
+}
+
+// made takes note of new rules, and reports whether there are any.
+func (r *rules) made(made []rule) (some bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since := time.Now().Add(ruleAfter)
+	for _, it := range made {
+		if it.ID != "" && r.mine(it.Tag) {
+			r.own[it.Tag] = madeRule{id: string(it.ID), since: since}
+			some = true
+		}
+	}
+	return some
+}
+
+// blame takes note of what X says of each rule, and reports whether it says something of
+// any.
+func (r *rules) blame(errs []problem, missing []*wantedRule) (some bool) {
+	byValue := map[string]*wantedRule{}
+	for _, w := range missing {
+		byValue[w.value] = w
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range errs {
+		p := &errs[i]
+		w := byValue[string(p.Value)]
+		switch {
+		case p.kind() == "rule-cap":
+			some, r.full = true, true
+			r.log.Warn("xapi: X takes no more rules: other queries are searched for", "rules", len(r.own), "error", p.text())
+		case w == nil:
+		case p.kind() == "duplicate-rules" && p.ID != "":
+			some, r.shared[string(p.ID)] = true, w.tag
+		default:
+			some, r.refused[w.tag] = true, true
+			r.log.Warn("xapi: X does not take a rule: its query is searched for", "rule", w.value, "error", p.text())
+		}
+	}
+	return some
+}
+
+// rule is one as X writes it.
+type rule struct {
+	ID    ident  `json:"id"`
+	Value string `json:"value"`
+	Tag   string `json:"tag"`
+}

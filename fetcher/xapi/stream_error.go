@@ -1,0 +1,37 @@
+package xapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// streamFailed names the stream in an error that is one.
+func streamFailed(name string, err error) error {
+	if err == nil || errors.Is(err, fetcher.ErrResubscribe) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("xapi: %s: %w", name, err)
+}
+
+// notData is what a line without data is: errors end the stream.
+func notData(errs []problem) (fetcher.Signal, error) {
+	if len(errs) == 0 {
+		return fetcher.Signal{Kind: fetcher.SignalGap}, nil
+	}
+	p := &errs[0]
+	if p.kind() == "usage-capped" {
+		return fetcher.Signal{}, capped(p, 0)
+	}
+	var said []string
+	for _, s := range []string{p.Title, first(p.DisconnectType, p.ConnectionIssue), p.text()} {
+		if s != "" && (len(said) == 0 || said[len(said)-1] != s) {
+			said = append(said, s)
+		}
+	}
+	return fetcher.Signal{}, fmt.Errorf("X ends the stream: %s", upstream.Detail(strings.Join(said, ": "), ""))
+}

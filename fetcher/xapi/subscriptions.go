@@ -1,0 +1,353 @@
+package xapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Events that are subscribed to.
+const (
+	postCreate = "post.create"
+	postDelete = "post.delete"
+)
+
+const (
+	subscriptionsPath = "/2/activity/subscriptions"
+	// maxDeleted is how many subscriptions one call deletes, and rules.
+	maxDeleted = 100
+	// maxListed bounds the pages that are read of what X has.
+	maxListed = 1000
+	// maxRefusals in a row end the making of subscriptions until X's are read again.
+	maxRefusals = 5
+)
+
+// pair is what a subscription is to.
+type pair struct{ event, user string }
+
+// subscriptions are those of a program, for the accounts that are wanted. It is safe for
+// concurrent use.
+type subscriptions struct {
+	client *client
+	tag    string
+	most   int
+	events []string
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	wanted  []fetcher.Account // with an id, each once
+	own     map[pair]string   // ids
+	surplus []string          // ids of own ones that there are twice
+	others  map[pair]bool     // of other programs, or of none
+	foreign int               // how many these are
+	shared  map[pair]bool     // X refuses a second one beside that of others
+	refused map[string]bool   // users whose posts X does not subscribe to
+	failed  int               // refusals in a row
+}
+
+func newSubscriptions(c *client, cfg *ActivityConfig) *subscriptions {
+	s := &subscriptions{client: c, tag: cfg.Tag, most: cfg.MaxSubscriptions, events: []string{postCreate, postDelete}, log: cfg.Logger}
+	if cfg.PostsOnly {
+		s.events = s.events[:1]
+	}
+	return s
+}
+
+// want takes over the accounts that are wanted.
+func (s *subscriptions) want(accounts []fetcher.Account) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wanted = nil
+	known := map[string]bool{}
+	for _, a := range accounts {
+		if a.UserID != "" && !known[a.UserID] {
+			known[a.UserID] = true
+			s.wanted = append(s.wanted, a)
+		}
+	}
+}
+
+// inForce gives the accounts whose posts X sends.
+func (s *subscriptions) inForce() (accounts []fetcher.Account) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.wanted {
+		if s.covers(pair{postCreate, a.UserID}) {
+			accounts = append(accounts, a)
+		}
+	}
+	return accounts
+}
+
+func (s *subscriptions) covers(p pair) bool {
+	_, own := s.own[p]
+	return own || s.shared[p] && s.others[p]
+}
+
+// list reads the app's subscriptions. What X refused is tried anew after it.
+func (s *subscriptions) list(ctx context.Context) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused, s.failed = map[string]bool{}, 0
+	for p := range s.shared {
+		if !s.others[p] {
+			delete(s.shared, p)
+		}
+	}
+	return nil
+}
+
+// read reads the app's subscriptions, page by page.
+func (s *subscriptions) read(ctx context.Context) error {
+	own, others, foreign := map[pair]string{}, map[pair]bool{}, 0
+	var surplus []string
+	err := pages(ctx, s.client, subscriptionsPath, func(data []byte) error {
+		for _, sub := range decodeSubscriptions(data) {
+			p := pair{sub.EventType, string(sub.Filter.UserID)}
+			mine := sub.Tag == s.tag && p.user != "" && (p.event == postCreate || p.event == postDelete)
+			switch _, twice := own[p]; {
+			case !mine:
+				others[p] = true
+				foreign++
+			case twice:
+				surplus = append(surplus, string(sub.ID))
+			default:
+				own[p] = string(sub.ID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.own, s.others, s.surplus, s.foreign = own, others, surplus, foreign
+	if s.shared == nil {
+		s.shared = map[pair]bool{}
+	}
+	return nil
+}
+
+// step deletes what is not needed any more, and else makes a subscription that is
+// missing: one for the posts of each account, and then for their deletions.
+func (s *subscriptions) step(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	chosen := s.choose()
+	gone, ids := s.unneeded(chosen)
+	missing, some := s.missing(chosen)
+	s.mu.Unlock()
+	switch {
+	case len(ids) > 0:
+		return true, s.remove(ctx, gone, ids)
+	case some:
+		return true, s.create(ctx, missing)
+	}
+	return false, nil
+}
+
+// choose gives the users that are subscribed to: those that are already, and as many
+// others as there is room for.
+func (s *subscriptions) choose() map[string]bool {
+	chosen := map[string]bool{}
+	room := s.most - s.foreign
+	take := func(user string) {
+		need := 0
+		for _, event := range s.events {
+			if !s.shared[pair{event, user}] {
+				need++
+			}
+		}
+		if need <= room {
+			room -= need
+			chosen[user] = true
+		}
+	}
+	for _, a := range s.wanted {
+		if _, ok := s.own[pair{postCreate, a.UserID}]; ok {
+			take(a.UserID)
+		}
+	}
+	for _, a := range s.wanted {
+		if !chosen[a.UserID] && !s.refused[a.UserID] {
+			take(a.UserID)
+		}
+	}
+	return chosen
+}
+
+// unneeded gives own subscriptions that are not for the chosen, as many as one call
+// deletes.
+func (s *subscriptions) unneeded(chosen map[string]bool) (gone []pair, ids []string) {
+	ids = append(ids, s.surplus[:min(len(s.surplus), maxDeleted)]...)
+	for p, id := range s.own {
+		if len(ids) == maxDeleted {
+			break
+		}
+		if !chosen[p.user] || !slices.Contains(s.events, p.event) {
+			gone, ids = append(gone, p), append(ids, id)
+		}
+	}
+	return gone, ids
+}
+
+// missing gives a subscription to make next.
+func (s *subscriptions) missing(chosen map[string]bool) (p pair, ok bool) {
+	if s.failed >= maxRefusals {
+		return pair{}, false
+	}
+	for _, event := range s.events {
+		for _, a := range s.wanted {
+			p := pair{event, a.UserID}
+			if chosen[a.UserID] && !s.refused[a.UserID] && !s.shared[p] && !s.covers(p) {
+				return p, true
+			}
+		}
+	}
+	return pair{}, false
+}
+
+// remove deletes subscriptions. One that is gone already is no error.
+func (s *subscriptions) remove(ctx context.Context, gone []pair, ids []string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := s.client.call(ctx, http.MethodDelete, subscriptionsPath, url.Values{"ids": {strings.Join(ids, ",")}}, nil)
+	if err != nil && !errors.Is(err, fetcher.ErrNotFound) {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range gone {
+		delete(s.own, p)
+	}
+	s.surplus = s.surplus[len(ids)-len(gone):]
+	return nil
+}
+
+// create makes a subscription.
+func (s *subscriptions) create(ctx context.Context, p pair) error {
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	a, err := s.client.call(call, http.MethodPost, subscriptionsPath, nil, map[string]any{
+		"event_type": p.event, "filter": map[string]string{"user_id": p.user}, "tag": s.tag})
+	switch {
+	case duplicate(err):
+		return s.share(ctx, p)
+	case refusal(err):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.refused[p.user] = true
+		s.failed++
+		s.log.Warn("xapi: no subscription to an account: it is polled", "user", p.user, "event", p.event, "error", err)
+		return nil
+	case err != nil:
+		return err
+	}
+	d, err := decodeDocument(a.body)
+	if err != nil {
+		return fmt.Errorf("xapi: making a subscription: %w", err)
+	}
+	for _, sub := range decodeSubscriptions(d.Data) {
+		if sub.ID != "" {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.own[p], s.failed = string(sub.ID), 0
+			return nil
+		}
+	}
+	return fmt.Errorf("xapi: making a subscription: %w: it has no id", fetcher.ErrMalformed)
+}
+
+// share finds out whose a subscription is that there is already. Where it is another
+// program's, X sends its events to all connections of the app.
+func (s *subscriptions) share(ctx context.Context, p pair) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, own := s.own[p]; own {
+		return nil
+	}
+	s.shared[p] = true
+	if !s.others[p] {
+		s.refused[p.user] = true
+	}
+	return nil
+}
+
+// duplicate reports whether an error says that there is such a subscription.
+func duplicate(err error) bool {
+	var status *fetcher.StatusError
+	return errors.As(err, &status) && (status.Code == http.StatusConflict || status.Code == http.StatusBadRequest && strings.Contains(strings.ToLower(status.Detail), "duplicate"))
+}
+
+// refusal reports whether an error is X's no to one subscription. What keeps it from
+// all requests keeps it from the stream, too.
+func refusal(err error) bool {
+	var bad *invalidRequest
+	return errors.As(err, &bad) || errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized)
+}
+
+// subscription is one as X writes it.
+type subscription struct {
+	ID        ident  `json:"subscription_id"`
+	EventType string `json:"event_type"`
+	Tag       string `json:"tag"`
+	Filter    struct {
+		UserID ident `json:"user_id"`
+	} `json:"filter"`
+}
+
+// decodeSubscriptions reads a list of subscriptions, or a single one: X's documents
+// show both.
+func decodeSubscriptions(data []byte) list[subscription] {
+	var many list[subscription]
+	if json.Unmarshal(data, &many) == nil && len(many) > 0 {
+		return many
+	}
+	var one subscription
+	if lenient(json.Unmarshal(data, &one)) == nil && one.ID != "" {
+		return list[subscription]{one}
+	}
+	return nil
+}
+
+// pages reads the pages of a list.
+func pages(ctx context.Context, c *client, path string, each func(data []byte) error) error {
+	query := url.Values{}
+	for range maxListed {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		a, err := c.call(call, http.MethodGet, path, query, nil)
+		cancel()
+		if err != nil {
+			return err
+		}
+		d, err := decodeDocument(a.body)
+		if err != nil {
+			return fmt.Errorf("xapi: reading %s: %w", path, err)
+		}
+		if len(d.Data) > 0 {
+			if err := each(d.Data); err != nil {
+				return err
+			}
+		}
+		if d.Meta.NextToken == "" || d.Meta.NextToken == query.Get("pagination_token") {
+			return nil
+		}
+		query.Set("pagination_token", d.Meta.NextToken)
+	}
+	return fmt.Errorf("xapi: %s has more than %d pages", path, maxListed)
+}

@@ -1,0 +1,87 @@
+package xapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// translations knows which rules are made of queries. It is safe for concurrent use.
+type translations struct {
+	most int // characters of a rule
+	log  *slog.Logger
+
+	mu    sync.Mutex
+	known map[string]string // rules by query, "" where there is none
+}
+
+// wantedRule is a rule and the queries that it stands for.
+type wantedRule struct {
+	tag, value string
+	queries    []string
+}
+
+// of gives the rules of queries, in their order. The log is told once of each query that
+// none is made of.
+func (t *translations) of(tag string, queries []fetcher.SearchQuery) []*wantedRule {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var rules []*wantedRule
+	known, byValue := make(map[string]string, len(queries)), map[string]*wantedRule{}
+	for _, q := range queries {
+		if _, twice := known[q.Query]; twice {
+			continue
+		}
+		value, ok := t.known[q.Query]
+		if !ok {
+			var err error
+			if value, err = translate(q.Query, t.most); err != nil {
+				t.log.Info("xapi: a query is no rule of the filtered stream: it is searched for", "query", q.Query, "error", err)
+			}
+		}
+		known[q.Query] = value
+		if value == "" {
+			continue
+		}
+		r := byValue[value]
+		if r == nil {
+			r = &wantedRule{tag: ruleTag(tag, value), value: value}
+			byValue[value] = r
+			rules = append(rules, r)
+		}
+		r.queries = append(r.queries, q.Query)
+	}
+	t.known = known
+	return rules
+}
+
+// translate writes a query as a rule that finds the same posts.
+func translate(text string, most int) (string, error) {
+	p, _, err := query.Parse(text, query.Options{MaxLength: 1 << 20})
+	if err != nil {
+		return "", err
+	}
+	value, report := p.Translate(query.V2Stream)
+	if !report.Exact() {
+		return "", errors.New(report.Losses[0].String())
+	}
+	if n := utf8.RuneCountInString(value); n > most {
+		return "", fmt.Errorf("the rule has %d characters: want %d at most", n, most)
+	}
+	return value, nil
+}
+
+// ruleHash is how long the hash in a rule's tag is, in hexadecimal digits.
+const ruleHash = 16
+
+func ruleTag(tag, value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return tag + ":" + hex.EncodeToString(sum[:ruleHash/2])
+}
