@@ -135,6 +135,33 @@ func TestSearchesHaveABucket(t *testing.T) {
 	})
 }
 
+// What is refused to all calls closes every bucket, whose call it was that found out.
+func TestALimitOfAllCallsClosesEveryBucket(t *testing.T) {
+	inQueries(t, func(s *settings) { s.Shards, s.Roles.Buckets = 1, hosts{} }, func(t *testing.T, w *searchable, d *Detector) {
+		m := sub("m", "a@one", "b@two")
+		m.Interval = 10 * time.Second
+		set(t, d, m)
+		setQuery(t, d, asks("moon", "moon"))
+		after(time.Minute)
+		opens := time.Now().Add(15 * time.Minute)
+		w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+			if left := time.Until(opens); q.Username == "a@one" && left > 0 {
+				return nil, &fetcher.RateLimitError{RetryAfter: left, All: true}
+			}
+			return nil, nil
+		})
+		after(20 * time.Second)
+		searches := w.searches()
+		if n := polls(w.world, func() { after(10 * time.Minute) }); n != 0 || w.searches() != searches {
+			t.Errorf("%d timelines and %d searches while all calls are refused, want none", n, w.searches()-searches)
+		}
+		after(5 * time.Minute)
+		if n := polls(w.world, func() { after(time.Minute) }); n < 8 || w.searches() == searches {
+			t.Errorf("%d timelines and %d searches after that, want those of both accounts, and searches", n, w.searches()-searches)
+		}
+	})
+}
+
 // A gap of an account whose host is closed waits, too.
 func TestGapsOfAClosedBucketWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
+// toBound stands for the Since of the query that a page answers.
+var toBound = time.Unix(1, 0)
+
 // Posts of other accounts that an answer shows as well tell how far back it
 // reaches.
 func TestAnswerSharedWithOthers(t *testing.T) {
@@ -34,6 +37,12 @@ func TestAnswerSharedWithOthers(t *testing.T) {
 		"all there is is nothing, and more likely one": {func() fetcher.Page {
 			return fetcher.Page{}
 		}, 10, 1, false, false},
+		"nothing is there back to the bound of the query": {func() fetcher.Page {
+			return fetcher.Page{OldestAt: toBound}
+		}, 10, 1, true, false},
+		"nothing is there, but not as far back as the bound": {func() fetcher.Page {
+			return fetcher.Page{OldestAt: back(time.Second)}
+		}, 10, 1, false, false},
 		"cut short by the page cap, beyond the poll before": {func() fetcher.Page {
 			return fetcher.Page{Others: 2, OldestAt: back(15 * time.Second), Next: "n"}
 		}, 1, 1, true, true},
@@ -52,6 +61,9 @@ func TestAnswerSharedWithOthers(t *testing.T) {
 						return &fetcher.Page{Others: 9, OldestAt: back(time.Hour)}, nil
 					}
 					page := row.page()
+					if page.OldestAt.Equal(toBound) {
+						page.OldestAt = q.Since
+					}
 					return &page, nil
 				})
 				w.mu.Lock()

@@ -45,7 +45,7 @@ type TimelineQuery struct {
 	// everything that the engine has not seen, the overlap included. Zero is no
 	// bound. An adapter may ignore it; one that follows it need not set
 	// Page.Next once the platform has nothing newer left, and sets Page.OldestAt
-	// to Since then.
+	// to Since then: so an empty page says that nothing was posted.
 	Since time.Time
 	// Seen reports whether a post is known already and need not be decoded.
 	// It may be nil. It is only valid during the call, and for one goroutine
@@ -62,9 +62,10 @@ type TimelineQuery struct {
 type SearchQuery struct {
 	Query string
 	Type  string // "Latest" (default), "Top" or "Media"
-	// Cursor, Limit and Seen are those of a TimelineQuery.
+	// Cursor, Limit, Since and Seen are those of a TimelineQuery.
 	Cursor string
 	Limit  int
+	Since  time.Time
 	Seen   func(id string) bool
 	// Known is the Version of the first page of this Query, Type and Limit whose
 	// posts have all been dealt with, 0 for none. When the page is still the same,

@@ -62,8 +62,10 @@ func (a *Targets) Plan(p *poll.Poll) {
 	plan.Since = t.Since.Time()
 	plan.Expected = window.Len() > 0 || t.Is(Cold)
 	plan.First = t.Since == 0 || t.Is(Cold)
-	if !plan.First {
+	if t.Since != 0 {
 		plan.Timeline.Since = plan.Cutoff
+	}
+	if !plan.First {
 		plan.Covered = a.Pushed.since(slot)
 	}
 	if a.Table.AnyFresh(slot) {

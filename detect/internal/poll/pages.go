@@ -95,7 +95,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	}
 	looped := out.looped(pg.Next)
 	switch {
-	case reached:
+	case reached || !cut && pl.meets(pg):
 		out.Complete = true
 	case pg.Next == "" && !cut && traits.NewestFirst && e.endsEarly(p, pg):
 		out.Capped = true
@@ -116,6 +116,16 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 		return false
 	}
 	return true
+}
+
+// meets reports whether a page says that there is nothing older back to the bound that
+// the query had. An empty one says so by its OldestAt alone.
+func (pl *Plan) meets(pg *fetcher.Page) bool {
+	since := pl.Timeline.Since
+	if since.IsZero() {
+		since = pl.Search.Since
+	}
+	return !since.IsZero() && pg.Next == "" && !pg.OldestAt.IsZero() && !pg.OldestAt.After(since)
 }
 
 func (out *Outcome) looped(next string) bool {

@@ -50,6 +50,9 @@ func (s *Targets) Plan(p *poll.Poll) {
 	plan.Search = fetcher.SearchQuery{Query: q.text, Type: "Latest"}
 	plan.Limit = q.maxResults()
 	plan.Since, plan.Cutoff = q.since, q.cutoff(overlap, s.Polls.Skew(p.Slot))
+	if !q.since.IsZero() {
+		plan.Search.Since = plan.Cutoff
+	}
 	plan.Set, plan.Refresh = q.seen, true
 	plan.Blank = q.seen.Len() == 0
 	plan.Expected = !plan.Blank || q.cold
