@@ -12,6 +12,12 @@ type Config struct {
 	Token string
 	// Now is the server's clock. Defaults to time.Now.
 	Now func() time.Time
+	// MaxSubscriptions is how many subscriptions of the Activity API there may be.
+	// Defaults to 1,500. MaxRules is the same for the filtered stream; it defaults to
+	// 1,000.
+	MaxSubscriptions, MaxRules int
+	// RuleDelay is when a new rule is in force. Defaults to 10 s.
+	RuleDelay time.Duration
 }
 
 // Server is a fake of X's API. It is an http.Handler, safe for concurrent use.
@@ -19,7 +25,13 @@ type Server struct {
 	cfg Config
 	mux *http.ServeMux
 
-	mu sync.Mutex // guards what follows, and what other files add
+	mu       sync.Mutex          // guards what follows, and what other files add
+	accounts map[string]*account // by handle
+	posts    map[string]*post    // by id
+	lastID   uint64
+	bill     bill
+	quotas   map[string]*quota
+	streams  streams
 }
 
 // New returns a Server without accounts.
@@ -30,7 +42,17 @@ func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux()}
+	if cfg.MaxSubscriptions == 0 {
+		cfg.MaxSubscriptions = 1500
+	}
+	if cfg.MaxRules == 0 {
+		cfg.MaxRules = 1000
+	}
+	if cfg.RuleDelay == 0 {
+		cfg.RuleDelay = 10 * time.Second
+	}
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), accounts: map[string]*account{}, posts: map[string]*post{}, quotas: map[string]*quota{}}
+	s.streamRoutes()
 	return s
 }
 

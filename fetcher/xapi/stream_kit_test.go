@@ -1,0 +1,109 @@
+package xapi_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/sockettest"
+	"github.com/streamwatch/streamwatch/fetcher/xapi"
+	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
+)
+
+// fake is a fake of X's API on a network in memory.
+type fake struct {
+	*xapitest.Server
+	net *sockettest.Server
+}
+
+func newFake(t testing.TB, cfg xapitest.Config) *fake {
+	f := &fake{Server: xapitest.New(cfg)}
+	f.net = sockettest.NewServer(f.Server)
+	t.Cleanup(f.net.Close)
+	return f
+}
+
+func (f *fake) activity(t testing.TB, cfg xapi.ActivityConfig) *xapi.Activity {
+	cfg.BaseURL, cfg.Token, cfg.HTTP = "http://api.example.com", "token", f.net.Client()
+	a, err := xapi.NewActivity(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (f *fake) filtered(t testing.TB, cfg xapi.FilteredStreamConfig) *xapi.FilteredStream {
+	cfg.BaseURL, cfg.Token, cfg.HTTP = "http://api.example.com", "token", f.net.Client()
+	s, err := xapi.NewFilteredStream(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// listener is a Stream call under way.
+type listener struct {
+	t       *testing.T
+	signals chan fetcher.Signal
+	ended   chan error
+	cancel  context.CancelFunc
+}
+
+func listen(t *testing.T, s fetcher.Streamer, q fetcher.StreamQuery) *listener {
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &listener{t: t, signals: make(chan fetcher.Signal, 10_000), ended: make(chan error, 1), cancel: cancel}
+	go func() { l.ended <- s.Stream(ctx, q, func(g fetcher.Signal) error { l.signals <- g; return nil }) }()
+	return l
+}
+
+// next gives the next signal that is no heartbeat, for which it waits a minute.
+func (l *listener) next() fetcher.Signal {
+	l.t.Helper()
+	late := time.After(time.Minute)
+	for {
+		select {
+		case g := <-l.signals:
+			if g.Kind != fetcher.SignalHeartbeat {
+				return g
+			}
+		case <-late:
+			l.t.Fatal("no signal within a minute")
+		case err := <-l.ended:
+			l.t.Fatalf("the stream ended with %v", err)
+		}
+	}
+}
+
+// stop ends the call and gives the signals that nobody took.
+func (l *listener) stop() (left []fetcher.Signal) {
+	l.t.Helper()
+	l.cancel()
+	<-l.ended
+	for len(l.signals) > 0 {
+		if g := <-l.signals; g.Kind != fetcher.SignalHeartbeat {
+			left = append(left, g)
+		}
+	}
+	return left
+}
+
+// logged keeps what is logged.
+type logged struct {
+	slog.Handler
+	lines *[]string
+}
+
+func newLog() (*slog.Logger, *[]string) {
+	lines := new([]string)
+	return slog.New(logged{slog.DiscardHandler, lines}), lines
+}
+
+func (logged) Enabled(context.Context, slog.Level) bool { return true }
+func (l logged) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
+	*l.lines = append(*l.lines, text)
+	return nil
+}

@@ -1,0 +1,101 @@
+package xapitest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// bill is what was charged for: each thing once a UTC day.
+type bill struct {
+	total fetcher.Billed
+	seen  map[billed]bool
+}
+
+type billed struct {
+	kind, id string
+	day      int64
+}
+
+// Billed returns what X would have charged for so far.
+func (s *Server) Billed() fetcher.Billed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bill.total
+}
+
+// charge bills a post, a user or an event. s.mu is held.
+func (s *Server) charge(kind, id string) {
+	key := billed{kind, id, s.cfg.Now().Unix() / (24 * 60 * 60)}
+	if s.bill.seen[key] {
+		return
+	}
+	if s.bill.seen == nil {
+		s.bill.seen = map[billed]bool{}
+	}
+	s.bill.seen[key] = true
+	switch kind {
+	case "post":
+		s.bill.total.Posts++
+	case "user":
+		s.bill.total.Users++
+	case "event":
+		s.bill.total.Events++
+	}
+}
+
+// quota is the calls of an endpoint in its window of 15 minutes.
+type quota struct {
+	used int
+	ends time.Time
+}
+
+// take takes one of an endpoint's calls in 15 minutes, and writes what is left of them;
+// it answers itself when none is.
+func (s *Server) take(w http.ResponseWriter, endpoint string, limit int) bool {
+	s.mu.Lock()
+	q, now := s.quotas[endpoint], s.cfg.Now()
+	if q == nil || !now.Before(q.ends) {
+		q = &quota{ends: now.Add(15 * time.Minute)}
+		s.quotas[endpoint] = q
+	}
+	ok := q.used < limit
+	if ok {
+		q.used++
+	}
+	h := w.Header()
+	h.Set("X-Rate-Limit-Limit", strconv.Itoa(limit))
+	h.Set("X-Rate-Limit-Remaining", strconv.Itoa(limit-q.used))
+	h.Set("X-Rate-Limit-Reset", strconv.FormatInt(q.ends.Unix()+1, 10))
+	s.mu.Unlock()
+	if !ok {
+		writeProblem(w, http.StatusTooManyRequests, object{"title": "Too Many Requests", "detail": "Too Many Requests", "type": "about:blank"})
+	}
+	return ok
+}
+
+// writeProblem answers with an error.
+func writeProblem(w http.ResponseWriter, status int, p object) {
+	p["status"] = status
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	writeBody(w, p)
+}
+
+// writeJSON answers with a document.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	writeBody(w, v)
+}
+
+func writeBody(w http.ResponseWriter, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = w.Write(b) // the client may be gone
+}

@@ -1,0 +1,316 @@
+package xapitest
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// StreamFaults are what goes wrong with streams. The zero value is a stream that brings
+// each event at once, in order, for as long as the client wants.
+type StreamFaults struct {
+	// Delay is from a post's publication to its line; Disorder is added at random, up
+	// to this much.
+	Delay, Disorder time.Duration
+	// Duplicate is the share of lines that are sent twice, 0 to 1.
+	Duplicate float64
+	// DisconnectAfter is how long a connection lasts in the mean; 0 for as long as the
+	// client wants.
+	DisconnectAfter time.Duration
+	// Torn is the share of these ends within a line, and Announced the share that an
+	// operational-disconnect announces.
+	Torn, Announced float64
+	// GhostFor is how long a connection that was ended by DisconnectAfter still counts
+	// as open.
+	GhostFor time.Duration
+	// Seed is that of the random numbers.
+	Seed uint64
+}
+
+// StreamStats count what streams did.
+type StreamStats struct {
+	Connects, Disconnects, Torn, Announced, Ghosts, Refused, Lines, Duplicated, KeepAlives int
+}
+
+// Kinds of streams, by the names of GET /2/connections.
+const (
+	activityStream = "activity_stream"
+	filteredStream = "filtered_stream"
+)
+
+const (
+	keepAlive      = 20 * time.Second
+	connectsPerQtr = 50
+)
+
+// streams are the connections that are open, and what they bring.
+type streams struct {
+	faults        StreamFaults
+	rng           *rand.Rand
+	stats         StreamStats
+	conns         []*conn
+	lastConn      int
+	lastEvent     int64
+	subscriptions []*subscription
+	rules         []*rule
+	lastID        int // of subscriptions and rules
+}
+
+// conn is a connection, or one that is gone and still counts as one until a time.
+type conn struct {
+	id, kind string
+	queue    []line // by when they are due
+	bell     chan struct{}
+	cut      chan struct{} // closed to end it
+	ends     time.Time     // zero for never
+	ghost    time.Time
+	gone     bool
+}
+
+// line is one that is due.
+type line struct {
+	due  time.Time
+	body []byte
+	kind string // what is billed when it is sent
+	id   string
+}
+
+// SetStreamFaults changes what goes wrong. DisconnectAfter is for connections made from
+// now on.
+func (s *Server) SetStreamFaults(f StreamFaults) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams.faults = f
+	s.streams.rng = rand.New(rand.NewPCG(f.Seed, 1))
+}
+
+// StreamStats reads the counters.
+func (s *Server) StreamStats() StreamStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streams.stats
+}
+
+// CutStreams ends all streams, as a server does that dies.
+func (s *Server) CutStreams() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.streams.conns {
+		c.end()
+	}
+}
+
+// SendLine sends a line to all streams, as it is.
+func (s *Server) SendLine(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.streams.conns {
+		c.add(line{due: s.cfg.Now(), body: []byte(text)})
+	}
+}
+
+func (s *Server) streamRoutes() {
+	s.streams.rng = rand.New(rand.NewPCG(0, 1))
+	s.mux.HandleFunc("GET /2/activity/stream", func(w http.ResponseWriter, r *http.Request) { s.stream(w, r, activityStream, 2) })
+	s.mux.HandleFunc("GET /2/tweets/search/stream", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		none := len(s.streams.rules) == 0
+		s.mu.Unlock()
+		if none {
+			writeProblem(w, http.StatusConflict, object{"title": "ConnectionException", "detail": "You must define at least one rule", "connection_issue": "RuleConfigurationIssue", "type": "https://api.twitter.com/2/problems/streaming-connection"})
+			return
+		}
+		s.stream(w, r, filteredStream, 1)
+	})
+	s.subscriptionRoutes()
+	s.ruleRoutes()
+	s.connectionRoutes()
+}
+
+// stream serves a stream of which there may be so many at a time.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, kind string, most int) {
+	if !s.take(w, kind, connectsPerQtr) {
+		return
+	}
+	c := s.connect(kind, most)
+	if c == nil {
+		writeProblem(w, http.StatusTooManyRequests, object{"title": "ConnectionException", "connection_issue": "TooManyConnections",
+			"detail": "This stream is currently at the maximum allowed connection limit.", "type": "https://api.twitter.com/2/problems/streaming-connection"})
+		return
+	}
+	defer s.disconnect(c)
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	out := http.NewResponseController(w)
+	if out.Flush() != nil {
+		return
+	}
+	beat := time.NewTicker(keepAlive)
+	defer beat.Stop()
+	for {
+		body, wait := s.next(c)
+		if body == nil {
+			due := time.NewTimer(wait)
+			select {
+			case <-due.C:
+			case <-c.bell:
+			case <-beat.C:
+				body = []byte{}
+			case <-c.cut:
+				s.end(w, c)
+			case <-r.Context().Done():
+				due.Stop()
+				return
+			}
+			due.Stop()
+			if body == nil {
+				continue
+			}
+		}
+		if _, err := w.Write(append(body, '\r', '\n')); err != nil || out.Flush() != nil {
+			return
+		}
+	}
+}
+
+// connect opens a connection; nil when there are enough.
+func (s *Server) connect(kind string, most int) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, now := &s.streams, s.cfg.Now()
+	st.conns = slices.DeleteFunc(st.conns, func(c *conn) bool { return c.gone && !c.ghost.After(now) })
+	n := 0
+	for _, c := range st.conns {
+		if c.kind == kind {
+			n++
+		}
+	}
+	if n >= most {
+		st.stats.Refused++
+		return nil
+	}
+	st.stats.Connects++
+	st.lastConn++
+	c := &conn{id: strconv.Itoa(st.lastConn), kind: kind, bell: make(chan struct{}, 1), cut: make(chan struct{})}
+	if after := st.faults.DisconnectAfter; after > 0 {
+		c.ends = now.Add(time.Duration(st.rng.ExpFloat64() * float64(after)))
+	}
+	st.conns = append(st.conns, c)
+	return c
+}
+
+// disconnect takes note of a connection's end.
+func (s *Server) disconnect(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.gone = true
+	if !c.ghost.After(s.cfg.Now()) {
+		s.streams.conns = slices.DeleteFunc(s.streams.conns, func(o *conn) bool { return o == c })
+	}
+}
+
+// next takes the next line that is due, or says how long to wait for it. A connection
+// that is over is cut.
+func (s *Server) next(c *conn) (body []byte, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.cfg.Now()
+	wait = time.Hour
+	if !c.ends.IsZero() {
+		if wait = c.ends.Sub(now); wait <= 0 {
+			c.end()
+			return nil, time.Hour
+		}
+	}
+	if len(c.queue) == 0 {
+		return nil, wait
+	}
+	l := c.queue[0]
+	if until := l.due.Sub(now); until > 0 {
+		return nil, min(wait, until)
+	}
+	c.queue = c.queue[1:]
+	s.streams.stats.Lines++
+	if l.kind != "" {
+		s.charge(l.kind, l.id)
+	}
+	return l.body, 0
+}
+
+// end ends a connection that is cut, in one of the ways that there are. It does not
+// return.
+func (s *Server) end(w http.ResponseWriter, c *conn) {
+	s.mu.Lock()
+	st := &s.streams
+	f := &st.faults
+	st.stats.Disconnects++
+	var last string
+	switch draw := st.rng.Float64(); {
+	case draw < f.Torn:
+		st.stats.Torn++
+		last = `{"data":{"event_type":"post.create","payload":{"id":"12`
+	case draw < f.Torn+f.Announced:
+		st.stats.Announced++
+		last = `{"errors":[{"title":"operational-disconnect","disconnect_type":"UpstreamOperationalDisconnect","detail":"This stream has been disconnected upstream for operational reasons.","type":"https://api.twitter.com/2/problems/operational-disconnect"}]}` + "\r\n"
+	}
+	if f.GhostFor > 0 && !c.ends.IsZero() {
+		c.ghost = s.cfg.Now().Add(f.GhostFor)
+		st.stats.Ghosts++
+	}
+	s.mu.Unlock()
+	_, _ = w.Write([]byte(last))
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+func (c *conn) end() {
+	select {
+	case <-c.cut:
+	default:
+		close(c.cut)
+	}
+}
+
+// add puts a line where it belongs by its time.
+func (c *conn) add(l line) {
+	at, _ := slices.BinarySearchFunc(c.queue, l, func(a, b line) int {
+		if a.due.After(b.due) {
+			return 1
+		}
+		return -1
+	})
+	c.queue = slices.Insert(c.queue, at, l)
+	select {
+	case c.bell <- struct{}{}:
+	default:
+	}
+}
+
+// push sends an event to all connections of a kind, after the delay. s.mu is held.
+func (s *Server) push(kind string, body object, billed, id string) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	st := &s.streams
+	for _, c := range st.conns {
+		if c.kind != kind || c.gone {
+			continue
+		}
+		times := 1
+		if st.rng.Float64() < st.faults.Duplicate {
+			times = 2
+			st.stats.Duplicated++
+		}
+		for range times {
+			due := s.cfg.Now().Add(st.faults.Delay)
+			if st.faults.Disorder > 0 {
+				due = due.Add(time.Duration(st.rng.Int64N(int64(st.faults.Disorder))))
+			}
+			c.add(line{due: due, body: b, kind: billed, id: id})
+		}
+	}
+}
