@@ -27,25 +27,28 @@ func (s *Server) Billed() fetcher.Billed {
 	return s.bill.total
 }
 
-// charge bills a post, a user or an event. s.mu is held.
-func (s *Server) charge(kind, id string) {
-	key := billed{kind, id, s.cfg.Now().Unix() / (24 * 60 * 60)}
-	if s.bill.seen[key] {
+// charge bills a post, a user or an event.
+func (b *bill) charge(now time.Time, kind, id string) {
+	key := billed{kind, id, now.Unix() / (24 * 60 * 60)}
+	if b.seen[key] {
 		return
 	}
-	if s.bill.seen == nil {
-		s.bill.seen = map[billed]bool{}
+	if b.seen == nil {
+		b.seen = map[billed]bool{}
 	}
-	s.bill.seen[key] = true
+	b.seen[key] = true
 	switch kind {
 	case "post":
-		s.bill.total.Posts++
+		b.total.Posts++
 	case "user":
-		s.bill.total.Users++
+		b.total.Users++
 	case "event":
-		s.bill.total.Events++
+		b.total.Events++
 	}
 }
+
+// quotas are those of the endpoints.
+type quotas map[string]*quota
 
 // quota is the calls of an endpoint in its window of 15 minutes.
 type quota struct {

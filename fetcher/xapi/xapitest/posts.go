@@ -86,7 +86,7 @@ func (s *Server) Delete(id string) {
 	p := s.mustFind(id)
 	p.deletedAt = s.cfg.Now()
 	p.author.posts = slices.DeleteFunc(p.author.posts, func(o *post) bool { return o == p })
-	s.pushDeleted(p)
+	s.Streams.deleted(p)
 }
 
 func (s *Server) publish(username, text, ref, relation string) string {
@@ -112,7 +112,7 @@ func (s *Server) add(p *post) {
 	s.posts[p.id] = p
 	p.author.posts = append(p.author.posts, p)
 	if !p.author.protected {
-		s.pushPosted(p)
+		s.Streams.posted(p)
 	}
 }
 

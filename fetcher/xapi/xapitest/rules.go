@@ -24,45 +24,52 @@ type rule struct {
 
 const maxRuleLength = 1024
 
+// filter has the rules.
+type filter struct {
+	streams *Streams
+	rules   []*rule
+	last    int
+}
+
 // Rules returns those that there are.
-func (s *Server) Rules() (all []Rule) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.streams.rules {
+func (st *Streams) Rules() (all []Rule) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	for _, r := range st.filter.rules {
 		all = append(all, r.Rule)
 	}
 	return all
 }
 
 // AddRule adds a rule, as another program does. It panics if it is not valid.
-func (s *Server) AddRule(value, tag string) (id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r, p := s.addRule(value, tag)
+func (st *Streams) AddRule(value, tag string) (id string) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	r, p := st.filter.add(value, tag)
 	if p != nil {
 		panic(p["title"])
 	}
 	return r.ID
 }
 
-// addRule adds a rule, or says why not.
-func (s *Server) addRule(value, tag string) (*rule, object) {
+// add adds a rule, or says why not.
+func (f *filter) add(value, tag string) (*rule, object) {
 	const problems = "https://api.twitter.com/2/problems/"
-	q, _, err := query.Parse(value, query.Options{Dialect: query.V2Stream, Now: s.cfg.Now})
+	q, _, err := query.Parse(value, query.Options{Dialect: query.V2Stream, Now: f.streams.s.cfg.Now})
 	if err != nil || utf8.RuneCountInString(value) > maxRuleLength {
 		return nil, object{"value": value, "details": []string{"the rule is not valid"}, "title": "UnprocessableEntity", "type": problems + "invalid-rules"}
 	}
-	for _, r := range s.streams.rules {
+	for _, r := range f.rules {
 		if r.Value == value {
 			return nil, object{"value": value, "id": r.ID, "title": "DuplicateRule", "type": problems + "duplicate-rules"}
 		}
 	}
-	if len(s.streams.rules) >= s.cfg.MaxRules {
+	if len(f.rules) >= f.streams.s.cfg.MaxRules {
 		return nil, object{"value": value, "title": "RulesCapExceeded", "detail": "Your rules cap is exceeded", "type": problems + "rule-cap"}
 	}
-	s.streams.lastID++
-	r := &rule{Rule: Rule{ID: strconv.Itoa(s.streams.lastID), Value: value, Tag: tag}, query: q, live: s.cfg.Now().Add(s.cfg.RuleDelay)}
-	s.streams.rules = append(s.streams.rules, r)
+	f.last++
+	r := &rule{Rule: Rule{ID: strconv.Itoa(f.last), Value: value, Tag: tag}, query: q, live: f.streams.s.cfg.Now().Add(f.streams.s.cfg.RuleDelay)}
+	f.rules = append(f.rules, r)
 	return r, nil
 }
 
@@ -74,25 +81,25 @@ func ruleJSON(r *rule) object {
 	return o
 }
 
-func (s *Server) ruleRoutes() {
+func (f *filter) routes() {
 	const path = "/2/tweets/search/stream/rules"
-	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		if !s.take(w, "GET rules", 450) {
+	f.streams.s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		if !f.streams.s.take(w, "GET rules", 450) {
 			return
 		}
-		s.mu.Lock()
+		f.streams.s.mu.Lock()
 		var all []object
-		for _, rule := range s.streams.rules {
+		for _, rule := range f.rules {
 			all = append(all, ruleJSON(rule))
 		}
-		s.mu.Unlock()
+		f.streams.s.mu.Unlock()
 		writeList(w, r, all)
 	})
-	s.mux.HandleFunc("POST "+path, s.changeRules)
+	f.streams.s.mux.HandleFunc("POST "+path, f.change)
 }
 
-func (s *Server) changeRules(w http.ResponseWriter, r *http.Request) {
-	if !s.take(w, "POST rules", 100) {
+func (f *filter) change(w http.ResponseWriter, r *http.Request) {
+	if !f.streams.s.take(w, "POST rules", 100) {
 		return
 	}
 	var want struct {
@@ -105,21 +112,21 @@ func (s *Server) changeRules(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, http.StatusBadRequest, object{"title": "Invalid Request", "detail": "want add or delete", "type": "https://api.twitter.com/2/problems/invalid-request"})
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	f.streams.s.mu.Lock()
+	defer f.streams.s.mu.Unlock()
 	answer := object{}
 	var made, faults []object
 	for _, a := range want.Add {
-		if rule, fault := s.addRule(a.Value, a.Tag); fault != nil {
+		if rule, fault := f.add(a.Value, a.Tag); fault != nil {
 			faults = append(faults, fault)
 		} else {
 			made = append(made, ruleJSON(rule))
 		}
 	}
-	before := len(s.streams.rules)
-	s.streams.rules = slices.DeleteFunc(s.streams.rules, func(r *rule) bool { return slices.Contains(want.Delete.IDs, r.ID) })
-	deleted := before - len(s.streams.rules)
-	answer["meta"] = object{"sent": s.cfg.Now().UTC().Format(timeLayout), "summary": object{"created": len(made), "not_created": len(faults), "deleted": deleted, "not_deleted": len(want.Delete.IDs) - deleted}}
+	before := len(f.rules)
+	f.rules = slices.DeleteFunc(f.rules, func(r *rule) bool { return slices.Contains(want.Delete.IDs, r.ID) })
+	deleted := before - len(f.rules)
+	answer["meta"] = object{"sent": f.streams.s.cfg.Now().UTC().Format(timeLayout), "summary": object{"created": len(made), "not_created": len(faults), "deleted": deleted, "not_deleted": len(want.Delete.IDs) - deleted}}
 	if len(made) > 0 {
 		answer["data"] = made
 	}
@@ -134,48 +141,48 @@ func (s *Server) changeRules(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, answer)
 }
 
-// pushMatch sends a post to the filtered streams. s.mu is held.
-func (s *Server) pushMatch(p *post) {
+// push sends a post to the filtered streams. f.streams.s.mu is held.
+func (f *filter) push(p *post) {
 	t := fetcher.Tweet{ID: p.id, Text: p.text, FullText: p.text, UserID: p.author.id, Username: p.author.username, PublishedAt: p.at, Lang: "en",
 		IsRetweet: p.relation == "retweeted", IsQuoteStatus: p.relation == "quoted"}
 	if p.relation == "replied_to" {
 		t.InReplyToStatusID, t.InReplyToUserID = p.ref.id, p.ref.author.id
 	}
 	var matching []object
-	for _, r := range s.streams.rules {
-		if !r.live.After(s.cfg.Now()) && r.query.Match(&t) {
+	for _, r := range f.rules {
+		if !r.live.After(f.streams.s.cfg.Now()) && r.query.Match(&t) {
 			matching = append(matching, object{"id": r.ID, "tag": r.Tag})
 		}
 	}
 	if len(matching) > 0 {
-		s.push(filteredStream, object{"data": p.tweet(), "matching_rules": matching}, "post", p.id)
+		f.streams.push(filteredStream, object{"data": p.tweet(), "matching_rules": matching}, "post", p.id)
 	}
 }
 
 // connectionRoutes tell of connections, and end them.
-func (s *Server) connectionRoutes() {
-	s.mux.HandleFunc("GET /2/connections", func(w http.ResponseWriter, r *http.Request) {
-		if !s.take(w, "GET connections", 25) {
+func (st *Streams) connectionRoutes() {
+	st.s.mux.HandleFunc("GET /2/connections", func(w http.ResponseWriter, r *http.Request) {
+		if !st.s.take(w, "GET connections", 25) {
 			return
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		st.s.mu.Lock()
+		defer st.s.mu.Unlock()
 		all := []object{}
-		for _, c := range s.streams.conns {
+		for _, c := range st.conns {
 			if kind := r.URL.Query().Get("endpoints"); kind == "" || kind == c.kind {
 				all = append(all, object{"id": c.id, "endpoint_name": c.kind, "connected_at": "2026-08-07T00:00:00.000Z"})
 			}
 		}
 		writeJSON(w, http.StatusOK, object{"data": all, "meta": object{"result_count": len(all)}})
 	})
-	s.mux.HandleFunc("DELETE /2/connections/{kind}", func(w http.ResponseWriter, r *http.Request) {
-		if !s.take(w, "DELETE connections", 25) {
+	st.s.mux.HandleFunc("DELETE /2/connections/{kind}", func(w http.ResponseWriter, r *http.Request) {
+		if !st.s.take(w, "DELETE connections", 25) {
 			return
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		before := len(s.streams.conns)
-		s.streams.conns = slices.DeleteFunc(s.streams.conns, func(c *conn) bool {
+		st.s.mu.Lock()
+		defer st.s.mu.Unlock()
+		before := len(st.conns)
+		st.conns = slices.DeleteFunc(st.conns, func(c *conn) bool {
 			kind := r.PathValue("kind")
 			if kind != "all" && kind != c.kind {
 				return false
@@ -183,7 +190,7 @@ func (s *Server) connectionRoutes() {
 			c.end()
 			return true
 		})
-		n := before - len(s.streams.conns)
+		n := before - len(st.conns)
 		writeJSON(w, http.StatusOK, object{"data": object{"successful_kills": n, "failed_kills": 0}})
 	})
 }

@@ -22,6 +22,9 @@ type Config struct {
 
 // Server is a fake of X's API. It is an http.Handler, safe for concurrent use.
 type Server struct {
+	// Streams are the server's streams.
+	Streams *Streams
+
 	cfg Config
 	mux *http.ServeMux
 
@@ -30,8 +33,7 @@ type Server struct {
 	posts    map[string]*post    // by id
 	lastID   uint64
 	bill     bill
-	quotas   map[string]*quota
-	streams  streams
+	quotas   quotas
 }
 
 // New returns a Server without accounts.
@@ -51,8 +53,8 @@ func New(cfg Config) *Server {
 	if cfg.RuleDelay == 0 {
 		cfg.RuleDelay = 10 * time.Second
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), accounts: map[string]*account{}, posts: map[string]*post{}, quotas: map[string]*quota{}}
-	s.streamRoutes()
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), accounts: map[string]*account{}, posts: map[string]*post{}, quotas: quotas{}}
+	s.Streams = newStreams(s)
 	return s
 }
 

@@ -46,17 +46,50 @@ const (
 	connectsPerQtr = 50
 )
 
-// streams are the connections that are open, and what they bring.
-type streams struct {
-	faults        StreamFaults
-	rng           *rand.Rand
-	stats         StreamStats
-	conns         []*conn
-	lastConn      int
-	lastEvent     int64
-	subscriptions []*subscription
-	rules         []*rule
-	lastID        int // of subscriptions and rules
+// Streams are the activity stream and the filtered stream of a Server: their
+// connections, subscriptions and rules. They are safe for concurrent use.
+type Streams struct {
+	s *Server // whose mu guards what follows
+
+	faults   StreamFaults
+	rng      *rand.Rand
+	stats    StreamStats
+	conns    []*conn
+	lastConn int
+	activity *activity
+	filter   *filter
+}
+
+func newStreams(s *Server) *Streams {
+	st := &Streams{s: s, rng: rand.New(rand.NewPCG(0, 1))}
+	st.activity, st.filter = &activity{streams: st}, &filter{streams: st}
+	s.mux.HandleFunc("GET /2/activity/stream", func(w http.ResponseWriter, r *http.Request) { st.serve(w, r, activityStream, 2) })
+	s.mux.HandleFunc("GET /2/tweets/search/stream", func(w http.ResponseWriter, r *http.Request) {
+		if len(st.Rules()) == 0 {
+			writeProblem(w, http.StatusConflict, object{"title": "ConnectionException", "detail": "You must define at least one rule", "connection_issue": "RuleConfigurationIssue", "type": "https://api.twitter.com/2/problems/streaming-connection"})
+			return
+		}
+		st.serve(w, r, filteredStream, 1)
+	})
+	st.activity.routes()
+	st.filter.routes()
+	st.connectionRoutes()
+	return st
+}
+
+// posted sends a post to the streams. s.mu is held.
+func (st *Streams) posted(p *post) {
+	included := object{"tweets": []object{p.tweet()}, "users": []object{p.author.user()}}
+	if p.ref != nil {
+		included["tweets"] = []object{p.tweet(), p.ref.tweet()}
+	}
+	st.activity.push("post.create", p, p.tweet(), included)
+	st.filter.push(p)
+}
+
+// deleted sends a deletion to the streams. s.mu is held.
+func (st *Streams) deleted(p *post) {
+	st.activity.push("post.delete", p, object{"id": p.id, "author_id": p.author.id}, object{"users": []object{{"data": p.author.user()}}})
 }
 
 // conn is a connection, or one that is gone and still counts as one until a time.
@@ -78,70 +111,51 @@ type line struct {
 	id   string
 }
 
-// SetStreamFaults changes what goes wrong. DisconnectAfter is for connections made from
-// now on.
-func (s *Server) SetStreamFaults(f StreamFaults) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.streams.faults = f
-	s.streams.rng = rand.New(rand.NewPCG(f.Seed, 1))
+// SetFaults changes what goes wrong. DisconnectAfter is for connections made from now on.
+func (st *Streams) SetFaults(f StreamFaults) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	st.faults = f
+	st.rng = rand.New(rand.NewPCG(f.Seed, 1))
 }
 
-// StreamStats reads the counters.
-func (s *Server) StreamStats() StreamStats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.streams.stats
+// Stats reads the counters.
+func (st *Streams) Stats() StreamStats {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	return st.stats
 }
 
-// CutStreams ends all streams, as a server does that dies.
-func (s *Server) CutStreams() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.streams.conns {
+// Cut ends all connections, as a server does that dies.
+func (st *Streams) Cut() {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	for _, c := range st.conns {
 		c.end()
 	}
 }
 
-// SendLine sends a line to all streams, as it is.
-func (s *Server) SendLine(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.streams.conns {
-		c.add(line{due: s.cfg.Now(), body: []byte(text)})
+// SendLine sends a line to all connections, as it is.
+func (st *Streams) SendLine(text string) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	for _, c := range st.conns {
+		c.add(line{due: st.s.cfg.Now(), body: []byte(text)})
 	}
 }
 
-func (s *Server) streamRoutes() {
-	s.streams.rng = rand.New(rand.NewPCG(0, 1))
-	s.mux.HandleFunc("GET /2/activity/stream", func(w http.ResponseWriter, r *http.Request) { s.stream(w, r, activityStream, 2) })
-	s.mux.HandleFunc("GET /2/tweets/search/stream", func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		none := len(s.streams.rules) == 0
-		s.mu.Unlock()
-		if none {
-			writeProblem(w, http.StatusConflict, object{"title": "ConnectionException", "detail": "You must define at least one rule", "connection_issue": "RuleConfigurationIssue", "type": "https://api.twitter.com/2/problems/streaming-connection"})
-			return
-		}
-		s.stream(w, r, filteredStream, 1)
-	})
-	s.subscriptionRoutes()
-	s.ruleRoutes()
-	s.connectionRoutes()
-}
-
-// stream serves a stream of which there may be so many at a time.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, kind string, most int) {
-	if !s.take(w, kind, connectsPerQtr) {
+// serve serves a stream of which there may be so many at a time.
+func (st *Streams) serve(w http.ResponseWriter, r *http.Request, kind string, most int) {
+	if !st.s.take(w, kind, connectsPerQtr) {
 		return
 	}
-	c := s.connect(kind, most)
+	c := st.connect(kind, most)
 	if c == nil {
 		writeProblem(w, http.StatusTooManyRequests, object{"title": "ConnectionException", "connection_issue": "TooManyConnections",
 			"detail": "This stream is currently at the maximum allowed connection limit.", "type": "https://api.twitter.com/2/problems/streaming-connection"})
 		return
 	}
-	defer s.disconnect(c)
+	defer st.disconnect(c)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 	out := http.NewResponseController(w)
@@ -151,7 +165,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, kind string, mos
 	beat := time.NewTicker(keepAlive)
 	defer beat.Stop()
 	for {
-		body, wait := s.next(c)
+		body, wait := st.next(c)
 		if body == nil {
 			due := time.NewTimer(wait)
 			select {
@@ -160,7 +174,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, kind string, mos
 			case <-beat.C:
 				body = []byte{}
 			case <-c.cut:
-				s.end(w, c)
+				st.end(w, c)
 			case <-r.Context().Done():
 				due.Stop()
 				return
@@ -177,10 +191,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, kind string, mos
 }
 
 // connect opens a connection; nil when there are enough.
-func (s *Server) connect(kind string, most int) *conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st, now := &s.streams, s.cfg.Now()
+func (st *Streams) connect(kind string, most int) *conn {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	now := st.s.cfg.Now()
 	st.conns = slices.DeleteFunc(st.conns, func(c *conn) bool { return c.gone && !c.ghost.After(now) })
 	n := 0
 	for _, c := range st.conns {
@@ -203,21 +217,21 @@ func (s *Server) connect(kind string, most int) *conn {
 }
 
 // disconnect takes note of a connection's end.
-func (s *Server) disconnect(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (st *Streams) disconnect(c *conn) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
 	c.gone = true
-	if !c.ghost.After(s.cfg.Now()) {
-		s.streams.conns = slices.DeleteFunc(s.streams.conns, func(o *conn) bool { return o == c })
+	if !c.ghost.After(st.s.cfg.Now()) {
+		st.conns = slices.DeleteFunc(st.conns, func(o *conn) bool { return o == c })
 	}
 }
 
 // next takes the next line that is due, or says how long to wait for it. A connection
 // that is over is cut.
-func (s *Server) next(c *conn) (body []byte, wait time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.cfg.Now()
+func (st *Streams) next(c *conn) (body []byte, wait time.Duration) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	now := st.s.cfg.Now()
 	wait = time.Hour
 	if !c.ends.IsZero() {
 		if wait = c.ends.Sub(now); wait <= 0 {
@@ -233,18 +247,17 @@ func (s *Server) next(c *conn) (body []byte, wait time.Duration) {
 		return nil, min(wait, until)
 	}
 	c.queue = c.queue[1:]
-	s.streams.stats.Lines++
+	st.stats.Lines++
 	if l.kind != "" {
-		s.charge(l.kind, l.id)
+		st.s.bill.charge(now, l.kind, l.id)
 	}
 	return l.body, 0
 }
 
 // end ends a connection that is cut, in one of the ways that there are. It does not
 // return.
-func (s *Server) end(w http.ResponseWriter, c *conn) {
-	s.mu.Lock()
-	st := &s.streams
+func (st *Streams) end(w http.ResponseWriter, c *conn) {
+	st.s.mu.Lock()
 	f := &st.faults
 	st.stats.Disconnects++
 	var last string
@@ -257,10 +270,10 @@ func (s *Server) end(w http.ResponseWriter, c *conn) {
 		last = `{"errors":[{"title":"operational-disconnect","disconnect_type":"UpstreamOperationalDisconnect","detail":"This stream has been disconnected upstream for operational reasons.","type":"https://api.twitter.com/2/problems/operational-disconnect"}]}` + "\r\n"
 	}
 	if f.GhostFor > 0 && !c.ends.IsZero() {
-		c.ghost = s.cfg.Now().Add(f.GhostFor)
+		c.ghost = st.s.cfg.Now().Add(f.GhostFor)
 		st.stats.Ghosts++
 	}
-	s.mu.Unlock()
+	st.s.mu.Unlock()
 	_, _ = w.Write([]byte(last))
 	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
@@ -289,13 +302,12 @@ func (c *conn) add(l line) {
 	}
 }
 
-// push sends an event to all connections of a kind, after the delay. s.mu is held.
-func (s *Server) push(kind string, body object, billed, id string) {
+// push sends an event to all connections of a kind, after the delay. st.s.mu is held.
+func (st *Streams) push(kind string, body object, billed, id string) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		panic(err)
 	}
-	st := &s.streams
 	for _, c := range st.conns {
 		if c.kind != kind || c.gone {
 			continue
@@ -306,7 +318,7 @@ func (s *Server) push(kind string, body object, billed, id string) {
 			st.stats.Duplicated++
 		}
 		for range times {
-			due := s.cfg.Now().Add(st.faults.Delay)
+			due := st.s.cfg.Now().Add(st.faults.Delay)
 			if st.faults.Disorder > 0 {
 				due = due.Add(time.Duration(st.rng.Int64N(int64(st.faults.Disorder))))
 			}
