@@ -95,6 +95,10 @@ type Page struct {
 	RateLimit RateLimit
 	// ServerTime is the upstream's clock when it answered, zero if unknown.
 	ServerTime time.Time
+	// AsOf is when the platform was last asked, where an adapter answers from memory
+	// because it must not ask yet: the poll then covers what was published until then.
+	// Zero is for an answer of the platform itself.
+	AsOf time.Time
 	// Billed is what the platform charges for this answer.
 	Billed Billed
 	// Err says of a page of a BatchFetcher's answer that this account could not

@@ -15,8 +15,10 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
-// maxAddress bounds an account's address, in bytes. Package detect has it, too.
-const maxAddress = 512
+const (
+	maxAddress = 512  // bytes of an account's address; package detect has it, too
+	maxURL     = 2048 // of any other
+)
 
 // account is a feed that somebody watches.
 type account struct {
@@ -53,13 +55,18 @@ func addressID(address string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
 }
 
-// parseAddress checks and normalises a URL: the scheme and the host in lower case, an
+// parseAddress is parseURL of an account's name.
+func parseAddress(raw string, allowPrivate bool) (*url.URL, error) {
+	return parseURL(raw, maxAddress, allowPrivate)
+}
+
+// parseURL checks and normalises a URL: the scheme and the host in lower case, an
 // international host in its xn-- form, no default port, no fragment, "/" for no path,
 // and no escape for a letter, digit, "-", ".", "_" or "~" (RFC 3986, section 6.2.2).
 // The error says what an address is like.
-func parseAddress(raw string, allowPrivate bool) (*url.URL, error) {
-	if raw == "" || len(raw) > maxAddress {
-		return nil, fmt.Errorf("the address of a feed, of 1 to %d bytes", maxAddress)
+func parseURL(raw string, most int, allowPrivate bool) (*url.URL, error) {
+	if raw == "" || len(raw) > most {
+		return nil, fmt.Errorf("the address of a feed, of 1 to %d bytes", most)
 	}
 	if strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return nil, errors.New("the address of a feed without spaces, control characters and backslashes")

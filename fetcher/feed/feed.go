@@ -2,8 +2,10 @@ package feed
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -21,9 +23,10 @@ type Config struct {
 	// HostGap is the time between two requests to one host. Defaults to 1 s, at most
 	// 1 h.
 	HostGap time.Duration
-	// IgnorePauses asks also when a feed is not to be read yet: by Cache-Control,
-	// Expires, ttl, skipHours or skipDays. Retry-After is always respected.
-	IgnorePauses bool
+	// MaxPause bounds how long a feed is not read because it does not want to be: by
+	// Cache-Control, Expires, ttl, skipHours or skipDays. Defaults to 24 h, which is
+	// the most; a negative one ignores these. Retry-After is always respected.
+	MaxPause time.Duration
 	// Robots reads and follows robots.txt. Readers of feeds do not, as a rule: a feed
 	// is there to be read by programs.
 	Robots bool
@@ -32,12 +35,18 @@ type Config struct {
 	// MaxBody caps a document after decompression, in bytes. Defaults to 15 MiB, at
 	// most 64 MiB.
 	MaxBody int64
-	// MaxFeeds is how many feeds are remembered. Beyond that another one is forgotten,
-	// as if it had never been read. Defaults to 100,000.
+	// Memory keeps what feeds have shown over restarts: see "Restarts" in the package's
+	// documentation. Nil keeps it for the process alone.
+	Memory Memory
+	// MaxFeeds is how many feeds are remembered, some 100 bytes for each entry. Beyond
+	// that another one is forgotten, as if the process began anew. Defaults to 50,000.
 	MaxFeeds int
 	// AllowPrivate also allows private networks and any port, as
 	// webhook.Config.AllowPrivate does.
 	AllowPrivate bool
+	// Transport makes the requests, in place of one that connects to public addresses
+	// only and by no proxy: it has to see to that itself.
+	Transport http.RoundTripper
 	// Now is the clock for times and pauses. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -46,13 +55,26 @@ const (
 	defaultTimeout, maxTimeout = 20 * time.Second, 5 * time.Minute
 	defaultBody, maxBody       = 15 << 20, 64 << 20
 	defaultGap, maxGap         = time.Second, time.Hour
-	defaultFeeds, maxFeeds     = 100_000, 100_000_000
+	defaultFeeds, maxFeeds     = 50_000, 100_000_000
+	maxPause                   = 24 * time.Hour
 )
 
 // Fetcher reads feeds. It is safe for concurrent use.
 type Fetcher struct {
-	cfg Config
+	cfg       Config
+	transport http.RoundTripper
+	pages     *upstream.Pages
+	hosts     hosts
+
+	mu       sync.Mutex
+	accounts map[string]*account // by name
+	feeds    map[string]*state   // by account.id
 }
+
+var (
+	_ fetcher.Fetcher  = (*Fetcher)(nil)
+	_ fetcher.Bucketer = (*Fetcher)(nil)
+)
 
 // New checks cfg and returns a Fetcher. It makes no request.
 func New(cfg Config) (*Fetcher, error) {
@@ -65,6 +87,8 @@ func New(cfg Config) (*Fetcher, error) {
 		return nil, fmt.Errorf("feed: MaxBody %d is not allowed: want 0 (%d) or 1 to %d bytes", cfg.MaxBody, defaultBody, maxBody)
 	case cfg.MaxFeeds < 0 || cfg.MaxFeeds > maxFeeds:
 		return nil, fmt.Errorf("feed: MaxFeeds %d is not allowed: want 0 (%d) or 1 to %d", cfg.MaxFeeds, defaultFeeds, maxFeeds)
+	case cfg.MaxPause > maxPause:
+		return nil, fmt.Errorf("feed: MaxPause %s is not allowed: want up to %s, 0 for that, or less than 0 for none", cfg.MaxPause, maxPause)
 	case strings.ContainsFunc(cfg.Contact, notPrintable) || strings.ContainsAny(cfg.Contact, "()"):
 		return nil, fmt.Errorf("feed: Contact %q is not allowed: want printable ASCII without brackets", cfg.Contact)
 	case strings.ContainsFunc(cfg.UserAgent, notPrintable):
@@ -75,6 +99,9 @@ func New(cfg Config) (*Fetcher, error) {
 		if cfg.Contact != "" {
 			cfg.UserAgent = "streamwatch/1 (+" + cfg.Contact + ")"
 		}
+	}
+	if cfg.MaxPause == 0 {
+		cfg.MaxPause = maxPause
 	}
 	if cfg.HostGap == 0 {
 		cfg.HostGap = defaultGap
@@ -91,17 +118,34 @@ func New(cfg Config) (*Fetcher, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Fetcher{cfg: cfg}, nil
+	pages, err := upstream.NewPages(cfg.MaxFeeds)
+	if err != nil {
+		return nil, fmt.Errorf("feed: %w", err)
+	}
+	return &Fetcher{cfg: cfg, transport: newTransport(&cfg), pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
+		accounts: map[string]*account{}, feeds: map[string]*state{}}, nil
 }
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
 // account normalises the name of an account. The error is a *fetcher.ArgumentError.
 func (f *Fetcher) account(name string) (*account, error) {
+	f.mu.Lock()
+	a := f.accounts[name]
+	f.mu.Unlock()
+	if a != nil {
+		return a, nil
+	}
 	a, err := newAccount(name, f.cfg.AllowPrivate)
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", &fetcher.ArgumentError{Field: "username", Value: upstream.PlainURL(name), Allowed: err.Error()})
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.accounts) >= f.cfg.MaxFeeds {
+		clear(f.accounts)
+	}
+	f.accounts[name] = a
 	return a, nil
 }
 

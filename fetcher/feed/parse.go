@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/mmcdole/gofeed"
 
@@ -22,14 +21,11 @@ type document struct {
 	about   about
 	// hubs and self are what WebSub goes by: those of the Link headers if there are
 	// any, else those of the document. They are absolute.
-	hubs []string
-	self string
-	next string // the address of older entries, "" for none
-	// When the publisher does not want to be asked: see rest.
-	ttl       time.Duration
-	skipHours [24]bool // UTC
-	skipDays  [7]bool
-	cut       bool // the document has no proper end, or an item of it could not be read
+	hubs   []string
+	self   string
+	next   string // the address of older entries, "" for none
+	pauses pauses
+	cut    bool // the document has no proper end, or an item of it could not be read
 }
 
 // about describes the feed itself.
@@ -109,7 +105,7 @@ func convert(feed *gofeed.Feed, keys [][]string, base *url.URL) *document {
 		doc.about.image = absolute(base, feed.Image.URL)
 	}
 	doc.links(feed, base)
-	doc.pauses(feed)
+	doc.pauses = readPauses(feed)
 	doc.entries = make([]entry, len(feed.Items))
 	for i, item := range feed.Items {
 		e := &doc.entries[i]

@@ -23,7 +23,7 @@ func TestParseRSS(t *testing.T) {
 <atom:link rel="hub" href="https://hub.example.com/"/><atom:link rel="self" href="https://example.com/feed"/><ttl>60</ttl>
 <item><guid>https://example.com/1</guid><title>One</title><pubDate>Mon, 02 Mar 2026 12:00:00 JST</pubDate></item>
 </channel></rss>`)
-	if len(doc.entries) != 1 || len(doc.hubs) != 1 || doc.self != "https://example.com/feed" || doc.ttl != time.Hour {
+	if len(doc.entries) != 1 || len(doc.hubs) != 1 || doc.self != "https://example.com/feed" || doc.pauses.ttl != time.Hour {
 		t.Fatalf("%+v", doc)
 	}
 	e := doc.entries[0]

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -9,26 +10,91 @@ import (
 	"github.com/mmcdole/gofeed/rss"
 )
 
-// pauses takes over when an RSS feed does not want to be read: ttl in minutes, skipHours
-// and skipDays in GMT.
-func (d *document) pauses(feed *gofeed.Feed) {
+// pauses are when a document says that it does not want to be read.
+type pauses struct {
+	ttl   time.Duration
+	hours [24]bool // in UTC
+	days  [7]bool
+}
+
+// readPauses takes over what RSS says of it: ttl in minutes, skipHours and skipDays in
+// GMT.
+func readPauses(feed *gofeed.Feed) (p pauses) {
 	f, ok := feed.OriginalFeed().(*rss.Feed)
 	if !ok {
-		return
+		return p
 	}
 	if n, err := strconv.Atoi(strings.TrimSpace(f.TTL)); err == nil && n > 0 && n < 1<<20 {
-		d.ttl = time.Duration(n) * time.Minute
+		p.ttl = time.Duration(n) * time.Minute
 	}
 	for _, text := range f.SkipHours {
 		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 0 && n <= 24 {
-			d.skipHours[n%24] = true
+			p.hours[n%24] = true
 		}
 	}
 	for _, text := range f.SkipDays {
 		for day := time.Sunday; day <= time.Saturday; day++ {
 			if strings.EqualFold(strings.TrimSpace(text), day.String()) {
-				d.skipDays[day] = true
+				p.days[day] = true
 			}
 		}
 	}
+	return p
+}
+
+// after is the first time from t on that is not in an hour or on a day to skip; t itself
+// if all are.
+func (p *pauses) after(t time.Time) time.Time {
+	t = t.UTC()
+	for at, n := t, 0; n <= 7*24; n++ {
+		if !p.hours[at.Hour()] && !p.days[at.Weekday()] {
+			return at
+		}
+		at = at.Truncate(time.Hour).Add(time.Hour)
+	}
+	return t
+}
+
+// until is when a feed wants to be asked again: not before what the headers say (RFC
+// 9111, section 4.2.1: max-age, else Expires) and the document's ttl, and in none of the
+// hours that it skips. It is at most the longest pause from now.
+func (p *pauses) until(h http.Header, now time.Time, longest time.Duration) time.Time {
+	wait := min(max(fresh(h, now), p.ttl), longest)
+	at := p.after(now.Add(wait))
+	if latest := now.Add(longest); at.After(latest) {
+		return latest
+	}
+	return at
+}
+
+// fresh is how long an answer may be used without asking again.
+func fresh(h http.Header, now time.Time) time.Duration {
+	age := time.Duration(-1)
+	for _, line := range h.Values("Cache-Control") {
+		for _, d := range strings.Split(line, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(d), "=")
+			switch strings.ToLower(name) {
+			case "no-cache", "no-store":
+				return 0
+			case "max-age":
+				if n, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32); err == nil && n >= 0 {
+					age = time.Duration(n) * time.Second
+				}
+			}
+		}
+	}
+	if age >= 0 {
+		if n, err := strconv.ParseInt(h.Get("Age"), 10, 32); err == nil && n > 0 {
+			age -= time.Duration(n) * time.Second
+		}
+		return max(age, 0)
+	}
+	expires, err := http.ParseTime(h.Get("Expires"))
+	if err != nil {
+		return 0
+	}
+	if d, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = d
+	}
+	return max(expires.Sub(now), 0)
 }

@@ -1,32 +1,33 @@
 package feed
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/base32"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// posts maps the entries of a document that was read, or with pushed set of one that the
-// publisher has sent, at a time. Each entry is there once, in the document's order.
-func (f *Fetcher) posts(_ context.Context, a *account, doc *document, at time.Time, pushed bool) ([]fetcher.Tweet, error) {
-	var tweets []fetcher.Tweet
-	for i := range doc.entries {
-		e := &doc.entries[i]
-		published := e.published.at
-		if published.IsZero() {
-			published = at
+// posts are the entries of a document, newest first.
+type posts struct {
+	tweets  []fetcher.Tweet
+	skipped int       // known entries, which are not among them
+	oldest  time.Time // how far back the document reaches
+}
+
+// newPosts maps entries. Most feeds are in order of time; the engine wants all to be.
+func newPosts(a *account, doc *document, found []identified, seen func(string) bool) posts {
+	var p posts
+	slices.SortStableFunc(found, func(x, y identified) int { return y.at().Compare(x.at()) })
+	var reach fetcher.Reach
+	for i := range found {
+		e := &found[i]
+		reach.Add(e.at())
+		if seen != nil && seen(e.ID) {
+			p.skipped++
+			continue
 		}
-		key := e.link
-		if len(e.guids) > 0 {
-			key = e.guids[0]
-		}
-		sum := sha256.Sum256([]byte(key + e.title + e.content))
-		id := a.id + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))
-		tweets = append(tweets, e.tweet(a, doc, id, published))
+		p.tweets = append(p.tweets, e.tweet(a, doc, e.ID, e.at()))
 	}
-	return tweets, nil
+	p.oldest = reach.Time()
+	return p
 }

@@ -43,6 +43,17 @@ func readBody(r io.Reader, announced int64) (*[]byte, error) {
 	}
 }
 
+// Fill reads Body from an answer of the announced length, -1 for none: for adapters that
+// make requests of their own. It reads most+1 bytes at most, so that a longer body can be
+// told, and keeps what it has read also beside an error.
+func (r *Response) Fill(body io.Reader, announced, most int64) error {
+	r.Release()
+	var err error
+	r.room, err = readBody(io.LimitReader(body, most+1), announced)
+	r.Body = *r.room
+	return err
+}
+
 // Release lets the body's memory be used for another answer. Neither Body nor
 // what shares its memory may be used afterwards. A Response need not be
 // released.

@@ -220,8 +220,7 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	if resp.StatusCode/100 != 2 {
 		return nil, answerError(resp, out.RateLimit, now, c.token())
 	}
-	out.room, err = readBody(io.LimitReader(resp.Body, c.cfg.MaxBody+1), resp.ContentLength)
-	out.Body = *out.room
+	err = out.Fill(resp.Body, resp.ContentLength, c.cfg.MaxBody)
 	if err = c.bodyError(ctx, int64(len(out.Body)), err); err != nil {
 		out.Release()
 		return nil, err

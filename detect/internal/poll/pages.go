@@ -58,6 +58,9 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 		if !pg.ServerTime.IsZero() {
 			e.compareClocks(out, pg.ServerTime, asked, now)
 		}
+		if !pg.AsOf.IsZero() && pg.AsOf.Before(out.Begun) {
+			out.Begun = pg.AsOf
+		}
 		out.Version, out.Unchanged = pg.Version, pg.Unchanged
 		if pg.Unchanged {
 			e.Count.Unchanged.Add(1)

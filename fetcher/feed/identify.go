@@ -1,0 +1,277 @@
+package feed
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// identified is an item of a document, with what is known of the entry.
+type identified struct {
+	*entry
+	*known
+}
+
+// reading is the identification of the items of a document.
+type reading struct {
+	memory *memory
+	feed   string // id of the feed
+	now    time.Time
+	first  bool // what is new was there before: the feed was never read, or an older page
+
+	items []item
+	// How many items of the document, and entries of the memory, have a guid, link or
+	// text.
+	guids, links, texts map[uint64]int
+	byGUID              map[uint64][]*known
+	byLink              map[uint64][]*known
+	byText              map[uint64][]*known
+	taken               map[*known]bool
+	ids                 map[string]bool
+}
+
+// item is an item of a document, each entry once.
+type item struct {
+	entry *entry
+	features
+	known *known
+}
+
+// identify tells which entries a document shows: those of the memory, and new ones, which
+// it adds.
+func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []identified {
+	r := &reading{memory: m, feed: a.id, now: now, first: m.Read == 0 || k == older,
+		guids: map[uint64]int{}, links: map[uint64]int{}, texts: map[uint64]int{},
+		byGUID: map[uint64][]*known{}, byLink: map[uint64][]*known{}, byText: map[uint64][]*known{},
+		taken: map[*known]bool{}, ids: map[string]bool{}}
+	if k == newest && !m.begin(doc) {
+		m.Read++
+		m.dirty = m.dirty || m.Read == 1
+	}
+	r.index(doc, siteOf(doc, a.url))
+	r.match(r.byGUIDs)
+	r.match(r.byLinks)
+	r.match(r.byTexts)
+	out := make([]identified, len(r.items))
+	for i := range r.items {
+		it := &r.items[i]
+		if it.known == nil {
+			it.known = r.add(it)
+		}
+		m.show(it.known, &it.features)
+		out[i] = identified{it.entry, it.known}
+	}
+	m.forget(len(out))
+	return out
+}
+
+// begin reports whether a document is an unfinished first one: the entries that it lacks
+// were there, too. After a few of them it is taken for all that there is.
+func (m *memory) begin(doc *document) bool {
+	const few = 3
+	if m.Read > 0 || !doc.cut || m.Cut == few {
+		return false
+	}
+	m.Cut++
+	return true
+}
+
+// index takes the items of a document, each entry once, and the entries of the memory.
+func (r *reading) index(doc *document, site string) {
+	same := map[uint64][]int{} // items by guid, link and text
+	for i := range doc.entries {
+		it := item{entry: &doc.entries[i], features: featuresOf(&doc.entries[i], site)}
+		keys := append(slices.Clone(it.features.guids), it.link, it.text)
+		if r.repeated(&it, keys, same) {
+			continue
+		}
+		for _, key := range keys {
+			same[key] = append(same[key], len(r.items))
+		}
+		r.items = append(r.items, it)
+		for _, g := range it.features.guids {
+			r.guids[g]++
+		}
+		r.links[it.link]++
+		r.texts[it.text]++
+	}
+	for _, k := range r.memory.Known {
+		for _, g := range k.GUIDs {
+			r.byGUID[g] = append(r.byGUID[g], k)
+		}
+		r.byLink[k.Link] = append(r.byLink[k.Link], k)
+		r.byText[k.Text] = append(r.byText[k.Text], k)
+		r.ids[k.ID] = true
+	}
+}
+
+// repeated reports whether an item repeats one before it.
+func (r *reading) repeated(it *item, keys []uint64, same map[uint64][]int) bool {
+	for _, key := range keys {
+		if key == 0 {
+			continue
+		}
+		for _, other := range same[key] {
+			if r.items[other].repeats(&it.features) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// match finds the entries of the items that have none yet. An entry is that of one item.
+func (r *reading) match(find func(*item) *known) {
+	for i := range r.items {
+		it := &r.items[i]
+		if it.known != nil {
+			continue
+		}
+		if k := find(it); k != nil {
+			it.known = k
+			r.taken[k] = true
+		}
+	}
+}
+
+// byGUIDs finds an entry by its guid. One that several entries have does not suffice.
+func (r *reading) byGUIDs(it *item) *known {
+	var found *known
+	for _, g := range it.features.guids {
+		for _, k := range r.byGUID[g] {
+			if r.taken[k] {
+				continue
+			}
+			if r.guids[g] == 1 && len(r.byGUID[g]) == 1 {
+				return k
+			}
+			f := k.features()
+			link, text := f.sameLink(&it.features), f.sameText(&it.features)
+			switch {
+			case link && text:
+				return k
+			case link && (r.links[it.link] == 1 || f.sameTime(&it.features)), text && f.sameDate(&it.features):
+				found = k
+			}
+		}
+	}
+	return found
+}
+
+// byLinks finds an entry by its link, if no other entry has that. Where both have a guid,
+// another one, the text or the time must be the same, too.
+func (r *reading) byLinks(it *item) *known {
+	if it.link == 0 || r.links[it.link] != 1 || len(r.byLink[it.link]) != 1 {
+		return nil
+	}
+	k := r.byLink[it.link][0]
+	f := k.features()
+	if r.taken[k] || f.bothGUID(&it.features) && !f.sameText(&it.features) && !f.sameTime(&it.features) {
+		return nil
+	}
+	return k
+}
+
+// byTexts finds an entry by its text and date, if no other entry has that text. Where
+// both have a link, another one, the date must tell the second.
+func (r *reading) byTexts(it *item) *known {
+	if r.texts[it.text] != 1 || len(r.byText[it.text]) != 1 {
+		return nil
+	}
+	k := r.byText[it.text][0]
+	f := k.features()
+	if r.taken[k] || !f.sameDate(&it.features) {
+		return nil
+	}
+	if f.link != 0 && it.link != 0 && f.link != it.link && !f.sameTime(&it.features) {
+		return nil
+	}
+	return k
+}
+
+// add remembers a new entry.
+func (r *reading) add(it *item) *known {
+	k := &known{ID: r.newID(it), At: r.firstTime(it.entry.published).UnixMilli()}
+	r.memory.Known = append(r.memory.Known, k)
+	r.memory.dirty = true
+	r.taken[k] = true
+	r.ids[k.ID] = true
+	return k
+}
+
+// newID makes the id of an entry of what is least likely to change and tells it from all
+// others: its guid, else its link, else its text. What several entries have is joined with
+// what follows.
+func (r *reading) newID(it *item) string {
+	e, text := it.entry, []string{it.entry.title, it.entry.body()}
+	date := strconv.FormatInt(it.date, 10)
+	link := plainLink(e.link)
+	var kinds [][]string
+	if len(e.guids) > 0 {
+		guid := slices.Min(e.guids)
+		key := hash("g", guid)
+		if r.guids[key] == 1 && len(r.byGUID[key]) == 0 {
+			kinds = append(kinds, []string{"guid", guid})
+		}
+		if it.link != 0 && r.links[it.link] == 1 {
+			kinds = append(kinds, []string{"guid, link", guid, link})
+		}
+		kinds = append(kinds, append([]string{"guid, text", guid, link}, text...), append([]string{"guid, date", guid, link, date}, text...))
+	} else {
+		if it.link != 0 && r.links[it.link] == 1 {
+			kinds = append(kinds, []string{"link", link})
+		}
+		if r.texts[it.text] == 1 {
+			kinds = append(kinds, append([]string{"text"}, text...))
+		}
+		kinds = append(kinds, append([]string{"text, link", link}, text...), append([]string{"text, date", link, date}, text...))
+	}
+	for _, parts := range kinds {
+		if id := r.id(parts); !r.ids[id] {
+			return id
+		}
+	}
+	last := kinds[len(kinds)-1]
+	for n := 2; ; n++ {
+		if id := r.id(append(slices.Clone(last), strconv.Itoa(n))); !r.ids[id] {
+			return id
+		}
+	}
+}
+
+// id is the feed's id and 120 bits of the SHA-256 of texts, in lower-case base 32.
+func (r *reading) id(parts []string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(strconv.Itoa(len(p)) + ":" + p))
+	}
+	return r.feed + "." + strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:15]))
+}
+
+const (
+	ahead    = 10 * time.Minute // how far clocks of publishers may be ahead
+	dayEarly = 14 * time.Hour   // a day begins so long before UTC's in the first zone
+	dayLate  = 38 * time.Hour   // and ends so long after it began in the last
+)
+
+// longAgo is when an entry was published that was there already when its feed was first
+// read, and does not say: before everything.
+var longAgo = time.Unix(0, 0).UTC()
+
+// firstTime is when an entry was published that is seen for the first time: as the feed
+// says, and else, or where it says a time in the future, now. One that tells the day alone
+// was published when it was seen, if that was on that day somewhere.
+func (r *reading) firstTime(d date) time.Time {
+	age := r.now.Sub(d.at)
+	unknown := d.at.IsZero() || age < -ahead && !(d.day && age >= -dayEarly)
+	switch {
+	case unknown && r.first:
+		return longAgo
+	case unknown, age < 0, d.day && !r.first && age <= dayLate:
+		return r.now
+	}
+	return d.at
+}

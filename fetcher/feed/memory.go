@@ -1,0 +1,112 @@
+package feed
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Memory keeps what a Fetcher knows of the entries that feeds have shown, so that the next
+// process knows it, too. Calls are concurrent, but never for the same feed.
+type Memory interface {
+	// Load returns what Save was given last for a feed, nil for one that it was never
+	// called for.
+	Load(ctx context.Context, feed string) ([]byte, error)
+	// Save keeps the state of a feed, some 100 bytes for each entry. The name has 16
+	// lower-case letters and digits. When Save fails, the read fails, too, and is made
+	// again.
+	Save(ctx context.Context, feed string, state []byte) error
+}
+
+const (
+	minKnown   = 256 // entries of a feed that are remembered at least
+	maxKnown   = 4 * maxEntries
+	maxAliases = 8 // guids of an entry
+)
+
+// memory is what a feed has shown.
+type memory struct {
+	Format int      `json:"format"`
+	Read   int      `json:"read"` // how often it was read and had changed; 0 is never
+	Cut    int      `json:"cut"`  // first reads of a document without an end
+	Known  []*known `json:"known"`
+
+	dirty bool // there is something to save
+}
+
+// known is an entry that a feed has shown.
+type known struct {
+	ID    string   `json:"id"`
+	At    int64    `json:"at"` // when it was published, in Unix milliseconds
+	GUIDs []uint64 `json:"g,omitempty"`
+	Link  uint64   `json:"l,omitempty"`
+	Text  uint64   `json:"t,omitempty"`
+	Date  int64    `json:"d,omitempty"` // as the feed gave it last, in Unix seconds
+	Day   bool     `json:"y,omitempty"`
+	Seen  int      `json:"s"` // the memory's Read when it was shown last
+}
+
+// memoryFormat is the one that this version writes.
+const memoryFormat = 1
+
+// loadMemory reads a state. One of another format is an error: it must not be taken for a
+// feed that was never read.
+func loadMemory(state []byte) (*memory, error) {
+	m := &memory{Format: memoryFormat}
+	if len(state) == 0 {
+		return m, nil
+	}
+	if err := json.Unmarshal(state, m); err != nil {
+		return nil, fmt.Errorf("feed: stored state of a feed cannot be read: %w", err)
+	}
+	if m.Format != memoryFormat {
+		return nil, fmt.Errorf("feed: stored state of a feed has format %d: want %d", m.Format, memoryFormat)
+	}
+	m.Known = slices.DeleteFunc(m.Known, func(k *known) bool { return k == nil || k.ID == "" })
+	return m, nil
+}
+
+func (m *memory) state() ([]byte, error) { return json.Marshal(m) }
+
+// features are those of an entry as it was shown last, with all the guids it had.
+func (k *known) features() features {
+	return features{guids: k.GUIDs, link: k.Link, text: k.Text, date: k.Date, day: k.Day}
+}
+
+func (k *known) at() time.Time { return time.UnixMilli(k.At).UTC() }
+
+// show notes that an entry is shown, with its features.
+func (m *memory) show(k *known, f *features) {
+	k.Seen = m.Read
+	for _, g := range f.guids {
+		if i := slices.Index(k.GUIDs, g); i < 0 {
+			m.dirty = true
+			if len(k.GUIDs) == maxAliases {
+				k.GUIDs = slices.Delete(k.GUIDs, 0, 1)
+			}
+			k.GUIDs = append(k.GUIDs, g)
+		}
+	}
+	if k.Link != f.link && f.link != 0 || k.Text != f.text || k.Date != f.date || k.Day != f.day {
+		m.dirty = true
+		if f.link != 0 {
+			k.Link = f.link
+		}
+		k.Text, k.Date, k.Day = f.text, f.date, f.day
+	}
+}
+
+// forget drops the entries that were not shown for the longest time, beyond three times
+// as many as the document has.
+func (m *memory) forget(shown int) {
+	most := min(max(minKnown, 3*shown), maxKnown)
+	if len(m.Known) <= most {
+		return
+	}
+	slices.SortStableFunc(m.Known, func(a, b *known) int { return cmp.Compare(b.Seen, a.Seen) })
+	m.Known = slices.Clip(m.Known[:most])
+	m.dirty = true
+}

@@ -1,0 +1,199 @@
+package feed
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+	"github.com/streamwatch/streamwatch/internal/netguard"
+)
+
+const (
+	maxRedirects   = 5
+	maxHeaderBytes = 64 << 10 // of an answer
+	accept         = "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
+)
+
+// newTransport connects to public addresses only, and keeps no connection: feeds are read
+// seldom, and net/http logs the body of a 304 where a connection is kept.
+func newTransport(cfg *Config) http.RoundTripper {
+	if cfg.Transport != nil {
+		return cfg.Transport
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
+	guard := &netguard.Guard{AllowPrivate: cfg.AllowPrivate, Ports: ports}
+	return &http.Transport{
+		Proxy:                  nil,               // through a proxy the guard would see the proxy's address alone
+		DialContext:            guard.DialContext, // all addresses of a name are checked before one is connected to
+		TLSHandshakeTimeout:    cfg.Timeout,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		Protocols:              protocols,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableKeepAlives:      true,
+	}
+}
+
+// answer is that of a feed's server, of any status.
+type answer struct {
+	*http.Response
+	url   *url.URL // after redirects
+	moved *url.URL // where the leading permanent redirects led, nil if there was none
+}
+
+// get requests a URL and follows redirects. condition gives the header that asks for a
+// change of what a URL gave; it is sent to no other URL.
+func (f *Fetcher) get(ctx context.Context, u *url.URL, condition func(*url.URL) http.Header) (*answer, error) {
+	a := &answer{}
+	permanent := true
+	for hop := 0; ; hop++ {
+		if err := f.mayRead(ctx, u); err != nil {
+			return nil, err
+		}
+		resp, err := f.once(ctx, u, condition(u))
+		if err != nil {
+			return nil, err
+		}
+		next := resp.Header.Get("Location")
+		switch resp.StatusCode {
+		case http.StatusMovedPermanently, http.StatusPermanentRedirect:
+		case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect:
+			permanent = false
+		default:
+			next = ""
+		}
+		if next == "" {
+			a.Response, a.url = resp, u
+			return a, nil
+		}
+		resp.Body.Close()
+		if hop == maxRedirects {
+			return nil, fmt.Errorf("%s: more than %d redirects", u.Host, maxRedirects)
+		}
+		if u, err = f.redirect(u, next); err != nil {
+			return nil, err
+		}
+		if permanent {
+			a.moved = u
+		}
+	}
+}
+
+// redirect judges the target of a redirect as an account's address.
+func (f *Fetcher) redirect(from *url.URL, location string) (*url.URL, error) {
+	ref, err := url.Parse(strings.TrimSpace(location))
+	if err != nil {
+		return nil, fmt.Errorf("%s: redirect to what is no URL", from.Host)
+	}
+	to, err := parseURL(from.ResolveReference(ref).String(), maxURL, f.cfg.AllowPrivate)
+	if err != nil {
+		return nil, fmt.Errorf("%s: redirect that is not followed: want %w", from.Host, err)
+	}
+	return to, nil
+}
+
+// once makes one request, when it is the host's turn.
+func (f *Fetcher) once(ctx context.Context, u *url.URL, condition http.Header) (*http.Response, error) {
+	if err := f.hosts.wait(ctx, u.Host); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: not a URL to request", u.Host)
+	}
+	req.Header.Set("User-Agent", f.cfg.UserAgent)
+	req.Header.Set("Accept", accept)
+	for name, values := range condition {
+		req.Header[name] = values
+	}
+	// A bare round trip follows no redirect, keeps no cookie, sends no Referer.
+	resp, err := f.transport.RoundTrip(req)
+	if err != nil {
+		return nil, requestError(ctx, u.Host, err)
+	}
+	return resp, nil
+}
+
+// requestError says what went wrong without naming an address: what a name resolves to
+// inside a network is not for everyone.
+func requestError(ctx context.Context, host string, err error) error {
+	var (
+		dns     *net.DNSError
+		timeout interface{ Timeout() bool }
+		cert    *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.Is(err, netguard.ErrAddressNotAllowed):
+		return fmt.Errorf("%s: the host's address is not public: %w", host, netguard.ErrAddressNotAllowed)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", host, ctx.Err())
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("%s: no such host", host)
+	case errors.As(err, &dns):
+		return fmt.Errorf("%s: the host's name could not be looked up", host)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Errorf("%s: no answer in time: %w", host, context.DeadlineExceeded)
+	case errors.As(err, &cert):
+		return fmt.Errorf("%s: certificate not valid", host)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%s: connection refused", host)
+	}
+	return fmt.Errorf("%s: the host gave no valid answer", host)
+}
+
+const (
+	goneAfter   = 6 * time.Hour    // how long a feed is 410 before that is believed
+	missingWait = 15 * time.Minute // before a feed that is not there is asked for again
+	goneWait    = 24 * time.Hour
+)
+
+// refused is the error of an answer outside 2xx, and notes what it says of the feed.
+func (f *Fetcher) refused(s *state, resp *answer) error {
+	now := f.cfg.Now()
+	err := upstream.AnswerError(resp.Response, now, "")
+	var limit *fetcher.RateLimitError
+	var status *fetcher.StatusError
+	wait := time.Duration(0)
+	switch {
+	case resp.StatusCode == http.StatusGone:
+		return f.refusedGone(s, now)
+	case resp.StatusCode == http.StatusNotFound:
+		err = fmt.Errorf("%w: %w", fetcher.ErrNotFound, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: missingWait})
+	case errors.As(err, &limit):
+		wait = limit.RetryAfter
+	case errors.As(err, &status):
+		wait = status.RetryAfter
+	}
+	s.set(func(p *polled) {
+		p.gone, p.moved = time.Time{}, nil
+		if wait > 0 {
+			p.closed = now.Add(wait)
+		}
+	})
+	return err
+}
+
+// refusedGone believes 410 only after hours of it: servers give it by mistake.
+func (f *Fetcher) refusedGone(s *state, now time.Time) error {
+	var since time.Time
+	s.set(func(p *polled) {
+		if p.gone.IsZero() {
+			p.gone = now
+		}
+		since, p.moved = p.gone, nil
+	})
+	if now.Sub(since) < goneAfter {
+		return &fetcher.StatusError{Code: http.StatusGone, RetryAfter: time.Hour, Detail: "gone; believed when it stays so for hours"}
+	}
+	return fmt.Errorf("%w: the publisher has removed the feed (410 since %s): %w", fetcher.ErrNotFound,
+		since.UTC().Format(time.RFC3339), &fetcher.StatusError{Code: http.StatusGone, RetryAfter: goneWait})
+}

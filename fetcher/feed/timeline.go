@@ -1,0 +1,203 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/upstream"
+)
+
+// Timeline reads the feed that a Username is the address of, or with a Cursor a page of
+// older entries that the feed names. Errors: *fetcher.ArgumentError for an address that is
+// not allowed; netguard.ErrAddressNotAllowed for a name that leads to an address that is
+// not public; of package fetcher ErrNotFound (404; 410 for hours), ErrUnauthorized (401),
+// ErrProtected (403, and robots.txt), *RateLimitError (429, and where the host is not to
+// be asked yet), *StatusError for any other status, ErrMalformed for what is no feed or
+// too large.
+func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	a, err := f.account(q.Username)
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return fetcher.Page{}, fmt.Errorf("feed: %s: %w", a.url.Host, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
+	defer cancel()
+	page, err := f.timeline(ctx, a, q)
+	if err != nil {
+		return fetcher.Page{}, fmt.Errorf("feed: %w", err)
+	}
+	return page, nil
+}
+
+func (f *Fetcher) timeline(ctx context.Context, a *account, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	s := f.state(a)
+	known, now := s.get(), f.cfg.Now()
+	if wait := known.closed.Sub(now); wait > 0 {
+		return fetcher.Page{}, &fetcher.RateLimitError{RetryAfter: wait, Target: true, Reason: "the server has asked to wait"}
+	}
+	start := a.url
+	if known.moved != nil {
+		start = known.moved
+	}
+	if q.Cursor != "" {
+		u, err := parseURL(q.Cursor, maxURL, f.cfg.AllowPrivate)
+		if err != nil {
+			return fetcher.Page{}, &fetcher.ArgumentError{Field: "cursor", Value: upstream.PlainURL(q.Cursor), Allowed: "a Page.Next"}
+		}
+		start = u
+	} else if now.Before(known.pause) {
+		if kept := f.pages.Known(pageKey(a, known.final), q); kept != nil {
+			page := f.pages.Unchanged(kept)
+			page.AsOf = known.asked
+			return page, nil
+		}
+	}
+	return f.read(ctx, a, s, start, q)
+}
+
+// read asks for a document, and makes a page of it.
+func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL, q fetcher.TimelineQuery) (fetcher.Page, error) {
+	var kept *upstream.Kept
+	asked := f.cfg.Now()
+	got, err := f.get(ctx, start, func(u *url.URL) http.Header {
+		kept = f.pages.Known(pageKey(a, u), q)
+		return kept.Header(0)
+	})
+	if err != nil {
+		var limit *fetcher.RateLimitError
+		if ctx.Err() == nil && !errors.As(err, &limit) {
+			s.set(func(p *polled) { p.moved = nil }) // where the feed has moved to, it may be no more
+		}
+		return fetcher.Page{}, err
+	}
+	defer got.Body.Close()
+	resp := &upstream.Response{Header: got.Header, RateLimit: upstream.ParseRateLimit(got.Header, f.cfg.Now())}
+	resp.ServerTime, _ = http.ParseTime(got.Header.Get("Date"))
+	defer resp.Release()
+	if !resp.RateLimit.Known {
+		resp.RateLimit = f.hosts.limit(got.url.Host)
+	}
+	resp.NotModified = got.StatusCode == http.StatusNotModified && kept.Header(0) != nil
+	if !resp.NotModified && got.StatusCode/100 != 2 {
+		return fetcher.Page{}, f.refused(s, got)
+	}
+	whole := true
+	if !resp.NotModified {
+		if whole, err = f.body(ctx, got, resp); err != nil {
+			return fetcher.Page{}, err
+		}
+	}
+	if kept.Same(0, resp) {
+		s.set(func(p *polled) { f.answered(p, got, asked) })
+		return f.pages.Unchanged(kept, resp), nil
+	}
+	doc, err := parse(resp.Body, got.Header, got.url)
+	if err != nil {
+		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, err)
+	}
+	doc.cut = doc.cut || !whole
+	kind := newest
+	if q.Cursor != "" {
+		kind = older
+	}
+	posts, err := f.posts(ctx, a, doc, kind, q.Seen)
+	if err != nil {
+		return fetcher.Page{}, err
+	}
+	page := fetcher.Page{Tweets: posts.tweets, Skipped: posts.skipped, OldestAt: posts.oldest, Next: doc.nextPage(got.url),
+		UserID: a.id, RateLimit: resp.RateLimit, ServerTime: resp.ServerTime}
+	if kind == newest {
+		s.set(func(p *polled) {
+			p.doc = doc.pauses
+			f.answered(p, got, asked)
+		})
+		f.keep(a, got, resp, &page, doc.cut, whole)
+	}
+	return page, nil
+}
+
+// keep remembers a page, to tell when it is the same again. What did not come whole is
+// asked for again; of a document with a fault, which may have been cut before it was sent,
+// no validator is kept.
+func (f *Fetcher) keep(a *account, got *answer, resp *upstream.Response, page *fetcher.Page, cut, whole bool) {
+	if !whole {
+		return
+	}
+	if cut {
+		resp.Header = resp.Header.Clone()
+		resp.Header.Del("ETag")
+		resp.Header.Del("Last-Modified")
+	}
+	f.pages.Keep(pageKey(a, got.url), page, resp)
+}
+
+// pageKey names what a validator belongs to.
+func pageKey(a *account, final *url.URL) string {
+	if final == nil {
+		return ""
+	}
+	return a.id + " " + final.String()
+}
+
+// answered notes what an answer with the newest entries says of a feed.
+func (f *Fetcher) answered(p *polled, got *answer, asked time.Time) {
+	p.asked, p.final, p.gone, p.closed = asked, got.url, time.Time{}, time.Time{}
+	if got.moved != nil {
+		p.moved = got.moved
+	}
+	p.pause = time.Time{}
+	if f.cfg.MaxPause > 0 {
+		p.pause = p.doc.until(got.Header, asked, f.cfg.MaxPause)
+	}
+}
+
+// nextPage is the address of older entries, if the feed's own host has them.
+func (d *document) nextPage(from *url.URL) string {
+	u, err := url.Parse(d.next)
+	if err != nil || len(d.next) > maxURL || u.Host != from.Host || u.Scheme != from.Scheme || d.next == from.String() {
+		return ""
+	}
+	return d.next
+}
+
+// Bucket names the host that an account's feed is on: see fetcher.Bucketer.
+func (f *Fetcher) Bucket(c fetcher.Call) string {
+	a, err := f.account(c.Account.Username)
+	if err != nil {
+		return "?"
+	}
+	f.mu.Lock()
+	s := f.feeds[a.id]
+	f.mu.Unlock()
+	if s != nil {
+		if moved := s.get().moved; moved != nil {
+			return moved.Host
+		}
+	}
+	return a.url.Host
+}
+
+// body reads a body, and reports whether it came whole.
+func (f *Fetcher) body(ctx context.Context, got *answer, resp *upstream.Response) (whole bool, err error) {
+	// What the transport did not unpack it did not ask for.
+	if e := got.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return false, malformed("the feed has the content encoding %q: want gzip or none", clip(e, 100))
+	}
+	err = resp.Fill(got.Body, got.ContentLength, f.cfg.MaxBody)
+	var timeout interface{ Timeout() bool }
+	switch {
+	case ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout():
+		return false, requestError(ctx, got.url.Host, err)
+	case int64(len(resp.Body)) > f.cfg.MaxBody:
+		return false, malformed("the feed is over %d bytes", f.cfg.MaxBody)
+	}
+	return err == nil, nil
+}
