@@ -3,40 +3,94 @@ package xapi
 import (
 	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// bounds remembers of each account and query what it was read up to. It is safe for
-// concurrent use; at its bound all is dropped, which costs an audit each.
+// bounds remembers what each account was read up to. It is safe for concurrent use; at
+// its bound all is dropped, which costs an audit of each account.
 type bounds struct {
-	most int
+	most  int
+	every time.Duration // between audits
 
 	mu sync.Mutex
-	by map[string]bound
+	by map[string]bound // by account id
 }
 
 // bound is what is remembered of an account.
 type bound struct {
-	newest  string    // id of the newest post of the last read that ended
-	audited time.Time // when the last audit began
-	from    time.Time // what posts the next audit has to look for: since when
+	newest  string // id of the newest post of the reads that ended
+	audited int64  // Unix time in seconds when the last audit began
+	from    int64  // Unix milliseconds: the next audit looks for posts since then
 }
 
-func newBounds(most int) *bounds { return &bounds{most: most, by: map[string]bound{}} }
-
-func (b *bounds) of(key string) bound {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.by[key]
+func newBounds(most int, every time.Duration) *bounds {
+	return &bounds{most: most, every: every, by: map[string]bound{}}
 }
 
-// set changes what is remembered of an account.
-func (b *bounds) set(key string, change func(*bound)) {
+// earliestStart is the earliest time that X takes as a start.
+const earliestStart = 1289001600 // 2010-11-06T00:00:00Z
+
+// latestStart is how long before the present a start has to be: X refuses one that is
+// not before the end, which is a few seconds ago.
+const latestStart = 15 * time.Second
+
+// begin returns how to read an account for a query without a cursor. Where the newest
+// post that is remembered was dealt with, and no audit is due, what follows it is read.
+// Else what was posted since the query's time is, and in an audit what was posted since
+// the time of the audit before: a post that became visible behind the newest one since
+// then is older than the query's time.
+func (b *bounds) begin(id string, q *fetcher.TimelineQuery, now time.Time) reading {
+	if q.Since.IsZero() {
+		return reading{}
+	}
+	b.mu.Lock()
+	known := b.by[id]
+	b.mu.Unlock()
+	since := q.Since.UnixMilli()
+	r := reading{since: since}
+	due := known.audited == 0 || now.Sub(time.Unix(known.audited, 0)) >= b.every
+	if !due && known.newest != "" && q.Seen != nil && q.Seen(known.newest) {
+		if at, ok := fetcher.SnowflakeTime(known.newest); ok && at.UnixMilli() >= since {
+			r.sinceID = known.newest
+			return r
+		}
+	}
+	if due {
+		r.audit = max(now.Unix(), 1)
+		if known.from > 0 {
+			since = min(since, known.from)
+		}
+	}
+	r.start = max(earliestStart, min(since/1000, now.Add(-latestStart).Unix()))
+	return r
+}
+
+// ended notes that a read has shown all there is above its bound.
+func (b *bounds) ended(id string, r *reading) {
+	if r.since == 0 {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	v, ok := b.by[key]
+	v, ok := b.by[id]
 	if !ok && len(b.by) >= b.most {
 		clear(b.by)
 	}
-	change(&v)
-	b.by[key] = v
+	old, _ := numericID(v.newest)
+	if n, ok := numericID(r.newest); ok && n > old {
+		v.newest = r.newest
+	}
+	if r.audit > v.audited {
+		v.audited, v.from = r.audit, r.since
+	}
+	b.by[id] = v
+}
+
+// forget drops what is remembered of the newest post of an account, which X refused as
+// a bound.
+func (b *bounds) forget(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.by, id)
 }

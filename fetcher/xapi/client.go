@@ -86,7 +86,16 @@ func (a *answer) day(c *client) time.Time {
 
 // get requests a path, such as "/2/users/12/tweets".
 func (c *client) get(ctx context.Context, path string, query url.Values) (*answer, error) {
-	return c.call(ctx, http.MethodGet, path, query, nil)
+	return c.fetch(ctx, path, query.Encode())
+}
+
+// fetch is get with an encoded query.
+func (c *client) fetch(ctx context.Context, path, query string) (*answer, error) {
+	resp, err := c.send(ctx, c.http, http.MethodGet, path, query, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.read(ctx, resp)
 }
 
 // call makes a request, with a body as JSON unless it is nil, and reads the answer.
@@ -96,22 +105,28 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return nil, err
 	}
+	return c.read(ctx, resp)
+}
+
+// read reads an answer to its end.
+func (c *client) read(ctx context.Context, resp *http.Response) (*answer, error) {
 	defer resp.Body.Close()
 	a := &answer{rate: upstream.ParseRateLimit(resp.Header, c.now())}
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		a.at = at
 	}
+	var err error
 	a.body, err = io.ReadAll(io.LimitReader(resp.Body, c.maxBody+1))
 	var timeout net.Error
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("xapi: %w", ctx.Err())
+		return nil, ctx.Err()
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return nil, fmt.Errorf("xapi: reading the answer: %w", err)
+		return nil, fmt.Errorf("reading the answer: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("xapi: %w: answer cut short: %w", fetcher.ErrMalformed, err)
+		return nil, fmt.Errorf("%w: answer cut short: %w", fetcher.ErrMalformed, err)
 	case int64(len(a.body)) > c.maxBody:
-		return nil, fmt.Errorf("xapi: %w: answer over %d bytes", fetcher.ErrMalformed, c.maxBody)
+		return nil, fmt.Errorf("%w: answer over %d bytes", fetcher.ErrMalformed, c.maxBody)
 	}
 	return a, nil
 }
@@ -119,24 +134,32 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 // open makes a request and returns a 2xx answer with its body unread, for the caller
 // to close. Streams use it with a client that has no time-out.
 func (c *client) open(ctx context.Context, h *http.Client, method, path string, query url.Values, body any) (*http.Response, error) {
-	u := *c.base
-	// EscapedPath of a reference, so that an id cannot change the path.
+	if body == nil {
+		return c.send(ctx, h, method, path, query.Encode(), nil)
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return c.send(ctx, h, method, path, query.Encode(), b)
+}
+
+// send is open with an encoded query and body.
+func (c *client) send(ctx context.Context, h *http.Client, method, path, query string, body []byte) (*http.Response, error) {
+	// A path is made of ids that were checked; this is for one that was not.
 	ref, err := url.Parse(path)
 	if err != nil || !strings.HasPrefix(path, "/2/") || ref.Host != "" || ref.RawQuery != "" {
-		return nil, fmt.Errorf("xapi: path %q is not allowed: want one that begins with /2/", path)
+		return nil, fmt.Errorf("path %q is not allowed: want one that begins with /2/", path)
 	}
-	u.Path, u.RawPath, u.RawQuery = ref.Path, ref.RawPath, query.Encode()
-	var send io.Reader
+	u := *c.base
+	u.Path, u.RawPath, u.RawQuery = ref.Path, ref.RawPath, query
+	var content io.Reader
 	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
-			return nil, fmt.Errorf("xapi: %w", err)
-		}
-		send = bytes.NewReader(b)
+		content = bytes.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), send)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
 	if err != nil {
-		return nil, fmt.Errorf("xapi: %w", err)
+		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.agent)
@@ -146,15 +169,15 @@ func (c *client) open(ctx context.Context, h *http.Client, method, path string, 
 	}
 	resp, err := h.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("xapi: %w", err)
+		return nil, err
 	}
-	if resp.StatusCode/100 != 2 {
-		defer resp.Body.Close()
-		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("xapi: %w", err)
-		}
-		return nil, answerError(resp, head, c.now(), secret.Value(c.token()))
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
 	}
-	return resp, nil
+	defer resp.Body.Close()
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, answerError(resp, head, c.now(), secret.Value(c.token()))
 }

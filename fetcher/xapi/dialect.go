@@ -1,7 +1,6 @@
 package xapi
 
 import (
-	"context"
 	"errors"
 	"net/url"
 	"slices"
@@ -40,15 +39,6 @@ func (d *dialects) settle(endpoint string, n Names) {
 	d.takes[endpoint] = n
 }
 
-// get requests an endpoint, and once more in the other names if it refuses these.
-func (d *dialects) get(ctx context.Context, c *client, endpoint, path string, query func(Names) url.Values) (a *answer, err error) {
-	err = d.try(endpoint, func(n Names) (err error) {
-		a, err = c.get(ctx, path, query(n))
-		return err
-	})
-	return a, err
-}
-
 // try makes a call to an endpoint, and once more in the other names if it refuses these.
 func (d *dialects) try(endpoint string, call func(Names) error) error {
 	names := d.of(endpoint)
@@ -79,7 +69,7 @@ func dialectParameter(name string) bool {
 var (
 	fieldsTweet = []string{"attachments", "author_id", "conversation_id", "created_at", "edit_controls", "edit_history_tweet_ids",
 		"entities", "geo", "in_reply_to_user_id", "lang", "note_tweet", "possibly_sensitive", "public_metrics", "referenced_tweets", "source"}
-	fieldsPost = []string{"attachments", "conversation_id", "created_at", "edit_controls", "entities", "geo", "lang", "note_post",
+	fieldsPost = []string{"attachments", "card_uri", "conversation_id", "created_at", "edit_controls", "entities", "geo", "lang", "note_post",
 		"possibly_sensitive", "public_metrics", "source"}
 )
 

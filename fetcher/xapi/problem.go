@@ -108,7 +108,7 @@ type invalidRequest struct {
 	status  *fetcher.StatusError
 }
 
-func (e *invalidRequest) Error() string { return "xapi: " + e.status.Error() }
+func (e *invalidRequest) Error() string { return e.status.Error() }
 func (e *invalidRequest) Unwrap() error { return e.status }
 
 // answerError is what an answer outside 2xx means. head is the start of its body.
@@ -125,14 +125,14 @@ func answerError(resp *http.Response, head []byte, now time.Time, token secret.V
 	case http.StatusBadRequest:
 		return &invalidRequest{p, status}
 	case http.StatusUnauthorized:
-		return fmt.Errorf("xapi: %w: %s", fetcher.ErrUnauthorized, detail)
+		return fmt.Errorf("%w: %s", fetcher.ErrUnauthorized, detail)
 	case http.StatusPaymentRequired:
 		return &fetcher.RateLimitError{RetryAfter: max(after, creditsWait), All: true,
 			Reason: "the account's credits are used up (402): buy more in X's developer console"}
 	case http.StatusForbidden:
 		return forbidden(&p, after, detail)
 	case http.StatusNotFound, http.StatusGone:
-		return fmt.Errorf("xapi: %w: %s", gone(&p), detail)
+		return fmt.Errorf("%w: %s", gone(&p), detail)
 	case http.StatusTooManyRequests:
 		return tooMany(&p, rate, after, now)
 	}
@@ -144,11 +144,11 @@ func answerError(resp *http.Response, head []byte, now time.Time, token secret.V
 func forbidden(p *problem, after time.Duration, detail string) error {
 	switch p.kind() {
 	case "not-authorized-for-resource", "disallowed-resource", "resource-unavailable":
-		return fmt.Errorf("xapi: %w: %s", fetcher.ErrProtected, detail)
+		return fmt.Errorf("%w: %s", fetcher.ErrProtected, detail)
 	case "usage-capped":
 		return capped(p, after)
 	}
-	return fmt.Errorf("xapi: %w: %s", fetcher.ErrUnauthorized, detail)
+	return fmt.Errorf("%w: %s", fetcher.ErrUnauthorized, detail)
 }
 
 // gone is what an account that is not found is.

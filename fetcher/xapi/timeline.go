@@ -2,41 +2,137 @@ package xapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Timeline reads one page of an account's posts, replies and reposts included.
+// Timeline reads one page of an account's posts, replies and reposts included, in one
+// request, and one more for its id if neither the query nor an earlier call knows it.
+//
+// With TimelineQuery.Since the page has what is newer: what follows the newest post that
+// an earlier read has shown, if Seen knows it, and every Config.AuditEvery everything
+// since, so that a post which became visible late is found. Without it the page has the
+// newest posts. X shows the newest 3,200.
+//
+// Errors are those of package fetcher: ErrNotFound also means a handle that nobody has,
+// ErrProtected private posts or a suspended account, ErrUnauthorized a token that X
+// refuses, and a *RateLimitError says in Reason when credits or a cap are used up, which
+// closes the whole source.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	id, looked := q.UserID, int64(0)
+	page, err := f.timeline(ctx, &q)
+	if err != nil {
+		who := q.Username
+		if who == "" {
+			who = q.UserID
+		}
+		return fetcher.Page{}, fmt.Errorf("xapi: account %q: %w", who, err)
+	}
+	page.Billed.Users += f.users.owed.Swap(0)
+	return page, nil
+}
+
+func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page fetcher.Page, err error) {
+	id := q.UserID
 	if id == "" {
-		var err error
-		if id, looked, err = f.users.find(ctx, q.Username); err != nil {
-			return fetcher.Page{}, err
+		if id, err = f.users.find(ctx, q.Username); err != nil {
+			return page, err
 		}
 	}
-	a, d, err := f.read(ctx, bucketTimelines, "/2/users/"+url.PathEscape(id)+"/tweets", func(n Names) url.Values {
-		v := postQuery(n, f.cfg.Expand)
-		v.Set("max_results", strconv.Itoa(mostPosts))
-		return v
-	})
+	var r reading
+	if q.Cursor != "" {
+		if r, err = parseCursor(q.Cursor); err != nil {
+			return page, err
+		}
+	} else {
+		r = f.bounds.begin(id, q, f.client.now())
+	}
+	a, d, err := f.read(ctx, bucketTimelines, "/2/users/"+url.PathEscape(id)+"/tweets", r.timelineQuery(pageSize(q.Limit, leastPosts, f.cfg.FirstPage, r.since != 0)))
 	if err != nil {
-		return fetcher.Page{}, err
+		f.note(q.Username, id, err)
+		return page, err
 	}
-	page := fetcher.Page{UserID: id, RateLimit: a.rate, ServerTime: a.at}
-	var posts list[post]
-	lenient(json.Unmarshal(d.Data, &posts))
-	for i := range posts {
-		page.Tweets = append(page.Tweets, posts[i].tweet(&d.Includes))
+	posts, whole, err := d.posts()
+	if err != nil {
+		return page, err
 	}
-	page.Billed.Users = looked
+	if len(posts) == 0 {
+		if err := d.accountFault(); err != nil {
+			return page, err
+		}
+	}
+	token, err := d.nextToken()
+	if err != nil {
+		return page, err
+	}
+	page = fetcher.Page{UserID: id, RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), ids(posts)...)}
+	fill(&page, posts, &d.Includes, q.Seen)
+	for i := range page.Tweets {
+		setAuthor(&page.Tweets[i], id, q.Username)
+	}
+	r.see(posts, f.client.now())
+	if token != "" {
+		page.Next = r.next(token)
+		return page, nil
+	}
+	if r.since != 0 {
+		page.OldestAt = time.UnixMilli(r.since).UTC()
+	}
+	if whole {
+		f.bounds.ended(id, &r)
+	}
 	return page, nil
+}
+
+// timelineQuery is what a read asks of a timeline.
+func (r *reading) timelineQuery(size int) string {
+	var p parameters
+	p.count("max_results", size)
+	p.set("since_id", r.sinceID)
+	if r.start != 0 {
+		p.set("start_time", url.QueryEscape(time.Unix(r.start, 0).UTC().Format(time.RFC3339)))
+	}
+	p.set("pagination_token", url.QueryEscape(r.token))
+	return p.String()
+}
+
+// note drops what is remembered of an account that an error shows to be wrong.
+func (f *Fetcher) note(username, id string, err error) {
+	var bad *invalidRequest
+	switch {
+	case errors.Is(err, fetcher.ErrNotFound):
+		f.users.forget(username, id)
+	case errors.As(err, &bad) && bad.problem.names(func(p string) bool { return p == "since_id" }):
+		f.bounds.forget(id)
+	}
+}
+
+// setAuthor names the account as the author of a post whose author X has not told: a
+// timeline holds nobody else's posts.
+func setAuthor(t *fetcher.Tweet, id, username string) {
+	if t.UserID == "" {
+		t.UserID = id
+	}
+	if t.Username == "" && t.UserID == id {
+		t.Username = username
+	}
+}
+
+// accountFault is what is wrong with the account of an answer that has no posts, nil
+// for nothing. What is wrong with a post that others refer to is no fault of it.
+func (d *document) accountFault() error {
+	for i := range d.Errors {
+		switch p := &d.Errors[i]; strings.ToLower(p.ResourceType) {
+		case "tweet", "post", "media", "poll", "place":
+		default:
+			return accountError(p)
+		}
+	}
+	return nil
 }
 
 // accountError is what a problem of an account means: it is the account's fault, never
@@ -45,12 +141,12 @@ func accountError(p *problem) error {
 	text := p.text()
 	switch p.kind() {
 	case "not-authorized-for-resource", "disallowed-resource", "resource-unavailable", "forbidden":
-		return fmt.Errorf("xapi: %w: %s", fetcher.ErrProtected, text)
+		return fmt.Errorf("%w: %s", fetcher.ErrProtected, text)
 	case "resource-not-found":
-		return fmt.Errorf("xapi: %w: %s", gone(p), text)
+		return fmt.Errorf("%w: %s", gone(p), text)
 	}
 	if strings.Contains(strings.ToLower(text), "suspended") {
-		return fmt.Errorf("xapi: %w: %s", fetcher.ErrProtected, text)
+		return fmt.Errorf("%w: %s", fetcher.ErrProtected, text)
 	}
-	return errors.New("xapi: " + text)
+	return errors.New(text)
 }

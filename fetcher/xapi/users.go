@@ -1,14 +1,17 @@
 package xapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -32,9 +35,9 @@ func CheckAccount(name string) error {
 // accounts that wait at the same time are looked up together.
 type users struct {
 	client *client
-	names  *dialects
 	most   int
 	turn   chan struct{} // held while a look-up is under way
+	owed   atomic.Int64  // accounts billed that no page has told of
 
 	mu      sync.Mutex
 	ids     map[string]string // lower-case handle → id
@@ -47,11 +50,10 @@ type lookup struct {
 	done   chan struct{} // closed when id and err are there
 	id     string
 	err    error
-	billed int64 // accounts billed for it, told to the first who asks
 }
 
-func newUsers(c *client, names *dialects, most int) *users {
-	return &users{client: c, names: names, most: most, turn: make(chan struct{}, 1), ids: map[string]string{}, waiting: map[string]*lookup{}}
+func newUsers(c *client, most int) *users {
+	return &users{client: c, most: most, turn: make(chan struct{}, 1), ids: map[string]string{}, waiting: map[string]*lookup{}}
 }
 
 // known is an account's id without asking for it, "" if it is not known.
@@ -59,16 +61,6 @@ func (u *users) known(handle string) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.ids[strings.ToLower(handle)]
-}
-
-// note remembers an id.
-func (u *users) note(handle, id string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(u.ids) >= u.most {
-		clear(u.ids)
-	}
-	u.ids[strings.ToLower(handle)] = id
 }
 
 // forget drops an id that turned out to be gone.
@@ -80,17 +72,19 @@ func (u *users) forget(handle, id string) {
 	}
 }
 
-// find returns an account's id, from memory or by a look-up, and how many accounts
-// that was billed for.
-func (u *users) find(ctx context.Context, handle string) (id string, billed int64, err error) {
+// find returns an account's id, from memory or by a look-up.
+func (u *users) find(ctx context.Context, handle string) (string, error) {
+	if handle == "" {
+		return "", errors.New("no account named: want a Username or a UserID")
+	}
 	if !handleSyntax.MatchString(handle) {
-		return "", 0, fmt.Errorf("%w: %q is no handle", fetcher.ErrNotFound, handle)
+		return "", fmt.Errorf("%w: no handle of X is like that", fetcher.ErrNotFound)
 	}
 	key := strings.ToLower(handle)
 	u.mu.Lock()
 	if id := u.ids[key]; id != "" {
 		u.mu.Unlock()
-		return id, 0, nil
+		return id, nil
 	}
 	l := u.waiting[key]
 	if l == nil {
@@ -101,31 +95,23 @@ func (u *users) find(ctx context.Context, handle string) (id string, billed int6
 	for {
 		select {
 		case <-l.done:
-			return l.result()
+			return l.id, l.err
 		case <-ctx.Done():
-			return "", 0, fmt.Errorf("xapi: %w", ctx.Err())
+			return "", ctx.Err()
 		case u.turn <- struct{}{}:
 		}
 		select {
-		case <-l.done:
+		case <-l.done: // while this one waited for its turn
 			<-u.turn
-			return l.result()
+			return l.id, l.err
 		default:
 		}
 		err := u.together(ctx, l)
 		<-u.turn
-		if ctx.Err() != nil {
-			return "", 0, fmt.Errorf("xapi: %w", ctx.Err())
-		}
 		if err != nil {
-			return "", 0, err
+			return "", err
 		}
 	}
-}
-
-// result is a look-up's outcome once it is done.
-func (l *lookup) result() (string, int64, error) {
-	return l.id, l.billed, l.err
 }
 
 // together looks up those who wait, first among them, in one request. When ctx ends
@@ -146,22 +132,25 @@ func (u *users) together(ctx context.Context, leader *lookup) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, l := range batch {
-		switch r := found[strings.ToLower(l.handle)]; {
-		case err != nil:
-			l.err = err
-		case r == nil:
-			l.err = fmt.Errorf("xapi: %w: nobody has the handle %q", fetcher.ErrNotFound, l.handle)
-		default:
-			l.id, l.err, l.billed = r.id, r.err, r.billed
-			if r.id != "" {
-				u.note(l.handle, r.id)
-			}
-		}
-	}
 	u.mu.Lock()
 	for _, l := range batch {
-		delete(u.waiting, strings.ToLower(l.handle))
+		key := strings.ToLower(l.handle)
+		delete(u.waiting, key)
+		switch r, ok := found[key]; {
+		case err != nil:
+			l.err = err
+		case !ok:
+			l.err = fmt.Errorf("%w: nobody has this handle", fetcher.ErrNotFound)
+		default:
+			l.id, l.err = r.id, r.err
+		}
+		if l.id == "" {
+			continue
+		}
+		if len(u.ids) >= u.most {
+			clear(u.ids)
+		}
+		u.ids[key] = l.id
 	}
 	u.mu.Unlock()
 	for _, l := range batch {
@@ -170,40 +159,60 @@ func (u *users) together(ctx context.Context, leader *lookup) error {
 	return nil
 }
 
+// foundUser is an account that an answer mentions, or what is wrong with it.
 type foundUser struct {
-	id     string
-	err    error
-	billed int64
+	id  string
+	err error
 }
 
-// ask looks up accounts. The answer has no entry for those that it does not mention.
-func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]*foundUser, error) {
+// ask looks up accounts, and returns those that the answer mentions by handle.
+func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser, error) {
 	handles := make([]string, len(batch))
 	for i, l := range batch {
 		handles[i] = l.handle
 	}
+	slices.Sort(handles)
 	a, err := u.client.get(ctx, "/2/users/by", url.Values{"usernames": {strings.Join(handles, ",")}})
 	if err != nil {
 		return nil, err
 	}
 	d, err := decodeDocument(a.body)
 	if err != nil {
-		return nil, fmt.Errorf("xapi: look-up of accounts: %w", err)
+		return nil, fmt.Errorf("look-up of accounts: %w", err)
 	}
-	var list list[user]
-	lenient(json.Unmarshal(d.Data, &list))
-	found := map[string]*foundUser{}
-	for i := range list {
-		if id := string(list[i].ID); id != "" {
-			found[strings.ToLower(list[i].Username)] = &foundUser{id: id, billed: u.client.ledger.charge(a.day(u.client), billedUser, id)}
+	listed, err := d.users()
+	if err != nil {
+		return nil, fmt.Errorf("look-up of accounts: %w", err)
+	}
+	found := map[string]foundUser{}
+	for i := range listed {
+		if id := string(listed[i].ID); id != "" {
+			found[strings.ToLower(listed[i].Username)] = foundUser{id: id}
+			u.owed.Add(u.client.ledger.charge(a.day(u.client), billedUser, id))
 		}
 	}
 	for i := range d.Errors {
 		p := &d.Errors[i]
-		handle := strings.ToLower(string(first(p.Value, p.ResourceID)))
-		if found[handle] == nil && handle != "" {
-			found[handle] = &foundUser{err: accountError(p)}
+		for _, name := range []ident{p.Value, p.ResourceID} {
+			handle := strings.ToLower(string(name))
+			if _, ok := found[handle]; !ok && handle != "" {
+				found[handle] = foundUser{err: accountError(p)}
+			}
 		}
 	}
 	return found, nil
+}
+
+// users reads the accounts of an answer.
+func (d *document) users() (list[user], error) {
+	var listed list[user]
+	if data := bytes.TrimSpace(d.Data); len(data) > 0 && data[0] != '[' && string(data) != "null" {
+		return nil, fmt.Errorf("%w: data: want a list of accounts", fetcher.ErrMalformed)
+	} else if len(data) == 0 {
+		return nil, nil
+	}
+	if err := lenient(json.Unmarshal(d.Data, &listed)); err != nil {
+		return nil, fmt.Errorf("%w: %w", fetcher.ErrMalformed, err)
+	}
+	return listed, nil
 }

@@ -1,10 +1,6 @@
 package xapi
 
 import (
-	"context"
-	"fmt"
-	"net/url"
-
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -16,6 +12,7 @@ type Fetcher struct {
 	users  *users
 	bounds *bounds
 	names  *dialects
+	asks   [NamesPost + 1]string // what is asked for of posts, by names: see postQuery
 }
 
 var (
@@ -34,7 +31,11 @@ func New(cfg Config) (*Fetcher, error) {
 	}
 	cfg.Token = ""
 	names := &dialects{fixed: cfg.Names}
-	return &Fetcher{cfg: cfg, client: c, names: names, users: newUsers(c, names, cfg.MaxRemembered), bounds: newBounds(cfg.MaxRemembered)}, nil
+	f := &Fetcher{cfg: cfg, client: c, names: names, users: newUsers(c, cfg.MaxRemembered), bounds: newBounds(cfg.MaxRemembered, cfg.AuditEvery)}
+	for _, n := range []Names{NamesTweet, NamesPost} {
+		f.asks[n] = postQuery(n, cfg.Expand).Encode()
+	}
+	return f, nil
 }
 
 // Buckets of calls: the endpoints that limits are counted by.
@@ -54,17 +55,4 @@ func (f *Fetcher) Bucket(c fetcher.Call) string {
 		return bucketUsers
 	}
 	return bucketTimelines
-}
-
-// read requests an endpoint in the names that it takes.
-func (f *Fetcher) read(ctx context.Context, endpoint, path string, query func(Names) url.Values) (*answer, *document, error) {
-	a, err := f.names.get(ctx, f.client, endpoint, path, query)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := decodeDocument(a.body)
-	if err != nil {
-		return nil, nil, fmt.Errorf("xapi: %s: %w", endpoint, err)
-	}
-	return a, d, nil
 }

@@ -1,9 +1,11 @@
 package xapitest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -11,14 +13,17 @@ import (
 
 // account is one of the Server's.
 type account struct {
-	id, username string
-	protected    bool
-	posts        []*post // oldest first, deleted ones left out
+	id, username         string
+	protected, suspended bool
+	posts                []*post // oldest first, deleted ones and old versions left out
 }
 
 // post is one of the Server's, in one version: an edit is another post.
 type post struct {
+	number    uint64 // the id
 	id, text  string
+	long      string // the whole text, if it is longer
+	photo     string // the address of a picture
 	author    *account
 	at        time.Time
 	ref       *post  // the post that it refers to
@@ -32,12 +37,26 @@ type post struct {
 func (s *Server) AddAccount(username string) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.accounts[username] != nil {
+	key := strings.ToLower(username)
+	if s.accounts[key] != nil {
 		panic(fmt.Sprintf("xapitest: there is an account %q", username))
 	}
 	a := &account{id: strconv.Itoa(1000 + len(s.accounts)), username: username}
-	s.accounts[username] = a
+	s.accounts[key], s.byID[a.id] = a, a
 	return a.id
+}
+
+// AddList makes a list of accounts, and returns its id.
+func (s *Server) AddList(usernames ...string) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id = strconv.Itoa(5000 + len(s.lists))
+	members := make([]*account, len(usernames))
+	for i, name := range usernames {
+		members[i] = s.account(name)
+	}
+	s.lists[id] = members
+	return id
 }
 
 // SetProtected protects an account, so that its posts are hidden, or ends that.
@@ -47,24 +66,48 @@ func (s *Server) SetProtected(username string, on bool) {
 	s.account(username).protected = on
 }
 
+// SetSuspended suspends an account, or ends that.
+func (s *Server) SetSuspended(username string, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.account(username).suspended = on
+}
+
+// Post says what to publish.
+type Post struct {
+	Text string
+	// Long is the whole text of a post that is longer than Text.
+	Long string
+	// Photo is the address of a picture.
+	Photo string
+	// At is when it is published, to the millisecond. It is visible at once, at its
+	// place by time. Defaults to the present.
+	At time.Time
+}
+
 // Post publishes a post of an account now, and returns its id.
 func (s *Server) Post(username, text string) (id string) {
-	return s.publish(username, text, "", "")
+	return s.publish(username, Post{Text: text}, "", "")
+}
+
+// Publish publishes a post of an account.
+func (s *Server) Publish(username string, p Post) (id string) {
+	return s.publish(username, p, "", "")
 }
 
 // Reply publishes an answer to a post.
 func (s *Server) Reply(username, to, text string) (id string) {
-	return s.publish(username, text, to, "replied_to")
+	return s.publish(username, Post{Text: text}, to, "replied_to")
 }
 
 // Quote publishes a post that quotes another.
 func (s *Server) Quote(username, of, text string) (id string) {
-	return s.publish(username, text, of, "quoted")
+	return s.publish(username, Post{Text: text}, of, "quoted")
 }
 
 // Repost publishes a repost of a post.
 func (s *Server) Repost(username, of string) (id string) {
-	return s.publish(username, "", of, "retweeted")
+	return s.publish(username, Post{}, of, "retweeted")
 }
 
 // Edit publishes another version of a post, which has an id of its own.
@@ -72,9 +115,11 @@ func (s *Server) Edit(id, text string) (newID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.mustFind(id)
-	p := &post{id: s.newID(), text: text, author: old.author, at: s.cfg.Now(), ref: old.ref, relation: old.relation}
+	p := s.make(old.author, Post{Text: text, Photo: old.photo})
+	p.ref, p.relation = old.ref, old.relation
 	p.history = append(slices.Clone(old.history), p.id)
 	old.edited = true
+	s.hide(old)
 	s.add(p)
 	return p.id
 }
@@ -85,14 +130,15 @@ func (s *Server) Delete(id string) {
 	defer s.mu.Unlock()
 	p := s.mustFind(id)
 	p.deletedAt = s.cfg.Now()
-	p.author.posts = slices.DeleteFunc(p.author.posts, func(o *post) bool { return o == p })
+	s.hide(p)
 	s.Streams.deleted(p)
 }
 
-func (s *Server) publish(username, text, ref, relation string) string {
+func (s *Server) publish(username string, what Post, ref, relation string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &post{id: s.newID(), text: text, author: s.account(username), at: s.cfg.Now(), relation: relation}
+	p := s.make(s.account(username), what)
+	p.relation = relation
 	p.history = []string{p.id}
 	if ref != "" {
 		p.ref = s.mustFind(ref)
@@ -107,23 +153,43 @@ func (s *Server) publish(username, text, ref, relation string) string {
 	return p.id
 }
 
+// make makes a post that nobody sees yet. s.mu is held.
+func (s *Server) make(a *account, what Post) *post {
+	at := what.At
+	if at.IsZero() {
+		at = s.cfg.Now()
+	}
+	ms := at.UnixMilli()
+	number := fetcher.SnowflakeAt(at) + s.issued[ms]
+	s.issued[ms]++
+	return &post{number: number, id: strconv.FormatUint(number, 10), text: what.Text, long: what.Long, photo: what.Photo, author: a, at: at}
+}
+
 // add puts a post on its timeline and on the streams. s.mu is held.
 func (s *Server) add(p *post) {
 	s.posts[p.id] = p
-	p.author.posts = append(p.author.posts, p)
+	p.author.posts, s.all = insert(p.author.posts, p), insert(s.all, p)
 	if !p.author.protected {
 		s.Streams.posted(p)
 	}
 }
 
-// newID gives the id of a post of now. s.mu is held.
-func (s *Server) newID() string {
-	s.lastID = max(s.lastID+1, fetcher.SnowflakeAt(s.cfg.Now()))
-	return strconv.FormatUint(s.lastID, 10)
+// hide takes a post from timelines and searches. s.mu is held.
+func (s *Server) hide(p *post) {
+	is := func(o *post) bool { return o == p }
+	p.author.posts, s.all = slices.DeleteFunc(p.author.posts, is), slices.DeleteFunc(s.all, is)
 }
 
+// insert adds a post at its place by id.
+func insert(posts []*post, p *post) []*post {
+	i, _ := slices.BinarySearchFunc(posts, p, byNumber)
+	return slices.Insert(posts, i, p)
+}
+
+func byNumber(a, b *post) int { return cmp.Compare(a.number, b.number) }
+
 func (s *Server) account(username string) *account {
-	a := s.accounts[username]
+	a := s.accounts[strings.ToLower(username)]
 	if a == nil {
 		panic(fmt.Sprintf("xapitest: no account %q", username))
 	}

@@ -10,6 +10,16 @@ import (
 type Config struct {
 	// Token is the only bearer token that is accepted. Defaults to "token".
 	Token string
+	// Names is which generation of names is taken and given by timelines, searches,
+	// lists and look-ups: "tweet" of before August 2026 (tweet.fields,
+	// includes.tweets), "post" of since, and "either", the default: what a request
+	// uses is what its answer has, and "tweet" if it uses neither. Streams have those
+	// of before.
+	Names string
+	// Limits are how many calls each endpoint of these takes in 15 minutes, by its
+	// path, such as "/2/users/:id/tweets"; one that is not there has no limit.
+	// Defaults to DefaultLimits.
+	Limits map[string]int
 	// Now is the server's clock. Defaults to time.Now.
 	Now func() time.Time
 	// MaxSubscriptions is how many subscriptions of the Activity API there may be.
@@ -29,17 +39,28 @@ type Server struct {
 	mux *http.ServeMux
 
 	mu       sync.Mutex          // guards what follows, and what other files add
-	accounts map[string]*account // by handle
-	posts    map[string]*post    // by id
-	lastID   uint64
+	accounts map[string]*account // by lower-case handle
+	byID     map[string]*account
+	posts    map[string]*post // by id
+	all      []*post          // by id, those that can be found
+	lists    map[string][]*account
+	issued   map[int64]uint64 // ids given out in a millisecond
 	bill     bill
 	quotas   quotas
+	calls    map[string]int
+	instead  http.Handler
 }
 
 // New returns a Server without accounts.
 func New(cfg Config) *Server {
 	if cfg.Token == "" {
 		cfg.Token = "token"
+	}
+	if cfg.Names == "" {
+		cfg.Names = namesEither
+	}
+	if cfg.Limits == nil {
+		cfg.Limits = DefaultLimits()
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -53,17 +74,32 @@ func New(cfg Config) *Server {
 	if cfg.RuleDelay == 0 {
 		cfg.RuleDelay = 10 * time.Second
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), accounts: map[string]*account{}, posts: map[string]*post{}, quotas: quotas{}}
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), accounts: map[string]*account{}, byID: map[string]*account{}, posts: map[string]*post{},
+		lists: map[string][]*account{}, issued: map[int64]uint64{}, quotas: quotas{}, calls: map[string]int{}}
+	s.routes()
 	s.Streams = newStreams(s)
 	return s
 }
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Authorization") != "Bearer "+s.cfg.Token {
-		http.Error(w, `{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}`, http.StatusUnauthorized)
-		return
-	}
 	w.Header().Set("Date", s.cfg.Now().UTC().Format(http.TimeFormat))
-	s.mux.ServeHTTP(w, r)
+	s.mu.Lock()
+	instead := s.instead
+	s.mu.Unlock()
+	switch {
+	case instead != nil:
+		instead.ServeHTTP(w, r)
+	case r.Header.Get("Authorization") != "Bearer "+s.cfg.Token:
+		Problem{Status: http.StatusUnauthorized, Title: "Unauthorized", Detail: "Unauthorized"}.Write(w)
+	default:
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// Instead has a handler answer all requests in place of the Server, until it is nil.
+func (s *Server) Instead(h http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.instead = h
 }

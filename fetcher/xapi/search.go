@@ -1,0 +1,159 @@
+package xapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+var _ fetcher.Searcher = (*Fetcher)(nil)
+
+const (
+	leastFound = 10 // posts on a page of a search
+	// searchable is how far back a recent search reaches: 7 days, less some time for
+	// clocks and the way there.
+	searchable = 7*24*time.Hour - 5*time.Minute
+)
+
+// Search reads one page of posts of the last 7 days that match a query, in one request.
+// Type Top has them by relevance, and Media those with pictures or videos alone. With
+// SearchQuery.Since the page has what is newer. A search of keywords has no reposts.
+//
+// The query is in the language of package query, and is written as X has it. One that X
+// cannot answer as it is meant, and one that is too long, is a *fetcher.ArgumentError
+// which says what to change. Other errors are those of Timeline.
+//
+// X does not tell a post's author without Config.Expand.Authors, but for the id by the
+// names of before August 2026.
+func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
+	page, err := f.search(ctx, &q)
+	if err != nil {
+		return fetcher.Page{}, fmt.Errorf("xapi: search %q: %w", clip(q.Query), err)
+	}
+	return page, nil
+}
+
+func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetcher.Page, err error) {
+	asked, err := f.question(q)
+	if err != nil {
+		return page, err
+	}
+	var r reading
+	if q.Cursor != "" {
+		if r, err = parseCursor(q.Cursor); err != nil {
+			return page, err
+		}
+	} else {
+		r = recent(q.Since, f.client.now())
+	}
+	a, d, err := f.read(ctx, bucketSearch, "/2/tweets/search/recent", r.searchQuery(asked, pageSize(q.Limit, leastFound, f.cfg.FirstPage, r.since != 0)))
+	if err != nil {
+		return page, err
+	}
+	posts, _, err := d.posts()
+	if err != nil {
+		return page, err
+	}
+	if len(posts) == 0 && len(d.Errors) > 0 && d.Meta.ResultCount == 0 {
+		if err := d.accountFault(); err != nil {
+			return page, err
+		}
+	}
+	token, err := d.nextToken()
+	if err != nil {
+		return page, err
+	}
+	page = fetcher.Page{RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), ids(posts)...)}
+	fill(&page, posts, &d.Includes, q.Seen)
+	switch {
+	case token != "":
+		page.Next = r.next(token)
+	case r.since != 0 && asked.sort == byTime:
+		page.OldestAt = time.UnixMilli(r.since).UTC()
+	}
+	return page, nil
+}
+
+// recent bounds a search by an id, whose time is exact. Without one X would leave out
+// the last 30 seconds.
+func recent(since, now time.Time) reading {
+	var r reading
+	start := now.Add(-searchable)
+	if !since.IsZero() {
+		r.since = since.UnixMilli()
+		if since.After(start) {
+			start = since
+		}
+	}
+	r.sinceID = strconv.FormatUint(max(fetcher.SnowflakeAt(start), 1)-1, 10)
+	return r
+}
+
+// Orders of what is found.
+const (
+	byTime      = "recency"
+	byRelevance = "relevancy"
+)
+
+// question is a query as X takes it.
+type question struct{ text, sort string }
+
+// question writes a query for X.
+func (f *Fetcher) question(q *fetcher.SearchQuery) (question, error) {
+	refuse := func(allowed string) (question, error) {
+		return question{}, &fetcher.ArgumentError{Field: "query", Value: clip(q.Query), Allowed: allowed}
+	}
+	p, _, err := query.Parse(q.Query, query.Options{MaxLength: mostQueryLength})
+	if err != nil {
+		var bad *query.SyntaxError
+		if errors.As(err, &bad) {
+			return refuse("a query: " + bad.Errors[0].Message)
+		}
+		return question{}, err
+	}
+	text, report := p.Translate(query.V2Search)
+	if !report.Exact() {
+		return refuse("one that X can search for: " + report.Losses[0].String())
+	}
+	out := question{text: text, sort: byTime}
+	switch q.Type {
+	case "", "Latest":
+	case "Top":
+		out.sort = byRelevance
+	case "Media":
+		out.text = "(" + text + ") has:media"
+	default:
+		return question{}, &fetcher.ArgumentError{Field: "type", Value: clip(q.Type), Allowed: "Latest, Top or Media"}
+	}
+	if n := utf8.RuneCountInString(out.text); n > f.cfg.QueryLength {
+		return refuse(fmt.Sprintf("at most %d characters as X writes it, it has %d", f.cfg.QueryLength, n))
+	}
+	return out, nil
+}
+
+// clip shortens a text for an error.
+func clip(s string) string {
+	const most = 120
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
+// searchQuery is what a read asks of a search.
+func (r *reading) searchQuery(q question, size int) string {
+	var p parameters
+	p.set("query", url.QueryEscape(q.text))
+	p.set("sort_order", q.sort)
+	p.count("max_results", size)
+	p.set("since_id", r.sinceID)
+	p.set("next_token", url.QueryEscape(r.token))
+	return p.String()
+}

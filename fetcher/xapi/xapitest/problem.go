@@ -1,0 +1,87 @@
+package xapitest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Problem is an error in X's form (docs.x.com/x-api/fundamentals/response-codes-and-errors).
+type Problem struct {
+	// Kind is the last segment of the type, such as "usage-capped", "" for
+	// "about:blank".
+	Kind   string
+	Status int // of the answer
+	Title  string
+	Detail string
+	// Parameter and Values are of an "invalid-request".
+	Parameter string
+	Values    []string
+	// ResourceType, ResourceID and Value say what it is about, "" for nothing.
+	ResourceType, ResourceID, Value string
+	// ConnectionIssue is of a "streaming-connection".
+	ConnectionIssue string
+	// RetryAfter is the header, in whole seconds; 0 is none.
+	RetryAfter time.Duration
+}
+
+// problemBase is where the types of problems are, in either generation.
+func problemBase(names string) string {
+	if names == namesPost {
+		return "https://api.x.com/2/problems/"
+	}
+	return "https://api.twitter.com/2/problems/"
+}
+
+// CreditsUsedUp is the answer to an account that has bought no credits.
+func CreditsUsedUp() Problem {
+	return Problem{Kind: "credits", Status: http.StatusPaymentRequired, Title: "CreditsDepleted",
+		Detail: "Your enrolled account does not have any credits to fulfill this request."}
+}
+
+// UsageCapped is the answer of an account that has read as many posts as it may.
+func UsageCapped() Problem {
+	return Problem{Kind: "usage-capped", Status: http.StatusTooManyRequests, Title: "UsageCapExceeded", Detail: "Usage cap exceeded: Monthly product cap"}
+}
+
+// TooManyConnections is the answer to a stream beyond those that may be open.
+func TooManyConnections() Problem {
+	return Problem{Kind: "streaming-connection", Status: http.StatusTooManyRequests, Title: "ConnectionException",
+		Detail: "This stream is currently at the maximum allowed connection limit.", ConnectionIssue: "TooManyConnections"}
+}
+
+// ServeHTTP answers any request with the problem: see Server.Instead.
+func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) { p.Write(w) }
+
+// Write writes the problem as an answer.
+func (p Problem) Write(w http.ResponseWriter) {
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int64(p.RetryAfter/time.Second)))
+	}
+	writeProblem(w, p.Status, p.members(namesTweet))
+}
+
+// members are what the problem has in JSON.
+func (p Problem) members(names string) object {
+	m := object{"title": p.Title, "detail": p.Detail, "type": "about:blank", "status": p.Status}
+	if p.Kind != "" {
+		m["type"] = problemBase(names) + p.Kind
+	}
+	set := func(name, value string) {
+		if value != "" {
+			m[name] = value
+		}
+	}
+	set("resource_type", p.ResourceType)
+	set("resource_id", p.ResourceID)
+	set("value", p.Value)
+	set("connection_issue", p.ConnectionIssue)
+	if p.Kind == "invalid-request" {
+		m["errors"] = []any{object{"parameters": object{p.Parameter: p.Values},
+			"message": fmt.Sprintf("The query parameter [%s] is not valid: %s", p.Parameter, strings.Join(p.Values, ","))}}
+	} else {
+		set("parameter", p.Parameter)
+	}
+	return m
+}

@@ -1,0 +1,57 @@
+package xapitest
+
+import "net/http"
+
+// DefaultLimits returns the documented limits of an app for the endpoints that are no
+// streams: docs.x.com/x-api/fundamentals/rate-limits.
+func DefaultLimits() map[string]int {
+	return map[string]int{pathTimeline: 10_000, pathUsers: 300, pathUsersBy: 300, pathUserBy: 300, pathSearch: 450, pathList: 900}
+}
+
+// Paths of endpoints, as DefaultLimits and Calls name them.
+const (
+	pathTimeline = "/2/users/:id/tweets"
+	pathUsers    = "/2/users"
+	pathUsersBy  = "/2/users/by"
+	pathUserBy   = "/2/users/by/username/:username"
+	pathSearch   = "/2/tweets/search/recent"
+	pathList     = "/2/lists/:id/tweets"
+)
+
+func (s *Server) routes() {
+	s.handle("GET /2/users/{id}/tweets", pathTimeline, s.timeline)
+	s.handle("GET /2/users", pathUsers, s.usersByID)
+	s.handle("GET /2/users/by", pathUsersBy, s.usersByName)
+	s.handle("GET /2/users/by/username/{username}", pathUserBy, s.userByName)
+	s.handle("GET /2/tweets/search/recent", pathSearch, s.search)
+	s.handle("GET /2/lists/{id}/tweets", pathList, s.list)
+}
+
+// handle adds an endpoint: f answers calls within its limit, with s.mu held.
+func (s *Server) handle(pattern, path string, f func(*call)) {
+	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		limit := s.cfg.Limits[path]
+		s.mu.Lock()
+		s.calls[path]++
+		s.mu.Unlock()
+		if limit > 0 && !s.take(w, path, limit) {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if c := (&call{s: s, w: w, r: r, query: r.URL.Query()}); c.readNames() {
+			f(c)
+		}
+	})
+}
+
+// Calls returns how many calls an endpoint had, those that were refused included. The
+// endpoint is a path as in DefaultLimits.
+func (s *Server) Calls(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[path]
+}
+
+func (s *Server) chargePost(id string) { s.bill.charge(s.cfg.Now(), "post", id) }
+func (s *Server) chargeUser(id string) { s.bill.charge(s.cfg.Now(), "user", id) }

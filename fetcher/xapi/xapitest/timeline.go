@@ -1,0 +1,198 @@
+package xapitest
+
+import (
+	"encoding/base32"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// span is what a request bounds posts by: ids from low on and below high.
+type span struct{ low, high uint64 }
+
+func everything() span { return span{0, 1 << 63} }
+
+// since leaves out ids up to one, and until those from one on.
+func (sp *span) since(id uint64)     { sp.low = max(sp.low, id+1) }
+func (sp *span) until(id uint64)     { sp.high = min(sp.high, id) }
+func (sp *span) from(at time.Time)   { sp.low = max(sp.low, fetcher.SnowflakeAt(at)) }
+func (sp *span) before(at time.Time) { sp.high = min(sp.high, fetcher.SnowflakeAt(at)) }
+func (sp *span) cut(posts []*post) []*post {
+	i, _ := slices.BinarySearchFunc(posts, sp.low, func(p *post, n uint64) int { return byNumber(p, &post{number: n}) })
+	k, _ := slices.BinarySearchFunc(posts, sp.high, func(p *post, n uint64) int { return byNumber(p, &post{number: n}) })
+	return posts[i:max(i, k)]
+}
+
+// readSpan reads the bounds that a request states; since_id goes before start_time.
+func (c *call) readSpan() (sp span, ok bool) {
+	sp = everything()
+	since, ok1 := c.id("since_id")
+	until, ok2 := c.id("until_id")
+	start, ok3 := c.time("start_time")
+	end, ok4 := c.time("end_time")
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return sp, false
+	}
+	switch {
+	case since != 0:
+		sp.since(since)
+	case !start.IsZero():
+		if !start.Before(c.s.cfg.Now()) {
+			c.invalid("start_time", c.query.Get("start_time"))
+			return sp, false
+		}
+		sp.from(start)
+	}
+	if until != 0 {
+		sp.until(until)
+	}
+	if !end.IsZero() {
+		sp.before(end)
+	}
+	return sp, true
+}
+
+// tokens are written as X's are: base32hex.
+var tokens = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+// page takes a page of posts, newest first, and returns the token of the next.
+func (c *call) page(posts []*post, token string, size int) (shown []*post, next string, ok bool) {
+	if text := c.query.Get(token); text != "" {
+		raw, err := tokens.DecodeString(text)
+		last, err2 := strconv.ParseUint(string(raw), 10, 64)
+		if err != nil || err2 != nil {
+			c.invalid(token, text)
+			return nil, "", false
+		}
+		sp := everything()
+		sp.until(last)
+		posts = sp.cut(posts)
+	}
+	cut := max(0, len(posts)-size)
+	shown = slices.Clone(posts[cut:])
+	slices.Reverse(shown)
+	if cut > 0 {
+		next = tokens.EncodeToString([]byte(shown[len(shown)-1].id))
+	}
+	return shown, next, true
+}
+
+// maxTimeline is how many of the newest posts a timeline shows.
+const maxTimeline = 3200
+
+// timeline answers GET /2/users/:id/tweets.
+func (s *Server) timeline(c *call) {
+	sp, ok := c.readSpan()
+	size, ok2 := c.number("max_results", 5, 100, 10)
+	if !ok || !ok2 {
+		return
+	}
+	id := c.r.PathValue("id")
+	a := s.byID[id]
+	if fault := faultOf(a, id); fault != nil {
+		c.faults(*fault)
+		return
+	}
+	posts := a.posts[max(0, len(a.posts)-maxTimeline):]
+	shown, next, ok := c.page(sp.cut(posts), "pagination_token", size)
+	if ok {
+		c.posts(shown, next)
+	}
+}
+
+// faultOf is what is wrong with an account, nil for nothing.
+func faultOf(a *account, id string) *Problem {
+	switch {
+	case a == nil:
+		return &Problem{Kind: "resource-not-found", Title: "Not Found Error", ResourceType: "user", ResourceID: id, Value: id, Parameter: "id",
+			Detail: "Could not find user with id: [" + id + "]."}
+	case a.suspended:
+		return &Problem{Kind: "resource-not-found", Title: "Not Found Error", ResourceType: "user", ResourceID: id, Value: id, Parameter: "id",
+			Detail: "User has been suspended: [" + id + "]."}
+	case a.protected:
+		return &Problem{Kind: "not-authorized-for-resource", Title: "Authorization Error", ResourceType: "user", ResourceID: id, Value: id, Parameter: "id",
+			Detail: "Sorry, you are not authorized to see the user with id: [" + id + "]."}
+	}
+	return nil
+}
+
+// faults answers 200 with errors and no data.
+func (c *call) faults(list ...Problem) {
+	errs := []any{}
+	for _, p := range list {
+		m := p.members(c.names)
+		delete(m, "status")
+		errs = append(errs, m)
+	}
+	c.answer(object{"errors": errs})
+}
+
+// search answers GET /2/tweets/search/recent.
+func (s *Server) search(c *call) {
+	sp, ok := c.readSpan()
+	size, ok2 := c.number("max_results", 10, 100, 10)
+	if !ok || !ok2 {
+		return
+	}
+	now := s.cfg.Now()
+	oldest := fetcher.SnowflakeAt(now.Add(-7 * 24 * time.Hour))
+	if sp.low != 0 && sp.low < oldest {
+		c.invalid("since_id", c.query.Get("since_id"))
+		return
+	}
+	sp.low = max(sp.low, oldest)
+	if !c.query.Has("since_id") && !c.query.Has("end_time") {
+		sp.before(now.Add(-30 * time.Second))
+	}
+	text := c.query.Get("query")
+	p, _, err := query.Parse(text, query.Options{Dialect: query.V2Search, MaxLength: 512})
+	if err != nil {
+		c.invalid("query", text)
+		return
+	}
+	var found []*post
+	for _, candidate := range sp.cut(s.all) {
+		if candidate.author.protected || candidate.author.suspended || candidate.relation == "retweeted" {
+			continue
+		}
+		if t := candidate.record(); p.Match(&t) {
+			found = append(found, candidate)
+		}
+	}
+	token := "next_token"
+	if c.query.Has("pagination_token") {
+		token = "pagination_token"
+	}
+	if shown, next, ok := c.page(found, token, size); ok {
+		c.posts(shown, next)
+	}
+}
+
+// list answers GET /2/lists/:id/tweets, which has no lower bound.
+func (s *Server) list(c *call) {
+	size, ok := c.number("max_results", 1, 100, 100)
+	if !ok {
+		return
+	}
+	id := c.r.PathValue("id")
+	members, ok := s.lists[id]
+	if !ok {
+		Problem{Kind: "resource-not-found", Status: http.StatusNotFound, Title: "Not Found Error", ResourceType: "list", ResourceID: id,
+			Detail: "Could not find list with id: [" + id + "]."}.Write(c.w)
+		return
+	}
+	var all []*post
+	for _, a := range members {
+		if !a.protected && !a.suspended {
+			all = append(all, a.posts...)
+		}
+	}
+	slices.SortFunc(all, byNumber)
+	if shown, next, ok := c.page(all, "pagination_token", size); ok {
+		c.posts(shown, next)
+	}
+}

@@ -1,0 +1,82 @@
+package xapitest
+
+import (
+	"net/http"
+	"strings"
+)
+
+// usersByID answers GET /2/users?ids=.
+func (s *Server) usersByID(c *call) {
+	c.users("ids", func(id string) *account { return s.byID[id] })
+}
+
+// usersByName answers GET /2/users/by?usernames=.
+func (s *Server) usersByName(c *call) {
+	c.users("usernames", func(handle string) *account { return s.accounts[strings.ToLower(handle)] })
+}
+
+// userByName answers GET /2/users/by/username/:username.
+func (s *Server) userByName(c *call) {
+	handle := c.r.PathValue("username")
+	a := s.accounts[strings.ToLower(handle)]
+	if a == nil || a.suspended {
+		p := c.missing("username", handle, a)
+		p.Status = http.StatusNotFound
+		p.Write(c.w)
+		return
+	}
+	s.chargeUser(a.id)
+	c.answer(object{"data": c.user(a)})
+}
+
+// users answers with the accounts that a parameter names; those that there are not
+// are errors.
+func (c *call) users(parameter string, find func(string) *account) {
+	names := strings.Split(c.query.Get(parameter), ",")
+	if c.query.Get(parameter) == "" || len(names) > 100 {
+		c.invalid(parameter, c.query.Get(parameter))
+		return
+	}
+	data, errs := []any{}, []any{}
+	for _, name := range names {
+		a := find(name)
+		if a == nil || a.suspended {
+			m := c.missing(parameter, name, a).members(c.names)
+			delete(m, "status")
+			errs = append(errs, m)
+			continue
+		}
+		c.s.chargeUser(a.id)
+		data = append(data, c.user(a))
+	}
+	members := object{}
+	if len(data) > 0 {
+		members["data"] = data
+	}
+	if len(errs) > 0 {
+		members["errors"] = errs
+	}
+	c.answer(members)
+}
+
+// missing is the problem of an account that is not shown.
+func (c *call) missing(parameter, name string, a *account) Problem {
+	p := Problem{Kind: "resource-not-found", Title: "Not Found Error", Parameter: parameter, ResourceType: "user", ResourceID: name, Value: name,
+		Detail: "Could not find user with " + parameter + ": [" + name + "]."}
+	if a != nil {
+		p.Detail = "User has been suspended: [" + name + "]."
+	}
+	return p
+}
+
+// user is an account as an answer has it.
+func (c *call) user(a *account) object {
+	m := object{"id": a.id, "name": a.username, "username": a.username}
+	if c.has("user.fields", "public_metrics") {
+		m["public_metrics"] = object{c.name("tweet_count", "post_count"): len(a.posts), "followers_count": 1, "following_count": 2, "listed_count": 0}
+	}
+	if c.has("user.fields", "protected") {
+		m["protected"] = a.protected
+	}
+	return m
+}
