@@ -151,3 +151,6 @@ func (c *call) time(parameter string) (time.Time, bool) {
 func (c *call) answer(members object) {
 	writeJSON(c.w, http.StatusOK, members)
 }
+
+// charge bills a resource.
+func (c *call) charge(kind, id string) { c.s.bill.charge(c.s.cfg.Now(), kind, id) }

@@ -33,7 +33,7 @@ func (c *call) posts(shown []*post, next string) {
 func (c *call) records(shown []*post) (data []any, includes object) {
 	in := included{c: c, posts: map[string]bool{}, users: map[string]bool{}}
 	for _, p := range shown {
-		c.s.chargePost(p.id)
+		c.charge("post", p.id)
 		data = append(data, c.post(p))
 		in.of(p)
 	}
@@ -116,7 +116,7 @@ func (in *included) of(p *post) {
 		return
 	}
 	in.posts[other.id] = true
-	c.s.chargePost(other.id)
+	c.charge("post", other.id)
 	in.data.posts = append(in.data.posts, c.post(other))
 	if c.has("expansions", "referenced_tweets.id.author_id") {
 		in.user(other.author)
@@ -128,7 +128,7 @@ func (in *included) user(a *account) {
 		return
 	}
 	in.users[a.id] = true
-	in.c.s.chargeUser(a.id)
+	in.c.charge("user", a.id)
 	in.data.users = append(in.data.users, in.c.user(a))
 }
 

@@ -19,12 +19,12 @@ const (
 )
 
 func (s *Server) routes() {
-	s.handle("GET /2/users/{id}/tweets", pathTimeline, s.timeline)
-	s.handle("GET /2/users", pathUsers, s.usersByID)
-	s.handle("GET /2/users/by", pathUsersBy, s.usersByName)
-	s.handle("GET /2/users/by/username/{username}", pathUserBy, s.userByName)
-	s.handle("GET /2/tweets/search/recent", pathSearch, s.search)
-	s.handle("GET /2/lists/{id}/tweets", pathList, s.list)
+	s.handle("GET /2/users/{id}/tweets", pathTimeline, timeline)
+	s.handle("GET /2/users", pathUsers, usersByID)
+	s.handle("GET /2/users/by", pathUsersBy, usersByName)
+	s.handle("GET /2/users/by/username/{username}", pathUserBy, userByName)
+	s.handle("GET /2/tweets/search/recent", pathSearch, search)
+	s.handle("GET /2/lists/{id}/tweets", pathList, list)
 }
 
 // handle adds an endpoint: f answers calls within its limit, with s.mu held.
@@ -52,6 +52,3 @@ func (s *Server) Calls(path string) int {
 	defer s.mu.Unlock()
 	return s.calls[path]
 }
-
-func (s *Server) chargePost(id string) { s.bill.charge(s.cfg.Now(), "post", id) }
-func (s *Server) chargeUser(id string) { s.bill.charge(s.cfg.Now(), "user", id) }

@@ -85,7 +85,8 @@ func (c *call) page(posts []*post, token string, size int) (shown []*post, next 
 const maxTimeline = 3200
 
 // timeline answers GET /2/users/:id/tweets.
-func (s *Server) timeline(c *call) {
+func timeline(c *call) {
+	s := c.s
 	sp, ok := c.readSpan()
 	size, ok2 := c.number("max_results", 5, 100, 10)
 	if !ok || !ok2 {
@@ -132,7 +133,8 @@ func (c *call) faults(list ...Problem) {
 }
 
 // search answers GET /2/tweets/search/recent.
-func (s *Server) search(c *call) {
+func search(c *call) {
+	s := c.s
 	sp, ok := c.readSpan()
 	size, ok2 := c.number("max_results", 10, 100, 10)
 	if !ok || !ok2 {
@@ -173,7 +175,8 @@ func (s *Server) search(c *call) {
 }
 
 // list answers GET /2/lists/:id/tweets, which has no lower bound.
-func (s *Server) list(c *call) {
+func list(c *call) {
+	s := c.s
 	size, ok := c.number("max_results", 1, 100, 100)
 	if !ok {
 		return

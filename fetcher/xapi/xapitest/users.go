@@ -6,17 +6,20 @@ import (
 )
 
 // usersByID answers GET /2/users?ids=.
-func (s *Server) usersByID(c *call) {
+func usersByID(c *call) {
+	s := c.s
 	c.users("ids", func(id string) *account { return s.byID[id] })
 }
 
 // usersByName answers GET /2/users/by?usernames=.
-func (s *Server) usersByName(c *call) {
+func usersByName(c *call) {
+	s := c.s
 	c.users("usernames", func(handle string) *account { return s.accounts[strings.ToLower(handle)] })
 }
 
 // userByName answers GET /2/users/by/username/:username.
-func (s *Server) userByName(c *call) {
+func userByName(c *call) {
+	s := c.s
 	handle := c.r.PathValue("username")
 	a := s.accounts[strings.ToLower(handle)]
 	if a == nil || a.suspended {
@@ -25,7 +28,7 @@ func (s *Server) userByName(c *call) {
 		p.Write(c.w)
 		return
 	}
-	s.chargeUser(a.id)
+	c.charge("user", a.id)
 	c.answer(object{"data": c.user(a)})
 }
 
@@ -46,7 +49,7 @@ func (c *call) users(parameter string, find func(string) *account) {
 			errs = append(errs, m)
 			continue
 		}
-		c.s.chargeUser(a.id)
+		c.charge("user", a.id)
 		data = append(data, c.user(a))
 	}
 	members := object{}
