@@ -44,7 +44,7 @@ func (e *events) signal(line []byte) (fetcher.Signal, error) {
 	if lenient(json.Unmarshal(line, &v)) != nil {
 		return fetcher.Signal{Kind: fetcher.SignalGap}, nil
 	}
-	if v.Data == nil {
+	if v.Data == nil || v.Data.EventType == "" {
 		return notData(v.Errors)
 	}
 	d := v.Data

@@ -38,6 +38,7 @@ type rules struct {
 	shared  map[string]string   // tags of wanted rules that another program has, by id
 	refused map[string]bool     // tags of wanted rules that X does not take
 	full    bool                // X takes no more
+	left    int                 // rules that there is no room for, as was logged
 }
 
 // madeRule is a rule that X has.
@@ -156,6 +157,10 @@ func (r *rules) step(ctx context.Context) (bool, error) {
 	r.mu.Lock()
 	gone, ids := r.unneeded()
 	missing := r.missing()
+	if left := len(r.wanted) - len(r.own) - len(r.shared) - len(r.refused); len(missing) == 0 && len(ids) == 0 && left > r.left {
+		r.left = left
+		r.log.Warn("xapi: no room for some rules: their queries are searched for", "rules", left, "most", r.most)
+	}
 	r.mu.Unlock()
 	switch {
 	case len(ids) > 0:
@@ -281,7 +286,6 @@ func (r *rules) blame(errs []problem, missing []*wantedRule) (some bool) {
 		switch {
 		case p.kind() == "rule-cap":
 			some, r.full = true, true
-			r.log.Warn("xapi: X takes no more rules: other queries are searched for", "rules", len(r.own), "error", p.text())
 		case w == nil:
 		case p.kind() == "duplicate-rules" && p.ID != "":
 			some, r.shared[string(p.ID)] = true, w.tag

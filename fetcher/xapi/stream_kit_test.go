@@ -2,7 +2,10 @@ package xapi_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,13 +19,61 @@ import (
 type fake struct {
 	*xapitest.Server
 	net *sockettest.Server
+
+	mu     sync.Mutex
+	calls  []string // methods and paths
+	answer func(r *http.Request) (status int, body string)
 }
 
+// newFake must be called in a bubble, whose time begins before X did.
 func newFake(t testing.TB, cfg xapitest.Config) *fake {
+	<-time.After(26 * 365 * 24 * time.Hour)
 	f := &fake{Server: xapitest.New(cfg)}
-	f.net = sockettest.NewServer(f.Server)
+	f.net = sockettest.NewServer(f)
 	t.Cleanup(f.net.Close)
 	return f
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	f.calls = append(f.calls, r.Method+" "+r.URL.Path)
+	answer := f.answer
+	f.mu.Unlock()
+	if answer != nil {
+		if status, body := answer(r); status != 0 {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+			return
+		}
+	}
+	f.Server.ServeHTTP(w, r)
+}
+
+// answers has some requests answered otherwise: those for which the status is not 0.
+func (f *fake) answers(answer func(r *http.Request) (status int, body string)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer = answer
+}
+
+// count is how many requests there were, by method and path.
+func (f *fake) count(call string) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.calls {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+// add adds accounts.
+func (f *fake) add(names ...string) (accounts []fetcher.Account) {
+	for _, name := range names {
+		accounts = append(accounts, fetcher.Account{Username: name, UserID: f.AddAccount(name)})
+	}
+	return accounts
 }
 
 func (f *fake) activity(t testing.TB, cfg xapi.ActivityConfig) *xapi.Activity {

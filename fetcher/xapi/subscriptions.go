@@ -52,6 +52,7 @@ type subscriptions struct {
 	shared  map[pair]bool     // X refuses a second one beside that of others
 	refused map[string]bool   // users whose posts X does not subscribe to
 	failed  int               // refusals in a row
+	left    int               // accounts that there is no room for, as was logged
 }
 
 func newSubscriptions(c *client, cfg *ActivityConfig) *subscriptions {
@@ -148,6 +149,10 @@ func (s *subscriptions) step(ctx context.Context) (bool, error) {
 	chosen := s.choose()
 	gone, ids := s.unneeded(chosen)
 	missing, some := s.missing(chosen)
+	if left := len(s.wanted) - len(chosen) - len(s.refused); !some && left > s.left {
+		s.left = left
+		s.log.Warn("xapi: no room for subscriptions to some accounts: they are polled", "accounts", left, "subscriptions", s.most)
+	}
 	s.mu.Unlock()
 	switch {
 	case len(ids) > 0:

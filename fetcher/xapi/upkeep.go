@@ -66,14 +66,13 @@ func (u *upkeep) run(ctx context.Context) {
 			calm.worked()
 		}
 		u.told.Ring()
+		if err != nil || !more {
+			begun()
+			if !u.rest(ctx, wait, err != nil) {
+				return
+			}
+		}
 		tell = time.Now().Add(tellEvery)
-		if err == nil && more {
-			continue
-		}
-		begun()
-		if !u.rest(ctx, wait, err != nil) {
-			return
-		}
 	}
 }
 

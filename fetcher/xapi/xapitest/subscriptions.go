@@ -149,3 +149,10 @@ func (a *activity) push(kind string, p *post, payload, included object) {
 			"payload": payload, "includes": included}}, "event", uuid)
 	}
 }
+
+// Unsubscribe deletes a subscription.
+func (st *Streams) Unsubscribe(id string) {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	st.activity.all = slices.DeleteFunc(st.activity.all, func(sub *Subscription) bool { return sub.ID == id })
+}

@@ -1,0 +1,230 @@
+package xapi_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/xapi"
+	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
+)
+
+// What each event is.
+func TestActivityEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		all := f.add("ann", "bob", "cyd")
+		f.Streams.Subscribe("post.create", all[2].UserID, "another")
+		l := listen(t, f.activity(t, xapi.ActivityConfig{}), fetcher.StreamQuery{Accounts: all[:2]})
+		l.next()
+		post := func(text string) *fetcher.Tweet {
+			t.Helper()
+			g := l.next()
+			if g.Kind != fetcher.SignalPost || g.Post == nil || g.Post.Text != text || g.Billed != (fetcher.Billed{Events: 1}) || g.Position != "" {
+				t.Fatalf("%+v, want the post %q, for one event", g, text)
+			}
+			return g.Post
+		}
+		id := f.Post("ann", "hello")
+		if p := post("hello"); p.ID != id || p.UserID != all[0].UserID || p.Username != "ann" || !p.PublishedAt.Equal(time.Now()) {
+			t.Errorf("%+v, want ann's post of now", p)
+		}
+		f.Publish("bob", xapitest.Post{Text: "an answer", Reply: id})
+		if p := post("an answer"); p.InReplyToStatusID != id || p.InReplyToUserID != all[0].UserID {
+			t.Errorf("an answer to %q", p.InReplyToStatusID)
+		}
+		f.Publish("bob", xapitest.Post{Text: "look", Quote: id})
+		if p := post("look"); p.QuotedStatusID != id {
+			t.Errorf("it quotes %q", p.QuotedStatusID)
+		}
+		f.Publish("bob", xapitest.Post{Repost: id})
+		if p := post("RT @ann: hello"); !p.IsRetweet || p.RetweetedStatusID != id {
+			t.Errorf("%+v, want a repost", p)
+		}
+		edited := f.Edit(id, "hallo")
+		if p := post("hallo"); p.ID != edited || !slices.Equal(p.EditTweetIDs, []string{id, edited}) {
+			t.Errorf("an edit with the id %q of %q", p.ID, p.EditTweetIDs)
+		}
+		f.Delete(edited)
+		if g := l.next(); g.Kind != fetcher.SignalDelete || g.ID != edited || g.Billed.Events != 1 {
+			t.Errorf("%+v, want the deletion", g)
+		}
+		f.Post("cyd", "for another program")
+		if g := <-l.signals; g.Kind != fetcher.SignalHeartbeat || g.Billed.Events != 1 {
+			t.Errorf("%+v of another program, want a heartbeat that is billed", g)
+		}
+		for line, want := range map[string]fetcher.SignalKind{
+			"":          fetcher.SignalHeartbeat,
+			"<html>":    fetcher.SignalGap,
+			`{"data":{`: fetcher.SignalGap,
+			`{}`:        fetcher.SignalGap,
+			`[]`:        fetcher.SignalGap,
+			`{"data":{"event_uuid":"-7","event_type":"post.create","filter":{"user_id":"` + all[0].UserID + `"},"payload":{"id":true}}}`: fetcher.SignalGap,
+			`{"data":{"event_uuid":"8","event_type":"like.create","filter":{"user_id":"` + all[0].UserID + `"}}}`:                        fetcher.SignalHeartbeat,
+			`{"data":5}`: fetcher.SignalGap,
+		} {
+			f.Streams.SendLine(line)
+			if g := <-l.signals; g.Kind != want {
+				t.Errorf("the line %q is %+v, want the kind %d", line, g, want)
+			}
+		}
+		l.stop()
+		if b := f.Bill(); b.Events != 7 {
+			t.Errorf("X has charged for %+v, want 7 events", b)
+		}
+	})
+}
+
+// A stream that says why it ends, ends so; one that falls silent is given up.
+func TestActivityEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		do    func(f *fake)
+		want  string
+		limit time.Duration // of a RateLimitError
+	}{
+		"disconnected by X": {do: func(f *fake) {
+			f.Streams.SendLine(`{"errors":[{"title":"operational-disconnect","disconnect_type":"UpstreamOperationalDisconnect","detail":"Gone for\noperational reasons.","type":"https://api.twitter.com/2/problems/operational-disconnect"}]}`)
+		}, want: "X ends the stream: operational-disconnect: UpstreamOperationalDisconnect: Gone for operational reasons."},
+		"the cap on posts": {do: func(f *fake) {
+			f.Streams.SendLine(`{"errors":[{"title":"UsageCapExceeded","period":"Monthly","type":"https://api.twitter.com/2/problems/usage-capped"}]}`)
+		}, want: "the cap on posts is reached (Monthly)", limit: time.Hour},
+		"cut off": {do: func(f *fake) { f.net.Cut() }, want: "broke off"},
+		"silent":  {do: func(f *fake) { f.net.Freeze() }, want: "no line has come in time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t, xapitest.Config{})
+				l := listen(t, f.activity(t, xapi.ActivityConfig{}), fetcher.StreamQuery{Accounts: f.add("ann")})
+				l.next()
+				began := time.Now()
+				c.do(f)
+				err := <-l.ended
+				if err == nil || !strings.Contains(err.Error(), c.want) || time.Since(began) > time.Minute {
+					t.Errorf("ended with %v after %s, want %q", err, time.Since(began), c.want)
+				}
+				var limit *fetcher.RateLimitError
+				if errors.As(err, &limit) != (c.limit > 0) || limit != nil && limit.RetryAfter != c.limit {
+					t.Errorf("%#v, want a wait of %s", err, c.limit)
+				}
+			})
+		})
+	}
+}
+
+// How long X is left alone after an answer that is an error, and what the error is.
+func TestActivityIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   error  // or
+		reason string // of a RateLimitError
+		waits  []time.Duration
+	}{
+		"overloaded":           {503, `{"title":"Service Unavailable","type":"about:blank"}`, nil, "", seconds(5, 10, 20, 40, 80, 160, 320, 320)},
+		"a rate limit":         {429, `{"title":"Too Many Requests","type":"about:blank"}`, nil, "rate limited", seconds(60, 120, 240, 480, 960, 960)},
+		"too many connections": {429, `{"title":"ConnectionException","connection_issue":"TooManyConnections","type":"https://api.twitter.com/2/problems/streaming-connection"}`, nil, "too many connections", seconds(60, 120, 240)},
+		"the cap on posts":     {429, `{"title":"UsageCapExceeded","period":"Monthly","type":"https://api.twitter.com/2/problems/usage-capped"}`, nil, "the cap on posts", seconds(3600, 3600)},
+		"no credits":           {402, `{"title":"CreditsDepleted","type":"about:blank"}`, nil, "credits", seconds(900, 900)},
+		"a bad token":          {401, `{"title":"Unauthorized","type":"about:blank"}`, fetcher.ErrUnauthorized, "", seconds(0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t, xapitest.Config{})
+				q := fetcher.StreamQuery{Accounts: f.add("ann")}
+				a := f.activity(t, xapi.ActivityConfig{})
+				f.answers(func(r *http.Request) (int, string) {
+					if r.URL.Path == "/2/activity/stream" {
+						return c.status, c.body
+					}
+					return 0, ""
+				})
+				for i, want := range append(c.waits, -1) {
+					if want < 0 {
+						f.answers(nil)
+						l := listen(t, a, q)
+						l.next()
+						if g := <-l.signals; g.Kind != fetcher.SignalHeartbeat {
+							t.Errorf("%+v, want a heartbeat", g)
+						}
+						l.stop()
+						f.answers(func(*http.Request) (int, string) { return c.status, c.body })
+						want = c.waits[0]
+					}
+					err := a.Stream(t.Context(), q, func(fetcher.Signal) error { return nil })
+					if c.want != nil && !errors.Is(err, c.want) || c.reason != "" && !strings.Contains(err.Error(), c.reason) {
+						t.Errorf("%v, want %v %s", err, c.want, c.reason)
+					}
+					if got := asked(err); got != want {
+						t.Errorf("after failure %d a wait of %s, want %s", i+1, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func seconds(list ...int) (all []time.Duration) {
+	for _, n := range list {
+		all = append(all, time.Duration(n)*time.Second)
+	}
+	return all
+}
+
+func asked(err error) time.Duration {
+	var limit *fetcher.RateLimitError
+	var status *fetcher.StatusError
+	switch {
+	case errors.As(err, &limit):
+		return limit.RetryAfter
+	case errors.As(err, &status):
+		return status.RetryAfter
+	}
+	return 0
+}
+
+func TestActivityBrings(t *testing.T) {
+	yes, no := true, false
+	var a xapi.Activity
+	for _, c := range []struct {
+		post fetcher.Tweet
+		want bool
+	}{
+		{fetcher.Tweet{}, true},
+		{fetcher.Tweet{IsRetweet: true, InReplyToStatusID: "1", User: &fetcher.User{}}, true},
+		{fetcher.Tweet{User: &fetcher.User{Protected: &no}}, true},
+		{fetcher.Tweet{User: &fetcher.User{Protected: &yes}}, false},
+	} {
+		if got := a.Brings(&c.post); got != c.want {
+			t.Errorf("%+v: %t", c.post, got)
+		}
+	}
+}
+
+// A call that is ended while X does not answer returns.
+func TestActivityEndsWhileConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		f.answers(func(r *http.Request) (int, string) {
+			if r.URL.Path == "/2/activity/stream" {
+				<-r.Context().Done()
+			}
+			return 0, ""
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		a := f.activity(t, xapi.ActivityConfig{})
+		q := fetcher.StreamQuery{Accounts: f.add("ann")}
+		if err := a.Stream(ctx, q, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want the end of the context", err)
+		}
+		if err := a.Stream(t.Context(), q, nil); err == nil || !strings.Contains(err.Error(), "no line has come in time") {
+			t.Errorf("%v, want that X does not answer", err)
+		}
+	})
+}
