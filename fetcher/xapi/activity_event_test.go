@@ -35,15 +35,15 @@ func TestActivityEvents(t *testing.T) {
 		if p := post("hello"); p.ID != id || p.UserID != all[0].UserID || p.Username != "ann" || !p.PublishedAt.Equal(time.Now()) {
 			t.Errorf("%+v, want ann's post of now", p)
 		}
-		f.Publish("bob", xapitest.Post{Text: "an answer", Reply: id})
+		f.Reply("bob", id, "an answer")
 		if p := post("an answer"); p.InReplyToStatusID != id || p.InReplyToUserID != all[0].UserID {
 			t.Errorf("an answer to %q", p.InReplyToStatusID)
 		}
-		f.Publish("bob", xapitest.Post{Text: "look", Quote: id})
+		f.Quote("bob", id, "look")
 		if p := post("look"); p.QuotedStatusID != id {
 			t.Errorf("it quotes %q", p.QuotedStatusID)
 		}
-		f.Publish("bob", xapitest.Post{Repost: id})
+		f.Repost("bob", id)
 		if p := post("RT @ann: hello"); !p.IsRetweet || p.RetweetedStatusID != id {
 			t.Errorf("%+v, want a repost", p)
 		}
@@ -75,7 +75,7 @@ func TestActivityEvents(t *testing.T) {
 			}
 		}
 		l.stop()
-		if b := f.Bill(); b.Events != 7 {
+		if b := f.Billed(); b.Events != 7 {
 			t.Errorf("X has charged for %+v, want 7 events", b)
 		}
 	})
