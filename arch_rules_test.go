@@ -38,7 +38,7 @@ var levels = [][]string{
 	{"detect"},
 	{"internal/platforms"},
 	{"storage"},
-	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext",
+	{"fetcher/upstream", "fetcher/scan", "fetcher/fetchertest", "fetcher/internal/sockettest", "fetcher/internal/htmltext", "fetcher/internal/robots",
 		"fetcher/xapi/xapitest"}, // what the adapters, or their tests, share
 	{"fetcher/internal/socket"},
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},

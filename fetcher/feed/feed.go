@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -65,6 +66,7 @@ type Fetcher struct {
 	transport http.RoundTripper
 	pages     *upstream.Pages
 	hosts     hosts
+	robots    *robots.Cache // nil where robots.txt is not asked
 
 	mu       sync.Mutex
 	accounts map[string]*account // by name
@@ -122,8 +124,12 @@ func New(cfg Config) (*Fetcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
-	return &Fetcher{cfg: cfg, transport: newTransport(&cfg), pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
-		accounts: map[string]*account{}, feeds: map[string]*state{}}, nil
+	f := &Fetcher{cfg: cfg, transport: newTransport(&cfg), pages: pages, hosts: hosts{gap: cfg.HostGap, next: map[string]turns{}},
+		accounts: map[string]*account{}, feeds: map[string]*state{}}
+	if cfg.Robots {
+		f.robots = robots.NewCache(cfg.UserAgent, cfg.Now)
+	}
+	return f, nil
 }
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/netguard"
 	"golang.org/x/net/idna"
@@ -77,7 +78,7 @@ func (s *Scraper) parseURL(raw string) (*url.URL, error) {
 	}
 	u.Host = host
 	u.Fragment, u.RawFragment = "", ""
-	u.RawQuery = normalizePath(u.RawQuery)
+	u.RawQuery = robots.NormalizePath(u.RawQuery)
 	if u.Path == "" {
 		u.Path = "/"
 	}

@@ -1,159 +1,38 @@
 package webscrape
 
 import (
-	"strings"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 )
 
-const (
-	maxRobots = 500 << 10 // bytes read of a file; RFC 9309, 2.5 asks for as much
-	maxRules  = 10_000    // kept of a file
-	maxRule   = 2048      // bytes of a rule's path; longer ones are left out
-)
-
-// rules are those of a robots.txt that concern one product name.
-type rules []robotsRule
-
-type robotsRule struct {
-	path  string // normalized; * stands for any text, a $ at the end for the end
-	allow bool
-}
-
-// parseRobots reads a robots.txt file (RFC 9309, 2.2): the rules of all groups
-// that name the agent (in lower case), or else of all that name *. Lines that
-// are no rules are passed over, as the RFC asks for.
-func parseRobots(file, agent string) rules {
-	var own, any rules
-	var named, inOwn, inAny bool // named: an agent's line of this group came
-	agents := true               // the lines before were user-agent lines
-	for line := range strings.FieldsFuncSeq(strings.TrimPrefix(file, "\ufeff"), func(r rune) bool { return r == '\n' || r == '\r' }) {
-		line, _, _ = strings.Cut(line, "#")
-		key, value, ok := strings.Cut(line, ":")
-		if !ok {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		switch key = strings.ToLower(strings.TrimSpace(key)); key {
-		case "user-agent":
-			if !agents {
-				inOwn, inAny = false, false
-			}
-			agents = true
-			if value == "*" {
-				inAny = true
-			} else if productName(value) == agent {
-				inOwn, named = true, true
-			}
-		case "allow", "disallow":
-			agents = false
-			if value == "" || len(value) > maxRule {
-				continue // an empty rule matches nothing
-			}
-			rule := robotsRule{normalizePath(value), key == "allow"}
-			if inOwn && len(own) < maxRules {
-				own = append(own, rule)
-			}
-			if inAny && !named && len(any) < maxRules {
-				any = append(any, rule)
-			}
-		}
-	}
-	if named {
-		return own
-	}
-	return any
-}
-
-// productName is the part of a User-Agent that robots.txt files name, in lower
-// case: letters, - and _ (RFC 9309, 2.2.1), and digits, which are in use too.
-func productName(userAgent string) string {
-	end := strings.IndexFunc(userAgent, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+// mayRead returns nil if the robots.txt of u's origin lets u be read,
+// ErrDisallowed if not, and what kept it from being read otherwise.
+func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *url.URL) error {
+	allowed, err := s.robots.Allowed(ctx, u, func(ctx context.Context, file *url.URL) ([]byte, bool, error) {
+		return s.readRobots(ctx, transport, file)
 	})
-	if end >= 0 {
-		userAgent = userAgent[:end]
+	if err == nil && !allowed {
+		err = pageError(u.Host, "robots.txt disallows the page", ErrDisallowed)
 	}
-	return strings.ToLower(userAgent)
+	return err
 }
 
-// allowed judges a path with its query: the longest rule that matches counts,
-// Allow when two are as long (RFC 9309, 2.2.2).
-func (rs rules) allowed(path string) bool {
-	path = normalizePath(path)
-	longest, allow := -1, true
-	for _, r := range rs {
-		if n := len(r.path); (n > longest || n == longest && r.allow) && matchPath(r.path, path) {
-			longest, allow = n, r.allow
-		}
+// readRobots gets an origin's robots.txt. Its own redirects are followed
+// (RFC 9309, 2.3.1.2) without asking further files.
+func (s *Scraper) readRobots(ctx context.Context, transport http.RoundTripper, file *url.URL) ([]byte, bool, error) {
+	a, err := s.get(ctx, transport, file, robots.MaxFile, func(*url.URL) error { return nil })
+	switch {
+	case err != nil:
+		return nil, false, fmt.Errorf("webscrape: robots.txt: %w", err)
+	case a.status/100 == 2:
+		return a.body, true, nil
+	case a.status/100 == 4: // "unavailable": RFC 9309, 2.3.1.3
+		return nil, false, nil
 	}
-	return allow
+	return nil, false, pageError(file.Host, "robots.txt answered "+statusLine(a.status), &fetcher.StatusError{Code: a.status})
 }
-
-// size is about how much memory the rules take, in bytes.
-func (rs rules) size() int {
-	n := 200
-	for _, r := range rs {
-		n += 32 + len(r.path)
-	}
-	return n
-}
-
-// matchPath compares the start of a path with a rule, in time of their lengths'
-// product at most.
-func matchPath(rule, path string) bool {
-	toEnd := strings.HasSuffix(rule, "$")
-	rule = strings.TrimSuffix(rule, "$")
-	if !toEnd {
-		rule += "*"
-	}
-	star, again := -1, 0 // of the last *: where it is, and where the path goes on if it takes one more
-	i, j := 0, 0
-	for j < len(path) {
-		switch {
-		case i < len(rule) && rule[i] == '*':
-			star, again = i, j
-			i++
-		case i < len(rule) && rule[i] == path[j]:
-			i++
-			j++
-		case star >= 0:
-			again++
-			i, j = star+1, again
-		default:
-			return false
-		}
-		if i == len(rule) && rule != "" && rule[i-1] == '*' {
-			return true
-		}
-	}
-	return strings.Trim(rule[i:], "*") == ""
-}
-
-// normalizePath makes rules and paths comparable byte by byte: what is not
-// printable ASCII is percent-encoded, hexadecimal digits are in upper case.
-func normalizePath(s string) string {
-	const hex = "0123456789ABCDEF"
-	plain := true
-	for i := 0; i < len(s) && plain; i++ {
-		plain = s[i] > ' ' && s[i] <= '~' && s[i] != '%'
-	}
-	if plain {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
-			b.WriteString(strings.ToUpper(s[i : i+3]))
-			i += 2
-		case c <= ' ' || c > '~':
-			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
@@ -51,7 +52,7 @@ var ErrDisallowed = fmt.Errorf("webscrape: robots.txt disallows the page: %w", f
 type Scraper struct {
 	cfg    Config
 	slots  chan struct{}
-	robots *robotsCache
+	robots *robots.Cache
 }
 
 var _ fetcher.Scraper = (*Scraper)(nil)
@@ -93,7 +94,7 @@ func New(cfg Config) (*Scraper, error) {
 	return &Scraper{
 		cfg:    cfg,
 		slots:  make(chan struct{}, cfg.MaxConcurrent),
-		robots: newRobotsCache(productName(cfg.UserAgent), cfg.Now),
+		robots: robots.NewCache(cfg.UserAgent, cfg.Now),
 	}, nil
 }
 

@@ -1,0 +1,121 @@
+package robots
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRules(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string
+		path       string
+		want       bool
+	}{
+		{"no file", "", "/a", true},
+		{"closed to all", "User-agent: *\nDisallow: /", "/a", false},
+		{"closed to another", "User-agent: other\nDisallow: /", "/a", true},
+		{"closed by name", "User-agent: StreamWatch\nDisallow: /", "/a", false},
+		{"closed by name with a version", "User-agent: streamwatch/1.0\nDisallow: /", "/a", false},
+		{"a longer name is another's", "User-agent: streamwatch-images\nDisallow: /", "/a", true},
+		{"the own group before that of all", "User-agent: *\nDisallow: /\n\nUser-agent: streamwatch\nDisallow: /x", "/a", true},
+		{"an own group without rules", "User-agent: *\nDisallow: /\nUser-agent: streamwatch\nDisallow:\n", "/a", true},
+		{"several names, one group", "User-agent: other\nUser-agent: streamwatch\nDisallow: /", "/a", false},
+		{"several groups of a name", "User-agent: streamwatch\nDisallow: /a\nUser-agent: x\nDisallow: /\nUser-agent: streamwatch\nDisallow: /b", "/b", false},
+		{"lines between that are no rules", "User-agent: streamwatch\nCrawl-delay: soon\nSitemap: /s\nnonsense\nDisallow: /a", "/a", false},
+		{"a rule before any name", "Disallow: /\nUser-agent: *\nDisallow: /x", "/a", true},
+		{"the start of the path counts", "User-agent: *\nDisallow: /a", "/abc/d", false},
+		{"case counts", "User-agent: *\nDisallow: /A", "/a", true},
+		{"the longest rule counts", "User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b/c", true},
+		{"wherever it stands", "User-agent: *\nAllow: /a/b\nDisallow: /a", "/a/c", false},
+		{"Allow at a tie", "User-agent: *\nDisallow: /a\nAllow: /a", "/a", true},
+		{"any text", "User-agent: *\nDisallow: /*.pdf", "/x/y.pdf?z", false},
+		{"any text, twice", "User-agent: *\nDisallow: /*a*b", "/xaxxb", false},
+		{"any text goes back", "User-agent: *\nDisallow: /*ab$", "/aab", false},
+		{"the end", "User-agent: *\nDisallow: /*.pdf$", "/x.pdf?z", true},
+		{"the end, exactly", "User-agent: *\nDisallow: /a$", "/a", false},
+		{"the end, not more", "User-agent: *\nDisallow: /a$", "/ab", true},
+		{"the query counts", "User-agent: *\nDisallow: /*?q=", "/a?q=1", false},
+		{"written in another way", "User-agent: *\nDisallow: /ü%c3%bc", "/%c3%bc%C3%BC", false},
+		{"comments and spaces", "\ufeff  user-AGENT :  *  # all\r\n DISALLOW: /a # this\r", "/a", false},
+		{"rules without a colon", "User-agent *\nDisallow /", "/a", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Parse(tt.file, "streamwatch").Allowed(tt.path); got != tt.want {
+				t.Errorf("%s allowed: %v, want %v", tt.path, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBounds(t *testing.T) {
+	many := Parse("User-agent: *\n"+strings.Repeat("Disallow: /a\n", maxRules+5)+"Disallow: /b", "x")
+	if len(many) != maxRules || !many.Allowed("/b") {
+		t.Errorf("%d rules kept, want %d", len(many), maxRules)
+	}
+	if long := Parse("User-agent: *\nDisallow: /"+strings.Repeat("a", maxRule), "x"); len(long) != 0 {
+		t.Error("an endless rule is kept")
+	}
+	clock := time.Unix(0, 0)
+	c := NewCache("x", func() time.Time { return clock })
+	for i := range 2000 {
+		c.put(fmt.Sprint("https://", i), Rules{{path: strings.Repeat("a", 100_000)}})
+		if c.bytes > maxCached || len(c.origins) > maxCached/100_000 {
+			t.Fatalf("%d bytes of %d files kept, want %d at most", c.bytes, len(c.origins), maxCached)
+		}
+	}
+}
+
+// FuzzMatchPath compares the matcher with regular expressions.
+func FuzzMatchPath(f *testing.F) {
+	for _, v := range [][2]string{{"/a*b$", "/axb"}, {"/*a*ab", "/aaab"}, {"$", ""}, {"*", "/"}, {"/a$b", "/a$b"}, {"/**x**$", "/yx"}, {"*$", ""}} {
+		f.Add(v[0], v[1])
+	}
+	f.Fuzz(func(t *testing.T, rule, path string) {
+		if len(rule) > 30 || len(path) > 100 {
+			return
+		}
+		end := ""
+		pattern := rule
+		if strings.HasSuffix(pattern, "$") {
+			pattern, end = strings.TrimSuffix(pattern, "$"), "$"
+		}
+		var b strings.Builder
+		for i := range len(pattern) {
+			if pattern[i] == '*' {
+				b.WriteString("(?s:.*)")
+			} else {
+				fmt.Fprintf(&b, `\x{%02x}`, pattern[i])
+			}
+		}
+		// Bytes are compared, so both are read as Latin-1.
+		want := regexp.MustCompile(`\A` + b.String() + strings.ReplaceAll(end, "$", `\z`)).MatchString(latin1(path))
+		if got := matchPath(rule, path); got != want {
+			t.Errorf("rule %q, path %q: %v, want %v", rule, path, got, want)
+		}
+	})
+}
+
+func latin1(s string) string {
+	out := make([]rune, len(s))
+	for i := range len(s) {
+		out[i] = rune(s[i])
+	}
+	return string(out)
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("User-agent: *\nDisallow: /a", "/a")
+	f.Add("user-agent:x\r\nallow:%\ndisallow:*$\n", "/%zz")
+	f.Fuzz(func(t *testing.T, file, path string) {
+		rs := Parse(file, "streamwatch")
+		if rs.Allowed(path) != rs.Allowed(NormalizePath(path)) {
+			t.Errorf("%q is judged in another way once it is normal", path)
+		}
+		if n := NormalizePath(path); NormalizePath(n) != n {
+			t.Errorf("%q is not normal: %q", n, NormalizePath(n))
+		}
+	})
+}
