@@ -55,9 +55,12 @@ func TestActivityEvents(t *testing.T) {
 		if g := l.next(); g.Kind != fetcher.SignalDelete || g.ID != edited || g.Billed.Events != 1 {
 			t.Errorf("%+v, want the deletion", g)
 		}
-		f.Post("cyd", "for another program")
-		if g := <-l.signals; g.Kind != fetcher.SignalHeartbeat || g.Billed.Events != 1 {
-			t.Errorf("%+v of another program, want a heartbeat that is billed", g)
+		for range 2 { // of which the first shows that the stream is alive
+			f.Post("cyd", "for another program")
+		}
+		f.Post("ann", "the last")
+		if beat, g := <-l.signals, <-l.signals; beat.Kind != fetcher.SignalHeartbeat || beat.Billed.Events != 1 || g.Kind != fetcher.SignalPost || g.Billed.Events != 2 {
+			t.Errorf("%+v and %+v, want a heartbeat, and a post that is billed with what is another program's", beat, g)
 		}
 		for line, want := range map[string]fetcher.SignalKind{
 			"":          fetcher.SignalHeartbeat,
@@ -70,13 +73,20 @@ func TestActivityEvents(t *testing.T) {
 			`{"data":5}`: fetcher.SignalGap,
 		} {
 			f.Streams.SendLine(line)
-			if g := <-l.signals; g.Kind != want {
+			f.Post("ann", "after it")
+			g := l.next()
+			if gap := g.Kind == fetcher.SignalGap; gap != (want == fetcher.SignalGap) {
 				t.Errorf("the line %q is %+v, want the kind %d", line, g, want)
+			} else if gap {
+				g = l.next()
+			}
+			if g.Kind != fetcher.SignalPost {
+				t.Errorf("after the line %q comes %+v, want a post", line, g)
 			}
 		}
 		l.stop()
-		if b := f.Billed(); b.Events != 7 {
-			t.Errorf("X has charged for %+v, want 7 events", b)
+		if b := f.Billed(); b.Events != 17 {
+			t.Errorf("X has charged for %+v, want 17 events", b)
 		}
 	})
 }

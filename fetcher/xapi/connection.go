@@ -25,6 +25,8 @@ type connection struct {
 	signal func(line []byte) (fetcher.Signal, error)
 	calm   *patience
 
+	beat   time.Time      // when the last heartbeat was emitted
+	billed fetcher.Billed // of those that were not
 	told   force
 	change *time.Timer // when what is in force is to be told again
 }
@@ -37,6 +39,9 @@ type force struct {
 }
 
 const (
+	// beatEvery is the least time between two heartbeats. They are judged by their
+	// rhythm, and lines that only show that the stream is alive have none.
+	beatEvery = 10 * time.Second
 	// beginWithin is how long the first signal may wait for what is wanted to come
 	// into force.
 	beginWithin = 10 * time.Second
@@ -145,12 +150,20 @@ func (c *connection) row(r row) error {
 		return fmt.Errorf("the stream broke off: %w", r.err)
 	}
 	c.calm.worked()
-	if len(r.line) == 0 {
-		return c.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+	sig, err := fetcher.Signal{Kind: fetcher.SignalHeartbeat}, error(nil)
+	if len(r.line) > 0 {
+		if sig, err = c.signal(r.line); err != nil {
+			return err
+		}
 	}
-	sig, err := c.signal(r.line)
-	if err != nil {
-		return err
+	sig.Billed, c.billed = sig.Billed.Plus(c.billed), fetcher.Billed{}
+	if sig.Kind == fetcher.SignalHeartbeat {
+		if now := time.Now(); now.Sub(c.beat) >= beatEvery {
+			c.beat = now
+		} else {
+			c.billed = sig.Billed // with the next signal
+			return nil
+		}
 	}
 	return c.emit(sig)
 }

@@ -172,7 +172,7 @@ func (st *Streams) serve(w http.ResponseWriter, r *http.Request, kind string, mo
 			case <-due.C:
 			case <-c.bell:
 			case <-beat.C:
-				body = []byte{}
+				body = st.keepAlive()
 			case <-c.cut:
 				st.end(w, c)
 			case <-r.Context().Done():
@@ -277,6 +277,14 @@ func (st *Streams) end(w http.ResponseWriter, c *conn) {
 	_, _ = w.Write([]byte(last))
 	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
+}
+
+// keepAlive is an empty line.
+func (st *Streams) keepAlive() []byte {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	st.stats.KeepAlives++
+	return []byte{}
 }
 
 func (c *conn) end() {
