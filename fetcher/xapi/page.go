@@ -15,9 +15,9 @@ import (
 const maxPosts = 10 * mostPosts
 
 // read requests an endpoint in the names that it takes.
-func (f *Fetcher) read(ctx context.Context, endpoint, path, query string) (a *answer, d *document, err error) {
+func (f *Fetcher) read(ctx context.Context, endpoint, path string, query func(Names) string) (a *answer, d *document, err error) {
 	err = f.names.try(endpoint, func(n Names) (err error) {
-		a, err = f.client.fetch(ctx, path, f.asks[n]+query)
+		a, err = f.client.fetch(ctx, path, query(n))
 		return err
 	})
 	if err != nil {
@@ -71,8 +71,8 @@ func fill(page *fetcher.Page, posts []post, in *includes, seen func(string) bool
 	page.OldestAt = reach.Time()
 }
 
-// ids are the ids of posts.
-func ids(posts []post) []string {
+// postIDs are the ids of posts.
+func postIDs(posts []post) []string {
 	out := make([]string, len(posts))
 	for i := range posts {
 		out[i] = string(posts[i].ID)
@@ -103,7 +103,12 @@ func pageSize(limit, least, first int, bounded bool) int {
 	return least
 }
 
-// parameters writes a query's parameters behind those that are the same of all reads.
+// behind returns a query that has what is asked for of posts, and then parameters.
+func (f *Fetcher) behind(parameters string) func(Names) string {
+	return func(n Names) string { return f.asks[n] + parameters }
+}
+
+// parameters writes a query's parameters, each with an & before it.
 type parameters struct{ strings.Builder }
 
 func (p *parameters) set(name, value string) {

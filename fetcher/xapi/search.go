@@ -53,7 +53,7 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	} else {
 		r = recent(q.Since, f.client.now())
 	}
-	a, d, err := f.read(ctx, bucketSearch, "/2/tweets/search/recent", r.searchQuery(asked, pageSize(q.Limit, leastFound, f.cfg.FirstPage, r.since != 0)))
+	a, d, err := f.read(ctx, bucketSearch, "/2/tweets/search/recent", f.behind(r.searchQuery(asked, pageSize(q.Limit, leastFound, f.cfg.FirstPage, r.since != 0))))
 	if err != nil {
 		return page, err
 	}
@@ -70,7 +70,7 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	if err != nil {
 		return page, err
 	}
-	page = fetcher.Page{RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), ids(posts)...)}
+	page = fetcher.Page{RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)}
 	fill(&page, posts, &d.Includes, q.Seen)
 	switch {
 	case token != "":

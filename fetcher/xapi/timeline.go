@@ -51,7 +51,7 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	} else {
 		r = f.bounds.begin(id, q, f.client.now())
 	}
-	a, d, err := f.read(ctx, bucketTimelines, "/2/users/"+url.PathEscape(id)+"/tweets", r.timelineQuery(pageSize(q.Limit, leastPosts, f.cfg.FirstPage, r.since != 0)))
+	a, d, err := f.read(ctx, bucketTimelines, "/2/users/"+url.PathEscape(id)+"/tweets", f.behind(r.timelineQuery(pageSize(q.Limit, leastPosts, f.cfg.FirstPage, r.since != 0))))
 	if err != nil {
 		f.note(q.Username, id, err)
 		return page, err
@@ -69,7 +69,7 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	if err != nil {
 		return page, err
 	}
-	page = fetcher.Page{UserID: id, RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), ids(posts)...)}
+	page = fetcher.Page{UserID: id, RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)}
 	fill(&page, posts, &d.Includes, q.Seen)
 	for i := range page.Tweets {
 		setAuthor(&page.Tweets[i], id, q.Username)

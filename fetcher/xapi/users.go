@@ -63,6 +63,21 @@ func (u *users) known(handle string) string {
 	return u.ids[strings.ToLower(handle)]
 }
 
+// knownIDs are the ids of accounts as far as they are known, "" for the others, and
+// those that are.
+func (u *users) knownIDs(accounts []fetcher.Account) (ids, known []string) {
+	ids = make([]string, len(accounts))
+	for i, a := range accounts {
+		if ids[i] = a.UserID; ids[i] == "" {
+			ids[i] = u.known(a.Username)
+		}
+		if ids[i] != "" {
+			known = append(known, ids[i])
+		}
+	}
+	return ids, known
+}
+
 // forget drops an id that turned out to be gone.
 func (u *users) forget(handle, id string) {
 	u.mu.Lock()

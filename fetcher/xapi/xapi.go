@@ -43,6 +43,7 @@ const (
 	bucketTimelines = "users/:id/tweets"
 	bucketUsers     = "users/by"
 	bucketSearch    = "tweets/search/recent"
+	bucketList      = "lists/:id/tweets"
 )
 
 // Bucket names the endpoint that a call counts against. A timeline of an account whose
