@@ -61,7 +61,20 @@ func (p *problem) text() string {
 			return s
 		}
 	}
+	if len(p.Errors) > 0 {
+		return p.Errors[0].text()
+	}
 	return p.kind()
+}
+
+// overLimit reports whether a problem is a rate limit of the API's first version.
+func (p *problem) overLimit() bool {
+	for i := range p.Errors {
+		if p.Errors[i].Code == legacyRateLimit {
+			return true
+		}
+	}
+	return p.Code == legacyRateLimit
 }
 
 // names reports whether a problem is about one of the parameters that match.
@@ -121,6 +134,9 @@ func answerError(resp *http.Response, head []byte, now time.Time, token secret.V
 	rate := upstream.ParseRateLimit(resp.Header, now)
 	after, _ := upstream.ParseRetryAfter(resp.Header.Get("Retry-After"), now)
 	status := &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
+	if p.overLimit() {
+		return tooMany(&p, rate, after, now)
+	}
 	switch resp.StatusCode {
 	case http.StatusBadRequest:
 		return &invalidRequest{p, status}
