@@ -1,0 +1,169 @@
+package xapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// decodePage maps a document as Timeline does.
+func decodePage(t testing.TB, doc string) ([]fetcher.Tweet, bool) {
+	t.Helper()
+	d, err := decodeDocument([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	posts, whole, err := d.posts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page fetcher.Page
+	fill(&page, posts, &d.Includes, nil)
+	return page.Tweets, whole
+}
+
+func TestRecords(t *testing.T) {
+	tweets, _ := decodePage(t, pageTweet)
+	posts, _ := decodePage(t, pagePost)
+	for i := range tweets {
+		if a, b := string(tweets[i].AppendJSON(nil)), string(posts[i].AppendJSON(nil)); a != b {
+			t.Errorf("post %d by the names of before and of since differs:\n%s\n%s", i, a, b)
+		}
+	}
+	full := tweets[0]
+	if full.User == nil || full.User.Username != "XDevelopers" || full.User.TweetCount != 3961 || *full.User.FavouritesCount != 5 || !slices.Equal(full.User.PinnedTweetIDs, []string{"1255542774432063488"}) ||
+		full.User.CreatedAt != "Sat Dec 14 04:35:55 +0000 2013" || *full.User.Protected {
+		t.Errorf("the author is %+v", full.User)
+	}
+	full.User = nil
+	want := fetcher.Tweet{
+		ID: "1346889436626259968", Text: "Learn how to use the user Tweet timeline #X @XDevelopers https://t.co/abc",
+		FullText:  "Learn how to use the user Tweet timeline, which is long #X #API @XDevelopers https://t.co/abc",
+		CreatedAt: "Wed Jan 06 18:40:40 +0000 2021", PublishedAt: time.Date(2021, 1, 6, 18, 40, 40, 344e6, time.UTC),
+		Lang: "en", Source: "X Web App", UserID: "2244994945", Username: "XDevelopers", UserName: "X Developers",
+		FavoriteCount: 49, RetweetCount: 12, ReplyCount: 4, QuoteCount: 7, ViewCount: 1000, BookmarkCount: 2, PossiblySensitive: true,
+		ConversationID: "1346889436626259968", HasCard: true,
+		EditTweetIDs: []string{"1346889436626259960", "1346889436626259968"}, EditsRemaining: 4, IsEditEligible: true, EditableUntilMsecs: 1609962040000,
+		URLs:         []fetcher.URL{{URL: "https://t.co/abc", ExpandedURL: "https://x.com/docs", DisplayURL: "x.com/docs", UnwoundURL: "https://docs.x.com"}},
+		Hashtags:     []fetcher.Hashtag{{Text: "X", Indices: []int{58, 60}}, {Text: "API", Indices: []int{61, 65}}},
+		UserMentions: []fetcher.Mention{{ID: "2244994945", Username: "XDevelopers", Name: "X Developers", Indices: []int{44, 56}}},
+		Media: []fetcher.Media{{MediaKey: "3_1", Type: "photo", URL: "https://pbs.example/1.jpg", Width: 640, Height: 480, AltText: "a chart"},
+			{MediaKey: "7_2", Type: "video", URL: "https://video.example/high.mp4", PreviewImageURL: "https://pbs.example/2.jpg", Width: 1920, Height: 1080, DurationMS: 46947, ViewCount: 6865141}},
+		Poll:  &fetcher.Poll{ID: "9", EndDatetime: "2021-01-07T18:40:40.000Z", DurationMinutes: 1440, Options: []fetcher.PollOption{{Position: 1, Label: "yes", Votes: 15}, {Position: 2, Label: "no", Votes: 2}}},
+		Place: &fetcher.Place{ID: "01a9a39529b27f36", FullName: "Manhattan, NY", Name: "Manhattan", Country: "United States", CountryCode: "US"},
+	}
+	if !reflect.DeepEqual(full, want) {
+		t.Errorf("the post is\n%+v, want\n%+v", full, want)
+	}
+	repost, quote, reply := tweets[1], tweets[2], tweets[3]
+	if !repost.IsRetweet || repost.RetweetedStatusID != "1212092628029698048" || repost.FullText != "RT @bob: the beginning of a long post which is cut, and its end #whole" ||
+		len(repost.Media) != 1 || len(repost.Hashtags) != 1 || repost.UserID != "2244994945" {
+		t.Errorf("the repost is %+v: want the text and media of the whole post", repost)
+	}
+	if !quote.IsQuoteStatus || quote.QuotedStatusID != "1212092628029698048" || quote.FullText != "look at this" || len(quote.Media) != 0 {
+		t.Errorf("the quote is %+v", quote)
+	}
+	if !reply.IsReply() || reply.InReplyToStatusID != "1212092628029698048" || reply.InReplyToUserID != "12" || reply.ConversationID != "1212092628029698048" {
+		t.Errorf("the reply is %+v", reply)
+	}
+}
+
+// What is odd is left out, and loses nothing else.
+func TestOddRecords(t *testing.T) {
+	tweets, whole := decodePage(t, pageOdd)
+	if whole || len(tweets) != 6 {
+		t.Fatalf("%d posts, all whole %t: want one for each element, and it said that some are not", len(tweets), whole)
+	}
+	got := tweets[0]
+	if got.ID != "1346889436626259968" || got.Text != "still here" || got.Username != "ann" || got.FavoriteCount != 49 || got.ReplyCount != 0 || got.QuoteCount != 1<<53 || got.Poll == nil || got.PublishedAt.IsZero() {
+		t.Errorf("the post is %+v", got)
+	}
+	for _, tw := range tweets[1:] {
+		if tw.ID != "" || !tw.PublishedAt.IsZero() {
+			t.Errorf("what is no post became %+v, which is not dropped", tw)
+		}
+	}
+}
+
+// An id of before ids had a time, and one that is none, take the time of the post.
+func TestPublicationTimes(t *testing.T) {
+	for doc, want := range map[string]string{
+		`{"id":"20","created_at":"2006-03-21T20:50:14.000Z"}`:                  "2006-03-21T20:50:14Z",
+		`{"id":"20","created_at":"2006-03-21T20:50:14Z"}`:                      "2006-03-21T20:50:14Z",
+		`{"id":"1212092628029698048","created_at":"2019-12-31T19:26:16.000Z"}`: "2019-12-31T19:26:16.771Z",
+		`{"id":"20"}`: "0001-01-01T00:00:00Z",
+	} {
+		var p post
+		if err := json.Unmarshal([]byte(doc), &p); err != nil {
+			t.Fatal(err)
+		}
+		if tw := p.tweet(&includes{}); tw.PublishedAt.Format(time.RFC3339Nano) != want {
+			t.Errorf("%s is of %s, want %s", doc, tw.PublishedAt, want)
+		}
+	}
+}
+
+// FuzzDocument decodes any answer: nothing panics, and what is taken for a post has what
+// a post needs, or is dropped.
+func FuzzDocument(f *testing.F) {
+	for _, doc := range []string{pageTweet, pagePost, pageOdd, `{"meta":{"result_count":0}}`, `{"errors":[{"errors":[{"errors":[]}]}]}`, `{"data":[{"id":"12","referenced_posts":[{"type":"retweeted","id":"12"}]}],"includes":{"posts":[{"id":"12","text":"x"}]}}`} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		p := decodeProblem(doc)
+		p.names(dialectParameter)
+		_, _, _ = p.kind(), p.text(), p.overLimit()
+		d, err := decodeDocument(doc)
+		if err != nil {
+			return
+		}
+		_ = d.accountFault()
+		if listed, err := d.users(); err == nil {
+			for i := range listed {
+				_ = listed[i].record()
+			}
+		}
+		posts, _, err := d.posts()
+		if err != nil {
+			return
+		}
+		var page fetcher.Page
+		fill(&page, posts, &d.Includes, nil)
+		r := reading{since: 1}
+		r.see(posts, time.Now())
+		if _, ok := numericID(r.newest); r.newest != "" && !ok {
+			t.Errorf("newest is %q", r.newest)
+		}
+		for i := range page.Tweets {
+			if !json.Valid(page.Tweets[i].AppendJSON(nil)) {
+				t.Errorf("post %d is no JSON", i)
+			}
+		}
+		if token, err := d.nextToken(); err == nil && token != "" {
+			if back, err := parseCursor(r.next(token)); err != nil || back.token != token {
+				t.Errorf("the cursor of token %q is read as %+v, %v", token, back, err)
+			}
+		}
+	})
+}
+
+// FuzzCursor reads any cursor: what is accepted is what a page gave.
+func FuzzCursor(f *testing.F) {
+	r := reading{sinceID: "12", start: 1, since: 2, audit: 3, newest: "13", token: "abc"}
+	for _, c := range []string{r.next("b26v89c19zqg8o3fo7gesq"), "x1~~~~~~a", "x1~1~2~3~4~5~6", ""} {
+		f.Add(c)
+	}
+	f.Fuzz(func(t *testing.T, cursor string) {
+		got, err := parseCursor(cursor)
+		if err != nil {
+			return
+		}
+		if again, err := parseCursor(got.next(got.token)); err != nil || again != got {
+			t.Errorf("%q is %+v, and written again %+v, %v", cursor, got, again, err)
+		}
+	})
+}
