@@ -1,0 +1,271 @@
+package xapi_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/xapi"
+	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
+)
+
+func queries(texts ...string) (all []fetcher.SearchQuery) {
+	for _, text := range texts {
+		all = append(all, fetcher.SearchQuery{Query: text, Type: "Latest"})
+	}
+	return all
+}
+
+// ruled gives the values of the rules whose tag begins so, sorted.
+func (f *fake) ruled(tag string) (all []string) {
+	for _, r := range f.Streams.Rules() {
+		if strings.HasPrefix(r.Tag, tag) {
+			all = append(all, r.Value)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// wantQueries wants a signal to tell queries.
+func wantQueries(t *testing.T, when string, g fetcher.Signal, kind fetcher.SignalKind, want ...string) {
+	t.Helper()
+	got := slices.Sorted(slices.Values(g.Queries))
+	slices.Sort(want)
+	if g.Kind != kind || !slices.Equal(got, want) {
+		t.Errorf("%s: a signal of the kind %d of %q, want the kind %d of %q", when, g.Kind, got, kind, want)
+	}
+}
+
+// The rules of the program's tag, and no others, follow the queries.
+func TestFilteredStreamKeepsItsRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		for _, r := range [][2]string{{"dog", ""}, {"bird", "another"}, {"cow", "streamwatch"}, {"ant", "streamwatch:ant"}, {"fox", "streamwatch2:0123456789abcdef"}, {"owl", "streamwatch:0123456789abcdef"}} {
+			f.Streams.AddRule(r[0], r[1])
+		}
+		long := strings.Repeat("word OR ", 150) + "word"
+		log, lines := newLog()
+		changes := make(chan []fetcher.SearchQuery, 1)
+		s := f.filtered(t, xapi.FilteredStreamConfig{Logger: log})
+		l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat", "cats min_likes:10", long, `"cat"`, "bird"), QueryChanges: changes})
+		// The rule of bird is another program's, and X takes it once.
+		wantQueries(t, "at first", l.next(), fetcher.SignalUp, "bird")
+		began := time.Now()
+		wantQueries(t, "later", l.next(), fetcher.SignalAccounts, "cat", "bird", `"cat"`)
+		if d := time.Since(began); d < 19*time.Second || d > 21*time.Second {
+			t.Errorf("a rule is in force after %s, want 20 s", d)
+		}
+		if got := f.ruled("streamwatch:"); !slices.Equal(got, []string{"ant", "cat"}) {
+			t.Errorf("rules %q, want the one of cat beside those of others", got)
+		}
+		changes <- queries("cow boy", "cats min_likes:10")
+		wantQueries(t, "without cat", l.next(), fetcher.SignalAccounts)
+		wantQueries(t, "after 20 s", l.next(), fetcher.SignalAccounts, "cow boy")
+		if got := f.ruled(""); !slices.Equal(got, []string{"ant", "bird", "cow", "cow boy", "dog", "fox"}) {
+			t.Errorf("rules %q, want those of others and that of cow boy", got)
+		}
+		l.stop()
+		listen(t, s, fetcher.StreamQuery{Queries: queries("cow boy", "cats min_likes:10")}).stop()
+		if len(*lines) != 2 || !strings.Contains((*lines)[0], "min_likes") || !strings.Contains((*lines)[1], "characters") {
+			t.Errorf("the log has %q, want one line of each query that is no rule", *lines)
+		}
+	})
+}
+
+// What a line is, and what it costs.
+func TestFilteredStreamPosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		all := f.add("ann")
+		f.Streams.AddRule("dog", "another")
+		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{}), fetcher.StreamQuery{Queries: queries("cat", `"cat"`, "from:ann bird")})
+		l.next()
+		wantQueries(t, "after 20 s", l.next(), fetcher.SignalAccounts, "cat", `"cat"`, "from:ann bird")
+		f.Streams.SetFaults(xapitest.StreamFaults{Delay: 6 * time.Second, Disorder: 4 * time.Second, Duplicate: 0.5, Seed: 1})
+		wanted := map[string][]string{}
+		for i := range 20 {
+			wanted[f.Post("ann", fmt.Sprint("a cat ", i))] = []string{"cat", `"cat"`}
+			wanted[f.Post("ann", fmt.Sprint("a bird and a cat ", i))] = []string{"cat", `"cat"`, "from:ann bird"}
+			f.Post("ann", fmt.Sprint("a dog ", i))
+			f.Post("ann", fmt.Sprint("a horse ", i))
+		}
+		<-time.After(time.Minute)
+		var billed fetcher.Billed
+		got := map[string]int{}
+		for len(l.signals) > 0 {
+			g := <-l.signals
+			billed = billed.Plus(g.Billed)
+			if g.Kind == fetcher.SignalHeartbeat {
+				continue
+			}
+			wantQueries(t, "a post", g, fetcher.SignalPost, wanted[g.Post.ID]...)
+			if g.Post.UserID != all[0].UserID || g.Post.PublishedAt.IsZero() {
+				t.Errorf("the post %+v", g.Post)
+			}
+			got[g.Post.ID]++
+		}
+		if len(got) != len(wanted) {
+			t.Errorf("%d posts, want %d", len(got), len(wanted))
+		}
+		// Posts that match the rules of another program alone are billed, too.
+		if billed != f.Billed() || billed.Posts < 41 || billed.Posts > 60 {
+			t.Errorf("counted %+v, X charges for %+v: want 40 posts and those of dog", billed, f.Billed())
+		}
+		for _, line := range []string{"<html>", `{"data":{`, `{}`, `[]`, `{"data":{"id":[]}}`, `{"data":7,"matching_rules":"x"}`} {
+			f.Streams.SendLine(line)
+			if g := l.next(); g.Kind != fetcher.SignalGap {
+				t.Errorf("the line %q is %+v, want a gap", line, g)
+			}
+		}
+		f.Streams.SendLine(`{"data":{"id":"9"},"matching_rules":[{"id":"77","tag":"x"}],"errors":[{"title":"Not Found Error"}]}`)
+		f.Streams.SendLine(`{"errors":[{"title":"operational-disconnect","disconnect_type":"SlowReader","type":"https://api.twitter.com/2/problems/operational-disconnect"}]}`)
+		if err := <-l.ended; err == nil || !strings.Contains(err.Error(), "X ends the stream: operational-disconnect: SlowReader") {
+			t.Errorf("ended with %v, want what X says", err)
+		}
+	})
+}
+
+// A connection that X still counts is ended, once in each attempt, and no other kind is.
+func TestFilteredStreamEndsGhosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(r *http.Request) (int, string)
+		want   string // the error, "" for none
+		ended  int
+	}{
+		"a ghost": {ended: 1},
+		"it stays": {func(r *http.Request) (int, string) {
+			if r.Method == http.MethodDelete {
+				return 200, `{"data":{"successful_kills":0,"failed_kills":1}}`
+			}
+			return 0, ""
+		}, "too many connections", 1},
+		"none is known": {func(r *http.Request) (int, string) {
+			if r.URL.Path == "/2/connections" {
+				return 200, `{"data":[{"id":"1","endpoint_name":"sample_stream"},{"id":"2","endpoint_name":"filtered_stream","disconnected_at":"2026-08-07T00:00:00.000Z"}]}`
+			}
+			return 0, ""
+		}, "too many connections", 0},
+		"nothing is told": {func(r *http.Request) (int, string) {
+			if r.URL.Path == "/2/connections" {
+				return 503, `{}`
+			}
+			return 0, ""
+		}, "too many connections", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t, xapitest.Config{})
+				log, lines := newLog()
+				s := f.filtered(t, xapi.FilteredStreamConfig{Logger: log})
+				a := f.activity(t, xapi.ActivityConfig{})
+				other := listen(t, a, fetcher.StreamQuery{Accounts: f.add("ann")})
+				other.next()
+				f.Streams.SetFaults(xapitest.StreamFaults{DisconnectAfter: time.Nanosecond, GhostFor: time.Hour})
+				l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
+				<-l.ended
+				f.Streams.SetFaults(xapitest.StreamFaults{})
+				f.answers(c.answer)
+				l = listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
+				if c.want == "" {
+					<-l.signals
+					l.stop()
+				} else if err := <-l.ended; err == nil || !strings.Contains(err.Error(), c.want) || asked(err) < time.Minute {
+					t.Errorf("%v, want %s, and to wait", err, c.want)
+				}
+				if n := f.count("DELETE /2/connections/filtered_stream"); n != c.ended || len(*lines) != c.ended {
+					t.Errorf("ended %d times, and logged %q: want %d times", n, *lines, c.ended)
+				}
+				f.answers(nil)
+				f.Post("ann", "still there")
+				if g := other.next(); g.Kind != fetcher.SignalPost {
+					t.Errorf("the activity stream brings %+v, want the post", g)
+				}
+				other.stop()
+			})
+		})
+	}
+}
+
+// Rules that X does not take do not keep it from taking others.
+func TestFilteredStreamRefusedRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{MaxRules: 3})
+		f.Streams.AddRule("dog", "")
+		log, lines := newLog()
+		refuse := func(r *http.Request) (int, string) {
+			if r.Method == http.MethodPost && f.count("POST /2/tweets/search/stream/rules") == 1 {
+				return 400, `{"title":"Invalid Request","type":"https://api.twitter.com/2/problems/invalid-request",
+					"errors":[{"value":"cat","details":["not today"],"title":"UnprocessableEntity","type":"https://api.twitter.com/2/problems/invalid-rules"}]}`
+			}
+			return 0, ""
+		}
+		f.answers(refuse)
+		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{Logger: log}), fetcher.StreamQuery{Queries: queries("cat", "cow", "ant", "owl")})
+		l.next()
+		wantQueries(t, "later", l.next(), fetcher.SignalAccounts, "cow", "ant")
+		l.stop()
+		if len(*lines) != 2 || !strings.Contains((*lines)[0], "cat") || !strings.Contains((*lines)[1], "no room") {
+			t.Errorf("the log has %q, want cat, and that there is no room for another", *lines)
+		}
+		if n := f.count("POST /2/tweets/search/stream/rules"); n != 2 {
+			t.Errorf("%d calls for rules, want 2", n)
+		}
+	})
+}
+
+// Without a query that a rule can be made of there is no connection, and no failure.
+func TestFilteredStreamWithoutQueries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		f.Streams.AddRule("dog", "another") // whose posts would cost
+		changes := make(chan []fetcher.SearchQuery, 1)
+		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{}), fetcher.StreamQuery{Queries: queries("cat min_likes:5"), QueryChanges: changes})
+		wantQueries(t, "at first", <-l.signals, fetcher.SignalUp)
+		if g := <-l.signals; g.Kind != fetcher.SignalHeartbeat {
+			t.Errorf("%+v, want a heartbeat", g)
+		}
+		changes <- queries("cat")
+		if err := <-l.ended; !errors.Is(err, fetcher.ErrResubscribe) {
+			t.Errorf("%v once there is a rule, want ErrResubscribe", err)
+		}
+		if n := f.count("GET /2/tweets/search/stream"); n != 0 {
+			t.Errorf("%d connections without a rule", n)
+		}
+	})
+}
+
+// X has said that a stream takes the names of before; where it does not, the other ones
+// are sent.
+func TestFilteredStreamNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		var asked []string
+		f.answers(func(r *http.Request) (int, string) {
+			q := r.URL.Query()
+			if r.URL.Path != "/2/tweets/search/stream" {
+				return 0, ""
+			}
+			asked = append(asked, strings.Join(append(slices.Sorted(slices.Values(strings.Split(q.Get("expansions"), ",")[:1])), fmt.Sprint(q.Has("tweet.fields"), q.Has("post.fields"))), " "))
+			if q.Has("tweet.fields") {
+				return 400, `{"errors":[{"parameters":{"tweet.fields":["attachments"]},"message":"The query parameter [tweet.fields] is not one of [post.fields]"}],"title":"Invalid Request","type":"https://api.x.com/2/problems/invalid-request"}`
+			}
+			return 0, ""
+		})
+		s := f.filtered(t, xapi.FilteredStreamConfig{Expand: xapi.Expand{Authors: true}})
+		for range 2 {
+			l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
+			l.next()
+			l.stop()
+		}
+		if want := []string{"author_id true false", "author_id false true", "author_id false true"}; !slices.Equal(asked, want) {
+			t.Errorf("asked for %q, want %q", asked, want)
+		}
+	})
+}
