@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -66,7 +67,8 @@ type Fetcher struct {
 	transport http.RoundTripper
 	pages     *upstream.Pages
 	hosts     hosts
-	robots    *robots.Cache // nil where robots.txt is not asked
+	robots    *robots.Cache          // nil where robots.txt is not asked
+	webSub    atomic.Pointer[WebSub] // nil without one
 
 	mu       sync.Mutex
 	accounts map[string]*account // by name

@@ -110,6 +110,7 @@ func (s *Subscriber) answered(ctx context.Context, sub *subscription, h *hub, r 
 	}
 	switch verified := sub.pending != r.mode; {
 	case a.err == nil:
+		sub.accepted = true
 		sub.secured = a.secured || verified && sub.secured
 	case !verified:
 		s.failed(sub, a, now)

@@ -276,7 +276,7 @@ func (s *Subscriber) attend(sub *subscription, now time.Time) (ended bool) {
 	case sub.next.After(now):
 	case sub.running:
 		sub.next = now.Add(verifyWithin)
-	case sub.pending == sub.mode(): // the hub has accepted the request, and not verified it
+	case sub.accepted && sub.pending == sub.mode():
 		s.failed(sub, answer{err: errNotVerified}, now)
 	default:
 		sub.running, sub.next = true, now.Add(verifyWithin)

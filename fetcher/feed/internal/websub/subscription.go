@@ -35,9 +35,10 @@ type subscription struct {
 	secured       bool // the hub has the secret
 	wanted        bool
 
-	pending string    // the mode that the hub may verify, "" for none
-	asked   time.Time // when it was asked for that
-	running bool      // a request is under way, or waits for its turn
+	pending  string    // the mode that the hub may verify, "" for none
+	asked    time.Time // when it was asked for that
+	accepted bool      // it has said that it will
+	running  bool      // a request is under way, or waits for its turn
 
 	lease    time.Duration
 	leaseEnd time.Time // zero: none
@@ -61,7 +62,7 @@ func (s *subscription) mode() string {
 // begin takes note of a request that is about to be made. The hub may verify it before it
 // answers.
 func (s *subscription) begin(now time.Time) {
-	s.pending, s.asked = s.mode(), now
+	s.pending, s.asked, s.accepted = s.mode(), now, false
 	s.next = now.Add(verifyWithin)
 	if !s.wanted {
 		s.goodbyes++

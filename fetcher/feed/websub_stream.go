@@ -1,0 +1,264 @@
+package feed
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/feed/internal/websub"
+)
+
+const (
+	// tellEvery is the least time between two signals of what is brought.
+	tellEvery = time.Second
+	// pollEvery is the least time between two polls of one feed that pushes without an
+	// entry ask for.
+	pollEvery = time.Minute
+)
+
+// stream is one call of Stream.
+type stream struct {
+	w    *WebSub
+	emit func(fetcher.Signal) error
+
+	told     []fetcher.Account // what is brought, as the engine knows it
+	tell     *time.Timer
+	lastTold time.Time
+}
+
+func (w *WebSub) stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	subscribed := make(chan error, 1)
+	go func() { subscribed <- w.subscriber.Run(ctx) }()
+	ended := false
+	defer func() {
+		cancel()
+		if !ended {
+			<-subscribed
+		}
+	}()
+	s := &stream{w: w, emit: emit, tell: time.NewTimer(0)}
+	defer s.tell.Stop()
+	w.begin(q.Accounts)
+	if err := emit(fetcher.Signal{Kind: fetcher.SignalUp}); err != nil {
+		return err
+	}
+	changes := q.Changes
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-subscribed:
+			ended = true
+			return err
+		case list, ok := <-changes:
+			if !ok {
+				changes = nil
+				continue
+			}
+			w.want(list)
+		case <-w.bell:
+			s.tell.Reset(max(0, tellEvery-time.Since(s.lastTold)))
+		case <-s.tell.C:
+			if err := s.tellChanges(); err != nil {
+				return err
+			}
+		case p := <-w.subscriber.Pushes():
+			err := s.take(ctx, p)
+			p.Done(err)
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// begin begins a stream.
+func (w *WebSub) begin(accounts []fetcher.Account) {
+	w.mu.Lock()
+	clear(w.feeds.missed)
+	for _, f := range w.feeds.known {
+		f.owed, f.strikes, f.good = 1, 0, 0
+		f.pushed = entries{}
+		f.doubt()
+	}
+	w.mu.Unlock()
+	w.want(accounts)
+}
+
+// want sets the feeds that are wanted. Names that are no addresses of feeds are not.
+func (w *WebSub) want(accounts []fetcher.Account) {
+	wanted := make(map[string]fetcher.Account, len(accounts))
+	for _, a := range accounts {
+		if feed, err := newAccount(a.Username, w.fetcher.cfg.AllowPrivate); err == nil {
+			wanted[feed.id] = a
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, f := range w.feeds.known {
+		if _, ok := wanted[id]; !ok && f.trusted {
+			f.doubt()
+		}
+	}
+	w.feeds.wanted = wanted
+	w.change()
+}
+
+// tellChanges subscribes to what is wanted, and tells what is brought and what is to be
+// polled.
+func (s *stream) tellChanges() error {
+	st := s.w.state()
+	s.lastTold = time.Now()
+	if st.again > 0 {
+		s.tell.Reset(max(st.again, tellEvery))
+	}
+	if st.topics != nil {
+		s.w.subscriber.Want(st.topics)
+		if !slices.Equal(s.told, st.brought) {
+			s.told = st.brought
+			if err := s.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: st.brought}); err != nil {
+				return err
+			}
+		}
+	}
+	if len(st.thin) > 0 {
+		return s.emit(fetcher.Signal{Kind: fetcher.SignalGap, Accounts: st.thin})
+	}
+	return nil
+}
+
+// state is what a stream has to tell.
+type state struct {
+	topics        map[string][]string // with their hubs; nil if all is as it was told
+	brought, thin []fetcher.Account   // feeds that are brought, and feeds to be polled
+	again         time.Duration       // when there is more to tell; 0 for never
+}
+
+func (w *WebSub) state() (st state) {
+	now := w.fetcher.cfg.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.changed {
+		st.topics = map[string][]string{}
+	}
+	for id, f := range w.feeds.known {
+		a, ok := w.feeds.wanted[id]
+		if !ok || f.topic == "" {
+			continue
+		}
+		if w.changed {
+			if hubs, ok := st.topics[f.topic]; !ok || slices.Compare(f.hubs, hubs) < 0 {
+				st.topics[f.topic] = f.hubs
+			}
+			if f.follow(w.subscriber.Leased(f.topic)) {
+				st.brought = append(st.brought, a)
+			}
+		}
+		switch wait := f.thinned.Add(pollEvery).Sub(now); {
+		case !f.thin:
+		case wait > 0:
+			if st.again == 0 || wait < st.again {
+				st.again = wait
+			}
+		default:
+			f.thin, f.thinned = false, now
+			st.thin = append(st.thin, a)
+		}
+	}
+	w.changed = false
+	slices.SortFunc(st.brought, func(a, b fetcher.Account) int { return strings.Compare(a.Username, b.Username) })
+	return st
+}
+
+// take brings what a hub has pushed.
+func (s *stream) take(ctx context.Context, p *websub.Push) error {
+	for _, to := range s.w.addressees(p.Topic) {
+		if err := s.bring(ctx, to, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addressee is a feed that a push is for.
+type addressee struct {
+	feed    *hubbed
+	account fetcher.Account
+	base    *url.URL
+}
+
+func (w *WebSub) addressees(topic string) (list []addressee) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.Pings++
+	delete(w.feeds.missed, w.subscriber.Hub(topic))
+	for id, f := range w.feeds.known {
+		if a, ok := w.feeds.wanted[id]; ok && f.topic == topic {
+			list = append(list, addressee{f, a, f.base})
+		}
+	}
+	return list
+}
+
+// bring brings the entries of a push that this stream has not brought yet, the oldest
+// first. A push that has none, or whose sender is not sure, has the feed polled.
+func (s *stream) bring(ctx context.Context, to addressee, p *websub.Push) error {
+	w, f := s.w, to.feed
+	var posts []fetcher.Tweet
+	whole := false
+	if p.Authentic {
+		if doc, err := parse(p.Body, p.Header, to.base); err == nil {
+			if posts, err = w.fetcher.posts(ctx, f.account, doc, w.fetcher.cfg.Now(), true); err != nil {
+				return err
+			}
+			whole = len(posts) > 0 && !doc.cut
+		}
+	}
+	for _, t := range slices.Backward(posts) {
+		if w.brought(f, t.ID) {
+			continue
+		}
+		t.Username = to.account.Username
+		if err := s.emit(fetcher.Signal{Kind: fetcher.SignalPost, Post: &t}); err != nil {
+			return err
+		}
+		w.bringing(f, &t)
+	}
+	w.pushed(f, whole)
+	return nil
+}
+
+func (w *WebSub) brought(f *hubbed, id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return f.pushed.has(id)
+}
+
+// bringing follows an entry that the engine has taken.
+func (w *WebSub) bringing(f *hubbed, t *fetcher.Tweet) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.Posts++
+	f.pushed.add(t.ID)
+	delete(f.seen, t.ID)
+	f.took(t.PublishedAt, w.fetcher.cfg.Now())
+}
+
+// pushed follows a push. What it left out is for a poll to find, and no miss.
+func (w *WebSub) pushed(f *hubbed, whole bool) {
+	now := w.fetcher.cfg.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if f.brought(now) {
+		w.change()
+	}
+	if !whole {
+		w.stats.Thin++
+		f.thin, f.since, f.polled = true, now, false
+		w.bell.Ring()
+	}
+}
