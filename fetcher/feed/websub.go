@@ -145,7 +145,11 @@ func (w *WebSub) Brings(t *fetcher.Tweet) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f := w.feeds.known[t.UserID]
-	return f != nil && f.trusted && !f.pushed.has(t.ID) && !f.shown(t.ID) && f.late(t.PublishedAt, w.fetcher.cfg.Now())
+	if f == nil || !f.trusted || f.pushed.has(t.ID) {
+		return false
+	}
+	_, judged := f.overdue[t.ID]
+	return !judged && f.late(t.PublishedAt, w.fetcher.cfg.Now())
 }
 
 // leasesChanged is the subscriber's Changed.

@@ -138,10 +138,20 @@ type state struct {
 	again         time.Duration       // when there is more to tell; 0 for never
 }
 
+// wait has something told after a time, unless that is 0.
+func (st *state) wait(d time.Duration) {
+	if d > 0 && (st.again == 0 || d < st.again) {
+		st.again = d
+	}
+}
+
 func (w *WebSub) state() (st state) {
 	now := w.fetcher.cfg.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, f := range w.feeds.known {
+		st.wait(w.judge(f, now))
+	}
 	if w.changed {
 		st.topics = map[string][]string{}
 	}
@@ -161,9 +171,7 @@ func (w *WebSub) state() (st state) {
 		switch wait := f.thinned.Add(pollEvery).Sub(now); {
 		case !f.thin:
 		case wait > 0:
-			if st.again == 0 || wait < st.again {
-				st.again = wait
-			}
+			st.wait(wait)
 		default:
 			f.thin, f.thinned = false, now
 			st.thin = append(st.thin, a)
@@ -244,7 +252,7 @@ func (w *WebSub) bringing(f *hubbed, t *fetcher.Tweet) {
 	defer w.mu.Unlock()
 	w.stats.Posts++
 	f.pushed.add(t.ID)
-	delete(f.seen, t.ID)
+	delete(f.overdue, t.ID)
 	f.took(t.PublishedAt, w.fetcher.cfg.Now())
 }
 
@@ -258,7 +266,7 @@ func (w *WebSub) pushed(f *hubbed, whole bool) {
 	}
 	if !whole {
 		w.stats.Thin++
-		f.thin, f.since, f.polled = true, now, false
+		f.thin, f.since, f.polled, f.overdue = true, now, false, nil
 		w.bell.Ring()
 	}
 }

@@ -14,7 +14,8 @@ import (
 // Bounds of what makes a hub trusted.
 const (
 	// leastLag and mostLag bound how old an entry is that its hub must have pushed;
-	// between, it is twice the longest time that the hub took lately.
+	// between, it is twice the longest time that the hub took lately. A hub of which
+	// little is known has all the time.
 	leastLag, mostLag = 15 * time.Second, 10 * time.Minute
 	// maxStrikes bounds the pushes, 1 << (maxStrikes-1), that a hub owes after it has left
 	// entries out again and again; after amends pushes in a row it starts anew.
@@ -59,10 +60,10 @@ type hubbed struct {
 	lag     time.Duration
 
 	pushed entries // by this Stream
-	// seen are the entries of the last poll that were not pushed, and when a poll showed
-	// them first; zero is before the hub was to push them.
-	seen   map[string]time.Time
-	polled bool // seen is of a poll after the beginning of trust
+	// overdue are entries that a poll has shown first, and from when on the hub had time to
+	// push them.
+	overdue map[string]time.Time
+	polled  bool // since the hub is trusted
 
 	thin    bool      // a poll is to be asked for
 	thinned time.Time // when one was asked for last
@@ -83,7 +84,7 @@ func (e *entries) add(id string) {
 // doubt begins without trust.
 func (f *hubbed) doubt() {
 	f.trusted, f.since, f.owed = false, time.Time{}, max(f.owed, 1)
-	f.polled = false
+	f.polled, f.overdue = false, nil
 }
 
 // follow takes note of the lease, and reports whether the feed is brought. A hub whose
@@ -113,56 +114,75 @@ func (f *hubbed) brought(now time.Time) bool {
 
 // took takes note of how long a new entry took.
 func (f *hubbed) took(published, now time.Time) {
-	if !f.trusted || published.Before(f.since) {
-		return
+	if f.trusted && !published.Before(f.since) {
+		f.lag = max(now.Sub(published), f.lag*9/10)
 	}
-	f.lag = max(now.Sub(published), f.lag*9/10)
 }
 
-// late reports whether the hub should have pushed an entry by now.
+// due is when the hub must have pushed an entry that it could push from a moment on.
+func (f *hubbed) due(from time.Time) time.Time {
+	return from.Add(min(max(2*f.lag, leastLag), mostLag))
+}
+
+// late reports whether the hub should have pushed an entry by now, as its date says.
 func (f *hubbed) late(published, now time.Time) bool {
-	return !published.Before(f.since) && now.Sub(published) > min(max(2*f.lag, leastLag), mostLag)
+	return !published.Before(f.since) && now.After(f.due(published))
 }
 
-func (f *hubbed) shown(id string) bool {
-	_, ok := f.seen[id]
-	return ok
+// freshEntry is an entry that a poll is the first to show.
+type freshEntry struct {
+	id        string
+	published time.Time
 }
 
-// judge takes the entries that a poll shows, and gives one that the hub should have
-// pushed and has not.
-func (f *hubbed) judge(posts []fetcher.Tweet, now time.Time) (missed *fetcher.Tweet) {
-	seen := make(map[string]time.Time, min(len(posts), maxRemembered))
-	for i := range posts {
-		t := &posts[i]
-		if f.pushed.has(t.ID) || len(seen) >= maxRemembered {
+// shows takes the entries that a poll is the first to show, of the newest or of older ones.
+// One with a date before the hub was trusted may be an old one, on a page of older entries
+// and in the first poll since then.
+func (f *hubbed) shows(fresh []freshEntry, k kind, now time.Time) {
+	for _, e := range fresh {
+		from := e.published
+		switch {
+		case !f.trusted || f.pushed.has(e.id) || len(f.overdue) >= maxRemembered:
+			continue
+		case !from.Before(f.since):
+		case f.polled && k == newest:
+			from = now
+		default:
 			continue
 		}
-		first, known := f.seen[t.ID]
-		since := !t.PublishedAt.Before(f.since) && !t.PublishedAt.After(now) // as its date says
-		if !known && (since || f.polled) {
-			first = now
+		if f.overdue == nil {
+			f.overdue = map[string]time.Time{}
 		}
-		seen[t.ID] = first
-		before := known && first.Before(f.since)
-		if f.trusted && missed == nil && !before && (f.late(t.PublishedAt, now) || f.late(first, now)) {
-			missed = t
-		}
+		f.overdue[e.id] = from
 	}
-	f.seen, f.polled = seen, true
-	return missed
+	f.polled = f.polled || k == newest
 }
 
-// missed is a miss.
+// missed is an entry that the hub should have pushed by now, and from when on it could have;
+// id is "" for none. wait is how long to wait until there may be one, 0 for ever.
+func (f *hubbed) missed(now time.Time) (id string, from time.Time, wait time.Duration) {
+	for entry, since := range f.overdue {
+		left := f.due(since).Sub(now)
+		if left < 0 {
+			return entry, since, 0
+		}
+		if wait == 0 || left < wait {
+			wait = left + 1
+		}
+	}
+	return "", time.Time{}, wait
+}
+
+// miss is a miss.
 func (f *hubbed) miss() {
 	f.strikes = min(f.strikes+1, maxStrikes)
 	f.good, f.owed = 0, 1<<(f.strikes-1)
 	f.doubt()
 }
 
-// polledFeed is what a poll tells of a feed: its links, and which entries its hub should
-// have pushed.
-func (w *WebSub) polledFeed(a *account, address *url.URL, header http.Header, doc *document, posts []fetcher.Tweet) {
+// polledFeed is what a poll tells of a feed: its links, and the entries that no push has
+// brought and no poll before.
+func (w *WebSub) polledFeed(a *account, address *url.URL, header http.Header, doc *document, k kind, fresh []freshEntry) {
 	links := websub.Discover(header, websub.Links{Hubs: doc.hubs, Self: doc.self}, address)
 	links.Hubs = slices.DeleteFunc(links.Hubs, func(hub string) bool {
 		_, err := parseAddress(hub, w.fetcher.cfg.AllowPrivate)
@@ -173,20 +193,23 @@ func (w *WebSub) polledFeed(a *account, address *url.URL, header http.Header, do
 	defer w.mu.Unlock()
 	f := w.feeds.known[a.id]
 	if f == nil {
-		if len(links.Hubs) == 0 {
+		if len(links.Hubs) == 0 || k != newest {
 			return
 		}
 		w.feeds.makeRoom(w.fetcher.cfg.MaxFeeds)
-		f = &hubbed{account: a}
+		f = &hubbed{account: a, lag: mostLag / 2}
 		f.doubt()
 		w.feeds.known[a.id] = f
 	}
-	f.base = address
-	if f.link(links) {
-		w.change()
+	if k == newest {
+		f.base = address
+		if f.link(links) {
+			w.change()
+		}
 	}
-	if missed := f.judge(posts, now); missed != nil {
-		w.miss(f, missed, now)
+	f.shows(fresh, k, now)
+	if w.judge(f, now) > 0 {
+		w.bell.Ring()
 	}
 }
 
@@ -221,12 +244,17 @@ func (fs *feeds) makeRoom(most int) {
 	}
 }
 
-// miss takes a feed whose hub has left out an entry out of trust, and with the third one
-// in a row all of the hub. w.mu is held.
-func (w *WebSub) miss(f *hubbed, t *fetcher.Tweet, now time.Time) {
+// judge takes a feed whose hub has left out an entry out of trust, and with the third one
+// in a row all of the hub. It returns how long to wait until there may be more to judge, 0
+// for ever. w.mu is held.
+func (w *WebSub) judge(f *hubbed, now time.Time) (wait time.Duration) {
+	id, from, wait := f.missed(now)
+	if id == "" {
+		return wait
+	}
 	w.stats.Misses++
 	w.cfg.Logger.Warn("a feed's hub has left out an entry", "feed", upstream.PlainURL(f.account.name), "topic", upstream.PlainURL(f.topic),
-		"entry", t.ID, "age", now.Sub(t.PublishedAt))
+		"entry", id, "after", now.Sub(from))
 	f.miss()
 	w.change()
 	hub := w.subscriber.Hub(f.topic)
@@ -237,7 +265,7 @@ func (w *WebSub) miss(f *hubbed, t *fetcher.Tweet, now time.Time) {
 	}
 	missed[f.account.id] = true
 	if len(missed) < missesOfHub {
-		return
+		return 0
 	}
 	delete(w.feeds.missed, hub)
 	for _, other := range w.feeds.known {
@@ -246,4 +274,5 @@ func (w *WebSub) miss(f *hubbed, t *fetcher.Tweet, now time.Time) {
 		}
 	}
 	w.cfg.Logger.Warn("a hub leaves out entries of several feeds", "hub", upstream.PlainURL(hub))
+	return 0
 }

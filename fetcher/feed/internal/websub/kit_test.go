@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -124,6 +125,32 @@ func (h *testHub) asked() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.requests)
+}
+
+func (h *testHub) all() []asked {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.requests)
+}
+
+func (h *testHub) count(n *int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return *n
+}
+
+// echo is what the i-th verification was answered.
+func (h *testHub) echo(i int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.echoed[i]
+}
+
+// held is how many topics and paths a Subscriber knows.
+func held(s *Subscriber) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.topics) + len(s.tokens)
 }
 
 func (h *testHub) set(fn func()) {

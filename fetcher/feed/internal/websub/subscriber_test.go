@@ -33,8 +33,8 @@ func TestRequest(t *testing.T) {
 		if r.head.Get("User-Agent") != "test/1" || r.head.Get("Content-Type") != "application/x-www-form-urlencoded" {
 			t.Errorf("header %v", r.head)
 		}
-		if !s.Leased(topicURL) || s.Leased("https://feeds.example/b.xml") || h.changed != 1 {
-			t.Errorf("after the verification: leased %t, told %d times", s.Leased(topicURL), h.changed)
+		if !s.Leased(topicURL) || s.Leased("https://feeds.example/b.xml") || h.count(&h.changed) != 1 {
+			t.Errorf("after the verification: leased %t, told %d times", s.Leased(topicURL), h.count(&h.changed))
 		}
 	})
 }
@@ -89,8 +89,8 @@ func TestLeases(t *testing.T) {
 					t.Errorf("%d requests before a renewal is due", h.asked())
 				}
 				pass(c.last - c.first + 2*time.Second)
-				if h.asked() != 2 || h.verified != 2 {
-					t.Errorf("%d requests, %d verified, after a renewal was due", h.asked(), h.verified)
+				if h.asked() != 2 || h.count(&h.verified) != 2 {
+					t.Errorf("%d requests, %d verified, after a renewal was due", h.asked(), h.count(&h.verified))
 				}
 				if c.last > time.Hour && !s.Leased(topicURL) {
 					t.Error("no lease")
@@ -112,10 +112,10 @@ func TestBusyHub(t *testing.T) {
 		}
 		s.Want(one())
 		pass(7 * day)
-		if h.asked() != 4 || !s.Leased(topicURL) || h.verified != 2 {
-			t.Fatalf("%d requests, %d verified, leased %t", h.asked(), h.verified, s.Leased(topicURL))
+		if h.asked() != 4 || !s.Leased(topicURL) || h.count(&h.verified) != 2 {
+			t.Fatalf("%d requests, %d verified, leased %t", h.asked(), h.count(&h.verified), s.Leased(topicURL))
 		}
-		at := func(i int) time.Time { return h.requests[i].at }
+		at := func(i int) time.Time { return h.all()[i].at }
 		for i := 2; i < 4; i++ {
 			if d := at(i).Sub(at(i - 1)); d < 2*time.Minute || d > 5*time.Minute {
 				t.Errorf("asked again after %s, want 2 minutes or a little more", d)
@@ -166,10 +166,10 @@ func TestRenewalsInVain(t *testing.T) {
 				if !s.Leased(topicURL) || h.asked() < 20 {
 					t.Errorf("before the lease's end: leased %t, %d requests", s.Leased(topicURL), h.asked())
 				}
-				told := h.changed
+				told := h.count(&h.changed)
 				pass(2 * time.Minute)
-				if s.Leased(topicURL) || h.changed != told+1 {
-					t.Errorf("after the lease's end: leased %t, told %d times", s.Leased(topicURL), h.changed-told)
+				if s.Leased(topicURL) || h.count(&h.changed) != told+1 {
+					t.Errorf("after the lease's end: leased %t, told %d times", s.Leased(topicURL), h.count(&h.changed)-told)
 				}
 				n := h.asked()
 				pass(day)
@@ -186,7 +186,31 @@ func TestRenewalsInVain(t *testing.T) {
 	}
 }
 
-// A hub that has not answered may have heard, and may verify.
+// A hub that has not answered may verify afterwards, for some time.
+func TestVerifiedAfterNoAnswer(t *testing.T) {
+	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+		h.set(func() { h.answer = func(int, asked) *http.Response { return nil } })
+		s.Want(one())
+		pass(12 * time.Hour) // requests are an hour apart
+		for n := h.asked(); h.asked() == n; {
+			pass(time.Minute)
+		}
+		pass(verifyWithin)
+		h.verify(h.last().form)
+		if s.Leased(topicURL) {
+			t.Error("a verification is confirmed after its time")
+		}
+		for n := h.asked(); h.asked() == n; {
+			pass(time.Minute)
+		}
+		h.verify(h.last().form)
+		if !s.Leased(topicURL) {
+			t.Error("a verification is not confirmed in its time")
+		}
+	})
+}
+
+// A hub may verify before it fails to answer.
 func TestVerifiedWithoutAnAnswer(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
 		h.answer = func(_ int, r asked) *http.Response {
@@ -229,7 +253,7 @@ func TestOtherHubs(t *testing.T) {
 				s.Want(one())
 				pass(time.Second)
 				var got []string
-				for _, r := range h.requests {
+				for _, r := range h.all() {
 					got = append(got, r.url)
 				}
 				if !slices.Equal(got, c.asked) {
@@ -257,7 +281,7 @@ func TestNextHub(t *testing.T) {
 		if !s.Leased(topicURL) || s.Hub(topicURL) != "https://b.example/hub" || h.asked() != giveUpAfter+1 {
 			t.Errorf("leased %t of %s after %d requests", s.Leased(topicURL), s.Hub(topicURL), h.asked())
 		}
-		if h.requests[0].form.Get("hub.callback") == h.last().form.Get("hub.callback") {
+		if h.all()[0].form.Get("hub.callback") == h.last().form.Get("hub.callback") {
 			t.Error("two hubs have one path")
 		}
 	})
@@ -283,8 +307,8 @@ func TestUnsubscribe(t *testing.T) {
 			if silent {
 				want = 1 + farewells
 			}
-			if h.asked() != want || len(s.topics) != 0 || len(s.tokens) != 0 {
-				t.Errorf("silent %t: %d requests, %d topics are left", silent, h.asked(), len(s.topics))
+			if h.asked() != want || held(s) != 0 {
+				t.Errorf("silent %t: %d requests, %d topics are left", silent, h.asked(), held(s))
 			}
 			if got := h.push("very late").Code; got != http.StatusGone {
 				t.Errorf("a push is answered %d, want 410", got)
@@ -306,8 +330,8 @@ func TestWantedAgain(t *testing.T) {
 		s.Want(one())
 		h.verify(goodbye)
 		pass(time.Minute)
-		if !s.Leased(topicURL) || h.asked() != 3 || h.echoed[1] != http.StatusNotFound {
-			t.Errorf("leased %t after %d requests; the goodbye's verification was answered %d", s.Leased(topicURL), h.asked(), h.echoed[1])
+		if !s.Leased(topicURL) || h.asked() != 3 || h.echo(1) != http.StatusNotFound {
+			t.Errorf("leased %t after %d requests; the goodbye's verification was answered %d", s.Leased(topicURL), h.asked(), h.echo(1))
 		}
 	})
 }
@@ -326,7 +350,8 @@ func TestRunAgain(t *testing.T) {
 		}
 		stop()
 		pass(time.Hour)
-		if got := h.push("early").Code; got != http.StatusServiceUnavailable {
+		begun := time.Now()
+		if got := h.push("early").Code; got != http.StatusServiceUnavailable || time.Since(begun) > 0 {
 			t.Errorf("a push while nothing runs is answered %d", got)
 		}
 		h.silent = true
