@@ -13,6 +13,7 @@ import (
 type identified struct {
 	*entry
 	*known
+	fresh bool // it was never shown before, of a feed that was read
 }
 
 // reading is the identification of the items of a document.
@@ -43,7 +44,8 @@ type item struct {
 // identify tells which entries a document shows: those of the memory, and new ones, which
 // it adds.
 func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []identified {
-	r := &reading{memory: m, feed: a.id, now: now, first: m.Read == 0 || k == older,
+	read := m.Read > 0
+	r := &reading{memory: m, feed: a.id, now: now, first: !read || k == older,
 		guids: map[uint64]int{}, links: map[uint64]int{}, texts: map[uint64]int{},
 		byGUID: map[uint64][]*known{}, byLink: map[uint64][]*known{}, byText: map[uint64][]*known{},
 		taken: map[*known]bool{}, ids: map[string]bool{}}
@@ -58,11 +60,12 @@ func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []id
 	out := make([]identified, len(r.items))
 	for i := range r.items {
 		it := &r.items[i]
-		if it.known == nil {
+		fresh := it.known == nil
+		if fresh {
 			it.known = r.add(it)
 		}
 		m.show(it.known, &it.features)
-		out[i] = identified{it.entry, it.known}
+		out[i] = identified{it.entry, it.known, fresh && read}
 	}
 	m.forget(len(out))
 	return out

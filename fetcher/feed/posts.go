@@ -10,7 +10,8 @@ import (
 // posts are the entries of a document, newest first.
 type posts struct {
 	tweets  []fetcher.Tweet
-	skipped int       // known entries, which are not among them
+	skipped int // known entries, which are not among them
+	fresh   []freshEntry
 	oldest  time.Time // how far back the document reaches
 }
 
@@ -22,6 +23,9 @@ func newPosts(a *account, doc *document, found []identified, seen func(string) b
 	for i := range found {
 		e := &found[i]
 		reach.Add(e.at())
+		if e.fresh {
+			p.fresh = append(p.fresh, freshEntry{e.ID, e.at()})
+		}
 		if seen != nil && seen(e.ID) {
 			p.skipped++
 			continue

@@ -112,6 +112,9 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	if err != nil {
 		return fetcher.Page{}, err
 	}
+	if w := f.webSub.Load(); w != nil {
+		w.polledFeed(a, got.url, got.Header, doc, kind, posts.fresh)
+	}
 	page := fetcher.Page{Tweets: posts.tweets, Skipped: posts.skipped, OldestAt: posts.oldest, Next: doc.nextPage(got.url),
 		UserID: a.id, RateLimit: resp.RateLimit, ServerTime: resp.ServerTime}
 	if kind == newest {

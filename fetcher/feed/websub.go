@@ -23,8 +23,8 @@ import (
 type WebSubConfig struct {
 	// Fetcher polls the same feeds, as the timeline of the same source. Its polls tell
 	// which hubs a feed has, and what its hub has left out. Its UserAgent, MaxBody,
-	// MaxFeeds, AllowPrivate and Now are those of the WebSub, too. Required; a Fetcher
-	// has one WebSub.
+	// MaxFeeds, AllowPrivate, Transport and Now are those of the WebSub, too: feeds name
+	// their hubs, so anybody does. Required; a Fetcher has one WebSub.
 	Fetcher *Fetcher
 	// Callback is the address under which hubs reach the WebSub's ServeHTTP, https:// and
 	// a host that is public, without a query, such as "https://example.com/websub". What
@@ -37,11 +37,6 @@ type WebSubConfig struct {
 	// Lease is how long hubs are asked to push. They may decide on another time. Defaults
 	// to 10 days, at least 1 h, at most 365 days.
 	Lease time.Duration
-	// HTTP makes requests to hubs. Defaults to a client that connects to public addresses
-	// alone, or as the Fetcher's AllowPrivate says. Feeds name their hubs, so anybody
-	// does: another client has to keep off private networks itself. Its CheckRedirect is
-	// not asked.
-	HTTP *http.Client
 	// Logger gets leases that end, hubs that refuse, and feeds whose hub leaves out
 	// entries. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -98,14 +93,10 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 		cfg.Logger = slog.Default()
 	}
 	private := cfg.Fetcher.cfg.AllowPrivate
-	if cfg.HTTP == nil {
-		guard := netguard.Guard{AllowPrivate: private, Ports: ports}
-		cfg.HTTP = &http.Client{Transport: &http.Transport{DialContext: guard.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 10 * time.Second}}
-	}
 	w := &WebSub{fetcher: cfg.Fetcher, bell: batch.NewBell(), feeds: newFeeds()}
 	w.subscriber = websub.New(websub.Config{
-		Callback: cfg.Callback, Key: []byte(cfg.Secret), HTTP: cfg.HTTP, UserAgent: cfg.Fetcher.cfg.UserAgent,
-		Check:   func(hub string) error { _, err := parseAddress(hub, private); return err },
+		Callback: cfg.Callback, Key: []byte(cfg.Secret), HTTP: &http.Client{Transport: cfg.Fetcher.transport}, UserAgent: cfg.Fetcher.cfg.UserAgent,
+		Check:   func(hub string) error { _, err := parseURL(hub, maxURL, private); return err },
 		Lease:   cfg.Lease,
 		MaxBody: cfg.Fetcher.cfg.MaxBody, Now: cfg.Fetcher.cfg.Now, Logger: cfg.Logger, Changed: w.leasesChanged,
 	})
@@ -145,11 +136,11 @@ func (w *WebSub) Brings(t *fetcher.Tweet) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f := w.feeds.known[t.UserID]
-	if f == nil || !f.trusted || f.pushed.has(t.ID) {
-		return false
+	if f == nil || f.pushed.has(t.ID) {
+		return f != nil
 	}
 	_, judged := f.overdue[t.ID]
-	return !judged && f.late(t.PublishedAt, w.fetcher.cfg.Now())
+	return f.trusted && !judged && f.late(t.PublishedAt, w.fetcher.cfg.Now())
 }
 
 // leasesChanged is the subscriber's Changed.

@@ -27,6 +27,7 @@ type stream struct {
 	told     []fetcher.Account // what is brought, as the engine knows it
 	tell     *time.Timer
 	lastTold time.Time
+	ended    error // of emit
 }
 
 func (w *WebSub) stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
@@ -67,10 +68,9 @@ func (w *WebSub) stream(ctx context.Context, q fetcher.StreamQuery, emit func(fe
 				return err
 			}
 		case p := <-w.subscriber.Pushes():
-			err := s.take(ctx, p)
-			p.Done(err)
-			if err != nil {
-				return err
+			p.Done(s.take(ctx, p))
+			if s.ended != nil {
+				return s.ended
 			}
 		}
 	}
@@ -111,49 +111,49 @@ func (w *WebSub) want(accounts []fetcher.Account) {
 // tellChanges subscribes to what is wanted, and tells what is brought and what is to be
 // polled.
 func (s *stream) tellChanges() error {
-	st := s.w.state()
+	n := s.w.news()
 	s.lastTold = time.Now()
-	if st.again > 0 {
-		s.tell.Reset(max(st.again, tellEvery))
+	if n.again > 0 {
+		s.tell.Reset(max(n.again, tellEvery))
 	}
-	if st.topics != nil {
-		s.w.subscriber.Want(st.topics)
-		if !slices.Equal(s.told, st.brought) {
-			s.told = st.brought
-			if err := s.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: st.brought}); err != nil {
+	if n.topics != nil {
+		s.w.subscriber.Want(n.topics)
+		if !slices.Equal(s.told, n.brought) {
+			s.told = n.brought
+			if err := s.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: n.brought}); err != nil {
 				return err
 			}
 		}
 	}
-	if len(st.thin) > 0 {
-		return s.emit(fetcher.Signal{Kind: fetcher.SignalGap, Accounts: st.thin})
+	if len(n.thin) > 0 {
+		return s.emit(fetcher.Signal{Kind: fetcher.SignalGap, Accounts: n.thin})
 	}
 	return nil
 }
 
-// state is what a stream has to tell.
-type state struct {
+// news is what a stream has to tell.
+type news struct {
 	topics        map[string][]string // with their hubs; nil if all is as it was told
 	brought, thin []fetcher.Account   // feeds that are brought, and feeds to be polled
 	again         time.Duration       // when there is more to tell; 0 for never
 }
 
 // wait has something told after a time, unless that is 0.
-func (st *state) wait(d time.Duration) {
-	if d > 0 && (st.again == 0 || d < st.again) {
-		st.again = d
+func (n *news) wait(d time.Duration) {
+	if d > 0 && (n.again == 0 || d < n.again) {
+		n.again = d
 	}
 }
 
-func (w *WebSub) state() (st state) {
+func (w *WebSub) news() (n news) {
 	now := w.fetcher.cfg.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, f := range w.feeds.known {
-		st.wait(w.judge(f, now))
+		n.wait(w.judge(f, now))
 	}
 	if w.changed {
-		st.topics = map[string][]string{}
+		n.topics, w.feeds.of = map[string][]string{}, map[string][]string{}
 	}
 	for id, f := range w.feeds.known {
 		a, ok := w.feeds.wanted[id]
@@ -161,25 +161,26 @@ func (w *WebSub) state() (st state) {
 			continue
 		}
 		if w.changed {
-			if hubs, ok := st.topics[f.topic]; !ok || slices.Compare(f.hubs, hubs) < 0 {
-				st.topics[f.topic] = f.hubs
+			if hubs, ok := n.topics[f.topic]; !ok || slices.Compare(f.hubs, hubs) < 0 {
+				n.topics[f.topic] = f.hubs
 			}
+			w.feeds.of[f.topic] = append(w.feeds.of[f.topic], id)
 			if f.follow(w.subscriber.Leased(f.topic)) {
-				st.brought = append(st.brought, a)
+				n.brought = append(n.brought, a)
 			}
 		}
 		switch wait := f.thinned.Add(pollEvery).Sub(now); {
 		case !f.thin:
 		case wait > 0:
-			st.wait(wait)
+			n.wait(wait)
 		default:
 			f.thin, f.thinned = false, now
-			st.thin = append(st.thin, a)
+			n.thin = append(n.thin, a)
 		}
 	}
 	w.changed = false
-	slices.SortFunc(st.brought, func(a, b fetcher.Account) int { return strings.Compare(a.Username, b.Username) })
-	return st
+	slices.SortFunc(n.brought, func(a, b fetcher.Account) int { return strings.Compare(a.Username, b.Username) })
+	return n
 }
 
 // take brings what a hub has pushed.
@@ -204,8 +205,9 @@ func (w *WebSub) addressees(topic string) (list []addressee) {
 	defer w.mu.Unlock()
 	w.stats.Pings++
 	delete(w.feeds.missed, w.subscriber.Hub(topic))
-	for id, f := range w.feeds.known {
-		if a, ok := w.feeds.wanted[id]; ok && f.topic == topic {
+	for _, id := range w.feeds.of[topic] {
+		f := w.feeds.known[id]
+		if a, ok := w.feeds.wanted[id]; ok && f != nil && f.topic == topic {
 			list = append(list, addressee{f, a, f.base})
 		}
 	}
@@ -220,9 +222,11 @@ func (s *stream) bring(ctx context.Context, to addressee, p *websub.Push) error 
 	whole := false
 	if p.Authentic {
 		if doc, err := parse(p.Body, p.Header, to.base); err == nil {
-			if posts, err = w.fetcher.posts(ctx, f.account, doc, w.fetcher.cfg.Now(), true); err != nil {
+			found, err := w.fetcher.posts(ctx, f.account, doc, pushed, nil)
+			if err != nil {
 				return err
 			}
+			posts = found.tweets
 			whole = len(posts) > 0 && !doc.cut
 		}
 	}
@@ -231,8 +235,8 @@ func (s *stream) bring(ctx context.Context, to addressee, p *websub.Push) error 
 			continue
 		}
 		t.Username = to.account.Username
-		if err := s.emit(fetcher.Signal{Kind: fetcher.SignalPost, Post: &t}); err != nil {
-			return err
+		if s.ended = s.emit(fetcher.Signal{Kind: fetcher.SignalPost, Post: &t}); s.ended != nil {
+			return s.ended
 		}
 		w.bringing(f, &t)
 	}
@@ -265,6 +269,7 @@ func (w *WebSub) pushed(f *hubbed, whole bool) {
 		w.change()
 	}
 	if !whole {
+		w.fetcher.state(f.account).set(func(p *polled) { p.pause = time.Time{} }) // the publisher wants it to be read
 		w.stats.Thin++
 		f.thin, f.since, f.polled, f.overdue = true, now, false, nil
 		w.bell.Ring()

@@ -36,7 +36,8 @@ const (
 type feeds struct {
 	wanted map[string]fetcher.Account // by account.id
 	known  map[string]*hubbed         // by account.id
-	missed map[string]map[string]bool // ids of feeds, by hub: since its last push
+	of     map[string][]string        // account.ids of those wanted, by topic
+	missed map[string]map[string]bool // account.ids, by hub: since its last push
 }
 
 func newFeeds() feeds {
@@ -185,7 +186,7 @@ func (f *hubbed) miss() {
 func (w *WebSub) polledFeed(a *account, address *url.URL, header http.Header, doc *document, k kind, fresh []freshEntry) {
 	links := websub.Discover(header, websub.Links{Hubs: doc.hubs, Self: doc.self}, address)
 	links.Hubs = slices.DeleteFunc(links.Hubs, func(hub string) bool {
-		_, err := parseAddress(hub, w.fetcher.cfg.AllowPrivate)
+		_, err := parseURL(hub, maxURL, w.fetcher.cfg.AllowPrivate)
 		return err != nil
 	})
 	now := w.fetcher.cfg.Now()

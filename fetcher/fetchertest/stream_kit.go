@@ -39,6 +39,12 @@ type StreamUpstream struct {
 	Delete func(a fetcher.Account)
 	// Break cuts the connections that there are.
 	Break func()
+	// Gradual says that the platform accepts accounts one by one: SignalUp may tell
+	// fewer than are wanted, and SignalAccounts tells of more. What else comes meanwhile
+	// is passed over.
+	Gradual bool
+	// Silent says that nothing comes where nothing happens, no SignalHeartbeat either.
+	Silent bool
 	// Resumes says that the platform replays what was pushed since a position.
 	Resumes bool
 	// Clamp makes the platform forget what it pushed before now, where it says so

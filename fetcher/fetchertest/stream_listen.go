@@ -129,8 +129,28 @@ func (l *listener) up(accounts ...fetcher.Account) fetcher.Signal {
 	if g.Kind != fetcher.SignalUp {
 		l.t.Errorf("the first signal has the kind %d: want SignalUp", g.Kind)
 	}
-	l.tells(g, accounts)
+	told := g
+	for l.t.up.Gradual && !sameAccounts(told.Accounts, accounts) {
+		if told = l.any("SignalAccounts with all that are wanted"); told.Kind != fetcher.SignalAccounts {
+			told.Accounts = nil
+		}
+	}
+	l.tells(told, accounts)
 	return g
+}
+
+// sameAccounts compares sets.
+func sameAccounts(a, b []fetcher.Account) bool {
+	told := map[fetcher.Account]bool{}
+	for _, x := range a {
+		told[x] = true
+	}
+	for _, x := range b {
+		if !told[x] {
+			return false
+		}
+	}
+	return len(a) == len(b)
 }
 
 // tells wants the accounts of a signal as the query named them, in any order.

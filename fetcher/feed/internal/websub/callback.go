@@ -165,7 +165,7 @@ func (s *Subscriber) addressee(token string) (topic, secret string, secured bool
 	switch {
 	case sub == nil && !s.keys.made(token):
 		return "", "", false, http.StatusNotFound
-	case !s.running || sub == nil && s.cfg.Now().Sub(s.started) < knownWithin:
+	case !s.running || sub == nil && !s.dropped[token] && s.cfg.Now().Sub(s.started) < knownWithin:
 		return "", "", false, http.StatusServiceUnavailable
 	case sub == nil || !sub.wanted:
 		s.stats.Dropped++

@@ -45,6 +45,7 @@ type Subscriber struct {
 	started time.Time // of the Run under way
 	topics  map[string]*subscription
 	tokens  map[string]*subscription
+	dropped map[string]bool // tokens that were given up, maxDropped at most
 	hubs    map[string]*hub
 	queue   queue           // of subscriptions, by wake
 	ready   []*subscription // those whose request is due, until there are connections
@@ -76,7 +77,7 @@ var ErrRunning = errors.New("websub: already running")
 func New(cfg Config) *Subscriber {
 	return &Subscriber{cfg: cfg, keys: keys{cfg.Key}, client: newClient(cfg.HTTP, cfg.UserAgent, cfg.Check, cfg.Now),
 		bell: batch.NewBell(), pushes: make(chan *Push), slots: make(chan struct{}, maxPushes),
-		topics: map[string]*subscription{}, tokens: map[string]*subscription{}, hubs: map[string]*hub{}}
+		topics: map[string]*subscription{}, tokens: map[string]*subscription{}, dropped: map[string]bool{}, hubs: map[string]*hub{}}
 }
 
 // Want sets the topics that are wanted, each with the hubs that it may be had from, the
@@ -115,11 +116,12 @@ func (s *Subscriber) Want(topics map[string][]string) {
 // assign has a subscription asked of another hub; what the one before still pushes is
 // refused. s.mu is held.
 func (s *Subscriber) assign(sub *subscription, hub string, now time.Time) {
-	delete(s.tokens, sub.token)
+	s.drop(sub.token)
 	sub.hub, sub.pending, sub.leaseEnd = hub, "", time.Time{}
 	sub.token, sub.secret = s.keys.make(hub, sub.topic)
 	sub.secured = secretFor(hub)
 	s.tokens[sub.token] = sub
+	delete(s.dropped, sub.token)
 	s.plan(sub, now)
 }
 
@@ -135,10 +137,23 @@ func (s *Subscriber) unwant(sub *subscription, now time.Time) {
 
 // forget: pushes that still come are refused. s.mu is held.
 func (s *Subscriber) forget(sub *subscription) {
-	delete(s.tokens, sub.token)
+	s.drop(sub.token)
 	if s.topics[sub.topic] == sub {
 		delete(s.topics, sub.topic)
 	}
+}
+
+// maxDropped bounds the tokens that are known to be of no use. Others are refused, too,
+// when it is known what is wanted.
+const maxDropped = 10_000
+
+// drop takes a token out of use. s.mu is held.
+func (s *Subscriber) drop(token string) {
+	delete(s.tokens, token)
+	if len(s.dropped) >= maxDropped {
+		clear(s.dropped)
+	}
+	s.dropped[token] = true
 }
 
 // plan has a subscription's hub asked at a time. s.mu is held.

@@ -1,0 +1,401 @@
+package feed_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/feed"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+const (
+	hubAddress  = "https://hub.example.com/"
+	webSubPath  = "https://watch.example.com/websub"
+	webSubToken = secret.Value("a secret of more than thirty-two bytes")
+)
+
+// web is publishers of Atom feeds and their hubs, in memory. It is the Transport of a
+// Fetcher, and calls the handler of a WebSub.
+type web struct {
+	t testing.TB
+
+	mu      sync.Mutex
+	handler http.Handler // nil: nobody answers
+	feeds   map[string]*webFeed
+	// subscribed are the hubs' subscriptions, by hub, topic and callback.
+	subscribed map[string]*webSubscription
+	lease      time.Duration // 0: as asked
+	polls      int
+	requests   []url.Values // to hubs
+	repeats    int          // pushes that were answered with 503, and sent again
+	statuses   map[int]int  // of answers to pushes
+	n          int          // of entries ever
+
+	// Faults of hubs.
+	dead    map[string]bool                        // hubs that do not push any more
+	refuses func(hub string, n int) *http.Response // requests; nil takes them
+	welcome bool                                   // a subscription is answered with a push of the topic
+	thin    bool                                   // pushes have no body
+	only    bool                                   // pushes have the newest entry alone
+}
+
+type webFeed struct {
+	hub     string
+	entries []webEntry // newest first
+	delay   time.Duration
+}
+
+type webEntry struct {
+	id, text string
+	at       time.Time
+}
+
+type webSubscription struct {
+	hub, topic, callback, secret string
+	until                        time.Time
+}
+
+func newWeb(t testing.TB) *web {
+	return &web{t: t, feeds: map[string]*webFeed{}, subscribed: map[string]*webSubscription{}, dead: map[string]bool{}, statuses: map[int]int{}}
+}
+
+// address is a feed's.
+func address(name string) string { return "https://blog.example.com/" + name }
+
+// add makes a feed with an entry.
+func (w *web) add(name, hub string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.feeds[address(name)] = &webFeed{hub: hub}
+	w.write(address(name), "the first entry", time.Now().Add(-time.Hour))
+	return address(name)
+}
+
+// write publishes an entry. w.mu is held.
+func (w *web) write(name, text string, at time.Time) string {
+	w.n++
+	f, id := w.feeds[name], fmt.Sprintf("tag:blog.example.com,2026:%d", w.n)
+	f.entries = append([]webEntry{{id, text, at}}, f.entries...)
+	f.entries = f.entries[:min(len(f.entries), 20)]
+	return id
+}
+
+// post publishes an entry now, and has the hub push it.
+func (w *web) post(name, text string) (id string) {
+	w.mu.Lock()
+	id = w.write(name, text, time.Now())
+	w.mu.Unlock()
+	w.ping(name)
+	return id
+}
+
+// ping has a feed's hub push it to all that have subscribed to it.
+func (w *web) ping(name string) {
+	w.mu.Lock()
+	f, now := w.feeds[name], time.Now()
+	var to []*webSubscription
+	for _, s := range w.subscribed {
+		if s.topic == name && s.until.After(now) && !w.dead[s.hub] {
+			to = append(to, s)
+		}
+	}
+	entries := f.entries
+	if w.only {
+		entries = entries[:1]
+	}
+	body := atom(name, f.hub, entries)
+	if w.thin {
+		body = ""
+	}
+	w.mu.Unlock()
+	for _, s := range to {
+		w.push(s, body, 5)
+	}
+}
+
+// push sends a body, and again where it has to.
+func (w *web) push(s *webSubscription, body string, tries int) {
+	for range tries {
+		w.mu.Lock()
+		h := w.handler
+		w.mu.Unlock()
+		status := http.StatusBadGateway
+		if h != nil {
+			r := httptest.NewRequest(http.MethodPost, s.callback, strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/atom+xml")
+			if s.secret != "" {
+				m := hmac.New(sha1.New, []byte(s.secret))
+				m.Write([]byte(body))
+				r.Header.Set("X-Hub-Signature", "sha1="+hex.EncodeToString(m.Sum(nil)))
+			}
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, r)
+			status = rec.Code
+		}
+		w.mu.Lock()
+		w.statuses[status]++
+		if status == http.StatusGone {
+			delete(w.subscribed, s.hub+" "+s.topic+" "+s.callback)
+		}
+		w.mu.Unlock()
+		if status < 500 {
+			return
+		}
+		w.mu.Lock()
+		w.repeats++
+		w.mu.Unlock()
+		<-time.After(30 * time.Second)
+	}
+}
+
+func atom(address, hub string, entries []webEntry) string {
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>A feed</title>`)
+	if hub != "" {
+		fmt.Fprintf(&b, `<link rel="hub" href="%s"/>`, hub)
+	}
+	fmt.Fprintf(&b, `<link rel="self" href="%s"/>`, address)
+	for _, e := range entries {
+		at := e.at.UTC().Format(time.RFC3339Nano)
+		fmt.Fprintf(&b, `<entry><id>%s</id><title>%s</title><published>%s</published><updated>%s</updated></entry>`, e.id, e.text, at, at)
+	}
+	return b.String() + `</feed>`
+}
+
+// RoundTrip is a feed's server, or a hub.
+func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost {
+		return w.hub(r)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.polls++
+	f := w.feeds[r.URL.String()]
+	if f == nil {
+		return answer(r, http.StatusNotFound, ""), nil
+	}
+	shown := f.entries
+	for len(shown) > 0 && time.Since(shown[0].at) < f.delay { // the poll's server is late
+		shown = shown[1:]
+	}
+	return answer(r, http.StatusOK, atom(r.URL.String(), f.hub, shown)), nil
+}
+
+func answer(r *http.Request, status int, body string, header ...string) *http.Response {
+	resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte(body))), Request: r, ContentLength: int64(len(body))}
+	for i := 0; i+1 < len(header); i += 2 {
+		resp.Header.Set(header[i], header[i+1])
+	}
+	return resp
+}
+
+// hub takes a request, and verifies it before it answers.
+func (w *web) hub(r *http.Request) (*http.Response, error) {
+	text, _ := io.ReadAll(r.Body)
+	form, err := url.ParseQuery(string(text))
+	if err != nil {
+		w.t.Errorf("a form cannot be read: %v", err)
+	}
+	w.mu.Lock()
+	w.requests = append(w.requests, form)
+	refuses, n, handler, welcome, lease := w.refuses, len(w.requests), w.handler, w.welcome, w.lease
+	w.mu.Unlock()
+	if refuses != nil {
+		if resp := refuses(r.URL.String(), n); resp != nil {
+			resp.Request = r
+			return resp, nil
+		}
+	}
+	if lease == 0 {
+		lease, _ = time.ParseDuration(form.Get("hub.lease_seconds") + "s")
+	}
+	q := url.Values{"hub.mode": form["hub.mode"], "hub.topic": form["hub.topic"], "hub.challenge": {"4711"}, "hub.lease_seconds": {fmt.Sprint(int(lease / time.Second))}}
+	if handler == nil {
+		return answer(r, http.StatusAccepted, ""), nil
+	}
+	rec := httptest.NewRecorder()
+	handler.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, form.Get("hub.callback")+"?"+q.Encode(), nil))
+	if rec.Code != http.StatusOK || rec.Body.String() != "4711" {
+		return answer(r, http.StatusAccepted, ""), nil
+	}
+	s := &webSubscription{r.URL.String(), form.Get("hub.topic"), form.Get("hub.callback"), form.Get("hub.secret"), time.Now().Add(lease)}
+	key := s.hub + " " + s.topic + " " + s.callback
+	w.mu.Lock()
+	had := w.subscribed[key] != nil
+	if form.Get("hub.mode") == "subscribe" {
+		w.subscribed[key] = s
+	} else {
+		delete(w.subscribed, key)
+	}
+	w.mu.Unlock()
+	if welcome && !had {
+		w.mu.Lock()
+		f := w.feeds[s.topic]
+		body := atom(s.topic, f.hub, f.entries)
+		w.mu.Unlock()
+		w.push(s, body, 1)
+	}
+	return answer(r, http.StatusAccepted, ""), nil
+}
+
+func (w *web) set(fn func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fn()
+}
+
+// count reads one of w's numbers.
+func (w *web) count(n *int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return *n
+}
+
+// subscriptions is how many hubs would push.
+func (w *web) subscriptions() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.subscribed {
+		if s.until.After(time.Now()) {
+			n++
+		}
+	}
+	return n
+}
+
+// open makes a Fetcher and a WebSub of w, whose handler it becomes.
+func (w *web) open(cfg feed.WebSubConfig) (*feed.Fetcher, *feed.WebSub) {
+	w.t.Helper()
+	f, err := feed.New(feed.Config{Transport: w, HostGap: time.Nanosecond})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cfg.Fetcher, cfg.Callback, cfg.Secret, cfg.Logger = f, webSubPath, webSubToken, slog.New(slog.DiscardHandler)
+	ws, err := feed.NewWebSub(cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.set(func() { w.handler = ws })
+	return f, ws
+}
+
+// listener is a Stream call under way.
+type listener struct {
+	t       testing.TB
+	changes chan []fetcher.Account
+	cancel  func()
+	ended   chan error
+
+	mu      sync.Mutex
+	signals []fetcher.Signal
+	fail    error // of emit
+}
+
+func (l *listener) emit(g fetcher.Signal) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fail != nil {
+		return l.fail
+	}
+	l.signals = append(l.signals, g)
+	return nil
+}
+
+// brought are the texts of the posts that came, in order.
+func (l *listener) brought() (texts []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, g := range l.signals {
+		if g.Kind == fetcher.SignalPost {
+			texts = append(texts, g.Post.Text)
+		}
+	}
+	return texts
+}
+
+// covered are the accounts told last.
+func (l *listener) covered() (names []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, g := range l.signals {
+		if g.Kind == fetcher.SignalUp || g.Kind == fetcher.SignalAccounts {
+			names = nil
+			for _, a := range g.Accounts {
+				names = append(names, strings.TrimPrefix(a.Username, address("")))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// gaps are the accounts of all gaps.
+func (l *listener) gaps() (names []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, g := range l.signals {
+		if g.Kind == fetcher.SignalGap {
+			for _, a := range g.Accounts {
+				names = append(names, strings.TrimPrefix(a.Username, address("")))
+			}
+		}
+	}
+	return names
+}
+
+// webSub runs f in a bubble with a WebSub whose Stream brings the feeds a, b and c, of two
+// hubs, which the Fetcher has polled.
+func webSub(t *testing.T, f func(t *testing.T, w *web, poll func(name string), ws *feed.WebSub, l *listener)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWeb(t)
+		w.add("a", hubAddress)
+		w.add("b", hubAddress)
+		w.add("c", "https://other.example.com/hub")
+		fetcher, ws := w.open(feed.WebSubConfig{})
+		poll := poller(t, fetcher)
+		for _, name := range []string{"a", "b", "c"} {
+			poll(name)
+		}
+		l := listen(t, ws, "a", "b", "c")
+		defer l.stop()
+		pass(5 * time.Second)
+		f(t, w, poll, ws, l)
+	})
+}
+
+func poller(t testing.TB, f *feed.Fetcher) func(name string) {
+	return func(name string) {
+		t.Helper()
+		if _, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: address(name)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func named(names ...string) (accounts []fetcher.Account) {
+	for _, n := range names {
+		accounts = append(accounts, fetcher.Account{Username: address(n)})
+	}
+	return accounts
+}
+
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
