@@ -16,32 +16,6 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/fetchertest"
 )
 
-func listen(t testing.TB, ws *feed.WebSub, names ...string) *listener {
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &listener{t: t, changes: make(chan []fetcher.Account, 1), cancel: cancel, ended: make(chan error, 1)}
-	go func() {
-		l.ended <- ws.Stream(ctx, fetcher.StreamQuery{Accounts: named(names...), Changes: l.changes}, l.emit)
-	}()
-	return l
-}
-
-func (l *listener) stop() {
-	l.cancel()
-	if err := <-l.ended; !errors.Is(err, context.Canceled) {
-		l.t.Errorf("Stream returns %v", err)
-	}
-}
-
-func (l *listener) want(brought []string, covered ...string) {
-	l.t.Helper()
-	if got := l.brought(); !slices.Equal(got, brought) {
-		l.t.Errorf("brought %q, want %q", got, brought)
-	}
-	if got := l.covered(); !slices.Equal(got, covered) {
-		l.t.Errorf("the accounts %q are told, want %q", got, covered)
-	}
-}
-
 func TestWebSubSuite(t *testing.T) {
 	fetchertest.TestStreamer(t, fetchertest.StreamKit{Bubble: true, Open: func(t testing.TB) fetchertest.StreamUpstream {
 		w := newWeb(t)
