@@ -94,7 +94,7 @@ func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) (found
 	default:
 		s.stats.Verified++
 		began := !sub.leased(now)
-		sub.verified(parseLease(lease, s.cfg.Lease), s.hubOf(sub.hub).busy(now), now)
+		sub.verified(parseLease(lease, s.cfg.Lease), s.hubs.of(sub.hub).busy(now), now)
 		s.queue.add(sub)
 		s.bell.Ring()
 		s.cfg.Logger.Debug("a hub has verified a subscription", "topic", upstream.PlainURL(sub.topic), "lease", sub.lease)

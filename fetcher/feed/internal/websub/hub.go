@@ -30,28 +30,31 @@ func (h *hub) busy(now time.Time) bool {
 	return !h.busyAt.IsZero() && now.Sub(h.busyAt) < rememberBusy
 }
 
-// hubOf is the state of a hub. s.mu is held.
-func (s *Subscriber) hubOf(address string) *hub {
+// hubs are by host. The Subscriber's mutex guards them.
+type hubs map[string]*hub
+
+// of is the state of a hub.
+func (hs hubs) of(address string) *hub {
 	host := address
 	if u, err := url.Parse(address); err == nil {
 		host = strings.ToLower(u.Host)
 	}
-	h := s.hubs[host]
+	h := hs[host]
 	if h == nil {
 		h = &hub{}
-		s.hubs[host] = h
+		hs[host] = h
 	}
 	return h
 }
 
-// forgetHubs drops those about which there is nothing to know. s.mu is held.
-func (s *Subscriber) forgetHubs(now time.Time) {
-	if len(s.hubs) <= maxIdleHubs {
+// forget drops those about which there is nothing to know.
+func (hs hubs) forget(now time.Time) {
+	if len(hs) <= maxIdleHubs {
 		return
 	}
-	for host, h := range s.hubs {
+	for host, h := range hs {
 		if h.active == 0 && len(h.waiting) == 0 && !h.busy(now) {
-			delete(s.hubs, host)
+			delete(hs, host)
 		}
 	}
 }
@@ -59,7 +62,7 @@ func (s *Subscriber) forgetHubs(now time.Time) {
 // ask makes a subscription's request, or has it wait until its hub may be asked. s.mu is
 // held.
 func (s *Subscriber) ask(ctx context.Context, sub *subscription, now time.Time, requests *sync.WaitGroup) {
-	h := s.hubOf(sub.hub)
+	h := s.hubs.of(sub.hub)
 	switch {
 	case s.topics[sub.topic] != sub:
 		sub.running = false

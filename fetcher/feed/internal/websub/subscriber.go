@@ -46,7 +46,7 @@ type Subscriber struct {
 	topics  map[string]*subscription
 	tokens  map[string]*subscription
 	dropped map[string]bool // tokens that were given up, maxDropped at most
-	hubs    map[string]*hub
+	hubs    hubs
 	queue   queue           // of subscriptions, by wake
 	ready   []*subscription // those whose request is due, until there are connections
 	active  int             // requests under way
@@ -77,7 +77,7 @@ var ErrRunning = errors.New("websub: already running")
 func New(cfg Config) *Subscriber {
 	return &Subscriber{cfg: cfg, keys: keys{cfg.Key}, client: newClient(cfg.HTTP, cfg.UserAgent, cfg.Check, cfg.Now),
 		bell: batch.NewBell(), pushes: make(chan *Push), slots: make(chan struct{}, maxPushes),
-		topics: map[string]*subscription{}, tokens: map[string]*subscription{}, dropped: map[string]bool{}, hubs: map[string]*hub{}}
+		topics: map[string]*subscription{}, tokens: map[string]*subscription{}, dropped: map[string]bool{}, hubs: hubs{}}
 }
 
 // Want sets the topics that are wanted, each with the hubs that it may be had from, the
@@ -109,7 +109,7 @@ func (s *Subscriber) Want(topics map[string][]string) {
 			s.unwant(sub, now)
 		}
 	}
-	s.forgetHubs(now)
+	s.hubs.forget(now)
 	s.bell.Ring()
 }
 
