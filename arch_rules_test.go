@@ -35,6 +35,7 @@ var levels = [][]string{
 	{"detect/internal/poll", "detect/internal/routing"},
 	{"detect/internal/accounts"},
 	{"detect/internal/queries"},
+	{"detect/internal/streams"},
 	{"detect"},
 	{"internal/platforms"},
 	{"storage"},

@@ -118,14 +118,11 @@ func (c *committer) try(ctx context.Context, group []waiting) error {
 		}
 		batches[i] = w.batch
 	}
-	position := c.d.stream.position(group)
-	if position != nil {
-		batches = append(batches, &Batch{Cursor: position})
-	}
-	if err := c.d.deps.Journal.Commit(limit, batches); err != nil {
+	positions, stored := c.d.positions(group)
+	if err := c.d.deps.Journal.Commit(limit, append(batches, positions...)); err != nil {
 		return err
 	}
-	c.d.stream.stored(position)
+	stored()
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/detect/internal/streams"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/pace"
 	"github.com/streamwatch/streamwatch/internal/probe"
@@ -37,7 +38,7 @@ type Detector struct {
 	forecast  forecast.Check
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
-	stream    *stream            // nil without a Streamer
+	streams   [2]*streams.Stream // by poll.Kind, nil without a Streamer
 	pollFrom  atomic.Int64       // on the clock: no poll starts before it; see rulesWait
 
 	mu      sync.Mutex // orders Set and Remove, guards started
@@ -75,9 +76,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if p := deps.Roles.Probe; p != nil {
 		d.probes = probe.NewHealth(max(1, p.ProbeLimit()))
 	}
-	if deps.Roles.Stream != nil {
-		d.stream = newStream(d)
-	}
+	d.streams = [...]*streams.Stream{poll.Accounts: d.newStream(poll.Accounts, deps.Roles.Stream), poll.Queries: d.newStream(poll.Queries, deps.Roles.SearchStream)}
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
 	d.forecast = forecast.Check{Now: deps.Now, Logger: deps.Logger,
@@ -98,9 +97,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if d.probes != nil {
 			sh.accounts.Probes = d.newSweep(sh)
 		}
-		if d.stream != nil {
-			sh.accounts.Pushed = accounts.NewPushed(sh.accounts, d.stream.health, cfg.AuditEvery)
-		}
+		sh.follow()
 		d.shards = append(d.shards, sh)
 	}
 	if cfg.Pace != PaceInterval {
@@ -128,8 +125,8 @@ func (d *Detector) newEnv() *poll.Env {
 		On: poll.Callbacks{
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
 			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
-			Account: func() { d.stream.accountsChanged() },
-			Pushed:  func(numbers []uint64) { d.stream.positions.Done(numbers) },
+			Account: func() { d.streams[poll.Accounts].Changed() },
+			Pushed:  func(kind poll.Kind, numbers []uint64) { d.streams[kind].Done(numbers) },
 		}}
 }
 
@@ -155,7 +152,8 @@ func (d *Detector) Run(ctx context.Context) error {
 	}
 	shards.Go(func() { d.forecast.Run(ctx, d.stop) })
 	shards.Go(func() { d.router.run(ctx) })
-	shards.Go(func() { d.stream.run(ctx) })
+	shards.Go(func() { d.runStreams(ctx, poll.Accounts) })
+	shards.Go(func() { d.runStreams(ctx, poll.Queries) })
 	shards.Wait()
 	close(d.committer.stop)
 	committer.Wait()

@@ -18,7 +18,6 @@ type message struct {
 	settled *poll.Poll // what it brought is committed, or with err is not
 	err     error
 	probed  *probe.Call // has ended
-	pushed  *pushed     // a stream has brought a post
 	ask     func(*shard)
 }
 

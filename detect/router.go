@@ -119,7 +119,7 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 // accountsChanged wakes run, and has the stream follow.
 func (r *router) accountsChanged() {
 	r.bell.Ring()
-	r.d.stream.accountsChanged()
+	r.d.streams[poll.Accounts].Changed()
 }
 
 // note publishes how many calls a second the searches take, and how many rules
@@ -127,6 +127,7 @@ func (r *router) accountsChanged() {
 func (r *router) note() {
 	d := r.d
 	d.count.covered.Store(int64(r.rules.Covered()))
+	d.streams[poll.Queries].Changed()
 	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * d.pagesPer(poll.Queries)))
 	for _, sh := range d.shards {
 		sh.mail.Put(message{ask: func(sh *shard) { sh.accounts.Sched.Refresh() }})

@@ -113,8 +113,6 @@ func (sh *shard) handle(m *message) {
 		sh.workers.Done()
 		sh.probing--
 		sh.accounts.Probes.Landed(m.probed, sh.times.Now)
-	case m.pushed != nil:
-		sh.push(m.pushed)
 	case m.ask != nil:
 		m.ask(sh)
 	}

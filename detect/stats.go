@@ -70,8 +70,9 @@ type Stats struct {
 	Pace PaceStats
 	// Probes is what Roles.Probe has told. Its calls are in Calls.
 	Probes ProbeStats
-	// Stream is what Roles.Stream has brought.
-	Stream StreamStats
+	// Stream is what Roles.Stream has brought, and SearchStream what
+	// Roles.SearchStream has; Accounts are queries there.
+	Stream, SearchStream StreamStats
 	// Forecast compares the plan made an hour before with that hour; nil until
 	// the first is over.
 	Forecast *Comparison
@@ -128,13 +129,11 @@ func (d *Detector) Stats() Stats {
 		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
 			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: queries.Stages.Parts()},
-		Pace: d.paceStats(),
+		Pace:   d.paceStats(),
+		Stream: d.streams[poll.Accounts].Stats(), SearchStream: d.streams[poll.Queries].Stats(),
 	}
 	if d.probes != nil {
 		s.Probes = d.probes.Stats()
-	}
-	if d.stream != nil {
-		s.Stream = d.stream.health.Stats()
 	}
 	if c, ok := d.forecast.Last(); ok {
 		s.Forecast = &Comparison{From: c.From, To: c.To, Plan: Plan(c.Plan), Mean: c.Mean, P95: c.P95, Posts: c.Posts, CallsPerMinute: c.CallsPerMinute}

@@ -19,7 +19,7 @@ func TestPositionIsStoredWithThePosts(t *testing.T) {
 				for i := range b.Events {
 					known["p"+b.Events[i].TweetID] = true
 				}
-				if c := b.Cursor; c != nil && c.Target == streamTarget && !known[c.Position] {
+				if c := b.Cursor; c != nil && c.Target == "stream" && !known[c.Position] {
 					return fmt.Errorf("position %s is stored before its post", c.Position)
 				}
 			}
@@ -31,7 +31,7 @@ func TestPositionIsStoredWithThePosts(t *testing.T) {
 			s.bring(w, "esa", id)
 		}
 		after(time.Minute)
-		if got := w.cursors[streamTarget].Position; got != "p20" {
+		if got := w.cursors["stream"].Position; got != "p20" {
 			t.Errorf("stored %q, want p20", got)
 		}
 		if st := d.Stats(); st.CommitErrors != 0 || st.Events != 20 {
@@ -40,7 +40,7 @@ func TestPositionIsStoredWithThePosts(t *testing.T) {
 		s.out <- fetcher.Signal{Kind: fetcher.SignalHeartbeat, Position: "p21"}
 		w.setCommitErr(nil)
 		after(time.Minute)
-		if got := w.cursors[streamTarget].Position; got != "p21" {
+		if got := w.cursors["stream"].Position; got != "p21" {
 			t.Errorf("stored %q, want p21: without posts positions are stored now and then", got)
 		}
 	})

@@ -109,6 +109,17 @@ func (w withPushed) FoundTimes(now int64) []int64 {
 	return times
 }
 
+// Push takes a post that the stream has brought, and reports false when nobody watches
+// its account.
+func (s *Pushed) Push(name string, p poll.Push) bool {
+	slot, ok := s.a.Find(HashName(name), name)
+	if !ok || !s.a.Watched(slot) {
+		return false
+	}
+	s.a.Polls.Push(slot, s.a.Polled(slot), p)
+	return true
+}
+
 func (s *Pushed) forget(slot int32) {
 	if s != nil {
 		*s.states.at(slot) = pushed{}

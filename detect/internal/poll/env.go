@@ -55,9 +55,9 @@ type Callbacks struct {
 	Trouble func(Trouble)
 	// Account is told when the id of an account becomes known.
 	Account func()
-	// Pushed is told of posts that a stream has brought, by their numbers, that are
-	// dealt with.
-	Pushed func(numbers []uint64)
+	// Pushed is told of posts that the stream of a kind has brought, by their numbers,
+	// that are dealt with.
+	Pushed func(kind Kind, numbers []uint64)
 }
 
 // Oldest is the age up to which the journal is sure to know events.

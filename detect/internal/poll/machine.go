@@ -49,6 +49,9 @@ func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit f
 	return m
 }
 
+// Kind is what the Machine polls.
+func (m *Machine) Kind() Kind { return m.traits.Kind }
+
 // Open is how many polls have not ended.
 func (m *Machine) Open() int { return len(m.polls) }
 
@@ -207,7 +210,7 @@ func (m *Machine) ended(p *Poll) {
 	m.polls = m.polls[:last]
 	m.targets.Ended(p.Slot)
 	if len(p.Stream.Numbers) > 0 {
-		m.env.On.Pushed(p.Stream.Numbers)
+		m.env.On.Pushed(m.traits.Kind, p.Stream.Numbers)
 	}
 	for _, fn := range p.waiters {
 		fn()

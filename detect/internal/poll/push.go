@@ -86,5 +86,5 @@ func (s *pushes) drop(slot int32) {
 	for i := range held {
 		numbers[i] = held[i].Number
 	}
-	s.m.env.On.Pushed(numbers)
+	s.m.env.On.Pushed(s.m.traits.Kind, numbers)
 }

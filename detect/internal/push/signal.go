@@ -23,23 +23,26 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	switch sig.Kind {
 	case fetcher.SignalUp:
 		l.upAt, l.post = now, now
-		s.cfg.Sink.Cover(sig.Accounts, sig.Resumed && s.unbroken)
+		covered := s.covered(sig)
+		s.cfg.Sink.Cover(covered, sig.Resumed && s.unbroken)
 		s.unbroken = true
 		s.accounts.Ring() // what is expected of them
-		s.cfg.Health.connected(len(sig.Accounts))
+		s.cfg.Health.connected(len(covered))
 		if sig.Resumed {
 			s.cfg.Health.count(func(st *Stats) { st.Resumes++ })
 		}
 		s.trust()
-		s.cfg.Logger.Info("stream is up", "accounts", len(sig.Accounts), "resumed", sig.Resumed)
+		s.cfg.Logger.Info("stream is up", s.noun(), len(covered), "resumed", sig.Resumed)
 	case fetcher.SignalAccounts:
-		s.cfg.Sink.Cover(sig.Accounts, true)
+		covered := s.covered(sig)
+		s.cfg.Sink.Cover(covered, true)
 		s.accounts.Ring()
-		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(sig.Accounts)) })
+		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(covered)) })
 	case fetcher.SignalGap:
 		s.cfg.Health.count(func(st *Stats) { st.Gaps++ })
-		l.gap.add(sig.Accounts)
-		if len(sig.Accounts) > 0 { // they have posted
+		of := s.covered(sig)
+		l.gap.add(of)
+		if len(of) > 0 { // they have posted
 			l.post, s.mute = now, 0
 		}
 	case fetcher.SignalEdit:
@@ -61,26 +64,55 @@ func (s *Supervisor) post(ctx context.Context, l *link, sig *fetcher.Signal) err
 	now := s.cfg.Now()
 	s.mu.Lock()
 	l.last, l.post, s.mute = now, now, 0
-	var username string
-	if sig.Post != nil {
-		if username = s.names[sig.Post.UserID]; username == "" {
-			username = strings.TrimPrefix(sig.Post.Username, "@")
-		}
-	}
+	names := s.whose(sig)
 	s.mu.Unlock()
-	if username == "" {
+	if len(names) == 0 {
 		s.cfg.Health.count(func(st *Stats) { st.Strangers++ })
 		s.cfg.Positions.Pass(sig.Position)
 		return nil
 	}
-	number, err := s.add(ctx, l, sig.Position)
-	if err != nil {
-		return err
+	for i, name := range names {
+		position := ""
+		if i == len(names)-1 {
+			position = sig.Position
+		}
+		number, err := s.add(ctx, l, position)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			s.cfg.Health.Pushed(sig.Post, now)
+		}
+		post := *sig.Post
+		s.cfg.Sink.Post(number, name, &post, now)
 	}
-	s.cfg.Health.Pushed(sig.Post, now)
-	post := *sig.Post
-	s.cfg.Sink.Post(number, username, &post, now)
 	return nil
+}
+
+// whose are the accounts or queries that a post is for. s.mu is held.
+func (s *Supervisor) whose(sig *fetcher.Signal) []string {
+	switch {
+	case sig.Post == nil:
+		return nil
+	case s.cfg.Queries:
+		return sig.Queries
+	}
+	name := s.names[sig.Post.UserID]
+	if name == "" {
+		name = strings.TrimPrefix(sig.Post.Username, "@")
+	}
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// noun is what the stream brings the posts of.
+func (s *Supervisor) noun() string {
+	if s.cfg.Queries {
+		return "queries"
+	}
+	return "accounts"
 }
 
 // add waits for room among the posts that are not committed. Meanwhile the connection

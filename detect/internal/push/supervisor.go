@@ -17,7 +17,10 @@ import (
 
 // Config sets up a Supervisor. All fields are required.
 type Config struct {
-	Streamer  fetcher.Streamer
+	Streamer fetcher.Streamer
+	// Queries: it is a Roles.SearchStream. What is said of accounts here holds for
+	// queries then, each an Account with its text as the Username.
+	Queries   bool
 	Sink      Sink
 	Health    *Health
 	Positions *Positions
@@ -44,7 +47,8 @@ type Sink interface {
 	Gap(accounts []fetcher.Account)
 	// Trust says whether the polls of these accounts may rest.
 	Trust(trusted bool)
-	// Post hands over a post. Its number is that of Positions.
+	// Post hands over a post. Its number is that of Positions; one that matches several
+	// queries has a number for each.
 	Post(number uint64, username string, post *fetcher.Tweet, at time.Time)
 }
 
@@ -67,7 +71,7 @@ type Supervisor struct {
 // link is one connection.
 type link struct {
 	cancel  context.CancelCauseFunc
-	changes chan []fetcher.Account
+	changes changes
 	upAt    time.Time // when the platform accepted it; zero before
 	// last is when anything came, and post a post.
 	last, post time.Time
@@ -104,6 +108,8 @@ const (
 	tick = time.Second
 	// settled is how long a connection has lasted that worked.
 	settled = 30 * time.Second
+	// longestWait is how long a platform may ask to wait before the next connection.
+	longestWait = time.Hour
 	// acceptWithin bounds the wait for the platform to accept the subscription, where
 	// there are accounts.
 	acceptWithin = 5 * time.Minute
@@ -125,6 +131,19 @@ func New(cfg Config) *Supervisor {
 	s := &Supervisor{cfg: cfg, bell: batch.NewBell(), accounts: batch.NewBell(), names: map[string]string{}}
 	cfg.Health.changed = s.bell.Ring
 	return s
+}
+
+// askedWait returns how long an error says to wait, 0 when it does not say.
+func askedWait(err error) time.Duration {
+	var rl *fetcher.RateLimitError
+	var se *fetcher.StatusError
+	switch {
+	case errors.As(err, &rl) && rl != nil:
+		return rl.RetryAfter
+	case errors.As(err, &se) && se != nil:
+		return se.RetryAfter
+	}
+	return 0
 }
 
 // keepConnected connects again and again while there are accounts.
@@ -152,7 +171,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 			}
 			failures++
 			s.cfg.Health.count(func(st *Stats) { st.Disconnects++ })
-			wait = max(s.cfg.Backoff(failures), asked(err))
+			wait = max(s.cfg.Backoff(failures), min(askedWait(err), longestWait))
 			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", wait, "error", err)
 		}
 		select {
@@ -160,17 +179,6 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// asked is how long the platform wants to be left alone, 0 when it did not say.
-func asked(err error) time.Duration {
-	if limit := (*fetcher.RateLimitError)(nil); errors.As(err, &limit) {
-		return limit.RetryAfter
-	}
-	if status := (*fetcher.StatusError)(nil); errors.As(err, &status) {
-		return status.RetryAfter
-	}
-	return 0
 }
 
 // waitForAccounts reports false when ctx has ended.
@@ -195,10 +203,10 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	now := s.cfg.Now()
-	l := &link{cancel: cancel, changes: make(chan []fetcher.Account, 1), last: now, post: now}
+	l := &link{cancel: cancel, changes: newChanges(s.cfg.Queries), last: now, post: now}
 	s.mu.Lock()
 	s.anew = false
-	q := fetcher.StreamQuery{Accounts: s.wanted, Changes: l.changes, Position: s.cfg.Positions.Resume()}
+	q := l.changes.query(s.wanted, s.cfg.Positions.Resume())
 	s.mu.Unlock()
 
 	ended := make(chan error, 1)
@@ -272,11 +280,7 @@ func (s *Supervisor) follow(l *link) {
 		return
 	}
 	s.anew = false
-	select { // only the newest counts
-	case <-l.changes:
-	default:
-	}
-	l.changes <- s.wanted
+	l.changes.tell(s.wanted)
 }
 
 // watch tells of a gap, and ends a connection that is open and dead.

@@ -36,6 +36,8 @@ type Query struct {
 	cold   bool
 	again  bool // poll at once when the poll under way is done
 	polled bool // a poll is under way
+
+	stream pushed
 }
 
 // sub is one rule's interest in a query: see accounts.Subscriber.
@@ -100,10 +102,10 @@ func (q *Query) cutoff(overlap, ahead time.Duration) time.Time {
 const maxMemory = 366 * 24 * time.Hour
 
 // remember sees to it that seen remembers ids for twice the overlap and the time
-// between two polls. A set that does not is replaced by an empty one, and the journal
-// drops the posts that are taken for new then.
-func (q *Query) remember(overlap time.Duration) {
-	if need := 2*overlap + min(q.every(), maxMemory); q.seen == nil || q.horizon < need {
+// between two polls, audits included. A set that does not is replaced by an empty one,
+// and the journal drops the posts that are taken for new then.
+func (q *Query) remember(overlap, audits time.Duration) {
+	if need := 2*overlap + max(audits, min(q.every(), maxMemory)); q.seen == nil || q.horizon < need {
 		q.seen, q.horizon, q.version = seen.NewSet(need), need, 0
 	}
 }

@@ -110,6 +110,7 @@ const Never = int64(1<<63 - 1)
 
 // planSearch schedules a query's next poll after now.
 func (s *Targets) planSearch(q *Query, now int64) {
+	q.stream.resting = s.Pushed.audits(q) > 0
 	if at := s.nextSearch(q, now); at != Never {
 		s.Sched.Set(q.slot, at)
 	} else {
@@ -146,7 +147,7 @@ func (s *Targets) ReadFor(text, sourceID string) time.Time {
 // the shortest interval or the first of the schedules; Never when there is none.
 func (s *Targets) nextSearch(q *Query, now int64) int64 {
 	var next int64 = Never
-	if iv := q.interval(); iv > 0 {
+	if iv := max(q.interval(), s.Pushed.audits(q)); iv > 0 {
 		next = schedule.GridAfter(s.env.Epoch.UnixNano()+now, q.hash, iv) - s.env.Epoch.UnixNano()
 	}
 	wall := s.Wall(now)

@@ -20,6 +20,9 @@ type Targets struct {
 	Sched  due.Queue
 	Polls  *poll.Machine
 
+	// Pushed is what a stream covers, nil without a Streamer of queries.
+	Pushed *Pushed
+
 	// AccountsHadLast says whether accounts had the last turn, where they take
 	// turns with queries.
 	AccountsHadLast bool
@@ -44,9 +47,15 @@ func (s *Targets) Wall(at int64) time.Time {
 func (s *Targets) Plan(p *poll.Poll) {
 	q, plan := s.slots[p.Slot], &p.Plan
 	overlap := s.env.Late.Overlap()
-	q.remember(overlap)
-	q.again, q.polled = false, true
+	q.remember(overlap, s.Pushed.memory())
+	q.polled = true
 	p.Name, p.Hash = q.text, q.hash
+	if plan.Pushed {
+		plan.Set, plan.Cutoff = q.seen, s.env.Oldest()
+		return
+	}
+	q.again = false
+	plan.Covered = s.Pushed.since(q)
 	plan.Search = fetcher.SearchQuery{Query: q.text, Type: "Latest"}
 	plan.Limit = q.maxResults()
 	plan.Since, plan.Cutoff = q.since, q.cutoff(overlap, s.Polls.Skew(p.Slot))
@@ -83,7 +92,11 @@ func (s *Targets) Landed(p *poll.Poll) {
 
 func (s *Targets) View(p *poll.Poll, v *poll.View) {
 	q := s.slots[p.Slot]
-	v.Since, v.Last = q.since, p.Plan.Since
+	if v.Since = q.since; !p.Plan.Pushed { // else no poll was needed
+		v.Last = p.Plan.Since
+	} else {
+		v.First = time.Time{}
+	}
 	for i := range q.subs {
 		sub := &q.subs[i]
 		v.Readers = append(v.Readers, poll.Reader{Source: &sub.Source, Since: sub.Since, Fresh: sub.fresh})
@@ -93,7 +106,10 @@ func (s *Targets) View(p *poll.Poll, v *poll.View) {
 func (s *Targets) Apply(p *poll.Poll) {
 	q := s.slots[p.Slot]
 	q.seen.Add(p.Out.Begun, p.News...)
-	q.note(p)
+	if !p.Plan.Pushed {
+		q.note(p)
+		s.Pushed.judge(p)
+	}
 	if p.Posted.After(q.lastPost) {
 		q.lastPost = p.Posted
 	}
@@ -206,5 +222,10 @@ func (s *Targets) Status(text string) (st Status) {
 	return st
 }
 
-// Brought does nothing: no stream brings the posts of queries.
-func (s *Targets) Brought(int32, bool, int64) {}
+// Brought has a query polled at once for which something waits: a rule that was added
+// meanwhile, or posts that could not be committed.
+func (s *Targets) Brought(slot int32, failed bool, now int64) {
+	if q := s.slots[slot]; failed || q.again {
+		s.Sched.Set(slot, now)
+	}
+}

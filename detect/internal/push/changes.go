@@ -1,0 +1,63 @@
+package push
+
+import "github.com/streamwatch/streamwatch/fetcher"
+
+// changes tells a connection of what is wanted anew: accounts, or queries.
+type changes struct {
+	accounts chan []fetcher.Account
+	queries  chan []fetcher.SearchQuery
+}
+
+func newChanges(queries bool) (c changes) {
+	if queries {
+		c.queries = make(chan []fetcher.SearchQuery, 1)
+	} else {
+		c.accounts = make(chan []fetcher.Account, 1)
+	}
+	return c
+}
+
+// query is what a connection begins with.
+func (c changes) query(wanted []fetcher.Account, position string) fetcher.StreamQuery {
+	if c.queries != nil {
+		return fetcher.StreamQuery{Queries: queriesOf(wanted), QueryChanges: c.queries, Position: position}
+	}
+	return fetcher.StreamQuery{Accounts: wanted, Changes: c.accounts, Position: position}
+}
+
+// tell hands over what is wanted now, in place of what was not taken yet.
+func (c changes) tell(wanted []fetcher.Account) {
+	if c.queries != nil {
+		replace(c.queries, queriesOf(wanted))
+	} else {
+		replace(c.accounts, wanted)
+	}
+}
+
+func replace[T any](c chan T, v T) {
+	select {
+	case <-c:
+	default:
+	}
+	c <- v
+}
+
+func queriesOf(wanted []fetcher.Account) []fetcher.SearchQuery {
+	list := make([]fetcher.SearchQuery, len(wanted))
+	for i, w := range wanted {
+		list[i] = fetcher.SearchQuery{Query: w.Username, Type: "Latest"}
+	}
+	return list
+}
+
+// covered is whose posts a signal says that the stream brings.
+func (s *Supervisor) covered(sig *fetcher.Signal) []fetcher.Account {
+	if !s.cfg.Queries {
+		return sig.Accounts
+	}
+	list := make([]fetcher.Account, len(sig.Queries))
+	for i, text := range sig.Queries {
+		list[i].Username = text
+	}
+	return list
+}

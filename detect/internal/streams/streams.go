@@ -1,0 +1,188 @@
+package streams
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/push"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Config sets up a Stream. All fields are required.
+type Config struct {
+	Streamer fetcher.Streamer
+	// Kind is what the stream brings the posts of.
+	Kind       poll.Kind
+	AuditEvery time.Duration
+	// Shards own the accounts or queries, and ShardOf is the owner of one.
+	Shards  func() []Shard
+	ShardOf func(name string) Shard
+	// Position reads from the journal where to resume.
+	Position func(ctx context.Context, target string) (position string, err error)
+	// Store has a commit made that carries the position.
+	Store   func()
+	Backoff func(n int) time.Duration
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Shard owns a part of the accounts or queries.
+type Shard interface {
+	// Do has fn called on the shard's goroutine. Ask waits for that; after an error fn
+	// may still be called.
+	Do(kind poll.Kind, fn func(Covered))
+	Ask(ctx context.Context, kind poll.Kind, fn func(Covered)) error
+}
+
+// Covered is what a stream brings the posts of, on a shard. Names are those of accounts,
+// or the texts of queries.
+type Covered interface {
+	// Cover sets the list of names that the stream covers. One that was on the list
+	// before is covered since then if unbroken is set, others from now on.
+	Cover(names []string, unbroken bool, now time.Time)
+	// Gap has the covering begin anew: of all, or of those named, which are polled at
+	// once, covered or not.
+	Gap(names []string, all bool, now time.Time)
+	// Trust says whether polls of what is covered may rest.
+	Trust(trusted bool)
+	// Named calls fn for each account or query that is wanted, from a slot on, n slots
+	// at most, with how many posts a second are expected of it. It reports whether slots
+	// are left.
+	Named(from, n int32, fn func(wanted fetcher.Account, perSecond float64)) (more bool)
+	// Push takes a post, and reports false when nobody wants it.
+	Push(name string, p poll.Push) bool
+}
+
+// Stream takes what a Streamer pushes. On nil, which is for none, its methods do nothing.
+type Stream struct {
+	cfg        Config
+	health     *push.Health
+	positions  *push.Positions
+	supervisor *push.Supervisor
+}
+
+// New makes a Stream. Nothing happens before Run.
+func New(cfg Config) *Stream {
+	s := &Stream{cfg: cfg, positions: push.NewPositions(), health: push.NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
+	s.supervisor = push.New(push.Config{Streamer: cfg.Streamer, Queries: cfg.Kind == poll.Queries, Sink: sink{s}, Health: s.health,
+		Positions: s.positions, Accounts: s.wanted, Store: cfg.Store, Backoff: cfg.Backoff, Logger: cfg.Logger, Now: cfg.Now})
+	return s
+}
+
+// Health is how good the stream is.
+func (s *Stream) Health() *push.Health { return s.health }
+
+// Stats reads the counters.
+func (s *Stream) Stats() (st push.Stats) {
+	if s == nil {
+		return st
+	}
+	return s.health.Stats()
+}
+
+// target is the stream's name in the journal. Names of accounts and queries have a
+// prefix of their own.
+func (s *Stream) target() string {
+	if s.cfg.Kind == poll.Queries {
+		return "stream:queries"
+	}
+	return "stream"
+}
+
+// Changed has what is wanted read anew.
+func (s *Stream) Changed() {
+	if s != nil {
+		s.supervisor.AccountsChanged()
+	}
+}
+
+// Run keeps the stream connected, from the stored position on, until ctx ends.
+func (s *Stream) Run(ctx context.Context) {
+	if s == nil {
+		return
+	}
+	position, err := s.cfg.Position(ctx, s.target())
+	if err != nil { // polls find what came meanwhile
+		s.cfg.Logger.Error("reading the stream's position failed", "error", err)
+	} else {
+		s.positions.Begin(position)
+	}
+	s.supervisor.Run(ctx)
+}
+
+// Done takes note of posts that are dealt with, by their numbers.
+func (s *Stream) Done(numbers []uint64) { s.positions.Done(numbers) }
+
+// Position is what to commit with some posts; ok is false when it is in the journal
+// already.
+func (s *Stream) Position(numbers []uint64) (target, position string, ok bool) {
+	if s == nil {
+		return "", "", false
+	}
+	position, ok = s.positions.With(numbers)
+	return s.target(), position, ok
+}
+
+// Stored takes note that a position is in the journal.
+func (s *Stream) Stored(position string) { s.positions.Stored(position) }
+
+// askAtOnce is how many slots a shard is asked for at a time, so that polls do not wait.
+const askAtOnce = 4096
+
+// wanted are the accounts or queries whose posts are wanted.
+func (s *Stream) wanted(ctx context.Context) (list []fetcher.Account, rate float64, err error) {
+	for _, sh := range s.cfg.Shards() {
+		for from, more := int32(0), true; more; from += askAtOnce {
+			err := sh.Ask(ctx, s.cfg.Kind, func(c Covered) {
+				more = c.Named(from, askAtOnce, func(a fetcher.Account, perSecond float64) {
+					list = append(list, a)
+					rate += perSecond
+				})
+			})
+			if err != nil { // list may still be written
+				return nil, 0, err
+			}
+		}
+	}
+	return list, rate, nil
+}
+
+// sink hands to the shards what a stream tells.
+type sink struct{ *Stream }
+
+func (s sink) Post(number uint64, name string, post *fetcher.Tweet, at time.Time) {
+	p := poll.Push{Number: number, Post: *post, At: at}
+	s.cfg.ShardOf(name).Do(s.cfg.Kind, func(c Covered) {
+		if !c.Push(name, p) {
+			s.positions.Done([]uint64{number})
+		}
+	})
+}
+
+func (s sink) Cover(list []fetcher.Account, unbroken bool) {
+	s.each(list, func(c Covered, names []string, now time.Time) { c.Cover(names, unbroken, now) })
+}
+
+func (s sink) Gap(list []fetcher.Account) {
+	s.each(list, func(c Covered, names []string, now time.Time) { c.Gap(names, list == nil, now) })
+}
+
+func (s sink) Trust(trusted bool) {
+	s.each(nil, func(c Covered, _ []string, _ time.Time) { c.Trust(trusted) })
+}
+
+// each calls fn on each shard, with those of the accounts or queries that it owns.
+func (s sink) each(list []fetcher.Account, fn func(c Covered, names []string, now time.Time)) {
+	now := s.cfg.Now()
+	names := map[Shard][]string{}
+	for _, a := range list {
+		sh := s.cfg.ShardOf(a.Username)
+		names[sh] = append(names[sh], a.Username)
+	}
+	for _, sh := range s.cfg.Shards() {
+		mine := names[sh]
+		sh.Do(s.cfg.Kind, func(c Covered) { fn(c, mine, now) })
+	}
+}
