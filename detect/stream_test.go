@@ -42,7 +42,7 @@ func (s *wire) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetc
 			return err
 		}
 	}
-	if err := emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: q.Accounts, Resumed: q.Position != "" && !s.lossy}); err != nil {
+	if err := emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: q.Accounts, Queries: texts(q.Queries), Resumed: q.Position != "" && !s.lossy}); err != nil {
 		return err
 	}
 	var beat <-chan time.Time
@@ -64,6 +64,8 @@ func (s *wire) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetc
 		case sig = <-s.out:
 		case list := <-q.Changes:
 			sig = fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: list}
+		case list := <-q.QueryChanges:
+			sig = fetcher.Signal{Kind: fetcher.SignalAccounts, Queries: texts(list)}
 		case <-beat:
 			sig = fetcher.Signal{Kind: fetcher.SignalHeartbeat}
 		}
@@ -90,17 +92,24 @@ func (s *wire) last() fetcher.StreamQuery {
 }
 
 // bring pushes a post of the world, as it is there.
-func (s *wire) bring(w *world, account, id string) {
+func (s *wire) bring(w *world, account, id string, queries ...string) {
 	w.mu.Lock()
 	var sig fetcher.Signal
 	for _, p := range w.posts[account] {
 		if p.tweet.ID == id {
 			tw := p.tweet
-			sig = fetcher.Signal{Kind: fetcher.SignalPost, Post: &tw, Position: "p" + id}
+			sig = fetcher.Signal{Kind: fetcher.SignalPost, Post: &tw, Queries: queries, Position: "p" + id}
 		}
 	}
 	w.mu.Unlock()
 	s.out <- sig
+}
+
+func texts(queries []fetcher.SearchQuery) (list []string) {
+	for _, q := range queries {
+		list = append(list, q.Query)
+	}
+	return list
 }
 
 // pushing runs f with a detector whose accounts are polled every minute, or once in

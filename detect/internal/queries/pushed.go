@@ -10,7 +10,7 @@ import (
 )
 
 // Pushed is what a stream covers of a shard's queries. On nil, which is for no stream,
-// since, audits and judge do nothing.
+// since, audits, memory and applied do nothing.
 type Pushed struct {
 	s       *Targets
 	health  *push.Health
@@ -22,6 +22,21 @@ type Pushed struct {
 type pushed struct {
 	from    time.Time // since when it brings its posts; zero when it does not
 	resting bool      // polls were planned as audits
+	brought int       // posts since the last whole poll
+}
+
+// mostBrought is how many posts a stream brings between two polls of a query that have no
+// bound of their own.
+const mostBrought = 100
+
+// full reports whether a poll would hardly reach beyond what the stream has brought since
+// the last one.
+func (q *Query) full() bool {
+	most := q.maxResults()
+	if most <= 0 || most > mostBrought {
+		most = mostBrought
+	}
+	return 2*q.stream.brought >= most
 }
 
 // NewPushed is for a stream that covers nothing yet.
@@ -49,9 +64,11 @@ func (p *Pushed) since(q *Query) time.Time {
 }
 
 // audits returns how often a query is polled because a stream brings its posts, and it
-// was read to the end since that began; 0 where that is not so.
+// was read to the end since that began; 0 where that is not so, and when the stream has
+// brought as many posts as a poll reads: a later one could not tell whether any are
+// missing.
 func (p *Pushed) audits(q *Query) time.Duration {
-	if p == nil || !p.trusted || q.stream.from.IsZero() || q.since.Before(q.stream.from) || q.anyFresh() {
+	if p == nil || !p.trusted || q.stream.from.IsZero() || q.since.Before(q.stream.from) || q.anyFresh() || q.full() {
 		return 0
 	}
 	return p.every
@@ -70,13 +87,20 @@ func (q *Query) anyFresh() bool {
 	return slices.ContainsFunc(q.subs, func(s sub) bool { return s.fresh })
 }
 
-// judge looks for posts of a poll that the stream has missed.
-func (p *Pushed) judge(of *poll.Poll) {
-	if p == nil {
-		return
-	}
-	for _, t := range of.Stream.Missing {
-		p.health.Found(t, of.Plan.Covered)
+// applied follows a poll that is committed, and looks for posts that the stream has
+// missed.
+func (p *Pushed) applied(q *Query, of *poll.Poll) {
+	switch {
+	case p == nil:
+	case of.Plan.Pushed:
+		q.stream.brought += of.New
+	default:
+		for _, t := range of.Stream.Missing {
+			p.health.Found(t, of.Plan.Covered)
+		}
+		if of.Whole() {
+			q.stream.brought = 0
+		}
 	}
 }
 
@@ -129,9 +153,13 @@ func (p *Pushed) Trust(trusted bool) {
 // and those that fail, are planned when they end.
 func (p *Pushed) follow() {
 	for _, q := range p.s.byText {
-		if q.stream.resting != (p.audits(q) > 0) && !q.polled && p.s.Polls.Failures(q.slot) == 0 {
-			p.s.planSearch(q, p.s.env.Clock())
-		}
+		p.s.followStream(q)
+	}
+}
+
+func (s *Targets) followStream(q *Query) {
+	if q.stream.resting != (s.Pushed.audits(q) > 0) && !q.polled && s.Polls.Failures(q.slot) == 0 {
+		s.planSearch(q, s.env.Clock())
 	}
 }
 

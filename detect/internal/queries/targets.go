@@ -106,9 +106,9 @@ func (s *Targets) View(p *poll.Poll, v *poll.View) {
 func (s *Targets) Apply(p *poll.Poll) {
 	q := s.slots[p.Slot]
 	q.seen.Add(p.Out.Begun, p.News...)
+	s.Pushed.applied(q, p)
 	if !p.Plan.Pushed {
 		q.note(p)
-		s.Pushed.judge(p)
 	}
 	if p.Posted.After(q.lastPost) {
 		q.lastPost = p.Posted
@@ -227,5 +227,7 @@ func (s *Targets) Status(text string) (st Status) {
 func (s *Targets) Brought(slot int32, failed bool, now int64) {
 	if q := s.slots[slot]; failed || q.again {
 		s.Sched.Set(slot, now)
+	} else {
+		s.followStream(q)
 	}
 }
