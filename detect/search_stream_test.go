@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
 )
 
 // pushingQueries runs f with a detector of the rules a and b for "moon" and c for "sun",
@@ -138,6 +140,16 @@ func TestStreamFollowsQueries(t *testing.T) {
 		if p := d.Stats().SearchStream; p.Accounts != 3 || s.connects() != 1 {
 			t.Errorf("%d connections, stream %+v: want moon, sun and mars, one connection", s.connects(), p)
 		}
+		if n := searches(w, func() { after(20 * time.Minute) }); n > 3 {
+			t.Errorf("%d searches in 20 minutes of 3 queries that the stream brings", n)
+		}
+		spread := asks("late", "moon")
+		spread.Interval, spread.Spread = time.Minute, true
+		w.say("nasa", "moon unseen", 0)
+		spread.Since = spread.Since.Add(-time.Second)
+		setQuery(t, d, spread)
+		after(time.Minute + 10*time.Second)
+		wantOf(t, w, "late", "unseen") // a rule that joins has its query polled
 		if err := d.RemoveQuery(t.Context(), "m"); err != nil {
 			t.Fatal(err)
 		}
@@ -152,6 +164,36 @@ func TestStreamFollowsQueries(t *testing.T) {
 			t.Errorf("stored position %q, want that of the post that nobody wants", got)
 		}
 		wantOf(t, w, "m", "early")
+	})
+}
+
+// What a stream left out while it connected anew is read soon, and is no miss.
+func TestStreamOfQueriesThatDoesNotResume(t *testing.T) {
+	pushingQueries(t, func(t *testing.T, w *searchable, s *wire, d *Detector) {
+		s.lossy = true
+		s.cut <- errors.New("broken pipe")
+		w.say("nasa", "moon 1", 0)
+		after(2 * time.Minute)
+		wantSorted(t, w, "a:1", "b:1")
+		after(40 * time.Minute)
+		if p := d.Stats().SearchStream; p.Connects != 2 || p.Misses != 0 || !p.Trusted {
+			t.Errorf("stream %+v", p)
+		}
+	})
+}
+
+// A query of which a stream says that it left something out is polled at once.
+func TestGapOfAQuery(t *testing.T) {
+	pushingQueries(t, func(t *testing.T, w *searchable, s *wire, d *Detector) {
+		w.say("nasa", "moon 1", 0)
+		s.out <- fetcher.Signal{Kind: fetcher.SignalGap, Queries: []string{"moon"}}
+		if n := searches(w, func() { after(2 * time.Second) }); n != 1 {
+			t.Errorf("%d searches, want one", n)
+		}
+		wantSorted(t, w, "a:1", "b:1")
+		if p := d.Stats().SearchStream; p.Misses != 0 || p.Gaps != 1 {
+			t.Errorf("stream %+v", p)
+		}
 	})
 }
 

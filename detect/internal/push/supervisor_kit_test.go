@@ -31,6 +31,8 @@ type script struct {
 	accounts []fetcher.Account
 	rate     float64
 	stores   int
+
+	asQueries bool
 }
 
 type cover struct {
@@ -81,7 +83,7 @@ func supervised(t *testing.T, s *script, test func(sv *Supervisor)) {
 			s.accounts = []fetcher.Account{{Username: "nasa", UserID: "7"}, {Username: "esa"}}
 		}
 		sv := New(Config{
-			Streamer: s, Sink: s, Positions: NewPositions(), Health: NewHealth(s.Brings, auditEvery, time.Now),
+			Streamer: s, Queries: s.asQueries, Sink: s, Positions: NewPositions(), Health: NewHealth(s.Brings, auditEvery, time.Now),
 			Accounts: func(context.Context) (list []fetcher.Account, rate float64, err error) {
 				s.do(func() { list, rate = slices.Clone(s.accounts), s.rate })
 				return list, rate, nil
