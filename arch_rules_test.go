@@ -30,7 +30,7 @@ var levels = [][]string{
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},
 	{"internal/pace", "internal/probe", "detect/internal/push"},
-	{"detect/internal/schedule", "detect/internal/interest", "detect/internal/budget", "detect/internal/deadline"},
+	{"detect/internal/schedule", "detect/internal/interest", "detect/internal/budget", "detect/internal/spend", "detect/internal/deadline"},
 	{"detect/internal/forecast"},
 	{"detect/internal/poll", "detect/internal/routing"},
 	{"detect/internal/accounts"},

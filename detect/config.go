@@ -53,6 +53,12 @@ type Config struct {
 	// while it misses none: a longer Interval of its subscriptions counts. Defaults
 	// to 30 min.
 	AuditEvery time.Duration
+	// Prices are what the platform charges for what it returns, by which Stats and Plan
+	// tell the cost, and CostLimit is how much that may be in a day, from midnight to
+	// midnight UTC: when it is reached, nothing is asked for until the next. Answers
+	// under way may exceed it. 0 is no limit. It needs Prices.
+	Prices    fetcher.Prices
+	CostLimit float64
 	// BatchSize is how many accounts go in one call where calls can be shared (see
 	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
 	// of Roles.Batch says, where it has that method, and else to 20.

@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/detect/internal/streams"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/pace"
@@ -39,7 +40,8 @@ type Detector struct {
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
 	streams   [2]*streams.Stream // by poll.Kind, nil without a Streamer
-	pollFrom  atomic.Int64       // on the clock: no poll starts before it; see rulesWait
+	spend     *spend.Spend
+	pollFrom  atomic.Int64 // on the clock: no poll starts before it; see rulesWait
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -63,12 +65,15 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if cfg, err = cfg.withDefaults(deps.Roles.Batch); err != nil {
 		return nil, err
 	}
-	if err := cfg.checkProbes(deps.Roles.Probe != nil); err != nil {
+	if err := errors.Join(cfg.checkProbes(deps.Roles.Probe != nil), spend.Check(cfg.Prices, cfg.CostLimit)); err != nil {
 		return nil, err
 	}
 	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.batchSize = cfg.BatchSize
+	d.spend = spend.New(spend.Config{Prices: cfg.Prices, Limit: cfg.CostLimit, Now: deps.Now, Load: d.position, Store: d.store, Logger: deps.Logger,
+		Reached: func(wait time.Duration, why string) { d.env.Budget.Close(wait, why) }})
+	d.deps.Roles.Probe = d.spend.Prober(deps.Roles.Probe)
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
@@ -126,6 +131,7 @@ func (d *Detector) newEnv() *poll.Env {
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
 			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
 			Account: func() { d.streams[poll.Accounts].Changed() },
+			Billed:  d.spend.Add,
 			Pushed:  func(kind poll.Kind, numbers []uint64) { d.streams[kind].Done(numbers) },
 		}}
 }
@@ -143,6 +149,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	d.started = true
 	d.mu.Unlock()
 	defer close(d.done)
+	d.spend.Begin(ctx)
 	d.pollFrom.Store(d.clock() + int64(rulesWait))
 
 	var shards, committer sync.WaitGroup
@@ -151,6 +158,7 @@ func (d *Detector) Run(ctx context.Context) error {
 		shards.Go(func() { sh.run(ctx) })
 	}
 	shards.Go(func() { d.forecast.Run(ctx, d.stop) })
+	shards.Go(func() { d.spend.Run(ctx, d.stop) })
 	shards.Go(func() { d.router.run(ctx) })
 	shards.Go(func() { d.runStreams(ctx, poll.Accounts) })
 	shards.Go(func() { d.runStreams(ctx, poll.Queries) })

@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/internal/pace"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -44,6 +45,11 @@ type Plans struct {
 	// Probes is what Now becomes by Roles.Probe, nil without one: by how many posts
 	// its marks have missed so far.
 	Probes *ProbePlan
+	// CostPerDay is what the platform will charge a day by Config.Prices, for the
+	// accounts' posts, each returned once as TimelineQuery.Since allows, and for probes
+	// and the stream. For queries it is what their posts have come to so far, 0 before
+	// Run.
+	CostPerDay float64
 }
 
 // ProbePlan predicts what probes bring.
@@ -120,9 +126,13 @@ func (p planner) settings() forecast.Settings {
 // plans plans for accounts and queries.
 func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []float64) (Plans, error) {
 	out := Plans{Queries: queries}
+	expected := spend.Expected{Probed: p.d.probes != nil, Streamed: p.d.streams[poll.Accounts] != nil, Posts: p.queryPosts()}
 	for _, g := range groups {
 		out.Accounts += g.Accounts
+		expected.Posts += float64(g.Accounts) * g.Rate
 	}
+	expected.Accounts = out.Accounts
+	out.CostPerDay = spend.PerDay(p.d.cfg.Prices, expected)
 	now, other, err := p.settings().Plans(groups, callsASecond(queries), budgets)
 	if err != nil {
 		return Plans{}, err
@@ -133,6 +143,12 @@ func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []fl
 	}
 	out.Probes = p.probes(out.Now, out.Accounts)
 	return out, nil
+}
+
+// queryPosts is how many posts a second searches have found so far.
+func (p planner) queryPosts() float64 {
+	posts := p.d.env.Count.Kinds[poll.Queries].Stages.Detection.Snapshot().Count()
+	return float64(posts) / max(1, time.Duration(p.d.clock()).Seconds())
 }
 
 // probes is what probes make of a plan; nil without them.

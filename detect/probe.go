@@ -29,6 +29,9 @@ func (sh *shard) startProbes(ctx context.Context) (next int64) {
 	if sweep == nil {
 		return never
 	}
+	if wait := sh.d.spend.Wait(); wait > 0 {
+		return sh.times.Now + int64(wait)
+	}
 	sweep.Repeat(sh.times.Now)
 	for sweep.Due(sh.times.Now) && sh.startProbe(ctx) {
 		continue

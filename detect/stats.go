@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/latency"
 )
@@ -73,10 +74,15 @@ type Stats struct {
 	// Stream is what Roles.Stream has brought, and SearchStream what
 	// Roles.SearchStream has; Accounts are queries there.
 	Stream, SearchStream StreamStats
+	// Cost is what the platform has charged.
+	Cost CostStats
 	// Forecast compares the plan made an hour before with that hour; nil until
 	// the first is over.
 	Forecast *Comparison
 }
+
+// CostStats tells what a platform has charged.
+type CostStats = spend.Stats
 
 // QueryStats counts what was done for queries.
 type QueryStats struct {
@@ -129,7 +135,7 @@ func (d *Detector) Stats() Stats {
 		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
 			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: queries.Stages.Parts()},
-		Pace:   d.paceStats(),
+		Pace: d.paceStats(), Cost: d.spend.Stats(),
 		Stream: d.streams[poll.Accounts].Stats(), SearchStream: d.streams[poll.Queries].Stats(),
 	}
 	if d.probes != nil {

@@ -32,16 +32,21 @@ func (d *Detector) newStream(kind poll.Kind, streamer fetcher.Streamer) *streams
 			}
 			return shardOf(d, name)
 		},
-		Position: func(ctx context.Context, target string) (string, error) {
-			found, err := d.deps.Journal.Cursors(ctx, target)
-			if err != nil || len(found) == 0 {
-				return "", err
-			}
-			return found[0].Position, nil
-		},
-		Store:   func() { d.committer.queue.Put(waiting{batch: &Batch{}}) },
-		Backoff: d.env.Backoff, Logger: d.deps.Logger, Now: d.deps.Now})
+		Position: d.position, Store: d.store, Backoff: d.env.Backoff, Billed: d.spend.Add, Closed: d.spend.Wait,
+		Logger: d.deps.Logger, Now: d.deps.Now})
 }
+
+// position reads a position from the journal, "" if there is none.
+func (d *Detector) position(ctx context.Context, target string) (string, error) {
+	found, err := d.deps.Journal.Cursors(ctx, target)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0].Position, nil
+}
+
+// store has a commit made that carries the positions.
+func (d *Detector) store() { d.committer.queue.Put(waiting{batch: &Batch{}}) }
 
 // follow has a shard's accounts and queries follow the streams.
 func (sh *shard) follow() {
@@ -76,8 +81,8 @@ func (sh *shard) covered(kind poll.Kind) streams.Covered {
 	return sh.accounts.Pushed
 }
 
-// positions are the cursors of the streams to commit with a group, as far as they are
-// not in the journal already.
+// positions are the cursors of the streams, and of what was spent, to commit with a group,
+// as far as they are not in the journal already.
 func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) {
 	var numbers [len(d.streams)][]uint64
 	for _, w := range group {
@@ -87,12 +92,19 @@ func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) 
 		}
 	}
 	stored = func() {}
-	for kind, s := range d.streams {
-		if target, position, ok := s.Position(numbers[kind]); ok {
-			batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
-			before := stored
-			stored = func() { before(); s.Stored(position) }
+	with := func(target, position string, ok bool, of interface{ Stored(string) }) {
+		if !ok {
+			return
 		}
+		batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
+		before := stored
+		stored = func() { before(); of.Stored(position) }
 	}
+	for kind, s := range d.streams {
+		target, position, ok := s.Position(numbers[kind])
+		with(target, position, ok, s)
+	}
+	target, position, ok := d.spend.Position()
+	with(target, position, ok, d.spend)
 	return batches, stored
 }

@@ -69,6 +69,7 @@ func (s *Set) plans(of func(*Platform) (detect.Plans, error)) (all Plans, err er
 // are the worse ones; what cannot be added is left out.
 func together(a, b detect.Plans) detect.Plans {
 	sum := detect.Plans{Accounts: a.Accounts + b.Accounts, Queries: append(append([]detect.PlannedQuery(nil), a.Queries...), b.Queries...)}
+	sum.CostPerDay = a.CostPerDay + b.CostPerDay
 	sum.Now = detect.Plan{
 		Budget: a.Now.Budget + b.Now.Budget, CallsPerMinute: a.Now.CallsPerMinute + b.Now.CallsPerMinute,
 		P95: max(a.Now.P95, b.Now.P95), LongestInterval: max(a.Now.LongestInterval, b.Now.LongestInterval),

@@ -162,12 +162,15 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration) error {
 // chosen at random, so that processes that share a limit do not come back at the
 // same time. The gate never opens earlier than an earlier call has said. Closing an
 // open gate is logged.
-func (b *Budget) CloseFor(wait time.Duration, why string) {
+func (b *Budget) CloseFor(wait time.Duration, why string) { b.Close(min(wait, MaxClosed), why) }
+
+// Close is CloseFor for a limit of our own: it lasts however long it has to.
+func (b *Budget) Close(wait time.Duration, why string) {
 	if wait <= 0 {
 		return
 	}
 	now := b.cfg.Clock()
-	until := now + int64(min(wait, MaxClosed)+rand.N(2*time.Second))
+	until := now + int64(wait+rand.N(2*time.Second))
 	for {
 		old := b.until.Load()
 		if until <= old {

@@ -23,7 +23,9 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 		}
 	}()
 	e.Count.Calls.Add(1)
-	if pg, err = p.Machine.traits.Call(limit, e, p); err == nil {
+	pg, err = p.Machine.traits.Call(limit, e, p)
+	e.On.Billed(pg.Billed)
+	if err == nil {
 		err = pg.Err
 	}
 	if err == nil && limit.Err() != nil {
@@ -89,6 +91,9 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	}
 	e.Count.Calls.Add(1)
 	pages, err = e.Roles.Batch.Timelines(limit, queries)
+	for i := range pages {
+		e.On.Billed(pages[i].Billed)
+	}
 	switch {
 	case err != nil:
 		return nil, err

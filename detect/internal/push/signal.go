@@ -10,6 +10,7 @@ import (
 
 // signal takes one signal of a connection.
 func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) error {
+	s.cfg.Billed(sig.Billed)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

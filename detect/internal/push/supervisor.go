@@ -30,6 +30,10 @@ type Config struct {
 	Accounts func(context.Context) (accounts []fetcher.Account, rate float64, err error)
 	// Store has the position stored: see Positions.With.
 	Store func()
+	// Billed is told what the platform charges for a signal.
+	Billed func(fetcher.Billed)
+	// Closed is for how long there may be no connection, 0 when there may be one.
+	Closed func() time.Duration
 	// Backoff is the wait after the n-th failure in a row, n from 1.
 	Backoff func(n int) time.Duration
 	Logger  *slog.Logger
@@ -123,8 +127,12 @@ const (
 	leastMute  = time.Minute
 )
 
-// errSilent ends a connection on which nothing comes.
-var errSilent = errors.New("detect: stream is silent")
+// errSilent ends a connection on which nothing comes, and errClosed one that may not be
+// open any longer.
+var (
+	errSilent = errors.New("detect: stream is silent")
+	errClosed = errors.New("detect: stream may not be open: the day's CostLimit is reached")
+)
 
 // New makes a Supervisor.
 func New(cfg Config) *Supervisor {
@@ -152,6 +160,13 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !s.waitForAccounts(ctx) {
 			return
+		}
+		if wait := s.cfg.Closed(); wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+			continue
 		}
 		lasted, err := s.connect(ctx)
 		if ctx.Err() != nil {
@@ -226,8 +241,8 @@ func (s *Supervisor) connect(ctx context.Context) (lasted time.Duration, err err
 	for {
 		select {
 		case err := <-ended:
-			if errors.Is(context.Cause(ctx), errSilent) {
-				err = errSilent
+			if cause := context.Cause(ctx); cause == errSilent || cause == errClosed {
+				err = cause
 			}
 			return s.disconnected(l), err
 		case <-ticker.C:
@@ -292,6 +307,10 @@ func (s *Supervisor) watch(l *link) {
 	if l.waits || l.cut {
 		return
 	}
+	if s.cfg.Closed() > 0 {
+		s.cut(l, errClosed)
+		return
+	}
 	now := s.cfg.Now()
 	dead := false
 	switch {
@@ -306,10 +325,15 @@ func (s *Supervisor) watch(l *link) {
 		}
 	}
 	if dead {
-		l.cut = true
 		s.cfg.Health.count(func(st *Stats) { st.Silences++ })
-		s.cfg.Health.broken()
-		s.trust()
-		l.cancel(errSilent)
+		s.cut(l, errSilent)
 	}
+}
+
+// cut ends a connection. s.mu is held.
+func (s *Supervisor) cut(l *link, why error) {
+	l.cut = true
+	s.cfg.Health.broken()
+	s.trust()
+	l.cancel(why)
 }

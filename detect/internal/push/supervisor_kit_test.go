@@ -33,6 +33,8 @@ type script struct {
 	stores   int
 
 	asQueries bool
+	billed    fetcher.Billed
+	closed    time.Time
 }
 
 type cover struct {
@@ -88,7 +90,9 @@ func supervised(t *testing.T, s *script, test func(sv *Supervisor)) {
 				s.do(func() { list, rate = slices.Clone(s.accounts), s.rate })
 				return list, rate, nil
 			},
-			Store: func() { s.do(func() { s.stores++ }) },
+			Billed: func(b fetcher.Billed) { s.do(func() { s.billed = s.billed.Plus(b) }) },
+			Closed: func() (wait time.Duration) { s.do(func() { wait = time.Until(s.closed) }); return max(0, wait) },
+			Store:  func() { s.do(func() { s.stores++ }) },
 			Backoff: func(n int) time.Duration {
 				s.do(func() { s.failures = append(s.failures, n) })
 				return time.Duration(n) * 10 * time.Second

@@ -22,7 +22,10 @@ type Config struct {
 	// Position reads from the journal where to resume.
 	Position func(ctx context.Context, target string) (position string, err error)
 	// Store has a commit made that carries the position.
-	Store   func()
+	Store func()
+	// Billed and Closed are those of push.Config.
+	Billed  func(fetcher.Billed)
+	Closed  func() time.Duration
 	Backoff func(n int) time.Duration
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -67,7 +70,7 @@ type Stream struct {
 func New(cfg Config) *Stream {
 	s := &Stream{cfg: cfg, positions: push.NewPositions(), health: push.NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
 	s.supervisor = push.New(push.Config{Streamer: cfg.Streamer, Queries: cfg.Kind == poll.Queries, Sink: sink{s}, Health: s.health,
-		Positions: s.positions, Accounts: s.wanted, Store: cfg.Store, Backoff: cfg.Backoff, Logger: cfg.Logger, Now: cfg.Now})
+		Positions: s.positions, Accounts: s.wanted, Store: cfg.Store, Billed: cfg.Billed, Closed: cfg.Closed, Backoff: cfg.Backoff, Logger: cfg.Logger, Now: cfg.Now})
 	return s
 }
 

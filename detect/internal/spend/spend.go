@@ -1,0 +1,245 @@
+package spend
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Config sets up a Spend. Prices and Limit may be zero; the other fields are required.
+type Config struct {
+	Prices fetcher.Prices
+	Limit  float64 // a day, 0 for none
+	Now    func() time.Time
+	// Reached is called when the limit of a day is reached. Nothing more may be asked
+	// for until the next one.
+	Reached func(wait time.Duration, why string)
+	// Load reads a position from the journal, "" if there is none, and Store has a commit
+	// made that carries it.
+	Load   func(ctx context.Context, target string) (position string, err error)
+	Store  func()
+	Logger *slog.Logger
+}
+
+// target is the name in the journal. Those of accounts and queries have a prefix.
+const target = "spend"
+
+// Check returns an error for prices or a limit that are not allowed.
+func Check(p fetcher.Prices, limit float64) error {
+	for name, price := range map[string]float64{"Post": p.Post, "User": p.User, "Event": p.Event} {
+		if !(price >= 0 && price <= maxAmount) {
+			return fmt.Errorf("detect: Prices.%s %v is not allowed: want 0 to %g", name, price, maxAmount)
+		}
+	}
+	switch {
+	case !(limit >= 0 && limit <= maxAmount):
+		return fmt.Errorf("detect: CostLimit %v is not allowed: want more than 0 and at most %g a day, or 0 for no limit", limit, maxAmount)
+	case limit > 0 && p.Post == 0 && p.User == 0 && p.Event == 0:
+		return fmt.Errorf("detect: CostLimit %v is not allowed without Prices: want those of the platform", limit)
+	}
+	return nil
+}
+
+const maxAmount = 1e9
+
+// Spend counts what a platform charges. It is safe for concurrent use.
+type Spend struct {
+	cfg   Config
+	until atomic.Int64 // Unix nanoseconds; before it nothing may be asked for
+
+	mu     sync.Mutex
+	day    time.Time // that today is of
+	today  fetcher.Billed
+	total  fetcher.Billed
+	stored string
+}
+
+// New counts from nothing on.
+func New(cfg Config) *Spend { return &Spend{cfg: cfg} }
+
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// Add counts what an answer costs.
+func (s *Spend) Add(b fetcher.Billed) {
+	if b == (fetcher.Billed{}) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	s.today, s.total = s.today.Plus(b), s.total.Plus(b)
+	s.judge()
+}
+
+// turn begins a new day when it has come. s.mu is held.
+func (s *Spend) turn() {
+	if day := dayOf(s.cfg.Now()); !day.Equal(s.day) {
+		s.day, s.today = day, fetcher.Billed{}
+	}
+}
+
+// judge closes the rest of the day when the limit is reached. s.mu is held.
+func (s *Spend) judge() {
+	cost := s.cfg.Prices.Cost(s.today)
+	if s.cfg.Limit == 0 || cost < s.cfg.Limit {
+		return
+	}
+	next := s.day.Add(24 * time.Hour)
+	if s.until.Swap(next.UnixNano()) != next.UnixNano() {
+		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's CostLimit of %g is reached: %.4g", s.cfg.Limit, cost))
+	}
+}
+
+// Wait is for how long nothing may be asked for, 0 when calls may be made.
+func (s *Spend) Wait() time.Duration {
+	until := s.until.Load()
+	if until == 0 {
+		return 0
+	}
+	return max(0, time.Unix(0, until).Sub(s.cfg.Now()))
+}
+
+// Begin goes on from what another process has stored today, where there is a limit.
+// Nothing may have been added.
+func (s *Spend) Begin(ctx context.Context) {
+	if s.cfg.Limit == 0 {
+		return
+	}
+	position, err := s.cfg.Load(ctx, target)
+	if err != nil {
+		s.cfg.Logger.Error("reading what was spent today failed: counting from 0", "error", err)
+		return
+	}
+	var day string
+	var b fetcher.Billed
+	if _, err := fmt.Sscanf(position, layout, &day, &b.Posts, &b.Users, &b.Events); err != nil || b.Posts < 0 || b.Users < 0 || b.Events < 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	if day == s.day.Format(time.DateOnly) {
+		s.today, s.stored = b, position
+		s.judge()
+	}
+}
+
+// layout is how a position is written: a day, and what was billed.
+const layout = "%s posts=%d users=%d events=%d"
+
+// Position is what to store; ok is false when it is in the journal already, or no limit
+// needs it.
+func (s *Spend) Position() (name, position string, ok bool) {
+	if s.cfg.Limit == 0 {
+		return "", "", false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.today == (fetcher.Billed{}) {
+		return "", "", false
+	}
+	position = fmt.Sprintf(layout, s.day.Format(time.DateOnly), s.today.Posts, s.today.Users, s.today.Events)
+	return target, position, position != s.stored
+}
+
+// Stored takes note that a position is in the journal.
+func (s *Spend) Stored(position string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored = position
+}
+
+// storeEvery is how often a position is stored that no other commit has carried.
+const storeEvery = 10 * time.Second
+
+// Run has the position stored now and then, until stop is closed or ctx ends.
+func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
+	if s.cfg.Limit == 0 {
+		return
+	}
+	ticker := time.NewTicker(storeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if _, _, ok := s.Position(); ok {
+				s.cfg.Store()
+			}
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Stats tell what a platform has charged, as its adapter counts.
+type Stats struct {
+	Billed fetcher.Billed // since the process began
+	Total  float64        // its price by Config.Prices
+	// Today is since midnight, in UTC, by other processes before included where there is
+	// a Limit; Limit is Config.CostLimit, and Until when calls are made again after it
+	// was reached, zero while they are.
+	Today, Limit float64
+	Until        time.Time
+}
+
+// Stats reads the counters.
+func (s *Spend) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn()
+	st := Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today), Limit: s.cfg.Limit}
+	if s.Wait() > 0 {
+		st.Until = time.Unix(0, s.until.Load())
+	}
+	return st
+}
+
+// Prober returns one that counts what p's answers cost; nil for nil.
+func (s *Spend) Prober(p fetcher.Prober) fetcher.Prober {
+	if p == nil {
+		return nil
+	}
+	return prober{p, s}
+}
+
+type prober struct {
+	fetcher.Prober
+	spend *Spend
+}
+
+func (p prober) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
+	answer, err := p.Prober.Probe(ctx, accounts)
+	p.spend.Add(answer.Billed)
+	return answer, err
+}
+
+// Expected is what a plan knows of what will be billed.
+type Expected struct {
+	Accounts int
+	Posts    float64 // a second
+	Probed   bool    // all accounts are probed
+	Streamed bool    // all posts are pushed as well
+}
+
+// PerDay is what a platform charges for a day: for each post once as it is found, and
+// once more where it is pushed as an event; and for each account that is probed once, if
+// the platform bills nothing twice a day. How often these are probed otherwise, only the
+// count tells.
+func PerDay(p fetcher.Prices, e Expected) float64 {
+	perDay := e.Posts * (24 * time.Hour).Seconds()
+	cost := perDay * p.Post
+	if e.Streamed {
+		cost += perDay * p.Event
+	}
+	if e.Probed {
+		cost += float64(e.Accounts) * p.User
+	}
+	return cost
+}
