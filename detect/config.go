@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/due"
 )
@@ -39,11 +40,8 @@ type Config struct {
 	// to one second's worth, at least 1; to 1 when a budget sets the pace. It
 	// needs FetchRate.
 	FetchBurst int
-	// OthersDelay and OwnerSurplus cap what accounts that post after nearly every
-	// poll, and an owner (Source.Owner), draw of a budget, so that others do not wait
-	// for it: see pace.Config. An account of several owners counts for that with the
-	// highest weight. They default to 1.1 and 0.17; 1 for OwnerSurplus is no cap.
-	OthersDelay, OwnerSurplus float64
+	// Shares bounds what some accounts, or an owner, draw of a budget.
+	Shares Shares
 	// ProbeRate is how many calls a second Roles.Probe may be called beside those
 	// that FetchRate allows: for platforms that limit it apart. With 0 probes and
 	// polls share FetchRate, in parts that follow from how many posts the marks
@@ -53,12 +51,8 @@ type Config struct {
 	// while it misses none: a longer Interval of its subscriptions counts. Defaults
 	// to 30 min.
 	AuditEvery time.Duration
-	// Prices are what the platform charges for what it returns, by which Stats and Plan
-	// tell the cost, and CostLimit is how much that may be in a day, from midnight to
-	// midnight UTC: when it is reached, nothing is asked for until the next. Answers
-	// under way may exceed it. 0 is no limit. It needs Prices.
-	Prices    fetcher.Prices
-	CostLimit float64
+	// Cost says what the platform charges, and bounds it.
+	Cost Cost
 	// BatchSize is how many accounts go in one call where calls can be shared (see
 	// Deps.Roles); 1 for calls that are not. Defaults to what the BatchLimit() int
 	// of Roles.Batch says, where it has that method, and else to 20.
@@ -86,6 +80,18 @@ type Config struct {
 	MinBackoff, MaxBackoff time.Duration
 }
 
+// Shares are bounds of a budget's parts.
+type Shares struct {
+	// OthersDelay and OwnerSurplus cap what accounts that post after nearly every
+	// poll, and an owner (Source.Owner), draw of a budget, so that others do not wait
+	// for it: see pace.Config. An account of several owners counts for that with the
+	// highest weight. They default to 1.1 and 0.17; 1 for OwnerSurplus is no cap.
+	OthersDelay, OwnerSurplus float64
+}
+
+// Cost is what a platform charges for what it returns.
+type Cost = spend.Cost
+
 // Pace says what decides when accounts are polled.
 type Pace uint8
 
@@ -95,7 +101,7 @@ const (
 	PaceInterval Pace = iota
 	// PaceBudget spends FetchRate where it finds posts earliest: see package
 	// pace. A subscription's Interval is the longest time between two polls, as far
-	// as OwnerSurplus allows; when the budget does not suffice for all, Stats.Pace
+	// as Shares.OwnerSurplus allows; when the budget does not suffice for all, Stats.Pace
 	// and the log say so.
 	PaceBudget
 	// PaceAtLeast is PaceBudget, but with Interval as the shortest time.
@@ -134,10 +140,10 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 		return c, fmt.Errorf("detect: FetchRate %v is not allowed: want more than 0 and at most %g calls a second for Pace to spend", c.FetchRate, maxRate)
 	case c.Pace != PaceInterval && c.Shards > 1:
 		return c, fmt.Errorf("detect: Shards %d is not allowed: want 1, or 0 for it, when a budget sets the pace", c.Shards)
-	case !(c.OthersDelay == 0 || c.OthersDelay >= 1):
-		return c, fmt.Errorf("detect: OthersDelay %v is not allowed: want at least 1, or 0 for the default", c.OthersDelay)
-	case !(c.OwnerSurplus >= 0 && c.OwnerSurplus <= 1):
-		return c, fmt.Errorf("detect: OwnerSurplus %v is not allowed: want more than 0 and at most 1, or 0 for the default", c.OwnerSurplus)
+	case !(c.Shares.OthersDelay == 0 || c.Shares.OthersDelay >= 1):
+		return c, fmt.Errorf("detect: Shares.OthersDelay %v is not allowed: want at least 1, or 0 for the default", c.Shares.OthersDelay)
+	case !(c.Shares.OwnerSurplus >= 0 && c.Shares.OwnerSurplus <= 1):
+		return c, fmt.Errorf("detect: Shares.OwnerSurplus %v is not allowed: want more than 0 and at most 1, or 0 for the default", c.Shares.OwnerSurplus)
 	case c.Pace != PaceInterval:
 		shards, burst = 1, 1
 	}

@@ -44,7 +44,7 @@ func charging(t *testing.T, tune func(*settings), f func(w *priced, d *Detector)
 	synctest.Test(t, func(t *testing.T) {
 		w := &priced{world: newWorld()}
 		d := w.detector(t, func(c *settings) {
-			c.Fetcher, c.Prices, c.CostLimit = w, prices, 0.05
+			c.Fetcher, c.Cost = w, Cost{Prices: prices, Limit: 0.05}
 			if tune != nil {
 				tune(c)
 			}
@@ -82,7 +82,7 @@ func TestCostLimit(t *testing.T) {
 		if c := d.Stats().Cost; c.Billed.Posts != 15 || c.Today < 0.0249 || c.Today > 0.0251 || !c.Until.IsZero() {
 			t.Errorf("cost on the next day %+v", c)
 		}
-		if n := strings.Count(log.String(), "CostLimit"); n != 1 {
+		if n := strings.Count(log.String(), "Cost.Limit"); n != 1 {
 			t.Errorf("log\n%s\nwant one line of the limit", log.String())
 		}
 	})
@@ -96,7 +96,7 @@ func TestCostLimitOverRestarts(t *testing.T) {
 		published, began := 0, 0
 		for range 3 {
 			began = published
-			d := w.detector(t, func(c *settings) { c.Fetcher, c.Prices, c.CostLimit = w, prices, 0.05 })
+			d := w.detector(t, func(c *settings) { c.Fetcher, c.Cost = w, Cost{Prices: prices, Limit: 0.05} })
 			stop := start(t, d)
 			m := sub("m", "nasa")
 			m.Accounts[0].Since = since
@@ -113,7 +113,7 @@ func TestCostLimitOverRestarts(t *testing.T) {
 			t.Errorf("%d posts before the limit, want 6; %d were published before the last restart", got, began)
 		}
 		after(24 * time.Hour)
-		d := w.detector(t, func(c *settings) { c.Fetcher, c.Prices, c.CostLimit = w, prices, 0.1 })
+		d := w.detector(t, func(c *settings) { c.Fetcher, c.Cost = w, Cost{Prices: prices, Limit: 0.1} })
 		defer start(t, d)()
 		if c := d.Stats().Cost; c.Today != 0 {
 			t.Errorf("cost at the beginning of another day %+v", c)
@@ -126,7 +126,7 @@ func TestCostOfProbesAndStreams(t *testing.T) {
 	charging(t, func(c *settings) {
 		stream := newWire()
 		s <- stream
-		c.Shards, c.CostLimit, c.Roles.Stream, c.Roles.Probe, c.ProbeRate = 1, 1, stream, c.Fetcher.(*priced), 0.1
+		c.Shards, c.Cost.Limit, c.Roles.Stream, c.Roles.Probe, c.ProbeRate = 1, 1, stream, c.Fetcher.(*priced), 0.1
 	}, func(w *priced, d *Detector) {
 		stream := <-s
 		stream.out <- fetcher.Signal{Kind: fetcher.SignalHeartbeat, Billed: fetcher.Billed{Events: 20}}
@@ -163,7 +163,7 @@ func TestPlannedCost(t *testing.T) {
 		{"posts, pushed and audited", fetcher.Roles{Stream: newWire()}, 1000*0.005 + 1000*0.002},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			cfg := Config{Prices: prices}
+			cfg := Config{Cost: Cost{Prices: prices}}
 			if row.roles.Probe != nil {
 				cfg.ProbeRate = 1
 			}

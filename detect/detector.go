@@ -65,13 +65,13 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if cfg, err = cfg.withDefaults(deps.Roles.Batch); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(cfg.checkProbes(deps.Roles.Probe != nil), spend.Check(cfg.Prices, cfg.CostLimit)); err != nil {
+	if err := errors.Join(cfg.checkProbes(deps.Roles.Probe != nil), cfg.Cost.Check()); err != nil {
 		return nil, err
 	}
 	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.batchSize = cfg.BatchSize
-	d.spend = spend.New(spend.Config{Prices: cfg.Prices, Limit: cfg.CostLimit, Now: deps.Now, Load: d.position, Store: d.store, Logger: deps.Logger,
+	d.spend = spend.New(spend.Config{Cost: cfg.Cost, Now: deps.Now, Load: d.position, Store: d.store, Logger: deps.Logger,
 		Reached: func(wait time.Duration, why string) { d.env.Budget.Close(wait, why) }})
 	d.deps.Roles.Probe = d.spend.Prober(deps.Roles.Probe)
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
@@ -107,7 +107,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	}
 	if cfg.Pace != PaceInterval {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.Table, schedule.BudgetConfig{
-			Pace:     pace.Config{OthersDelay: cfg.OthersDelay, OwnerSurplus: cfg.OwnerSurplus},
+			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
 			PollRate: planner{d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: deps.Logger,
 		}); err != nil {

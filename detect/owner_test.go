@@ -13,7 +13,7 @@ func TestOwnerSurplusUnderABudget(t *testing.T) {
 	polls := func(surplus, other float64) (theirs, rest int) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
-			d := paced(t, w, 1, func(c *settings) { c.OwnerSurplus = surplus })
+			d := paced(t, w, 1, func(c *settings) { c.Shares.OwnerSurplus = surplus })
 			defer start(t, d)()
 			all := accountNames(60)
 			set(t, d, bounded("others", 0, 0, all[6:]...))
@@ -59,7 +59,7 @@ func TestBudgetCapsAreChecked(t *testing.T) {
 		others, owner float64
 		ok            bool
 	}{{0, 0, true}, {1, 1, true}, {0.9, 0, false}, {-1, 0, false}, {0, -0.1, false}, {0, 1.1, false}, {math.NaN(), 0, false}, {0, math.NaN(), false}} {
-		cfg := Config{OthersDelay: tc.others, OwnerSurplus: tc.owner}
+		cfg := Config{Shares: Shares{OthersDelay: tc.others, OwnerSurplus: tc.owner}}
 		if _, err := cfg.withDefaults(nil); (err == nil) != tc.ok {
 			t.Errorf("OthersDelay %v, OwnerSurplus %v: error %v, want it allowed: %t", tc.others, tc.owner, err, tc.ok)
 		}

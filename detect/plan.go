@@ -28,7 +28,7 @@ type Plan struct {
 	LongestInterval time.Duration // of any account
 	// Feasible: the calls allowed suffice to keep every interval, or every
 	// longest time between polls. Shortfall is how many a minute are missing;
-	// the figures are of what happens then. Config.OwnerSurplus is left out: an
+	// the figures are of what happens then. Config.Shares.OwnerSurplus is left out: an
 	// owner above its cap waits longer than planned.
 	Feasible  bool
 	Shortfall float64
@@ -45,7 +45,7 @@ type Plans struct {
 	// Probes is what Now becomes by Roles.Probe, nil without one: by how many posts
 	// its marks have missed so far.
 	Probes *ProbePlan
-	// CostPerDay is what the platform will charge a day by Config.Prices, for the
+	// CostPerDay is what the platform will charge a day by Config.Cost.Prices, for the
 	// accounts' posts, each returned once as TimelineQuery.Since allows, and for probes
 	// and the stream. For queries it is what their posts have come to so far, 0 before
 	// Run.
@@ -132,7 +132,7 @@ func (p planner) plans(groups []pace.Group, queries []PlannedQuery, budgets []fl
 		expected.Posts += float64(g.Accounts) * g.Rate
 	}
 	expected.Accounts = out.Accounts
-	out.CostPerDay = spend.PerDay(p.d.cfg.Prices, expected)
+	out.CostPerDay = spend.PerDay(p.d.cfg.Cost.Prices, expected)
 	now, other, err := p.settings().Plans(groups, callsASecond(queries), budgets)
 	if err != nil {
 		return Plans{}, err

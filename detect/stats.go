@@ -103,7 +103,7 @@ type PaceStats struct {
 	Budget float64
 	// Demand is what the longest times between polls need of it. Above Budget
 	// they are not kept: every poll is late by about the same time. It counts
-	// those that Config.OwnerSurplus does not let their owner have, too.
+	// those that Config.Shares.OwnerSurplus does not let their owner have, too.
 	Demand   float64
 	Feasible bool // Demand is at most Budget
 }

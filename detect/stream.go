@@ -87,7 +87,7 @@ func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) 
 	var numbers [len(d.streams)][]uint64
 	for _, w := range group {
 		if w.poll != nil {
-			kind := w.poll.Machine.Kind()
+			kind := w.poll.Kind()
 			numbers[kind] = append(numbers[kind], w.poll.Stream.Numbers...)
 		}
 	}

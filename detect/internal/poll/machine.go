@@ -49,9 +49,6 @@ func NewMachine(env *Env, times *Times, traits Traits, targets Targets, commit f
 	return m
 }
 
-// Kind is what the Machine polls.
-func (m *Machine) Kind() Kind { return m.traits.Kind }
-
 // Open is how many polls have not ended.
 func (m *Machine) Open() int { return len(m.polls) }
 

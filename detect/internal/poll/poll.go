@@ -114,6 +114,9 @@ type Page struct {
 	Tweets    []fetcher.Tweet
 }
 
+// Kind is what is polled.
+func (p *Poll) Kind() Kind { return p.Machine.traits.Kind }
+
 // Key is the target's name in the journal.
 func (p *Poll) Key() string { return p.Machine.targets.Key(p.Slot) }
 

@@ -131,7 +131,7 @@ const (
 // open any longer.
 var (
 	errSilent = errors.New("detect: stream is silent")
-	errClosed = errors.New("detect: stream may not be open: the day's CostLimit is reached")
+	errClosed = errors.New("detect: stream may not be open: the day's Cost.Limit is reached")
 )
 
 // New makes a Supervisor.

@@ -11,11 +11,20 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Config sets up a Spend. Prices and Limit may be zero; the other fields are required.
-type Config struct {
+// Cost is what a platform charges for what it returns.
+type Cost struct {
+	// Prices are the platform's. Stats and Plan tell by them what its answers cost.
 	Prices fetcher.Prices
-	Limit  float64 // a day, 0 for none
-	Now    func() time.Time
+	// Limit is how much may be charged for a day, from midnight to midnight UTC, 0 for
+	// no limit: when it is reached, nothing is asked for until the next. Answers under
+	// way may exceed it. Processes on one store count each for itself.
+	Limit float64
+}
+
+// Config sets up a Spend. Cost may be zero; the other fields are required.
+type Config struct {
+	Cost
+	Now func() time.Time
 	// Reached is called when the limit of a day is reached. Nothing more may be asked
 	// for until the next one.
 	Reached func(wait time.Duration, why string)
@@ -30,17 +39,18 @@ type Config struct {
 const target = "spend"
 
 // Check returns an error for prices or a limit that are not allowed.
-func Check(p fetcher.Prices, limit float64) error {
+func (c Cost) Check() error {
+	p, limit := c.Prices, c.Limit
 	for name, price := range map[string]float64{"Post": p.Post, "User": p.User, "Event": p.Event} {
 		if !(price >= 0 && price <= maxAmount) {
-			return fmt.Errorf("detect: Prices.%s %v is not allowed: want 0 to %g", name, price, maxAmount)
+			return fmt.Errorf("detect: Cost.Prices.%s %v is not allowed: want 0 to %g", name, price, maxAmount)
 		}
 	}
 	switch {
 	case !(limit >= 0 && limit <= maxAmount):
-		return fmt.Errorf("detect: CostLimit %v is not allowed: want more than 0 and at most %g a day, or 0 for no limit", limit, maxAmount)
+		return fmt.Errorf("detect: Cost.Limit %v is not allowed: want more than 0 and at most %g a day, or 0 for no limit", limit, maxAmount)
 	case limit > 0 && p.Post == 0 && p.User == 0 && p.Event == 0:
-		return fmt.Errorf("detect: CostLimit %v is not allowed without Prices: want those of the platform", limit)
+		return fmt.Errorf("detect: Cost.Limit %v is not allowed without Cost.Prices: want those of the platform", limit)
 	}
 	return nil
 }
@@ -91,7 +101,7 @@ func (s *Spend) judge() {
 	}
 	next := s.day.Add(24 * time.Hour)
 	if s.until.Swap(next.UnixNano()) != next.UnixNano() {
-		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's CostLimit of %g is reached: %.4g", s.cfg.Limit, cost))
+		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's Cost.Limit of %g is reached: %.4g", s.cfg.Limit, cost))
 	}
 }
 
@@ -181,9 +191,9 @@ func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
 // Stats tell what a platform has charged, as its adapter counts.
 type Stats struct {
 	Billed fetcher.Billed // since the process began
-	Total  float64        // its price by Config.Prices
+	Total  float64        // its price by Config.Cost.Prices
 	// Today is since midnight, in UTC, by other processes before included where there is
-	// a Limit; Limit is Config.CostLimit, and Until when calls are made again after it
+	// a Limit; Limit is Config.Cost.Limit, and Until when calls are made again after it
 	// was reached, zero while they are.
 	Today, Limit float64
 	Until        time.Time
