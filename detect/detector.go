@@ -40,8 +40,7 @@ type Detector struct {
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
 	streams   [2]*streams.Stream // by poll.Kind, nil without a Streamer
-	spend     *spend.Spend
-	pollFrom  atomic.Int64 // on the clock: no poll starts before it; see rulesWait
+	pollFrom  atomic.Int64       // on the clock: no poll starts before it; see rulesWait
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -71,17 +70,15 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
 	d.batchSize = cfg.BatchSize
-	d.spend = spend.New(spend.Config{Cost: cfg.Cost, Now: deps.Now, Load: d.position, Store: d.store, Logger: deps.Logger,
-		Reached: func(wait time.Duration, why string) { d.env.Budget.Close(wait, why) }})
-	d.deps.Roles.Probe = d.spend.Prober(deps.Roles.Probe)
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
 	d.env = d.newEnv()
+	d.deps.Roles.Probe = d.env.Budget.Spend.Prober(deps.Roles.Probe)
 	if p := deps.Roles.Probe; p != nil {
 		d.probes = probe.NewHealth(max(1, p.ProbeLimit()))
 	}
-	d.streams = [...]*streams.Stream{poll.Accounts: d.newStream(poll.Accounts, deps.Roles.Stream), poll.Queries: d.newStream(poll.Queries, deps.Roles.SearchStream)}
+	d.streams = [...]*streams.Stream{poll.Accounts: streaming{d}.of(poll.Accounts, deps.Roles.Stream), poll.Queries: streaming{d}.of(poll.Queries, deps.Roles.SearchStream)}
 	d.committer = newCommitter(d)
 	d.router = newRouter(d)
 	d.forecast = forecast.Check{Now: deps.Now, Logger: deps.Logger,
@@ -123,7 +120,8 @@ func (d *Detector) newEnv() *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
 	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
-			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger}),
+			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
+			Spend: spend.Config{Cost: cfg.Cost, Load: streaming{d}.position, Store: streaming{d}.store}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
 		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
@@ -131,7 +129,6 @@ func (d *Detector) newEnv() *poll.Env {
 			Gap:     func(g poll.Gap) { deps.OnGap(Gap(g)) },
 			Trouble: func(t poll.Trouble) { deps.OnTrouble(Trouble(t)) },
 			Account: func() { d.streams[poll.Accounts].Changed() },
-			Billed:  d.spend.Add,
 			Pushed:  func(kind poll.Kind, numbers []uint64) { d.streams[kind].Done(numbers) },
 		}}
 }
@@ -149,7 +146,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	d.started = true
 	d.mu.Unlock()
 	defer close(d.done)
-	d.spend.Begin(ctx)
+	d.env.Budget.Spend.Begin(ctx)
 	d.pollFrom.Store(d.clock() + int64(rulesWait))
 
 	var shards, committer sync.WaitGroup
@@ -158,10 +155,10 @@ func (d *Detector) Run(ctx context.Context) error {
 		shards.Go(func() { sh.run(ctx) })
 	}
 	shards.Go(func() { d.forecast.Run(ctx, d.stop) })
-	shards.Go(func() { d.spend.Run(ctx, d.stop) })
+	shards.Go(func() { d.env.Budget.Spend.Run(ctx, d.stop) })
 	shards.Go(func() { d.router.run(ctx) })
-	shards.Go(func() { d.runStreams(ctx, poll.Accounts) })
-	shards.Go(func() { d.runStreams(ctx, poll.Queries) })
+	shards.Go(func() { streaming{d}.run(ctx, poll.Accounts) })
+	shards.Go(func() { streaming{d}.run(ctx, poll.Queries) })
 	shards.Wait()
 	close(d.committer.stop)
 	committer.Wait()

@@ -29,7 +29,7 @@ func (sh *shard) startProbes(ctx context.Context) (next int64) {
 	if sweep == nil {
 		return never
 	}
-	if wait := sh.d.spend.Wait(); wait > 0 {
+	if wait := sh.d.env.Budget.Spend.Wait(); wait > 0 {
 		return sh.times.Now + int64(wait)
 	}
 	sweep.Repeat(sh.times.Now)

@@ -135,7 +135,7 @@ func (d *Detector) Stats() Stats {
 		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
 			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: queries.Stages.Parts()},
-		Pace: d.paceStats(), Cost: d.spend.Stats(),
+		Pace: d.paceStats(), Cost: d.env.Budget.Spend.Stats(),
 		Stream: d.streams[poll.Accounts].Stats(), SearchStream: d.streams[poll.Queries].Stats(),
 	}
 	if d.probes != nil {

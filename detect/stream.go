@@ -14,12 +14,17 @@ import (
 // StreamStats counts what a stream did; zero without one.
 type StreamStats = push.Stats
 
-// newStream makes the stream of a kind, nil without a Streamer.
-func (d *Detector) newStream(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream {
+// streaming is what a Detector has to do for its streams, and for other positions that
+// commits carry.
+type streaming struct{ d *Detector }
+
+// of makes the stream of a kind, nil without a Streamer.
+func (s streaming) of(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream {
 	if streamer == nil {
 		return nil
 	}
-	return streams.New(streams.Config{Streamer: streamer, Kind: kind, AuditEvery: d.cfg.AuditEvery,
+	d := s.d
+	return streams.New(streams.Config{Streamer: streamer, Kind: kind, AuditEvery: d.cfg.AuditEvery, Logger: d.deps.Logger, Now: d.deps.Now,
 		Shards: func() (list []streams.Shard) {
 			for _, sh := range d.shards {
 				list = append(list, sh)
@@ -32,13 +37,12 @@ func (d *Detector) newStream(kind poll.Kind, streamer fetcher.Streamer) *streams
 			}
 			return shardOf(d, name)
 		},
-		Position: d.position, Store: d.store, Backoff: d.env.Backoff, Billed: d.spend.Add, Closed: d.spend.Wait,
-		Logger: d.deps.Logger, Now: d.deps.Now})
+		Position: s.position, Store: s.store, Backoff: d.env.Backoff, Billed: d.env.Budget.Spend.Add, Closed: d.env.Budget.Spend.Wait})
 }
 
 // position reads a position from the journal, "" if there is none.
-func (d *Detector) position(ctx context.Context, target string) (string, error) {
-	found, err := d.deps.Journal.Cursors(ctx, target)
+func (s streaming) position(ctx context.Context, target string) (string, error) {
+	found, err := s.d.deps.Journal.Cursors(ctx, target)
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
@@ -46,7 +50,7 @@ func (d *Detector) position(ctx context.Context, target string) (string, error) 
 }
 
 // store has a commit made that carries the positions.
-func (d *Detector) store() { d.committer.queue.Put(waiting{batch: &Batch{}}) }
+func (s streaming) store() { s.d.committer.queue.Put(waiting{batch: &Batch{}}) }
 
 // follow has a shard's accounts and queries follow the streams.
 func (sh *shard) follow() {
@@ -58,11 +62,11 @@ func (sh *shard) follow() {
 	}
 }
 
-// runStreams keeps the streams connected, as a goroutine of Run.
-func (d *Detector) runStreams(ctx context.Context, kind poll.Kind) {
-	ctx, end := untilStop(ctx, d.stop)
+// run keeps a stream connected, as a goroutine of Run.
+func (s streaming) run(ctx context.Context, kind poll.Kind) {
+	ctx, end := untilStop(ctx, s.d.stop)
 	defer end()
-	d.streams[kind].Run(ctx)
+	s.d.streams[kind].Run(ctx)
 }
 
 // Do and Ask are those of streams.Shard.
@@ -83,7 +87,8 @@ func (sh *shard) covered(kind poll.Kind) streams.Covered {
 
 // positions are the cursors of the streams, and of what was spent, to commit with a group,
 // as far as they are not in the journal already.
-func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) {
+func (s streaming) positions(group []waiting) (batches []*Batch, stored func()) {
+	d := s.d
 	var numbers [len(d.streams)][]uint64
 	for _, w := range group {
 		if w.poll != nil {
@@ -93,18 +98,16 @@ func (d *Detector) positions(group []waiting) (batches []*Batch, stored func()) 
 	}
 	stored = func() {}
 	with := func(target, position string, ok bool, of interface{ Stored(string) }) {
-		if !ok {
-			return
+		if before := stored; ok {
+			batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
+			stored = func() { before(); of.Stored(position) }
 		}
-		batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Position: position}})
-		before := stored
-		stored = func() { before(); of.Stored(position) }
 	}
-	for kind, s := range d.streams {
-		target, position, ok := s.Position(numbers[kind])
-		with(target, position, ok, s)
+	for kind, of := range d.streams {
+		target, position, ok := of.Position(numbers[kind])
+		with(target, position, ok, of)
 	}
-	target, position, ok := d.spend.Position()
-	with(target, position, ok, d.spend)
+	target, position, ok := d.env.Budget.Spend.Position()
+	with(target, position, ok, d.env.Budget.Spend)
 	return batches, stored
 }

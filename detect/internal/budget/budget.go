@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/streamwatch/streamwatch/detect/internal/spend"
 )
 
 // Budget bounds the upstream calls of one Fetcher by a token bucket, and by a gate that
@@ -18,6 +20,8 @@ import (
 type Budget struct {
 	// Buckets are the limits that hold for some of the calls.
 	Buckets *Buckets
+	// Spend counts what the platform charges.
+	Spend *spend.Spend
 
 	cfg     Config
 	limiter *rate.Limiter // nil: unbounded
@@ -43,12 +47,15 @@ type Config struct {
 	Stop      <-chan struct{} // closed to end all waiting
 	Stopped   error           // with this
 	Ring      func()          // wakes those that Reading held up
+	Spend     spend.Config    // Now, Logger and Reached are the Budget's
 	Logger    *slog.Logger
 }
 
 // New makes a budget whose gate is open.
 func New(cfg Config) *Budget {
 	b := &Budget{cfg: cfg, Buckets: newBuckets(cfg.Clock, cfg.Now, cfg.Logger)}
+	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.Close
+	b.Spend = spend.New(cfg.Spend)
 	if cfg.PerSecond > 0 {
 		b.limiter = rate.NewLimiter(rate.Limit(cfg.PerSecond), cfg.Burst)
 	}

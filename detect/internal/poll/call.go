@@ -24,7 +24,7 @@ func (e *Env) call(ctx context.Context, p *Poll) (pg fetcher.Page, err error) {
 	}()
 	e.Count.Calls.Add(1)
 	pg, err = p.Machine.traits.Call(limit, e, p)
-	e.On.Billed(pg.Billed)
+	e.Budget.Spend.Add(pg.Billed)
 	if err == nil {
 		err = pg.Err
 	}
@@ -92,7 +92,7 @@ func (e *Env) callTogether(ctx context.Context, group []*Poll) (pages []fetcher.
 	e.Count.Calls.Add(1)
 	pages, err = e.Roles.Batch.Timelines(limit, queries)
 	for i := range pages {
-		e.On.Billed(pages[i].Billed)
+		e.Budget.Spend.Add(pages[i].Billed)
 	}
 	switch {
 	case err != nil:

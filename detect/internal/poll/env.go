@@ -58,8 +58,6 @@ type Callbacks struct {
 	// Pushed is told of posts that the stream of a kind has brought, by their numbers,
 	// that are dealt with.
 	Pushed func(kind Kind, numbers []uint64)
-	// Billed is told what the platform charges for an answer.
-	Billed func(fetcher.Billed)
 }
 
 // Oldest is the age up to which the journal is sure to know events.
