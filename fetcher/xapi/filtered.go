@@ -39,6 +39,9 @@ type FilteredStreamConfig struct {
 	Names Names
 	// Expand asks for more than posts. Each part may be billed.
 	Expand Expand
+	// Fetcher, if there is one of the same app, shares its bill: a post that both
+	// return is counted once.
+	Fetcher *Fetcher
 	// Logger is told which queries no rule is made of, and of connections that are
 	// ended. Defaults to none.
 	Logger *slog.Logger
@@ -78,6 +81,7 @@ type FilteredStream struct {
 	dialects dialects
 	calm     patience
 	texts    translations
+	live     since
 }
 
 var _ fetcher.Streamer = (*FilteredStream)(nil)
@@ -103,6 +107,9 @@ func NewFilteredStream(cfg FilteredStreamConfig) (*FilteredStream, error) {
 		return nil, err
 	}
 	cfg.Token = ""
+	if cfg.Fetcher != nil {
+		c.ledger = cfg.Fetcher.client.ledger
+	}
 	return &FilteredStream{cfg: cfg, client: c, dialects: dialects{fixed: cfg.Names}, texts: translations{most: cfg.RuleLength, log: cfg.Logger}}, nil
 }
 
@@ -113,7 +120,7 @@ func (*FilteredStream) Brings(*fetcher.Tweet) bool { return true }
 // Without a query that a rule can be made of it waits for one, and brings nothing
 // meanwhile.
 func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
-	m := &matches{stream: f, rules: newRules(f.client, &f.cfg)}
+	m := &matches{stream: f, rules: newRules(f.client, &f.cfg, &f.live)}
 	want := func(queries []fetcher.SearchQuery) { m.rules.want(f.texts.of(f.cfg.Tag, queries)) }
 	want(q.Queries)
 	c := &connection{upkeep: newUpkeep(m.rules.list, m.rules.step, f.cfg.Logger), emit: emit, open: f.open, force: m.rules.force, signal: m.signal, calm: &f.calm}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -30,25 +31,45 @@ type rules struct {
 	log    *slog.Logger
 
 	mu      sync.Mutex
+	live    *since
 	wanted  []*wantedRule
 	byTag   map[string]*wantedRule
-	own     map[string]madeRule // by tag
-	surplus []string            // ids of own ones that there are twice
-	foreign int                 // rules of other programs
-	shared  map[string]string   // tags of wanted rules that another program has, by id
-	refused map[string]bool     // tags of wanted rules that X does not take
-	full    bool                // X takes no more
-	left    int                 // rules that there is no room for, as was logged
+	own     map[string]string // ids by tag
+	surplus []string          // ids of own ones that there are twice
+	foreign int               // rules of other programs
+	shared  map[string]string // tags of wanted rules that another program has, by id
+	refused map[string]bool   // tags of wanted rules that X does not take
+	full    bool              // X takes no more
+	left    int               // rules that there is no room for, as was logged
 }
 
-// madeRule is a rule that X has.
-type madeRule struct {
-	id    string
-	since time.Time // when it is in force
+// since knows when new rules are in force, by their ids. It is safe for concurrent use.
+type since struct {
+	mu sync.Mutex
+	at map[string]time.Time
 }
 
-func newRules(c *client, cfg *FilteredStreamConfig) *rules {
-	return &rules{client: c, tag: cfg.Tag, most: cfg.MaxRules, log: cfg.Logger, byTag: map[string]*wantedRule{}}
+// of returns when a rule is in force: the zero time for one that is not new.
+func (s *since) of(id string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at[id]
+}
+
+// made takes note of a rule that was made now, and forgets those that are not new.
+func (s *since) made(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(s.at, func(_ string, at time.Time) bool { return at.Before(now) })
+	if s.at == nil {
+		s.at = map[string]time.Time{}
+	}
+	s.at[id] = now.Add(ruleAfter)
+}
+
+func newRules(c *client, cfg *FilteredStreamConfig, live *since) *rules {
+	return &rules{client: c, tag: cfg.Tag, most: cfg.MaxRules, log: cfg.Logger, live: live, byTag: map[string]*wantedRule{}}
 }
 
 // want takes over the rules that are wanted.
@@ -71,14 +92,14 @@ func (r *rules) force() (f force) {
 	}
 	now := time.Now()
 	for _, w := range r.wanted {
-		made, own := r.own[w.tag]
+		id, own := r.own[w.tag]
 		if !own && !shared[w.tag] {
 			continue
 		}
 		f.some = true
-		if made.since.After(now) {
-			if f.changes.IsZero() || made.since.Before(f.changes) {
-				f.changes = made.since
+		if at := r.live.of(id); at.After(now) {
+			if f.changes.IsZero() || at.Before(f.changes) {
+				f.changes = at
 			}
 			continue
 		}
@@ -113,7 +134,7 @@ func (r *rules) mine(tag string) bool {
 
 // list reads the app's rules. What X refused is tried anew after it.
 func (r *rules) list(ctx context.Context) error {
-	own, foreign := map[string]madeRule{}, map[string]bool{}
+	own, foreign := map[string]string{}, map[string]bool{}
 	var surplus []string
 	err := pages(ctx, r.client, rulesPath, func(data []byte) error {
 		var page list[rule]
@@ -127,7 +148,7 @@ func (r *rules) list(ctx context.Context) error {
 			case twice:
 				surplus = append(surplus, string(it.ID))
 			default:
-				own[it.Tag] = madeRule{id: string(it.ID)}
+				own[it.Tag] = string(it.ID)
 			}
 		}
 		return nil
@@ -137,11 +158,6 @@ func (r *rules) list(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for tag, made := range own {
-		if before, ok := r.own[tag]; ok && before.id == made.id {
-			own[tag] = before
-		}
-	}
 	shared := map[string]string{}
 	for id, tag := range r.shared {
 		if foreign[id] {
@@ -174,12 +190,12 @@ func (r *rules) step(ctx context.Context) (bool, error) {
 // unneeded gives own rules that are not wanted, as many as one call deletes.
 func (r *rules) unneeded() (gone, ids []string) {
 	ids = append(ids, r.surplus[:min(len(r.surplus), maxDeleted)]...)
-	for tag, made := range r.own {
+	for tag, id := range r.own {
 		if len(ids) == maxDeleted {
 			break
 		}
 		if r.byTag[tag] == nil {
-			gone, ids = append(gone, tag), append(ids, made.id)
+			gone, ids = append(gone, tag), append(ids, id)
 		}
 	}
 	return gone, ids
@@ -261,10 +277,10 @@ func (r *rules) add(ctx context.Context, missing []*wantedRule) error {
 func (r *rules) made(made []rule) (some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	since := time.Now().Add(ruleAfter)
 	for _, it := range made {
 		if it.ID != "" && r.mine(it.Tag) {
-			r.own[it.Tag] = madeRule{id: string(it.ID), since: since}
+			r.own[it.Tag] = string(it.ID)
+			r.live.made(string(it.ID))
 			some = true
 		}
 	}

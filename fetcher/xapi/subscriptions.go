@@ -265,14 +265,14 @@ func (s *subscriptions) create(ctx context.Context, p pair) error {
 		return fmt.Errorf("xapi: making a subscription: %w", err)
 	}
 	for _, sub := range decodeSubscriptions(d.Data) {
-		if sub.ID != "" {
+		if sub.ID != "" && sub.EventType == p.event && string(sub.Filter.UserID) == p.user {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.own[p], s.failed = string(sub.ID), 0
 			return nil
 		}
 	}
-	return fmt.Errorf("xapi: making a subscription: %w: it has no id", fetcher.ErrMalformed)
+	return fmt.Errorf("xapi: making a subscription: %w: the answer does not have it", fetcher.ErrMalformed)
 }
 
 // share finds out whose a subscription is that there is already. Where it is another
