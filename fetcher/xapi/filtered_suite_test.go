@@ -116,3 +116,26 @@ func TestFilteredStreamRemembersNewRules(t *testing.T) {
 		l.stop()
 	})
 }
+
+// A post that the stream brings and a search finds is counted once.
+func TestFilteredStreamSharesABill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		f.add("ann")
+		x, err := xapi.New(xapi.Config{BaseURL: "http://api.example.com", Token: "token", HTTP: f.net.Client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{Fetcher: x}), fetcher.StreamQuery{Queries: queries("cat")})
+		l.next()
+		l.next()
+		f.Post("ann", "a cat")
+		streamed := l.next().Billed
+		l.stop()
+		<-time.After(time.Minute) // a search ends half a minute ago
+		page, err := x.Search(t.Context(), fetcher.SearchQuery{Query: "cat", Type: "Latest"})
+		if err != nil || len(page.Tweets) != 1 || streamed.Plus(page.Billed) != f.Billed() {
+			t.Errorf("counted %+v and %+v for %d posts, %v; X charges for %+v", streamed, page.Billed, len(page.Tweets), err, f.Billed())
+		}
+	})
+}
