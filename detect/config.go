@@ -47,8 +47,8 @@ type Config struct {
 	// polls share FetchRate, in parts that follow from how many posts the marks
 	// miss; that needs PaceBudget.
 	ProbeRate float64
-	// AuditEvery is how often an account is polled whose posts Roles.Stream brings,
-	// while it misses none: a longer Interval of its subscriptions counts. Defaults
+	// AuditEvery is how often an account, or a query, is polled whose posts a stream brings,
+	// while that misses none: a longer Interval of its subscriptions counts. Defaults
 	// to 30 min.
 	AuditEvery time.Duration
 	// Cost says what the platform charges, and bounds it.

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Deps are what a Detector works with. Fetcher and Journal are required; the zero
-// value of each other field means its default.
+// Deps are what a Detector works with. Fetcher and Journal are required; the others
+// have defaults.
 type Deps struct {
 	// Fetcher reads the timelines.
 	Fetcher fetcher.Fetcher
@@ -20,6 +20,7 @@ type Deps struct {
 	// are known can be set. Roles.Probe has accounts polled at once when their marks
 	// change; see Config.ProbeRate. Roles.Stream brings posts as they are
 	// published, and has its accounts polled seldom; see Config.AuditEvery.
+	// Roles.SearchStream does so for queries.
 	Roles fetcher.Roles
 	// Journal makes detections last.
 	Journal Journal

@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -56,6 +57,13 @@ func durations(read func(*stats) latency.Snapshot) func(*stats) []value {
 	return func(s *stats) []value { return []value{{durations: read(s)}} }
 }
 
+// streams are values of both streams of a source: that of accounts and that of queries.
+func streams(read func(*detect.StreamStats) float64) func(*stats) []value {
+	return func(s *stats) []value {
+		return []value{{label: "accounts", number: read(&s.Detect.Stream)}, {label: "queries", number: read(&s.Detect.SearchStream)}}
+	}
+}
+
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func flag(set bool) int64 {
@@ -98,21 +106,32 @@ func detectionMetrics() []metric {
 		{"probe_miss_rate", gauge, "Share of the posts that marks do not show, as it is believed.", "", number(func(s *stats) float64 { return s.Detect.Probes.MissRate })},
 		{"probe_lag_seconds", histogram, "From publication until a probe showed the change.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Probes.Lag })},
 
-		{"stream_connected", gauge, "1 while the stream is connected.", "", one(func(s *stats) int64 { return flag(s.Detect.Stream.Connected) })},
-		{"stream_trusted", gauge, "1 while the polls of the stream's accounts rest.", "", one(func(s *stats) int64 { return flag(s.Detect.Stream.Trusted) })},
-		{"stream_accounts", gauge, "Accounts whose posts the stream brings.", "", one(func(s *stats) int64 { return s.Detect.Stream.Accounts })},
-		{"stream_connects_total", counter, "Connections that the platform accepted.", "", one(func(s *stats) int64 { return s.Detect.Stream.Connects })},
-		{"stream_resumes_total", counter, "Of them, those that lost nothing.", "", one(func(s *stats) int64 { return s.Detect.Stream.Resumes })},
-		{"stream_disconnects_total", counter, "Connections that ended, or could not be made.", "", one(func(s *stats) int64 { return s.Detect.Stream.Disconnects })},
-		{"stream_silences_total", counter, "Connections cut because nothing came.", "", one(func(s *stats) int64 { return s.Detect.Stream.Silences })},
-		{"stream_gaps_total", counter, "Times that the stream said it had left something out.", "", one(func(s *stats) int64 { return s.Detect.Stream.Gaps })},
-		{"stream_posts_total", counter, "Posts that the stream brought, some more than once.", "", one(func(s *stats) int64 { return s.Detect.Stream.Posts })},
-		{"stream_strangers_total", counter, "Posts that the stream brought of accounts that nobody watches.", "", one(func(s *stats) int64 { return s.Detect.Stream.Strangers })},
-		{"stream_miss_rate", gauge, "Share of the last thousand posts or so that the stream missed.", "", number(func(s *stats) float64 { return s.Detect.Stream.MissRate })},
-		{"stream_posts_missed_total", counter, "Posts that polls found, and the stream should have brought.", "", one(func(s *stats) int64 { return s.Detect.Stream.Misses })},
-		{"stream_edits_total", counter, "Signals that a post was edited.", "", one(func(s *stats) int64 { return s.Detect.Stream.Edits })},
-		{"stream_deletes_total", counter, "Signals that a post was deleted.", "", one(func(s *stats) int64 { return s.Detect.Stream.Deletes })},
-		{"stream_lag_seconds", histogram, "From publication until the stream brought a post.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Stream.Lag })},
+		{"stream_connected", gauge, "1 while the stream is connected.", "of", streams(func(s *detect.StreamStats) float64 { return float64(flag(s.Connected)) })},
+		{"stream_trusted", gauge, "1 while the polls of the stream's accounts, or queries, rest.", "of", streams(func(s *detect.StreamStats) float64 { return float64(flag(s.Trusted)) })},
+		{"stream_accounts", gauge, "Accounts, or queries, whose posts the stream brings.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Accounts) })},
+		{"stream_connects_total", counter, "Connections that the platform accepted.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Connects) })},
+		{"stream_resumes_total", counter, "Of them, those that lost nothing.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Resumes) })},
+		{"stream_disconnects_total", counter, "Connections that ended, or could not be made.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Disconnects) })},
+		{"stream_silences_total", counter, "Connections cut because nothing came.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Silences) })},
+		{"stream_gaps_total", counter, "Times that the stream said it had left something out.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Gaps) })},
+		{"stream_posts_total", counter, "Posts that the stream brought, some more than once.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Posts) })},
+		{"stream_strangers_total", counter, "Posts that the stream brought of accounts that nobody watches.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Strangers) })},
+		{"stream_miss_rate", gauge, "Share of the last thousand posts or so that the stream missed.", "of", streams(func(s *detect.StreamStats) float64 { return s.MissRate })},
+		{"stream_posts_missed_total", counter, "Posts that polls found, and the stream should have brought.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Misses) })},
+		{"stream_edits_total", counter, "Signals that a post was edited.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Edits) })},
+		{"stream_deletes_total", counter, "Signals that a post was deleted.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Deletes) })},
+		{"stream_lag_seconds", histogram, "From publication until the stream brought a post.", "of", func(s *stats) []value {
+			return []value{{label: "accounts", durations: s.Detect.Stream.Lag}, {label: "queries", durations: s.Detect.SearchStream.Lag}}
+		}},
+
+		{"platform_billed_total", counter, "What the platform charges for, as its adapter counts.", "resource", func(s *stats) []value {
+			b := s.Detect.Cost.Billed
+			return []value{{label: "post", number: float64(b.Posts)}, {label: "user", number: float64(b.Users)}, {label: "event", number: float64(b.Events)}}
+		}},
+		{"platform_cost_total", counter, "The price of what the platform charges for, by Config.Cost.Prices.", "", number(func(s *stats) float64 { return s.Detect.Cost.Total })},
+		{"platform_cost_today", gauge, "The same since midnight, in UTC.", "", number(func(s *stats) float64 { return s.Detect.Cost.Today })},
+		{"platform_cost_closed", gauge, "1 while nothing is asked for because that is reached.", "", one(func(s *stats) int64 { return flag(s.Detect.Cost.Closed) })},
+		{"platform_cost_limit", gauge, "The most that it may be a day; 0 for no limit.", "", number(func(s *stats) float64 { return s.Detect.Cost.Limit })},
 
 		// Detection.
 		{"posts_total", counter, "Posts on all pages, those not decoded included.", "", one(func(s *stats) int64 { return s.Detect.Posts })},

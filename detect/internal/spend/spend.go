@@ -193,10 +193,10 @@ type Stats struct {
 	Billed fetcher.Billed // since the process began
 	Total  float64        // its price by Config.Cost.Prices
 	// Today is since midnight, in UTC, by other processes before included where there is
-	// a Limit; Limit is Config.Cost.Limit, and Until when calls are made again after it
-	// was reached, zero while they are.
+	// a Limit; Limit is Config.Cost.Limit.
 	Today, Limit float64
-	Until        time.Time
+	// Closed: the limit is reached, and nothing is asked for until midnight.
+	Closed bool
 }
 
 // Stats reads the counters.
@@ -204,11 +204,7 @@ func (s *Spend) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn()
-	st := Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today), Limit: s.cfg.Limit}
-	if s.Wait() > 0 {
-		st.Until = time.Unix(0, s.until.Load())
-	}
-	return st
+	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today), Limit: s.cfg.Limit, Closed: s.Wait() > 0}
 }
 
 // Prober returns one that counts what p's answers cost; nil for nil.
