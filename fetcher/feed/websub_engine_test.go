@@ -1,0 +1,176 @@
+package feed_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/feed"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+const (
+	engineFeeds = 40
+	engineHubs  = 4
+	interval    = 5 * time.Minute  // between polls of a feed
+	audit       = 30 * time.Minute // while its hub is trusted
+)
+
+// watched is an engine on w's feeds, and what it found.
+type watched struct {
+	*web
+	t      *testing.T
+	rng    *rand.Rand
+	store  *memory.Store
+	names  []string
+	engine *streamwatch.Engine
+	webSub *feed.WebSub
+
+	gotMu sync.Mutex
+	got   map[string][]time.Time // when an entry was handled, by its text
+	posts map[string]time.Time   // entries, and when they were published
+}
+
+func newWatched(t *testing.T) *watched {
+	w := &watched{web: newWeb(t), t: t, rng: rand.New(rand.NewPCG(7, 8)), store: memory.New(memory.Options{}), got: map[string][]time.Time{}, posts: map[string]time.Time{}}
+	for i := range engineFeeds {
+		w.names = append(w.names, w.add(fmt.Sprint("feed", i), hubOf(i)))
+	}
+	w.start()
+	if _, err := w.engine.Monitors().Create(t.Context(), monitor.CreateRequest{Name: "m", Usernames: w.names, PollInterval: interval}); err != nil {
+		t.Fatal(err)
+	}
+	pass(2 * interval)
+	return w
+}
+
+func hubOf(i int) string { return fmt.Sprintf("https://hub%d.example.com/", i%engineHubs) }
+
+func (w *watched) start() {
+	f, ws := w.open(feed.WebSubConfig{Lease: 24 * time.Hour})
+	e, err := streamwatch.New(streamwatch.Config{
+		Fetcher: f, Roles: fetcher.Roles{Stream: ws}, Store: w.store, OnEvent: w.handle,
+		Detect: detect.Config{Shards: 2, AuditEvery: audit},
+	})
+	if err == nil {
+		err = e.Start(w.t.Context())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.engine, w.webSub = e, ws
+}
+
+// stop ends the engine. Hubs reach nobody then.
+func (w *watched) stop() {
+	if err := w.engine.Shutdown(w.t.Context()); err != nil {
+		w.t.Error(err)
+	}
+	w.set(func() { w.handler = nil })
+}
+
+func (w *watched) handle(_ context.Context, e deliver.Event) error {
+	w.gotMu.Lock()
+	defer w.gotMu.Unlock()
+	w.got[e.TextPreview] = append(w.got[e.TextPreview], time.Now())
+	return nil
+}
+
+// publish has one of the feeds, n of them from the first on, publish an entry. Its hub
+// pushes it as hubs do, while the test goes on.
+func (w *watched) publish(first, n int) {
+	text := fmt.Sprint("entry number ", len(w.posts))
+	w.posts[text] = time.Now()
+	go w.post(w.names[first+w.rng.IntN(n)], text)
+}
+
+// check wants each entry once, within a time. It returns how long they took, in order.
+func (w *watched) check(within time.Duration) (took []time.Duration) {
+	w.t.Helper()
+	lost, doubled := 0, 0
+	for text, at := range w.posts {
+		switch got := w.got[text]; {
+		case len(got) == 0:
+			lost++
+		case len(got) > 1:
+			doubled++
+		default:
+			d := got[0].Sub(at)
+			took = append(took, d)
+			if d > within {
+				w.t.Errorf("%s took %s, want %s at most", text, d, within)
+			}
+		}
+	}
+	if lost+doubled > 0 || len(w.got) != len(w.posts) {
+		w.t.Errorf("%d of %d entries are lost, %d doubled; %d are handled", lost, len(w.posts), doubled, len(w.got))
+	}
+	slices.Sort(took)
+	return took
+}
+
+// A thousand pings, with renewals that are lost, hubs that die without a word, pushes that
+// get lost and restarts: every entry is found, once, and those of hubs that work at once.
+func TestWebSubInAnEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatched(t)
+		w.set(func() { w.lease = 6 * time.Hour })
+		for i := range 1000 {
+			switch i {
+			case 300: // renewals are lost: leases end, and nobody says so
+				w.set(func() {
+					w.refuses = func(hub string, _ int) *http.Response {
+						if hub == hubOf(0) {
+							return answer(nil, http.StatusServiceUnavailable, "", "Retry-After", "120")
+						}
+						return nil
+					}
+				})
+			case 400: // a hub goes on to verify, and pushes nothing any more
+				w.set(func() { w.dead[hubOf(1)] = true })
+			case 500:
+				w.stop()
+				pass(20 * time.Minute)
+				w.start()
+			case 600:
+				w.set(func() { w.refuses = nil })
+			case 800:
+				w.set(func() { delete(w.dead, hubOf(1)) })
+			case 900: // all that a hub pushes is empty
+				w.set(func() { w.thin = true })
+			}
+			w.set(func() { w.only = i%2 == 0 })
+			if i == 700 || i == 701 { // a whole hub at once, whose pushes get lost
+				w.set(func() { w.dead[hubOf(2)] = true })
+				w.publish(2, 1)
+				synctest.Wait()
+				w.set(func() { delete(w.dead, hubOf(2)) })
+			}
+			pass(time.Duration(w.rng.ExpFloat64() * float64(2*time.Minute)))
+			w.publish(0, engineFeeds)
+		}
+		pass(2 * audit)
+		st, s := w.engine.Stats().Stream, w.webSub.Stats()
+		w.stop()
+		took := w.check(audit + interval + time.Minute)
+		at := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))] }
+		t.Logf("found after p50 %s, p90 %s, p99 %s, max %s; %d polls, %d pushes repeated; answers %v; %+v", at(.5), at(.9), at(.99), at(1), w.polls, w.repeats, w.statuses, s)
+		if at(.5) > time.Second {
+			t.Errorf("half of the entries took %s or more", at(.5))
+		}
+		if st.Misses != 0 || st.Silences != 0 || !st.Trusted {
+			t.Errorf("the stream as a whole lost trust: %+v", st)
+		}
+	})
+}
