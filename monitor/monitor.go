@@ -82,9 +82,15 @@ func (m *Monitor) Usernames() []string {
 	return names
 }
 
-// Key is the form in which usernames are compared: without @ and case.
+// Key is the form in which usernames are compared: without @ and case. Of a URL only the
+// scheme and the host are without case.
 func Key(username string) string {
-	return strings.ToLower(strings.TrimPrefix(username, "@"))
+	name := strings.TrimPrefix(username, "@")
+	before, after, ok := strings.Cut(name, "://")
+	if i := strings.IndexAny(after, "/?"); ok && i >= 0 {
+		return strings.ToLower(before) + "://" + strings.ToLower(after[:i]) + after[i:]
+	}
+	return strings.ToLower(name)
 }
 
 // Errors of a Store and a Manager.

@@ -13,6 +13,7 @@ const (
 	maxName     = 100 // characters
 	maxWeight   = 1000
 	maxUsername = 253 // bytes: a handle may be a host name or carry one
+	maxURL      = 512 // bytes of one that is a URL
 )
 
 // check validates the fields that only monitors have, but for the accounts and
@@ -68,7 +69,7 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 	for _, u := range usernames {
 		name := strings.TrimPrefix(u, "@")
 		if !validUsername(name) {
-			return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@'")
+			return nil, invalid.Field("monitor", "usernames", invalid.Clip(u), "handles of 1 to 253 letters, digits, '_', '-', '.', ':' or '@', or addresses of feeds")
 		}
 		if m.cfg.CheckAccount != nil {
 			if err := m.cfg.CheckAccount(name); err != nil {
@@ -96,8 +97,28 @@ func (m *Manager) accounts(usernames []string, had []Account, now time.Time) ([]
 }
 
 // validUsername admits the handles of all platforms: names, user@host, host
-// names, DIDs.
+// names, DIDs, URLs.
 func validUsername(s string) bool {
+	if before, after, ok := strings.Cut(s, "://"); ok {
+		return validURL(before, after) && len(s) <= maxURL
+	}
+	return validName(s)
+}
+
+// validURL admits an address of http or https in printable ASCII. What comes before "://"
+// may begin with the name of a source and a colon.
+func validURL(before, after string) bool {
+	source, scheme, ok := strings.Cut(before, ":")
+	if !ok {
+		source, scheme = "", before
+	}
+	if ok && !validName(source) || scheme != "http" && scheme != "https" || after == "" {
+		return false
+	}
+	return !strings.ContainsFunc(after, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) })
+}
+
+func validName(s string) bool {
 	if s == "" || len(s) > maxUsername {
 		return false
 	}

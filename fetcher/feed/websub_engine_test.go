@@ -161,7 +161,7 @@ func TestWebSubInAnEngine(t *testing.T) {
 			w.publish(0, engineFeeds)
 		}
 		pass(2 * audit)
-		st, s := w.engine.Stats().Stream, w.webSub.Stats()
+		st, s := w.engine.Stats().Detect.Stream, w.webSub.Stats()
 		w.stop()
 		took := w.check(audit + interval + time.Minute)
 		at := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))] }

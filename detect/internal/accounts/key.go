@@ -16,7 +16,7 @@ func HashName(username string) uint64 {
 	h := keyPrefixHash
 	for i := 0; i < len(username); i++ {
 		c := username[i]
-		if c >= 0x80 || c == '@' && i == 0 {
+		if c >= 0x80 || c == '/' || c == '@' && i == 0 {
 			return Hash(Key(username))
 		}
 		if 'A' <= c && c <= 'Z' {

@@ -115,3 +115,12 @@ func TestSubscribersAreCovered(t *testing.T) {
 		t.Error("somebody is still fresh")
 	}
 }
+
+// HashName is Hash of Key, whatever the name.
+func TestHashName(t *testing.T) {
+	for _, name := range []string{"nasa", "@NASA", "Bob@Example.com", "Ünal", "https://Example.com/Feed", "HTTP://EXAMPLE.com?A", "feeds:https://Example.com/A"} {
+		if HashName(name) != Hash(Key(name)) {
+			t.Errorf("%q: HashName is not Hash of Key", name)
+		}
+	}
+}
