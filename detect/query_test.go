@@ -267,6 +267,7 @@ func TestFailingQueryIsReported(t *testing.T) {
 		notEarly time.Duration
 	}{
 		"refused by the platform": {&fetcher.StatusError{Code: 400}, 2 * time.Second, 0},
+		"refused by the adapter":  {&fetcher.ArgumentError{Field: "query", Allowed: "words"}, 2 * time.Second, 0},
 		"not authorised":          {fetcher.ErrUnauthorized, 2 * time.Second, 0},
 		"down":                    {&fetcher.StatusError{Code: 503}, 20 * time.Minute, 10 * time.Minute},
 	} {

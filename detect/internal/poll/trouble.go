@@ -127,8 +127,13 @@ func (tr *trouble) worthLogging(tell bool) bool {
 	return true
 }
 
-// refused reports whether the platform says that the request itself is wrong.
+// refused reports whether the platform, or its adapter, says that the request itself is
+// wrong.
 func refused(err error) bool {
+	var argument *fetcher.ArgumentError
+	if errors.As(err, &argument) {
+		return true
+	}
 	var se *fetcher.StatusError
 	return errors.As(err, &se) && se != nil && (se.Code == http.StatusBadRequest || se.Code == http.StatusUnprocessableEntity)
 }
