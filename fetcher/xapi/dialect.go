@@ -67,7 +67,7 @@ func dialectParameter(name string) bool {
 // Fields that are asked for of a post, by generation. Those that are expansions today
 // are not among them.
 var (
-	fieldsTweet = []string{"attachments", "author_id", "conversation_id", "created_at", "edit_controls", "edit_history_tweet_ids",
+	fieldsTweet = []string{"attachments", "author_id", "card_uri", "conversation_id", "created_at", "edit_controls", "edit_history_tweet_ids",
 		"entities", "geo", "in_reply_to_user_id", "lang", "note_tweet", "possibly_sensitive", "public_metrics", "referenced_tweets", "source"}
 	fieldsPost = []string{"attachments", "card_uri", "conversation_id", "created_at", "edit_controls", "entities", "geo", "lang", "note_post",
 		"possibly_sensitive", "public_metrics", "source"}

@@ -1,7 +1,87 @@
-// Package xapi reads accounts and searches of X through its API, version 2.
+// Package xapi reads accounts and searches of X through its API, version 2, and knows
+// what that costs.
 //
 //	x, err := xapi.New(xapi.Config{Token: token})
 //	page, err := x.Timeline(ctx, fetcher.TimelineQuery{Username: "nasa"})
+//
+// The token is the bearer token of an app: console.x.com makes one, and bills it by use.
+// All roles here need that alone.
+//
+// # Roles
+//
+//	Fetcher         timelines, GET /2/users/:id/tweets             10,000 calls in 15 min
+//	                searches, GET /2/tweets/search/recent             450
+//	                look-ups, GET /2/users/by, 100 accounts each      300
+//	UsersProbe      post counts of 100 accounts, GET /2/users         300
+//	ListProbe       a list's newest posts, GET /2/lists/:id/tweets    900
+//	Activity        posts and deletions of accounts, pushed
+//	FilteredStream  posts that match queries, pushed
+//
+// An engine takes timelines, searches and the buckets of their limits from a Fetcher as
+// it is. Probes cost money beside, and streams keep a connection: Roles names those that
+// are wanted.
+//
+// # What it costs
+//
+// X charges for what it returns, by Prices: $0.005 for a post, $0.010 for an account, each
+// once a UTC day however often it is returned. Calls that return nothing are free, and so
+// are failed ones. Page.Billed and Probe.Billed say what an answer costs; the Fetcher
+// remembers what was charged for, 500,000 things a day, and counts what is beyond as new.
+//
+// 1,000 accounts that post once a day each, in US dollars:
+//
+//	                                                   at first      a day
+//	timelines every 90 s                                  35.00       5.20
+//	  of which look-ups of the accounts' ids              10.00          –
+//	  and the newest 5 posts of each                      25.00          –
+//	  and old posts that are read again after midnight        –       0.20
+//	Activity, and an audit every 30 min                   35.00      10.20
+//	UsersProbe, at any rate, beside the timelines             –      10.00
+//	ListProbe, 100 posts in a call, beside the timelines      –  up to 0.50
+//	Expand.Authors, beside the timelines                  10.00      10.00
+//
+// An account that an engine has read before costs nothing at a start: its first read has
+// a lower bound as well. 10,000 calls in 15 minutes are 1,000 accounts every 90 s.
+//
+// So a probe, which elsewhere saves calls, is dear here, and reading often is free. A
+// source whose credits are used up answers 402: a *fetcher.RateLimitError with All, and a
+// Reason that says so, closes it for 15 minutes at a time. A usage cap does for an hour.
+//
+// # Reads with a lower bound
+//
+// TimelineQuery.Since says from when on posts are wanted. A Fetcher asks for those
+// (start_time), or, where the newest post that an earlier read has shown lies after it and
+// the caller knows that post, for what follows it (since_id). X's ids are not quite in the
+// order in which posts become visible: every Config.AuditEvery, and after a start, an
+// account is read by time from the audit before on, which finds those that came late. It
+// returns posts again that X has charged for that day; the first audit after midnight is
+// charged for what is of the day before: 1/24 of a day's posts with an audit each hour.
+//
+// A page that has no Next has everything back to Since, also when it is empty. Without
+// Since a page has the newest posts, Config.FirstPage of them. X shows the newest 3,200 of
+// an account.
+//
+// A search is bounded by an id that is made of Since, to the millisecond. It reaches 7
+// days back.
+//
+// # Names
+//
+// X renamed most of its fields and parameters in August 2026: tweet.fields became
+// post.fields, retweet_count became repost_count. Answers are read with either. What is
+// sent follows Config.Names: an endpoint that refuses the old names is asked in the new
+// ones, and remembered. By the old names a post tells its author's id, what it answers,
+// quotes or reposts, and its earlier versions; by the new ones only Expand does.
+//
+// # Posts
+//
+// PublishedAt comes from the id, to the millisecond. FullText is the whole text of a long
+// post; a repost is "RT @handle: " and the original, whole with Expand.Posts, else cut at
+// 140 characters. An edited post is a new post with an id of its own: EditTweetIDs has all
+// versions, where X tells them, and timelines show the newest alone. What X does not tell
+// stays empty.
+//
+// Problems that X reports beside or in place of posts never fail the source: an account
+// that is gone is fetcher.ErrNotFound, a protected or suspended one ErrProtected.
 //
 // # Streams
 //
@@ -40,7 +120,17 @@
 // A post that was edited is another post with an id of its own, on streams as on
 // timelines; Tweet.EditTweetIDs has the ids of the versions.
 //
+// # Tests
+//
+// Package xapitest is a fake of the API that bills. TestPrism has Prism check the requests
+// against X's OpenAPI document, whose path XAPI_OPENAPI is; TestSimulator reads an account
+// of a simulator, named by XAPI_URL and XAPI_ACCOUNT. Without these variables they are
+// skipped and say so. X itself has not been asked by any test.
+//
+// The facts are those of docs.x.com (pricing, rate limits, timelines, search, errors) and
+// of its OpenAPI document, versions 2.166 to 2.168.
+//
 // The facts about streams are those of docs.x.com/x-api/activity, /x-api/posts/filtered-stream,
-// /x-api/connections and /x-api/fundamentals/handling-disconnections of August 2026. X
-// itself was not reached: what its documents leave open is read leniently.
+// /x-api/connections and /x-api/fundamentals/handling-disconnections of
+// August 2026. What the documents leave open is read leniently.
 package xapi

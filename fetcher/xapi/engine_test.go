@@ -53,7 +53,8 @@ func (c *counted) total() fetcher.Billed {
 
 // Accounts of one post a day, polled every 90 seconds, are billed for little more than
 // what they post: every post is detected, and the bill that the adapter tells is that of
-// the server. XAPI_ACCOUNTS=1000 has it run with as many accounts, for a minute.
+// the server. XAPI_ACCOUNTS=1000 has it run with as many accounts, for a minute: these use
+// up the limit of the endpoint, 10,000 calls in 15 minutes, and wait for its window.
 func TestADayIsBilledForWhatIsPosted(t *testing.T) {
 	accounts, chance := 300, 0 // posts that may be billed twice by chance, at midnight
 	if testing.Short() {
@@ -119,14 +120,14 @@ func TestADayIsBilledForWhatIsPosted(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for id := range posted {
-			if latency, ok := found[id]; !ok || latency > interval+30*time.Second {
+			if latency, ok := found[id]; !ok || latency > 2*interval {
 				t.Errorf("post %s: found %t, after %s", id, ok, latency)
 			}
 		}
 		billed := end.Posts - start.Posts
 		t.Logf("%d accounts: %d calls; the first hour is billed as %+v, the day with %d posts as %d, %.3f of each, and %d users; $%.2f in all",
 			accounts, x.Calls("/2/users/:id/tweets"), start, accounts, billed, float64(billed)/float64(accounts), end.Users-start.Users, xapi.Prices().Cost(end))
-		if most := int64(accounts+accounts/10+chance); billed > most || end.Users != start.Users {
+		if most := int64(accounts + accounts/10 + chance); billed > most || end.Users != start.Users {
 			t.Errorf("the day is billed as %d posts and %d users, want at most %d posts and no users", billed, end.Users-start.Users, most)
 		}
 	})
