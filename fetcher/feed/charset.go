@@ -79,9 +79,9 @@ func declared(body []byte) string {
 	return ""
 }
 
-// nearlyUTF8 reports whether a document has characters of several bytes in UTF-8, and
-// at least ten for each byte that is wrong, or is ASCII but for a few bytes and says
-// that it is UTF-8.
+// nearlyUTF8 reports whether a document has more characters of several bytes in UTF-8
+// than bytes that are wrong: hardly any is so by chance. An end that is cut off is not
+// wrong.
 func nearlyUTF8(body []byte) bool {
 	right, wrong := 0, 0
 	for i := 0; i < len(body); {
@@ -90,15 +90,15 @@ func nearlyUTF8(body []byte) bool {
 			continue
 		}
 		r, size := utf8.DecodeRune(body[i:])
-		if r == utf8.RuneError && size == 1 {
-			wrong++
-		} else {
+		switch {
+		case r != utf8.RuneError || size > 1:
 			right++
+		case utf8.FullRune(body[i:]):
+			wrong++
 		}
 		i += size
 	}
-	name := declared(body)
-	return right >= 10*wrong || right > 0 && (name == "utf-8" || name == "utf8")
+	return right > wrong
 }
 
 // decode never fails: what an encoding does not have becomes U+FFFD.

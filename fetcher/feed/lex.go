@@ -120,6 +120,10 @@ func (l *lexer) tag(start int) (t tag, ok bool) {
 	t.name = l.text[name:i]
 	for quote := byte(0); i < len(l.text); i++ {
 		switch c := l.text[i]; {
+		case c == '<': // no value may have it: a quote is missing
+			t.start, t.end = start, i
+			l.pos = i
+			return t, true
 		case quote != 0:
 			if c == quote {
 				quote = 0

@@ -72,7 +72,7 @@ func (e *entry) fillLink(feed *gofeed.Feed, i int, base *url.URL) {
 				e.link = absolute(base, l.Attrs["href"])
 			}
 		}
-		if e.link == "" && f.Version == "1.0" || len(e.guids) > 0 && e.link == "" && item.GUID == nil {
+		if e.link == "" && item.GUID == nil && len(e.guids) > 0 {
 			e.link = absolute(nil, e.guids[0]) // rdf:about is the page, if it is a URL
 		}
 	case *atom.Feed:

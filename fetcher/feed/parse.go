@@ -88,8 +88,13 @@ func malformed(format string, args ...any) error {
 // rssTranslator spares a parse of each entry's HTML in search of pictures.
 var rssTranslator = &gofeed.DefaultRSSTranslator{DisableContentImageScan: true}
 
-// parseFeed is gofeed's parser.
-func parseFeed(text string) (*gofeed.Feed, error) {
+// parseFeed is gofeed's parser. A panic of it is an error.
+func parseFeed(text string) (feed *gofeed.Feed, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			feed, err = nil, fmt.Errorf("the parser panicked: %v", v)
+		}
+	}()
 	p := gofeed.NewParser()
 	p.KeepOriginalFeed, p.RSSTranslator = true, rssTranslator
 	return p.ParseString(text)

@@ -65,12 +65,18 @@ func (m *mender) mend(base *url.URL) (*document, []span) {
 	head := m.text[m.root:]
 	if len(m.items) > 0 {
 		head = m.text[m.root:m.items[0].start]
-	} else if m.tail {
+	}
+	if len(items) == 0 && (m.tail || len(m.items) > 0) {
 		return nil, nil
 	}
-	if feed := m.parse(head, items); feed != nil {
+	if feed := m.parse(head, m.open, items); feed != nil {
 		return convert(feed, keysOf(items), base), items
 	}
+	m.open = slices.DeleteFunc(slices.Clone(m.open), func(start string) bool {
+		l := lexer{text: start}
+		t, ok := l.next()
+		return !ok || !slices.Contains([]string{"rss", "rdf", "channel", "feed"}, t.local())
+	})
 	var doc *document
 	var whole []span
 	m.halve(items, func(feed *gofeed.Feed, part []span) {
@@ -85,14 +91,15 @@ func (m *mender) mend(base *url.URL) (*document, []span) {
 	return doc, whole
 }
 
-// parse reads some items behind a head; nil if that is not possible.
-func (m *mender) parse(head string, items []span) *gofeed.Feed {
+// parse reads some items behind a head that has open elements; nil if that is not
+// possible.
+func (m *mender) parse(head string, open []string, items []span) *gofeed.Feed {
 	var b strings.Builder
 	b.WriteString(head)
 	for _, s := range items {
 		b.WriteString(m.text[s.start:s.end])
 	}
-	for _, start := range slices.Backward(m.open) {
+	for _, start := range slices.Backward(open) {
 		l := lexer{text: start}
 		if t, ok := l.next(); ok {
 			b.WriteString("</" + t.name + ">")
@@ -112,7 +119,7 @@ func (m *mender) halve(items []span, add func(*gofeed.Feed, []span)) {
 	if len(items) == 0 || m.budget <= 0 {
 		return
 	}
-	if feed := m.parse(strings.Join(m.open, ""), items); feed != nil {
+	if feed := m.parse(strings.Join(m.open, ""), m.open, items); feed != nil {
 		add(feed, items)
 		return
 	}
@@ -134,7 +141,7 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 	}
 	cut := false
 	if err := json.Unmarshal([]byte(text), &head); err != nil && !json.Valid([]byte(text)) {
-		if text = closeJSON(text); text == "" {
+		if text = mendJSON(text); text == "" {
 			return nil, malformed("JSON that cannot be read")
 		}
 		cut = true
@@ -175,19 +182,20 @@ func oneByOne(items []json.RawMessage, base *url.URL) (all *document) {
 	return all
 }
 
-// closeJSON ends a document that is cut off behind the last whole item; "" if it has
-// none.
-func closeJSON(text string) string {
+// mendJSON keeps the items of a document that are whole and valid; "" if it has none.
+func mendJSON(text string) string {
 	i := strings.Index(text, `"items"`)
 	if i < 0 {
 		return ""
 	}
-	open := strings.IndexByte(text[i:], '[')
-	if open < 0 {
+	n := strings.IndexByte(text[i:], '[')
+	if n < 0 {
 		return ""
 	}
-	end, depth, inString := -1, 0, false
-	for j := i + open + 1; j < len(text); j++ {
+	open := i + n + 1
+	var items []string
+	start, depth, inString := open, 0, false
+	for j := open; j < len(text) && depth >= 0; j++ {
 		switch c := text[j]; {
 		case inString && c == '\\':
 			j++
@@ -195,21 +203,21 @@ func closeJSON(text string) string {
 			inString = !inString
 		case inString:
 		case c == '{' || c == '[':
-			depth++
+			if depth++; depth == 1 {
+				start = j
+			}
 		case c == '}' || c == ']':
-			if depth--; depth == 0 && c == '}' {
-				end = j + 1
+			if depth--; depth == 0 && json.Valid([]byte(text[start:j+1])) {
+				items = append(items, text[start:j+1])
 			}
 		}
-		if depth < 0 {
-			break
-		}
 	}
-	if end < 0 {
+	if len(items) == 0 {
 		return ""
 	}
-	if closed := text[:end] + "]}"; json.Valid([]byte(closed)) {
-		return closed
+	whole := strings.Join(items, ",") + "]}"
+	if mended := text[:open] + whole; json.Valid([]byte(mended)) {
+		return mended
 	}
-	return ""
+	return `{"items":[` + whole
 }
