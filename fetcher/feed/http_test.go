@@ -20,7 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/feed"
 )
 
-const address = "https://example.com/feed"
+const feedURL = "https://example.com/feed"
 
 // server answers requests by a function, and notes them.
 type server struct {
@@ -73,7 +73,7 @@ type reader struct {
 }
 
 func newReader(t testing.TB, f *feed.Fetcher) *reader {
-	r := &reader{t, f, fetcher.TimelineQuery{Username: address}, map[string]bool{}}
+	r := &reader{t, f, fetcher.TimelineQuery{Username: feedURL}, map[string]bool{}}
 	r.q.Seen = func(id string) bool { return r.seen[id] }
 	return r
 }
@@ -165,7 +165,7 @@ func TestRedirects(t *testing.T) {
 	gone := false
 	f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.String() {
-		case address:
+		case feedURL:
 			if gone {
 				io.WriteString(w, items("a", "b"))
 				return
@@ -201,7 +201,7 @@ func TestRedirects(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("requests %q, want %q", got, want)
 	}
-	if b := f.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: address}}); b != "cdn.example.com" {
+	if b := f.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: feedURL}}); b != "cdn.example.com" {
 		t.Errorf("bucket %q, want the host that the feed has moved to", b)
 	}
 	gone = true
@@ -442,7 +442,7 @@ func TestHostGap(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {
-				page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: fmt.Sprintf("%s/%d", address, i)})
+				page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: fmt.Sprintf("%s/%d", feedURL, i)})
 				var limit *fetcher.RateLimitError
 				mu.Lock()
 				defer mu.Unlock()
@@ -515,7 +515,7 @@ func TestRobots(t *testing.T) {
 		_, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: name})
 		return err
 	}
-	if err := read(address + "/open"); err != nil {
+	if err := read(feedURL + "/open"); err != nil {
 		t.Error(err)
 	}
 	if err := read("https://none.example.com/feed"); err != nil {
@@ -526,7 +526,7 @@ func TestRobots(t *testing.T) {
 		t.Errorf("error %v, want status 502", err)
 	}
 	n := len(s.requests)
-	if err := read(address + "/private"); !errors.Is(err, feed.ErrDisallowed) || !errors.Is(err, fetcher.ErrProtected) || len(s.requests) != n {
+	if err := read(feedURL + "/private"); !errors.Is(err, feed.ErrDisallowed) || !errors.Is(err, fetcher.ErrProtected) || len(s.requests) != n {
 		t.Errorf("error %v after %d requests", err, len(s.requests)-n)
 	}
 }
