@@ -1,0 +1,59 @@
+package feed_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/fetcher/feed"
+)
+
+func TestUserAgent(t *testing.T) {
+	for _, tt := range []struct {
+		cfg  feed.Config
+		want string
+	}{
+		{feed.Config{}, "streamwatch/1 (+https://github.com/streamwatch/streamwatch)"},
+		{feed.Config{Contact: "ops@example.com"}, "streamwatch/1 (+ops@example.com)"},
+		{feed.Config{Contact: "ops@example.com", UserAgent: "x/2"}, "x/2"},
+	} {
+		f, s := serving(t, func(c *feed.Config) { c.Contact, c.UserAgent = tt.cfg.Contact, tt.cfg.UserAgent }, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, items("a")) })
+		newReader(t, f).read()
+		if got := s.requests[0].Header.Get("User-Agent"); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+// A Memory that fails fails the read, which is then made again.
+func TestMemoryFails(t *testing.T) {
+	m := &failing{}
+	f, _ := serving(t, func(c *feed.Config) { c.Memory = m }, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, items("a")) })
+	r := newReader(t, f)
+	for _, m.err = range []error{errors.New("disk full"), nil} {
+		if _, err := r.try(); !errors.Is(err, m.err) {
+			t.Errorf("error %v, want %v", err, m.err)
+		}
+	}
+	m.state = []byte(`{"format": 99}`)
+	f, _ = serving(t, func(c *feed.Config) { c.Memory = m }, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, items("a")) })
+	if _, err := newReader(t, f).try(); err == nil {
+		t.Error("a state of another format is read")
+	}
+}
+
+type failing struct {
+	err   error
+	state []byte
+}
+
+func (m *failing) Load(context.Context, string) ([]byte, error) { return m.state, nil }
+
+func (m *failing) Save(_ context.Context, _ string, state []byte) error {
+	if m.err == nil {
+		m.state = state
+	}
+	return m.err
+}

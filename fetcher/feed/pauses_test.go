@@ -1,0 +1,160 @@
+package feed_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/feed"
+)
+
+// Retry-After is waited for without a request.
+func TestRetryAfter(t *testing.T) {
+	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			refuse := true
+			f, s := serving(t, func(c *feed.Config) { c.MaxPause = -1 }, func(w http.ResponseWriter, r *http.Request) {
+				if refuse {
+					w.Header().Set("Retry-After", "600")
+					w.WriteHeader(code)
+					return
+				}
+				io.WriteString(w, items("a"))
+			})
+			r := newReader(t, f)
+			_, err := r.try()
+			var limit *fetcher.RateLimitError
+			var se *fetcher.StatusError
+			switch {
+			case code == 429 && (!errors.As(err, &limit) || limit.RetryAfter != 10*time.Minute || limit.Target):
+				t.Errorf("error %v, want a limit of the host for 10 minutes", err)
+			case code == 503 && (!errors.As(err, &se) || se.RetryAfter != 10*time.Minute):
+				t.Errorf("error %v, want status 503 for 10 minutes", err)
+			}
+			refuse = false
+			<-time.After(4 * time.Minute)
+			if _, err := r.try(); !errors.As(err, &limit) || limit.RetryAfter != 6*time.Minute || !limit.Target || len(s.requests) != 1 {
+				t.Errorf("error %v after %d requests, want to wait for 6 minutes more", err, len(s.requests))
+			}
+			<-time.After(6 * time.Minute)
+			r.read()
+		})
+	}
+}
+
+// A feed that is not to be read yet is answered for from memory, as of when it was read.
+func TestPauses(t *testing.T) {
+	const ttl = "<ttl>60</ttl>"
+	for _, tt := range []struct {
+		name, header, value, inFeed string
+		from                        string // the time of the first read, by the clock
+		most                        time.Duration
+		want                        time.Duration
+	}{
+		{"none", "", "", "", "12:00", 0, 0},
+		{"max-age", "Cache-Control", "public, max-age=3600", "", "12:00", 0, time.Hour},
+		{"max-age, of an old copy", "Cache-Control", "max-age=3600", "", "12:00", 0, time.Hour},
+		{"no-cache", "Cache-Control", "no-cache, max-age=3600", "", "12:00", 0, 0},
+		{"Expires", "Expires", "Mon, 02 Mar 2026 12:30:00 GMT", "", "12:00", 0, 30 * time.Minute},
+		{"Expires in the past", "Expires", "0", "", "12:00", 0, 0},
+		{"ttl", "", "", ttl, "12:00", 0, time.Hour},
+		{"the longer one", "Cache-Control", "max-age=60", ttl, "12:00", 0, time.Hour},
+		{"a day at most", "Cache-Control", "max-age=31536000", "", "12:00", 0, 24 * time.Hour},
+		{"bounded", "Cache-Control", "max-age=31536000", "", "12:00", time.Hour, time.Hour},
+		{"ignored", "Cache-Control", "max-age=3600", ttl, "12:00", -1, 0},
+		{"skipHours", "", "", "<skipHours><hour>13</hour><hour>14</hour></skipHours>" + ttl, "12:10", 0, 2*time.Hour + 50*time.Minute},
+		{"skipDays", "", "", "<skipDays><day>Monday</day></skipDays>", "20:00", 0, 4 * time.Hour},
+		{"all hours", "", "", "<skipDays><day>Monday</day><day>Tuesday</day><day>Wednesday</day><day>Thursday</day><day>Friday</day><day>Saturday</day><day>Sunday</day></skipDays>", "12:00", 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			clock, _ := time.Parse("2006-01-02 15:04", "2026-03-02 "+tt.from)
+			start := clock
+			f, s := serving(t, func(c *feed.Config) {
+				c.MaxPause = tt.most
+				c.Now = func() time.Time { return clock }
+			}, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Date", clock.Format(http.TimeFormat))
+				if tt.header != "" {
+					w.Header().Set(tt.header, tt.value)
+				}
+				io.WriteString(w, strings.Replace(items("a"), "<title>", tt.inFeed+"<title>", 1))
+			})
+			r := newReader(t, f)
+			r.read()
+			if tt.want > 0 {
+				clock = start.Add(tt.want - time.Second)
+				if page := r.read(); !page.Unchanged || !page.AsOf.Equal(start) || page.Skipped != 1 || len(s.requests) != 1 {
+					t.Errorf("%+v after %d requests, want it unchanged as of %s", page, len(s.requests), start)
+				}
+				q := r.q
+				q.Known = 0 // somebody wants the posts
+				if page, err := f.Timeline(t.Context(), q); err != nil || len(page.Tweets)+page.Skipped != 1 {
+					t.Errorf("%+v, error %v", page, err)
+				}
+				s.requests = s.requests[:1]
+				clock = start
+				r.read()
+			}
+			clock = start.Add(tt.want + 24*time.Hour)
+			n := len(s.requests)
+			if page := r.read(); !page.AsOf.IsZero() || len(s.requests) != n+1 {
+				t.Errorf("%+v, want it asked for", page)
+			}
+		})
+	}
+}
+
+// Requests to one host keep their distance; those that would wait for long are told when
+// to come, each at another time, and other hosts do not wait.
+func TestHostGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, s := serving(t, func(c *feed.Config) { c.HostGap = time.Second }, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, items("a")) })
+		var mu sync.Mutex
+		told := map[time.Duration]bool{}
+		closed := 0
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				page, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: fmt.Sprintf("%s/%d", feedURL, i)})
+				var limit *fetcher.RateLimitError
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case errors.As(err, &limit) && limit.Target && !told[limit.RetryAfter]:
+					told[limit.RetryAfter] = true
+				case err != nil:
+					t.Error(err)
+				case page.RateLimit.Known && page.RateLimit.Remaining == 0:
+					closed++
+				}
+			})
+		}
+		synctest.Wait()
+		other := time.Now()
+		if _, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: "https://other.example.com/feed"}); err != nil || time.Since(other) > 0 {
+			t.Errorf("another host: error %v after %s", err, time.Since(other))
+		}
+		wg.Wait()
+		if len(told) != 14 {
+			t.Errorf("%d were told when to come, want 14: %v", len(told), told)
+		}
+		var at []time.Time
+		for i, r := range s.requests {
+			if r.URL.Host == "example.com" {
+				at = append(at, s.times[i])
+			}
+		}
+		for i := 1; i < len(at); i++ {
+			if gap := at[i].Sub(at[i-1]); gap < time.Second {
+				t.Errorf("requests %s apart, want 1 s", gap)
+			}
+		}
+	})
+}

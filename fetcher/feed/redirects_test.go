@@ -1,0 +1,165 @@
+package feed_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/feed"
+)
+
+// Permanent redirects at the beginning are remembered until the feed is not there any
+// more; validators belong to the URL that gave them.
+func TestRedirects(t *testing.T) {
+	gone := false
+	f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.String() {
+		case feedURL:
+			if gone {
+				io.WriteString(w, items("a", "b"))
+				return
+			}
+			http.Redirect(w, r, "/moved", http.StatusMovedPermanently)
+		case "https://example.com/moved":
+			http.Redirect(w, r, "https://cdn.example.com/1", http.StatusPermanentRedirect)
+		case "https://cdn.example.com/1":
+			if gone {
+				http.NotFound(w, r)
+				return
+			}
+			http.Redirect(w, r, "https://node.example.com/x", http.StatusFound)
+		case "https://node.example.com/x":
+			w.Header().Set("ETag", `"1"`)
+			if r.Header.Get("If-None-Match") == `"1"` {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			io.WriteString(w, items("a"))
+		}
+	})
+	r := newReader(t, f)
+	first := r.read()
+	if again := r.read(); !again.Unchanged {
+		t.Errorf("%+v, want it unchanged", again)
+	}
+	var got []string
+	for _, req := range s.requests {
+		got = append(got, req.URL.Host+req.URL.Path+req.Header.Get("If-None-Match"))
+	}
+	want := []string{"example.com/feed", "example.com/moved", "cdn.example.com/1", "node.example.com/x", "cdn.example.com/1", `node.example.com/x"1"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("requests %q, want %q", got, want)
+	}
+	if b := f.Bucket(fetcher.Call{Role: fetcher.RoleTimeline, Account: fetcher.Account{Username: feedURL}}); b != "cdn.example.com" {
+		t.Errorf("bucket %q, want the host that the feed has moved to", b)
+	}
+	gone = true
+	if _, err := r.try(); !errors.Is(err, fetcher.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+	page := r.read()
+	if len(page.Tweets) != 1 || page.Skipped != 1 || page.UserID != first.UserID {
+		t.Errorf("%+v, want one new entry of the same account", page)
+	}
+}
+
+func TestRedirectsThatAreNotFollowed(t *testing.T) {
+	for _, to := range []string{"http://127.0.0.1/", "ftp://example.com/", "http://[::1]/", "https://u:p@example.com/", "https://example.com:9/", "/feed", "https://" + strings.Repeat("a", 3000) + ".com/"} {
+		f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
+		if _, err := newReader(t, f).try(); err == nil || len(s.requests) > 6 {
+			t.Errorf("%s: error %v after %d requests", to, err, len(s.requests))
+		}
+	}
+}
+
+// The default transport connects to public addresses only.
+func TestPrivateAddresses(t *testing.T) {
+	inside := httptest.NewServer(status(http.StatusOK))
+	defer inside.Close()
+	f, err := feed.New(feed.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad *fetcher.ArgumentError
+	if _, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: inside.URL + "/feed"}); !errors.As(err, &bad) {
+		t.Errorf("error %v, want an ArgumentError", err)
+	}
+	open, err := feed.New(feed.Config{AllowPrivate: true, HostGap: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open.Timeline(t.Context(), fetcher.TimelineQuery{Username: "http://169.254.169.254/feed"}); !errors.As(err, &bad) {
+		t.Errorf("metadata service: error %v, want an ArgumentError", err)
+	}
+	if _, err := open.Timeline(t.Context(), fetcher.TimelineQuery{Username: inside.URL + "/feed"}); !errors.Is(err, fetcher.ErrMalformed) {
+		t.Errorf("with AllowPrivate: error %v, want that of an empty document", err)
+	}
+}
+
+// A 410 is believed after hours of nothing else.
+func TestGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		code := http.StatusGone
+		f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) })
+		r := newReader(t, f)
+		check := func(after time.Duration, believed bool) {
+			t.Helper()
+			<-time.After(after)
+			_, err := r.try()
+			var se *fetcher.StatusError
+			if errors.Is(err, fetcher.ErrNotFound) != believed || !errors.As(err, &se) || se.Code != http.StatusGone || se.RetryAfter < time.Hour {
+				t.Errorf("error %v, believed %t, want %t", err, errors.Is(err, fetcher.ErrNotFound), believed)
+			}
+		}
+		check(0, false)
+		check(5*time.Hour, false)
+		code = http.StatusInternalServerError
+		r.try()
+		code = http.StatusGone
+		check(2*time.Hour, false) // it was there in between, if not well
+		check(6*time.Hour, true)
+		check(24*time.Hour, true)
+	})
+}
+
+func TestRobots(t *testing.T) {
+	f, s := serving(t, func(c *feed.Config) { c.Robots = true }, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Host + r.URL.Path {
+		case "example.com/robots.txt":
+			http.Redirect(w, r, "/r.txt", http.StatusFound)
+		case "example.com/r.txt":
+			io.WriteString(w, "User-agent: streamwatch\nDisallow: /feed/private")
+		case "down.example.com/robots.txt":
+			w.WriteHeader(http.StatusBadGateway)
+		case "none.example.com/robots.txt":
+			http.NotFound(w, r)
+		default:
+			io.WriteString(w, items("a"))
+		}
+	})
+	read := func(name string) error {
+		_, err := f.Timeline(t.Context(), fetcher.TimelineQuery{Username: name})
+		return err
+	}
+	if err := read(feedURL + "/open"); err != nil {
+		t.Error(err)
+	}
+	if err := read("https://none.example.com/feed"); err != nil {
+		t.Error(err)
+	}
+	var se *fetcher.StatusError
+	if err := read("https://down.example.com/feed"); !errors.As(err, &se) || se.Code != 502 {
+		t.Errorf("error %v, want status 502", err)
+	}
+	n := len(s.requests)
+	if err := read(feedURL + "/private"); !errors.Is(err, feed.ErrDisallowed) || !errors.Is(err, fetcher.ErrProtected) || len(s.requests) != n {
+		t.Errorf("error %v after %d requests", err, len(s.requests)-n)
+	}
+}

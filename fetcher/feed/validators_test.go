@@ -1,0 +1,135 @@
+package feed_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fetcher/feed"
+)
+
+// A validator goes back byte for byte, and a 304 is no change, with or without a body.
+func TestValidators(t *testing.T) {
+	for _, tag := range []string{`"a"`, `W/"a"`, `"a-gzip"`, `"ü"`} {
+		f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", tag)
+			if r.Header.Get("If-None-Match") == tag {
+				w.WriteHeader(http.StatusNotModified)
+				io.WriteString(w, items("x"))
+				return
+			}
+			io.WriteString(w, items("a"))
+		})
+		r := newReader(t, f)
+		r.read()
+		if again := r.read(); !again.Unchanged || again.Skipped != 1 || s.requests[1].Header.Get("If-None-Match") != tag {
+			t.Errorf("tag %s: %+v", tag, again)
+		}
+	}
+	f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Last-Modified", "Mon, 02 Mar 2026 12:00:00 GMT")
+		io.WriteString(w, items("a"))
+	})
+	r := newReader(t, f)
+	r.read()
+	r.read()
+	if got := s.requests[1].Header; got.Get("If-Modified-Since") != "Mon, 02 Mar 2026 12:00:00 GMT" || got.Get("If-None-Match") != "" {
+		t.Errorf("header %v", got)
+	}
+}
+
+// A tag that changes with every answer does not hide that the body is the same.
+func TestRestlessTags(t *testing.T) {
+	n := 0
+	f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		n++
+		w.Header().Set("ETag", fmt.Sprintf(`"%d"`, n))
+		io.WriteString(w, items("a"))
+	})
+	r := newReader(t, f)
+	r.read()
+	for range 3 {
+		if page := r.read(); !page.Unchanged {
+			t.Errorf("%+v, want it unchanged", page)
+		}
+	}
+}
+
+// A 304 that nobody asked for says nothing.
+func TestUnasked304(t *testing.T) {
+	f, _ := serving(t, nil, status(http.StatusNotModified))
+	var se *fetcher.StatusError
+	if _, err := newReader(t, f).try(); !errors.As(err, &se) || se.Code != 304 {
+		t.Errorf("error %v, want status 304", err)
+	}
+}
+
+// What comes over the wire is small, and grows when it is unpacked.
+func TestBombs(t *testing.T) {
+	f, _ := serving(t, func(c *feed.Config) { c.MaxBody = 1 << 20 }, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, items("a")+strings.Repeat(" ", 1<<20))
+	})
+	if _, err := newReader(t, f).try(); !errors.Is(err, fetcher.ErrMalformed) {
+		t.Errorf("error %v, want ErrMalformed", err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	for range 200 {
+		z.Write(make([]byte, 1<<20))
+	}
+	z.Close()
+	bomb := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write(packed.Bytes())
+	}))
+	defer bomb.Close()
+	real, err := feed.New(feed.Config{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := real.Timeline(t.Context(), fetcher.TimelineQuery{Username: bomb.URL}); !errors.Is(err, fetcher.ErrMalformed) {
+		t.Errorf("error %v, want ErrMalformed", err)
+	}
+}
+
+// A document that is cut on the way gives what came, and is asked for again without a
+// condition.
+func TestCutOnTheWay(t *testing.T) {
+	whole := items("a", "b", "c")
+	cut := true
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		w.Header().Set("Content-Length", fmt.Sprint(len(whole)))
+		if cut {
+			io.WriteString(w, whole[:len(whole)-40])
+			return
+		}
+		io.WriteString(w, whole)
+	}))
+	defer srv.Close()
+	f, err := feed.New(feed.Config{AllowPrivate: true, HostGap: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReader(t, f)
+	r.q.Username = srv.URL
+	if page := r.read(); len(page.Tweets) != 2 || page.Version != 0 {
+		t.Errorf("%+v, want the two entries that came", page)
+	}
+	cut = false
+	if page := r.read(); len(page.Tweets) != 1 || page.Skipped != 2 {
+		t.Errorf("%+v, want the third entry", page)
+	}
+}
