@@ -57,7 +57,7 @@ func (c *counted) total() fetcher.Billed {
 // up the limit of the endpoint, 10,000 calls in 15 minutes, and wait for its window.
 func TestADayIsBilledForWhatIsPosted(t *testing.T) {
 	accounts, chance := 300, 0 // posts that may be billed twice by chance, at midnight
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		accounts, chance = 40, 8
 	}
 	if n, err := strconv.Atoi(os.Getenv("XAPI_ACCOUNTS")); err == nil {
