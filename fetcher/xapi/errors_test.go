@@ -35,28 +35,32 @@ func TestErrors(t *testing.T) {
 		answer http.Handler
 		want   error
 	}{
-		"401":                       {says(401, `{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}`), fetcher.ErrUnauthorized},
-		"403 of the app":            {says(403, `{"type":"`+problems+`client-forbidden","title":"Client Forbidden","reason":"client-not-enrolled","detail":"enroll"}`), fetcher.ErrUnauthorized},
-		"403 of the authentication": {says(403, `{"type":"`+problems+`unsupported-authentication","title":"Unsupported Authentication"}`), fetcher.ErrUnauthorized},
-		"403 of an account":         {says(403, `{"type":"`+problems+`not-authorized-for-resource","title":"Authorization Error"}`), fetcher.ErrProtected},
-		"403 without a body":        {says(403, ``), fetcher.ErrUnauthorized},
-		"404":                       {says(404, `{"type":"https://api.twitter.com/2/problems/resource-not-found","title":"Not Found Error"}`), fetcher.ErrNotFound},
-		"404 of a suspended one":    {says(404, `{"type":"`+problems+`resource-not-found","detail":"User has been suspended: [ann]."}`), fetcher.ErrProtected},
-		"200 of a suspended one":    {says(200, `{"errors":[{"type":"`+problems+`resource-not-found","resource_type":"user","detail":"User has been suspended: [12]."}]}`), fetcher.ErrProtected},
-		"200 of nobody":             {says(200, `{"errors":[{"type":"`+problems+`resource-not-found","resource_type":"user","title":"Not Found Error"}]}`), fetcher.ErrNotFound},
-		"200 of a protected one":    {says(200, `{"errors":[{"type":"https://api.twitter.com/2/problems/not-authorized-for-resource","title":"Authorization Error"}]}`), fetcher.ErrProtected},
-		"a web page":                {says(200, `<html>`), fetcher.ErrMalformed},
-		"torn JSON":                 {says(200, `{"data":[{"id":"12","te`), fetcher.ErrMalformed},
-		"another object":            {says(200, `{"ok":true}`), fetcher.ErrMalformed},
-		"data that is no list":      {says(200, `{"data":{"id":"12"}}`), fetcher.ErrMalformed},
-		"posts that are not there":  {says(200, `{"meta":{"result_count":3}}`), fetcher.ErrMalformed},
-		"a token that is none":      {says(200, `{"meta":{"result_count":0,"next_token":"a b&c"}}`), fetcher.ErrMalformed},
-		"too much":                  {says(200, `{"data":"`+strings.Repeat("x", 9<<20)+`"}`), fetcher.ErrMalformed},
+		"401":                                  {says(401, `{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}`), fetcher.ErrUnauthorized},
+		"403 of the app":                       {says(403, `{"type":"`+problems+`client-forbidden","title":"Client Forbidden","reason":"client-not-enrolled","detail":"enroll"}`), fetcher.ErrUnauthorized},
+		"403 of the authentication":            {says(403, `{"type":"`+problems+`unsupported-authentication","title":"Unsupported Authentication"}`), fetcher.ErrUnauthorized},
+		"403 of an account":                    {says(403, `{"type":"`+problems+`not-authorized-for-resource","title":"Authorization Error"}`), fetcher.ErrProtected},
+		"403 without a body":                   {says(403, ``), fetcher.ErrUnauthorized},
+		"404":                                  {says(404, `{"type":"https://api.twitter.com/2/problems/resource-not-found","title":"Not Found Error"}`), fetcher.ErrNotFound},
+		"404 of a suspended one":               {says(404, `{"type":"`+problems+`resource-not-found","detail":"User has been suspended: [ann]."}`), fetcher.ErrProtected},
+		"200 of a suspended one":               {says(200, `{"errors":[{"type":"`+problems+`resource-not-found","resource_type":"user","detail":"User has been suspended: [12]."}]}`), fetcher.ErrProtected},
+		"200 of nobody":                        {says(200, `{"errors":[{"type":"`+problems+`resource-not-found","resource_type":"user","title":"Not Found Error"}]}`), fetcher.ErrNotFound},
+		"200 of a protected one":               {says(200, `{"errors":[{"type":"https://api.twitter.com/2/problems/not-authorized-for-resource","title":"Authorization Error"}]}`), fetcher.ErrProtected},
+		"200 of a post that another refers to": {says(200, `{"errors":[{"type":"`+problems+`resource-not-found","resource_type":"tweet","title":"Not Found Error"}],"meta":{"result_count":0}}`), nil},
+		"a web page":                           {says(200, `<html>`), fetcher.ErrMalformed},
+		"torn JSON":                            {says(200, `{"data":[{"id":"12","te`), fetcher.ErrMalformed},
+		"another object":                       {says(200, `{"ok":true}`), fetcher.ErrMalformed},
+		"data that is no list":                 {says(200, `{"data":{"id":"12"}}`), fetcher.ErrMalformed},
+		"posts that are not there":             {says(200, `{"meta":{"result_count":3}}`), fetcher.ErrMalformed},
+		"a token that is none":                 {says(200, `{"meta":{"result_count":0,"next_token":"a b&c"}}`), fetcher.ErrMalformed},
+		"too much":                             {says(200, `{"meta":{"result_count":0},"x":"`+strings.Repeat("x", 9<<20)+`"}`), fetcher.ErrMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, xapitest.Config{}, nil)
 			r.Instead(row.answer)
 			_, err := r.Timeline(context.Background(), fetcher.TimelineQuery{Username: "ann", UserID: "12"})
+			if row.want == nil && err != nil {
+				t.Errorf("the error is %v: want none", err)
+			}
 			for _, e := range []error{fetcher.ErrUnauthorized, fetcher.ErrProtected, fetcher.ErrNotFound, fetcher.ErrMalformed} {
 				if errors.Is(err, e) != (e == row.want) {
 					t.Errorf("the error is %v: want %v alone", err, row.want)

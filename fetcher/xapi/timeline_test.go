@@ -243,6 +243,26 @@ func TestAPostOfTheFutureIsNoBound(t *testing.T) {
 	}
 }
 
+// A page with something that is no post is no end of a read: what was left out would lie
+// behind its newest post.
+func TestABrokenPostIsNotPassedBy(t *testing.T) {
+	r := newRig(t, xapitest.Config{}, nil)
+	id := r.AddAccount("ann")
+	q := func() fetcher.TimelineQuery {
+		return fetcher.TimelineQuery{UserID: id, Since: r.clock().Add(-5 * time.Minute)}
+	}
+	r.read(q())
+	newest := r.Post("ann", "whole")
+	r.Instead(says(200, `{"data":[{"id":"`+newest+`","text":"whole"},{"id":{"torn":1}}],"meta":{"result_count":2}}`))
+	if p := r.read(q()); len(p.Tweets) != 2 || !p.Tweets[1].PublishedAt.IsZero() {
+		t.Errorf("the page is %+v: want the post, and one that is dropped", p)
+	}
+	r.Instead(nil)
+	if r.read(q()); r.last("since_id") != "" {
+		t.Errorf("after a broken post, what follows %s is asked for: want the broken one again", r.last("since_id"))
+	}
+}
+
 // Accounts that wait at the same time are looked up together.
 func TestLookUpsGoTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -276,28 +296,28 @@ func TestLookUpsGoTogether(t *testing.T) {
 	})
 }
 
-// Who gives up waiting leaves the others to their look-up.
-func TestLookUpGoesOnWithoutWhoBeganIt(t *testing.T) {
+// A look-up of several whose first one gives up goes on for the others.
+func TestLookUpGoesOnForTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, xapitest.Config{}, nil)
 		for i := range 3 {
 			r.AddAccount(fmt.Sprint("user", i))
 		}
 		r.slow = time.Second
-		first, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-		defer cancel()
-		ctxs := []context.Context{first, context.Background(), context.Background()}
-		errs := make([]error, len(ctxs))
+		patience := []time.Duration{time.Hour, 1500 * time.Millisecond, time.Hour}
+		errs := make([]error, len(patience))
 		var wg sync.WaitGroup
-		for i, ctx := range ctxs {
+		for i, d := range patience {
+			ctx, cancel := context.WithTimeout(context.Background(), d)
+			defer cancel()
 			wg.Go(func() {
 				_, errs[i] = r.Timeline(ctx, fetcher.TimelineQuery{Username: fmt.Sprint("user", i)})
 			})
 			synctest.Wait()
 		}
-		wg.Wait()
-		if !errors.Is(errs[0], context.DeadlineExceeded) || errs[1] != nil || errs[2] != nil {
-			t.Errorf("errors %v: want one of the first alone, whose time was up", errs)
+		wg.Wait() // the second asks for itself and the third from 1 s on
+		if errs[0] != nil || !errors.Is(errs[1], context.DeadlineExceeded) || errs[2] != nil {
+			t.Errorf("errors %v: want one of the second alone, whose time was up", errs)
 		}
 	})
 }
