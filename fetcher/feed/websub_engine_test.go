@@ -42,9 +42,9 @@ type watched struct {
 	posts map[string]time.Time   // entries, and when they were published
 }
 
-func newWatched(t *testing.T) *watched {
+func newWatched(t *testing.T, feeds int) *watched {
 	w := &watched{web: newWeb(t), t: t, rng: rand.New(rand.NewPCG(7, 8)), store: memory.New(memory.Options{}), got: map[string][]time.Time{}, posts: map[string]time.Time{}}
-	for i := range engineFeeds {
+	for i := range feeds {
 		w.names = append(w.names, w.add(fmt.Sprint("feed", i), hubOf(i)))
 	}
 	w.start()
@@ -124,7 +124,7 @@ func (w *watched) check(within time.Duration) (took []time.Duration) {
 // get lost and restarts: every entry is found, once, and those of hubs that work at once.
 func TestWebSubInAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWatched(t)
+		w := newWatched(t, engineFeeds)
 		w.set(func() { w.lease = 6 * time.Hour })
 		for i := range 1000 {
 			switch i {
@@ -171,6 +171,48 @@ func TestWebSubInAnEngine(t *testing.T) {
 		}
 		if st.Misses != 0 || st.Silences != 0 || !st.Trusted {
 			t.Errorf("the stream as a whole lost trust: %+v", st)
+		}
+	})
+}
+
+// Hubs of quiet feeds are silent for days, which is no fault. When nothing reaches the
+// handler any more, entries are found by polls, and soon as without a WebSub.
+func TestWebSubSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatched(t, 6)
+		for range 14 * 6 {
+			pass(time.Duration(w.rng.ExpFloat64() * float64(4*time.Hour)))
+			w.publish(0, 6)
+		}
+		pass(time.Minute)
+		if st := w.engine.Stats().Detect.Stream; st.Silences+st.Disconnects+st.Misses+st.Gaps != 0 || !st.Trusted || st.Accounts != 6 {
+			t.Errorf("quiet feeds: %+v", st)
+		}
+		polls := w.count(&w.polls)
+		pass(24 * time.Hour)
+		if n := w.count(&w.polls) - polls; n > 6*50 {
+			t.Errorf("%d polls of 6 feeds a day while their hubs are trusted, want one in half an hour", n)
+		}
+		w.set(func() { w.handler = http.NotFoundHandler() }) // the proxy has forgotten the way
+		for range 100 {
+			pass(time.Duration(w.rng.ExpFloat64() * float64(10*time.Minute)))
+			w.publish(0, 6)
+		}
+		before := time.Now()
+		for range 20 {
+			pass(time.Duration(w.rng.ExpFloat64() * float64(10*time.Minute)))
+			w.publish(0, 6)
+		}
+		pass(2 * audit)
+		if st := w.webSub.Stats(); st.Trusted != 0 {
+			t.Errorf("hubs that reach nobody are trusted: %+v", st)
+		}
+		w.stop()
+		w.check(audit + interval + time.Minute)
+		for text, at := range w.posts {
+			if d := w.got[text][0].Sub(at); at.After(before) && d > interval+time.Second {
+				t.Errorf("%s took %s once no hub was trusted", text, d)
+			}
 		}
 	})
 }

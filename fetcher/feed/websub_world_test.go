@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/hex"
@@ -53,8 +54,9 @@ type web struct {
 
 type webFeed struct {
 	hub     string
+	self    string     // what it calls itself, "" for its address
 	entries []webEntry // newest first
-	delay   time.Duration
+	header  []string   // of answers
 }
 
 type webEntry struct {
@@ -186,11 +188,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if f == nil {
 		return answer(r, http.StatusNotFound, ""), nil
 	}
-	shown := f.entries
-	for len(shown) > 0 && time.Since(shown[0].at) < f.delay { // the poll's server is late
-		shown = shown[1:]
-	}
-	return answer(r, http.StatusOK, atom(r.URL.String(), f.hub, shown)), nil
+	return answer(r, http.StatusOK, atom(cmp.Or(f.self, r.URL.String()), f.hub, f.entries), f.header...), nil
 }
 
 func answer(r *http.Request, status int, body string, header ...string) *http.Response {
