@@ -129,18 +129,14 @@ func checkCallback(address string, private bool) error {
 // subscription.
 func (w *WebSub) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.subscriber.ServeHTTP(rw, r) }
 
-// Brings reports whether the feed's hub should have pushed an entry, of those that no poll
-// of the Fetcher has shown. What its polls show is judged as they show it: a feed whose hub
-// leaves out an entry is not brought any more, and other feeds are.
+// Brings reports whether an entry was pushed, or should have been by now. An entry that a
+// poll of the Fetcher shows is judged before the engine asks: a feed whose hub has left one
+// out is not brought any more, and the others are.
 func (w *WebSub) Brings(t *fetcher.Tweet) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f := w.feeds.known[t.UserID]
-	if f == nil || f.pushed.has(t.ID) {
-		return f != nil
-	}
-	_, judged := f.overdue[t.ID]
-	return f.trusted && !judged && f.late(t.PublishedAt, w.fetcher.cfg.Now())
+	return f != nil && (f.pushed.has(t.ID) || f.trusted && f.late(t.PublishedAt, w.fetcher.cfg.Now()))
 }
 
 // leasesChanged is the subscriber's Changed.

@@ -271,7 +271,7 @@ func (w *WebSub) pushed(f *hubbed, whole bool) {
 	if !whole {
 		w.fetcher.state(f.account).set(func(p *polled) { p.pause = time.Time{} }) // the publisher wants it to be read
 		w.stats.Thin++
-		f.thin, f.since, f.polled, f.overdue = true, now, false, nil
+		f.thin, f.since, f.polled, f.overdue = true, after(now), false, nil
 		w.bell.Ring()
 	}
 }

@@ -109,9 +109,12 @@ func (f *hubbed) brought(now time.Time) bool {
 	if f.owed--; f.owed > 0 {
 		return false
 	}
-	f.owed, f.trusted, f.since, f.polled = 0, true, now, false
+	f.owed, f.trusted, f.since, f.polled = 0, true, after(now), false
 	return true
 }
+
+// after is the first whole second after a moment: many feeds tell no more of a time.
+func after(t time.Time) time.Time { return t.Truncate(time.Second).Add(time.Second) }
 
 // took takes note of how long a new entry took.
 func (f *hubbed) took(published, now time.Time) {

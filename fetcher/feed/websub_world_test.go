@@ -34,6 +34,7 @@ type web struct {
 
 	mu      sync.Mutex
 	handler http.Handler // nil: nobody answers
+	fetcher *feed.Fetcher
 	feeds   map[string]*webFeed
 	// subscribed are the hubs' subscriptions, by hub, topic and callback.
 	subscribed map[string]*webSubscription
@@ -276,10 +277,17 @@ func (w *web) subscriptions() (n int) {
 // open makes a Fetcher and a WebSub of w, whose handler it becomes.
 func (w *web) open(cfg feed.WebSubConfig) (*feed.Fetcher, *feed.WebSub) {
 	w.t.Helper()
-	f, err := feed.New(feed.Config{Transport: w, HostGap: time.Nanosecond})
+	return w.openWith(feed.Config{}, cfg)
+}
+
+func (w *web) openWith(config feed.Config, cfg feed.WebSubConfig) (*feed.Fetcher, *feed.WebSub) {
+	w.t.Helper()
+	config.Transport, config.HostGap = w, time.Nanosecond
+	f, err := feed.New(config)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.fetcher = f
 	cfg.Fetcher, cfg.Callback, cfg.Secret, cfg.Logger = f, webSubPath, webSubToken, slog.New(slog.DiscardHandler)
 	ws, err := feed.NewWebSub(cfg)
 	if err != nil {
