@@ -18,6 +18,9 @@
 //	go run ./examples/quickstart -bluesky bsky.app,atproto.com -since
 //	go run ./examples/quickstart -bluesky bsky.app -stream wss://jetstream2.us-east.bsky.network/subscribe
 //
+//	go run ./examples/quickstart -feed https://go.dev/blog/feed.atom -since
+//	X_BEARER_TOKEN=… go run ./examples/quickstart -x golang,nasa
+//
 // watch real accounts until Ctrl-C, and with -webhook URL deliver what they post.
 // The exit status is 1 if every poll of one of them failed.
 package main
@@ -44,10 +47,13 @@ type options struct {
 	posts    int
 	accounts int
 	interval time.Duration
-	lasts    time.Duration // how long the accounts of the demonstration post
-	push     bool
-	probe    bool
-	json     bool
+
+	feedInterval time.Duration // of feeds
+
+	lasts time.Duration // how long the accounts of the demonstration post
+	push  bool
+	probe bool
+	json  bool
 
 	mastodon     list
 	token        string
@@ -55,6 +61,11 @@ type options struct {
 	blueskyHost  string
 	pds          string
 	stream       string
+	feed         list
+	x            list
+	xHost        string
+	xLimit       float64
+	xToken       secret.Value
 	webhook      string
 	secret       string
 	allowPrivate bool
@@ -86,7 +97,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.Usage = func() {}
 	fs.IntVar(&o.posts, "posts", 60, "demonstration: posts to publish, over about 8 seconds, 1 to 100000")
 	fs.IntVar(&o.accounts, "accounts", 6, "demonstration: accounts that post, 1 to 10000")
-	fs.DurationVar(&o.interval, "interval", 0, "time between two polls of an account: 50ms to 10s in the demonstration (default 500ms), 5s to 1h for real accounts (default 15s)")
+	fs.DurationVar(&o.interval, "interval", 0, "time between two polls of an account: 50ms to 10s in the demonstration (default 500ms), 5s to 1h for real accounts (default 15s, and 5m for feeds)")
 	fs.BoolVar(&o.push, "push", false, "demonstration: the platform pushes posts, too, and polls only check that it left out none")
 	fs.BoolVar(&o.probe, "probe", false, "demonstration: ask 10 times a second which accounts have changed, and poll these at once")
 	fs.BoolVar(&o.json, "json", false, "end with the summary as one JSON object on a line")
@@ -96,15 +107,19 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.blueskyHost, "bluesky-host", "", "AppView to ask instead of the public one, a `URL`; not with -pds")
 	fs.StringVar(&o.pds, "pds", "", "read the accounts' records from this PDS instead of an AppView, a `URL`; not with -bluesky-host")
 	fs.StringVar(&o.stream, "stream", "", "have this Jetstream push the posts of the Bluesky accounts, too, a `URL` such as "+bluesky.DefaultJetstreamURL)
+	fs.Var(&o.feed, "feed", "RSS, Atom and JSON feeds: `URL[,…]`; no demonstration then")
+	fs.Var(&o.x, "x", "X accounts: `handle[,…]`, by the API that "+xTokenVariable+" in the environment is a bearer token of; no demonstration then")
+	fs.StringVar(&o.xHost, "x-host", "", "ask this server instead of X's, a `URL`")
+	fs.Float64Var(&o.xLimit, "x-limit", 1, "stop asking X when it has charged so many `dollars` on a day, in UTC")
 	fs.StringVar(&o.webhook, "webhook", "", "deliver real posts to this `URL`, too")
 	fs.StringVar(&o.secret, "secret", "", "webhook signing secret, 24 characters or more (default: one is generated and shown)")
-	fs.BoolVar(&o.allowPrivate, "allow-private", false, "let -webhook be http:// or an address of a private network")
+	fs.BoolVar(&o.allowPrivate, "allow-private", false, "let -webhook be http://, and -webhook and -feed addresses of a private network")
 	fs.BoolVar(&o.since, "since", false, "print the newest post of each real account at once")
 	fs.DurationVar(&o.runFor, "for", 0, "stop watching real accounts after this long (default: at Ctrl-C)")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fs.SetOutput(stderr)
-			fmt.Fprint(stderr, "Watch a demonstration on this machine (no flags), or real accounts (-mastodon, -bluesky).\n\n")
+			fmt.Fprint(stderr, "Watch a demonstration on this machine (no flags), or real accounts (-mastodon, -bluesky, -feed, -x).\n\n")
 			fs.PrintDefaults()
 		}
 		return o, err
@@ -124,14 +139,18 @@ func parse(args []string, stderr io.Writer) (options, error) {
 // needs says what a flag is of no use without.
 var needs = map[string]string{
 	"posts": demonstration, "accounts": demonstration, "push": demonstration, "probe": demonstration,
-	"token": "-mastodon", "bluesky-host": "-bluesky", "pds": "-bluesky", "stream": "-bluesky",
+	"token": "-mastodon", "bluesky-host": "-bluesky", "pds": "-bluesky", "stream": "-bluesky", "x-host": "-x", "x-limit": "-x",
 	"webhook": realAccounts, "since": realAccounts, "for": realAccounts,
-	"secret": "-webhook", "allow-private": "-webhook",
+	"secret": "-webhook", "allow-private": webhookOrFeed,
 }
 
 const (
-	demonstration = "the demonstration, without -mastodon and -bluesky"
-	realAccounts  = "real accounts: -mastodon or -bluesky"
+	demonstration = "the demonstration, without -mastodon, -bluesky, -feed and -x"
+	realAccounts  = "real accounts: -mastodon, -bluesky, -feed or -x"
+
+	webhookOrFeed = "-webhook or -feed"
+
+	xTokenVariable = "X_BEARER_TOKEN"
 )
 
 func (o *options) has(what string) bool {
@@ -142,8 +161,12 @@ func (o *options) has(what string) bool {
 		return len(o.mastodon) > 0
 	case "-bluesky":
 		return len(o.bluesky) > 0
+	case "-x":
+		return len(o.x) > 0
 	case "-webhook":
 		return o.webhook != ""
+	case webhookOrFeed:
+		return o.webhook != "" || len(o.feed) > 0
 	}
 	return o.real()
 }
@@ -156,7 +179,7 @@ func shown(f *flag.Flag) string {
 	return strconv.Quote(f.Value.String())
 }
 
-func (o *options) real() bool { return len(o.mastodon)+len(o.bluesky) > 0 }
+func (o *options) real() bool { return len(o.mastodon)+len(o.bluesky)+len(o.feed)+len(o.x) > 0 }
 
 func (o *options) check() error {
 	if o.interval == 0 {
@@ -164,7 +187,9 @@ func (o *options) check() error {
 		if o.real() {
 			o.interval = 15 * time.Second
 		}
+		o.feedInterval = 5 * time.Minute
 	}
+	o.feedInterval = max(o.feedInterval, o.interval)
 	lowest, highest, what := 50*time.Millisecond, 10*time.Second, "the demonstration"
 	if o.real() {
 		lowest, highest, what = 5*time.Second, time.Hour, "real accounts"
@@ -178,6 +203,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-interval %s is not allowed: want %s to %s for %s", o.interval, lowest, highest, what)
 	case o.runFor < 0:
 		return fmt.Errorf("-for %s is not allowed: want a positive duration", o.runFor)
+	case !(o.xLimit > 0):
+		return fmt.Errorf("-x-limit %v is not allowed: want more than 0 dollars a day", o.xLimit)
 	case o.pds != "" && o.blueskyHost != "":
 		return fmt.Errorf("-pds %q is not allowed: want one of -pds and -bluesky-host", o.pds)
 	}
@@ -191,6 +218,7 @@ func usage(err error) error { return usageError{err} }
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
+	o.xToken = secret.Value(os.Getenv(xTokenVariable))
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}

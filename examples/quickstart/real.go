@@ -7,15 +7,19 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
+	"github.com/streamwatch/streamwatch/fetcher/feed"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
+	"github.com/streamwatch/streamwatch/fetcher/xapi"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -26,6 +30,9 @@ type accounts struct {
 	at    map[string]account // by monitor.Key(name)
 
 	stream fetcher.Streamer // of those that have a DID; nil for none
+
+	sources []streamwatch.Source // of names that begin with one of theirs
+	feeds   int                  // how many of names are feeds, the last ones
 }
 
 type account struct {
@@ -90,7 +97,68 @@ func open(o options) (*accounts, error) {
 		}
 		all.stream = j
 	}
-	return all, nil
+	if err := all.openX(o); err != nil {
+		return nil, err
+	}
+	return all, all.openFeeds(o)
+}
+
+func (a *accounts) openX(o options) error {
+	if len(o.x) == 0 {
+		return nil
+	}
+	if o.xToken == "" {
+		return fmt.Errorf("-x %s is not allowed: the environment variable %s is not set", o.x.String(), xTokenVariable)
+	}
+	x, err := xapi.New(xapi.Config{BaseURL: o.xHost, Token: o.xToken})
+	if err != nil {
+		return fmt.Errorf("-x-host %q or %s is not allowed: %w", o.xHost, xTokenVariable, err)
+	}
+	for _, raw := range o.x {
+		handle := strings.TrimPrefix(strings.TrimPrefix(raw, "https://x.com/"), "@")
+		if err := xapi.CheckAccount(handle); err != nil {
+			return fmt.Errorf("-x %q is not allowed: want %w", raw, err)
+		}
+		a.add("x:"+handle, handle, x)
+	}
+	a.sources = append(a.sources, streamwatch.Source{Name: "x", Fetcher: x, CheckAccount: xapi.CheckAccount,
+		Detect: detect.Config{Cost: detect.Cost{Prices: xapi.Prices(), Limit: o.xLimit}}})
+	return nil
+}
+
+func (a *accounts) openFeeds(o options) error {
+	if len(o.feed) == 0 {
+		return nil
+	}
+	f, err := feed.New(feed.Config{AllowPrivate: o.allowPrivate})
+	if err != nil {
+		return fmt.Errorf("-feed: %w", err)
+	}
+	check := feed.CheckAccount
+	if o.allowPrivate {
+		check = feed.CheckPrivateAccount
+	}
+	had := len(a.names)
+	for _, address := range o.feed {
+		if err := check(address); err != nil {
+			return fmt.Errorf("-feed %q is not allowed: want %w", address, err)
+		}
+		a.add("feed:"+address, address, f)
+	}
+	a.feeds = len(a.names) - had
+	a.sources = append(a.sources, streamwatch.Source{Name: "feed", Fetcher: f, CheckAccount: check})
+	return nil
+}
+
+// config is an engine's for the accounts.
+func (a *accounts) config() (cfg streamwatch.Config) {
+	cfg.Sources, cfg.MaxAccounts = a.sources, len(a.names)
+	for _, s := range a.at {
+		if !slices.ContainsFunc(a.sources, func(named streamwatch.Source) bool { return named.Fetcher == s.source }) {
+			cfg.Fetcher, cfg.Roles = a, fetcher.Roles{Stream: a.stream}
+		}
+	}
+	return cfg
 }
 
 // splitAccountURL takes https://host/@user or user@host apart.
@@ -129,17 +197,14 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 		return nil, usage(err)
 	}
 	lines := &ticker{w: w}
-	engine, err := streamwatch.New(streamwatch.Config{
-		Fetcher: all,
-		Roles:   fetcher.Roles{Stream: all.stream},
-		OnEvent: func(_ context.Context, e deliver.Event) error {
-			lines.detected(e)
-			return nil
-		},
-		Logger:      slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelInfo})),
-		Webhook:     webhook.Config{AllowPrivate: o.allowPrivate},
-		MaxAccounts: len(all.names),
-	})
+	cfg := all.config()
+	cfg.OnEvent = func(_ context.Context, e deliver.Event) error {
+		lines.detected(e)
+		return nil
+	}
+	cfg.Logger = slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	cfg.Webhook = webhook.Config{AllowPrivate: o.allowPrivate}
+	engine, err := streamwatch.New(cfg)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -152,14 +217,13 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	if err := engine.Start(ctx); err != nil {
 		return nil, err
 	}
-	created, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
-		Name: "quickstart", Usernames: all.names, PollInterval: o.interval, WebhookURL: o.webhook, WebhookSecret: o.key(),
-	})
+	feeds := len(all.names) - all.feeds
+	err = errors.Join(all.begin(ctx, engine, lines, "quickstart", all.names[:feeds], o.interval, o),
+		all.begin(ctx, engine, lines, "quickstart feeds", all.names[feeds:], o.feedInterval, o))
 	if err == nil {
-		if created.WebhookSecret != "" {
-			fmt.Fprintf(w, "webhook secret, shown once: %s\n", string(created.WebhookSecret))
+		if plan, err := engine.Plan(ctx); err == nil && plan.CostPerDay > 0 {
+			lines.print("x: about $%.3f a day, if each account posts once a day; at most $%.2f\n", plan.CostPerDay, o.xLimit)
 		}
-		lines.print("watching %s every %s; Ctrl-C stops\n", strings.Join(all.names, ", "), o.interval)
 		if o.runFor > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, o.runFor)
@@ -179,6 +243,24 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 		err = errors.Join(err, errIncomplete)
 	}
 	return sum, err
+}
+
+// begin creates a monitor of some accounts, if there are any.
+func (a *accounts) begin(ctx context.Context, engine *streamwatch.Engine, lines *ticker, name string, names []string, interval time.Duration, o options) error {
+	if len(names) == 0 {
+		return nil
+	}
+	created, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
+		Name: name, Usernames: names, PollInterval: interval, WebhookURL: o.webhook, WebhookSecret: o.key(),
+	})
+	if err != nil {
+		return err
+	}
+	if created.WebhookSecret != "" {
+		lines.print("webhook secret of %q, shown once: %s\n", name, string(created.WebhookSecret))
+	}
+	lines.print("watching %s every %s; Ctrl-C stops\n", strings.Join(names, ", "), interval)
+	return nil
 }
 
 // neverRead says which accounts every poll failed for, nil when there are none.
@@ -278,9 +360,21 @@ func reportUntil(ctx context.Context, engine *streamwatch.Engine, lines *ticker)
 func sumUp(engine *streamwatch.Engine, lines *ticker, all *accounts, o options) *summary {
 	stats := engine.Stats()
 	s := &summary{real: true, Posted: lines.count(), Detected: lines.count(), Delivered: lines.count(), Latency: lines.latencies()}
-	s.notes = append(s.notes, fmt.Sprintf("%d polls, %d failed, %d gaps, %d posts dropped as malformed", stats.Detect.Polls, stats.Detect.PollErrors, stats.Detect.Gaps,
-		stats.Detect.Dropped.NoID+stats.Detect.Dropped.NoTime+stats.Detect.Dropped.Future+stats.Detect.Dropped.Author+stats.Detect.Dropped.Excess+stats.Detect.Dropped.SameID))
-	s.brought(stats.Detect, all.stream != nil, false)
+	sources := stats.Sources
+	if sources == nil {
+		sources = map[string]detect.Stats{"": stats.Detect}
+	}
+	var polls, failed, gaps, dropped int64
+	for _, of := range sources {
+		polls, failed, gaps = polls+of.Polls, failed+of.PollErrors, gaps+of.Gaps
+		d := of.Dropped
+		dropped += d.NoID + d.NoTime + d.Future + d.Author + d.Excess + d.SameID
+	}
+	s.notes = append(s.notes, fmt.Sprintf("%d polls, %d failed, %d gaps, %d posts dropped as malformed", polls, failed, gaps, dropped))
+	if cost := sources["x"].Cost; cost.Total > 0 {
+		s.notes = append(s.notes, fmt.Sprintf("x: %d posts and %d accounts billed, $%.3f", cost.Billed.Posts, cost.Billed.Users, cost.Total))
+	}
+	s.brought(sources[""], all.stream != nil, false)
 	if o.webhook != "" {
 		s.Delivered = int(stats.Deliver.Delivered) - s.Detected // the rest went to the handler
 		s.Lost = s.Detected - s.Delivered                       // nothing is kept beyond this process
