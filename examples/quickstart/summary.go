@@ -82,8 +82,16 @@ func (t *ticker) detected(e deliver.Event) {
 	t.ms = append(t.ms, e.Latency.Milliseconds())
 	const clock = "15:04:05.000"
 	fmt.Fprintf(t.w, "%s  %-24s  %-46s  published %s  detected %s  %6d ms\n", e.DetectedAt.Local().Format(clock),
-		"@"+e.AuthorUsername, oneLine(e.TextPreview, 44), e.PublishedAt.Local().Format(clock),
+		shownAs(e.AuthorUsername), oneLine(e.TextPreview, 44), e.PublishedAt.Local().Format(clock),
 		e.DetectedAt.Local().Format(clock), e.Latency.Milliseconds())
+}
+
+// shownAs is how an account is shown: a handle, or the address of a feed.
+func shownAs(name string) string {
+	if strings.Contains(name, "://") {
+		return name
+	}
+	return "@" + name
 }
 
 // Write makes the ticker a log's output, so that lines do not mix.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
+)
+
+// reacting is an output that calls a function once for each text that is written.
+type reacting struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+	on  map[string]func()
+}
+
+func (w *reacting) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf.Write(p)
+	for text, fn := range w.on {
+		if strings.Contains(w.buf.String(), text) {
+			delete(w.on, text)
+			go fn()
+		}
+	}
+	return len(p), nil
+}
+
+func (w *reacting) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.String()
+}
+
+// What a feed and an account of X publish is detected, and the summary says what X has
+// charged.
+func TestFeedsAndX(t *testing.T) {
+	x := xapitest.New(xapitest.Config{Token: "app-token"})
+	x.AddAccount("ann")
+	x.Publish("ann", xapitest.Post{Text: "an old post", At: time.Now().Add(-time.Hour)})
+	xServer := httptest.NewServer(x)
+	defer xServer.Close()
+	began := time.Now().UTC()
+	var items atomic.Int64
+	items.Store(1)
+	feeds := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/rss+xml")
+		fmt.Fprint(w, `<rss version="2.0"><channel><title>News</title>`)
+		for i := items.Load(); i > 0; i-- {
+			fmt.Fprintf(w, `<item><guid isPermaLink="false">n%d</guid><title>item %d</title><pubDate>%s</pubDate></item>`, i, i, began.Add(time.Duration(i-2)*time.Hour+time.Second).Format(time.RFC1123))
+		}
+		fmt.Fprint(w, `</channel></rss>`)
+	}))
+	defer feeds.Close()
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var both sync.WaitGroup
+	both.Add(2)
+	go func() { both.Wait(); cancel() }()
+	out := &reacting{}
+	out.on = map[string]func(){
+		"watching feed:": func() { items.Add(1) },
+		"watching x:":    func() { x.Post("ann", "a new post") },
+		`"a new post"`:   both.Done,
+		`item 2`:         both.Done,
+	}
+	sum, err := watch(ctx, options{
+		x: list{"@ann"}, xHost: xServer.URL, xLimit: 1, xToken: "app-token", feed: list{feeds.URL + "/news.xml"}, allowPrivate: true,
+		interval: time.Second, feedInterval: time.Second, runFor: time.Minute,
+	}, out)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if notes := strings.Join(sum.notes, "\n"); sum.Detected != 2 || !strings.Contains(notes, "x: 2 posts and 1 accounts billed, $0.020") {
+		t.Errorf("detected %d, notes %q:\n%s", sum.Detected, notes, out.String())
+	}
+	if text := out.String(); !strings.Contains(text, "x: about $0.005 a day") || strings.Contains(text, "old post") {
+		t.Errorf("output\n%s\nwant the planned cost, and nothing old", text)
+	}
+}
+
+func TestXNeedsAToken(t *testing.T) {
+	o, err := parse([]string{"-x", "nasa"}, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch(t.Context(), o, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "X_BEARER_TOKEN is not set") {
+		t.Errorf("error %v, want one that names the variable", err)
+	}
+}
