@@ -74,7 +74,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	mux, ops := muxes(c, svc.api, probes, metrics)
+	mux, ops := muxes(c, svc.api, svc.hooks, probes, metrics)
 	if c.demo {
 		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
 			return err
@@ -114,6 +114,7 @@ type service struct {
 	keys      *apikey.Manager
 	engine    *streamwatch.Engine
 	api       http.Handler
+	hooks     map[string]http.Handler // what hubs of feeds call, by path
 }
 
 func newService(c config, store keyedStore, base string, log *slog.Logger) (s service, err error) {
@@ -124,10 +125,11 @@ func newService(c config, store keyedStore, base string, log *slog.Logger) (s se
 	if source != nil {
 		s.platforms = append(s.platforms, source)
 	}
-	sources, err := openSources(c.sources)
+	sources, hooks, err := openSources(c.sources, c.allowPrivate, log)
 	if err != nil {
 		return s, err
 	}
+	s.hooks = hooks
 	for _, src := range sources {
 		s.platforms = append(s.platforms, src.Fetcher)
 	}
@@ -209,11 +211,14 @@ func (h handshakes) Write(line []byte) (int, error) {
 }
 
 // muxes are what -addr and -ops-addr serve.
-func muxes(c config, api http.Handler, probes *enginehttp.Probes, metrics http.Handler) (public, ops *http.ServeMux) {
+func muxes(c config, api http.Handler, hooks map[string]http.Handler, probes *enginehttp.Probes, metrics http.Handler) (public, ops *http.ServeMux) {
 	public, ops = http.NewServeMux(), http.NewServeMux()
 	addProbes(public, probes)
 	addProbes(ops, probes)
 	public.Handle("/v1/", api)
+	for path, hook := range hooks {
+		public.Handle(path, hook)
+	}
 	ops.Handle("GET /metrics", metrics)
 	if c.metrics {
 		public.Handle("GET /metrics", metrics)

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +17,12 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/fetcher/xapi"
 )
 
 func sourceEnv(name string) (string, bool) {
-	v, ok := map[string]string{"MASTODON_TOKEN": "tok-secret", "OTHER_KEY": "sw_live_secret", "EMPTY": ""}[name]
+	v, ok := map[string]string{"MASTODON_TOKEN": "tok-secret", "OTHER_KEY": "sw_live_secret", "EMPTY": "", "HUB_SECRET": strings.Repeat("0123456789abcdef", 4)}[name]
 	return v, ok
 }
 
@@ -31,12 +35,22 @@ func TestParseSources(t *testing.T) {
 		"m=mastodon,https://a.example,token=MASTODON_TOKEN,stream,probe n=mastodon,https://b.example":      "",
 		"r=remote,https://streams.example.com,token=OTHER_KEY,stream":                                      "",
 		"f=fake,stream,probe": "",
+		"x=x,token=OTHER_KEY,stream,rules,probe,limit=0.5,calls=3": "",
+		"f=feed,contact=ops@example.com,memory=/tmp/feeds":         "",
+
+		"x=x":                          "token is missing",
+		"x=x,token=OTHER_KEY,limit=-1": `limit "-1" is not allowed: want more than 0 dollars a day`,
+		"x=x,token=OTHER_KEY,stream=wss://a.example":           "want stream alone for x",
+		"f=feed,https://a.example/feed":                        "url is not allowed: accounts are addresses of feeds",
+		"f=feed,stream":                                        "stream or token is not allowed: want both",
+		"f=feed,stream=https://a.example/hook":                 "stream or token is not allowed: want both",
+		"f=feed,stream=http://a.example/hook,token=HUB_SECRET": "want https:// and a host",
 
 		"bluesky":                    `-source "bluesky" is not allowed: want name=kind,url,option,…`,
 		"B=fake":                     `-source "B" is not allowed: want a name of 1 to 32 lower-case letters`,
 		"did=fake":                   `-source "did" is not allowed`,
 		"f=fake f=fake":              `-source "f" is not allowed twice`,
-		"x=blusky":                   `-source x: kind "blusky" is not allowed: want bluesky, mastodon, remote or fake`,
+		"x=blusky":                   `-source x: kind "blusky" is not allowed: want bluesky, mastodon, remote, x, feed or fake`,
 		"x=mastodon":                 "-source x: url is missing: want where the server is, such as x=mastodon,https://example.com",
 		"x=remote,token=OTHER_KEY":   "url is missing: want where the service is",
 		"x=remote,https://a.example": "token is missing",
@@ -91,16 +105,21 @@ func TestOpenSources(t *testing.T) {
 		"-source", "b=bluesky,probe,stream,calls=5", "-source", "p=bluesky,https://pds.example.com,pds,stream",
 		"-source", "m=mastodon,https://a.example,token=MASTODON_TOKEN,probe=2,stream=wss://s.example", "-source", "n=mastodon,https://b.example",
 		"-source", "r=remote,https://streams.example.com,token=OTHER_KEY,stream", "-source", "f=fake,probe,stream",
+		"-source", "x=x,token=OTHER_KEY,probe,stream,rules,limit=5", "-source", "y=x,https://x.example,token=OTHER_KEY",
+		"-source", "news=feed,contact=ops@example.com,memory=" + t.TempDir() + ",stream=https://s.example.com/websub/,token=HUB_SECRET", "-source", "g=feed",
 	}, sourceEnv, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := openSources(c.sources)
+	all, hooks, err := openSources(c.sources, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := streamwatch.New(streamwatch.Config{Sources: all}); err != nil {
 		t.Error(err)
+	}
+	if len(hooks) != 1 || hooks["/websub/"] == nil {
+		t.Errorf("hooks %v, want one, below /websub/", hooks)
 	}
 	for i, want := range []struct {
 		name          string
@@ -114,6 +133,10 @@ func TestOpenSources(t *testing.T) {
 		{"n", false, false, 0, 0, "a@b@c"},
 		{"r", false, true, 0, 0, ""},
 		{"f", true, true, 0, defaultProbeRate, ""},
+		{"x", true, true, 0, defaultProbeRate, "a.b"},
+		{"y", false, false, 0, 0, "a.b"},
+		{"news", false, true, 0, 0, "nasa"},
+		{"g", false, false, 0, 0, "http://127.0.0.1/feed"},
 	} {
 		s := all[i]
 		if s.Name != want.name || s.Fetcher == nil || (s.Roles.Probe != nil) != want.probe || (s.Roles.Stream != nil) != want.stream ||
@@ -122,6 +145,32 @@ func TestOpenSources(t *testing.T) {
 		}
 		if refuses := s.CheckAccount != nil && s.CheckAccount(want.not) != nil; refuses != (want.not != "") {
 			t.Errorf("source %s refuses %q: %t", s.Name, want.not, refuses)
+		}
+	}
+}
+
+// What X charges is bounded, and hubs of feeds find their way.
+func TestOpenXAndFeeds(t *testing.T) {
+	c, err := parse("serve", []string{"-source", "x=x,token=OTHER_KEY,rules,limit=5", "-source", "f=feed,stream=https://s.example.com/websub,token=HUB_SECRET"}, sourceEnv, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, hooks, err := openSources(c.sources, false, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cost := all[0].Detect.Cost; cost.Limit != 5 || cost.Prices != xapi.Prices() || all[0].Roles.SearchStream == nil {
+		t.Errorf("cost %+v, roles %+v", cost, all[0].Roles)
+	}
+	public, _ := muxes(c, http.NotFoundHandler(), hooks, enginehttp.NewProbes(nil, nil), http.NotFoundHandler())
+	if _, pattern := public.Handler(httptest.NewRequest("GET", "/websub/something", nil)); pattern != "/websub/" {
+		t.Errorf("the hub's request goes to %q", pattern)
+	}
+	for _, taken := range []string{"https://s.example.com", "https://s.example.com/v1/websub"} {
+		f := c.sources[1]
+		f.streamURL = taken
+		if _, _, err := openSources([]sourceFlag{f}, false, slog.New(slog.DiscardHandler)); err == nil {
+			t.Errorf("stream=%s is allowed", taken)
 		}
 	}
 }
@@ -193,7 +242,7 @@ func TestSources(t *testing.T) {
 	read, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	missing := []string{`"platform":"pushed"`, `"platform":"probed"`,
-		`streamwatch_events_total{source="pushed"} [1-9]`, `streamwatch_stream_posts_total{source="pushed"} [1-9]`,
+		`streamwatch_events_total{source="pushed"} [1-9]`, `streamwatch_stream_posts_total{of="accounts",source="pushed"} [1-9]`,
 		`streamwatch_events_total{source="probed"} [1-9]`, `streamwatch_probe_found_total{source="probed"} [1-9]`,
 		`streamwatch_targets{source=""} 1`, `streamwatch_poll_errors_total{source="toots"} [1-9]`,
 	}

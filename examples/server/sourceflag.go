@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"regexp"
 	"slices"
@@ -21,10 +22,17 @@ type sourceFlag struct {
 	probe, stream   bool
 	probeRate       float64 // calls a second, 0 for a share of calls
 	streamURL       string  // "" for the adapter's own
+	rules           bool    // a stream of queries
+	limit           float64 // dollars a day, 0 for none
+	contact, memory string  // of feeds: see feed.Config
+	allowPrivate    bool
+	log             *slog.Logger
 }
 
 const sourceUsage = "watch one more platform, as `name=kind,url,option,…`, several times: accounts are then name:account. Kinds and their options: " +
-	"bluesky,AppView,probe,stream or bluesky,PDS,pds,stream; mastodon,server,token=VARIABLE,probe,stream; remote,service,token=VARIABLE,stream; fake,probe,stream. " +
+	"bluesky,AppView,probe,stream or bluesky,PDS,pds,stream; mastodon,server,token=VARIABLE,probe,stream; remote,service,token=VARIABLE,stream; " +
+	"x,token=VARIABLE,probe,stream,rules,limit=5: the Activity API, the filtered stream, and at most so many dollars a day, for probes cost, too; " +
+	"feed,contact=ADDRESS,memory=DIRECTORY,stream=https://public/path,token=VARIABLE: who runs the service, where feeds are remembered, and where WebSub hubs reach it, with a secret of 32 bytes or more; fake,probe,stream. " +
 	"For all: calls=5 spends so many calls a second where they find posts earliest, probe=0.5 that many beside them, stream=wss://… names the stream's address, " +
 	"and token= the environment variable that has the token or API key. In the environment with spaces between several"
 
@@ -36,6 +44,8 @@ var sourceKinds = map[string]struct {
 	"bluesky":  {options: []string{"calls", "pds", "probe", "stream"}},
 	"mastodon": {options: []string{"calls", "token", "probe", "stream"}, url: true},
 	"remote":   {options: []string{"calls", "token", "stream"}, url: true, token: true},
+	"x":        {options: []string{"calls", "token", "probe", "stream", "rules", "limit"}, token: true},
+	"feed":     {options: []string{"calls", "contact", "memory", "stream", "token"}},
 	"fake":     {options: []string{"calls", "probe", "stream"}},
 }
 
@@ -73,12 +83,12 @@ func parseSources(flags []string, env func(string) (string, bool)) (all []source
 func (s *sourceFlag) parse(fields []string, env func(string) (string, bool)) error {
 	kind, ok := sourceKinds[fields[0]]
 	if !ok {
-		return fmt.Errorf("kind %.40q is not allowed: want bluesky, mastodon, remote or fake", fields[0])
+		return fmt.Errorf("kind %.40q is not allowed: want bluesky, mastodon, remote, x, feed or fake", fields[0])
 	}
 	s.kind, fields = fields[0], fields[1:]
 	if len(fields) > 0 && strings.Contains(fields[0], "://") && !strings.Contains(fields[0], "=") {
-		if s.kind == "fake" {
-			return fmt.Errorf("url is not allowed: a fake platform has none")
+		if why := map[string]string{"fake": "a fake platform has none", "feed": "accounts are addresses of feeds"}[s.kind]; why != "" {
+			return fmt.Errorf("url is not allowed: %s", why)
 		}
 		if err := plainURL("url", fields[0], "http", "https"); err != nil {
 			return err
@@ -98,14 +108,16 @@ func (s *sourceFlag) parse(fields []string, env func(string) (string, bool)) err
 	case kind.url && s.url == "":
 		return fmt.Errorf("url is missing: want where the %s is, such as %s=%s,https://example.com", map[string]string{"mastodon": "server", "remote": "service"}[s.kind], s.name, s.kind)
 	case kind.token && s.token == "":
-		return errors.New("token is missing: want token= and the environment variable that has the API key of the other service")
+		return errors.New("token is missing: want token= and the environment variable that has the API key of the other service, or X's bearer token")
 	case s.pds && s.url == "":
 		return errors.New("pds is not allowed without a url: want that of the PDS")
 	case s.pds && s.probe:
 		return errors.New("probe is not allowed with pds: a PDS has no profiles to ask for")
 	case s.kind == "mastodon" && s.stream && s.token == "":
 		return errors.New("stream is not allowed without token: want that of a user who follows the accounts")
-	case s.streamURL != "" && (s.kind == "remote" || s.kind == "fake"):
+	case s.kind == "feed" && s.stream != (s.streamURL != "" && s.token != ""):
+		return errors.New("stream or token is not allowed: want both, the public address where hubs reach this service, such as stream=https://example.com/websub, and the environment variable of a secret")
+	case s.streamURL != "" && (s.kind == "remote" || s.kind == "fake" || s.kind == "x"):
 		return fmt.Errorf("stream with an address is not allowed: want stream alone for %s", s.kind)
 	}
 	if s.probe && s.probeRate == 0 && s.calls == 0 {
@@ -130,8 +142,18 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 		s.calls, err = perSecond(option, value)
 	case "stream":
 		if s.stream = true; given {
-			s.streamURL, err = value, plainURL(option, value, "ws", "wss")
+			s.streamURL, err = value, plainURL(option, value, s.streamSchemes()...)
 		}
+	case "rules":
+		s.rules = true
+	case "limit":
+		if s.limit, err = strconv.ParseFloat(value, 64); err != nil || !(s.limit > 0) {
+			return fmt.Errorf("limit %.40q is not allowed: want more than 0 dollars a day", value)
+		}
+	case "contact":
+		s.contact = value
+	case "memory":
+		s.memory = value
 	case "token":
 		if !variableName.MatchString(value) {
 			return fmt.Errorf("token %s is not allowed: want the name of an environment variable, of A-Z, 0-9 and _", secret.Redacted)
@@ -142,6 +164,14 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 		}
 	}
 	return err
+}
+
+// streamSchemes are those of a stream's address. That of feeds is called by hubs.
+func (s *sourceFlag) streamSchemes() []string {
+	if s.kind == "feed" {
+		return []string{"https"}
+	}
+	return []string{"ws", "wss"}
 }
 
 func perSecond(option, value string) (float64, error) {

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/streamwatch/streamwatch"
@@ -10,20 +14,41 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
+	"github.com/streamwatch/streamwatch/fetcher/feed"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/fetcher/remote"
+	"github.com/streamwatch/streamwatch/fetcher/xapi"
 )
 
-// openSources makes the platforms of the flags -source.
-func openSources(flags []sourceFlag) (all []streamwatch.Source, err error) {
+// openSources makes the platforms of the flags -source, and what hubs of theirs call, by
+// path.
+func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all []streamwatch.Source, hooks map[string]http.Handler, err error) {
+	hooks = map[string]http.Handler{}
 	for _, f := range flags {
+		f.log, f.allowPrivate = log.With("source", f.name), allowPrivate
 		s, err := f.open()
 		if err != nil {
-			return nil, fmt.Errorf("-source %s: %w", f.name, err)
+			return nil, nil, fmt.Errorf("-source %s: %w", f.name, err)
 		}
 		all = append(all, s)
+		if hook, ok := s.Roles.Stream.(http.Handler); ok {
+			path := f.streamPath()
+			if hooks[path] != nil || path == "/" || strings.HasPrefix(path, "/v1/") {
+				return nil, nil, fmt.Errorf("-source %s: stream with the path %q is not allowed: want one of its own, outside of /v1", f.name, path)
+			}
+			hooks[path] = hook
+		}
 	}
-	return all, nil
+	return all, hooks, nil
+}
+
+// streamPath is the path of a stream's address, with all that is below it.
+func (f *sourceFlag) streamPath() string {
+	u, err := url.Parse(f.streamURL)
+	if err != nil {
+		return "/"
+	}
+	return strings.TrimSuffix(u.Path, "/") + "/"
 }
 
 func (f *sourceFlag) open() (streamwatch.Source, error) {
@@ -36,6 +61,10 @@ func (f *sourceFlag) open() (streamwatch.Source, error) {
 		err = f.mastodon(&s)
 	case "remote":
 		err = f.remote(&s)
+	case "x":
+		err = f.x(&s)
+	case "feed":
+		err = f.feed(&s)
 	case "fake":
 		f.fake(&s)
 	}
@@ -109,6 +138,61 @@ func (f *sourceFlag) remote(s *streamwatch.Source) error {
 			return err
 		}
 		s.Roles.Stream = st
+	}
+	return nil
+}
+
+func (f *sourceFlag) x(s *streamwatch.Source) error {
+	x, err := xapi.New(xapi.Config{BaseURL: f.url, Token: f.token})
+	if err != nil {
+		return err
+	}
+	s.Fetcher, s.CheckAccount = x, xapi.CheckAccount
+	s.Detect.Cost = detect.Cost{Prices: xapi.Prices(), Limit: f.limit}
+	if f.probe {
+		s.Roles.Probe = xapi.NewUsersProbe(x)
+	}
+	if f.stream {
+		a, err := xapi.NewActivity(xapi.ActivityConfig{BaseURL: f.url, Token: f.token, Logger: f.log})
+		if err != nil {
+			return err
+		}
+		s.Roles.Stream = a
+	}
+	if f.rules {
+		r, err := xapi.NewFilteredStream(xapi.FilteredStreamConfig{BaseURL: f.url, Token: f.token, Fetcher: x, Logger: f.log})
+		if err != nil {
+			return err
+		}
+		s.Roles.SearchStream = r
+	}
+	return nil
+}
+
+func (f *sourceFlag) feed(s *streamwatch.Source) error {
+	cfg := feed.Config{Contact: f.contact, AllowPrivate: f.allowPrivate}
+	s.CheckAccount = feed.CheckAccount
+	if f.allowPrivate {
+		s.CheckAccount = feed.CheckPrivateAccount
+	}
+	if f.memory != "" {
+		dir, err := feed.NewDir(f.memory)
+		if err != nil {
+			return err
+		}
+		cfg.Memory = dir
+	}
+	fetcher, err := feed.New(cfg)
+	if err != nil {
+		return err
+	}
+	s.Fetcher = fetcher
+	if f.stream {
+		w, err := feed.NewWebSub(feed.WebSubConfig{Fetcher: fetcher, Callback: f.streamURL, Secret: f.token, Logger: f.log})
+		if err != nil {
+			return err
+		}
+		s.Roles.Stream = w
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func TestMetricsAreForOperators(t *testing.T) {
 			t.Errorf("%s: metrics for everybody %v, %v, want %v", args, c.metrics, err, want)
 		}
 		yes := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-		public, ops := muxes(c, http.NotFoundHandler(), enginehttp.NewProbes(nil, nil), yes)
+		public, ops := muxes(c, http.NotFoundHandler(), nil, enginehttp.NewProbes(nil, nil), yes)
 		for mux, want := range map[http.Handler]int{public: map[bool]int{true: 200, false: 404}[want], ops: 200} {
 			rec := httptest.NewRecorder()
 			if mux.ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil)); rec.Code != want {
