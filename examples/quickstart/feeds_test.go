@@ -75,8 +75,8 @@ func TestFeedsAndX(t *testing.T) {
 		`item 2`:         both.Done,
 	}
 	sum, err := watch(ctx, options{
-		x: list{"@ann"}, xHost: xServer.URL, xLimit: 1, xToken: "app-token", feed: list{feeds.URL + "/news.xml"}, allowPrivate: true,
-		interval: time.Second, feedInterval: time.Second, runFor: time.Minute,
+		x: xOptions{list{"@ann"}, xServer.URL, 1, "app-token"}, feed: feedOptions{list{feeds.URL + "/news.xml"}, time.Second}, allowPrivate: true,
+		interval: time.Second, runFor: time.Minute,
 	}, out)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())

@@ -47,13 +47,10 @@ type options struct {
 	posts    int
 	accounts int
 	interval time.Duration
-
-	feedInterval time.Duration // of feeds
-
-	lasts time.Duration // how long the accounts of the demonstration post
-	push  bool
-	probe bool
-	json  bool
+	lasts    time.Duration // how long the accounts of the demonstration post
+	push     bool
+	probe    bool
+	json     bool
 
 	mastodon     list
 	token        string
@@ -61,16 +58,27 @@ type options struct {
 	blueskyHost  string
 	pds          string
 	stream       string
-	feed         list
-	x            list
-	xHost        string
-	xLimit       float64
-	xToken       secret.Value
+	feed         feedOptions
+	x            xOptions
 	webhook      string
 	secret       string
 	allowPrivate bool
 	since        bool
 	runFor       time.Duration
+}
+
+// xOptions are those of X.
+type xOptions struct {
+	accounts list
+	host     string
+	limit    float64 // dollars a day
+	token    secret.Value
+}
+
+// feedOptions are those of feeds.
+type feedOptions struct {
+	urls     list
+	interval time.Duration
 }
 
 // list is a comma-separated flag.
@@ -107,10 +115,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.blueskyHost, "bluesky-host", "", "AppView to ask instead of the public one, a `URL`; not with -pds")
 	fs.StringVar(&o.pds, "pds", "", "read the accounts' records from this PDS instead of an AppView, a `URL`; not with -bluesky-host")
 	fs.StringVar(&o.stream, "stream", "", "have this Jetstream push the posts of the Bluesky accounts, too, a `URL` such as "+bluesky.DefaultJetstreamURL)
-	fs.Var(&o.feed, "feed", "RSS, Atom and JSON feeds: `URL[,…]`; no demonstration then")
-	fs.Var(&o.x, "x", "X accounts: `handle[,…]`, by the API that "+xTokenVariable+" in the environment is a bearer token of; no demonstration then")
-	fs.StringVar(&o.xHost, "x-host", "", "ask this server instead of X's, a `URL`")
-	fs.Float64Var(&o.xLimit, "x-limit", 1, "stop asking X when it has charged so many `dollars` on a day, in UTC")
+	fs.Var(&o.feed.urls, "feed", "RSS, Atom and JSON feeds: `URL[,…]`; no demonstration then")
+	fs.Var(&o.x.accounts, "x", "X accounts: `handle[,…]`, by the API that "+xTokenVariable+" in the environment is a bearer token of; no demonstration then")
+	fs.StringVar(&o.x.host, "x-host", "", "ask this server instead of X's, a `URL`")
+	fs.Float64Var(&o.x.limit, "x-limit", 1, "stop asking X when it has charged so many `dollars` on a day, in UTC")
 	fs.StringVar(&o.webhook, "webhook", "", "deliver real posts to this `URL`, too")
 	fs.StringVar(&o.secret, "secret", "", "webhook signing secret, 24 characters or more (default: one is generated and shown)")
 	fs.BoolVar(&o.allowPrivate, "allow-private", false, "let -webhook be http://, and -webhook and -feed addresses of a private network")
@@ -162,11 +170,11 @@ func (o *options) has(what string) bool {
 	case "-bluesky":
 		return len(o.bluesky) > 0
 	case "-x":
-		return len(o.x) > 0
+		return len(o.x.accounts) > 0
 	case "-webhook":
 		return o.webhook != ""
 	case webhookOrFeed:
-		return o.webhook != "" || len(o.feed) > 0
+		return o.webhook != "" || len(o.feed.urls) > 0
 	}
 	return o.real()
 }
@@ -179,7 +187,9 @@ func shown(f *flag.Flag) string {
 	return strconv.Quote(f.Value.String())
 }
 
-func (o *options) real() bool { return len(o.mastodon)+len(o.bluesky)+len(o.feed)+len(o.x) > 0 }
+func (o *options) real() bool {
+	return len(o.mastodon)+len(o.bluesky)+len(o.feed.urls)+len(o.x.accounts) > 0
+}
 
 func (o *options) check() error {
 	if o.interval == 0 {
@@ -187,9 +197,9 @@ func (o *options) check() error {
 		if o.real() {
 			o.interval = 15 * time.Second
 		}
-		o.feedInterval = 5 * time.Minute
+		o.feed.interval = 5 * time.Minute
 	}
-	o.feedInterval = max(o.feedInterval, o.interval)
+	o.feed.interval = max(o.feed.interval, o.interval)
 	lowest, highest, what := 50*time.Millisecond, 10*time.Second, "the demonstration"
 	if o.real() {
 		lowest, highest, what = 5*time.Second, time.Hour, "real accounts"
@@ -203,8 +213,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-interval %s is not allowed: want %s to %s for %s", o.interval, lowest, highest, what)
 	case o.runFor < 0:
 		return fmt.Errorf("-for %s is not allowed: want a positive duration", o.runFor)
-	case !(o.xLimit > 0):
-		return fmt.Errorf("-x-limit %v is not allowed: want more than 0 dollars a day", o.xLimit)
+	case !(o.x.limit > 0):
+		return fmt.Errorf("-x-limit %v is not allowed: want more than 0 dollars a day", o.x.limit)
 	case o.pds != "" && o.blueskyHost != "":
 		return fmt.Errorf("-pds %q is not allowed: want one of -pds and -bluesky-host", o.pds)
 	}
@@ -218,7 +228,7 @@ func usage(err error) error { return usageError{err} }
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
-	o.xToken = secret.Value(os.Getenv(xTokenVariable))
+	o.x.token = secret.Value(os.Getenv(xTokenVariable))
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}

@@ -104,17 +104,17 @@ func open(o options) (*accounts, error) {
 }
 
 func (a *accounts) openX(o options) error {
-	if len(o.x) == 0 {
+	if len(o.x.accounts) == 0 {
 		return nil
 	}
-	if o.xToken == "" {
-		return fmt.Errorf("-x %s is not allowed: the environment variable %s is not set", o.x.String(), xTokenVariable)
+	if o.x.token == "" {
+		return fmt.Errorf("-x %s is not allowed: the environment variable %s is not set", o.x.accounts.String(), xTokenVariable)
 	}
-	x, err := xapi.New(xapi.Config{BaseURL: o.xHost, Token: o.xToken})
+	x, err := xapi.New(xapi.Config{BaseURL: o.x.host, Token: o.x.token})
 	if err != nil {
-		return fmt.Errorf("-x-host %q or %s is not allowed: %w", o.xHost, xTokenVariable, err)
+		return fmt.Errorf("-x-host %q or %s is not allowed: %w", o.x.host, xTokenVariable, err)
 	}
-	for _, raw := range o.x {
+	for _, raw := range o.x.accounts {
 		handle := strings.TrimPrefix(strings.TrimPrefix(raw, "https://x.com/"), "@")
 		if err := xapi.CheckAccount(handle); err != nil {
 			return fmt.Errorf("-x %q is not allowed: want %w", raw, err)
@@ -122,12 +122,12 @@ func (a *accounts) openX(o options) error {
 		a.add("x:"+handle, handle, x)
 	}
 	a.sources = append(a.sources, streamwatch.Source{Name: "x", Fetcher: x, CheckAccount: xapi.CheckAccount,
-		Detect: detect.Config{Cost: detect.Cost{Prices: xapi.Prices(), Limit: o.xLimit}}})
+		Detect: detect.Config{Cost: detect.Cost{Prices: xapi.Prices(), Limit: o.x.limit}}})
 	return nil
 }
 
 func (a *accounts) openFeeds(o options) error {
-	if len(o.feed) == 0 {
+	if len(o.feed.urls) == 0 {
 		return nil
 	}
 	f, err := feed.New(feed.Config{AllowPrivate: o.allowPrivate})
@@ -139,7 +139,7 @@ func (a *accounts) openFeeds(o options) error {
 		check = feed.CheckPrivateAccount
 	}
 	had := len(a.names)
-	for _, address := range o.feed {
+	for _, address := range o.feed.urls {
 		if err := check(address); err != nil {
 			return fmt.Errorf("-feed %q is not allowed: want %w", address, err)
 		}
@@ -219,10 +219,10 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	}
 	feeds := len(all.names) - all.feeds
 	err = errors.Join(all.begin(ctx, engine, lines, "quickstart", all.names[:feeds], o.interval, o),
-		all.begin(ctx, engine, lines, "quickstart feeds", all.names[feeds:], o.feedInterval, o))
+		all.begin(ctx, engine, lines, "quickstart feeds", all.names[feeds:], o.feed.interval, o))
 	if err == nil {
 		if plan, err := engine.Plan(ctx); err == nil && plan.CostPerDay > 0 {
-			lines.print("x: about $%.3f a day, if each account posts once a day; at most $%.2f\n", plan.CostPerDay, o.xLimit)
+			lines.print("x: about $%.3f a day, if each account posts once a day; at most $%.2f\n", plan.CostPerDay, o.x.limit)
 		}
 		if o.runFor > 0 {
 			var cancel context.CancelFunc
