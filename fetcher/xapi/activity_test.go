@@ -210,6 +210,62 @@ func TestActivityRefusals(t *testing.T) {
 	})
 }
 
+// A subscription whose answer was lost is not made twice.
+func TestActivityLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		all := f.add("ann", "bob")
+		f.answers(func(r *http.Request) (int, string) {
+			if r.Method == http.MethodPost && f.count("POST /2/activity/subscriptions") == 1 {
+				f.Streams.Subscribe("post.create", all[0].UserID, "streamwatch")
+				return 502, "<html>"
+			}
+			return 0, ""
+		})
+		l := listen(t, f.activity(t, xapi.ActivityConfig{PostsOnly: true}), fetcher.StreamQuery{Accounts: all})
+		if up := l.next(); names(up) != "" {
+			t.Errorf("up with %s, want nobody", names(up))
+		}
+		if err := l.over(); !errors.Is(err, fetcher.ErrResubscribe) {
+			t.Errorf("%v once there are subscriptions, want ErrResubscribe", err)
+		}
+		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create ann", "post.create bob"}) || f.count("POST /2/activity/subscriptions") != 2 {
+			t.Errorf("subscriptions %q after %d calls, want one of each after 2", got, f.count("POST /2/activity/subscriptions"))
+		}
+	})
+}
+
+// X may answer with all subscriptions that there are.
+func TestActivityAnswerOfSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		all := f.add("ann", "bob")
+		var list []string
+		f.answers(func(r *http.Request) (int, string) {
+			if r.Method != http.MethodPost {
+				return 0, ""
+			}
+			b, _ := io.ReadAll(r.Body)
+			for _, a := range all {
+				if strings.Contains(string(b), `"`+a.UserID+`"`) {
+					id := f.Streams.Subscribe("post.create", a.UserID, "streamwatch")
+					list = append(list, fmt.Sprintf(`{"subscription_id":%q,"event_type":"post.create","filter":{"user_id":%q},"tag":"streamwatch"}`, id, a.UserID))
+				}
+			}
+			return 201, `{"data":[` + strings.Join(list, ",") + `]}`
+		})
+		changes := make(chan []fetcher.Account, 1)
+		l := listen(t, f.activity(t, xapi.ActivityConfig{PostsOnly: true}), fetcher.StreamQuery{Accounts: all, Changes: changes})
+		l.next()
+		changes <- all[:1]
+		l.next()
+		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create ann"}) {
+			t.Errorf("subscriptions %q, want that of ann", got)
+		}
+		l.stop()
+	})
+}
+
 // Without an account whose id is known there is no connection, and no failure.
 func TestActivityWithoutAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -225,7 +281,7 @@ func TestActivityWithoutAccounts(t *testing.T) {
 			}
 		}
 		changes <- f.add("ann")
-		if err := <-l.ended; !errors.Is(err, fetcher.ErrResubscribe) {
+		if err := l.over(); !errors.Is(err, fetcher.ErrResubscribe) {
 			t.Errorf("%v once there is an account, want ErrResubscribe", err)
 		}
 		if n := f.count("GET /2/activity/stream"); n != 0 {

@@ -106,7 +106,7 @@ func TestFilteredStreamRemembersNewRules(t *testing.T) {
 		wantQueries(t, "at first", l.next(), fetcher.SignalUp)
 		began := time.Now()
 		f.net.Cut()
-		<-l.ended
+		l.over()
 		l = listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
 		wantQueries(t, "of the next connection", l.next(), fetcher.SignalUp)
 		wantQueries(t, "later", l.next(), fetcher.SignalAccounts, "cat")

@@ -126,7 +126,7 @@ func TestFilteredStreamPosts(t *testing.T) {
 		}
 		f.Streams.SendLine(`{"data":{"id":"9"},"matching_rules":[{"id":"77","tag":"x"}],"errors":[{"title":"Not Found Error"}]}`)
 		f.Streams.SendLine(`{"errors":[{"title":"operational-disconnect","disconnect_type":"SlowReader","type":"https://api.twitter.com/2/problems/operational-disconnect"}]}`)
-		if err := <-l.ended; err == nil || !strings.Contains(err.Error(), "X ends the stream: operational-disconnect: SlowReader") {
+		if err := l.over(); err == nil || !strings.Contains(err.Error(), "X ends the stream: operational-disconnect: SlowReader") {
 			t.Errorf("ended with %v, want what X says", err)
 		}
 	})
@@ -169,14 +169,14 @@ func TestFilteredStreamEndsGhosts(t *testing.T) {
 				other.next()
 				f.Streams.SetFaults(xapitest.StreamFaults{DisconnectAfter: time.Nanosecond, GhostFor: time.Hour})
 				l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
-				<-l.ended
+				l.over()
 				f.Streams.SetFaults(xapitest.StreamFaults{})
 				f.answers(c.answer)
 				l = listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
 				if c.want == "" {
 					<-l.signals
 					l.stop()
-				} else if err := <-l.ended; err == nil || !strings.Contains(err.Error(), c.want) || asked(err) < time.Minute {
+				} else if err := l.over(); err == nil || !strings.Contains(err.Error(), c.want) || asked(err) < time.Minute {
 					t.Errorf("%v, want %s, and to wait", err, c.want)
 				}
 				if n := f.count("DELETE /2/connections/filtered_stream"); n != c.ended || len(*lines) != c.ended {
@@ -220,6 +220,25 @@ func TestFilteredStreamRefusedRules(t *testing.T) {
 	})
 }
 
+// No more rules are asked for than there is room for, and what becomes free is used.
+func TestFilteredStreamMaxRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		f.Streams.AddRule("dog", "")
+		changes := make(chan []fetcher.SearchQuery, 1)
+		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{MaxRules: 3}), fetcher.StreamQuery{Queries: queries("cat", "cow", "ant"), QueryChanges: changes})
+		l.next()
+		wantQueries(t, "at first", l.next(), fetcher.SignalAccounts, "cat", "cow")
+		changes <- queries("cow", "ant")
+		wantQueries(t, "without cat", l.next(), fetcher.SignalAccounts, "cow")
+		wantQueries(t, "in the end", l.next(), fetcher.SignalAccounts, "cow", "ant")
+		if got := f.ruled(""); !slices.Equal(got, []string{"ant", "cow", "dog"}) {
+			t.Errorf("rules %q", got)
+		}
+		l.stop()
+	})
+}
+
 // Without a query that a rule can be made of there is no connection, and no failure.
 func TestFilteredStreamWithoutQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -232,7 +251,7 @@ func TestFilteredStreamWithoutQueries(t *testing.T) {
 			t.Errorf("%+v, want a heartbeat", g)
 		}
 		changes <- queries("cat")
-		if err := <-l.ended; !errors.Is(err, fetcher.ErrResubscribe) {
+		if err := l.over(); !errors.Is(err, fetcher.ErrResubscribe) {
 			t.Errorf("%v once there is a rule, want ErrResubscribe", err)
 		}
 		if n := f.count("GET /2/tweets/search/stream"); n != 0 {

@@ -35,7 +35,7 @@ const activityDelete = `{"data":{"event_uuid":"-2781149976877970683","filter":{"
 const filteredLine = `{"data":{"author_id":"1111111111111111111","id":"2080761390344937796","text":"RT @bob: a cake","created_at":"2026-07-24T21:05:48.000Z",
 "referenced_tweets":[{"type":"retweeted","id":"2080761269309813134"}],"public_metrics":{"retweet_count":2,"like_count":3}},
 "includes":{"users":[{"id":"1111111111111111111","name":"Ann the baker","username":"ann"}],"tweets":[{"id":"2080761269309813134","text":"a cake","author_id":"7"}]},
-"matching_rules":[{"id":"1166916266197536768","tag":"streamwatch:0123456789abcdef"}]}`
+"matching_rules":[{"id":"1166916266197536768","tag":"streamwatch:0123456789abcdef"},{"id":"1166916266197536769","tag":"streamwatch:0123456789abcdef"},{"id":"7"}]}`
 
 // today writes a line in the names since August 2026.
 func today(line string) string {
@@ -78,6 +78,9 @@ func TestActivityDocuments(t *testing.T) {
 		g, err = e.signal([]byte(activityDelete))
 		if err != nil || g.Kind != fetcher.SignalDelete || g.ID != "2080761269309813134" || g.Billed.Events != 1 {
 			t.Errorf("%+v, %v: want a deletion", g, err)
+		}
+		if again, _ := e.signal([]byte(activityDelete)); again.Billed.Events != 0 {
+			t.Errorf("the same deletion again is billed: %+v", again.Billed)
 		}
 	}
 }

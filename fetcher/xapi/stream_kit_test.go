@@ -127,6 +127,19 @@ func (l *listener) next() fetcher.Signal {
 	}
 }
 
+// over waits for the call's end, for an hour, and gives its error.
+func (l *listener) over() error {
+	l.t.Helper()
+	select {
+	case err := <-l.ended:
+		return err
+	case <-time.After(time.Hour):
+		l.cancel()
+		l.t.Error("the stream has not ended within an hour")
+		return <-l.ended
+	}
+}
+
 // stop ends the call and gives the signals that nobody took.
 func (l *listener) stop() (left []fetcher.Signal) {
 	l.t.Helper()
