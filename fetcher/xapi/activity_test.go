@@ -97,6 +97,7 @@ func TestActivityFindsLostSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, xapitest.Config{})
 		all := f.add("ann")
+		f.Streams.Subscribe("post.delete", all[0].UserID, "streamwatch") // of a run without it
 		l := listen(t, f.activity(t, xapi.ActivityConfig{PostsOnly: true}), fetcher.StreamQuery{Accounts: all})
 		l.next()
 		if got := f.subscribed("streamwatch", all); !slices.Equal(got, []string{"post.create ann"}) {

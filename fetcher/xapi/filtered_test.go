@@ -47,7 +47,7 @@ func wantQueries(t *testing.T, when string, g fetcher.Signal, kind fetcher.Signa
 func TestFilteredStreamKeepsItsRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, xapitest.Config{})
-		for _, r := range [][2]string{{"dog", ""}, {"bird", "another"}, {"cow", "streamwatch"}, {"ant", "streamwatch:ant"}, {"fox", "streamwatch2:0123456789abcdef"}, {"owl", "streamwatch:0123456789abcdef"}} {
+		for _, r := range [][2]string{{"dog", ""}, {"bird", "another"}, {"cow", "streamwatch"}, {"ant", "streamwatch:ant"}, {"fox", "streamwatch2:0123456789abcdef"}, {"owl", "streamwatch:0123456789abcdef"}, {"elk", "streamwatch:0123456789abcdef"}} {
 			f.Streams.AddRule(r[0], r[1])
 		}
 		long := strings.Repeat("word OR ", 150) + "word"
@@ -174,7 +174,7 @@ func TestFilteredStreamEndsGhosts(t *testing.T) {
 				f.answers(c.answer)
 				l = listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
 				if c.want == "" {
-					<-l.signals
+					l.next()
 					l.stop()
 				} else if err := l.over(); err == nil || !strings.Contains(err.Error(), c.want) || asked(err) < time.Minute {
 					t.Errorf("%v, want %s, and to wait", err, c.want)
