@@ -253,3 +253,24 @@ func BenchmarkTweetJSON(b *testing.B) {
 		}
 	})
 }
+
+// A post of a platform without entries is written as before there were any.
+func TestWithoutEntry(t *testing.T) {
+	var tweet fetcher.Tweet
+	fill(rand.New(rand.NewPCG(3, 4)), reflect.ValueOf(&tweet).Elem())
+	entry := tweet.Entry
+	tweet.Entry = nil
+	without := string(tweet.AppendJSON(nil))
+	if strings.Contains(without, `"entry":`) {
+		t.Errorf("a post without an Entry has the member: %s", without)
+	}
+	tweet.Entry = entry
+	with := string(tweet.AppendJSON(nil))
+	if before, rest, ok := strings.Cut(with, `,"entry":{`); !ok || before+"}" != without || !strings.HasSuffix(rest, "}}") {
+		t.Errorf("an Entry changes more than its member:\n%s\n%s", without, with)
+	}
+	const bare = `{"id":"1","text":"t","full_text":"","created_at":"","lang":"","user_id":"","username":"","user_name":"","favorite_count":0,"retweet_count":0,"reply_count":0,"quote_count":0,"view_count":0,"bookmark_count":0,"favorited":false,"retweeted":false,"bookmarked":false,"possibly_sensitive":false,"is_quote_status":false,"is_retweet":false,"conversation_id":"","in_reply_to_status_id":"","in_reply_to_user_id":"","quoted_status_id":"","retweeted_status_id":"","media":[],"urls":[],"hashtags":[],"user_mentions":[],"edit_tweet_ids":[],"editable_until_msecs":0,"edits_remaining":0,"is_edit_eligible":false,"has_card":false,"thumbnail_url":"","thumbnail_title":"","has_community_notes":false,"source":""}`
+	if got := string((&fetcher.Tweet{ID: "1", Text: "t"}).AppendJSON(nil)); got != bare {
+		t.Errorf("the wire format has changed:\n got %s\nwant %s", got, bare)
+	}
+}

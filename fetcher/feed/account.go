@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 
@@ -112,6 +113,8 @@ func setHost(u *url.URL, allowPrivate bool) error {
 		if addr.Is6() {
 			host = "[" + host + "]"
 		}
+	} else if !utf8.ValidString(host) {
+		return errors.New("the address of a feed on a public host such as example.com")
 	} else if host, err = idna.Lookup.ToASCII(host); err != nil {
 		return errors.New("the address of a feed on a public host such as example.com")
 	}

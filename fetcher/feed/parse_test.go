@@ -1,33 +1,160 @@
 package feed
 
 import (
-	"net/url"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fetcher"
 )
+
+// mapped are the posts of a document that came from ice.example.org.
+func mapped(t *testing.T, body string) (*document, []fetcher.Tweet) {
+	t.Helper()
+	a, err := newAccount("https://ice.example.org/feed", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := parse([]byte(body), nil, a.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &memory{Format: memoryFormat, Read: 1}
+	return doc, newPosts(a, doc, m.identify(a, doc, time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC), newest), nil).tweets
+}
+
+func TestRSS(t *testing.T) {
+	doc, posts := mapped(t, fullRSS)
+	if !slices.Equal(doc.hubs, []string{"https://hub.example.com/", "https://hub2.example.com/"}) || doc.self != "https://ice.example.org/rss" || doc.pauses.ttl != 30*time.Minute {
+		t.Errorf("hubs %q, self %q, %+v", doc.hubs, doc.self, doc.pauses)
+	}
+	if got := doc.entries[0].guids; !slices.Equal(got, []string{"urn:1", "urn:0"}) {
+		t.Errorf("guids %q, want both", got)
+	}
+	one := posts[0]
+	one.ID, one.UserID = "", ""
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	link := "https://ice.example.org/2026/ridge?a=1&utm_source=rss"
+	want := fetcher.Tweet{
+		Username: "https://ice.example.org/feed", UserName: "Ice & snow", Text: "A ridge of List<Ice> & more",
+		FullText:  "A ridge of List<Ice> & more\n\nDay 12: a link\n\nand more",
+		CreatedAt: "Mon Mar 02 12:00:00 +0000 2026", PublishedAt: at, Lang: "en-gb", Permalink: link, Source: "Ann",
+		Entry: &fetcher.Entry{Title: "A ridge of List<Ice> & more", Link: link, Categories: []string{"ice", "snow"}, Enclosures: []fetcher.Enclosure{
+			{URL: "https://ice.example.org/12.mp3", Type: "audio/mpeg", Length: 1234}, {URL: "https://ice.example.org/12.pdf", Type: "application/pdf"},
+			{URL: "https://img.example.org/12.jpg", Type: "image/*"}, {URL: "https://img.example.org/12.mp4", Type: "video/mp4", Length: 99}}},
+		Media: []fetcher.Media{{MediaKey: "https://ice.example.org/12.mp3", Type: "audio", URL: "https://ice.example.org/12.mp3"},
+			{MediaKey: "https://img.example.org/12.jpg", Type: "photo", URL: "https://img.example.org/12.jpg"},
+			{MediaKey: "https://img.example.org/12.mp4", Type: "video", URL: "https://img.example.org/12.mp4"}},
+		URLs: []fetcher.URL{{URL: link, ExpandedURL: link, DisplayURL: strings.TrimPrefix(link, "https://")},
+			{URL: "https://other.example/x", ExpandedURL: "https://other.example/x", DisplayURL: "a link"}},
+	}
+	if !reflect.DeepEqual(one, want) {
+		t.Errorf("\n got %+v\nwant %+v", one, want)
+	}
+	if odd := posts[1]; odd.Permalink != "" || !odd.PublishedAt.Equal(time.Unix(1772445600, 0)) {
+		t.Errorf("%+v, want no link, and seconds since 1970", odd)
+	}
+	if two := posts[2]; two.Permalink != "https://ice.example.org/permalink" || two.Text != "No title here, only a text" || two.Entry.Title != "" {
+		t.Errorf("%+v, want the guid as the link, and the description as the text", two)
+	}
+}
+
+func TestAtom(t *testing.T) {
+	doc, posts := mapped(t, fullAtom)
+	if !slices.Equal(doc.hubs, []string{"https://hub.example.com/"}) || doc.self != "https://ice.example.org/atom" || doc.next != "https://ice.example.org/feed?page=2" {
+		t.Errorf("hubs %q, self %q, next %q", doc.hubs, doc.self, doc.next)
+	}
+	one, two := posts[0], posts[1]
+	if one.Text != "Eis & Schnee" || one.FullText != "Eis & Schnee\n\nkurz" || one.Source != "Ann, bob@example.org" || one.Lang != "de" || one.Permalink != "https://ice.example.org/1" ||
+		!one.PublishedAt.Equal(time.Date(2026, 3, 2, 11, 0, 0, 123e6, time.UTC)) || one.Entry.Categories[0] != "Eis" || one.Media[0].Type != "photo" {
+		t.Errorf("%+v", one)
+	}
+	if two.FullText != "nur updated, und mehr" || two.Source != "Eve" || !two.PublishedAt.Equal(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v, want the title once, and updated for published", two)
+	}
+}
+
+func TestJSONFeed(t *testing.T) {
+	doc, posts := mapped(t, fullJSON)
+	if !slices.Equal(doc.hubs, []string{"https://hub.example.com/"}) || doc.self != "https://ice.example.org/feed.json" || doc.next != "https://ice.example.org/feed.json?page=2" {
+		t.Errorf("hubs %q, self %q, next %q", doc.hubs, doc.self, doc.next)
+	}
+	two, one := posts[0], posts[1] // the one without a date was seen now
+	if one.FullText != "One\n\na < b\n  and c" || one.Lang != "fr" || doc.entries[0].guids[0] != "42" || one.Entry.Enclosures[0].Length != 1234 || len(one.Media) != 2 {
+		t.Errorf("%+v", one)
+	}
+	if two.Permalink != "https://other.example/" || two.FullText != "x" || !two.PublishedAt.Equal(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v", two)
+	}
+}
+
+// Link headers count before the document's links.
+func TestLinkHeaders(t *testing.T) {
+	base := feedBase()
+	doc, err := parse([]byte(fullAtom), http.Header{"Link": {`</h1>; rel="hub self", <https://h2.example.com/>; title="a, b"; rel=hub`, `</topic>; rel=self`}}, base)
+	if err != nil || !slices.Equal(doc.hubs, []string{"https://example.com/h1", "https://h2.example.com/"}) || doc.self != "https://example.com/h1" {
+		t.Errorf("hubs %q, self %q, error %v", doc.hubs, doc.self, err)
+	}
+}
+
+func TestDates(t *testing.T) {
+	utc := func(y int, m time.Month, d, h, min int) time.Time { return time.Date(y, m, d, h, min, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		text string
+		want time.Time
+		day  bool
+	}{
+		{"Mon, 02 Mar 2026 12:00:00 GMT", utc(2026, 3, 2, 12, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 JST", utc(2026, 3, 2, 3, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 EST", utc(2026, 3, 2, 17, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 PDT", utc(2026, 3, 2, 19, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 MSK", utc(2026, 3, 2, 9, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 AEDT", utc(2026, 3, 2, 1, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 IST", utc(2026, 3, 2, 6, 30), false},
+		{"Mon, 02 Mar 2026 12:00:00 XYZ", utc(2026, 3, 2, 12, 0), false},
+		{"Mon, 02 Mar 2026 12:00:00 +0900", utc(2026, 3, 2, 3, 0), false},
+		{"Mon, 02 Mar 2026 00:00:00 +0000", utc(2026, 3, 2, 0, 0), true},
+		{"Mon, 02 Mar 2026 10:00:00 +0000", utc(2026, 3, 2, 10, 0), false},
+		{"2026-03-02", utc(2026, 3, 2, 0, 0), true},
+		{"2026-03-02T00:00:00+02:00", utc(2026, 3, 1, 22, 0), true},
+		{"2026-03-02T12:00:00Z", utc(2026, 3, 2, 12, 0), false},
+		{"1772452800", utc(2026, 3, 2, 12, 0), false},
+		{"1772452800000", utc(2026, 3, 2, 12, 0), false},
+		{"0001-01-01T00:00:00Z", time.Time{}, false},
+		{"yesterday", time.Time{}, false},
+		{"", time.Time{}, false},
+	} {
+		doc := read(t, "<rss><channel><item><title>x</title><pubDate>"+tt.text+"</pubDate></item></channel></rss>")
+		if got := doc.entries[0].published; !got.at.Equal(tt.want) || got.day != tt.day {
+			t.Errorf("%q is %s, day %t, want %s, %t", tt.text, got.at, got.day, tt.want, tt.day)
+		}
+	}
+}
 
 // read parses a document that came from example.com.
 func read(t testing.TB, body string) *document {
 	t.Helper()
-	base, _ := url.Parse("https://example.com/blog/feed.xml")
-	doc, err := parse([]byte(body), nil, base)
+	doc, err := parse([]byte(body), nil, feedBase())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return doc
 }
 
-func TestParseRSS(t *testing.T) {
-	doc := read(t, `<?xml version="1.0" encoding="utf-8"?>
-<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel><title>Blog</title><link>/</link>
-<atom:link rel="hub" href="https://hub.example.com/"/><atom:link rel="self" href="https://example.com/feed"/><ttl>60</ttl>
-<item><guid>https://example.com/1</guid><title>One</title><pubDate>Mon, 02 Mar 2026 12:00:00 JST</pubDate></item>
-</channel></rss>`)
-	if len(doc.entries) != 1 || len(doc.hubs) != 1 || doc.self != "https://example.com/feed" || doc.pauses.ttl != time.Hour {
-		t.Fatalf("%+v", doc)
+func TestTitles(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain": "plain", "  two\n lines ": "two lines", "1 < 2 & 3": "1 < 2 & 3", "<b>bold</b> &amp; more": "bold & more", "List<String>": "List<String>",
+		"a<br/>b": "ab", "<a href=\"x>y\">z</a>": "z", "&lt;b&gt;": "<b>", "<": "<", strings.Repeat("é", 1000): strings.Repeat("é", 512),
+	} {
+		if got := titleText(text); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
-	e := doc.entries[0]
-	if want := time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC); !e.published.at.Equal(want) || e.link != "https://example.com/1" {
-		t.Errorf("%+v, want it published at %s", e, want)
+	long := firstOf(strings.Repeat("word ", 100), 12)
+	if long != "word word…" {
+		t.Errorf("%q", long)
 	}
 }
