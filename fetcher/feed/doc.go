@@ -108,4 +108,68 @@
 //
 // There is no Prober: a conditional request is as cheap as a probe would be, and is the
 // truth. A WebSub has hubs push what is new.
+//
+// # WebSub
+//
+// Many feeds name a hub, which pushes them to whoever subscribes, within seconds: W3C's
+// WebSub, and PubSubHubbub before it. A WebSub is the stream of such feeds. It learns of
+// hubs from the polls of a Fetcher, and is the handler that the hubs call:
+//
+//	feeds, err := feed.New(feed.Config{Contact: "ops@example.com"})
+//	hubs, err := feed.NewWebSub(feed.WebSubConfig{
+//		Fetcher:  feeds,
+//		Callback: "https://watch.example.com/websub",
+//		Secret:   secret.Value(os.Getenv("WEBSUB_SECRET")),
+//	})
+//	engine, err := streamwatch.New(streamwatch.Config{
+//		Sources: []streamwatch.Source{{Name: "feeds", Fetcher: feeds, CheckAccount: feed.CheckAccount,
+//			Roles: fetcher.Roles{Stream: hubs}}},
+//		Store: store,
+//	})
+//	mux.Handle("/websub/", hubs)
+//
+// Feeds without a hub are polled as before. One with a hub is polled more seldom, once in
+// detect.Config.AuditEvery, after the hub has verified the subscription and has pushed
+// something, and as before again when
+//
+//   - the lease ends: it is renewed after two thirds of its time, or after half where the
+//     hub was too busy for a renewal (503 or 429), and goes on while a renewal fails;
+//   - a poll finds an entry that the hub should have pushed by then. The hub has to push
+//     again to be trusted with the feed; each further time it has to push twice as often.
+//     A hub that leaves out entries of three feeds between two pushes is trusted with none;
+//   - Stream is called anew, as by the engine after a silence that is too long for feeds
+//     as busy as these.
+//
+// There are no heartbeats: a hub that has nothing to push says nothing.
+//
+// A push is read as a poll's answer is, be it all of the feed or what is new. One without
+// an entry, or without a document, has the feed polled. Where a hub can be given a secret,
+// by https, its pushes have to be signed; one that is not is refused, and one with a wrong
+// signature is ignored. What hubs without https push only has the feed polled.
+//
+// A push is answered when the engine has taken its entries. While it does not, and while
+// Stream does not run, hubs are asked to push again (503). What is lost all the same, in a
+// crash for example, the polls find that a new process begins with.
+//
+// The path that a hub calls and the secret that it signs with follow from
+// WebSubConfig.Secret and the names of the hub and the topic: nothing is stored. A new
+// process with the same Secret subscribes again, which hubs take for renewals, and takes
+// pushes to the old paths as soon as it has polled the feed. With another Secret, pushes
+// to old paths are refused until the hubs' leases end. One process has one Callback.
+//
+// What a proxy in front of the handler has to do:
+//
+//   - answer by https, with a certificate that hubs accept, the intermediate ones
+//     included, and without a redirect;
+//   - pass GET with its query, and POST with its body and the fields Content-Type and
+//     X-Hub-Signature, as they come, up to Config.MaxBody bytes, to everything below the
+//     Callback;
+//   - ask for no login, and let through many requests from few addresses: hubs push in
+//     bursts;
+//   - keep the paths out of logs that others read. Who knows one cannot forge a push, but
+//     can have the feed polled where its hub has no secret.
+//
+// Some hubs are met halfway: YouTube's feeds do not name the hub that they have, and call
+// themselves something else than it does; the hubs of Google and Superfeedr are asked by
+// https where feeds say http. Connections to hubs are not kept, which Superfeedr wants.
 package feed
