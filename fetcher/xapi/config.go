@@ -60,7 +60,8 @@ const (
 	// it refers to without an expansion, and the other ones at an endpoint that
 	// refuses them. What an endpoint takes is remembered.
 	NamesAuto Names = iota
-	// NamesTweet are those of before 7 August 2026: tweet.fields.
+	// NamesTweet are those of before 7 August 2026: tweet.fields. A server that ignored
+	// them without a word would give ids and texts alone.
 	NamesTweet
 	// NamesPost are those since: post.fields.
 	NamesPost

@@ -41,7 +41,11 @@
 //	Expand.Authors, beside the timelines                  10.00      10.00
 //
 // An account that an engine has read before costs nothing at a start: its first read has
-// a lower bound as well. 10,000 calls in 15 minutes are 1,000 accounts every 90 s.
+// a lower bound as well. 1,000 accounts every 90 s use up the 10,000 calls in 15 minutes:
+// then polls wait for the end of the window, up to a minute.
+//
+// detect.Config.Cost takes Prices and a limit for a day; an engine then says what was
+// charged, and its plans what will be.
 //
 // So a probe, which elsewhere saves calls, is dear here, and reading often is free. A
 // source whose credits are used up answers 402: a *fetcher.RateLimitError with All, and a

@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
@@ -75,7 +76,7 @@ func TestADayIsBilledForWhatIsPosted(t *testing.T) {
 		c := &counted{Fetcher: f}
 		var mu sync.Mutex
 		found := map[string]time.Duration{}
-		e, err := streamwatch.New(streamwatch.Config{Fetcher: c, OnEvent: func(_ context.Context, ev deliver.Event) error {
+		e, err := streamwatch.New(streamwatch.Config{Fetcher: c, Detect: detect.Config{Cost: detect.Cost{Prices: xapi.Prices()}}, OnEvent: func(_ context.Context, ev deliver.Event) error {
 			mu.Lock()
 			defer mu.Unlock()
 			found[ev.TweetID] = ev.Latency
@@ -110,12 +111,16 @@ func TestADayIsBilledForWhatIsPosted(t *testing.T) {
 			<-time.After(wait)
 		}
 		<-time.After(2 * interval)
+		plan, err := e.Plan(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
 		if err := e.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		end := x.Billed()
-		if c.total() != end {
-			t.Errorf("the pages say %+v, the server's bill is %+v", c.total(), end)
+		if cost := e.Stats().Detect.Cost; c.total() != end || cost.Billed != end {
+			t.Errorf("the pages say %+v, the engine %+v, the server's bill is %+v", c.total(), cost.Billed, end)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -124,9 +129,12 @@ func TestADayIsBilledForWhatIsPosted(t *testing.T) {
 				t.Errorf("post %s: found %t, after %s", id, ok, latency)
 			}
 		}
-		billed := end.Posts - start.Posts
-		t.Logf("%d accounts: %d calls; the first hour is billed as %+v, the day with %d posts as %d, %.3f of each, and %d users; $%.2f in all",
-			accounts, x.Calls("/2/users/:id/tweets"), start, accounts, billed, float64(billed)/float64(accounts), end.Users-start.Users, xapi.Prices().Cost(end))
+		billed, day := end.Posts-start.Posts, xapi.Prices().Cost(fetcher.Billed{Posts: int64(accounts)})
+		if plan.CostPerDay < day*0.8 || plan.CostPerDay > day*1.3 {
+			t.Errorf("the plan says $%.2f a day, want some $%.2f for a post of each account", plan.CostPerDay, day)
+		}
+		t.Logf("%d accounts: %d calls; the first hour is billed as %+v, the day with %d posts as %d, %.3f of each, and %d users; $%.2f in all, $%.2f a day by the plan",
+			accounts, x.Calls("/2/users/:id/tweets"), start, accounts, billed, float64(billed)/float64(accounts), end.Users-start.Users, xapi.Prices().Cost(end), plan.CostPerDay)
 		if most := int64(accounts + accounts/10 + chance); billed > most || end.Users != start.Users {
 			t.Errorf("the day is billed as %d posts and %d users, want at most %d posts and no users", billed, end.Users-start.Users, most)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
@@ -16,17 +17,21 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// An engine that watches an account of X.
+// An engine that watches an account of X, for at most $20 a day.
 func Example() {
 	x, err := xapi.New(xapi.Config{Token: secret.Value(os.Getenv("X_BEARER_TOKEN"))})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	engine, err := streamwatch.New(streamwatch.Config{Fetcher: x, OnEvent: func(_ context.Context, e deliver.Event) error {
-		fmt.Println(e.TweetURL)
-		return nil
-	}})
+	engine, err := streamwatch.New(streamwatch.Config{
+		Fetcher: x,
+		Detect:  detect.Config{Cost: detect.Cost{Prices: xapi.Prices(), Limit: 20}},
+		OnEvent: func(_ context.Context, e deliver.Event) error {
+			fmt.Println(e.TweetURL)
+			return nil
+		},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
