@@ -66,7 +66,9 @@ const (
 // down is found by polls.
 //
 // Each event is billed, as one of Billed.Events. X's documents say both that a deletion is
-// billed and that it is not; it is counted.
+// billed (x-api/activity/introduction) and that it is not (x-api/getting-started/pricing);
+// it is counted. The polls that look for what a stream has left out return its posts as
+// well, and X bills these: a post costs an event and a post, however seldom the polls are.
 type Activity struct {
 	cfg    ActivityConfig // less the token: fmt looks into unexported fields
 	client *client
