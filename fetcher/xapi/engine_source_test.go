@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,16 +149,16 @@ func TestUsedUpCreditsCloseTheSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		refused := 0
+		var refused atomic.Int64
 		x.Instead(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-			refused++
+			refused.Add(1)
 			xapitest.CreditsUsedUp().Write(rw)
 		}))
 		<-time.After(29 * time.Minute)
 		x.Post("ann", "moon")
 		x.Instead(nil)
-		if refused == 0 || refused > 2*4 {
-			t.Errorf("%d calls in half an hour without credits, want one or two in each quarter, of those under way", refused)
+		if n := refused.Load(); n == 0 || n > 2*4 {
+			t.Errorf("%d calls in half an hour without credits, want one in each quarter, and those under way", n)
 		}
 		<-time.After(20 * time.Minute)
 		if got := w.texts(); len(got) != 2 {
