@@ -53,8 +53,8 @@ var list = []breakage{
 	{"what a stream brings does not move what was read", "detect/internal/poll", "(*Poll).Whole", begin("if p.Plan.Pushed { return true }"), detectTests},
 	{"a post that a stream missed has polls come back", "detect/internal/push", "(*Health).trusted", begin("return !h.up.IsZero()"), detectTests},
 	{"an account rests when it was read since the stream brings it", "detect/internal/accounts", "(*Pushed).audits", never("s.a.At(slot).Since < st.from"), detectTests},
-	{"a stream on which nothing comes is connected anew", "detect/internal/push", "(*Supervisor).watch", drop("l.cancel"), detectTests},
-	{"a stream that was cut as silent is not trusted", "detect/internal/push", "(*Supervisor).watch", drop("s.cfg.Health.broken"), []string{"./detect/internal/push"}},
+	{"a stream on which nothing comes is connected anew", "detect/internal/push", "(*Supervisor).cut", drop("l.cancel"), detectTests},
+	{"a stream that was cut as silent is not trusted", "detect/internal/push", "(*Supervisor).cut", drop("s.cfg.Health.broken"), []string{"./detect/internal/push"}},
 	{"a stream that left something out has its accounts polled at once", "detect/internal/accounts", "(*Pushed).Cover", swap("!unbroken", "false"), detectTests},
 	{"a post that a stream brings waits for the poll of its account", "detect/internal/poll", "(*Machine).Push", never("polled"), detectTests},
 	{"a mark that has changed has an account polled", "internal/probe", "(*Sweep).compare", drop("s.hurry"), detectTests},
@@ -66,6 +66,16 @@ var list = []breakage{
 	{"an event's id follows from its source and its post", "deliver", "EventID", begin(`sourceID = ""`), []string{"./deliver", "./detect"}},
 	{"a delivery's id follows from its event and its endpoint", "deliver", "DeliveryID", begin(`endpointID = ""`), []string{"./deliver", "./storage/memory"}},
 	{"a charge's id follows from its minute", "billing", "chargeID", swap("int64(m)", "0"), billingTests},
+
+	{"a query is searched for when a stream brings as much as a poll reads", "detect/internal/queries", "(*Query).full", begin("return false"), detectTests},
+	{"a post that matches several queries is done when all have it", "detect/internal/push", "(*Supervisor).post", swap("i == len(names) - 1", "i == 0"), []string{"./detect/internal/push"}},
+
+	// What a platform charges is counted and bounded; adapters pay for nothing twice.
+	{"a day's limit of cost stops all calls", "detect/internal/spend", "(*Spend).judge", drop("s.cfg.Reached"), detectTests},
+	{"what was spent before a restart counts", "detect/internal/spend", "(*Spend).Begin", drop("s.judge"), detectTests},
+	{"a post of X that was not dealt with is asked for again", "fetcher/xapi", "(*bounds).begin", swap("q.Seen(known.newest)", "true"), []string{"./fetcher/xapi"}},
+	{"an entry of a feed whose guid changes is the same entry", "fetcher/feed", "(*reading).byLinks", begin("return nil"), []string{"./fetcher/feed"}},
+	{"a hub that leaves out entries is not trusted", "fetcher/feed", "(*hubbed).doubt", begin("return"), []string{"./fetcher/feed"}},
 
 	// At least once to the receiver, with the same id and the same bytes.
 	{"every attempt sends the same bytes", "deliver/dispatch", "(*scheduler).begin", swap("it.Delivery", "func() deliver.Delivery { d, ev := it.Delivery, *it.Event; ev.Body = append(append([]byte{}, ev.Body...), make([]byte, it.Attempts)...); d.Event = &ev; return d }()"), dispatchTests},
