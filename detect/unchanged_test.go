@@ -177,3 +177,46 @@ func TestUnchangedWithoutAQuestionIsAnError(t *testing.T) {
 		}
 	})
 }
+
+// A poll that is answered from memory covers what the answer is as of: over a restart, a
+// post that came since is not taken for history.
+func TestAnswersFromMemory(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		t.Run(fmt.Sprintf("as of %t", told), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				var asked time.Time // when the platform was last asked
+				w.setBefore(func(q fetcher.TimelineQuery, _ int) (*fetcher.Page, error) {
+					if asked.IsZero() {
+						asked = time.Now()
+						pg := w.timeline(q)
+						pg.Version = 1
+						return &pg, nil
+					}
+					pg := fetcher.Page{Unchanged: q.Known != 0, Version: 1, OldestAt: asked.Add(-time.Hour)}
+					if told {
+						pg.AsOf = asked
+					}
+					return &pg, nil
+				})
+				s := sub("m", "nasa")
+				d := w.detector(t, nil)
+				stop := start(t, d)
+				set(t, d, s)
+				after(time.Minute)
+				w.publish("nasa", "p0", 0)
+				after(3 * time.Hour)
+				stop()
+				w.setBefore(nil)
+				d = w.detector(t, nil)
+				set(t, d, s)
+				stop = start(t, d)
+				after(time.Minute)
+				stop()
+				if got := len(w.got()); (got == 1) != told {
+					t.Errorf("%d events, told %t", got, told)
+				}
+			})
+		})
+	}
+}

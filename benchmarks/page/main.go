@@ -2,7 +2,8 @@
 // time (told by the server, or by the body), when nothing in it is new though
 // counts changed, when one post is, and when all of them are: the Timeline of fetcher/mastodon and
 // fetcher/bluesky beside encoding/json, which decodes the whole page into
-// structs of the members that the adapter maps.
+// structs of the members that the adapter maps. Of a feed of 50 entries it is the Timeline
+// of fetcher/feed beside the request with a hash of the body, and gofeed.
 //
 //	go run ./page
 //
@@ -68,22 +69,42 @@ func run(opts report.Options) error {
 			if err := check(impls, p.ids, n.count); err != nil {
 				return fmt.Errorf("page: %s, %s: %w", p.name, n.name, err)
 			}
-			runs := make([]func() float64, len(impls))
-			for i, c := range impls {
-				runs[i] = func() float64 { return report.PerOp(opts.For, func() { must(c.read()) }) }
-			}
-			for i, ns := range report.Interleave(opts.Rounds, runs...) {
-				c := impls[i]
-				add := func(metric string, v float64, unit string) {
-					rows = append(rows, report.Row{Bench: "page", Case: p.name + ", " + n.name, Impl: c.name, Metric: metric, Value: v, Unit: unit})
-				}
-				add("time", ns, "ns/page")
-				add("allocations", testing.AllocsPerRun(100, func() { must(c.read()) }), "1/page")
-				add("size", float64(p.size), "B")
-			}
+			rows = append(rows, measure(opts, p.name+", "+n.name, p.size, impls)...)
 		}
 	}
+	f, err := newFeedPage()
+	if err != nil {
+		return err
+	}
+	for _, n := range []string{"unchanged", "nothing new"} {
+		impls, err := f.contestants(n)
+		if err != nil {
+			return err
+		}
+		if err := check(impls, f.ids, 0); err != nil {
+			return fmt.Errorf("page: feed, %s: %w", n, err)
+		}
+		rows = append(rows, measure(opts, "feed, "+n, len(f.body), impls)...)
+	}
 	return report.Write(os.Stdout, opts.JSON, rows)
+}
+
+// measure times the contestants of a case in turns.
+func measure(opts report.Options, name string, size int, impls []contestant) (rows []report.Row) {
+	runs := make([]func() float64, len(impls))
+	for i, c := range impls {
+		runs[i] = func() float64 { return report.PerOp(opts.For, func() { must(c.read()) }) }
+	}
+	for i, ns := range report.Interleave(opts.Rounds, runs...) {
+		c := impls[i]
+		add := func(metric string, v float64, unit string) {
+			rows = append(rows, report.Row{Bench: "page", Case: name, Impl: c.name, Metric: metric, Value: v, Unit: unit})
+		}
+		add("time", ns, "ns/page")
+		add("allocations", testing.AllocsPerRun(100, func() { must(c.read()) }), "1/page")
+		add("size", float64(size), "B")
+	}
+	return rows
 }
 
 // contestant reads a page. It returns how many posts it found, and keeps the

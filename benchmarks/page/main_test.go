@@ -34,6 +34,22 @@ func TestContestantsAgree(t *testing.T) {
 	}
 }
 
+func TestFeedContestantsAgree(t *testing.T) {
+	f, err := newFeedPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"unchanged", "nothing new"} {
+		impls, err := f.contestants(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := check(impls, f.ids, 0); err != nil || len(f.ids) != feedEntries {
+			t.Errorf("%s: %d ids, error %v", name, len(f.ids), err)
+		}
+	}
+}
+
 func TestCheckRefuses(t *testing.T) {
 	says := func(n int, ids ...string) []contestant {
 		return []contestant{{"theirs", func() (int, error) { return n, nil }, func() []string { return ids }}}
