@@ -17,6 +17,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -34,6 +35,7 @@ type pushWorld struct {
 	lag      time.Duration // the stream's
 	interval time.Duration // between two polls of an account, without the stream
 	created  bool
+	rules    bool // and no monitor: the stream is one of queries
 
 	engine *streamwatch.Engine // the one that runs, and
 	life   *life               // what it shares with the store
@@ -67,8 +69,12 @@ const audit = 30 * time.Minute
 // begin starts an engine.
 func (w *pushWorld) begin() {
 	w.life = &life{Store: w.store, w: w, rng: rand.New(rand.NewPCG(uint64(len(w.got)), 8))}
+	roles := fetcher.Roles{Stream: watchedStream{w}}
+	if w.rules {
+		roles = fetcher.Roles{SearchStream: watchedStream{w}}
+	}
 	w.engine = newEngine(w.t, streamwatch.Config{
-		Fetcher: w.platform, Roles: fetcher.Roles{Stream: watchedStream{w}}, Store: w.life, OnEvent: w.handle,
+		Fetcher: w.platform, Roles: roles, Store: w.life, OnEvent: w.handle,
 		// Polls look no further back than posts are late by themselves.
 		Detect: detect.Config{Shards: 2, AuditEvery: audit, MaxPages: 30, Overlap: 15 * time.Second, MaxOverlap: 15 * time.Second},
 	})
@@ -77,7 +83,11 @@ func (w *pushWorld) begin() {
 	}
 	if !w.created {
 		w.created = true
-		create(w.t, w.engine, monitor.CreateRequest{Name: "m", Usernames: w.names, PollInterval: w.interval})
+		if w.rules {
+			w.createRules()
+		} else {
+			create(w.t, w.engine, monitor.CreateRequest{Name: "m", Usernames: w.names, PollInterval: w.interval})
+		}
 		pass(2 * w.interval) // every account is polled
 	}
 }
@@ -95,7 +105,19 @@ func (w *pushWorld) kill() {
 // post lets about so much time pass and has one of the accounts post.
 func (w *pushWorld) post(mean time.Duration) {
 	pass(time.Duration(w.rng.ExpFloat64() * float64(mean)))
-	w.platform.Post(w.names[w.rng.IntN(len(w.names))], "a post")
+	w.platform.Post(w.names[w.rng.IntN(len(w.names))], "a post about "+topics[w.rng.IntN(len(topics))])
+}
+
+// topics are what posts are about, each one of them.
+var topics = []string{"moon", "sun", "mars", "venus"}
+
+// createRules makes a rule for each topic.
+func (w *pushWorld) createRules() {
+	for _, topic := range topics {
+		if _, err := w.engine.Rules().Create(w.t.Context(), rule.CreateRequest{Tag: topic, Query: topic, Interval: w.interval, MaxResults: 100}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 }
 
 // end waits until all is found, and stops the engine.

@@ -13,49 +13,59 @@ import (
 // and in disorder, and forgets where it was; and engines that are killed: every post
 // is handled once.
 func TestSimulatedStreamUnderFaults(t *testing.T) {
-	disconnects := 1000
-	if testing.Short() || raceDetector {
-		disconnects = 100
-	}
 	for name, cfg := range map[string]enginetest.StreamConfig{
 		"replays":          {},
 		"clamped in quiet": {ClampSilently: true},
 		"no replay":        {NoPositions: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cfg.HeartbeatEvery, cfg.Lag = 5*time.Second, 100*time.Millisecond
-				w := newPushWorld(t, 40, cfg)
-				w.begin()
-				w.stream.SetFaults(enginetest.StreamFaults{Duplicate: 0.05, Disorder: 200 * time.Millisecond, Refuse: 0.05, Clamp: 0.3,
-					DisconnectAfter: 90 * time.Second, HalfOpenAfter: 30 * time.Minute, StallAfter: 30 * time.Minute})
-				kills, killAt := 0, time.Now().Add(10*time.Minute)
-				for w.stream.Stats().Disconnects < disconnects {
-					w.post(12 * time.Second)
-					if time.Now().After(killAt) {
-						pass(time.Duration(w.rng.Int64N(int64(200 * time.Millisecond)))) // within the post's commit
-						w.kill()
-						w.post(10 * time.Second) // while none runs
-						w.begin()
-						kills++
-						killAt = time.Now().Add(time.Duration(w.rng.ExpFloat64() * float64(20*time.Minute)))
-					}
-				}
-				w.end()
-				posts, _ := w.check(audit + time.Minute)
-				s := w.stream.Stats()
-				for what, n := range map[string]int{"half-open": s.HalfOpens, "stalled": s.Stalls, "refused": s.Refused, "duplicated": s.Duplicated, "killed": kills} {
-					if n < disconnects/100 {
-						t.Errorf("too quiet: %d %s", n, what)
-					}
-				}
-				if !cfg.NoPositions && (s.Clamped < disconnects/100 || w.positions < posts/10) {
-					t.Errorf("too quiet: %d clamped, %d positions", s.Clamped, w.positions)
-				}
-				t.Logf("%d kills, %d positions, stream %+v", kills, w.positions, s)
-			})
-		})
+		t.Run(name, func(t *testing.T) { underFaults(t, cfg, false) })
 	}
+}
+
+// The same of a stream of queries.
+func TestSimulatedStreamOfQueriesUnderFaults(t *testing.T) {
+	for name, cfg := range map[string]enginetest.StreamConfig{"replays": {}, "no replay": {NoPositions: true}} {
+		t.Run(name, func(t *testing.T) { underFaults(t, cfg, true) })
+	}
+}
+
+func underFaults(t *testing.T, cfg enginetest.StreamConfig, rules bool) {
+	disconnects := 1000
+	if testing.Short() || raceDetector {
+		disconnects = 100
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cfg.HeartbeatEvery, cfg.Lag = 5*time.Second, 100*time.Millisecond
+		w := newPushWorld(t, 40, cfg)
+		w.rules = rules
+		w.begin()
+		w.stream.SetFaults(enginetest.StreamFaults{Duplicate: 0.05, Disorder: 200 * time.Millisecond, Refuse: 0.05, Clamp: 0.3,
+			DisconnectAfter: 90 * time.Second, HalfOpenAfter: 30 * time.Minute, StallAfter: 30 * time.Minute})
+		kills, killAt := 0, time.Now().Add(10*time.Minute)
+		for w.stream.Stats().Disconnects < disconnects {
+			w.post(12 * time.Second)
+			if time.Now().After(killAt) {
+				pass(time.Duration(w.rng.Int64N(int64(200 * time.Millisecond)))) // within the post's commit
+				w.kill()
+				w.post(10 * time.Second) // while none runs
+				w.begin()
+				kills++
+				killAt = time.Now().Add(time.Duration(w.rng.ExpFloat64() * float64(20*time.Minute)))
+			}
+		}
+		w.end()
+		posts, _ := w.check(audit + time.Minute)
+		s := w.stream.Stats()
+		for what, n := range map[string]int{"half-open": s.HalfOpens, "stalled": s.Stalls, "refused": s.Refused, "duplicated": s.Duplicated, "killed": kills} {
+			if n < disconnects/100 {
+				t.Errorf("too quiet: %d %s", n, what)
+			}
+		}
+		if !cfg.NoPositions && (s.Clamped < disconnects/100 || w.positions < posts/10) {
+			t.Errorf("too quiet: %d clamped, %d positions", s.Clamped, w.positions)
+		}
+		t.Logf("%d kills, %d positions, stream %+v", kills, w.positions, s)
+	})
 }
 
 // A stream that drops one post in a hundred without a word: the audits find every one,

@@ -69,6 +69,9 @@ type StreamFaults struct {
 // are safe for concurrent use. Positions are its own: a PlatformStreamer made anew
 // does not know them, and takes them for none.
 //
+// As fetcher.Roles.SearchStream it brings the posts of all accounts that match a query,
+// as Search matches them. Then LeavesOut is about these.
+//
 // The posts of a closed account come when it opens, as they do on its timeline.
 type PlatformStreamer struct {
 	platform *Platform
@@ -250,5 +253,5 @@ func (s *PlatformStreamer) Stream(ctx context.Context, q fetcher.StreamQuery, em
 	if err := emit(up); err != nil {
 		return err
 	}
-	return c.run(ctx, q.Changes, emit)
+	return c.run(ctx, q, emit)
 }

@@ -19,9 +19,10 @@ type streamConnection struct {
 	bell     chan struct{}
 
 	// All below is guarded by the platform's mutex.
-	wanted map[*account]bool
-	next   int       // in the log
-	beat   time.Time // when the next heartbeat is due; zero is never
+	wanted  map[*account]bool
+	queries queried
+	next    int       // in the log
+	beat    time.Time // when the next heartbeat is due; zero is never
 
 	breaksAt, halfOpensAt, stallsAt time.Time // by chance; zero is never
 	broken, silent, stalled         bool
@@ -51,7 +52,12 @@ func (s *PlatformStreamer) connect(q fetcher.StreamQuery) (*streamConnection, fe
 		return nil, fetcher.Signal{}, &fetcher.StatusError{Code: 503, Detail: social.ServerErrorText}
 	}
 	s.stats.Connects++
-	up := fetcher.Signal{Kind: fetcher.SignalUp, Accounts: c.want(q.Accounts), At: now}
+	up := fetcher.Signal{Kind: fetcher.SignalUp, At: now}
+	if q.QueryChanges != nil {
+		up.Queries = c.ask(q.Queries)
+	} else {
+		up.Accounts = c.want(q.Accounts)
+	}
 	if from, ok := s.index(q.Position); ok {
 		first := s.first(now)
 		if clamped {
@@ -97,7 +103,8 @@ func (c *streamConnection) want(accounts []fetcher.Account) []fetcher.Account {
 }
 
 // run emits until ctx ends, the connection breaks or emit returns an error.
-func (c *streamConnection) run(ctx context.Context, changes <-chan []fetcher.Account, emit func(fetcher.Signal) error) error {
+func (c *streamConnection) run(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	changes, queries := q.Changes, q.QueryChanges
 	at := make(chan time.Time) // closed: there is more to do at once
 	close(at)
 	for {
@@ -128,6 +135,12 @@ func (c *streamConnection) run(ctx context.Context, changes <-chan []fetcher.Acc
 				break
 			}
 			err = c.change(accounts, emit)
+		case list, ok := <-queries:
+			if !ok {
+				queries = nil
+				break
+			}
+			err = c.changeQueries(list, emit)
 		case <-c.bell:
 		case <-wake:
 		}
@@ -198,12 +211,17 @@ func (c *streamConnection) step() (g fetcher.Signal, pause time.Duration, err er
 func (c *streamConnection) signal(e *streamEvent) (fetcher.Signal, bool) {
 	s := c.streamer
 	g := fetcher.Signal{Kind: e.kind, Position: s.position(c.next), At: e.at}
-	if !c.wanted[e.account] {
+	if c.queries == nil && !c.wanted[e.account] {
 		return g, false
 	}
 	t := e.Post.current().tweet(social.Author{ID: e.account.ID, Name: e.account.Name})
 	if !s.Brings(&t) {
 		return g, false
+	}
+	if c.queries != nil {
+		if g.Queries = c.queries.matched(&t); len(g.Queries) == 0 {
+			return g, false
+		}
 	}
 	switch e.kind {
 	case fetcher.SignalPost:

@@ -36,6 +36,7 @@ type Health struct {
 	missing int             // how many misses that is
 	missAt  time.Time       // of the last one; zero for none that counts
 	since   int             // posts brought after it
+	unheard int             // misses since a post came, or the connection was made
 	pushed  float64         // as far as remembered
 	lacking float64
 	changed func() // called when Trusted may have changed
@@ -65,7 +66,7 @@ func (h *Health) forgiven() bool {
 func (h *Health) connected(accounts int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.up = h.now()
+	h.up, h.unheard = h.now(), 0
 	h.stats.Connects++
 	h.stats.Connected, h.stats.Accounts = true, int64(accounts)
 }
@@ -90,6 +91,7 @@ func (h *Health) Pushed(t *fetcher.Tweet, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stats.Posts++
+	h.unheard = 0
 	if h.missed[t.ID] {
 		delete(h.missed, t.ID)
 		h.missing--
@@ -128,6 +130,7 @@ func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 		h.missing = 0
 	}
 	h.missing++
+	h.unheard++
 	h.stats.Misses++
 	if len(h.missed) < maxMissed {
 		h.missed[t.ID] = true
@@ -137,6 +140,13 @@ func (h *Health) Found(t *fetcher.Tweet, from time.Time) bool {
 	h.forget()
 	h.changed()
 	return true
+}
+
+// Unheard is how many posts the stream has missed in a row.
+func (h *Health) Unheard() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.unheard
 }
 
 // mostTaken is how old a post is that must have come.

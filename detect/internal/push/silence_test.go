@@ -214,3 +214,42 @@ func TestNoSilenceWhilePostsWait(t *testing.T) {
 		}
 	})
 }
+
+// A stream that brings nothing, while polls find what it should have brought, is cut,
+// also when nobody knows how much to expect of it.
+func TestSilenceByMisses(t *testing.T) {
+	s := &script{connect: func(ctx context.Context, _ int, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+		if err := up(q, emit); err != nil {
+			return err
+		}
+		return every(ctx, time.Second, forever, beat, emit)
+	}}
+	supervised(t, s, func(sv *Supervisor) {
+		from, n := time.Now(), 0
+		miss := func(posts int) {
+			for range posts {
+				n++
+				at := time.Now()
+				pass(leastLag + time.Second)
+				sv.cfg.Health.Found(&fetcher.Tweet{ID: strconv.Itoa(n), PublishedAt: at}, from)
+			}
+			pass(2 * tick)
+		}
+		miss(mostUnheard - 1)
+		s.wantConnects(1, "before as many misses as there may be")
+		sv.cfg.Health.Pushed(&fetcher.Tweet{ID: "brought", PublishedAt: time.Now()}, time.Now())
+		miss(mostUnheard - 1)
+		s.wantConnects(1, "after a post in between")
+		miss(1)
+		if st := sv.cfg.Health.Stats(); st.Silences != 1 || st.Trusted {
+			t.Errorf("after %d misses in a row: %+v", mostUnheard, st)
+		}
+		pass(time.Minute)
+		s.wantConnects(2, "after the pause")
+		miss(mostUnheard)
+		s.wantConnects(2, "while it may miss twice as many")
+		miss(mostUnheard)
+		pass(time.Minute)
+		s.wantConnects(3, "after twice as many")
+	})
+}

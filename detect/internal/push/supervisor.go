@@ -125,6 +125,8 @@ const (
 	quietPosts = 30.0
 	mostMute   = 6
 	leastMute  = time.Minute
+	// mostUnheard is how many posts a stream may miss in a row; as quietPosts otherwise.
+	mostUnheard = 3
 )
 
 // errSilent ends a connection on which nothing comes, and errClosed one that may not be
@@ -318,6 +320,9 @@ func (s *Supervisor) watch(l *link) {
 		dead = now.Sub(l.last) > acceptWithin
 	case l.rhythm > 0 && now.Sub(l.last) > max(3*l.rhythm, leastQuiet):
 		dead = true
+	case s.cfg.Health.Unheard() >= mostUnheard<<min(s.mute, mostMute):
+		dead = true
+		s.mute++
 	default:
 		mute := now.Sub(l.post)
 		if dead = mute > leastMute && s.rate*mute.Seconds() > quietPosts*float64(int(1)<<min(s.mute, mostMute)); dead {

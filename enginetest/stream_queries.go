@@ -1,0 +1,48 @@
+package enginetest
+
+import (
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// queried are the queries of a connection, of a fetcher.Roles.SearchStream, by their
+// text; nil for one of accounts.
+type queried map[string]*query.Program
+
+// ask subscribes to queries instead of those before, and returns the texts of those that
+// can be read.
+func (c *streamConnection) ask(queries []fetcher.SearchQuery) (told []string) {
+	c.queries = make(queried, len(queries))
+	for _, q := range queries {
+		if s := c.streamer.platform.search(q.Query); s.program != nil {
+			c.queries[q.Query] = s.program
+			told = append(told, q.Query)
+		}
+	}
+	return told
+}
+
+// matched are the texts of the queries that a post matches.
+func (q queried) matched(t *fetcher.Tweet) (texts []string) {
+	for text, program := range q {
+		if program.Match(t) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// changeQueries is change for queries.
+func (c *streamConnection) changeQueries(queries []fetcher.SearchQuery, emit func(fetcher.Signal) error) error {
+	s := c.streamer
+	if s.cfg.Resubscribe {
+		return fetcher.ErrResubscribe
+	}
+	unlock := s.locked()
+	told, silent := c.ask(queries), c.silent
+	unlock()
+	if silent {
+		return nil
+	}
+	return emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Queries: told})
+}
