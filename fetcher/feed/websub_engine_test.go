@@ -2,11 +2,13 @@ package feed_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/feed"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
@@ -33,6 +36,7 @@ type watched struct {
 	t      *testing.T
 	rng    *rand.Rand
 	store  *memory.Store
+	life   *mortal // what an engine has of store
 	names  []string
 	engine *streamwatch.Engine
 	webSub *feed.WebSub
@@ -59,8 +63,9 @@ func hubOf(i int) string { return fmt.Sprintf("https://hub%d.example.com/", i%en
 
 func (w *watched) start() {
 	f, ws := w.open(feed.WebSubConfig{Lease: 24 * time.Hour})
+	w.life = &mortal{Store: w.store}
 	e, err := streamwatch.New(streamwatch.Config{
-		Fetcher: f, Roles: fetcher.Roles{Stream: ws}, Store: w.store, OnEvent: w.handle,
+		Fetcher: f, Roles: fetcher.Roles{Stream: ws}, Store: w.life, OnEvent: w.handle,
 		Detect: detect.Config{Shards: 2, AuditEvery: audit},
 	})
 	if err == nil {
@@ -78,6 +83,37 @@ func (w *watched) stop() {
 		w.t.Error(err)
 	}
 	w.set(func() { w.handler = nil })
+}
+
+// kill ends the engine as a kill does, some time after the last commit that reached the
+// store.
+func (w *watched) kill() {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	cancel()
+	if err := w.engine.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		w.t.Error(err)
+	}
+	w.set(func() { w.handler = nil })
+}
+
+// mortal is a store until its process dies.
+type mortal struct {
+	storage.Store
+	dead atomic.Bool
+}
+
+func (m *mortal) Journal() detect.Journal { return mortalJournal{m.Store.Journal(), m} }
+
+type mortalJournal struct {
+	detect.Journal
+	life *mortal
+}
+
+func (j mortalJournal) Commit(ctx context.Context, bs []*detect.Batch) error {
+	if j.life.dead.Load() {
+		return errors.New("the process was killed")
+	}
+	return j.Journal.Commit(ctx, bs)
 }
 
 func (w *watched) handle(_ context.Context, e deliver.Event) error {
@@ -121,7 +157,7 @@ func (w *watched) check(within time.Duration) (took []time.Duration) {
 }
 
 // A thousand pings, with renewals that are lost, hubs that die without a word, pushes that
-// get lost and restarts: every entry is found, once, and those of hubs that work at once.
+// get lost, a restart and a kill: every entry is found, once, and those of hubs that work at once.
 func TestWebSubInAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched(t, engineFeeds)
@@ -142,6 +178,11 @@ func TestWebSubInAnEngine(t *testing.T) {
 			case 500:
 				w.stop()
 				pass(20 * time.Minute)
+				w.start()
+			case 550: // what hubs push last is taken, and never committed
+				w.life.dead.Store(true)
+			case 555:
+				w.kill()
 				w.start()
 			case 600:
 				w.set(func() { w.refuses = nil })

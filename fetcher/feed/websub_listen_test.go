@@ -49,10 +49,23 @@ type listener struct {
 
 	mu      sync.Mutex
 	signals []fetcher.Signal
-	fail    error // of emit
+	fail    error     // of emit
+	wait    chan bool // emit waits until it is closed; nil for not
+}
+
+func (l *listener) set(fn func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fn()
 }
 
 func (l *listener) emit(g fetcher.Signal) error {
+	l.mu.Lock()
+	wait := l.wait
+	l.mu.Unlock()
+	if wait != nil {
+		<-wait
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fail != nil {

@@ -171,6 +171,28 @@ func TestWebSubEngineStops(t *testing.T) {
 	})
 }
 
+// An engine that has no room for a post has the hub repeat it, and gets it once.
+func TestWebSubEngineIsBusy(t *testing.T) {
+	webSub(t, func(t *testing.T, w *web, _ func(string), ws *feed.WebSub, l *listener) {
+		w.set(func() { w.only = true })
+		room := make(chan bool)
+		l.set(func() { l.wait = room })
+		done := make(chan bool)
+		go func() { w.post(address("a"), "one"); close(done) }()
+		pass(20 * time.Second)
+		if st := ws.Stats(); st.Busy != 1 || len(l.brought()) != 0 {
+			t.Errorf("counted %+v while there is no room: want the hub to be asked to repeat", st)
+		}
+		close(room)
+		<-done
+		pass(2 * time.Second)
+		l.want([]string{"one"}, "a")
+		if n := w.count(&w.repeats); n != 1 {
+			t.Errorf("the hub has pushed %d times more, want once", n)
+		}
+	})
+}
+
 // Stream is called once at a time.
 func TestWebSubTwice(t *testing.T) {
 	webSub(t, func(t *testing.T, w *web, _ func(string), ws *feed.WebSub, l *listener) {
