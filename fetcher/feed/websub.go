@@ -192,7 +192,7 @@ func (w *WebSub) Stats() WebSubStats {
 	defer w.mu.Unlock()
 	st := w.stats
 	for id, f := range w.feeds.known {
-		if _, ok := w.feeds.wanted[id]; ok && f.topic != "" {
+		if _, ok := w.feeds.wanted[id]; ok && f.topic.URL != "" {
 			st.Feeds++
 			leased := w.subscriber.Leased(f.topic)
 			if leased {

@@ -116,7 +116,7 @@ func (s *stream) tellChanges() error {
 	if n.again > 0 {
 		s.tell.Reset(max(n.again, tellEvery))
 	}
-	if n.topics != nil {
+	if n.changed {
 		s.w.subscriber.Want(n.topics)
 		if !slices.Equal(s.told, n.brought) {
 			s.told = n.brought
@@ -133,9 +133,10 @@ func (s *stream) tellChanges() error {
 
 // news is what a stream has to tell.
 type news struct {
-	topics        map[string][]string // with their hubs; nil if all is as it was told
-	brought, thin []fetcher.Account   // feeds that are brought, and feeds to be polled
-	again         time.Duration       // when there is more to tell; 0 for never
+	changed       bool
+	topics        []websub.Topic    // that are wanted, if that has changed
+	brought, thin []fetcher.Account // feeds that are brought, and feeds to be polled
+	again         time.Duration     // when there is more to tell; 0 for never
 }
 
 // wait has something told after a time, unless that is 0.
@@ -152,18 +153,16 @@ func (w *WebSub) news() (n news) {
 	for _, f := range w.feeds.known {
 		n.wait(w.judge(f, now))
 	}
-	if w.changed {
-		n.topics, w.feeds.of = map[string][]string{}, map[string][]string{}
+	if n.changed = w.changed; n.changed {
+		w.feeds.of = map[websub.Topic][]string{}
 	}
 	for id, f := range w.feeds.known {
 		a, ok := w.feeds.wanted[id]
-		if !ok || f.topic == "" {
+		if !ok || f.topic.URL == "" {
 			continue
 		}
-		if w.changed {
-			if hubs, ok := n.topics[f.topic]; !ok || slices.Compare(f.hubs, hubs) < 0 {
-				n.topics[f.topic] = f.hubs
-			}
+		if n.changed {
+			n.topics = append(n.topics, f.topic)
 			w.feeds.of[f.topic] = append(w.feeds.of[f.topic], id)
 			if f.follow(w.subscriber.Leased(f.topic)) {
 				n.brought = append(n.brought, a)
@@ -200,7 +199,7 @@ type addressee struct {
 	base    *url.URL
 }
 
-func (w *WebSub) addressees(topic string) (list []addressee) {
+func (w *WebSub) addressees(topic websub.Topic) (list []addressee) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stats.Pings++

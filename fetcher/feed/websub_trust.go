@@ -36,7 +36,7 @@ const (
 type feeds struct {
 	wanted map[string]fetcher.Account // by account.id
 	known  map[string]*hubbed         // by account.id
-	of     map[string][]string        // account.ids of those wanted, by topic
+	of     map[websub.Topic][]string  // account.ids of those wanted
 	missed map[string]map[string]bool // account.ids, by hub: since its last push
 }
 
@@ -47,10 +47,9 @@ func newFeeds() feeds {
 // hubbed is a feed that has a hub.
 type hubbed struct {
 	account *account
-	base    *url.URL // where it was read from
-	topic   string
-	hubs    []string
-	absent  int // documents in a row without what is above
+	base    *url.URL     // where it was read from
+	topic   websub.Topic // the zero value for none
+	absent  int          // documents in a row without what is above
 
 	leased  bool // as was told
 	trusted bool
@@ -71,15 +70,18 @@ type hubbed struct {
 }
 
 // entries is a bounded set of ids.
-type entries struct{ young, old map[string]bool }
+type entries struct{ young, old map[uint64]bool } // by hash
 
-func (e *entries) has(id string) bool { return e.young[id] || e.old[id] }
+func (e *entries) has(id string) bool {
+	h := hash(id)
+	return e.young[h] || e.old[h]
+}
 
 func (e *entries) add(id string) {
 	if e.young == nil || len(e.young) >= maxRemembered/2 {
-		e.old, e.young = e.young, map[string]bool{}
+		e.old, e.young = e.young, map[uint64]bool{}
 	}
-	e.young[id] = true
+	e.young[hash(id)] = true
 }
 
 // doubt begins without trust.
@@ -207,7 +209,7 @@ func (w *WebSub) polledFeed(a *account, address *url.URL, header http.Header, do
 	}
 	if k == newest {
 		f.base = address
-		if f.link(links) {
+		if f.link(links.Topic()) {
 			w.change()
 		}
 	}
@@ -217,21 +219,18 @@ func (w *WebSub) polledFeed(a *account, address *url.URL, header http.Header, do
 	}
 }
 
-// link takes over a feed's links, and reports whether they have changed.
-func (f *hubbed) link(l websub.Links) bool {
-	same := f.topic == l.Self && slices.Equal(f.hubs, l.Hubs)
+// link takes over a feed's topic, and reports whether it has changed.
+func (f *hubbed) link(topic websub.Topic) bool {
+	none := websub.Topic{}
 	switch {
-	case same:
+	case f.topic == topic:
 		f.absent = 0
 		return false
-	case f.topic != "" && f.absent+1 < patience:
+	case f.topic != none && f.absent+1 < patience:
 		f.absent++
 		return false
 	}
-	f.absent, f.hubs, f.topic = 0, l.Hubs, l.Self
-	if len(l.Hubs) == 0 {
-		f.topic = ""
-	}
+	f.absent, f.topic = 0, topic
 	f.doubt()
 	return true
 }
@@ -257,7 +256,7 @@ func (w *WebSub) judge(f *hubbed, now time.Time) (wait time.Duration) {
 		return wait
 	}
 	w.stats.Misses++
-	w.cfg.Logger.Warn("a feed's hub has left out an entry", "feed", upstream.PlainURL(f.account.name), "topic", upstream.PlainURL(f.topic),
+	w.cfg.Logger.Warn("a feed's hub has left out an entry", "feed", upstream.PlainURL(f.account.name), "topic", upstream.PlainURL(f.topic.URL),
 		"entry", id, "after", now.Sub(from))
 	f.miss()
 	w.change()

@@ -27,7 +27,7 @@ const (
 
 // Push is what a hub has sent for a topic.
 type Push struct {
-	Topic  string
+	Topic  Topic
 	Header http.Header
 	Body   []byte
 	// Authentic: signed with the secret that only the hub was given. What else comes to
@@ -82,7 +82,7 @@ func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) (found
 	defer s.mu.Unlock()
 	now, sub := s.cfg.Now(), s.tokens[token]
 	switch {
-	case sub == nil || sub.topic != topic:
+	case sub == nil || sub.topic.URL != topic:
 	case mode == modeDenied:
 		s.denied(sub, now)
 		return true, false
@@ -97,7 +97,7 @@ func (s *Subscriber) confirm(token, mode, topic, lease, challenge string) (found
 		sub.verified(parseLease(lease, s.cfg.Lease), s.hubs.of(sub.hub).busy(now), now)
 		s.queue.add(sub)
 		s.bell.Ring()
-		s.cfg.Logger.Debug("a hub has verified a subscription", "topic", upstream.PlainURL(sub.topic), "lease", sub.lease)
+		s.cfg.Logger.Debug("a hub has verified a subscription", "topic", upstream.PlainURL(sub.topic.URL), "lease", sub.lease)
 		return true, began
 	}
 	s.stats.Refused++
@@ -158,18 +158,18 @@ func (s *Subscriber) push(w http.ResponseWriter, r *http.Request, token string) 
 
 // addressee finds the subscription of a path; a status other than 0 says what to answer
 // where a push cannot be taken.
-func (s *Subscriber) addressee(token string) (topic, secret string, secured bool, status int) {
+func (s *Subscriber) addressee(token string) (topic Topic, secret string, secured bool, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sub := s.tokens[token]
 	switch {
 	case sub == nil && !s.keys.made(token):
-		return "", "", false, http.StatusNotFound
+		return Topic{}, "", false, http.StatusNotFound
 	case !s.running || sub == nil && !s.dropped[token] && s.cfg.Now().Sub(s.started) < knownWithin:
-		return "", "", false, http.StatusServiceUnavailable
+		return Topic{}, "", false, http.StatusServiceUnavailable
 	case sub == nil || !sub.wanted:
 		s.stats.Dropped++
-		return "", "", false, http.StatusGone
+		return Topic{}, "", false, http.StatusGone
 	}
 	return sub.topic, sub.secret, sub.secured, 0
 }

@@ -47,8 +47,8 @@ func TestVerification(t *testing.T) {
 				path, q := form.Get("hub.callback"), url.Values{"hub.mode": {"subscribe"}, "hub.topic": {topicURL}, "hub.challenge": {"<b>4711"}, "hub.lease_seconds": {"864000"}}
 				c.change(&path, q)
 				rec := h.get(path, q)
-				if rec.Code != c.want || s.Leased(topicURL) != (c.want == 200) {
-					t.Errorf("answered %d, leased %t: want %d", rec.Code, s.Leased(topicURL), c.want)
+				if rec.Code != c.want || s.Leased(topic) != (c.want == 200) {
+					t.Errorf("answered %d, leased %t: want %d", rec.Code, s.Leased(topic), c.want)
 				}
 				if c.want == 200 && (rec.Body.String() != "<b>4711" || rec.Header().Get("Content-Type") != "text/plain; charset=utf-8" || rec.Header().Get("X-Content-Type-Options") != "nosniff") {
 					t.Errorf("the challenge comes as %q, %v", rec.Body, rec.Header())
@@ -71,7 +71,7 @@ func TestLateVerification(t *testing.T) {
 		h.set(func() { h.answer = func(int, asked) *http.Response { return reply(500) } })
 		pass(10 * time.Second)
 		h.verify(form)
-		if s.Leased(topicURL) || h.count(&h.verified) != 0 {
+		if s.Leased(topic) || h.count(&h.verified) != 0 {
 			t.Error("a verification is confirmed after its time")
 		}
 	})
@@ -91,20 +91,20 @@ func TestDenied(t *testing.T) {
 		}
 		deny()
 		h.verify(h.last().form)
-		if s.Leased(topicURL) {
+		if s.Leased(topic) {
 			t.Error("a request that was denied is confirmed")
 		}
 		h.set(func() { h.silent = false })
 		pass(2 * time.Minute)
-		if !s.Leased(topicURL) || h.asked() != 2 {
-			t.Errorf("leased %t after %d requests: want another one soon", s.Leased(topicURL), h.asked())
+		if !s.Leased(topic) || h.asked() != 2 {
+			t.Errorf("leased %t after %d requests: want another one soon", s.Leased(topic), h.asked())
 		}
 		for range 100 {
 			deny()
 			pass(5 * time.Minute)
 		}
-		if n := h.asked(); !s.Leased(topicURL) || n < 4 || n > 11 {
-			t.Errorf("leased %t after %d requests: want the lease to go on, and to be renewed once an hour at most", s.Leased(topicURL), n)
+		if n := h.asked(); !s.Leased(topic) || n < 4 || n > 11 {
+			t.Errorf("leased %t after %d requests: want the lease to go on, and to be renewed once an hour at most", s.Leased(topic), n)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestSignatures(t *testing.T) {
 				if status != c.status || len(got) == 1 != c.taken {
 					t.Fatalf("answered %d, %d are taken: want %d, %t", status, len(got), c.status, c.taken)
 				}
-				if c.taken && (got[0].Topic != topicURL || string(got[0].Body) != body || !got[0].Authentic || got[0].Header.Get("Content-Type") != "a/b") {
+				if c.taken && (got[0].Topic != topic || string(got[0].Body) != body || !got[0].Authentic || got[0].Header.Get("Content-Type") != "a/b") {
 					t.Errorf("taken is %+v", got[0])
 				}
 				if st := s.Stats(); c.status == 403 != (st.Unsigned == 1) || !c.taken && c.status == 200 != (st.Mismatches == 1) {
@@ -162,11 +162,12 @@ func TestSignatures(t *testing.T) {
 // A hub without TLS is given no secret, and what it sends is a hint.
 func TestHubWithoutTLS(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
-		s.Want(map[string][]string{topicURL: {"http://hub.example/"}})
+		topic := Links{Hubs: []string{"http://hub.example/"}, Self: topicURL}.Topic()
+		s.Want([]Topic{topic})
 		pass(time.Second)
 		form := h.last().form
-		if form.Has("hub.secret") || !s.Leased(topicURL) {
-			t.Errorf("asked for %v, leased %t", form, s.Leased(topicURL))
+		if form.Has("hub.secret") || !s.Leased(topic) {
+			t.Errorf("asked for %v, leased %t", form, s.Leased(topic))
 		}
 		stop := taking(s, nil)
 		status := h.pushTo(form.Get("hub.callback"), "x").Code

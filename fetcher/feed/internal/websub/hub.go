@@ -81,7 +81,7 @@ func (s *Subscriber) ask(ctx context.Context, sub *subscription, now time.Time, 
 	s.stats.Requests++
 	sub.begin(now)
 	s.queue.add(sub)
-	r := request{mode: sub.pending, hub: sub.hub, topic: sub.topic, callback: s.callback(sub), secret: sub.secret, lease: s.cfg.Lease}
+	r := request{mode: sub.pending, hub: sub.hub, topic: sub.topic.URL, callback: s.callback(sub), secret: sub.secret, lease: s.cfg.Lease}
 	requests.Go(func() {
 		a := s.client.send(ctx, r)
 		s.answered(ctx, sub, h, r, a)

@@ -28,8 +28,8 @@ func (k keys) sum(use string, parts ...string) []byte {
 
 // make gives the last element of a subscription's path, and the secret that the hub signs
 // with.
-func (k keys) make(hub, topic string) (token, secret string) {
-	id := k.sum("subscription", hub, topic)[:idSize]
+func (k keys) make(subscription ...string) (token, secret string) {
+	id := k.sum("subscription", subscription...)[:idSize]
 	token = base64.RawURLEncoding.EncodeToString(append(id, k.mac(id)...))
 	return token, hex.EncodeToString(k.sum("secret", string(id)))
 }

@@ -244,4 +244,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func one() map[string][]string { return map[string][]string{topicURL: {hubURL}} }
+// topic is that of one.
+var topic = Links{Hubs: []string{hubURL}, Self: topicURL}.Topic()
+
+func one() []Topic { return []Topic{topic} }

@@ -12,6 +12,24 @@ type Links struct {
 	Self string   // rel=self, the topic; "" if it is not said
 }
 
+// Topic is a feed and the hubs that it may be had from. Feeds may claim each other's
+// topics: with other hubs it is another Topic.
+type Topic struct {
+	URL  string
+	hubs string // with spaces between them
+}
+
+// Topic is what the links say; the zero value without a hub.
+func (l Links) Topic() Topic {
+	if len(l.Hubs) == 0 {
+		return Topic{}
+	}
+	return Topic{l.Self, strings.Join(l.Hubs, " ")}
+}
+
+// Hubs are the topic's, the best first.
+func (t Topic) Hubs() []string { return strings.Fields(t.hubs) }
+
 // Bounds of what is read of a feed's links.
 const (
 	maxHubs  = 4

@@ -43,7 +43,7 @@ type Subscriber struct {
 	mu      sync.Mutex
 	running bool
 	started time.Time // of the Run under way
-	topics  map[string]*subscription
+	topics  map[Topic]*subscription
 	tokens  map[string]*subscription
 	dropped map[string]bool // tokens that were given up, maxDropped at most
 	hubs    hubs
@@ -77,35 +77,33 @@ var ErrRunning = errors.New("websub: already running")
 func New(cfg Config) *Subscriber {
 	return &Subscriber{cfg: cfg, keys: keys{cfg.Key}, client: newClient(cfg.HTTP, cfg.UserAgent, cfg.Check, cfg.Now),
 		bell: batch.NewBell(), pushes: make(chan *Push), slots: make(chan struct{}, maxPushes),
-		topics: map[string]*subscription{}, tokens: map[string]*subscription{}, dropped: map[string]bool{}, hubs: hubs{}}
+		topics: map[Topic]*subscription{}, tokens: map[string]*subscription{}, dropped: map[string]bool{}, hubs: hubs{}}
 }
 
-// Want sets the topics that are wanted, each with the hubs that it may be had from, the
-// best first. A topic keeps its hub as long as that is among them.
-func (s *Subscriber) Want(topics map[string][]string) {
+// Want sets the topics that are wanted.
+func (s *Subscriber) Want(topics []Topic) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.cfg.Now()
-	for topic, hubs := range topics {
-		sub := s.topics[topic]
-		switch {
-		case len(hubs) == 0:
+	now, wanted := s.cfg.Now(), make(map[Topic]bool, len(topics))
+	for _, topic := range topics {
+		hubs := topic.Hubs()
+		if len(hubs) == 0 {
 			continue
-		case sub == nil:
-			sub = &subscription{topic: topic}
+		}
+		wanted[topic] = true
+		sub := s.topics[topic]
+		if sub == nil {
+			sub = &subscription{topic: topic, hubs: hubs}
 			s.topics[topic] = sub
-			fallthrough
-		case !slices.Contains(hubs, sub.hub):
 			s.assign(sub, hubs[0], now)
 		}
-		sub.hubs = hubs
 		if !sub.wanted {
 			sub.wanted, sub.pending, sub.failures, sub.goodbyes = true, "", 0, 0
 			s.plan(sub, now)
 		}
 	}
 	for topic, sub := range s.topics {
-		if len(topics[topic]) == 0 && sub.wanted {
+		if !wanted[topic] && sub.wanted {
 			s.unwant(sub, now)
 		}
 	}
@@ -118,7 +116,7 @@ func (s *Subscriber) Want(topics map[string][]string) {
 func (s *Subscriber) assign(sub *subscription, hub string, now time.Time) {
 	s.drop(sub.token)
 	sub.hub, sub.pending, sub.leaseEnd = hub, "", time.Time{}
-	sub.token, sub.secret = s.keys.make(hub, sub.topic)
+	sub.token, sub.secret = s.keys.make(hub, sub.topic.URL, sub.topic.hubs)
 	sub.secured = secretFor(hub)
 	s.tokens[sub.token] = sub
 	delete(s.dropped, sub.token)
@@ -163,7 +161,7 @@ func (s *Subscriber) plan(sub *subscription, at time.Time) {
 }
 
 // Leased reports whether a topic's hub pushes, as it has said.
-func (s *Subscriber) Leased(topic string) bool {
+func (s *Subscriber) Leased(topic Topic) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sub := s.topics[topic]
@@ -171,7 +169,7 @@ func (s *Subscriber) Leased(topic string) bool {
 }
 
 // Hub is the hub that a topic is asked of, "" for none.
-func (s *Subscriber) Hub(topic string) string {
+func (s *Subscriber) Hub(topic Topic) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sub := s.topics[topic]; sub != nil {
@@ -281,7 +279,7 @@ func (s *Subscriber) attend(sub *subscription, now time.Time) (ended bool) {
 	}
 	if !sub.leaseEnd.IsZero() && !sub.leaseEnd.After(now) {
 		sub.leaseEnd, ended = time.Time{}, true
-		s.cfg.Logger.Warn("a feed's lease has ended", "topic", upstream.PlainURL(sub.topic), "hub", upstream.PlainURL(sub.hub))
+		s.cfg.Logger.Warn("a feed's lease has ended", "topic", upstream.PlainURL(sub.topic.URL), "hub", upstream.PlainURL(sub.hub))
 	}
 	if !sub.wanted && (ended || sub.goodbyes >= farewells && !sub.next.After(now)) {
 		s.forget(sub)
@@ -307,7 +305,7 @@ var errNotVerified = errors.New("websub: the hub does not verify the request")
 func (s *Subscriber) failed(sub *subscription, a answer, now time.Time) {
 	s.stats.Failures++
 	sub.failed(now, a.retryAfter)
-	s.cfg.Logger.Info("a hub was asked in vain", "hub", upstream.PlainURL(sub.hub), "topic", upstream.PlainURL(sub.topic),
+	s.cfg.Logger.Info("a hub was asked in vain", "hub", upstream.PlainURL(sub.hub), "topic", upstream.PlainURL(sub.topic.URL),
 		"failures", sub.failures, "retry in", sub.next.Sub(now), "error", a.err)
 	if i := slices.Index(sub.hubs, sub.hub); sub.failures%giveUpAfter == 0 && sub.wanted && sub.leaseEnd.IsZero() && len(sub.hubs) > 1 {
 		s.assign(sub, sub.hubs[(i+1)%len(sub.hubs)], sub.next)

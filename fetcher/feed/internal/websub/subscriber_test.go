@@ -33,8 +33,8 @@ func TestRequest(t *testing.T) {
 		if r.head.Get("User-Agent") != "test/1" || r.head.Get("Content-Type") != "application/x-www-form-urlencoded" {
 			t.Errorf("header %v", r.head)
 		}
-		if !s.Leased(topicURL) || s.Leased("https://feeds.example/b.xml") || h.count(&h.changed) != 1 {
-			t.Errorf("after the verification: leased %t, told %d times", s.Leased(topicURL), h.count(&h.changed))
+		if !s.Leased(topic) || s.Leased(Topic{URL: topicURL}) || h.count(&h.changed) != 1 {
+			t.Errorf("after the verification: leased %t, told %d times", s.Leased(topic), h.count(&h.changed))
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestLeases(t *testing.T) {
 				if h.asked() != 2 || h.count(&h.verified) != 2 {
 					t.Errorf("%d requests, %d verified, after a renewal was due", h.asked(), h.count(&h.verified))
 				}
-				if c.last > time.Hour && !s.Leased(topicURL) {
+				if c.last > time.Hour && !s.Leased(topic) {
 					t.Error("no lease")
 				}
 			})
@@ -112,8 +112,8 @@ func TestBusyHub(t *testing.T) {
 		}
 		s.Want(one())
 		pass(7 * day)
-		if h.asked() != 4 || !s.Leased(topicURL) || h.count(&h.verified) != 2 {
-			t.Fatalf("%d requests, %d verified, leased %t", h.asked(), h.count(&h.verified), s.Leased(topicURL))
+		if h.asked() != 4 || !s.Leased(topic) || h.count(&h.verified) != 2 {
+			t.Fatalf("%d requests, %d verified, leased %t", h.asked(), h.count(&h.verified), s.Leased(topic))
 		}
 		at := func(i int) time.Time { return h.all()[i].at }
 		for i := 2; i < 4; i++ {
@@ -132,9 +132,9 @@ func TestBusyHub(t *testing.T) {
 func TestClosedHubIsLeftAlone(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
 		h.answer = func(int, asked) *http.Response { return reply(503, "Retry-After", "3600") }
-		topics := map[string][]string{}
+		var topics []Topic
 		for i := range 200 {
-			topics[fmt.Sprint("https://feeds.example/", i)] = []string{hubURL}
+			topics = append(topics, Links{Hubs: []string{hubURL}, Self: fmt.Sprint("https://feeds.example/", i)}.Topic())
 		}
 		s.Want(topics)
 		pass(59 * time.Minute)
@@ -163,13 +163,13 @@ func TestRenewalsInVain(t *testing.T) {
 				pass(time.Minute)
 				h.set(func() { hub(h) })
 				pass(10*day - 2*time.Minute)
-				if !s.Leased(topicURL) || h.asked() < 20 {
-					t.Errorf("before the lease's end: leased %t, %d requests", s.Leased(topicURL), h.asked())
+				if !s.Leased(topic) || h.asked() < 20 {
+					t.Errorf("before the lease's end: leased %t, %d requests", s.Leased(topic), h.asked())
 				}
 				told := h.count(&h.changed)
 				pass(2 * time.Minute)
-				if s.Leased(topicURL) || h.count(&h.changed) != told+1 {
-					t.Errorf("after the lease's end: leased %t, told %d times", s.Leased(topicURL), h.count(&h.changed)-told)
+				if s.Leased(topic) || h.count(&h.changed) != told+1 {
+					t.Errorf("after the lease's end: leased %t, told %d times", s.Leased(topic), h.count(&h.changed)-told)
 				}
 				n := h.asked()
 				pass(day)
@@ -178,7 +178,7 @@ func TestRenewalsInVain(t *testing.T) {
 				}
 				h.set(func() { h.answer, h.silent = nil, false })
 				pass(2 * time.Hour)
-				if !s.Leased(topicURL) {
+				if !s.Leased(topic) {
 					t.Error("the hub works again, and there is no lease")
 				}
 			})
@@ -197,14 +197,14 @@ func TestVerifiedAfterNoAnswer(t *testing.T) {
 		}
 		pass(verifyWithin)
 		h.verify(h.last().form)
-		if s.Leased(topicURL) {
+		if s.Leased(topic) {
 			t.Error("a verification is confirmed after its time")
 		}
 		for n := h.asked(); h.asked() == n; {
 			pass(time.Minute)
 		}
 		h.verify(h.last().form)
-		if !s.Leased(topicURL) {
+		if !s.Leased(topic) {
 			t.Error("a verification is not confirmed in its time")
 		}
 	})
@@ -219,8 +219,8 @@ func TestVerifiedWithoutAnAnswer(t *testing.T) {
 		}
 		s.Want(one())
 		pass(time.Hour)
-		if !s.Leased(topicURL) || h.asked() != 1 {
-			t.Errorf("leased %t after %d requests", s.Leased(topicURL), h.asked())
+		if !s.Leased(topic) || h.asked() != 1 {
+			t.Errorf("leased %t after %d requests", s.Leased(topic), h.asked())
 		}
 	})
 }
@@ -259,7 +259,7 @@ func TestOtherHubs(t *testing.T) {
 				if !slices.Equal(got, c.asked) {
 					t.Errorf("asked %q, want %q", got, c.asked)
 				}
-				if want := len(c.moves) == 1 && len(c.asked) == 2; s.Leased(topicURL) != want {
+				if want := len(c.moves) == 1 && len(c.asked) == 2; s.Leased(topic) != want {
 					t.Errorf("leased %t, want %t", !want, want)
 				}
 			})
@@ -276,13 +276,45 @@ func TestNextHub(t *testing.T) {
 			}
 			return reply(202)
 		}
-		s.Want(map[string][]string{topicURL: {hubURL, "https://b.example/hub"}})
+		topic := Links{Hubs: []string{hubURL, "https://b.example/hub"}, Self: topicURL}.Topic()
+		s.Want([]Topic{topic})
 		pass(time.Hour)
-		if !s.Leased(topicURL) || s.Hub(topicURL) != "https://b.example/hub" || h.asked() != giveUpAfter+1 {
-			t.Errorf("leased %t of %s after %d requests", s.Leased(topicURL), s.Hub(topicURL), h.asked())
+		if !s.Leased(topic) || s.Hub(topic) != "https://b.example/hub" || h.asked() != giveUpAfter+1 {
+			t.Errorf("leased %t of %s after %d requests", s.Leased(topic), s.Hub(topic), h.asked())
 		}
 		if h.all()[0].form.Get("hub.callback") == h.last().form.Get("hub.callback") {
 			t.Error("two hubs have one path")
+		}
+	})
+}
+
+// A feed may claim another one's topic. With a hub of its own it gets a subscription of its
+// own, and that hub no way to the other one's.
+func TestTopicsOfSeveralHubs(t *testing.T) {
+	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
+		var topics []Topic
+		for _, hubs := range [][]string{{hubURL}, {"https://evil.example/"}, {hubURL, "https://evil.example/"}} {
+			topics = append(topics, Links{Hubs: hubs, Self: topicURL}.Topic())
+		}
+		s.Want(topics)
+		pass(time.Second)
+		forms := map[string]bool{}
+		for _, r := range h.all() {
+			forms[r.form.Get("hub.callback")], forms[r.form.Get("hub.secret")] = true, true
+		}
+		if h.asked() != 3 || len(forms) != 6 {
+			t.Errorf("%d requests with %d paths and secrets, want 3 and 6", h.asked(), len(forms))
+		}
+		stop := taking(s, nil)
+		for _, r := range h.all() {
+			h.pushTo(r.form.Get("hub.callback"), r.url, "X-Hub-Signature", sign(r.form.Get("hub.secret"), r.url))
+		}
+		got := map[Topic]int{}
+		for _, p := range stop() {
+			got[p.Topic]++
+		}
+		if len(got) != 3 {
+			t.Errorf("pushes for %v, want one for each", got)
 		}
 	})
 }
@@ -296,8 +328,8 @@ func TestUnsubscribe(t *testing.T) {
 			h.set(func() { h.silent = silent })
 			s.Want(nil)
 			pass(time.Second)
-			if got := h.last().form; got.Get("hub.mode") != "unsubscribe" || got.Has("hub.secret") || got.Has("hub.lease_seconds") || s.Leased(topicURL) {
-				t.Errorf("asked for %v, leased %t", got, s.Leased(topicURL))
+			if got := h.last().form; got.Get("hub.mode") != "unsubscribe" || got.Has("hub.secret") || got.Has("hub.lease_seconds") || s.Leased(topic) {
+				t.Errorf("asked for %v, leased %t", got, s.Leased(topic))
 			}
 			if got := h.push("late").Code; got != http.StatusGone {
 				t.Errorf("a push is answered %d", got)
@@ -330,8 +362,8 @@ func TestWantedAgain(t *testing.T) {
 		s.Want(one())
 		h.verify(goodbye)
 		pass(time.Minute)
-		if !s.Leased(topicURL) || h.asked() != 3 || h.echo(1) != http.StatusNotFound {
-			t.Errorf("leased %t after %d requests; the goodbye's verification was answered %d", s.Leased(topicURL), h.asked(), h.echo(1))
+		if !s.Leased(topic) || h.asked() != 3 || h.echo(1) != http.StatusNotFound {
+			t.Errorf("leased %t after %d requests; the goodbye's verification was answered %d", s.Leased(topic), h.asked(), h.echo(1))
 		}
 	})
 }
@@ -357,8 +389,8 @@ func TestRunAgain(t *testing.T) {
 		h.silent = true
 		defer running(t, h.sub)()
 		pass(time.Second)
-		if !h.sub.Leased(topicURL) || h.asked() != 2 || h.last().form.Encode() != first.Encode() {
-			t.Errorf("leased %t after %d requests; the second for %v, the first for %v", h.sub.Leased(topicURL), h.asked(), h.last().form, first)
+		if !h.sub.Leased(topic) || h.asked() != 2 || h.last().form.Encode() != first.Encode() {
+			t.Errorf("leased %t after %d requests; the second for %v, the first for %v", h.sub.Leased(topic), h.asked(), h.last().form, first)
 		}
 	})
 }
@@ -366,9 +398,10 @@ func TestRunAgain(t *testing.T) {
 // Requests are made a few at a time, and all in the end.
 func TestManyTopics(t *testing.T) {
 	subscribing(t, func(t *testing.T, h *testHub, s *Subscriber) {
-		topics, now, most := map[string][]string{}, map[string]int{}, 0
+		var topics []Topic
+		now, most := map[string]int{}, 0
 		for i := range 2000 {
-			topics[fmt.Sprint("https://feeds.example/", i)] = []string{fmt.Sprintf("https://hub%d.example/", i%7)}
+			topics = append(topics, Links{Hubs: []string{fmt.Sprintf("https://hub%d.example/", i%7)}, Self: fmt.Sprint("https://feeds.example/", i)}.Topic())
 		}
 		h.answer = func(_ int, r asked) *http.Response {
 			h.set(func() { now[r.url]++; most = max(most, now[r.url]) })

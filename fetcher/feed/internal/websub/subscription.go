@@ -27,7 +27,7 @@ const (
 
 // subscription is one topic's. Its Subscriber's mutex guards it.
 type subscription struct {
-	topic string
+	topic Topic
 	hubs  []string
 	hub   string // of hubs, the one that is asked
 
