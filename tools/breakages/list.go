@@ -20,6 +20,7 @@ var (
 	rootTests     = []string{"."}
 	memoryTests   = []string{"./storage/memory"}
 	sqliteTests   = []string{"./storage/sqlite"}
+	xapiTests     = []string{"./fetcher/xapi"}
 	redisTests    = []string{"./storage/redisstore"}
 )
 
@@ -28,6 +29,9 @@ var (
 var list = []breakage{
 	// Nothing new is missed.
 	{"no high-water mark decides: a poll reads on to the overlap", "detect/internal/poll", "(*Env).take", swap("before(reach, pl.Cutoff)", "true"), detectTests},
+	{"an answer that says it has all back to the bound is complete, also an empty one", "detect/internal/poll", "(*Plan).meets", begin("return false"), detectTests},
+	{"posts of X that become visible behind the newest one are found", "fetcher/xapi", "(*bounds).begin", swap("min(since, known.from)", "since"), xapiTests},
+	{"a post of X that was not dealt with is read again", "fetcher/xapi", "(*bounds).begin", swap("q.Seen(known.newest)", "true"), xapiTests},
 	{"posts that become visible late are found: the overlap", "detect/internal/accounts", "(*Table).Cutoff", begin("overlap = 0"), detectTests},
 	{"a range that was not read is a gap", "detect/internal/poll", "(*gapBook).note", never("out.Capped"), detectTests},
 	{"a gap is closed only when it was read", "detect/internal/poll", "(*gapBook).noteFill", always("out.Complete"), detectTests},
