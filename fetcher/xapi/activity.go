@@ -73,6 +73,7 @@ type Activity struct {
 	cfg    ActivityConfig // less the token: fmt looks into unexported fields
 	client *client
 	calm   patience
+	refuse refusals
 }
 
 var _ fetcher.Streamer = (*Activity)(nil)
@@ -125,7 +126,7 @@ func (*Activity) Brings(t *fetcher.Tweet) bool {
 // Stream connects after it has read the app's subscriptions. Without an account whose id
 // is known it waits for one, and brings nothing meanwhile.
 func (a *Activity) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
-	e := &events{activity: a, subs: newSubscriptions(a.client, &a.cfg), users: map[string]fetcher.Account{}}
+	e := &events{activity: a, subs: newSubscriptions(a.client, &a.cfg, &a.refuse), users: map[string]fetcher.Account{}}
 	e.subs.want(q.Accounts)
 	c := &connection{upkeep: newUpkeep(e.subs.list, e.subs.step, a.cfg.Logger), emit: emit, open: a.open, force: e.force, signal: e.signal, calm: &a.calm}
 	ctx, cancel := context.WithCancel(ctx)

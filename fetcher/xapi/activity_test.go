@@ -188,7 +188,8 @@ func TestActivityRefusals(t *testing.T) {
 			return 0, ""
 		})
 		log, lines := newLog()
-		l := listen(t, f.activity(t, xapi.ActivityConfig{Logger: log}), fetcher.StreamQuery{Accounts: all})
+		a := f.activity(t, xapi.ActivityConfig{Logger: log})
+		l := listen(t, a, fetcher.StreamQuery{Accounts: all})
 		// Of cyd X has the subscription of another program, and takes no second one.
 		if up := l.next(); names(up) != "bob cyd" {
 			t.Errorf("up with %s, want bob and cyd", names(up))
@@ -204,9 +205,23 @@ func TestActivityRefusals(t *testing.T) {
 		if got := f.subscribed("another", all); !slices.Equal(got, []string{"post.create cyd"}) {
 			t.Errorf("of the other program there is %q left", got)
 		}
-		posts := f.count("POST /2/activity/subscriptions")
-		if posts != 5 {
-			t.Errorf("%d subscriptions were tried, want 5: two of bob and cyd, one of ann", posts)
+		for _, row := range []struct {
+			after time.Duration
+			want  int
+			why   string
+		}{{0, 5, "two of bob and cyd, one of ann"}, {time.Minute, 6, "that of cyd, which another program has"}, {2 * time.Hour, 8, "those of cyd and ann after an hour"}} {
+			if row.after > 0 {
+				<-time.After(row.after)
+				l = listen(t, a, fetcher.StreamQuery{Accounts: all})
+				l.next()
+				l.stop()
+			}
+			if n := f.count("POST /2/activity/subscriptions"); n != row.want {
+				t.Errorf("after %s %d subscriptions were tried, want %d: %s", row.after, n, row.want, row.why)
+			}
+		}
+		if len(*lines) != 1 {
+			t.Errorf("the log has %q, want one line", *lines)
 		}
 	})
 }

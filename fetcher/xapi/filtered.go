@@ -82,6 +82,7 @@ type FilteredStream struct {
 	calm     patience
 	texts    translations
 	live     since
+	refuse   refusals
 }
 
 var _ fetcher.Streamer = (*FilteredStream)(nil)
@@ -120,7 +121,7 @@ func (*FilteredStream) Brings(*fetcher.Tweet) bool { return true }
 // Without a query that a rule can be made of it waits for one, and brings nothing
 // meanwhile.
 func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
-	m := &matches{stream: f, rules: newRules(f.client, &f.cfg, &f.live)}
+	m := &matches{stream: f, rules: newRules(f.client, &f.cfg, &f.live, &f.refuse)}
 	want := func(queries []fetcher.SearchQuery) { m.rules.want(f.texts.of(f.cfg.Tag, queries)) }
 	want(q.Queries)
 	c := &connection{upkeep: newUpkeep(m.rules.list, m.rules.step, f.cfg.Logger), emit: emit, open: f.open, force: m.rules.force, signal: m.signal, calm: &f.calm}

@@ -207,15 +207,43 @@ func TestFilteredStreamRefusedRules(t *testing.T) {
 			return 0, ""
 		}
 		f.answers(refuse)
-		l := listen(t, f.filtered(t, xapi.FilteredStreamConfig{Logger: log}), fetcher.StreamQuery{Queries: queries("cat", "cow", "ant", "owl")})
+		s, q := f.filtered(t, xapi.FilteredStreamConfig{Logger: log}), fetcher.StreamQuery{Queries: queries("cat", "cow", "ant", "owl")}
+		l := listen(t, s, q)
 		l.next()
 		wantQueries(t, "later", l.next(), fetcher.SignalAccounts, "cow", "ant")
+		l.stop()
+		l = listen(t, s, q)
+		wantQueries(t, "of the next connection", l.next(), fetcher.SignalUp, "cow", "ant")
 		l.stop()
 		if len(*lines) != 2 || !strings.Contains((*lines)[0], "cat") || !strings.Contains((*lines)[1], "no room") {
 			t.Errorf("the log has %q, want cat, and that there is no room for another", *lines)
 		}
-		if n := f.count("POST /2/tweets/search/stream/rules"); n != 2 {
-			t.Errorf("%d calls for rules, want 2", n)
+		if n := f.count("POST /2/tweets/search/stream/rules"); n != 3 {
+			t.Errorf("%d calls for rules, want 3: owl is tried again", n)
+		}
+	})
+}
+
+// A stream that says it has no rules, though they were read, is left alone like another
+// that refuses.
+func TestFilteredStreamWithoutRules(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		s := f.filtered(t, xapi.FilteredStreamConfig{})
+		f.answers(func(r *http.Request) (int, string) {
+			if r.URL.Path == "/2/tweets/search/stream" {
+				return 409, `{"title":"ConnectionException","connection_issue":"RuleConfigurationIssue","type":"https://api.twitter.com/2/problems/streaming-connection"}`
+			}
+			return 0, ""
+		})
+		for _, want := range seconds(5, 10, 20) {
+			var status *fetcher.StatusError
+			if err := s.Stream(t.Context(), fetcher.StreamQuery{Queries: queries("cat")}, nil); !errors.As(err, &status) || status.Code != 409 || status.RetryAfter != want {
+				t.Errorf("%v, want 409 and a wait of %s", err, want)
+			}
+		}
+		if n := f.count("DELETE /2/connections/filtered_stream"); n != 0 {
+			t.Errorf("%d connections were ended", n)
 		}
 	})
 }

@@ -29,9 +29,10 @@ type rules struct {
 	tag    string
 	most   int
 	log    *slog.Logger
+	live   *since
+	refuse *refusals // tags of rules that X does not take
 
 	mu      sync.Mutex
-	live    *since
 	wanted  []*wantedRule
 	byTag   map[string]*wantedRule
 	own     map[string]string // ids by tag
@@ -68,8 +69,8 @@ func (s *since) made(id string) {
 	s.at[id] = now.Add(ruleAfter)
 }
 
-func newRules(c *client, cfg *FilteredStreamConfig, live *since) *rules {
-	return &rules{client: c, tag: cfg.Tag, most: cfg.MaxRules, log: cfg.Logger, live: live, byTag: map[string]*wantedRule{}}
+func newRules(c *client, cfg *FilteredStreamConfig, live *since, refuse *refusals) *rules {
+	return &rules{client: c, tag: cfg.Tag, most: cfg.MaxRules, log: cfg.Logger, live: live, refuse: refuse, byTag: map[string]*wantedRule{}}
 }
 
 // want takes over the rules that are wanted.
@@ -132,7 +133,7 @@ func (r *rules) mine(tag string) bool {
 	return ok && len(hash) == ruleHash && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// list reads the app's rules. What X refused is tried anew after it.
+// list reads the app's rules.
 func (r *rules) list(ctx context.Context) error {
 	own, foreign := map[string]string{}, map[string]bool{}
 	var surplus []string
@@ -164,7 +165,7 @@ func (r *rules) list(ctx context.Context) error {
 			shared[id] = tag
 		}
 	}
-	r.own, r.surplus, r.foreign, r.shared, r.refused, r.full = own, surplus, len(foreign), shared, map[string]bool{}, false
+	r.own, r.surplus, r.foreign, r.shared, r.full = own, surplus, len(foreign), shared, false
 	return nil
 }
 
@@ -173,9 +174,8 @@ func (r *rules) step(ctx context.Context) (bool, error) {
 	r.mu.Lock()
 	gone, ids := r.unneeded()
 	missing := r.missing()
-	if left := len(r.wanted) - len(r.own) - len(r.shared) - len(r.refused); len(missing) == 0 && len(ids) == 0 && left > r.left {
-		r.left = left
-		r.log.Warn("xapi: no room for some rules: their queries are searched for", "rules", left, "most", r.most)
+	if len(missing) == 0 && len(ids) == 0 && r.refuse.crowd(len(r.lacking(len(r.wanted)))) {
+		r.log.Warn("xapi: no room for some rules: their queries are searched for", "most", r.most)
 	}
 	r.mu.Unlock()
 	switch {
@@ -203,21 +203,28 @@ func (r *rules) unneeded() (gone, ids []string) {
 
 // missing gives wanted rules that X does not have, as many as one call adds and as there
 // is room for.
-func (r *rules) missing() (missing []*wantedRule) {
+func (r *rules) missing() []*wantedRule {
+	if r.full {
+		return nil
+	}
+	return r.lacking(min(r.most-r.foreign-len(r.own), maxAdded))
+}
+
+// lacking gives wanted rules that X does not have, so many at most.
+func (r *rules) lacking(most int) (lacking []*wantedRule) {
 	shared := map[string]bool{}
 	for _, tag := range r.shared {
 		shared[tag] = true
 	}
-	room := min(r.most-r.foreign-len(r.own), maxAdded)
 	for _, w := range r.wanted {
-		if len(missing) >= room || r.full {
+		if len(lacking) >= most {
 			break
 		}
-		if _, own := r.own[w.tag]; !own && !shared[w.tag] && !r.refused[w.tag] {
-			missing = append(missing, w)
+		if _, own := r.own[w.tag]; !own && !shared[w.tag] && !r.refuse.has(w.tag) {
+			lacking = append(lacking, w)
 		}
 	}
-	return missing
+	return lacking
 }
 
 // remove deletes rules.
@@ -306,8 +313,10 @@ func (r *rules) blame(errs []problem, missing []*wantedRule) (some bool) {
 		case p.kind() == "duplicate-rules" && p.ID != "":
 			some, r.shared[string(p.ID)] = true, w.tag
 		default:
-			some, r.refused[w.tag] = true, true
-			r.log.Warn("xapi: X does not take a rule: its query is searched for", "rule", w.value, "error", p.text())
+			some = true
+			if r.refuse.add(w.tag) {
+				r.log.Warn("xapi: X does not take a rule: its query is searched for", "rule", w.value, "error", p.text())
+			}
 		}
 	}
 	return some

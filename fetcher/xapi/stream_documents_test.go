@@ -49,7 +49,7 @@ func documentEvents() *events {
 }
 
 func documentMatches() *matches {
-	r := &rules{tag: "streamwatch"}
+	r := &rules{tag: "streamwatch", refuse: &refusals{}, live: &since{}}
 	r.want([]*wantedRule{{tag: "streamwatch:0123456789abcdef", queries: []string{"cake"}}})
 	return &matches{stream: &FilteredStream{client: documentClient()}, rules: r}
 }

@@ -42,6 +42,7 @@ type subscriptions struct {
 	most   int
 	events []string
 	log    *slog.Logger
+	refuse *refusals // users that X takes no subscription to
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account // with an id, each once
@@ -50,13 +51,11 @@ type subscriptions struct {
 	others  map[pair]bool     // of other programs, or of none
 	foreign int               // how many these are
 	shared  map[pair]bool     // X refuses a second one beside that of others
-	refused map[string]bool   // users whose posts X does not subscribe to
 	failed  int               // refusals in a row
-	left    int               // accounts that there is no room for, as was logged
 }
 
-func newSubscriptions(c *client, cfg *ActivityConfig) *subscriptions {
-	s := &subscriptions{client: c, tag: cfg.Tag, most: cfg.MaxSubscriptions, events: []string{postCreate, postDelete}, log: cfg.Logger}
+func newSubscriptions(c *client, cfg *ActivityConfig, refuse *refusals) *subscriptions {
+	s := &subscriptions{client: c, refuse: refuse, tag: cfg.Tag, most: cfg.MaxSubscriptions, events: []string{postCreate, postDelete}, log: cfg.Logger}
 	if cfg.PostsOnly {
 		s.events = s.events[:1]
 	}
@@ -94,14 +93,14 @@ func (s *subscriptions) covers(p pair) bool {
 	return own || s.shared[p] && s.others[p]
 }
 
-// list reads the app's subscriptions. What X refused is tried anew after it.
+// list reads the app's subscriptions.
 func (s *subscriptions) list(ctx context.Context) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refused, s.failed = map[string]bool{}, 0
+	s.failed = 0
 	for p := range s.shared {
 		if !s.others[p] {
 			delete(s.shared, p)
@@ -149,8 +148,7 @@ func (s *subscriptions) step(ctx context.Context) (bool, error) {
 	chosen := s.choose()
 	gone, ids := s.unneeded(chosen)
 	missing, some := s.missing(chosen)
-	if left := len(s.wanted) - len(chosen) - len(s.refused); !some && left > s.left {
-		s.left = left
+	if left := s.crowded(chosen); !some && s.refuse.crowd(left) {
 		s.log.Warn("xapi: no room for subscriptions to some accounts: they are polled", "accounts", left, "subscriptions", s.most)
 	}
 	s.mu.Unlock()
@@ -161,6 +159,16 @@ func (s *subscriptions) step(ctx context.Context) (bool, error) {
 		return true, s.create(ctx, missing)
 	}
 	return false, nil
+}
+
+// crowded is how many accounts there is no room for.
+func (s *subscriptions) crowded(chosen map[string]bool) (left int) {
+	for _, a := range s.wanted {
+		if !chosen[a.UserID] && !s.refuse.has(a.UserID) {
+			left++
+		}
+	}
+	return left
 }
 
 // choose gives the users that are subscribed to: those that are already, and as many
@@ -186,7 +194,7 @@ func (s *subscriptions) choose() map[string]bool {
 		}
 	}
 	for _, a := range s.wanted {
-		if !chosen[a.UserID] && !s.refused[a.UserID] {
+		if !chosen[a.UserID] && !s.refuse.has(a.UserID) {
 			take(a.UserID)
 		}
 	}
@@ -216,7 +224,7 @@ func (s *subscriptions) missing(chosen map[string]bool) (p pair, ok bool) {
 	for _, event := range s.events {
 		for _, a := range s.wanted {
 			p := pair{event, a.UserID}
-			if chosen[a.UserID] && !s.refused[a.UserID] && !s.shared[p] && !s.covers(p) {
+			if chosen[a.UserID] && !s.refuse.has(a.UserID) && !s.shared[p] && !s.covers(p) {
 				return p, true
 			}
 		}
@@ -253,9 +261,10 @@ func (s *subscriptions) create(ctx context.Context, p pair) error {
 	case refusal(err):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.refused[p.user] = true
 		s.failed++
-		s.log.Warn("xapi: no subscription to an account: it is polled", "user", p.user, "event", p.event, "error", err)
+		if s.refuse.add(p.user) {
+			s.log.Warn("xapi: no subscription to an account: it is polled", "user", p.user, "event", p.event, "error", err)
+		}
 		return nil
 	case err != nil:
 		return err
@@ -288,7 +297,7 @@ func (s *subscriptions) share(ctx context.Context, p pair) error {
 	}
 	s.shared[p] = true
 	if !s.others[p] {
-		s.refused[p.user] = true
+		s.refuse.add(p.user)
 	}
 	return nil
 }
