@@ -61,7 +61,8 @@
 // was published when it was first seen. One that tells the day alone, or midnight, as
 // static sites write it, was published when it was first seen, if that was on that day
 // somewhere on Earth. What a feed shows when it is first read, and does not date, is from
-// before: it has 1970 for its time, and is never news.
+// before: it has 1970 for its time, and is never news. So has what a feed shows then that
+// gives all its entries the time at which it is asked.
 //
 // An entry with an honest date from before its monitor began is no event for that monitor,
 // also when it appears later.

@@ -264,14 +264,25 @@ const (
 // read, and does not say: before everything.
 var longAgo = time.Unix(0, 0).UTC()
 
+// stamped reports whether a document has the time at which it was made for all entries'
+// dates.
+func (r *reading) stamped() bool {
+	for i := range r.items {
+		if it := &r.items[i]; it.date == 0 || it.date != r.items[0].date {
+			return false
+		}
+	}
+	return len(r.items) > 1 && r.now.Sub(r.items[0].entry.published.at).Abs() <= ahead
+}
+
 // firstTime is when an entry was published that is seen for the first time: as the feed
 // says, and else, or where it says a time in the future, now. One that tells the day alone
 // was published when it was seen, if that was on that day somewhere.
 func (r *reading) firstTime(d date) time.Time {
 	age := r.now.Sub(d.at)
-	unknown := d.at.IsZero() || age < -ahead && !(d.day && age >= -dayEarly)
+	unknown := d.at.IsZero() || r.first && r.stamped() || age < -ahead && !(d.day && age >= -dayEarly)
 	switch {
-	case unknown && r.first:
+	case r.first && (unknown || d.day && age < 0):
 		return longAgo
 	case unknown, age < 0, d.day && !r.first && age <= dayLate:
 		return r.now

@@ -278,7 +278,7 @@ func histories(t *testing.T, restarts bool, memory func() Memory, tame func(*hab
 	t.Parallel()
 	n, failed := 2000, 0
 	if testing.Short() {
-		n = 200
+		n = 100
 	} else if os.Getenv("STREAMWATCH_LONG") != "" {
 		n = 10_000
 	}

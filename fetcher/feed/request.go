@@ -152,7 +152,7 @@ func requestError(ctx context.Context, host string, err error) error {
 
 const (
 	goneAfter   = 6 * time.Hour    // how long a feed is 410 before that is believed
-	missingWait = 15 * time.Minute // before a feed that is not there is asked for again
+	missingWait = 15 * time.Minute // before a feed that is missing, or closed, is asked for again
 	goneWait    = 24 * time.Hour
 )
 
@@ -166,8 +166,8 @@ func (f *Fetcher) refused(s *state, resp *answer) error {
 	switch {
 	case resp.StatusCode == http.StatusGone:
 		return f.refusedGone(s, now)
-	case resp.StatusCode == http.StatusNotFound:
-		err = fmt.Errorf("%w: %w", fetcher.ErrNotFound, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: missingWait})
+	case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected), errors.Is(err, fetcher.ErrUnauthorized):
+		err = fmt.Errorf("%w: %w", err, &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: missingWait})
 	case errors.As(err, &limit):
 		wait = limit.RetryAfter
 	case errors.As(err, &status):

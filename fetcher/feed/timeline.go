@@ -97,7 +97,9 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	}
 	if kept.Same(0, resp) {
 		s.set(func(p *polled) { f.answered(p, got, asked) })
-		return f.pages.Unchanged(kept, resp), nil
+		page := f.pages.Unchanged(kept, resp)
+		page.ServerTime = time.Time{} // entries have times of other clocks, and a cache an old Date
+		return page, nil
 	}
 	doc, err := parse(resp.Body, got.Header, got.url)
 	if err != nil {
@@ -116,7 +118,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 		w.polledFeed(a, got.url, got.Header, doc, kind, posts.fresh)
 	}
 	page := fetcher.Page{Tweets: posts.tweets, Skipped: posts.skipped, OldestAt: posts.oldest, Next: doc.nextPage(got.url),
-		UserID: a.id, RateLimit: resp.RateLimit, ServerTime: resp.ServerTime}
+		UserID: a.id, RateLimit: resp.RateLimit}
 	if kind == newest {
 		s.set(func(p *polled) {
 			p.doc = doc.pauses
