@@ -169,3 +169,27 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A bound that X refuses is given up: the next read goes by time.
+func TestARefusedBoundIsForgotten(t *testing.T) {
+	r := newRig(t, xapitest.Config{}, nil)
+	id := r.AddAccount("ann")
+	q := func() fetcher.TimelineQuery {
+		return fetcher.TimelineQuery{UserID: id, Since: r.clock().Add(-5 * time.Minute)}
+	}
+	r.read(q())
+	r.Post("ann", "hello")
+	r.read(q())
+	r.Instead(says(400, `{"errors":[{"parameters":{"since_id":["1"]},"message":"since_id is odd"}],"title":"Invalid Request","type":"`+problems+`invalid-request"}`))
+	known := q()
+	known.Seen = func(string) bool { return true }
+	_, err := r.Timeline(context.Background(), known)
+	var status *fetcher.StatusError
+	if !errors.As(err, &status) || status.Code != 400 || !strings.Contains(status.Detail, "Invalid Request") || r.last("since_id") == "" {
+		t.Errorf("the refused read: %v, want a *fetcher.StatusError", err)
+	}
+	r.Instead(nil)
+	if p := r.read(q()); r.last("since_id") != "" || r.last("start_time") == "" || p.Skipped != 1 {
+		t.Errorf("after that the page is %+v, asked for with %v: want by time", p, r.asked[len(r.asked)-1])
+	}
+}
