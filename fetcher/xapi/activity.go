@@ -139,7 +139,7 @@ func (a *Activity) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(
 			c.upkeep.wanted.Ring()
 		})
 	})
-	return streamFailed("activity stream", c.run(ctx))
+	return a.client.streamEnded("activity stream", c.run(ctx))
 }
 
 func (a *Activity) open(ctx context.Context) (*http.Response, error) {

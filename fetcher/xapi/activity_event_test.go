@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,6 +126,35 @@ func TestActivityEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// keptConnections counts how often those are closed that are of no use.
+type keptConnections struct {
+	http.RoundTripper
+	closed atomic.Int64
+}
+
+func (k *keptConnections) CloseIdleConnections() { k.closed.Add(1) }
+
+// A connection that has fallen silent is not used for the next stream.
+func TestActivityLeavesADeadConnection(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		kept := &keptConnections{RoundTripper: f.net.Client().Transport}
+		a, err := xapi.NewActivity(xapi.ActivityConfig{BaseURL: "http://api.example.com", Token: "token", HTTP: &http.Client{Transport: kept}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := listen(t, a, fetcher.StreamQuery{Accounts: f.add("ann")})
+		l.next()
+		if n := kept.closed.Load(); n != 0 {
+			t.Errorf("connections were closed %d times while one is in use", n)
+		}
+		f.net.Freeze()
+		if err := l.over(); err == nil || kept.closed.Load() != 1 {
+			t.Errorf("after %v connections were closed %d times, want once", err, kept.closed.Load())
+		}
+	})
 }
 
 // How long X is left alone after an answer that is an error, and what the error is.

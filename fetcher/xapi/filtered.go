@@ -135,7 +135,7 @@ func (f *FilteredStream) Stream(ctx context.Context, q fetcher.StreamQuery, emit
 			c.upkeep.wanted.Ring()
 		})
 	})
-	return streamFailed("filtered stream", c.run(ctx))
+	return f.client.streamEnded("filtered stream", c.run(ctx))
 }
 
 // open connects. Where X has connections that are of no use any more, it ends them and

@@ -10,9 +10,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// streamFailed names the stream in an error that is one.
-func streamFailed(name string, err error) error {
-	if err == nil || errors.Is(err, fetcher.ErrResubscribe) || errors.Is(err, context.Canceled) {
+// streamEnded names the stream in an error that is one. A network connection that was
+// good for nothing any more is not kept for the next stream, as HTTP/2 would.
+func (c *client) streamEnded(name string, err error) error {
+	if err == nil || errors.Is(err, fetcher.ErrResubscribe) {
+		return err
+	}
+	c.http.CloseIdleConnections()
+	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("xapi: %s: %w", name, err)
