@@ -337,3 +337,25 @@ func TestLookUpOfNobodyFailsAlone(t *testing.T) {
 		t.Errorf("billed for %d accounts, want the one that there is", b.Users)
 	}
 }
+
+// An answer that does not say what an account is says nothing about it.
+func TestLookUpThatIsNotWhole(t *testing.T) {
+	for name, row := range map[string]struct {
+		answer string
+		want   error
+	}{
+		"an error of the whole answer": {`{"errors":[{"type":"https://api.x.com/2/problems/internal-error","title":"Internal Error"}]}`, nil},
+		"an error beside another":      {`{"data":[{"id":"12","username":"bob"}],"errors":[{"type":"https://api.x.com/2/problems/internal-error","title":"Internal Error"}]}`, nil},
+		"nothing":                      {`{"meta":{}}`, fetcher.ErrMalformed},
+		"another account":              {`{"data":[{"id":"12","username":"bob"}]}`, fetcher.ErrNotFound},
+		"an account without a handle":  {`{"data":[{"id":"12"}]}`, fetcher.ErrNotFound},
+		"an error of the account":      {`{"errors":[{"type":"https://api.x.com/2/problems/resource-not-found","value":"ANN","parameter":"usernames"}]}`, fetcher.ErrNotFound},
+	} {
+		r := newRig(t, xapitest.Config{}, nil)
+		r.Instead(says(200, row.answer))
+		_, err := r.Timeline(context.Background(), fetcher.TimelineQuery{Username: "ann"})
+		if err == nil || errors.Is(err, fetcher.ErrNotFound) != (row.want == fetcher.ErrNotFound) || row.want != nil && !errors.Is(err, row.want) {
+			t.Errorf("%s: %v, want %v alone", name, err, row.want)
+		}
+	}
+}

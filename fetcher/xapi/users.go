@@ -144,7 +144,7 @@ func (u *users) together(ctx context.Context, leader *lookup) error {
 	}
 	u.mu.Unlock()
 	found, err := u.ask(ctx, batch)
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	u.mu.Lock()
@@ -155,7 +155,7 @@ func (u *users) together(ctx context.Context, leader *lookup) error {
 		case err != nil:
 			l.err = err
 		case !ok:
-			l.err = fmt.Errorf("%w: nobody has this handle", fetcher.ErrNotFound)
+			l.err = found[""].err
 		default:
 			l.id, l.err = r.id, r.err
 		}
@@ -180,7 +180,8 @@ type foundUser struct {
 	err error
 }
 
-// ask looks up accounts, and returns those that the answer mentions by handle.
+// ask looks up accounts, and returns those that the answer mentions by handle, and under
+// "" what the others are: not found, unless the answer says that it is not whole.
 func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser, error) {
 	handles := make([]string, len(batch))
 	for i, l := range batch {
@@ -199,21 +200,26 @@ func (u *users) ask(ctx context.Context, batch []*lookup) (map[string]foundUser,
 	if err != nil {
 		return nil, fmt.Errorf("look-up of accounts: %w", err)
 	}
-	found := map[string]foundUser{}
+	found := map[string]foundUser{"": {err: fmt.Errorf("%w: nobody has this handle", fetcher.ErrNotFound)}}
 	for i := range listed {
-		if id := string(listed[i].ID); id != "" {
-			found[strings.ToLower(listed[i].Username)] = foundUser{id: id}
+		id, handle := string(listed[i].ID), strings.ToLower(listed[i].Username)
+		if id != "" && handle != "" {
+			found[handle] = foundUser{id: id}
 			u.owed.Add(u.client.ledger.charge(a.day(u.client), billedUser, id))
 		}
 	}
 	for i := range d.Errors {
 		p := &d.Errors[i]
-		for _, name := range []ident{p.Value, p.ResourceID} {
-			handle := strings.ToLower(string(name))
-			if _, ok := found[handle]; !ok && handle != "" {
-				found[handle] = foundUser{err: accountError(p)}
-			}
+		handle := strings.ToLower(string(first(p.Value, p.ResourceID)))
+		if !slices.ContainsFunc(handles, func(h string) bool { return strings.EqualFold(h, handle) }) {
+			handle = ""
 		}
+		if found[handle].id == "" {
+			found[handle] = foundUser{err: accountError(p)}
+		}
+	}
+	if len(listed) == 0 && len(d.Errors) == 0 {
+		return nil, fmt.Errorf("look-up of accounts: %w: neither accounts nor errors", fetcher.ErrMalformed)
 	}
 	return found, nil
 }
