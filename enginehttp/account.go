@@ -11,8 +11,9 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// accountRecord is whose key it is. There is one balance: what a subscription
-// brings is topped up like anything else.
+// accountRecord is the account of the key's owner. There is only one balance:
+// credits of a subscription are top-ups like any other, so that
+// subscription_credits_balance is always 0.
 type accountRecord struct {
 	CreditsBalance             int64  `json:"credits_balance"`
 	SubscriptionCreditsBalance int64  `json:"subscription_credits_balance"`
@@ -21,8 +22,8 @@ type accountRecord struct {
 	RateLimitPerMinute         int    `json:"rate_limit_per_minute"`
 }
 
-// account shows what is available while the request's own price is held back,
-// so that the balance is that after this request.
+// account shows the available credits. The price of this request is reserved
+// already, so that the balance is the one after it.
 func (h *Handler) account(c *call) (reply, error) {
 	out := accountRecord{Tier: c.who.Tier, RateLimitPerMinute: h.rateOf(c.who)}
 	if h.opts.Ledger != nil {
@@ -36,7 +37,7 @@ func (h *Handler) account(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// billingRecord is a line of the billing log. Amounts are exact.
+// billingRecord is an entry of the billing log. Amounts are exact.
 type billingRecord struct {
 	ID              string       `json:"id"`
 	Kind            billing.Kind `json:"kind"`
@@ -59,7 +60,7 @@ func (h *Handler) billingLogs(c *call) (reply, error) {
 	q := billing.EntryQuery{Owner: c.who.Owner, SourceID: source, Asc: p.oneOf("sort", "desc", "asc") == "asc"}
 	q.Since, q.Until = p.window()
 	cs := h.cursors(c, "billing_logs", source, instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))
-	out, list, err := turn[billingRecord](p, cs, func(page, size int, cursor string) ([]billing.Entry, int, string, error) {
+	out, list, err := readLog[billingRecord](p, cs, func(page, size int, cursor string) ([]billing.Entry, int, string, error) {
 		if h.opts.Ledger == nil {
 			return nil, 0, "", nil
 		}
@@ -87,11 +88,11 @@ func (h *Handler) billingLogs(c *call) (reply, error) {
 }
 
 const (
-	healthTime = 2 * time.Second // for the store to answer
-	healthKept = time.Second     // for how long an answer stands: nobody needs a key to ask
+	healthTime = 2 * time.Second // how long the store may take to answer
+	healthKept = time.Second     // how long a result is kept: health needs no key, and must not load the store
 )
 
-// health remembers whether the store answered and took writes.
+// health is the result of the last check of the store.
 type health struct {
 	mu    sync.Mutex
 	until time.Time
@@ -104,7 +105,8 @@ func (s *health) check(ctx context.Context, ask func(context.Context) error) err
 	if time.Now().Before(s.until) {
 		return s.err
 	}
-	// Not the asker's context: what it gave up would stand for others.
+	// Detached from the request: a client that leaves must not make the store look
+	// down to others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTime)
 	defer cancel()
 	s.err = ask(ctx)

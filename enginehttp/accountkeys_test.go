@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// as asks with a key of a scope.
+// as sends a request with a new key of the given scope.
 func (w *world) as(scope apikey.Scope, method, path, body string) answer {
 	w.Helper()
 	k, err := w.keys.Issue(w.Context(), apikey.IssueRequest{Owner: mine, Name: "scoped", Scope: scope})
@@ -21,7 +21,7 @@ func (w *world) as(scope apikey.Scope, method, path, body string) answer {
 	return w.send(r)
 }
 
-// Each route lets those scopes in that it should; a refusal is 403, says why,
+// Each route takes the scopes that it should. Any other gets 403 with the reason,
 // changes nothing and costs nothing.
 func TestScopesOverHTTP(t *testing.T) {
 	changesNothing := []string{"POST /v1/web/scrape", "POST /v1/social/stream/filter-rules/validate"}
@@ -57,8 +57,8 @@ func TestScopesOverHTTP(t *testing.T) {
 	}
 }
 
-// A key is made, used, listed without itself, and revoked; it has the tier of the
-// key that made it.
+// A key is created, used, listed without its secret, and revoked. It has the tier of
+// the key that created it.
 func TestLifeOfAKey(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(mine, "POST", "/v1/account/keys", `{"name":"ci"}`)
@@ -95,8 +95,8 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 }
 
-// The last key with scope admin is not revoked, also by itself; without credits
-// keys are administered all the same.
+// The last key with the scope admin cannot be revoked, not even by itself. Keys can
+// be administered without credits.
 func TestLastAdminKey(t *testing.T) {
 	w := newWorld(t)
 	w.empty(mine)
@@ -119,8 +119,7 @@ func TestLastAdminKey(t *testing.T) {
 	}
 }
 
-// Too many keys are a conflict, and a service without Options.Keys has none to
-// administer.
+// One key too many is a 409. Without Options.Keys the endpoints answer 501.
 func TestKeysAreBounded(t *testing.T) {
 	w := newWorld(t)
 	for range 98 {

@@ -13,12 +13,13 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// buffers are for encoding; one that a large answer has grown is not kept.
+// buffers are reused for encoding, unless a large answer made them grow beyond
+// maxKeptBuffer bytes.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const maxKeptBuffer = 64 << 10
 
-// encoded is the answer as text, to be sent more than once.
+// encoded returns the answer with its text, so that it can be sent more than once.
 func (a reply) encoded() reply {
 	if a.status == 0 {
 		a.status = http.StatusOK
@@ -31,7 +32,7 @@ func (a reply) encoded() reply {
 	return a
 }
 
-// encode panics for what cannot be encoded.
+// encode appends value as JSON. It panics if value cannot be encoded.
 func encode(buf *bytes.Buffer, value any) {
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
@@ -40,8 +41,8 @@ func encode(buf *bytes.Buffer, value any) {
 	}
 }
 
-// send writes an answer of 2xx, all of it: its error means that the client may
-// have a part. What cannot be encoded is a panic, for nothing was written yet.
+// send writes a 2xx answer and flushes it. After an error the client may have got a
+// part of it. A value that cannot be encoded panics before anything is written.
 func (x *exchange) send(a reply, cost billing.Credits) error {
 	header := x.Header()
 	if cost > 0 {
@@ -79,8 +80,8 @@ func (x *exchange) send(a reply, cost billing.Credits) error {
 	return x.flush()
 }
 
-// flush hands what was written to the connection, so that its error is known
-// before anything is charged.
+// flush hands what was written to the connection, so that a write error is known
+// before the request is charged.
 func (x *exchange) flush() error {
 	if err := http.NewResponseController(x.ResponseWriter).Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
@@ -88,7 +89,7 @@ func (x *exchange) flush() error {
 	return nil
 }
 
-// fail writes an error's answer.
+// fail writes the answer for an error.
 func (x *exchange) fail(err error) {
 	f := failureOf(err)
 	x.cause, x.theirs = f.cause, f.theirs

@@ -23,13 +23,13 @@ func malformed(text string) error {
 	return &failure{status: http.StatusBadRequest, text: "malformed request body: " + text}
 }
 
-// readBody reads a request's JSON object.
+// readBody reads the JSON object of a request into c.form.
 func (h *Handler) readBody(x *exchange, c *call, rt *route) error {
 	if t, params, err := mime.ParseMediaType(c.Header.Get("Content-Type")); err != nil || t != "application/json" ||
 		params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8") {
 		return &failure{status: http.StatusUnsupportedMediaType, text: "unsupported content type: want application/json"}
 	}
-	// A body that trickles in must not hold the request beyond its time.
+	// A body that arrives slowly must not hold the request beyond its timeout.
 	control := http.NewResponseController(x.ResponseWriter)
 	control.SetReadDeadline(time.Now().Add(h.opts.Timeout))
 	text, err := io.ReadAll(http.MaxBytesReader(x.ResponseWriter, c.Body, maxBody))
@@ -46,14 +46,14 @@ func (h *Handler) readBody(x *exchange, c *call, rt *route) error {
 	return err
 }
 
-// form is a JSON object whose fields are read one by one. The first value that
-// is not allowed stays in err, and what is read after it does not count.
+// form is a JSON object whose fields are read one by one. err is about the first
+// value that is not allowed; values read after it must not be used.
 type form struct {
 	raw map[string]json.RawMessage
 	err error
 }
 
-// parseForm reads one JSON object with none but the known fields, each once.
+// parseForm reads one JSON object that has only known fields, each at most once.
 func parseForm(text []byte, known []string) (*form, error) {
 	if !utf8.Valid(text) {
 		return nil, malformed("it is not UTF-8")
@@ -91,7 +91,8 @@ func parseForm(text []byte, known []string) (*form, error) {
 	return f, nil
 }
 
-// checkDepth looks at the brackets alone, so that a deep body costs no stack.
+// checkDepth bounds the nesting before the text is parsed, which takes stack for
+// each level. It looks at nothing but brackets and strings.
 func checkDepth(text []byte) error {
 	depth, inText := 0, false
 	for i := 0; i < len(text); i++ {
@@ -117,10 +118,11 @@ func quote(s string) string {
 	return string(b)
 }
 
-// secretFields are those whose values are in no message.
+// secretFields are the fields whose values no message may show.
 var secretFields = []string{"secret", "webhook_secret"}
 
-// refuse keeps a field's value from being used; allowed is what would be.
+// refuse sets err for a field that is missing or has a value that is not allowed,
+// unless err is set already; allowed describes the values that are.
 func (f *form) refuse(name, allowed string) {
 	if f.err != nil {
 		return
@@ -141,8 +143,8 @@ func (f *form) refuse(name, allowed string) {
 func (f *form) has(name string) bool    { _, ok := f.raw[name]; return ok }
 func (f *form) isNull(name string) bool { return string(f.raw[name]) == "null" }
 
-// field is a field's value, nil when it is not there. Null is no value of any
-// type.
+// field returns the value of a field, or nil if it is missing. A null, or a value
+// of another type, is refused; kind describes the type.
 func field[T any](f *form, name, kind string) *T {
 	raw, ok := f.raw[name]
 	if !ok {
@@ -159,7 +161,7 @@ func field[T any](f *form, name, kind string) *T {
 func (f *form) text(name string) *string    { return field[string](f, name, "a string") }
 func (f *form) number(name string) *float64 { return field[float64](f, name, "a number") }
 
-// texts is a list of strings, none of them null.
+// texts returns a list of strings, or nil if the field is missing.
 func (f *form) texts(name string) *[]string {
 	items := field[[]*string](f, name, "a list of strings")
 	if items == nil {
@@ -178,7 +180,7 @@ func (f *form) texts(name string) *[]string {
 
 const allowedTime = "an ISO 8601 time, such as 2026-11-21T09:00:00Z"
 
-// moment is a time that has to be there.
+// moment returns a required time.
 func (f *form) moment(name string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, f.need(name, allowedTime))
 	if err != nil {
@@ -187,7 +189,7 @@ func (f *form) moment(name string) time.Time {
 	return t
 }
 
-// optionalMoment is a time that may be missing: then it is zero.
+// optionalMoment returns a time, zero if the field is missing, null or "".
 func (f *form) optionalMoment(name string) time.Time {
 	if f.optional(name) == "" {
 		return time.Time{}
@@ -195,7 +197,7 @@ func (f *form) optionalMoment(name string) time.Time {
 	return f.moment(name)
 }
 
-// need is a string that has to be there.
+// need returns a required string, which must not be empty.
 func (f *form) need(name, allowed string) string {
 	v := f.text(name)
 	if v == nil || *v == "" {
@@ -205,7 +207,7 @@ func (f *form) need(name, allowed string) string {
 	return *v
 }
 
-// optional is a string that may be missing or null.
+// optional returns a string, "" if the field is missing or null.
 func (f *form) optional(name string) string {
 	if f.isNull(name) {
 		return ""
@@ -216,9 +218,9 @@ func (f *form) optional(name string) string {
 	return ""
 }
 
-// seconds is a field in seconds, nil when it is not there; null means 0, the
-// default. What a time.Duration cannot hold is refused by its owner as well as
-// anything else that is too long.
+// seconds returns a duration given in seconds, or nil if the field is missing; null
+// means 0, the default. A number that a time.Duration cannot hold is reduced to one
+// that it can: the bounds that the caller checks are far below that.
 func (f *form) seconds(name string) *time.Duration {
 	if f.isNull(name) {
 		return new(time.Duration)
@@ -230,7 +232,7 @@ func (f *form) seconds(name string) *time.Duration {
 	const most = float64(math.MaxInt64/int64(time.Second)) / 2
 	d := time.Duration(math.Round(max(-most, min(*v, most)) * float64(time.Second)))
 	if d == 0 && *v != 0 {
-		f.refuse(name, "0, or enough to count")
+		f.refuse(name, "0, or at least a nanosecond")
 	}
 	return &d
 }

@@ -12,12 +12,12 @@ import (
 
 const (
 	chargeTries = 3
-	// holdGrace is how long a reservation outlives the request's Timeout: what a
-	// process that died had reserved comes back then.
+	// holdGrace is how long a reservation outlives Options.Timeout. What a process
+	// had reserved when it died is available again after that.
 	holdGrace = time.Minute
 )
 
-// hold is a request's reservation. Without a charge it is one that costs nothing.
+// hold is the reservation of a request. The zero value is that of a free request.
 type hold struct {
 	h      *Handler
 	x      *exchange
@@ -25,7 +25,7 @@ type hold struct {
 	charge *billing.Charge
 }
 
-// reserve holds back what the request costs.
+// reserve reserves the credits that the request costs.
 func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route) (hold, error) {
 	if rt.open || rt.admin || h.opts.Ledger == nil {
 		return hold{}, nil
@@ -42,7 +42,7 @@ func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route) (hold, er
 	return hold{h, x, ctx, c}, err
 }
 
-// price is what the answer will cost.
+// price returns what the request costs if it succeeds.
 func (o *hold) price() billing.Credits {
 	if o.charge == nil {
 		return 0
@@ -50,8 +50,9 @@ func (o *hold) price() billing.Credits {
 	return o.charge.Price()
 }
 
-// commit makes the reservation a charge, and reports whether nothing is owed. The answer is out by then, so that an
-// error is the operator's: the client is not charged.
+// commit turns the reservation into a charge, and reports whether it did, or there
+// was nothing to charge. The answer has been sent by then: if the ledger fails, the
+// request stays uncharged, and the log tells the operator.
 func (o *hold) commit() (charged bool) {
 	if o.charge == nil {
 		return true
@@ -67,7 +68,8 @@ func (o *hold) commit() (charged bool) {
 	return false
 }
 
-// release gives back what was not committed. What cannot be given back expires.
+// release gives the credits back unless they were charged. If the ledger fails, the
+// reservation expires.
 func (o *hold) release() {
 	if o.charge == nil {
 		return
@@ -77,8 +79,8 @@ func (o *hold) release() {
 	}
 }
 
-// withBalance adds credits_balance to the answer of a 402: what is available once
-// the request's own hold is given back.
+// withBalance adds credits_balance to a 402: what is available once held, the
+// request's own reservation, is released.
 func (h *Handler) withBalance(ctx context.Context, x *exchange, err error, held billing.Credits) error {
 	f := failureOf(err)
 	if f.status != http.StatusPaymentRequired || h.opts.Ledger == nil {
@@ -93,7 +95,7 @@ func (h *Handler) withBalance(ctx context.Context, x *exchange, err error, held 
 	return &told
 }
 
-// creditText is an amount in credits, exactly: "5", "-1.157".
+// creditText formats an amount in credits, exactly: "5", "-1.157".
 func creditText(c billing.Credits) string {
 	b := appendCredits(nil, c)
 	return string(b)
@@ -117,10 +119,10 @@ func appendCredits(b []byte, c billing.Credits) []byte {
 	return b
 }
 
-// credits encodes as an exact JSON number of credits.
+// credits is an amount that encodes as an exact JSON number.
 type credits billing.Credits
 
 func (c credits) MarshalJSON() ([]byte, error) { return appendCredits(nil, billing.Credits(c)), nil }
 
-// wholeCredits rounds down, as balances are shown.
+// wholeCredits rounds to whole credits, as balances are shown.
 func wholeCredits(c billing.Credits) int64 { return int64(c / billing.Credit) }

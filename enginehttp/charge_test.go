@@ -26,7 +26,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// flakyWriter is a client that may go away before it has the whole answer.
+// flakyWriter is the connection of a client that may leave before it has the whole
+// answer.
 type flakyWriter struct {
 	*httptest.ResponseRecorder
 	failWrite, failFlush bool
@@ -46,16 +47,16 @@ func (w *flakyWriter) FlushError() error {
 	return nil
 }
 
-// However requests end, a hundred thousand in a long run, in panics, timeouts, errors, and with
-// clients that go away before and while they are answered: exactly those
-// are charged whose answer of 2xx was written whole.
+// However requests end – with answers, errors, panics, timeouts, or clients that leave
+// before or during the answer – exactly those are charged whose 2xx was written
+// whole. A long run makes a hundred thousand of them.
 func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 	for _, row := range []struct {
 		name             string
 		long, usual, few int // requests
 		workers          int
 		open             func(t *testing.T) keyedStore
-		why              string // not 100,000
+		why              string // why not 100,000
 	}{
 		{"memory", 100_000, 20_000, 5_000, 8, func(*testing.T) keyedStore { return memory.New(memory.Options{}) }, ""},
 		{"sqlite", 4_000, 1_600, 800, 64, func(t *testing.T) keyedStore {
@@ -170,7 +171,7 @@ func chargesAreTheAnswersOf2xx(t *testing.T, store keyedStore, requests, workers
 	}
 	for _, status := range []int{200, 404, 422, 500, 502, 503} {
 		if answered[status].Load() == 0 {
-			t.Errorf("no answer of %d: the mixture is not one", status)
+			t.Errorf("no request was answered %d: want every kind of end", status)
 		}
 	}
 }
@@ -180,7 +181,7 @@ type (
 	leaveKey struct{}
 )
 
-// A balance of one request and a thousand at once: one succeeds.
+// Of a thousand concurrent requests with credits for one, one succeeds.
 func TestLastCredit(t *testing.T) {
 	rounds := 20
 	if testing.Short() || raceEnabled {
@@ -212,8 +213,8 @@ func TestLastCredit(t *testing.T) {
 	}
 }
 
-// A charge whose answer got lost is asked for again; what cannot be charged is
-// the service's loss, and comes back to the customer.
+// A charge is retried, also if only the ledger's answer was lost. If it cannot be
+// made, the client has the answer for nothing, and the reservation expires.
 func TestChargeIsTriedAgain(t *testing.T) {
 	for name, plan := range map[string]storetest.FaultPlan{
 		"refused once": {Method: "Ledger.Commit", Call: 1},
@@ -241,8 +242,7 @@ func TestChargeIsTriedAgain(t *testing.T) {
 	}
 }
 
-// An endpoint that is priced at nothing costs nothing, and works without credits;
-// without a ledger everything does.
+// An endpoint with a price of 0 works without credits. Without a ledger all do.
 func TestFreeEndpoints(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.options.Pricing = freeAccount{} })
 	w.empty(mine)
@@ -273,7 +273,7 @@ func (freeAccount) Request(endpoint string) billing.Credits {
 	return billing.Credit
 }
 
-// The billing log names what was charged, exactly.
+// The billing log shows what was charged for, and the exact amount.
 func TestBillingLog(t *testing.T) {
 	w := newWorld(t)
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
@@ -299,7 +299,7 @@ func TestBillingLog(t *testing.T) {
 	}
 }
 
-// The rows of the billing log add up while other requests hold credits back.
+// The balances in the billing log add up while other requests have credits reserved.
 func TestBillingLogAddsUpBesideOtherRequests(t *testing.T) {
 	w := newWorld(t)
 	if err := w.store.Ledger().Reserve(t.Context(), billing.Reservation{ID: "under way", Owner: mine, Amount: 8 * billing.Credit}); err != nil {

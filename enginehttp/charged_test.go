@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// asked counts the questions that a ledger is asked.
+// asked counts the calls that read a ledger.
 type asked struct {
 	billing.Ledger
 	questions atomic.Int64
@@ -42,7 +42,8 @@ type withLedger struct {
 
 func (s withLedger) Ledger() billing.Ledger { return s.ledger }
 
-// A page of rules or monitors asks the ledger once at most, however many it shows.
+// A list of rules asks the ledger once, however many rules it shows; a list of
+// monitors does not ask it.
 func TestAPageAsksTheLedgerOnce(t *testing.T) {
 	ledger := new(asked)
 	w := newWorld(t, func(s *setup) {

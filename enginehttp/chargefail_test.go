@@ -23,8 +23,7 @@ type tills struct {
 
 func (s tills) Ledger() billing.Ledger { return s.till }
 
-// till is a ledger that fails its first commits, its releases or the look-ups of
-// a balance.
+// till is a ledger whose first commits, releases or lookups of a balance fail.
 type till struct {
 	billing.Ledger
 	commits, fails    int
@@ -54,7 +53,7 @@ func (s *till) Balance(ctx context.Context, owner string) (billing.Balance, erro
 	return s.Ledger.Balance(ctx, owner)
 }
 
-// newTill gives a service whose ledger is t, and what it logs.
+// newTill returns a service with the ledger l, and its log.
 func newTill(t *testing.T, l *till, changes ...func(*setup)) (*world, *bytes.Buffer) {
 	var log bytes.Buffer
 	return newWorld(t, append(changes, func(s *setup) {
@@ -63,6 +62,7 @@ func newTill(t *testing.T, l *till, changes ...func(*setup)) (*world, *bytes.Buf
 	})...), &log
 }
 
+// told fails the test unless the log has the text, or has it not, as want says.
 func told(t *testing.T, log *bytes.Buffer, text string, want bool) {
 	t.Helper()
 	if strings.Contains(log.String(), text) != want {
@@ -70,8 +70,8 @@ func told(t *testing.T, log *bytes.Buffer, text string, want bool) {
 	}
 }
 
-// A charge is tried three times. The operator is told of one that is not made, and
-// by which id the ledger would have it.
+// A charge is tried three times. If all fail, the log says so, with the id that the
+// charge would have in the ledger.
 func TestChargeIsTriedThreeTimes(t *testing.T) {
 	for _, row := range []struct {
 		fails, tries int
@@ -92,7 +92,7 @@ func TestChargeIsTriedThreeTimes(t *testing.T) {
 	}
 }
 
-// The operator is told of a reservation that was not given back.
+// A reservation that could not be released is logged.
 func TestReleaseThatFailsIsTold(t *testing.T) {
 	for _, err := range []error{nil, errTill} {
 		w, log := newTill(t, &till{releases: err})
@@ -103,7 +103,8 @@ func TestReleaseThatFailsIsTold(t *testing.T) {
 	}
 }
 
-// A 402 without a balance is one still, and says what the request costs.
+// A 402 for which the balance cannot be read leaves it out, and still says what the
+// request costs.
 func TestBalanceThatIsNotKnownInA402(t *testing.T) {
 	l := &till{}
 	w, _ := newTill(t, l)
@@ -115,7 +116,7 @@ func TestBalanceThatIsNotKnownInA402(t *testing.T) {
 	}
 }
 
-// Without a ledger of its own the service says 402 for an engine that has one.
+// Without Options.Ledger the engine's own check of credits still leads to a 402.
 func TestA402WithoutALedger(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.engine.Billing, s.engine.Pricing = &billing.MeterConfig{}, hourly{} })
 	w.empty(mine)
@@ -129,7 +130,8 @@ func TestA402WithoutALedger(t *testing.T) {
 	}
 }
 
-// Balances are shown in whole credits, rounded down: what is shown can be spent.
+// Balances are shown in whole credits, rounded down, so that what is shown can be
+// spent.
 func TestBalancesAreRoundedDown(t *testing.T) {
 	w := newWorld(t)
 	if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: "spent", Owner: mine, Amount: -1}); err != nil {
@@ -140,8 +142,8 @@ func TestBalancesAreRoundedDown(t *testing.T) {
 	}
 }
 
-// What a request holds back outlives its timeout by a minute, which a process that
-// died cannot give back. An entry names the endpoint and the tier of the key.
+// A reservation expires a minute after the request's timeout, in case the process
+// died. An entry of the ledger has the endpoint and the tier of the key.
 func TestHoldOutlivesTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &till{fails: 3}
@@ -164,8 +166,8 @@ func TestHoldOutlivesTheRequest(t *testing.T) {
 	})
 }
 
-// The answer's reset is a whole second at which all may be used again, and its wait
-// is enough, also when neither comes out even.
+// Reset and wait are rounded up: at reset, a whole second, all requests may be made
+// again, and after wait one may.
 func TestRatesAreRoundedUp(t *testing.T) {
 	r := enginehttp.NewRates(1)
 	start := time.Unix(1_800_000_000, 0)
@@ -184,8 +186,7 @@ func TestRatesAreRoundedUp(t *testing.T) {
 	}
 }
 
-// A key whose rate is changed is refilled, and may make requests at once, as the
-// new rate says.
+// After a change of its rate, a key refills at the new rate, up to the new limit.
 func TestRateThatIsChanged(t *testing.T) {
 	r := enginehttp.NewRates(1)
 	at := time.Unix(1_800_000_000, 0)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Every parameter and every field of a body is refused somewhere in the table, on
-// each route that takes it. Paths may have any text for what an owner has: it is
-// unknown at worst.
+// badFields has a bad value of every parameter and every field of a body, on each
+// route that takes it. The ids of an owner's records in a path are exempt: any text
+// is allowed there, and is an unknown id at worst.
 func TestEveryFieldIsTested(t *testing.T) {
 	w := newWorld(t)
 	w.checked = false

@@ -12,12 +12,12 @@ const (
 	corsMethods = "GET, POST, PATCH, DELETE"
 	corsRequest = "Content-Type, Idempotency-Key, If-Match, X-Api-Key, X-Request-Id"
 	corsAnswer  = "ETag, Retry-After, X-Credits-Used, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id"
-	corsMaxAge  = "600" // seconds for which a browser may remember a preflight's answer
+	corsMaxAge  = "600" // seconds for which a browser may cache the answer to a preflight
 )
 
-// CheckOrigin says what is wrong with one of Options.Origins: an origin is written
-// as browsers send it, a scheme and a host in lower case, and a port where it is not
-// the scheme's own.
+// CheckOrigin returns an error if s cannot be one of Options.Origins. An origin is
+// written as browsers send it: a scheme and a host in lower case, and a port if it
+// is not the scheme's default.
 func CheckOrigin(s string) error {
 	u, err := url.Parse(s)
 	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
@@ -27,8 +27,8 @@ func CheckOrigin(s string) error {
 	return fmt.Errorf("enginehttp: origin %.80q is not allowed: want a scheme and a host in lower case, such as https://app.example.com", s)
 }
 
-// cors lets pages of the allowed origins read the answer, and answers the
-// preflight of a browser that asks first. It reports whether that was one.
+// cors lets pages of the allowed origins read the answer. It reports whether the
+// request was a preflight, which it has answered.
 func (h *Handler) cors(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if len(h.opts.Origins) == 0 {
 		return false

@@ -15,8 +15,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// hourly prices streams by the day, so that an hour is 10 credits for each
-// account of a monitor, and 240 / seconds of the interval for a rule.
+// hourly has prices a day that make 10 credits an hour for each account of a monitor,
+// and 600 credits an hour divided by the seconds of the interval for a rule.
 type hourly struct{ billing.Presets }
 
 func (hourly) Monitor(accounts int) billing.Price {
@@ -27,9 +27,9 @@ func (hourly) Rule(interval time.Duration) billing.Price {
 	return billing.Price{PerDay: 240 * 60 * billing.Credit / billing.Credits(max(1, interval/time.Second))}
 }
 
-// Credits have to cover the next hour of all active streams together, that which is
-// made, goes on again or gets dearer included; what does not raise the price is not
-// asked about. After a refusal all is as it was, and nothing is charged.
+// Credits have to cover the next hour of all active monitors and rules, with the one
+// that a request creates, resumes or makes dearer. A change that raises no price is
+// not checked. A refused request changes nothing and costs nothing.
 func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 	// The world's monitor has one account, its rule an interval of 60 s: 10 credits
 	// an hour each.
@@ -114,7 +114,7 @@ func TestCreditsHaveToCoverTheNextHour(t *testing.T) {
 	}
 }
 
-// Of creations at the same time those are taken that are covered together.
+// Of concurrent creations only as many succeed as the credits cover together.
 func TestParallelCreationsAreCoveredTogether(t *testing.T) {
 	w := newWorld(t, func(s *setup) {
 		s.engine.Billing, s.engine.Pricing, s.options.Pricing = &billing.MeterConfig{}, hourly{}, freeRequests{}
@@ -169,7 +169,7 @@ func (w *world) state() string {
 	return fmt.Sprintf("%+v %+v", ms, rs)
 }
 
-// Without Config.Billing no stream costs anything, and none is refused.
+// Without Config.Billing monitors and rules cost nothing, and none is refused.
 func TestStreamsThatCostNothingAreCovered(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.engine.Pricing, s.options.Pricing = hourly{}, freeAccount{} })
 	if a := w.do(mine, "POST", monitors, `{"name":"n","usernames":["esa"]}`); a.status != http.StatusCreated {
@@ -177,7 +177,7 @@ func TestStreamsThatCostNothingAreCovered(t *testing.T) {
 	}
 }
 
-// A provider's word for an argument that it does not take is the client's fault.
+// An argument that a provider refuses is a 422 with what it allows.
 func TestArgumentThatAProviderDoesNotTake(t *testing.T) {
 	p := &providers{err: fmt.Errorf("shopee: %w", &fetcher.ArgumentError{Field: "market", Value: "xx", Allowed: "my, sg, th"})}
 	w := newWorld(t, func(s *setup) { s.options.Providers = p.all() })

@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	cursorMAC = 16   // bytes of HMAC-SHA256 in front of what a provider gave
-	maxCursor = 4096 // bytes of a cursor from outside
+	cursorMAC = 16   // bytes of HMAC-SHA256 before the inner cursor
+	maxCursor = 4096 // bytes of a client's cursor
 )
 
-// cursors are opaque, and good for nothing but what they were made for: the
-// owner, the endpoint and the scope, which is what else was asked.
+// cursors signs and checks next_cursor values. Such a cursor holds the cursor of a
+// provider or of the store. It is valid only for the same owner, endpoint and
+// scope, which is the other parameters of the request.
 type cursors struct {
 	key                    secret.Value
 	owner, endpoint, scope string
 }
 
-// sign makes a next_cursor of what a provider gave, "" of "".
+// sign returns the next_cursor that holds upstream, "" for "".
 func (c cursors) sign(upstream string) string {
 	if upstream == "" {
 		return ""
@@ -31,12 +32,12 @@ func (c cursors) sign(upstream string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.mac(upstream), upstream...))
 }
 
-// open gives what the provider had given; ok is false for what sign did not make.
+// open returns what a cursor holds; ok is false if sign did not make it.
 func (c cursors) open(cursor string) (upstream string, ok bool) {
 	if cursor == "" {
 		return "", true
 	}
-	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // package base64 leaves line ends out
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // package base64 ignores line ends
 		return "", false
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
@@ -58,7 +59,8 @@ func (c cursors) mac(upstream string) []byte {
 	return m.Sum(nil)[:cursorMAC]
 }
 
-// cursors are those of one owner's question at one endpoint.
+// cursors returns the cursors of a request: its owner, the endpoint, and the
+// parameters that select what is listed.
 func (h *Handler) cursors(c *call, endpoint string, scope ...string) cursors {
 	return cursors{h.opts.CursorKey, c.who.Owner, endpoint, strings.Join(scope, "\x00")}
 }

@@ -26,7 +26,7 @@ type endpoint struct {
 	status     int
 	cost       billing.Credits
 	kind       kind
-	field      string // a part of the answer
+	field      string // what the answer has to contain
 }
 
 type kind int
@@ -102,8 +102,8 @@ func (e *endpoint) ask(w *world, owner string) answer {
 	return w.do(owner, e.method(), e.path, e.body)
 }
 
-// variants are what can be different about a request or the service, and what
-// every endpoint that it concerns then answers.
+// variants are what can go wrong with a request or the service, and what every
+// endpoint that it concerns answers then.
 var variants = []struct {
 	name    string
 	applies func(*endpoint) bool
@@ -111,7 +111,7 @@ var variants = []struct {
 	prepare func(*world)
 	status  int
 	text    string
-	header  string // has to be there
+	header  string // that the answer has to have
 }{
 	{name: "no key", applies: keyed, prepare: func(w *world) { w.key[mine] = "" }, status: 401, text: "API key missing, invalid or expired"},
 	{name: "a key that is none", applies: keyed, prepare: func(w *world) { w.key[mine] = "sw_live_nonsense" }, status: 401, text: "API key missing, invalid or expired"},
@@ -146,7 +146,7 @@ func failWith(err error) func(*setup) {
 }
 func (w *world) useUp() { w.do(mine, "GET", "/v1/account/me", "") }
 
-// Every endpoint does its work once, for its price, and shows both.
+// Every endpoint answers, charges its price once, and has it in X-Credits-Used.
 func TestEndpointsAnswer(t *testing.T) {
 	for _, e := range endpoints {
 		t.Run(e.pattern, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestEndpointsAnswer(t *testing.T) {
 	}
 }
 
-// What goes wrong is answered by every endpoint alike, and costs nothing.
+// All endpoints answer the same failure alike, and charge nothing.
 func TestEndpointsFail(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestEndpointsFail(t *testing.T) {
 	}
 }
 
-// Every route is in the table above, so that none is forgotten.
+// Every route is in the table above.
 func TestEveryRouteIsTested(t *testing.T) {
 	var tested []string
 	for _, e := range endpoints {
@@ -229,7 +229,8 @@ func TestEveryRouteIsTested(t *testing.T) {
 	}
 }
 
-// Health says that the store is down, and asks it once a second at most.
+// Health says that the store is down. It asks the store at most once a second: the
+// answer stays the same after one failure.
 func TestHealthOfTheStore(t *testing.T) {
 	w := newWorld(t, func(s *setup) {
 		s.faults = func(s storage.Store) storage.Store {

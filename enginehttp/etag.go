@@ -11,13 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// etag is the ETag of a record, which changes with its version.
+// etag returns the ETag of a version of a record.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
 var unmatched = &failure{status: http.StatusPreconditionFailed, text: "If-Match is not the ETag of the record as it is: read it again"}
 
-// ifMatch is the version that a request is for; 0 without If-Match, and for "*",
-// which matches whatever there is. What is no ETag of ours matches nothing.
+// ifMatch returns the version that If-Match asks for: 0 if there is none, or if it
+// is "*", which matches every version. A value that etag cannot return matches none.
 func (c *call) ifMatch() (int64, error) {
 	sent := c.Header.Values("If-Match")
 	if len(sent) == 0 || len(sent) == 1 && sent[0] == "*" {
@@ -33,7 +33,8 @@ func (c *call) ifMatch() (int64, error) {
 	return version, nil
 }
 
-// precondition makes a conflict with the version that was asked for a 412.
+// precondition returns the 412 for a conflict with the version that If-Match asked
+// for, and any other error as it is.
 func (c *call) precondition(err error) error {
 	if c.version != 0 && (errors.Is(err, monitor.ErrConflict) || errors.Is(err, rule.ErrConflict) || errors.Is(err, deliver.ErrEndpointConflict)) {
 		return unmatched

@@ -13,8 +13,8 @@ func (w *world) ifMatch(etag, method, path, body string) answer {
 	return w.send(r)
 }
 
-// A record has an ETag that each change changes. With If-Match only that record
-// is changed or deleted: else 412, which changes nothing and costs nothing.
+// A record has an ETag, which every change changes. With another one in If-Match, the
+// record is neither changed nor deleted: 412, which costs nothing.
 func TestIfMatch(t *testing.T) {
 	for path, change := range map[string]struct{ body, field string }{
 		monitors + "/{monitor}": {`{"name":"mine"}`, `"name":"mine"`},
@@ -65,7 +65,7 @@ func TestIfMatch(t *testing.T) {
 	}
 }
 
-// Of two changes of what both have read one is made.
+// Of two concurrent changes with the same ETag one is made.
 func TestIfMatchOfTwo(t *testing.T) {
 	for range 20 {
 		w := newWorld(t)
@@ -85,8 +85,8 @@ func TestIfMatchOfTwo(t *testing.T) {
 	}
 }
 
-// A webhook that was made, enabled or rotated has an ETag, and with If-Match it is
-// deleted only as it is.
+// Creating a webhook, changing it and rotating its secret answer with an ETag. With
+// another one in If-Match it is neither changed nor deleted.
 func TestIfMatchOfAWebhook(t *testing.T) {
 	w := newWorld(t)
 	first := w.do(mine, "POST", webhooks+"/{webhook}/rotate", "").header.Get("ETag")

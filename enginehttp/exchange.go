@@ -14,11 +14,11 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// exchange is a request on its way and the writer of its answer. It keeps what
-// the log shows.
+// exchange is a request and the writer of its answer. It notes what the access log
+// shows.
 type exchange struct {
 	http.ResponseWriter
-	id    string // of its charge
+	id    string // of the request's charge
 	named string // X-Request-Id: the client's if it is allowed, else id
 	began time.Time
 	who   apikey.Principal
@@ -28,14 +28,14 @@ type exchange struct {
 	bytes   int
 	charged billing.Credits
 	cause   error // why it failed, for the log
-	theirs  bool  // see failure
+	theirs  bool  // see failure.theirs
 }
 
 // Unwrap lets http.ResponseController reach the connection.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// WriteHeader begins the answer. What the mux says about a request without a
-// route is kept back, for it is not JSON.
+// WriteHeader begins the answer. The answer of the mux to a request without a
+// route is not sent, because it is not JSON: see unrouted.
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
@@ -57,7 +57,7 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ServeHTTP answers a request: see the package's text.
+// ServeHTTP answers a request in the steps that the package's documentation lists.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: "req_" + rand.Text(), began: time.Now()}
 	x.named = requestID(r.Header.Values("X-Request-Id"), x.id)
@@ -73,7 +73,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				x.fail(&failure{status: http.StatusInternalServerError, text: "internal error"})
 				p = nil
 			} else {
-				p = http.ErrAbortHandler // the answer is cut, and has to look like it
+				p = http.ErrAbortHandler // the client must see that the answer is incomplete
 			}
 		}
 		h.log(r, x)
@@ -91,7 +91,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unrouted answers in the place of the mux, whose answer was kept back.
+// unrouted answers a request without a route, with the status of the mux.
 func (h *Handler) unrouted(x *exchange) {
 	status := x.status
 	x.status, x.route = 0, &route{}
@@ -99,7 +99,7 @@ func (h *Handler) unrouted(x *exchange) {
 	switch {
 	case status == http.StatusMethodNotAllowed:
 		f = &failure{status: status, text: "method not allowed: want " + x.Header().Get("Allow")}
-	case status >= 300 && status < 400: // to the path without // and ..
+	case status >= 300 && status < 400: // a redirect to the cleaned path
 		f = &failure{status: status, text: "moved"}
 	}
 	x.fail(f)
@@ -108,9 +108,10 @@ func (h *Handler) unrouted(x *exchange) {
 // maxRequestID bounds a client's X-Request-Id, in bytes.
 const maxRequestID = 128
 
-// requestID is the client's id of a request if there is one of 1 to 128 letters,
-// digits, ".", "_", ":" and "-"; else made. The charge keeps an id of its own:
-// an id that a client sends twice must not make the second request free.
+// requestID returns the X-Request-Id that the client sent if it has 1 to 128
+// letters, digits, ".", "_", ":" and "-", and made otherwise. It is not the id of
+// the charge: a client that sends the same id twice would get the second request
+// for nothing.
 func requestID(sent []string, made string) string {
 	if len(sent) != 1 || sent[0] == "" || len(sent[0]) > maxRequestID {
 		return made
@@ -132,11 +133,12 @@ func (x *exchange) pattern() string {
 	return x.route.path
 }
 
-// log writes the access line. Paths and queries are the client's text, and may
-// hold what is secret: the route stands for them.
+// log writes the request's line of the access log. It has the route in place of the
+// path and the query string, which may hold secrets.
 func (h *Handler) log(r *http.Request, x *exchange) {
 	level := slog.LevelInfo
-	// 501 is how the service was set up, and a client that left is no fault.
+	// A 501 follows from how the service is configured, and a client that left is no
+	// error of the service.
 	if x.status >= 500 && !x.theirs && x.status != http.StatusNotImplemented && !errors.Is(x.cause, context.Canceled) {
 		level = slog.LevelError
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Patterns lists the routes, as the mux has them.
+// Patterns lists the patterns of the routes.
 func Patterns(h *Handler) []string {
 	var list []string
 	for _, rt := range h.routes {
@@ -18,7 +18,7 @@ func Patterns(h *Handler) []string {
 	return list
 }
 
-// Seams of the tests.
+// What the tests use of the package.
 var (
 	ParseForm   = parseForm
 	NewRates    = newRates
@@ -28,20 +28,21 @@ var (
 	TimeText    = timeText
 )
 
-// Take counts a request, and tells what the answer's headers do.
+// Take counts a request, and returns what the answer's headers have.
 func (r *rates) Take(key string, perMinute int, now time.Time) (remaining int, reset int64, wait time.Duration) {
 	v := r.take(key, perMinute, now)
 	return v.remaining, v.reset, v.wait
 }
 
-// Len is how many keys are remembered.
+// Len returns for how many keys requests are counted.
 func (r *rates) Len() int { return len(r.byKey) }
 
-// OpenCursor and SignCursor are those of one question.
+// OpenCursor opens a cursor of the given owner, endpoint and scope.
 func OpenCursor(key, owner, endpoint, scope, cursor string) (string, bool) {
 	return cursors{secret.Value(key), owner, endpoint, scope}.open(cursor)
 }
 
+// SignCursor makes a cursor of the given owner, endpoint and scope.
 func SignCursor(key, owner, endpoint, scope, upstream string) string {
 	return cursors{secret.Value(key), owner, endpoint, scope}.sign(upstream)
 }
@@ -49,7 +50,7 @@ func SignCursor(key, owner, endpoint, scope, upstream string) string {
 // FormFields lists the fields of a body.
 func FormFields(f *form) []string { return slices.Collect(maps.Keys(f.raw)) }
 
-// Names and Fields are those of the routes.
+// Names returns the names of the routes by pattern.
 func Names(h *Handler) map[string]string {
 	m := map[string]string{}
 	for _, rt := range h.routes {
@@ -58,7 +59,7 @@ func Names(h *Handler) map[string]string {
 	return m
 }
 
-// Once are the names of the routes that heed Idempotency-Key.
+// Once returns the names of the routes that heed Idempotency-Key.
 func Once(h *Handler) (names []string) {
 	for _, rt := range h.routes {
 		if rt.once {
@@ -68,7 +69,7 @@ func Once(h *Handler) (names []string) {
 	return names
 }
 
-// Params are the query parameters of the routes.
+// Params returns the query parameters of the routes by pattern.
 func Params(h *Handler) map[string][]string {
 	m := map[string][]string{}
 	for _, rt := range h.routes {
@@ -77,6 +78,7 @@ func Params(h *Handler) map[string][]string {
 	return m
 }
 
+// Fields returns the fields of the routes' bodies by pattern.
 func Fields(h *Handler) map[string][]string {
 	m := map[string][]string{}
 	for _, rt := range h.routes {
@@ -85,7 +87,7 @@ func Fields(h *Handler) map[string][]string {
 	return m
 }
 
-// HealthOf is an endpoint's health and since when it fails.
+// HealthOf returns the health of a failing endpoint and since when it fails.
 func HealthOf(e *deliver.Endpoint) string {
 	h := newWebhookHealth(e)
 	return h.State + " " + *h.FailingSince

@@ -20,30 +20,31 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// failure is an answer that is no 2xx.
+// failure is an error with the answer that it gets.
 type failure struct {
 	status int
 	text   string         // for the client
 	cause  error          // for the log, nil when text says it all
 	retry  time.Duration  // Retry-After, 0 for none
 	more   map[string]any // further fields of the body
-	theirs bool           // a 5xx that the client's own input led to, which concerns no operator
+	theirs bool           // a 5xx caused by what the client asked for: not logged as an error
 }
 
 func (f *failure) Error() string { return "enginehttp: " + f.text }
 
-// refused is the 422 for a value, which is cut to 120 bytes.
+// refused returns the 422 for a value that is not allowed. The answer has no more
+// than 120 bytes of it.
 func refused(field, value, allowed string) error {
 	return &failure{status: http.StatusUnprocessableEntity, text: fmt.Sprintf("%s %q is not allowed: want %s", field, cut(value, 120), allowed)}
 }
 
-// notFound is the answer for an id that is unknown or another owner's.
+// notFound returns the 404 for an id that is unknown or of another owner.
 func notFound(what string) error {
 	return &failure{status: http.StatusNotFound, text: what + " not found"}
 }
 
-// failureOf is the answer to what went wrong. What no package has a word for is
-// the store's.
+// failureOf returns the answer for an error. Errors that no package defines come
+// from the store.
 func failureOf(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
@@ -98,9 +99,9 @@ func failureOf(err error) *failure {
 
 func conflict(text string) error { return &failure{status: http.StatusConflict, text: text} }
 
-// upstream is what a provider's error means to the client; what names the thing
-// that was asked for. The provider's own words go to the log: they may name
-// internal hosts.
+// upstream returns the answer for a provider's error; what names the thing that was
+// asked for. The text of the error is only logged, because it may name internal
+// hosts.
 func upstream(err error, what string) error {
 	f := &failure{status: http.StatusBadGateway, text: "the upstream failed: try again later", cause: err}
 	var limited *fetcher.RateLimitError
@@ -112,7 +113,7 @@ func upstream(err error, what string) error {
 		return nil
 	case errors.As(err, &own):
 		return own
-	case errors.As(err, &argument): // such as an address that the scraper does not read
+	case errors.As(err, &argument): // such as a URL that the scraper refuses
 		return refused(argument.Field, argument.Value, argument.Allowed)
 	case errors.As(err, &page):
 		f.text, f.theirs = page.Reason, true
@@ -138,8 +139,8 @@ func upstream(err error, what string) error {
 	return f
 }
 
-// spend waits for a call to the platform to be allowed by the budget that the
-// polls share.
+// spend waits until the budget, which requests share with the polls, allows a call
+// to the platform.
 func (h *Handler) spend(ctx context.Context) error {
 	err := h.engine.Spend(ctx)
 	switch {
@@ -151,7 +152,7 @@ func (h *Handler) spend(ctx context.Context) error {
 	return &failure{status: http.StatusServiceUnavailable, text: "no call to the platform is left now: try again later", cause: err, retry: time.Second}
 }
 
-// cut keeps what a client sent short enough for a message.
+// cut shortens s to at most n bytes and an ellipsis.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

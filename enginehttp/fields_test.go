@@ -20,9 +20,9 @@ var long = strings.Repeat("x", 300)
 var badFields = []struct {
 	method, path, body string
 	status             int
-	text               string // begins with the field's name, where it is about one
+	text               string // of the answer; begins with the field's name if it is about one
 }{
-	// JSON as such
+	// The JSON itself.
 	{"POST", monitors, `{`, 400, "malformed request body: it is not JSON"},
 	{"POST", monitors, `[]`, 400, "malformed request body: want one JSON object"},
 	{"POST", monitors, `null`, 400, "malformed request body: want one JSON object"},
@@ -211,8 +211,8 @@ var badFields = []struct {
 	{"POST", "/v1/web/scrape", `{}`, 422, "url is missing"},
 }
 
-// Each value that is not allowed is refused, with what is wrong and what would
-// be right, and costs nothing.
+// Each value that is not allowed is refused with the field, the value and what is
+// allowed, and costs nothing.
 func TestFieldsAreRefused(t *testing.T) {
 	for _, row := range badFields {
 		w := newWorld(t)
@@ -244,7 +244,7 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// What is no endpoint answers in JSON as well, without a look at keys.
+// A request without a route gets JSON, too, and needs no key.
 func TestNoRoute(t *testing.T) {
 	w := newWorld(t)
 	for _, row := range []struct {
@@ -270,7 +270,7 @@ func TestNoRoute(t *testing.T) {
 	}
 }
 
-// What a monitor may be without can be taken away, and what is missing stays.
+// Null resets an optional field of a monitor, and a missing field stays as it is.
 func TestPatchOfAMonitor(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(mine, "PATCH", monitors+"/{monitor}", `{"name":"moon","usernames":["esa","@jaxa"],"filter_types":["quote"],"poll_interval_seconds":7.5,"webhook_secret":"whsec_another_one_of_the_tests"}`)
@@ -295,7 +295,8 @@ func TestPatchOfAMonitor(t *testing.T) {
 	}
 }
 
-// A cursor leads through all pages of one question of one owner, and of no other.
+// A cursor leads through all pages, and is valid only for the request and the owner
+// that it was made for.
 func TestCursors(t *testing.T) {
 	w := newWorld(t)
 	search := social + "/tweets/advanced_search?query=x&query_type=Top&cursor="
@@ -332,7 +333,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// changed has another first character.
+// changed returns the cursor with another first character.
 func changed(cursor string) string {
 	if cursor[0] == 'A' {
 		return "B" + cursor[1:]

@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// Nothing but what was signed opens, and it opens to what it was.
+// Only a cursor that was signed opens, and to what was signed.
 func FuzzCursor(f *testing.F) {
 	const key, owner, endpoint, scope = "a key of the tests", "acme", "search", "moon"
 	f.Add("", "")
@@ -36,8 +36,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// A body is read whole or refused: what is read are the fields of a JSON object
-// as encoding/json has them, and the nesting is bounded.
+// A body is refused or read whole: the result has the same fields as encoding/json
+// finds, and the nesting is bounded.
 func FuzzBody(f *testing.F) {
 	for _, s := range []string{
 		`{"name":"a","usernames":["nasa"],"poll_interval_seconds":1.5,"filter_types":null}`, `{}`, `[]`, `null`, `"{"`, `{"name":"a","name":"b"}`, `{"name":{"name":1}}`,
@@ -66,7 +66,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// depth is how deep valid JSON is nested, by encoding/json.
+// depth returns how deep valid JSON is nested, as encoding/json reads it.
 func depth(text []byte) int {
 	dec := json.NewDecoder(strings.NewReader(string(text)))
 	now, most := 0, 0
@@ -85,7 +85,7 @@ func depth(text []byte) int {
 	}
 }
 
-// A megabyte of brackets is refused before anything is built of it.
+// A megabyte of brackets is refused without an allocation for each of them.
 func TestDeepBodyIsCheap(t *testing.T) {
 	for _, text := range []string{strings.Repeat(`{"a":`, 200_000), strings.Repeat(`[`, 1<<20), `"` + strings.Repeat(`\"[`, 300_000)} {
 		allocated := testing.AllocsPerRun(5, func() {

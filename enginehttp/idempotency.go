@@ -10,17 +10,16 @@ import (
 
 const (
 	maxIdempotencyKey = 255 // bytes
-	// Answers are kept for keptFor, the newest of them: up to keptAnswers of all
-	// owners with keptBytes in all, and up to keptOfOwner of one, so that nobody
-	// drives out what others have.
+	// Answers are kept for keptFor, at most keptAnswers of them with keptBytes in
+	// all, and at most keptOfOwner of one owner, so that one owner cannot displace
+	// all answers of the others. The oldest is removed first.
 	keptFor     = 24 * time.Hour
 	keptAnswers = 10_000
 	keptOfOwner = 1_000
 	keptBytes   = 64 << 20
 )
 
-// repeats remembers what requests with an Idempotency-Key were answered, in this
-// process alone: after a restart, and in another process, a key is new.
+// repeats keeps the answers to requests with an Idempotency-Key, in memory.
 type repeats struct {
 	mu      sync.Mutex
 	byKey   map[repeatKey]*repeat
@@ -31,22 +30,22 @@ type repeats struct {
 
 type repeatKey struct{ owner, route, key string }
 
-// repeat is a request under way, or with its answer.
+// repeat is a request with an Idempotency-Key, under way or answered.
 type repeat struct {
 	repeatKey
-	asked   [sha256.Size]byte // what was asked: path and body
+	asked   [sha256.Size]byte // of path and body
 	answer  reply             // its status is 0 while the request is under way
 	until   time.Time
 	charged bool
-	place   *list.Element
+	place   *list.Element // in order; nil until there is an answer
 }
 
 func newRepeats() *repeats {
 	return &repeats{byKey: map[repeatKey]*repeat{}, ofOwner: map[string]int{}}
 }
 
-// begin is the request's place: a new one, or with the answer that was given. A
-// key under way, or used for another request, is an error.
+// begin returns the repeat of a key: a new one, or the one of the first request,
+// with its answer. It is an error if that request is under way, or was another one.
 func (s *repeats) begin(k repeatKey, asked [sha256.Size]byte, now time.Time) (*repeat, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +64,7 @@ func (s *repeats) begin(k repeatKey, asked [sha256.Size]byte, now time.Time) (*r
 	return r, nil
 }
 
-// keep remembers the answer, and lets go of the oldest beyond the bounds.
+// keep stores the answer, and removes the oldest ones beyond the bounds.
 func (s *repeats) keep(r *repeat, answer reply, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +85,7 @@ func (s *repeats) keep(r *repeat, answer reply, now time.Time) {
 	}
 }
 
-// end makes the key free again when the request got no answer to keep.
+// end forgets the key if the request got no answer to keep.
 func (s *repeats) end(r *repeat) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +94,7 @@ func (s *repeats) end(r *repeat) {
 	}
 }
 
-// paid says that the answer was charged: a repetition costs nothing then.
+// paid notes that the answer was charged: repetitions cost nothing from now on.
 func (s *repeats) paid(r *repeat) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,9 +122,9 @@ func (s *repeats) remove(r *repeat) {
 	}
 }
 
-// repeated finds the place of a request with an Idempotency-Key; nil without one,
-// or where a repetition does no harm. Requests are the same with the same path
-// and body, byte by byte.
+// repeated returns the repeat of a request with an Idempotency-Key, or nil if it has
+// none or the route does not heed it. Two requests are the same if their paths and
+// bodies are, byte by byte.
 func (h *Handler) repeated(c *call, rt *route) (*repeat, error) {
 	sent := c.Header.Values("Idempotency-Key")
 	if !rt.once || len(sent) == 0 {

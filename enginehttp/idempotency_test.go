@@ -15,6 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
+// once sends a request with an Idempotency-Key.
 func (w *world) once(key, method, path, body string) answer {
 	w.Helper()
 	r := request(method, w.ids[mine].Replace(path), w.ids[mine].Replace(body))
@@ -23,8 +24,8 @@ func (w *world) once(key, method, path, body string) answer {
 	return w.send(r)
 }
 
-// A repetition gets the same answer, secrets and all, is done once and charged
-// once, on every route that heeds the key.
+// On every route that heeds the key, a repetition gets the same answer, secrets
+// included, and the request is carried out once and charged once.
 func TestIdempotencyKey(t *testing.T) {
 	names := enginehttp.Once(newWorld(t).handler)
 	tested := 0
@@ -70,7 +71,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// A key is of an owner and an endpoint.
+// The same key of another owner, or for another endpoint, is another key.
 func TestIdempotencyKeysAreApart(t *testing.T) {
 	w := newWorld(t)
 	body := `{"name":"n","usernames":["esa"]}`
@@ -98,7 +99,7 @@ func TestIdempotencyKeysAreApart(t *testing.T) {
 	}
 }
 
-// slowHook holds requests to a webhook until it is told.
+// slowHook answers requests to a webhook only once leave is closed.
 type slowHook struct{ entered, leave chan struct{} }
 
 func (s slowHook) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -107,8 +108,7 @@ func (s slowHook) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
 }
 
-// Beside a request that is under way the same key is a conflict; afterwards it
-// gets the answer.
+// While a request is under way, a repetition gets 409; afterwards, the answer.
 func TestIdempotencyKeyUnderWay(t *testing.T) {
 	hook := slowHook{make(chan struct{}), make(chan struct{})}
 	w := newWorld(t, func(s *setup) { s.engine.Webhook = webhook.Config{Transport: hook} })
@@ -127,7 +127,8 @@ func TestIdempotencyKeyUnderWay(t *testing.T) {
 	}
 }
 
-// A client that went before the answer came gets it by its key, and pays then.
+// A client that left before the answer was sent can get it by repeating the request,
+// and is charged then.
 func TestIdempotencyKeyOfAClientThatWent(t *testing.T) {
 	w := newWorld(t)
 	body := `{"name":"n","usernames":["esa"],"webhook_url":"https://hooks.example.com/n"}`
@@ -153,8 +154,8 @@ func TestIdempotencyKeyOfAClientThatWent(t *testing.T) {
 	}
 }
 
-// goneLater has not ended for those who wait for it, and has when it is asked at
-// the end.
+// goneLater is the context of a client that leaves at the end: Done never reports it,
+// and Err does.
 type goneLater struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -163,7 +164,7 @@ type goneLater struct {
 func (goneLater) Done() <-chan struct{} { return nil }
 func (goneLater) Err() error            { return context.Canceled }
 
-// Answers are kept for a day, 1,000 of an owner.
+// Answers are kept for a day, and at most 1,000 of an owner.
 func TestIdempotencyKeysAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

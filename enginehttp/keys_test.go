@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// Whatever is wrong with a key, the answer is the same in every byte: it does not
-// tell whether such a key was ever issued.
+// Whatever is wrong with a key, the answer is the same, byte by byte: it does not
+// tell whether the key was ever issued.
 func TestInvalidKeysAreAnsweredAlike(t *testing.T) {
 	w := newWorld(t)
 	elsewhere, err := apikey.NewManager(apikey.Config{Store: memory.New(memory.Options{}).Keys()})

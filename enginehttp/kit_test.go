@@ -52,7 +52,7 @@ type world struct {
 	hook    *enginetest.Receiver
 	ids     map[string]*strings.Replacer // by owner: {monitor}, {webhook}, {delivery} …
 	key     map[string]string            // by owner
-	checked bool                         // answers are held against the document
+	checked bool                         // answers are checked against the OpenAPI document
 }
 
 // keyedStore keeps everything, keys included.
@@ -62,11 +62,11 @@ type keyedStore interface {
 }
 
 type setup struct {
-	store   keyedStore // a new one in memory unless given
+	store   keyedStore // nil for a new one in memory
 	engine  streamwatch.Config
 	options enginehttp.Options
 	rate    int
-	faults  func(storage.Store) storage.Store // what the engine and the handler see
+	faults  func(storage.Store) storage.Store // returns the store that the engine and the handler use
 }
 
 func newWorld(t testing.TB, changes ...func(*setup)) *world {
@@ -91,7 +91,7 @@ func newWorld(t testing.TB, changes ...func(*setup)) *world {
 	if w.keys, err = apikey.NewManager(apikey.Config{Store: store.Keys()}); err != nil {
 		t.Fatal(err)
 	}
-	// What there is comes from an engine whose store works.
+	// The records are created by another engine, whose store has no faults.
 	s.engine.Store = store
 	plain, err := streamwatch.New(s.engine)
 	if err != nil {
@@ -112,8 +112,8 @@ func newWorld(t testing.TB, changes ...func(*setup)) *world {
 	return w
 }
 
-// furnish gives an owner credits, a key, a monitor with a webhook, and a delivery
-// that failed.
+// furnish gives an owner credits, two keys, a rule, a monitor with a webhook, and a
+// delivery that failed.
 func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 	ctx := w.Context()
 	must := func(err error) {
@@ -147,7 +147,7 @@ func (w *world) furnish(e *streamwatch.Engine, owner string, rate int) {
 	w.ids[owner] = strings.NewReplacer("{key}", spare.ID, "{rule}", r.ID, "{monitor}", m.ID, "{webhook}", hooks[0].ID, "{delivery}", id)
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -163,7 +163,8 @@ func (a *answer) decode(t testing.TB) map[string]any {
 	return v
 }
 
-// do asks as an owner; ids in the path and body are that owner's.
+// do sends a request with an owner's key. {monitor} and the like in path and body
+// stand for the owner's ids.
 func (w *world) do(owner, method, path, body string) answer {
 	w.Helper()
 	r := request(method, w.ids[owner].Replace(path), w.ids[owner].Replace(body))
@@ -183,7 +184,7 @@ func request(method, path, body string) *http.Request {
 	return r
 }
 
-// send asks, and holds the answer against the OpenAPI document.
+// send sends a request, and checks the answer against the OpenAPI document.
 func (w *world) send(r *http.Request) answer {
 	w.Helper()
 	rec := httptest.NewRecorder()
@@ -195,8 +196,8 @@ func (w *world) send(r *http.Request) answer {
 	return a
 }
 
-// spent is what the ledger took from an owner; the number of charges with it.
-// Nothing may be reserved still.
+// spent returns what an owner was charged, and in how many entries. It is an error if
+// anything is still reserved.
 func (w *world) spent(owner string) (billing.Credits, int) {
 	w.Helper()
 	b, err := w.store.Ledger().Balance(w.Context(), owner)
@@ -210,8 +211,8 @@ func (w *world) spent(owner string) (billing.Credits, int) {
 	return funds - b.Available, p.Total - 1
 }
 
-// document is the OpenAPI document as the service serves it. Objects may have
-// the fields it names and no others, which it does not demand of clients.
+// document is the OpenAPI document as the service serves it, but stricter: objects
+// have only the fields that it names. Clients have to expect others.
 var document = sync.OnceValue(func() *openapi3.T {
 	rec := httptest.NewRecorder()
 	newWorldWithoutTest().ServeHTTP(rec, httptest.NewRequest("GET", "/v1/openapi.json", nil))
@@ -225,7 +226,7 @@ var document = sync.OnceValue(func() *openapi3.T {
 	return strictly(rec.Body.Bytes())
 })
 
-// strictly forbids what the schemas do not name.
+// strictly returns the document with all fields forbidden that it does not name.
 func strictly(text []byte) *openapi3.T {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -274,7 +275,7 @@ func (nobody) Authenticate(context.Context, secret.Value) (apikey.Principal, err
 	return apikey.Principal{}, apikey.ErrInvalid
 }
 
-// documentPath is a route's path in the document.
+// documentPath returns the method and the path that a route has in the document.
 func documentPath(pattern string) (method, path string) {
 	method, path, _ = strings.Cut(pattern, " ")
 	if path = strings.TrimSuffix(path, "{$}"); path == "/v1/social/tweets" {
@@ -283,7 +284,7 @@ func documentPath(pattern string) (method, path string) {
 	return method, path
 }
 
-// checkAnswer holds an answer against what the document says about the request.
+// checkAnswer checks an answer against the document.
 func checkAnswer(t testing.TB, r *http.Request, a answer) {
 	t.Helper()
 	if a.status >= 400 {
@@ -293,7 +294,7 @@ func checkAnswer(t testing.TB, r *http.Request, a answer) {
 		}
 	}
 	if r.Pattern == "" {
-		return // no route: nothing is said
+		return // no route, so not in the document
 	}
 	doc := document()
 	method, path := documentPath(r.Pattern)
@@ -309,7 +310,7 @@ func checkAnswer(t testing.TB, r *http.Request, a answer) {
 	}
 	in.SetBodyBytes([]byte(a.body))
 	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
-		t.Errorf("%s %s: %d does not answer the document: %v\n%s", r.Method, r.URL.Path, a.status, err, a.body)
+		t.Errorf("%s %s: %d is not as the document has it: %v\n%s", r.Method, r.URL.Path, a.status, err, a.body)
 	}
 }
 
@@ -354,7 +355,7 @@ func (p *providers) TweetsByIDs(ctx context.Context, ids []string) (list []fetch
 	return list, p.say(ctx)
 }
 
-// page has one tweet, whose text is the cursor, and three pages.
+// page returns one of three pages, each with one tweet, whose text is the cursor.
 func (p *providers) page(ctx context.Context, cursor string) (fetcher.Page, error) {
 	next := map[string]string{"": "second", "second": "third"}[cursor]
 	return fetcher.Page{Tweets: []fetcher.Tweet{{ID: "1", Text: cursor}}, Next: next}, p.say(ctx)

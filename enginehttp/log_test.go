@@ -18,8 +18,8 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// Each request is one line, with whose it was and what it cost. No secret, query,
-// path or body is in any of them, whatever happens.
+// The access log has one line for each request, with its owner and its cost, and
+// never a secret, query string, path or body.
 func TestAccessLog(t *testing.T) {
 	var out bytes.Buffer
 	p := &providers{}
@@ -69,7 +69,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// A panic after the answer began can only cut it.
+// A panic after the answer has begun aborts the connection.
 func TestPanicAfterTheAnswerBegan(t *testing.T) {
 	w := newWorld(t)
 	r := request("GET", "/v1/account/me", "")
@@ -89,7 +89,8 @@ type panicWriter struct{ http.ResponseWriter }
 
 func (w panicWriter) Write(b []byte) (int, error) { panic("broken writer") }
 
-// The delivery log tells destinations apart, and pages through them.
+// The delivery log can be filtered by destination, and its pages are those of the
+// filtered log.
 func TestDeliveryLogDestinations(t *testing.T) {
 	w := newWorld(t, func(s *setup) {
 		s.engine.OnEvent = func(context.Context, deliver.Event) error { return nil }
@@ -142,7 +143,7 @@ func TestDeliveryLogDestinations(t *testing.T) {
 	}
 }
 
-// A rule's deliveries are in its own log, and in no monitor's.
+// A rule's deliveries are in the rule's log, and in no monitor's.
 func TestDeliveryLogOfARule(t *testing.T) {
 	w := newWorld(t)
 	id := w.ids[mine].Replace("{rule}")
@@ -169,8 +170,8 @@ func TestDeliveryLogOfARule(t *testing.T) {
 	}
 }
 
-// Without a hub the WebSocket's endpoint answers 501; with one, and WebSocketAuth,
-// it takes the same keys.
+// Without a hub the WebSocket endpoint answers 501. With one, WebSocketAuth makes it
+// take the same keys.
 func TestWebSocketAuth(t *testing.T) {
 	w := newWorld(t)
 	if a := w.send(request("GET", social+"/stream", "")); a.status != 501 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// turned reads a log page by page, and does between after each.
+// turned reads a log page by page, and calls between after each page but the last.
 func turned(t *testing.T, w *world, path, field string, between func()) string {
 	t.Helper()
 	var pages []string
@@ -25,7 +25,7 @@ func turned(t *testing.T, w *world, path, field string, between func()) string {
 	return strings.Join(pages, " | ")
 }
 
-// Records that arrive while somebody turns the pages move nothing.
+// Records that arrive between two pages neither repeat nor hide others.
 func TestLogsByCursor(t *testing.T) {
 	for path, field := range logPaths {
 		w := newWorld(t)
@@ -47,7 +47,7 @@ func TestLogsByCursor(t *testing.T) {
 	}
 }
 
-// A part that begins within a page leads on, too.
+// A part of a log that begins within a page has a cursor for what follows it.
 func TestLogsByOffsetThenCursor(t *testing.T) {
 	w := newWorld(t)
 	withOldLogs(t, w, 1, 2, 3, 4, 5, 6)
@@ -64,7 +64,7 @@ func TestLogsByOffsetThenCursor(t *testing.T) {
 	}
 }
 
-// A cursor is good for the question and the owner it was made for.
+// A cursor is valid only for the parameters and the owner that it was made for.
 func TestLogCursorOfAnotherQuestion(t *testing.T) {
 	w := newWorld(t)
 	withOldLogs(t, w, 1, 2, 3)

@@ -9,7 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// logs is a page of a log. Behind a cursor nobody counts what lies before.
+// logs is a page of a log. Page and Offset are null in a page that a cursor led
+// to: how many records come before it is not known.
 type logs[T any] struct {
 	Logs       []T    `json:"logs"`
 	Total      int    `json:"total"`
@@ -20,9 +21,10 @@ type logs[T any] struct {
 	NextCursor string `json:"next_cursor"` // "" at the end
 }
 
-// turn reads the part of a log that the request asks for, by page or by cursor.
-// What is shown is left to the caller.
-func turn[T, R any](p *params, cs cursors, read func(page, size int, cursor string) (items []R, total int, next string, err error)) (out logs[T], items []R, err error) {
+// readLog reads the part of a log that the request asks for, by page, offset or
+// cursor. It fills everything of out but the records: the caller makes them of the
+// items.
+func readLog[T, R any](p *params, cs cursors, read func(page, size int, cursor string) (items []R, total int, next string, err error)) (out logs[T], items []R, err error) {
 	pg, place := p.paging(), p.cursor(cs)
 	for _, name := range []string{"page", "offset"} {
 		if place != "" && p.values.Has(name) {
@@ -41,7 +43,7 @@ func turn[T, R any](p *params, cs cursors, read func(page, size int, cursor stri
 	}
 	out.Page, out.Offset = &pg.Page, &pg.Offset
 	items, out.Total, next, err = read(pg.Page, pg.PageSize, "")
-	// A part that begins within a page takes what follows that page, too.
+	// The offset is not a multiple of the page size: the rest is in the next page.
 	if skip := int(pg.Offset % int64(pg.PageSize)); err == nil && skip > 0 {
 		items = slices.Clip(items[min(skip, len(items)):])
 		if next != "" {
@@ -54,22 +56,22 @@ func turn[T, R any](p *params, cs cursors, read func(page, size int, cursor stri
 	return out, items, err
 }
 
-// instant is a time in a cursor's scope.
+// instant formats a time for the scope of a cursor.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// deliveredStatus is the status of a delivery that was delivered, by its way.
+// deliveredStatus has the delivery_status of what was delivered, by the way it went.
 var deliveredStatus = map[deliver.Via]string{
 	deliver.ViaWebhook: "webhook_delivered", deliver.ViaWebSocket: "websocket_delivered", deliver.ViaHandler: "handler_delivered",
 }
 
-// states are the values of delivery_status.
+// states has the state that each other delivery_status stands for.
 var states = map[string]deliver.State{
 	"pending":          deliver.StatePending,
 	"webhook_retrying": deliver.StateRetrying,
 	"webhook_failed":   deliver.StateFailed,
 }
 
-// selects makes a query look for a delivery_status.
+// selects restricts a query to a delivery_status; "" stands for all.
 func selects(q *deliver.LogQuery, status string) {
 	q.State = states[status]
 	for via, name := range deliveredStatus {
@@ -91,7 +93,7 @@ func deliveryStatus(d *deliver.Delivery) string {
 	return "webhook_failed"
 }
 
-// Latencies up to these get the badge.
+// The longest latencies that get a badge of this colour.
 const (
 	greenLatency  = time.Second
 	yellowLatency = 5 * time.Second
@@ -107,11 +109,11 @@ func latencyBadge(d time.Duration) string {
 	return "red"
 }
 
-// reasonDeleted is the reason of a delivery that the deletion of its webhook, or of
-// what that was of, ended.
+// reasonDeleted is the delivery_status_reason of a delivery that ended because its
+// webhook, or the monitor or rule of that, was deleted.
 const reasonDeleted = "endpoint deleted"
 
-// deliveryRecord is a line of the delivery log.
+// deliveryRecord is an entry of the delivery log.
 type deliveryRecord struct {
 	ID                string          `json:"id"`
 	EventID           string          `json:"event_id"`
@@ -175,8 +177,8 @@ func newDeliveryRecord(e *deliver.LogEntry) deliveryRecord {
 	return r
 }
 
-// source is the monitor or the rule that monitor_id or rule_id names; no id when
-// neither is there.
+// source returns the monitor or the rule that monitor_id or rule_id names; the id
+// is "" if neither is there.
 func (p *params) source() (deliver.SourceKind, string) {
 	if !p.values.Has("rule_id") {
 		return deliver.SourceMonitor, p.id("monitor_id")
@@ -187,7 +189,7 @@ func (p *params) source() (deliver.SourceKind, string) {
 	return deliver.SourceRule, p.id("rule_id")
 }
 
-// window is the time that since and until bound, each zero when it is not there.
+// window returns the parameters since and until, each zero if it is not there.
 func (p *params) window() (since, until time.Time) {
 	since, until = p.moment("since"), p.moment("until")
 	if p.values.Has("until") && !until.After(since) {
@@ -196,8 +198,8 @@ func (p *params) window() (since, until time.Time) {
 	return since, until
 }
 
-// deliveryLogs is the log of all that the monitors of the key's owner found, or
-// of one monitor or rule.
+// deliveryLogs shows the deliveries of all monitors and rules of the owner, or those
+// of one.
 func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 	p := c.params()
 	kind, id := p.source()
@@ -210,7 +212,7 @@ func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error)
 	q.Since, q.Until = p.window()
 	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),
 		instant(q.Since), instant(q.Until), strconv.FormatBool(q.Asc))
-	out, list, err := turn[deliveryRecord](p, cs, func(page, size int, cursor string) ([]deliver.LogEntry, int, string, error) {
+	out, list, err := readLog[deliveryRecord](p, cs, func(page, size int, cursor string) ([]deliver.LogEntry, int, string, error) {
 		q.Page, q.PageSize, q.Cursor = page, size, cursor
 		got, err := h.engine.Log().Deliveries(c.Context(), q)
 		return got.Entries, got.Total, got.Next, err

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A query string that cannot be read is refused: its parameters would be taken
-// for missing, and a filter would find everything.
+// A malformed query string is refused: otherwise a filter in it would be ignored, and
+// everything found.
 func TestMalformedQueryStrings(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{

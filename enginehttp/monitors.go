@@ -16,13 +16,13 @@ import (
 // monitorAPI serves monitors.
 type monitorAPI struct{ *Handler }
 
-// wireTime is ISO 8601 in UTC with exactly milliseconds.
+// wireTime is ISO 8601 in UTC, always with milliseconds.
 const wireTime = "2006-01-02T15:04:05.000Z"
 
 func timeText(t time.Time) string { return t.UTC().Format(wireTime) }
 
-// appendTime appends what timeText gives, as JSON. Years of four digits have a
-// faster way than a layout.
+// appendTime appends timeText(t) as a JSON string. Years of four digits are written
+// without a layout, which is faster.
 func appendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -40,10 +40,10 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(two(append(b, byte('0'+ms/100)), ms%100), 'Z', '"')
 }
 
-// two appends two digits.
+// two appends n as two digits.
 func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
-// nullable is a text that is null when there is nothing to say.
+// nullable returns nil, which encodes as null, for "".
 func nullable(s string) *string {
 	if s == "" {
 		return nil
@@ -53,9 +53,9 @@ func nullable(s string) *string {
 
 var monitorFields = []string{"name", "usernames", "webhook_url", "webhook_secret", "filter_types", "poll_interval_seconds"}
 
-// appendMonitor appends a monitor's record; webhook_secret is there when one was
-// generated just now. Listing monitors is what clients do all day: this takes a
-// third of the time that encoding/json does.
+// appendMonitor appends a monitor's record. It has webhook_secret only if the
+// request had one generated. Clients list monitors often: this takes a third of the
+// time of encoding/json.
 func (h monitorAPI) appendMonitor(b []byte, m *monitor.Monitor, generated secret.Value) []byte {
 	price := h.engine.Price(*m)
 	b = fetcher.AppendString(append(b, `{"id":`...), m.ID)
@@ -93,7 +93,7 @@ func (h monitorAPI) appendMonitor(b []byte, m *monitor.Monitor, generated secret
 	return append(b, '}')
 }
 
-// comma goes before the items of a list but the first.
+// comma appends the comma before item i of a list: none before the first.
 func comma(b []byte, i int) []byte {
 	if i == 0 {
 		return b
@@ -101,13 +101,13 @@ func comma(b []byte, i int) []byte {
 	return append(b, ',')
 }
 
-// roundUp gives a price in whole credits.
+// roundUp rounds a price up to whole credits.
 func roundUp(c billing.Credits) billing.Credits {
 	return (c + billing.Credit - 1) / billing.Credit * billing.Credit
 }
 
-// filled makes an empty list of none, which encodes as [].
-func filled[T any](list []T) []T {
+// orEmpty returns an empty list for nil, so that it encodes as [] and not as null.
+func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
@@ -121,7 +121,7 @@ func (h monitorAPI) listMonitors(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	list, total, err := pick(pg, func(page, size int) ([]monitor.Monitor, int, error) {
+	list, total, err := readList(pg, func(page, size int) ([]monitor.Monitor, int, error) {
 		got, err := h.engine.Monitors().List(c.Context(), monitor.Query{Owner: c.who.Owner, Status: monitor.Status(status), Page: page, PageSize: size})
 		return got.Monitors, got.Total, err
 	})
@@ -174,8 +174,8 @@ func (h monitorAPI) createMonitor(c *call) (reply, error) {
 	return reply{status: http.StatusCreated, version: m.Version, text: h.appendMonitor(nil, &m.Monitor, m.WebhookSecret)}, nil
 }
 
-// patchMonitor changes the fields that are there. Null stands for what a
-// monitor has without the field, where it can be without.
+// patchMonitor changes the fields that are there. Null resets an optional field to
+// what it is for a monitor created without it.
 func (h monitorAPI) patchMonitor(c *call) (reply, error) {
 	f := c.form
 	q := monitor.UpdateRequest{
@@ -207,7 +207,8 @@ func (h monitorAPI) deleteMonitor(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Monitors().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("monitor_id"), c.version)
 }
 
-// filterTypes is nil when they are not there; null means all, as none does.
+// filterTypes returns filter_types, nil if it is missing. Null is the empty list,
+// which stands for all types.
 func filterTypes(f *form) *[]monitor.FilterType {
 	if f.isNull("filter_types") {
 		return &[]monitor.FilterType{}
@@ -223,7 +224,8 @@ func filterTypes(f *form) *[]monitor.FilterType {
 	return &types
 }
 
-// isMissing reports that a record is unknown or another's.
+// isMissing reports whether err says that a monitor or rule is unknown or of another
+// owner.
 func isMissing(err error) bool {
 	return errors.Is(err, monitor.ErrNotFound) || errors.Is(err, rule.ErrNotFound)
 }

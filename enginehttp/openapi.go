@@ -5,12 +5,12 @@ import (
 	_ "embed"
 )
 
-// template describes the surface with the segment "social": OpenAPI 3.1.
+// template is the OpenAPI 3.1 document for the segment "social".
 //
 //go:embed openapi.json
 var template []byte
 
-// document is the description with the paths that the handler has.
+// document returns the OpenAPI document for a segment.
 func document(segment string) []byte {
 	return bytes.ReplaceAll(template, []byte(`"/v1/social/`), []byte(`"/v1/`+segment+`/`))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// The document has every route and no other, with the parameters of its path.
+// The document has exactly the routes, with the parameters of their paths.
 func TestDocumentHasTheRoutes(t *testing.T) {
 	routes := map[string]bool{}
 	for _, p := range enginehttp.Patterns(newWorld(t).handler) {
@@ -46,7 +46,7 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 	}
 }
 
-// The operationIds are the names that prices and the billing log have.
+// The operationIds are the names in price lists and the billing log.
 func TestDocumentNamesTheEndpoints(t *testing.T) {
 	for pattern, name := range enginehttp.Names(newWorld(t).handler) {
 		method, path := documentPath(pattern)
@@ -57,7 +57,7 @@ func TestDocumentNamesTheEndpoints(t *testing.T) {
 	}
 }
 
-// The fields of a request are those that the handler lets through.
+// The document has exactly the fields of bodies that the handler takes.
 func TestDocumentHasTheFields(t *testing.T) {
 	for pattern, fields := range enginehttp.Fields(newWorld(t).handler) {
 		method, path := documentPath(pattern)
@@ -76,7 +76,7 @@ func TestDocumentHasTheFields(t *testing.T) {
 	}
 }
 
-// The parameters of a query string are those that the handler lets through.
+// The document has exactly the query parameters that the handler takes.
 func TestDocumentHasTheParameters(t *testing.T) {
 	for pattern, params := range enginehttp.Params(newWorld(t).handler) {
 		method, path := documentPath(pattern)
@@ -94,7 +94,7 @@ func TestDocumentHasTheParameters(t *testing.T) {
 	}
 }
 
-// Another segment moves the paths, in the mux and in the document.
+// Options.Segment is in the paths of the routes and of the document.
 func TestSegment(t *testing.T) {
 	w := newWorld(t)
 	h, err := enginehttp.New(w.engine, enginehttp.Options{Auth: w.keys, Segment: "bluesky"})

@@ -20,54 +20,56 @@ import (
 // Options sets up a Handler. Only Auth is required; the zero value of each other
 // field means its default.
 type Options struct {
-	// Auth tells whose a key is. Required.
+	// Auth tells whose key a request has. Required.
 	Auth apikey.Authenticator
-	// Keys administers the keys of an owner for requests with a key of the scope
-	// admin. Nil: the endpoints below /v1/account/keys answer 501.
+	// Keys lets requests with a key of the scope admin administer their owner's
+	// keys. If it is nil, the endpoints at /v1/account/keys answer 501.
 	Keys *apikey.Manager
 	// Segment is the word after /v1 in most paths: 1 to 32 lower-case letters,
 	// digits, "-" and "_". Defaults to "social".
 	Segment string
-	// Ledger has the credits. Without one nothing is charged, balances are 0 and
-	// the billing log is empty.
+	// Ledger keeps the credits. If it is nil, nothing is charged, balances are 0
+	// and the billing log is empty.
 	Ledger billing.Ledger
-	// Pricing prices requests. Defaults to the engine's, which prices monitors and
-	// rules in any case: it is what they are charged by.
+	// Pricing prices requests. Defaults to the engine's Pricing. The prices of
+	// monitors and rules are always the engine's, by which they are charged.
 	Pricing billing.Pricing
-	// Providers answer the endpoints that pass a request on.
+	// Providers answer the pass-through endpoints.
 	Providers Providers
-	// RatePerMinute is how many requests a minute a key may make that names no
-	// rate of its own: as many at once, refilled evenly. Defaults to 600.
+	// RatePerMinute is how many requests a minute a key without a rate of its own
+	// may make. That many may come at once; the allowance refills evenly. 1 to
+	// 1,000,000, by default 600.
 	RatePerMinute int
-	// MaxRates bounds how many keys' rates are remembered; the one that was idle
-	// the longest makes room, and begins anew. Defaults to 10,000.
+	// MaxRates bounds for how many keys requests are counted. Beyond it, the count
+	// of the key that was idle the longest is forgotten. 1 to 10,000,000, by
+	// default 10,000.
 	MaxRates int
-	// Timeout bounds what a request may take, and how slowly its body may come.
-	// Defaults to 30 s.
+	// Timeout bounds the time to read a request's body, and the time to answer. At
+	// most an hour, by default 30 s.
 	Timeout time.Duration
-	// CursorKey signs next_cursor: at least 16 bytes, the same for all processes
-	// that serve one client. Defaults to a random one, with which cursors end
-	// with the process.
+	// CursorKey signs next_cursor. It has at least 16 bytes, and is the same in all
+	// processes that serve the same clients. Defaults to a random key: then cursors
+	// are valid only in this process.
 	CursorKey secret.Value
-	// Origins are those whose pages may use the service from a browser, such as
-	// "https://app.example.com": they get CORS headers. WebSocket clients are for
-	// wshub.Options.Origins to let in. Defaults to none.
+	// Origins are the origins whose pages may use the service from a browser, such
+	// as "https://app.example.com": they get CORS headers. For WebSocket clients
+	// see wshub.Options.Origins. Defaults to none.
 	Origins []string
-	// Logger gets one line for each request, and what an operator should know.
-	// Defaults to none.
+	// Logger gets one line for each request, panics, and failures to charge a request
+	// or release its reservation. Defaults to none.
 	Logger *slog.Logger
 }
 
-// Providers are what the pass-through endpoints call; one that is nil answers
-// 501. Each call to the platform spends from the engine's budget first, so that
-// polls and requests share it: see streamwatch.Engine.Spend. That is all but
-// Product and Scraper. They are called from many goroutines at once.
+// Providers are what the pass-through endpoints call. The endpoints of one that is
+// nil answer 501. Every call but those of Product and Scraper is a call to the
+// platform, and spends from the budget that requests share with the engine's polls:
+// see streamwatch.Engine.Spend. Providers are called concurrently.
 type Providers struct {
 	UserByUsername fetcher.UserByUsername
 	UsersByIDs     fetcher.UsersByIDs  // also for one user by id
 	TweetsByIDs    fetcher.TweetsByIDs // also for one tweet
-	// Timeline is called beside the engine's polls, also for the same account:
-	// an adapter that cannot stand that needs a second instance.
+	// Timeline is called while the engine polls, even for the same account. An
+	// adapter that is not safe for that needs a second instance here.
 	Timeline        fetcher.Fetcher
 	Search          fetcher.Searcher
 	CommunityTweets fetcher.CommunityTweets
@@ -78,7 +80,7 @@ type Providers struct {
 
 var (
 	segmentForm = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
-	// ownSegments are the other words that stand after /v1.
+	// ownSegments are the words after /v1 that other endpoints have.
 	ownSegments = []string{"account", "marketplace", "web"}
 )
 
@@ -136,7 +138,7 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 	return o, nil
 }
 
-// Handler is the /v1 surface of an engine. It is safe for concurrent use.
+// Handler serves /v1 for an engine. It is safe for concurrent use.
 type Handler struct {
 	engine  *streamwatch.Engine
 	opts    Options
@@ -148,8 +150,9 @@ type Handler struct {
 	doc     []byte // the OpenAPI document
 }
 
-// New checks o and makes the handler. It starts nothing, and works before the
-// engine is started, too: monitors can be made, and are watched once it is.
+// New checks o and returns the handler. Its errors name the option, the value and
+// what is allowed. New starts nothing. The handler works before the engine is
+// started, too: a monitor created then is polled once the engine is.
 func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	o, err := o.withDefaults(engine)
 	if err != nil {
@@ -165,11 +168,13 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	return h, nil
 }
 
-// NewServer is an http.Server with the bounds that a public service needs: 5 s
-// for a request's headers of at most 16 KiB, 15 s for all of it, 60 s between two
-// requests. Writes end with Options.Timeout's default and a margin; WebSocket
-// connections have their own deadlines. How many connections there may be is for
-// the listener to bound.
+// NewServer returns an http.Server with the bounds that a public service needs: 5 s
+// for a request's headers of at most 16 KiB, 15 s for the whole request, 60 s
+// between two requests on a connection. For a body that it reads, a Handler replaces
+// the 15 s by Options.Timeout. An answer has to be written within 60 s,
+// which suits the default of Options.Timeout: raise WriteTimeout with it. WebSocket
+// connections have deadlines of their own. The number of connections is not bounded:
+// a listener can do that.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,

@@ -5,17 +5,17 @@ import "slices"
 const (
 	defaultPageSize = 20
 	maxPageSize     = 100
-	// maxPage bounds page and offset, so that page × page_size is counted on any
-	// store.
+	// maxPage bounds page and offset, so that page × page_size does not overflow in
+	// any store.
 	maxPage = 1_000_000_000
 )
 
-// pageParams are the parameters that name a part of a list: a page and its size,
-// or the same as an offset and a limit. limit is another word for page_size.
+// pageParams are the parameters that select a part of a list: page and page_size, or
+// offset and limit. limit is the same as page_size.
 var pageParams = []string{"page", "page_size", "limit", "offset"}
 
-// paging is the part of a list that was asked for, as its answer tells it. An
-// offset within a page is of the page in which it lies.
+// paging is the part of a list that was asked for, as the answer has it. Page is the
+// page in which Offset lies.
 type paging struct {
 	Page     int   `json:"page"`
 	PageSize int   `json:"page_size"`
@@ -43,15 +43,15 @@ func (p *params) paging() paging {
 	return paging{Page: page, PageSize: n, Limit: n, Offset: int64(page-1) * int64(n)}
 }
 
-// cutPage is the part of a whole list.
+// cutPage returns the part of list that pg selects.
 func cutPage[T any](list []T, pg paging) []T {
 	first := min(pg.Offset, int64(len(list)))
 	return list[first:min(first+int64(pg.Limit), int64(len(list)))]
 }
 
-// pick reads the part of a list whose pages read gives, with the number of all
-// items. A part that begins within a page takes two.
-func pick[T any](pg paging, read func(page, size int) (items []T, total int, err error)) ([]T, int, error) {
+// readList returns the part of a list that pg selects, and the number of all items.
+// It calls read for a page; for two if the part begins within a page.
+func readList[T any](pg paging, read func(page, size int) (items []T, total int, err error)) ([]T, int, error) {
 	items, total, err := read(pg.Page, pg.PageSize)
 	skip := int(pg.Offset % int64(pg.PageSize))
 	if err != nil || skip == 0 {

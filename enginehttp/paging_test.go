@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A parameter that the route does not know is refused on every route, with those
-// it knows, and costs nothing: a filter that is misspelt would find everything.
+// Every route refuses a parameter that it does not know, with those that it does, and
+// charges nothing: if a misspelt filter were ignored, everything would be found.
 func TestUnknownParametersAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, e := range endpoints {
@@ -35,8 +35,8 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	}
 }
 
-// Every list takes limit and offset in the place of page and page_size, tells
-// both, and gives the same records by either.
+// Every list takes limit and offset in place of page and page_size. Its answer has all
+// four, and the same records for either.
 func TestLimitAndOffset(t *testing.T) {
 	w := newWorld(t)
 	for i := range 4 { // five with the world's
@@ -104,7 +104,8 @@ func TestLimitAndOffset(t *testing.T) {
 	}
 }
 
-// rule_id selects webhooks and logs of a rule, as monitor_id does of a monitor.
+// rule_id selects the webhooks and log entries of a rule, as monitor_id does those of
+// a monitor.
 func TestRuleIDSelects(t *testing.T) {
 	w := newWorld(t)
 	if a := w.do(mine, "POST", webhooks, `{"rule_id":"{rule}","url":"https://hooks.example.com/rule"}`); a.status != 201 {

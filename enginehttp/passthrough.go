@@ -9,32 +9,31 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// lookupAPI serves what is asked of the platform itself.
+// lookupAPI serves the pass-through endpoints.
 type lookupAPI struct{ *Handler }
 
-// listed is a page of what a provider has.
+// listed is a page of a provider's list.
 type listed[T any] struct {
 	Data       []T    `json:"data"`
 	NextCursor string `json:"next_cursor"` // "" at the end
 }
 
-// path checks a path parameter that is an id or a handle.
+// path returns a path parameter that is an id.
 func (c *call) path(name string) (string, error) {
 	var p params
 	v := p.check(name, c.PathValue(name))
 	return v, p.err
 }
 
-// handle checks a username, from which a leading @ is taken.
+// handle returns the username in the path, without a leading @.
 func (c *call) handle() (string, error) {
 	var p params
 	v := p.check("username", strings.TrimPrefix(c.PathValue("username"), "@"))
 	return v, p.err
 }
 
-// ask spends from the platform's budget and asks a provider. A provider that
-// does not heed its context is not waited for by the client any less: the
-// request ends when the provider does.
+// ask calls a provider once the platform's budget allows it. It returns when the
+// provider does: one that ignores its context keeps the client waiting.
 func ask[T any](h *Handler, ctx context.Context, what string, do func(context.Context) (T, error)) (T, error) {
 	if err := h.spend(ctx); err != nil {
 		var none T
@@ -80,7 +79,7 @@ func (h lookupAPI) usersByIDs(c *call) (reply, error) {
 		return reply{}, p.err
 	}
 	list, err := h.users(c.Context(), ids)
-	return reply{value: listed[fetcher.User]{Data: filled(list)}}, err
+	return reply{value: listed[fetcher.User]{Data: orEmpty(list)}}, err
 }
 
 func (h lookupAPI) users(ctx context.Context, ids []string) ([]fetcher.User, error) {
@@ -111,7 +110,7 @@ func (h lookupAPI) tweetsByIDs(c *call) (reply, error) {
 		return reply{}, p.err
 	}
 	list, err := h.tweets(c.Context(), ids)
-	return reply{value: listed[fetcher.Tweet]{Data: filled(list)}}, err
+	return reply{value: listed[fetcher.Tweet]{Data: orEmpty(list)}}, err
 }
 
 func (h lookupAPI) tweets(ctx context.Context, ids []string) ([]fetcher.Tweet, error) {
@@ -120,7 +119,7 @@ func (h lookupAPI) tweets(ctx context.Context, ids []string) ([]fetcher.Tweet, e
 	})
 }
 
-// cursor opens the request's cursor.
+// cursor returns the provider's or the store's cursor in the one of the request.
 func (p *params) cursor(cs cursors) string {
 	v := p.values.Get("cursor")
 	upstream, ok := cs.open(v)
@@ -131,7 +130,7 @@ func (p *params) cursor(cs cursors) string {
 }
 
 func tweetPage(page fetcher.Page, cs cursors) reply {
-	return reply{value: listed[fetcher.Tweet]{Data: filled(page.Tweets), NextCursor: cs.sign(page.Next)}}
+	return reply{value: listed[fetcher.Tweet]{Data: orEmpty(page.Tweets), NextCursor: cs.sign(page.Next)}}
 }
 
 func (h lookupAPI) latestTweets(c *call) (reply, error) {
@@ -190,10 +189,10 @@ func (h lookupAPI) searchCommunities(c *call) (reply, error) {
 	}
 	out, err := ask(h.Handler, c.Context(), "community", func(ctx context.Context) (listed[fetcher.Community], error) {
 		list, next, err := h.opts.Providers.CommunitySearch.CommunitySearch(ctx, query, cursor)
-		return listed[fetcher.Community]{Data: filled(list), NextCursor: cs.sign(next)}, err
+		return listed[fetcher.Community]{Data: orEmpty(list), NextCursor: cs.sign(next)}, err
 	})
 	for i := range out.Data {
-		out.Data[i].Rules = filled(out.Data[i].Rules)
+		out.Data[i].Rules = orEmpty(out.Data[i].Rules)
 	}
 	return reply{value: out}, err
 }
@@ -221,10 +220,10 @@ func (h lookupAPI) product(c *call) (reply, error) {
 		return reply{}, upstream(err, "product")
 	}
 	o := &d.Product
-	o.Images, o.Categories, o.Attributes, o.Models = filled(o.Images), filled(o.Categories), filled(o.Attributes), filled(o.Models)
+	o.Images, o.Categories, o.Attributes, o.Models = orEmpty(o.Images), orEmpty(o.Categories), orEmpty(o.Attributes), orEmpty(o.Models)
 	o.TierVariations = append([]fetcher.TierVariation{}, o.TierVariations...)
 	for i := range o.TierVariations {
-		o.TierVariations[i].Options = filled(o.TierVariations[i].Options)
+		o.TierVariations[i].Options = orEmpty(o.TierVariations[i].Options)
 	}
 	if o.Rating == nil {
 		o.Rating = map[string]int64{}
@@ -232,7 +231,7 @@ func (h lookupAPI) product(c *call) (reply, error) {
 	return reply{value: d}, nil
 }
 
-// number is a positive integer of a path.
+// number parses a positive integer in a path.
 func (p *params) number(name, v string) int64 {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < 1 {

@@ -11,25 +11,26 @@ import (
 	"github.com/streamwatch/streamwatch"
 )
 
-// Probes answers an orchestrator or a load balancer:
+// Probes answers the probes of an orchestrator or a load balancer:
 //
 //	p := enginehttp.NewProbes(engine, logger)
 //	mux.HandleFunc("GET /livez", p.Live)
 //	mux.HandleFunc("GET /readyz", p.Ready)
 //
-// A process that is not live is to be started anew, one that is not ready is to get
-// no requests. Its methods are safe for concurrent use.
+// A process that is not live should be restarted; one that is not ready should get
+// no requests. The methods are safe for concurrent use.
 type Probes struct {
 	engine *streamwatch.Engine
 	log    *slog.Logger
 
 	mu       sync.Mutex
 	draining bool
-	told     string // what was logged last; "" for ready, and at first
+	told     string // the reason that was logged last, "" if none was or it is ready
 }
 
-// NewProbes makes the probes of an engine. logger, nil for none, is told when it
-// is not ready, why, and when it is again.
+// NewProbes returns the probes of an engine. The logger, which may be nil, gets a
+// line each time the process stops being ready, with the reason, and when it is
+// ready again.
 func NewProbes(engine *streamwatch.Engine, logger *slog.Logger) *Probes {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -37,24 +38,24 @@ func NewProbes(engine *streamwatch.Engine, logger *slog.Logger) *Probes {
 	return &Probes{engine: engine, log: logger}
 }
 
-// Drain makes Ready answer 503 from now on: the first thing to do when a process is
-// to stop, before it takes no more connections.
+// Drain makes Ready answer 503 from now on. Call it first when a process is to stop,
+// while it still accepts connections.
 func (p *Probes) Drain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.draining = true
 }
 
-// Live answers 200 as long as the process answers at all. It asks nothing.
+// Live answers 200 as long as the process can answer. It checks nothing else.
 func (p *Probes) Live(w http.ResponseWriter, _ *http.Request) { probeAnswer(w, "") }
 
 // Ready answers 200 while the engine is ready (streamwatch.Engine.Ready), its store
-// takes writes (streamwatch.Engine.Writable), and Drain was not called; else 503 and
-// the reason, in plain text. What the store says goes to the log alone.
+// takes writes (streamwatch.Engine.Writable), and Drain was not called; else 503
+// with the reason in plain text. The store's error is only logged.
 func (p *Probes) Ready(w http.ResponseWriter, r *http.Request) {
 	reason, err := p.reason(r.Context())
 	if r.Context().Err() != nil {
-		return // nobody reads the answer, and it says nothing
+		return // nobody reads the answer, and the error is likely to be the context's
 	}
 	p.mu.Lock()
 	changed := p.told != reason
@@ -71,7 +72,7 @@ func (p *Probes) Ready(w http.ResponseWriter, r *http.Request) {
 	probeAnswer(w, reason)
 }
 
-// reason says why the process is not ready, "" when it is; err is for the log.
+// reason returns why the process is not ready, "" if it is; err is for the log.
 func (p *Probes) reason(ctx context.Context) (reason string, err error) {
 	p.mu.Lock()
 	draining := p.draining

@@ -16,7 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// fullDisk is a store that can be read, and whose commits find no space.
+// fullDisk is a store that can be read, and whose commits fail while full is set.
 type fullDisk struct {
 	storage.Store
 	full *atomic.Bool
@@ -36,8 +36,7 @@ func (j fullJournal) Commit(ctx context.Context, batches []*detect.Batch) error 
 	return j.Journal.Commit(ctx, batches)
 }
 
-// A process is live all the time, and ready while it is started, can write and is
-// not about to stop.
+// A process is always live. It is ready between Start and Drain.
 func TestProbes(t *testing.T) {
 	var full atomic.Bool
 	var out bytes.Buffer
@@ -75,7 +74,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// With a full disk everything said that all was well while customers got 503.
+// A process whose store cannot write is not ready, and says so in the log once.
 func TestFullDiskIsNotReady(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// readQuery reads a query string that may have the known parameters, each once.
-// What is not well formed is refused: the parameters that could not be read
-// would be taken for missing.
+// readQuery parses a query string, which may have the known parameters, each at most
+// once. A malformed one is an error: if the parameters that can be read were used, a
+// filter among the others would be ignored.
 func readQuery(raw string, known []string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -35,8 +35,8 @@ func readQuery(raw string, known []string) (url.Values, error) {
 	return values, nil
 }
 
-// params reads the values of a query string or path. The first value that is not
-// allowed stays in err.
+// params reads the values of a query string or path. err is about the first value
+// that is not allowed.
 type params struct {
 	values url.Values
 	err    error
@@ -62,7 +62,7 @@ func (p *params) integer(name string, def, from, to int) int {
 	return n
 }
 
-// moment is an optional time, zero when it is not there.
+// moment returns a time, zero if the parameter is not there.
 func (p *params) moment(name string) time.Time {
 	if !p.values.Has(name) {
 		return time.Time{}
@@ -74,7 +74,8 @@ func (p *params) moment(name string) time.Time {
 	return t
 }
 
-// oneOf is one of the allowed values, the first when it is not there.
+// oneOf returns a parameter that has one of the allowed values. The first is the
+// default; "" can only be that.
 func (p *params) oneOf(name string, allowed ...string) string {
 	if !p.values.Has(name) {
 		return allowed[0]
@@ -89,7 +90,7 @@ func (p *params) oneOf(name string, allowed ...string) string {
 	return allowed[0]
 }
 
-// id is an optional id or username to filter by.
+// id returns an id or username to filter by, "" if the parameter is not there.
 func (p *params) id(name string) string {
 	if !p.values.Has(name) {
 		return ""
@@ -105,7 +106,7 @@ const (
 	allowedIDs = "1 to 100 ids, separated by commas"
 )
 
-// check lets ids and handles of any platform through.
+// check returns v if it can be an id or handle of any platform.
 func (p *params) check(name, v string) string {
 	ok := v != "" && len(v) <= maxID
 	for i := range len(v) {
@@ -118,7 +119,7 @@ func (p *params) check(name, v string) string {
 	return v
 }
 
-// ids is a list of 1 to 100.
+// ids returns a required list of 1 to 100 ids.
 func (p *params) ids(name string) []string {
 	v := p.values.Get(name)
 	if v == "" || strings.Count(v, ",") >= maxIDs {
@@ -132,7 +133,7 @@ func (p *params) ids(name string) []string {
 	return list
 }
 
-// search is a text to search for.
+// search returns a required text to search for.
 func (p *params) search(name string) string {
 	v := p.values.Get(name)
 	if n := utf8.RuneCountInString(v); n < 1 || n > maxSearch || !utf8.ValidString(v) || strings.TrimSpace(v) == "" || strings.ContainsFunc(v, unicode.IsControl) {

@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch"
 )
 
-// What exceeds an owner's quota is 422, says what is there and what is allowed, and
+// A request beyond an owner's quota gets 422 with what exists and what is allowed, and
 // costs nothing.
 func TestQuotas(t *testing.T) {
 	w := newWorld(t, func(s *setup) {

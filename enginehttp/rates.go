@@ -9,7 +9,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// rates counts the requests of each key, of at most max keys.
+// rates counts the requests of the max keys used last.
 type rates struct {
 	max   int
 	mu    sync.Mutex
@@ -25,14 +25,14 @@ type keyRate struct {
 
 func newRates(max int) *rates { return &rates{max: max, byKey: map[string]*list.Element{}} }
 
-// verdict is what becomes of a request, and what its answer says of the rate.
+// verdict says whether a request may be made, and what its answer's headers have.
 type verdict struct {
 	limit, remaining int
-	reset            int64         // Unix seconds: when all of limit may be used at once again
+	reset            int64         // Unix seconds: when limit requests may be made at once again
 	wait             time.Duration // until a request may be made, 0 when this one may
 }
 
-// take counts a request of a key that may make perMinute of them.
+// take counts a request of a key that may make perMinute requests a minute.
 func (r *rates) take(key string, perMinute int, now time.Time) verdict {
 	l := r.limiter(key, perMinute, now)
 	ok := l.AllowN(now, 1)
@@ -45,7 +45,7 @@ func (r *rates) take(key string, perMinute int, now time.Time) verdict {
 	return v
 }
 
-// refill is how long it takes until so many requests may be made.
+// refill returns how long it takes to refill so many requests.
 func refill(requests float64, perMinute int) time.Duration {
 	return time.Duration(math.Ceil(requests * float64(time.Minute) / float64(perMinute)))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// A key may make its requests of a minute at once, and is refilled evenly.
+// A key may make the requests of a minute at once, and its allowance refills evenly.
 func TestRateOfAKey(t *testing.T) {
 	r := enginehttp.NewRates(10)
 	start := time.Unix(1_800_000_000, 0)
@@ -45,7 +45,8 @@ func TestRateOfAKey(t *testing.T) {
 	}
 }
 
-// The table of keys is bounded; the one idle the longest makes room.
+// Requests are counted for a bounded number of keys; the key that was idle the longest
+// is forgotten.
 func TestRatesAreBounded(t *testing.T) {
 	r := enginehttp.NewRates(3)
 	now := time.Unix(1_800_000_000, 0)
@@ -64,7 +65,7 @@ func TestRatesAreBounded(t *testing.T) {
 	}
 }
 
-// Over HTTP: the headers count down, 429 says when to come again, and then it works.
+// The headers count down, and after the Retry-After of a 429 a request succeeds.
 func TestRateOverHTTP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(s *setup) { s.rate = 2 })
@@ -101,7 +102,7 @@ func TestCreditText(t *testing.T) {
 	}
 }
 
-// The faster way of writing a time writes the same.
+// AppendTime writes the same as TimeText.
 func TestAppendTime(t *testing.T) {
 	for _, at := range []time.Time{
 		{}, time.Unix(0, 0), time.Date(999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC),

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// replayRecord is how far a replay is.
+// replayRecord is a replay and its progress.
 type replayRecord struct {
 	ID         string              `json:"id"`
 	WebhookID  string              `json:"webhook_id"`
@@ -15,8 +15,8 @@ type replayRecord struct {
 	WaitsFor   *string             `json:"waits_for"`
 	Since      *string             `json:"since"`
 	Until      *string             `json:"until"`
-	Position   uint64              `json:"position"` // event numbers looked at, of
-	Total      uint64              `json:"total"`
+	Position   uint64              `json:"position"` // event numbers looked at
+	Total      uint64              `json:"total"`    // event numbers in the range
 	Created    int                 `json:"created"`
 	Redelivers int                 `json:"redelivers"`
 	Left       int                 `json:"left"`
@@ -31,7 +31,7 @@ func newReplayRecord(r *deliver.Replay) replayRecord {
 		CreatedAt: timeText(r.CreatedAt), UpdatedAt: timeText(r.UpdatedAt)}
 }
 
-// boundText is null for no bound.
+// boundText returns nil, which encodes as null, for the zero time.
 func boundText(t time.Time) *string {
 	if t.IsZero() {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// post records posts of the owner's monitor.
+// post commits an event of the owner's monitor for each tweet id.
 func (w *world) post(owner string, tweets ...string) (posted []deliver.Event) {
 	w.Helper()
 	src := deliver.Source{Kind: deliver.SourceMonitor, ID: w.ids[owner].Replace("{monitor}"), Owner: owner, Name: "space"}
@@ -29,7 +29,7 @@ func (w *world) post(owner string, tweets ...string) (posted []deliver.Event) {
 	return posted
 }
 
-// started has the engine run while do does.
+// started calls do while the engine runs.
 func (w *world) started(do func()) {
 	w.Helper()
 	if err := w.engine.Start(w.Context()); err != nil {
@@ -46,11 +46,11 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// one is an engine that sends an endpoint one delivery at a time.
+// one makes the engine send an endpoint one delivery at a time.
 func one(s *setup) { s.engine.Deliver.LaneInFlight = 1 }
 
-// A webhook that is made with from gets what was recorded since, in order, once,
-// with the ids and bytes that it would have had.
+// A webhook created with from gets the events committed since then, in order and once,
+// with the delivery ids and bodies that it would have got at the time.
 func TestWebhookFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, one)
@@ -90,7 +90,7 @@ func TestWebhookFrom(t *testing.T) {
 	})
 }
 
-// While a replay runs, another range is refused, and the same one is that replay.
+// While a replay runs, another range is refused; the same range returns that replay.
 func TestReplayBesideAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -117,8 +117,8 @@ func TestReplayBesideAnother(t *testing.T) {
 	})
 }
 
-// A replay is refused while the webhook is paused or disabled, and one that runs
-// waits meanwhile.
+// A replay is refused while the webhook is paused or disabled. One that runs waits
+// until the webhook is resumed.
 func TestReplayOfAWebhookThatDoesNotReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

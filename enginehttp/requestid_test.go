@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// A request's own X-Request-Id is in its answer and in the log if it is short and
-// plain; two requests with the same id are charged both.
+// The client's X-Request-Id comes back if it is short and plain. Two requests with the
+// same id are both charged.
 func TestRequestIDs(t *testing.T) {
 	w := newWorld(t)
 	ask := func(ids ...string) answer {

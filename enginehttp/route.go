@@ -15,35 +15,36 @@ import (
 // route is one endpoint.
 type route struct {
 	method, path string
-	name         string   // in the price list, the ledger and the OpenAPI document
+	name         string   // in price lists, in the ledger, and as operationId
 	params       []string // of the query string
 	fields       []string // of the body; nil when there is none
-	bodiless     bool     // the body may be missing, which is one without fields
+	bodiless     bool     // the body may be missing, which means {}
 	open         bool     // needs no key
-	reads        bool     // changes nothing, whatever its method; a GET never does
+	reads        bool     // changes nothing although it is no GET
 	match        bool     // heeds If-Match
 	once         bool     // heeds Idempotency-Key
-	admin        bool     // for keys of the scope admin; costs nothing
+	admin        bool     // only for keys of the scope admin; costs nothing
 	serve        func(*call) (reply, error)
-	// raw answers by itself, with a key of its own: for WebSocket.
+	// raw, if set, answers in place of serve, and checks the key itself: the
+	// WebSocket hub.
 	raw http.Handler
 }
 
-// call is what an endpoint is asked.
+// call is a request as an endpoint gets it.
 type call struct {
 	*http.Request
 	who   apikey.Principal
-	query url.Values // none but the route's params
-	body  []byte     // as it came, nil when the route has none
-	form  *form      // the body, nil when the route has none
-	// version is that of the record, by If-Match; 0 for any.
+	query url.Values // only parameters that the route has
+	body  []byte     // as it came, nil if the route takes none
+	form  *form      // the body's fields, nil if the route takes none
+	// version is the version that If-Match asks for, 0 for any.
 	version int64
 }
 
-// reply is an answer of 2xx: a value to encode, or text that is JSON already.
+// reply is a 2xx answer: a value to encode, or text that is JSON already.
 type reply struct {
 	status  int   // 0 means 200
-	version int64 // of the record, for ETag; 0 for none
+	version int64 // of the record, for ETag; 0 for no ETag
 	value   any
 	text    []byte
 }
@@ -113,8 +114,9 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.fail(h.withBalance(ctx, x, c.precondition(err), hold.price()))
 		return
 	}
-	// Whoever has gone by now gets nothing; whoever leaves after the answer was
-	// handed over has had it, or reading fast and leaving would be free.
+	// A client that has left by now gets no answer, and is not charged. One that
+	// leaves later is: else clients could read the answer and leave to avoid the
+	// charge.
 	if err := r.Context().Err(); err != nil {
 		x.fail(&failure{status: http.StatusServiceUnavailable, text: "the request was given up", cause: err})
 		return
@@ -128,7 +130,7 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 	}
 }
 
-// serve answers a request, or repeats what it was answered before.
+// serve answers a request, or returns the answer that again has kept.
 func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, error) {
 	if again == nil {
 		return rt.serve(c)
@@ -140,19 +142,19 @@ func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, 
 	defer h.repeats.end(again) // also after a panic
 	answer, err := rt.serve(c)
 	if err == nil {
-		// The answer is kept before it is sent, for a client that is gone by now.
+		// Kept before it is sent, so that a client that has left can ask for it again.
 		answer = answer.encoded()
 		h.repeats.keep(again, answer, time.Now())
 	}
 	return answer, err
 }
 
-// maxKey bounds what is taken for a key, in bytes.
+// maxKey bounds an x-api-key, in bytes: a longer one is not looked up.
 const maxKey = 512
 
 var unauthorized = &failure{status: http.StatusUnauthorized, text: "API key missing, invalid or expired"}
 
-// admit finds out who asks, and counts the request.
+// admit checks the key, and counts the request against its rate.
 func (h *Handler) admit(x *exchange, c *call) error {
 	key := c.Header.Get("X-Api-Key")
 	if key == "" || len(key) > maxKey {
@@ -179,7 +181,7 @@ func (h *Handler) admit(x *exchange, c *call) error {
 	return nil
 }
 
-// permits is the 403 for a key whose scope is too narrow.
+// permits returns the 403 for a key whose scope does not suffice.
 func (rt *route) permits(s apikey.Scope) error {
 	switch {
 	case rt.admin && !s.CanAdmin():
@@ -190,7 +192,7 @@ func (rt *route) permits(s apikey.Scope) error {
 	return nil
 }
 
-// rateOf is how many requests a minute a key may make.
+// rateOf returns how many requests a minute a key may make.
 func (h *Handler) rateOf(who apikey.Principal) int {
 	if who.RatePerMinute > 0 {
 		return who.RatePerMinute

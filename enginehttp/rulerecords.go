@@ -13,8 +13,8 @@ import (
 
 var ruleFields = []string{"tag", "query", "interval_seconds", "schedule", "max_results_per_poll", "webhook_url", "webhook_secret"}
 
-// ruleRecord is a filter rule; WebhookSecret is set when one was generated just
-// now.
+// ruleRecord is a filter rule. It has WebhookSecret only if the request had one
+// generated.
 type ruleRecord struct {
 	ID                 string      `json:"id"`
 	Tag                string      `json:"tag"`
@@ -29,7 +29,7 @@ type ruleRecord struct {
 	Status             rule.Status `json:"status"`
 	StatusReason       *string     `json:"status_reason"`
 	CreditsPerDay      credits     `json:"credits_per_day"`
-	CreditsPerRule     credits     `json:"credits_per_rule_per_day"` // the same
+	CreditsPerRule     credits     `json:"credits_per_rule_per_day"` // the same as credits_per_day
 	PricingTier        string      `json:"pricing_tier"`
 	TotalCreditsBurned credits     `json:"total_credits_burned"`
 	CreatedAt          string      `json:"created_at"`
@@ -52,7 +52,7 @@ func (h ruleAPI) ruleRecord(r *rule.Rule, generated secret.Value) ruleRecord {
 	return out
 }
 
-// charged gives what each of these rules was charged in all, asking the ledger once.
+// charged returns what each of the rules was charged in all. It asks the ledger once.
 func (h ruleAPI) charged(ctx context.Context, rules ...rule.Rule) ([]credits, error) {
 	out := make([]credits, len(rules))
 	if h.opts.Ledger == nil || len(rules) == 0 {
@@ -85,7 +85,7 @@ func (h ruleAPI) listRules(c *call) (reply, error) {
 	if p.err != nil {
 		return reply{}, p.err
 	}
-	list, total, err := pick(pg, func(page, size int) ([]rule.Rule, int, error) {
+	list, total, err := readList(pg, func(page, size int) ([]rule.Rule, int, error) {
 		got, err := h.engine.Rules().List(c.Context(), rule.Query{Owner: c.who.Owner, Status: rule.Status(status), Page: page, PageSize: size})
 		return got.Rules, got.Total, err
 	})
@@ -140,13 +140,14 @@ func (h ruleAPI) createRule(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// Nothing can have been charged, and the secret must not get lost for it.
+	// A new rule has no charges. The ledger is not asked: if it failed, the client
+	// would not get the generated secret.
 	out := h.ruleRecord(&r.Rule, r.WebhookSecret)
 	return reply{status: http.StatusCreated, version: r.Version, value: out}, nil
 }
 
-// patchRule changes the fields that are there. An interval ends a schedule, and
-// the other way round; null leaves either as it is.
+// patchRule changes the fields that are there. An interval replaces a schedule and a
+// schedule an interval; null leaves either as it is.
 func (h ruleAPI) patchRule(c *call) (reply, error) {
 	f := c.form
 	q := rule.UpdateRequest{Tag: f.text("tag"), Query: f.text("query"), Interval: pace(f), MaxResults: results(f)}
@@ -171,7 +172,7 @@ func (h ruleAPI) patchRule(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if r.WebhookSecret != "" { // which must not get lost when the total cannot be read
+	if r.WebhookSecret != "" { // the client must get it even if the ledger fails
 		out := h.ruleRecord(&r.Rule, r.WebhookSecret)
 		if charged, err := h.charged(c.Context(), r.Rule); err == nil {
 			out.TotalCreditsBurned = charged[0]
@@ -185,7 +186,7 @@ func (h ruleAPI) deleteRule(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Rules().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("rule_id"), c.version)
 }
 
-// ruleLogs is deliveryLogs of a rule that is there.
+// ruleLogs shows the deliveries of one rule, and answers 404 if it is unknown.
 func (h ruleAPI) ruleLogs(c *call) (reply, error) {
 	r, err := h.engine.Rules().Get(c.Context(), c.who.Owner, c.PathValue("rule_id"))
 	if err != nil {
@@ -194,7 +195,7 @@ func (h ruleAPI) ruleLogs(c *call) (reply, error) {
 	return h.logPage(c, c.params(), deliver.LogQuery{SourceKind: deliver.SourceRule, SourceID: r.ID})
 }
 
-// pace is interval_seconds; nil when it is not there, or null.
+// pace returns interval_seconds, nil if it is missing or null.
 func pace(f *form) *time.Duration {
 	if f.isNull("interval_seconds") {
 		return nil
@@ -202,12 +203,13 @@ func pace(f *form) *time.Duration {
 	return f.seconds("interval_seconds")
 }
 
+// results returns max_results_per_poll, nil if it is missing or null.
 func results(f *form) *int {
 	if f.isNull("max_results_per_poll") {
 		return nil
 	}
 	n := field[int](f, "max_results_per_poll", "1 to 100")
-	if n != nil && *n == 0 { // which would be the default
+	if n != nil && *n == 0 { // which the manager would take for the default
 		f.refuse("max_results_per_poll", "1 to 100")
 	}
 	return n

@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Whose posts a query finds cannot be known without a search; where the query
-// names them their timelines are enough.
+// Without a search, a rule is allowed only if its query names the authors, whose
+// timelines have all it can match.
 func TestRuleWithoutASearcher(t *testing.T) {
 	w := newWorld(t)
 	engine, err := streamwatch.New(streamwatch.Config{Fetcher: timelineOnly{}, Store: w.store})
@@ -38,7 +38,7 @@ func (timelineOnly) Timeline(context.Context, fetcher.TimelineQuery) (fetcher.Pa
 	return fetcher.Page{}, nil
 }
 
-// A rule shows what the ledger took for it, exactly.
+// A rule shows exactly what it was charged in all.
 func TestRuleShowsItsCosts(t *testing.T) {
 	w := newWorld(t)
 	id := w.ids[mine].Replace("{rule}")
@@ -56,7 +56,7 @@ func TestRuleShowsItsCosts(t *testing.T) {
 	}
 }
 
-// A rule's webhooks are made, listed and named as a monitor's are.
+// A rule's webhooks are created and listed as a monitor's are, with its current tag.
 func TestRuleWebhooks(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(mine, "POST", webhooks, `{"rule_id":"{rule}","url":"https://hooks.example.com/rule"}`)

@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// What is wrong with a page is told to who asked for it, for nothing, and is no
-// error of the service.
+// A client is told what is wrong with the page that it asked for. It is not charged,
+// and the log has no error or warning.
 func TestPageFailures(t *testing.T) {
 	for name, row := range map[string]struct {
 		err    fetcher.PageError

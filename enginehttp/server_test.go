@@ -22,7 +22,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// serve puts a world on a loopback socket. The server is shut down at the end.
+// serve serves a world on a loopback address until the test ends.
 func serve(t *testing.T, w *world, change func(*http.Server)) (addr string, srv *http.Server) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,8 +66,7 @@ func get(c *http.Client, ctx context.Context, key, url string) (status int, body
 	return resp.StatusCode, string(b), err
 }
 
-// Shutdown of the server waits for the requests under way, which are answered and
-// charged.
+// Shutdown of the server waits for requests under way. They are answered and charged.
 func TestGracefulStop(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	p := &providers{hook: func(context.Context) error { close(entered); <-leave; return nil }}
@@ -97,22 +96,22 @@ func TestGracefulStop(t *testing.T) {
 	}
 }
 
-// A client that goes away while a provider works is not charged, and the provider
-// is told.
+// A client that leaves while a provider works is not charged, and the provider's
+// context ends.
 func TestClientGone(t *testing.T) {
 	entered, told := make(chan struct{}), make(chan struct{})
 	p := &providers{hook: func(ctx context.Context) error {
 		close(entered)
 		<-ctx.Done()
 		close(told)
-		return nil // it made it all the same
+		return nil // the provider succeeds all the same
 	}}
 	w := newWorld(t, func(s *setup) { s.options.Providers = p.all() })
 	addr, srv := serve(t, w, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-entered; cancel() }()
 	if _, _, err := get(newClient(t), ctx, w.key[mine], "http://"+addr+social+"/users/nasa/by_username"); err == nil {
-		t.Error("an answer")
+		t.Error("the client got an answer after it had left")
 	}
 	<-told
 	if err := srv.Shutdown(t.Context()); err != nil {
@@ -123,7 +122,7 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// A provider that takes too long is given up: 502, for nothing.
+// A provider that takes longer than the timeout leads to a 502, which costs nothing.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &providers{hook: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
@@ -135,7 +134,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// A body that trickles in does not hold a request beyond its time.
+// A body that arrives slowly does not hold the request beyond its timeout.
 func TestSlowBody(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.options.Timeout = 200 * time.Millisecond })
 	addr, _ := serve(t, w, func(s *http.Server) { s.ReadTimeout = 0 })
@@ -152,8 +151,8 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
-// Connections that send nothing, or their headers byte by byte, are cut, cost
-// little memory each, and keep nobody else from an answer.
+// Connections that send nothing or only a part of their headers are closed, take
+// little memory, and do not keep others from being answered.
 func TestSlowClients(t *testing.T) {
 	conns := 1000
 	if testing.Short() || raceEnabled {
@@ -205,7 +204,8 @@ func heap() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// A client connects over WebSocket through the handler, with its key.
+// A client connects to the WebSocket endpoint with its key, and sees only its owner's
+// monitors and rules.
 func TestWebSocketThroughTheHandler(t *testing.T) {
 	var w *world
 	auth := func(ctx context.Context, key secret.Value) (wshub.Identity, error) {

@@ -7,7 +7,7 @@ import (
 )
 
 // table lists all endpoints. Their names are the operationIds of the OpenAPI
-// document and what Pricing.Request is asked about.
+// document, and the arguments of Pricing.Request.
 func (h *Handler) table() []*route {
 	seg, p := "/v1/"+h.opts.Segment, h.opts.Providers
 	stream := &route{method: "GET", path: seg + "/stream", name: "stream", params: []string{"monitor_id", "rule_id", "since"}, open: true, serve: unconfigured("WebSocket")}
@@ -77,10 +77,10 @@ func (h *Handler) table() []*route {
 	}
 }
 
-// with are the parameters of a list: its own, and those that name a part of it.
+// with returns the parameters of a list: its own, and those that select a part of it.
 func with(own ...string) []string { return append(own, pageParams...) }
 
-// given is an endpoint that needs a provider.
+// given returns serve, or an endpoint that answers 501 if provider is nil.
 func given(provider any, serve func(*call) (reply, error)) func(*call) (reply, error) {
 	if provider == nil {
 		return unconfigured("provider")
@@ -88,7 +88,7 @@ func given(provider any, serve func(*call) (reply, error)) func(*call) (reply, e
 	return serve
 }
 
-// unconfigured answers where the embedding service left something out.
+// unconfigured returns an endpoint that answers 501 because what is not configured.
 func unconfigured(what string) func(*call) (reply, error) {
 	return func(*call) (reply, error) {
 		return reply{}, &failure{status: http.StatusNotImplemented, text: "not implemented: this service has no " + what + " for this endpoint"}

@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// narrowed are requests with an id where endpoints has one without.
+// narrowed are requests with an id to routes that endpoints has without one.
 var narrowed = []endpoint{
 	{pattern: "GET /v1/social/stream/logs", path: social + "/stream/logs?monitor_id={monitor}", status: 200, field: `"total":1`},
 	{pattern: "GET /v1/social/stream/billing-logs", path: social + "/stream/billing-logs?monitor_id={monitor}", status: 200, field: `"total":0`},
@@ -21,11 +21,12 @@ var narrowed = []endpoint{
 	{pattern: "POST /v1/social/stream/webhooks", path: webhooks, body: `{"rule_id":"{rule}","url":"https://hooks.example.com/two"}`, status: 201, field: `"secret":"whsec_`},
 }
 
-// idNames are the parameters and fields that name what an owner has.
+// idNames are the parameters and fields that have the id of an owner's record.
 var idNames = map[string]string{"monitor_id": "{monitor}", "webhook_id": "{webhook}", "delivery_id": "{delivery}", "rule_id": "{rule}", "key_id": "{key}"}
 
-// A foreign id answers as an unknown one does, in every byte, on every route and
-// with every method that takes an id, in the path, the query or the body.
+// An id of another owner is answered as an unknown one is, byte by byte: on every
+// route, with every method, and wherever the id is: in the path, the query string or
+// the body.
 func TestForeignIsUnknown(t *testing.T) {
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 	compared := map[string]bool{}
@@ -64,13 +65,13 @@ func TestForeignIsUnknown(t *testing.T) {
 					compared[pattern+" "+name] = true
 				}
 			}
-			// What the other owner has is as it was.
+			// The other owner's records are unchanged.
 			for _, own := range []string{monitors + "/{monitor}", webhooks, rules + "/{rule}", social + "/stream/logs", "/v1/account/keys"} {
 				if a := w.do(theirs, "GET", own, ""); a.status != 200 || strings.Contains(a.body, `"total":0`) || strings.Contains(a.body, "paused") || strings.Contains(a.body, "revoked\"") {
 					t.Errorf("after %s %s: %s is %d %s", method, e.path, own, a.status, a.body)
 				}
 			}
-			// One's own is another matter.
+			// The owner's own ids work.
 			if method == e.method() {
 				if own := ask(w.ids[mine].Replace); own.status != e.status || !strings.Contains(own.body, e.field) {
 					t.Errorf("%s %s: %d %s for one's own", method, e.path, own.status, own.body)
@@ -78,8 +79,8 @@ func TestForeignIsUnknown(t *testing.T) {
 			}
 		}
 	}
-	// Every route that takes an id was asked with it; the WebSocket's shows nothing
-	// of others either, in its own tests.
+	// Every route that takes an id was tested; the WebSocket endpoint is in
+	// TestWebSocketThroughTheHandler.
 	for _, pattern := range enginehttp.Patterns(newWorld(t).handler) {
 		method, path := documentPath(pattern)
 		if pattern == "GET "+social+"/stream" {
@@ -93,11 +94,11 @@ func TestForeignIsUnknown(t *testing.T) {
 	}
 }
 
-// taken are the parameters and fields of an operation, and where they are.
+// taken returns the parameters and fields that an operation takes, and where they are.
 func taken(op *openapi3.Operation) map[string]string {
 	names := map[string]string{}
 	for _, p := range op.Parameters {
-		if p.Value.In != "header" { // which have tests of their own
+		if p.Value.In != "header" { // headers have tests of their own
 			names[p.Value.Name] = p.Value.In
 		}
 	}
@@ -122,7 +123,7 @@ func lines(h http.Header) []string {
 	return list
 }
 
-// A list shows an owner's own and nothing else.
+// A list shows the records of the key's owner and no others.
 func TestListsAreOnesOwn(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{monitors, webhooks, rules, social + "/stream/logs", social + "/stream/billing-logs", "/v1/account/me"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// The price list shows its tiers, with the longest interval of each.
+// The price list of rules shows its tiers, with the longest interval of each.
 func TestRuleTiers(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(mine, "GET", social+"/stream/filter-rules-pricing", "")
@@ -24,7 +24,7 @@ func TestRuleTiers(t *testing.T) {
 	}
 }
 
-// A tier of another list ends where its price does.
+// The tiers of any other price list are found, too.
 func TestRuleTiersOfAnotherList(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.engine.Pricing = twoTiers{} })
 	a := w.do(mine, "GET", social+"/stream/filter-rules-pricing", "")
@@ -33,8 +33,8 @@ func TestRuleTiersOfAnotherList(t *testing.T) {
 	}
 }
 
-// What a monitor or a rule shows as its price is what it is charged by, whatever a
-// request costs.
+// Monitors and rules show the engine's prices, by which they are charged, and not
+// those of Options.Pricing.
 func TestShownPriceIsTheCharged(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.engine.Pricing, s.options.Pricing = hourly{}, billing.Presets{} })
 	for _, row := range []struct{ path, want string }{
@@ -57,7 +57,7 @@ func (twoTiers) Rule(interval time.Duration) billing.Price {
 	return billing.Price{PerDay: billing.Credit, Tier: "slow"}
 }
 
-// A monitor shows what an hour of it costs, to the thousandth.
+// A monitor shows its price for an hour, to the thousandth of a credit.
 func TestMonitorShowsItsHour(t *testing.T) {
 	w := newWorld(t)
 	a := w.do(mine, "GET", monitors+"/{monitor}", "") // 1,667 a day
@@ -66,7 +66,7 @@ func TestMonitorShowsItsHour(t *testing.T) {
 	}
 }
 
-// A 402 says what there is, the request's own hold included.
+// A 402 has the available balance, the request's own reservation included.
 func TestBalanceInA402(t *testing.T) {
 	for credits, path := range map[int]string{0: "/v1/account/me", 20: monitors} {
 		w := newWorld(t, func(s *setup) { s.engine.Billing, s.engine.Pricing = &billing.MeterConfig{}, hourly{} })

@@ -14,11 +14,11 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// webhookAPI serves webhooks, what was delivered to them, and replays.
+// webhookAPI serves webhooks, deliveries and replays.
 type webhookAPI struct{ *Handler }
 
-// madeWebhook is a webhook with its secret, as it is shown when it was made and
-// when the secret was rotated.
+// madeWebhook is a webhook with its secret: the answer to creating one, and to
+// rotating its secret.
 type madeWebhook struct {
 	ID        string  `json:"id"`
 	MonitorID *string `json:"monitor_id"`
@@ -26,7 +26,7 @@ type madeWebhook struct {
 	URL       string  `json:"url"`
 	Secret    string  `json:"secret"`
 	CreatedAt string  `json:"created_at"`
-	// OldSecretUntil is when the secret before ends, after a rotation with a grace.
+	// OldSecretUntil is until when requests are signed with the secret before, too.
 	OldSecretUntil *string `json:"old_secret_until,omitempty"`
 }
 
@@ -40,7 +40,7 @@ func newMadeWebhook(e *deliver.Endpoint) madeWebhook {
 	return w
 }
 
-// webhookRecord is a webhook as it is listed.
+// webhookRecord is a webhook without its secret.
 type webhookRecord struct {
 	ID           string                 `json:"id"`
 	MonitorID    *string                `json:"monitor_id"`
@@ -56,8 +56,9 @@ type webhookRecord struct {
 	CreatedAt    string                 `json:"created_at"`
 }
 
-// newWebhookRecord gives the source the name it has now: names of monitors and
-// tags of rules by id. One that is gone keeps the name it had.
+// newWebhookRecord returns a webhook with the current name of its monitor or tag of
+// its rule, which names has by id. One that is not there keeps the name that the
+// webhook was created with.
 func newWebhookRecord(e *deliver.Endpoint, names map[string]string) webhookRecord {
 	w := webhookRecord{ID: e.ID, URL: e.URL, SecretSet: true, Status: e.Status, StatusReason: nullable(e.StatusReason), CreatedAt: timeText(e.CreatedAt),
 		Health: newWebhookHealth(e), HeaderNames: make([]string, len(e.Headers))}
@@ -82,7 +83,7 @@ func newWebhookRecord(e *deliver.Endpoint, names map[string]string) webhookRecor
 type webhookList struct {
 	Webhooks []webhookRecord `json:"webhooks"`
 	Total    int             `json:"total"`
-	*paging                  // when a part was asked for
+	*paging                  // nil, and left out, if all were asked for
 }
 
 func (h webhookAPI) listWebhooks(c *call) (reply, error) {
@@ -114,8 +115,8 @@ func (h webhookAPI) listWebhooks(c *call) (reply, error) {
 	return reply{value: out}, nil
 }
 
-// sourceNames gives the names of what the webhooks are of, which
-// may have changed since a webhook was made.
+// sourceNames returns the current names of the webhooks' monitors and tags of their
+// rules, by id.
 func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []deliver.Endpoint) (map[string]string, error) {
 	names := map[string]string{}
 	if len(list) == 0 {
@@ -123,7 +124,7 @@ func (h webhookAPI) sourceNames(ctx context.Context, owner string, list []delive
 	}
 	first := list[0].Source.ID
 	for i := range list {
-		if list[i].Source.ID != first { // of several: read them all, 100 at a time
+		if list[i].Source.ID != first { // several: reading all takes fewer calls than one each
 			return names, h.allNames(ctx, owner, names)
 		}
 	}
@@ -163,7 +164,7 @@ func (h webhookAPI) allNames(ctx context.Context, owner string, names map[string
 	}
 }
 
-// nameOf is the name that a source has now.
+// nameOf returns the current name of a monitor or tag of a rule.
 func (h webhookAPI) nameOf(ctx context.Context, s deliver.Source) (string, error) {
 	if s.Kind == deliver.SourceRule {
 		r, err := h.engine.Rules().Get(ctx, s.Owner, s.ID)
@@ -199,7 +200,7 @@ func (h webhookAPI) createWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusCreated, version: e.Version, value: newMadeWebhook(&e)}, nil
 }
 
-// webhookError calls the fields what they are called in a webhook's request.
+// webhookError renames the field in an error to what the webhook endpoints call it.
 func webhookError(err error) error {
 	var f *deliver.FieldError
 	if errors.As(err, &f) {
@@ -219,7 +220,7 @@ func (h webhookAPI) deleteWebhook(c *call) (reply, error) {
 	return reply{status: http.StatusNoContent}, h.engine.Endpoints().DeleteVersion(c.Context(), c.who.Owner, c.PathValue("webhook_id"), c.version)
 }
 
-// Bounds of the grace that a rotation has: those of endpoints.Update.
+// The bounds of grace_seconds, which are those of endpoints.Update.Overlap.
 const (
 	maxGrace     = 7 * 24 * 60 * 60
 	graceAllowed = "a whole number of 0 to 604800"
@@ -261,7 +262,7 @@ func (h webhookAPI) enableWebhook(c *call) (reply, error) {
 	return reply{version: e.Version, value: newWebhookRecord(&e, names)}, nil
 }
 
-// webhookTest is what came of a test call.
+// webhookTest is the result of a test call.
 type webhookTest struct {
 	Success        bool    `json:"success"`
 	StatusCode     *int    `json:"status_code"`
@@ -270,8 +271,8 @@ type webhookTest struct {
 	DeliveryID     string  `json:"delivery_id"`
 }
 
-// testWebhook calls the webhook that the monitor's webhook_url made, or, where
-// that is gone, its oldest.
+// testWebhook sends a test call to the webhook of the monitor's webhook_url, or to
+// the monitor's oldest webhook if it has none.
 func (h webhookAPI) testWebhook(c *call) (reply, error) {
 	id := c.form.need("monitor_id", "the id of a monitor")
 	if c.form.err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
 
-// The old secret stays valid for the grace that was asked for: by default a day,
-// without one not at all.
+// The old secret stays valid for grace_seconds: by default a day, with 0 not at all.
 func TestRotationGrace(t *testing.T) {
 	for _, row := range []struct {
 		body  string
@@ -41,7 +40,8 @@ func TestRotationGrace(t *testing.T) {
 	}
 }
 
-// A webhook that fails or is disabled says so, and one that is paused is resumed.
+// health says that a webhook fails or is disabled. A disabled one cannot be paused; an
+// active one can be paused and resumed.
 func TestWebhookHealth(t *testing.T) {
 	w := newWorld(t)
 	id := w.ids[mine].Replace("{webhook}")
@@ -68,7 +68,7 @@ func TestWebhookHealth(t *testing.T) {
 	}
 }
 
-// The url of a webhook that a monitor's webhook_url made is the monitor's, too.
+// Changing the URL of the webhook of a monitor's webhook_url changes that, too.
 func TestPatchedURLIsTheMonitors(t *testing.T) {
 	w := newWorld(t)
 	if a := w.do(mine, "PATCH", webhooks+"/{webhook}", `{"url":"https://hooks.example.com/moved"}`); a.status != 200 {
@@ -79,7 +79,7 @@ func TestPatchedURLIsTheMonitors(t *testing.T) {
 	}
 }
 
-// A change of a webhook that is refused changes nothing of it, nor of its monitor.
+// A refused change of a webhook changes neither the webhook nor its monitor.
 func TestRefusedPatchOfAWebhook(t *testing.T) {
 	w := newWorld(t)
 	for _, body := range []string{

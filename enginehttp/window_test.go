@@ -14,8 +14,8 @@ import (
 
 var longAgo = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// withOldLogs gives the owner lines of a monitor's, a rule's and the billing log, of
-// the given seconds after longAgo, in this order.
+// withOldLogs adds entries to the logs of a monitor and a rule and to the billing log,
+// in the order given, with the times of so many seconds after longAgo.
 func withOldLogs(t *testing.T, w *world, seconds ...int) {
 	t.Helper()
 	rule := w.ids[mine].Replace("{rule}")
@@ -37,8 +37,8 @@ func addOldLine(t *testing.T, w *world, src deliver.Source, tweet string, at tim
 	}
 }
 
-// logPaths are the logs of what withOldLogs made, oldest first, and the field that
-// has the second.
+// logPaths are the logs that withOldLogs adds to, oldest first, and the field that has
+// the number of seconds.
 var logPaths = map[string]string{
 	"/stream/logs?sort=asc&monitor_id=mon_old":         "tweet_id",
 	"/stream/filter-rules/{rule}/logs?sort=asc":        "tweet_id",
@@ -57,7 +57,8 @@ func shown(t *testing.T, a answer, field string) string {
 	return strings.Join(got, " ")
 }
 
-// since is inclusive, until is not; posts are not detected in the order of the log.
+// since is inclusive, until exclusive, and the entries need not be in the order of
+// their times.
 func TestLogsBetweenTwoTimes(t *testing.T) {
 	w := newWorld(t)
 	withOldLogs(t, w, 1, 3, 2, 5)
