@@ -71,8 +71,8 @@ func TestNothingIsExpandedUnasked(t *testing.T) {
 		if p.Billed != (fetcher.Billed{Posts: 2}) || r.Billed() != p.Billed {
 			t.Errorf("billed %+v, by the server %+v: want two posts", p.Billed, r.Billed())
 		}
-		if tw := p.Tweets[1]; tw.UserID != id || tw.Username != "ann" {
-			t.Errorf("the author is %q, %q: want the account that was read", tw.UserID, tw.Username)
+		if tw := p.Tweets[1]; tw.UserID != id || tw.Username != "ann" || tw.Permalink != "" {
+			t.Errorf("the author is %q, %q, the address %q: want the account that was read, from which the address follows", tw.UserID, tw.Username, tw.Permalink)
 		}
 	}
 }

@@ -44,6 +44,9 @@ func TestSearchIsBoundedBelow(t *testing.T) {
 			if want := map[string]string{"tweet": id, "post": ""}[names]; p.Tweets[0].UserID != want || p.Tweets[0].Username != "" {
 				t.Errorf("the author is %q, %q: want %q, and no handle", p.Tweets[0].UserID, p.Tweets[0].Username, want)
 			}
+			if want := "https://x.com/i/status/" + p.Tweets[0].ID; p.Tweets[0].Permalink != want {
+				t.Errorf("the address is %q, want %q, which needs no handle", p.Tweets[0].Permalink, want)
+			}
 			p = r.find(fetcher.SearchQuery{Query: "moon", Type: "Latest", Since: since})
 			if got := texts(p); !slices.Equal(got, []string{"moon three"}) || !p.OldestAt.Equal(since) || p.Billed.Posts != 0 {
 				t.Errorf("found %q back to %s, billed %+v: want what is newer than %s, which was billed today", got, p.OldestAt, p.Billed, since)

@@ -117,8 +117,8 @@ func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
 		t.UserID = id
 	}
-	if t.Username == "" && t.UserID == id {
-		t.Username = username
+	if t.Username == "" && t.UserID == id && username != "" {
+		t.Username, t.Permalink = username, "" // which follows from it
 	}
 }
 

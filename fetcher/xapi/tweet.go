@@ -46,6 +46,9 @@ func (p *post) tweet(in *includes) fetcher.Tweet {
 	if u := in.user(p.AuthorID); u != nil {
 		t.Username, t.UserName, t.User = u.Username, u.Name, u.record()
 	}
+	if t.Username == "" && t.ID != "" {
+		t.Permalink = "https://x.com/i/status/" + t.ID // X's address of a post whoever wrote it
+	}
 	shown := p // whose contents the post shows
 	if retweeted != "" {
 		if original := in.post(retweeted); original != nil {
