@@ -59,7 +59,8 @@ type WebSub struct {
 	cfg        WebSubConfig // less the secret: fmt looks into unexported fields
 	fetcher    *Fetcher
 	subscriber *websub.Subscriber
-	bell       batch.Bell // there is something to tell
+	bell       batch.Bell    // there is something to tell
+	turn       chan struct{} // held by the Stream under way
 
 	mu      sync.Mutex
 	feeds   feeds
@@ -93,7 +94,7 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 		cfg.Logger = slog.Default()
 	}
 	private := cfg.Fetcher.cfg.AllowPrivate
-	w := &WebSub{fetcher: cfg.Fetcher, bell: batch.NewBell(), feeds: newFeeds()}
+	w := &WebSub{fetcher: cfg.Fetcher, bell: batch.NewBell(), turn: make(chan struct{}, 1), feeds: newFeeds()}
 	w.subscriber = websub.New(websub.Config{
 		Callback: cfg.Callback, Key: []byte(cfg.Secret), HTTP: &http.Client{Transport: cfg.Fetcher.transport}, UserAgent: cfg.Fetcher.cfg.UserAgent,
 		Check:   func(hub string) error { _, err := parseURL(hub, maxURL, private); return err },

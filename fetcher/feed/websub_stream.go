@@ -31,6 +31,12 @@ type stream struct {
 }
 
 func (w *WebSub) stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	default:
+		return websub.ErrRunning
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	subscribed := make(chan error, 1)
 	go func() { subscribed <- w.subscriber.Run(ctx) }()

@@ -196,9 +196,14 @@ func TestWebSubEngineIsBusy(t *testing.T) {
 // Stream is called once at a time.
 func TestWebSubTwice(t *testing.T) {
 	webSub(t, func(t *testing.T, w *web, _ func(string), ws *feed.WebSub, l *listener) {
+		w.set(func() { w.only = true })
+		w.post(address("a"), "one")
+		pass(2 * time.Second)
 		if err := ws.Stream(t.Context(), fetcher.StreamQuery{}, func(fetcher.Signal) error { return nil }); err == nil || errors.Is(err, context.Canceled) {
 			t.Errorf("a second Stream returns %v", err)
 		}
+		pass(2 * time.Second)
+		l.want([]string{"one"}, "a")
 	})
 }
 
