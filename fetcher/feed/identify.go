@@ -29,9 +29,16 @@ type reading struct {
 	guids, links, texts map[uint64]int
 	byGUID              map[uint64][]*known
 	byLink              map[uint64][]*known
-	byText              map[uint64][]*known
+	byText              map[dated][]*known
+	dated               map[dated]int // items with a text and a date
 	taken               map[*known]bool
 	ids                 map[string]bool
+}
+
+// dated is a text and its date.
+type dated struct {
+	text uint64
+	date int64
 }
 
 // item is an item of a document, each entry once.
@@ -47,7 +54,7 @@ func (m *memory) identify(a *account, doc *document, now time.Time, k kind) []id
 	read := m.Read > 0
 	r := &reading{memory: m, feed: a.id, now: now, first: !read || k == older,
 		guids: map[uint64]int{}, links: map[uint64]int{}, texts: map[uint64]int{},
-		byGUID: map[uint64][]*known{}, byLink: map[uint64][]*known{}, byText: map[uint64][]*known{},
+		byGUID: map[uint64][]*known{}, byLink: map[uint64][]*known{}, byText: map[dated][]*known{}, dated: map[dated]int{},
 		taken: map[*known]bool{}, ids: map[string]bool{}}
 	if k == newest && !m.begin(doc) {
 		m.Read++
@@ -100,13 +107,15 @@ func (r *reading) index(doc *document, site string) {
 		}
 		r.links[it.link]++
 		r.texts[it.text]++
+		r.dated[dated{it.text, it.date}]++
 	}
 	for _, k := range r.memory.Known {
 		for _, g := range k.GUIDs {
 			r.byGUID[g] = append(r.byGUID[g], k)
 		}
 		r.byLink[k.Link] = append(r.byLink[k.Link], k)
-		r.byText[k.Text] = append(r.byText[k.Text], k)
+		key := dated{k.Text, k.Date}
+		r.byText[key] = append(r.byText[key], k)
 		r.ids[k.ID] = true
 	}
 }
@@ -178,18 +187,16 @@ func (r *reading) byLinks(it *item) *known {
 	return k
 }
 
-// byTexts finds an entry by its text and date, if no other entry has that text. Where
-// both have a link, another one, the date must tell the second.
+// byTexts finds an entry by its text and date, if no other entry has both. Where both have
+// a link, another one, the date must tell the second.
 func (r *reading) byTexts(it *item) *known {
-	if r.texts[it.text] != 1 || len(r.byText[it.text]) != 1 {
+	key := dated{it.text, it.date}
+	if r.dated[key] != 1 || len(r.byText[key]) != 1 {
 		return nil
 	}
-	k := r.byText[it.text][0]
+	k := r.byText[key][0]
 	f := k.features()
-	if r.taken[k] || !f.sameDate(&it.features) {
-		return nil
-	}
-	if f.link != 0 && it.link != 0 && f.link != it.link && !f.sameTime(&it.features) {
+	if r.taken[k] || f.link != 0 && it.link != 0 && f.link != it.link && !f.sameTime(&it.features) {
 		return nil
 	}
 	return k
