@@ -70,6 +70,30 @@ func TestActivityEvents(t *testing.T) {
 	})
 }
 
+// What came without being told is billed when the connection ends.
+func TestActivityBillsToTheEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFake(t, xapitest.Config{})
+		all := f.add("ann", "bob")
+		f.Streams.Subscribe("post.create", all[1].UserID, "another")
+		l := listen(t, f.activity(t, xapi.ActivityConfig{}), fetcher.StreamQuery{Accounts: all[:1]})
+		l.next()
+		for range 5 {
+			f.Post("bob", "for another program")
+		}
+		synctest.Wait()
+		f.net.Cut()
+		_ = l.over()
+		var billed fetcher.Billed
+		for len(l.signals) > 0 {
+			billed = billed.Plus((<-l.signals).Billed)
+		}
+		if billed != f.Billed() || billed.Events != 5 {
+			t.Errorf("counted %+v, X charges for %+v", billed, f.Billed())
+		}
+	})
+}
+
 // A line that cannot be read is a gap, and the stream goes on.
 func TestActivityLines(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // connection is one call of a Streamer's Stream.
 type connection struct {
 	upkeep *upkeep
-	emit   func(fetcher.Signal) error
+	emit   func(fetcher.Signal) error // by send alone
 	// open connects.
 	open func(ctx context.Context) (*http.Response, error)
 	// force gives what is in force.
@@ -27,6 +27,7 @@ type connection struct {
 
 	beat   time.Time      // when the last heartbeat was emitted
 	billed fetcher.Billed // of those that were not
+	deaf   bool           // emit has failed
 	told   force
 	change *time.Timer // when what is in force is to be told again
 }
@@ -115,6 +116,11 @@ func (c *connection) follow(ctx context.Context, rows <-chan row) error {
 	}
 	c.change = time.NewTimer(listEvery)
 	defer c.change.Stop()
+	defer func() {
+		if c.billed != (fetcher.Billed{}) && !c.deaf {
+			_ = c.send(fetcher.Signal{Kind: fetcher.SignalHeartbeat, Billed: c.billed}) // it ends anyway
+		}
+	}()
 	err := c.tell(fetcher.SignalUp)
 	for err == nil {
 		select {
@@ -124,7 +130,7 @@ func (c *connection) follow(ctx context.Context, rows <-chan row) error {
 			err = c.row(r)
 			continue
 		case <-idle:
-			err = c.emit(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
+			err = c.send(fetcher.Signal{Kind: fetcher.SignalHeartbeat})
 			continue
 		case <-c.upkeep.told:
 		case <-c.change.C:
@@ -139,11 +145,18 @@ func (c *connection) follow(ctx context.Context, rows <-chan row) error {
 	return err
 }
 
+// send emits a signal.
+func (c *connection) send(sig fetcher.Signal) error {
+	err := c.emit(sig)
+	c.deaf = err != nil
+	return err
+}
+
 // row emits what a line tells.
 func (c *connection) row(r row) error {
 	switch {
 	case errors.Is(r.err, errLongRow):
-		return c.emit(fetcher.Signal{Kind: fetcher.SignalGap})
+		return c.send(fetcher.Signal{Kind: fetcher.SignalGap})
 	case errors.Is(r.err, io.EOF):
 		return errors.New("X has closed the stream")
 	case r.err != nil:
@@ -165,7 +178,7 @@ func (c *connection) row(r row) error {
 			return nil
 		}
 	}
-	return c.emit(sig)
+	return c.send(sig)
 }
 
 // tell emits what is in force, unless it was told.
@@ -179,7 +192,7 @@ func (c *connection) tell(kind fetcher.SignalKind) error {
 		return nil
 	}
 	f.sig.Kind = kind
-	return c.emit(f.sig)
+	return c.send(f.sig)
 }
 
 // changing passes on what is wanted anew, until ctx ends or nothing more is.
