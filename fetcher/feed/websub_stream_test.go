@@ -204,6 +204,9 @@ func TestWebSubTwice(t *testing.T) {
 		}
 		pass(2 * time.Second)
 		l.want([]string{"one"}, "a")
+		if st := ws.Stats(); st.Trusted != 1 {
+			t.Errorf("the first Stream has lost its trust: %+v", st)
+		}
 	})
 }
 
