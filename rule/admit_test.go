@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// Admit is asked once for each change, with what was and what will be; what it
-// refuses leaves everything as it was, and done follows each change let through.
+// Admit is called once for each change, with the rule before and after it. A change
+// that it refuses has no effect; done is called after each one that it allows.
 func TestAdmit(t *testing.T) {
 	d := newDesk(t)
 	var refuse error
@@ -21,7 +21,7 @@ func TestAdmit(t *testing.T) {
 	d.Manager, err = rule.NewManager(rule.Config{Store: d.store.Rules(), Tracker: d, Webhooks: d,
 		Admit: func(_ context.Context, was *rule.Rule, is rule.Rule) (func(), error) {
 			if held {
-				t.Error("asked before the change before was done")
+				t.Error("called before the change before was done")
 			}
 			asked = fmt.Sprint(is.Status, " ", is.Interval)
 			if was != nil {
@@ -69,13 +69,13 @@ func TestAdmit(t *testing.T) {
 		before := state()
 		refuse = errors.New("not now")
 		if err := step.do(t.Context()); !errors.Is(err, refuse) || state() != before {
-			t.Errorf("%s that is refused: %v, and it is\n%s, was\n%s", step.name, err, state(), before)
+			t.Errorf("%s, refused: %v; the state is\n%s, was\n%s", step.name, err, state(), before)
 		}
 		if refuse = nil; step.do(t.Context()) != nil || state() == before || held {
-			t.Errorf("%s that is let through did nothing, or did not end", step.name)
+			t.Errorf("%s, allowed: it failed, had no effect, or done was not called", step.name)
 		}
 		if asked != step.asked {
-			t.Errorf("%s: asked about %s, want %s", step.name, asked, step.asked)
+			t.Errorf("%s: called with %s, want %s", step.name, asked, step.asked)
 		}
 	}
 }

@@ -16,17 +16,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk is a manager with a tracker and webhooks that note what they are told
-// and fail when asked to.
+// desk is a manager, and its tracker and webhooks, which record the calls and fail
+// on demand.
 type desk struct {
 	*rule.Manager
-	store    *memory.Store
-	tracked  map[string]rule.Rule
-	webhooks map[string]string // url by rule id
-	// What fails, after it was done by half: then it is noted all the same.
+	store                *memory.Store
+	tracked              map[string]rule.Rule
+	webhooks             map[string]string // url by rule id
 	trackErr, untrackErr error
-	half                 bool
-	read                 time.Time
+	half                 bool      // Track fails with trackErr and has an effect all the same
+	read                 time.Time // what ReadUntil returns
 	readErr              error
 }
 

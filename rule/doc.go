@@ -1,5 +1,6 @@
-// Package rule keeps filter rules: a query, how often it is run, and where its
-// results are sent. Package rule/query is the language of the queries.
+// Package rule keeps filter rules. A rule is a query, how often it is polled, and
+// where the posts that it finds are sent. Package rule/query is the language of
+// the queries.
 //
 // A Rule is the stored record, and Store the port a backend implements to keep
 // it. A Manager creates and changes rules: it checks every field, the query and

@@ -58,8 +58,8 @@ func (m *Manager) check(r *Rule) (Parsed, error) {
 	return p, err
 }
 
-// ParseRule parses the query of a rule, and then its schedule. On an error, Query
-// is nil if it was the query's.
+// ParseRule parses the query of a rule, and then its schedule. With an error,
+// p.Query is nil if the query cannot be parsed, and set if the schedule cannot.
 func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 	if p.Query, _, err = query.Parse(r.Query, m.cfg.Parse); err != nil {
 		return Parsed{}, err
@@ -73,9 +73,9 @@ func (m *Manager) ParseRule(r *Rule) (p Parsed, err error) {
 	return p, err
 }
 
-// checkPace checks an interval that a request asks for against the manager's bound;
-// Validate has the bounds of all rules. An interval that is stored already is not
-// checked: another manager may have allowed it.
+// checkPace checks an interval that a request asks for against Config.MinInterval;
+// Validate checks it against the bounds of all rules. An interval that is stored
+// already is not checked: a manager with another Config may have allowed it.
 func (m *Manager) checkPace(r *Rule) error {
 	if r.Schedule == "" && r.Interval >= MinInterval && r.Interval < m.cfg.MinInterval {
 		return invalid.Field("rule", "interval_seconds", fmt.Sprint(r.Interval.Seconds()),
@@ -84,7 +84,7 @@ func (m *Manager) checkPace(r *Rule) error {
 	return nil
 }
 
-// advance makes posts count from where the rule has been read to.
+// advance sets Since to the time up to which the rule has been read.
 func (m *Manager) advance(ctx context.Context, r *Rule) error {
 	until, err := m.cfg.Tracker.ReadUntil(ctx, r.ID)
 	if err == nil && until.After(r.Since) {

@@ -15,24 +15,24 @@ import (
 // Tracker is told of each change, so that it takes effect while the engine
 // runs.
 type Tracker interface {
-	// Track starts to run an active rule, or updates one; p has its parsed query and
-	// schedule.
+	// Track starts to poll an active rule, or changes one that is tracked; p has its
+	// parsed query and schedule.
 	Track(ctx context.Context, r Rule, p Parsed) error
-	// Untrack ends it: when it returns, nothing is detected for the rule any more. It
-	// does nothing for a rule that is not tracked.
+	// Untrack ends that: when it returns, nothing is detected for the rule any more.
+	// It does nothing for a rule that is not tracked.
 	Untrack(ctx context.Context, id string) error
-	// ReadUntil returns until when a tracked rule has been read, the overlap
+	// ReadUntil returns the time up to which a tracked rule has been read, the overlap
 	// included; zero when nothing was read or this is unknown.
 	ReadUntil(ctx context.Context, id string) (time.Time, error)
 }
 
-// Webhooks keeps the endpoint that a rule's webhook_url makes.
+// Webhooks keeps the endpoints of rules: each webhook_url has one.
 type Webhooks interface {
 	// Check reports what is wrong with a URL and a signing secret ("" for none).
 	Check(url string, key secret.Value) error
-	// Change makes (from ""), moves or removes (to "") the endpoint. The secret
-	// replaces the one there is; "" keeps it, or has one generated, which is
-	// then returned.
+	// Change makes the endpoint of a rule (from is ""), gives it another URL, or
+	// removes it (to is ""). A key replaces the signing secret; "" keeps it, or
+	// for a new endpoint has one generated, which is returned.
 	Change(ctx context.Context, r Rule, from, to string, key secret.Value) (generated secret.Value, err error)
 	// Unbind removes all endpoints of the rule.
 	Unbind(ctx context.Context, r Rule) error
@@ -44,24 +44,24 @@ type Config struct {
 	Store    Store
 	Tracker  Tracker
 	Webhooks Webhooks
-	// Parse says how queries are read. Its MaxLength is at most MaxQuery, its
-	// Now is the manager's to set.
+	// Parse says how queries are parsed. Its MaxLength is at most query.MaxQuery;
+	// NewManager sets its Now.
 	Parse query.Options
 	// MinInterval is the shortest interval allowed. Defaults to MinInterval.
 	MinInterval time.Duration
 	// Platforms are the names that Rule.Platform may have beside "". Defaults to none.
 	Platforms []string
 	// Admit, if set, is called before a rule is created or changed, which includes
-	// Restore; was is nil for a new one. An error refuses the change and leaves
-	// nothing of it. done is called when the change has been stored or has failed.
+	// Restore; was is nil for a new one. An error refuses the change, which then
+	// has no effect. done is called when the change has been stored or has failed.
 	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
-	// ChangeTimeout bounds Create and Update, without the wait for changes before
-	// them. Defaults to 10 s.
+	// ChangeTimeout bounds Create and Update, not counting the wait for earlier
+	// changes. Defaults to 10 s.
 	ChangeTimeout time.Duration
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
-	// Now stamps. Defaults to time.Now.
+	// Now is the clock of the times that are stored. Defaults to time.Now.
 	Now func() time.Time
 }
 
@@ -104,7 +104,7 @@ func (m *Manager) Parse(text string) (*query.Program, []query.Warning, error) {
 	return query.Parse(text, m.cfg.Parse)
 }
 
-// Get reads a rule; ErrNotFound for an id that is unknown or another's.
+// Get returns a rule; ErrNotFound for an id that is unknown or another owner's.
 func (m *Manager) Get(ctx context.Context, owner, id string) (Rule, error) {
 	return m.cfg.Store.Get(ctx, owner, id)
 }
@@ -119,19 +119,20 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 	return p, err
 }
 
-// Each calls fn for every rule of every owner. Changes wait meanwhile. An error ends
-// it.
+// Each calls fn for every rule of every owner, until fn returns an error, which Each
+// returns. Changes wait meanwhile.
 func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 	return m.control.Each(ctx, fn)
 }
 
-// Run writes reported troubles into the rules' status reasons until ctx ends. It
-// may be called once.
+// Run stores what Report is told in the rules' StatusReason, until ctx ends. It may
+// be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
-// Report notes that what a rule is read from fails permanently or, with a nil error,
-// that it has recovered: its query, then what is "", or an account, then what is "@"
-// and the name. It does not block; Run stores it.
+// Report says that a source of a rule's posts fails permanently or, with a nil err,
+// that it has recovered. The source is what: "" for the search for the rule's query,
+// "@" and the name for an account whose timeline is read. Report does not block; Run
+// stores what it says.
 func (m *Manager) Report(owner, id, what string, err error) {
 	m.control.Report(owner, id, what, err)
 }

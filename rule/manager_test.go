@@ -27,7 +27,7 @@ func (d *desk) create(t *testing.T, change func(*rule.CreateRequest)) rule.Creat
 	return c
 }
 
-// same compares what a desk is told to do with what is stored.
+// same checks that r is what is stored, tracked and has the endpoint.
 func (d *desk) same(t *testing.T, r rule.Rule) {
 	t.Helper()
 	stored, err := d.Get(t.Context(), r.Owner, r.ID)
@@ -61,7 +61,7 @@ func TestCreateRule(t *testing.T) {
 	}
 	d.same(t, c.Rule)
 	if _, err := d.Create(t.Context(), rule.CreateRequest{Owner: "acme", Tag: "space", Query: "x", Interval: time.Minute}); !errors.Is(err, rule.ErrDuplicate) {
-		t.Errorf("the same tag again: %v", err)
+		t.Errorf("the same tag again: %v, want ErrDuplicate", err)
 	}
 	d.create(t, func(q *rule.CreateRequest) { q.Owner = "other" }) // tags are unique per owner
 	if len(d.webhooks) != 2 || len(d.tracked) != 2 {
@@ -69,7 +69,7 @@ func TestCreateRule(t *testing.T) {
 	}
 }
 
-func TestWhatARuleMayBe(t *testing.T) {
+func TestCreateValidates(t *testing.T) {
 	long := strings.Repeat("x", 1025)
 	for _, row := range []struct {
 		field  string // "" for none
@@ -112,7 +112,7 @@ func TestWhatARuleMayBe(t *testing.T) {
 		}
 		var se *query.SyntaxError
 		if q.Query == "(moon" && !errors.As(err, &se) {
-			t.Errorf("error %v does not tell where the query is wrong", err)
+			t.Errorf("error %v, want it to wrap a *query.SyntaxError", err)
 		}
 	}
 }
@@ -124,8 +124,8 @@ func TestUpdateRule(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		q      rule.UpdateRequest
-		field  string // that is refused
-		since  bool   // posts count from the change on
+		field  string // of the error, "" for none
+		since  bool   // Since is the time of the change
 		expect func(r rule.Rule) bool
 	}{
 		{name: "nothing", expect: func(r rule.Rule) bool { return r.Tag == "space" && r.Query == "moon  lang:en" }},
@@ -139,7 +139,7 @@ func TestUpdateRule(t *testing.T) {
 		{name: "webhook goes", q: rule.UpdateRequest{WebhookURL: str("")}, expect: func(r rule.Rule) bool { return !r.WebhookSecretSet }},
 		{name: "secret", q: rule.UpdateRequest{WebhookSecret: &key}, expect: func(r rule.Rule) bool { return r.WebhookSecretSet }},
 		{name: "pause", q: rule.UpdateRequest{Status: &status}, expect: func(r rule.Rule) bool { return r.StatusReason == rule.ReasonUser }},
-		{name: "of the version there is", q: rule.UpdateRequest{Tag: str("orbit"), Version: -1}, expect: func(r rule.Rule) bool { return r.Tag == "orbit" }},
+		{name: "the current version", q: rule.UpdateRequest{Tag: str("orbit"), Version: -1}, expect: func(r rule.Rule) bool { return r.Tag == "orbit" }},
 		{name: "query refused", q: rule.UpdateRequest{Query: str("(")}, field: "query"},
 		{name: "both paces", q: rule.UpdateRequest{Schedule: str("@daily"), Interval: &five}, field: "schedule"},
 		{name: "no pace", q: rule.UpdateRequest{Schedule: str("")}, field: "interval_seconds"},
@@ -171,7 +171,7 @@ func TestUpdateRule(t *testing.T) {
 	}
 }
 
-func TestChangesThatMeet(t *testing.T) {
+func TestChangeOfAnOldVersion(t *testing.T) {
 	d := newDesk(t)
 	first := d.create(t, nil).Rule
 	tag := "second"
@@ -181,10 +181,10 @@ func TestChangesThatMeet(t *testing.T) {
 	}
 	late := "late"
 	if _, err := d.Update(t.Context(), "acme", first.ID, rule.UpdateRequest{Tag: &late, Version: second.Version - 1}); !errors.Is(err, rule.ErrConflict) {
-		t.Errorf("a change of a version that is gone: %v", err)
+		t.Errorf("change of an old version: %v", err)
 	}
 	if err := d.DeleteVersion(t.Context(), "acme", first.ID, second.Version-1); !errors.Is(err, rule.ErrConflict) {
-		t.Errorf("a deletion of a version that is gone: %v", err)
+		t.Errorf("deletion of an old version: %v", err)
 	}
 	d.same(t, second.Rule)
 	if _, err := d.Update(t.Context(), "other", first.ID, rule.UpdateRequest{Tag: &late}); !errors.Is(err, rule.ErrNotFound) {
@@ -229,7 +229,7 @@ func TestAFailureLeavesNothingBehind(t *testing.T) {
 	tag := "orbit"
 	u, err := d.Update(t.Context(), "acme", r.ID, rule.UpdateRequest{Tag: &tag})
 	if !errors.Is(err, d.trackErr) || u.Tag != tag {
-		t.Errorf("stored and not in effect: %+v %v", u.Rule, err)
+		t.Errorf("%+v, %v; want the stored change and the error", u.Rule, err)
 	}
 }
 
@@ -284,7 +284,7 @@ func TestListRules(t *testing.T) {
 	}
 }
 
-func TestTroublesBecomeReasons(t *testing.T) {
+func TestReportSetsTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
 		r := d.create(t, nil).Rule
@@ -307,7 +307,7 @@ func TestTroublesBecomeReasons(t *testing.T) {
 				t.Errorf("after %q %v: %s %q, want %q", row.what, row.err, got.Status, got.StatusReason, row.want)
 			}
 		}
-		// What failed was the other query.
+		// A changed query clears the error of the one before.
 		d.Report("acme", r.ID, "", errors.New("query refused"))
 		synctest.Wait()
 		text := "mars"

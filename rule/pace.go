@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// paces caches how often schedules come due. A rule's price depends on it and is
-// needed every minute, and computing it takes a hundred steps.
+// paces caches how often schedules come due. The price of a rule depends on this
+// and is needed every minute; computing it takes a hundred steps of the schedule.
 type paces struct {
 	mu    sync.Mutex
 	day   time.Time
 	every map[string]time.Duration // by schedule
 }
 
-// maxPaces bounds the schedules that are remembered, 256 bytes each at most.
+// maxPaces bounds the schedules that are cached, 256 bytes each at most.
 const maxPaces = 10_000
 
-// Every is how often a rule is polled at its busiest, by which it is priced: its
-// interval, or Schedule.Every from the beginning of the day in UTC on, so that it
-// is the same all day. It is 0 for a schedule that cannot be parsed.
+// Every returns the interval by which a rule is priced: its Interval, or for a rule
+// with a Schedule the shortest time between two polls (see Schedule.Every), counted
+// from the start of the day in UTC, so that it is the same all day. It is 0 for a
+// schedule that cannot be parsed.
 func (m *Manager) Every(r Rule) time.Duration {
 	if r.Schedule == "" {
 		return r.Interval
@@ -35,7 +36,7 @@ func (m *Manager) Every(r Rule) time.Duration {
 	return m.paces.add(r.Schedule, s, now)
 }
 
-// get returns what is remembered of a schedule for that day.
+// get returns what is cached of a schedule for the day of now.
 func (p *paces) get(text string, now time.Time) (every time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,8 +47,8 @@ func (p *paces) get(text string, now time.Time) (every time.Duration, ok bool) {
 	return every, ok
 }
 
-// add remembers how often a schedule comes that day; s is nil for a text that is
-// no schedule.
+// add returns, and caches, how often a schedule comes due on the day of now. s is nil
+// for a text that is not a schedule.
 func (p *paces) add(text string, s *Schedule, now time.Time) (every time.Duration) {
 	if every, ok := p.get(text, now); ok {
 		return every

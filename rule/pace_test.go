@@ -9,11 +9,11 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-func TestEveryOfTheDay(t *testing.T) {
+func TestEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // begins at midnight, 1 January 2000
 		d := newDesk(t)
-		// At 1 and 3 o'clock, between which there is an hour when summer time begins,
-		// on 26 March.
+		// At 1 and 3 o'clock: two hours apart, and one on 26 March, when summer time
+		// begins.
 		summer := rule.Rule{Schedule: "CRON_TZ=Europe/Berlin 0 1,3 * * *"}
 		hourly := rule.Rule{Schedule: "@hourly"}
 		for _, row := range []struct {
@@ -37,13 +37,13 @@ func TestEveryOfTheDay(t *testing.T) {
 				t.Errorf("%+v: every %s, want %s", row.r, got, row.want)
 			}
 		}
-		for i := range 20_000 { // more than are remembered
+		for i := range 20_000 { // more than are cached
 			if got := d.Every(rule.Rule{Schedule: fmt.Sprintf("@every %ds", i+1)}); got != time.Duration(i+1)*time.Second {
 				t.Fatalf("@every %ds: %s", i+1, got)
 			}
 		}
 		if n := testing.AllocsPerRun(100, func() { d.Every(hourly) }); n != 0 {
-			t.Errorf("%v allocations for a schedule that is known", n)
+			t.Errorf("%v allocations for a cached schedule", n)
 		}
 	})
 }
@@ -51,7 +51,7 @@ func TestEveryOfTheDay(t *testing.T) {
 func BenchmarkEvery(b *testing.B) {
 	d := newDesk(b)
 	r := rule.Rule{Schedule: "*/5 9-17 * * 1-5"}
-	b.Run("worked out", func(b *testing.B) {
+	b.Run("computed", func(b *testing.B) {
 		for b.Loop() {
 			s, err := rule.ParseSchedule(r.Schedule)
 			if err != nil {
@@ -60,7 +60,7 @@ func BenchmarkEvery(b *testing.B) {
 			s.Every(time.Now())
 		}
 	})
-	b.Run("remembered", func(b *testing.B) {
+	b.Run("cached", func(b *testing.B) {
 		for b.Loop() {
 			d.Every(r)
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A schedule that was parsed for a rule is not parsed again for its price, on that
+// A schedule that was parsed for a rule is not parsed again for its price on the same
 // day.
 func TestScheduleIsParsedOnce(t *testing.T) {
 	now := time.Date(2026, 3, 1, 22, 0, 0, 0, time.UTC)
@@ -19,10 +19,10 @@ func TestScheduleIsParsedOnce(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	if every, ok := m.paces.get(r.Schedule, now); !ok || every != 5*time.Minute || m.Every(r) != every {
-		t.Errorf("every %s, known %t, priced by %s; want 5m0s, known", every, ok, m.Every(r))
+		t.Errorf("every %s, cached %t, priced by %s; want 5m0s, cached", every, ok, m.Every(r))
 	}
 	if _, ok := m.paces.get(r.Schedule, now.Add(3*time.Hour)); ok {
-		t.Error("known on the next day, on which clocks may change")
+		t.Error("cached on the next day, on which clocks may change")
 	}
 }
 

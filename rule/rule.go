@@ -21,8 +21,8 @@ const (
 	Paused Status = Status(control.Paused) // "paused"
 )
 
-// Reasons for a status. An upstream error reads ReasonUpstream followed by its
-// text; the rule stays active and recovers by itself.
+// Reasons for a status. For an upstream error the StatusReason is ReasonUpstream
+// followed by the error's text; the rule stays active and recovers by itself.
 const (
 	ReasonUser     = control.ReasonUser    // "paused_by_user"
 	ReasonCredits  = control.ReasonCredits // "insufficient_credits"
@@ -36,7 +36,7 @@ const (
 	MaxInterval = 24 * time.Hour
 	MaxResults  = 100 // per poll
 
-	// DefaultResults is MaxResults of a rule that was asked for without.
+	// DefaultResults is the MaxResults of a rule whose CreateRequest has none.
 	DefaultResults = 20
 )
 
@@ -50,8 +50,8 @@ type Rule struct {
 	Interval   time.Duration
 	Schedule   string // a cron expression, instead of Interval: see ParseSchedule
 	MaxResults int    // posts read in a poll, 1 to MaxResults
-	// Since is when the rule was made, resumed, or given another query: posts
-	// from before are not its events.
+	// Since is when the rule was made, resumed, or given another query: it does
+	// not find posts from before. Suspend moves it to the time up to which the rule was read.
 	Since time.Time
 
 	WebhookURL       string
@@ -68,15 +68,14 @@ type Rule struct {
 // Errors of a Store and a Manager.
 var (
 	ErrNotFound  = errors.New("rule: not found")
-	ErrDuplicate = errors.New("rule: tag already in use") // or id
+	ErrDuplicate = errors.New("rule: tag already in use") // or the id
 	ErrConflict  = errors.New("rule: changed meanwhile")
 )
 
 // FieldError reports a field whose value is not allowed.
 type FieldError = invalid.FieldError
 
-// Validate checks the fields' bounds. It does not parse the query, nor the
-// schedule.
+// Validate checks the fields' bounds. It parses neither the query nor the schedule.
 func (r *Rule) Validate() error {
 	if n := utf8.RuneCountInString(r.Tag); n < 1 || n > MaxTag {
 		return invalid.Field("rule", "tag", invalid.Clip(r.Tag), "1 to 100 characters")

@@ -15,10 +15,10 @@ type Schedule struct{ next cron.Schedule }
 // maxSchedule bounds a cron expression, in bytes.
 const maxSchedule = 256
 
-// ParseSchedule reads a cron expression: minute, hour, day of month, month and
-// day of week, or @hourly, @daily, @weekly, @monthly, @yearly, @every and a
-// duration. Times are UTC unless it begins with "CRON_TZ=Area/City ". The error
-// is a *FieldError.
+// ParseSchedule parses a cron expression: the five fields minute, hour, day of
+// month, month and day of week; or @hourly, @daily, @weekly, @monthly or @yearly;
+// or @every and a duration. Times are in UTC unless it begins with
+// "CRON_TZ=Area/City ". The error is a *FieldError.
 func ParseSchedule(expr string) (*Schedule, error) {
 	refused := func(allowed string) error { return invalid.Field("rule", "schedule", invalid.Clip(expr), allowed) }
 	if expr == "" || len(expr) > maxSchedule {
@@ -38,7 +38,7 @@ func ParseSchedule(expr string) (*Schedule, error) {
 	return s, nil
 }
 
-// Next is the first time after t, in UTC; zero when none comes within five
+// Next returns the first time after t, in UTC; zero when none comes within five
 // years.
 func (s *Schedule) Next(t time.Time) time.Time {
 	next := s.next.Next(t.UTC())
@@ -48,11 +48,11 @@ func (s *Schedule) Next(t time.Time) time.Time {
 	return next.UTC()
 }
 
-// scheduleSample is how many times of a schedule are looked at for its interval.
+// scheduleSample is how many intervals of a schedule Every looks at.
 const scheduleSample = 100
 
-// Every is the shortest time between two of the next hundred times after from,
-// at most a year.
+// Every returns the shortest of the next hundred intervals after from, at most 366
+// days.
 func (s *Schedule) Every(from time.Time) time.Duration {
 	shortest := 366 * 24 * time.Hour
 	last := s.Next(from)

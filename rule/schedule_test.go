@@ -20,7 +20,7 @@ func TestSchedule(t *testing.T) {
 		{"0,1 0 * * *", "2026-03-07T00:00:00Z", time.Minute},
 		{"@daily", "2026-03-07T00:00:00Z", 24 * time.Hour},
 		{"@every 90s", "2026-03-06T09:01:00Z", 90 * time.Second},
-		{"CRON_TZ=America/New_York 0 9 * * *", "2026-03-06T14:00:00Z", 23 * time.Hour}, // a clock is put forward
+		{"CRON_TZ=America/New_York 0 9 * * *", "2026-03-06T14:00:00Z", 23 * time.Hour}, // on the next day, summer time begins
 		{"0 0 29 2 *", "2028-02-29T00:00:00Z", 366 * 24 * time.Hour},
 		{"", "", 0},
 		{"* * * *", "", 0},

@@ -31,7 +31,7 @@ func TestSuspendAndRestore(t *testing.T) {
 	}
 	const day = 24 * time.Hour
 	for name, row := range map[string]struct {
-		steps  []step // an hour between two, after a day
+		steps  []step // the first a day after the creation, the others an hour apart
 		status rule.Status
 		reason string
 		since  time.Duration // after the creation
@@ -40,16 +40,16 @@ func TestSuspendAndRestore(t *testing.T) {
 		"suspended before it was read":              {[]step{unread, restore}, rule.Active, "", 0},
 		"suspended again before it was read":        {[]step{suspend, restore, unread}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
 		"suspended again with what was read before": {[]step{suspend, restore, behind}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
-		"suspended":                                 {[]step{suspend}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
-		"restored, it has what came meanwhile":      {[]step{suspend, restore}, rule.Active, "", day - 30*time.Minute},
-		"resumed by its owner, it has that, too":    {[]step{suspend, resume}, rule.Active, "", day - 30*time.Minute},
-		"paused and resumed, it begins anew":        {[]step{suspend, pause, resume}, rule.Active, "", day + 2*time.Hour},
-		"one that its owner paused is left alone":   {[]step{pause, suspend}, rule.Paused, rule.ReasonUser, 0},
-		"and not restored":                          {[]step{pause, restore}, rule.Paused, rule.ReasonUser, 0},
-		"nor is one that its owner paused later":    {[]step{suspend, pause, restore}, rule.Paused, rule.ReasonUser, day - 30*time.Minute},
-		"suspended twice":                           {[]step{suspend, suspend, restore}, rule.Active, "", day - 30*time.Minute},
-		"an active one has nothing to be restored":  {[]step{restore}, rule.Active, "", 0},
-		"restored and suspended again, time passes": {[]step{suspend, restore, suspend}, rule.Paused, rule.ReasonCredits, day + 90*time.Minute},
+		"suspended":                              {[]step{suspend}, rule.Paused, rule.ReasonCredits, day - 30*time.Minute},
+		"restored, it finds what came meanwhile": {[]step{suspend, restore}, rule.Active, "", day - 30*time.Minute},
+		"resumed by its owner, it does so, too":  {[]step{suspend, resume}, rule.Active, "", day - 30*time.Minute},
+		"paused and resumed, it begins now":      {[]step{suspend, pause, resume}, rule.Active, "", day + 2*time.Hour},
+		"paused by its owner, not suspended":     {[]step{pause, suspend}, rule.Paused, rule.ReasonUser, 0},
+		"paused by its owner, not restored":      {[]step{pause, restore}, rule.Paused, rule.ReasonUser, 0},
+		"suspended, then paused, not restored":   {[]step{suspend, pause, restore}, rule.Paused, rule.ReasonUser, day - 30*time.Minute},
+		"suspended twice":                        {[]step{suspend, suspend, restore}, rule.Active, "", day - 30*time.Minute},
+		"restored while active":                  {[]step{restore}, rule.Active, "", 0},
+		"restored and suspended again":           {[]step{suspend, restore, suspend}, rule.Paused, rule.ReasonCredits, day + 90*time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestSuspendAndRestore(t *testing.T) {
 	}
 }
 
-// A rule of which nobody can say until when it was read goes on.
-func TestSuspendAsksUntilWhenItWasRead(t *testing.T) {
+// A rule is not suspended if ReadUntil fails.
+func TestSuspendNeedsReadUntil(t *testing.T) {
 	d := newDesk(t)
 	c := d.create(t, nil)
 	d.readErr = errors.New("no answer")
@@ -107,14 +107,14 @@ func TestSuspendRefuses(t *testing.T) {
 	d.same(t, c.Rule)
 }
 
-// A change that cannot take effect leaves the rule as it was, in the store and
-// in the engine, and can be made again: the meter does so a minute later.
+// A change that cannot take effect leaves the rule as it was, in the store and in
+// the tracker, and can be tried again.
 func TestSuspendThatFails(t *testing.T) {
 	for name, half := range map[string]bool{"at once": false, "half-way": true} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			c := d.create(t, nil)
-			is := func(want rule.Rule) {
+			unchanged := func(want rule.Rule) {
 				t.Helper()
 				got, err := d.Get(t.Context(), "acme", c.ID)
 				if err != nil || got.Status != want.Status || got.StatusReason != want.StatusReason || got.Since != want.Since {
@@ -129,7 +129,7 @@ func TestSuspendThatFails(t *testing.T) {
 			if _, err := d.Suspend(t.Context(), "acme", c.ID, rule.ReasonCredits); !errors.Is(err, down) {
 				t.Errorf("error %v", err)
 			}
-			is(c.Rule)
+			unchanged(c.Rule)
 			d.untrackErr = nil
 			suspended, err := d.Suspend(t.Context(), "acme", c.ID, rule.ReasonCredits)
 			if err != nil {
@@ -139,7 +139,7 @@ func TestSuspendThatFails(t *testing.T) {
 			if _, err := d.Restore(t.Context(), "acme", c.ID, rule.ReasonCredits); !errors.Is(err, down) {
 				t.Errorf("error %v", err)
 			}
-			is(suspended)
+			unchanged(suspended)
 			d.trackErr = nil
 			restored, err := d.Restore(t.Context(), "acme", c.ID, rule.ReasonCredits)
 			if err != nil {

@@ -11,29 +11,29 @@ import (
 // UpdateRequest changes the fields that are not nil.
 type UpdateRequest struct {
 	Tag           *string
-	Query         *string        // another one finds posts published from now on
-	Interval      *time.Duration // ends a schedule
-	Schedule      *string        // ends an interval
+	Query         *string        // another query finds posts published from now on
+	Interval      *time.Duration // replaces a schedule
+	Schedule      *string        // replaces an interval
 	MaxResults    *int
 	WebhookURL    *string       // "" removes the endpoint
 	WebhookSecret *secret.Value // replaces the secret
 	Status        *Status       // Paused and Active pause and resume
-	// Version is that of the rule which the request was made for: ErrConflict
-	// when it has been changed since. 0 changes it as it is.
+	// Version is that of the rule for which the request was made: ErrConflict
+	// when the rule has been changed since. 0 changes it in any version.
 	Version int64
 }
 
 // Updated is a changed rule.
 type Updated struct {
 	Rule
-	// WebhookSecret is a generated secret, as in Created.
+	// WebhookSecret is the generated secret of a new endpoint, as in Created.
 	WebhookSecret secret.Value
 }
 
-// Update changes a rule. With another query, and after a resume, posts from now
-// on are its events; a rule that was paused for lack of credits goes on where it
-// was. An error that comes with the changed rule says that it is
-// stored and not in effect yet.
+// Update changes a rule. With another query, and after a pause, it finds posts from
+// now on; a rule that was suspended, for lack of credits for example, goes on from
+// where it was read. An error that comes with the changed rule says that the change
+// is stored and not in effect yet.
 func (m *Manager) Update(ctx context.Context, owner, id string, q UpdateRequest) (Updated, error) {
 	shared := control.Request{WebhookURL: q.WebhookURL, WebhookSecret: q.WebhookSecret, Status: (*control.Status)(q.Status), Version: q.Version}
 	r, generated, err := m.control.Update(ctx, owner, id, shared, func(r *Rule, now time.Time) error { return m.change(r, q, now) })
@@ -83,14 +83,14 @@ func (m *Manager) setStatus(ctx context.Context, owner, id string, s Status) (Ru
 }
 
 // Suspend pauses an active rule on behalf of the program and not of its owner, for a
-// reason such as ReasonCredits. A paused one does not change. In contrast to Pause,
-// what is published meanwhile is found after Restore.
+// reason such as ReasonCredits. It does not change a rule that is paused already.
+// Unlike after Pause, posts that are published meanwhile are found after Restore.
 func (m *Manager) Suspend(ctx context.Context, owner, id, reason string) (Rule, error) {
 	return m.control.Suspend(ctx, owner, id, reason)
 }
 
-// Restore resumes a rule that is suspended for that reason; any other stays as
-// it is.
+// Restore resumes a rule that is suspended for that reason, and does not change any
+// other.
 func (m *Manager) Restore(ctx context.Context, owner, id, reason string) (Rule, error) {
 	return m.control.Restore(ctx, owner, id, reason)
 }
@@ -108,8 +108,8 @@ func (m *Manager) Delete(ctx context.Context, owner, id string) error {
 	return m.DeleteVersion(ctx, owner, id, 0)
 }
 
-// DeleteVersion is Delete of a rule that has not been changed since it had the
-// version: ErrConflict when it has. 0 deletes it as it is.
+// DeleteVersion deletes a rule if it still has the version, and returns ErrConflict
+// if it has been changed since. 0 deletes it in any version.
 func (m *Manager) DeleteVersion(ctx context.Context, owner, id string, version int64) error {
 	return m.control.Delete(ctx, owner, id, version)
 }

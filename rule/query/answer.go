@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// compile prepares a leaf for being asked in dialect d.
+// compile prepares a leaf for matching in dialect d.
 func compile(n *node, d Dialect) {
 	if n.kind != leafNode {
 		return
@@ -42,8 +42,8 @@ func compile(n *node, d Dialect) {
 	}
 }
 
-// answer asks a post one clause. The span is the part of the text that met
-// the clause; it is empty for what is not about the text.
+// answer evaluates one clause on a post. The span is the part of the text that
+// meets the clause, empty for a clause that is not about the text.
 func (p *Program) answer(n *node, post *post) (verdict, span) {
 	t, a := post.tweet, &n.arg
 	post.steps++
@@ -94,7 +94,7 @@ func (p *Program) answer(n *node, post *post) (verdict, span) {
 	return fieldAnswer(n.op, a, t), span{}
 }
 
-// in looks for words in a view of a post.
+// in looks for p in a view of a post.
 func (p *pattern) in(post *post, v view) (verdict, span) {
 	w := post.words(v)
 	first, last, ok := p.find(w, &post.steps)
@@ -107,7 +107,7 @@ func (p *pattern) in(post *post, v view) (verdict, span) {
 	return yes, span{w.tokens[first].start, w.tokens[last].end}
 }
 
-// isAll reports whether w has the words of p and no more.
+// isAll reports whether w consists of the words of p, in their order.
 func (p *pattern) isAll(w *words) bool {
 	if len(w.tokens) != len(p.words) || len(p.words) == 0 {
 		return false
@@ -138,8 +138,8 @@ func mentionsID(t *fetcher.Tweet, id string) bool {
 	return false
 }
 
-// emoticonIn looks for an emoticon that is not the start of something else,
-// as :D is of "x:Data". Case does not count.
+// emoticonIn looks for an emoticon that no letter or digit follows, unlike :D
+// in "x:Data". Case does not count.
 func emoticonIn(p *post, e string) (verdict, span) {
 	p.steps += len(p.text)
 	s := p.text

@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// fieldAnswer answers the clauses that compare single fields of the record,
-// and says unknown to those that only the platform can answer.
+// fieldAnswer evaluates the clauses that compare single fields of the record.
+// Those that only the platform can decide are unknown.
 func fieldAnswer(op opID, a *argument, t *fetcher.Tweet) verdict {
 	switch op {
 	case opFrom:
@@ -80,8 +80,8 @@ func textOf(t *fetcher.Tweet) string {
 	return t.Text
 }
 
-// atLeast compares a count. A native retweet has none of its own: those in
-// its record are the original's.
+// atLeast compares a count. A native retweet counts as 0: the counts in its
+// record are the original's.
 func atLeast(t *fetcher.Tweet, count, least int64) verdict {
 	if t.IsRetweet {
 		count = 0
@@ -89,7 +89,8 @@ func atLeast(t *fetcher.Tweet, count, least int64) verdict {
 	return is(count >= least)
 }
 
-// userAnswer answers from the author's record where the post carries it.
+// userAnswer evaluates the clauses about the author, whose record u is; nil if
+// the post does not carry it.
 func userAnswer(op opID, a *argument, u *fetcher.User) verdict {
 	if u == nil {
 		return unknown
@@ -122,10 +123,9 @@ func userAnswer(op opID, a *argument, u *fetcher.User) verdict {
 	return unknown
 }
 
-// repliesTo reports whether t answers a post of who, a handle or an id. The
-// record has the id only; its name is that of the mention with this id, of the
-// author when the thread is their own, or else the name that the text begins
-// with.
+// repliesTo reports whether t replies to a post of who, a handle or an id. The
+// record has the id only; the handle is that of the mention with this id, the
+// author's own in a thread of theirs, or else the one that the text begins with.
 func repliesTo(t *fetcher.Tweet, who string) bool {
 	if t.InReplyToUserID == "" && t.InReplyToStatusID == "" {
 		return false
@@ -172,8 +172,8 @@ func leadingName(text, prefix, who string) bool {
 	return rest == "" || !isAlnum(rest[0]) && rest[0] != '_'
 }
 
-// hasMedia reports media of a type. Where the record does not say the type, a
-// duration makes it a video.
+// hasMedia reports whether a post has media of a type. Media without a type are
+// videos if they have a duration, and photos if not.
 func hasMedia(t *fetcher.Tweet, kind string) bool {
 	for i := range t.Media {
 		m := &t.Media[i]
@@ -191,19 +191,21 @@ func hasMedia(t *fetcher.Tweet, kind string) bool {
 	return false
 }
 
-// sampled picks percent of 100 posts by their id: the same on every machine.
+// sampled reports whether a post is in a sample of percent. It goes by a hash of
+// the id, so that every process picks the same posts.
 func sampled(id string, percent int64) bool {
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(id) {
 		h = (h ^ uint64(id[i])) * 1099511628211
 	}
-	h ^= h >> 33 // its low bits alone are uneven for numbers
+	h ^= h >> 33 // the low bits of FNV are uneven for numeric ids
 	h *= 0xff51afd7ed558ccd
 	h ^= h >> 33
 	return h%100 < uint64(percent)
 }
 
-// compareIDs compares numeric ids of any length.
+// compareIDs compares numeric ids of any length; ok judges their order, which is
+// that of cmp.Compare.
 func compareIDs(a, b string, ok func(order int) bool) verdict {
 	if !isDigits(a) || !isDigits(b) {
 		return unknown

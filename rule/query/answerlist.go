@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// when answers the clauses about the time of publication.
+// when evaluates the clauses about the time of publication.
 func (p *Program) when(op opID, a *argument, post *post) verdict {
 	at, ok := post.published()
 	if !ok {
@@ -21,7 +21,8 @@ func (p *Program) when(op opID, a *argument, post *post) verdict {
 	return is(!at.Before(p.now().Add(-time.Duration(a.lo) * time.Second)))
 }
 
-// place answers the clauses about a post's place. They never match retweets.
+// place evaluates the clauses about a post's place. place: and place_country:
+// never match retweets; has:geo does.
 func (p *Program) place(op opID, a *argument, post *post) verdict {
 	t := post.tweet
 	if t.Place == nil {
@@ -47,7 +48,7 @@ func (p *Program) place(op opID, a *argument, post *post) verdict {
 	return no
 }
 
-// profileWords answers the clauses about the words of the author's profile.
+// profileWords evaluates the clauses about the words of the author's profile.
 func (p *Program) profileWords(op opID, a *argument, post *post) verdict {
 	t := post.tweet
 	var text *string
@@ -70,7 +71,8 @@ func (p *Program) profileWords(op opID, a *argument, post *post) verdict {
 	return is(ok)
 }
 
-// linkHas reports whether a link, as posted or in full, contains a folded text.
+// linkHas reports whether a link, as posted or in full, contains literal, which
+// is folded.
 func linkHas(p *post, literal []byte) bool {
 	has := func(s string) bool {
 		p.steps += len(s)
@@ -94,8 +96,8 @@ func linkHas(p *post, literal []byte) bool {
 	return false
 }
 
-// hosts are where links of the web's filters lead; a leading slash stands for
-// a path on any host.
+// hosts lists the hosts that the links of a filter lead to; an entry with a
+// leading slash is a path on any host.
 var hosts = map[opID][]string{
 	opPeriscope: {"periscope.tv", "pscp.tv"},
 	opVine:      {"vine.co"},
@@ -135,7 +137,7 @@ func linksTo(p *post, op opID) bool {
 	return false
 }
 
-// hostIs reports whether a link's host is domain or below it.
+// hostIs reports whether a link's host is domain or one of its subdomains.
 func hostIs(link, domain string) bool {
 	if _, rest, ok := strings.Cut(link, "://"); ok {
 		link = rest
@@ -147,8 +149,8 @@ func hostIs(link, domain string) bool {
 	return n >= 0 && strings.EqualFold(link[n:], domain) && (n == 0 || link[n-1] == '.')
 }
 
-// card answers the clauses about a post's card. The record only says that
-// there is one; polls and animations it shows.
+// card evaluates the clauses about a post's card. The record says no more than
+// whether there is one, but it has polls and animated GIFs in fields of their own.
 func card(op opID, a *argument, p *post) verdict {
 	t := p.tweet
 	if op != opCardName {

@@ -2,7 +2,7 @@ package query
 
 import "slices"
 
-// nodeKind is what a node joins.
+// nodeKind is how a node joins its kids.
 type nodeKind uint8
 
 const (
@@ -22,15 +22,15 @@ type node struct {
 	arg        argument
 }
 
-// argument is the value of a clause; which fields count depends on the
+// argument is the value of a clause; which fields are set depends on the
 // operator's argKind.
 type argument struct {
-	text   string // as written, without quotes, and as compared unless said below
+	text   string // as written, without quotes
 	quoted bool
 	force  bool // +word
 	near   int  // proximity, 0 for none
 
-	lo, hi int64 // count, range (hi -1 for none), percent, Unix seconds, seconds of age
+	lo, hi int64 // a count, range (hi is -1 for none), percentage, Unix time or age in seconds
 	geo    [4]float64
 	unit   string // mi or km
 
@@ -39,10 +39,10 @@ type argument struct {
 	hash    uint64   // folded text of tags and names
 }
 
-// normalise gives n, negated if neg, with nested groups of one kind joined,
-// groups of one clause dissolved, and negated ORs turned into ANDs of what is
-// negated (De Morgan). A negated AND stays: as an OR of negations it could not
-// be written in any dialect.
+// normalise returns a copy of n, negated if neg is set. In it nested groups of
+// the same kind are merged, a group of one clause is replaced by the clause, and
+// a negated OR is an AND of negations (De Morgan). A negated AND stays, because
+// no dialect accepts an OR of negations.
 func normalise(n *node, neg bool) *node {
 	neg = neg != n.neg
 	if n.kind == leafNode {

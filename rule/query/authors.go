@@ -8,13 +8,13 @@ import (
 // maxAuthors bounds the accounts whose timelines stand in for a search.
 const maxAuthors = 64
 
-// Authors lists accounts, lower case and sorted, whose timelines together have
-// every post that answers the query: asking Match about each new post of theirs
-// finds what a search would. It is nil when there are none, or more than 64, or
-// when a timeline's new posts do not decide: because an operator needs the
-// platform, or asks for the author's profile, which few posts carry, or for
-// likes, replies or reposts, which a post gets later, or because an author is
-// given by an id.
+// Authors returns handles, in lower case and sorted, of accounts whose timelines
+// together have every post that matches the query: Match on each new post of
+// theirs finds what a search would. It returns nil when there are no such
+// accounts or more than 64 of them, when one is given by its id, and when the
+// query cannot be decided on a new post: because an operator needs the platform,
+// or the author's profile, which few posts carry, or likes, replies or reposts,
+// which a post gets later.
 func (p *Program) Authors() []string {
 	usable := true
 	p.root.walk(false, func(n *node, _ bool) {
@@ -33,7 +33,8 @@ func (p *Program) Authors() []string {
 	return slices.Compact(list)
 }
 
-// authors is cover for authors alone.
+// authors returns handles of which each post that n matches has one as its
+// author, nil if there is no such list.
 func authors(n *node) []string {
 	switch {
 	case n.neg:
@@ -43,7 +44,7 @@ func authors(n *node) []string {
 			return nil
 		}
 		return []string{strings.ToLower(n.arg.text)}
-	case n.kind == andNode: // each kid's authors are the whole's: take the fewest
+	case n.kind == andNode: // any kid's list is one of the whole: take the shortest
 		var fewest []string
 		for _, k := range n.kids {
 			if list := authors(k); len(list) > 0 && (fewest == nil || len(list) < len(fewest)) {

@@ -17,7 +17,7 @@ func TestAuthors(t *testing.T) {
 		{"(from:a OR from:b) from:c", "[c]"},
 		{"from:nasa OR moon", "[]"}, // others' posts, too
 		{"moon -from:nasa", "[]"},
-		{"from:11348282", "[]"},                        // whose id it is, names do not tell
+		{"from:11348282", "[]"},                        // the handle of an id is not known
 		{"from:nasa min_likes:10", "[]"},               // a new post has none yet
 		{"from:nasa bounding_box:[1 2 1.1 2.1]", "[]"}, // only the platform knows
 		{"from:nasa bio:space", "[]"},

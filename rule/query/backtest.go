@@ -15,19 +15,20 @@ type Cost struct {
 	PerHit billing.Credits // for each post it finds
 }
 
-// Trial is how a program would have done on posts of the past.
+// Trial is the result of a Backtest.
 type Trial struct {
-	Posts   int // that it was asked about
-	Hits    int // that it matches
-	Unknown int // that their records do not decide: see Program.NeedsUpstream
+	Posts   int // all posts
+	Hits    int // those that match
+	Unknown int // those whose record does not decide: see Program.NeedsUpstream
 	// First and Last are when the earliest and the latest of the posts were
-	// published; zero when no post says so.
+	// published; zero when no post has a time.
 	First, Last time.Time
 	Cost        Cost
 }
 
-// Backtest asks a program about posts of the past, in any order. What
-// within_time: means there follows from Options.Now.
+// Backtest runs a program on posts of the past, in any order, to estimate what a
+// rule would find and cost. within_time: counts back from Options.Now, not from
+// when a post was published.
 func Backtest(p *Program, tweets iter.Seq[*fetcher.Tweet], cost Cost) Trial {
 	trial := Trial{Cost: cost}
 	for t := range tweets {
@@ -60,8 +61,8 @@ func (t Trial) HitRate() float64 {
 	return float64(t.Hits) / float64(t.Posts)
 }
 
-// HitsPerDay is the number of hits over the days from First to Last; 0 when
-// that is no time at all.
+// HitsPerDay is the number of hits divided by the days from First to Last; 0 when
+// these are the same moment.
 func (t Trial) HitsPerDay() float64 {
 	span := t.Last.Sub(t.First)
 	if span <= 0 {

@@ -38,7 +38,7 @@ func TestBacktest(t *testing.T) {
 
 	trial = query.Backtest(parse(t, "cat is:verified", query.Union), slices.Values(posts), cost)
 	if trial.Hits != 0 || trial.Unknown != 13 {
-		t.Errorf("%+v, want 13 that are not known", trial)
+		t.Errorf("%+v, want 13 unknown", trial)
 	}
 	trial = query.Backtest(parse(t, "cat", query.Union), slices.Values(posts[:0]), cost)
 	if trial.HitRate() != 0 || trial.HitsPerDay() != 0 || trial.CostPerDay() != cost.PerDay {
@@ -72,7 +72,7 @@ func TestReader(t *testing.T) {
 	broken := errors.New("broken")
 	r := query.NewReader(iotest.ErrReader(broken))
 	for range r.Tweets() {
-		t.Error("a post out of nothing")
+		t.Error("a post from a broken reader")
 	}
 	if !errors.Is(r.Err(), broken) {
 		t.Errorf("error %v, want %v", r.Err(), broken)

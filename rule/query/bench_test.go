@@ -32,7 +32,8 @@ var vocabulary = func() []string {
 	return words
 }()
 
-// word picks one as languages do: the n-th most frequent 1/n as often.
+// word picks a word by Zipf's law: the n-th most frequent one comes 1/n as often
+// as the first.
 func word(r *rand.Rand) string {
 	return vocabulary[min(len(vocabulary)-1, int(math.Exp(r.Float64()*math.Log(float64(len(vocabulary))))))]
 }
@@ -148,7 +149,7 @@ func BenchmarkSet(b *testing.B) {
 	}
 }
 
-// BenchmarkHostile shows the longest a match takes in wall time.
+// BenchmarkHostile measures queries and a text that make a match slow.
 func BenchmarkHostile(b *testing.B) {
 	text := strings.Repeat("a b ", 16<<10)
 	for i, q := range []string{"a", `"a b a c"`, `"` + strings.Repeat("a b ", 250) + `c a b"`, `"` + strings.Repeat("a b ", 31) + `a b"~6`,

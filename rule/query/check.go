@@ -1,10 +1,11 @@
 package query
 
-// maxWebOperators is about what the web's search takes.
+// maxWebOperators is about how many clauses the web's search takes.
 const maxWebOperators = 22
 
-// checkTree refuses what is well-formed but may not be asked: rules that match
-// nearly everything, and clauses where they cannot stand. root is normalised.
+// checkTree reports what is well formed and yet not allowed: queries that match
+// nearly every post, and clauses in places where they cannot stand. root is
+// normalised.
 func checkTree(root *node, d Dialect, f *findings) {
 	var leaves, lists int
 	positive, selective, usual := false, false, false
@@ -51,7 +52,7 @@ func checkTree(root *node, d Dialect, f *findings) {
 	}
 	branch := negativeBranch(root)
 	if root.neg {
-		branch = root // not all of several: nearly every post
+		branch = root // -(a b) matches nearly every post
 	}
 	switch {
 	case !positive:
@@ -67,7 +68,8 @@ func checkTree(root *node, d Dialect, f *findings) {
 	}
 }
 
-// walk calls f for each leaf and says whether it is negated in the end.
+// walk calls f for each leaf. Its neg says whether the leaf is negated, counting
+// the groups that it is in.
 func (n *node) walk(neg bool, f func(leaf *node, neg bool)) {
 	neg = neg != n.neg
 	if n.kind == leafNode {
@@ -84,7 +86,8 @@ func notNegatable(n *node, neg bool, d Dialect, f *findings) {
 	}
 }
 
-// checkWhole refuses clauses that concern the whole rule inside of an OR.
+// checkWhole reports clauses that apply to the whole rule and stand inside an OR
+// or a negated group.
 func checkWhole(root *node, f *findings) {
 	samples := 0
 	var visit func(n *node, top bool)
@@ -113,8 +116,8 @@ func checkWhole(root *node, f *findings) {
 // standalone reports whether a rule can consist of op alone.
 func standalone(op opID, d Dialect) bool { return operators[op].alone&d.accepts() != 0 }
 
-// weak reports clauses that can stand alone by the letter and yet usually need
-// another one.
+// weak reports whether a clause that is allowed alone usually finds nothing
+// useful without another one.
 func weak(n *node, d Dialect) bool {
 	if n.op == opGeocode {
 		return true
@@ -130,8 +133,8 @@ func weak(n *node, d Dialect) bool {
 	return true
 }
 
-// negativeBranch finds a side of an OR that consists of negated clauses. The
-// negated AND of a normalised tree counts as one.
+// negativeBranch returns a side of an OR that consists of negated clauses only,
+// nil if there is none. A negated AND counts as a negated clause.
 func negativeBranch(n *node) *node {
 	if n.neg {
 		return nil
@@ -159,9 +162,10 @@ func onlyExcludes(n *node) bool {
 	return true
 }
 
-// allStandalone reports whether each way to meet the rule, each branch of its
-// disjunctive normal form, has a positive clause that can stand alone. A
-// branch of an AND joins one of each kid, so one kid that has them all will do.
+// allStandalone reports whether each branch of the query's disjunctive normal
+// form, which is each way to meet it, has a positive clause that can stand alone.
+// A branch of an AND joins a branch of each kid, so one kid whose branches all
+// have such a clause is enough.
 func allStandalone(n *node, neg bool, d Dialect) bool {
 	neg = neg != n.neg
 	if n.kind == leafNode {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// keyKind is a kind of thing a post can have and a rule can require.
+// keyKind is a kind of key.
 type keyKind uint8
 
 const (
@@ -27,13 +27,14 @@ const (
 	keyKinds
 )
 
-// key is one thing that a post must have.
+// key is something that a post has and a rule can require: a word, a tag, an
+// author and so on.
 type key struct {
 	kind keyKind
 	hash uint64
 }
 
-// id is the key's place in an index of all kinds.
+// id joins kind and hash into one number, by which a Set indexes keys.
 func (k key) id() uint64 { return mix(k.hash, uint64(k.kind)*0xc2b2ae3d27d4eb4f) }
 
 func idHash(s string) uint64 { return maphash.String(seed, s) }
@@ -48,14 +49,14 @@ type cover struct {
 	score int // the higher, the fewer posts have one of the keys
 }
 
-// cover finds what a node requires; without keys it requires nothing that
-// could be looked up.
+// cover returns a cover of n. It has no keys if n requires nothing that a Set
+// indexes.
 func (p *Program) cover(n *node) cover {
 	if n.neg {
 		return cover{}
 	}
 	switch n.kind {
-	case andNode: // each kid's cover is one of the whole: take the rarest
+	case andNode: // any kid's cover is one of the whole: take the rarest
 		var best cover
 		for _, k := range n.kids {
 			if c := p.cover(k); len(c.keys) > 0 && (len(best.keys) == 0 || c.score > best.score) {
@@ -80,15 +81,15 @@ func (p *Program) cover(n *node) cover {
 	return p.leafCover(n)
 }
 
-// Scores of keys that are no words: a word's is about its length.
+// Scores of keys other than words; that of a word follows from its length.
 const (
 	scoreID     = 100
 	scoreAuthor = 90
 	scoreTag    = 20
 )
 
-// covers lists what each clause of the whole requires, the rarest first: any of
-// them will do to find the program by.
+// covers returns the covers of the clauses that the query joins by AND, the
+// rarest first. Any one of them is enough to find the program.
 func (p *Program) covers() []cover {
 	clauses := []*node{p.root}
 	if p.root.kind == andNode && !p.root.neg {
@@ -128,7 +129,7 @@ func (p *Program) leafCover(n *node) cover {
 			c.keys = append(c.keys, key{keyMentionID, idHash(a.text)})
 		}
 		return c
-	case opFrom: // a name or an id: which one cannot be told for every platform
+	case opFrom: // a handle of digits and an id look the same
 		return cover{[]key{{keyAuthor, scratch.hash(a.text, true)}, {keyAuthorID, idHash(a.text)}}, scoreAuthor}
 	case opConversation:
 		return one(keyConversation, idHash(a.text), scoreID)
@@ -142,7 +143,7 @@ func (p *Program) leafCover(n *node) cover {
 	return cover{}
 }
 
-// cover is the longest word of a phrase: all of them have to be there.
+// cover returns the longest word of p, since a post must have all of them.
 func (p *pattern) cover(kind keyKind, bonus int) cover {
 	var c cover
 	for i, w := range p.words {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Diagnostic says what is wrong, or odd, about a part of a query.
+// Diagnostic is an error or a warning about a part of a query.
 type Diagnostic struct {
 	// Code is stable, for programs: E_… for errors, W_… for warnings.
 	Code string
@@ -26,11 +26,11 @@ func (d Diagnostic) String() string {
 	return s
 }
 
-// Warning is a Diagnostic of a query that is accepted all the same.
+// Warning is a Diagnostic that does not keep a query from being accepted.
 type Warning = Diagnostic
 
-// SyntaxError is why a query is refused: all that was found wrong, in the
-// order of the text, at most maxErrors.
+// SyntaxError reports why a query is refused: its errors in the order of the
+// text, at most 16 of them.
 type SyntaxError struct {
 	Query  string
 	Errors []Diagnostic // never empty
@@ -39,7 +39,7 @@ type SyntaxError struct {
 // maxErrors bounds how many errors of one query are reported.
 const maxErrors = 16
 
-// Error gives the first error, and how many more there are.
+// Error returns the first error, and how many more there are.
 func (e *SyntaxError) Error() string {
 	s := "rule: " + e.Errors[0].String()
 	if n := len(e.Errors) - 1; n > 0 {
@@ -48,7 +48,7 @@ func (e *SyntaxError) Error() string {
 	return s
 }
 
-// findings collects what a parse has to say.
+// findings collects the errors and warnings of a parse.
 type findings struct {
 	errors   []Diagnostic
 	warnings []Warning
@@ -66,8 +66,8 @@ func (f *findings) warn(code string, start, end int, hint, format string, args .
 	}
 }
 
-// refuse is an error in strict dialects and a warning in the others; what is
-// the part of the code after E_ or W_.
+// refuse adds an error if strict is set and a warning if not; what is the part
+// of the code after E_ or W_.
 func (f *findings) refuse(strict bool, what string, start, end int, hint, format string, args ...any) {
 	if strict {
 		f.fail("E_"+what, start, end, hint, format, args...)

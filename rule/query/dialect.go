@@ -2,14 +2,15 @@ package query
 
 import "time"
 
-// MaxQuery is the most characters of a query.
+// MaxQuery is the default of Options.MaxLength, in characters.
 const MaxQuery = 1024
 
 // Dialect is one of the documented variants of the query language.
 type Dialect uint8
 
 // The dialects. Union, the default, accepts every name of the others and of
-// PowerTrack, normalises them and warns; it means what V2Search means.
+// PowerTrack, replaces them by one name for each operator and warns; matching
+// is that of V2Search.
 const (
 	Union    Dialect = iota
 	V2Stream         // X API v2 filtered stream rules
@@ -27,14 +28,14 @@ func (d Dialect) String() string {
 	return "unknown dialect"
 }
 
-// strict dialects refuse what a platform's rules endpoint refuses; the others
-// warn where the meaning is clear.
+// strict reports whether a dialect refuses what the X API refuses; the others
+// only warn where the meaning is clear.
 func (d Dialect) strict() bool { return d == V2Stream || d == V2Search }
 
-// exact dialects tell accented letters from plain ones.
+// exact reports whether a dialect tells accented letters from plain ones.
 func (d Dialect) exact() bool { return d == V2Stream }
 
-// sources is a set of the documents an operator stands in.
+// sources is a set of the documents that have an operator.
 type sources uint8
 
 const (
@@ -44,7 +45,7 @@ const (
 	inW                     // web advanced search
 )
 
-// accepts is the set of documents whose operators a dialect takes.
+// accepts returns the documents whose operators a dialect accepts.
 func (d Dialect) accepts() sources {
 	switch d {
 	case V2Stream:
@@ -79,8 +80,8 @@ const (
 	// maxPhrase is the most words a phrase can have, so that its state fits
 	// in an array on the stack.
 	maxPhrase = 512
-	// maxNear is the same for a proximity phrase, whose words are looked for
-	// in every order.
+	// maxNear is the most words of a proximity phrase, which takes more work
+	// because its words are looked for in every order.
 	maxNear = 64
 )
 

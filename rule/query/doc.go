@@ -1,15 +1,16 @@
 // Package query is the query language of filter rules.
 //
-// Parse reads a query once; the Program it returns then says of any post
-// whether it answers, without allocating:
+// Parse turns a query into a Program, whose Match reports whether a post
+// matches, without allocating:
 //
 //	p, warnings, err := query.Parse(`"moon landing" (from:nasa OR #artemis) -is:retweet`, query.Options{})
 //	…
 //	if p.Match(&tweet) { … }
 //
-// Explain says why; NeedsUpstream lists what a post's record cannot answer;
-// Translate writes the query for another platform dialect; a Set asks many
-// programs about a post at once; Backtest asks one about posts of the past.
+// Explain says why a post matches or does not; NeedsUpstream lists the operators
+// that a post's record, its fetcher.Tweet, cannot decide; Translate writes the
+// query in another dialect; a Set matches a post against many programs at once;
+// Backtest runs a program on posts of the past.
 //
 // # The language
 //
@@ -27,7 +28,7 @@
 // "coca-cola" is a phrase of two; an emoji, and a character of a script that
 // is written without spaces, such as Japanese, is a word by itself. Links in
 // the text are not searched by keywords: use url: for them. Accents count in
-// V2Stream only.
+// V2Stream only. A keyword, a phrase or an operator with its value is a clause.
 //
 // The operators most used (the tables in operators.go have all of them):
 //
@@ -45,31 +46,33 @@
 //	within_time:3h since_id: max_id:                time
 //	contains:abc bio_name:nasa filter:safe …        and what PowerTrack and the web have
 //
-// A query needs a clause that selects posts: a keyword, a tag, an author. What
-// most posts have (is:, has:, lang:, min_…, since:) and what only excludes
-// narrows such a clause down and is refused alone.
+// A query needs a clause that selects posts: a keyword, a tag, an author.
+// Clauses that most posts meet (is:, has:, lang:, min_…, since:) and negated
+// ones only narrow a selection, and are refused alone.
 //
 // # Dialects
 //
-// Union, the default, accepts the names of all dialects, and PowerTrack's; it
-// writes them in one way and warns where it did. V2Stream and V2Search accept
-// what the X API's stream rules and search queries do, and refuse the rest
-// with a hint. Web is the web's advanced search: it folds plurals outside of
-// quotes, searches links and the author's names as well, and hides native
-// retweets unless include:nativeretweets is there.
+// Union, the default, accepts the names of all dialects and of PowerTrack; it
+// replaces them by one name for each operator, and warns when it does. V2Stream
+// and V2Search accept what the X API accepts as stream rules and as search
+// queries, and refuse the rest with a hint. Web is the web's advanced search:
+// outside of quotes it takes singular and plural for the same word; it also
+// searches links and the author's names; and it leaves out native retweets
+// unless the query has include:nativeretweets.
 //
 // The sources are the public documents of the X API v2 (filtered stream,
 // search, operators), of PowerTrack, and the community's reference of the
-// web's search. Where they are silent: AND binds tighter than OR in the web
-// dialect too, with the warning W_MIXED; operators that compare a number can
-// not stand alone; sample: goes by a hash of the post's id; likes and reposts
-// of a native retweet count as none; * is exactly one word.
+// web's search. What they do not say is settled so: AND binds tighter than OR in the web
+// dialect too, with the warning W_MIXED; operators that compare a number cannot
+// stand alone; sample: goes by a hash of the post's id; a native retweet has no
+// likes and reposts of its own; * is exactly one word.
 //
-// # What posts do not say
+// # What a record does not say
 //
-// A clause about what the record lacks is neither met nor unmet, and Match is
-// true only when the other clauses decide. Profile operators are answered when
-// the post carries its author's User. Some answers are approximate: to: and
+// A clause about something that the record lacks is unknown, and so is its
+// negation: Match is true only if the other clauses decide. Operators about the
+// author's profile need a post that carries its author's User. Some are
+// approximate: to: and
 // retweets_of: by handle go by mentions, has:images by the type or duration of
 // media, card_name: by polls, filter:news by a list of domains.
 //

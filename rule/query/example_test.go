@@ -24,7 +24,7 @@ func ExampleParse() {
 	fmt.Println(p.Match(&fetcher.Tweet{Text: "The Moon landing, 1969", FavoriteCount: 12}))
 	// Output:
 	// rocket OR ("moon landing" min_likes:10)
-	// W_MIXED at byte 0: clauses side by side belong together before OR separates them; write rocket OR ("moon landing" min_faves:10)
+	// W_MIXED at byte 0: AND binds tighter than OR; write rocket OR ("moon landing" min_faves:10)
 	// W_WEB_NAME at byte 25: min_faves is another name of min_likes; write min_likes
 	// true
 }

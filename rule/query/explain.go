@@ -8,18 +8,18 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Verdict is what a post answers to a clause.
+// Verdict is the result of a clause on a post.
 type Verdict string
 
-// Verdicts. Unknown is the answer to what the post's record does not say.
+// Verdicts. Unknown means that the post's record does not decide.
 const (
 	Yes     Verdict = "yes"
 	No      Verdict = "no"
 	Unknown Verdict = "unknown"
 )
 
-// Explanation says for a clause, and the clauses it consists of, how a post
-// answered.
+// Explanation is the result of a clause on a post, and of the clauses it consists
+// of.
 type Explanation struct {
 	// Clause is the clause in its normalised form, or AND, OR and their
 	// negations for a group.
@@ -27,19 +27,21 @@ type Explanation struct {
 	Verdict Verdict
 	// Start and End are the clause's bytes in the query.
 	Start, End int
-	// Found are the bytes of the post's text, FullText if it has one, that
-	// meet the clause; both 0 for what is not about the text or not met.
+	// Found is where in the post's text, FullText if it has one, the part that
+	// meets the clause starts and ends, in bytes; both are 0 if the clause is not
+	// met or not about the text.
 	Found [2]int
-	// Text is that part of the text.
+	// Text is that part.
 	Text string
 	// Reason is why a clause is unknown, or why the whole is no although its
 	// clauses are met; else "".
 	Reason string
-	Parts  []Explanation
+	// Parts are the clauses of a group, in the order of the query.
+	Parts []Explanation
 }
 
-// Explain answers like Match, and says why. Every clause is asked, also those
-// that Match would leave out.
+// Explain evaluates a program on a post like Match, and says why. It evaluates
+// every clause, even those that Match skips because the others have decided.
 func (p *Program) Explain(t *fetcher.Tweet) Explanation {
 	post := newPost(t)
 	e := p.explain(p.root, post)
@@ -103,7 +105,7 @@ func (v verdict) public() Verdict {
 	return Unknown
 }
 
-// spanOf finds where a tag that was met stands in the text.
+// spanOf finds the part of the text that met a tag or contains: clause.
 func (p *Program) spanOf(n *node, post *post) span {
 	exact := true
 	switch n.op {
@@ -132,8 +134,8 @@ func (p *Program) spanOf(n *node, post *post) span {
 	return span{}
 }
 
-// String is the tree, a clause a line: the verdict, the clause, and the text
-// that met it.
+// String returns the tree, one clause a line: the verdict, the clause, and the
+// text that met it.
 func (e Explanation) String() string {
 	var b strings.Builder
 	e.write(&b, 0)

@@ -36,7 +36,8 @@ func TestExplainFindsTheText(t *testing.T) {
 	}
 }
 
-// Letters whose other case has another length do not lead beyond the text.
+// A letter whose upper and lower case differ in length makes the place of a
+// substring unknown; Explain then finds none.
 func TestExplainWhereCaseChangesTheLength(t *testing.T) {
 	for text, q := range map[string]string{"k": "contains:\u212a", "ß": "contains:ẞ", "a kk b": "contains:\u212a"} {
 		e := parse(t, q, query.Union).Explain(&tweet{Text: text})

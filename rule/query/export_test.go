@@ -6,8 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Tree gives a program's tree in the notation of the specification:
-// or(apple, and(iphone, ipad)).
+// Tree returns a program's tree as text, such as or(apple, and(iphone, ipad)).
 func (p *Program) Tree() string { return tree(p.root, p.dialect) }
 
 func tree(n *node, d Dialect) string {
@@ -29,8 +28,8 @@ func tree(n *node, d Dialect) string {
 	return s
 }
 
-// Steps counts the work of matching a post, in characters read, words compared
-// and clauses asked.
+// Steps returns the work of matching a post: bytes read, words compared and
+// clauses evaluated.
 func (p *Program) Steps(t *fetcher.Tweet) int {
 	post := new(post)
 	post.reset(t)
@@ -38,7 +37,7 @@ func (p *Program) Steps(t *fetcher.Tweet) int {
 	return post.steps
 }
 
-// Hashtags, Mentions, Cashtags and Links give what is found in a text.
+// Hashtags, Mentions, Cashtags and Links return what is found in a text.
 func Hashtags(s string) []string {
 	return parts(s, appendHashtags(nil, s, appendLinks(nil, s, new(int))))
 }
@@ -56,13 +55,13 @@ func parts(s string, spans []span) []string {
 	return list
 }
 
-// LinkSteps counts what looking for links in a text reads.
+// LinkSteps returns how many bytes are read to find the links in a text.
 func LinkSteps(s string) (steps int) {
 	appendLinks(nil, s, &steps)
 	return steps
 }
 
-// Tried counts the programs of a set that are asked about a post.
+// Tried returns how many programs of a set are tried on a post.
 func (s *Set) Tried(t *fetcher.Tweet) (n int) {
 	p := new(post)
 	p.reset(t)

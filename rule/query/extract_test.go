@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// What twitter-text publishes as rules for tags, names and links in a text.
+// Tags, names and links in a text follow the rules published with twitter-text.
 func TestExtraction(t *testing.T) {
 	for _, row := range []struct {
 		what string

@@ -8,17 +8,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// seed makes word hashes unpredictable: nobody can craft two words that
-// compare equal. By accident two differ in 64 bits of hash all but always.
+// seed makes word hashes unpredictable, so that nobody can craft two words with
+// the same hash. With 64 bits, an accidental collision is not worth a comparison
+// of the words.
 var seed = maphash.MakeSeed()
 
-// Two values of a hash are kept for what is not a word.
+// Hashes of tokens that are not words; no word has them.
 const (
-	segmentEnd = 0 // no phrase reaches across
-	linkWord   = 1 // a link that counts as one word and equals none
+	segmentEnd = 0 // no phrase reaches across it
+	linkWord   = 1 // a link, which takes the place of a word and equals none
 )
 
-// hashFolded is the identity of a folded word.
+// hashFolded returns the hash of a folded word, by which words are compared.
 func hashFolded(folded []byte) uint64 {
 	h := maphash.Bytes(seed, folded)
 	if h <= linkWord {
@@ -32,7 +33,7 @@ func hashFolded(folded []byte) uint64 {
 // without the accents of Latin and Greek letters. Both sides of a comparison
 // go through it, so that composed and decomposed text are equal.
 func appendFolded(dst []byte, s string, exact bool) []byte {
-	accented := false // the last letter is of a script that accents are dropped from
+	accented := false // the last letter is of a script whose accents are dropped
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {
@@ -80,18 +81,19 @@ func appendFoldedRune(dst []byte, r rune, exact, accented bool) ([]byte, bool) {
 	return utf8.AppendRune(dst, foldCase(r)), unicode.In(r, unicode.Latin, unicode.Greek)
 }
 
-// isAccent reports marks that stand over letters of any alphabet; the vowel
-// signs of other scripts are no accents.
+// isAccent reports whether r is a combining accent; the vowel signs of other
+// scripts, which are marks as well, are not.
 func isAccent(r rune) bool {
 	return r >= 0x300 && r <= 0x36f || r >= 0x1ab0 && r <= 0x1aff || r >= 0x1dc0 && r <= 0x1dff
 }
 
-// caseless reports the large blocks that have neither case nor accents.
+// caseless reports whether r is of one of the large blocks that have neither
+// case nor accents.
 func caseless(r rune) bool {
 	return r >= 0x3400 && r < 0xa000 || r >= 0x1f000 && r < 0x30000
 }
 
-// foldCase gives one rune for all that differ in case only.
+// foldCase returns the same rune for all that differ in case only.
 func foldCase(r rune) rune {
 	r = unicode.ToLower(r)
 	if r < utf8.RuneSelf {
@@ -107,8 +109,8 @@ func foldCase(r rune) rune {
 	return least
 }
 
-// appendJamo decomposes a Hangul syllable, which the tables leave to
-// arithmetic (Unicode Standard, section 3.12).
+// appendJamo decomposes a Hangul syllable, for which the tables have no entries:
+// it is computed (Unicode Standard, section 3.12).
 func appendJamo(dst []byte, r rune) []byte {
 	const vowels, finals = 21, 28
 	n := r - 0xac00
@@ -120,8 +122,8 @@ func appendJamo(dst []byte, r rune) []byte {
 	return dst
 }
 
-// stem folds a plain English plural, as the web's search does with words that
-// stand outside quotes. folded is a folded word, and may be changed.
+// stem returns the singular of a regular English plural, as the web's search
+// compares words outside of quotes. It may change folded, which is a folded word.
 func stem(folded []byte) []byte {
 	for _, c := range folded {
 		if c < 'a' || c > 'z' {
@@ -136,7 +138,7 @@ func stem(folded []byte) []byte {
 	case n > 5 && ends("ies"): // stories, movies
 		folded[n-3] = 'y'
 		return folded[:n-2]
-	case n > 4 && ends("ie"): // movie, to be the same
+	case n > 4 && ends("ie"): // movie, to equal movies
 		folded[n-2] = 'y'
 		return folded[:n-1]
 	case ends("sses"), ends("xes"), ends("ches"), ends("shes"), ends("zzes"):

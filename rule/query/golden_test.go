@@ -31,8 +31,8 @@ func queries(t testing.TB) []string {
 	return list
 }
 
-// outcome is what a query becomes in a line: the tree and the warnings' codes,
-// or the errors' codes with the bytes they are about.
+// outcome returns in one line what a query becomes: the tree and the codes of the
+// warnings, or the codes of the errors with the bytes they are about.
 func outcome(text string, d query.Dialect) string {
 	p, warnings, err := query.Parse(text, query.Options{Dialect: d})
 	var bad *query.SyntaxError
@@ -50,8 +50,9 @@ func outcome(text string, d query.Dialect) string {
 	return s
 }
 
-// The golden file has for each query what it becomes in each dialect; dialects
-// that agree share a line. Changes to it are changes to the language.
+// The golden file says what each query becomes in each dialect; dialects that
+// agree share a line. A change of the file is a change of the language. To add a
+// query, add its line and run the test with -update.
 func TestGolden(t *testing.T) {
 	data, err := os.ReadFile("testdata/golden.txt")
 	if err != nil {

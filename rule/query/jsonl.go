@@ -21,7 +21,7 @@ type Reader struct {
 	err   error
 }
 
-// NewReader reads from r. A line can have up to 1 MiB.
+// NewReader returns a Reader of r. A line can have up to 1 MiB.
 func NewReader(r io.Reader) *Reader {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)

@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// languages are the codes of the X API's documents, in their older and longer
-// list, and those the web adds.
+// languages are the codes that the X API documents, in the older list, which is
+// the longer one.
 var languages = func() map[string]bool {
 	m := map[string]bool{}
 	for _, code := range strings.Fields(`am ar bg bn bo bs ca ckb cs cy da de dv el en es et eu fa fi fr gu
@@ -23,10 +23,10 @@ func knownLanguage(code string, d Dialect) bool {
 	return languages[code] || webLanguages[code] && !d.strict()
 }
 
-// oldCodes are codes the X platform still uses in place of today's.
+// oldCodes maps withdrawn codes, which X still uses, to those that replaced them.
 var oldCodes = map[string]string{"iw": "he", "in": "id", "ji": "yi"}
 
-// today gives the code in use today, lower case for ASCII.
+// today returns a code in lower case, a withdrawn one replaced.
 func today(code string) string {
 	code = strings.ToLower(code)
 	if now, ok := oldCodes[code]; ok {
@@ -35,9 +35,9 @@ func today(code string) string {
 	return code
 }
 
-// sameLanguage reports whether a post in language got answers a rule for
-// want, which today returned. A region does not count unless the rule names
-// one; a script, as in hi-Latn, does.
+// sameLanguage reports whether a post in language got meets lang:want; want is
+// a result of today. A region counts only if the rule names one; a script, as in
+// hi-Latn, always counts.
 func sameLanguage(want, got string) bool {
 	if len(got) == 2 {
 		if now, ok := oldCodes[got]; ok {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// lexKind is what a piece of a query is.
+// lexKind is the kind of a lexeme.
 type lexKind uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 type lexeme struct {
 	kind       lexKind
 	start, end int
-	node       *node // of a leaf; never nil, also when it was faulty
+	node       *node // of a lexLeaf: not nil, even if the clause has an error
 }
 
 // lexer cuts a query into lexemes, in one pass.
@@ -100,7 +100,7 @@ func (l *lexer) word(kind lexKind, start, end int) lexeme {
 	return lexeme{kind, start, end, nil}
 }
 
-// runEnd gives the end of what has no white space, parenthesis or quote.
+// runEnd returns where the white space, parenthesis or quote after i is.
 func (l *lexer) runEnd(i int) int {
 	for i < len(l.s) {
 		r, size := utf8.DecodeRuneInString(l.s[i:])
@@ -123,7 +123,7 @@ func endsAt(s string, i int) bool {
 	return unicode.IsSpace(r)
 }
 
-// boundary complains about a clause that touches the next one.
+// boundary reports a clause that touches the next one.
 func (l *lexer) boundary() {
 	if !l.endsAt(l.pos) {
 		l.f.fail("E_SPACE", l.pos, l.pos+1, "put a space between clauses; a value with quotes or parentheses has to be quoted as a whole",
@@ -143,14 +143,14 @@ func emoticonAt(s string, i int) string {
 	return ""
 }
 
-// leaf ends a clause.
+// leaf returns the clause from start to end, and goes on behind it.
 func (l *lexer) leaf(op opID, start, end int, arg argument) lexeme {
 	l.pos = end
 	l.boundary()
 	return lexeme{lexLeaf, start, end, &node{op: op, start: start, end: end, arg: arg}}
 }
 
-// special is a term that only the web dialect has.
+// special returns a term that the X API's dialects do not have.
 func (l *lexer) special(op opID, start, end int, what string) lexeme {
 	if l.d.strict() {
 		l.f.fail("E_DIALECT", start, end, "leave it out, or use the web dialect", "%s is a term of the web dialect only", what)
@@ -176,8 +176,8 @@ func (l *lexer) minus() lexeme {
 	return lexeme{lexLeaf, start, l.pos, &node{start: start, end: l.pos}}
 }
 
-// quoted reads a phrase in quotes that starts at start, and gives its text
-// and where it ends.
+// quoted reads a phrase in quotes that starts at start, and returns its text and
+// where it ends.
 func (l *lexer) quoted(start int) (text string, end int) {
 	i := start + 1
 	plain := true

@@ -5,12 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// fields is strings.Fields.
-func fields(s string) []string { return strings.Fields(s) }
-
-// phrase ends a quoted term, with the ~N of a proximity if there is one.
+// phrase returns a quoted term, whose text has been read, and reads the ~N of a
+// proximity behind it if there is one.
 func (l *lexer) phrase(start int, text string, end int) lexeme {
-	arg := argument{text: strings.Join(fields(text), " "), quoted: true}
+	arg := argument{text: strings.Join(strings.Fields(text), " "), quoted: true}
 	if !utf8.ValidString(text) {
 		l.f.fail("E_UTF8", start, end, "", "the phrase is not valid UTF-8")
 	}
@@ -18,9 +16,9 @@ func (l *lexer) phrase(start int, text string, end int) lexeme {
 	words := newPattern(arg.text, false, wild)
 	switch n := len(words.words); {
 	case text == "":
-		l.f.fail("E_EMPTY_PHRASE", start, end, "write the words between the quotes", "the phrase is empty")
+		l.f.fail("E_EMPTY_PHRASE", start, end, "write words between the quotes", "the phrase is empty")
 	case !words.concrete():
-		l.f.fail("E_EMPTY_PHRASE", start, end, "punctuation separates words and is none", "the phrase %s holds no word", quoteShort(text))
+		l.f.fail("E_EMPTY_PHRASE", start, end, "punctuation only separates words", "the phrase %s has no word", quoteShort(text))
 	case n > maxPhrase:
 		l.f.fail("E_PHRASE_TOO_LONG", start, end, "join shorter phrases", "the phrase has %d words; at most %d are allowed", n, maxPhrase)
 	}
@@ -45,7 +43,7 @@ func (l *lexer) phrase(start int, text string, end int) lexeme {
 	return l.leaf(opTerm, start, end, arg)
 }
 
-// forced reads +word, the literal form of a word.
+// forced reads +word, which matches the word but not its plural.
 func (l *lexer) forced() lexeme {
 	start := l.pos
 	end := l.runEnd(start + 1)
@@ -53,7 +51,7 @@ func (l *lexer) forced() lexeme {
 	if l.d.strict() {
 		l.f.fail("E_DIALECT", start, end, "leave the + out", "+word is a term of the web dialect only")
 	} else if !plainWord(text) {
-		l.f.fail("E_KEYWORD", start, end, `quote it: "`+shorten(text)+`"`, "+ needs a word of letters and digits behind it")
+		l.f.fail("E_KEYWORD", start, end, `quote it: "`+shorten(text)+`"`, "+ needs a word of letters and digits after it")
 	}
 	return l.leaf(opTerm, start, end, argument{text: text, force: true})
 }
@@ -101,7 +99,7 @@ func (l *lexer) keyword(start, end int) lexeme {
 		case strings.ContainsRune("“”„«»", first):
 			quoteIt = `use straight quotes: "`
 		case !newPattern(text, false, false).concrete():
-			quoteIt = "leave it out: punctuation separates words and is none"
+			quoteIt = "leave it out: punctuation only separates words"
 		}
 		l.f.fail("E_KEYWORD", start, end, quoteIt, "a keyword starts with a letter, a digit or an emoji, not with %q", first)
 	case l.d == Web && strings.Contains(text, "-"):
@@ -120,8 +118,8 @@ func (l *lexer) keyword(start, end int) lexeme {
 	return l.leaf(opTerm, start, end, arg)
 }
 
-// hyphenated reads what the web takes apart: state-of-the-art is the same as
-// state of the art there.
+// hyphenated reads a word with hyphens in the web dialect, where state-of-the-art
+// is the same as state of the art.
 func (l *lexer) hyphenated(start, end int) lexeme {
 	text := l.s[start:end]
 	l.f.warn("W_PUNCT", start, end, `quote it to keep the words together: "`+shorten(text)+`"`, "hyphens are removed, which leaves separate words")
@@ -188,7 +186,7 @@ func (l *lexer) operator(start, colon int) lexeme {
 	return l.leaf(n.op, start, end, arg)
 }
 
-// unknown complains about a name that is none.
+// unknown reports a name that no operator has.
 func (l *lexer) unknown(start, colon, end int, spelled string) {
 	if spelled == "" {
 		l.f.fail("E_UNKNOWN_OP", start, colon+1, "write name:value without spaces, or quote it", "there is no name before the colon")
@@ -201,7 +199,7 @@ func (l *lexer) unknown(start, colon, end int, spelled string) {
 	l.f.fail("E_UNKNOWN_OP", start, colon+1, hint, "there is no operator %s:", shorten(spelled))
 }
 
-// flag reads is:value and its like, whose value is part of the name.
+// flag reads an operator whose value is part of its name, such as is:reply.
 func (l *lexer) flag(start, colon, end int, low, value string) lexeme {
 	value = strings.ToLower(value)
 	negated := low == "exclude"
@@ -230,7 +228,7 @@ func (l *lexer) flag(start, colon, end int, low, value string) lexeme {
 	return lex
 }
 
-// named checks that a spelling is one of the dialect's.
+// named reports whether the dialect accepts a spelling, with an error if not.
 func (l *lexer) named(n name, spelled string, start, end int) bool {
 	row := &operators[n.op]
 	own := n.op.label(l.d)
@@ -261,11 +259,11 @@ func (l *lexer) named(n name, spelled string, start, end int) bool {
 	return false
 }
 
-// style warns about values that are read but could be meant otherwise.
+// style warns about values that are allowed but may not be what was meant.
 func (l *lexer) style(op opID, a *argument, start, end int) {
 	switch kind := operators[op].arg; {
 	case kind == argLang && !knownLanguage(a.text, l.d):
-		l.f.warn("W_LANG", start, end, "write one such as en, ja or und", "%s is no language code of the documents", a.text)
+		l.f.warn("W_LANG", start, end, "write one such as en, ja or und", "%s is not a documented language code", a.text)
 	case op == opPointRadius && !strings.ContainsAny(l.s[start:end], "kKmM"):
 		l.f.warn("W_UNIT", start, end, "write mi or km after the radius", "the radius is taken as miles")
 	case l.d == Web && (op == opURL || op == opSource) && strings.ContainsAny(a.text, "- "):

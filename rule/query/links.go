@@ -9,16 +9,16 @@ import (
 // How links, tags and names are found in a text follows the rules published
 // with twitter-text, https://github.com/twitter/twitter-text, in one pass.
 
-// maxLink bounds a link that is found in a text, and maxOpen what is read of
-// it without knowing whether it belongs there, both in bytes.
+// maxLink bounds the length of a link in a text, and maxOpen how far it is read
+// beyond the last character that can end it, both in bytes.
 const (
 	maxLink = 4096
 	maxOpen = 128
 )
 
-// generic are the top-level domains that make a link of a name without
-// "https://" in front; names that end in two letters need a path or a second
-// level as well, so that "the end.so it goes" is none.
+// generic lists the top-level domains whose names are links without "https://",
+// too. A name with a domain of two letters also needs a path or a subdomain, so
+// that there is no link in "the end.so it goes".
 var generic = map[string]bool{
 	"com": true, "net": true, "org": true, "edu": true, "gov": true, "mil": true, "int": true,
 	"info": true, "biz": true, "name": true, "pro": true, "aero": true, "coop": true, "museum": true,
@@ -28,8 +28,8 @@ var generic = map[string]bool{
 	"mobi": true, "jobs": true, "travel": true, "link": true, "media": true, "network": true, "website": true,
 }
 
-// appendLinks appends where the links of a text stand. steps counts what is
-// read, some of it more than once.
+// appendLinks appends the spans of the links of a text. It adds to steps what it
+// reads, some of it more than once.
 func appendLinks(dst []span, s string, steps *int) []span {
 	*steps += len(s)
 	for i := 0; i < len(s); {
@@ -53,7 +53,7 @@ func isAlnum(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// linkAt gives the end of the link that starts at i, 0 for none.
+// linkAt returns the end of the link that starts at i, 0 for none.
 func linkAt(s string, i int, steps *int) int {
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
 	if i > 0 && (strings.ContainsRune("@＠$#＃", before) || before < utf8.RuneSelf && isAlnum(byte(before))) {
@@ -102,8 +102,8 @@ func linkAt(s string, i int, steps *int) int {
 	return end
 }
 
-// hostEnd gives the end of the host name at i, i for none. Names without a
-// scheme are ASCII.
+// hostEnd returns the end of the host name at i, i for none. unicodeToo allows
+// letters outside ASCII, which only links with a scheme have.
 func hostEnd(s string, i int, unicodeToo bool, steps *int) int {
 	end, label, dots := i, i, 0
 	for j := i; j <= len(s); {
@@ -134,8 +134,8 @@ func hostEnd(s string, i int, unicodeToo bool, steps *int) int {
 	return end
 }
 
-// pathEnd gives the end of the path, query and fragment that start at i:
-// punctuation at the end belongs to the sentence, and so does a closing
+// pathEnd returns the end of the path, query and fragment that start at i.
+// Punctuation at the end belongs to the sentence, and so does a closing
 // parenthesis that the path did not open.
 func pathEnd(s string, i, limit int, steps *int) int {
 	end, depth := i, 0
@@ -151,7 +151,7 @@ func pathEnd(s string, i, limit int, steps *int) int {
 			}
 			depth--
 			end = j + size
-		case strings.ContainsRune("!*';:,.$%[]|&@~?", r): // legal, but not last
+		case strings.ContainsRune("!*';:,.$%[]|&@~?", r): // allowed, but not at the end
 		case r == '/' || r == '=' || r == '_' || r == '#' || r == '+' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
 			if depth == 0 {
 				end = j + size

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// noon is when the posts of these tests were published, and what the clock
-// says five minutes later is their now.
+// noon is when most posts of these tests were published. The programs' clock,
+// at5past, is five minutes later.
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 func at5past() time.Time { return noon.Add(5 * time.Minute) }
@@ -24,8 +24,8 @@ func parse(t testing.TB, text string, d query.Dialect) *query.Program {
 	return p
 }
 
-// matchCase is a query that has to match the posts of yes and none of no.
-// Strings are texts.
+// matchCase is a query that has to match the posts of yes and none of no. A
+// string stands for a post with this text.
 type matchCase struct {
 	dialect query.Dialect
 	query   string
@@ -265,7 +265,8 @@ func TestMatchCountsPlacesAndTime(t *testing.T) {
 	})
 }
 
-// What only the platform knows makes a rule match only if the rest decides.
+// A query with a clause that only the platform can decide matches only if the
+// other clauses decide.
 func TestUnknownClauses(t *testing.T) {
 	checkMatches(t, []matchCase{
 		{query.Union, "a point_radius:[2 48 1km]", nil, []any{"a", "b"}},
@@ -287,7 +288,7 @@ func TestSampleIsDeterministicAndFair(t *testing.T) {
 	if hits < 9_700 || hits > 10_300 { // 3 σ are 285
 		t.Errorf("sample:10 took %d of 100,000", hits)
 	}
-	// The share must not change between versions: receivers would see a jump.
+	// The choice must not change between versions: receivers would get other posts.
 	for id, want := range map[string]bool{snowflake(3): false, snowflake(13): true} {
 		if got := p.Match(&tweet{Text: "a", ID: id}); got != want {
 			t.Errorf("sample:10 of %s: %v", id, got)

@@ -8,10 +8,10 @@ import (
 // name is one spelling of an operator.
 type name struct {
 	op opID
-	in sources // where this spelling stands in the documents
+	in sources // the documents that have this spelling
 }
 
-// aliases are spellings besides those of the operators table.
+// aliases are spellings beside those in the operators table.
 var aliases = map[string]name{
 	"retweets_of_user":       {opRetweetsOf, srp},
 	"user_bio":               {opBio, inS | inP},
@@ -57,8 +57,8 @@ var names = func() map[string]name {
 // prefixes are the names whose value is part of the operator.
 var prefixes = map[string]bool{"is": true, "has": true, "filter": true, "include": true, "exclude": true}
 
-// nearest gives up to three spellings that d accepts and that s may have been
-// meant to be, "" for none.
+// nearest returns up to three spellings that d accepts and that are close to s,
+// "" for none.
 func nearest(s string, d Dialect) string {
 	if len(s) > 32 {
 		return ""
@@ -93,7 +93,7 @@ func nearest(s string, d Dialect) string {
 	return strings.Join(list, ", ")
 }
 
-// editDistance counts the letters to insert, remove or replace.
+// editDistance returns the Levenshtein distance, in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

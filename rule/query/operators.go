@@ -1,6 +1,6 @@
 package query
 
-// opID is an operator by what it asks, whatever a dialect calls it.
+// opID identifies an operator, whatever its name is in a dialect.
 type opID uint8
 
 const (
@@ -105,7 +105,7 @@ const (
 	opCount
 )
 
-// argKind is what stands behind an operator's colon.
+// argKind is the kind of value that an operator takes.
 type argKind uint8
 
 const (
@@ -132,23 +132,23 @@ const (
 	argAge  // 2d, 3h, 5m, 30s
 )
 
-// locality says whether an operator can be answered from a post's record.
+// locality says whether a post's record decides an operator.
 type locality uint8
 
 const (
-	local    locality = iota // approximately at least
-	upstream                 // only the platform knows
+	local    locality = iota // it does, if only approximately
+	upstream                 // only the platform knows, or the author's User
 )
 
 // operator is a row of the language's tables.
 type operator struct {
 	name  string  // in the X dialects and Union, "" for one that only the web has
 	web   string  // in Web, "" when it has none
-	in    sources // where it exists
-	alone sources // where it can stand alone
+	in    sources // the documents that have it
+	alone sources // those by which it can stand alone
 	arg   argKind
 	where locality
-	cost  uint8 // of an answer: cheap ones are asked first
+	cost  uint8 // of its evaluation: cheap clauses come first
 }
 
 const (
@@ -156,36 +156,36 @@ const (
 	srpw = srp | inW
 )
 
-// Costs of an answer.
+// Costs of an evaluation.
 const (
 	cheap  = 0 // a field is compared
-	middle = 1 // a list is compared
-	dear   = 2 // the text is cut into words
+	medium = 1 // a list is compared
+	costly = 2 // the text is cut into words
 )
 
 // operators is indexed by opID. Where the documents do not say whether an
 // operator can stand alone, those that pick few posts (ids, words of a link)
 // can, and those that compare a number cannot.
 var operators = [opCount]operator{
-	opTerm:               {"", "", srpw, srpw, argNone, local, dear},
-	opEmoticon:           {"", "", inW, inW, argNone, local, middle},
-	opQuestion:           {"", "", inW, inW, argNone, local, middle},
-	opHashtag:            {"#", "#", srpw, srpw, argNone, local, middle},
-	opMention:            {"@", "@", srpw, srpw, argNone, local, middle},
-	opCashtag:            {"$", "$", srpw, srpw, argNone, local, middle},
-	opContains:           {"contains", "", inP, inP, argLiteral, local, dear},
+	opTerm:               {"", "", srpw, srpw, argNone, local, costly},
+	opEmoticon:           {"", "", inW, inW, argNone, local, medium},
+	opQuestion:           {"", "", inW, inW, argNone, local, medium},
+	opHashtag:            {"#", "#", srpw, srpw, argNone, local, medium},
+	opMention:            {"@", "@", srpw, srpw, argNone, local, medium},
+	opCashtag:            {"$", "$", srpw, srpw, argNone, local, medium},
+	opContains:           {"contains", "", inP, inP, argLiteral, local, costly},
 	opEmbedding:          {"embedding", "", inS, inS, argText, upstream, cheap},
 	opEmbeddingThreshold: {"embedding_threshold", "", inS, 0, argFraction, upstream, cheap},
 
 	opFrom:             {"from", "from", srpw, srpw, argHandle, local, cheap},
 	opTo:               {"to", "to", srpw, srpw, argHandle, local, cheap},
-	opRetweetsOf:       {"retweets_of", "", srp, srp, argHandle, local, middle},
+	opRetweetsOf:       {"retweets_of", "", srp, srp, argHandle, local, medium},
 	opFromAffiliate:    {"from_affiliate_of", "", inS, inS, argHandle, upstream, cheap},
 	opToAffiliate:      {"to_affiliate_of", "", inS, inS, argHandle, upstream, cheap},
 	opList:             {"list", "list", inR | inW, inR | inW, argList, upstream, cheap},
-	opBio:              {"bio", "", inS | inP, inS | inP, argWords, local, dear},
-	opBioName:          {"bio_name", "", inS | inP, inS | inP, argWords, local, dear},
-	opBioLocation:      {"bio_location", "", inS | inP, inS | inP, argWords, local, dear},
+	opBio:              {"bio", "", inS | inP, inS | inP, argWords, local, costly},
+	opBioName:          {"bio_name", "", inS | inP, inS | inP, argWords, local, costly},
+	opBioLocation:      {"bio_location", "", inS | inP, inS | inP, argWords, local, costly},
 	opMinFollowers:     {"min_followers", "", inS, 0, argCount, upstream, cheap},
 	opFollowers:        {"followers_count", "", inS | inP, 0, argRange, upstream, cheap},
 	opFollowing:        {"following_count", "", inS | inP, 0, argRange, upstream, cheap},
@@ -202,15 +202,15 @@ var operators = [opCount]operator{
 	opProfileSubregion: {"profile_subregion", "", inP, inP, argText, upstream, cheap},
 	opHasProfileGeo:    {"has:profile_geo", "", inP, 0, argNone, upstream, cheap},
 
-	opURL:            {"url", "url", srpw, srpw, argWords, local, middle},
+	opURL:            {"url", "url", srpw, srpw, argWords, local, medium},
 	opURLTitle:       {"url_title", "", inS | inP, inS | inP, argWords, upstream, cheap},
 	opURLDescription: {"url_description", "", inS | inP, inS | inP, argWords, upstream, cheap},
-	opURLContains:    {"url_contains", "", inS | inP, inS | inP, argLiteral, local, middle},
+	opURLContains:    {"url_contains", "", inS | inP, inS | inP, argLiteral, local, medium},
 	opContext:        {"context", "", inS | inR, inS | inR, argContext, upstream, cheap},
 	opEntity:         {"entity", "", inS | inR, inS | inR, argText, upstream, cheap},
 	opCardName:       {"", "card_name", inW, 0, argText, local, cheap},
-	opCardDomain:     {"", "card_domain", inW, 0, argLiteral, local, middle},
-	opCardURL:        {"", "card_url", inW, 0, argLiteral, local, middle},
+	opCardDomain:     {"", "card_domain", inW, 0, argLiteral, local, medium},
+	opCardURL:        {"", "card_url", inW, 0, argLiteral, local, medium},
 
 	opConversation:    {"conversation_id", "conversation_id", inS | inR | inW, inS | inR | inW, argID, local, cheap},
 	opInReplyTo:       {"in_reply_to_tweet_id", "", srp, srp, argID, local, cheap},
@@ -222,10 +222,10 @@ var operators = [opCount]operator{
 	opIsReply:         {"is:reply", "filter:replies", srpw, 0, argNone, local, cheap},
 	opIsQuote:         {"is:quote", "filter:quote", srpw, 0, argNone, local, cheap},
 	opNullcast:        {"is:nullcast", "", inS | inR, 0, argNone, upstream, cheap},
-	opHasHashtags:     {"has:hashtags", "filter:hashtags", srpw, 0, argNone, local, middle},
-	opHasMentions:     {"has:mentions", "filter:mentions", srpw, 0, argNone, local, middle},
-	opHasLinks:        {"has:links", "filter:links", srpw, 0, argNone, local, middle},
-	opHasCashtags:     {"has:cashtags", "", srp, 0, argNone, local, middle},
+	opHasHashtags:     {"has:hashtags", "filter:hashtags", srpw, 0, argNone, local, medium},
+	opHasMentions:     {"has:mentions", "filter:mentions", srpw, 0, argNone, local, medium},
+	opHasLinks:        {"has:links", "filter:links", srpw, 0, argNone, local, medium},
+	opHasCashtags:     {"has:cashtags", "", srp, 0, argNone, local, medium},
 	opHasMedia:        {"has:media", "filter:media", srpw, 0, argNone, local, cheap},
 	opHasImages:       {"has:images", "filter:images", srpw, 0, argNone, local, cheap},
 	opHasVideos:       {"has:video_link", "filter:videos", srpw, 0, argNone, local, cheap},
@@ -237,10 +237,10 @@ var operators = [opCount]operator{
 	opTwimg:           {"", "filter:twimg", inW, 0, argNone, local, cheap},
 	opConsumerVideo:   {"", "filter:consumer_video", inW, 0, argNone, local, cheap},
 	opProVideo:        {"", "filter:pro_video", inW, 0, argNone, local, cheap},
-	opPeriscope:       {"", "filter:periscope", inW, 0, argNone, local, middle},
-	opVine:            {"", "filter:vine", inW, 0, argNone, local, middle},
-	opSpaces:          {"", "filter:spaces", inW, 0, argNone, local, middle},
-	opNews:            {"", "filter:news", inW, 0, argNone, local, middle},
+	opPeriscope:       {"", "filter:periscope", inW, 0, argNone, local, medium},
+	opVine:            {"", "filter:vine", inW, 0, argNone, local, medium},
+	opSpaces:          {"", "filter:spaces", inW, 0, argNone, local, medium},
+	opNews:            {"", "filter:news", inW, 0, argNone, local, medium},
 	opSafe:            {"", "filter:safe", inW, 0, argNone, local, cheap},
 	opEngagement:      {"", "filter:has_engagement", inW, 0, argNone, local, cheap},
 
@@ -248,9 +248,9 @@ var operators = [opCount]operator{
 	opMinReplies:   {"min_replies", "min_replies", inR | inW, inR, argCount, local, cheap},
 	opMinReposts:   {"min_reposts", "min_retweets", inR | inW, inR, argCount, local, cheap},
 	opLang:         {"lang", "lang", srpw, 0, argLang, local, cheap},
-	opSource:       {"source", "source", inS | inP | inW, 0, argText, local, middle},
+	opSource:       {"source", "source", inS | inP | inW, 0, argText, local, medium},
 	opSample:       {"sample", "", inS | inP, 0, argSample, local, cheap},
-	opPlace:        {"place", "place", srpw, srpw, argText, local, middle},
+	opPlace:        {"place", "place", srpw, srpw, argText, local, medium},
 	opPlaceCountry: {"place_country", "", srp, srp, argCountry, local, cheap},
 	opPointRadius:  {"point_radius", "", srp, srp, argCircle, upstream, cheap},
 	opBoundingBox:  {"bounding_box", "", srp, srp, argBox, upstream, cheap},

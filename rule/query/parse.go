@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// parser builds the tree of a query. It gives up at the first limit that is
+// parser builds the tree of a query. It stops at the first limit that is
 // exceeded, so that neither time nor stack depends on what follows.
 type parser struct {
 	lex     lexer
@@ -16,9 +16,9 @@ type parser struct {
 	stopped bool
 }
 
-// Parse reads a query in the dialect of o. It returns the program and what is
-// odd about the query, or a *SyntaxError with all that is wrong with it; the
-// warnings come in both cases. Parse takes time linear in the query.
+// Parse parses a query in the dialect of o. It returns a program, or a
+// *SyntaxError that lists what is wrong, and in both cases the warnings. It takes
+// time linear in the length of the query.
 func Parse(query string, o Options) (*Program, []Warning, error) {
 	o = o.withDefaults()
 	var f findings
@@ -39,8 +39,8 @@ func Parse(query string, o Options) (*Program, []Warning, error) {
 	return p, f.warnings, nil
 }
 
-// parseTree reads a query into a tree as it is written; nil when there is
-// nothing to go on with.
+// parseTree returns the tree of a query as it is written, nil for a query that is
+// empty or too long.
 func parseTree(query string, o Options, f *findings) *node {
 	if n := utf8.RuneCountInString(query); n > o.MaxLength {
 		at := 0
@@ -85,7 +85,7 @@ func (p *parser) advance() {
 
 // stop ends the parse at the present lexeme.
 func (p *parser) stop(code, hint, format string, args ...any) {
-	p.f.errors = p.f.errors[:min(len(p.f.errors), maxErrors-1)] // there is room for this one
+	p.f.errors = p.f.errors[:min(len(p.f.errors), maxErrors-1)] // make room for this one
 	p.f.fail(code, p.tok.start, len(p.lex.s), hint, format, args...)
 	p.stopped = true
 	p.tok = lexeme{kind: lexEnd, start: len(p.lex.s), end: len(p.lex.s)}
@@ -117,7 +117,7 @@ func (p *parser) or(depth int) *node {
 			}
 			parts = append(parts, part)
 		}
-		p.f.warn("W_MIXED", out.start, out.end, "write "+shortenParts(parts), "clauses side by side belong together before OR separates them")
+		p.f.warn("W_MIXED", out.start, out.end, "write "+shortenParts(parts), "AND binds tighter than OR")
 	}
 	return out
 }
@@ -133,7 +133,7 @@ func shortenParts(parts []string) string {
 // and reads clauses side by side; several says that it was more than one.
 func (p *parser) and(depth int) (n *node, several bool) {
 	out := &node{kind: andNode, start: p.tok.start, end: p.tok.start}
-	wordAnd := -1 // where an AND waits for its right side
+	wordAnd := -1 // where a written AND without a right side yet is
 	for {
 		switch p.tok.kind {
 		case lexLeaf, lexOpen, lexMinus:
@@ -179,7 +179,7 @@ func (p *parser) operand(message string) {
 	p.f.fail("E_OPERAND", p.tok.start, p.tok.end, "leave it out, or quote it if it is meant as a word", "%s", message)
 }
 
-// unary reads a clause or group and the - in front of it.
+// unary reads a clause or group with the - in front of it, if there is one.
 func (p *parser) unary(depth int) *node {
 	if p.tok.kind != lexMinus {
 		return p.primary(depth)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strings"
 )
 
 // anyWord stands for a * in a phrase.
@@ -19,19 +20,19 @@ type pattern struct {
 	words []uint64 // anyWord or the hash of a word
 	sizes []int32  // bytes of each word: longer ones are rarer
 	near  int
-	stem  bool // one word, compared without its plural
+	stem  bool // one word, whose singular is compared
 
-	keys  []uint64 // the different words, sorted
-	masks []uint64 // for each key width bits-words: where it stands
-	wild  []uint64 // the bits set by any word at all
-	width int      // 64-bit words in a mask
+	keys  []uint64 // the distinct words, sorted
+	masks []uint64 // for each key, in width elements: its places in the phrase
+	wild  []uint64 // the places of the wild cards
+	width int      // elements of a mask, 64 places each
 }
 
-// bits is a set of places in a phrase.
+// bits is a set of places in a phrase, a bit each.
 type bits [maxPhrase / 64]uint64
 
-// newPattern cuts a keyword or phrase into words. wild says that a * between
-// spaces stands for a word.
+// newPattern cuts a keyword or phrase into words. If wild is set, a * between
+// spaces stands for any word.
 func newPattern(text string, exact, wild bool) *pattern {
 	sp := splitter{exact: exact}
 	p := &pattern{}
@@ -44,7 +45,7 @@ func newPattern(text string, exact, wild bool) *pattern {
 	if !wild {
 		add(text)
 	} else {
-		for _, field := range fields(text) {
+		for _, field := range strings.Fields(text) {
 			if field == "*" {
 				p.words = append(p.words, anyWord)
 				p.sizes = append(p.sizes, 0)
@@ -56,7 +57,7 @@ func newPattern(text string, exact, wild bool) *pattern {
 	return p
 }
 
-// stemmed is the pattern of a keyword whose plural is the same.
+// stemmed returns the pattern of a keyword that matches its plural, too.
 func stemmed(text string) *pattern {
 	p := newPattern(text, false, false)
 	if len(p.words) == 1 {
@@ -66,7 +67,7 @@ func stemmed(text string) *pattern {
 	return p
 }
 
-// compile prepares p to be looked for.
+// compile prepares p for find.
 func (p *pattern) compile() {
 	p.width = (len(p.words) + 63) / 64
 	for _, w := range p.words {
@@ -96,8 +97,8 @@ func (p *pattern) concrete() bool {
 	return slices.ContainsFunc(p.words, func(w uint64) bool { return w != anyWord })
 }
 
-// find gives the first and last token of the first place where p stands.
-// steps counts the work.
+// find returns the first and last token of the first occurrence of p. It adds
+// the work to steps.
 func (p *pattern) find(w *words, steps *int) (first, last int, ok bool) {
 	if len(w.tokens) == 0 || len(p.words) == 0 {
 		return 0, 0, false
@@ -129,7 +130,7 @@ func (p *pattern) find(w *words, steps *int) (first, last int, ok bool) {
 	return 0, 0, false
 }
 
-// scan looks for p in one segment.
+// scan looks for p in one segment, as find does.
 func (p *pattern) scan(tokens []token, steps *int) (first, last int, ok bool) {
 	var state bits
 	top, topBit := (len(p.words)-1)/64, uint64(1)<<((len(p.words)-1)%64)
@@ -159,7 +160,7 @@ func (p *pattern) scan(tokens []token, steps *int) (first, last int, ok bool) {
 	return 0, 0, false
 }
 
-// places adds the places of the phrase that a word can fill.
+// places adds to into the places of the phrase that a word can fill.
 func (p *pattern) places(hash uint64, into *bits) {
 	if hash <= linkWord {
 		return

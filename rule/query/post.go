@@ -13,7 +13,7 @@ type view uint8
 const (
 	viewExact view = iota // the text, accents count, a link is one opaque word
 	viewFold              // the same without accents
-	viewWeb               // the text with its links, the links in full, the author's names
+	viewWeb               // the text with its links; the links in full; the author's names
 	viewURL               // the links in full
 	viewCount
 )
@@ -28,13 +28,13 @@ func viewOf(d Dialect) view {
 	return viewFold
 }
 
-// post is a tweet prepared to be asked. What a question needs is worked out
-// when it is first asked, and then shared by all programs.
+// post is a tweet being matched. What clauses need of it, such as its words, is
+// computed when it is first needed, and then shared by all programs.
 type post struct {
 	tweet *fetcher.Tweet
 	text  string
 
-	have    have // what has been worked out
+	have    have // what has been computed
 	views   [viewCount]words
 	links   []span // of the text
 	tags    [2][]uint64
@@ -45,11 +45,11 @@ type post struct {
 	atKnown bool
 
 	split   splitter
-	scratch words // of a field that few rules ask for
+	scratch words // of the field that was cut last: see field
 	spans   []span
 	buf     []byte
 
-	// For a Set: which slots were tried for this post, by round.
+	// For a Set: slots whose tried equals round were tried for this post.
 	tried []uint32
 	round uint32
 	hits  []hit
@@ -57,7 +57,7 @@ type post struct {
 	steps int // work done, for tests of the cost
 }
 
-// have is a set of things worked out.
+// have is a set of things that have been computed.
 type have uint16
 
 const (
@@ -68,10 +68,10 @@ const (
 	haveSymbols
 	haveLowered
 	haveTime
-	haveViews // and a bit for each other view above it
+	haveViews // the first view; the others have the bits above
 )
 
-// once reports whether what was not worked out yet, and notes that it is.
+// once reports whether what has yet to be computed, and marks it as computed.
 func (p *post) once(what have) bool {
 	if p.have&what != 0 {
 		return false
@@ -87,7 +87,7 @@ func (p *post) reset(t *fetcher.Tweet) {
 	}
 }
 
-// textLinks gives where links stand in the text.
+// textLinks returns the spans of the links in the text.
 func (p *post) textLinks() []span {
 	if p.once(haveLinks) {
 		p.links = appendLinks(p.links[:0], p.text, &p.steps)
@@ -95,7 +95,7 @@ func (p *post) textLinks() []span {
 	return p.links
 }
 
-// words gives the post's words in a view.
+// words returns the post's words in a view.
 func (p *post) words(v view) *words {
 	w := &p.views[v]
 	if !p.once(haveViews << v) {
@@ -138,7 +138,7 @@ func (p *post) words(v view) *words {
 	return w
 }
 
-// hash is the identity of a name or tag, and 0 for what folds to nothing.
+// hash returns the hash of a name or tag, 0 if nothing is left when it is folded.
 func (p *post) hash(s string, exact bool) uint64 {
 	p.buf = appendFolded(p.buf[:0], s, exact)
 	if len(p.buf) == 0 {
@@ -147,8 +147,8 @@ func (p *post) hash(s string, exact bool) uint64 {
 	return hashFolded(p.buf)
 }
 
-// hashtags gives the tags by hash: those of the record, or where it has none
-// those found in the text.
+// hashtags returns the hashes of the tags: those of the record, or where it has
+// none those found in the text.
 func (p *post) hashtags(exact bool) []uint64 {
 	i, bit := 0, haveTagsFold
 	if exact {
@@ -167,7 +167,7 @@ func (p *post) hashtags(exact bool) []uint64 {
 	return p.tags[i]
 }
 
-// hashes appends the identities of what p.spans mark in the text.
+// hashes appends the hashes of the parts of the text that p.spans mark.
 func (p *post) hashes(dst []uint64, exact bool) []uint64 {
 	p.steps += len(p.text)
 	for _, s := range p.spans {
@@ -176,7 +176,7 @@ func (p *post) hashes(dst []uint64, exact bool) []uint64 {
 	return dst
 }
 
-// mentions gives the names of mentioned users by hash, likewise.
+// mentions returns the hashes of the mentioned users' handles, likewise.
 func (p *post) mentions() []uint64 {
 	if p.once(haveNames) {
 		p.names = p.names[:0]
@@ -191,7 +191,7 @@ func (p *post) mentions() []uint64 {
 	return p.names
 }
 
-// cashtags gives the symbols of the text's $TAGs by hash.
+// cashtags returns the hashes of the $TAGs in the text.
 func (p *post) cashtags() []uint64 {
 	if p.once(haveSymbols) {
 		p.spans = appendCashtags(p.spans[:0], p.text)
@@ -200,7 +200,7 @@ func (p *post) cashtags() []uint64 {
 	return p.symbols
 }
 
-// folded gives the whole text as substrings of it are compared.
+// folded returns the whole text folded, in which substrings are looked for.
 func (p *post) folded() []byte {
 	if p.once(haveLowered) {
 		p.lowered = appendFolded(p.lowered[:0], p.text, false)
@@ -209,7 +209,7 @@ func (p *post) folded() []byte {
 	return p.lowered
 }
 
-// published gives the moment of publication, false when the record has none.
+// published returns when the post was published, false if the record has no time.
 func (p *post) published() (time.Time, bool) {
 	if p.once(haveTime) {
 		p.at, p.atKnown = publishedAt(p.tweet)
@@ -228,7 +228,8 @@ func publishedAt(t *fetcher.Tweet) (time.Time, bool) {
 	return at, err == nil && t.CreatedAt != ""
 }
 
-// field cuts another text of the record into words, until the next call.
+// field returns the words of another text of the record, valid until the next
+// call.
 func (p *post) field(s string, exact bool) *words {
 	p.scratch.reset()
 	sp := &p.split

@@ -2,9 +2,9 @@ package query
 
 import "strings"
 
-// printer writes a tree in a dialect's own names, in the one form that is
-// called normalised: a space between clauses, parentheses round every group
-// inside another, quotes only where they are needed.
+// printer writes a tree with the names of a dialect in normalised form: a space
+// between clauses, parentheses round every group inside another, quotes only
+// where they are needed.
 type printer struct {
 	d    Dialect
 	fold bool // see Program.Canonical
@@ -80,8 +80,8 @@ func (op opID) anyCase() bool {
 	return false
 }
 
-// lowerLetter leaves what is not of the English alphabet as it is: platforms
-// differ in how they fold that.
+// lowerLetter changes the letters A to Z only: platforms differ in how they fold
+// others.
 func lowerLetter(r rune) rune {
 	if 'A' <= r && r <= 'Z' {
 		r += 'a' - 'A'
@@ -104,8 +104,8 @@ func (p *printer) term(a *argument) {
 	}
 }
 
-// label is what a dialect calls an operator: the web's name in Web, elsewhere
-// the X API's, and the other's where it has none of its own.
+// label returns the name of an operator in a dialect: the web's name in Web and
+// the X API's elsewhere, or the other one where there is only one.
 func (op opID) label(d Dialect) string {
 	row := &operators[op]
 	if d == Web && row.web != "" || row.name == "" {
@@ -114,8 +114,8 @@ func (op opID) label(d Dialect) string {
 	return row.name
 }
 
-// quote gives s in quotes. A backslash at the end would escape the closing
-// one; the space that keeps it apart is not part of a phrase.
+// quote returns s in quotes. A backslash at the end would escape the closing
+// quote; the space between them is not part of the phrase.
 func quote(s string) string {
 	s = strings.ReplaceAll(s, `"`, `\"`)
 	if strings.HasSuffix(s, `\`) {
@@ -124,7 +124,7 @@ func quote(s string) string {
 	return `"` + s + `"`
 }
 
-// value gives an operator's value, in quotes where it needs them.
+// value returns an operator's value, in quotes where it needs them.
 func (p *printer) value(op opID, a *argument) string {
 	switch kind := operators[op].arg; kind {
 	case argCircle, argBox:
@@ -153,7 +153,7 @@ func (p *printer) value(op opID, a *argument) string {
 	return a.text
 }
 
-// shorten cuts s, which is quoted in a message, to at most 40 characters.
+// shorten cuts s, for use in a message, to at most 40 characters.
 func shorten(s string) string {
 	if len(s) <= 40 {
 		return s

@@ -9,16 +9,16 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Program is a query made ready to be asked. It does not change any more, and
-// all its methods are safe for concurrent use.
+// Program is a parsed query. It does not change, and its methods are safe for
+// concurrent use.
 type Program struct {
 	query   string
 	dialect Dialect
 	now     func() time.Time
 	root    *node // normalised, in the order of the query
-	plan    *node // the same with what is cheap to answer in front
+	plan    *node // the same with the cheap clauses of each group first
 	view    view
-	// hidesRetweets: the web shows no native retweets unless it is asked to.
+	// hidesRetweets is set in Web unless the query asks for native retweets.
 	hidesRetweets bool
 }
 
@@ -35,7 +35,8 @@ func newProgram(query string, o Options, root *node) *Program {
 	return p
 }
 
-// planned copies a tree with the kids of each group ordered by cost.
+// planned returns a copy of n with the kids of each group ordered by cost, and
+// its cost.
 func planned(n *node) (*node, int) {
 	out := *n
 	if n.kind == leafNode {
@@ -59,22 +60,22 @@ func planned(n *node) (*node, int) {
 	return &out, most
 }
 
-// String gives the query in its normalised form, which Parse reads, with the
+// String returns the query in its normalised form, which Parse reads, with the
 // same options, as an equal program.
 func (p *Program) String() string { return (&printer{d: p.dialect}).print(p.root) }
 
 // Canonical is String with the letters A to Z of words, phrases, hashtags,
 // mentions, cashtags and the accounts of from: and to: in lower case. Two queries
-// with the same canonical form are the same question, since matching is
-// case-insensitive: "Moon from:NASA" and "(moon)  from:nasa". The order of
-// clauses counts, and so does the case of other values, such as ids and links.
+// with the same canonical form match the same posts, since matching does not
+// depend on case: "Moon from:NASA" and "(moon)  from:nasa". The order of clauses
+// counts, and so does the case of other values, such as ids and links.
 func (p *Program) Canonical() string { return (&printer{d: p.dialect, fold: true}).print(p.root) }
 
-// Dialect is what the query was read as.
+// Dialect returns the dialect that the query was parsed in.
 func (p *Program) Dialect() Dialect { return p.dialect }
 
-// Length is the query's length as it was written, as platforms count it: every
-// character, spaces and operators included.
+// Length returns the length of the query as it was written, as platforms count
+// it: every character, spaces and operators included.
 func (p *Program) Length() int { return utf8.RuneCountInString(p.query) }
 
 // Operator is an operator that a program uses.
@@ -83,10 +84,10 @@ type Operator struct {
 	Start, End int    // bytes of the query
 }
 
-// NeedsUpstream lists the operators that a post's record does not answer, in
-// the order of the query: a rule without any can be run on posts that were
-// fetched for another reason. Those about the author's profile are answered
-// all the same by Match when the record carries the author.
+// NeedsUpstream lists the operators that a post's record does not decide, in the
+// order of the query: a query without any can be matched against posts that were
+// fetched for another reason. Match decides some of them, such as is:verified,
+// all the same when the record carries the author.
 func (p *Program) NeedsUpstream() []Operator {
 	var list []Operator
 	p.root.walk(false, func(n *node, _ bool) {
@@ -101,7 +102,7 @@ func (p *Program) NeedsUpstream() []Operator {
 // posts keeps the working memory of matches.
 var posts = sync.Pool{New: func() any { return new(post) }}
 
-// maxKept bounds the words of a text whose memory is kept for later matches.
+// maxKept bounds the memory that is kept for later matches, in words of a view.
 const maxKept = 8192
 
 func newPost(t *fetcher.Tweet) *post {
@@ -120,10 +121,9 @@ func (p *post) release() {
 	posts.Put(p)
 }
 
-// Match reports whether a post answers the query. A clause that the record
-// cannot answer counts for neither side: Match is true only when the rest
-// decides. The time is linear in the post's text; after the first calls
-// nothing is allocated.
+// Match reports whether a post matches the query. A clause that the record does
+// not decide is unknown: Match is true only if the others decide. It takes time
+// linear in the post's text, and allocates nothing after the first calls.
 func (p *Program) Match(t *fetcher.Tweet) bool {
 	post := newPost(t)
 	ok := p.match(post)
@@ -140,7 +140,7 @@ func (p *Program) judge(post *post) verdict {
 	return p.eval(p.plan, post)
 }
 
-// verdict is an answer, or that there is none.
+// verdict is the result of a clause; the zero value is unknown.
 type verdict int8
 
 const (
@@ -171,7 +171,7 @@ func (p *Program) eval(n *node, post *post) verdict {
 	if n.kind == leafNode {
 		v, _ = p.answer(n, post)
 	} else {
-		decides := no // one no ends an AND, one yes an OR
+		decides := no // a no decides an AND, a yes an OR
 		if n.kind == orNode {
 			decides = yes
 		}

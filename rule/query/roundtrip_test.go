@@ -8,8 +8,9 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// checkRoundTrip fails unless the normalised form of a program is read as an
-// equal program.
+// checkRoundTrip fails unless Parse reads the normalised and the canonical form
+// of a query as equal programs. It returns that of the normalised form, nil for
+// a query that is refused.
 func checkRoundTrip(t *testing.T, text string, d query.Dialect) *query.Program {
 	t.Helper()
 	o := query.Options{Dialect: d}
@@ -17,7 +18,7 @@ func checkRoundTrip(t *testing.T, text string, d query.Dialect) *query.Program {
 	if err != nil {
 		return nil
 	}
-	// Quotes that are added must not make it too long.
+	// The normalised form may have more quotes, and so be longer.
 	o.MaxLength = 4 * query.MaxQuery
 	again, _, err := query.Parse(p.String(), o)
 	if err != nil {
@@ -36,7 +37,7 @@ func checkRoundTrip(t *testing.T, text string, d query.Dialect) *query.Program {
 	return again
 }
 
-// Which queries are the same question, and share their polls.
+// Queries with the same canonical form share their polls.
 func TestCanonical(t *testing.T) {
 	for _, row := range []struct {
 		a, b string
@@ -53,13 +54,13 @@ func TestCanonical(t *testing.T) {
 		{"moon landing", "landing moon", false},
 		{"moon OR landing", "moon landing", false},
 		{"café", "cafe", false},
-		{"ÉTÉ", "été", false}, // as platforms fold it is theirs to know
+		{"ÉTÉ", "été", false}, // platforms differ in how they fold these
 		{"conversation_id:at://A/b", "conversation_id:at://a/b", false},
 		{"url:Example", "url:example", false},
 	} {
 		a, b := parse(t, row.a, query.Union), parse(t, row.b, query.Union)
 		if got := a.Canonical() == b.Canonical(); got != row.same {
-			t.Errorf("%q is %q, %q is %q: the same should be %t", row.a, a.Canonical(), row.b, b.Canonical(), row.same)
+			t.Errorf("%q is %q, %q is %q: want the same: %t", row.a, a.Canonical(), row.b, b.Canonical(), row.same)
 		}
 	}
 }
@@ -72,7 +73,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Random trees also match the same posts after the round trip, and after a
+// A random query matches the same posts after a round trip, and after a
 // translation that loses nothing.
 func TestRoundTripMeansTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -182,7 +183,7 @@ func FuzzMatch(f *testing.F) {
 			t.Errorf("Match says %v, Set %v", got, found)
 		}
 		if steps, most := p.Steps(post), stepBound(q, text); steps > most {
-			t.Errorf("%d steps for %d bytes of query and %d of text; at most %d are expected", steps, len(q), len(text), most)
+			t.Errorf("%d steps for %d bytes of query and %d of text; want at most %d", steps, len(q), len(text), most)
 		}
 	})
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Set finds which of many programs a post answers. It cuts the post into words
-// once, and asks only the programs that require something the post has: a
+// Set finds which of many programs a post matches. It cuts the post into words
+// once, and tries only the programs that require something the post has: a
 // word, a tag, a mention, an author, a link's word or a post's id. Programs
-// that require nothing of the kind, such as "place_country:GB", are asked about
+// that require nothing of the kind, such as "place_country:GB", are tried on
 // every post.
 //
-// All methods are safe for concurrent use, and a change is seen by every Match
-// that begins after it.
+// Its methods are safe for concurrent use. A Match sees the changes that were
+// made before it began.
 type Set struct {
 	mu     sync.RWMutex
 	ids    map[string]int32
@@ -35,13 +35,13 @@ type member struct {
 	order   uint64 // of addition
 }
 
-// hit is a program that a post answers.
+// hit is a program that a post matches.
 type hit struct {
 	order uint64
 	id    string
 }
 
-// NewSet makes an empty set.
+// NewSet returns an empty set.
 func NewSet() *Set {
 	return &Set{ids: map[string]int32{}, lists: map[uint64][]int32{}}
 }
@@ -72,12 +72,12 @@ func (s *Set) Add(id string, p *Program) {
 	}
 }
 
-// crowded is how many programs may be found by one key before others are found
-// by what else they require: thousands that are all about one author have their
-// words, too.
+// crowded is how many programs are indexed under a key before others are indexed
+// under something else they require, if there is anything: thousands of rules
+// about one author can be told apart by their words.
 const crowded = 32
 
-// choose gives the rarest of what a program requires that is not crowded, or
+// choose returns the rarest of a program's covers that has no crowded key, or
 // else the rarest.
 func (s *Set) choose(covers []cover) cover {
 	for _, c := range covers {
@@ -131,9 +131,9 @@ func (s *Set) Len() int {
 	return len(s.ids)
 }
 
-// Match calls fn with the id of each program that t answers, in the order in
-// which they were added. fn is called after the set has been read, so it may
-// change the set.
+// Match calls fn with the id of each program that t matches, in the order in
+// which they were added. fn may change the set: the hits are known before the
+// first call.
 func (s *Set) Match(t *fetcher.Tweet, fn func(id string)) {
 	p := newPost(t)
 	s.mu.RLock()
@@ -154,7 +154,7 @@ func (s *Set) Match(t *fetcher.Tweet, fn func(id string)) {
 	p.release()
 }
 
-// beginRound forgets which slots were tried.
+// beginRound marks all slots as not tried.
 func (p *post) beginRound(slots int) {
 	if len(p.tried) < slots {
 		p.tried = make([]uint32, slots+slots/4)
@@ -167,7 +167,7 @@ func (p *post) beginRound(slots int) {
 	p.hits = p.hits[:0]
 }
 
-// try asks the programs of a list that were not asked about this post yet.
+// try matches p against the programs of a list that were not tried yet.
 func (s *Set) try(p *post, list []int32) {
 	for _, slot := range list {
 		if p.tried[slot] == p.round {

@@ -100,8 +100,8 @@ func randomPost(r *rand.Rand) *fetcher.Tweet {
 	return post
 }
 
-// A Set answers what asking each program one by one answers.
-func TestSetEqualsAskingOneByOne(t *testing.T) {
+// A Set finds the programs whose own Match is true.
+func TestSetAgreesWithMatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := query.NewSet()
 	programs := map[string]*query.Program{}
@@ -133,7 +133,7 @@ func TestSetEqualsAskingOneByOne(t *testing.T) {
 		if got := matches(s, post); !slices.Equal(got, want) {
 			t.Fatalf("%+v:\n got %q\nwant %q", post, got, want)
 		}
-		if r.IntN(4) == 0 { // change it on the way
+		if r.IntN(4) == 0 { // go on with a smaller set
 			i := r.IntN(len(order))
 			s.Remove(order[i])
 			order = slices.Delete(order, i, i+1)
@@ -144,12 +144,13 @@ func TestSetEqualsAskingOneByOne(t *testing.T) {
 	}
 }
 
-// A thousand programs that have something in common are told apart by the rest.
-func TestSetAsksFewOfMany(t *testing.T) {
+// Of a thousand programs that require the same word or author, few are tried if
+// they differ in something else.
+func TestSetTriesFewOfMany(t *testing.T) {
 	for name, row := range map[string]struct {
-		query string // %d is its number
+		query string // %d is the number of the program
 		post  fetcher.Tweet
-		most  int
+		most  int // programs tried
 	}{
 		"different words of one author":   {"from:ann word%d", fetcher.Tweet{Username: "ann", Text: "word7 and word999"}, 34},
 		"different tags beside one word":  {"supercalifragilistic #tag%d", fetcher.Tweet{Text: "supercalifragilistic #tag7 #tag999"}, 34},
@@ -168,7 +169,7 @@ func TestSetAsksFewOfMany(t *testing.T) {
 				}
 			}
 			if n := s.Tried(&row.post); n > row.most {
-				t.Errorf("%d programs were asked, want at most %d", n, row.most)
+				t.Errorf("%d programs were tried, want at most %d", n, row.most)
 			}
 			if got := matches(s, &row.post); !slices.Equal(got, want) {
 				t.Errorf("%d programs match, want %d", len(got), len(want))

@@ -10,11 +10,11 @@ import (
 // character of a script that is written without spaces.
 type token struct {
 	hash       uint64
-	stem       uint64 // 0 unless plurals are folded
+	stem       uint64 // stemHash of the word, 0 unless stems are wanted
 	start, end int32  // bytes of the text
 }
 
-// class is what a character does to the word it stands in.
+// class is how a character takes part in words.
 type class uint8
 
 const (
@@ -45,8 +45,8 @@ func classify(r rune) class {
 	return separates
 }
 
-// invisible reports format characters and variation selectors, which neither
-// end a word nor make it another one.
+// invisible reports whether r is a format character or variation selector, which
+// neither ends a word nor makes it another one.
 func invisible(r rune) bool {
 	if r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef {
 		return true
@@ -70,14 +70,14 @@ func plainWord(s string) bool {
 	return !first && s != "OR" && s != "AND" && s != "NOT"
 }
 
-// bareRune reports characters that never need quotes in a value.
+// bareRune reports whether a value with r needs no quotes on its account.
 func bareRune(r rune) bool {
 	c := classify(r)
 	return c == joins || c == alone || c == flagHalf || r == '_' || r == '-' || r == '.' || r == '/' || r == '&' || r == '='
 }
 
-// isEmoji reports symbols that are words by themselves; other symbols
-// separate words. The earlier ones, such as © and ™, are not used as emoji.
+// isEmoji reports whether r is a symbol that is a word by itself; other symbols
+// separate words, among them those below U+231A, such as © and ™.
 func isEmoji(r rune) bool {
 	switch {
 	case r >= 0x2194 && r <= 0x2199, r == 0x21a9, r == 0x21aa, r == 0x2934, r == 0x2935, r >= 0x25fb && r <= 0x25fe:
@@ -86,13 +86,14 @@ func isEmoji(r rune) bool {
 	return r >= 0x231a && unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
-// styled reports that the punctuation that ends at byte i of s is made an emoji
-// by the variation selector behind it: !! # * and the signs of the trade.
+// styled reports whether r, which ends at byte i of s, is punctuation that a
+// variation selector after it makes an emoji, as in #️, ©️ and ™️.
 func styled(r rune, s string, i int) bool {
 	return strings.HasPrefix(s[i:], "\ufe0f") && strings.ContainsRune("#*\u00a9\u00ae\u203c\u2049\u2122\u3030\u303d", r)
 }
 
-// unspaced reports letters of scripts that do not put spaces between words.
+// unspaced reports whether r is a letter of a script that does not put spaces
+// between words.
 func unspaced(r rune) bool {
 	switch {
 	case r < 0xe00 || r >= 0xac00 && r <= 0xd7a3:
@@ -109,7 +110,7 @@ func unspaced(r rune) bool {
 // splitter cuts texts into words. It keeps its buffer between texts.
 type splitter struct {
 	exact  bool   // accents count
-	stems  bool   // note the singular of each word too
+	stems  bool   // set the stem of each word, too
 	opaque []span // links, each of which counts as one word that equals none
 	buf    []byte
 	steps  int // characters read, for tests of the cost
@@ -185,7 +186,8 @@ func (sp *splitter) token(s string, start, end int) token {
 	return t
 }
 
-// stemHash is the identity of a word's singular, apart from that of any word.
+// stemHash returns the hash of a word's singular, which differs from the hash of
+// the singular as a word.
 func stemHash(folded []byte) uint64 {
 	return mix(hashFolded(stem(folded)), 0x5bd1e995)
 }

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Loss is something of a query that another dialect cannot say.
+// Loss is a part of a query that another dialect cannot express.
 type Loss struct {
 	Start, End int    // bytes of the query
-	Clause     string // in its own dialect
-	Why        string // and what to do about it
-	// Effect is what the translation finds because of it: "more", "less" or
+	Clause     string // in the query's own dialect
+	Why        string // what is missing, and what to do instead, if anything
+	// Effect says what the translation finds because of it: "more", "less" or
 	// "other" posts.
 	Effect string
 }
 
-// String is one line.
+// String returns the loss in one line.
 func (l Loss) String() string {
 	return fmt.Sprintf("%s: %s (finds %s)", l.Clause, l.Why, l.Effect)
 }
 
-// Report is what a translation loses, in the order it was found.
+// Report lists what a translation loses, in the order in which it was found.
 type Report struct{ Losses []Loss }
 
-// Exact reports that nothing is lost.
+// Exact reports whether nothing is lost.
 func (r Report) Exact() bool { return len(r.Losses) == 0 }
 
 // Effects of a loss.
@@ -34,9 +34,9 @@ const (
 	findsOther = "other"
 )
 
-// Translate gives the query in another dialect, and what is lost on the way.
-// What it returns is accepted by Parse in that dialect; it is "" when nothing
-// is left that could stand alone.
+// Translate returns the query in another dialect, and what the translation loses.
+// Parse accepts the result in that dialect; it is "" when nothing is left that
+// can stand alone.
 func (p *Program) Translate(to Dialect) (string, Report) {
 	t := &translator{from: p.dialect, to: to}
 	root := t.node(p.root, findsMore, false)
@@ -49,7 +49,7 @@ func (p *Program) Translate(to Dialect) (string, Report) {
 		return "", t.report
 	}
 	text := (&printer{d: to}).print(root)
-	// The length is the caller's matter: platforms differ by subscription.
+	// The caller checks the length: its limit depends on the subscription.
 	if _, _, err := Parse(text, Options{Dialect: to, MaxLength: 1 << 20, MaxClauses: 1 << 20, MaxDepth: 1 << 10}); err != nil {
 		why := "the rest is not accepted there"
 		var bad *SyntaxError
@@ -71,8 +71,8 @@ func (t *translator) lose(n *node, why, effect string) {
 	t.report.Losses = append(t.report.Losses, Loss{n.start, n.end, (&printer{d: t.from}).print(n), why, effect})
 }
 
-// dropped is the effect of leaving a clause out: in an AND there is more to
-// find, in an OR less, and the other way round below a negation.
+// dropped returns the effect of leaving a clause out: an AND then finds more, an
+// OR less, and the other way round in a negated group, which below says.
 func dropped(inOr, below bool) string {
 	if inOr != below {
 		return findsLess
@@ -80,8 +80,8 @@ func dropped(inOr, below bool) string {
 	return findsMore
 }
 
-// node translates n, nil when nothing is left of it; effect is that of leaving
-// it out. below says that it stands in a negated group.
+// node translates n; it returns nil when nothing is left. effect is that of
+// leaving n out, and below says that n stands in a negated group.
 func (t *translator) node(n *node, effect string, below bool) *node {
 	if n.kind == leafNode {
 		return t.leaf(n, effect, below)
@@ -110,7 +110,7 @@ func (t *translator) node(n *node, effect string, below bool) *node {
 // leaf translates a clause; effect is that of leaving it out.
 func (t *translator) leaf(n *node, effect string, below bool) *node {
 	out := *n
-	weaker := findsMore // the effect of asking less than n does
+	weaker := findsMore // the effect of a clause that more posts meet than n
 	if n.neg != below {
 		weaker = findsLess
 	}
@@ -123,11 +123,11 @@ func (t *translator) leaf(n *node, effect string, below bool) *node {
 		}
 	case opIncludeRetweets:
 		if t.to != Web {
-			return nil // the others show them anyway: see retweets
+			return nil // the others find them anyway: see retweets
 		}
 	case opNullcast:
 		if t.to == Web {
-			return nil // what is an advertisement only is not found there
+			return nil // posts that are advertisements only are not found there
 		}
 	case opContains, opURLContains:
 		if operators[n.op].in&t.to.accepts() == 0 {
@@ -189,7 +189,7 @@ func (t *translator) term(n *node, weaker string) *node {
 	a := &n.arg
 	wild := a.quoted && !t.from.strict() && strings.Contains(" "+a.text+" ", " * ")
 	if t.from == Web && !a.quoted && !a.force && t.to != Web && len(a.words.words) == 1 && a.words.stem {
-		t.lose(n, "plurals count as another word", opposite(weaker))
+		t.lose(n, "singular and plural are different words there", opposite(weaker))
 	}
 	if a.force && t.to.strict() {
 		a.force = false
@@ -203,14 +203,14 @@ func (t *translator) term(n *node, weaker string) *node {
 	near := a.near > 0 && (t.to == V2Search || t.to == Web)
 	if !near && !(wild && t.to.strict()) {
 		if !wild && !t.to.strict() && t.from.strict() && strings.Contains(" "+a.text+" ", " * ") {
-			a.text = strings.Join(fields(strings.ReplaceAll(" "+a.text+" ", " * ", " ")), " ") // no wild card there
+			a.text = strings.Join(strings.Fields(strings.ReplaceAll(" "+a.text+" ", " * ", " ")), " ") // no wild card there
 		}
 		return n
 	}
-	why := "proximity is not offered; its words may stand anywhere"
-	parts := fields(a.text)
+	why := "there is no proximity; the words may stand anywhere"
+	parts := strings.Fields(a.text)
 	if !near {
-		why = "wild cards are not offered; the parts may stand anywhere"
+		why = "there are no wild cards; the parts may stand anywhere"
 		parts = strings.Split(" "+a.text+" ", " * ")
 	}
 	if n.neg && t.to.strict() {
@@ -227,27 +227,27 @@ func (t *translator) term(n *node, weaker string) *node {
 	return group
 }
 
-// asWords puts a phrase in place of a substring.
+// asWords replaces the search for a substring by one for its words.
 func (t *translator) asWords(n *node, effect string) *node {
 	words := newPattern(n.arg.text, false, false)
 	if !words.concrete() || len(words.words) > maxPhrase {
 		t.lose(n, missing(n.op), effect)
 		return nil
 	}
-	t.lose(n, "substrings are not offered; whole words are compared", findsOther)
+	t.lose(n, "there is no search for substrings; whole words are compared", findsOther)
 	if n.op == opURLContains {
 		n.op = opURL
 	} else {
 		n.op = opTerm
-		n.arg.text = strings.Join(fields(n.arg.text), " ")
+		n.arg.text = strings.Join(strings.Fields(n.arg.text), " ")
 		n.arg.near = 0
 	}
 	n.arg.quoted = true
 	return n
 }
 
-// retweets adds what keeps native retweets in, or out, as the first dialect
-// has it.
+// retweets adds the clause that keeps native retweets in or out, as the query's
+// own dialect does.
 func (t *translator) retweets(p *Program, root *node) *node {
 	add := func(op opID, neg bool) *node {
 		return &node{kind: andNode, start: root.start, end: root.end, kids: []*node{root, {op: op, neg: neg}}}
@@ -279,7 +279,7 @@ func excludesRetweets(root *node) bool {
 	return false
 }
 
-// remarks reports what the dialects understand differently by the same words.
+// remarks reports what the same words mean differently in the two dialects.
 func (t *translator) remarks(p *Program) {
 	var accents, text signs
 	p.root.walk(false, func(n *node, neg bool) {
@@ -309,7 +309,7 @@ func (t *translator) remarks(p *Program) {
 	}
 }
 
-// signs says how the clauses that a remark is about stand in a query.
+// signs says whether the clauses that a remark is about are negated.
 type signs struct{ plain, negated bool }
 
 func (s *signs) note(neg bool) {
@@ -317,7 +317,8 @@ func (s *signs) note(neg bool) {
 	s.negated = s.negated || neg
 }
 
-// effect gives the effect on the whole of one on each clause.
+// effect returns the effect on the whole query, e being that on a clause which is
+// not negated.
 func (s signs) effect(e string) string {
 	switch {
 	case s.plain && s.negated:

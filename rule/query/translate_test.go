@@ -13,7 +13,7 @@ func TestTranslate(t *testing.T) {
 		from, to query.Dialect
 		query    string
 		want     string
-		effects  string // of the losses
+		effects  string // those of the losses
 	}{
 		{u, r, "#a min_faves:5 -filter:replies", "#a min_likes:5 -is:reply", ""},
 		{u, w, "#a min_likes:5 is:reply", "#a min_faves:5 filter:replies include:nativeretweets", ""},

@@ -60,8 +60,8 @@ func checkMeaning(n *node, f *findings) {
 	}
 }
 
-// excluded reports a side of an OR that asks for another value than the clauses
-// beside the OR.
+// excluded reports whether a side of an OR asks for another value than the
+// clauses beside the OR.
 func excluded(side *node, values map[opID]*node) bool {
 	if side.neg {
 		return false
@@ -92,8 +92,8 @@ func sameValue(a, b *node) bool {
 // window is what is left of a number's range, both ends included.
 type window struct{ lo, hi int64 }
 
-// narrow notes what a clause says about a number, and reports when nothing is
-// left of its range.
+// narrow applies what a clause says about a number to its range, and reports
+// whether nothing is left of it.
 func narrow(bounds map[opID]*window, n *node) bool {
 	var subject opID
 	lo, hi := int64(-1<<62), int64(1<<62)

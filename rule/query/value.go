@@ -23,12 +23,13 @@ var (
 	age         = regexp.MustCompile(`^([0-9]{1,9})([dhms])$`)
 )
 
-// commas are the kinds whose values can hold a comma outside quotes.
+// commas reports whether values of a kind may have a comma outside quotes.
 func (k argKind) commas() bool {
 	return k == argLiteral || k == argGeocode || k == argWords || k == argCircle || k == argBox
 }
 
-// parseValue reads the value of op, nil for a good one.
+// parseValue checks the value of op and sets the fields of a that it stands for.
+// It returns nil for a good value.
 func parseValue(op opID, a *argument, d Dialect) *fault {
 	kind, text := operators[op].arg, a.text
 	if strings.TrimSpace(text) == "" {
@@ -44,7 +45,7 @@ func parseValue(op opID, a *argument, d Dialect) *fault {
 	if kind == argWords || kind == argText {
 		n := len(newPattern(text, false, false).words)
 		if n == 0 && kind == argWords {
-			return &fault{"E_EMPTY_VALUE", op.label(d) + ": has no word in its value", "punctuation separates words and is none"}
+			return &fault{"E_EMPTY_VALUE", op.label(d) + ": has no word in its value", "punctuation only separates words"}
 		}
 		if n > maxPhrase {
 			return &fault{"E_PHRASE_TOO_LONG", fmt.Sprintf("the value has %d words; at most %d are allowed", n, maxPhrase), ""}
@@ -143,7 +144,7 @@ func parseRange(a *argument) *fault {
 	return nil
 }
 
-// parseDate reads a day or a second in UTC.
+// parseDate reads a day, or a time to the second, in UTC.
 func parseDate(a *argument) *fault {
 	for _, layout := range []string{"2006-01-02", "2006-01-02_15:04:05_MST"} {
 		text := a.text

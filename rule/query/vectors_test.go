@@ -10,9 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/rule/query"
 )
 
-// The vectors of the language's specification: what a query becomes, or with
-// which code it is refused. A row holds in the dialects it names.
-func TestSpecifiedQueries(t *testing.T) {
+// What a query becomes, or the code with which it is refused, in each of the
+// dialects that a row names.
+func TestQueries(t *testing.T) {
 	const (
 		u = query.Union
 		s = query.V2Stream
@@ -25,7 +25,7 @@ func TestSpecifiedQueries(t *testing.T) {
 		dialects []query.Dialect
 		query    string
 		want     string // the tree, or the first error's code
-		warnings string // codes that have to be among the warnings
+		warnings string // codes that must be among the warnings
 	}{
 		{all, `apple OR iphone ipad`, `or(apple, and(iphone, ipad))`, "W_MIXED"},
 		{all, `ipad iphone OR android`, `or(and(ipad, iphone), android)`, "W_MIXED"},
@@ -132,8 +132,8 @@ func codes(list []query.Warning) []string {
 	return out
 }
 
-// The vectors that are about posts.
-func TestSpecifiedMatches(t *testing.T) {
+// What dialects promise of case, accents, punctuation and counts.
+func TestMatchInDialects(t *testing.T) {
 	for _, row := range []struct {
 		dialect query.Dialect
 		query   string
@@ -194,7 +194,7 @@ func TestErrorsSayWhereAndWhatInstead(t *testing.T) {
 		_, _, err := query.Parse(row.query, query.Options{Dialect: row.dialect})
 		var bad *query.SyntaxError
 		if !errors.As(err, &bad) {
-			t.Errorf("%s: no error", row.query)
+			t.Errorf("%s: accepted", row.query)
 			continue
 		}
 		e := bad.Errors[0]
@@ -208,7 +208,7 @@ func TestSeveralErrorsAreReportedAtOnce(t *testing.T) {
 	_, _, err := query.Parse(`form:nasa lang:english "a b"~9 (x`, query.Options{})
 	var bad *query.SyntaxError
 	if !errors.As(err, &bad) {
-		t.Fatal("no error")
+		t.Fatal("accepted")
 	}
 	if got, want := strings.Join(codes(bad.Errors), " "), "E_UNKNOWN_OP E_LANG E_PROXIMITY E_PAREN"; got != want {
 		t.Errorf("codes %s, want %s", got, want)

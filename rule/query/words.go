@@ -1,10 +1,10 @@
 package query
 
-// words is a text as a list of words with an index by hash, so that asking
-// for a word does not depend on the length of the text.
+// words is a text as a list of words with an index by hash, so that finding a
+// word takes the same time in a text of any length.
 type words struct {
 	tokens []token
-	text   int     // so many of them, the first ones, are of the post's text
+	text   int     // how many of the tokens, from the first, are of the post's text
 	slots  []int32 // open addressing: 1 + the first token of a hash, 0 for none
 	mask   uint64
 }
@@ -57,8 +57,7 @@ func (w *words) insert(hash uint64, i int) {
 	}
 }
 
-// find gives the first token with a hash, or a stem, that is equal to hash; -1
-// for none.
+// find returns the first token whose hash or stem is hash, -1 for none.
 func (w *words) find(hash uint64) int {
 	for at := hash & w.mask; ; at = (at + 1) & w.mask {
 		s := w.slots[at]
