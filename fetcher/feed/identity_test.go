@@ -276,7 +276,7 @@ func history(t *testing.T, seed uint64, memory Memory, restarts bool, tame func(
 // histories runs many.
 func histories(t *testing.T, restarts bool, memory func() Memory, tame func(*habits)) {
 	t.Parallel()
-	n, failed := 2000, 0
+	n, failed := 1000, 0
 	if testing.Short() {
 		n = 100
 	} else if os.Getenv("STREAMWATCH_LONG") != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mmcdole/gofeed"
@@ -74,7 +75,8 @@ func parse(body []byte, header http.Header, base *url.URL) (*document, error) {
 			doc.self = self
 		}
 	}
-	if len(doc.entries) > maxEntries {
+	if len(doc.entries) > maxEntries { // the newest; some feeds begin with the oldest
+		slices.SortStableFunc(doc.entries, func(a, b entry) int { return b.published.at.Compare(a.published.at) })
 		doc.entries = doc.entries[:maxEntries]
 	}
 	return doc, nil

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -142,6 +143,19 @@ func read(t testing.TB, body string) *document {
 		t.Fatal(err)
 	}
 	return doc
+}
+
+// Of a feed that shows its whole past the newest entries count, wherever they stand.
+func TestLongFeed(t *testing.T) {
+	var b strings.Builder
+	at := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
+	for n := range maxEntries + 500 {
+		fmt.Fprintf(&b, "<item><guid>%d</guid><pubDate>%s</pubDate></item>", n, at.AddDate(0, 0, n).Format(time.RFC1123Z))
+	}
+	doc := read(t, "<rss><channel>"+b.String()+"</channel></rss>")
+	if n := len(doc.entries); n != maxEntries || doc.entries[0].guids[0] != "1499" || doc.entries[n-1].guids[0] != "500" {
+		t.Errorf("%d entries, from %v to %v", n, doc.entries[0].guids, doc.entries[n-1].guids)
+	}
 }
 
 func TestTitles(t *testing.T) {
