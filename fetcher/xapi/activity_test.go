@@ -209,7 +209,7 @@ func TestActivityRefusals(t *testing.T) {
 			after time.Duration
 			want  int
 			why   string
-		}{{0, 5, "two of bob and cyd, one of ann"}, {time.Minute, 6, "that of cyd, which another program has"}, {2 * time.Hour, 8, "those of cyd and ann after an hour"}} {
+		}{{0, 5, "two of bob and cyd, one of ann"}, {time.Minute, 5, "what X refuses is not tried again soon"}, {2 * time.Hour, 6, "that of ann after an hour"}} {
 			if row.after > 0 {
 				<-time.After(row.after)
 				l = listen(t, a, fetcher.StreamQuery{Accounts: all})

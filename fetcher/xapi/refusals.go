@@ -12,6 +12,8 @@ type refusals struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 	left  int // what there was no room for
+	// single: X has refused a second subscription beside that of another program.
+	single bool
 }
 
 // add takes note of a refusal, and reports whether it is the first of a day.
@@ -44,4 +46,18 @@ func (r *refusals) crowd(left int) (more bool) {
 	more = left > r.left
 	r.left = max(r.left, left)
 	return more
+}
+
+// second takes note that X refuses a second subscription.
+func (r *refusals) second() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.single = true
+}
+
+// seconds reports whether X takes a second subscription, for all that is known.
+func (r *refusals) seconds() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.single
 }

@@ -44,7 +44,6 @@ type subscriptions struct {
 	surplus []string          // ids of own ones that there are twice
 	others  map[pair]bool     // of other programs, or of none
 	foreign int               // how many these are
-	shared  map[pair]bool     // X refuses a second one beside that of others
 	failed  int               // refusals in a row
 }
 
@@ -84,8 +83,12 @@ func (s *subscriptions) inForce() (accounts []fetcher.Account) {
 
 func (s *subscriptions) covers(p pair) bool {
 	_, own := s.own[p]
-	return own || s.shared[p] && s.others[p]
+	return own || s.shared(p)
 }
+
+// shared reports whether another program's subscription has to do: X sends its events to
+// all connections of the app.
+func (s *subscriptions) shared(p pair) bool { return s.others[p] && !s.refuse.seconds() }
 
 // list reads the app's subscriptions.
 func (s *subscriptions) list(ctx context.Context) error {
@@ -95,11 +98,6 @@ func (s *subscriptions) list(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = 0
-	for p := range s.shared {
-		if !s.others[p] {
-			delete(s.shared, p)
-		}
-	}
 	return nil
 }
 
@@ -129,9 +127,6 @@ func (s *subscriptions) read(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.own, s.others, s.surplus, s.foreign = own, others, surplus, foreign
-	if s.shared == nil {
-		s.shared = map[pair]bool{}
-	}
 	return nil
 }
 
@@ -173,7 +168,7 @@ func (s *subscriptions) choose() map[string]bool {
 	take := func(user string) {
 		need := 0
 		for _, event := range s.events {
-			if !s.shared[pair{event, user}] {
+			if !s.shared(pair{event, user}) {
 				need++
 			}
 		}
@@ -218,7 +213,7 @@ func (s *subscriptions) missing(chosen map[string]bool) (p pair, ok bool) {
 	for _, event := range s.events {
 		for _, a := range s.wanted {
 			p := pair{event, a.UserID}
-			if chosen[a.UserID] && !s.refuse.has(a.UserID) && !s.shared[p] && !s.covers(p) {
+			if chosen[a.UserID] && !s.refuse.has(a.UserID) && !s.covers(p) {
 				return p, true
 			}
 		}

@@ -75,8 +75,9 @@ func (s *subscriptions) share(ctx context.Context, p pair) error {
 	if _, own := s.own[p]; own {
 		return nil
 	}
-	s.shared[p] = true
-	if !s.others[p] {
+	if s.others[p] {
+		s.refuse.second()
+	} else {
 		s.refuse.add(p.user)
 	}
 	return nil
