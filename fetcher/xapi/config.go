@@ -37,9 +37,9 @@ type Config struct {
 	// AuditEvery is how often an account is read by time instead of from the newest
 	// known post on, which finds posts that became visible late. Each audit returns what
 	// was posted since the one before once more: free on the same UTC day, and charged
-	// for after midnight, 4 % of the posts at 1 h and 1 % at 15 min. With a time shorter
+	// for after midnight, 1 % of the posts at 15 min and 4 % at 1 h. With a time shorter
 	// than the interval of polls each is an audit, and returns what the overlap has. X
-	// calls the once-a-day rule a soft guarantee. Defaults to 1 h; at most 24 h.
+	// calls the once-a-day rule a soft guarantee. Defaults to 15 min; at most 24 h.
 	AuditEvery time.Duration
 	// QueryLength is how long a search query may be, in characters. Defaults to 512,
 	// the bound of self-serve access; Enterprise access has 4,096.
@@ -98,7 +98,7 @@ type Expand struct {
 
 const (
 	leastPosts, mostPosts   = 5, 100
-	defaultAudit, mostAudit = time.Hour, 24 * time.Hour
+	defaultAudit, mostAudit = 15 * time.Minute, 24 * time.Hour
 	defaultQueryLength      = 512
 	mostQueryLength         = 4096
 	defaultRemembered       = 100_000

@@ -31,10 +31,10 @@
 // 1,000 accounts that post once a day each, in US dollars:
 //
 //	                                                   at first      a day
-//	timelines every 90 s                                  35.00       5.20
+//	timelines every 90 s                                  35.00       5.05
 //	  of which look-ups of the accounts' ids              10.00          –
 //	  and the newest 5 posts of each                      25.00          –
-//	  and old posts that are read again after midnight        –       0.20
+//	  and old posts that are read again after midnight        –       0.05
 //	Activity, and an audit every 30 min                   35.00      10.20
 //	UsersProbe, at any rate, beside the timelines             –      10.00
 //	ListProbe, 100 posts in a call, beside the timelines      –  up to 0.50
@@ -59,7 +59,7 @@
 // order in which posts become visible: every Config.AuditEvery, and after a start, an
 // account is read by time from the audit before on, which finds those that came late. It
 // returns posts again that X has charged for that day; the first audit after midnight is
-// charged for what is of the day before: 1/24 of a day's posts with an audit each hour.
+// charged for what is of the day before: 1/96 of a day's posts.
 //
 // A page that has no Next has everything back to Since, also when it is empty. Without
 // Since a page has the newest posts, Config.FirstPage of them. X shows the newest 3,200 of
