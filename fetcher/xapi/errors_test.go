@@ -154,13 +154,13 @@ func TestTokenIsSecret(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	for want, change := range map[string]func(*xapi.Config){
-		"xapi: Config.Token is missing: want the bearer token of an app":                                        func(c *xapi.Config) { c.Token = "" },
-		`xapi: upstream: BaseURL "ftp://x" is not allowed: want http:// or https:// and a host`:                 func(c *xapi.Config) { c.BaseURL = "ftp://x" },
-		"xapi: Config.FirstPage 101 is not allowed: want 5 to 100 posts, or 0 for 5":                            func(c *xapi.Config) { c.FirstPage = 101 },
+		"xapi: Config.Token is missing: want the bearer token of an app":                                       func(c *xapi.Config) { c.Token = "" },
+		`xapi: upstream: BaseURL "ftp://x" is not allowed: want http:// or https:// and a host`:                func(c *xapi.Config) { c.BaseURL = "ftp://x" },
+		"xapi: Config.FirstPage 101 is not allowed: want 5 to 100 posts, or 0 for 5":                           func(c *xapi.Config) { c.FirstPage = 101 },
 		"xapi: Config.AuditEvery 25h0m0s is not allowed: want more than 0 and at most 24h0m0s, or 0 for 15m0s": func(c *xapi.Config) { c.AuditEvery = 25 * time.Hour },
-		"xapi: Config.QueryLength 5000 is not allowed: want 1 to 4096 characters, or 0 for 512":                 func(c *xapi.Config) { c.QueryLength = 5000 },
-		"xapi: Config.MaxRemembered -1 is not allowed: want at least 1, or 0 for 100000":                        func(c *xapi.Config) { c.MaxRemembered = -1 },
-		"xapi: Config.Names 9 is not allowed: want NamesAuto, NamesTweet or NamesPost":                          func(c *xapi.Config) { c.Names = 9 },
+		"xapi: Config.QueryLength 5000 is not allowed: want 1 to 4096 characters, or 0 for 512":                func(c *xapi.Config) { c.QueryLength = 5000 },
+		"xapi: Config.MaxRemembered -1 is not allowed: want at least 1, or 0 for 100000":                       func(c *xapi.Config) { c.MaxRemembered = -1 },
+		"xapi: Config.Names 9 is not allowed: want NamesAuto, NamesTweet or NamesPost":                         func(c *xapi.Config) { c.Names = 9 },
 	} {
 		cfg := xapi.Config{Token: "token"}
 		change(&cfg)
