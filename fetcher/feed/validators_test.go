@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -131,5 +133,44 @@ func TestCutOnTheWay(t *testing.T) {
 	cut = false
 	if page := r.read(); len(page.Tweets) != 1 || page.Skipped != 2 {
 		t.Errorf("%+v, want the third entry", page)
+	}
+}
+
+// The body of a 304, which it must not have, is not read as an answer to the next request,
+// and not complained of in the program's log.
+func TestBodyOf304(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("If-None-Match") == "" {
+			w.Header().Set("ETag", `"1"`)
+			io.WriteString(w, items("a"))
+			return
+		}
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(c, "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello")
+		c.Close()
+	}))
+	defer srv.Close()
+	var logged bytes.Buffer
+	log.SetOutput(&logged)
+	defer log.SetOutput(os.Stderr)
+	f, err := feed.New(feed.Config{AllowPrivate: true, HostGap: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReader(t, f)
+	r.q.Username = srv.URL
+	r.read()
+	for range 5 {
+		if page := r.read(); !page.Unchanged {
+			t.Errorf("%+v, want it unchanged", page)
+		}
+	}
+	srv.Close()
+	if logged.Len() > 0 {
+		t.Errorf("logged: %s", logged.String())
 	}
 }

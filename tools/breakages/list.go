@@ -78,6 +78,9 @@ var list = []breakage{
 	{"a day's limit of cost stops all calls", "detect/internal/spend", "(*Spend).judge", drop("s.cfg.Reached"), detectTests},
 	{"what was spent before a restart counts", "detect/internal/spend", "(*Spend).Begin", drop("s.judge"), detectTests},
 	{"a post of X that was not dealt with is asked for again", "fetcher/xapi", "(*bounds).begin", swap("q.Seen(known.newest)", "true"), []string{"./fetcher/xapi"}},
+	{"an answer from memory covers what it is as of, and no more", "detect/internal/poll", "(*Env).take", never("!pg.AsOf.IsZero()"), detectTests},
+	{"a feed that came cut is asked for in full", "fetcher/feed", "(*Fetcher).keep", never("!whole"), []string{"./fetcher/feed"}},
+	{"what a feed has shown before a restart is no news", "fetcher/feed", "(*Fetcher).load", begin("return loadMemory(nil)"), []string{"./fetcher/feed"}},
 	{"an entry of a feed whose guid changes is the same entry", "fetcher/feed", "(*reading).byLinks", begin("return nil"), []string{"./fetcher/feed"}},
 	{"a hub that leaves out entries is not trusted", "fetcher/feed", "(*hubbed).doubt", begin("return"), []string{"./fetcher/feed"}},
 
