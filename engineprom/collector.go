@@ -34,12 +34,13 @@ var DefaultBuckets = []float64{
 type Collector struct {
 	source  Source
 	metrics []metric
-	ofEach  int                // so many of them are of each source, where they have names
+	ofEach  int                // the first ofEach metrics have a value for each source; 0 with one source
 	descs   []*prometheus.Desc // of metrics, in their order
 	buckets []float64
 }
 
-// New makes a Collector. It registers and starts nothing.
+// New returns a Collector of source. It registers and starts nothing. Its errors name
+// the option, the value and what is allowed.
 func New(source Source, o Options) (*Collector, error) {
 	if source == nil {
 		return nil, errors.New("engineprom: source is missing: want an engine")
@@ -80,7 +81,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.source.Stats()
 	for i, m := range c.metrics {
-		if i >= c.ofEach {
+		if i >= c.ofEach { // without the label source
 			for _, v := range m.values(&s) {
 				c.send(ch, i, v, labels(m.label, v))
 			}
@@ -108,7 +109,7 @@ func labels(label string, v value) []string {
 	return []string{v.label}
 }
 
-// send sends a value of the i-th metric.
+// send sends a value of metric i.
 func (c *Collector) send(ch chan<- prometheus.Metric, i int, v value, labels []string) {
 	switch c.metrics[i].kind {
 	case histogram:

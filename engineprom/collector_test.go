@@ -25,7 +25,7 @@ import (
 	"github.com/streamwatch/streamwatch/latency"
 )
 
-// fixed is an engine whose statistics stand still.
+// fixed is an engine whose statistics do not change.
 type fixed struct{ s streamwatch.Stats }
 
 func (f fixed) Stats() streamwatch.Stats { return f.s }
@@ -36,8 +36,8 @@ var notExported = map[string]string{
 	"Sources":         "TestSources shows them",
 }
 
-// Every figure of streamwatch.Stats reaches Prometheus: each field gets a value
-// of its own, which has to be found in what is scraped.
+// Every field of streamwatch.Stats is in a metric: each gets a value of its own,
+// which the scraped text has to contain.
 func TestEveryFigureIsExported(t *testing.T) {
 	var s streamwatch.Stats
 	want := map[string]string{}
@@ -53,8 +53,8 @@ func TestEveryFigureIsExported(t *testing.T) {
 	}
 }
 
-// fill gives every field below v a number of its own, and says how it has to
-// show up.
+// fill gives every field of v a number of its own, and notes in want what a metric
+// then shows.
 func fill(t *testing.T, v reflect.Value, path string, want map[string]string) {
 	for i := range v.NumField() {
 		name := strings.TrimPrefix(path+"."+v.Type().Field(i).Name, ".")
@@ -79,14 +79,15 @@ func fill(t *testing.T, v reflect.Value, path string, want map[string]string) {
 			*x, want[name] = h.Snapshot(), fmt.Sprint(n)
 		default:
 			if f.Kind() != reflect.Struct {
-				t.Fatalf("Stats.%s is a %s: teach this test", name, f.Type())
+				t.Fatalf("Stats.%s is a %s, which fill does not know", name, f.Type())
 			}
 			fill(t, f, name, want)
 		}
 	}
 }
 
-// With several sources each has its own series; what belongs to all comes once.
+// With several sources, each has series of its own. What is counted for all of them
+// together has one series.
 func TestSources(t *testing.T) {
 	s := streamwatch.Stats{Sources: map[string]detect.Stats{"": {Polls: 11}, "bluesky": {Polls: 22}}}
 	s.Detect = s.Sources[""]
@@ -101,7 +102,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, `source="bluesky",stage="send"`) {
-		t.Error("what belongs to all sources is shown for one")
+		t.Error("what is counted for all sources together is shown for one")
 	}
 }
 
@@ -130,8 +131,7 @@ streamwatch_delivery_seconds_count{node="a"} 5
 	}
 }
 
-// The names follow Prometheus' conventions, none comes twice, and a registry
-// that checks every descriptor takes them.
+// The names follow the conventions of Prometheus, and none is there twice.
 func TestNames(t *testing.T) {
 	c, err := engineprom.New(fixed{}, engineprom.Options{})
 	if err != nil {
@@ -205,7 +205,8 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// scrape is what Prometheus reads.
+// scrape returns what Prometheus reads, from a registry that checks every metric
+// against its description.
 func scrape(t *testing.T, source engineprom.Source, o engineprom.Options) string {
 	t.Helper()
 	c, err := engineprom.New(source, o)

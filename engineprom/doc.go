@@ -1,4 +1,4 @@
-// Package engineprom gives an engine's statistics to Prometheus.
+// Package engineprom exports an engine's statistics to Prometheus.
 //
 //	reg := prometheus.NewRegistry()
 //	collector, err := engineprom.New(engine, engineprom.Options{})
@@ -8,18 +8,19 @@
 //	reg.MustRegister(collector)
 //	mux.Handle("GET /metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 //
-// Every scrape reads the engine's counters once; nothing runs in between, and
-// the engine does not know of it. Durations are in seconds. The names begin with
-// "streamwatch_"; their help texts say what they count.
+// Every scrape reads the engine's statistics once; nothing runs between scrapes.
+// Durations are in seconds. The names begin with "streamwatch_"; the help texts say
+// what the metrics count.
 //
-// The metrics have no label whose values grow with the accounts, monitors,
-// endpoints or owners: what a single one of them does is in Engine.Account, the
+// No label has a value for each account, monitor, endpoint or owner, so that the
+// number of series stays small. For a single one of these see Engine.Account, the
 // delivery log and the hooks of streamwatch.Config.
 //
-// dashboard.json beside this file is a Grafana dashboard of them. What to watch:
+// dashboard.json, beside this file, is a Grafana dashboard of the metrics. What to
+// watch:
 //
 //	streamwatch_latency_seconds{stage}       where the time from publication to acknowledgement goes
-//	streamwatch_poll_lag_seconds             polls begin late: too few slots, CPU or budget
+//	streamwatch_poll_lag_seconds             how late polls begin: too few slots, CPU or budget
 //	streamwatch_poll_errors_total            the platform, or our access to it, fails
 //	streamwatch_gaps_total                   pages could not be read up to the overlap
 //	streamwatch_commit_errors_total          the store fails: nothing is lost, but everything waits

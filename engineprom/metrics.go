@@ -17,7 +17,7 @@ const (
 	histogram
 )
 
-// metric is one name that Prometheus sees, with a value for each label value.
+// metric is a metric, with a value for each value of its label.
 type metric struct {
 	name   string // without the prefix
 	kind   kind
@@ -30,7 +30,7 @@ type value struct {
 	label     string
 	number    float64
 	durations latency.Snapshot // of a histogram
-	once      bool             // of all sources together
+	once      bool             // it is of all sources together
 }
 
 // stages are the parts of the time from publication to commit.
@@ -42,7 +42,7 @@ func stages(l *latency.Parts) []value {
 	}
 }
 
-// stats is what metrics are read from.
+// stats keeps the rows below short.
 type stats = streamwatch.Stats
 
 func one(read func(*stats) int64) func(*stats) []value {
@@ -57,7 +57,7 @@ func durations(read func(*stats) latency.Snapshot) func(*stats) []value {
 	return func(s *stats) []value { return []value{{durations: read(s)}} }
 }
 
-// streams are values of both streams of a source: that of accounts and that of queries.
+// streams reads the values of both streams of a source: of accounts and of queries.
 func streams(read func(*detect.StreamStats) float64) func(*stats) []value {
 	return func(s *stats) []value {
 		return []value{{label: "accounts", number: read(&s.Detect.Stream)}, {label: "queries", number: read(&s.Detect.SearchStream)}}
@@ -73,7 +73,7 @@ func flag(set bool) int64 {
 	return 0
 }
 
-// detectionMetrics are what a Collector sends for each source, in the order of the flow.
+// detectionMetrics lists the metrics that each source has, in the order of the flow.
 func detectionMetrics() []metric {
 	return []metric{
 		// Polling.
@@ -84,30 +84,30 @@ func detectionMetrics() []metric {
 		{"fetcher_panics_total", counter, "Fetcher calls that panicked.", "", one(func(s *stats) int64 { return s.Detect.Panics })},
 		{"calls_total", counter, "Upstream calls made.", "", one(func(s *stats) int64 { return s.Detect.Calls })},
 		{"pages_total", counter, "Pages read.", "", one(func(s *stats) int64 { return s.Detect.Pages })},
-		{"pages_unchanged_total", counter, "First pages that were as they had been, and not read.", "", one(func(s *stats) int64 { return s.Detect.Unchanged })},
+		{"pages_unchanged_total", counter, "First pages that had not changed since the last poll, and were not read.", "", one(func(s *stats) int64 { return s.Detect.Unchanged })},
 		{"polls_shallow_total", counter, "Polls that did not reach the end of the overlap within the page cap.", "", one(func(s *stats) int64 { return s.Detect.Shallow })},
-		{"pages_without_next_total", counter, "Full pages that hide older posts: the Fetcher set no Next.", "", one(func(s *stats) int64 { return s.Detect.NoNext })},
-		{"page_versions_wrong_total", counter, "Pages whose version stayed while their posts differ.", "", one(func(s *stats) int64 { return s.Detect.WrongVersions })},
-		{"poll_lag_seconds", histogram, "From when a poll was due until it began.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Lag })},
+		{"pages_without_next_total", counter, "Full pages without Next, behind which older posts may be hidden.", "", one(func(s *stats) int64 { return s.Detect.NoNext })},
+		{"page_versions_wrong_total", counter, "Pages with the version of the page before but other posts.", "", one(func(s *stats) int64 { return s.Detect.WrongVersions })},
+		{"poll_lag_seconds", histogram, "How long after it was due a poll began.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Lag })},
 		{"fetch_seconds", histogram, "Calls of the Fetcher that brought a page.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
-		{"budget_polls_per_second", gauge, "Accounts a second that the budget allows to poll; 0 when intervals set the pace.", "", number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
-		{"budget_demand_polls_per_second", gauge, "What the longest times between polls need of the budget.", "", number(func(s *stats) float64 { return s.Detect.Pace.Demand })},
-		{"budget_feasible", gauge, "1 while the budget covers what the longest times between polls need.", "", one(func(s *stats) int64 { return flag(s.Detect.Pace.Feasible) })},
+		{"budget_polls_per_second", gauge, "Polls a second that the budget allows; 0 when intervals set the pace.", "", number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
+		{"budget_demand_polls_per_second", gauge, "Polls a second needed to keep within the longest time between polls.", "", number(func(s *stats) float64 { return s.Detect.Pace.Demand })},
+		{"budget_feasible", gauge, "1 while the budget covers budget_demand_polls_per_second.", "", one(func(s *stats) int64 { return flag(s.Detect.Pace.Feasible) })},
 		{"clock_skew_seconds", gauge, "How far this clock is ahead of the platform's.", "", number(func(s *stats) float64 { return seconds(s.Detect.ClockSkew) })},
 		{"polls_skewed_total", counter, "Polls with clocks more than 2 s apart.", "", one(func(s *stats) int64 { return s.Detect.SkewedPolls })},
 
 		{"probes_total", counter, "Calls of the Prober.", "", one(func(s *stats) int64 { return s.Detect.Probes.Calls })},
 		{"probe_errors_total", counter, "Calls of the Prober that failed.", "", one(func(s *stats) int64 { return s.Detect.Probes.Errors })},
 		{"probe_changes_total", counter, "Marks of accounts that had changed.", "", one(func(s *stats) int64 { return s.Detect.Probes.Changes })},
-		{"probe_changes_ignored_total", counter, "Of them, not followed: marks changed too often without a post.", "", one(func(s *stats) int64 { return s.Detect.Probes.Ignored })},
+		{"probe_changes_ignored_total", counter, "Of them, those not followed, because the account's mark changed too often without a post.", "", one(func(s *stats) int64 { return s.Detect.Probes.Ignored })},
 		{"probe_found_total", counter, "Changes that led to a post.", "", one(func(s *stats) int64 { return s.Detect.Probes.Found })},
-		{"probe_false_alarms_total", counter, "Changes that led to none.", "", one(func(s *stats) int64 { return s.Detect.Probes.FalseAlarms })},
-		{"probe_posts_missed_total", counter, "Posts that polls found, and no mark had shown.", "", one(func(s *stats) int64 { return s.Detect.Probes.Missed })},
-		{"probe_miss_rate", gauge, "Share of the posts that marks do not show, as it is believed.", "", number(func(s *stats) float64 { return s.Detect.Probes.MissRate })},
+		{"probe_false_alarms_total", counter, "Changes that led to no post.", "", one(func(s *stats) int64 { return s.Detect.Probes.FalseAlarms })},
+		{"probe_posts_missed_total", counter, "Posts that polls found and no mark had shown.", "", one(func(s *stats) int64 { return s.Detect.Probes.Missed })},
+		{"probe_miss_rate", gauge, "Estimated share of posts that marks do not show.", "", number(func(s *stats) float64 { return s.Detect.Probes.MissRate })},
 		{"probe_lag_seconds", histogram, "From publication until a probe showed the change.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Probes.Lag })},
 
 		{"stream_connected", gauge, "1 while the stream is connected.", "of", streams(func(s *detect.StreamStats) float64 { return float64(flag(s.Connected)) })},
-		{"stream_trusted", gauge, "1 while the polls of the stream's accounts, or queries, rest.", "of", streams(func(s *detect.StreamStats) float64 { return float64(flag(s.Trusted)) })},
+		{"stream_trusted", gauge, "1 while the stream is trusted, and the polls of its accounts, or queries, rest.", "of", streams(func(s *detect.StreamStats) float64 { return float64(flag(s.Trusted)) })},
 		{"stream_accounts", gauge, "Accounts, or queries, whose posts the stream brings.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Accounts) })},
 		{"stream_connects_total", counter, "Connections that the platform accepted.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Connects) })},
 		{"stream_resumes_total", counter, "Of them, those that lost nothing.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Resumes) })},
@@ -115,26 +115,26 @@ func detectionMetrics() []metric {
 		{"stream_silences_total", counter, "Connections cut because nothing came.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Silences) })},
 		{"stream_gaps_total", counter, "Times that the stream said it had left something out.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Gaps) })},
 		{"stream_posts_total", counter, "Posts that the stream brought, some more than once.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Posts) })},
-		{"stream_strangers_total", counter, "Posts that the stream brought of accounts that nobody watches.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Strangers) })},
+		{"stream_strangers_total", counter, "Posts that the stream brought of accounts that no monitor or rule watches.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Strangers) })},
 		{"stream_miss_rate", gauge, "Share of the last thousand posts or so that the stream missed.", "of", streams(func(s *detect.StreamStats) float64 { return s.MissRate })},
-		{"stream_posts_missed_total", counter, "Posts that polls found, and the stream should have brought.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Misses) })},
+		{"stream_posts_missed_total", counter, "Posts that polls found and the stream should have brought.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Misses) })},
 		{"stream_edits_total", counter, "Signals that a post was edited.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Edits) })},
 		{"stream_deletes_total", counter, "Signals that a post was deleted.", "of", streams(func(s *detect.StreamStats) float64 { return float64(s.Deletes) })},
 		{"stream_lag_seconds", histogram, "From publication until the stream brought a post.", "of", func(s *stats) []value {
 			return []value{{label: "accounts", durations: s.Detect.Stream.Lag}, {label: "queries", durations: s.Detect.SearchStream.Lag}}
 		}},
 
-		{"platform_billed_total", counter, "What the platform charges for, as its adapter counts.", "resource", func(s *stats) []value {
+		{"platform_billed_total", counter, "What the platform charges for, as its adapter counts it.", "resource", func(s *stats) []value {
 			b := s.Detect.Cost.Billed
 			return []value{{label: "post", number: float64(b.Posts)}, {label: "user", number: float64(b.Users)}, {label: "event", number: float64(b.Events)}}
 		}},
 		{"platform_cost_total", counter, "The price of what the platform charges for, by Config.Cost.Prices.", "", number(func(s *stats) float64 { return s.Detect.Cost.Total })},
-		{"platform_cost_today", gauge, "The same since midnight, in UTC.", "", number(func(s *stats) float64 { return s.Detect.Cost.Today })},
-		{"platform_cost_closed", gauge, "1 while nothing is asked for because that is reached.", "", one(func(s *stats) int64 { return flag(s.Detect.Cost.Closed) })},
-		{"platform_cost_limit", gauge, "The most that it may be a day; 0 for no limit.", "", number(func(s *stats) float64 { return s.Detect.Cost.Limit })},
+		{"platform_cost_today", gauge, "The price of what the platform charged for since midnight UTC.", "", number(func(s *stats) float64 { return s.Detect.Cost.Today })},
+		{"platform_cost_closed", gauge, "1 while the platform is not called because the limit of the day is reached.", "", one(func(s *stats) int64 { return flag(s.Detect.Cost.Closed) })},
+		{"platform_cost_limit", gauge, "The most that a day may cost; 0 for no limit.", "", number(func(s *stats) float64 { return s.Detect.Cost.Limit })},
 
 		// Detection.
-		{"posts_total", counter, "Posts on all pages, those not decoded included.", "", one(func(s *stats) int64 { return s.Detect.Posts })},
+		{"posts_total", counter, "Posts on all pages, those included that could not be decoded.", "", one(func(s *stats) int64 { return s.Detect.Posts })},
 		{"posts_dropped_total", counter, "Posts that were not usable, by reason.", "reason", func(s *stats) []value {
 			d := &s.Detect
 			return []value{
@@ -144,12 +144,12 @@ func detectionMetrics() []metric {
 			}
 		}},
 		{"posts_baseline_total", counter, "Posts from before a monitor tracked the account.", "", one(func(s *stats) int64 { return s.Detect.Baseline })},
-		{"posts_late_total", counter, "Posts that a poll before should have shown.", "", one(func(s *stats) int64 { return s.Detect.Late })},
-		{"posts_ancient_total", counter, "Posts that turned up older than the horizon, not delivered.", "", one(func(s *stats) int64 { return s.Detect.Ancient })},
+		{"posts_late_total", counter, "Posts that an earlier poll should have shown.", "", one(func(s *stats) int64 { return s.Detect.Late })},
+		{"posts_ancient_total", counter, "Posts older than the horizon when they turned up, not delivered.", "", one(func(s *stats) int64 { return s.Detect.Ancient })},
 		{"events_total", counter, "Events committed.", "", one(func(s *stats) int64 { return s.Detect.Events })},
 		{"events_known_total", counter, "Events that the journal knew already.", "", one(func(s *stats) int64 { return s.Detect.Known })},
 		{"gaps_total", counter, "Ranges of a timeline that could not be read.", "", one(func(s *stats) int64 { return s.Detect.Gaps })},
-		{"gaps_filled_total", counter, "Of them, read later.", "", one(func(s *stats) int64 { return s.Detect.Filled })},
+		{"gaps_filled_total", counter, "Of them, those that were read later.", "", one(func(s *stats) int64 { return s.Detect.Filled })},
 		{"overlap_seconds", gauge, "How far polls read back.", "", number(func(s *stats) float64 { return seconds(s.Detect.Lateness.Overlap) })},
 		{"lateness_recent_seconds", gauge, "The most overlap that a post of the recent past needed.", "", number(func(s *stats) float64 { return seconds(s.Detect.Lateness.Recent) })},
 		{"lateness_beyond_total", counter, "Posts that needed more than the longest overlap.", "", one(func(s *stats) int64 { return s.Detect.Lateness.Beyond })},
@@ -158,26 +158,26 @@ func detectionMetrics() []metric {
 		{"commits_total", counter, "Commits to the store.", "", one(func(s *stats) int64 { return s.Detect.Commits })},
 		{"commit_errors_total", counter, "Commits that failed, and were tried again.", "", one(func(s *stats) int64 { return s.Detect.CommitErrors })},
 		{"detection_seconds", histogram, "From publication to detection.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Detection })},
-		{"commit_latency_seconds", histogram, "From publication until the store had it.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Total })},
+		{"commit_latency_seconds", histogram, "From publication until the event was stored.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Latency.Total })},
 		{"latency_seconds", histogram, "The parts of the time from publication to acknowledgement.", "stage", func(s *stats) []value {
 			return append(stages(&s.Detect.Latency),
 				value{label: "handover", durations: s.Deliver.Handover, once: true}, value{label: "send", durations: s.Deliver.Send, once: true})
 		}},
 
-		// Queries of filter rules; where nothing else is said, what is above counts
-		// accounts and queries together.
+		// Queries of filter rules. The metrics above count accounts and queries together
+		// unless their help says otherwise.
 		{"queries", gauge, "Queries polled now.", "", one(func(s *stats) int64 { return s.Detect.Queries.Targets })},
-		{"rules_covered", gauge, "Rules that the polls of accounts serve, without a search.", "", one(func(s *stats) int64 { return s.Detect.Queries.Covered })},
+		{"rules_covered", gauge, "Rules whose posts come from timelines, without a search.", "", one(func(s *stats) int64 { return s.Detect.Queries.Covered })},
 		{"query_polls_total", counter, "Polls of queries finished, failed ones included.", "", one(func(s *stats) int64 { return s.Detect.Queries.Polls })},
 		{"query_poll_errors_total", counter, "Polls of queries that failed.", "", one(func(s *stats) int64 { return s.Detect.Queries.Errors })},
 		{"query_pages_total", counter, "Pages of queries read.", "", one(func(s *stats) int64 { return s.Detect.Queries.Pages })},
-		{"query_detection_seconds", histogram, "From publication to detection, of posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Detection })},
-		{"query_commit_latency_seconds", histogram, "From publication until the store had it, of posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Total })},
+		{"query_detection_seconds", histogram, "From publication to detection, for posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Detection })},
+		{"query_commit_latency_seconds", histogram, "From publication until the event was stored, for posts that searches found.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Queries.Latency.Total })},
 		{"query_latency_seconds", histogram, "The parts of that time.", "stage", func(s *stats) []value { return stages(&s.Detect.Queries.Latency) }},
 	}
 }
 
-// deliveryMetrics are what it sends of all sources together.
+// deliveryMetrics lists the metrics that all sources have together.
 func deliveryMetrics() []metric {
 	return []metric{
 		// Delivery.
@@ -190,27 +190,27 @@ func deliveryMetrics() []metric {
 		{"deliveries_held", gauge, "Deliveries in memory.", "", one(func(s *stats) int64 { return s.Deliver.Held })},
 		{"deliveries_replayed_total", counter, "Deliveries made, or reopened, by steps of replays.", "", one(func(s *stats) int64 { return s.Deliver.Replayed })},
 		{"replays_running", gauge, "Replays under way in this process.", "", one(func(s *stats) int64 { return s.Deliver.Replays })},
-		{"deliveries_overflowed_total", counter, "Deliveries that found their lane full or waiting, and wait in the outbox.", "", one(func(s *stats) int64 { return s.Deliver.Overflow })},
-		{"lanes", gauge, "Endpoints and handlers that the dispatcher remembers: with work, in trouble, or used lately.", "", one(func(s *stats) int64 { return s.Deliver.Lanes })},
+		{"deliveries_overflowed_total", counter, "Deliveries left in the outbox because their lane was full or waiting.", "", one(func(s *stats) int64 { return s.Deliver.Overflow })},
+		{"lanes", gauge, "Lanes of endpoints and handlers in memory: with deliveries, failing, or used lately.", "", one(func(s *stats) int64 { return s.Deliver.Lanes })},
 		{"breakers_open", gauge, "Endpoints whose circuit breaker is open.", "", one(func(s *stats) int64 { return s.Deliver.Open })},
 		{"breakers_opened_total", counter, "Times that an endpoint's circuit breaker opened.", "", one(func(s *stats) int64 { return s.Deliver.Opened })},
 		{"delivery_seconds", histogram, "From publication to the receiver's acknowledgement.", "", durations(func(s *stats) latency.Snapshot { return s.Deliver.Total })},
 
 		// WebSocket clients.
-		{"websocket_connections", gauge, "Connections now, those included that have not authenticated yet.", "", one(func(s *stats) int64 { return s.WebSocket.Connections })},
-		{"websocket_frames_queued", gauge, "Frames that wait for a client, counted once for each.", "", one(func(s *stats) int64 { return s.WebSocket.Queued })},
+		{"websocket_connections", gauge, "Open connections, those included that have not authenticated yet.", "", one(func(s *stats) int64 { return s.WebSocket.Connections })},
+		{"websocket_frames_queued", gauge, "Frames waiting to be sent, counted once for each client.", "", one(func(s *stats) int64 { return s.WebSocket.Queued })},
 		{"websocket_frames_sent_total", counter, "Frames of events sent, once for each client.", "", one(func(s *stats) int64 { return s.WebSocket.Sent })},
 		{"websocket_frames_dropped_total", counter, "Frames of events left out for slow clients.", "", one(func(s *stats) int64 { return s.WebSocket.Dropped })},
 		{"websocket_slow_closed_total", counter, "Connections closed because the client was too slow.", "", one(func(s *stats) int64 { return s.WebSocket.Slow })},
 		{"websocket_refused_total", counter, "Connections refused.", "", one(func(s *stats) int64 { return s.WebSocket.Refused })},
 
 		// Credits.
-		{"credits_charged_total", counter, "Credits that streams were charged; processes on one store count the same ones.", "", number(func(s *stats) float64 { return float64(s.Billing.Charged) / float64(billing.Credit) })},
-		{"credits_refused_total", counter, "Streams not begun because credits did not cover their next hour.", "", one(func(s *stats) int64 { return s.Billing.Refused })},
-		{"credits_ticks_failed_total", counter, "Minutes of which charges were left for later.", "", one(func(s *stats) int64 { return s.Billing.Failed })},
-		{"streams_paused_total", counter, "Streams paused for lack of credits.", "", one(func(s *stats) int64 { return s.Billing.Paused })},
-		{"streams_resumed_total", counter, "Streams that went on when credits covered them again.", "", one(func(s *stats) int64 { return s.Billing.Resumed })},
-		{"streams_charged", gauge, "Streams that are charged now.", "", one(func(s *stats) int64 { return s.Billing.Running })},
-		{"streams_waiting", gauge, "Streams that wait for credits now.", "", one(func(s *stats) int64 { return s.Billing.Waiting })},
+		{"credits_charged_total", counter, "Credits that monitors and rules were charged; processes that share a store count the same ones.", "", number(func(s *stats) float64 { return float64(s.Billing.Charged) / float64(billing.Credit) })},
+		{"credits_refused_total", counter, "Monitors and rules not started because credits did not cover their next hour.", "", one(func(s *stats) int64 { return s.Billing.Refused })},
+		{"credits_ticks_failed_total", counter, "Minutes with charges that were put off because the ledger failed.", "", one(func(s *stats) int64 { return s.Billing.Failed })},
+		{"streams_paused_total", counter, "Monitors and rules paused for lack of credits.", "", one(func(s *stats) int64 { return s.Billing.Paused })},
+		{"streams_resumed_total", counter, "Monitors and rules resumed when credits covered them again.", "", one(func(s *stats) int64 { return s.Billing.Resumed })},
+		{"streams_charged", gauge, "Monitors and rules that are charged now.", "", one(func(s *stats) int64 { return s.Billing.Running })},
+		{"streams_waiting", gauge, "Monitors and rules that wait for credits now.", "", one(func(s *stats) int64 { return s.Billing.Waiting })},
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// balances holds what owners have, the entries that made it, and the open
-// reservations. It does no locking.
+// balances holds the accounts of all owners, the entries of the ledger, and the open
+// reservations. The caller holds the store's lock.
 type balances struct {
 	maxEntries int
 	owners     map[string]*account
@@ -21,11 +21,11 @@ type balances struct {
 	resolved   recent[outcome]
 }
 
-// account is what an owner has.
+// account is the balance of an owner.
 type account struct {
 	available, reserved billing.Credits
 	entries             []*billing.Entry // retained, oldest first
-	removed             uint64           // entries before these
+	removed             uint64           // how many older entries were removed
 }
 
 // hold is an open reservation.
@@ -57,7 +57,7 @@ func newBalances(opts Options) balances {
 	}
 }
 
-// account gives the owner's account, made when there is none.
+// account returns the owner's account, and creates it if there is none.
 func (b *balances) account(owner string) *account {
 	a := b.owners[owner]
 	if a == nil {
@@ -67,8 +67,8 @@ func (b *balances) account(owner string) *account {
 	return a
 }
 
-// peek gives the owner's account to read: a question about an unknown owner must not
-// cost memory.
+// peek returns the owner's account for reading. It creates none, so that reading the
+// balance of unknown owners takes no memory.
 func (b *balances) peek(owner string) *account {
 	if a := b.owners[owner]; a != nil {
 		return a
@@ -76,7 +76,7 @@ func (b *balances) peek(owner string) *account {
 	return new(account)
 }
 
-// reserve opens a reservation that the available balance covers.
+// reserve opens a reservation. The caller has checked that the balance covers it.
 func (b *balances) reserve(r billing.Reservation) {
 	a := b.account(r.Owner)
 	a.available -= r.Amount
@@ -88,7 +88,7 @@ func (b *balances) reserve(r billing.Reservation) {
 	}
 }
 
-// expire gives back the reservations whose time has come.
+// expire releases the reservations that have expired by now.
 func (b *balances) expire(now time.Time) {
 	for len(b.expiring) > 0 && !b.expiring[0].ExpiresAt.After(now) {
 		b.resolve(b.expiring[0], givenBack)
@@ -107,7 +107,8 @@ func (b *balances) resolve(h *hold, as outcome) {
 	b.resolved.put(keyOf(h.ID), as)
 }
 
-// resolvedAs answers a repeated resolution: nil when it was the same.
+// resolvedAs returns what a commit or release of a reservation that is not open
+// returns: nil if it was resolved the same way before.
 func (b *balances) resolvedAs(id string, as outcome) error {
 	switch b.resolved.values[keyOf(id)] {
 	case as:
@@ -146,7 +147,7 @@ func (b *balances) post(e billing.Entry) error {
 	return nil
 }
 
-// add changes what is available, or says why not.
+// add adds amount, which may be negative, to the available balance.
 func (a *account) add(amount billing.Credits) error {
 	if amount < 0 && a.available+amount < 0 {
 		return billing.ErrInsufficient

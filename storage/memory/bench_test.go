@@ -36,7 +36,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// newBatches makes n batches of size events, the first of number from.
+// newBatches returns n batches of size events each, numbered from from.
 func newBatches(from, n, size int) []*detect.Batch {
 	body := make([]byte, 1500)
 	batches := make([]*detect.Batch, n)
@@ -67,8 +67,8 @@ func settleAll(b *testing.B, s *memory.Store, batches []*detect.Batch) {
 }
 
 // BenchmarkClaimSettle claims and settles 64 of 100,000 pending deliveries to
-// 1,000 endpoints at a time; each comes back for a retry. A tenth of the
-// endpoints has no room.
+// 1,000 endpoints at a time, each to be retried at once. A tenth of the endpoints is
+// skipped.
 func BenchmarkClaimSettle(b *testing.B) {
 	const pending, endpoints, limit = 100_000, 1000, 64
 	s, _ := open(b, memory.Options{})

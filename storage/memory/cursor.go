@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// place is where a row of a log is: the number of its event and its place in that
-// one's deliveries, or that of an entry.
+// place is the position of a row in a log: of a delivery, its event's sequence number
+// and its index among the event's deliveries; of a ledger entry, its number.
 type place struct{ n, sub uint64 }
 
 func (p place) before(q place) bool { return p.n < q.n || p.n == q.n && p.sub < q.sub }
@@ -15,7 +15,7 @@ func (p place) String() string {
 	return strconv.FormatUint(p.n, 10) + "." + strconv.FormatUint(p.sub, 10)
 }
 
-// placeOf reads what String gave.
+// placeOf parses a place as String formats it.
 func placeOf(cursor string) (p place, ok bool) {
 	n, sub, _ := strings.Cut(cursor, ".")
 	var errN, errSub error
@@ -24,8 +24,9 @@ func placeOf(cursor string) (p place, ok bool) {
 	return p, errN == nil && errSub == nil
 }
 
-// cut gives the part of n rows, in the order asked for, that is the page, or what
-// follows the cursor, and the next cursor; ok is false for what is no cursor.
+// cut returns which of n rows, in the order asked for, are on a page: the given one
+// without a cursor, else the one that follows the cursor. next is the cursor of the
+// page after it; ok is false if cursor is malformed.
 func cut(n int, at func(i int) place, cursor string, asc bool, page, size int) (from, to int, next string, ok bool) {
 	from, to = pageBounds(n, page, size)
 	if cursor != "" {

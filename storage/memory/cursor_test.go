@@ -8,7 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// Entries that go beyond the maximum between pages move nothing.
+// Removing entries beyond the maximum between two pages neither repeats nor hides
+// others.
 func TestEntriesByCursorWhileOldOnesGo(t *testing.T) {
 	for asc, want := range map[bool]string{true: "5=5 6=6 7=7 8=8", false: "5=5"} {
 		s := memory.New(memory.Options{MaxEntries: 4})

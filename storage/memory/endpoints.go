@@ -11,7 +11,7 @@ import (
 // endpoints implements deliver.EndpointStore.
 type endpoints struct{ s *Store }
 
-// sourceKey is what endpoints are bound to.
+// sourceKey identifies the monitor or rule that endpoints are bound to.
 type sourceKey struct{ owner, id string }
 
 func endpointKeys(e *deliver.Endpoint) (owner, id, unique string) {
@@ -114,7 +114,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// Scan goes through the endpoints as they were when it began, oldest first.
+// Scan calls fn for the endpoints as they were when it began, oldest first.
 func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
 	s := es.s
 	if err := s.lock(ctx); err != nil {

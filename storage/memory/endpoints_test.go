@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// withEndpoints has two endpoints on acme's source one, one on two, and one of
-// globex on a source that is called one, too.
+// withEndpoints returns a store with the endpoints a and c of acme's source "one", b
+// of its source "two", and theirs of globex's source, which has the id "one", too.
 func withEndpoints(t *testing.T) *memory.Store {
 	s, _ := open(t, memory.Options{})
 	bind(t, s, source("acme", "one"), "a")

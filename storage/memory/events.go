@@ -8,20 +8,20 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// events holds the retained events with their deliveries, and the queue of those that
-// are open. It does no locking.
+// events holds the retained events with their deliveries, and the queue of open
+// deliveries. The caller holds the store's lock.
 type events struct {
 	retention  time.Duration
 	maxEvents  int
 	owners     map[string]*history
 	byID       map[key]*event // retained
 	removed    recent[struct{}]
-	settled    []*event // retained, with no open delivery, by settledAt
+	settled    []*event // retained, without open deliveries, by settledAt
 	deliveries map[string]*delivery
 	open       queue
 }
 
-// history is the events of an owner.
+// history has the events of an owner.
 type history struct {
 	seq    uint64   // last sequence number given
 	events []*event // ascending by seq; may hold removed ones
@@ -50,13 +50,13 @@ type delivery struct {
 	attempts   []deliver.Attempt
 	uncounted  int           // see deliver.Delivery
 	waited     time.Duration // see deliver.Delivery
-	orphaned   bool          // its endpoint's deletion ended it
+	orphaned   bool          // it ended because its endpoint was deleted
 
-	n     uint64 // counts deliveries: who came first among those due at once
-	index int    // in its lane
+	n     uint64 // number of the delivery, which decides among those due at the same time
+	index int    // in its lane's heap
 }
 
-// view is the delivery as callers see it.
+// view returns the delivery as callers see it.
 func (d *delivery) view() deliver.Delivery {
 	return deliver.Delivery{
 		ID: d.id, EndpointID: d.endpointID, Event: d.event.ev, State: d.state,
@@ -76,7 +76,7 @@ func newEvents(opts Options) events {
 	}
 }
 
-// owner gives the owner's history, made when there is none.
+// owner returns the owner's history, and creates it if there is none.
 func (l *events) owner(name string) *history {
 	h := l.owners[name]
 	if h == nil {
@@ -86,8 +86,8 @@ func (l *events) owner(name string) *history {
 	return h
 }
 
-// peek gives the owner's history to read: a question about an unknown owner must not
-// cost memory.
+// peek returns the owner's history for reading. It creates none, so that reading the
+// log of unknown owners takes no memory.
 func (l *events) peek(owner string) *history {
 	if h := l.owners[owner]; h != nil {
 		return h
@@ -95,8 +95,8 @@ func (l *events) peek(owner string) *history {
 	return new(history)
 }
 
-// record stores a new event under the owner's next sequence number, or gives
-// nil when its id is known.
+// record stores a new event under the owner's next sequence number. It returns nil if
+// its id is known.
 func (l *events) record(ev deliver.Event, now time.Time) *event {
 	k := keyOf(ev.ID)
 	if l.byID[k] != nil || l.removed.has(k) {
@@ -112,8 +112,8 @@ func (l *events) record(ev deliver.Event, now time.Time) *event {
 	return e
 }
 
-// deliverTo makes the event's delivery to an endpoint, or gives nil when there
-// is one, as for a handler named twice.
+// deliverTo creates the event's delivery to an endpoint. It returns nil if there is
+// one already, as for a handler that is named twice.
 func (l *events) deliverTo(e *event, endpointID string, due, now time.Time) *delivery {
 	id := deliver.DeliveryID(e.ev.ID, endpointID)
 	if l.deliveries[id] != nil {
@@ -131,7 +131,7 @@ func (l *events) deliverTo(e *event, endpointID string, due, now time.Time) *del
 	return d
 }
 
-// deliverLate makes a delivery of an event that was committed long ago.
+// deliverLate creates a delivery of an event after its commit, for a replay.
 func (l *events) deliverLate(e *event, endpointID string, due time.Time) *delivery {
 	if e.open == 0 {
 		l.unsettle(e)
@@ -139,8 +139,8 @@ func (l *events) deliverLate(e *event, endpointID string, due time.Time) *delive
 	return l.deliverTo(e, endpointID, due, e.ev.CommittedAt)
 }
 
-// nextSeq is the number of the owner's next event after one, the largest of all
-// if there is none.
+// nextSeq returns the sequence number of the owner's first retained event after the
+// given number, the largest uint64 if there is none.
 func (l *events) nextSeq(owner string, after uint64) uint64 {
 	events := l.peek(owner).events
 	first := sort.Search(len(events), func(i int) bool { return events[i].seq > after })

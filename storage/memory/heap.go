@@ -1,7 +1,7 @@
 package memory
 
-// ordered is an element of a minHeap: it knows who comes first, and where it is
-// in the heap, -1 when it is in none, so that it can be moved and removed there.
+// ordered is an element of a minHeap. It notes its index in the heap, -1 when it is
+// in none, so that it can be moved and removed.
 type ordered[T any] interface {
 	before(T) bool
 	place() *int
@@ -27,7 +27,7 @@ func (h *minHeap[T]) Push(x any) {
 func (h *minHeap[T]) Pop() any {
 	last := len(*h) - 1
 	v := (*h)[last]
-	clear((*h)[last:]) // or the array would keep it alive
+	clear((*h)[last:]) // else the array would keep it alive
 	*h = (*h)[:last]
 	*v.place() = -1
 	return v

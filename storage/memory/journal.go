@@ -24,7 +24,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		}
 	}
 	now := s.opts.Now()
-	s.balances.expire(now) // what reservations held is there for the charges
+	s.balances.expire(now) // charges may use what expired reservations held
 	for _, b := range batches {
 		s.commit(b, now)
 	}
@@ -48,7 +48,7 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 	return found, nil
 }
 
-// commit applies a checked batch; nothing in it can fail.
+// commit applies a valid batch. It cannot fail.
 func (s *Store) commit(b *detect.Batch, now time.Time) {
 	if b.Cursor != nil {
 		c := *b.Cursor
@@ -78,8 +78,8 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 	}
 }
 
-// addressees names the endpoints that get the event: those bound to its source,
-// in order of creation, then its handlers.
+// addressees calls each for the endpoints that get the event: the active ones bound
+// to its source, in order of creation, then its handlers.
 func (s *Store) addressees(ev *deliver.Event, each func(endpointID string)) {
 	for _, r := range s.bound[sourceKey{ev.Source.Owner, ev.Source.ID}] {
 		if r.rec.Status == deliver.EndpointActive {

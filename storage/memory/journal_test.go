@@ -49,8 +49,8 @@ func TestCommitMakesDeliveries(t *testing.T) {
 	want(t, "another owner's source with the same id", endpointIDs(theirs.Deliveries), "theirs")
 }
 
-// A new event is stamped with the store's time, whatever it came with, wherever
-// it is read; one already known keeps its stamp.
+// CommittedAt of a new event is the store's time, whatever it was before. A known
+// event keeps its time.
 func TestCommitStampsEvents(t *testing.T) {
 	s, c := open(t, memory.Options{})
 	c.Advance(time.Second)
@@ -181,7 +181,7 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 			want(t, "deliveries in the batch", len(group[0].Deliveries), 0)
 			want(t, "unpaid in the batch", len(group[0].Unpaid), 0)
 
-			commit(t, s, group[0], group[2]) // the others may go without it
+			commit(t, s, group[0], group[2]) // the others can be committed without it
 			want(t, "events", tweets(eventsOf(t, s, "acme")), "1:1 2:3")
 		})
 	}

@@ -9,7 +9,7 @@ import (
 // keys implements apikey.Store.
 type keys struct{ s *Store }
 
-// keyRecords are the API keys: found by Lookup, whoever they belong to.
+// keyRecords holds the API keys, which are also found by Lookup, without an owner.
 type keyRecords struct {
 	*table[apikey.Key]
 	byLookup map[string]*row[apikey.Key]
@@ -20,7 +20,7 @@ func newKeyRecords() keyRecords {
 	return keyRecords{newTable(byID), make(map[string]*row[apikey.Key])}
 }
 
-// Keys keeps the API keys, without the keys themselves.
+// Keys returns the store of API keys. It has their hashes, not their secrets.
 func (s *Store) Keys() apikey.Store { return keys{s} }
 
 func (ks keys) Create(ctx context.Context, k apikey.Key) error {

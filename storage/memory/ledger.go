@@ -7,8 +7,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// ledger implements billing.Ledger. An account's available and reserved are
-// never below zero, and never exceed an int64 together.
+// ledger implements billing.Ledger. Neither the available nor the reserved credits of
+// an account are ever below zero, and their sum fits an int64.
 type ledger struct{ s *Store }
 
 func (l ledger) Reserve(ctx context.Context, r billing.Reservation) error {
@@ -43,7 +43,7 @@ func (l ledger) Commit(ctx context.Context, id string, e billing.Entry) error {
 	if h == nil {
 		return b.resolvedAs(id, committed)
 	}
-	// The amount is made available and charged at once, under one lock.
+	// Under the lock nobody sees the amount available before it is charged.
 	b.resolve(h, committed)
 	e.ID, e.Owner, e.Amount = id, h.Owner, -h.Amount
 	return b.post(e)
@@ -69,7 +69,7 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	// Tried on a copy of the balances first: one refusal, and none is made.
+	// Tried on copies of the accounts first: if one entry is refused, none is made.
 	trial := make(map[string]*account)
 	ids := make(map[string]bool)
 	for i := range entries {
@@ -154,7 +154,7 @@ func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billin
 	return totals, nil
 }
 
-// lockLedger is lock, and gives back the reservations that have expired.
+// lockLedger calls lock, and releases the reservations that have expired.
 func (s *Store) lockLedger(ctx context.Context) error {
 	if err := s.lock(ctx); err != nil {
 		return err

@@ -21,7 +21,7 @@ func wantBalance(t testing.TB, s *memory.Store, owner string, available, reserve
 	want(t, "balance of "+owner, b, billing.Balance{Available: available, Reserved: reserved})
 }
 
-// entries shows a page as id=balance.
+// entries returns the entries of a page as id=balance.
 func entries(t testing.TB, s *memory.Store, q billing.EntryQuery) string {
 	t.Helper()
 	p, err := s.Ledger().Entries(t.Context(), q)
@@ -33,8 +33,8 @@ func entries(t testing.TB, s *memory.Store, q billing.EntryQuery) string {
 	return strings.Join(out, " ")
 }
 
-// account is a ledger under test in which acme has 10; its reservations expire
-// after a minute.
+// account is a ledger under test. Its reservations are acme's, and expire after a
+// minute.
 type account struct {
 	*testing.T
 	s *memory.Store
@@ -50,7 +50,7 @@ func (a account) reserve(id string, amount billing.Credits, want error) {
 
 func (a account) commit(id string, want error) {
 	a.Helper()
-	// What the reservation says counts, not what the entry says.
+	// The id, owner and amount of the reservation count, not those of the entry.
 	wantErr(a, a.s.Ledger().Commit(a.Context(), id, billing.Entry{ID: "x", Owner: "globex", Amount: 77, Endpoint: "users"}), want)
 }
 
@@ -281,8 +281,8 @@ func TestOneCreditIsReservedOnce(t *testing.T) {
 	wantBalance(t, s, "acme", 0, 1)
 }
 
-// After any mix of calls, repeated ids and expiries, what an owner has is the
-// sum of its entries, and no balance was ever below zero.
+// After any mix of calls, repeated ids and expiries, an owner's balance is the sum of
+// its entries. No balance is ever below zero.
 func TestCreditsAreConserved(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -97,7 +97,7 @@ func matchesEvent(q *deliver.LogQuery, ev *deliver.Event) bool {
 		within(ev.DetectedAt, q.Since, q.Until)
 }
 
-// within says whether t is at since or later and before until; the zero time is no
+// within reports whether t is at or after since and before until; a zero time is no
 // bound.
 func within(t, since, until time.Time) bool {
 	return !t.Before(since) && (until.IsZero() || t.Before(until))

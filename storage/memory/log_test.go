@@ -10,8 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// withLog has the tweets 1 to 5 of acme: the even ones by ESA and for m2, each
-// sent to one handler, and 5 to two; 1 is delivered, 2 failed. Globex has one.
+// withLog returns a store with events of acme for the tweets 1 to 5. The even ones are
+// by ESA and of the source m2. Each has a delivery to one handler, 5 to two; that of 1
+// was delivered, that of 2 failed. Globex has one event, for tweet 9.
 func withLog(t *testing.T) (*memory.Store, []deliver.Delivery) {
 	s, _ := open(t, memory.Options{})
 	var evs []deliver.Event

@@ -17,8 +17,8 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 	}
 	defer s.mu.Unlock()
 	skipped := s.events.open.detach(r.Skip)
-	// Taken out first and put back after the last: else a lease that ends at
-	// once would be claimed again within this call.
+	// All are taken out before any is put back: otherwise a lease of no length would
+	// be claimed again within this call.
 	var claimed []*delivery
 	for len(claimed) < r.Limit {
 		d := s.events.open.first()

@@ -16,8 +16,8 @@ import (
 
 const lease = time.Minute
 
-// withDue has one delivery for each of dues, seconds after start: tweet 1 first.
-// The endpoints a and b take turns.
+// withDue returns a store with a delivery for each of dues, in seconds after start,
+// for the tweets 1, 2, and so on, to the handlers a and b in turn.
 func withDue(t *testing.T, dues ...int) (*memory.Store, []deliver.Delivery) {
 	s, _ := open(t, memory.Options{})
 	var ds []deliver.Delivery
@@ -86,7 +86,7 @@ func TestClaimedDeliveries(t *testing.T) {
 	want(t, "attempts", got.Attempts, 0)
 	want(t, "endpoint", got.Endpoint.ID, "")
 	if got.Event != ds[0].Event {
-		t.Error("the event is another than the commit gave")
+		t.Error("the event is not the one of the commit")
 	}
 }
 
@@ -242,8 +242,8 @@ func TestNextDue(t *testing.T) {
 	next("none is open", -1)
 }
 
-// A claimant that never settles loses its claims to the others when the lease
-// ends; while it lasts, nobody gets a delivery twice.
+// While a lease lasts, no delivery is claimed twice. When it ends, what was not settled
+// can be claimed again.
 func TestConcurrentClaimants(t *testing.T) {
 	const deliveries, claimants = 2000, 8
 	s, _ := open(t, memory.Options{})
@@ -269,12 +269,12 @@ func TestConcurrentClaimants(t *testing.T) {
 				mu.Lock()
 				for _, d := range ds {
 					claims[d.ID]++
-					if c%2 == 0 { // the others forget what they claimed
+					if c%2 == 0 { // the other claimants settle nothing
 						ss = append(ss, deliver.Settlement{DeliveryID: d.ID, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateDelivered})
 					}
 				}
 				mu.Unlock()
-				// Twice at once, as after a lost answer.
+				// Settled twice at once, as a client does that has lost the answer.
 				var twice sync.WaitGroup
 				for range 2 {
 					twice.Go(func() {

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// queue holds the open deliveries: a lane per endpoint, ordered by due time,
-// and the lanes ordered by their first delivery. Every step costs the logarithm
-// of what is queued, and an endpoint that is left out costs no more for what it
-// has waiting.
+// queue holds the open deliveries: a lane for each endpoint, ordered by due time, and
+// the lanes ordered by their first delivery. Every step takes time logarithmic in the
+// length of the queue. Leaving out an endpoint is one step, however long its lane is.
 type queue struct {
-	byEndpoint map[string]*lane // never empty lanes
+	byEndpoint map[string]*lane // no lane is empty
 	lanes      minHeap[*lane]
 	last       uint64 // n of the newest delivery
 }
@@ -37,7 +36,7 @@ func (q *queue) add(d *delivery) {
 		l = new(lane)
 		heap.Push(&l.due, d)
 		q.byEndpoint[d.endpointID] = l
-		heap.Push(&q.lanes, l) // compares its first, so it must have one
+		heap.Push(&q.lanes, l) // after its first delivery, which lanes are compared by
 		return
 	}
 	heap.Push(&l.due, d)
@@ -63,7 +62,7 @@ func (q *queue) move(d *delivery, due time.Time) {
 	heap.Fix(&q.lanes, l.index)
 }
 
-// first is the delivery due first, nil when there is none.
+// first returns the delivery due first, nil if there is none.
 func (q *queue) first() *delivery {
 	if len(q.lanes) == 0 {
 		return nil
@@ -71,7 +70,7 @@ func (q *queue) first() *delivery {
 	return q.lanes[0].due[0]
 }
 
-// firstOf is the delivery to an endpoint due first, nil when there is none.
+// firstOf returns the delivery to an endpoint due first, nil if there is none.
 func (q *queue) firstOf(endpointID string) *delivery {
 	if l := q.byEndpoint[endpointID]; l != nil {
 		return l.due[0]

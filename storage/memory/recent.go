@@ -2,7 +2,7 @@ package memory
 
 import "crypto/sha256"
 
-// key stands for an id: half of its SHA-256, so that any id costs 16 bytes.
+// key stands for an id: half of its SHA-256, which takes 16 bytes for any id.
 type key [16]byte
 
 func keyOf(id string) key {
@@ -10,7 +10,7 @@ func keyOf(id string) key {
 	return key(sum[:16])
 }
 
-// recent remembers the last max ids put in, each with a value.
+// recent keeps the last max ids that were put, each with a value.
 type recent[V any] struct {
 	max    int
 	values map[key]V
@@ -35,9 +35,8 @@ func (r *recent[V]) has(k key) bool {
 	return ok
 }
 
-// popFront takes the first element. What append grows past the end it copies
-// without the part before the front, so that a queue stays within twice its
-// length.
+// popFront removes and returns the first element. When append next grows the slice, it
+// copies only what is left, so that the array does not outgrow the queue for long.
 func popFront[T any](q *[]T) T {
 	first := (*q)[0]
 	clear((*q)[:1])

@@ -21,7 +21,7 @@ type versionedStore[T any] interface {
 	Scan(ctx context.Context, fn func(T) error) error
 }
 
-// records says how to test one kind of record.
+// records tests one kind of record.
 type records[T any] struct {
 	open    func(*testing.T) versionedStore[T]
 	make    func(owner, id, name, status string) T
@@ -231,7 +231,7 @@ func (rs records[T]) testConcurrentUpdates(t *testing.T) {
 	want(t, "updates of one version that succeed", succeeded, 1)
 }
 
-// openRole opens a store for one role's tests.
+// openRole returns a function that opens a store and returns one of its roles.
 func openRole[T any](role func(*memory.Store) versionedStore[T]) func(*testing.T) versionedStore[T] {
 	return func(t *testing.T) versionedStore[T] {
 		s, _ := open(t, memory.Options{})

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// settle marks an event that has no open delivery: it may be removed. The list is
-// kept in order of time, though the clock may have stepped back: events settled
-// while it was ahead must not hold back the removal of those after them.
+// settle adds an event without open deliveries to those that may be removed. They are
+// kept in order of settledAt even if the clock has stepped back: otherwise an event
+// settled while the clock was ahead would delay the removal of those after it.
 func (l *events) settle(e *event, now time.Time) {
 	e.settledAt = now
 	i := len(l.settled)
@@ -18,7 +18,8 @@ func (l *events) settle(e *event, now time.Time) {
 	l.settled = slices.Insert(l.settled, i, e)
 }
 
-// unsettle takes an event back that has an open delivery again.
+// unsettle removes an event that has an open delivery again from those that may be
+// removed.
 func (l *events) unsettle(e *event) {
 	first := sort.Search(len(l.settled), func(i int) bool { return !l.settled[i].settledAt.Before(e.settledAt) })
 	if i := slices.Index(l.settled[first:], e); i >= 0 {
@@ -26,9 +27,9 @@ func (l *events) unsettle(e *event) {
 	}
 }
 
-// retain removes settled events that are too old or too many. Whoever records or
-// settles events calls it before unlocking, so that no single call has to remove
-// many; the log calls it first, so that it shows nothing too old.
+// retain removes settled events that are too old or too many. Calls that record or
+// settle events call it before they unlock, so that no single call has to remove many.
+// The log and the replays call it first, so that they read nothing too old.
 func (l *events) retain(now time.Time) {
 	for len(l.settled) > 0 {
 		e := l.settled[0]
@@ -48,9 +49,9 @@ func (l *events) forget(e *event) {
 	}
 	e.ev, e.deliveries = nil, nil
 
-	// The owner's list is compacted when more than half of it is removed:
-	// events do not become final in order, and shifting it each time would
-	// cost the square of its length.
+	// The owner's list is compacted when more than half of it is removed. Events are
+	// not removed in order, and shifting the list for each would take time quadratic
+	// in its length.
 	h := e.owner
 	if h.gaps++; h.gaps > len(h.events)/2 {
 		h.events = slices.DeleteFunc(h.events, func(e *event) bool { return e.ev == nil })

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// history is a store under test and the deliveries of the tweets 1, 2, …
+// history is a store under test, with the deliveries of the tweets 1, 2, and so on.
 type history struct {
 	*testing.T
 	s  *memory.Store
@@ -26,7 +26,7 @@ func (h *history) open(n int) {
 	}
 }
 
-// end settles the deliveries of these tweets.
+// end settles the deliveries of these tweets as delivered.
 func (h *history) end(tweets ...int) {
 	for _, n := range tweets {
 		must(h.T, h.s.Outbox().Settle(h.Context(), deliver.Settlement{
@@ -116,7 +116,7 @@ func TestRetention(t *testing.T) {
 			s, c := open(t, row.opts)
 			h := &history{T: t, s: s, c: c}
 			row.do(h)
-			// The log first: it must not depend on an earlier question.
+			// The first call to read: it must not depend on another one to remove what is old.
 			page, err := s.Log().Deliveries(t.Context(), deliver.LogQuery{Owner: "acme", SourceID: acme.ID, PageSize: 100})
 			must(t, err)
 			evs := eventsOf(t, s, "acme")

@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// conclude applies a checked settlement.
+// conclude applies a valid settlement.
 func (l *events) conclude(st *deliver.Settlement, now time.Time) {
 	d := l.deliveries[st.DeliveryID]
 	switch {
@@ -52,7 +52,7 @@ func (l *events) orphan(d *delivery, now time.Time) {
 	l.finish(d, deliver.StateFailed, now)
 }
 
-// finish ends an open delivery; with an event's last one the event is settled.
+// finish ends an open delivery, and settles the event if that was its last open one.
 func (l *events) finish(d *delivery, state deliver.State, now time.Time) {
 	l.open.remove(d)
 	d.state = state

@@ -19,25 +19,24 @@ var (
 	_ storage.Keyed = (*Store)(nil)
 )
 
-// ErrClosed is what every call returns after Close.
+// ErrClosed is returned by every call after Close.
 var ErrClosed = errors.New("memory: store is closed")
 
-// Options of a Store. Zero, or a negative number, means the default.
+// Options configure a Store. Zero or a negative number means the default.
 type Options struct {
 	// Retention is how long an event, its deliveries and their attempts stay
 	// after the last of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many event records are retained, those with open
-	// deliveries included; these are never removed, so that there are more
-	// while more are open. Defaults to 100,000.
+	// MaxEvents is how many events are retained. Those with open deliveries count,
+	// but are never removed, so that there may be more. Defaults to 100,000.
 	MaxEvents int
-	// MaxEventIDs is how many ids of removed events are remembered to recognise
-	// duplicates; beyond it the oldest are forgotten. As many ids of removed
-	// ledger entries and of resolved reservations are remembered. An id costs
+	// MaxEventIDs is how many ids of removed events are kept to recognise
+	// duplicates; beyond it the oldest are forgotten. The same number of ids of
+	// removed ledger entries, and of resolved reservations, is kept. An id takes
 	// about 60 bytes. Defaults to 1,000,000.
 	MaxEventIDs int
-	// MaxEntries is how many ledger entries are retained over all owners;
-	// beyond it the oldest go. Defaults to 100,000.
+	// MaxEntries is how many ledger entries are retained for all owners together;
+	// beyond it the oldest are removed. Defaults to 100,000.
 	MaxEntries int
 	// Now stamps events and deliveries and decides what has expired. It is
 	// called with the store locked, so it must not call the store. Defaults to
@@ -84,7 +83,7 @@ type Store struct {
 	balances balances
 }
 
-// New makes an empty store.
+// New returns an empty store.
 func New(opts Options) *Store {
 	opts = opts.withDefaults()
 	return &Store{
@@ -101,29 +100,30 @@ func New(opts Options) *Store {
 	}
 }
 
-// Monitors keeps the monitors.
+// Monitors returns the store of monitors.
 func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
 
-// Rules keeps the filter rules.
+// Rules returns the store of filter rules.
 func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
 
-// Endpoints keeps the webhook endpoints.
+// Endpoints returns the store of webhook endpoints.
 func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
 
-// Journal records detections.
+// Journal returns the journal, which records detections.
 func (s *Store) Journal() detect.Journal { return journal{s} }
 
-// Outbox holds the open deliveries.
+// Outbox returns the outbox, which holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 
-// Replays keeps the replays. A step looks at up to 1,024 events.
+// Replays returns the store of replays. A step looks at up to 1,024 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
-// Log answers questions about deliveries and events. A question about
-// deliveries reads all that are retained of the owner.
+// Log returns the log of deliveries and events. Its Deliveries reads all deliveries
+// that are retained of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
-// Ledger keeps the balances. A reservation without ExpiresAt does not expire.
+// Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt
+// does not expire.
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
 // Close makes every later call return ErrClosed, Close itself included. It
@@ -138,8 +138,8 @@ func (s *Store) Close(context.Context) error {
 	return nil
 }
 
-// lock takes the mutex for one call; after an error it is not held. The context
-// is looked at under the mutex: waiting for it may have taken long.
+// lock locks the mutex for a call, unless it returns an error. The context is checked
+// under the mutex, because it may have ended while lock waited.
 func (s *Store) lock(ctx context.Context) error {
 	s.mu.Lock()
 	err := ctx.Err()
@@ -152,8 +152,8 @@ func (s *Store) lock(ctx context.Context) error {
 	return err
 }
 
-// pageBounds cuts page, from 1, of size items out of n; zero means page 1 and
-// size 20.
+// pageBounds returns which of n items are on a page of size items. Pages count from 1;
+// zero means page 1 and size 20.
 func pageBounds(n, page, size int) (from, to int) {
 	page, size = max(page, 1), max(size, 0)
 	if size == 0 {

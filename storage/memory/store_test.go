@@ -19,13 +19,13 @@ import (
 
 var start = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// clock is a time that tests move.
+// clock is a clock that stands still until a test advances it.
 type clock struct{ offset atomic.Int64 }
 
 func (c *clock) Now() time.Time          { return start.Add(time.Duration(c.offset.Load())) }
 func (c *clock) Advance(d time.Duration) { c.offset.Add(int64(d)) }
 
-// open makes a store whose time stands still at start until the clock is moved.
+// open returns a new store and its clock, which is at start.
 func open(t testing.TB, opts memory.Options) (*memory.Store, *clock) {
 	t.Helper()
 	c := new(clock)
@@ -40,7 +40,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// errAny is wanted where there is no sentinel to compare with.
+// errAny stands for any error, where there is no sentinel to compare with.
 var errAny = errors.New("any error")
 
 func wantErr(t testing.TB, got, want error) {
@@ -76,8 +76,8 @@ func newEvents(src deliver.Source, tweetIDs ...string) []deliver.Event {
 	return evs
 }
 
-// handled makes an event that goes to an in-process handler: a delivery without
-// an endpoint.
+// handled returns an event for handlers in the process, whose deliveries need no
+// endpoint.
 func handled(src deliver.Source, tweetID string, handlers ...string) deliver.Event {
 	ev := newEvent(src, tweetID)
 	ev.Handlers = handlers
@@ -120,7 +120,7 @@ func tweets(evs []deliver.Event) string {
 	return strings.Join(ids, " ")
 }
 
-// everyCall is one call of every method of every role.
+// everyCall has a call of each method of each role.
 func everyCall(s *memory.Store) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"Monitors.Create": func(ctx context.Context) error {
@@ -190,7 +190,7 @@ func everyCall(s *memory.Store) map[string]func(context.Context) error {
 	}
 }
 
-// furnished makes a store with one of everything, named kept.
+// furnished returns a store with one of everything, with the id "kept".
 func furnished(t *testing.T) *memory.Store {
 	s, _ := open(t, memory.Options{})
 	ctx := t.Context()
@@ -203,7 +203,7 @@ func furnished(t *testing.T) *memory.Store {
 	return s
 }
 
-// dump is all that a store shows.
+// dump returns everything that the store's roles show, as text.
 func dump(t *testing.T, s *memory.Store) string {
 	t.Helper()
 	ctx := t.Context()

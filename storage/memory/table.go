@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// table holds records by id, with one more key that is unique per owner. It
-// does no locking.
+// table holds records by id, with another key that is unique for each owner. The
+// caller holds the store's lock.
 type table[T any] struct {
 	keys   func(*T) (owner, id, unique string)
 	byID   map[string]*row[T]
@@ -18,10 +18,10 @@ type table[T any] struct {
 	last   uint64               // n of the newest row
 }
 
-// row is a record in a table. What rec points to never changes: a change puts
-// another pointer there, so that a snapshot can be read without the lock.
+// row is a record in a table. What rec points to never changes: a change replaces the
+// pointer, so that a copy of the row can be read without the lock.
 type row[T any] struct {
-	n   uint64 // counts creations
+	n   uint64 // number of the row, in order of creation
 	rec *T
 }
 
@@ -34,7 +34,7 @@ func newTable[T any](keys func(*T) (owner, id, unique string)) *table[T] {
 	}
 }
 
-// create adds a record, or gives nil when its id or its unique key is in use.
+// create adds a record. It returns nil if the id or the unique key is taken.
 func (t *table[T]) create(rec *T) *row[T] {
 	owner, id, unique := t.keys(rec)
 	if t.byID[id] != nil || t.taken[[2]string{owner, unique}] {
@@ -48,7 +48,7 @@ func (t *table[T]) create(rec *T) *row[T] {
 	return r
 }
 
-// get gives nil when the id is unknown or another owner's.
+// get returns nil if the id is unknown or of another owner.
 func (t *table[T]) get(owner, id string) *row[T] {
 	r := t.byID[id]
 	if r == nil {
@@ -60,8 +60,8 @@ func (t *table[T]) get(owner, id string) *row[T] {
 	return r
 }
 
-// replace puts a record of the same owner and id in r's place; false, and no
-// change, when another has its unique key.
+// replace replaces r's record by rec, which has the same owner and id. It returns
+// false, and changes nothing, if another record has the unique key.
 func (t *table[T]) replace(r *row[T], rec *T) bool {
 	owner, _, before := t.keys(r.rec)
 	_, _, after := t.keys(rec)
@@ -89,8 +89,8 @@ func (t *table[T]) remove(r *row[T]) {
 	}
 }
 
-// records is what monitors and rules have in common: records with a version,
-// changed by compare-and-set. Its methods are those of both ports but List.
+// records implements what monitor.Store and rule.Store have in common: all but List.
+// A record has a version, and is changed by compare-and-set.
 type records[T any] struct {
 	s       *Store
 	t       *table[T]
@@ -161,8 +161,8 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 	return nil
 }
 
-// Scan goes through the records as they were when it began, oldest first, and
-// stops when the context ends.
+// Scan calls fn for the records as they were when it began, oldest first. It stops
+// when the context ends.
 func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	if err := rs.s.lock(ctx); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	return nil
 }
 
-// list gives one page of the owner's records that match, and how many do.
+// list returns a page of the owner's records that match, and how many do.
 func (rs records[T]) list(ctx context.Context, owner string, match func(*T) bool, page, size int) ([]T, int, error) {
 	if err := rs.s.lock(ctx); err != nil {
 		return nil, 0, err
