@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// accountSyntax is what the servers that speak the API allow between them, and a host,
-// with a port where people try something out.
+// accountSyntax has the names that any of the servers allows, and a host, with a port
+// as test servers have it.
 var accountSyntax = regexp.MustCompile(`^[A-Za-z0-9_.-]+(@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?)?$`)
 
 // CheckAccount returns an error for a name that is neither "user" nor "user@host", in

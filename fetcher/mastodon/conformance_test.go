@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 )
 
-// The adapter on the fake platform's server, with ETags and without.
+// The adapter on the server of a fake platform, with ETags and without.
 func TestFetcher(t *testing.T) {
 	for _, tagless := range []bool{false, true} {
 		t.Run("tagless "+strconv.FormatBool(tagless), func(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// Decoding goes through a document that is known to be valid JSON once, by the
-// names in the tags of the types. As with encoding/json, null and values of
-// another type leave a field as it is; a test holds the two together.
+// The decode methods read a document, known to be valid JSON, in one pass, by the
+// names in the tags of the types. As with encoding/json, null and values of another
+// type leave a field as it is; TestDecodeAsEncodingJSONDoes compares the two.
 
 func (s *status) decode(doc scan.Value, boosted bool) {
 	for name, v := range doc.Members() {
@@ -39,7 +39,7 @@ func (s *status) decode(doc scan.Value, boosted bool) {
 			s.InReplyToUserID = readIdent(v)
 		case "reblog":
 			if boosted {
-				break // a boost of a boost is none, however deep it goes on
+				break // a boost of a boost counts as the boosted post
 			}
 			if b := readObject(&s.Reblog, v); b != nil {
 				b.decode(v, true)
@@ -294,7 +294,7 @@ func readNumber(f *float64, v scan.Value) {
 	}
 }
 
-// readObject gives what to decode an object into, nil for any other value.
+// readObject returns what to decode an object into, nil for any other value.
 func readObject[T any](p **T, v scan.Value) *T {
 	switch {
 	case v[0] == '{':
@@ -308,7 +308,7 @@ func readObject[T any](p **T, v scan.Value) *T {
 	return nil
 }
 
-// anyList is the plan for a list whose elements are decoded one by one.
+// anyList is the plan for a list of which only the elements are needed.
 var anyList = scan.NewPlan("", nil, nil)
 
 // readList decodes a list's first maxItems elements; null elements are left

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The reference decodes by the tags, with encoding/json.
+// These methods let encoding/json decode a status by its tags, as the reference.
 
 func (i *ident) UnmarshalJSON(b []byte) error {
 	*i = ident(identText(b))
@@ -38,7 +38,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// lenient takes a value of another type for none, as decode does.
+// lenient drops the error about a value of another type, which decode ignores.
 func lenient(err error) error {
 	var other *json.UnmarshalTypeError
 	if errors.As(err, &other) {
@@ -71,7 +71,8 @@ func TestDecodeAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-// Boosts within boosts, which no server sends, do not cost a pass for each.
+// A boost within a boost, which no server sends, is not decoded: each level would take
+// another pass over the document.
 func TestBoostOfABoostIsNone(t *testing.T) {
 	var s status
 	s.decode([]byte(strings.Repeat(`{"id":"1","reblog":`, 3)+"null"+strings.Repeat("}", 3)), false)
@@ -95,7 +96,7 @@ func FuzzDecodeStatus(f *testing.F) {
 	})
 }
 
-// A post keeps nothing of the answer, whose memory is used again.
+// A post does not refer to the answer, whose memory is used again.
 func TestPostsShareNoMemoryWithTheAnswer(t *testing.T) {
 	body := []byte("[" + strings.Join(documents, ",") + "]")
 	want, err := decodePage(slices.Clone(body), nil)

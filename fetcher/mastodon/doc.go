@@ -5,9 +5,9 @@
 //	m, err := mastodon.New(mastodon.Config{BaseURL: "https://mastodon.social"})
 //	page, err := m.Timeline(ctx, fetcher.TimelineQuery{Username: "Gargron"})
 //
-// One Fetcher speaks to one server. It can watch that server's own accounts
-// ("user"), the ones nothing is late for, and those of other servers
-// ("user@host") as far and as soon as that server has heard of their posts.
+// One Fetcher reads from one server: that server's own accounts ("user"), whose
+// posts it has at once, and accounts of other servers ("user@host"), of which it
+// has the posts that reached it, when they reached it.
 // Servers in restricted mode, and GoToSocial as a rule, answer 401
 // (fetcher.ErrUnauthorized) without a Config.Token; a token with the scope
 // "read" (or read:accounts and read:statuses) is enough.
@@ -17,17 +17,16 @@
 // A timeline is read newest post first, and Page.Next walks to older ones: it
 // holds the max_id of the next request, which the server names in its Link
 // header (rel="next"); where a proxy stripped that header it is the id of the
-// page's last post. Short pages are no sign of the end, since servers filter
-// after they cut the page. An empty page is the end. since_id is not used:
-// with a limit it answers the newest posts above the id, so that a burst
-// longer than a page would leave a hole between the id and the page that
-// nothing shows.
+// page's last post. A short page is not the end, since servers filter after they
+// cut the page; an empty page is. since_id is not used: with a limit the server
+// answers with the newest posts above the id, so that after a burst longer than a
+// page, posts between the id and the page would be missed unnoticed.
 //
-// Replies and boosts are part of the timeline. Pinned posts are not repeated
-// at its top; the Pinned mark is set only on servers that do so.
+// Replies and boosts are part of the timeline. Mastodon does not repeat pinned
+// posts at its top; Tweet.Pinned is set only for servers that do.
 //
 // A newest page that is still the same is Page.Unchanged to a caller that gives
-// its version as TimelineQuery.Known: see package upstream. Mastodon has an ETag
+// its version as TimelineQuery.Known: see package upstream. Mastodon sends an ETag
 // with its answers.
 //
 // # Posts
@@ -40,19 +39,19 @@
 // readable created_at is returned with a zero PublishedAt, which the engine
 // drops and counts.
 //
-// created_at is what the author's server says, and a server gives a post that it
-// dates back an id as old as that: nothing tells when the post came to be. Such
-// a post stands among old ones, is found if it stands on a page that is read,
-// and is no event for a monitor that began after its created_at.
+// created_at is what the author's server says. The server that is read gives a
+// backdated post an id that is just as old, so that nothing tells when it was
+// really made. Such a post stands among old ones: it is found if the page it stands
+// on is read, and is no event for a monitor that began after its created_at.
 //
-// Decoding is lenient, since the servers differ: unknown fields, null and
-// optional fields of another type never lose a post.
+// Decoding is lenient, since the servers differ: a post is not lost for unknown
+// fields, null, or optional fields of another type.
 //
 // # Probes and streams
 //
-// Mastodon since version 4.3 tells the post counts of 40 accounts in one call,
-// which Fetcher.Probe asks for. A Stream brings the posts of the accounts that a
-// user follows, as the server gets them.
+// Since version 4.3, Mastodon tells the post counts of 40 accounts in one call,
+// which Fetcher.Probe makes. A Stream brings the posts of the accounts that a user
+// follows, as the server gets them.
 //
 // # Tests with a real server
 //

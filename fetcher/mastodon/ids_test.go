@@ -40,7 +40,7 @@ func TestIDsAreRemembered(t *testing.T) {
 			t.Errorf("%d look-ups, want 1", n)
 		}
 	})
-	t.Run("an account made anew is found", func(t *testing.T) {
+	t.Run("a new account of the same name is found", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{lookupPath: text(ann), statusesPath: text("[]")})
 		f := s.fetcher(t, nil)
 		if err := poll(t, f, "ann"); err != nil {
@@ -56,7 +56,7 @@ func TestIDsAreRemembered(t *testing.T) {
 			t.Errorf("error %v, want the new account", err)
 		}
 	})
-	t.Run("an old id that is gone does not spoil a newer one", func(t *testing.T) {
+	t.Run("an old id that is gone does not drop a newer one", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{lookupPath: text(ann), statusesPath: text("[]")})
 		f := s.fetcher(t, nil)
 		if err := poll(t, f, "ann"); err != nil {
@@ -67,7 +67,7 @@ func TestIDsAreRemembered(t *testing.T) {
 			t.Errorf("error %v, %d look-ups; want none and 1", err, lookups(s))
 		}
 	})
-	t.Run("other errors do not forget", func(t *testing.T) {
+	t.Run("other errors drop no id", func(t *testing.T) {
 		s := newServer(t, map[string]http.HandlerFunc{lookupPath: text(ann), statusesPath: text("<html>")})
 		f := s.fetcher(t, nil)
 		poll(t, f, "ann")
@@ -91,7 +91,7 @@ func TestIDsAreRemembered(t *testing.T) {
 	})
 }
 
-// The race detector sees whether the memory of ids is guarded.
+// With -race, this shows whether the remembered ids are guarded.
 func TestConcurrentUse(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == lookupPath {

@@ -18,7 +18,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// maxPageSize is the most posts the API gives in one answer.
+// maxPageSize is the most posts that one answer of the API has.
 const maxPageSize = 40
 
 // maxIDs bounds the names whose ids are remembered; at the bound all are
@@ -29,8 +29,8 @@ const maxIDs = 100_000
 type Config struct {
 	// BaseURL is the server, such as "https://mastodon.social". Required.
 	BaseURL string
-	// Token is an access token of the server, sent as a bearer token. None is
-	// needed where public posts are public. It prints as ***.
+	// Token is an access token of the server, sent as a bearer token. Most
+	// servers need none. It prints as ***.
 	Token secret.Value
 	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
 	// redirects within the same host only.
@@ -92,9 +92,9 @@ func New(cfg Config) (*Fetcher, error) {
 // Timeline reads one page of an account's posts in one request, after one more
 // for the account's id if neither the query nor an earlier call knows it.
 // Username may be "user" or "user@host". Errors are those of package fetcher:
-// ErrNotFound also means a host the server has never met, ErrUnauthorized a
-// server that wants a token, ErrProtected a suspended account, ErrMalformed an
-// answer that is not a list of posts. Page.Unchanged goes by the server's
+// ErrNotFound also for a host that the server does not know, ErrUnauthorized for a
+// server that wants a token, ErrProtected for a suspended account, ErrMalformed for
+// an answer that is not a list of posts. Page.Unchanged goes by the server's
 // validators (ETag, Last-Modified) and, where it sends none, by the body.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
@@ -159,8 +159,8 @@ func (f *Fetcher) timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// setAuthor names the polled account as the author of a post whose own account
-// field was unusable: the timeline holds nobody else's posts.
+// setAuthor names the polled account as the author of a post whose account field
+// is missing or unusable: a timeline has nobody else's posts.
 func setAuthor(t *fetcher.Tweet, id, username string) {
 	if t.UserID == "" {
 		t.UserID = id
@@ -170,7 +170,7 @@ func setAuthor(t *fetcher.Tweet, id, username string) {
 	}
 }
 
-// accountID finds an account's id, in memory or by a request.
+// accountID returns an account's id, from memory or by a request.
 func (f *Fetcher) accountID(ctx context.Context, username string) (string, error) {
 	if username == "" {
 		return "", errors.New("no account named: want a Username or a UserID")
@@ -207,8 +207,8 @@ func (f *Fetcher) accountID(ctx context.Context, username string) (string, error
 	return string(found.ID), nil
 }
 
-// forget drops a remembered id that turned out to be gone, so that an account
-// that was made anew under its name is found by the next call.
+// forget drops a remembered id that the server does not know any more, so that the
+// next call finds a new account of the same name.
 func (f *Fetcher) forget(username, id string) {
 	key := strings.ToLower(username)
 	f.mu.Lock()

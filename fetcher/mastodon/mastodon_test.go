@@ -18,8 +18,8 @@ import (
 
 var noon = utc("2026-03-01T12:00:00Z")
 
-// server is a loopback Mastodon that notes the requests it gets and answers by
-// path; a path without an answer is 404.
+// server is a fake Mastodon that records the requests it gets and answers by path; a
+// path without an answer is 404.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -115,7 +115,7 @@ func TestRequests(t *testing.T) {
 		{"a name of another host", nil, fetcher.TimelineQuery{Username: "Ann@Other.example"}, []string{lookupPath + "?acct=Ann%40Other.example", statusesPath + "?limit=40"}},
 		{"by id: no look-up", nil, fetcher.TimelineQuery{Username: "ann", UserID: "42"}, []string{statusesPath + "?limit=40"}},
 		{"older posts", nil, fetcher.TimelineQuery{UserID: "42", Cursor: "01F&x"}, []string{statusesPath + "?limit=40&max_id=01F%26x"}},
-		{"the wished number", nil, fetcher.TimelineQuery{UserID: "42", Limit: 5}, []string{statusesPath + "?limit=5"}},
+		{"a number of posts", nil, fetcher.TimelineQuery{UserID: "42", Limit: 5}, []string{statusesPath + "?limit=5"}},
 		{"no more than a page", nil, fetcher.TimelineQuery{UserID: "42", Limit: 500}, []string{statusesPath + "?limit=40"}},
 		{"a page of another size", func(c *Config) { c.PageSize = 20 }, fetcher.TimelineQuery{UserID: "42"}, []string{statusesPath + "?limit=20"}},
 		{"an id is one segment of the path", nil, fetcher.TimelineQuery{UserID: "4/2?x"}, []string{"/api/v1/accounts/4%2F2%3Fx/statuses?limit=40"}},
@@ -321,7 +321,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-func TestTokenStaysHome(t *testing.T) {
+func TestTokenDoesNotFollowRedirects(t *testing.T) {
 	for _, given := range []*http.Client{nil, {}} {
 		t.Run(fmt.Sprintf("own client %v", given == nil), func(t *testing.T) {
 			leaked := "no request"

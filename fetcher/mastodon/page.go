@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxPosts bounds what is taken for a page: servers that give more than was
-// asked for exist, but none ten times as many.
+// maxPosts bounds what is accepted as a page: some servers send more posts than
+// were asked for, but none ten times as many.
 const maxPosts = 10 * maxPageSize
 
 // posts is a decoded answer.
@@ -24,21 +24,21 @@ type posts struct {
 	lastID  string // the oldest post's id, "" when none has one
 }
 
-// head is what has to be known of a post before it is worth decoding. It
-// shares the memory of the answer.
+// head is what decides whether a post is decoded, and how. It shares the memory of
+// the answer.
 type head struct {
 	raw    []byte // the whole post
 	id     []byte
 	at     time.Time
 	pinned bool
-	known  bool
+	known  bool // TimelineQuery.Seen has it
 }
 
-// statuses is the plan for a list of posts; readHead has the values' numbers.
+// statuses is the plan for a list of posts; readHead uses the indices of its values.
 var statuses = scan.NewPlan("", nil, []string{"id", "created_at", "pinned"})
 
-// readHead reads the element that s is at; one that is no object leaves it
-// empty.
+// readHead reads the element that s is at. For one that is not an object, only raw
+// is set.
 func readHead(s *scan.Scanner) head {
 	createdAt, _ := s.Value(1).Text()
 	h := head{raw: s.Element(), id: identText(s.Value(0)), pinned: string(s.Value(2)) == "true"}
@@ -46,11 +46,11 @@ func readHead(s *scan.Scanner) head {
 	return h
 }
 
-// decodePage reads a list of statuses, each on its own, so that one that is
-// broken does not lose the others, and decodes those that are not known. The
-// error is ErrMalformed when the body is not a whole list.
+// decodePage decodes the statuses of a list that seen does not report. Each is
+// decoded on its own, so that a broken one does not lose the others. The error is
+// ErrMalformed when the body is not a whole list.
 func decodePage(body []byte, seen func(id string) bool) (posts, error) {
-	var room [maxPageSize]head // on the stack, for a page as it was asked for
+	var room [maxPageSize]head // on the stack, unless the page is longer than asked for
 	heads := room[:0]
 	s := statuses.Scan(body)
 	for s.Next() {
@@ -96,7 +96,7 @@ func decodePage(body []byte, seen func(id string) bool) (posts, error) {
 	return p, nil
 }
 
-// allIDs joins the ids, in one piece of memory.
+// allIDs returns the ids joined, so that they need one allocation.
 func allIDs(heads []head) string {
 	var room [maxPageSize * 20]byte
 	ids := room[:0]
@@ -107,8 +107,8 @@ func allIDs(heads []head) string {
 }
 
 // pinnedOnTop counts the pinned posts that stand at the top out of order: the
-// leading ones, up to the last that is older than a post below. Most servers
-// mark pinned posts where they stand by their time, and those count as normal.
+// leading ones, up to the last that is older than a post below it. Most servers
+// leave pinned posts where they stand by their time; those count as other posts.
 func pinnedOnTop(heads []head) int {
 	lead := 0
 	for lead < len(heads) && heads[lead].pinned {
@@ -129,9 +129,9 @@ func pinnedOnTop(heads []head) int {
 	return lead
 }
 
-// nextCursor is the max_id of the page of older posts, "" when there is none.
-// It never is the cursor that was asked for, so a server that ignores max_id
-// cannot be asked the same for ever.
+// nextCursor returns the max_id of the page of older posts, "" when there is none.
+// It never returns the cursor that was asked for, so that a server that ignores
+// max_id is not asked the same for ever.
 func nextCursor(h http.Header, p posts, limit int, cursor string) string {
 	if p.total == 0 {
 		return ""
@@ -147,9 +147,9 @@ func nextCursor(h http.Header, p posts, limit int, cursor string) string {
 }
 
 // linkNext reads the Link header (RFC 8288): the max_id of its rel="next", and
-// whether it calls the page the last one by a rel="prev" alone, as Mastodon
-// does. Only the id is taken from the address: behind a proxy its host and
-// scheme are often not the public ones.
+// whether a rel="prev" alone marks the page as the last one, as Mastodon does. Only
+// the id is taken from the address: behind a proxy its host and scheme are often
+// not the public ones.
 func linkNext(h http.Header) (maxID string, last bool) {
 	var next, prev bool
 	for _, line := range h.Values("Link") {

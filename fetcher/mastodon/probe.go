@@ -23,12 +23,12 @@ func (f *Fetcher) ProbeLimit() int { return maxProbed }
 
 // Probe asks for up to 40 accounts in one request. A mark stands for the
 // account's statuses_count, which counts boosts and posts for followers, too; a
-// delete beside a new post hides both. Of an account of another server it counts
-// what this server has heard of. An account has no mark before its id is known,
-// by its UserID or by a Timeline call of this Fetcher, nor when the server leaves
-// it out.
+// new post and a deletion between two probes cancel out. Of an account of another
+// server it counts the posts that reached this one. An account has no mark while its
+// id is not known, by its UserID or by a Timeline call of this Fetcher, nor when the
+// server leaves it out.
 //
-// Mastodon answers since version 4.3. Servers that do not are ErrUnsupported.
+// Mastodon has the call since version 4.3. A server that lacks it is ErrUnsupported.
 func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.Probe, error) {
 	if len(accounts) > maxProbed {
 		return fetcher.Probe{}, fmt.Errorf("mastodon: a probe of %d accounts is not allowed: want at most %d", len(accounts), maxProbed)
@@ -70,7 +70,7 @@ func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetche
 	return p, nil
 }
 
-// knownID is an account's id without asking for it, "" if it is not known.
+// knownID returns an account's id without a request, "" if it is not known.
 func (f *Fetcher) knownID(a fetcher.Account) string {
 	if a.UserID != "" {
 		return a.UserID
@@ -83,7 +83,7 @@ func (f *Fetcher) knownID(a fetcher.Account) string {
 // listedAccount is an element of a list of accounts.
 type listedAccount struct {
 	id, acct string
-	mark     fetcher.Mark // of its posts, NoMark when it has no count
+	mark     fetcher.Mark // its number of posts and 1, NoMark without a number
 }
 
 var accountList = scan.NewPlan("", nil, []string{"id", "acct", "statuses_count"})

@@ -51,7 +51,7 @@ func TestProbeErrors(t *testing.T) {
 	s := newServer(t, nil)
 	f := s.fetcher(t, nil)
 	if _, err := f.Probe(t.Context(), make([]fetcher.Account, f.ProbeLimit()+1)); err == nil {
-		t.Error("41 accounts were taken")
+		t.Error("41 accounts were accepted")
 	}
 	if p, err := f.Probe(t.Context(), []fetcher.Account{{Username: "who"}}); err != nil || !slices.Equal(p.Marks, []fetcher.Mark{fetcher.NoMark}) || len(s.requests) != 0 {
 		t.Errorf("unknown ids: %v, %v, %d requests", p.Marks, err, len(s.requests))

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxItems bounds each list inside a post, such as its media or its tags. No
-// server allows as many; the rest of a longer list is left out.
+// maxItems bounds each list inside a post, such as its media or its tags; no server
+// allows as many. The rest of a longer list is left out.
 const maxItems = 100
 
-// status is a post as the API gives it: the entity Status of Mastodon, and the
-// fields of other servers for the same things. Only what is mapped is listed, under
-// the names that decode goes by.
+// status is a post in the API: the entity Status of Mastodon, and the fields of other
+// servers for the same things. It has only the fields that are mapped; decode goes by
+// the names in the tags.
 type status struct {
 	ID              ident            `json:"id"`
 	URI             string           `json:"uri"`
@@ -62,7 +62,7 @@ type account struct {
 	Suspended      bool    `json:"suspended"`
 }
 
-// quote is Mastodon's Quote (with a post), its ShallowQuote (with an id), or,
+// quote is Mastodon's Quote, which has a post; its ShallowQuote, which has an id; or,
 // on other servers, the quoted post itself.
 type quote struct {
 	ID           ident         `json:"id"`
@@ -131,11 +131,11 @@ type application struct {
 	Name string `json:"name"`
 }
 
-// ident is an opaque id. Most servers send a string; a number is taken digit
-// by digit, since a float would lose the last ones.
+// ident is an opaque id. Most servers send a string. The digits of a number are kept,
+// since a float would lose the last ones.
 type ident string
 
-// identText is the id that a JSON value stands for, nil for none.
+// identText returns the id that a JSON value is, nil for none.
 func identText(v scan.Value) []byte {
 	if text, ok := v.Text(); ok {
 		return text
@@ -151,8 +151,8 @@ func identText(v scan.Value) []byte {
 // list holds at most maxItems elements.
 type list[T any] []T
 
-// number makes a count or a size of what a server sent: some give -1 for a
-// count that is hidden.
+// number converts a count or a size. Negative ones become 0: some servers send -1 for
+// a hidden count.
 func number(f float64) int64 {
 	if !(f > 0) {
 		return 0
@@ -160,7 +160,7 @@ func number(f float64) int64 {
 	return int64(math.Round(min(f, 1<<53)))
 }
 
-// parseTime reads the API's ISO 8601 times. The zero time comes with false.
+// parseTime parses a time in ISO 8601; false for one that is zero or unreadable.
 func parseTime(s string) (time.Time, bool) {
 	t, err := fetcher.ParseTime(s)
 	if err != nil || t.IsZero() {

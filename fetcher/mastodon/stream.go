@@ -26,9 +26,9 @@ type StreamConfig struct {
 	// Token is an access token of a user, with the scope "read". Required. It
 	// prints as ***.
 	Token secret.Value
-	// StreamingURL is where the server streams, ws:// or wss:// and a host. Defaults
-	// to what the server says of itself, in configuration.urls.streaming of
-	// /api/v2/instance, else to BaseURL.
+	// StreamingURL is where the server streams: ws:// or wss:// and a host. Defaults
+	// to configuration.urls.streaming of the server's /api/v2/instance, else to
+	// BaseURL.
 	StreamingURL string
 	// HTTP makes the requests and the handshake; its Timeout must be 0, which would
 	// end the connection. Defaults to http.DefaultClient.
@@ -39,20 +39,19 @@ type StreamConfig struct {
 	Now func() time.Time
 }
 
-// Stream is a Streamer that reads the home timeline of a user: it brings the posts
-// of the accounts that are wanted and that the user follows, which the program or its
-// operator has to see to. Follows are visible to those who are followed; an account of its own for
-// the program is the usual way.
+// Stream is a Streamer that reads the home timeline of a user. It brings the posts of
+// the accounts of the query that the user follows; Stream itself follows nobody. Those
+// who are followed can see it, so programs usually have a user of their own.
 //
 // The platform has no positions: what was posted while the connection was down is
-// found by polls. It holds back replies to others and boosts that it showed
-// lately, which Brings therefore does not expect.
+// found by polls. It leaves out replies to others, and boosts of posts that it showed
+// lately; Brings says so.
 //
-// Servers stop filling the home timelines of users that were not active for a
-// week, and an open stream is no activity: Stream reads the list of follows every
-// hour.
+// Servers stop filling the home timeline of a user who was not active for a week, and
+// an open stream does not count as activity. Reading the list of follows, which Stream
+// does every hour, does.
 type Stream struct {
-	cfg    StreamConfig // less the token: fmt looks into unexported fields
+	cfg    StreamConfig // without the token, as fmt prints unexported fields, too
 	token  func() secret.Value
 	client *upstream.Client
 }
@@ -60,7 +59,7 @@ type Stream struct {
 var _ fetcher.Streamer = (*Stream)(nil)
 
 const (
-	followsEvery   = time.Hour // the follows are read
+	followsEvery   = time.Hour // how often the follows are read
 	maxFollowPages = 200       // of 80 accounts each
 )
 
@@ -90,7 +89,7 @@ func NewStream(cfg StreamConfig) (*Stream, error) {
 	return &Stream{cfg: cfg, token: func() secret.Value { return token }, client: client}, nil
 }
 
-// streamingBase is an address less its path, "" if it is none of a WebSocket.
+// streamingBase returns an address without its path, "" if it is not a WebSocket's.
 func streamingBase(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" || u.Host == "" || u.User != nil {
@@ -104,7 +103,8 @@ func (*Stream) Brings(t *fetcher.Tweet) bool {
 	return !t.IsRetweet && (t.InReplyToUserID == "" || t.InReplyToUserID == t.UserID)
 }
 
-// Stream connects after it has read which accounts the user follows.
+// Stream reads which accounts the user follows, then connects and emits signals until
+// ctx or the connection ends, or emit returns an error.
 func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	h := &home{stream: s, emit: emit, wanted: q.Accounts}
 	if err := h.run(ctx, q.Changes); err != nil {
@@ -121,9 +121,9 @@ type home struct {
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
-	follows map[string]string // ids of ids, and of "@" and names in lower case
-	told    map[string]bool   // ids of the accounts told last
-	changed bool              // the accounts that are brought are not told yet
+	follows map[string]string // the id of a followed account, by id and by "@" and the name in lower case
+	told    map[string]bool   // ids of the accounts that were emitted last
+	changed bool              // wanted or follows changed after that
 }
 
 func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error {
@@ -165,8 +165,7 @@ func (h *home) run(ctx context.Context, changes <-chan []fetcher.Account) error 
 	})
 }
 
-// streamingURL is where the server streams. Servers that do not say stream where
-// they answer.
+// streamingURL returns where the server streams: where it says, else where it answers.
 func (h *home) streamingURL(ctx context.Context) (string, error) {
 	if base := streamingBase(h.stream.cfg.StreamingURL); base != "" {
 		return base, nil
@@ -207,8 +206,8 @@ func (h *home) readSelf(ctx context.Context) error {
 	return nil
 }
 
-// readFollows reads which accounts the user follows. A home timeline has the user's
-// own posts, too.
+// readFollows reads which accounts the user follows, and adds the user's own, whose
+// posts a home timeline has, too.
 func (h *home) readFollows(ctx context.Context) error {
 	follows := map[string]string{}
 	add := func(id, acct string) {
@@ -248,7 +247,7 @@ func (h *home) readFollows(ctx context.Context) error {
 	return nil
 }
 
-// follow keeps up with the accounts that are wanted and followed.
+// follow keeps wanted and follows up to date until ctx ends.
 func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 	tick := time.NewTicker(followsEvery)
 	defer tick.Stop()
@@ -265,12 +264,12 @@ func (h *home) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 			h.wanted, h.changed = accounts, true
 			h.mu.Unlock()
 		case <-tick.C:
-			_ = h.readFollows(ctx) // what was read last stands until the next hour
+			_ = h.readFollows(ctx) // after an error, the list stays for another hour
 		}
 	}
 }
 
-// tell gives the accounts that are wanted and followed.
+// tell returns the accounts that are wanted and followed, which the caller emits.
 func (h *home) tell() []fetcher.Account {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -285,7 +284,7 @@ func (h *home) tell() []fetcher.Account {
 	return brought
 }
 
-// brings reports whether an account is among those told last.
+// brings reports whether an account is among those emitted last.
 func (h *home) brings(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -302,8 +301,8 @@ func (h *home) tellChanged() error {
 	return h.emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: h.tell()})
 }
 
-// message emits what one event tells. One that cannot be read is a gap. A post of
-// an account that is followed and not wanted only shows that the stream is alive.
+// message emits the signal of one event. An event that cannot be read is a gap. A post
+// of an account that is not wanted is a heartbeat.
 func (h *home) message(b []byte) error {
 	var e struct {
 		Event   string `json:"event"`
@@ -324,7 +323,7 @@ func (h *home) message(b []byte) error {
 	case "update", "status.update":
 		var s status
 		if json.Valid([]byte(e.Payload)) {
-			s.decode([]byte(e.Payload), false)
+			s.decode(bytes.TrimSpace([]byte(e.Payload)), false)
 		}
 		if s.ID == "" {
 			return h.emit(fetcher.Signal{Kind: fetcher.SignalGap})

@@ -41,8 +41,8 @@ func TestStreamerSuite(t *testing.T) {
 	}})
 }
 
-// A home timeline has the posts of its user, too. An account without a name, which
-// the user follows, stands for no other without one.
+// A home timeline has the posts of its user, too. A followed account without a name
+// is not taken for another one without a name.
 func TestStreamOwnPosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newStreamServer(t)

@@ -26,7 +26,7 @@ type streamServer struct {
 
 	mu      sync.Mutex
 	follows []string // pages
-	read    int      // how often the first page of follows was
+	read    int      // how often the first page was read
 }
 
 func newStreamServer(t testing.TB) *streamServer {
@@ -99,6 +99,7 @@ func TestStream(t *testing.T) {
 			check       func(g fetcher.Signal) bool
 		}{
 			{"a post", event("update", post), fetcher.SignalPost, func(g fetcher.Signal) bool { return g.Post.ID == "100" && !g.Post.PublishedAt.IsZero() }},
+			{"a post after white space", event("update", " "+post), fetcher.SignalPost, func(g fetcher.Signal) bool { return g.Post.ID == "100" }},
 			{"an edit", event("status.update", post), fetcher.SignalEdit, func(g fetcher.Signal) bool { return g.Post.ID == "100" }},
 			{"a deletion", event("delete", "100"), fetcher.SignalDelete, func(g fetcher.Signal) bool { return g.ID == "100" }},
 			{"a post of an account that is not wanted", event("update", other), fetcher.SignalHeartbeat, nil},
@@ -134,7 +135,7 @@ func TestStream(t *testing.T) {
 		read := srv.read
 		srv.mu.Unlock()
 		if !found || read != 2 {
-			t.Errorf("the follows were read %d times, the change told: %t", read, found)
+			t.Errorf("the follows were read %d times, want 2; the change was emitted: %t", read, found)
 		}
 		srv.Push(`{"error":"Access token t0k was revoked","status":401}`)
 		var status *fetcher.StatusError

@@ -12,7 +12,7 @@ import (
 // tweet maps a post. PublishedAt stays zero when the post has no id or no
 // readable time.
 func (s *status) tweet() fetcher.Tweet {
-	// What a boost shows is the boosted post; who and when is the wrapper.
+	// A boost has its own id, author and time; everything else is the boosted post's.
 	shown, boost := s, s.Reblog != nil && s.Reblog.ID != ""
 	if boost {
 		shown = s.Reblog
@@ -78,7 +78,7 @@ func (s *status) tweet() fetcher.Tweet {
 	return t
 }
 
-// author is the account with its names filled in from one another.
+// author returns the account, with its Username for a missing Acct.
 func (s *status) author() account {
 	if s.Account == nil {
 		return account{}
@@ -121,8 +121,8 @@ func optional(s string) *string {
 	return &s
 }
 
-// quoted gives the quoted post's id and whether the post is a quote at all: a
-// quote that may not be shown has a state but no post.
+// quoted returns the quoted post's id, and whether the post is a quote: one whose
+// quoted post may not be shown has a state but no id.
 func (s *status) quoted() (string, bool) {
 	var ids []ident
 	state := ""
@@ -145,9 +145,8 @@ func (s *status) quoted() (string, bool) {
 	return "", state != ""
 }
 
-// permalink is the post's page for people. A boost has none of its own: its
-// address is that of an activity, which browsers show as JSON, so the boosted
-// post's page stands in.
+// permalink returns the post's web page. tweet asks it of the boosted post, since the
+// address of a boost is that of an activity, which browsers show as JSON.
 func (s *status) permalink() string {
 	for _, u := range []string{s.URL, s.URI} {
 		if isWeb(u) {
@@ -157,7 +156,7 @@ func (s *status) permalink() string {
 	return ""
 }
 
-// isWeb keeps addresses such as javascript: out of what is passed on.
+// isWeb reports whether an address is one of the web, unlike javascript: and so on.
 func isWeb(u string) bool {
 	return strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://")
 }
@@ -194,8 +193,8 @@ func (s *status) media() []fetcher.Media {
 	return media
 }
 
-// urls are the links of the text that lead neither to a mentioned account nor
-// to a tag, then the card's link if it is not among them.
+// urls returns the links of the text that lead neither to a mentioned account nor to a
+// tag, and then the card's link if it is not among them.
 func (s *status) urls(links []htmltext.Link) []fetcher.URL {
 	known := make(map[string]bool)
 	for _, m := range s.Mentions {
@@ -236,8 +235,8 @@ func (s *status) hashtags(text []rune) []fetcher.Hashtag {
 	return tags
 }
 
-// userMentions takes the offsets of "@user@host" or, as most servers write it
-// in HTML, "@user".
+// userMentions returns the mentions, with the offsets of "@user@host" or, as most
+// servers write it in HTML, "@user".
 func (s *status) userMentions(text []rune) []fetcher.Mention {
 	if len(s.Mentions) == 0 {
 		return nil

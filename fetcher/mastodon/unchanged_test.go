@@ -15,15 +15,15 @@ import (
 
 func nothingSeen(string) bool { return false }
 
-// answer is what the server says to one request, and what comes of it.
+// answer is a server's answer to one request, and what Timeline makes of it.
 type answer struct {
 	header []string // names and values
 	body   string   // of the list of posts
 	status int      // 0 for 200
-	known  int      // the query's Known is the Version of that call, from 1; 0 for none, -1 for one that never was
-	sends  string   // the condition the server gets
+	known  int      // the call, from 1, whose Version is the query's Known; 0 for none, -1 for a version that never was
+	sends  string   // the condition that the server gets
 	ids    []string // of the posts on the page
-	same   bool     // the page is Unchanged, with the posts of the last one that was not
+	same   bool     // the page is Unchanged, and otherwise as the last one that was not
 	err    bool
 }
 
@@ -76,7 +76,7 @@ func TestUnchanged(t *testing.T) {
 			{header: []string{"ETag", tag2}, body: page2, known: 1, sends: tag1, ids: []string{"2", "1"}},
 			{header: []string{"ETag", tag2}, body: page2, known: 1, ids: []string{"2", "1"}},
 		}},
-		{"posts that nobody dealt with come whole again", []answer{
+		{"without Known the posts come again", []answer{
 			{header: []string{"ETag", tag1}, body: page2, ids: []string{"2", "1"}},
 			{header: []string{"ETag", tag1}, body: page2, ids: []string{"2", "1"}},
 			{header: []string{"ETag", tag1}, body: page2, ids: []string{"2", "1"}},
@@ -164,7 +164,7 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// A 304 that nothing asked for says what was wrong.
+// A 304 to a request without a condition is an error that says so.
 func TestNotModifiedUnasked(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{statusesPath: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }})
 	_, err := s.fetcher(t, nil).Timeline(t.Context(), fetcher.TimelineQuery{UserID: "42"})
@@ -216,8 +216,8 @@ func TestOtherPagesAreNeverUnchanged(t *testing.T) {
 	})
 }
 
-// Accounts that change while others do not: every caller sees its own posts,
-// each of them before it calls the page unchanged.
+// Accounts that are read and change at the same time: every caller gets the posts of
+// its account, each before the page is unchanged.
 func TestAccountsAreNotMixed(t *testing.T) {
 	const accounts, rounds = 6, 40
 	var mu sync.Mutex

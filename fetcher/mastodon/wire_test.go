@@ -19,7 +19,7 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// A post on its way through all calls of the adapter, on a fake server.
+// TestWire follows a post through all calls of the adapter, on a fake server.
 func TestWire(t *testing.T) {
 	fake := newHomeServer()
 	server := httptest.NewServer(fake)
@@ -27,7 +27,8 @@ func TestWire(t *testing.T) {
 	wire{t, server.URL, fake.token}.run()
 }
 
-// The same on a real server, where the token's user posts and deletes for the test.
+// TestServerWire does the same on a real server, where the token's user posts and
+// deletes for the test.
 func TestServerWire(t *testing.T) {
 	address, token := os.Getenv("MASTODON_URL"), os.Getenv("MASTODON_TOKEN")
 	if address == "" || token == "" {
@@ -42,7 +43,7 @@ type wire struct {
 	url, token string
 }
 
-// ask calls the API and decodes its answer, or wants it to fail with a test.
+// ask calls the API and decodes its answer into into; an error ends the test.
 func (w wire) ask(method, path string, form url.Values, into any) {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), method, w.url+path, strings.NewReader(form.Encode()))
@@ -183,10 +184,10 @@ func (w wire) stream(client *http.Client, a fetcher.Account) <-chan fetcher.Sign
 	return signals
 }
 
-// wireLimit is for a server that is stuck.
+// wireLimit is how long a test waits for the server.
 const wireLimit = time.Minute
 
-// await gives the first signal that is meant, and drops those before it.
+// await returns the first signal that meant accepts, and drops those before it.
 func (w wire) await(signals <-chan fetcher.Signal, what string, meant func(fetcher.Signal) bool) fetcher.Signal {
 	w.Helper()
 	late := time.NewTimer(wireLimit)

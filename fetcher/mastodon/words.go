@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// words finds the tags or the mentions of a text: for each name, in lower
-// case, the offsets in code points of its first mark and of what follows the
-// name. The API gives no offsets, and a post's tag need not be in its text.
-// inner are characters a name may hold but not end with. A name with an @ in
-// it, such as user@host, is also found by the part before.
+// words finds the tags or the mentions of a text. It returns for each name, in lower
+// case, the offsets of its first occurrence in code points: of the mark, one of marks,
+// and of the end. The API has no offsets, and a post's tag need not be in its text.
+// inner are characters that a name may hold but not end with. A name with an @ in it,
+// such as user@host, is also found by the part before.
 //
 // It reads the text once, whatever the number of names.
 func words(text []rune, marks, inner string) map[string][]int {
@@ -21,7 +21,7 @@ func words(text []rune, marks, inner string) map[string][]int {
 		}
 	}
 	for i := 0; i < len(text); i++ {
-		// An address such as joe@example.com is no mention.
+		// An e-mail address such as joe@example.com is no mention.
 		if !strings.ContainsRune(marks, text[i]) || (i > 0 && isWord(text[i-1])) {
 			continue
 		}
