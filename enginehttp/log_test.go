@@ -157,12 +157,13 @@ func TestDeliveryLogOfARule(t *testing.T) {
 		"/stream/filter-rules/{rule}/logs?delivery_status=pending":                      `"rule_tag":"moon","webhook_id":null`,
 		"/stream/filter-rules/{rule}/logs?delivery_status=handler_delivered":            `"total":0`,
 		"/stream/filter-rules/{rule}/logs?author_username=NASA&delivery_status=pending": `"total":1`,
-		"/stream/logs":                         `"tweet_id":"1234"`,
-		"/stream/logs?author_username=@nasa":   `"total":1`,
-		"/stream/logs?author_username=nasa":    `"total":1`,
-		"/stream/logs?monitor_id=" + id:        `"total":0`,
-		"/stream/logs?monitor_id={monitor}":    `"total":1`,
-		"/stream/logs?delivery_status=pending": `"total":0`,
+		"/stream/logs": `"tweet_id":"1234"`,
+		"/stream/logs?author_username=https://nasa.example/feed": `"total":0`,
+		"/stream/logs?author_username=@nasa":                     `"total":1`,
+		"/stream/logs?author_username=nasa":                      `"total":1`,
+		"/stream/logs?monitor_id=" + id:                          `"total":0`,
+		"/stream/logs?monitor_id={monitor}":                      `"total":1`,
+		"/stream/logs?delivery_status=pending":                   `"total":0`,
 	} {
 		if a := w.do(mine, "GET", social+path, ""); a.status != 200 || !strings.Contains(a.body, want) {
 			t.Errorf("%s: %d %s, want %s", path, a.status, a.body, want)

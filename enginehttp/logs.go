@@ -207,7 +207,7 @@ func (h webhookAPI) deliveryLogs(c *call) (reply, error) {
 }
 
 func (h *Handler) logPage(c *call, p *params, q deliver.LogQuery) (reply, error) {
-	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, strings.TrimPrefix(p.id("author_username"), "@"), p.oneOf("sort", "desc", "asc") == "asc"
+	q.Owner, q.AuthorUsername, q.Asc = c.who.Owner, p.account("author_username"), p.oneOf("sort", "desc", "asc") == "asc"
 	selects(&q, p.oneOf("delivery_status", "", "pending", "websocket_delivered", "webhook_delivered", "webhook_retrying", "webhook_failed", "handler_delivered"))
 	q.Since, q.Until = p.window()
 	cs := h.cursors(c, "delivery_logs", string(q.SourceKind), q.SourceID, strings.ToLower(q.AuthorUsername), string(q.State), string(q.Via),

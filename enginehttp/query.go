@@ -1,6 +1,7 @@
 package enginehttp
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -98,7 +99,22 @@ func (p *params) id(name string) string {
 	return p.check(name, p.values.Get(name))
 }
 
+// account returns an account to filter by: a username, or the address of a feed; "" if the
+// parameter is not there.
+func (p *params) account(name string) string {
+	v := p.values.Get(name)
+	if !strings.Contains(v, "://") {
+		return strings.TrimPrefix(p.id(name), "@")
+	}
+	if len(v) > maxAddress || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		p.refuse(name, v, fmt.Sprintf("a username, or an address of at most %d visible ASCII characters", maxAddress))
+		return ""
+	}
+	return v
+}
+
 const (
+	maxAddress = 512 // bytes of an account that is a URL
 	maxID      = 253 // bytes: handles may carry a host name
 	allowedID  = "1 to 253 visible ASCII characters without / and ,"
 	maxIDs     = 100
