@@ -14,32 +14,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// callSlots is how many calls that write a store has under way; others wait.
-// Each slot keeps one answer in Redis.
+// callSlots bounds how many calls that write a store has under way; others wait. Each
+// slot has one answer in Redis.
 const callSlots = 64
 
-// Answers are kept, after the last call, for much longer than any call may be
-// tried again, Options.RetryFor; they are given that time anew once in a while.
-// When it is over, the next store that is opened removes them.
+// Answers are kept for answersLast after the last call, and for Options.RetryFor, while
+// a call may be tried again. The time until which they are kept is renewed once in
+// answersRenew. The first store that is opened after it removes them.
 const (
 	answersLast  = time.Hour
 	answersRenew = 10 * time.Minute
 )
 
-// slot numbers the calls made in it one after the other. A script that finds a
+// slot is used by one call at a time, and numbers its calls. A script that finds a
 // higher number than its own was overtaken by a later call.
 type slot struct {
 	field string // of its answers: see lua/write.lua
 	n     uint64
 }
 
-// errMixup: a connection gave the answer to another call. The call is made
-// again, which also gets such a connection back in step.
+// errMixup says that a connection returned the answer to another call. The call is
+// tried again, which also brings such a connection back in step.
 var errMixup = errors.New("redisstore: answer belongs to another call")
 
-// run runs a script, on records of a kind if it is for any kind, and gives its
-// reply without the token. The script takes effect once, however often it has to
-// be sent; an error with ErrUnknown is all that leaves open whether it did.
+// run runs a script and returns its reply without the token. kind is the kind of
+// records for scripts that work on several. The script takes effect once, however often
+// it is sent. Only an error with ErrUnknown leaves open whether it did.
 func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any, error) {
 	if err := s.calling.enter(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 		return err
 	})
 	if err != nil && renewal != "" {
-		s.renewed.Store(nil) // the next call makes up for it
+		s.renewed.Store(nil) // so that the next call renews
 	}
 	switch {
 	case err == nil:
@@ -97,7 +97,7 @@ func (s *Store) run(ctx context.Context, name, kind string, args ...any) ([]any,
 	return nil, s.ended(ctx)
 }
 
-// ended says what ended a call that was cut short.
+// ended returns the error of a call that its context or Close has ended.
 func (s *Store) ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (s *Store) ended(ctx context.Context) error {
 	return ErrClosed
 }
 
-// renewal says until when the answers stay, and whose, when they have to be given
-// time anew.
+// renewal returns until when the answers are kept, with the store's name, if that has to
+// be renewed now, else "".
 func (s *Store) renewal() string {
 	now := s.opts.Now()
 	last := s.renewed.Load()
@@ -127,7 +127,8 @@ func (s *Store) send(ctx context.Context, sc *script, words []any, token string)
 		_ = s.redis.Process(ctx, cmd)
 	}
 	out, err := cmd.Slice()
-	// With the script sent whole, "no such script" is the answer to another call.
+	// EVAL, which sends the script itself, cannot answer NOSCRIPT: that is the answer to
+	// another call.
 	mixup := redis.HasErrorPrefix(err, "NOSCRIPT")
 	if err != nil && !mixup {
 		return nil, err
@@ -139,8 +140,8 @@ func (s *Store) send(ctx context.Context, sc *script, words []any, token string)
 	return out[1:], nil
 }
 
-// retry makes a call until it is answered, another attempt cannot help, or
-// RetryFor has passed; the last attempt may take the client's ReadTimeout more.
+// retry calls call until it succeeds, another attempt cannot help, or RetryFor has
+// passed. The last attempt may last for the client's ReadTimeout beyond that.
 func (s *Store) retry(ctx context.Context, writes bool, call func(context.Context) error) error {
 	err := call(ctx)
 	if err == nil {
@@ -148,7 +149,7 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 		return nil
 	}
 	v := judge(err)
-	// A client of a cluster may have tried more than once by itself.
+	// A cluster client may have made several attempts by itself.
 	unknown := v.sent || s.cluster
 	if v.again && ctx.Err() == nil && s.cut.Err() == nil {
 		s.stats.fail(s.opts.Logger, err)
@@ -160,7 +161,7 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 		err = backoff.Retry(func() error {
 			s.stats.retries.Add(1)
 			if nodes, ok := s.redis.(*redis.ClusterClient); ok {
-				nodes.ReloadState(ctx) // in the background; by itself it asks once a minute
+				nodes.ReloadState(ctx) // in the background; otherwise the client asks once a minute
 			}
 			err := call(ctx)
 			if err == nil {
@@ -187,20 +188,21 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 type verdict struct {
 	again   bool // another attempt may succeed
 	sent    bool // the script may have run
-	refused bool // the script answered; had an earlier attempt succeeded, it would have given its answer
+	refused bool // the script ran and wrote nothing: no earlier attempt succeeded, or it would have returned that one's answer
 }
 
-// passing are errors of a server that will answer soon, or of another node.
-// None of them comes after a script has written.
+// passing are the prefixes of errors that go away: the server is not ready yet, or
+// another node has the slot. No script that has written ends in one.
 var passing = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK", "BUSY",
 	"max number of clients reached",
 }
 
-// beforeWrites are in the errors of scripts that have written nothing: the first
-// write was refused, or the script refuses the call.
+// beforeWrites are texts in the errors of scripts that have written nothing: the first
+// write was refused, or the script refused the call.
 var beforeWrites = []string{"OOM ", "MISCONF ", "streamwatch: "}
 
+// judge tells what the error of an attempt means.
 func judge(err error) verdict {
 	var answer redis.Error
 	var op *net.OpError
@@ -211,9 +213,9 @@ func judge(err error) verdict {
 				return verdict{again: true}
 			}
 		}
-		// What refuses before the script runs, as a password that was changed,
-		// says nothing about an earlier attempt. Since Redis 7.0 the errors of
-		// scripts end in "script: 1f2e…, on @user_script:9."
+		// An error from before the script runs, such as that of a changed password,
+		// says nothing about an earlier attempt. Since Redis 7.0 the errors of scripts
+		// end in "script: 1f2e…, on @user_script:9."
 		if !strings.Contains(answer.Error(), " script: ") {
 			return verdict{}
 		}
@@ -222,7 +224,7 @@ func judge(err error) verdict {
 				return verdict{refused: true}
 			}
 		}
-		return verdict{sent: true} // as of a key of the wrong kind: some of it may be done
+		return verdict{sent: true} // such as WRONGTYPE: the script may have written some of it
 	case errors.Is(err, redis.ErrClosed):
 		return verdict{}
 	case errors.Is(err, context.Canceled):
@@ -232,5 +234,5 @@ func judge(err error) verdict {
 		strings.Contains(err.Error(), "sentinels are unreachable"):
 		return verdict{again: true}
 	}
-	return verdict{again: true, sent: true} // the connection broke, or the answer was another's
+	return verdict{again: true, sent: true} // the connection broke, or the answer belonged to another call
 }

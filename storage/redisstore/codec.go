@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// recordForm is the first byte of what only this package reads in a record. A
-// new form gets a new number, and the old stays readable.
+// recordForm is the first byte of an encoded record: the version of its encoding. A new
+// encoding gets a new number, and old records stay readable.
 const recordForm = 1
 
-// encoder appends values; decoder takes them off again in the same order.
+// encoder appends values; decoder reads them in the same order.
 type encoder []byte
 
 func newEncoder(size int) encoder { return append(make(encoder, 0, size), recordForm) }
@@ -25,7 +25,7 @@ func (e *encoder) instant(t time.Time) { *e = binary.BigEndian.AppendUint64(*e, 
 
 var errRecord = errors.New("redisstore: stored record is damaged, or of a newer version")
 
-// decoder keeps the first error: what follows is zero.
+// decoder keeps the first error; all values after it are zero.
 type decoder struct {
 	rest string
 	err  error

@@ -1,20 +1,20 @@
 package redisstore
 
-// A cursor of a log is the number of the last row that was shown, as it stands in
-// the log: 16 digits.
+// A cursor of a log is the number of the last row that was shown, as the log has it: 16
+// digits.
 
-// isNumber says whether a cursor may be one of this package, or "".
+// isNumber reports whether a cursor is "" or can be one of this package.
 func isNumber(cursor string) bool {
 	n, err := fromHex(cursor)
 	return cursor == "" || err == nil && cursor == hex(n)
 }
 
-// pager takes the rows of one page out of all that match, in their order.
+// pager picks the rows of a page out of all that match, in their order.
 type pager struct {
-	cursor string // rows up to it are shown already; "" for none
+	cursor string // the last row that was shown already; "" for none
 	asc    bool
-	skip   int // rows before the page
-	room   int // rows that the page takes yet
+	skip   int // how many rows come before the page
+	room   int // how many more rows the page takes
 	last   string
 	more   bool // some follow the page
 }
@@ -35,7 +35,7 @@ func (p *pager) takes(number string) bool {
 	return true
 }
 
-// next is the cursor for what follows, "" when nothing does.
+// next returns the cursor of the next page, "" if there is none.
 func (p *pager) next() string {
 	if !p.more {
 		return ""

@@ -14,10 +14,11 @@ import (
 // endpoints implements deliver.EndpointStore.
 type endpoints struct{ s *Store }
 
-// boundField names a source in the hash of what is bound to it.
+// boundField returns the name of a source in the field of journal for what is bound to
+// it.
 func boundField(src sourceName) string { return escaped(src.owner) + src.id }
 
-// fixedPart is what an update does not replace, beside the source's owner and id.
+// fixedPart encodes what an update does not replace, beside the source's owner and id.
 func fixedPart(e *deliver.Endpoint) []byte {
 	enc := newEncoder(64)
 	enc.text(string(e.Source.Kind))
@@ -26,8 +27,8 @@ func fixedPart(e *deliver.Endpoint) []byte {
 	return enc
 }
 
-// decodeEndpoint reads what lua/endpoint.lua wrote, and gives the endpoint's
-// number in order of creation. What stands beside the record goes first.
+// decodeEndpoint decodes an endpoint as lua/endpoint.lua stores it, with its number in
+// order of creation. The fields beside the record have precedence over it.
 func decodeEndpoint(id, stored string) (e deliver.Endpoint, number string, err error) {
 	var owner, source, bound, url, status, version, fixed, record string
 	if _, err = cutFields(stored, &owner, &source, &bound, &url, &status, &version, &number, &fixed, &record); err != nil {
@@ -119,16 +120,14 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 		strconv.FormatInt(e.Version, 10), strconv.FormatInt(e.Version+1, 10), record))
 }
 
-// Delete takes about 15 microseconds of the server's time for each delivery that
-// it ends, in one step. From about 300,000 on that is more than the 5 seconds
-// after which a server answers others with BUSY; their calls are tried again for
-// Options.RetryFor.
+// Delete blocks the server for about 15 microseconds for each delivery that it ends.
+// With more than about 300,000 that is longer than the 5 seconds after which a server
+// answers other calls with BUSY; these are tried again for Options.RetryFor.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	return es.verdict(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), escaped(id)))
 }
 
-// Scan goes through the endpoints by owner and source, 64 at a time: see
-// records.Scan.
+// Scan calls fn for the endpoints by owner and source, 64 at a time: see records.Scan.
 func (es endpoints) Scan(ctx context.Context, fn func(deliver.Endpoint) error) error {
 	for beyond := ""; ; {
 		out, err := es.s.run(ctx, "endpoints_scan", "", beyond, scanChunk)

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// appendEvent adds the record of an event but for its id and number, which no
-// script reads. It ends in the body.
+// appendEvent appends the record of an event, without its id and number. Its last part
+// is the body.
 func appendEvent(e encoder, ev *deliver.Event, committed time.Time) encoder {
 	e = append(e, recordForm)
 	for _, s := range [...]string{
@@ -33,7 +33,7 @@ func appendEvent(e encoder, ev *deliver.Event, committed time.Time) encoder {
 	return append(e, ev.Body...)
 }
 
-// decodeEvent reads a stored event; its number stands elsewhere.
+// decodeEvent decodes a stored event. Its sequence number is not part of the record.
 func decodeEvent(id, stored string) (*deliver.Event, error) {
 	ev := &deliver.Event{ID: id}
 	d := newDecoder(stored)
@@ -57,7 +57,7 @@ func decodeEvent(id, stored string) (*deliver.Event, error) {
 	return ev, d.err
 }
 
-// States as they are stored.
+// stateLetters has the states as they are stored.
 var stateLetters = map[deliver.State]string{
 	deliver.StatePending: "p", deliver.StateRetrying: "r", deliver.StateDelivered: "d", deliver.StateFailed: "f",
 }
@@ -71,8 +71,8 @@ func stateOf(letter byte) (deliver.State, error) {
 	return "", errRecord
 }
 
-// appendDelivery is the record of a new delivery without what the script puts in
-// front: see lua/delivery.lua.
+// appendDelivery encodes a new delivery, without the part that the script puts before
+// it: see lua/delivery.lua.
 func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []byte {
 	e := make(encoder, 0, 64+len(ev.ID)+len(owner)+len(lane)+len(ev.Source.ID)+len(ev.AuthorUsername))
 	e = appendField(e, ev.ID)
@@ -86,8 +86,8 @@ func appendDelivery(ev *deliver.Event, owner, lane string, created time.Time) []
 	return e
 }
 
-// deletedDue stands for when a delivery is due that ended with its endpoint: see
-// lua/delivery.lua.
+// deletedDue is stored as the due time of a delivery that ended because its endpoint was
+// deleted: see lua/delivery.lua.
 const deletedDue = "0000000000000001"
 
 // Where the parts of a stored delivery begin.
@@ -99,14 +99,15 @@ const (
 	atFields   = atSeq + stampLen
 )
 
-// The number of attempts has, above these bits, how many are not counted.
+// The lower bits of the stored number are the attempts, those above how many of them do
+// not count.
 const (
 	attemptBits = 16
 	maxAttempts = 1<<attemptBits - 1
 )
 
-// decodeDelivery reads a stored delivery with its event, which is among events,
-// or nil, and gets its number.
+// decodeDelivery decodes a stored delivery. Its event is taken from events, nil if it is
+// not there, and gets its sequence number.
 func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deliver.Delivery, err error) {
 	if len(stored) < atFields {
 		return d, errRecord
@@ -126,7 +127,7 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	d.EndpointID, errs[4] = unescaped(lane)
 	dec := newDecoder(rest)
 	d.CreatedAt = dec.instant()
-	d.Attempts, d.Uncounted = int(attempts&maxAttempts), int(attempts>>attemptBits) // see lua/outbox_reopen.lua
+	d.Attempts, d.Uncounted = int(attempts&maxAttempts), int(attempts>>attemptBits) // see lua/delivery.lua
 	if dec.err == nil && dec.rest != "" {
 		ms, err := decimal(dec.rest)
 		d.Waited, dec.err = time.Duration(ms)*time.Millisecond, err
@@ -140,7 +141,7 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	return d, errors.Join(errs[0], errs[1], errs[2], errs[3], errs[4], dec.err)
 }
 
-// eventsByID reads events that deliveries share: id, record of each.
+// eventsByID decodes events: id and record of each.
 func eventsByID(stored []any) (map[string]*deliver.Event, error) {
 	events := make(map[string]*deliver.Event, len(stored)/2)
 	for i := 0; i+1 < len(stored); i += 2 {
@@ -153,7 +154,7 @@ func eventsByID(stored []any) (map[string]*deliver.Event, error) {
 	return events, nil
 }
 
-// appendAttempt is what only this package reads of an attempt.
+// appendAttempt encodes an attempt, without its number.
 func appendAttempt(a *deliver.Attempt) []byte {
 	e := newEncoder(32 + len(a.Error) + len(a.ResponsePreview))
 	e.instant(a.At)
@@ -164,7 +165,7 @@ func appendAttempt(a *deliver.Attempt) []byte {
 	return e
 }
 
-// decodeAttempts reads the attempts of a delivery, in order.
+// decodeAttempts decodes the attempts of a delivery, in order.
 func decodeAttempts(stored string) (log []deliver.Attempt, err error) {
 	for stored != "" {
 		if len(stored) < stampLen {
@@ -189,8 +190,8 @@ func decodeAttempts(stored string) (log []deliver.Attempt, err error) {
 	return log, nil
 }
 
-// withoutCase maps strings to the same one if strings.EqualFold holds: each
-// letter to the smallest of those it equals.
+// withoutCase maps strings that are equal under strings.EqualFold to the same string, by
+// replacing each letter by the smallest one that it is equal to.
 func withoutCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		smallest := r
@@ -201,7 +202,7 @@ func withoutCase(s string) string {
 	}, s)
 }
 
-// numbers reads decimal numbers with a space between them.
+// numbers parses decimal numbers separated by spaces.
 func numbers(s string) ([]uint64, error) {
 	var list []uint64
 	for word := range strings.FieldsSeq(s) {

@@ -19,7 +19,8 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 	most := j.s.removeAfter(batches)
 	for {
-		// The time is after all changes of endpoints that are known.
+		// Taken again for each attempt, so that it is after the changes of endpoints that
+		// the attempt knows.
 		p := j.s.plan(batches, j.s.opts.Now())
 		out, err := j.s.run(ctx, p.script(most), "", p.words(most)...)
 		if err != nil {
@@ -33,7 +34,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	}
 }
 
-// cursorChunk is how many cursors a question reads.
+// cursorChunk is how many cursors a script reads.
 const cursorChunk = 1000
 
 func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Cursor, error) {
@@ -58,13 +59,13 @@ func (j journal) Cursors(ctx context.Context, targets ...string) ([]detect.Curso
 			found = append(found, c)
 		}
 	}
-	if len(targets) == 0 { // answered like any other question
+	if len(targets) == 0 { // fails if any other call would
 		return nil, j.s.reach(ctx)
 	}
 	return found, nil
 }
 
-// appendCursor adds the record of a cursor but for its target.
+// appendCursor appends the record of a cursor, without its target.
 func appendCursor(e encoder, c *detect.Cursor) encoder {
 	e = append(e, recordForm)
 	e.instant(c.Since)

@@ -9,14 +9,14 @@ import (
 	"github.com/streamwatch/streamwatch/apikey"
 )
 
-// keys implements apikey.Store by the scripts for records. Their unique name is
-// the key's Lookup, without its owner: no two owners have the same.
+// keys implements apikey.Store with the scripts for records. The name of a record is the
+// key's Lookup without an owner, because that is unique among all owners.
 type keys struct{ s *Store }
 
-// ofKeys is the kind of these records, in the keys of Redis.
+// ofKeys is the kind of these records in the names of Redis keys.
 const ofKeys = "apikeys"
 
-// Keys keeps the API keys, without the keys themselves.
+// Keys returns the store of API keys. It has their hashes, not their secrets.
 func (s *Store) Keys() apikey.Store { return keys{s} }
 
 func (ks keys) verdict(out []any, err error) error {
@@ -65,7 +65,7 @@ func decodeKey(doc any) (k apikey.Key, err error) {
 	return k, nil
 }
 
-// List shows up to 10,000 keys, a hundred times what a Manager allows.
+// List returns up to 10,000 keys, a hundred times what a Manager allows.
 func (ks keys) List(ctx context.Context, owner string) ([]apikey.Key, error) {
 	out, err := ks.s.run(ctx, "records_list", ofKeys, escaped(owner), "", 0, maxPage)
 	if err != nil {
@@ -82,7 +82,8 @@ func (ks keys) List(ctx context.Context, owner string) ([]apikey.Key, error) {
 	return found, nil
 }
 
-// Update writes only what its own reading showed: a version is of one hash.
+// Update keeps the hash that it has read: the script refuses the update if the version
+// has changed since.
 func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 	stored, err := ks.Get(ctx, k.Owner, k.ID)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// ledger implements billing.Ledger. An owner's available and reserved are never
-// below zero, and never exceed an int64 together.
+// ledger implements billing.Ledger. Neither the available nor the reserved credits of an
+// owner are ever below zero, and their sum fits an int64.
 type ledger struct{ s *Store }
 
 // How a reservation is resolved.
@@ -20,7 +20,7 @@ const (
 	givenBack = "g" // released or expired
 )
 
-// verdict is the error that a script's first word stands for.
+// verdict returns the error that the first word of a reply stands for.
 func (l ledger) verdict(out []any, err error) error {
 	if err != nil {
 		return err
@@ -73,8 +73,8 @@ func (l ledger) Append(ctx context.Context, entries ...billing.Entry) error {
 	return l.verdict(l.s.run(ctx, "ledger_append", "", words...))
 }
 
-// Balance counts reservations that have expired as given back, though the next
-// write is what records it.
+// Balance counts expired reservations as given back, although only the next write
+// records that.
 func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, error) {
 	out, err := l.s.run(ctx, "ledger_balance", "", escaped(owner), stamp(l.s.opts.Now()))
 	if err != nil {
@@ -96,7 +96,7 @@ func (l ledger) Balance(ctx context.Context, owner string) (billing.Balance, err
 	return billing.Balance{Available: billing.Credits(a), Reserved: billing.Credits(r)}, nil
 }
 
-// entryChunk is how many entries a question reads through.
+// entryChunk is how many entries a script looks at.
 const entryChunk = 1000
 
 func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
@@ -148,7 +148,7 @@ func (l ledger) matching(ctx context.Context, q billing.EntryQuery, from, count 
 	}
 }
 
-// appendEntries adds the stored entries that part takes.
+// appendEntries decodes and appends the stored entries that part takes.
 func appendEntries(entries []billing.Entry, stored []any, part *pager) ([]billing.Entry, error) {
 	for i := 0; i+1 < len(stored); i += 2 {
 		numbered := text(stored[i])
@@ -164,7 +164,7 @@ func appendEntries(entries []billing.Entry, stored []any, part *pager) ([]billin
 	return entries, nil
 }
 
-// entryRest is what no script reads of an entry.
+// entryRest encodes the part of an entry that scripts do not use.
 func entryRest(e *billing.Entry) []byte {
 	enc := newEncoder(64)
 	enc.text(string(e.Kind))
@@ -177,7 +177,7 @@ func entryRest(e *billing.Entry) []byte {
 	return enc
 }
 
-// decodeEntry reads what lua/account.lua wrote.
+// decodeEntry decodes an entry as lua/account.lua stores it.
 func decodeEntry(id, stored string) (e billing.Entry, err error) {
 	var balance, amount, owner string
 	e.ID = id
@@ -200,12 +200,13 @@ func decodeEntry(id, stored string) (e billing.Entry, err error) {
 	return e, d.err
 }
 
-// appendPosting adds an entry as lua/account.lua posts it, without its id.
+// appendPosting appends the arguments with which lua/account.lua posts an entry, without
+// its id.
 func appendPosting(w []any, e *billing.Entry) []any {
 	return append(w, escaped(e.Owner), strconv.FormatInt(int64(e.Amount), 10), countedKind(e), e.SourceID, entryRest(e))
 }
 
-// countedKind is the kind under which an entry counts in a total, "" for none.
+// countedKind returns the kind of the total that an entry counts in, "" for none.
 func countedKind(e *billing.Entry) string {
 	src, ok := e.Source()
 	if !ok {
@@ -214,12 +215,13 @@ func countedKind(e *billing.Entry) string {
 	return string(src.Kind)
 }
 
-// totalField names a total as lua/account.lua and lua/records_delete.lua do.
+// totalField returns the field of a total, as lua/account.lua and
+// lua/records_delete.lua make it.
 func totalField(src billing.Source) []byte {
 	return append(append(appendField(nil, string(src.Kind)), escaped(src.Owner)...), src.ID...)
 }
 
-// Totals reads one hash with one command.
+// Totals reads all totals with one script.
 func (l ledger) Totals(ctx context.Context, sources ...billing.Source) ([]billing.Credits, error) {
 	words := make([]any, 0, 1+len(sources))
 	words = append(words, len(sources))

@@ -6,25 +6,26 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// removalStep is how many things of each kind a call that writes removes at least
-// of what is too old or too much, beside as many as it adds: enough to catch up,
-// too little to be felt by a caller.
+// removalStep is how many things of each kind that are too old or too many a call that
+// writes removes, in addition to twice as many as it adds: enough to catch up, too few
+// to slow the call down.
 const removalStep = 64
 
-// appendLimits adds the limits of retention, as lua/removal.lua has them.
+// appendLimits appends the limits of retention that lua/removal.lua reads.
 func (s *Store) appendLimits(words []any, now time.Time) []any {
 	return append(words,
 		stamp(now.Add(-s.opts.Retention)), stamp(now.Add(-s.opts.IDRetention)), stamp(now.Add(-s.opts.EntryRetention)),
 		s.opts.MaxEvents, s.opts.MaxEventIDs, s.opts.MaxEntries, removalStep)
 }
 
-// removalShare is the part of MaxEvents that commits may add before old events are
-// removed: a store has never more than a thousandth too many for that.
+// removalShare is the divisor of MaxEvents that gives how many events commits may add
+// before old ones are removed, if that is less than removalStep: a store has no more
+// than a thousandth too many.
 const removalShare = 1024
 
-// removeAfter is how many old events this commit removes: none, or, once commits have
-// added removalStep events or that share of MaxEvents, at least removalStep and twice as
-// many as they added. A commit counts as one event at least.
+// removeAfter returns how many old events this commit may remove: none, or, once commits
+// have added removalStep events or that share of MaxEvents, removalStep and twice as many
+// as they have added. A commit counts as at least one event.
 func (s *Store) removeAfter(batches []*detect.Batch) int {
 	events := 0
 	for _, b := range batches {

@@ -12,13 +12,13 @@ import (
 type deliveryLog struct{ s *Store }
 
 const (
-	entriesChunk = 256 // log entries that a question brings with their bodies
-	eventChunk   = 128 // events that it brings
+	entriesChunk = 256 // log entries that a script returns, with the bodies of their events
+	eventChunk   = 128 // events that a script returns
 
-	// scannedChunk is how many deliveries a question that has conditions looks
-	// at in one step, which takes the server about a microsecond each.
+	// scannedChunk is how many deliveries a script with conditions looks at, which
+	// takes the server about a microsecond for each.
 	scannedChunk = 5000
-	datedChunk   = 500 // the same when it reads their events, too
+	datedChunk   = 500 // the same if it has to read their events, too
 )
 
 func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
@@ -57,8 +57,8 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	return page, nil
 }
 
-// matching reads through all deliveries of the owner, chunk by chunk. Only what
-// fits one is sure to be the state of one moment.
+// matching reads through all deliveries of the owner, chunk by chunk. Different chunks
+// may be of different moments.
 func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, count int) (deliver.LogPage, error) {
 	with, without := q.Via.Prefixes()
 	since, until := bound(q.Since), bound(q.Until)
@@ -89,7 +89,7 @@ func (l deliveryLog) matching(ctx context.Context, q deliver.LogQuery, from, cou
 	return deliver.LogPage{Total: total, Entries: entries, Next: part.next()}, err
 }
 
-// bound is a time as scripts compare it, "" for no bound.
+// bound formats a time as scripts compare it, "" for no bound.
 func bound(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -109,7 +109,7 @@ func (l deliveryLog) Delivery(ctx context.Context, owner, id string) (deliver.Lo
 }
 
 func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, limit int) ([]deliver.Event, error) {
-	const most = 1 << 53 // no event has a number above, and no script counts so far
+	const most = 1 << 53 // no event has a higher number, which Lua could not count
 	if limit <= 0 || afterSeq >= most {
 		return nil, l.s.reach(ctx)
 	}
@@ -135,7 +135,7 @@ func (l deliveryLog) Events(ctx context.Context, owner string, afterSeq uint64, 
 	}
 }
 
-// eventsOf reads what log_events gives: number, id, record of each.
+// eventsOf decodes the reply of log_events: number, id, record of each.
 func eventsOf(stored []any) ([]deliver.Event, error) {
 	var evs []deliver.Event
 	for i := 0; i+2 < len(stored); i += 3 {
@@ -151,7 +151,7 @@ func eventsOf(stored []any) ([]deliver.Event, error) {
 	return evs, nil
 }
 
-// entries reads deliveries by their ids; those that are gone are left out.
+// entries reads deliveries by their ids, and leaves out those that were removed.
 func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry, error) {
 	entries := make([]deliver.LogEntry, 0, len(ids))
 	for chunk := range slices.Chunk(ids, entriesChunk) {
@@ -168,7 +168,7 @@ func (l deliveryLog) entries(ctx context.Context, ids []any) ([]deliver.LogEntry
 	return entries, nil
 }
 
-// entriesOf reads what log_entries of lua/log.lua gives.
+// entriesOf decodes what log_entries in lua/log.lua returns.
 func entriesOf(out []any) ([]deliver.LogEntry, error) {
 	stored := list(out[0])
 	events, err := eventsByID(list(out[1]))

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// dataVersion is the form of the data under the keys; another is refused.
+	// dataVersion is the version of the data; any other is refused.
 	dataVersion = 4
 	dataMark    = "streamwatch "
-	// oldestServer: since 7.0 a script's error keeps its code, by which calls
-	// that may be made again are told from others.
+	// oldestServer is the oldest major version of Redis. Since 7.0 the error of a
+	// script keeps its code, which tells whether the call may be tried again.
 	oldestServer = 7
 )
 
-// Open opens the store of opts.Name on a server, through Sentinel, or on a
-// cluster: see redis.NewUniversalClient for which address means what. The
-// connections are the store's own. Whatever to says, they are not retried by
-// the client, heed the contexts of calls, and never go to a replica.
+// Open opens the store of opts.Name on a server, through Sentinel, or on a cluster: see
+// redis.NewUniversalClient for which options lead to which. The connections are the
+// store's own. Whatever to says, the client does not retry, heeds the contexts of calls,
+// and does not use replicas.
 //
 // It refuses a server older than 7.0 with ErrServer, one that may evict keys
 // with ErrEviction, and data that it cannot read with ErrNewer, ErrOlder or
 // ErrForeign.
-// The context bounds the opening, not the store.
+// ctx bounds only the time that Open takes.
 func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store, error) {
 	if to == nil {
 		return nil, errors.New("redisstore: options of the client are missing: want at least Addrs")
@@ -50,7 +50,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	for i := range callSlots {
 		s.slots <- &slot{field: "a" + s.client + strconv.Itoa(i)}
 	}
-	s.added.Store(removalStep) // what earlier stores left over
+	s.added.Store(removalStep) // so that the first commit removes what earlier stores left
 	s.cut, s.cutNow = context.WithCancel(context.Background())
 	if err := s.check(ctx, own.Protocol); err != nil {
 		s.cutNow()
@@ -59,9 +59,9 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	return s, nil
 }
 
-// check looks at the server and the data before anything is written.
+// check checks the server before anything is written, and then the version of the data.
 func (s *Store) check(ctx context.Context, protocol int) error {
-	var refusal error // which is final
+	var refusal error // not retried
 	err := s.retry(ctx, false, func(ctx context.Context) (err error) {
 		refusal, err = s.look(ctx, protocol)
 		return err
@@ -85,7 +85,8 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 	return checkMark(mark)
 }
 
-// look says what is wrong with the server that has the store's slot.
+// look checks the server that has the store's slot. refusal says why it cannot be used;
+// err, that it could not be asked.
 func (s *Store) look(ctx context.Context, protocol int) (refusal, err error) {
 	var node redis.UniversalClient = s.redis
 	if c, ok := s.redis.(*redis.ClusterClient); ok {
@@ -114,10 +115,10 @@ func checkMark(mark string) error {
 	return nil
 }
 
-// checkServer asks for the version: https://redis.io/commands/hello
+// checkServer checks the version that HELLO returns: https://redis.io/commands/hello
 func checkServer(ctx context.Context, node redis.UniversalClient, protocol int) (refusal, err error) {
 	if protocol != 2 {
-		protocol = 3 // the client's default; HELLO also sets it
+		protocol = 3 // the client's default; HELLO also sets the protocol
 	}
 	hello, err := node.Do(ctx, "HELLO", protocol).Result()
 	if redis.HasErrorPrefix(err, "unknown command") {
@@ -152,8 +153,8 @@ func helloField(hello any, name string) string {
 
 const noEviction = "noeviction"
 
-// checkEviction wants a server that refuses writes when its memory is full.
-// Managed services refuse CONFIG and have the policy in INFO.
+// checkEviction refuses a server that may evict keys when its memory is full. Managed
+// services refuse CONFIG, but have the policy in INFO.
 func checkEviction(ctx context.Context, node redis.UniversalClient) (refusal, err error) {
 	const fix = `set "maxmemory-policy noeviction" in its configuration, or Options.AllowEviction to take the risk`
 	config, err := node.ConfigGet(ctx, "maxmemory-policy").Result()

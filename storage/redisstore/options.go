@@ -8,70 +8,69 @@ import (
 	"time"
 )
 
-// Errors of Open, of a closed Store, and of calls without an answer. What Redis
-// or the network says comes wrapped.
+// Errors of Open, of a closed Store, and of calls without an answer. They may be
+// wrapped with an error of Redis or of the network.
 var (
-	// ErrClosed is what every call returns after Close.
+	// ErrClosed is returned by every call after Close.
 	ErrClosed = errors.New("redisstore: store is closed")
-	// ErrNewer: a later version of this package has changed the data's form.
+	// ErrNewer means that a later version of this package wrote the data.
 	ErrNewer = errors.New("redisstore: data of a newer version")
-	// ErrOlder: the data has a form that is not read any more.
+	// ErrOlder means that the data is of a version that cannot be read any more.
 	ErrOlder = errors.New("redisstore: data of an older version")
-	// ErrForeign: there is something else under the store's keys.
+	// ErrForeign means that the store's keys have other data.
 	ErrForeign = errors.New("redisstore: not streamwatch data")
-	// ErrServer: the server is too old, or is not Redis.
+	// ErrServer means that the server is too old, or is not Redis.
 	ErrServer = errors.New("redisstore: server cannot be used")
-	// ErrEviction: the server may evict keys when its memory is full.
+	// ErrEviction means that the server may evict keys when its memory is full.
 	ErrEviction = errors.New("redisstore: server may evict data")
-	// ErrUnknown: the call was sent and no answer came, so that it may have
-	// been recorded or not. It is safe to make it again: ids make sure that
-	// nothing is there twice.
+	// ErrUnknown means that a call was sent and not answered, so that it may have
+	// taken effect or not. It is safe to make it again: the ids keep anything from
+	// being recorded twice.
 	ErrUnknown = errors.New("redisstore: outcome unknown")
 )
 
-// Options of a Store. Zero, or a negative number, means the default. Stores
-// that share data should have the same: each removes by its own.
+// Options configure a Store. Zero or a negative number means the default. Stores that
+// share data should have the same options: each removes data by its own.
 type Options struct {
-	// Name tells the stores of one server or cluster apart. All keys begin with
-	// it in braces, so that a store is in one hash slot. It must not have
-	// braces. Defaults to "streamwatch".
+	// Name distinguishes the stores on one server or cluster. All keys begin with it
+	// in braces, so that they are in one hash slot. It must not contain braces.
+	// Defaults to "streamwatch".
 	Name string
 	// Retention is how long an event, its deliveries and their attempts stay
 	// after the last of the deliveries became final. Defaults to 7 days.
 	Retention time.Duration
-	// MaxEvents is how many event records are retained, those with open
-	// deliveries included; these are never removed, so that there are more
-	// while more are open. Each Store may leave 63 more, or a thousandth if
-	// that is less, for its next commits to remove. Defaults to 1,000,000: see
-	// the package for the memory they take.
+	// MaxEvents is how many events are retained. Those with open deliveries count,
+	// but are never removed, so that there may be more. Each Store may leave 63 more,
+	// or a thousandth if that is less, for its next commits to remove. Defaults to
+	// 1,000,000: see the package's documentation for the memory that they take.
 	MaxEvents int
 	// IDRetention is how long the ids of removed events and ledger entries and
 	// of resolved reservations are remembered to recognise duplicates. It must
 	// be longer than a poll looks back. Defaults to 30 days.
 	IDRetention time.Duration
 	// MaxEventIDs is how many ids of each of these kinds are remembered; beyond
-	// it the oldest are forgotten. An id costs about 150 bytes. Defaults to
+	// it the oldest are forgotten. An id takes about 150 bytes. Defaults to
 	// 1,000,000.
 	MaxEventIDs int
 	// EntryRetention is how long ledger entries stay. Balances do not depend on
 	// it. Defaults to 400 days.
 	EntryRetention time.Duration
-	// MaxEntries is how many ledger entries are retained over all owners;
-	// beyond it the oldest go. Defaults to 1,000,000.
+	// MaxEntries is how many ledger entries are retained for all owners together;
+	// beyond it the oldest are removed. Defaults to 1,000,000.
 	MaxEntries int
 	// RetryFor is how long a call is tried again while the server cannot be
 	// reached, is loading or is being replaced. The call's context may end it
 	// earlier. Defaults to 5 seconds.
 	RetryFor time.Duration
-	// AllowEviction opens a server although it may evict keys, or does not say
-	// whether it may. What is evicted is lost without a trace.
+	// AllowEviction lets Open accept a server that may evict keys, or does not tell
+	// whether it may. Evicted data is lost without an error.
 	AllowEviction bool
 	// Now stamps events and deliveries and decides what has expired. It may be
 	// called from several goroutines. The clocks of stores that share data
 	// should agree to a second. Defaults to time.Now.
 	Now func() time.Time
-	// Logger hears when the server is gone and when it is back, and of queued
-	// deliveries whose records are missing. Defaults to none.
+	// Logger gets a line when the server stops answering and when it answers again,
+	// and for queued deliveries that are missing or cannot be read. Defaults to none.
 	Logger *slog.Logger
 }
 

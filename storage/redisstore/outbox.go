@@ -10,12 +10,12 @@ import (
 // outbox implements deliver.Outbox.
 type outbox struct{ s *Store }
 
-// claimChunk is how many deliveries a call claims at once, unless the lease has
-// no length: then a second call would claim them again.
+// claimChunk is how many deliveries a script claims, unless the lease has no length:
+// then a second script would claim them again.
 const claimChunk = 512
 
-// Claim takes more than 512 in several steps. After an error in a later one it
-// gives what it has.
+// Claim claims more than 512 deliveries in several steps. After an error in a later step
+// it returns what it has claimed.
 func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
 	if r.Limit <= 0 {
 		return []deliver.Delivery{}, o.s.reach(ctx)
@@ -55,9 +55,9 @@ func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.D
 	return o.readable(list(out[0]), list(out[1])), nil
 }
 
-// readable gives the deliveries that can be read. They are claimed, so one that
-// is damaged, or of a newer version, must not keep back the others, now and
-// whenever the lease ends.
+// readable decodes claimed deliveries, and logs those that it cannot decode. An error
+// for one that is damaged, or of a newer version, would keep all the others from being
+// sent, in this claim and in every later one.
 func (o outbox) readable(stored, storedEvents []any) []deliver.Delivery {
 	events := make(map[string]*deliver.Event, len(storedEvents)/2)
 	for i := 0; i+1 < len(storedEvents); i += 2 {
@@ -113,7 +113,7 @@ func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
 	return due, err == nil, err
 }
 
-// reach is a call for nothing: it fails if others would.
+// reach makes a call that reads next to nothing: it fails if other calls would.
 func (s *Store) reach(ctx context.Context) error {
 	_, err := s.run(ctx, "outbox_next", "")
 	return err

@@ -11,8 +11,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// plan is a commit as it will be if the endpoints known to be bound still are:
-// the ids of deliveries are hashes, which the script cannot make.
+// plan is a commit, with deliveries for the endpoints that are believed to be bound: the
+// ids of deliveries are hashes, which the script cannot make.
 type plan struct {
 	now     time.Time
 	sources index[sourceName]
@@ -22,20 +22,20 @@ type plan struct {
 	events  []planned
 	runs    []run
 	charges []billing.Entry
-	cursors []plannedCursor // the last of each target
+	cursors []plannedCursor // the last one of each target
 	buffer  encoder
 }
 
-// planned is an event with the deliveries that it gets if it is new. With some
-// it is a copy, which they share.
+// planned is an event with the deliveries that it gets if it is new. If there are any,
+// the event is a copy, which they share.
 type planned struct {
 	p          *plan
 	ev         *deliver.Event
 	deliveries []deliver.Delivery
 }
 
-// run is events that follow each other, of one owner, with ids of one length and
-// without deliveries, at most as many as lua/runs.lua has it, or one with some.
+// run is consecutive events of one owner, at most longestRun, with ids of the same length
+// and without deliveries; or one event with deliveries.
 type run struct{ owner, ids, size, deliveries int }
 
 // longestRun is LONGEST in lua/runs.lua.
@@ -43,16 +43,17 @@ const longestRun = 64
 
 type sourceName struct{ owner, id string }
 
-// binding is what is bound to a source: a field for the id of each endpoint.
+// binding has the endpoints bound to a source: a field for the id of each.
 type binding struct {
 	source sourceName
 	ids    string
 }
 
-// index numbers different names from 0. Most often a name is the one before.
+// index numbers names from 0, each different one once. It is fast if a name is the same
+// as the one before.
 type index[T comparable] struct {
 	names []T
-	at    map[T]int // once there are more than a few
+	at    map[T]int // nil while there are only a few names
 	last  int
 }
 
@@ -140,13 +141,13 @@ func (p *plan) add(e planned, owner int, endpoints []string, due time.Time) {
 	p.runs = append(p.runs, run{owner, len(e.ev.ID), 1, len(e.deliveries)})
 }
 
-// deliveriesOf makes an event's deliveries: to the endpoints bound to its
-// source, in order of creation, then to its handlers, each once.
+// deliveriesOf returns the deliveries of an event: to the endpoints bound to its source,
+// in order of creation, then to its handlers, each once.
 func deliveriesOf(ev *deliver.Event, endpoints []string, due time.Time) []deliver.Delivery {
 	ds := make([]deliver.Delivery, 0, len(endpoints)+len(ev.Handlers))
 	add := func(endpointID string) {
 		if slices.ContainsFunc(ds, func(d deliver.Delivery) bool { return d.EndpointID == endpointID }) {
-			return // a handler named twice
+			return // a handler that is named twice
 		}
 		ds = append(ds, deliver.Delivery{
 			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
@@ -162,7 +163,7 @@ func deliveriesOf(ev *deliver.Event, endpoints []string, due time.Time) []delive
 	return ds
 }
 
-// asked are the sources in the order in which the script asks for what is bound.
+// asked returns the sources in the order in which the script reads what is bound to them.
 func (p *plan) asked() []sourceName {
 	names := make([]sourceName, 0, len(p.bound)+len(p.unbound))
 	for i := range p.bound {
@@ -171,9 +172,9 @@ func (p *plan) asked() []sourceName {
 	return append(names, p.unbound...)
 }
 
-// distinct says whether no two events have the same id.
+// distinct reports whether all events have different ids.
 func (p *plan) distinct() bool {
-	if len(p.events) <= 16 { // these are compared faster than put in a map
+	if len(p.events) <= 16 { // comparing so few is faster than a map
 		for i := range p.events {
 			for k := range i {
 				if p.events[i].ev.ID == p.events[k].ev.ID {
@@ -190,7 +191,8 @@ func (p *plan) distinct() bool {
 	return len(seen) == len(p.events)
 }
 
-// script is the one for this commit, which removes up to most old events.
+// script returns the name of the script for this commit, which removes up to most old
+// events.
 func (p *plan) script(most int) string {
 	switch {
 	case len(p.charges) > 0 || most > 0:
@@ -201,9 +203,9 @@ func (p *plan) script(most int) string {
 	return "journal_commit"
 }
 
-// tell fills in the out-fields of the batches from what the script answered: a
-// flag for each event, 1 for a new one, or none when all are new, the last number that each owner had
-// before, and the charges, by position, that were not made.
+// tell sets the fields of the batches that a commit sets, from the script's answer: a flag
+// for each event, 1 for a new one, or no flags if all are new; the last sequence number that
+// each owner had before; and the positions of the charges that were not made.
 func (p *plan) tell(batches []*detect.Batch, answer []any) error {
 	if len(answer) != 1 {
 		return errRecord
@@ -244,16 +246,15 @@ func (p *plan) tell(batches []*detect.Batch, answer []any) error {
 	return nil
 }
 
-// bindings remember what is bound to sources, as the scripts keep it: a field
-// for the id of each active endpoint, in order of creation. They may be out of
-// date; the script of a commit tells.
+// bindings caches which endpoints are bound to sources, in the form in which the scripts
+// store it: a field for the id of each active endpoint, in order of creation. It may be
+// out of date: the script of a commit checks it.
 type bindings struct {
 	mu sync.Mutex
 	of map[sourceName]string
 }
 
-// maxBindings bounds the sources remembered; beyond it all are forgotten and
-// asked for again.
+// maxBindings bounds the cached sources; beyond it all are forgotten and read again.
 const maxBindings = 20_000
 
 func newBindings() *bindings { return &bindings{of: make(map[sourceName]string)} }
@@ -279,8 +280,8 @@ func (b *bindings) learn(sources []sourceName, bound []any) {
 	}
 }
 
-// splitFields gives the fields of a list; what is damaged is left out, and then
-// the script does not find the same bound.
+// splitFields returns the fields of a list up to the first damaged one. If one is damaged,
+// the script finds that something else is bound.
 func splitFields(s string) (fields []string) {
 	for s != "" {
 		f, rest, err := cutField(s)

@@ -9,14 +9,14 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// records is what monitors and rules have in common: records with a version,
-// changed by compare-and-set. Its methods are those of both ports but List.
+// records implements what monitor.Store and rule.Store have in common: all but List. A
+// record has a version, and is changed by compare-and-set.
 //
-// A record is stored whole, as JSON with the names of its Go fields, so that a
-// new field needs no new form of the data. What scripts ask for stands beside.
+// A record is stored whole, as JSON with the names of its Go fields, so that a new field
+// needs no new version of the data. What scripts need is stored beside it.
 type records[T any] struct {
 	s       *Store
-	kind    string // in the keys
+	kind    string // in the names of Redis keys
 	keys    func(*T) (owner, id, unique, status string)
 	version func(*T) *int64
 	charged billing.Kind // the kind of their entries in the ledger
@@ -24,7 +24,7 @@ type records[T any] struct {
 	notFound, duplicate, conflict error
 }
 
-// verdict is the error that a script's first word stands for.
+// verdict returns the error that the first word of a reply stands for.
 func (rs records[T]) verdict(out []any, err error) error {
 	if err != nil {
 		return err
@@ -78,12 +78,12 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 	return rs.verdict(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner), string(rs.charged)))
 }
 
-// scanChunk is how many records a question of Scan reads.
+// scanChunk is how many records Scan reads at a time.
 const scanChunk = 64
 
-// Scan goes through the records by owner, oldest first, 64 at a time, and stops
-// when the context ends. What is created or deleted meanwhile may be shown or
-// not; what was there all the time is shown once.
+// Scan calls fn for the records by owner, each owner's oldest first. It reads 64 at a
+// time, and stops when the context ends. Records that are created or deleted meanwhile
+// may be shown or not; all others are shown once.
 func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	for beyond := ""; ; {
 		out, err := rs.s.run(ctx, "records_scan", rs.kind, beyond, scanChunk)
@@ -108,8 +108,8 @@ func (rs records[T]) Scan(ctx context.Context, fn func(T) error) error {
 	}
 }
 
-// list gives one page of the owner's records with a status, "" for all, and how
-// many there are.
+// list returns a page of the owner's records with a status, "" for all, and how many
+// there are.
 func (rs records[T]) list(ctx context.Context, owner, status string, page, size int) (recs []T, total int, err error) {
 	from, count := pageBounds(page, size)
 	out, err := rs.s.run(ctx, "records_list", rs.kind, escaped(owner), status, from, count)

@@ -13,10 +13,10 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// luaKeys are the files of Lua, and the keys that each reads or writes. A key with a star
-// is one of a kind of records, such as monitors:names.
+// luaKeys has the Lua files, and the keys that each reads or writes. A key with a star is
+// of a kind of records: *names is monitors:names for monitors.
 var luaKeys = map[string]string{
-	// What several scripts begin with.
+	// Parts of several scripts.
 	"base":            "",
 	"lists":           "",
 	"times":           "",
@@ -78,8 +78,8 @@ var luaKeys = map[string]string{
 	"ledger_totals":    "totals",
 }
 
-// scriptFiles are the scripts, and the files that each is made of, after base. A file may
-// use what those before it define.
+// scriptFiles has the scripts, and the files that each consists of, after base. A file may
+// use what the files before it define.
 var scriptFiles = map[string]string{
 	"open": "open",
 
@@ -99,7 +99,7 @@ var scriptFiles = map[string]string{
 	"endpoints_delete": "write endpoint runs settled queue delivery removal removal_events replay endpoints_delete",
 
 	// A commit without deliveries, one with some, and one that has charges or removes old
-	// events. The fewer functions a script has, the less a call costs.
+	// events. The fewer functions a script defines, the faster a call is.
 	"journal_commit":            "write runs settled no_receivers no_removal journal_commit",
 	"journal_commit_deliveries": "write runs settled count queue receivers no_removal journal_commit",
 	"journal_commit_full":       "write runs settled count queue receivers account removal removal_entries removal_events charges journal_commit",
@@ -133,14 +133,14 @@ var scriptFiles = map[string]string{
 type script struct {
 	name   string
 	source string
-	hash   string   // by which the server knows it
+	hash   string   // its SHA-1, for EVALSHA
 	keys   []string // that it declares
-	ofKind bool     // some of them are of a kind of records
-	writes bool     // begins with the header of lua/write.lua
-	limits bool     // goes on with the limits of lua/removal.lua
+	ofKind bool     // some of its keys are of a kind of records
+	writes bool     // its arguments begin with the header of lua/write.lua
+	limits bool     // the limits of lua/removal.lua follow the header
 }
 
-// scripts are the scripts by name, made when they are first needed.
+// scripts returns the scripts by name. They are made when they are first needed.
 var scripts = sync.OnceValue(func() map[string]*script {
 	all := make(map[string]*script)
 	for name, files := range scriptFiles {
@@ -149,7 +149,7 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	return all
 })
 
-// newScript joins files, behind a table of the keys that they use.
+// newScript joins files, after a table of the keys that they use.
 func newScript(name string, files []string) *script {
 	s := &script{name: name, writes: slices.Contains(files, "write"), limits: slices.Contains(files, "removal")}
 	source := ""
@@ -170,7 +170,7 @@ func newScript(name string, files []string) *script {
 	return s
 }
 
-// luaFile gives an embedded file. All that the tables name are there: see the tests.
+// luaFile returns an embedded file. The tests check that all files of the tables exist.
 func luaFile(name string) string {
 	text, err := luaFiles.ReadFile("lua/" + name + ".lua")
 	if err != nil {
@@ -179,8 +179,8 @@ func luaFile(name string) string {
 	return string(text)
 }
 
-// keysOf gives the keys of a script in the store's hash slot, as the client wants
-// them: those of a kind of records where it has a star.
+// keysOf returns the names of a script's keys in this store. Those with a star are of the
+// given kind of records.
 func (s *Store) keysOf(sc *script, kind string) []any {
 	if known, ok := s.keys.Load(sc); ok {
 		return known.([]any)

@@ -5,19 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// Stats count what went wrong since the store was opened, and was mended.
+// Stats counts failures that the store has recovered from since it was opened.
 type Stats struct {
-	// Retries are attempts of calls beyond the first.
+	// Retries is the number of attempts of calls beyond the first.
 	Retries int64
-	// Mixups are answers that belonged to another call, and were not used.
+	// Mixups is the number of answers that belonged to another call, and were not
+	// used.
 	Mixups int64
-	// Lost are queued deliveries whose records were missing: something else
-	// has removed data of this store. Each was taken out of the queue and told
-	// to Options.Logger.
+	// Lost is the number of queued deliveries whose records were missing, because
+	// something else has removed data of this store. Each was removed from the queue
+	// and logged to Options.Logger.
 	Lost int64
 }
 
-// Stats may be called at any time.
+// Stats returns the present counts. It may be called at any time, even after Close.
 func (s *Store) Stats() Stats {
 	return Stats{Retries: s.stats.retries.Load(), Mixups: s.stats.mixups.Load(), Lost: s.stats.lost.Load()}
 }

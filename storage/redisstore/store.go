@@ -31,14 +31,14 @@ type Store struct {
 	redis   redis.UniversalClient
 	cluster bool
 	prefix  string // of all keys: the hash tag
-	client  string // names this store among those on the same data
+	client  string // names this store among those that share its data
 
 	slots     chan *slot                // those not in use
-	questions atomic.Uint64             // counts calls that write nothing
-	renewed   atomic.Pointer[time.Time] // when the answers were last given time
-	added     atomic.Int64              // events of commits since one removed
+	questions atomic.Uint64             // counts calls that only read
+	renewed   atomic.Pointer[time.Time] // when renewal last returned a time; nil for never
+	added     atomic.Int64              // events of commits since one removed old events
 	bound     *bindings
-	keys      sync.Map // of scripts that are not for kinds of records: []any by *script
+	keys      sync.Map // []any by *script, of scripts that are not for kinds of records
 	stats     stats
 
 	cut     context.Context
@@ -46,35 +46,36 @@ type Store struct {
 	calling gate
 }
 
-// Monitors keeps the monitors.
+// Monitors returns the store of monitors.
 func (s *Store) Monitors() monitor.Store { return monitors{s.monitorRecords()} }
 
-// Rules keeps the filter rules.
+// Rules returns the store of filter rules.
 func (s *Store) Rules() rule.Store { return rules{s.ruleRecords()} }
 
-// Endpoints keeps the webhook endpoints, secrets as given.
+// Endpoints returns the store of webhook endpoints. Secrets are stored as given.
 func (s *Store) Endpoints() deliver.EndpointStore { return endpoints{s} }
 
-// Journal records detections.
+// Journal returns the journal, which records detections.
 func (s *Store) Journal() detect.Journal { return journal{s} }
 
-// Outbox holds the open deliveries.
+// Outbox returns the outbox, which holds the open deliveries.
 func (s *Store) Outbox() deliver.Outbox { return outbox{s} }
 
-// Replays keeps the replays. A step looks at up to 128 events.
+// Replays returns the store of replays. A step looks at up to 128 events.
 func (s *Store) Replays() deliver.Replays { return replays{s} }
 
-// Log answers questions about deliveries and events. One about the deliveries of
-// a source, an author or a state reads all that are retained of the owner.
+// Log returns the log of deliveries and events. A query with conditions, such as a source,
+// an author or a state, reads all deliveries that are retained of the owner.
 func (s *Store) Log() deliver.Log { return deliveryLog{s} }
 
-// Ledger keeps the balances. A reservation without ExpiresAt does not expire.
+// Ledger returns the ledger, which keeps the balances. A reservation without ExpiresAt
+// does not expire.
 func (s *Store) Ledger() billing.Ledger { return ledger{s} }
 
-// Close makes later calls return ErrClosed, Close itself included, waits for
-// the calls under way, and closes the connections. When ctx ends first, these
-// calls are cut short with ErrClosed, those that write with ErrUnknown, too,
-// and ctx.Err() is returned. The data stays.
+// Close makes later calls, also of Close, return ErrClosed, waits for the calls under way,
+// and closes the connections. If ctx ends first, these calls are ended with ErrClosed,
+// wrapped with ErrUnknown if they may have written, and Close returns ctx.Err(). The data
+// stays.
 func (s *Store) Close(ctx context.Context) error {
 	idle, err := s.calling.shut()
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Store) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	s.cutNow()
-	e := s.redis.Close() // which ends what still waits for an answer
+	e := s.redis.Close() // ends calls that still wait for an answer
 	<-idle
 	if e != nil {
 		err = errors.Join(err, fmt.Errorf("redisstore: %w", e))
@@ -132,11 +133,11 @@ func (g *gate) shut() (idle <-chan struct{}, err error) {
 	return g.idle, nil
 }
 
-// maxPage bounds a page of records or entries, beyond what the ports allow.
+// maxPage bounds a page of records or entries. It is more than the ports allow.
 const maxPage = 10_000
 
-// pageBounds turns page, from 1, of size items into a first item, from 0, and a
-// number of items; zero means page 1 and size 20.
+// pageBounds returns the first item, from 0, and the number of items on a page of size
+// items. Pages count from 1; zero means page 1 and size 20.
 func pageBounds(page, size int) (from, count int) {
 	page, size = max(page, 1), max(size, 0)
 	if size == 0 {
@@ -149,7 +150,7 @@ func pageBounds(page, size int) (from, count int) {
 	return (page - 1) * size, size
 }
 
-// Replies consist of texts and lists of texts, nil for what is not there.
+// Replies consist of texts and lists of texts, with nil for what is not there.
 
 func text(v any) string {
 	s, _ := v.(string)

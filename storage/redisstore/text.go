@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Names stand in front of other things in members of sorted sets. Escaped, none
-// is the beginning of another: NUL becomes NUL 1, and NUL NUL ends it.
+// Names come before other things in members of sorted sets. They are escaped, so that none
+// is a prefix of another: NUL becomes NUL 1, and NUL NUL ends the name.
 const nameEnd = "\x00\x00"
 
 func escaped(name string) string {
@@ -25,9 +25,9 @@ func unescaped(s string) (string, error) {
 	return strings.ReplaceAll(name, "\x00\x01", "\x00"), nil
 }
 
-// Times are sorted as 16 hexadecimal digits: Unix nanoseconds, counted from the
-// smallest int64. They reach from 1677 to 2262: what is outside counts as the
-// end. The zero time is the smallest of all, and zero again when it is read.
+// Times are sorted as 16 hexadecimal digits: Unix nanoseconds less the smallest int64. They
+// reach from 1677 to 2262; a time outside is stored as the nearest one inside. The zero
+// time is stored as the smallest, which is read as the zero time.
 var (
 	firstTime = time.Unix(0, math.MinInt64)
 	lastTime  = time.Unix(0, math.MaxInt64)
@@ -77,7 +77,7 @@ func fromHex(s string) (uint64, error) {
 	return n, nil
 }
 
-// appendField adds a text that the scripts can read among others: "3:abc".
+// appendField appends a text as a field, which scripts can read: "3:abc".
 func appendField[T string | []byte](b []byte, text T) []byte {
 	b = strconv.AppendInt(b, int64(len(text)), 10)
 	b = append(b, ':')
@@ -86,7 +86,7 @@ func appendField[T string | []byte](b []byte, text T) []byte {
 
 var errFields = errors.New("redisstore: stored fields are damaged")
 
-// cutField takes the first field.
+// cutField returns the first field, and the rest.
 func cutField(s string) (text, rest string, err error) {
 	// A length has at most 10 digits: Redis keeps no text longer than 512 MB.
 	colon := strings.IndexByte(s[:min(len(s), 11)], ':')
@@ -101,7 +101,7 @@ func cutField(s string) (text, rest string, err error) {
 	return s[:n], s[n:], nil
 }
 
-// cutFields takes as many fields as there are places.
+// cutFields sets into to the first fields, and returns the rest.
 func cutFields(s string, into ...*string) (rest string, err error) {
 	for _, f := range into {
 		if *f, s, err = cutField(s); err != nil {

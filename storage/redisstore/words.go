@@ -2,8 +2,8 @@ package redisstore
 
 import "github.com/streamwatch/streamwatch/detect"
 
-// words are the arguments of lua/journal_commit.lua and lua/charges.lua, for a commit that
-// removes up to most old events.
+// words returns the arguments of lua/journal_commit.lua and lua/charges.lua, for a commit
+// that removes up to most old events.
 func (p *plan) words(most int) []any {
 	n := 9 + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
 	for i := range p.runs {
@@ -55,13 +55,12 @@ func (e *planned) appendDeliveries(w []any) []any {
 	return w
 }
 
-// Records are encoded when they are sent, in the same memory, while the server
-// reads those before.
+// Records are encoded while the request is sent, one after the other in the same buffer.
 
-// MarshalBinary gives the client the record of an event.
+// MarshalBinary returns the record of an event, for the client to send.
 func (e *planned) MarshalBinary() ([]byte, error) {
 	if e.p.buffer == nil {
-		e.p.buffer = make(encoder, 0, 1024+2*len(e.ev.Body)) // for those that follow, too
+		e.p.buffer = make(encoder, 0, 1024+2*len(e.ev.Body)) // for the records that follow, too
 	}
 	e.p.buffer = appendEvent(e.p.buffer[:0], e.ev, e.p.now)
 	return e.p.buffer, nil
@@ -72,7 +71,7 @@ type plannedCursor struct {
 	of *detect.Cursor
 }
 
-// MarshalBinary gives the client the record of a cursor.
+// MarshalBinary returns the record of a cursor, for the client to send.
 func (c *plannedCursor) MarshalBinary() ([]byte, error) {
 	c.p.buffer = appendCursor(c.p.buffer[:0], c.of)
 	return c.p.buffer, nil
@@ -80,7 +79,7 @@ func (c *plannedCursor) MarshalBinary() ([]byte, error) {
 
 type cursorName plannedCursor
 
-// MarshalBinary gives the client the field of a cursor.
+// MarshalBinary returns the field of a cursor, for the client to send.
 func (c *cursorName) MarshalBinary() ([]byte, error) {
 	c.p.buffer = append(append(c.p.buffer[:0], 'c'), c.of.Target...)
 	return c.p.buffer, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// addUp reads all entries of an owner, none of which was removed, and
-// gives their sum. The balance of each has to be the sum of those up to it.
+// addUp returns the sum of an owner's entries, none of which may have been removed. The
+// balance of each entry has to be the sum of the entries up to it.
 func addUp(t *storeTest, owner string) (sum billing.Credits) {
 	t.Helper()
 	p, err := t.store.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: owner, Asc: true, PageSize: 1000})
@@ -24,7 +24,7 @@ func addUp(t *storeTest, owner string) (sum billing.Credits) {
 	return sum
 }
 
-// balancesAddUp makes entries in all three ways while reservations are open.
+// balancesAddUp makes entries in all ways there are, while reservations are open.
 func balancesAddUp(t *storeTest) {
 	const writers, rounds = 6, 8
 	l := t.store.Ledger()

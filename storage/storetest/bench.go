@@ -14,10 +14,11 @@ import (
 
 // BenchStore measures the calls that a service's throughput depends on: commits
 // of 1, 16 and 256 polls that each found a post of 1 KB, claims and settlements
-// of 64 deliveries, questions about 5,000, and calls of all these kinds from 8
-// goroutines at once. Besides ns/op it reports what a single event or delivery
-// costs, and p50-ns and p99-ns: half and 99 of 100 calls took no longer. What good
-// figures are is written in package storage. Only kit.Open and kit.Clock are used.
+// of 64 deliveries, queries of 5,000, and a mix of commits, claims, settlements and
+// NextDue from 8 goroutines at once. Besides ns/op it reports the time for a single event
+// or delivery, and p50-ns and p99-ns: the times that half and 99 of 100 calls did not
+// exceed. Package storage says what good figures are. BenchStore uses only kit.Open and
+// kit.Clock.
 func BenchStore(b *testing.B, kit Kit) {
 	for _, group := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("commit/events=%d", group), func(b *testing.B) { openBench(b, kit).commits(b, group) })
@@ -63,10 +64,10 @@ func BenchStore(b *testing.B, kit Kit) {
 }
 
 const (
-	benchStored = 5000 // deliveries that claims and questions are about
+	benchStored = 5000 // deliveries in the store for claims and queries
 	benchLimit  = 64   // deliveries claimed or settled in a call
 
-	benchCallers = 8 // that call at once
+	benchCallers = 8 // goroutines that make calls at once
 )
 
 func answered(err error, right bool) error {
@@ -76,7 +77,7 @@ func answered(err error, right bool) error {
 	return err
 }
 
-// benchTest is a store with one endpoint and credits without end.
+// benchTest is a store with one endpoint, and credits that do not run out.
 type benchTest struct{ *storeTest }
 
 func openBench(b *testing.B, kit Kit) benchTest {
@@ -95,8 +96,8 @@ func openBench(b *testing.B, kit Kit) benchTest {
 	return t
 }
 
-// polls makes n batches of one new event of 1 KB, a cursor and a charge, the
-// first of number from.
+// polls returns n batches, numbered from from, each with a new event of 1 KB, a cursor
+// and a charge.
 func (t benchTest) polls(from, n int) []*detect.Batch {
 	body := make([]byte, 1<<10)
 	batches := make([]*detect.Batch, n)
@@ -112,7 +113,7 @@ func (t benchTest) polls(from, n int) []*detect.Batch {
 	return batches
 }
 
-// commitPolls commits in groups as large as an engine's.
+// commitPolls commits the batches in groups of up to 256, as an engine does.
 func (t benchTest) commitPolls(batches []*detect.Batch) {
 	t.Helper()
 	for len(batches) > 0 {
@@ -122,7 +123,7 @@ func (t benchTest) commitPolls(batches []*detect.Batch) {
 	}
 }
 
-// deliverPolls settles what was committed, as in a service that keeps up.
+// deliverPolls settles the deliveries of the batches, as in a service that keeps up.
 func (t benchTest) deliverPolls(batches []*detect.Batch) {
 	t.Helper()
 	var ss []deliver.Settlement
@@ -156,7 +157,7 @@ func (t benchTest) commits(b *testing.B, group int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
 }
 
-// claims takes deliveries whose leases end from call to call.
+// claims claims deliveries. The leases of a call have ended before the next.
 func (t benchTest) claims(b *testing.B) {
 	t.commitPolls(t.polls(0, benchStored))
 	now := t.start

@@ -19,7 +19,7 @@ type latencies struct {
 	took []time.Duration
 }
 
-// add records a call that was begun then and has ended now.
+// add records a call that began at begun and ends now.
 func (l *latencies) add(begun time.Time) {
 	d := time.Since(begun)
 	l.mu.Lock()
@@ -27,7 +27,7 @@ func (l *latencies) add(begun time.Time) {
 	l.took = append(l.took, d)
 }
 
-// share is the time that so many of 100 calls did not exceed.
+// share returns the time that the given percentage of the calls did not exceed.
 func (l *latencies) share(percent int) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,8 +43,8 @@ func (l *latencies) report(b *testing.B) {
 	b.ReportMetric(float64(l.share(99).Nanoseconds()), "p99-ns")
 }
 
-// mixed makes calls from several goroutines at once, as an engine does: commits
-// of one poll, claims, settlements of what was claimed, and questions.
+// mixed makes calls from several goroutines at once, as an engine does: commits of one
+// poll, claims, settlements of what was claimed, and NextDue.
 func (t benchTest) mixed(b *testing.B) {
 	t.commitPolls(t.polls(0, benchStored))
 	var took latencies

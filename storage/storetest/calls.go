@@ -21,8 +21,8 @@ type storeCall struct {
 // storeRoleNames are the roles of a storage.Store by their accessors.
 var storeRoleNames = []string{"Monitors", "Rules", "Endpoints", "Journal", "Outbox", "Log", "Replays", "Ledger"}
 
-// storeCalls is one call of every method of every role, each of which would
-// change something if its method can.
+// storeCalls returns a call of each method of each role. A call of a method that can
+// change something does so.
 func storeCalls() []storeCall {
 	src := storeSource("acme", "src")
 	id := deliver.DeliveryID(deliver.EventID("src", "1"), "kept")

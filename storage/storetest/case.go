@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// storeTest is one case under way: a reporter and the store it is about.
+// storeTest is a case that runs, with its store.
 type storeTest struct {
 	testing.TB
 	kit   Kit
@@ -35,7 +35,7 @@ func runStoreCase(tb testing.TB, kit Kit, c storeCase) {
 	c.run(t)
 }
 
-// open begins with a store that is empty.
+// open opens an empty store.
 func (t *storeTest) open() {
 	t.start = time.Now().UTC().Truncate(time.Microsecond)
 	if t.kit.Clock != nil {
@@ -44,7 +44,7 @@ func (t *storeTest) open() {
 	t.store = t.kit.Open(t.TB)
 }
 
-// close ends the store, unless the case has done it.
+// close closes the store, unless the case has done so.
 func (t *storeTest) close() {
 	if t.store == nil {
 		return
@@ -56,15 +56,15 @@ func (t *storeTest) close() {
 	}
 }
 
-// reopen ends the store and goes on with its data.
+// reopen replaces the store by one that Kit.Reopen opens with its data.
 func (t *storeTest) reopen() { t.store = t.kit.Reopen(t.TB, t.store) }
 
-// at is a moment, seconds after the store was opened.
+// at returns the time that many seconds after the store was opened.
 func (t *storeTest) at(seconds int) time.Time {
 	return t.start.Add(time.Duration(seconds) * time.Second)
 }
 
-// ok ends the case when a call failed that has to succeed.
+// ok ends the case if a call that has to succeed failed.
 func (t *storeTest) ok(err error, call string) {
 	t.Helper()
 	if err != nil {
@@ -72,13 +72,14 @@ func (t *storeTest) ok(err error, call string) {
 	}
 }
 
-// Errors to want where a port names no value.
+// errAny and errField are what refused takes for any error, and for any *FieldError.
 var (
 	errAny   = errors.New("any error")
 	errField = errors.New("a *FieldError")
 )
 
-// refused wants a certain error, nil for none.
+// refused fails the case unless err is want; nil wants no error. The rule is the
+// sentence that a failure reads as.
 func (t *storeTest) refused(err, want error, rule string, args ...any) {
 	t.Helper()
 	var field *invalid.FieldError
@@ -94,7 +95,8 @@ func (t *storeTest) refused(err, want error, rule string, args ...any) {
 	}
 }
 
-// expect compares; the rule is the sentence that a failure reads as.
+// expect fails the case unless got is want. The rule is the sentence that a failure reads
+// as.
 func expect[T comparable](t *storeTest, got, want T, rule string, args ...any) {
 	t.Helper()
 	if got != want {
@@ -102,7 +104,7 @@ func expect[T comparable](t *storeTest, got, want T, rule string, args ...any) {
 	}
 }
 
-// same compares records, field by field.
+// same is expect for records, which it compares field by field.
 func (t *storeTest) same(got, want any, rule string, args ...any) {
 	t.Helper()
 	if d := differs(got, want); d != "" {
@@ -121,8 +123,8 @@ func storeSource(owner, id string) deliver.Source {
 	return deliver.Source{Kind: deliver.SourceMonitor, ID: id, Owner: owner, Name: "name of " + id}
 }
 
-// newEvent is what a post is for a source; with handlers it has a delivery for
-// each, without an endpoint being bound.
+// newEvent returns the event of a post for a source. It gets a delivery for each of the
+// handlers, which need no endpoint.
 func newEvent(src deliver.Source, tweetID string, handlers ...string) deliver.Event {
 	return deliver.Event{
 		ID: deliver.EventID(src.ID, tweetID), Source: src, TweetID: tweetID, AuthorUsername: "NASA",
@@ -173,7 +175,7 @@ func (t *storeTest) events(owner string) []deliver.Event {
 	return evs
 }
 
-// logged shows an owner's events as number:tweet.
+// logged returns an owner's events as number:tweet.
 func (t *storeTest) logged(owner string) string {
 	t.Helper()
 	return numbered(t.events(owner))
@@ -218,7 +220,7 @@ func (t *storeTest) settle(ss ...deliver.Settlement) {
 	t.ok(t.store.Outbox().Settle(t.Context(), ss...), "Outbox.Settle")
 }
 
-// attempted is the settlement after attempt n.
+// attempted returns the settlement after attempt n.
 func attempted(id string, n int, state deliver.State, due time.Time) deliver.Settlement {
 	return deliver.Settlement{DeliveryID: id, Attempt: &deliver.Attempt{N: n, StatusCode: 200 + n}, State: state, Due: due}
 }
@@ -230,7 +232,7 @@ func (t *storeTest) entry(owner, id string) deliver.LogEntry {
 	return e
 }
 
-// nextDue shows NextDue as seconds after the start, or "none".
+// nextDue returns NextDue as seconds after the start, or "none".
 func (t *storeTest) nextDue() string {
 	t.Helper()
 	due, open, err := t.store.Outbox().NextDue(t.Context())
@@ -246,7 +248,7 @@ func (t *storeTest) topUp(owner string, amount billing.Credits) {
 	t.ok(t.store.Ledger().Append(t.Context(), billing.Entry{ID: "top-up of " + owner, Owner: owner, Kind: billing.KindTopUp, Amount: amount}), "Ledger.Append")
 }
 
-// balance shows what an owner has as available+reserved.
+// balance returns an owner's balance as available+reserved.
 func (t *storeTest) balance(owner string) string {
 	t.Helper()
 	b, err := t.store.Ledger().Balance(t.Context(), owner)

@@ -10,15 +10,14 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// clockCases are about times: what a store does with those it is given, and
-// with its own.
+// clockCases are about the times that a store is given, and those of its own clock.
 func clockCases() []storeCase {
 	cases := timeCases()
 	return append(cases,
 		storeCase{name: "a commit stamps with the store's clock", needs: needsClock, run: func(t *storeTest) {
 			t.kit.Clock.Advance(time.Second)
 			ev := newEvent(acme, "1", "log")
-			ev.CommittedAt = t.at(3600) // what the caller says does not count
+			ev.CommittedAt = t.at(3600) // has to be replaced
 			b := t.commitDue(t.start, ev)
 			t.kit.Clock.Advance(time.Minute)
 			t.commitDue(t.start, ev, newEvent(acme, "2"))
@@ -71,7 +70,7 @@ func clockCases() []storeCase {
 	)
 }
 
-// timeCases: an instant survives, whatever its form.
+// timeCases: every time comes back as the same instant, to the microsecond.
 func timeCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {

@@ -112,7 +112,7 @@ func commitCases() []storeCase {
 	)
 }
 
-// fullEvent has a value in every field that a caller sets.
+// fullEvent returns an event with a value in every field that a caller sets.
 func fullEvent(t *storeTest) deliver.Event {
 	return deliver.Event{
 		ID: deliver.EventID("r1", "1"), Source: deliver.Source{Kind: deliver.SourceRule, ID: "r1", Owner: "acme", Name: "rockets"},
@@ -123,7 +123,7 @@ func fullEvent(t *storeTest) deliver.Event {
 	}
 }
 
-// knownEventCases: an id is one event, however often it is committed.
+// knownEventCases: an id stands for one event, however often it is committed.
 func knownEventCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -225,7 +225,7 @@ func refusedBatchCases() []storeCase {
 
 			group[0].Deliveries, group[0].Unpaid = nil, nil
 			t.commit(group[0], group[2])
-			expect(t, t.logged("acme"), "1:1 2:3", "after a refused Commit the other batches have to be new still, and their numbers without holes")
+			expect(t, t.logged("acme"), "1:1 2:3", "after a refused Commit the other batches have to be new as before, and their numbers without holes")
 			expect(t, endpointsOf(t.claim(t.start, 10)), "handler:log", "after a refused Commit the other batches' deliveries have to be made")
 			expect(t, len(t.cursors("t1", "t2", "t3")), 2, "after a refused Commit the other batches' cursors have to be stored, and that of the refused one not")
 			expect(t, t.balance("acme"), "9+0", "after a refused Commit the other batches' charges have to be made")

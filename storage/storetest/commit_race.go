@@ -8,7 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// concurrentCommits: eight committers find overlapping posts.
+// concurrentCommits commits the same posts from eight goroutines.
 func concurrentCommits(t *storeTest) {
 	const committers, rounds, tweetsEach = 8, 6, 5
 	t.bind(acme, "a")

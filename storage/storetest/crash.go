@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// crashCases cut a process short at each of its calls, before or after the call
-// took effect, and let another one begin again from the start.
+// crashCases end a process at each of its calls, before or after the call took effect,
+// and then let another process do the same work from the start.
 func crashCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -58,8 +58,9 @@ func crashCases() []storeCase {
 	return cases
 }
 
-// work is a short life of a service. It can be done again at any time: what is
-// done already answers so, and claims go by the number of the run.
+// work is what a service does in a short life. It can be done again at any time: calls
+// that were made before return errors that say so. Claims are made an hour later in each
+// run, when earlier ones have ended.
 func work(ctx context.Context, s storage.Store, t *storeTest, run int) error {
 	begun := t.at(run * 3600)
 	src := acme
@@ -103,8 +104,7 @@ func work(ctx context.Context, s storage.Store, t *storeTest, run int) error {
 	return nil
 }
 
-// deliverAll tries each open delivery until it is delivered, with its second
-// attempt, the claims of earlier runs having ended.
+// deliverAll makes two attempts of each open delivery; the second succeeds.
 func deliverAll(ctx context.Context, s storage.Store, begun time.Time) error {
 	for {
 		ds, err := s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: begun, Lease: lease, Limit: 2})
@@ -123,7 +123,7 @@ func deliverAll(ctx context.Context, s storage.Store, begun time.Time) error {
 	}
 }
 
-// crashOutcome is what has to be the same however often work was cut.
+// crashOutcome returns what has to be the same wherever work was cut.
 func crashOutcome(t *storeTest) string {
 	t.Helper()
 	var b strings.Builder

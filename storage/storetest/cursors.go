@@ -18,7 +18,7 @@ type logTurner struct {
 	page func(size int, cursor string) (rows []string, total int, next string, err error)
 }
 
-// walk shows all rows behind a cursor, pages of size apart.
+// walk returns all rows after a cursor, with | between the pages of the given size.
 func (l logTurner) walk(size int, cursor string) string {
 	l.Helper()
 	var pages []string
@@ -62,9 +62,9 @@ func entryTurner(t *storeTest, q billing.EntryQuery) logTurner {
 	}}
 }
 
-// add makes tweets from first to last, of odd numbers by acme and of even ones by
-// acme2, each with deliveries to a and b, and an entry; others' are between them.
-// All are of one time.
+// addRows adds, for each tweet from first to last, an event with deliveries to a and b,
+// and a ledger entry. Odd tweets are of the source acme, even ones of acme2. Rows of
+// globex are between them. All have the same time.
 func addRows(t *storeTest, first, last int) (ds []deliver.Delivery) {
 	t.Helper()
 	for i := first; i <= last; i++ {
@@ -94,14 +94,14 @@ func cursorCases() []storeCase {
 				t.refused(err, billing.ErrCursor, "Entries with the cursor %.20q", bad)
 			}
 		}},
-		{name: "what is removed between pages moves nothing", needs: needsRetention, run: func(t *storeTest) {
+		{name: "rows removed between pages neither hide nor repeat others", needs: needsRetention, run: func(t *storeTest) {
 			for _, asc := range []bool{true, false} {
 				base := map[bool]int{true: 0, false: 100}[asc]
 				ds := addRows(t, base+1, base+4)
 				l := deliveryTurner(t, deliver.LogQuery{Asc: asc})
 				_, _, next, err := l.page(3, "")
 				t.ok(err, "Log.Deliveries")
-				// The row of the cursor goes, with the one after it, and all before.
+				// The rows of two tweets go, the row of the cursor among them.
 				gone := map[bool][]int{true: {0, 1}, false: {2, 3}}[asc]
 				for _, i := range gone {
 					t.deliver(ds[2*i], ds[2*i+1])
@@ -109,7 +109,7 @@ func cursorCases() []storeCase {
 				t.kit.Clock.Advance(t.kit.Retention)
 				waitUntil(t, func() bool { return len(t.events("acme")) == 2 })
 				want := map[bool]string{true: "3a 3b | 4a 4b", false: "102b 102a | 101b 101a"}[asc]
-				expect(t, l.walk(2, next), want, "a cursor has to go on behind its place, also when the row there was removed, with Asc %v", asc)
+				expect(t, l.walk(2, next), want, "a cursor has to continue after its row even if that was removed, with Asc %v", asc)
 				t.deliver(ds...)
 				t.kit.Clock.Advance(t.kit.Retention)
 				waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
@@ -163,7 +163,7 @@ func cursorCases() []storeCase {
 		}
 		cases = append(cases, storeCase{name: "cursors show " + row.name, run: func(t *storeTest) {
 			addRows(t, 1, 2)
-			for i := range 40 { // for a store that puts away what is older
+			for i := range 40 { // for stores that keep older rows elsewhere
 				t.commitDue(t.start, newEvent(globex, fmt.Sprint("other ", i), "a"))
 			}
 			addRows(t, 3, 4)
@@ -176,9 +176,9 @@ func cursorCases() []storeCase {
 					expect(t, total, len(strings.Fields(strings.ReplaceAll(want, "|", ""))), "Total of %s has to count all rows that match, also those before a cursor", l.what)
 					got += " | " + l.walk(row.size, next)
 				}
-				expect(t, got, want, "the pages of %s by cursor, each behind the one before, have to show %s, each once", l.what, row.name)
+				expect(t, got, want, "the pages of %s by cursor, one after the other, have to show %s, each once", l.what, row.name)
 			}
-		}}, storeCase{name: "rows added between pages move nothing: " + row.name, run: func(t *storeTest) {
+		}}, storeCase{name: "rows added between pages neither hide nor repeat others: " + row.name, run: func(t *storeTest) {
 			addRows(t, 1, 4)
 			var places []string
 			for _, l := range turners(t) {
@@ -203,7 +203,7 @@ func cursorCases() []storeCase {
 					want += " " + strings.Join(added, " ")
 				}
 				got := strings.ReplaceAll(l.walk(row.size, places[i]), " |", "")
-				expect(t, got, want, "behind a cursor %s has to show what followed it, and what was added only where that follows, too", l.what)
+				expect(t, got, want, "after a cursor %s has to show the rows that followed it, and added rows only if they come after it in the order", l.what)
 			}
 		}})
 	}

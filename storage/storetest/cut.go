@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// countedContext ends at the n-th look at it: a moment within a call, however
-// fast the store is.
+// countedContext ends after a number of calls of Done and Err. So it ends within a call
+// of a store, however fast that is.
 type countedContext struct {
 	context.Context
 	cancel context.CancelFunc
@@ -44,11 +44,11 @@ func (c *countedContext) over() bool {
 func (c *countedContext) Done() <-chan struct{} { c.look(); return c.Context.Done() }
 func (c *countedContext) Err() error            { c.look(); return c.Context.Err() }
 
-// mostLooks bounds the moments at which a context ends in a case.
+// mostLooks bounds at how many moments a case lets a context end.
 const mostLooks = 40
 
-// cutCases end the context of a call that changes several things, at each moment
-// that the store cannotice.
+// cutCases end the context of a call that changes several things, at each moment at which
+// the store can notice.
 func cutCases() []storeCase {
 	on := func(call, what string, round func(t *storeTest, n int) (do func(context.Context) error, seen func() string, all string)) storeCase {
 		return storeCase{name: call + " is done whole or not at all when its context ends", run: func(t *storeTest) {
@@ -61,7 +61,7 @@ func cutCases() []storeCase {
 				is := func() bool { got := seen(); return got == all || err != nil && got == before }
 				whole := is()
 				if !whole {
-					whole = is() // what was sent may be done after its answer was given up
+					whole = is() // a server may complete a request after the call has returned
 				}
 				if !whole {
 					t.Fatalf("%s kept a part of %s when its context ended at look %d: got %q, want %q (the error is %v)", call, what, n+1, seen(), all, err)

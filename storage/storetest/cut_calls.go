@@ -4,16 +4,16 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// cutCalls are the calls that change something; those of cutCases, which are given
-// lists, have cases of their own.
+// cutCalls are the calls that change something, except those that take lists, which are
+// in cutCases.
 var cutCalls = []string{
 	"Monitors.Create", "Monitors.Update", "Monitors.Delete", "Rules.Create", "Rules.Update", "Rules.Delete",
 	"Endpoints.Create", "Endpoints.Update", "Endpoints.Delete", "Outbox.Claim", "Outbox.Reopen",
 	"Replays.Start", "Replays.Step", "Ledger.Reserve", "Ledger.Commit", "Ledger.Release",
 }
 
-// cutCallCases end the context of each call at each moment that the store can
-// notice, until the call is done.
+// cutCallCases end the context of each call at each moment at which the store can notice,
+// until the call is done.
 func cutCallCases() []storeCase {
 	calls := map[string]storeCall{}
 	for _, c := range storeCalls() {
@@ -41,7 +41,7 @@ func cutCallCases() []storeCase {
 			ready(t)
 			before := t.view()
 			if differs(after, before) == "" {
-				t.Fatalf("%s of the suite changed nothing: it has to return nil only when it is done", name)
+				t.Fatalf("%s returned nil and changed nothing: it has to return nil only when it is done", name)
 			}
 			for n := range mostLooks {
 				ctx := endAfter(t.Context(), n)
@@ -49,7 +49,7 @@ func cutCallCases() []storeCase {
 				ctx.over()
 				is := t.view()
 				if differs(is, after) != "" && differs(is, before) != "" {
-					is = t.view() // what was sent may be done after its answer was given up
+					is = t.view() // a server may complete a request after the call has returned
 				}
 				if differs(is, after) == "" {
 					return

@@ -10,9 +10,9 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// differs names the first field in which two values of one type differ, or
-// gives "". Times are equal when they are the same instant, a slice without
-// elements equals nil, and pointers are followed. Secrets are not shown.
+// differs describes the first field in which two values of the same type differ, ""
+// if they are equal. Times are equal if they are the same instant, an empty slice equals
+// nil, and pointers are followed. Secrets are not shown.
 func differs(got, want any) string {
 	return diff("", reflect.ValueOf(got), reflect.ValueOf(want))
 }
@@ -68,7 +68,7 @@ func diff(path string, got, want reflect.Value) string {
 	return ""
 }
 
-// tell is a difference; long values are cut.
+// tell describes a difference; long values are shortened.
 func tell(path string, got, want any) string {
 	return fmt.Sprintf("%s is %.80q, want %.80q", named(path), fmt.Sprint(got), fmt.Sprint(want))
 }

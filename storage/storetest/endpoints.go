@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// withEndpoints binds two endpoints to acme's source one, one to two, and one
-// to globex's source that is called one, too.
+// withEndpoints binds the endpoints a and c to acme's source "one", b to its source "two",
+// and theirs to globex's source, which has the id "one", too.
 func withEndpoints(t *storeTest) deliver.EndpointStore {
 	t.bind(storeSource("acme", "one"), "a")
 	t.bind(storeSource("acme", "two"), "b")
@@ -108,7 +108,7 @@ func endpointCases() []storeCase {
 	)
 }
 
-// endpointErrorCases are what the role refuses.
+// endpointErrorCases are about calls that the role refuses.
 func endpointErrorCases() []storeCase {
 	type call = func(t *storeTest, es deliver.EndpointStore) error
 	create := func(owner, sourceID, id, path string) call {
@@ -172,7 +172,7 @@ func endpointErrorCases() []storeCase {
 	return cases
 }
 
-// endpointDeliveryCases are what endpoints have to do with deliveries.
+// endpointDeliveryCases are about how endpoints affect deliveries.
 func endpointDeliveryCases() []storeCase {
 	one := storeSource("acme", "one")
 	set := func(t *storeTest, id string, status deliver.EndpointStatus) {

@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// endpointDeletionCases: an endpoint that goes leaves nothing open, and its
-// events stay what they were.
+// endpointDeletionCases: deleting an endpoint leaves none of its deliveries open, and
+// does not change its events.
 func endpointDeletionCases() []storeCase {
 	remove := func(t *storeTest) {
 		t.Helper()
@@ -55,7 +55,7 @@ func endpointDeletionCases() []storeCase {
 			expect(t, tweetsOf(t.claim(t.start, 10)), "2", "a delivery that ended with its endpoint is open again when that was created again")
 		}},
 		{name: "deleting an endpoint ends all of its deliveries at once, however many", run: func(t *storeTest) {
-			const many, few = 1100, 50 // the one is a multiple of the other
+			const many, few = 1100, 50 // many is a multiple of few
 			t.bind(acme, "a")
 			t.bind(acme2, "b", "c", "d")
 			var evs []deliver.Event
@@ -85,11 +85,11 @@ func endpointDeletionCases() []storeCase {
 	}...)
 }
 
-// deleteBesideCommits: what a commit made for an endpoint was made before its
-// deletion, and ended by it, or was not made at all.
+// deleteBesideCommits: a commit that runs beside the deletion of an endpoint either makes
+// a delivery before it, which the deletion ends, or makes none.
 func deleteBesideCommits(t *storeTest) {
 	const rounds, committers = 8, 8
-	const most = 500 // commits of each in a round
+	const most = 500 // commits of each committer in a round
 	for r := range rounds {
 		t.bind(acme, "a")
 		var deleted atomic.Bool
@@ -111,7 +111,7 @@ func deleteBesideCommits(t *storeTest) {
 			})
 		}
 		begun.Wait()
-		commit(committers, 0) // in turn with the others from here on
+		commit(committers, 0) // returns while the others are at work
 		err := t.store.Endpoints().Delete(t.Context(), "acme", "a")
 		deleted.Store(true)
 		wg.Wait()

@@ -6,7 +6,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// fullEndpoint has a value in every field.
+// fullEndpoint returns an endpoint with a value in every field.
 func fullEndpoint(t *storeTest) deliver.Endpoint {
 	return deliver.Endpoint{
 		ID: "full", Source: deliver.Source{Kind: deliver.SourceRule, ID: "r1", Owner: "acme", Name: "rockets"},
@@ -73,7 +73,7 @@ func endpointFieldCases() []storeCase {
 	}})
 }
 
-// endpointVersionCases are about changes that meet.
+// endpointVersionCases are about updates of a version that has changed.
 func endpointVersionCases() []storeCase {
 	on := func(name string, run func(*storeTest, deliver.EndpointStore)) storeCase {
 		return storeCase{name: name, run: func(t *storeTest) { run(t, withEndpoints(t)) }}
@@ -102,7 +102,8 @@ func endpointVersionCases() []storeCase {
 	}
 }
 
-// endpointMemoryCases: records handed in or out share no memory with the store.
+// endpointMemoryCases: records that are passed to a store, or returned by it, share no
+// memory with it.
 func endpointMemoryCases() []storeCase {
 	spoil := func(e deliver.Endpoint) {
 		e.OldSecrets[0].Secret = "spoilt"

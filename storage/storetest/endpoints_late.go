@@ -6,8 +6,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// attemptsOfDeletedCases: what was under way when its endpoint was deleted is
-// recorded, whatever came of it.
+// attemptsOfDeletedCases: an attempt that is under way when its endpoint is deleted is
+// recorded, whatever its outcome.
 func attemptsOfDeletedCases() []storeCase {
 	const retrying, delivered, failed = deliver.StateRetrying, deliver.StateDelivered, deliver.StateFailed
 	var cases []storeCase
@@ -15,7 +15,7 @@ func attemptsOfDeletedCases() []storeCase {
 		name   string
 		before []deliver.State // attempts before the deletion
 		after  []deliver.State // attempts that end after it
-		want   string          // ended and the numbers of the log
+		want   string          // what ended returns, and the numbers of the attempts in the log
 	}{
 		{"none", nil, nil, "failed true 0[]"},
 		{"none after some", []deliver.State{retrying, retrying}, nil, "failed true 2[1 2]"},
@@ -111,8 +111,7 @@ func attemptsOfDeletedCases() []storeCase {
 	)
 }
 
-// ended is what a delivery has become: its state, EndpointDeleted and the number of
-// its attempts.
+// ended returns a delivery's state, EndpointDeleted and number of attempts.
 func ended(e deliver.LogEntry) string {
 	return fmt.Sprintf("%s %t %d", e.State, e.EndpointDeleted, e.Attempts)
 }

@@ -12,44 +12,45 @@ import (
 
 // Errors of a FaultyStore.
 var (
-	// ErrStoreFault is what a call answers that was made to fail.
+	// ErrStoreFault is returned by a call that was made to fail.
 	ErrStoreFault = errors.New("storetest: the store was made to fail")
-	// ErrStoreDied is what every call answers once the store has died.
+	// ErrStoreDied is returned by every call once the store has died.
 	ErrStoreDied = errors.New("storetest: the store was made to die")
 )
 
 // StoreFault is what goes wrong with a call.
 type StoreFault int
 
-// Faults of a store. After means that the call has taken effect and its answer
-// is lost, as when a connection breaks; a call that fails by itself keeps its
-// own error.
+// Faults of a store. With FailAfter and DieAfter the call takes effect and its answer is
+// lost, as when a connection breaks; a call that fails by itself returns its own error.
 const (
-	FailBefore StoreFault = iota // nothing happens: ErrStoreFault
-	FailAfter                    // it happens: ErrStoreFault
-	DieBefore                    // nothing happens, in this call and later ones: ErrStoreDied
-	DieAfter                     // it happens, and nothing more: ErrStoreDied
-	DelayOnly                    // it happens, FaultPlan.Delay later
+	FailBefore StoreFault = iota // the call has no effect and returns ErrStoreFault
+	FailAfter                    // the call takes effect and returns ErrStoreFault
+	DieBefore                    // this and all later calls have no effect and return ErrStoreDied
+	DieAfter                     // this call takes effect, later ones do not; all return ErrStoreDied
+	DelayOnly                    // the call is made normally, FaultPlan.Delay later
 )
 
 // FaultPlan says which calls go wrong, and how. The zero value fails every call.
 type FaultPlan struct {
-	// Method is role and method, such as "Journal.Commit"; "" is any of them.
-	// Close never goes wrong unless the store has died.
+	// Method is role and method, such as "Journal.Commit"; "" stands for all. Close
+	// goes wrong only once the store has died.
 	Method string
-	// Call is which call of the method it is, from 1; 0 is every call.
+	// Call is which call of Method goes wrong, counted from 1; 0 stands for every one.
 	Call int
-	Do   StoreFault
-	// Delay is how long the call waits before anything else. A context that
-	// ends meanwhile ends the call with its error and without effect.
+	// Do is what goes wrong.
+	Do StoreFault
+	// Delay is how long the call waits first. If its context ends meanwhile, the call
+	// returns the context's error and has no effect.
 	Delay time.Duration
 }
 
-// FaultyStore makes calls of a store go wrong, to test what depends on it: a
-// service has to survive each fault at each call. Wrap again for a second
-// fault. It is safe for concurrent use, and panics on a Method that no store
-// has. What a store that died was made of is the caller's still: end it, or go
-// on with it as the process after a crash would.
+// FaultyStore returns a store that makes the calls of plan go wrong and passes all others
+// on to s, to test what uses a store: a service has to survive each fault at each call.
+// For a second fault, wrap the result again. The store is safe for concurrent use.
+// FaultyStore panics on a plan that is not allowed, such as one with a Method that no
+// store has. Once the store has died, s still works, and is the caller's to close, or to
+// use as a process after a crash would.
 func FaultyStore(s storage.Store, plan FaultPlan) storage.Store {
 	known := plan.Method == ""
 	for _, c := range storeCalls() {
@@ -69,11 +70,11 @@ type faultyStore struct {
 	plan FaultPlan
 
 	mu    sync.Mutex
-	calls int // of those that plan.Method names
+	calls int // calls of plan.Method so far
 	dead  bool
 }
 
-// begin counts a call, and says what happens to it.
+// begin counts a call. hit says that it goes wrong, dead that the store has died.
 func (f *faultyStore) begin(method string) (hit, dead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +94,7 @@ func (f *faultyStore) die() {
 	f.dead = true
 }
 
-// call makes one call as the plan has it.
+// call makes a call as the plan says.
 func (f *faultyStore) call(ctx context.Context, method string, do func() error) error {
 	hit, dead := f.begin(method)
 	switch {
@@ -128,7 +129,7 @@ func (f *faultyStore) call(ctx context.Context, method string, do func() error) 
 	return do()
 }
 
-// answer is call for a method with a result; a failed one has none.
+// answer is call for a method with a result, which is zero after an error.
 func answer[T any](ctx context.Context, f *faultyStore, method string, do func() (T, error)) (T, error) {
 	var v, none T
 	err := f.call(ctx, method, func() (err error) {
@@ -141,7 +142,7 @@ func answer[T any](ctx context.Context, f *faultyStore, method string, do func()
 	return v, nil
 }
 
-// Close closes the real store, unless the faulty one has died.
+// Close closes the wrapped store, unless the faulty one has died.
 func (f *faultyStore) Close(ctx context.Context) error {
 	f.mu.Lock()
 	dead := f.dead

@@ -14,9 +14,9 @@ import (
 // keptVersion is the Version of the records that furnish makes.
 const keptVersion = 3
 
-// furnish gives the store one of everything, named kept, of acme; an endpoint
-// that is disabled; a replay; a second event with two deliveries, one claimed and one tried;
-// and of globex an event that was delivered, credits and a reservation.
+// furnish adds one of everything to the store, with the id "kept" and of acme; a disabled
+// endpoint; a delivery that is claimed, and another that is to be retried; and, of
+// globex, an event that was delivered, credits and a reservation.
 func (t *storeTest) furnish() {
 	t.Helper()
 	ctx := t.Context()
@@ -56,7 +56,7 @@ func (t *storeTest) furnish() {
 	startReplay(t, rp)
 }
 
-// storeView is all that a store shows of acme and globex.
+// storeView is everything that a store shows of acme and globex.
 type storeView struct {
 	Monitors   []monitor.Monitor
 	Rules      []rule.Rule
@@ -66,9 +66,9 @@ type storeView struct {
 	Deliveries []deliver.LogEntry
 	Replays    []deliver.Replay
 	NextDue    time.Time
-	Balances   []billing.Balance // of each
+	Balances   []billing.Balance // of each owner
 	Entries    []billing.Entry
-	Totals     []billing.Credits // of the monitor and of the rule named kept, and of m1
+	Totals     []billing.Credits // of the monitor kept, the rule kept, and the monitor m1
 }
 
 func (t *storeTest) view() storeView {

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// growthCases are about what must not grow for as long as a service runs.
+// growthCases are about data that must not grow for as long as a service runs.
 func growthCases() []storeCase {
 	return []storeCase{
 		{name: "removal keeps pace with what is committed", needs: needsRetention, run: func(t *storeTest) {
@@ -54,8 +54,9 @@ func growthCases() []storeCase {
 	}
 }
 
-// forgottenIDs: an id counts as new once IDRetention has passed since what it was for ended
-// or was removed. When it was removed is the store's choice, so the clock goes on.
+// forgottenIDs: an id counts as new once IDRetention has passed since its event was
+// removed, or its reservation ended. When an event is removed is the store's choice, so
+// the clock is advanced until the id is forgotten.
 func forgottenIDs(t *storeTest) {
 	t.topUp("acme", 10)
 	reserve := func() error {
@@ -88,12 +89,12 @@ func forgottenIDs(t *storeTest) {
 			return !id.known()
 		})
 		if !forgotten {
-			t.Fatalf("the id of %s is known still, although Kit.IDRetention has passed: what a store remembers must not grow for ever", id.of)
+			t.Fatalf("the id of %s is still known, although Kit.IDRetention has passed: what a store remembers must not grow for ever", id.of)
 		}
 	}
 }
 
-// oldEntries: removal keeps pace with the entries that are made.
+// oldEntries: the removal of entries keeps pace with new ones, and changes no balance.
 func oldEntries(t *storeTest) {
 	const rounds, each, perRetention = 40, 25, 4
 	const most = 2 * each * (perRetention + 1) // twice what has to be kept

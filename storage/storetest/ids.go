@@ -7,11 +7,11 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// idsKept is how long a store knows an id after what it was for has gone: longer
-// than any poll or caller repeats it.
+// idsKept is how long a store has to know an id after what had it is gone: longer than
+// polls find a post again, or callers repeat a call.
 const idsKept = 7 * 24 * time.Hour
 
-// forgettingCases are about ids that outlive what they were for.
+// forgettingCases are about ids that stay known after what had them is gone.
 func forgettingCases() []storeCase {
 	return []storeCase{
 		{name: "the id of a removed event survives being met again and again", needs: needsRetention, run: func(t *storeTest) {
@@ -37,7 +37,7 @@ func forgettingCases() []storeCase {
 			waitUntil(t, func() bool { return len(t.events("acme")) == 0 })
 			for days := range idsKept/(24*time.Hour) + 1 {
 				t.kit.Clock.Advance(t.start.Add(t.kit.Retention + days*24*time.Hour).Sub(t.kit.Clock.Now()))
-				for range 3 { // removals are made in bits
+				for range 3 { // stores remove a few things at a time
 					touch(t)
 				}
 				b := t.commitDue(t.start, newEvent(acme, "1", "log"), newEvent(acme, "2"))

@@ -96,7 +96,7 @@ func (t *storeTest) cursors(targets ...string) []detect.Cursor {
 	return found
 }
 
-// fullCursor has a value in every field that is stored, and the most gaps.
+// fullCursor returns a cursor with a value in every field, and as many gaps as allowed.
 func fullCursor(t *storeTest, target string) detect.Cursor {
 	c := detect.Cursor{Target: target, Since: t.start.Add(time.Microsecond), UserID: "11348282", Position: "1763899200000000"}
 	for i := range detect.MaxGaps {
@@ -107,7 +107,7 @@ func fullCursor(t *storeTest, target string) detect.Cursor {
 	return c
 }
 
-// chargeCases are the charges of a batch, committed by an owner who has 10.
+// chargeCases are about the charges of a batch; acme has 10 credits.
 func chargeCases() []storeCase {
 	charge := func(id, owner string, amount billing.Credits) billing.Entry {
 		return billing.Entry{ID: id, Owner: owner, Kind: billing.KindMonitor, Amount: amount}

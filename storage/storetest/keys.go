@@ -16,7 +16,7 @@ type keyTest struct {
 	keys apikey.Store
 }
 
-// keyCases are run on a storage.Keyed.
+// keyCases are about the API keys of a storage.Keyed.
 func keyCases() []storeCase {
 	cases := append(keyErrorCases(), keyLifeCases()...)
 	return append(cases,
@@ -97,7 +97,7 @@ func keyCases() []storeCase {
 	)
 }
 
-// onKeys runs a case on a store that keeps keys; others are let off.
+// onKeys returns a case for stores that are a storage.Keyed; for others it is skipped.
 func onKeys(name string, run func(keyTest)) storeCase {
 	return storeCase{name: name, run: func(t *storeTest) {
 		s, ok := t.store.(storage.Keyed)
@@ -116,10 +116,10 @@ func onKeys(name string, run func(keyTest)) storeCase {
 	}}
 }
 
-// keyHash is of the form that a hash has; the n-th differs in its Lookup.
+// keyHash returns a text of the form of a key's hash, with a Lookup of its own for each n.
 func keyHash(n int) string { return fmt.Sprintf("%08xabcdef01", n) + strings.Repeat("5e", 24) }
 
-// fullKey has a value in every field.
+// fullKey returns a key with a value in every field.
 func fullKey(t *storeTest) apikey.Key {
 	return apikey.Key{
 		ID: "full", Owner: "acme", Name: "production", Prefix: "sw_live_Ab3x", Hash: keyHash(50),
@@ -148,7 +148,7 @@ func (t keyTest) ids(owner string) string {
 	return joined(list, func(k apikey.Key) string { return k.ID })
 }
 
-// keyErrorCases are what the role refuses.
+// keyErrorCases are about calls that the role refuses.
 func keyErrorCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {
@@ -207,7 +207,7 @@ func keyErrorCases() []storeCase {
 	return cases
 }
 
-// keyLifeCases: contexts, the end of a store, restarts, and stores that share.
+// keyLifeCases are about contexts, Close, restarts, and stores that share data.
 func keyLifeCases() []storeCase {
 	calls := map[string]func(ctx context.Context, ks apikey.Store, k apikey.Key) error{
 		"Create": func(ctx context.Context, ks apikey.Store, _ apikey.Key) error {

@@ -11,36 +11,37 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// Kit says how TestStore and BenchStore get the stores they work on. Open
-// is enough; with each further field more of the contract is tested.
+// Kit tells TestStore and BenchStore how to open stores. Only Open is required; each
+// further field lets more of the contract be tested.
 type Kit struct {
-	// Open gives a store that is new and empty, and shares nothing with those
-	// opened before. The suite closes it. t.TempDir outlives the store.
+	// Open returns a new, empty store that shares nothing with those opened before.
+	// The suite closes it. t.TempDir is removed only after that.
 	Open func(t testing.TB) storage.Store
-	// Reopen ends a store, by Close or as a crash would, and opens its data
-	// again. Calls may be under way on the old store: each has to fail, or to be
-	// there in the new one. Nil when there is nothing that could be opened again.
+	// Reopen ends a store, by Close or as a crash would, and opens its data again.
+	// Calls may be under way on the old store: each has to fail, or to have taken
+	// effect in the new one. It may be nil unless Features.Durable is set.
 	Reopen func(t testing.TB, s storage.Store) storage.Store
-	// Join opens the data of a store that stays open once more, as a second
-	// process would. Needed for Features.Shared.
+	// Join opens the data of a store that stays open a second time, as another
+	// process would. It may be nil unless Features.Shared is set.
 	Join func(t testing.TB, s storage.Store) storage.Store
 	// Features is what the store promises beyond its ports.
 	Features Features
-	// Clock is the time that the opened stores go by. Without one the store
-	// is taken to use time.Now, and what needs time to pass is skipped.
+	// Clock is the clock that the opened stores use. If it is nil, the stores are
+	// assumed to use time.Now, and tests that need time to pass are skipped.
 	Clock *Clock
-	// Retention is how long the opened stores keep an event after the last of
-	// its deliveries became final. Zero, or no Clock, skips what is about it.
+	// Retention is how long the opened stores keep an event after the last of its
+	// deliveries became final. Without it, or without Clock, tests of retention are
+	// skipped.
 	Retention time.Duration
 	// IDRetention is how long the opened stores know the ids of removed events and of
-	// reservations that have ended, if they forget them by time. Zero, or no Retention,
-	// skips what is about it: a store may bound them by number.
+	// reservations that have ended. Without it, or without Retention, tests of it are
+	// skipped: a store may bound the ids by number instead.
 	IDRetention time.Duration
-	// EntryRetention is how long the opened stores keep a ledger entry, if they remove
-	// entries by time. Zero, or no Clock, skips what is about it.
+	// EntryRetention is how long the opened stores keep a ledger entry. Without it, or
+	// without Clock, tests of it are skipped: a store need not remove entries by time.
 	EntryRetention time.Duration
-	// Seeds is how many sequences of random calls the cases about any mix of calls
-	// make, each on a store of its own and the same in every run. Defaults to 3.
+	// Seeds is how many sequences of random calls are made in each test that makes
+	// such. Each has a store of its own, and is the same in every run. Defaults to 3.
 	Seeds int
 }
 
@@ -48,23 +49,23 @@ const defaultSeeds = 3
 
 // Features are promises that not every store makes.
 type Features struct {
-	// Durable: what a call has acknowledged is there after Reopen.
+	// Durable promises that what a call has acknowledged is there after Reopen.
 	Durable bool
-	// Shared: several stores may have the same data open at once, and each
-	// call sees what calls of the others have acknowledged before.
+	// Shared promises that several stores may have the same data open at once, and
+	// that each call sees what calls of the others have acknowledged before it.
 	Shared bool
 }
 
-// TestStore checks that a store keeps the contracts of all its ports, in named
-// subtests, a group for each role. One call is a whole test:
+// TestStore checks that a store keeps the contracts of all its ports, in named subtests
+// in groups. One call is a whole test:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.TestStore(t, storetest.Kit{Open: open})
 //	}
 //
-// What it asks is written at the ports and, where it holds for all of them, at
-// storage.Store; the guide for a store's author is in package storage. A store
-// that is a storage.Keyed is tested as one, too.
+// The contracts are in the documentation of the ports and, as far as they hold for all of
+// them, of storage.Store; the guide for authors of stores is that of package storage. A
+// store that implements storage.Keyed is tested for that, too.
 func TestStore(t *testing.T, kit Kit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -93,7 +94,7 @@ func (k *Kit) validate() error {
 	return nil
 }
 
-// needs are what a case takes besides Open.
+// needs is what a case requires of the Kit besides Open.
 type needs uint8
 
 const (
@@ -105,7 +106,7 @@ const (
 	needsEntryRetention
 )
 
-// lacks says why a case cannot be run, or "".
+// lacks returns why a case cannot run, "" if it can.
 func (k *Kit) lacks(n needs) string {
 	switch {
 	case n&(needsClock|needsRetention|needsIDRetention|needsEntryRetention) != 0 && k.Clock == nil:
@@ -130,7 +131,7 @@ type storeRole struct {
 	cases []storeCase
 }
 
-// storeCase is one behaviour. It runs on a store of its own.
+// storeCase tests one behaviour, on a store of its own.
 type storeCase struct {
 	name  string
 	needs needs
@@ -160,24 +161,24 @@ func storeRoles() []storeRole {
 	}
 }
 
-// Clock is a time that stands still until a test moves it. It is safe for
-// concurrent use.
+// Clock is a clock that stands still until a test advances it. It is safe for concurrent
+// use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock makes a clock that shows noon of 1 March 2025, UTC.
+// NewClock returns a clock that shows noon of 1 March 2025, UTC.
 func NewClock() *Clock { return &Clock{now: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)} }
 
-// Now is the clock's time. As a method value it is what stores take for Now.
+// Now returns the clock's time. Stores take the method value as their Options.Now.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock, backwards when d is negative.
+// Advance advances the clock by d, or sets it back if d is negative.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

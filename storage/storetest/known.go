@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// knownBatchCases are about batches whose events are known, in part or all, and
-// about what a caller has in a batch already.
+// knownBatchCases are about batches with known events, and about fields of a batch that
+// the caller has already filled.
 func knownBatchCases() []storeCase {
 	return []storeCase{
 		{name: "a batch of known events moves its cursor and makes its charges", run: func(t *storeTest) {
@@ -37,7 +37,7 @@ func knownBatchCases() []storeCase {
 			expect(t, seqsOf(b.Events), "0 2 0 1", "Commit accepted an event whose id it knew from another owner, or left a hole in the numbers for it")
 			expect(t, len(b.Deliveries), 2, "Commit made deliveries of an event whose id it knew from another owner")
 			expect(t, len(t.claim(t.start, 10)), 3, "the outbox has to have one delivery for each event id")
-			expect(t, len(t.events("globex")), 1, "Log.Events shows an event to an owner whose it is not")
+			expect(t, len(t.events("globex")), 1, "Log.Events shows an owner an event of another owner")
 		}},
 		{name: "a known event in a batch keeps all but its Seq", run: func(t *storeTest) {
 			first := t.commitDue(t.start, fullEvent(t)).Events[0]

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// ledgerRow is a story about acme, who has 10, and how it ends.
+// ledgerRow is a sequence of calls for acme, who has 10 credits, and its outcome.
 type ledgerRow struct {
 	name    string
 	needs   needs
@@ -19,7 +19,7 @@ type ledgerRow struct {
 	entries string // after the top-up, as id=balance
 }
 
-// ledgerTest has the calls of a story, each with the error it has to answer.
+// ledgerTest makes the calls of a ledgerRow, each with the error that it has to return.
 type ledgerTest struct {
 	*storeTest
 	rule string
@@ -43,7 +43,7 @@ func ledgerStories(rows []ledgerRow) []storeCase {
 	return cases
 }
 
-// lines shows a page of entries as id=balance.
+// lines returns the entries of a page as id=balance.
 func (t *storeTest) lines(q billing.EntryQuery) string {
 	t.Helper()
 	p, err := t.store.Ledger().Entries(t.Context(), q)
@@ -56,12 +56,12 @@ func (l *ledgerTest) add(want error, entries ...billing.Entry) {
 	l.refused(l.store.Ledger().Append(l.Context(), entries...), want, "Append: %s", l.rule)
 }
 
-// line is an entry of acme.
+// line returns an entry of acme.
 func line(id string, amount billing.Credits) billing.Entry {
 	return billing.Entry{ID: id, Owner: "acme", Amount: amount}
 }
 
-// fullEntry has a value in every field.
+// fullEntry returns an entry with a value in every field but Balance.
 func fullEntry(t *storeTest, id string, amount billing.Credits) billing.Entry {
 	return billing.Entry{
 		ID: id, Owner: "acme", Kind: billing.KindMonitor, Amount: amount, At: t.start.Add(time.Microsecond),
@@ -80,7 +80,7 @@ func ledgerCases() []storeCase {
 		{"a later top-up does not cover an earlier charge", 0, func(l *ledgerTest) {
 			l.add(billing.ErrInsufficient, line("c", -11), line("d", 5))
 		}, "10+0", ""},
-		{"after a refused call its ids are new still", 0, func(l *ledgerTest) {
+		{"after a refused call its ids are still new", 0, func(l *ledgerTest) {
 			l.add(billing.ErrInsufficient, line("c", -6), line("d", -6))
 			l.add(nil, line("c", -6))
 			l.add(nil, line("d", -4))
@@ -153,7 +153,8 @@ func ledgerCases() []storeCase {
 	)
 }
 
-// entryQueryCases are pages of five entries of acme, and of globex between them.
+// entryQueryCases are about pages of five entries of acme, with those of globex between
+// them.
 func entryQueryCases() []storeCase {
 	type query = billing.EntryQuery
 	var cases []storeCase
@@ -190,7 +191,7 @@ func entryQueryCases() []storeCase {
 	return cases
 }
 
-// creditsAreConserved makes calls at random, of few ids so that they repeat.
+// creditsAreConserved makes random calls with few ids, so that ids repeat.
 func creditsAreConserved(t *storeTest, rnd *rand.Rand) {
 	ctx, l := t.Context(), t.store.Ledger()
 	owners := []string{"acme", "globex"}

@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// lifecycleCases are about contexts, Close, and stores beside each other.
+// lifecycleCases are about contexts, Close, and several stores at once.
 func lifecycleCases() []storeCase {
 	var cases []storeCase
 	for _, role := range storeRoleNames {
@@ -98,7 +98,7 @@ func lifecycleCases() []storeCase {
 func accessorsGive(t *storeTest, s storage.Store) {
 	for name, role := range map[string]any{
 		"Monitors": s.Monitors(), "Rules": s.Rules(), "Endpoints": s.Endpoints(),
-		"Journal": s.Journal(), "Outbox": s.Outbox(), "Log": s.Log(), "Ledger": s.Ledger(),
+		"Journal": s.Journal(), "Outbox": s.Outbox(), "Log": s.Log(), "Replays": s.Replays(), "Ledger": s.Ledger(),
 	} {
 		if role == nil {
 			t.Errorf("%s is nil: an accessor never returns nil", name)
@@ -106,11 +106,11 @@ func accessorsGive(t *storeTest, s storage.Store) {
 	}
 }
 
-// endBesideCalls ends the store while four goroutines commit, and gives the
-// tweets whose commit was acknowledged.
+// endBesideCalls ends the store while four goroutines commit, and returns the tweets whose
+// commits were acknowledged.
 func endBesideCalls(t *storeTest, end func()) (acknowledged []string) {
-	const enough = 5 // acknowledged commits of each before the store ends
-	const most = 500 // commits of each; the views of a store are bounded
+	const enough = 5 // commits of each goroutine that are acknowledged before the store ends
+	const most = 500 // commits of each goroutine: the case reads 10,000 events at most
 	s := t.store
 	var mu sync.Mutex
 	var wg, ready sync.WaitGroup

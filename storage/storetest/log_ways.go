@@ -4,9 +4,9 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// wayLogCases are about what found a post and by what way it goes. There are an
-// endpoint whose id reads much like a handler's, handlers whose names read much
-// like a hub's, and a rule beside a monitor.
+// wayLogCases are about queries for a kind of source, and for the way of a delivery. One
+// endpoint has an id much like a handler's, some handlers have names much like a hub's,
+// and there are a rule and a monitor.
 func wayLogCases() []storeCase {
 	type query = deliver.LogQuery
 	rule := storeSource("acme", "r1")

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// mixes makes a case of one that makes calls at random: it runs once for each of
-// Kit.Seeds, on a store of its own, until one fails.
+// mixes returns the run of a case that makes random calls: it calls run once for each of
+// Kit.Seeds, each time with a new store, until it fails.
 func mixes(run func(t *storeTest, rnd *rand.Rand)) func(*storeTest) {
 	return func(t *storeTest) {
 		for seed := range cmp.Or(t.kit.Seeds, defaultSeeds) {

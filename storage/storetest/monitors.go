@@ -49,7 +49,7 @@ func monitorCases() []storeCase {
 	)
 }
 
-// fullMonitor has a value in every field.
+// fullMonitor returns a monitor with a value in every field.
 func fullMonitor(t *storeTest) monitor.Monitor {
 	return monitor.Monitor{
 		ID: "full", Owner: "acme", Name: "Space agencies",
@@ -62,7 +62,8 @@ func fullMonitor(t *storeTest) monitor.Monitor {
 	}
 }
 
-// monitorMemoryCases: records handed in or out share no memory with the store.
+// monitorMemoryCases: records that are passed to a store, or returned by it, share no
+// memory with it.
 func monitorMemoryCases() []storeCase {
 	spoil := func(m monitor.Monitor) {
 		m.Accounts[0].Username = "spoilt"

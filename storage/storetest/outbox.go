@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// withDue makes one delivery for each of dues, seconds after the start: tweet 1
-// first. The handlers a and b take turns.
+// withDue makes a delivery for each of dues, in seconds after the start, for the tweets 1,
+// 2, and so on, to the handlers a and b in turn.
 func withDue(t *storeTest, dues ...int) []deliver.Delivery {
 	t.Helper()
 	var ds []deliver.Delivery
@@ -32,7 +32,7 @@ func withDue(t *storeTest, dues ...int) []deliver.Delivery {
 // claimCases are about who gets a delivery, and when.
 func claimCases() []storeCase {
 	a, b := deliver.HandlerEndpoint("a"), deliver.HandlerEndpoint("b")
-	full := make([]string, 1000) // lanes without room, and one more
+	full := make([]string, 1000) // endpoints to skip that have no deliveries, and one that has
 	for i := range full {
 		full[i] = deliver.HandlerEndpoint(fmt.Sprint("full ", i))
 	}
@@ -115,8 +115,8 @@ func nextDue(t *storeTest) {
 	expect(t, t.nextDue(), "none", "NextDue has to answer false when all deliveries are final")
 }
 
-// concurrentClaimants: half of them never settle; the others do so twice at
-// once, as after a lost answer.
+// concurrentClaimants claims from six goroutines. Half of them settle nothing; the others
+// settle twice at once, as a client does that has lost the answer.
 func concurrentClaimants(t *storeTest) {
 	const deliveries, claimants = 300, 6
 	b := &detect.Batch{DeliverBy: t.start}
@@ -175,7 +175,7 @@ func concurrentClaimants(t *storeTest) {
 	expect(t, done.Total+len(left), deliveries, "a delivery is neither settled nor claimable after its lease")
 }
 
-// openDeliveries is an outbox as simple as can be, in the order of commits.
+// openDeliveries is a simple model of an outbox, in the order of commits.
 type openDeliveries []*deliver.Delivery
 
 func (m openDeliveries) claim(r deliver.ClaimRequest) string {

@@ -25,7 +25,7 @@ var plantedCursors = []plantedFault{
 			}
 			return p, err
 		}}
-	}, "cursors/rows added between pages move nothing: the newest first", "behind a cursor Deliveries"},
+	}, "cursors/rows added between pages neither hide nor repeat others: the newest first", "after a cursor Deliveries"},
 	{"has a Next on the last page", func(s storage.Store) storage.Store {
 		return &broken{Store: s, deliveries: func(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {
 			p, err := s.Log().Deliveries(ctx, q)

@@ -75,7 +75,7 @@ func TestPlantedSlowRemoval(t *testing.T) {
 // is a store that never forgets.
 func TestPlantedNothingForgotten(t *testing.T) {
 	for find, says := range map[string]string{
-		"retention/ids are forgotten in the end":      "the id of an event is known still",
+		"retention/ids are forgotten in the end":      "the id of an event is still known",
 		"retention/old entries go, and balances stay": "1000 entries of 1000 are there",
 	} {
 		kit := fullKit(func(s storage.Store) storage.Store { return s })

@@ -40,7 +40,7 @@ var plantedRestartFaults = []struct {
 				}
 			}
 		})
-	}, "restart/what was removed stays known over a restart, and numbers go on", "numbers go on"},
+	}, "restart/what was removed stays known over a restart, and numbers go on", "numbers have to continue"},
 	{"brings back a deleted monitor", func(s storage.Store) storage.Store {
 		s.Monitors().Create(context.Background(), monitor.Monitor{ID: "full", Owner: "acme"})
 		return s
@@ -75,7 +75,7 @@ var plantedRestartFaults = []struct {
 	{"loses when reservations expire", func(s storage.Store) storage.Store {
 		was, _ := s.Ledger().Balance(context.Background(), "acme")
 		return &broken{Store: s, balance: func(context.Context, string) (billing.Balance, error) { return was, nil }}
-	}, "restart/a reservation expires at its time though a restart is between", "as if nothing had been"},
+	}, "restart/a reservation expires at its time though a restart is between", "as it would have without"},
 	{"forgets what has expired", func(s storage.Store) storage.Store {
 		return &broken{Store: s, release: func(context.Context, string) error { return billing.ErrNotFound }}
 	}, "restart/what has expired before a restart is known as given back", "Release of"},

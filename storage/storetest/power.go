@@ -12,21 +12,20 @@ import (
 // ErrPowerLost is returned by the methods of a PowerFile that has lost power.
 var ErrPowerLost = errors.New("storetest: the file has lost power")
 
-// PowerFile is a file that can lose what was not synced, as a disk does in a power
-// loss. A durable store whose test lets it work on PowerFiles instead of an
-// *os.File shows that it syncs before it acknowledges: what Kit.Reopen opens is
-// what LosePower has left.
+// PowerFile is a file that can lose what was not synced, as a disk does when the power
+// fails. A durable store that is tested with PowerFiles in place of *os.File shows that it
+// syncs before it acknowledges: Kit.Reopen then opens what LosePower has left.
 //
-// The bytes are in a real file at all times, which other handles and processes can
-// read; only Sync costs nothing. What the file has when it is opened counts as
-// synced. A PowerFile knows nothing of directories: that a new name outlives a power
-// loss, which takes a sync of the directory, it cannot show.
+// What is written is in a real file at once, where other handles and processes can read
+// it; Sync only takes note. What the file has when it is opened counts as synced. A
+// PowerFile cannot test whether a new name survives a power loss, which takes a sync of
+// the directory.
 //
 // It is safe for concurrent use.
 type PowerFile struct {
 	mu       sync.Mutex
 	f        *os.File
-	atEnd    bool // O_APPEND
+	atEnd    bool // opened with O_APPEND
 	pos      int64
 	unsynced []edit
 	lost     bool
@@ -36,12 +35,12 @@ type PowerFile struct {
 type edit struct {
 	at       int64
 	data     []byte // written; nil for a Truncate
-	size     int64  // of the file before
-	replaced []byte // what was there from at on
+	size     int64  // of the file before the edit
+	replaced []byte // the bytes from at on that the edit replaced
 }
 
-// OpenPowerFile opens the file as os.OpenFile does, readable and writable whatever
-// the flag says of that.
+// OpenPowerFile opens the named file as os.OpenFile does, but always for reading and
+// writing.
 func OpenPowerFile(name string, flag int, perm fs.FileMode) (*PowerFile, error) {
 	const own = os.O_RDONLY | os.O_WRONLY | os.O_RDWR | os.O_APPEND
 	f, err := os.OpenFile(name, flag&^own|os.O_RDWR, perm)
@@ -76,8 +75,8 @@ func (p *PowerFile) ReadAt(b []byte, at int64) (int, error) {
 	return p.f.ReadAt(b, at)
 }
 
-// Write writes where the last Read, Write or Seek ended, or, when the file was
-// opened with os.O_APPEND, at its end.
+// Write writes where the last Read, Write or Seek ended, or at the end of the file if it
+// was opened with os.O_APPEND.
 func (p *PowerFile) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +116,7 @@ func (p *PowerFile) Truncate(size int64) error {
 	return p.f.Truncate(size)
 }
 
-// record keeps what an edit is to replace: n bytes, or all to the end if n is -1.
+// record notes what an edit replaces: n bytes, or everything to the end if n is -1.
 func (p *PowerFile) record(e edit, n int64) (err error) {
 	if p.lost {
 		return ErrPowerLost
@@ -145,7 +144,7 @@ func (p *PowerFile) size() (int64, error) {
 	return info.Size(), nil
 }
 
-// Seek sets where the next Read or Write begins, as that of an *os.File.
+// Seek sets where the next Read or Write begins, as for an *os.File.
 func (p *PowerFile) Seek(offset int64, whence int) (int64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +167,7 @@ func (p *PowerFile) Seek(offset int64, whence int) (int64, error) {
 	return p.pos, nil
 }
 
-// Sync makes what was written outlive LosePower.
+// Sync makes what was written so far survive LosePower.
 func (p *PowerFile) Sync() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,8 +178,7 @@ func (p *PowerFile) Sync() error {
 	return nil
 }
 
-// Close closes the file. What was not synced stays: to close is not to lose power,
-// but no later LosePower takes it either. After LosePower it does nothing.
+// Close closes the file, and keeps what was not synced. After LosePower it does nothing.
 func (p *PowerFile) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,11 +189,11 @@ func (p *PowerFile) Close() error {
 	return p.f.Close()
 }
 
-// LosePower undoes what was written and cut since the last Sync and closes the
-// file; every later call but Close fails with ErrPowerLost. A disk may have begun
-// with what it was not asked to sync: the first keep bytes that were written since
-// are there all the same, as are the Truncates before them. Call it with 0, and
-// with a number that tears a write.
+// LosePower undoes all writes and Truncates since the last Sync, and closes the file;
+// every later call but Close returns ErrPowerLost. A disk may have stored some of what it
+// was not asked to sync: the first keep bytes written since the last Sync stay, with the
+// Truncates before them. Tests should call it with 0, and with a number that tears a write
+// apart.
 func (p *PowerFile) LosePower(keep int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	raceCalls   = 12
 )
 
-// race runs one round: call makes call i of worker w through store t.
+// race runs one round. call makes call i of worker w through store t.
 func race(one, two *storeTest, call func(t *storeTest, w, i int) error) {
 	one.Helper()
 	start := make(chan struct{})
@@ -40,8 +40,8 @@ func race(one, two *storeTest, call func(t *storeTest, w, i int) error) {
 	one.ok(errors.Join(failed...), "a call that races with those through another store")
 }
 
-// raceCases are about calls through two stores that share their data and no memory:
-// what one of them locks for itself does not hold the other back.
+// raceCases are about concurrent calls through two stores that share data but no memory,
+// so that a lock in the memory of one does not stop the other.
 func raceCases() []storeCase {
 	return []storeCase{
 		shared("commits that race give an event one number", raceCommits),
@@ -73,7 +73,7 @@ func raceBalance(t *storeTest, want string) {
 	}
 }
 
-// raceCommits: all workers find the same posts and each finds one of its own.
+// raceCommits: in each call, all workers commit the same post, and each another one.
 func raceCommits(one, two *storeTest) {
 	one.topUp("acme", raceRounds*raceCalls)
 	for r := range raceRounds {
@@ -105,7 +105,7 @@ func raceCommits(one, two *storeTest) {
 	}
 }
 
-// claimedOnce counts who got a delivery.
+// claimedOnce counts how often each delivery was claimed.
 type claimedOnce struct {
 	mu    sync.Mutex
 	times map[string]int
@@ -148,7 +148,7 @@ func raceClaims(one, two *storeTest) {
 	}
 }
 
-// raceReservations: there are credits for half of the calls.
+// raceReservations: the credits suffice for half of the calls.
 func raceReservations(one, two *storeTest) {
 	const half = raceWorkers * raceCalls / 2
 	for r := range raceRounds {
@@ -174,7 +174,7 @@ func raceReservations(one, two *storeTest) {
 	}
 }
 
-// raceEntries: all workers append one entry, and each one of its own.
+// raceEntries: in each call, all workers append the same entry, and each another one.
 func raceEntries(one, two *storeTest) {
 	const each = raceCalls * (1 + raceWorkers)
 	for r := range raceRounds {
@@ -193,7 +193,7 @@ func raceEntries(one, two *storeTest) {
 	expect(one, len(p.Entries), raceRounds*each, "entries that raced through two stores are not all there")
 }
 
-// raceAll: while one worker makes a call of one kind the others make the others.
+// raceAll: the workers make calls of different kinds at the same time.
 func raceAll(one, two *storeTest) {
 	const credits, each = 10_000, raceWorkers * raceCalls / 4 // calls of a kind in a round
 	one.topUp("acme", credits)

@@ -18,12 +18,12 @@ type versioned[T any] interface {
 	Scan(ctx context.Context, fn func(T) error) error
 }
 
-// recordRole says how to test one kind of record.
+// recordRole describes a kind of record and its role, for the cases that all kinds share.
 type recordRole[T any] struct {
 	noun, name string // what a record and its unique name are called
 	role       func(storage.Store) versioned[T]
 	make       func(owner, id, name, status string) T
-	full       func(t *storeTest) T // every field is set
+	full       func(t *storeTest) T // a record with a value in every field
 	change     func(t *storeTest, rec *T)
 	rename     func(rec *T, name string)
 	id         func(*T) string
@@ -39,7 +39,7 @@ type listed[T any] struct {
 	total, page, size int
 }
 
-// recordTest is a store with three records of acme, 1 to 3, of which 2 is
+// recordTest is a store with records of acme, 1, 2, and so on, of which the even ones are
 // paused, and one of globex.
 type recordTest[T any] struct {
 	*storeTest
@@ -75,7 +75,7 @@ func (t recordTest[T]) ids(owner, status string, page, size int) (string, int) {
 	return joined(p.recs, func(rec T) string { return t.id(&rec) }), p.total
 }
 
-// cases are those of any records; each role adds its own.
+// cases returns the cases that all kinds of records share.
 func (r recordRole[T]) cases() []storeCase {
 	on := func(name string, run func(recordTest[T])) storeCase {
 		return storeCase{name: name, run: func(t *storeTest) { run(r.with(t, 3)) }}
@@ -187,7 +187,7 @@ func (r recordRole[T]) cases() []storeCase {
 	)
 }
 
-// oneOf makes 16 calls at once, of which one has to succeed.
+// oneOf makes 16 calls at once. One has to succeed, the others have to return otherwise.
 func oneOf(t *storeTest, otherwise error, what string, call func(i int) error) {
 	t.Helper()
 	errs := make([]error, 16)

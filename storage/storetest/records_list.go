@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// listCases are what List shows of five records.
+// listCases are about what List shows of five records.
 func (r recordRole[T]) listCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {

@@ -1,6 +1,6 @@
 package storetest
 
-// errorCases are what a role refuses.
+// errorCases are about calls that a role refuses.
 func (r recordRole[T]) errorCases() []storeCase {
 	type call = func(t recordTest[T]) error
 	update := func(owner, id string) call {
@@ -43,7 +43,7 @@ func (r recordRole[T]) errorCases() []storeCase {
 	return append(cases, r.orderOfErrors()...)
 }
 
-// orderOfErrors are calls for which a role has more than one answer.
+// orderOfErrors are about calls that are wrong in more than one way.
 func (r recordRole[T]) orderOfErrors() []storeCase {
 	on := func(name string, rec func(recordTest[T]) T, want error) storeCase {
 		return storeCase{name: name, run: func(t *storeTest) {

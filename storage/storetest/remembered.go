@@ -9,8 +9,8 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// rememberedCases are about what is not there any more and has to be known after
-// Reopen all the same, and about what time and order have begun before it.
+// rememberedCases are about what has to be remembered after Reopen although it is not
+// there any more, and about periods and orders that continue over Reopen.
 func rememberedCases() []storeCase {
 	return []storeCase{
 		{name: "what was removed stays known over a restart, and numbers go on", needs: needsDurable | needsRetention, run: func(t *storeTest) {
@@ -21,7 +21,7 @@ func rememberedCases() []storeCase {
 			waitUntil(t, func() bool { return len(t.events("acme")) == 0 && len(t.events("initech")) == 0 })
 			t.reopen()
 			b := t.commitDue(t.start, append(evs, newEvent(acme, "3"), newEvent(other, "2"))...)
-			expect(t, seqsOf(b.Events), "0 0 0 3 2", "after Reopen the ids of removed events have to be known still, and numbers go on after the last one given, whether its event is there or not")
+			expect(t, seqsOf(b.Events), "0 0 0 3 2", "after Reopen the ids of removed events have to be known still, and numbers have to continue after the last one given, even if its event was removed")
 		}},
 		{name: "retention goes on over a restart", needs: needsDurable | needsRetention, run: func(t *storeTest) {
 			keep := t.kit.Retention
@@ -42,7 +42,7 @@ func rememberedCases() []storeCase {
 		{name: "what was deleted stays deleted over a restart", needs: needsDurable, run: deletedStaysDeleted},
 		{name: "a reservation expires at its time though a restart is between", needs: needsDurable | needsClock, run: func(t *storeTest) {
 			t.topUp("acme", 10)
-			l := &ledgerTest{t, "after Reopen a reservation has to expire as if nothing had been"}
+			l := &ledgerTest{t, "after Reopen a reservation has to expire as it would have without"}
 			l.reserve("r", 4, nil)
 			l.wait(30 * time.Second)
 			t.reopen()
@@ -86,7 +86,8 @@ func rememberedCases() []storeCase {
 	}
 }
 
-// deletedStaysDeleted: nothing of a record is left, and what it had taken is free.
+// deletedStaysDeleted: nothing is left of a deleted record, and its id and name can be
+// used again.
 func deletedStaysDeleted(t *storeTest) {
 	ctx := t.Context()
 	m, r, e := fullMonitor(t), fullRule(t), t.endpoint(acme, "a")

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// reopenDeliveries makes deliveries of acme pending again, due at once.
+// reopenDeliveries makes deliveries of acme pending again, due 5 seconds after the start.
 func (t *storeTest) reopenDeliveries(ids ...string) int {
 	t.Helper()
 	n, err := t.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: ids, Due: t.at(5)})
@@ -15,7 +15,7 @@ func (t *storeTest) reopenDeliveries(ids ...string) int {
 	return n
 }
 
-// reopenCases are about final deliveries that are to be sent anew.
+// reopenCases are about final deliveries that are to be sent again.
 func reopenCases() []storeCase {
 	var cases []storeCase
 	for _, state := range []deliver.State{deliver.StateFailed, deliver.StateDelivered} {

@@ -8,8 +8,8 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// replayOf is a running replay of all that acme had so far, to one of its
-// endpoints.
+// replayOf returns a running replay of all events that the owner of src has so far, to an
+// endpoint of src.
 func replayOf(t *storeTest, src deliver.Source, endpointID, id string) deliver.Replay {
 	t.Helper()
 	evs := t.events(src.Owner)
@@ -28,7 +28,7 @@ func startReplay(t *storeTest, r deliver.Replay) {
 	t.ok(t.store.Replays().Start(t.Context(), r), "Replays.Start")
 }
 
-// stepReplay is the one that comes next.
+// step returns the next step of a replay.
 func step(r deliver.Replay, limit int, t *storeTest) deliver.ReplayStep {
 	return deliver.ReplayStep{Owner: r.Owner, EndpointID: r.EndpointID, ID: r.ID, Cursor: r.Cursor, Limit: limit, Now: t.at(5), DeliverBy: t.at(100)}
 }
@@ -40,7 +40,7 @@ func stepReplay(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, []de
 	return r, ds
 }
 
-// replayOut makes all steps, and says which posts are to be sent.
+// replayOut makes all steps of a replay, and returns the tweets of the deliveries made.
 func replayOut(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, string) {
 	t.Helper()
 	var made []deliver.Delivery
@@ -58,12 +58,12 @@ func replayOut(t *storeTest, r deliver.Replay, limit int) (deliver.Replay, strin
 	return r, tweetsOf(made)
 }
 
-// counted shows what a replay did.
+// counted returns the state and the counts of a replay.
 func counted(r deliver.Replay) string {
 	return fmt.Sprintf("%s at %d: %d created, %d reopened, %d left, %d removed", r.State, r.Cursor, r.Created, r.Reopened, r.Left, r.Removed)
 }
 
-// replayCases are about what a replay makes.
+// replayCases are about the deliveries that a replay makes.
 func replayCases() []storeCase {
 	return []storeCase{
 		{name: "Step makes the deliveries that are missing, in order", run: func(t *storeTest) {
@@ -218,7 +218,8 @@ func replayCases() []storeCase {
 	}
 }
 
-// cutReplays cuts a replay before and after each of its calls.
+// cutReplays ends a process before and after each of the calls of a replay, and lets
+// another one continue.
 func cutReplays(t *storeTest) {
 	for _, fault := range []StoreFault{DieBefore, DieAfter} {
 		for cut := 1; ; cut++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// replayLifeCases are about replays beside endpoints, retention and restarts.
+// replayLifeCases are about how replays depend on endpoints, retention and restarts.
 func replayLifeCases() []storeCase {
 	get := func(t *storeTest, owner, endpoint string) error {
 		_, err := t.store.Replays().Get(t.Context(), owner, endpoint)
@@ -137,7 +137,7 @@ func replayLifeCases() []storeCase {
 	}
 }
 
-// runningReplays shows the endpoints of the replays that are due.
+// runningReplays returns the endpoints of the replays that are due.
 func runningReplays(t *storeTest, now time.Time, limit int) string {
 	t.Helper()
 	rs, err := t.store.Replays().Running(t.Context(), now, limit)
@@ -145,10 +145,10 @@ func runningReplays(t *storeTest, now time.Time, limit int) string {
 	return joined(rs, func(r deliver.Replay) string { return r.EndpointID })
 }
 
-// retentionAfterReplays: events with no delivery, with one and with several, each
-// open, delivered or failed, get more by the replays of two endpoints, in one
-// stepReplay or several. None goes before the last of its deliveries has ended and the
-// time has passed, and then all of it goes.
+// retentionAfterReplays: events without deliveries, with one and with two, open or failed,
+// get more from the replays of two endpoints, in one step or several. None is removed
+// before its retention has passed since the last of its deliveries ended; then it is
+// removed with all of them.
 func retentionAfterReplays(t *storeTest) {
 	const events = 6
 	var evs []deliver.Event
@@ -156,7 +156,7 @@ func retentionAfterReplays(t *storeTest) {
 		evs = append(evs, newEvent(acme, fmt.Sprint(i), []string{"log", "log2"}[:i/2]...))
 	}
 	ds := t.commitDue(t.start, evs...).Deliveries
-	for i, d := range ds { // one of the first two is open still
+	for i, d := range ds { // the first stays open
 		if i > 0 {
 			t.settle(attempted(d.ID, 1, deliver.StateFailed, t.start))
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 )
 
-// reserve holds back for a minute.
+// reserve makes a reservation that expires after a minute.
 func (l *ledgerTest) reserve(id string, amount billing.Credits, want error) {
 	l.Helper()
 	now := l.start
@@ -22,8 +22,8 @@ func (l *ledgerTest) reserve(id string, amount billing.Credits, want error) {
 	}), want, "Reserve of %d as %q: %s", amount, id, l.rule)
 }
 
-// commit commits with an entry that names another id, owner and amount: what
-// the reservation says counts.
+// commit commits a reservation with an entry of another id, owner and amount: those of the
+// reservation have to count.
 func (l *ledgerTest) commit(id string, want error) {
 	l.Helper()
 	l.refused(l.store.Ledger().Commit(l.Context(), id, billing.Entry{ID: "x", Owner: "globex", Amount: 77}), want, "Commit of %q: %s", id, l.rule)
@@ -36,7 +36,7 @@ func (l *ledgerTest) release(id string, want error) {
 
 func (l *ledgerTest) wait(d time.Duration) { l.kit.Clock.Advance(d) }
 
-// reservationCases are about what is held back.
+// reservationCases are about reservations.
 func reservationCases() []storeCase {
 	insufficient, resolved, unknown := billing.ErrInsufficient, billing.ErrResolved, billing.ErrNotFound
 	cases := ledgerStories([]ledgerRow{

@@ -7,7 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// retentionCases are about what a store removes by itself, and what it must not.
+// retentionCases are about what a store removes by itself, and what it must not remove.
 func retentionCases() []storeCase {
 	on := func(name string, run func(t *storeTest, keep time.Duration)) storeCase {
 		return storeCase{name: name, needs: needsRetention, run: func(t *storeTest) { run(t, t.kit.Retention) }}
@@ -89,7 +89,7 @@ func retentionCases() []storeCase {
 	}
 }
 
-// leftOver: some events of eight are removed, then more.
+// leftOver removes some of eight events, and then more, and reads what is left.
 func leftOver(t *storeTest, keep time.Duration) {
 	var evs []deliver.Event
 	for i := 1; i <= 8; i++ {
@@ -145,7 +145,7 @@ func touch(t *storeTest) {
 	t.events("globex")
 }
 
-// waitUntil uses the store until is holds, or ends the case.
+// waitUntil uses the store until is returns true, or ends the case.
 func waitUntil(t *storeTest, is func() bool) {
 	t.Helper()
 	if !usedUntil(t, is) {
@@ -153,9 +153,8 @@ func waitUntil(t *storeTest, is func() bool) {
 	}
 }
 
-// usedUntil uses the store until is holds: 500 times, and for five seconds of real time,
-// before it gives up. A slow machine has the first, a store that removes in the
-// background the second.
+// usedUntil uses the store until is returns true. It gives up only after 500 uses, for slow
+// machines, and five seconds of real time, for stores that remove in the background.
 func usedUntil(t *storeTest, is func() bool) bool {
 	t.Helper()
 	const uses, atLeast = 500, 5 * time.Second

@@ -43,7 +43,7 @@ func ruleCases() []storeCase {
 	)
 }
 
-// fullRule has a value in every field.
+// fullRule returns a rule with a value in every field.
 func fullRule(t *storeTest) rule.Rule {
 	return rule.Rule{
 		ID: "full", Owner: "acme", Tag: "rockets", Query: `from:nasa "lift off" -is:retweet`,

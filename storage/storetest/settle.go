@@ -146,7 +146,7 @@ func fullAttempt(t *storeTest) deliver.Attempt {
 	}
 }
 
-// refusedSettlementCases: a settlement that makes no sense fails the call.
+// refusedSettlementCases: a settlement that is not allowed fails the whole call.
 func refusedSettlementCases() []storeCase {
 	var cases []storeCase
 	for _, row := range []struct {

@@ -12,19 +12,19 @@ import (
 	"github.com/streamwatch/streamwatch/rule"
 )
 
-// These are sources of acme; one has the id of another and its own kind.
+// Sources of acme, two of which have the same id and differ in kind.
 var (
 	ruleA    = billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "a"}
 	ruleB    = billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "b"}
 	monitorA = billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "a"}
 )
 
-// entryOf is an entry of a source.
+// entryOf returns an entry of a source.
 func entryOf(src billing.Source, id string, amount billing.Credits) billing.Entry {
 	return billing.Entry{ID: id, Owner: src.Owner, Kind: src.Kind, SourceID: src.ID, Amount: amount}
 }
 
-// total checks the totals of sources, shown with a space between them.
+// total checks the totals of sources; want has them separated by spaces.
 func (l *ledgerTest) total(want string, sources ...billing.Source) {
 	l.Helper()
 	totals, err := l.store.Ledger().Totals(l.Context(), sources...)
@@ -32,7 +32,7 @@ func (l *ledgerTest) total(want string, sources ...billing.Source) {
 	expect(l.storeTest, joined(totals, func(c billing.Credits) string { return fmt.Sprint(int64(c)) }), want, "Totals: %s", l.rule)
 }
 
-// totalCases are about what sources were charged in all.
+// totalCases are about the totals of entries by source.
 func totalCases() []storeCase {
 	on := func(name string, needs needs, run func(l *ledgerTest)) storeCase {
 		return storeCase{name: name, needs: needs, run: func(t *storeTest) {
@@ -113,7 +113,7 @@ func totalCases() []storeCase {
 				l.add(nil, entries...)
 			}
 			l.kit.Clock.Advance(10 * 365 * 24 * time.Hour) // longer than any store keeps entries
-			for i := range 20 {                            // a store removes a little with each
+			for i := range 20 {                            // stores remove a few entries with each call
 				l.add(nil, billing.Entry{ID: fmt.Sprint("later ", i), Owner: "globex", Amount: 1})
 			}
 			l.total("-300", ruleA)
@@ -149,7 +149,7 @@ func totalCases() []storeCase {
 	}
 }
 
-// totalsOfDeleted: the total of a record goes with it, that of no other does.
+// totalsOfDeleted: deleting a record removes its total and no other.
 func totalsOfDeleted(l *ledgerTest) {
 	ctx := l.Context()
 	theirs := billing.Source{Owner: "globex", Kind: billing.KindRule, ID: "a"}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sleep returns after d, or with the context's error when that ends first.
+// sleep waits for d. It returns the context's error if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -6,15 +6,15 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 )
 
-// asked is the settlement of an attempt that the receiver answered with a wait,
-// until which the delivery is due.
+// asked returns the settlement of an attempt after which the receiver asked to wait; due
+// is when the delivery is due again.
 func asked(t *storeTest, id string, n, due int, wait time.Duration) deliver.Settlement {
 	s := attempted(id, n, deliver.StateRetrying, t.at(due))
 	s.Wait = wait
 	return s
 }
 
-// waitCases are about attempts that the receiver answered with a wait.
+// waitCases are about attempts after which the receiver asked to wait.
 func waitCases() []storeCase {
 	const retrying, failed = deliver.StateRetrying, deliver.StateFailed
 	shows := func(t *storeTest, d deliver.Delivery, uncounted int, waited time.Duration, when string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 )
 
-// beside does work, a call a round, and looks again and again meanwhile, and once
-// after each round. The context of work ends when a look ends the case.
+// beside calls work once a round, and look again and again meanwhile and after each round.
+// The context of work ends if a look ends the case.
 func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) error, look func()) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -32,13 +32,13 @@ func beside(t *storeTest, rounds int, work func(ctx context.Context, round int) 
 			default:
 			}
 			look()
-			runtime.Gosched() // work may be waiting for what look holds
+			runtime.Gosched() // work may wait for a lock that look takes
 		}
 	}
 }
 
-// wholeCommits looks at the roles one after the other, those first that must
-// not be ahead of the next.
+// wholeCommits reads the roles one after the other while commits are made: none may show
+// more commits than those that are read after it.
 func wholeCommits(t *storeTest) {
 	const commits = 20
 	t.topUp("acme", commits)
@@ -67,7 +67,7 @@ func wholeCommits(t *storeTest) {
 	})
 }
 
-// wholeSettlements counts what is delivered while many are settled at a time.
+// wholeSettlements counts delivered deliveries while calls settle many at a time.
 func wholeSettlements(t *storeTest) {
 	const calls, each = 10, 50
 	var evs []deliver.Event
@@ -89,8 +89,8 @@ func wholeSettlements(t *storeTest) {
 	})
 }
 
-// wholeAppends appends several entries at a time from several sides, for half of
-// which there are credits.
+// wholeAppends appends several entries in each call from several goroutines. The credits
+// suffice for half of the calls.
 func wholeAppends(t *storeTest) {
 	const writers, calls, size = 4, 6, 10
 	const left = size / 2 // too little for another call

@@ -11,8 +11,8 @@
 --   resolved       by id of a reservation that has ended: c committed, g given back
 --   resolvedorder  list: when it ended, and id
 --
--- Amounts have 64 bits, and a number of Lua is exact to 53. So amounts come as text, and
--- are counted in two numbers: high * 10^9 + low, with low in [0, 10^9).
+-- Amounts have 64 bits, but numbers in Lua are exact only to 53. So amounts are passed as
+-- text, and calculated with as two numbers: high * 10^9 + low, with low in [0, 10^9).
 local BILLION = 1e9
 local MOST = { 9223372036, 854775807 }
 local LEAST = { -9223372037, 145224192 }
@@ -40,13 +40,13 @@ end
 
 local function below(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end
 
--- to_text gives the text of an amount that is not negative, signed_text that of any.
+-- to_text formats an amount that is not negative, signed_text any amount.
 local function to_text(a)
 	if a[1] == 0 then return format('%.0f', a[2]) end
 	return format('%.0f%09.0f', a[1], a[2])
 end
 
--- bounded is an amount, or the end of 64 bits when it is beyond it.
+-- bounded returns the amount, or the nearest one that fits 64 bits.
 local function bounded(a)
 	if below(MOST, a) then return MOST end
 	if below(a, LEAST) then return LEAST end
@@ -63,10 +63,10 @@ local function negated(text)
 	return '-' .. text
 end
 
--- total_field gives the field of a source in totals. Its owner is escaped.
+-- total_field returns the field of a source in totals. The owner is escaped.
 local function total_field(kind, owner, source) return to_field(kind) .. owner .. source end
 
--- Balances are changed in tables. keep_accounts writes them once nothing can be refused
+-- Changes are made in these tables. keep_accounts writes them once nothing can be refused
 -- any more.
 local accounts = {} -- by owner: available and reserved
 local ended = {} -- reservations that end in this call: how, by id
@@ -85,7 +85,7 @@ local function account(owner)
 	return a
 end
 
--- know finds out which ids are those of entries, stored or removed.
+-- know notes which of the ids are those of entries, stored or removed.
 local function know(ids)
 	local gone = get(K.entriesgone, ids)
 	for i, there in ipairs(get(K.entries, ids)) do
@@ -93,7 +93,7 @@ local function know(ids)
 	end
 end
 
--- hold gives an open reservation, nil when there is none.
+-- hold returns an open reservation, nil if there is none.
 local function hold(id)
 	local text = not ended[id] and call('HGET', K.holds, id)
 	if not text then return nil end
@@ -114,7 +114,7 @@ end
 
 local function outcome(id) return ended[id] or call('HGET', K.resolved, id) end
 
--- expire gives back the reservations whose time has come.
+-- expire gives back the reservations that have expired.
 local function expire()
 	for _, e in ipairs(call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now))) do
 		local h = hold(sub(e, 17))
@@ -122,8 +122,8 @@ local function expire()
 	end
 end
 
--- post makes an entry unless its id is known, or gives what is wrong with it. If its kind
--- is not '', it counts in the total of its source.
+-- post makes an entry, unless its id is known. It returns nil, or why the entry is
+-- refused. If its kind is not '', the entry counts in the total of its source.
 local function post(id, owner, change, kind, source, rest)
 	if known[id] then return nil end
 	local a, by = account(owner), amount(change)

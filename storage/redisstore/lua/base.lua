@@ -1,10 +1,10 @@
--- Every script begins with a line that the store makes, local K = { … }, the keys of
--- the script by their names, and with this file.
+-- Every script begins with a line that the store generates, local K = { … }, which has
+-- the script's keys by name, and with this file.
 --
--- A value that holds several texts is made of fields: each text with its length in
--- front, "3:abc". An owner or lane in a member of a sorted set is escaped by the
--- caller, so that none is the beginning of another. Times and numbers that are sorted
--- by are 16 hexadecimal digits.
+-- A value that holds several texts consists of fields: each text with its length before
+-- it, "3:abc". An owner or lane in a member of a sorted set is escaped by the caller, so
+-- that none is a prefix of another. Times and numbers by which members are sorted are 16
+-- hexadecimal digits.
 local call = redis.call
 local sub = string.sub
 local find = string.find
@@ -16,18 +16,17 @@ local insert = table.insert
 local min = math.min
 local max = math.max
 
--- ARGV[1] is the token of the call, which the reply begins with. The arguments of a
--- script that only reads follow; those of one that writes follow the header that is
--- described in write.lua.
-local word = 1 -- the last one read
+-- ARGV[1] is the token of the call, with which the reply begins. Then come the script's
+-- arguments; in a script that writes, after the header that write.lua describes.
+local word = 1 -- the last argument that was read
 
--- arg takes the next argument.
+-- arg returns the next argument.
 local function arg()
 	word = word + 1
 	return ARGV[word]
 end
 
--- args takes the next n arguments.
+-- args returns the next n arguments.
 local function args(n)
 	word = word + n
 	if n <= 1000 then return { unpack(ARGV, word - n + 1, word) } end
@@ -38,7 +37,7 @@ end
 
 local function reply(...) return { ARGV[1], ... } end
 
--- field gives the field at a position, and the position behind it.
+-- field returns the field at a position, and the position after it.
 local function field(text, at)
 	local colon = find(text, ':', at, true)
 	local last = colon + tonumber(sub(text, at, colon - 1))
@@ -49,17 +48,17 @@ local function to_field(text) return #text .. ':' .. text end
 
 local function hex(n) return format('%016x', n) end
 
--- after is the smallest text above all that begin with a prefix.
+-- after returns the smallest text greater than all with a prefix.
 local function after(prefix) return sub(prefix, 1, -2) .. char(byte(prefix, -1) + 1) end
 
--- many calls a command with the items of a list, from first to last. It calls it once
--- for each thousand: unpack has a limit.
+-- many calls a command with the items of a list, from first to last, a thousand in each
+-- call, because unpack has a limit.
 local function many(command, key, list, first, last)
 	last = last or #list
 	for i = first or 1, last, 1000 do call(command, key, unpack(list, i, min(i + 999, last))) end
 end
 
--- get reads fields of a hash: a list with false for each that is not there.
+-- get returns fields of a hash, false for each that is not there.
 local function get(key, fields)
 	if #fields == 0 then return {} end
 	if #fields <= 1000 then return call('HMGET', key, unpack(fields)) end

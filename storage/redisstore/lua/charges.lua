@@ -1,9 +1,9 @@
 -- The charges of a commit. Arguments: how many; id of each; then owner, amount, kind,
--- source and record of each. What expired reservations held is there for them.
+-- source and record of each. They may use what expired reservations held.
 local charges
 
--- make_charges gives the positions, from 0, of those that are not covered, or are more than
--- a balance can count. keep_charges writes the others.
+-- make_charges returns the positions, from 0, of the charges that are refused: not covered,
+-- or too large for a balance. keep_charges writes the others.
 local function make_charges()
 	local unpaid = {}
 	charges = args(tonumber(arg()))

@@ -1,5 +1,5 @@
--- Whatever is made gets the next number of one count, by which it is sorted. The count
--- is read when it is first needed.
+-- Everything that is created gets the next number of one count, and is sorted by it. The
+-- count is read when it is first needed.
 local counted
 
 local function upcoming_number()

@@ -1,4 +1,4 @@
--- Creates an endpoint. Arguments: id, and the fields of endpoint.lua but for number.
+-- Creates an endpoint. Arguments: id, and the fields of endpoint.lua except number.
 local given = answered()
 if given then return reply(given[1]) end
 

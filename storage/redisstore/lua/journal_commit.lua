@@ -1,11 +1,11 @@
 -- Records the batches of a commit. The caller has made the deliveries of the events for
--- the endpoints that it knows to be bound to their sources. If others are bound, nothing
--- is recorded: the answer is 'stale' with what is bound, and the caller comes again.
+-- the endpoints that it believes to be bound to their sources. If others are bound, nothing
+-- is recorded: the answer is 'stale' with what is bound, and the caller calls again.
 
 -- Arguments: how many sources, how many of these have endpoints, how many owners and
 -- events, whether all events have different ids, how many arguments there are for
--- cursors, how many runs, and how many old events to remove at most. Adding 0 reads a
--- number faster than tonumber.
+-- cursors, how many runs, and how many old events to remove at most. Adding 0 converts to
+-- a number faster than tonumber does.
 local sources, bound, owners, count = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0, ARGV[word + 4] + 0
 local distinct, cursors, runs, most = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
 word = word + 8
@@ -26,19 +26,19 @@ if stale then
 	return reply('stale', is)
 end
 word = word + bound
-local escaped, lasts, seqs = {}, {}, {} -- by owner: the last number before, and now
+local escaped, lasts, seqs = {}, {}, {} -- by owner: its name, and its last number before and after
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
 	lasts[i] = is[sources + i] or '0'
 	seqs[i] = lasts[i] + 0
 end
 
--- Events: id and record of each. The records are written as they came: Lua hashes each
--- text that is made of others, which takes time.
+-- Events: id and record of each. The records are written as they came: putting texts
+-- together takes time, because Lua hashes the result.
 local first, ids = word + 1, {}
 for i = 1, count do ids[i] = ARGV[word + 2 * i - 1] end
 word = word + 2 * count
-local known = get(K.events, ids) -- '' of one that was removed
+local known = get(K.events, ids) -- '' for one that was removed
 local all_new = distinct == '1'
 for i = 1, count do
 	if known[i] then all_new = false end
@@ -47,8 +47,8 @@ end
 -- Cursors: field and record of each.
 local changes = args(cursors)
 
--- Runs, see runs.lua: owner, how many events and how many deliveries they have. Those of
--- its events that are known are left out.
+-- Runs (see runs.lua): owner, how many events, and how many deliveries they have. Known
+-- events are left out of the run.
 local flags, fresh, new, settled = {}, {}, all_new and ids or {}, {}
 local at, news, changed = 0, 0, #changes
 for _ = 1, runs do
@@ -90,7 +90,7 @@ end
 
 local unpaid = make_charges()
 
--- The answer goes with what else is written to journal, as the first write.
+-- The answer is kept by the first write, with everything else that goes to journal.
 local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
 changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)

@@ -1,5 +1,5 @@
--- Reads the balance of an owner, and the amounts of its reservations that have expired and
--- that no write has given back yet.
+-- Reads the balance of an owner, and the amounts of its expired reservations that no write
+-- has given back yet.
 local owner, now = arg(), arg()
 local expired, ids = {}, {}
 for i, e in ipairs(call('ZRANGEBYLEX', K.expiring, '-', '(' .. after(now))) do ids[i] = sub(e, 17) end

@@ -1,4 +1,4 @@
--- Reads a page of an owner's entries, from a position or behind a number: how many there
+-- Reads a page of an owner's entries, from a position or after a number: how many there
 -- are, whether more follow, and number with id, and record, of each.
 local owner, asc, from, size, behind = arg(), arg() == '1', tonumber(arg()), tonumber(arg()), arg()
 if behind ~= '' then from = passed(K.ledger, owner, asc, behind) end

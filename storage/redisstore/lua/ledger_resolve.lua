@@ -13,7 +13,7 @@ end
 finish(h, how)
 if how == 'c' then
 	know({ id })
-	post(id, h.owner, negated(h.amount), kind, source, record) -- covered by what was held
+	post(id, h.owner, negated(h.amount), kind, source, record) -- covered by the reservation
 end
 answer({ 'done' })
 keep_accounts()

@@ -1,12 +1,12 @@
--- Pages of sorted sets whose members have score 0, and so are sorted as texts.
+-- Pages of sorted sets. All members have score 0, and so are sorted as texts.
 
 -- among counts the members with a prefix, and those before them.
 local function among(key, prefix)
 	return call('ZLEXCOUNT', key, '[' .. prefix, '(' .. after(prefix)), call('ZLEXCOUNT', key, '-', '(' .. prefix)
 end
 
--- page gives size members with a prefix, from the one at position from, which is
--- counted from 0 and from the end unless asc, and how many have the prefix.
+-- page returns size members with a prefix, and how many have the prefix. The first is at
+-- position from, which counts from 0, and from the end unless asc.
 local function page(key, prefix, asc, from, size)
 	local total, before = among(key, prefix)
 	size = min(size, total - from)
@@ -20,15 +20,15 @@ local function page(key, prefix, asc, from, size)
 	return members, total
 end
 
--- passed counts the members with a prefix up to the one whose number follows the
+-- passed counts the members with a prefix up to the one that has a number after the
 -- prefix, in the order of page.
 local function passed(key, prefix, asc, number)
 	if asc then return call('ZLEXCOUNT', key, '[' .. prefix, '(' .. after(prefix .. number)) end
 	return call('ZLEXCOUNT', key, '[' .. prefix .. number, '(' .. after(prefix))
 end
 
--- scan gives up to count members with a prefix beyond one of them, '' for the
--- beginning, backwards unless asc.
+-- scan returns up to count members with a prefix after one of them, or from the beginning
+-- for '', backwards unless asc.
 local function scan(key, prefix, asc, beyond, count)
 	local first, last = '[' .. prefix, '(' .. after(prefix)
 	if asc then

@@ -1,4 +1,4 @@
--- events_of reads events: id and record of each, without those that were removed.
+-- events_of returns id and record of each event that was not removed.
 local function events_of(ids)
 	local list = {}
 	for i, record in ipairs(get(K.events, ids)) do
@@ -10,7 +10,7 @@ local function events_of(ids)
 	return list
 end
 
--- with_events reads the events of deliveries, each once.
+-- with_events returns the events of deliveries, each once.
 local function with_events(values)
 	local ids, seen = {}, {}
 	for _, value in ipairs(values) do
@@ -23,7 +23,7 @@ local function with_events(values)
 	return events_of(ids)
 end
 
--- log_entries reads deliveries, id, record and attempts of each, and their events.
+-- log_entries returns id, record and attempts of each delivery, and their events.
 local function log_entries(ids)
 	local values, list = {}, {}
 	local attempts = get(K.attempts, ids)

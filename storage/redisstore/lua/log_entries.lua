@@ -1,2 +1,2 @@
--- Reads deliveries by their ids, as log.lua has it.
+-- Reads deliveries by their ids: see log_entries in log.lua.
 return reply(log_entries(args(tonumber(arg()))))

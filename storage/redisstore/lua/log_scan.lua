@@ -1,5 +1,5 @@
--- Reads an owner's deliveries, a part at a time, and gives those that match: the place to
--- go on from, '' at the end, and number with id of each.
+-- Reads an owner's deliveries, a part at a time, and returns those that match: where the
+-- next part begins, '' at the end, and number with id of each.
 local owner, asc, beyond, count = arg(), arg() == '1', arg(), arg()
 local source, author, state, with, without, kind, since, till = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
 local members, ids, matching, events = scan(K.log, owner, asc, beyond, count), {}, {}, {}

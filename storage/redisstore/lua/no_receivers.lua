@@ -1,4 +1,4 @@
--- Stands for receivers.lua in a commit that makes no deliveries: what a script does not
--- define costs nothing.
+-- Takes the place of receivers.lua in a commit that makes no deliveries, because the
+-- functions that a script defines cost time in each call.
 local function make_deliveries() end
 local function keep_deliveries() end

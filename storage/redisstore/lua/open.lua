@@ -1,6 +1,6 @@
--- Marks the data of a new store with its version, and gives the version that the data
--- has. If it is the right one, the answers kept for stores that will not ask for them
--- any more are removed: see write.lua.
+-- Marks the data of a new store with its version, and returns the version of the data. If
+-- that is the right one, the script removes the answers of stores that do not need them
+-- any more: see write.lua.
 local mark, slots, now = arg(), tonumber(arg()), arg()
 local version = call('GET', K.version)
 if not version then

@@ -1,12 +1,12 @@
--- Claims deliveries that are due at a moment, the longest due first: they become due when
--- the lease ends. It looks at the first delivery of each lane, and leaves out lanes to skip
--- whole, however many deliveries they have.
+-- Claims deliveries that are due at a moment, the longest due first: they become due again
+-- when the lease ends. It looks at the first delivery of each lane, so that leaving out a
+-- lane takes one step, however many deliveries that has.
 local moment, ends, limit = arg(), arg(), tonumber(arg())
 local skip = {}
 for _, lane in ipairs(args(tonumber(arg()))) do skip[lane] = true end
 
--- found reads deliveries that an earlier attempt of this call claimed, and their events,
--- but for those that were settled or claimed again since then.
+-- found returns the deliveries that an earlier attempt of this call claimed, except those
+-- settled or claimed again since then, and their events.
 local function found(ids)
 	local list, values = {}, {}
 	for i, value in ipairs(get(K.deliveries, ids)) do
@@ -25,7 +25,7 @@ if given then
 	return reply(list, events, {})
 end
 
--- The deliveries to claim are in the lanes whose first delivery is longest due.
+-- The deliveries to claim are in the lanes whose first deliveries are the longest due.
 local order, from = {}, '-'
 repeat
 	local lanes = call('ZRANGEBYLEX', K.lanes, from, '(' .. after(moment), 'LIMIT', '0', '100')
@@ -36,7 +36,7 @@ repeat
 	from = '(' .. (lanes[100] or '')
 until #lanes < 100 or #order == limit
 
--- advance goes to the next delivery of a lane that is due. Its key is nil when there is
+-- advance moves a lane to its next delivery that is due. The lane's key is nil if there is
 -- none.
 local share = math.floor(limit / max(#order, 1)) + 1
 local function advance(lane)
@@ -77,7 +77,8 @@ while #ids < limit and top <= #order do
 	end
 end
 
--- A member of the queue whose delivery or event is gone is removed and reported.
+-- A member of the queue whose delivery or event is missing is removed, and reported to the
+-- caller.
 local kept, values, records, lost, back = {}, {}, {}, {}, {}
 local is = get(K.deliveries, ids)
 for i, value in ipairs(is) do

@@ -1,7 +1,7 @@
--- Records settlements. Arguments of each: delivery; the state after the attempt, b when
--- the claim is given back, or g when the endpoint is deleted; due; number of the attempt;
+-- Records settlements. Arguments of each: delivery; the state after the attempt, or b if
+-- the claim is given back, or g if the endpoint is deleted; due; number of the attempt;
 -- wait in milliseconds; attempt. attempts has, by delivery, its attempts one after the
--- other: number (16), and a field.
+-- other: number (16 digits), and a field.
 local given = answered()
 if given then return reply() end
 
@@ -49,7 +49,7 @@ for _ = 1, count do
 		end
 	elseif d and not final(d) and not (attempted and has(d, n)) then
 		if not seen[id] or what == 'd' or what == 'f' or what == 'g' then
-			if seen[id] then -- its place is where it became final
+			if seen[id] then -- it moves to where it became final
 				for i, c in ipairs(changed) do
 					if c == d then
 						table.remove(changed, i)

@@ -1,7 +1,7 @@
 -- The queue of open deliveries. queue is sorted: lane, due, number, id of each delivery; a
--- lane is the escaped id of an endpoint. lanes has the first of each lane: due, number,
--- lane.
-local touched = {} -- by lane that is changed: due and number of its first before, or false
+-- lane is the escaped id of an endpoint. lanes is sorted, and has the first delivery of each
+-- lane: due, number, lane.
+local touched = {} -- by lane: due and number of its first delivery before the change, or false
 
 local function first_of(lane)
 	local first = call('ZRANGEBYLEX', K.queue, '[' .. lane, '(' .. after(lane), 'LIMIT', '0', '1')[1]

@@ -2,7 +2,8 @@
 local deliveries, logged, queued, others = {}, {}, {}, {}
 local made = 0 -- items in each of the first three
 
--- make_deliveries makes those of a new event. Arguments: id, lane, due and record of each.
+-- make_deliveries makes the deliveries of a new event. Arguments: id, lane, due and record
+-- of each.
 local function make_deliveries(event, owner, seq, several)
 	if several > 1 then
 		local all = {}

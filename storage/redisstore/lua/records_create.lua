@@ -1,4 +1,4 @@
--- Creates a record, unless its id or name is in use: see record.lua.
+-- Creates a record, unless its id or name is taken: see record.lua.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,5 +1,5 @@
--- Deletes a record, and its total in the ledger, which stands under the kind of its
--- entries, its owner and its id. The kind is '' for a record without entries.
+-- Deletes a record, and its total in the ledger, which is found by the kind of its entries,
+-- its owner and its id. The kind is '' for a record that has no entries.
 local given = answered()
 if given then return reply(given[1]) end
 

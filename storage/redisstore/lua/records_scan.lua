@@ -1,10 +1,10 @@
--- Reads the records of all owners, a part at a time: the place to go on from, '' at the
+-- Reads the records of all owners, a part at a time: where the next part begins, '' at the
 -- end, and the records.
 local beyond, count = arg(), arg()
 local members = call('ZRANGEBYLEX', K.order, beyond == '' and '-' or '(' .. beyond, '+', 'LIMIT', '0', count)
 local ids = {}
 for i, member in ipairs(members) do
-	-- an owner is escaped and ends in two NUL; then come 16 digits
+	-- the owner is escaped, and ends in two NUL; after it come 16 digits
 	local _, last = find(member, '\0\0', 1, true)
 	ids[i] = sub(member, last + 17)
 end

@@ -1,21 +1,21 @@
 -- Removes settled events. The id of a removed event stays in events, with '' for its record,
 -- and in forgottenorder, with the time, until it is forgotten, too.
 --
---   firsts        by owner: the number of the first event that may be stored
---   settledagain  by owner and number: how many items of settled for an event do not count,
---                 because a delivery of it was reopened, or made by a replay, after them
---   settledof     by owner and number: the deliveries that these items had
+--   firsts        by owner: a number before which no event is stored
+--   settledagain  by owner and number of an event: how many of its items in settled do not
+--                 count, because a delivery was reopened, or made by a replay, after them
+--   settledof     by owner and number of an event: the deliveries that these items had
 
--- may_go reports whether there are events to remove.
+-- may_go reports whether there may be events to remove.
 local function may_go(excess)
 	local first, late = call('LINDEX', K.settled, '0'), call('ZRANGE', K.late, '0', '0')[1]
 	if late and (not first or late < first) then first = late end
 	return first and (excess > 0 or sub(first, 1, 16) <= old_event)
 end
 
--- first_settled takes the first items out of settled and late: up to most events that are
--- too old, or in excess. It takes step items at most, and a part of the last one when only
--- some of its events are in excess.
+-- first_settled takes the first items out of settled and late: those with up to most events
+-- that are too old or too many. It takes step items at most, and a part of the last one if
+-- only some of its events are too many.
 local function first_settled(excess, most)
 	local list, late = call('LRANGE', K.settled, '0', format('%d', step - 1)), call('ZRANGE', K.late, '0', format('%d', step - 1))
 	local taken, events, i, k = {}, 0, 1, 1
@@ -46,8 +46,8 @@ local function first_settled(excess, most)
 	return taken, events
 end
 
--- unfold adds the ids of the events to the items. One whose run a step of a replay has
--- split becomes an item for each event.
+-- unfold adds the ids of the events to the items. An item whose run was split by a step of
+-- a replay becomes one for each event.
 local function unfold(list)
 	local fields, split, again = {}, {}, {}
 	for i, run in ipairs(list) do fields[i] = run_field(run.owner, run.first) end
@@ -74,7 +74,7 @@ local function unfold(list)
 	return split
 end
 
--- without_reopened leaves out items that do not count, and keeps their deliveries in
+-- without_reopened leaves out the items that do not count, and keeps their deliveries in
 -- settledof until the event is removed.
 local function without_reopened(list)
 	if call('EXISTS', K.settledagain) == 0 then return list end
@@ -95,7 +95,7 @@ local function without_reopened(list)
 	return kept
 end
 
--- noted adds the deliveries in settledof to the items of their events.
+-- noted moves the deliveries in settledof to the items of their events.
 local function noted(list)
 	if call('EXISTS', K.settledof) == 0 then return end
 	local events = {}
@@ -106,7 +106,7 @@ local function noted(list)
 	end
 end
 
--- raise moves the first number of an owner beyond the events that are removed.
+-- raise moves the number in firsts beyond the events of an owner that are removed.
 local function raise(owner, removed)
 	local first = tonumber(call('HGET', K.firsts, owner) or '1')
 	local last = tonumber(call('HGET', K.journal, 's' .. owner) or '0')

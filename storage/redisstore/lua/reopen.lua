@@ -1,8 +1,8 @@
--- Final deliveries that become pending again. Their events stay in settled, where they
--- cannot be found; settledagain counts how often they do not count there: see
+-- Final deliveries that become pending again. Their events stay in settled, a list that
+-- cannot be searched; settledagain has how many of their items there do not count: see
 -- removal_events.lua.
 
--- siblings finds the deliveries of an event in log, where their numbers follow each other.
+-- siblings finds the deliveries of an event in log, where they are next to each other.
 local function siblings(d)
 	local at = call('ZRANK', K.log, d.owner .. d.number .. d.id)
 	local first, list = d.number, { to_field(d.id) }
@@ -28,7 +28,8 @@ end
 
 local reopened, reopened_events = {}, {}
 
--- try_reopen is called for each delivery before the first write, keep_reopened after it.
+-- try_reopen is called for each delivery, before the first write; keep_reopened once,
+-- after it.
 local function try_reopen(d)
 	insert(reopened, d)
 	local e = reopened_events[d.event]

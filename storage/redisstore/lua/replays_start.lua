@@ -1,4 +1,4 @@
--- Stores a replay in place of the one of its endpoint that is done.
+-- Stores a new replay, unless the endpoint has one that is running.
 local given = answered()
 if given then return reply(given[1]) end
 

@@ -1,7 +1,7 @@
--- Makes a step of a replay. The caller has looked at the owner's events up to a number.
--- Arguments of each event: number; id; and, for an event of the source, its delivery to the
--- endpoint, and the record of that as in journal_commit.lua. Events that were removed since
--- the caller looked count as removed.
+-- Makes a step of a replay. The caller has read the owner's events up to a number.
+-- Arguments of each event: number; id; and, for an event of the source, the id and record
+-- of its delivery to the endpoint, as in journal_commit.lua, else ''. Events that were
+-- removed since the caller read them count as removed.
 local function shown(text, ids) return reply('done', text, ids, get(K.deliveries, ids)) end
 
 local given = answered()
@@ -24,7 +24,7 @@ for i = 1, count do
 	local seq = tonumber(ARGV[word + 4 * i - 3])
 	local value = had[i]
 	local fresh, failed = of[i] ~= '' and not value, value and sub(value, 1, 1) == 'f'
-	if there[i] and there[i] ~= '' then -- '' of one that was removed
+	if there[i] and there[i] ~= '' then -- '' for one that was removed
 		if (fresh or failed) and #made == limit then
 			full = true
 			break
@@ -51,8 +51,8 @@ local was = r.due
 r.due, r.updated = due, updated
 if r.cursor >= r.last then r.state = 'd' end
 
--- An event that had no deliveries when it was committed may stand in a run with others. The
--- run is replaced by one for each event: see unfold in removal_events.lua.
+-- An event that had no deliveries when it was committed may be in a run with others. Such a
+-- run is replaced by one for each of its events: see unfold in removal_events.lua.
 local singles = {}
 if #create > 0 then
 	local needed = {}

@@ -1,17 +1,17 @@
--- journal has all that a commit reads and writes beside events and deliveries, so that one
--- command does for it. The first letter of a field says what it is:
+-- journal has everything that a commit reads and writes beside events and deliveries, so
+-- that one command reads it and one writes it. The first letter of a field says what it is:
 --
 --   b, source        what is bound to a source: a field for the id of each active
 --                    endpoint, in order of creation
 --   s, owner         the number of the owner's last event
 --   c, target        the cursor of a target
 --   a, store, slot   the last answer in a slot of a store: see write.lua
---   r, owner, number a run: the ids of events whose numbers follow each other from that
---                    number (16) on: the length of an id, and the ids, "3:aaabbb"; of one
---                    event ":aaa"
+--   r, owner, number a run: the ids of events with consecutive numbers from that one (16
+--                    digits) on: the length of an id, and the ids, "3:aaabbb"; of one event
+--                    ":aaa"
 --
--- A run has up to LONGEST events of one commit that have no deliveries, and so are settled
--- at once, or one event that has some. Events that were removed are in none.
+-- A run has up to LONGEST events of one commit without deliveries, which are settled at
+-- once, or one event that has some. Removed events are in no run.
 local LONGEST = 64
 
 local function run_field(owner, first) return 'r' .. owner .. hex(first) end
@@ -21,7 +21,7 @@ local function to_run(ids, first, last)
 	return #ids[first] .. ':' .. concat(ids, '', first, last)
 end
 
--- ids_of gives the ids of a run, none when there is no such run.
+-- ids_of returns the ids of a run, none if run is false.
 local function ids_of(run)
 	if not run then return {} end
 	local colon, ids = find(run, ':', 1, true), {}

@@ -1,11 +1,11 @@
--- Events without an open delivery, in the order in which they became so, from which
--- retention removes the first. settled is a list. When the clock has stepped back, an item
--- would be before the last of that list: such items are in late, which is sorted.
+-- Events without open deliveries, in the order in which they became so; retention removes
+-- the first ones. settled is a list. An item whose time is before that of the last one,
+-- because the clock has stepped back, is in late instead, which is sorted.
 --
--- An item is for a run (see runs.lua): when it was settled (16), the number of its first
--- event (16), how many events it has (2), and a field for the owner. For an event that has
--- deliveries follow the number of the first (16) and a field for the id of each. Numbers
--- follow each other; an id whose number does not is #, its number (16) and the id.
+-- An item is for a run (see runs.lua): when it was settled (16 digits), the number of its
+-- first event (16), how many events it has (2), and a field for the owner. If the event has
+-- deliveries, the number of the first (16) and a field for the id of each follow. The
+-- numbers are consecutive; a delivery with another number is #, its number (16) and its id.
 local function keep_settled(list)
 	if #list == 0 then return end
 	local last = call('LINDEX', K.settled, '-1')

@@ -1,7 +1,7 @@
 -- Records that the store encodes begin with a byte for their version. Texts in them have
--- their length in front, 7 bits to a byte, and times are 8 bytes.
+-- their length before them, as a varint of 7 bits to a byte, and times are 8 bytes.
 
--- skip_text gives the position behind the text at a position.
+-- skip_text returns the position after the text at a position.
 local function skip_text(text, at)
 	local size, unit = 0, 1
 	while true do
@@ -12,13 +12,13 @@ local function skip_text(text, at)
 	end
 end
 
--- instant gives the time at a position as 16 digits.
+-- instant returns the time at a position as 16 digits.
 local function instant(text, at)
 	local first = byte(text, at)
 	return format('%02x%02x%02x%02x%02x%02x%02x%02x', (first + 128) % 256, byte(text, at + 1, at + 7))
 end
 
--- within reports whether a time is since or later, and before till; '' is no bound.
+-- within reports whether a time is at or after since, and before till; '' is no bound.
 local function within(time, since, till)
 	return (since == '' or since <= time) and (till == '' or time < till)
 end

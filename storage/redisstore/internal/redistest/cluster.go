@@ -12,12 +12,12 @@ const slots = 16384
 // Nodes are the servers of a cluster.
 type Nodes struct {
 	Masters  []*Server
-	Replicas []*Server // the i-th is of the i-th master; none when not asked for
+	Replicas []*Server // Replicas[i] is of Masters[i]; none unless asked for
 }
 
-// Cluster starts three masters that share the slots, each with a replica when
-// replicated, and waits until all of them find the cluster in order. A master
-// that does not answer for a second is replaced by its replica.
+// Cluster starts three masters that share the slots, each with a replica if
+// replicated, and waits until every node reports the cluster as ok. A master that
+// does not answer for a second is replaced by its replica.
 func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	t.Helper()
 	Need(t)
@@ -37,10 +37,10 @@ func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	}
 	for i, m := range c.Masters {
 		m.Do("CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
-		m.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1) // two nodes with one epoch would have to agree first
+		m.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1) // nodes with the same epoch would have to resolve that first
 	}
 	for _, s := range c.all()[1:] {
-		// The bus port has to be told: it is not the port + 10000 of the default.
+		// The bus port is given because it is not the default, port + 10000.
 		s.Do("CLUSTER", "MEET", "127.0.0.1", c.Masters[0].port, busPort(c.Masters[0]))
 	}
 	c.await(t, "every node knows every other", func(s *Server) bool {
@@ -58,8 +58,8 @@ func Cluster(t testing.TB, replicated bool, config ...string) *Nodes {
 	return c
 }
 
-// AwaitReplicas waits until each replica has its master's data, and gets what that
-// writes from now on.
+// AwaitReplicas waits until each replica has its master's data, and is sent what the
+// master writes from now on.
 func (c *Nodes) AwaitReplicas(t testing.TB) {
 	t.Helper()
 	for i, r := range c.Replicas {
@@ -69,7 +69,7 @@ func (c *Nodes) AwaitReplicas(t testing.TB) {
 	}
 }
 
-// Addrs are the nodes' addresses, for a client to begin with.
+// Addrs returns the addresses of the nodes, for a client.
 func (c *Nodes) Addrs() (addrs []string) {
 	for _, s := range c.all() {
 		addrs = append(addrs, s.Addr())
@@ -77,7 +77,7 @@ func (c *Nodes) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Of gives the number, in Masters, of the one that was given a key's slot.
+// Of returns the index in Masters of the one that was given a key's slot.
 func (c *Nodes) Of(key string) int {
 	slot := int(c.Masters[0].Do("CLUSTER", "KEYSLOT", key).(int64))
 	i := 0

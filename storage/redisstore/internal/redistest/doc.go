@@ -10,23 +10,23 @@
 //
 // Cluster and Sentinel build their groups by commands, so that nothing but the
 // servers' programs is needed; in Debian these are the packages redis-server
-// and redis-sentinel, of version 7.0 or later. Each configuration line given
-// overrides what stands before it: an append-only file synced every second, no
-// snapshots, no memory limit.
+// and redis-sentinel, of version 7.0 or later. The servers have an append-only file
+// synced every second, no snapshots and no memory limit, unless the configuration
+// lines that a test gives say otherwise.
 //
-// A Proxy stands between a client and a server. It knows enough of the protocol
+// A Proxy is between a client and a server. It knows enough of the protocol
 // (https://redis.io/docs/latest/develop/reference/protocol-spec/) to pair each
-// request with its reply, and can have a request executed and then cut the
-// connection before the reply goes back, delay replies, or be a black hole.
+// request with its reply. It can close a connection after the server has executed a
+// request and before the client has the reply, delay replies, or hold back everything.
 //
 // # When the servers run
 //
-// Real servers take seconds, and not everybody has them: the tests skip unless
-// the environment has STREAMWATCH_REDIS=1, and also then when a program is not
-// installed. STREAMWATCH_REQUIRE_REDIS=1, for a gate, makes a missing program a
-// failure. Linux only: the servers are paused by signals and end with the test
-// process, however it ends.
+// Tests with real servers take seconds, and need programs that may be missing. They
+// are skipped unless the environment has STREAMWATCH_REDIS=1, or if a program is not
+// installed. With STREAMWATCH_REQUIRE_REDIS=1, for continuous integration, a missing
+// program is a failure. They run on Linux only: the servers are paused by signals, and
+// end with the test process, however that ends.
 //
-// Functions and methods that take or were given a testing.TB end the test when
-// something fails; they are called on the test's goroutine.
+// Functions that take a testing.TB, and methods of what they return, end the test when
+// something fails. They are called on the test's goroutine.
 package redistest

@@ -9,10 +9,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // clients of killed servers have much to say
+	logging.Disable() // clients of killed servers log a lot
 	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit), tryingDial)
 }
 
-// tryingDial is a goroutine of go-redis that looks every second whether a server
-// that was gone is back, and sees then that its pool was closed.
+// tryingDial is a goroutine of go-redis that dials a server that is down every second,
+// and only then notices that its pool was closed.
 var tryingDial = goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Need skips the test unless real servers are wanted and the programs there.
+// Need skips the test unless real servers are wanted and can be started: see the
+// package's documentation.
 // Single, Cluster and Sentinel call it.
 func Need(t testing.TB) {
 	t.Helper()
@@ -21,10 +22,10 @@ func Need(t testing.TB) {
 	}
 }
 
-// packages name the Debian package of each program.
+// packages has the Debian package of each program.
 var packages = map[string]string{"redis-server": "redis-server", "redis-sentinel": "redis-sentinel"}
 
-// lacking says what keeps real servers from being started, "" for nothing.
+// lacking returns why real servers cannot be started, "" if they can.
 func lacking(wanted bool) string {
 	if !wanted && os.Getenv("STREAMWATCH_REDIS") != "1" {
 		return "set STREAMWATCH_REDIS=1 to run this test with real redis servers"
@@ -40,8 +41,8 @@ func lacking(wanted bool) string {
 	return ""
 }
 
-// Until waits for a condition, which it looks at every 10 ms, and ends the test
-// when it does not come true within the limit.
+// Until waits for a condition, which it checks every 10 ms, and ends the test if it
+// is not true within the limit.
 func Until(t testing.TB, limit time.Duration, what string, condition func() bool) {
 	t.Helper()
 	ends := time.Now().Add(limit)

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// Ports are taken below those the kernel gives to outgoing connections (32768
-// and up): else a client that dials a dead server could be given the server's
-// port as its own, reach itself, and keep the server from starting again.
+// Ports are below those that the kernel gives to outgoing connections (32768 and
+// up). Otherwise a client that dials a dead server could get the server's port as its
+// own, connect to itself, and keep the server from starting again.
 const firstPort, lastPort = 12_000, 31_999
 
-// nextPort is where the search goes on. Test processes that run at the same
-// time begin at different places.
+// nextPort is where the search for a free port continues. Test processes that run at
+// the same time begin at different ports.
 var nextPort atomic.Int64
 
 func init() { nextPort.Store(int64(os.Getpid()) * 97) }

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Need skips before any of this is used.
+// None of this is used: Need skips the tests.
 func bind(*exec.Cmd) {}
 
 var stopSignal, goOnSignal os.Signal = os.Interrupt, os.Interrupt

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Proxy passes what a client and a server say to each other on, and can do to it
-// what networks do. Its methods may be called at any time, from any goroutine.
+// Proxy passes on requests and replies between clients and a server, and can lose,
+// delay and hold them back as a network does. It is safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
 	server   string
@@ -34,7 +34,8 @@ type Exchange struct {
 // Failed reports whether the reply is an error.
 func (x Exchange) Failed() bool { return x.Reply[0] == '-' || x.Reply[0] == '!' }
 
-// NewProxy listens on loopback for clients of the server. It ends with the test.
+// NewProxy listens on a loopback address for clients of the server, until the test
+// ends.
 func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,26 +49,26 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	return p
 }
 
-// Addr is where clients connect.
+// Addr returns the address for clients to connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// CutWhen has the connection closed instead of a reply passed on, when judge
-// says so: the server has executed the request, and the client will not know.
-// Nil ends it. judge is called from several goroutines.
+// CutWhen closes a connection in place of passing on a reply for which judge returns
+// true: the server has executed the request, and the client does not know. A nil judge
+// ends it. judge is called concurrently.
 func (p *Proxy) CutWhen(judge func(Exchange) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = judge
 }
 
-// Cuts is how many replies have been lost so far.
+// Cuts returns how many replies CutWhen has lost so far.
 func (p *Proxy) Cuts() int { return int(p.cuts.Load()) }
 
-// Delay holds each reply back for so long, one after the other. 0 ends it.
+// Delay delays each reply on a connection by d, one after the other. 0 ends it.
 func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
 
-// BlackHole lets nothing pass any more, and closes nothing: connections can be
-// made, and stay silent. Pass ends it; what was sent meanwhile arrives then.
+// BlackHole holds back all requests and replies, and closes no connection: clients can
+// connect, and get no answer. Pass ends it; what was held back then arrives.
 func (p *Proxy) BlackHole() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,11 +129,11 @@ func (p *Proxy) accept() {
 	}
 }
 
-// maxAsked bounds the requests of a connection that are not answered yet;
-// beyond it the client waits.
+// maxAsked bounds the unanswered requests of a connection; beyond it the proxy reads
+// no more of them.
 const maxAsked = 4096
 
-// proxied is one connection of a client and the one to the server for it.
+// proxied is a connection of a client, with the one to the server for it.
 type proxied struct {
 	p              *Proxy
 	client, server net.Conn
@@ -157,7 +158,7 @@ func (c *proxied) end() {
 	delete(c.p.conns, c)
 }
 
-// requests passes on what the client asks.
+// requests passes on the client's requests.
 func (c *proxied) requests() {
 	defer c.end()
 	r := bufio.NewReader(c.client)
@@ -177,7 +178,7 @@ func (c *proxied) requests() {
 	}
 }
 
-// replies passes on what the server answers, each with its request in mind.
+// replies passes on the server's replies, each paired with its request.
 func (c *proxied) replies() {
 	defer c.end()
 	r := bufio.NewReader(c.server)
@@ -186,9 +187,9 @@ func (c *proxied) replies() {
 		if err != nil || !c.mayPass() {
 			return
 		}
-		if v.kind() != '>' { // what is pushed answers nothing
+		if v.kind() != '>' { // a pushed value is no reply
 			select {
-			case request := <-c.asked: // it was noted before it was sent
+			case request := <-c.asked: // noted before it was sent, so it is there
 				if c.p.loses(Exchange{Request: request.parts, Reply: v.raw}) {
 					return
 				}
@@ -205,7 +206,7 @@ func (c *proxied) replies() {
 	}
 }
 
-// loses reports whether a reply is to be lost.
+// loses reports whether CutWhen's judge wants a reply lost, and counts it.
 func (p *Proxy) loses(x Exchange) bool {
 	p.mu.Lock()
 	cut := p.cut
@@ -217,7 +218,8 @@ func (p *Proxy) loses(x Exchange) bool {
 	return true
 }
 
-// mayPass waits for the end of a black hole; false when the connection ended.
+// mayPass waits for the end of a black hole. It returns false if the connection ends
+// before that.
 func (c *proxied) mayPass() bool {
 	c.p.mu.Lock()
 	open := c.p.open
@@ -230,7 +232,7 @@ func (c *proxied) mayPass() bool {
 	}
 }
 
-// wait holds a reply back; false when the connection ended.
+// wait waits for d. It returns false if the connection ends before that.
 func (c *proxied) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// throughProxy gives a client that reaches a server through a proxy, and the server.
+// throughProxy returns a server, a proxy before it, and a client of the proxy.
 func throughProxy(t *testing.T) (*redis.Client, *Proxy, *miniredis.Miniredis) {
 	server := miniredis.RunT(t)
 	p := NewProxy(t, server.Addr())
@@ -43,7 +43,7 @@ func TestProxyCut(t *testing.T) {
 	server.Set("text", "no number")
 	var answered redis.Error
 	if err := client.Incr(t.Context(), "text").Err(); !errors.As(err, &answered) {
-		t.Errorf("a reply that is an error and is not to be cut gave %v", err)
+		t.Errorf("error reply that judge does not cut: %v, want the server's error", err)
 	}
 	err := client.Incr(t.Context(), "n").Err()
 	if err == nil {
@@ -83,7 +83,7 @@ func TestProxyBlackHole(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.BlackHole()
-	p.BlackHole() // it is one already
+	p.BlackHole() // changes nothing
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := client.Set(ctx, "k", 1, 0).Err(); !timedOut(err) {
@@ -99,14 +99,14 @@ func TestProxyBlackHole(t *testing.T) {
 	}
 }
 
-// timedOut: the connection's deadline, which is the context's, or the context
-// itself passed, whichever is noticed first.
+// timedOut reports whether err is a timeout. That may be the connection's, whose
+// deadline is the context's, or the context's own: whichever is noticed first.
 func timedOut(err error) bool {
 	var late interface{ Timeout() bool }
 	return errors.As(err, &late) && late.Timeout()
 }
 
-// A proxy whose server is down closes what it accepts.
+// A proxy whose server is down closes the connections that it accepts.
 func TestProxyOfNobody(t *testing.T) {
 	client, _, server := throughProxy(t)
 	server.Close()

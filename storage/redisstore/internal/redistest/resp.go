@@ -17,16 +17,16 @@ const (
 
 var errProtocol = errors.New("redistest: not the Redis protocol")
 
-// value is one request or reply: its bytes, and where its strings are.
+// value is one request or reply.
 type value struct {
 	raw   []byte
 	parts [][]byte // the strings and numbers in it, in order
 }
 
-// kind is the byte that tells what a value is.
+// kind returns the first byte, which is the type of the value.
 func (v *value) kind() byte { return v.raw[0] }
 
-// readValue reads one value of RESP2 or RESP3, whole.
+// readValue reads one complete value of RESP2 or RESP3.
 func readValue(r *bufio.Reader) (value, error) {
 	p := parser{r: r}
 	if err := p.value(0); err != nil {
@@ -55,7 +55,7 @@ func (p *parser) value(depth int) error {
 		return err
 	}
 	kind, text := p.raw[began], p.raw[began+1:len(p.raw)-2]
-	count := 1 // values that follow for each that is announced
+	count := 1 // values that follow for each one that the length counts
 	switch kind {
 	case '+', '-', ':', ',', '#', '_', '(':
 		p.spans = append(p.spans, [2]int{began + 1, len(p.raw) - 2})
@@ -87,7 +87,8 @@ func (p *parser) value(depth int) error {
 	return nil
 }
 
-// line reads up to and with the next CR LF. It has at least one byte before.
+// line reads up to and including the next CR LF, which has at least one byte before
+// it.
 func (p *parser) line() error {
 	began := len(p.raw)
 	for {
@@ -114,7 +115,7 @@ func (p *parser) blob(n int) error {
 	if err := p.bounded(n + 2); err != nil {
 		return err
 	}
-	for rest := n + 2; rest > 0; { // in steps: what is announced may never come
+	for rest := n + 2; rest > 0; { // in steps: allocating the announced length could be in vain
 		step := min(rest, 64<<10)
 		p.raw = append(p.raw, make([]byte, step)...)
 		if _, err := io.ReadFull(p.r, p.raw[len(p.raw)-step:]); err != nil {
@@ -132,7 +133,7 @@ func (p *parser) blob(n int) error {
 	return nil
 }
 
-// bounded reports whether n more bytes may come.
+// bounded returns an error if n more bytes make the value too long.
 func (p *parser) bounded(n int) error {
 	if len(p.raw)+n > maxValue {
 		return fmt.Errorf("%w: a value of more than %d bytes", errProtocol, maxValue)
@@ -140,7 +141,7 @@ func (p *parser) bounded(n int) error {
 	return nil
 }
 
-// length is a count of bytes or values; -1 stands for null.
+// length parses a count of bytes or values; -1 stands for null.
 func length(text []byte) (int, error) {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < -1 || n > maxValue {

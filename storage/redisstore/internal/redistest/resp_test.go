@@ -83,8 +83,8 @@ func TestReadValueRefuses(t *testing.T) {
 	}
 }
 
-// A value is read with just the bytes it has: what comes after it is left, and
-// reading the value alone gives the same.
+// A value is read without any byte that comes after it, and reading its bytes alone
+// gives the same value.
 func FuzzReadValue(f *testing.F) {
 	for _, in := range []string{"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "|1\r\n+a\r\n:1\r\n%1\r\n+k\r\n_\r\n", "$-1\r\n", "*1\r\n*0\r\n+x\r\n", "PING\r\n"} {
 		f.Add(in)

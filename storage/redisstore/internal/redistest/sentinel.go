@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// MasterName is what the sentinels of a Group call its master.
+// MasterName is the name that the sentinels of a Group have for its master.
 const MasterName = "mymaster"
 
 // failoverWithin bounds how long a group may take to agree on a new master.
@@ -18,18 +18,17 @@ const failoverWithin = 30 * time.Second
 // agree that the master is down.
 type Group struct {
 	t         testing.TB
-	Servers   []*Server // the first was made the master; Master tells who is it now
+	Servers   []*Server // the first was the master at the start; Master returns the present one
 	Sentinels []*Server
 }
 
-// Sentinel starts a group with one or two replicas. A master that does not
-// answer for a second is taken to be down.
+// Sentinel starts a group with one or two replicas. A master that does not answer for
+// a second counts as down.
 func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 	t.Helper()
 	Need(t)
 	g := &Group{t: t}
-	// A replica whose link broke counts as good: in these groups the links break
-	// all the time.
+	// The links of these groups break often: they are found broken and restored soon.
 	config = append([]string{"repl-timeout 5", "repl-ping-replica-period 1"}, config...)
 	master := startServer(t, config...)
 	g.Servers = append(g.Servers, master)
@@ -43,10 +42,11 @@ func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 			"sentinel down-after-milliseconds " + MasterName + " 1000",
 			"sentinel failover-timeout " + MasterName + " 4000",
 		})
-		// Sentinels look every ten seconds and write every two, which would make
-		// most of a test waiting. They ping often enough for one late answer not to
-		// make a new master look down, and not more often: what a replica said
-		// five ping periods ago counts for nothing, and it is asked each second.
+		// By default sentinels ask for INFO every ten seconds and publish every two: a
+		// test would mostly wait. The ping period is short enough that one late answer
+		// does not make a new master look down. It is not shorter, because sentinels
+		// ignore what a replica said more than five ping periods ago, and ask it once a
+		// second.
 		s.Do("SENTINEL", "DEBUG", "PING-PERIOD", 300, "INFO-PERIOD", 300, "PUBLISH-PERIOD", 200, "ASK-PERIOD", 200, "TILT-PERIOD", 2000)
 		g.Sentinels = append(g.Sentinels, s)
 	}
@@ -54,7 +54,7 @@ func Sentinel(t testing.TB, replicas int, config ...string) *Group {
 	return g
 }
 
-// Addrs are the sentinels' addresses, for a client to ask.
+// Addrs returns the addresses of the sentinels, for a client.
 func (g *Group) Addrs() (addrs []string) {
 	for _, s := range g.Sentinels {
 		addrs = append(addrs, s.Addr())
@@ -62,7 +62,7 @@ func (g *Group) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Master is the server that the sentinels agree on; nil while they do not.
+// Master returns the server that the sentinels agree on, nil while they do not agree.
 func (g *Group) Master() *Server {
 	agreed := ""
 	for _, s := range g.Sentinels {
@@ -80,7 +80,7 @@ func (g *Group) Master() *Server {
 	return nil
 }
 
-// ask is the master's address as one sentinel knows it.
+// ask returns the master's address as one sentinel knows it, "" if it does not answer.
 func (g *Group) ask(sentinel *Server) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -91,8 +91,8 @@ func (g *Group) ask(sentinel *Server) string {
 	return strings.Join(at, ":")
 }
 
-// AwaitOrder waits until the sentinels agree on a master, know each other, and
-// every replica has its data: the next failover can begin.
+// AwaitOrder waits until the sentinels agree on a master and know each other, and every
+// replica has its data, so that a failover can begin.
 func (g *Group) AwaitOrder() {
 	g.t.Helper()
 	Until(g.t, failoverWithin, "the group is in order", func() bool {
@@ -101,8 +101,8 @@ func (g *Group) AwaitOrder() {
 	})
 }
 
-// followed reports whether all others follow m and have its data, and get what it
-// writes from now on.
+// followed reports whether all other servers replicate m, have its data, and are sent
+// what it writes from now on.
 func (g *Group) followed(m *Server) bool {
 	for _, s := range g.Servers {
 		if s == m {
@@ -115,7 +115,8 @@ func (g *Group) followed(m *Server) bool {
 	return m.feeds(len(g.Servers) - 1)
 }
 
-// calm reports whether no sentinel is at a failover, or misses somebody.
+// calm reports whether no sentinel has a failover under way, and each knows all
+// replicas and sentinels.
 func (g *Group) calm() bool {
 	for _, s := range g.Sentinels {
 		state, err := s.client.Do(g.t.Context(), "SENTINEL", "MASTER", MasterName).Result()
@@ -128,9 +129,9 @@ func (g *Group) calm() bool {
 	return true
 }
 
-// Failover makes the sentinels promote a replica although the master is well,
-// and returns when all agree on the new one. The old master takes writes for a
-// while after the promotion: they are lost.
+// Failover makes the sentinels promote a replica although the master is up, and returns
+// when all agree on the new one. Writes that the old master takes after the promotion
+// are lost.
 func (g *Group) Failover() {
 	g.t.Helper()
 	old := g.Master()
@@ -142,15 +143,16 @@ func (g *Group) Failover() {
 		if g.ask(leader) != old.Addr() {
 			return true
 		}
-		// INPROG once it has begun; NOGOODSLAVE when it is too soon after the last.
+		// Errors are expected: INPROG once it has begun, NOGOODSLAVE too soon after the
+		// last one.
 		leader.client.Do(g.t.Context(), "SENTINEL", "FAILOVER", MasterName)
 		return false
 	})
 	g.awaitOther(old)
 }
 
-// KillMaster ends the master with kill -9 and returns it when the sentinels
-// agree on another. Rejoin brings it back.
+// KillMaster ends the master with kill -9, and returns it when the sentinels agree on
+// another. Rejoin starts it again.
 func (g *Group) KillMaster() *Server {
 	g.t.Helper()
 	old := g.Master()

@@ -20,8 +20,8 @@ import (
 // readyWithin bounds how long a server may take to answer after its start.
 const readyWithin = 20 * time.Second
 
-// Server is one redis-server or redis-sentinel process. Its methods are called
-// on the test's goroutine; Addr and Client at any time.
+// Server is a redis-server or redis-sentinel process. Its methods are called on the
+// test's goroutine; only Addr and Client may be called on any.
 type Server struct {
 	t       testing.TB
 	program string
@@ -34,8 +34,8 @@ type Server struct {
 	ended   chan struct{} // closed when process has ended and was waited for
 }
 
-// Single starts one server that stands alone, with further lines of
-// configuration such as "appendfsync always" or "maxmemory 20mb".
+// Single starts a server without replicas, with further lines of configuration such as
+// "appendfsync always" or "maxmemory 20mb".
 func Single(t testing.TB, config ...string) *Server {
 	t.Helper()
 	Need(t)
@@ -47,14 +47,14 @@ func startServer(t testing.TB, config ...string) *Server {
 	port := freePort(t)
 	lines := append([]string{
 		`save ""`, "appendonly yes", "appendfsync everysec", "maxmemory-policy noeviction",
-		// Test servers are small: no wait before a replica is fed, a backlog that
-		// makes every replica's return a partial one.
+		// Test servers are small: replicas are sent the data without a delay, and the
+		// backlog lets every one that returns resynchronise partially.
 		"repl-diskless-sync-delay 0", "repl-backlog-size 32mb",
 	}, config...)
 	return start(t, "redis-server", port, lines)
 }
 
-// start writes the configuration and brings the process up.
+// start writes the configuration and starts the process.
 func start(t testing.TB, program string, port int, lines []string) *Server {
 	t.Helper()
 	s := &Server{t: t, program: program, port: port, dir: t.TempDir()}
@@ -67,7 +67,7 @@ func start(t testing.TB, program string, port int, lines []string) *Server {
 	s.client = redis.NewClient(&redis.Options{
 		Addr: s.Addr(), MaxRetries: -1, DialTimeout: time.Second, DialerRetries: 1, ReadTimeout: 10 * time.Second,
 		ContextTimeoutEnabled: true, DisableIdentity: true,
-		// A pool that failed to connect as often as it has places waits for a second.
+		// After PoolSize failures to connect, a pool does not try for a second.
 		PoolSize: 1000,
 	})
 	t.Cleanup(func() {
@@ -84,15 +84,15 @@ func start(t testing.TB, program string, port int, lines []string) *Server {
 func (s *Server) configFile() string { return filepath.Join(s.dir, "server.conf") }
 func (s *Server) logFile() string    { return filepath.Join(s.dir, "server.log") }
 
-// Addr is where the server listens: it stays the same over restarts.
+// Addr returns the server's address, which stays the same over restarts.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Client talks to this server directly, without retries, to look and to change
-// settings. It is closed with the test.
+// Client returns a client of this server, without retries, for tests to look at data
+// and change settings. It is closed with the test.
 func (s *Server) Client() *redis.Client { return s.client }
 
-// Start brings a server that is down up with the data it has, and waits until
-// it answers and has loaded them.
+// Start starts a server that is down, and waits until it answers and has loaded its
+// data.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.Launch()
@@ -106,7 +106,7 @@ func (s *Server) Start() {
 	}
 }
 
-// ping asks over a connection of its own: the client's pool waits for a second
+// ping asks over a connection of its own, because the client's pool waits for a second
 // after it could not connect.
 func (s *Server) ping() error {
 	conn, err := net.Dial("tcp", s.Addr())
@@ -125,22 +125,22 @@ func (s *Server) ping() error {
 	return err
 }
 
-// feeds reports whether so many replicas have all that the server has written. One
-// whose link has just come up need not: the server holds back what it writes until
-// the replica has said, within a second, that it has read the data. Were it made
-// the master before that, all of it would be lost.
+// feeds reports whether so many replicas have everything that the server has written.
+// A link that is up is not enough: the server holds back what it writes until the
+// replica has confirmed, within a second, that it has read the data. If the replica
+// became the master before that, these writes would be lost.
 func (s *Server) feeds(replicas int) bool {
 	ctx, conn := context.Background(), s.client.Conn()
 	defer conn.Close()
-	if conn.Ping(ctx).Err() != nil { // WAIT is about what was written before its connection's last command
+	if conn.Ping(ctx).Err() != nil { // WAIT covers what was written before the last command of its connection
 		return false
 	}
 	n, err := conn.Wait(ctx, replicas, 100*time.Millisecond).Result()
 	return err == nil && n >= int64(replicas)
 }
 
-// Launch is Start without the wait: the server may refuse connections, or
-// answer LOADING, for a while.
+// Launch starts the server and does not wait: for a while it may refuse connections,
+// or answer LOADING.
 func (s *Server) Launch() {
 	s.t.Helper()
 	cmd := exec.Command(s.program, s.configFile())
@@ -171,8 +171,8 @@ func (s *Server) down() bool {
 	}
 }
 
-// Kill ends the server with kill -9 and returns when the process is gone. Its
-// data stay where they are.
+// Kill ends the server with kill -9, and returns when the process has ended. The data
+// stays.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	process, ended := s.process, s.ended
@@ -192,11 +192,11 @@ func (s *Server) Restart() {
 	s.Start()
 }
 
-// Pause stops the process where it stands: connections stay open and are not
-// answered, as with a machine that hangs. Resume lets it go on.
+// Pause stops the process as a machine that hangs would: connections stay open, and
+// nothing is answered. Resume lets it continue.
 func (s *Server) Pause() { s.signal(stopSignal) }
 
-// Resume lets a paused server go on.
+// Resume lets a paused server continue.
 func (s *Server) Resume() { s.signal(goOnSignal) }
 
 func (s *Server) signal(sig os.Signal) {
@@ -221,8 +221,7 @@ func (s *Server) Do(args ...any) any {
 	return v
 }
 
-// Info reads one field of INFO, "" when the server has none of that name or
-// does not answer.
+// Info returns a field of INFO, "" if the server does not have it or does not answer.
 func (s *Server) Info(field string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -238,7 +237,7 @@ func (s *Server) Info(field string) string {
 	return ""
 }
 
-// logEnd is the last lines of the server's log.
+// logEnd returns the last lines of the server's log.
 func (s *Server) logEnd(lines int) string {
 	text, err := os.ReadFile(s.logFile())
 	if err != nil {

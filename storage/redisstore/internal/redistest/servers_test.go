@@ -55,7 +55,7 @@ func TestSingle(t *testing.T) {
 	must(t, s.Client().Ping(t.Context()).Err())
 
 	s.Kill()
-	s.Kill() // it is gone already
+	s.Kill() // changes nothing
 	if err := s.Client().Ping(t.Context()).Err(); err == nil {
 		t.Error("a killed server answered")
 	}
@@ -91,7 +91,7 @@ func TestCluster(t *testing.T) {
 	c.Masters[lost].Kill()
 	Until(t, readyWithin, "the replica takes over", func() bool { return c.Replicas[lost].Info("role") == "master" })
 	Until(t, readyWithin, "the key is back", func() bool {
-		client.ReloadState(t.Context()) // a broken connection alone does not make the client look again
+		client.ReloadState(t.Context()) // a broken connection does not make the client ask for the new state
 		return client.Get(t.Context(), "k0").Err() == nil
 	})
 }
@@ -117,11 +117,11 @@ func TestSentinel(t *testing.T) {
 
 	old := g.KillMaster()
 	if old != second || g.Master() == second {
-		t.Fatal("the killed one was not the master, or is still")
+		t.Fatal("the killed server was not the master, or is still taken for it")
 	}
 	g.Rejoin(old)
 	g.AwaitOrder()
 	if old.Info("role") != "slave" {
-		t.Error("the old master came back as something else than a replica")
+		t.Error("the old master did not come back as a replica")
 	}
 }
