@@ -72,6 +72,17 @@ func run(opts report.Options) error {
 			rows = append(rows, measure(opts, p.name+", "+n.name, p.size, impls)...)
 		}
 	}
+	xs, err := newXPages()
+	if err != nil {
+		return err
+	}
+	for _, x := range xs {
+		impls := x.contestants()
+		if err := check(impls, append(x.ids, ""), len(x.ids)); err != nil {
+			return fmt.Errorf("page: %s: %w", x.name, err)
+		}
+		rows = append(rows, measure(opts, x.name, len(x.body), impls)...)
+	}
 	f, err := newFeedPage()
 	if err != nil {
 		return err
