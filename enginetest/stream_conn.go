@@ -134,13 +134,13 @@ func (c *streamConnection) run(ctx context.Context, q fetcher.StreamQuery, emit 
 				changes = nil
 				break
 			}
-			err = c.change(accounts, emit)
+			err = c.change(func() fetcher.Signal { return fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: c.want(accounts)} }, emit)
 		case list, ok := <-queries:
 			if !ok {
 				queries = nil
 				break
 			}
-			err = c.changeQueries(list, emit)
+			err = c.change(func() fetcher.Signal { return fetcher.Signal{Kind: fetcher.SignalAccounts, Queries: c.ask(list)} }, emit)
 		case <-c.bell:
 		case <-wake:
 		}
@@ -153,19 +153,19 @@ func (c *streamConnection) run(ctx context.Context, q fetcher.StreamQuery, emit 
 	}
 }
 
-// change subscribes to other accounts, and says so unless nothing gets through.
-func (c *streamConnection) change(accounts []fetcher.Account, emit func(fetcher.Signal) error) error {
+// change subscribes to others, and says so unless nothing gets through.
+func (c *streamConnection) change(subscribe func() fetcher.Signal, emit func(fetcher.Signal) error) error {
 	s := c.streamer
 	if s.cfg.Resubscribe {
 		return fetcher.ErrResubscribe
 	}
 	unlock := s.locked()
-	told, silent := c.want(accounts), c.silent
+	told, silent := subscribe(), c.silent
 	unlock()
 	if silent {
 		return nil
 	}
-	return emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: told})
+	return emit(told)
 }
 
 // longPause is how long a connection rests that waits for nothing but the bell.

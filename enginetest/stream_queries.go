@@ -31,18 +31,3 @@ func (q queried) matched(t *fetcher.Tweet) (texts []string) {
 	}
 	return texts
 }
-
-// changeQueries is change for queries.
-func (c *streamConnection) changeQueries(queries []fetcher.SearchQuery, emit func(fetcher.Signal) error) error {
-	s := c.streamer
-	if s.cfg.Resubscribe {
-		return fetcher.ErrResubscribe
-	}
-	unlock := s.locked()
-	told, silent := c.ask(queries), c.silent
-	unlock()
-	if silent {
-		return nil
-	}
-	return emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Queries: told})
-}

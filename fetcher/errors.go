@@ -57,6 +57,20 @@ func (e *RateLimitError) Error() string {
 	return text
 }
 
+// RetryAfter returns how long err, a *RateLimitError or *StatusError or one that wraps
+// these, asks to wait; 0 when it does not say.
+func RetryAfter(err error) time.Duration {
+	var rl *RateLimitError
+	var se *StatusError
+	switch {
+	case errors.As(err, &rl) && rl != nil:
+		return rl.RetryAfter
+	case errors.As(err, &se) && se != nil:
+		return se.RetryAfter
+	}
+	return 0
+}
+
 // StatusError is an HTTP answer outside 2xx that none of the sentinels covers.
 type StatusError struct {
 	Code int

@@ -120,7 +120,7 @@ func (tr *trouble) pollFailed(now time.Time, err error, atOnce bool) (tell bool)
 // the subscribers are told, when several polls have failed, or when the upstream asks
 // for a long wait. A rate limit of the whole Fetcher is logged by the budget.
 func (tr *trouble) worthLogging(tell bool) bool {
-	if tr.logged || !tell && tr.count < troubleCount && (closesBudget(tr.err) || askedWait(tr.err) < longSilence) {
+	if tr.logged || !tell && tr.count < troubleCount && (closesBudget(tr.err) || fetcher.RetryAfter(tr.err) < longSilence) {
 		return false
 	}
 	tr.logged = true
@@ -142,25 +142,12 @@ func refused(err error) bool {
 // least as long as the upstream asks.
 func (e *Env) retryWait(failures int, err error) time.Duration {
 	wait := e.Backoff(failures)
-	asked := askedWait(err)
+	asked := fetcher.RetryAfter(err)
 	if asked > 0 {
 		asked = min(asked, budget.MaxClosed)
 		wait = max(wait, asked+rand.N(asked/10+1))
 	}
 	return wait
-}
-
-// askedWait returns how long an error says to wait, 0 when it does not say.
-func askedWait(err error) time.Duration {
-	var rl *fetcher.RateLimitError
-	var se *fetcher.StatusError
-	switch {
-	case errors.As(err, &rl) && rl != nil:
-		return rl.RetryAfter
-	case errors.As(err, &se) && se != nil:
-		return se.RetryAfter
-	}
-	return 0
 }
 
 // noteRateLimit closes the budget, or the poll's bucket, when that is over its limit.

@@ -143,19 +143,6 @@ func New(cfg Config) *Supervisor {
 	return s
 }
 
-// askedWait returns how long an error says to wait, 0 when it does not say.
-func askedWait(err error) time.Duration {
-	var rl *fetcher.RateLimitError
-	var se *fetcher.StatusError
-	switch {
-	case errors.As(err, &rl) && rl != nil:
-		return rl.RetryAfter
-	case errors.As(err, &se) && se != nil:
-		return se.RetryAfter
-	}
-	return 0
-}
-
 // keepConnected connects again and again while there are accounts.
 func (s *Supervisor) keepConnected(ctx context.Context) {
 	failures := 0
@@ -188,7 +175,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 			}
 			failures++
 			s.cfg.Health.count(func(st *Stats) { st.Disconnects++ })
-			wait = max(s.cfg.Backoff(failures), min(askedWait(err), longestWait))
+			wait = max(s.cfg.Backoff(failures), min(fetcher.RetryAfter(err), longestWait))
 			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", wait, "error", err)
 		}
 		select {
