@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// benchAddr names a real server whose data may be lost: figures of miniredis
-// say little.
+// benchAddr returns the address of a real server, whose data may be lost, or of
+// miniredis, whose figures say little.
 //
 //	REDIS_ADDR=127.0.0.1:6379 go test -bench . ./storage/redisstore
 func benchAddr(b *testing.B) string {

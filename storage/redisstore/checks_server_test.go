@@ -25,8 +25,8 @@ func payIn(t testing.TB, s storage.Store, owner string, amount billing.Credits) 
 	need(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up of " + owner, Owner: owner, Kind: billing.KindTopUp, Amount: amount}))
 }
 
-// committedOnce checks that an owner has these posts, once each and in numbers
-// without holes, and was charged for each of them once.
+// committedOnce checks that an owner has these posts, each once, numbered without holes,
+// and was charged for each once.
 func committedOnce(t testing.TB, s storage.Store, owner string, paid billing.Credits, tweets map[string]bool) {
 	t.Helper()
 	seen := map[string]bool{}

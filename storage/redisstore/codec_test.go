@@ -12,11 +12,11 @@ import (
 
 var noon = time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// A new field of a record has to be stored: these have a value in each.
+// Every field of a record is stored, new ones included.
 func TestRecordsComeBackWhole(t *testing.T) {
 	ev := &deliver.Event{}
 	fill(reflect.ValueOf(ev).Elem())
-	ev.ID, ev.Seq = "evt", 0 // stand beside the record
+	ev.ID, ev.Seq = "evt", 0 // not part of the record
 	got, err := decodeEvent("evt", string(appendEvent(nil, ev, ev.CommittedAt)))
 	same(t, got, ev, err)
 
@@ -45,7 +45,7 @@ func same(t *testing.T, got, want any, err error) {
 	}
 }
 
-// fill sets every field to something.
+// fill gives every field a value other than zero.
 func fill(v reflect.Value) {
 	switch {
 	case v.Type() == reflect.TypeFor[time.Time]():

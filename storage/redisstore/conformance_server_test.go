@@ -14,8 +14,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// The contract of every port holds on real servers. Each third time that a store
-// is opened again its server was killed: what was acknowledged is there.
+// Real servers keep the contracts, even if the server is killed every third time that a
+// store is opened again.
 func TestServerConformance(t *testing.T) {
 	server := redistest.Single(t, "appendfsync always")
 	kit := serverKit(&redis.UniversalOptions{Addrs: []string{server.Addr()}})
@@ -33,13 +33,13 @@ func TestServerConformance(t *testing.T) {
 // server does not.
 func TestServerClusterConformance(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the whole suite once more")
+		t.Skip("runs the whole suite a second time")
 	}
 	nodes := redistest.Cluster(t, false)
 	storetest.TestStore(t, serverKit(&redis.UniversalOptions{Addrs: nodes.Addrs()}))
 }
 
-// serverKit gives each store a name, and with it keys, of its own.
+// serverKit opens each store with a name of its own, and so with keys of its own.
 func serverKit(to *redis.UniversalOptions) storetest.Kit {
 	clock := storetest.NewClock()
 	const retention = time.Hour

@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// kit is for stores on one server, each under a name of its own.
+// kit opens stores on one server, each with a name of its own.
 func kit(addr string) storetest.Kit {
 	clock := storetest.NewClock()
 	names, last := map[storage.Store]string{}, 0

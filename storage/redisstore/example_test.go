@@ -22,8 +22,8 @@ func Example() {
 	}
 	defer server.Close()
 
-	// Two processes on the same data. A real server says by itself that it does
-	// not evict.
+	// Two processes on the same data. AllowEviction is only for miniredis, which does
+	// not tell its eviction policy.
 	to := &redis.UniversalOptions{Addrs: []string{server.Addr()}}
 	opts := redisstore.Options{Name: "acme-streams", Retention: 24 * time.Hour, AllowEviction: true}
 	one, err := redisstore.Open(ctx, to, opts)

@@ -15,9 +15,9 @@ import (
 
 var failovers = flag.Int("failovers", 2, "failovers that TestServerFailover forces, half of them by killing the master")
 
-// The master changes under load. What the old one had not passed on is lost,
-// acknowledged or not; after the overlap was polled again nothing is missing,
-// nothing is there twice, and no charge is doubled.
+// The master changes under load. What the old one had not replicated is lost, even if it
+// was acknowledged. After the overlap was polled again, nothing is missing, nothing is
+// there twice, and nothing was charged twice.
 func TestServerFailover(t *testing.T) {
 	group := redistest.Sentinel(t, 2)
 	s := openUniversal(t, &redis.UniversalOptions{MasterName: redistest.MasterName, Addrs: group.Addrs()},
@@ -64,7 +64,7 @@ func TestServerFailover(t *testing.T) {
 		*failovers, total.calls, total.failed, total.posts, total.lost, total.lossy, total.pause, s.Stats())
 }
 
-// A master of a cluster dies: its replica takes the slot, and the store follows.
+// When a master of a cluster dies, the store continues with the replica that replaces it.
 func TestServerClusterFailover(t *testing.T) {
 	nodes := redistest.Cluster(t, true)
 	name := freshName()
@@ -82,7 +82,7 @@ func TestServerClusterFailover(t *testing.T) {
 	l.check(t)
 }
 
-// progress is how many posts have been acknowledged.
+// progress returns how many posts have been acknowledged.
 func (l *load) progress() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
 )
 
-// The client says on stderr whatever it finds broken; these tests break much.
+// These tests break connections, which the client logs to stderr.
 func init() { logging.Disable() }
 
-// storeNames numbers the stores, each of which has keys of its own.
+// storeNames numbers the stores, so that each has keys of its own.
 var storeNames atomic.Int64
 
 func freshName() string { return fmt.Sprint("t", storeNames.Add(1)) }
@@ -54,7 +54,7 @@ func need(t testing.TB, err error) {
 	}
 }
 
-// allEvents gives all events of an owner.
+// allEvents returns all events of an owner.
 func allEvents(t testing.TB, s storage.Store, owner string) []deliver.Event {
 	t.Helper()
 	var all []deliver.Event
@@ -68,7 +68,7 @@ func allEvents(t testing.TB, s storage.Store, owner string) []deliver.Event {
 	}
 }
 
-// allDeliveries gives all deliveries of an owner with their attempts, oldest first.
+// allDeliveries returns all deliveries of an owner with their attempts, oldest first.
 func allDeliveries(t testing.TB, s storage.Store, owner string) []deliver.LogEntry {
 	t.Helper()
 	var all []deliver.LogEntry
@@ -84,7 +84,7 @@ func allDeliveries(t testing.TB, s storage.Store, owner string) []deliver.LogEnt
 	}
 }
 
-// allEntries gives all ledger entries of an owner, oldest first.
+// allEntries returns all ledger entries of an owner, oldest first.
 func allEntries(t testing.TB, s storage.Store, owner string) []billing.Entry {
 	t.Helper()
 	var all []billing.Entry
@@ -104,12 +104,12 @@ func balanceIn(t testing.TB, s storage.Store, owner string) billing.Balance {
 	return b
 }
 
-// sourceNamed is a monitor of an owner.
+// sourceNamed returns a monitor of an owner as a source.
 func sourceNamed(owner, id string) deliver.Source {
 	return deliver.Source{Kind: deliver.SourceMonitor, ID: id, Owner: owner, Name: "name of " + id}
 }
 
-// postOf is what a post is for a source, with a delivery for each handler.
+// postOf returns the event of a post for a source, which gets a delivery for each handler.
 func postOf(src deliver.Source, tweet string, handlers ...string) deliver.Event {
 	return deliver.Event{
 		ID: deliver.EventID(src.ID, tweet), Source: src, TweetID: tweet, AuthorUsername: "nasa",

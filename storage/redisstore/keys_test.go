@@ -20,7 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// questions are calls that only read.
+// questions returns calls that only read.
 func questions(s *redisstore.Store) []func(context.Context) error {
 	return []func(context.Context) error{
 		func(ctx context.Context) error { _, err := s.Monitors().Get(ctx, "acme", "m"); return err },
@@ -60,7 +60,7 @@ func questions(s *redisstore.Store) []func(context.Context) error {
 	}
 }
 
-// What scripts do on a server is what they have declared, in every call.
+// The commands of the scripts use only keys that the scripts have declared.
 func TestCommandsOfScriptsUseDeclaredKeys(t *testing.T) {
 	s, server, clock := open(t, redisstore.Options{MaxEvents: 1, Retention: time.Hour, MaxEventIDs: 1, MaxEntries: 1})
 	furnish(t, s)
@@ -97,7 +97,7 @@ func TestCommandsOfScriptsUseDeclaredKeys(t *testing.T) {
 	}
 	for _, cmd := range []string{"LTRIM", "ZREM", "HDEL", "ZRANGEBYLEX"} {
 		if !seen[cmd] {
-			t.Errorf("no script made a %s: the calls of this test are not all there are", cmd)
+			t.Errorf("no script called %s: this test does not make all calls", cmd)
 		}
 	}
 }
@@ -129,7 +129,7 @@ func answersIn(t *testing.T, server *miniredis.Miniredis) (answers int) {
 	return answers
 }
 
-// openAt opens another store at a time.
+// openAt opens and closes another store whose clock shows at.
 func openAt(t *testing.T, server *miniredis.Miniredis, at time.Time) {
 	t.Helper()
 	s, err := redisstore.Open(t.Context(), &redis.UniversalOptions{Addrs: []string{server.Addr()}}, redisstore.Options{AllowEviction: true, Now: func() time.Time { return at }})
@@ -137,7 +137,8 @@ func openAt(t *testing.T, server *miniredis.Miniredis, at time.Time) {
 	must(t, s.Close(t.Context()))
 }
 
-// The store that is opened next removes them; one that was only silent goes on.
+// The answers of a store that is gone are removed when another is opened. A store that
+// made no calls for that long can go on.
 func TestAnswersOfAStoreThatIsGoneAreRemoved(t *testing.T) {
 	s, server, clock := open(t, redisstore.Options{})
 	commit(t, s, newEvent(acme, "1"))
@@ -156,7 +157,7 @@ func TestAnswersOfAStoreThatIsGoneAreRemoved(t *testing.T) {
 	}
 }
 
-// An event leaves nothing behind but its id, and that for a while.
+// Of a removed event only its id is left, and that only for a while.
 func TestNothingIsLeftBehind(t *testing.T) {
 	s, server, clock := open(t, redisstore.Options{Retention: time.Hour, IDRetention: 2 * time.Hour, EntryRetention: time.Hour})
 	bind(t, s, acme, "e")

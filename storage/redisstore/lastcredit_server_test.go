@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
 )
 
-// With one credit, of 1,000 requests at once exactly one is served, in every of
-// 100 rounds: what package billing shows for the other stores, on a real server.
+// Of 1,000 concurrent requests with credits for one, exactly one is served, in each of 100
+// rounds: what package billing tests for the other stores, on a real server.
 func TestServerLastCredit(t *testing.T) {
 	server := redistest.Single(t)
 	l := openServer(t, server.Addr(), redisstore.Options{}).Ledger()

@@ -15,7 +15,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// link is the way to a server, which can lose replies and mix them up.
+// link dials connections to a server that can lose replies and mix them up.
 type link struct {
 	server string
 
@@ -41,14 +41,14 @@ func (l *link) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	return &linkConn{Conn: c, link: l}, nil
 }
 
-// set decides over the scripts sent from now on; nil lets all pass.
+// set makes fault decide about the scripts sent from now on; nil lets all pass.
 func (l *link) set(fault func(request []byte) linkFault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fault = fault
 }
 
-// once has the fault happen to the next script.
+// once makes the fault happen to the next script.
 func (l *link) once(f linkFault) {
 	done := false
 	l.set(func([]byte) linkFault {
@@ -60,7 +60,7 @@ func (l *link) once(f linkFault) {
 	})
 }
 
-// captured is the last script as it was sent.
+// captured returns the last request with a script, as it was sent.
 func (l *link) captured() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *linkConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// openLinked is open with a link between store and server.
+// openLinked is open with a link between the store and the server.
 func openLinked(t testing.TB, opts redisstore.Options) (*redisstore.Store, *link, *miniredis.Miniredis) {
 	t.Helper()
 	server := miniredis.RunT(t)
@@ -123,7 +123,7 @@ func openLinked(t testing.TB, opts redisstore.Options) (*redisstore.Store, *link
 	return s, l, server
 }
 
-// resend sends bytes to the server as a stranger, and gives its reply.
+// resend sends a request over a connection of its own, and returns the reply.
 func resend(t testing.TB, addr string, request []byte) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)

@@ -15,9 +15,9 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// load is what a service does with a store, for one owner: polls that find
-// posts, each of which costs one; requests, which cost three; and deliveries. It
-// notes what was asked and what was acknowledged.
+// load does what a service does with a store, for one owner: polls that find posts, which
+// cost one credit each; requests, which cost three; and deliveries. It notes all calls and
+// what was acknowledged.
 type load struct {
 	s     storage.Store
 	owner string
@@ -36,7 +36,7 @@ type load struct {
 	pause        time.Duration // longest time between two of them
 }
 
-// poll is what a timeline shows: the same whenever it is looked at.
+// poll is what a timeline shows, the same at each poll.
 type poll struct {
 	target string
 	tweets []string
@@ -48,7 +48,7 @@ const (
 	loadLease   = 2 * time.Second
 )
 
-// startLoad pays the owner's credits in and begins.
+// startLoad tops the owner's credits up and starts the load.
 func startLoad(t testing.TB, s storage.Store, owner string, pace time.Duration) *load {
 	t.Helper()
 	payIn(t, s, owner, loadPaid)
@@ -95,7 +95,7 @@ func (l *load) end() {
 	l.group.Wait()
 }
 
-// asked notes a call's outcome. One that the end of the load cut off says nothing.
+// asked notes the outcome of a call, unless the end of the load cancelled it.
 func (l *load) asked(method string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,8 +140,8 @@ func (l *load) commit(ctx context.Context, ps ...poll) error {
 	return l.s.Journal().Commit(ctx, batches)
 }
 
-// request reserves its cost and turns that into a charge; each fifth fails at its
-// end and gives the credits back.
+// request reserves its cost and commits that as a charge. One in five fails in the end,
+// and releases the credits.
 func (l *load) request(ctx context.Context, id string, r *rand.Rand) {
 	if r.IntN(5) == 0 {
 		id += " failing"
@@ -170,7 +170,7 @@ func (l *load) settleRequest(ctx context.Context, id string) error {
 
 func fails(request string) bool { return request[len(request)-1] == 'g' }
 
-// deliver claims and settles; some attempts fail, and are made again soon.
+// deliver claims deliveries and settles them; some attempts fail, and are retried soon.
 func (l *load) deliver(ctx context.Context, now time.Time, r *rand.Rand) (int, error) {
 	ds, err := l.s.Outbox().Claim(ctx, deliver.ClaimRequest{Now: now, Lease: loadLease, Limit: 50})
 	l.asked("Outbox.Claim", err)
@@ -190,7 +190,7 @@ func (l *load) deliver(ctx context.Context, now time.Time, r *rand.Rand) (int, e
 	return len(ds), err
 }
 
-// lost are the acknowledged posts that are not in the store.
+// lost returns the acknowledged posts that are not in the store.
 func (l *load) lost(t testing.TB) []string {
 	t.Helper()
 	there := map[string]bool{}
@@ -206,9 +206,9 @@ func (l *load) lost(t testing.TB) []string {
 	return lost
 }
 
-// repair does what the callers do anyway. Polls look at what was published in the
-// last three minutes again, which here is everything; requests without an answer
-// are asked again; deliveries are claimed when their leases are over.
+// repair does what a service does anyway. Polls find the posts of the overlap again, which
+// here are all posts; requests are repeated; deliveries are claimed when their leases have
+// ended.
 func (l *load) repair(t testing.TB) {
 	t.Helper()
 	ctx := t.Context()
@@ -239,8 +239,8 @@ func (l *load) repair(t testing.TB) {
 	}
 }
 
-// check wants everything there once: events, deliveries in their last state,
-// charges, and the balance that follows from them.
+// check checks that everything is there once: events, delivered deliveries, charges, and
+// the balance that follows from them.
 func (l *load) check(t testing.TB) {
 	t.Helper()
 	posts := map[string]bool{}

@@ -20,8 +20,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// writingCalls is one call of everything that writes, each of which would do
-// harm if it took effect twice, and says what it was answered.
+// writingCalls returns calls of the methods that write, each of which returns what it was
+// answered, and would change the outcome if it took effect twice.
 func writingCalls(s *redisstore.Store) []struct {
 	name string
 	do   func(context.Context) (any, error)
@@ -80,10 +80,11 @@ func furnish(t testing.TB, s *redisstore.Store) {
 	must(t, s.Ledger().Reserve(t.Context(), billing.Reservation{ID: "kept", Owner: "acme", Amount: 4}))
 }
 
-// ofStores are the answers and the list of stores, which no other has.
+// ofStores matches what is different for each store: its answers, and its line in the list
+// of stores.
 var ofStores = regexp.MustCompile(`(?m)^   a?[A-Z2-7]{26}\d*: .*\n`)
 
-// dump is all that a server has but for these.
+// dump returns all data of a server except what ofStores matches.
 func dump(server interface{ Dump() string }) string {
 	return ofStores.ReplaceAllString(server.Dump(), "")
 }
@@ -120,8 +121,8 @@ func TestACallWhoseReplyIsLostTakesEffectOnce(t *testing.T) {
 	}
 }
 
-// A connection that is one answer behind gives each call the answer of the one
-// before: all of them are noticed.
+// A connection that is one answer behind returns to each call the answer to the one
+// before. The store notices every such answer.
 func TestAConnectionOutOfStepIsNoticed(t *testing.T) {
 	s, l, _ := openLinked(t, redisstore.Options{})
 	l.once(mixReply)
@@ -134,8 +135,8 @@ func TestAConnectionOutOfStepIsNoticed(t *testing.T) {
 	}
 }
 
-// A request that comes after later ones of its slot were answered is refused:
-// the network may deliver it long after its call was given up or made again.
+// A request that arrives after later ones of its slot is refused. A network may deliver it
+// long after its call has ended or was tried again.
 func TestARequestThatWasOvertakenIsRefused(t *testing.T) {
 	s, l, server := openLinked(t, redisstore.Options{})
 	must(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "top-up", Owner: "acme", Amount: 10}))
@@ -157,7 +158,7 @@ func TestARequestThatWasOvertakenIsRefused(t *testing.T) {
 	want(t, "data", server.Dump(), before)
 }
 
-// failFirst has the first n scripts answered with an error.
+// failFirst makes the server answer the first n scripts with an error.
 func failFirst(n int, message string) mini.Hook {
 	return func(p *mini.Peer, cmd string, _ ...string) bool {
 		if !strings.HasPrefix(cmd, "EVAL") || n == 0 {
@@ -224,7 +225,7 @@ func TestWhatIsUnknownAfterRetryFor(t *testing.T) {
 			}
 			_, err = s.Ledger().Balance(t.Context(), "acme")
 			if err == nil || errors.Is(err, redisstore.ErrUnknown) {
-				t.Errorf("error of a question = %v, want one, but not ErrUnknown: nothing was to be recorded", err)
+				t.Errorf("error of a call that reads = %v, want one other than ErrUnknown", err)
 			}
 			l.set(nil)
 			server.Server().SetPreHook(nil)
@@ -236,7 +237,7 @@ func TestWhatIsUnknownAfterRetryFor(t *testing.T) {
 	}
 }
 
-// hang makes scripts wait until the test lets them go.
+// hang makes scripts wait until the test ends.
 func hang(t *testing.T, server *mini.Server) (reached <-chan struct{}) {
 	at, release := make(chan struct{}, 100), make(chan struct{})
 	server.SetPreHook(func(_ *mini.Peer, cmd string, _ ...string) bool {

@@ -23,9 +23,9 @@ var (
 	seed       = flag.Uint64("seed", 1, "makes random tests take other ways")
 )
 
-// scripts are executed and then the connection is cut before the reply arrives:
-// the store asks again, and every call ends and leaves behind what it does on a
-// twin store that got every reply.
+// When connections are cut after a script was executed and before its reply arrives, the
+// store tries again. Every call returns and records the same as on a twin store that gets
+// every reply.
 func TestServerLostReplies(t *testing.T) {
 	server := redistest.Single(t)
 	proxy := redistest.NewProxy(t, server.Addr())
@@ -41,7 +41,7 @@ func TestServerLostReplies(t *testing.T) {
 		// A script that the server did not know was not executed.
 		return strings.HasPrefix(string(x.Request[0]), "eval") && !x.Failed() && dice.Int64N(100) < chance.Load()
 	})
-	chance.Store(70) // also while the store is opened
+	chance.Store(70) // while the store is opened, too
 	lossy := openServer(t, proxy.Addr(), opts)
 	twin := openServer(t, server.Addr(), opts)
 
@@ -84,7 +84,7 @@ func TestServerLostReplies(t *testing.T) {
 	t.Logf("%d calls, %d lost replies of calls that write, %d of others: %v", made, lost, proxy.Cuts()-lost, cuts)
 	for _, c := range tr.calls() {
 		if enough := *cutsWanted / 100; c.writes && cuts[c.name] < enough {
-			t.Errorf("%s lost %d replies: the test shows little, want %d", c.name, cuts[c.name], enough)
+			t.Errorf("%s lost %d replies, want %d or more for the test to be of use", c.name, cuts[c.name], enough)
 		}
 	}
 	if again := lossy.Stats().Retries; again < int64(proxy.Cuts()) {
@@ -108,7 +108,7 @@ func sameContents(t *testing.T, lossy, twin *redisstore.Store) {
 	}
 }
 
-// difference shows where two lists, or other values, are not the same, or "".
+// difference describes where two lists or other values differ, "" if they are equal.
 func difference(got, want any) string {
 	if reflect.DeepEqual(got, want) {
 		return ""

@@ -47,7 +47,7 @@ func TestServerEvictionPolicy(t *testing.T) {
 			began := time.Now()
 			s, err := redisstore.Open(t.Context(), to, redisstore.Options{Name: freshName(), AllowEviction: c.allow})
 			if took := time.Since(began); took > 2*time.Second {
-				t.Errorf("Open took %v: nothing is to be waited for", took)
+				t.Errorf("Open took %v, although there is nothing to wait for", took)
 			}
 			if !errors.Is(err, c.want) {
 				t.Errorf("Open: %v, want %v", err, c.want)
@@ -55,14 +55,14 @@ func TestServerEvictionPolicy(t *testing.T) {
 			if err == nil {
 				need(t, s.Close(t.Context()))
 			} else if !strings.Contains(err.Error(), "noeviction") {
-				t.Errorf("%v: it does not say how to mend it", err)
+				t.Errorf("%v: want how to correct it", err)
 			}
 		})
 	}
 }
 
-// A server without memory refuses whatever writes, nothing of the call is there,
-// and what reads goes on.
+// A server that is out of memory refuses all calls that write, which then record nothing.
+// Calls that read still succeed.
 func TestServerOutOfMemory(t *testing.T) {
 	server := redistest.Single(t)
 	s := openServer(t, server.Addr(), redisstore.Options{RetryFor: time.Second})
@@ -106,7 +106,7 @@ type serverWrite struct {
 	do   func(context.Context) error
 }
 
-// serverWrites are calls that have something to write, in their order.
+// serverWrites returns calls that write something if they are made in this order.
 func serverWrites(s storage.Store, claimed []deliver.Delivery) []serverWrite {
 	src := sourceNamed("acme", "of acme")
 	endpoint := deliver.Endpoint{ID: "e", Source: src, URL: "https://example.com", Status: deliver.EndpointActive}
@@ -164,7 +164,7 @@ func serverWrites(s storage.Store, claimed []deliver.Delivery) []serverWrite {
 	}
 }
 
-// When memory runs out among commits, each is there whole or not at all.
+// When memory runs out during commits, each of them is there whole or not at all.
 func TestServerMemoryRunsOut(t *testing.T) {
 	server := redistest.Single(t)
 	s := openServer(t, server.Addr(), redisstore.Options{RetryFor: time.Second})

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// answers makes a server answer a command in another way.
+// answers replaces a server's reply to a command.
 func answers(m *miniredis.Miniredis, command string, reply func(*mini.Peer)) {
 	m.Server().SetPreHook(func(p *mini.Peer, cmd string, _ ...string) bool {
 		if cmd != command {
@@ -132,8 +132,7 @@ func TestOpenGivesUpAfterRetryFor(t *testing.T) {
 	}
 }
 
-// What the caller's options say of retries and replicas does not count, and they
-// stay as they are.
+// Open ignores the caller's options about retries and replicas, and does not change them.
 func TestOpenLeavesTheOptionsAlone(t *testing.T) {
 	to := &redis.UniversalOptions{Addrs: []string{miniredis.RunT(t).Addr()}, MaxRetries: 7, RouteRandomly: true}
 	openBy(t, to, redisstore.Options{})

@@ -16,8 +16,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore/internal/redistest"
 )
 
-// A master that was made a replica refuses writes: the store waits for it to be
-// one again, or for its connections to lead to another.
+// A master that was made a replica refuses writes. The store tries again for RetryFor,
+// until the server is a master again.
 func TestServerReadOnly(t *testing.T) {
 	server := redistest.Single(t)
 	const retryFor = 3 * time.Second
@@ -25,7 +25,7 @@ func TestServerReadOnly(t *testing.T) {
 	payIn(t, s, "acme", 100)
 	need(t, commitOne(t.Context(), s, "acme", "1"))
 
-	// Its new master is not there, so that it keeps what it has.
+	// There is no server at the address of the new master, so that it keeps its data.
 	server.Do("REPLICAOF", "127.0.0.1", "1")
 	result := make(chan error, 1)
 	go func() { result <- commitOne(t.Context(), s, "acme", "2") }()
@@ -49,10 +49,10 @@ func TestServerReadOnly(t *testing.T) {
 	committedOnce(t, s, "acme", 100, map[string]bool{"1": true, "2": true, "3": true})
 }
 
-// A server that comes back reads its data for a while, and answers LOADING.
+// A server that was restarted answers LOADING while it reads its data.
 func TestServerLoading(t *testing.T) {
-	// 300 µs for each command: some two seconds for what is written below. It
-	// looks at its clients after every 1024.
+	// 300 µs for each command, some two seconds for those below. The server answers its
+	// clients after every 1,024 commands.
 	server := redistest.Single(t, "key-load-delay 300")
 	s := openServer(t, server.Addr(), redisstore.Options{RetryFor: 20 * time.Second})
 	payIn(t, s, "acme", 100)
@@ -72,12 +72,12 @@ func TestServerLoading(t *testing.T) {
 	})
 	need(t, commitOne(t.Context(), s, "acme", "2"))
 	if s.Stats().Retries == 0 {
-		t.Error("nothing had to be tried again: the test shows nothing")
+		t.Error("no call was tried again: the server did not answer LOADING to the store")
 	}
 	committedOnce(t, s, "acme", 100, map[string]bool{"1": true, "2": true})
 }
 
-// Whoever empties the script cache disturbs nobody.
+// Emptying the server's script cache disturbs no call.
 func TestServerScriptFlush(t *testing.T) {
 	server := redistest.Single(t)
 	s := openServer(t, server.Addr(), redisstore.Options{})
@@ -123,8 +123,8 @@ func TestServerScriptFlush(t *testing.T) {
 	committedOnce(t, s, "acme", 100_000, tweets)
 }
 
-// With appendfsync always, what was acknowledged survives the server's death,
-// and what was not is there once after it was repeated.
+// With appendfsync always, what was acknowledged survives when the server is killed, and
+// what was not is there once after it was repeated.
 func TestServerRestart(t *testing.T) {
 	server := redistest.Single(t, "appendfsync always")
 	s := openServer(t, server.Addr(), redisstore.Options{RetryFor: 20 * time.Second})
@@ -169,8 +169,8 @@ func TestServerRestart(t *testing.T) {
 	}
 }
 
-// A server that hangs, or a network that swallows everything, costs callers their
-// patience and no more.
+// If the server hangs, or the network loses everything, calls end with their contexts, and
+// the store recovers soon after.
 func TestServerHangs(t *testing.T) {
 	server := redistest.Single(t)
 	proxy := redistest.NewProxy(t, server.Addr())
@@ -238,7 +238,8 @@ func TestServerHangs(t *testing.T) {
 			}
 			t.Logf("%d calls, the slowest %v, up to %d goroutines (%d before), recovered after %v", made, slowest, most, baseline, time.Since(began))
 
-			// What was asked may have been done, late; repeated, it is there once.
+			// Calls without an answer may have taken effect late; repeated, they have done so
+			// once.
 			for tweet := range tweets {
 				need(t, commitOne(t.Context(), s, "acme", tweet))
 			}

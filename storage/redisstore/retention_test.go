@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// history is a store under test and the deliveries of the tweets 1, 2, …
+// history is a store under test, with the deliveries of the tweets 1, 2, and so on.
 type history struct {
 	*testing.T
 	s  *redisstore.Store
@@ -27,7 +27,7 @@ func (h *history) open(n int) {
 	}
 }
 
-// end settles the deliveries of these tweets.
+// end settles the deliveries of these tweets as delivered.
 func (h *history) end(tweets ...int) {
 	for _, n := range tweets {
 		settle(h.T, h.s, h.ds[n-1])
@@ -105,7 +105,7 @@ func TestRetention(t *testing.T) {
 			s, _, c := open(t, row.opts)
 			h := &history{T: t, s: s, c: c}
 			row.do(h)
-			must(t, s.Outbox().Settle(t.Context())) // removes
+			must(t, s.Outbox().Settle(t.Context())) // removes what is too old or too many
 			want(t, "events", logged(t, s, "acme", 0), row.want)
 			for _, d := range h.ds {
 				_, err := s.Log().Delivery(t.Context(), "acme", d.ID)
@@ -160,11 +160,11 @@ func TestIDsOfEntriesAndReservationsStayKnown(t *testing.T) {
 	want(t, "balance once the ids were forgotten", b.Available, 6)
 }
 
-// Between two events may be many that were removed, and before the first.
+// Events finds what is left before and after many removed events.
 func TestEventsAcrossHoles(t *testing.T) {
 	s, server, _ := open(t, redisstore.Options{MaxEvents: 1})
 	commit(t, s, newEvent(acme, "open", "a"))
-	for i := range 6 { // more than one question looks through
+	for i := range 6 { // more events than one script looks at
 		var evs []deliver.Event
 		for k := range 500 {
 			evs = append(evs, newEvent(acme, fmt.Sprint(i, "-", k)))
@@ -186,9 +186,9 @@ func TestEventsAcrossHoles(t *testing.T) {
 	settle(t, s, last.Deliveries...)
 	commit(t, s, newEvent(acme, "next"))
 	want(t, "with all but the newest removed", logged(t, s, "acme", 0), "3003:next")
-	// Questions begin where there may be something, not at the first number.
+	// Reading begins after what was removed long ago, not at the first number.
 	if first, err := strconv.Atoi(server.HGet("{streamwatch}:firsts", "acme\x00\x00")); err != nil || first < 1000 {
-		t.Errorf("questions begin at %d (%v): want beyond what was removed long ago", first, err)
+		t.Errorf("reading begins at %d (%v), want a number after what was removed long ago", first, err)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestTotalsStayWhenEntriesGo(t *testing.T) {
 	want(t, "total", fmt.Sprint(totals), "[50]")
 }
 
-// A commit of thousands of sources and a question for them are answered in parts.
+// Append and Totals take more entries and sources than one command of a script does.
 func TestTotalsOfManySources(t *testing.T) {
 	s, _, _ := open(t, redisstore.Options{})
 	var sources []billing.Source

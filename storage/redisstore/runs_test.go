@@ -15,9 +15,9 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// Runs of events, and what is left when a part of one is removed, show the same
-// events as a store that keeps each by itself: whatever their owners, the length
-// of their ids, what of them is known, and in which order they are settled.
+// Runs of events, and what is left of them after a removal, show the same events as a
+// store that keeps each event by itself: whatever the owners, the lengths of the ids, the
+// known events, and the order in which they are settled.
 func TestRunsShowTheSameEvents(t *testing.T) {
 	t.Parallel()
 	const most = 150
@@ -44,7 +44,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 		var evs []deliver.Event
 		owner, handled := owners[rnd.IntN(3)], rnd.IntN(3) == 0
 		for range rnd.IntN(1 + []int{1, 20, 200}[rnd.IntN(3)]) {
-			if !clock.Now().Before(latest) && rnd.IntN(30) == 0 { // else those settled at once go in no order
+			if !clock.Now().Before(latest) && rnd.IntN(30) == 0 { // otherwise the stores may remove events settled at the same time in different orders
 				owner = owners[rnd.IntN(3)]
 			}
 			ev := newEvent(source(owner, "m"), fmt.Sprint(made))
@@ -106,7 +106,7 @@ func TestRunsShowTheSameEvents(t *testing.T) {
 	}
 }
 
-// lastOf is the number of an owner's last event.
+// lastOf returns the number of an owner's last event.
 func lastOf(t *testing.T, s storage.Store, owner string) int {
 	t.Helper()
 	evs, err := s.Log().Events(t.Context(), owner, 0, 100_000)
@@ -117,8 +117,8 @@ func lastOf(t *testing.T, s storage.Store, owner string) int {
 	return int(evs[len(evs)-1].Seq)
 }
 
-// An id twice in one commit is one event, however many events there are, and has
-// no number the second time.
+// An id that is twice in a commit is one event, however many events there are. The second
+// one gets no number.
 func TestAnIDTwiceInACommit(t *testing.T) {
 	for _, n := range []int{2, 16, 17, 300} {
 		t.Run(fmt.Sprint(n, " events"), func(t *testing.T) {

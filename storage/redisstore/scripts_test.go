@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Redis Cluster lets scripts touch only keys that were declared, and all in one
-// slot; a single server does not say. A script names keys as K.name, and helpers
-// call theirs key; K has nothing but what is declared.
+// Redis Cluster lets scripts use only declared keys, all in one slot; a single server does
+// not check. Scripts use keys as K.name, helpers as their parameter key, and K has only
+// declared keys.
 func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 	calls := regexp.MustCompile(`\b(?:call|many)\(\s*'[A-Z]+',\s*([^,)]+)`)
 	reads := regexp.MustCompile(`\b(?:get|among|page|scan|head|drop|forget_ids|remember)\((\S+?)[,)]`)
@@ -21,7 +21,7 @@ func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			code := regexp.MustCompile(`--[^\n]*`).ReplaceAllString(s.source, "")
 			if strings.Contains(code, "redis.pcall") || strings.Count(code, "redis.call") != 1 || strings.Count(code, "KEYS") != len(s.keys) {
-				t.Error("keys are given and commands made in one way only: K and call")
+				t.Error("want keys used only through K, and commands only through call")
 			}
 			declared := map[string]bool{}
 			for _, key := range s.keys {
@@ -41,7 +41,7 @@ func TestScriptsTouchDeclaredKeysOnly(t *testing.T) {
 	}
 }
 
-// What a script writes before its answer would be left behind by a refusal.
+// A script writes its answer first: a write before it would stay if that was refused.
 func TestScriptsAnswerBeforeTheyWrite(t *testing.T) {
 	writes := regexp.MustCompile(`\b(?:call|many)\('(HSET|HDEL|HINCRBY|ZADD|ZREM|RPUSH|LPUSH|LTRIM|SET|PEXPIRE)'|\b(save|relink|rebind|keep_\w+|remove_\w+)\(`)
 	for name, s := range scripts() {
@@ -49,7 +49,7 @@ func TestScriptsAnswerBeforeTheyWrite(t *testing.T) {
 		body := luaFile(files[len(files)-1])
 		first := writes.FindStringIndex(body)
 		switch at := strings.Index(body, "answer("); {
-		case name == "open": // which is for nothing but to write
+		case name == "open": // writes without keeping an answer
 		case !s.writes && (first != nil || at >= 0):
 			t.Errorf("%s writes, and does not use write.lua", name)
 		case s.writes && (at < 0 || first == nil || first[0] < at):
@@ -80,8 +80,8 @@ func TestEveryScriptFileIsUsed(t *testing.T) {
 	}
 }
 
-// A script has the files that it needs, in their order, and no others; and a file
-// declares the keys that it uses, and no others.
+// A script has exactly the files that it needs, in the order in which it needs them, and
+// each file declares exactly the keys that it uses.
 func TestScriptsHaveWhatTheyUse(t *testing.T) {
 	comments := regexp.MustCompile(`--[^\n]*|'[^'\n]*'`)
 	word := regexp.MustCompile(`[\w.]+\(?`)
@@ -144,7 +144,7 @@ func TestScriptsHaveWhatTheyUse(t *testing.T) {
 	}
 }
 
-// The documentation names each key, and none that is not used.
+// The documentation names exactly the keys that the scripts use.
 func TestKeysAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -174,7 +174,7 @@ func TestKeysAreDocumented(t *testing.T) {
 	}
 }
 
-// Who asks for a number looks so far back for the run that has it.
+// Scripts look back for the run that has a number by as many numbers as a run can have.
 func TestRunsAreAsLongAsScriptsLookBack(t *testing.T) {
 	if want := fmt.Sprintf("local LONGEST = %d\n", longestRun); !strings.Contains(luaFile("runs"), want) {
 		t.Errorf("lua/runs.lua does not say %q", want)

@@ -16,8 +16,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// What is bound may change in another process at any time: a commit goes by what
-// is bound at its moment.
+// Endpoints may be bound in another process at any time. A commit makes deliveries for
+// those that are bound at that moment.
 func TestACommitGoesByWhatOthersHaveBound(t *testing.T) {
 	one, server, _ := open(t, redisstore.Options{})
 	two, _ := openOn(t, server, redisstore.Options{})
@@ -43,8 +43,8 @@ func TestACommitGoesByWhatOthersHaveBound(t *testing.T) {
 	commits("")
 }
 
-// Something else has removed data of the store: what cannot be delivered is
-// told, and holds up nothing.
+// A queued delivery whose record was removed by something else is logged and counted, and
+// does not affect others.
 func TestAQueuedDeliveryWithoutRecordIsTold(t *testing.T) {
 	for _, row := range []struct{ name, key string }{{"its record", "deliveries"}, {"its event", "events"}} {
 		t.Run(row.name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestAQueuedDeliveryWithoutRecordIsTold(t *testing.T) {
 			want(t, "claimed", len(claim(t, s, 10)), 2)
 			want(t, "Stats.Lost", s.Stats().Lost, 1)
 			if !strings.Contains(heard.String(), ds[0].ID) {
-				t.Errorf("the logger heard %q: want the delivery's id", heard.String())
+				t.Errorf("the log is %q: want the delivery's id in it", heard.String())
 			}
 			ds, err := s.Outbox().Claim(t.Context(), deliver.ClaimRequest{Now: start.Add(time.Hour), Lease: time.Hour, Limit: 10})
 			must(t, err)
@@ -69,8 +69,7 @@ func TestAQueuedDeliveryWithoutRecordIsTold(t *testing.T) {
 	}
 }
 
-// A lane that is left out costs nothing for what it has waiting, and others are
-// merged in the order of their deliveries.
+// Claim leaves out lanes to skip, and merges the others in the order of their deliveries.
 func TestClaimsAcrossManyLanes(t *testing.T) {
 	s, _, _ := open(t, redisstore.Options{})
 	var evs []deliver.Event
@@ -94,7 +93,7 @@ func TestClaimsAcrossManyLanes(t *testing.T) {
 	}
 }
 
-// Amounts have 64 bits, and the numbers of scripts 53.
+// Amounts have 64 bits, while numbers in scripts are exact only to 53.
 func TestAmountsAreExact(t *testing.T) {
 	ctx := t.Context()
 	s, _, _ := open(t, redisstore.Options{})

@@ -22,14 +22,14 @@ var (
 	acme  = source("acme", "m1")
 )
 
-// fakeClock is a time that tests move.
+// fakeClock is a clock that stands still until a test advances it.
 type fakeClock struct{ offset atomic.Int64 }
 
 func (c *fakeClock) Now() time.Time          { return start.Add(time.Duration(c.offset.Load())) }
 func (c *fakeClock) Advance(d time.Duration) { c.offset.Add(int64(d)) }
 
-// open makes a store on a server of its own, whose time stands still at start
-// until the clock is moved. The server does not know its eviction policy.
+// open opens a store on a server of its own, and returns its clock, which is at start. The
+// server, miniredis, does not tell its eviction policy.
 func open(t testing.TB, opts redisstore.Options) (*redisstore.Store, *miniredis.Miniredis, *fakeClock) {
 	t.Helper()
 	server := miniredis.RunT(t)
@@ -120,7 +120,7 @@ func claim(t testing.TB, s *redisstore.Store, limit int) []deliver.Delivery {
 	return ds
 }
 
-// logged shows an owner's events as number:tweet.
+// logged returns an owner's events after a number as number:tweet.
 func logged(t testing.TB, s *redisstore.Store, owner string, after uint64) string {
 	t.Helper()
 	evs, err := s.Log().Events(t.Context(), owner, after, 10_000)

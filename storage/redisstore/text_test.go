@@ -50,7 +50,7 @@ func TestDamagedFieldsAreRefused(t *testing.T) {
 	}
 }
 
-// Escaped names come back, and none is the beginning of another.
+// Escaped names come back, and none is a prefix of another.
 func FuzzEscaped(f *testing.F) {
 	for _, s := range []string{"", "\x00", "\x00\x00", "\x01", "a\x00", "a\x00\x01", "\xff"} {
 		f.Add(s, "a")
@@ -67,7 +67,7 @@ func FuzzEscaped(f *testing.F) {
 	})
 }
 
-// Fields come back whatever they hold, and damage gives an error.
+// Fields come back whatever they contain, and damaged ones are an error.
 func FuzzFields(f *testing.F) {
 	f.Add("", "", "")
 	f.Add("a:b", "3:abc", "\x00")

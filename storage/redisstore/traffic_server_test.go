@@ -16,16 +16,16 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// traffic makes calls of every method that writes, and a few that read, from a
-// small world, so that ids come again, are missing, changed and deleted. The
-// same numbers make the same call on every store.
+// traffic makes calls of the methods that write, and of a few that read. It uses few ids,
+// so that they repeat, are missing, changed and deleted. The same random numbers make the
+// same call on every store.
 type traffic struct {
 	clock   *storetest.Clock
 	peek    storage.Store      // to look up versions: no call under test
-	claimed []deliver.Delivery // what the claims so far gave
+	claimed []deliver.Delivery // what was claimed so far
 }
 
-// trafficCall is a method with random arguments; got is all that it told.
+// trafficCall is a call of a method with random arguments; got is what it returned.
 type trafficCall struct {
 	name   string
 	weight int // how often, against the others
@@ -33,7 +33,7 @@ type trafficCall struct {
 	do     func(ctx context.Context, s storage.Store, r *rand.Rand) (got any, err error)
 }
 
-// Owners and ids have what is hard in keys.
+// One owner has characters with a meaning in keys.
 var trafficOwners = []string{"acme", "globex\x00:{x}"}
 
 func ownerOf(r *rand.Rand) string { return trafficOwners[r.IntN(len(trafficOwners))] }
@@ -161,7 +161,7 @@ func (tr *traffic) endpoint(r *rand.Rand) deliver.Endpoint {
 	}
 }
 
-// batches are one to three polls, some of whose posts were found before.
+// batches returns the batches of one to three polls, with some posts found before.
 func (tr *traffic) batches(r *rand.Rand) []*detect.Batch {
 	batches := make([]*detect.Batch, 1+r.IntN(3))
 	for i := range batches {
@@ -199,7 +199,7 @@ func reservationOf(r *rand.Rand) (owner, id string) {
 	return trafficOwners[o], fmt.Sprint("reservation", o, r.IntN(30))
 }
 
-// settlements are of deliveries claimed now or long ago.
+// settlements returns settlements of deliveries claimed lately.
 func (tr *traffic) settlements(r *rand.Rand) []deliver.Settlement {
 	var ss []deliver.Settlement
 	for range min(len(tr.claimed), 1+r.IntN(8)) {
@@ -216,7 +216,7 @@ func (tr *traffic) settlements(r *rand.Rand) []deliver.Settlement {
 	return ss
 }
 
-// contents are everything that a store shows, by port.
+// contents returns everything that a store shows, by kind.
 func contents(t testing.TB, s storage.Store) map[string]any {
 	t.Helper()
 	all := map[string]any{}

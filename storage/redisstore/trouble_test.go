@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
 
-// An answer is there for as long as its call may ask for it again.
+// An answer is kept for as long as its call may be tried again.
 func TestAnswersOutlastRetries(t *testing.T) {
 	s, server, _ := open(t, redisstore.Options{RetryFor: 3 * time.Hour})
 	commit(t, s, newEvent(acme, "1"))
@@ -23,8 +23,8 @@ func TestAnswersOutlastRetries(t *testing.T) {
 	want(t, "answers while its calls may still be tried again", answersIn(t, server), 1)
 }
 
-// What refuses a repetition before the script runs does not say that the first
-// attempt did nothing; what the script says does.
+// If a second attempt is refused before the script runs, it is not known whether the first
+// one took effect. If the script itself refuses, it did not.
 func TestARefusedRepetition(t *testing.T) {
 	for _, row := range []struct {
 		name, message string
@@ -53,14 +53,15 @@ func TestARefusedRepetition(t *testing.T) {
 	}
 }
 
-// Redis takes nothing back of a script that fails in the middle.
+// Redis does not roll back a script that fails after it has written.
 func TestAScriptThatFailsMayHaveWritten(t *testing.T) {
 	s, server, _ := open(t, redisstore.Options{})
 	server.Server().SetPreHook(failFirst(1, "WRONGTYPE Operation against a key holding the wrong kind of value script: 1f2e, on @user_script:90."))
 	wantErr(t, s.Ledger().Append(t.Context(), billing.Entry{ID: "e", Owner: "acme", Amount: 1}), redisstore.ErrUnknown)
 }
 
-// Between a claim and its answer, which was lost, the lease may have ended.
+// A claim whose reply was lost, and which is tried again, returns only the deliveries that
+// were not settled or claimed by others meanwhile.
 func TestALateAnswerOfAClaim(t *testing.T) {
 	for _, row := range []struct {
 		name      string
@@ -93,7 +94,7 @@ func TestALateAnswerOfAClaim(t *testing.T) {
 	}
 }
 
-// A record that cannot be read would otherwise be claimed with others for ever.
+// A delivery that cannot be read does not keep others from being claimed.
 func TestADamagedDeliveryKeepsBackNoOther(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -117,7 +118,8 @@ func TestADamagedDeliveryKeepsBackNoOther(t *testing.T) {
 	}
 }
 
-// Numbers must not begin again while clients ask by them.
+// When all data was removed, a store fails to write: sequence numbers must not begin again
+// while clients use those they know.
 func TestWritesFailWhenEverythingWasRemoved(t *testing.T) {
 	s, server, _ := open(t, redisstore.Options{})
 	furnish(t, s)

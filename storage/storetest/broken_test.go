@@ -11,8 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// broken is a store with methods replaced; those that are nil are the real
-// store's.
+// broken is a store with some methods replaced; a nil one is not.
 type broken struct {
 	storage.Store
 

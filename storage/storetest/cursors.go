@@ -24,7 +24,7 @@ func (l logTurner) walk(size int, cursor string) string {
 	var pages []string
 	for range 100 {
 		rows, _, next, err := l.page(size, cursor)
-		l.ok(err, "a page behind a cursor")
+		l.ok(err, "a page after a cursor")
 		if len(rows) > 0 {
 			pages = append(pages, strings.Join(rows, " "))
 		}
@@ -171,7 +171,7 @@ func cursorCases() []storeCase {
 				want := []string{row.deliveries, row.entries}[i]
 				next, got := first(l, t)
 				_, total, _, err := l.page(1, next)
-				t.ok(err, "a page behind a cursor")
+				t.ok(err, "a page after a cursor")
 				if next != "" {
 					expect(t, total, len(strings.Fields(strings.ReplaceAll(want, "|", ""))), "Total of %s has to count all rows that match, also those before a cursor", l.what)
 					got += " | " + l.walk(row.size, next)

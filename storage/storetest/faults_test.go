@@ -16,8 +16,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/storetest"
 )
 
-// An answer that is lost is not a call that failed: asked again, the store says
-// that it knows the event, and the outbox has its delivery.
+// A call whose answer was lost has not failed: when it is repeated, the store knows the
+// event, and the outbox has its delivery.
 func ExampleFaultyStore() {
 	ctx := context.Background()
 	store := storetest.FaultyStore(memory.New(memory.Options{}), storetest.FaultPlan{
@@ -36,7 +36,7 @@ func ExampleFaultyStore() {
 	// 1 <nil>
 }
 
-// topUp appends 1 under the id of the call, and gives what went wrong.
+// topUp appends an entry of 1 with the id of the call, and returns the error.
 func topUp(t *testing.T, l billing.Ledger, call int) error {
 	t.Helper()
 	return l.Append(t.Context(), billing.Entry{ID: fmt.Sprint(call), Owner: "acme", Amount: 1})

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// The calls that the suite makes are all there are.
+// The suite has a call of every method of every role.
 func TestCallsAreAllThereAre(t *testing.T) {
 	called := map[string]bool{}
 	for _, c := range storeCalls() {

@@ -11,7 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// Each seed makes other calls, on a store of its own; a fault of the last store is
+// Each seed makes different calls, on a store of its own, and a fault of the last store is
 // found.
 func TestSeeds(t *testing.T) {
 	const name = "outbox/any mix of calls gives what a sorted list would"

@@ -10,7 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// plantedWindows are stores whose logs mistake Since and Until.
+// plantedWindows are stores whose logs treat Since and Until wrongly.
 var plantedWindows = []plantedFault{
 	{"leaves out what was detected at Since itself", func(s storage.Store) storage.Store {
 		return &broken{Store: s, deliveries: func(ctx context.Context, q deliver.LogQuery) (deliver.LogPage, error) {

@@ -54,7 +54,7 @@ var plantedCursors = []plantedFault{
 			return p, err
 		}}
 	}, "cursors/cursors show the oldest first", "Total of Entries"},
-	{"forgets the order behind a cursor", func(s storage.Store) storage.Store {
+	{"forgets the order after a cursor", func(s storage.Store) storage.Store {
 		return &broken{Store: s, entries: func(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
 			if q.Cursor != "" {
 				q.Asc = true

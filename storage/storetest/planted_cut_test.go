@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// plantedCutFaults are stores that stop half way, cut times short, or forget.
+// plantedCutFaults are stores that stop halfway, truncate times, or forget ids.
 var plantedCutFaults = []plantedFault{
 	{"stops between batches", func(s storage.Store) storage.Store {
 		return &broken{Store: s, commit: func(ctx context.Context, batches []*detect.Batch) error {
@@ -62,7 +62,7 @@ var plantedCutFaults = []plantedFault{
 
 func TestPlantedCutFaults(t *testing.T) { findPlanted(t, plantedCutFaults) }
 
-// untilEnded does one after the other, until one fails or the context has ended.
+// untilEnded calls one after the other, until one fails or the context has ended.
 func untilEnded[T any](ctx context.Context, list []T, do func(context.Context, T) error) error {
 	for _, one := range list {
 		if err := ctx.Err(); err != nil {

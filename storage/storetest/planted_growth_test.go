@@ -56,7 +56,7 @@ func TestPlantedGrowthFaults(t *testing.T) {
 	})
 }
 
-// A store that removes what is too old much later than it comes grows.
+// A store that removes old data more slowly than new data comes is found.
 func TestPlantedSlowRemoval(t *testing.T) {
 	const find = "retention/removal keeps pace with what is committed"
 	kit := fullKit(func(s storage.Store) storage.Store { return s })

@@ -13,7 +13,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// change is a store that has batches changed for its Commit, and back after it.
+// change is a store that changes batches before its Commit, and back after it.
 func change(s storage.Store, before, after func(*detect.Batch)) storage.Store {
 	return &broken{Store: s, commit: func(ctx context.Context, batches []*detect.Batch) error {
 		given := make([]detect.Batch, len(batches))
@@ -34,7 +34,7 @@ func change(s storage.Store, before, after func(*detect.Batch)) storage.Store {
 
 func unchanged(*detect.Batch) {}
 
-// known says whether all events of a batch are, by their ids.
+// known reports whether all events of a batch are known.
 func known() func(*detect.Batch) bool {
 	seen := map[string]bool{}
 	return func(b *detect.Batch) bool {

@@ -64,7 +64,7 @@ func (p pagedRuleStore) List(ctx context.Context, q rule.Query) (rule.Page, erro
 	return p.Store.List(ctx, q)
 }
 
-// Stores that give the wrong one of two errors, or pages by a rule of their own.
+// Stores that return the wrong one of two errors, or page in their own way.
 func TestPlantedOrderFaults(t *testing.T) {
 	findPlanted(t, []plantedFault{
 		{"looks at names before ids", namesFirst, "monitors/Update of an unknown id is not found, though its name is taken", "not found"},

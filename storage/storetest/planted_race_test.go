@@ -68,7 +68,7 @@ func ask[T any](u *unlocked, question func(storage.Store) (T, error)) (T, error)
 	return question(u.store)
 }
 
-// open gives the store that works on u.
+// open returns the store that works on u.
 func (u *unlocked) open() storage.Store {
 	u.empty()
 	return &broken{
@@ -136,8 +136,8 @@ type unlockedHandle struct {
 	data *atomic.Pointer[[]*written]
 }
 
-// A store without a lock between processes keeps its contract in each process and
-// fails each race.
+// A store without a lock between processes passes the cases of one process, and fails every
+// race.
 func TestPlantedMissingLock(t *testing.T) {
 	for _, c := range raceCases() {
 		t.Run(c.name, func(t *testing.T) {

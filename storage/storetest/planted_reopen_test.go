@@ -25,7 +25,7 @@ func (o reopeningOutbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (i
 	return o.r.reopen(ctx, r)
 }
 
-// plantReopen makes a store whose Reopen gets the sound one beside the request.
+// plantReopen returns a store with the given Reopen, which also gets the sound store.
 func plantReopen(f func(ctx context.Context, sound deliver.Outbox, r deliver.ReopenRequest) (int, error)) func(storage.Store) storage.Store {
 	return func(s storage.Store) storage.Store {
 		return &reopening{s, func(ctx context.Context, r deliver.ReopenRequest) (int, error) { return f(ctx, s.Outbox(), r) }}

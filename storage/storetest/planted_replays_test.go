@@ -46,7 +46,7 @@ func plantStep(f stepFunc) func(storage.Store) storage.Store {
 	return func(s storage.Store) storage.Store { return &replayedStore{Store: s, step: f} }
 }
 
-// plantAfter makes a store that has f change what the sound Step made.
+// plantAfter returns a store in which f changes what the sound Step returned.
 func plantAfter(f func(ctx context.Context, s storage.Store, r *deliver.Replay, ds []deliver.Delivery) ([]deliver.Delivery, error)) func(storage.Store) storage.Store {
 	return plantStep(func(ctx context.Context, s storage.Store, q deliver.ReplayStep) (deliver.Replay, []deliver.Delivery, error) {
 		r, ds, err := s.Replays().Step(ctx, q)

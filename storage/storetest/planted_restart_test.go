@@ -112,7 +112,7 @@ func TestPlantedRestartFaults(t *testing.T) {
 	}
 }
 
-// A store that loses everything over a restart is found by all it loses.
+// A store that loses everything in a restart fails the case of everything that it loses.
 func TestPlantedLossOfEverything(t *testing.T) {
 	for _, find := range []string{
 		"restart/monitors survive a restart", "restart/events stay known after a restart, and numbers go on",

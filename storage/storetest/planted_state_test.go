@@ -14,7 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage"
 )
 
-// forgetsOnConflict forgets an id once its event was found again.
+// forgetsOnConflict is a store that forgets an id once its event was found again.
 func forgetsOnConflict(s storage.Store) storage.Store {
 	again := map[string]int{}
 	return &broken{Store: s, commit: func(ctx context.Context, batches []*detect.Batch) error {
@@ -43,7 +43,7 @@ func acceptsDuplicates(s storage.Store) storage.Store {
 	}}
 }
 
-// leavesHoles uses up a number for each event that turns out to be known.
+// leavesHoles is a store that uses a number for each event that it already knows.
 func leavesHoles(s storage.Store) storage.Store {
 	return &broken{Store: s,
 		commit: func(ctx context.Context, batches []*detect.Batch) error {

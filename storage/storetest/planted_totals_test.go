@@ -75,7 +75,7 @@ var plantedTotals = []plantedFault{
 
 func TestPlantedTotals(t *testing.T) { findPlanted(t, plantedTotals) }
 
-// keepsTotals answers with the totals of before a rule was deleted.
+// keepsTotals is a store that keeps the total of a rule that was deleted.
 type keepsTotals struct {
 	storage.Store
 	before *[]billing.Credits

@@ -12,8 +12,8 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// handle is a store as a process has it open: Close ends the handle, and the
-// data stays for the next one.
+// handle is a store as one process has it open: Close closes only the handle, and the data
+// stays for the next one.
 type handle struct{ *faultyStore }
 
 func newHandle(data storage.Store) storage.Store {
@@ -84,7 +84,7 @@ func TestStoreCaseNames(t *testing.T) {
 	}
 }
 
-// record runs a case on a kit and gives what it reports.
+// record runs a case on a kit, and returns what it reports.
 func record(t *testing.T, kit Kit, name string) []string {
 	t.Helper()
 	for _, role := range storeRoles() {
