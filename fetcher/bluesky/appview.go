@@ -35,7 +35,7 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 		return fetcher.Page{}, err
 	}
 	if page.Next == q.Cursor {
-		page.Next = "" // a server that ignores the cursor would be read for ever
+		page.Next = "" // else a server that ignores the cursor would be read for ever
 	}
 	page.UserID, page.RateLimit, page.ServerTime = a.did, resp.RateLimit, resp.ServerTime
 	if q.Cursor == "" {
@@ -44,7 +44,7 @@ func (f *Fetcher) authorFeed(ctx context.Context, a account, q fetcher.TimelineQ
 	return page, nil
 }
 
-// Kinds of reason for which an item is in a feed.
+// Reasons why an item is in a feed, beside that the account posted it.
 const (
 	reasonRepost = "app.bsky.feed.defs#reasonRepost"
 	reasonPin    = "app.bsky.feed.defs#reasonPin"
@@ -67,19 +67,18 @@ const (
 	reasonBy
 )
 
-// itemHead is what has to be known of a feed item before it is worth decoding.
+// itemHead is what decides whether a feed item is decoded, and how.
 type itemHead struct {
 	raw []byte // the whole item, in the answer's memory
-	id  string // the event's, "" when the item has no usable one
-	// at is when the post was made, or the repost, whatever the age of the post
-	// that it repeats.
+	id  string // of the post or repost, "" when the item has no usable one
+	// at is when the post was made, or for a repost when it was reposted.
 	at             time.Time
 	repost, pinned bool
-	known          bool
+	known          bool // TimelineQuery.Seen has it
 }
 
-// readItem reads the element that s is at; one that is no object leaves an
-// empty head.
+// readItem reads the element that s is at. For one that is not an object, only raw
+// is set.
 func readItem(s *scan.Scanner, a account, now time.Time) itemHead {
 	h := itemHead{raw: s.Element()}
 	kind := textOf(s.Value(reasonType))
@@ -192,8 +191,8 @@ type postView struct {
 	Labels        []label `json:"labels"`
 }
 
-// tweet maps an item. What a repost shows is the reposted post; who and when
-// is the reposter.
+// tweet maps an item. A repost has its own author; everything else is the reposted
+// post's.
 func (i *feedItem) tweet(a account, repost bool) fetcher.Tweet {
 	p := &i.Post
 	uri, _ := parseURI(p.URI)

@@ -18,7 +18,7 @@ import (
 const DefaultBaseURL = "https://public.api.bsky.app"
 
 const (
-	defaultPageSize = 50  // the lexicons' own default
+	defaultPageSize = 50  // the lexicons' default
 	maxPageSize     = 100 // the lexicons' maximum
 )
 
@@ -31,8 +31,8 @@ type Config struct {
 	// BaseURL is the AppView. Defaults to DefaultBaseURL.
 	BaseURL string
 	// PDS is a server that hosts accounts, such as "https://pds.example.com".
-	// If set it is read in place of the AppView, and only its own accounts are
-	// found.
+	// If it is set, it is read in place of the AppView, and only the accounts that
+	// it hosts are found.
 	PDS string
 	// HTTP makes the requests. Defaults to upstream's client: 30 s per request,
 	// redirects within the same host only.
@@ -48,7 +48,7 @@ type Config struct {
 	// that is still the same is not decoded; some 400 bytes each. Defaults to
 	// upstream.DefaultMaxPages.
 	MaxPages int
-	// Now is the clock for rate-limit resets, and for record keys when an
+	// Now is the clock for rate-limit resets, and for judging record keys when an
 	// answer has no Date. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -116,7 +116,7 @@ func New(cfg Config) (*Fetcher, error) {
 	}, nil
 }
 
-// account is whose timeline is read.
+// account is the one whose timeline is read.
 type account struct {
 	did  string
 	name string // what to call it when the source sends no handle
@@ -125,13 +125,12 @@ type account struct {
 // Timeline reads one page of an account's posts, replies and reposts: in one
 // request from an AppView and two from a PDS, after one more for the DID if
 // neither the query nor an earlier call knows it. Errors are those of package
-// fetcher: ErrNotFound also means a handle that leads nowhere and, from a PDS, an
-// account that is deactivated, ErrProtected one that is taken down, suspended,
-// deactivated or blocked as far as the server says so,
-// ErrUnauthorized a server that wants a login, ErrMalformed an answer that is
-// not a list of posts. Page.Unchanged goes by the server's validators (ETag,
-// Last-Modified) and, where it sends none, by the body; from a PDS both lists
-// must be unchanged.
+// fetcher: ErrNotFound also for a handle without an account and, from a PDS, for an
+// account that is deactivated; ErrProtected for an account of which the server says
+// that it is taken down, suspended, deactivated or blocked; ErrUnauthorized for a
+// server that wants a login; ErrMalformed for an answer that is not a list of posts.
+// Page.Unchanged goes by the server's validators (ETag, Last-Modified) and, where it
+// sends none, by the body; from a PDS both lists must be unchanged.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	who := q.Username
 	if who == "" {
@@ -157,7 +156,7 @@ func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	return page, nil
 }
 
-// xrpcPath is the address of an XRPC query method on its server.
+// xrpcPath returns the path and query of a call to an XRPC query method.
 func xrpcPath(method string, params url.Values) string {
 	return "/xrpc/" + method + "?" + params.Encode()
 }
@@ -171,7 +170,7 @@ func (f *Fetcher) get(ctx context.Context, path string, header http.Header) (*up
 	return resp, nil
 }
 
-// limit is the page size to ask for.
+// limit returns the number of posts to ask for.
 func (f *Fetcher) limit(q fetcher.TimelineQuery) string {
 	n := f.pageSize
 	if q.Limit > 0 {
@@ -180,7 +179,7 @@ func (f *Fetcher) limit(q fetcher.TimelineQuery) string {
 	return strconv.Itoa(n)
 }
 
-// answeredAt is the time of an answer, by the server's clock if it told it.
+// answeredAt returns the time of an answer, by the server's clock if it has a Date.
 func (f *Fetcher) answeredAt(resp *upstream.Response) time.Time {
 	if !resp.ServerTime.IsZero() {
 		return resp.ServerTime

@@ -14,9 +14,9 @@ const linkTag = 42
 
 var errCAR = errors.New("bluesky: the blocks of a commit are no CAR")
 
-// carBlocks reads a CAR, version 1, as ipld.io/specs/transport/car/carv1 has it:
-// sections with their lengths before them, the first a header and the others a CID
-// and its block. The blocks, by CID, are parts of b.
+// carBlocks reads a CAR, version 1 (ipld.io/specs/transport/car/carv1): sections, each
+// after its length; the first is a header, the others are a CID and its block. It
+// returns the blocks by CID. They share the memory of b.
 func carBlocks(b []byte) (map[string][]byte, error) {
 	blocks := map[string][]byte{}
 	for header := true; len(b) > 0; header = false {
@@ -38,8 +38,8 @@ func carBlocks(b []byte) (map[string][]byte, error) {
 	return blocks, nil
 }
 
-// cidEnd is where the CID ends that b begins with: version 1, the codec, the hash
-// function, the hash's length, and the hash. AT Protocol has no other version.
+// cidEnd returns where the CID that b begins with ends. It has the version, the codec,
+// the hash function, the hash's length, and the hash. AT Protocol has only version 1.
 func cidEnd(b []byte) (int, error) {
 	var parts [4]uint64
 	end := 0
@@ -57,7 +57,7 @@ func cidEnd(b []byte) (int, error) {
 	return end + int(parts[3]), nil
 }
 
-// cidOf is the CID that a link names, "" of what is no link.
+// cidOf returns the CID that a link names, "" for a tag that is not a link.
 func cidOf(link cbor.Tag) string {
 	b, ok := link.Content.([]byte)
 	if link.Number != linkTag || !ok || len(b) < 2 || b[0] != 0 {
@@ -66,11 +66,12 @@ func cidOf(link cbor.Tag) string {
 	return string(b[1:])
 }
 
-// cidText writes a CID, after the letter b.
+// cidText is the encoding of a CID's text, which begins with the letter b.
 var cidText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// jsonOf gives a decoded value as the JSON of atproto.com/specs/data-model has it:
-// a link is {"$link": …}. Bytes, which no record of a post has, are left out.
+// jsonOf converts a decoded value to the form that has the JSON of
+// atproto.com/specs/data-model: a link is {"$link": …}. Bytes, which no record of a
+// post has, become null.
 func jsonOf(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -11,13 +11,13 @@ var collections = [2]string{postCollection, repostCollection}
 // position is how far a collection of a PDS was read.
 type position struct {
 	cursor string // the server's, "" for the newest part
-	below  string // key down to which that part was given, "" for none of it
+	below  string // key down to which the part at cursor was used, "" for none of it
 	end    bool   // nothing is left
 }
 
 type positions [len(collections)]position
 
-// formatCursor gives the positions as a Page.Next, "" when all ended.
+// formatCursor returns the positions as a Page.Next, "" when all have ended.
 func formatCursor(ps positions) string {
 	v := url.Values{}
 	left := false

@@ -1,11 +1,11 @@
-// Package bluesky reads accounts of the AT Protocol (Bluesky and its kin)
-// without a key. One Fetcher has one of two sources:
+// Package bluesky reads accounts of the AT Protocol, the network of Bluesky,
+// without a key. A Fetcher reads from one of two sources:
 //
 //   - an AppView, by default Bluesky's public one, which sends posts with
 //     counts, author, pictures and the reposted post;
-//   - with Config.PDS, the server that hosts the accounts. It is the first to
-//     know of a post and shows the bare records: no counts, no author profile,
-//     and of a repost only which post it repeats.
+//   - with Config.PDS, the server that hosts the accounts (a personal data
+//     server). It is the first to have a post, but has bare records only: no
+//     counts, no author profile, and of a repost only which post it repeats.
 //
 // A program that watches a few accounts:
 //
@@ -25,52 +25,52 @@
 // is made of the reposter and the post, so that reposting again after an undo
 // is not new there. Reposts have no page: Permalink is the reposted post's.
 //
-// PublishedAt comes from the record key, a timestamp identifier (see TIDTime)
-// in microseconds. A key that is no such thing, lies before November 2022 or
-// more than 5 minutes after the answer's own time is not believed; nor is one
-// more than 5 minutes after the AppView's indexedAt if the record's createdAt
-// is later than that, too. Then PublishedAt is indexedAt, and without that
-// createdAt, which the posting program sets as it likes. Imported posts have
+// PublishedAt comes from the record key, usually a timestamp identifier in
+// microseconds (see TIDTime). The key is not used if it is something else, if its
+// time is before November 2022 or more than 5 minutes after that of the answer, or
+// if its time is more than 5 minutes after the AppView's indexedAt and the record's
+// createdAt is after indexedAt, too. Then PublishedAt is indexedAt, and without
+// that createdAt, which the posting program sets as it likes. Imported posts have
 // old keys and therefore old times.
 //
 // An AppView sorts a feed by the earlier of createdAt and the time it indexed
 // the post. A new post with a createdAt in the past therefore stands among old
 // posts. It is found if it stands on a page that is read: always on the first,
 // which Config.PageSize makes up to 100 posts long, and on an older one only
-// when the engine reads that far. Further down it is missed. A PDS lists by
-// record key, and shows such a post at the top.
+// when the engine reads that far; otherwise it is missed. A PDS lists by record
+// key, and so has such a post at the top.
 //
 // Indices of hashtags and mentions are code points of Text; Width and Height
 // of media are the aspect ratio that the poster stated, not always pixels. A
 // feed item without a usable URI becomes an empty Tweet, which the engine drops
-// and counts. Unknown fields, null, and fields of another type lose nothing
-// else.
+// and counts. Unknown fields, null, and fields of another type are ignored; the
+// rest of the post is read.
 //
 // # Pages of a PDS
 //
 // A PDS lists posts and reposts as two collections, each newest key first, so
-// a page costs two requests (one, once a collection has ended). The two lists
-// are merged by key and cut where the list that reaches back less far ends:
-// below that point its next part may hold newer records than the other list's
-// rest. Page.Next carries the positions in both collections: the server's
-// cursor, which is opaque, and the key down to which that part was given, so
-// that a half-used part is asked for again and continued. A record whose key
-// sorts above the present stands at the top for good and is marked Pinned.
+// a page costs two requests (one, once a collection has ended). The two lists are
+// merged by key and cut where the one that reaches back less far ends: its next
+// part may have records that are newer than the rest of the other list. Page.Next
+// has the position in each collection: the server's cursor, which is opaque, and
+// the key down to which that part was used, so that the part is requested again
+// for the rest. A record whose key is of a time to come stands at the top until
+// then, and is marked Pinned.
 //
 // # Unchanged pages
 //
 // A newest page that is still the same is Page.Unchanged to a caller that gives
 // its version as TimelineQuery.Known: see package upstream. On a PDS both lists
-// have to be the same; when only the reposts have changed and the server spared
-// the posts by a 304, these are asked for again, a third request.
+// have to be the same. When only the reposts have changed, and the server answered
+// 304 for the posts, a third request reads these.
 //
 // # Probes and streams
 //
 // A Fetcher of an AppView is a Prober: Probe asks for the profiles of 25 accounts
 // in one call, and their post counts tell which have changed. Two Streamers bring
 // posts, edits and deletions some milliseconds after they were made: a Jetstream
-// those of accounts of the whole network, and a Repos those of the accounts that one
-// PDS hosts, from that server itself.
+// for accounts of the whole network, and a Repos for those that one PDS hosts, from
+// that server itself.
 //
 // # Tests with a real server
 //

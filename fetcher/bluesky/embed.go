@@ -70,8 +70,8 @@ func (b *blob) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// address is where the file can be had. Blobs are served at blobs + content
-// id; with blobs "" only a view's own address is known.
+// address returns the file's address: a view's own, or blobs and the content id. It
+// is "" without either.
 func (b blob) address(blobs string) string {
 	if b.url != "" || b.cid == "" || blobs == "" {
 		return webURL(b.url)
@@ -79,7 +79,7 @@ func (b blob) address(blobs string) string {
 	return blobs + b.cid
 }
 
-// quoted is the embedded post's URI, "" when the embedded record is no post.
+// quoted returns the embedded post's URI, "" when the embedded record is no post.
 func (e *embed) quoted() string {
 	for _, uri := range []string{e.Record.URI, e.Record.Record.URI} {
 		if isPost(uri) {
@@ -89,7 +89,8 @@ func (e *embed) quoted() string {
 	return ""
 }
 
-// attached is the part with the media.
+// attached returns the part that has the media: the embed of a post that also quotes
+// has it one level deeper.
 func (e *embed) attached() *embed {
 	if e.Media != nil {
 		return e.Media

@@ -121,8 +121,8 @@ func (v *feedSorter) feed(cursor string, limit int) map[string]any {
 	return answer
 }
 
-// A post is found when it is made, whatever its createdAt says, as long as that
-// leaves it on a page that is read.
+// A post with any createdAt is found when it is made, as long as it stands on a page
+// that is read.
 func TestPostsWithAnOldCreatedAtAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		<-time.After(25 * 365 * 24 * time.Hour) // virtual time begins in 2000, before the network

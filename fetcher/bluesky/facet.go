@@ -70,7 +70,7 @@ func entities(t *fetcher.Tweet, text string, facets []facet, prefix string) {
 	}
 }
 
-// codePoints gives for each byte offset of text, its end included, the number
+// codePoints returns for each byte offset of text, its end included, the number
 // of code points before it, and −1 for an offset inside of one.
 func codePoints(text string) []int {
 	points := make([]int, len(text)+1)
@@ -86,7 +86,7 @@ func codePoints(text string) []int {
 	return points
 }
 
-// webURL keeps addresses such as javascript: out of what is passed on.
+// webURL returns u if it is an address of the web, and "" for javascript: and so on.
 func webURL(u string) string {
 	if strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://") {
 		return u

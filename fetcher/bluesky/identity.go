@@ -12,7 +12,7 @@ import (
 
 func isDID(s string) bool { return strings.HasPrefix(s, "did:") }
 
-// did finds an account's DID: as given, from memory, or by a request.
+// did returns an account's DID: as given, from memory, or by a request.
 func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, error) {
 	switch {
 	case isDID(q.UserID):
@@ -33,6 +33,7 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	if err != nil {
 		return "", unresolved(err)
 	}
+	defer resp.Release()
 	var answer struct {
 		DID string `json:"did"`
 	}
@@ -51,8 +52,8 @@ func (f *Fetcher) did(ctx context.Context, q fetcher.TimelineQuery) (string, err
 	return answer.DID, nil
 }
 
-// forget drops a remembered DID that turned out to be gone, so that the next
-// call finds who has the handle now.
+// forget drops a remembered DID that the server does not know any more, so that the
+// next call finds who has the handle now.
 func (f *Fetcher) forget(handle, did string) {
 	key := strings.ToLower(handle)
 	f.mu.Lock()

@@ -36,19 +36,19 @@ type JetstreamConfig struct {
 	Now func() time.Time
 }
 
-// Jetstream is a Streamer for the accounts of the AT Protocol: the first version
-// of Jetstream's wire, /subscribe, which servers of either version speak. It is
-// safe for concurrent use.
+// Jetstream is a Streamer for accounts of the AT Protocol. It speaks version 1 of the
+// Jetstream protocol, /subscribe, which servers of version 2 speak, too. It is safe
+// for concurrent use.
 //
 // It brings the posts and reposts of up to 10,000 accounts whose DID is known,
 // as records: as from a PDS, without the author's profile and without addresses
 // of media. Ids and times are those of Fetcher's posts.
 //
-// A position resumes on the same host by the server's sequence number, where the
-// server tells it, else by time, some seconds early. Only the first is said to
-// bring everything: servers of the older version lose events where the replay
-// meets the present, and one that is asked for more than it keeps begins later
-// without a word.
+// A position resumes on the same host by the server's sequence number, if the server
+// sends it, and otherwise by time, from some seconds earlier on. Signal.Resumed is
+// true only for the former: older servers lose events where the replay meets the
+// present, and a server that is asked for more than it keeps begins later without
+// saying so.
 type Jetstream struct {
 	cfg  JetstreamConfig
 	base *url.URL
@@ -80,8 +80,9 @@ func NewJetstream(cfg JetstreamConfig) (*Jetstream, error) {
 // Brings returns true: nothing is left out of a subscription to an account.
 func (*Jetstream) Brings(*fetcher.Tweet) bool { return true }
 
-// Stream waits until there is an account with a DID: a subscription to none is
-// one to everybody. Accounts beyond 10,000 are not subscribed to.
+// Stream waits until there is an account with a DID, since to the server a
+// subscription to no account is one to all. Accounts beyond 10,000 are not
+// subscribed to.
 func (j *Jetstream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	s := &subscription{cfg: &j.cfg, host: j.base.Host, emit: emit, from: parsePosition(q.Position), last: q.Position}
 	s.most = maxWantedDIDs
@@ -117,19 +118,20 @@ func (j *Jetstream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func
 	return fmt.Errorf("bluesky: jetstream %s: %w", j.base.Host, err)
 }
 
-// subscription is one connection's.
+// subscription is the state of one connection.
 type subscription struct {
 	cfg  *JetstreamConfig
 	host string
 	emit func(fetcher.Signal) error
 	from streamPosition // what was asked for
-	last string         // the newest position, as text
+	last string         // the position of the newest event, as text
 
 	wantedAccounts
 }
 
-// query is that of the connection's address. The server sends nothing before it
-// has the options: proxies refuse an address with thousands of accounts.
+// query returns the query of the connection's address. With requireHello the server
+// sends nothing before it has the options, which have the accounts: proxies refuse an
+// address with thousands of them.
 func (s *subscription) query() url.Values {
 	q := url.Values{"wantedCollections": collections[:], "requireHello": {"true"}}
 	if cursor := s.from.cursor(s.host); cursor != "" {
@@ -162,7 +164,7 @@ func (s *subscription) subscribe(ctx context.Context, send socket.Send) error {
 	return send(ctx, b)
 }
 
-// follow changes the subscription with the accounts.
+// follow changes the subscription as the accounts change, until ctx ends.
 func (s *subscription) follow(ctx context.Context, end context.CancelCauseFunc, send socket.Send, changes <-chan []fetcher.Account) {
 	for {
 		select {
@@ -181,7 +183,7 @@ func (s *subscription) follow(ctx context.Context, end context.CancelCauseFunc, 
 	}
 }
 
-// up says that the server has accepted the subscription.
+// up emits that the server has accepted the subscription.
 func (s *subscription) up() error {
 	return s.emit(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: s.tell(), Resumed: s.from.exact(s.host, s.cfg.Now())})
 }

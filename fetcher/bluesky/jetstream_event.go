@@ -11,22 +11,23 @@ import (
 // streamPosition is where a Jetstream subscription was. Its text is JSON.
 type streamPosition struct {
 	Host string `json:"host"`
-	// TimeUS is an event's time_us, microseconds by the server's clock. Events
-	// may share it, and hosts differ in it by little.
+	// TimeUS is an event's time_us, in microseconds by the server's clock. Several
+	// events may have the same, and hosts have slightly different ones.
 	TimeUS int64 `json:"time_us"`
-	// Seq is the host's own number of the event, 0 where it tells none.
+	// Seq is the host's number of the event, 0 if it sends none.
 	Seq int64 `json:"seq,omitempty"`
 }
 
 const (
 	// rewind is how much earlier a position by time resumes.
 	rewind = 5 * time.Second
-	// keptFor is how old a position may be. Servers keep 36 hours by default and
-	// clamp what is older without a word.
+	// keptFor is how old a position may be to resume without loss. Servers keep 36
+	// hours by default, and begin there for an older one without saying so.
 	keptFor = 35 * time.Hour
 )
 
-// parsePosition reads a position's text; one that is none is the present.
+// parsePosition parses a position; the zero value, which is the present, for a text
+// that is not one.
 func parsePosition(text string) streamPosition {
 	var p streamPosition
 	if json.Unmarshal([]byte(text), &p) != nil || p.TimeUS <= 0 || p.Seq < 0 {
@@ -40,10 +41,10 @@ func (p streamPosition) text() string {
 	return string(b)
 }
 
-// bySeq reports whether the position resumes on a host by its own number.
+// bySeq reports whether the position resumes on a host by the host's number.
 func (p streamPosition) bySeq(host string) bool { return p.Seq > 0 && p.Host == host }
 
-// cursor is the parameter that resumes on a host, "" for the present.
+// cursor returns the parameter that resumes on a host, "" for the present.
 func (p streamPosition) cursor(host string) string {
 	switch {
 	case p.TimeUS == 0:
@@ -68,8 +69,7 @@ func (p streamPosition) before(host string, e *jetstreamEvent) bool {
 	return e.TimeUS < p.TimeUS-rewind.Microseconds()
 }
 
-// jetstreamEvent is a message of the server. Cursor is told by servers of the
-// newer version alone.
+// jetstreamEvent is a message of the server. Only servers of version 2 send a cursor.
 type jetstreamEvent struct {
 	DID    string `json:"did"`
 	TimeUS int64  `json:"time_us"`
@@ -83,7 +83,7 @@ type jetstreamEvent struct {
 	} `json:"commit"`
 }
 
-// message emits what one event tells. One that cannot be read is a gap.
+// message emits the signal of one event. An event that cannot be read is a gap.
 func (s *subscription) message(b []byte) error {
 	var e jetstreamEvent
 	if unmarshal(b, &e) != nil || e.TimeUS <= 0 || !isDID(e.DID) {
@@ -98,8 +98,8 @@ func (s *subscription) message(b []byte) error {
 	return s.emit(signal)
 }
 
-// signal is what an event tells. Those of accounts that are not wanted any more,
-// and of kinds that are not posts, only show that the stream is alive.
+// signal returns the signal of an event. One of an account that is not wanted any more,
+// or not about a post, is a heartbeat.
 func (s *subscription) signal(e *jetstreamEvent) fetcher.Signal {
 	alive := fetcher.Signal{Kind: fetcher.SignalHeartbeat}
 	name, wanted := s.name(e.DID)

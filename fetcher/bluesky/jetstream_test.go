@@ -67,7 +67,7 @@ func startStreamer(t *testing.T, from fetcher.Streamer, q fetcher.StreamQuery) *
 	return s
 }
 
-// next gives the next signal that is no heartbeat without a position.
+// next returns the next signal, leaving out heartbeats without a position.
 func (s *streaming) next() fetcher.Signal {
 	for {
 		select {
@@ -81,7 +81,8 @@ func (s *streaming) next() fetcher.Signal {
 	}
 }
 
-// stop returns when the server has noticed, too: it would still take a frame.
+// stop ends the call, and waits until the server has noticed, which would otherwise
+// still take a frame.
 func (s *streaming) stop() {
 	s.cancel()
 	if err := <-s.ended; !errors.Is(err, context.Canceled) {
@@ -166,8 +167,8 @@ func TestJetstreamSignals(t *testing.T) {
 	})
 }
 
-// Accounts change without a reconnect, and a subscription to none is ended, since
-// to the server it means everybody.
+// Accounts change without a reconnect. Without any the subscription ends, since to
+// the server no account means all of them.
 func TestJetstreamFollowsAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newJetstreamServer(t)
@@ -272,7 +273,7 @@ func TestJetstreamConfig(t *testing.T) {
 		}
 	}
 	if _, err := NewJetstream(JetstreamConfig{HTTP: &http.Client{Timeout: time.Second}}); err == nil {
-		t.Error("a client with a Timeout was taken")
+		t.Error("a client with a Timeout was accepted")
 	}
 	if _, err := NewJetstream(JetstreamConfig{}); err != nil {
 		t.Error(err)

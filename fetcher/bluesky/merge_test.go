@@ -56,7 +56,7 @@ func (r *repo) listRecords(q url.Values) (int, string) {
 	return 200, string(b)
 }
 
-// all is what a timeline must show: the truth by sorting everything at once.
+// all returns what a timeline must show, by sorting all records at once.
 func (r *repo) all() []string {
 	type record struct{ collection, key string }
 	var every []record

@@ -60,7 +60,7 @@ func (f *Fetcher) records(ctx context.Context, a account, q fetcher.TimelineQuer
 	return page, nil
 }
 
-// lists are the collections' answers, nil for one that has ended.
+// lists are the answers for the collections, nil for one that has ended.
 type lists [len(collections)]*upstream.Response
 
 func (l *lists) release() {
@@ -71,9 +71,9 @@ func (l *lists) release() {
 	}
 }
 
-// list requests a part of each collection. It returns kept when all are as
-// there, else nil and answers that have their bodies: then a collection that
-// was not modified is asked for again.
+// list requests a part of each collection. It returns kept if all answers are the
+// same as those of kept. Otherwise it returns nil, and answers that have bodies: it
+// requests a collection again for which the server answered 304.
 func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections)]string, kept *upstream.Kept) (lists, *upstream.Kept, error) {
 	var got lists
 	var err error
@@ -85,7 +85,7 @@ func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections
 			return got, nil, err
 		}
 		if !kept.Same(i, got[i]) {
-			kept = nil // what follows needs its body in any case
+			kept = nil // the answers that follow need bodies
 		}
 	}
 	if kept != nil {
@@ -102,7 +102,7 @@ func (f *Fetcher) list(ctx context.Context, at positions, paths [len(collections
 	return got, nil, nil
 }
 
-// fillPage decodes the records that are not known yet.
+// fillPage adds the listed records to a page, and decodes those that are not known.
 func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account, now time.Time, seen func(id string) bool) {
 	blobs := blobsOf(f.pds, a.did)
 	ahead := tidAt(now.Add(clockSlack))
@@ -138,7 +138,7 @@ func (f *Fetcher) fillPage(page *fetcher.Page, listed []listedRecord, a account,
 	page.OldestAt = reach.Time()
 }
 
-// blobsOf is what the addresses of an account's blobs begin with on a PDS.
+// blobsOf returns what the addresses of an account's blobs begin with on a PDS.
 func blobsOf(pds, did string) string {
 	return pds + "/xrpc/com.atproto.sync.getBlob?did=" + url.QueryEscape(did) + "&cid="
 }
@@ -160,9 +160,8 @@ func (l *listedRecord) tweet(u atURI, a account, blobs string) fetcher.Tweet {
 	return value.Value.tweet(l.uri, u, a, blobs)
 }
 
-// tweet maps a bare record, which has the address uri. Of a reposted post it
-// knows the address alone. The addresses of blobs begin with blobs; there are
-// none if that is "".
+// tweet maps a bare record, whose address is uri. Of a reposted post it has only the
+// address. The addresses of blobs begin with blobs; with blobs "" there are none.
 func (r *record) tweet(uri string, u atURI, a account, blobs string) fetcher.Tweet {
 	t := fetcher.Tweet{UserID: a.did, Username: a.name}
 	if u.collection == repostCollection {
@@ -184,7 +183,7 @@ func (r *record) tweet(uri string, u atURI, a account, blobs string) fetcher.Twe
 	return t
 }
 
-// part is what one collection contributes to a page: a server's answer.
+// part is what one collection contributes to a page.
 type part struct {
 	at      position
 	next    string // the server's cursor for what follows, "" at the end
@@ -197,8 +196,8 @@ const topKey = "\x7f"
 // recordPage is the plan for an answer of listRecords.
 var recordPage = scan.NewPlan("records", []string{"cursor"}, []string{"uri", "value.createdAt"})
 
-// decode reads an answer of listRecords. An element without a usable URI takes
-// the place of the one before it.
+// decode reads an answer of listRecords. An element without a usable URI is sorted
+// by the key of the one before it.
 func (p *part) decode(body []byte) error {
 	var room [defaultPageSize]listedRecord // on the stack, for most pages
 	list := room[:0]
@@ -226,16 +225,17 @@ func (p *part) decode(body []byte) error {
 		}
 		r.key = key
 	}
-	// The reference server gives a cursor with every record, also the last.
+	// The reference server sends a cursor as long as there are records, even if no
+	// others follow.
 	if cursor := string(textOf(s.Top(0))); len(p.records) > 0 && cursor != p.at.cursor {
 		p.next = cursor
 	}
 	return nil
 }
 
-// merge gives the records of all parts that no later part can precede, newest
-// key first, and where each collection goes on. Keys compare as servers sort
-// them, bytewise; that is by time for timestamp identifiers.
+// merge returns the records, newest key first, that no record of a later part can
+// precede, and where each collection goes on. Keys are compared bytewise, as servers
+// do; for timestamp identifiers that is by time.
 func merge(parts [len(collections)]part) ([]listedRecord, positions) {
 	cut := "" // keys from here on up are complete in all parts
 	for i := range parts {
@@ -250,7 +250,7 @@ func merge(parts [len(collections)]part) ([]listedRecord, positions) {
 		left := false
 		for _, r := range p.records {
 			switch {
-			case p.at.below != "" && r.key >= p.at.below: // given before
+			case p.at.below != "" && r.key >= p.at.below: // used before
 			case r.key >= cut:
 				merged = append(merged, r)
 			default:

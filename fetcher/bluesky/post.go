@@ -30,7 +30,7 @@ type strongRef struct {
 
 type label struct {
 	Val string `json:"val"`
-	Neg bool   `json:"neg"` // takes an earlier label back
+	Neg bool   `json:"neg"` // withdraws an earlier label
 }
 
 // sensitiveLabels are the label values that call for a warning.
@@ -42,8 +42,8 @@ func sensitive(labels []label) bool {
 	})
 }
 
-// fill sets what the record itself says, but for its embed. The prefix stands
-// before the text, and moves the indices.
+// fill sets what the record itself says, without its embed. The prefix goes before
+// the text and shifts the indices.
 func (r *record) fill(t *fetcher.Tweet, prefix string) {
 	t.Text = prefix + r.Text
 	t.FullText = t.Text
@@ -54,8 +54,8 @@ func (r *record) fill(t *fetcher.Tweet, prefix string) {
 	entities(t, r.Text, r.Facets, prefix)
 }
 
-// relate sets which posts the post answers and quotes. A post that answers
-// none begins a conversation of its own.
+// relate sets which posts the post replies to and quotes. One that is not a reply
+// begins a conversation of its own.
 func (r *record) relate(t *fetcher.Tweet, uri string) {
 	t.ConversationID = uri
 	if parent, ok := parseURI(r.Reply.Parent.URI); ok {
@@ -71,7 +71,7 @@ func (r *record) relate(t *fetcher.Tweet, uri string) {
 	}
 }
 
-// rtPrefix begins a repost's text.
+// rtPrefix returns the beginning of a repost's text.
 func rtPrefix(handle string, original atURI) string {
 	if handle == "" {
 		handle = original.did
@@ -92,8 +92,8 @@ type profile struct {
 	} `json:"verification"`
 }
 
-// handle is the account's handle, "" when it is missing or no longer leads to
-// the account, for which servers say handle.invalid.
+// handle returns the account's handle, "" when it is missing or does not lead to the
+// account any more, for which servers send handle.invalid.
 func (p *profile) handle() string {
 	if p.Handle == "handle.invalid" {
 		return ""
@@ -101,8 +101,8 @@ func (p *profile) handle() string {
 	return p.Handle
 }
 
-// sign names the author of an item in the timeline of a, which is a's own
-// whatever the profile leaves out.
+// sign sets the author of an item in the timeline of a: a's id and name where the
+// profile has none.
 func (p *profile) sign(t *fetcher.Tweet, a account) {
 	t.UserID, t.Username, t.UserName = p.DID, p.handle(), p.DisplayName
 	if t.UserID == "" {

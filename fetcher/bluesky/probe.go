@@ -24,9 +24,9 @@ func (f *Fetcher) ProbeLimit() int { return maxActors }
 
 // Probe asks an AppView for the profiles of up to 25 accounts in one request. A
 // mark stands for the profile's postsCount, which counts posts, replies and
-// quotes; of reposts and edits it knows nothing, and a delete beside a new post
-// hides both. An account has no mark when the answer leaves it out, as it does
-// the unknown, deactivated and suspended, or when its name is no handle or DID.
+// quotes, but neither reposts nor edits; a new post and a deletion between two
+// probes cancel out. An account has no mark when the answer leaves it out, as it does
+// unknown, deactivated and suspended ones, or when its name is no handle or DID.
 //
 // A PDS has no profiles of its own: with Config.PDS, and from a server that knows
 // no AppView to ask, the error is ErrUnsupported.
@@ -41,7 +41,7 @@ func (f *Fetcher) Probe(ctx context.Context, accounts []fetcher.Account) (fetche
 	actors := make([]string, len(accounts))
 	var asked []string
 	for i, a := range accounts {
-		if actors[i] = actorOf(a); actors[i] != "" { // one that is malformed would fail all
+		if actors[i] = actorOf(a); actors[i] != "" { // one malformed name would fail the call
 			asked = append(asked, actors[i])
 		}
 	}
@@ -80,14 +80,13 @@ func notOffered(err error) error {
 	return xrpcError(err)
 }
 
-// Handles and DIDs as atproto.com/specs/handle and /specs/did have them.
+// The syntax of atproto.com/specs/did and /specs/handle.
 var (
 	didSyntax    = regexp.MustCompile(`^did:[a-z]+:[a-zA-Z0-9._:%-]*[a-zA-Z0-9._-]$`)
 	handleSyntax = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
-// actorOf is how an account is named in a request, "" when it has no name that a
-// server takes.
+// actorOf returns how an account is named in a request, "" when it has no valid name.
 func actorOf(a fetcher.Account) string {
 	if did := didOf(a); did != "" {
 		return did
@@ -98,7 +97,7 @@ func actorOf(a fetcher.Account) string {
 	return ""
 }
 
-// didOf is an account's DID, "" if it is not known.
+// didOf returns an account's DID, "" if it is not known.
 func didOf(a fetcher.Account) string {
 	for _, s := range []string{a.UserID, a.Username} {
 		if isDID(s) && len(s) <= 2048 && didSyntax.MatchString(s) {

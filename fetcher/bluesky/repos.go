@@ -35,19 +35,18 @@ type ReposConfig struct {
 	Now func() time.Time
 }
 
-// Repos is a Streamer for the accounts that one PDS hosts: its own stream of
-// commits, com.atproto.sync.subscribeRepos, which no other server stands before. It
-// is safe for concurrent use.
+// Repos is a Streamer for the accounts that one PDS hosts. It reads the commits from
+// that server itself (com.atproto.sync.subscribeRepos), without a server in between.
+// It is safe for concurrent use.
 //
 // It brings the posts and reposts of accounts whose DID is known, as records: as
-// Fetcher reads them from a PDS. The server sends the commits of all its accounts,
-// and those that are not wanted are dropped here; that is fine for a server with
-// some thousand accounts, and not for a relay of the whole network, which is a
-// Jetstream's work.
+// Fetcher reads them from a PDS. The server sends the commits of all its accounts, and
+// Repos drops those that are not wanted. That is fine for a server with some thousand
+// accounts, but not for a relay of the whole network: use Jetstream there.
 //
 // A position resumes by the server's sequence number, and brings everything since.
-// Servers keep commits for a day or more; one that has not kept a position says so,
-// which is a SignalGap.
+// Servers keep commits for a day or more; one that does not reach back to a position
+// says so, which is a SignalGap.
 type Repos struct {
 	cfg  ReposConfig
 	base *url.URL
@@ -111,7 +110,7 @@ func (p *Repos) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fet
 	return fmt.Errorf("bluesky: repos of %s: %w", p.base.Host, err)
 }
 
-// repoStream is one connection's.
+// repoStream is the state of one connection.
 type repoStream struct {
 	host  string
 	blobs string // the address that blobs are read from
@@ -128,7 +127,7 @@ type repoPosition struct {
 	Seq int64 `json:"seq"`
 }
 
-// resume takes over a position's text. One of another server is the present.
+// resume sets seq from a position. One of another server is the present.
 func (s *repoStream) resume(position string) {
 	var at repoPosition
 	if json.Unmarshal([]byte(position), &at) == nil && at.PDS == s.host && at.Seq > 0 {
@@ -141,8 +140,8 @@ func (s *repoStream) position() string {
 	return string(b)
 }
 
-// follow takes over the accounts that are wanted. Without any the server's commits
-// would be read in vain.
+// follow takes over the accounts that are wanted, until ctx ends. When none is left it
+// ends the connection, whose commits would be read for nothing.
 func (s *repoStream) follow(ctx context.Context, end context.CancelCauseFunc, changes <-chan []fetcher.Account) {
 	for {
 		select {

@@ -21,7 +21,7 @@ var frameMode = func() cbor.DecMode {
 	return mode
 }()
 
-// frameHeader says what the second half of a frame is.
+// frameHeader is the first half of a frame, and says what the second one is.
 type frameHeader struct {
 	Op   int    `cbor:"op"` // 1, or -1 for an error
 	Type string `cbor:"t"`
@@ -47,10 +47,10 @@ type repoEvent struct {
 type repoOp struct {
 	Action string   `cbor:"action"`
 	Path   string   `cbor:"path"`
-	CID    cbor.Tag `cbor:"cid"` // null of a deletion
+	CID    cbor.Tag `cbor:"cid"` // null for a deletion
 }
 
-// message emits what one frame tells. One that cannot be read is a gap.
+// message emits the signals of one frame. A frame that cannot be read is a gap.
 func (s *repoStream) message(b []byte) error {
 	if err := s.tellChanged(s.emit); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *repoStream) message(b []byte) error {
 		if i == len(signals)-1 {
 			s.seq = max(s.seq, e.Seq)
 		}
-		// Before the last one a position would leave out those that follow.
+		// Only the last signal moves the position: the others would be left out.
 		signals[i].Position, signals[i].At = s.position(), at.UTC()
 		if err := s.emit(signals[i]); err != nil {
 			return err
@@ -79,8 +79,9 @@ func (s *repoStream) message(b []byte) error {
 	return nil
 }
 
-// failed is the end of the stream. A position that the server has not reached yet
-// is of a life before its present one: what came since is not known.
+// failed returns the error of a stream that the server ended. FutureCursor says that
+// the server has not reached the position: it was set up anew, and what came before
+// is a gap.
 func (s *repoStream) failed(e *repoEvent) error {
 	if e.Error == "FutureCursor" {
 		s.seq = 0
@@ -91,8 +92,8 @@ func (s *repoStream) failed(e *repoEvent) error {
 	return fmt.Errorf("the server ended the stream: %.64q: %.256q", e.Error, e.Message)
 }
 
-// signals are what an event tells, one at least. Events of accounts that are not
-// wanted, and of kinds that are not posts, only show that the stream is alive.
+// signals returns the signals of an event, one at least. An event of an account that
+// is not wanted, or not about a post, is a heartbeat.
 func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.Signal {
 	alive, gap := []fetcher.Signal{{Kind: fetcher.SignalHeartbeat}}, []fetcher.Signal{{Kind: fetcher.SignalGap}}
 	if kind == "#info" && e.Name == "OutdatedCursor" {
@@ -106,7 +107,7 @@ func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.
 	switch {
 	case !wanted || kind != "#commit" && kind != "#sync":
 		return alive
-	case kind == "#sync" || e.TooBig: // the account has changed, and what is not told
+	case kind == "#sync" || e.TooBig: // says that the account has changed, but not how
 		return gap
 	}
 	blocks, err := carBlocks(e.Blocks)
@@ -125,7 +126,7 @@ func (s *repoStream) signals(kind string, e *repoEvent, at time.Time) []fetcher.
 	return signals
 }
 
-// change is what an operation tells; false when it is not about a post.
+// change returns the signal of an operation; false when it is not about a post.
 func (s *repoStream) change(op *repoOp, did, name string, blocks map[string][]byte, at time.Time) (fetcher.Signal, bool) {
 	gap := fetcher.Signal{Kind: fetcher.SignalGap}
 	uri := "at://" + did + "/" + op.Path
@@ -152,7 +153,7 @@ func (s *repoStream) change(op *repoOp, did, name string, blocks map[string][]by
 	return fetcher.Signal{Kind: kind, Post: &t}, true
 }
 
-// recordOf reads the record that a link leads to.
+// recordOf decodes the record that a link names.
 func recordOf(link cbor.Tag, blocks map[string][]byte) (*record, error) {
 	block, ok := blocks[cidOf(link)]
 	if !ok {

@@ -274,7 +274,7 @@ func TestReposConfig(t *testing.T) {
 		}
 	}
 	if _, err := NewRepos(ReposConfig{PDS: "https://h", HTTP: &http.Client{Timeout: time.Second}}); err == nil {
-		t.Error("a client with a Timeout was taken")
+		t.Error("a client with a Timeout was accepted")
 	}
 	if p, err := NewRepos(ReposConfig{PDS: "https://h"}); err != nil || !p.Brings(nil) {
 		t.Error(err)

@@ -104,7 +104,7 @@ func (w *watch) count(uris []string) (n int) {
 	return n
 }
 
-// each wants an event for each of the posts, one, and no other event.
+// each checks that there is one event for each of the posts, and no other.
 func (w *watch) each(uris []string, people []*person) {
 	w.t.Helper()
 	until(w.t, "an event for each post", func() bool { return w.count(uris) == len(uris) })
@@ -140,8 +140,8 @@ func TestServerBurst(t *testing.T) {
 	w.each(append(made[0], made[1]...), people)
 }
 
-// writers post without end, and go on when the server is gone: a post is repeated
-// until the server has acknowledged it.
+// writers post all the time, also while the server is gone: a post is sent again until
+// the server has acknowledged it.
 type writers struct {
 	mu     sync.Mutex
 	made   []string

@@ -42,7 +42,7 @@ func (s *realServer) follow(position string, people ...*person) *followed {
 	return f
 }
 
-// next is the next signal of a kind other than a heartbeat.
+// next returns the next signal other than a heartbeat.
 func (f *followed) next() fetcher.Signal {
 	f.t.Helper()
 	late := time.NewTimer(3 * time.Minute)
@@ -126,7 +126,7 @@ func TestServerStream(t *testing.T) {
 	}
 	f.stop()
 
-	// A server that was set up anew has not come as far as a position.
+	// A server that was set up anew has not reached the position.
 	f = s.follow(strings.Replace(last.Position, `"seq":`, `"seq":9`, 1), ann)
 	f.next() // up
 	gap := f.next()

@@ -210,7 +210,7 @@ func (p *person) remove(uri string) {
 		object{"repo": parts[2], "collection": parts[3], "rkey": parts[4]}, nil))
 }
 
-// deactivate hides the account until its owner wants it back.
+// deactivate hides the account until its owner activates it again.
 func (p *person) deactivate() {
 	p.server.t.Helper()
 	p.server.must(p.server.call(p.server.t.Context(), p.token, "com.atproto.server.deactivateAccount", object{}, nil))

@@ -8,7 +8,7 @@ const tidAlphabet = "234567abcdefghijklmnopqrstuvwxyz"
 
 const tidLength = 13
 
-// tidDigits is what each byte stands for.
+// tidDigits has the value of each byte as a digit, or noDigit.
 var tidDigits = func() (digits [256]uint8) {
 	for c := range digits {
 		digits[c] = noDigit
@@ -21,18 +21,18 @@ var tidDigits = func() (digits [256]uint8) {
 
 const noDigit = 0xff
 
-// clockSlack is how far a record key's time may lie ahead and be believed.
+// clockSlack is how far in the future the time of a record key may be.
 const clockSlack = 5 * time.Minute
 
-// firstPosts is when the network's first posts were made; keys with an earlier
-// time were not made by a clock.
+// firstPosts is when the network's first posts were made; a key with an earlier time
+// does not come from a clock.
 var firstPosts = time.Date(2022, time.November, 1, 0, 0, 0, 0, time.UTC)
 
-// TIDTime reads the time, in microseconds and UTC, out of a timestamp
-// identifier such as "3jzfcijpj2z2a", the usual key of a record. It reports
-// false for anything else: 13 digits of 234567abcdefghijklmnopqrstuvwxyz, the
-// first of them at most j, per atproto.com/specs/tid. Whether the time is
-// plausible is not checked; keys are made by clients.
+// TIDTime returns the time, to the microsecond and in UTC, of a timestamp identifier
+// such as "3jzfcijpj2z2a", the usual key of a record: 13 digits of
+// 234567abcdefghijklmnopqrstuvwxyz, the first of them at most j, per
+// atproto.com/specs/tid. It reports false for anything else. It does not check
+// whether the time is plausible; keys are made by clients.
 func TIDTime(tid string) (time.Time, bool) {
 	if len(tid) != tidLength {
 		return time.Time{}, false
@@ -48,7 +48,7 @@ func TIDTime(tid string) (time.Time, bool) {
 	return time.UnixMicro(int64(n >> 10)).UTC(), true
 }
 
-// tidAt is the smallest identifier of a moment after 1970.
+// tidAt returns the smallest identifier of a time after 1970.
 func tidAt(t time.Time) string {
 	n := uint64(max(t.UnixMicro(), 0)) << 10
 	var digits [tidLength]byte
@@ -59,7 +59,7 @@ func tidAt(t time.Time) string {
 	return string(digits[:])
 }
 
-// published picks the publication time of a record in an answer given at now:
+// published returns the publication time of a record in an answer of the time now:
 // its key's if that is plausible, else indexedAt, else createdAt.
 //
 // An AppView's indexedAt is when it indexed the record or the record's

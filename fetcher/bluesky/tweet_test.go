@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// read maps a feed that holds one item.
+// read returns the post of a feed with one item.
 func read(t *testing.T, item string) fetcher.Tweet {
 	t.Helper()
 	page, err := decodeFeed([]byte(doc(feed(item))), account{did: alice, name: "alice.example.com"}, now, nil)

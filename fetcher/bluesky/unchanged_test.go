@@ -199,7 +199,7 @@ func TestEvictedPageIsReadAgain(t *testing.T) {
 	}
 }
 
-// Posts keep nothing of the answers, whose memory is used again.
+// Posts do not refer to the answers, whose memory is used again.
 func TestPostsShareNoMemoryWithTheAnswer(t *testing.T) {
 	const rich = `"text":"né #x","langs":["en"],"facets":[{"index":{"byteStart":4,"byteEnd":6},"features":[{"$type":"app.bsky.richtext.facet#tag","tag":"x"}]}],` +
 		`"reply":{"root":{"uri":"ORIGINAL"},"parent":{"uri":"ORIGINAL"}},"embed":{"images":[{"alt":"a","image":{"ref":{"$link":"bafkrei"}}}]}`

@@ -14,8 +14,8 @@ const (
 // atURI is the address of a record: at://did/collection/key.
 type atURI struct{ did, collection, key string }
 
-// parseURI reads a record's address. It is not usable when a part is missing
-// or the authority is a handle, which another account may have tomorrow.
+// parseURI parses a record's address. It reports false when a part is missing, and
+// for a handle in place of the DID, which another account may have later.
 func parseURI(s string) (atURI, bool) {
 	rest, ok := strings.CutPrefix(s, "at://")
 	if !ok {
@@ -29,15 +29,15 @@ func parseURI(s string) (atURI, bool) {
 	return atURI{did: did, collection: collection, key: key}, true
 }
 
-// isPost tells a post from the other records that can be embedded: feeds,
-// lists, starter packs.
+// isPost reports whether an embedded record is a post, and not a feed, a list or a
+// starter pack.
 func isPost(uri string) bool {
 	u, ok := parseURI(uri)
 	return ok && u.collection == postCollection
 }
 
-// permalink is a post's page in Bluesky's own app; a DID works there as well
-// as a handle. Records of other kinds have none.
+// permalink returns a post's page in Bluesky's own app, where a DID works as well as a
+// handle. Other records have none.
 func permalink(u atURI, handle string) string {
 	if u.collection != postCollection {
 		return ""

@@ -7,17 +7,17 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// wantedAccounts are those that a stream is to bring. Safe for concurrent use.
+// wantedAccounts are the accounts that a stream brings. It is safe for concurrent use.
 type wantedAccounts struct {
 	most int // accounts, 0 for no bound
 
 	mu       sync.Mutex
 	accounts []fetcher.Account // with a DID
 	names    map[string]string // DID → Username
-	told     bool              // accounts were emitted
+	told     bool              // tell has returned accounts
 }
 
-// want takes over the accounts that are wanted from now on.
+// want sets the accounts that are wanted from now on.
 func (w *wantedAccounts) want(accounts []fetcher.Account) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -32,7 +32,8 @@ func (w *wantedAccounts) want(accounts []fetcher.Account) {
 	}
 }
 
-// wait takes over a query's accounts and returns when one of them has a DID.
+// wait sets the accounts of a query, with its changes, and returns when one of them
+// has a DID.
 func (w *wantedAccounts) wait(ctx context.Context, q fetcher.StreamQuery) error {
 	for w.want(q.Accounts); len(w.all()) == 0; {
 		select {
@@ -55,7 +56,7 @@ func (w *wantedAccounts) all() []fetcher.Account {
 	return w.accounts
 }
 
-// name is how an account is called, and whether it is wanted.
+// name returns an account's Username, and whether the account is wanted.
 func (w *wantedAccounts) name(did string) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +64,7 @@ func (w *wantedAccounts) name(did string) (string, bool) {
 	return name, wanted
 }
 
-// tell gives the accounts if they were not given yet.
+// tell returns the accounts, which the caller emits; nil if it has returned them.
 func (w *wantedAccounts) tell() []fetcher.Account {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +75,7 @@ func (w *wantedAccounts) tell() []fetcher.Account {
 	return w.accounts
 }
 
-// tellChanged emits the accounts if they were not given yet.
+// tellChanged emits the accounts if they have changed since they were emitted.
 func (w *wantedAccounts) tellChanged(emit func(fetcher.Signal) error) error {
 	if accounts := w.tell(); accounts != nil {
 		return emit(fetcher.Signal{Kind: fetcher.SignalAccounts, Accounts: accounts})

@@ -10,12 +10,12 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// maxItems bounds what is taken for a page: ten times what can be asked for.
+// maxItems bounds what is accepted as a page: ten times what can be asked for.
 const maxItems = 10 * maxPageSize
 
 const invalidRequest = "InvalidRequest"
 
-// xrpcErrors says what the error names of XRPC answers mean to the engine.
+// xrpcErrors maps the error names of XRPC answers to the errors of package fetcher.
 var xrpcErrors = map[string]error{
 	"ActorNotFound":          fetcher.ErrNotFound,
 	"AccountNotFound":        fetcher.ErrNotFound,
@@ -49,8 +49,8 @@ var notFoundMessages = []string{
 	"must be a valid did or a handle",
 }
 
-// xrpcError gives an error answer the meaning its name has; servers answer
-// most of them with status 400.
+// xrpcError returns the error that the name in an error answer stands for; the status
+// of most is 400.
 func xrpcError(err error) error {
 	var status *fetcher.StatusError
 	if !errors.As(err, &status) {
@@ -72,8 +72,8 @@ func xrpcError(err error) error {
 	return fmt.Errorf("%w: %s: %s", meaning, name, message)
 }
 
-// unresolved is the meaning of a failed handle look-up: its only parameter is
-// the handle, so a request that is invalid has a handle nobody can have.
+// unresolved returns the error of a failed handle look-up. Its only parameter is the
+// handle, so an invalid request is one with a handle that nobody can have.
 func unresolved(err error) error {
 	var status *fetcher.StatusError
 	if errors.As(err, &status) {
@@ -109,8 +109,8 @@ func errorBody(detail string) (name, message string) {
 	}
 }
 
-// unmarshal is json.Unmarshal without the complaint about a value of another
-// type: encoding/json leaves that one field at its zero value and reads on.
+// unmarshal is json.Unmarshal without the error for a value of another type:
+// encoding/json leaves that field at its zero value and reads on.
 func unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var other *json.UnmarshalTypeError
@@ -120,8 +120,9 @@ func unmarshal(b []byte, v any) error {
 	return err
 }
 
-// listLen is how many elements the list of an answer has, once s has been
-// through it: the last of those it handed out.
+// listLen returns how many elements the list of an answer has, once s has been
+// through it. If the answer has several such lists, it counts the last one, whose
+// elements are the last that s handed out.
 func listLen(s *scan.Scanner, name string) (int, error) {
 	if err := s.Err(); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
@@ -137,7 +138,7 @@ func tooMany(name string) error {
 	return fmt.Errorf("%w: %s: more than %d items", fetcher.ErrMalformed, name, maxItems)
 }
 
-// textOf is a string's text, nil for a value that is no string.
+// textOf returns the text of a string, nil for another value.
 func textOf(v scan.Value) []byte {
 	text, _ := v.Text()
 	return text
