@@ -1,6 +1,6 @@
 // Package scan finds a few members of each element of a JSON list without
 // decoding the rest, so that an adapter can tell which posts of a page are new
-// before it pays for decoding them.
+// and decode only these.
 //
 // A Plan says where the list is and what to look up. It is made once; scanning
 // with it allocates nothing:
@@ -13,21 +13,20 @@
 //		whole := s.Element()         // to decode if it is new
 //	}
 //	err := s.Err()               // nil only if the whole body is valid JSON
-//	cursor, _ := s.Top(0).Text() // "cursor", once Next gave false
+//	cursor, _ := s.Top(0).Text() // "cursor", once Next has returned false
 //
-// Value.Members then reads such an element member by member, without a second
-// look at its syntax.
+// Value.Members then reads such an element member by member, without checking
+// its syntax again.
 //
-// Elements are handed out before the rest of the body was looked at, so what
-// they say counts only after Err gave nil.
+// Next returns an element before the rest of the body is read, so elements may
+// be used only once Err has returned nil after the last one.
 //
 // # What is accepted
 //
 // Exactly the documents for which encoding/json.Valid reports true (RFC 8259,
 // without a check for valid UTF-8), down to its limit of 10,000 lists and
-// objects within each other. Whether a valid document has the shape of the
-// plan is another question: Len answers it. Elements may be anything; one that
-// is no object has no members.
+// objects within each other. Len tells whether a valid document has the list of
+// the plan. Elements may be of any type; one that is not an object has no members.
 //
 // # Which member is meant
 //
@@ -35,6 +34,6 @@
 // that name, so that looking up and decoding agree: names match exactly, else
 // in any case (Unicode simple folding); the last of several wins, null and
 // values of another type included; the members of an object that comes twice
-// are taken together. A list that comes twice is handed out twice, and Len
-// counts the last one alone.
+// are taken together. If the list comes twice, Next goes through both, and Len
+// counts the elements of the last one only.
 package scan

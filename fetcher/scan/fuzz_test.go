@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/scan"
 )
 
-// FuzzScan holds every pass against encoding/json: the same documents are
-// valid, the same elements are in them, and the same members in those.
+// FuzzScan compares each pass with encoding/json: the same documents are valid,
+// and have the same elements with the same members.
 func FuzzScan(f *testing.F) {
 	for _, doc := range []string{
 		`[{"id":"1","a":{"b":"x"}},{"ID":2,"a":{"B":null}},{"\u0069d":"é","A":{"b":[1,{}]},"a":7}]`,
@@ -98,7 +98,7 @@ func compare(t *testing.T, plan *scan.Plan, doc []byte, list lastList, top json.
 	}
 }
 
-// FuzzText holds strings against encoding/json.
+// FuzzText compares strings with encoding/json.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{`\ud83d\ude80`, `\ud83d\u0041\n`, "\xff\\u00e9\\/", `\uD83D\uD83D\uDE80é`, `plain`, "\xed\xa0\x80\\t"} {
 		f.Add(s)

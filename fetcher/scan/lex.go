@@ -12,7 +12,7 @@ const maxDepth = 10_000
 // stack has a bit for every open list or object: 1 for an object.
 type stack [maxDepth/64 + 1]uint64
 
-// space gives the first byte from i on that is no white space.
+// space returns the position of the first byte from i on that is not white space.
 func space(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' {
 		if c := data[i]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -23,8 +23,9 @@ func space(data []byte, i int) int {
 	return i
 }
 
-// skip reads the value at i, whatever it is, with depth lists and objects open
-// around it.
+// skip reads the value at i, of any type, with depth lists and objects open around
+// it. Like all functions here that read, it returns the position of what follows, or
+// the complement of the position of an error.
 func (s *Scanner) skip(i, depth int) int {
 	data := s.data
 	around := depth
@@ -110,8 +111,8 @@ func (s *Scanner) skip(i, depth int) int {
 	}
 }
 
-// text reads a string's rest, from behind its quote at the start to behind the
-// one at its end. It goes by eight bytes.
+// text reads the rest of a string, after its opening quote and up to and including
+// the closing one, eight bytes at a time.
 func text(data []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for {
@@ -170,7 +171,7 @@ func escape(data []byte, i int) int {
 	return ^i
 }
 
-// number reads a number, or fails at what can begin no value.
+// number reads a number. It fails at a byte that begins no value.
 func number(data []byte, i int) int {
 	if data[i] == '-' {
 		i++
@@ -207,7 +208,7 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// literal reads a word.
+// literal reads true, false or null.
 func literal(data []byte, i int, word string) int {
 	if len(data)-i >= len(word) && string(data[i:i+len(word)]) == word {
 		return i + len(word)

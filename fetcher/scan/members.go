@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// Members goes through the members of an object, in order; any other value has
-// none. Names come unquoted, and in lower case where that is what it takes to
-// match them as encoding/json matches a struct's fields. So a switch over the
-// names decodes a value in one pass, without a second look at its syntax: the
-// value must be valid, as those that a Scanner hands out are once Err is nil.
-// Names and values share the document's memory.
+// Members yields the members of an object, in order; any other value has none.
+// Names are unquoted, and in lower case if they have letters in upper case, since
+// encoding/json matches a struct's fields in any case. So a switch over the names
+// decodes a value in one pass, without checking its syntax again: the value must be
+// valid, as those of a Scanner are once Err is nil, and must not begin with white
+// space. Names and values share the document's memory, where they are unchanged.
 func (v Value) Members() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		if len(v) == 0 || v[0] != '{' {
@@ -39,7 +39,8 @@ func (v Value) Members() iter.Seq2[[]byte, Value] {
 	}
 }
 
-// folded is a key in the case that a field's name in lower-case ASCII has.
+// folded returns a key, without quotes, in a form that equals the name in lower-case
+// ASCII that encoding/json would match with it.
 func folded(key []byte) []byte {
 	usual := true
 	for _, c := range key {

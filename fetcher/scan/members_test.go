@@ -62,8 +62,8 @@ func TestMembersAllocateNothing(t *testing.T) {
 	}
 }
 
-// FuzzMembers holds the members against a Decoder's, and whatever is no valid
-// object to the promise that it ends.
+// FuzzMembers compares the members with those of a json.Decoder. Values that are not
+// valid objects only have to come to an end.
 func FuzzMembers(f *testing.F) {
 	for _, doc := range []string{`{"a":1,"A":{"b":[]},"\u0061":"é"}`, `{"ſ":1,"":{}}`, `{}`, `[]`, `{"a":1,}`, `{"a`, "{\"a\xff\":1}"} {
 		f.Add([]byte(doc))

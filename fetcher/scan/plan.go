@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// MaxPaths bounds the members that a Plan looks up at the top, and those in
-// each element: a Scanner has room for them without allocating.
+// MaxPaths bounds the members that a Plan looks up beside the list, and those in
+// each element, so that a Scanner has room for them without allocating.
 const MaxPaths = 8
 
-// Plan says which list of a document to go through, and what to look up. It
-// does not change, and is safe for concurrent use.
+// Plan says which list of a document to go through, and which members to look up.
+// It is immutable and safe for concurrent use.
 type Plan struct {
 	list    string // "" when the document is the list
 	top     node
@@ -38,10 +38,10 @@ func NewPlan(list string, top, element []string) *Plan {
 	return p
 }
 
-// node is an object on the way to a member, or the member.
+// node is a member to look up, or an object that leads to one.
 type node struct {
 	name     string
-	slot     int // where its value is kept, -1 for nowhere
+	slot     int // index of its path, where its value is kept; -1 for none
 	list     bool
 	children []*node
 	lengths  uint64 // bit n: a child's name has n bytes; bit 63: that or more
@@ -68,7 +68,7 @@ func newNode(paths []string) node {
 	return root
 }
 
-// child finds or makes the child of that name.
+// child returns the child of that name, and makes it if there is none.
 func (n *node) child(name string) *node {
 	for _, c := range n.children {
 		if c.name == name {
@@ -81,7 +81,7 @@ func (n *node) child(name string) *node {
 	return c
 }
 
-// match finds the child that a key between its quotes names, nil for none.
+// match returns the child that a key, without its quotes, names; nil for none.
 func (n *node) match(key []byte) *node {
 	if n.lengths>>min(len(key), 63)&1 == 0 {
 		if plain(key) {

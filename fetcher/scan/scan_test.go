@@ -34,8 +34,8 @@ func Example() {
 	// 2 posts, older ones at older
 }
 
-// read gives what a plan finds: the elements of the last list with their
-// values in brackets, then the members of the document.
+// read returns what a plan finds: the elements of the last list with their values in
+// brackets, then the members of the document.
 func read(p *scan.Plan, doc string, element, top int) (found string, elements []string, err error) {
 	s := p.Scan([]byte(doc))
 	var lines []string
@@ -299,9 +299,9 @@ var (
 	inside = scan.NewPlan("list", []string{"top"}, []string{"id", "a.b"})
 )
 
-// Elements that have much in common, as posts have, are read like others: with the
-// same members in the same order or another, with some that come and go, and the same
-// objects in them, or nearly.
+// Elements with much in common are read like others: with the same members in the same
+// order or another, with members that are missing in some, and with objects that are
+// equal or nearly equal.
 func TestElementsLikeTheOnesBefore(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	objects := []string{`{}`, `{"y":1}`, `{"y":{"b":[{}]},"id":"z"}`, `{"y":{"b":[{}]},"id":"zz"}`, `{"b":{"y":1}}`, `{ "b":2 }`}

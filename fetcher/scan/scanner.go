@@ -92,23 +92,24 @@ func (s *Scanner) Next() bool {
 	}
 }
 
-// Err is nil as long as the document was valid JSON as far as it was read: all
-// of it once Next gave false. Else it wraps fetcher.ErrMalformed and names the
-// byte.
+// Err returns nil if what was read of the document is valid JSON; that is all of it
+// once Next has returned false. Otherwise the error wraps fetcher.ErrMalformed and
+// names the byte.
 func (s *Scanner) Err() error { return s.err }
 
-// Len is the number of elements handed out. It is that of the last list when
-// the document has several of that name, and false when it has none.
+// Len returns the number of elements so far, of the last list when the document has
+// several of that name; false when it has none.
 func (s *Scanner) Len() (n int, ok bool) { return s.len, s.found }
 
-// Element is the current element, whole.
+// Element returns the whole current element.
 func (s *Scanner) Element() Value { return s.element }
 
-// Value is the current element's member of the plan's element path i, from 0.
+// Value returns the current element's member at element path i of the plan, from 0;
+// nil if it has none.
 func (s *Scanner) Value(i int) Value { return s.values[i] }
 
-// Top is the document's member of the plan's top path i, from 0. It is final
-// when Next has given false.
+// Top returns the document's member at top path i of the plan, from 0; nil if it has
+// none. It is final once Next has returned false.
 func (s *Scanner) Top(i int) Value { return s.tops[i] }
 
 // fail ends the pass with an error at byte i.
@@ -126,7 +127,7 @@ func (s *Scanner) fail(i int) bool {
 	return false
 }
 
-// start reads the document's first byte, c.
+// start reads the beginning of the document, whose first byte is c.
 func (s *Scanner) start(i int, c byte) int {
 	switch {
 	case c == '[' && s.plan.list == "":
@@ -189,7 +190,8 @@ func (s *Scanner) readElement(i int) bool {
 	return true
 }
 
-// memberValue reads the value at i, which n is looked up for, if not nil.
+// memberValue reads the value at i. If n, its node, is not nil, what n looks up in it
+// is kept.
 func (s *Scanner) memberValue(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	if n == nil {
 		return s.skip(i, depth)
@@ -201,8 +203,7 @@ func (s *Scanner) memberValue(i int, n *node, values *[MaxPaths]Value, depth int
 	return end
 }
 
-// look reads the value at i and notes the members below n. Like all that read,
-// it returns what follows, or the complement of where it failed.
+// look reads the value at i and keeps the members that are looked up below n.
 func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	if len(n.children) == 0 || i >= len(s.data) || s.data[i] != '{' {
 		return s.skip(i, depth)
@@ -245,8 +246,9 @@ func (s *Scanner) look(i int, n *node, values *[MaxPaths]Value, depth int) int {
 	}
 }
 
-// name reads the name of a member of n, up to its value, and finds what is looked
-// for of that name; nil for nothing. It is expected from now on if m is not nil.
+// name reads the name of a member of n, up to its value. child is the node of that
+// name, nil if it is not looked up. m is not nil if the member is expected in the
+// elements that follow.
 func (s *Scanner) name(i int, n *node) (child *node, m *member, next int) {
 	name, next := s.key(i)
 	if next < 0 {
@@ -259,9 +261,9 @@ func (s *Scanner) name(i int, n *node) (child *node, m *member, next int) {
 	return child, m, next
 }
 
-// pass reads the value at i, which is not looked for. If it is an object, and the
-// same as that of m in the element before, it is known to be one: nothing that may
-// follow changes where it ends.
+// pass reads the value at i, which is not looked up. If it begins with the bytes of
+// the object that m had in an earlier element, it is that object, and is not read
+// again: an object ends at its closing brace, whatever follows.
 func (s *Scanner) pass(i int, m *member, depth int) int {
 	if m == nil || i >= len(s.data) || s.data[i] != '{' {
 		return s.skip(i, depth)

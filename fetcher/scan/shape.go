@@ -2,10 +2,10 @@ package scan
 
 import "bytes"
 
-// shape is what the elements of a list have in common. One post has the members
-// that the post before had, mostly in the same order, and on a timeline also the
-// same author, with all that there is to say of one: what is so byte for byte was
-// read before, and need not be looked at again.
+// shape is what the elements of a list have in common, to read them faster. A post
+// has the members that the post before it had, mostly in the same order, and on a
+// timeline also the same author object. What is equal to it byte for byte need not be
+// read again.
 type shape struct {
 	members [maxMembers]member
 	n       int // of them
@@ -18,17 +18,16 @@ const (
 	lookAhead  = 8 // members that an element may lack
 )
 
-// member is a member as it stood in an element: of in, the node; child, what is
-// looked for of that name, if anything; its name with the quotes and the colon; and
-// if it is an object that is passed over, the last one.
+// member is a member that an element had.
 type member struct {
-	in, child *node
-	name      []byte
-	value     []byte
+	in    *node  // the object that has it
+	child *node  // what is looked up of that name, nil for nothing
+	name  []byte // with the quotes and the colon
+	value []byte // the last value that pass read, if it is an object
 }
 
-// next finds the member of in that begins at the start of data, nil if it is not
-// one that is expected now.
+// next returns the member of in with whose name data begins, nil if it is not among
+// those that are expected next.
 func (s *shape) next(in *node, data []byte) *member {
 	for k := s.at; k < min(s.at+lookAhead, s.n); k++ {
 		if m := &s.members[k]; m.in == in && bytes.HasPrefix(data, m.name) {
@@ -39,8 +38,8 @@ func (s *shape) next(in *node, data []byte) *member {
 	return nil
 }
 
-// add notes a member that next did not find. Only what comes after all others is
-// kept, the others give nil: the first element says in what order members come.
+// add adds a member that next did not find. It returns nil for one that does not come
+// after all others: the first element sets the order.
 func (s *shape) add(in, child *node, name []byte) *member {
 	if s.at < s.n || s.n == maxMembers {
 		return nil

@@ -10,7 +10,7 @@ import (
 // shares; nil when there is none.
 type Value []byte
 
-// Text gives what a string says, and false for a value that is no string. It
+// Text returns the text of a string, and false for a value of another type. It
 // shares the document's memory, and allocates only for strings with escapes or
 // invalid UTF-8, which becomes U+FFFD as in encoding/json.
 func (v Value) Text() ([]byte, bool) {

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	unknownRoom = 16 << 10 // bytes for a body of unknown length, at first
-	maxRoom     = 1 << 20  // bytes on the strength of a Content-Length, or to use again
+	unknownRoom = 16 << 10 // bytes that a body of unknown length gets at first
+	maxRoom     = 1 << 20  // most bytes that a Content-Length gets at first, or that are kept
 )
 
-// rooms are *[]byte that bodies were read into.
+// rooms has the *[]byte of released bodies, to read others into.
 var rooms sync.Pool
 
-// readBody is io.ReadAll into memory that was used before, or has the announced
-// length, so that it need not grow. Compressed bodies come with an announced
-// length of -1. There is a result also beside an error.
+// readBody is io.ReadAll into memory that was used before, or that has the announced
+// length, so that it need not grow. The announced length of a compressed body is -1.
+// With an error it returns what was read before it.
 func readBody(r io.Reader, announced int64) (*[]byte, error) {
 	want := int64(unknownRoom)
 	if announced >= 0 {
@@ -43,9 +43,9 @@ func readBody(r io.Reader, announced int64) (*[]byte, error) {
 	}
 }
 
-// Fill reads Body from an answer of the announced length, -1 for none: for adapters that
-// make requests of their own. It reads most+1 bytes at most, so that a longer body can be
-// told, and keeps what it has read also beside an error.
+// Fill sets Body to what it reads from body, whose announced length is -1 if unknown. It
+// is for adapters that make requests of their own. It reads at most most+1 bytes, so that
+// the caller can tell a longer body, and with an error Body is what was read before it.
 func (r *Response) Fill(body io.Reader, announced, most int64) error {
 	r.Release()
 	var err error
@@ -55,8 +55,8 @@ func (r *Response) Fill(body io.Reader, announced, most int64) error {
 }
 
 // Release lets the body's memory be used for another answer. Neither Body nor
-// what shares its memory may be used afterwards. A Response need not be
-// released.
+// anything that shares its memory may be used afterwards. A Response need not be
+// released: its memory is then garbage-collected.
 func (r *Response) Release() {
 	room := r.room
 	r.Body, r.room = nil, nil

@@ -58,7 +58,7 @@ func TestAnnouncedBodyDoesNotGrow(t *testing.T) {
 	}
 }
 
-// Bodies that were released are overwritten, those at hand are not.
+// A body's memory is used again after Release, and not before.
 func TestRelease(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, strings.Repeat(r.URL.Query().Get("q"), 5000))

@@ -25,16 +25,16 @@ type Config struct {
 	// BaseURL is the server, scheme and host, such as "https://mastodon.social".
 	// Required.
 	BaseURL string
-	// HTTP makes the requests. Defaults to a client of its own that gives up
-	// after 30 s and follows redirects within the same host only. When Token is
-	// set, no client is let off to another host; the given one is not changed.
+	// HTTP makes the requests. Defaults to a client with a timeout of 30 s that
+	// follows redirects within the same host only. When Token is set, a copy of the
+	// given client is used, which does not follow redirects to another host either.
 	HTTP *http.Client
 	// UserAgent defaults to DefaultUserAgent.
 	UserAgent string
 	// Token is sent as a bearer token when set. It prints as ***.
 	Token secret.Value
-	// TokenHeader is the header that has Token as it is, such as "X-Api-Key".
-	// Defaults to Authorization, where it is a bearer token.
+	// TokenHeader is a header in which Token is sent as it is, such as "X-Api-Key".
+	// Defaults to none: Token is a bearer token in Authorization.
 	TokenHeader string
 	// MaxBody caps a decompressed body, in bytes. Defaults to 8 MiB, at most
 	// 1 GiB.
@@ -51,25 +51,25 @@ const maxBodyLimit = 1 << 30
 
 // Client makes GET requests to one server. It is safe for concurrent use.
 type Client struct {
-	cfg  Config // less the token: fmt looks into unexported fields
+	cfg  Config // without the token, as fmt prints unexported fields, too
 	base *url.URL
-	// token gives the bearer token, "" for none.
+	// token returns the token, "" for none.
 	token func() string
 }
 
 // Response is a 2xx answer, or a 304 to a request with a condition.
 type Response struct {
-	Body       []byte // until Release
+	Body       []byte // valid until Release
 	Header     http.Header
 	RateLimit  fetcher.RateLimit
 	ServerTime time.Time // of the Date header, zero if missing
-	// NotModified: what the condition names is what the server still has. Body
-	// is empty.
+	// NotModified says that the answer is a 304: the server still has what the
+	// condition names. Body is empty.
 	NotModified bool
 
-	print  fingerprint // of Body and Header, once it was asked for
+	print  fingerprint // of Body and Header, if hashed
 	hashed bool
-	room   *[]byte // what Body is in, nil once it was released
+	room   *[]byte // the memory of Body, nil after Release
 }
 
 // New checks cfg and returns a client. It makes no request.
@@ -121,8 +121,8 @@ func New(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg, base: base, token: func() string { return token }}, nil
 }
 
-// PlainURL returns a URL without what may be secret in it, for an error or the log: user,
-// password, query and fragment. One that cannot be parsed is "***".
+// PlainURL returns a URL without the parts that may be secret (user, password, query and
+// fragment), for an error or a log. It returns "***" for one that cannot be parsed.
 func PlainURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -135,9 +135,9 @@ func plainURL(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()
 }
 
-// pooled is one transport for all clients that bring none. It keeps as many
-// connections to a server as an engine has fetch slots by default; the standard
-// transport keeps two and dials again for the rest.
+// pooled is the transport of all clients without a Config.HTTP. It keeps as many idle
+// connections to a server as an engine has fetch slots by default; the standard transport
+// keeps two, and dials again for the rest.
 var pooled = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 1024, 64
@@ -147,7 +147,8 @@ var pooled = sync.OnceValue(func() http.RoundTripper {
 // Host is the server's host, with the port when one was given.
 func (c *Client) Host() string { return c.base.Host }
 
-// sameHost keeps a token from following a redirect to another server.
+// sameHost is a CheckRedirect that does not follow a redirect to another server, so that
+// a token is not sent there.
 func sameHost(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
 		return errors.New("upstream: more than 5 redirects")
@@ -158,10 +159,10 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// KeepHome copies a client and bars redirects to another host before the
-// client's own rule is asked: the answer is then the redirect. net/http drops the
-// Authorization header only when the name of the host changes, so that a subdomain or
-// another port would get it, and other headers with a key never.
+// KeepHome returns a copy of a client that does not follow redirects to another host:
+// the answer is then the redirect. For other redirects the client's own CheckRedirect
+// decides. net/http itself sends the Authorization header on to a subdomain or another
+// port, and other headers with a key to any host.
 func KeepHome(h *http.Client) *http.Client {
 	guarded, own := *h, h.CheckRedirect
 	guarded.CheckRedirect = func(req *http.Request, via []*http.Request) error {
@@ -173,12 +174,12 @@ func KeepHome(h *http.Client) *http.Client {
 	return &guarded
 }
 
-// Get requests a path with its query on the server. Anything but a 2xx is an
-// error: 401 ErrUnauthorized, 403 ErrProtected, 404 and 410 ErrNotFound, 429
-// *RateLimitError, the rest *StatusError. A body over the cap or cut short is
-// ErrMalformed; a time-out is none of these. The header may be nil; its fields are
-// added to the request and may replace Accept, which is application/json. With
-// If-None-Match or If-Modified-Since in it a 304 is an answer too.
+// Get requests a path with its query on the server. Any status but 2xx is an error of
+// package fetcher: 401 ErrUnauthorized, 403 ErrProtected, 404 and 410 ErrNotFound, 429
+// *RateLimitError, the rest *StatusError. A body over Config.MaxBody or cut short is
+// ErrMalformed; a timeout is none of these. The header may be nil; its fields are
+// added to the request, and may replace Accept, which is application/json. If it has
+// If-None-Match or If-Modified-Since, a 304 is no error either: see NotModified.
 func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Header) (*Response, error) {
 	ref, err := url.Parse(pathAndQuery)
 	if err != nil || ref.IsAbs() || ref.Host != "" {
@@ -228,7 +229,7 @@ func (c *Client) Get(ctx context.Context, pathAndQuery string, header http.Heade
 	return out, nil
 }
 
-// bodyError says what is wrong with a body of n bytes that was read until err.
+// bodyError returns the error for a body of which n bytes were read until err.
 func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -243,15 +244,15 @@ func (c *Client) bodyError(ctx context.Context, n int64, err error) error {
 	return nil
 }
 
-// isTimeout tells a slow server, which says nothing about the body, from one
-// that cut it short.
+// isTimeout reports whether an error is a timeout: a slow server does not make a body
+// malformed, one that cuts it short does.
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// AnswerError is what an answer outside 2xx means, as Client.Get describes. The
-// token is left out of what the error quotes of the body.
+// AnswerError returns the error for an answer outside 2xx, as Client.Get describes. What
+// the error quotes of the body does not have the token.
 func AnswerError(resp *http.Response, now time.Time, token secret.Value) error {
 	return answerError(resp, ParseRateLimit(resp.Header, now), now, string(token))
 }
@@ -275,15 +276,15 @@ func answerError(resp *http.Response, rl fetcher.RateLimit, now time.Time, token
 	return &fetcher.StatusError{Code: resp.StatusCode, RetryAfter: after, Detail: detail}
 }
 
-// errorDetail is what an error quotes of its body.
+// errorDetail returns what an error quotes of the answer's body.
 func errorDetail(body io.Reader, token string) string {
 	head, _ := io.ReadAll(io.LimitReader(body, int64(1024+len(token))))
 	return Detail(string(head), secret.Value(token))
 }
 
-// Detail is what an error quotes of a server's words: one line of at most 256 bytes
-// of valid UTF-8 without control characters, and without the token, which some
-// servers echo.
+// Detail returns what an error quotes of a server's message: one line of at most 256
+// bytes of valid UTF-8 without control characters, and without the token, which some
+// servers repeat.
 func Detail(text string, token secret.Value) string {
 	text = text[:min(len(text), 1024+len(token))]
 	if token != "" {

@@ -263,7 +263,7 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// half sends the start of a body and then nothing until the client goes.
+// half sends the start of a body, and then nothing until the client disconnects.
 func half(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", "900")
 	io.WriteString(w, "short")

@@ -9,22 +9,22 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// fingerprint tells an answer from another one to the same request.
+// fingerprint tells different answers to the same request apart.
 type fingerprint struct {
 	etag     string // "" when the server sent none that can be used
-	modified string // Last-Modified, with the same reservation
+	modified string // Last-Modified, likewise
 	size     int    // of the body, in bytes
 	sum      xxh3.Uint128
 	links    uint64 // of the Link header
 }
 
-// seed is the process's own. A hash of 128 bits with a seed that nobody else
-// knows makes the chance that a changed body of equal length looks the same about
-// 1 in 2^128; a million polls a second would take 10^25 years to meet it.
+// seed is random for each process, so that nobody can make two bodies with the same
+// hash. By accident a changed body of equal length has the same hash once in about
+// 2^128 times: a million polls a second would take 10^25 years.
 var seed = rand.Uint64()
 
-// fingerprint is computed once and allocates nothing. It covers the body and
-// the Link header, which some servers page by.
+// fingerprint returns the answer's fingerprint, which is computed once, without
+// allocating. It covers the body and the Link header, by which some servers page.
 func (r *Response) fingerprint() *fingerprint {
 	if r.hashed {
 		return &r.print
@@ -42,20 +42,20 @@ func (r *Response) fingerprint() *fingerprint {
 	return &r.print
 }
 
-// same compares what the answers say, not how the server names it.
+// same compares the bodies and links, but not the validators.
 func (f *fingerprint) same(other *fingerprint) bool {
 	return f.size == other.size && f.sum == other.sum && f.links == other.links
 }
 
-// clone shares no memory with an answer's header.
+// clone returns a copy that shares no memory with the answer's header.
 func (f *fingerprint) clone() fingerprint {
 	c := *f
 	c.etag, c.modified = strings.Clone(f.etag), strings.Clone(f.modified)
 	return c
 }
 
-// header has the condition that the answer's successor is to meet: an entity
-// tag where there is one, since times are less exact (RFC 9110, 13.1.3).
+// header returns the condition for the next request: the entity tag if there is one,
+// since times are less exact (RFC 9110, 13.1.3), nil without a validator.
 func (f *fingerprint) header() http.Header {
 	switch {
 	case f.etag != "":
@@ -69,8 +69,8 @@ func (f *fingerprint) header() http.Header {
 // maxValidator bounds an entity tag that is kept, in bytes.
 const maxValidator = 256
 
-// entityTag is a tag by the grammar of RFC 9110, 8.8.3, weak or strong, ""
-// for anything else: a bare * would match whatever the server has.
+// entityTag returns s if it is an entity tag (RFC 9110, 8.8.3), weak or strong, and ""
+// if not: a bare * would match whatever the server has.
 func entityTag(s string) string {
 	opaque := strings.TrimPrefix(s, "W/")
 	if len(s) > maxValidator || len(opaque) < 2 || opaque[0] != '"' || opaque[len(opaque)-1] != '"' ||
@@ -80,14 +80,14 @@ func entityTag(s string) string {
 	return s
 }
 
-// settled is how much older than the answer a Last-Modified has to be. Posts
-// show up to three minutes after their time, behind newer ones, and a server
-// may take the newest post's time for the page's.
+// settled is how much older than the answer a Last-Modified has to be. Posts may appear
+// up to three minutes after their time, behind newer ones, and a server may send the
+// newest post's time as the page's.
 const settled = 5 * time.Minute
 
-// lastModified is the answer's Last-Modified, "" while the page may change and
-// keep it: it is a time in whole seconds, which tells two states of one second
-// apart as little as RFC 9110, 8.8.2.2, says it does.
+// lastModified returns the answer's Last-Modified, or "" while the page may still change
+// without another one: it is in whole seconds, so two states of the page in one second
+// have the same (RFC 9110, 8.8.2.2).
 func (r *Response) lastModified() string {
 	s := r.Header.Get("Last-Modified")
 	if s == "" {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// DefaultMaxPages is how many pages a Pages remembers unless told
-	// otherwise: some 400 bytes each.
+	// DefaultMaxPages is how many pages a Pages remembers by default, with some 400
+	// bytes each.
 	DefaultMaxPages = 100_000
 	maxPagesLimit   = 100_000_000
 	// maxKeptText bounds the texts kept with a page, in bytes. A page that has
@@ -23,7 +23,7 @@ const (
 	maxKeptText = 4 << 10
 )
 
-// Pages remembers the newest page of each account, less its posts, to tell when it is
+// Pages remembers the newest page of each account, without its posts, to tell when it is
 // still the same. It implements TimelineQuery.Known and Page.Version for an adapter:
 //
 //	kept := pages.Known(path, q)
@@ -37,9 +37,9 @@ const (
 //		pages.Keep(path, &page, resp)
 //	}
 //
-// The key is the page's path and query on the server: what a validator belongs
-// to. A page that was put together from several answers is unchanged when each
-// of them is. Pages is safe for concurrent use.
+// The key is the page's path and query on the server, to which validators belong. A page
+// that was made of several answers is unchanged when each of them is. Pages is safe for
+// concurrent use.
 type Pages struct {
 	max int
 
@@ -58,8 +58,8 @@ type Kept struct {
 }
 
 // NewPages returns a Pages that remembers up to n pages, or DefaultMaxPages if n is
-// 0. Beyond that a new page replaces another one, whose account then costs one more
-// decode.
+// 0. Beyond that a new page replaces another one, which is decoded again when it is read
+// next.
 func NewPages(n int) (*Pages, error) {
 	if n < 0 || n > maxPagesLimit {
 		return nil, fmt.Errorf("upstream: MaxPages %d is not allowed: want 0 (%d) or 1 to %d", n, DefaultMaxPages, maxPagesLimit)
@@ -106,12 +106,13 @@ func (k *Kept) Header(i int) http.Header {
 	return k.prints[i].header()
 }
 
-// Same reports whether the answer to request i is the one that the page was made of.
+// Same reports whether the answer to request i is equal to the one that the page was made
+// of.
 func (k *Kept) Same(i int, resp *Response) bool {
 	return k != nil && (resp.NotModified || k.prints[i].same(resp.fingerprint()))
 }
 
-// Unchanged returns the page for a query that knows it. Same must hold for all of the
+// Unchanged returns the page for a query that knows it. Same must be true of all of the
 // answers.
 func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	page := fetcher.Page{
@@ -132,7 +133,7 @@ func (p *Pages) Unchanged(k *Kept, answers ...*Response) fetcher.Page {
 	return page
 }
 
-// renew takes over the validators of answers whose bodies were the same.
+// renew stores the validators of answers whose bodies were the same.
 func (p *Pages) renew(k *Kept, answers []*Response) {
 	renewed := *k
 	renewed.prints = slices.Clone(k.prints)
@@ -156,7 +157,7 @@ func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 	}
 	k := &Kept{
 		key: strings.Clone(key), posts: len(page.Tweets) + page.Skipped, oldestAt: page.OldestAt,
-		// Texts that are part of a larger one would keep all of it.
+		// A string that is part of a larger one would keep all of it in memory.
 		next: strings.Clone(page.Next), userID: strings.Clone(page.UserID),
 		prints: make([]fingerprint, len(answers)),
 	}
@@ -172,7 +173,7 @@ func (p *Pages) Keep(key string, page *fetcher.Page, answers ...*Response) {
 		k.version = newVersion()
 	}
 	if !known && len(p.kept) >= p.max {
-		for other := range p.kept { // any: none is worth more than another
+		for other := range p.kept { // any one
 			delete(p.kept, other)
 			break
 		}
@@ -187,9 +188,9 @@ func (k *Kept) equal(other *Kept) bool {
 		slices.EqualFunc(k.prints, other.prints, func(a, b fingerprint) bool { return a.same(&b) })
 }
 
-// lastVersion counts versions for the whole process, so that none is given
-// twice, whatever was evicted. It begins anywhere: a version that outlived its
-// process means nothing.
+// lastVersion counts versions for the whole process, so that none is used twice,
+// whatever was evicted. It begins at a random number, so that a version of an earlier
+// process is not taken for one of this process.
 var lastVersion = func() *atomic.Uint64 {
 	v := new(atomic.Uint64)
 	v.Store(rand.Uint64() >> 1)

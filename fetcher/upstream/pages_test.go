@@ -245,8 +245,8 @@ func TestUnchangedAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Many accounts at once, and one account by several callers: no page is ever
-// taken for another.
+// Many accounts at once, and one account by several callers: no page is mistaken for
+// another.
 func TestPagesAreSafeForConcurrentUse(t *testing.T) {
 	p := open(t, 16)
 	var wg sync.WaitGroup

@@ -10,17 +10,17 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// Quota names the headers in which a server states its rate limit, where they are
-// not those of ParseRateLimit: "X-Quota-Left" and the like. The zero Quota stands
-// for those.
+// Quota names the headers in which a server states its rate limit, such as
+// "X-Quota-Left". The zero Quota stands for the headers of ParseRateLimit.
 type Quota struct {
-	// Remaining has the calls left in this window. Required for the others.
+	// Remaining is the header with the number of calls left in this window. Required
+	// if another field is set.
 	Remaining string
-	// Limit has the calls of a window. "" for none.
+	// Limit is the header with the number of calls of a window, "" for none.
 	Limit string
-	// Reset has when the window ends, as Form says. "" for none.
+	// Reset is the header with the end of the window, "" for none.
 	Reset string
-	// Form is how Reset is written. Defaults to ResetAny.
+	// Form is how the value of Reset is written. Defaults to ResetAny.
 	Form ResetForm
 }
 
@@ -74,7 +74,7 @@ func notToken(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 }
 
-// read reads an answer's rate limit. Values that make no sense are ignored.
+// read reads an answer's rate limit. Invalid values are ignored.
 func (q *Quota) read(h http.Header, now time.Time) fetcher.RateLimit {
 	if q.Remaining == "" {
 		return ParseRateLimit(h, now)
@@ -86,7 +86,7 @@ func (q *Quota) read(h http.Header, now time.Time) fetcher.RateLimit {
 	return rl
 }
 
-// parse gives the zero time for a value of another form, and none later than MaxWait
+// parse returns the zero time for a value of another form, and no time later than MaxWait
 // from now.
 func (f ResetForm) parse(s string, now time.Time) time.Time {
 	if f == ResetAny || f == ResetTime {
@@ -109,7 +109,8 @@ func (f ResetForm) parse(s string, now time.Time) time.Time {
 	}
 }
 
-// readLimit reports false without a number of remaining calls.
+// readLimit reads a limit without its reset; false if there is no number of remaining
+// calls.
 func readLimit(h http.Header, remaining, limit string) (rl fetcher.RateLimit, ok bool) {
 	left, err := strconv.Atoi(strings.TrimSpace(h.Get(remaining)))
 	if err != nil || left < 0 {

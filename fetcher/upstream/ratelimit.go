@@ -10,14 +10,14 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// MaxWait bounds every wait a server can ask for.
+// MaxWait bounds the wait that a server can ask for.
 const MaxWait = 24 * time.Hour
 
 // ParseRateLimit reads the rate-limit headers in use among the platforms:
 // X-Rate-Limit-*, X-RateLimit-* and RateLimit-*, each with Limit, Remaining and
 // Reset, which is read as ResetAny: Mastodon writes an RFC 3339 time, X a Unix time,
-// others a number of seconds. Values that make no sense are ignored. A server with
-// headers of its own has them named in Config.Quota.
+// others a number of seconds. Invalid values are ignored. Config.Quota names the headers
+// of a server with others.
 func ParseRateLimit(h http.Header, now time.Time) fetcher.RateLimit {
 	for _, prefix := range []string{"X-Rate-Limit-", "X-Ratelimit-", "Ratelimit-"} {
 		if rl, ok := readLimit(h, prefix+"Remaining", prefix+"Limit"); ok {
@@ -37,8 +37,7 @@ func bound(t, now time.Time) time.Time {
 
 // ParseRetryAfter reads a Retry-After value: seconds, whole or with a
 // fraction, or an HTTP date. It reports false for a value it cannot read. A
-// date in the past or a negative number gives 0; nothing gives more than
-// MaxWait.
+// date in the past or a negative number is 0, and MaxWait is the most it returns.
 func ParseRetryAfter(s string, now time.Time) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" {
