@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how deep elements are nested in a feed: the parser is recursive.
-const maxDepth = 256
-
 // outline is what a look at the tags of an XML document finds. It needs no valid XML.
 type outline struct {
 	root  int      // where the root's start tag begins, -1 when there is none
@@ -17,6 +14,7 @@ type outline struct {
 	end   int      // of the last item
 	tail  bool     // there is an item without an end
 	deep  bool     // elements outside of items are nested too deep
+	large bool     // there are more than maxItems or maxMarks
 }
 
 // span is an item or entry of a document.
@@ -44,8 +42,9 @@ func (t *tag) local() string {
 
 // lexer finds the tags of a document.
 type lexer struct {
-	text string
-	pos  int
+	text  string
+	pos   int
+	marks int // elements and attributes that next has passed
 }
 
 // next returns the next tag, and false at the end. Comments, CDATA sections,
@@ -68,7 +67,11 @@ func (l *lexer) next() (t tag, ok bool) {
 		case strings.HasPrefix(rest, "<!"):
 			ok = l.declaration(start + 2)
 		case len(rest) > 1 && (isNameStart(rest[1]) || rest[1] == '/' && len(rest) > 2 && isNameStart(rest[2])):
-			return l.tag(start)
+			t, ok = l.tag(start)
+			if ok && !t.closing {
+				l.marks += 1 + strings.Count(l.text[t.start:t.end], "=")
+			}
+			return t, ok && l.marks <= maxMarks
 		default: // a bare <
 			l.pos, ok = start+1, true
 		}
@@ -151,7 +154,7 @@ func (l *lexer) tagHere() (t tag, ok bool) {
 func isNameStart(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80 }
 
 func isNameEnd(c byte) bool {
-	return c == '>' || c == '/' || c == ' ' || c == '\t' || c == '\n' || c == '\r'
+	return c == '<' || c == '>' || c == '/' || c == ' ' || c == '\t' || c == '\n' || c == '\r'
 }
 
 // outlineOf finds the items of an XML document.
@@ -161,7 +164,7 @@ func outlineOf(text string) outline {
 	var open []tag
 	for {
 		t, ok := l.next()
-		if !ok {
+		if o.large = l.marks > maxMarks || len(o.items) > maxItems; !ok || o.large {
 			return o
 		}
 		local := t.local()
@@ -178,7 +181,7 @@ func outlineOf(text string) outline {
 			}
 			s, whole := l.item(t)
 			if !whole {
-				o.tail = true
+				o.tail, o.large = true, l.marks > maxMarks
 				return o
 			}
 			o.items, o.end = append(o.items, s), s.end

@@ -18,6 +18,8 @@ func parseXML(text string, base *url.URL) (*document, error) {
 		return nil, malformed("no feed: want RSS, Atom or JSON Feed")
 	case o.deep:
 		return nil, malformed("elements are nested deeper than %d", maxDepth)
+	case o.large:
+		return nil, malformed("more than %d items, or %d elements and attributes", maxItems, maxMarks)
 	}
 	deep := slices.ContainsFunc(o.items, func(s span) bool { return s.deep })
 	var feed *gofeed.Feed
@@ -140,12 +142,18 @@ func parseJSON(text string, base *url.URL) (*document, error) {
 		} `json:"hubs"`
 	}
 	cut := false
+	if objects(text) > maxMarks {
+		return nil, malformed("more than %d objects", maxMarks)
+	}
 	if err := json.Unmarshal([]byte(text), &head); err != nil && !json.Valid([]byte(text)) {
 		if text = mendJSON(text); text == "" {
 			return nil, malformed("JSON that cannot be read")
 		}
 		cut = true
 		_ = json.Unmarshal([]byte(text), &head) // what has another type stays empty
+	}
+	if len(head.Items) > maxItems {
+		return nil, malformed("more than %d items", maxItems)
 	}
 	if head.Items == nil && !strings.Contains(head.Version, "jsonfeed.org") {
 		return nil, malformed("JSON that is no JSON Feed: want items")
