@@ -66,11 +66,13 @@ func (s *Subscriber) ask(ctx context.Context, sub *subscription, now time.Time, 
 	switch {
 	case s.topics[sub.topic] != sub:
 		sub.running = false
+		s.release(h)
 		return
 	case h.closed.After(now):
 		sub.running = false
 		wait := h.closed.Sub(now)
 		s.plan(sub, h.closed.Add(time.Duration(sub.fraction()*float64(wait)/4)))
+		s.release(h)
 		return
 	case h.active >= maxHubAtOnce:
 		h.waiting = append(h.waiting, sub)
@@ -88,6 +90,15 @@ func (s *Subscriber) ask(ctx context.Context, sub *subscription, now time.Time, 
 	})
 }
 
+// release lets the next one that waits for a hub go on: whoever waited before it has been
+// answered, or is not asked after all. s.mu is held.
+func (s *Subscriber) release(h *hub) {
+	if len(h.waiting) > 0 {
+		s.ready = append(s.ready, h.waiting[0])
+		h.waiting = h.waiting[1:]
+	}
+}
+
 // answered follows a request.
 func (s *Subscriber) answered(ctx context.Context, sub *subscription, h *hub, r request, a answer) {
 	s.mu.Lock()
@@ -96,10 +107,7 @@ func (s *Subscriber) answered(ctx context.Context, sub *subscription, h *hub, r 
 	now := s.cfg.Now()
 	h.active--
 	s.active--
-	if len(h.waiting) > 0 {
-		s.ready = append(s.ready, h.waiting[0])
-		h.waiting = h.waiting[1:]
-	}
+	s.release(h)
 	if a.retryAfter > 0 {
 		h.busyAt, h.closed = now, now.Add(min(a.retryAfter, mostHubClosed))
 	}
