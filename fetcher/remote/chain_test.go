@@ -20,7 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// arrived counts the posts that came to an end of the chain.
+// arrived counts the posts that reached the end of a chain.
 type arrived struct {
 	mu    sync.Mutex
 	posts map[string]int
@@ -37,7 +37,7 @@ func (a *arrived) add(id string) {
 	a.order = append(a.order, id)
 }
 
-// wants compares with what the platform showed: each post once.
+// wants checks that each post that the platform showed came once.
 func (a *arrived) wants(t *testing.T, what string, ids []string) {
 	t.Helper()
 	a.mu.Lock()
@@ -78,9 +78,9 @@ func consume(ctx context.Context, s fetcher.Streamer, names []string, got *arriv
 	return ups, resumed
 }
 
-// Two services in a row, the first of which is stopped, killed and made anew: what the
-// platform shows comes out at the other end, once, by polls and by a stream. A post that
-// is edited or deleted is not another post.
+// Two services in a row, the first of which is stopped, killed and started again: what
+// the platform shows comes out at the other end once, by polls and by a stream. An edited
+// or deleted post does not come a second time.
 func TestChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		modern()

@@ -22,16 +22,16 @@ type connection struct {
 	emit   func(fetcher.Signal) error
 	from   position // what was asked for
 
-	// Of the goroutine that reads.
+	// These belong to the goroutine that reads.
 	send    socket.Send
 	up      bool              // the service has accepted the key
 	last    position          // of the newest frame
-	brought []fetcher.Account // as they were told
-	told    map[string]bool   // the same: names by monitor.Key, ids behind idMark
+	brought []fetcher.Account // the accounts that were emitted last
+	told    map[string]bool   // the same, by monitor.Key of the name and by idMark and the id
 
 	mu      sync.Mutex
 	wanted  []fetcher.Account
-	changed bool // wanted, or the monitors were read anew
+	changed bool // wanted has changed, or the monitors were read again
 }
 
 // idMark keeps ids apart from names, which have no space.
@@ -58,7 +58,7 @@ func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) 
 	case errors.As(err, &status):
 		return meaning(err)
 	case c.up && errors.Is(err, websocket.ErrMessageTooBig):
-		// It would be too big again: the connection after this one goes on behind it.
+		// The frame would be too big again: the next connection goes on after it.
 		c.last.Seq++
 		if failed := c.tell(fetcher.Signal{Kind: fetcher.SignalGap}); failed != nil {
 			return failed
@@ -67,7 +67,7 @@ func (c *connection) run(ctx context.Context, changes <-chan []fetcher.Account) 
 	return err
 }
 
-// follow keeps up with the accounts that are wanted, and those that have monitors.
+// follow keeps the wanted accounts and the monitors up to date, until ctx ends.
 func (c *connection) follow(ctx context.Context, changes <-chan []fetcher.Account) {
 	due := time.Now().Add(monitorsEvery)
 	timer := time.NewTimer(monitorsEvery)
@@ -89,7 +89,7 @@ func (c *connection) follow(ctx context.Context, changes <-chan []fetcher.Accoun
 			continue
 		case <-timer.C:
 		}
-		if c.stream.readMonitors(ctx) == nil { // else what was read last stands
+		if c.stream.readMonitors(ctx) == nil { // after an error the list stays as it is
 			c.mu.Lock()
 			c.changed = true
 			c.mu.Unlock()
@@ -116,8 +116,8 @@ func (c *connection) lacksMonitor(accounts []fetcher.Account) bool {
 	return false
 }
 
-// accounts gives those that are wanted and have a monitor; tell is false when they are
-// those that were told last.
+// accounts returns the accounts that are wanted and have a monitor; tell is false when
+// they are those that were emitted last.
 func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *connection) accounts() (brought []fetcher.Account, tell bool) {
 	return brought, !slices.Equal(brought, c.brought)
 }
 
-// bring notes that the posts of accounts are brought from now on.
+// bring sets the accounts whose posts are brought from now on.
 func (c *connection) bring(accounts []fetcher.Account) {
 	c.brought, c.told = accounts, make(map[string]bool, 2*len(accounts))
 	for _, a := range accounts {
@@ -146,7 +146,7 @@ func (c *connection) bring(accounts []fetcher.Account) {
 	}
 }
 
-// brings reports whether a post is of an account that was told.
+// brings reports whether a post is of an account that was emitted.
 func (c *connection) brings(t *fetcher.Tweet) bool {
 	return c.told[monitor.Key(t.Username)] || c.told[idMark+t.UserID] || c.told[monitor.Key(t.UserID)]
 }
@@ -179,7 +179,7 @@ func (c *connection) alive() error {
 // pong answers a ping frame.
 var pong = []byte(`{"type":"pong"}`)
 
-// message emits what one frame tells. One that cannot be read is a gap.
+// message emits the signal of one frame. A frame that cannot be read is a gap.
 func (c *connection) message(ctx context.Context, b []byte) error {
 	f, ok := parseFrame(b)
 	switch {
@@ -218,8 +218,8 @@ func (c *connection) message(ctx context.Context, b []byte) error {
 	return c.tell(s)
 }
 
-// connected says that the service has accepted the key. What it then sends is above
-// the frame's number: that of the position, if it resumes there.
+// connected emits that the service has accepted the key. The frames that follow have
+// numbers above that of this one, which is the position's if the stream resumes there.
 func (c *connection) connected(f *frame) error {
 	c.up = true
 	c.last = position{Place: c.stream.place, Key: f.KeyID, Seq: f.Seq}
@@ -229,7 +229,7 @@ func (c *connection) connected(f *frame) error {
 	return c.tell(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: accounts, Resumed: resumed})
 }
 
-// refusal is why the service closes the connection.
+// refusal returns the error for which the service closes the connection.
 func (c *connection) refusal(f *frame) error {
 	detail := upstream.Detail(f.Message, c.stream.key())
 	if f.Code == codeBadKey {

@@ -38,7 +38,7 @@ const (
 // Codes of error frames.
 const codeBadKey = 4001
 
-// parseFrame reads a message; ok is false for what is no JSON object.
+// parseFrame parses a message; ok is false for one that is not a JSON object with a type.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if err := unmarshal(b, &f); err != nil {
 		return frame{}, false
@@ -48,7 +48,7 @@ func parseFrame(b []byte) (f frame, ok bool) {
 	return f, f.Type != ""
 }
 
-// post is the post of a tweet frame, nil if it has none that can be used.
+// post returns the post of a tweet frame, nil if it has none with an id and a time.
 func (f *frame) post() *fetcher.Tweet {
 	t := f.Tweet
 	if t == nil || t.ID == "" {

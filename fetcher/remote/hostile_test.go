@@ -62,8 +62,8 @@ func tweet(seq any, data string) string {
 	return fmt.Sprintf(`{"type":"tweet","seq":%v,"event":"tweet.detected","monitor_id":"m","tweet_published_at":"2026-03-01T12:00:00.250Z","tweet_data":%s,"tweet":%[2]s}`, seq, data)
 }
 
-// Whatever a service sends, a Stream takes what it can use, calls the rest a gap, and
-// never resumes behind what it has seen.
+// Whatever a service sends, a Stream uses what it can, reports the rest as a gap, and
+// never resumes after something that it has not read.
 func TestHostileFrames(t *testing.T) {
 	const post = `{"id":"9","text":"x","username":"ann"}`
 	for _, c := range []struct {
@@ -160,8 +160,8 @@ func TestHostileBeginnings(t *testing.T) {
 	})
 }
 
-// A ping frame is answered, and a protocol ping before the first frame is no sign of a
-// stream that is up.
+// A ping frame is answered. A ping of the WebSocket protocol before the first frame does
+// not mean that the stream is up.
 func TestPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := ""

@@ -29,7 +29,8 @@ const (
 
 var filterTypes = map[monitor.FilterType]kinds{monitor.Original: original, monitor.Reply: reply, monitor.Retweet: retweet, monitor.Quote: quote}
 
-// kindsOf is what a monitor's filter_types let through; none are all.
+// kindsOf returns the kinds that a monitor's filter_types let through; an empty list lets
+// all through.
 func kindsOf(types []monitor.FilterType) (k kinds) {
 	if len(types) == 0 {
 		return allKinds
@@ -40,20 +41,20 @@ func kindsOf(types []monitor.FilterType) (k kinds) {
 	return k
 }
 
-// tracked says of each account, by monitor.Key, which posts the active monitors of a
-// key's owner find.
+// tracked has, for each account by monitor.Key, the kinds of posts that active monitors of
+// the key's owner find.
 type tracked map[string]kinds
 
 // brings reports whether a monitor finds a post.
 func (tr tracked) brings(t *fetcher.Tweet) bool {
 	k, ok := tr[monitor.Key(t.Username)]
-	if !ok { // a name may be an id: a DID
+	if !ok { // a monitor may name an account by its id, such as a DID
 		k = tr[monitor.Key(t.UserID)]
 	}
 	return k&kindsOfPost(t) != 0
 }
 
-// kindsOfPost is what a post is: a reply with a quote is both.
+// kindsOfPost returns the kinds that a post is of: a reply with a quote is both.
 func kindsOfPost(t *fetcher.Tweet) (k kinds) {
 	if t.IsReply() {
 		k |= reply
@@ -91,7 +92,7 @@ func (s service) monitors(ctx context.Context) (tracked, error) {
 	return tr, nil
 }
 
-// monitorList is the plan for a page of monitors; add has the values' numbers.
+// monitorList is the plan for a page of monitors; add uses the indices of its values.
 var monitorList = scan.NewPlan("monitors", nil, []string{"usernames", "filter_types", "status"})
 
 // add adds the accounts of a page, and returns how many monitors it has.
@@ -100,12 +101,12 @@ func (tr tracked) add(body []byte) (int, error) {
 	for s.Next() {
 		var usernames []string
 		var types []monitor.FilterType
-		_ = unmarshal(s.Value(0), &usernames) // what is no list of names has none
+		_ = unmarshal(s.Value(0), &usernames) // anything but a list of names has none
 		_ = unmarshal(s.Value(1), &types)
 		if status, ok := s.Value(2).Text(); ok && string(status) != string(monitor.Active) {
 			continue
 		}
-		found := kindsOf(types) // 0 for types of tomorrow
+		found := kindsOf(types) // 0 if only unknown types are listed
 		for _, name := range usernames {
 			name = monitor.Key(name)
 			if _, known := tr[name]; name != "" && found != 0 && (known || len(tr) < maxTracked) {

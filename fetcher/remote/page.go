@@ -11,13 +11,13 @@ import (
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
-// maxPosts bounds what is taken for a page: more than any platform gives.
+// maxPosts bounds what is accepted as a page; no platform has as many.
 const maxPosts = 1000
 
-// tweets is the plan for a page; readHead has the values' numbers.
+// tweets is the plan for a page; readHead uses the indices of its values.
 var tweets = scan.NewPlan("data", []string{"next_cursor"}, []string{"id", "created_at", "user_id", "username"})
 
-// head is what has to be known of a post before it is worth decoding.
+// head is what decides whether a post is decoded, and how.
 type head struct {
 	raw                  []byte // the whole post
 	id, userID, username string
@@ -33,9 +33,9 @@ func readHead(s *scan.Scanner) head {
 	return head{s.Element(), text[0], text[2], text[3], published(text[0], text[1])}
 }
 
-// decodePage reads a page, each post on its own, so that one that is broken does not
-// lose the others, and decodes those that are not known. The error is ErrMalformed
-// when the body is not a whole page.
+// decodePage decodes the posts of a page that q.Seen does not report. Each is decoded on
+// its own, so that a broken one does not lose the others. The error is ErrMalformed when
+// the body is not a whole page.
 func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	var heads []head
 	s := tweets.Scan(body)
@@ -54,7 +54,7 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 		heads = heads[len(heads)-n:]
 	}
 	page := fetcher.Page{UserID: userID(heads, q.Username)}
-	if next, _ := s.Top(0).Text(); string(next) != q.Cursor { // or it would lead in a circle
+	if next, _ := s.Top(0).Text(); string(next) != q.Cursor { // else it would be read for ever
 		page.Next = string(next)
 	}
 	var reach fetcher.Reach
@@ -66,7 +66,7 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 			continue
 		}
 		var t fetcher.Tweet
-		_ = unmarshal(h.raw, &t) // one that is no object is an empty post, which is dropped and counted
+		_ = unmarshal(h.raw, &t) // an element that is not an object is an empty post, which the engine drops and counts
 		t.PublishedAt = h.at
 		whole(&t)
 		page.Tweets = append(page.Tweets, t)
@@ -75,8 +75,8 @@ func decodePage(body []byte, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	return page, nil
 }
 
-// userID is the account's id: that of the posts with its name or, where the service
-// writes the name in another way, the one that all posts have. "" if that is unclear.
+// userID returns the account's id: that of the posts with its name or, if the service
+// writes the name in another way, the one that all posts have; "" if they differ.
 func userID(heads []head, username string) string {
 	all, same := "", true
 	for i := range heads {
@@ -95,8 +95,8 @@ func userID(heads []head, username string) string {
 	return ""
 }
 
-// unmarshal is json.Unmarshal without the complaint about a value of another type:
-// encoding/json leaves that one field at its zero value and reads on.
+// unmarshal is json.Unmarshal without the error for a value of another type:
+// encoding/json leaves that field at its zero value and reads on.
 func unmarshal(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var other *json.UnmarshalTypeError

@@ -8,10 +8,10 @@ import (
 
 // position is where a stream was. Its text is JSON.
 type position struct {
-	// Place is the service, whose numbers others do not understand.
+	// Place is the service; each has numbers of its own.
 	Place string `json:"service"`
-	// Key is the id of the key: another one may be another owner's, who has numbers
-	// of his own.
+	// Key is the id of the key: another key may be of another owner, who has numbers
+	// of their own.
 	Key string `json:"key"`
 	// Seq is the number of the last frame.
 	Seq uint64 `json:"seq"`
@@ -20,8 +20,8 @@ type position struct {
 // maxKeyID bounds the id of a key in a position, in bytes.
 const maxKeyID = 256
 
-// parsePosition reads a position's text; one of another place, and what is none, is
-// the present.
+// parsePosition parses a position. It returns the zero value, which is the present, for
+// one of another place and for a text that is not a position.
 func parsePosition(text, place string) position {
 	var p position
 	if json.Unmarshal([]byte(text), &p) != nil || p.Place != place || p.Seq > math.MaxInt64 {

@@ -24,7 +24,7 @@ type Config struct {
 	// enginehttp.Options.Segment. Defaults to "social".
 	Segment string
 	// HTTP makes the requests. Defaults to upstream's client: 30 s per request. No
-	// client is let off to another host.
+	// client follows a redirect to another host.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
 	UserAgent string
@@ -59,11 +59,10 @@ func New(cfg Config) (*Fetcher, error) {
 }
 
 // Timeline reads one page of an account's posts in one request. The other service
-// knows accounts by name, so a query needs a Username; it sets the number of posts of
-// a page, so Limit is ignored. Beyond Since there are no older pages. Page.RateLimit is
-// not told: the service's limit is refilled all the time, and needs no wait for a
-// window's end. Errors are those of package fetcher, as the package documentation lists
-// them.
+// knows accounts by name, so a query needs a Username; it sets the number of posts of a
+// page, so Limit is ignored. A page that reaches back to Since has no Next. Page.RateLimit
+// is not set: the service's limit is refilled all the time, so there is no window to wait
+// for. Errors are those of package fetcher that the package documentation lists.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := f.timeline(ctx, q)
 	if err != nil {

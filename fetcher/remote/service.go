@@ -12,10 +12,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/upstream"
 )
 
-// keyHeader has the API key.
+// keyHeader is the header with the API key.
 const keyHeader = "X-Api-Key"
 
-// service is the other service's surface: where it is, and a client with the key.
+// service is how the other service is reached: a client with the key, and its paths.
 type service struct {
 	client *upstream.Client
 	prefix string // of its paths: "/v1/social"
@@ -41,10 +41,12 @@ func newService(cfg upstream.Config, segment string) (service, error) {
 	return service{client, "/v1/" + segment}, nil
 }
 
-// unavailable begins what the service answers with a 404 for an account that is there.
+// unavailable begins the service's message with a 404 for an account that exists but is
+// private or suspended.
 const unavailable = "not available: protected"
 
-// meaning gives an error answer the meaning that the service's statuses have.
+// meaning returns the error of package fetcher that an error answer of the service stands
+// for.
 func meaning(err error) error {
 	var status *fetcher.StatusError
 	switch {
@@ -59,8 +61,8 @@ func meaning(err error) error {
 	return err
 }
 
-// published is created_at, or the id's own time where that agrees to the second: it is
-// more exact. Zero for what is no time.
+// published returns created_at, or the id's own time, which is more exact, if both are of
+// the same second. It is zero if created_at is not a time.
 func published(id, createdAt string) time.Time {
 	at, err := fetcher.ParseTime(createdAt)
 	if err != nil {
@@ -72,7 +74,7 @@ func published(id, createdAt string) time.Time {
 	return at.UTC()
 }
 
-// whole fills in what services leave out that have it elsewhere.
+// whole sets FullText from Text, or Text from FullText, if only one is there.
 func whole(t *fetcher.Tweet) {
 	if t.FullText == "" {
 		t.FullText = t.Text

@@ -27,7 +27,7 @@ type StreamConfig struct {
 	// enginehttp.Options.Segment. Defaults to "social".
 	Segment string
 	// HTTP makes the requests and the handshake; its Timeout must be 0, which would
-	// end the connection. It is not let off to another host. Defaults to
+	// end the connection. It follows no redirect to another host. Defaults to
 	// http.DefaultClient.
 	HTTP *http.Client
 	// UserAgent defaults to upstream.DefaultUserAgent.
@@ -39,24 +39,24 @@ type StreamConfig struct {
 // Stream is a Streamer that receives what another service's monitors find: all
 // monitors of the key's owner, on one connection. It is safe for concurrent use.
 //
-// It brings the posts of those accounts asked for that an active monitor has. Changes
-// of the accounts need no new connection. A position is the seq of the last frame: the
-// service brings everything since then, as long as it keeps it.
+// It brings the posts of the accounts of its query that an active monitor has. The
+// accounts may change without a new connection. A position is the seq of the last frame:
+// the service brings everything since then, as long as it keeps it.
 type Stream struct {
 	service
-	cfg   StreamConfig // less the key: fmt looks into unexported fields
+	cfg   StreamConfig // without the key, as fmt prints unexported fields, too
 	key   func() secret.Value
 	place string // the address, in positions
 
 	mu    sync.Mutex
-	found tracked // by the monitors as they were read last
+	found tracked // from the monitors as they were read last
 }
 
 var _ fetcher.Streamer = (*Stream)(nil)
 
 const (
-	monitorsEvery = 10 * time.Minute // the monitors are read
-	monitorsAfter = time.Minute      // the same for an account that none has
+	monitorsEvery = 10 * time.Minute // how often the monitors are read
+	monitorsAfter = time.Minute      // when they are read after an account was added that none has
 	maxFrame      = 16 << 20         // bytes; a frame has a post twice
 )
 
@@ -89,8 +89,9 @@ func (s *Stream) Brings(t *fetcher.Tweet) bool {
 	return s.found.brings(t)
 }
 
-// Stream connects after it has read the monitors. A service without WebSocket is
-// fetcher.ErrUnsupported, a key that is not valid fetcher.ErrUnauthorized.
+// Stream reads the monitors, then connects and emits signals until ctx or the connection
+// ends, or emit returns an error. A service without WebSocket is fetcher.ErrUnsupported, a
+// key that is not valid fetcher.ErrUnauthorized.
 func (s *Stream) Stream(ctx context.Context, q fetcher.StreamQuery, emit func(fetcher.Signal) error) error {
 	c := &connection{stream: s, emit: emit, from: parsePosition(q.Position, s.place), wanted: q.Accounts, changed: true}
 	if err := c.run(ctx, q.Changes); err != nil {
@@ -111,7 +112,7 @@ func (s *Stream) readMonitors(ctx context.Context) error {
 	return nil
 }
 
-// address is the WebSocket's, after a position.
+// address returns the address of the WebSocket that begins after a position.
 func (s *Stream) address(from position) string {
 	address := "ws" + strings.TrimPrefix(s.cfg.BaseURL, "http") + s.prefix + "/stream"
 	if from.known() {
@@ -120,7 +121,7 @@ func (s *Stream) address(from position) string {
 	return address
 }
 
-// socket is a connection's configuration.
+// socket returns a connection's configuration.
 func (s *Stream) socket(from position) socket.Config {
 	return socket.Config{
 		URL: s.address(from), HTTP: s.cfg.HTTP, Token: s.key(), Now: s.cfg.Now, MaxMessage: maxFrame,

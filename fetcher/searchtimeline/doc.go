@@ -10,12 +10,12 @@
 //
 // # What a shared answer tells of one account
 //
-// The answer shows the newest posts of all accounts asked for. However few of
-// them are one account's, none of its posts is newer than the answer's oldest
-// and missing: so far back the account's page reaches, and Page.Others counts
-// what the answer has of the others. Where that does not reach far enough, the
-// account is read on alone, with "from:a" from the newest post on. So a call
-// makes one search, no answer is kept, and a cursor is good after a restart.
+// The answer has the newest posts of all accounts asked for. It has every post of an
+// account that is newer than the answer's oldest post, however few these are: so far
+// back the account's page reaches. Page.Others counts the posts of the other accounts.
+// If that does not reach far enough, Page.Next reads the account alone, with "from:a",
+// beginning at the newest post. So a call makes one search, no answer is kept, and a
+// cursor stays valid after a restart.
 //
 // Accounts that together post more than a page between two polls cost a search
 // each on top: let fewer share a call then (BatchSize of detect.Config), or ask
@@ -24,15 +24,15 @@
 //
 // # Pages that have not changed
 //
-// Where the Searcher tells Page.Version, an account that is read alone has it,
-// too, and is asked for with SearchQuery.Known: so an upstream's ETag spares the
-// answer. Answers for several accounts have no Version: what one of them showed of
-// each account is not kept.
+// If the Searcher sets Page.Version, so does the page of an account that is read alone,
+// and the next search has it as SearchQuery.Known: the upstream's ETag then saves the
+// answer. A page of an answer for several accounts has no Version, since such answers
+// are not remembered.
 //
 // # What a search cannot tell
 //
-// A search goes back as far as the platform's does, a week on some: what was
-// published before that, while nobody asked, is not found. It does not tell an
-// account that is gone or closed from one that is silent, and does not follow an
-// account to another handle.
+// A search goes back as far as the platform's does, a week on some: posts from before
+// that are not found after a longer pause. It does not tell an account that is deleted
+// or private from one that does not post, and does not follow an account to another
+// handle.
 package searchtimeline

@@ -13,10 +13,10 @@ import (
 
 // Config sets up a Fetcher.
 type Config struct {
-	// Searcher answers queries with "from:" and "OR", newest first. Required.
+	// Searcher has to understand "from:" and "OR", and answers newest first. Required.
 	Searcher fetcher.Searcher
-	// MaxLength is how long a query may be, in characters (Unicode code points).
-	// Defaults to 512, the X API v2's bound for a recent search:
+	// MaxLength is the longest query, in characters (Unicode code points), at least
+	// 32. Defaults to 512, the X API v2's bound for a recent search:
 	// docs.x.com/x-api/posts/search/integrate/build-a-query.
 	MaxLength int
 }
@@ -58,19 +58,19 @@ func New(cfg Config) (*Fetcher, error) {
 	return &Fetcher{searcher: cfg.Searcher, maxLength: cfg.MaxLength}, nil
 }
 
-// BatchLimit is how many accounts fit into one query when their handles are as
-// long as the X platform allows, 15 characters: 21 in 512.
+// BatchLimit returns how many accounts fit into one query when their handles are as
+// long as X allows, 15 characters: 21 in 512.
 func (f *Fetcher) BatchLimit() int {
 	return (f.maxLength + len(or)) / (len(from) + usualHandle + len(or))
 }
 
-// Search asks the Searcher as it is.
+// Search passes a query on to the Searcher.
 func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	return f.searcher.Search(ctx, q)
 }
 
 // Timeline reads a page of one account with a query of its own. A handle that
-// no query can have is fetcher.ErrNotFound; other errors are the Searcher's.
+// cannot be part of a query is fetcher.ErrNotFound; other errors are the Searcher's.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	query, err := f.clause(q.Username)
 	if err != nil {
@@ -116,7 +116,7 @@ func (f *Fetcher) ask(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page,
 	return page, nil
 }
 
-// clause is the query for one account.
+// clause returns the query for one account.
 func (f *Fetcher) clause(username string) (string, error) {
 	name := handle(username)
 	if !searchable(name) {
@@ -128,7 +128,7 @@ func (f *Fetcher) clause(username string) (string, error) {
 	return from + name, nil
 }
 
-// handle is a username without the @ that it may be written with.
+// handle returns a username without the @ that it may begin with.
 func handle(username string) string { return strings.TrimPrefix(username, "@") }
 
 // searchable reports whether a handle stays one word of a query, whatever the
@@ -142,5 +142,5 @@ func searchable(name string) bool {
 	return name != ""
 }
 
-// clip keeps a username short enough for an error message.
+// clip shortens a username for an error message.
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), 64)], "") }

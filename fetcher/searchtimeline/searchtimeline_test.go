@@ -233,7 +233,7 @@ func TestErrorsArePassedOn(t *testing.T) {
 	}
 	f := newFetcher(t, searchtimeline.Config{Searcher: &answers{page: fetcher.Page{Unchanged: true}}})
 	if _, err := f.Timelines(t.Context(), of("a", "b")); err == nil {
-		t.Error("an answer without posts is taken for one")
+		t.Error("an unchanged page is accepted that no query knows")
 	}
 }
 

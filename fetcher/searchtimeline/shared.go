@@ -36,8 +36,8 @@ func (f *Fetcher) Timelines(ctx context.Context, qs []fetcher.TimelineQuery) ([]
 	return pages, nil
 }
 
-// pack chooses the queries that share a search, by index, and words it, so that
-// the same accounts make the same text. The pages of the others are final.
+// pack chooses the queries that share a search, by index, and returns the text of the
+// search, which is the same for the same accounts. It sets the pages of the others.
 func (f *Fetcher) pack(qs []fetcher.TimelineQuery, pages []fetcher.Page) (sharing []int, query string) {
 	var clauses []string
 	length := -len(or)
@@ -61,8 +61,9 @@ func (f *Fetcher) pack(qs []fetcher.TimelineQuery, pages []fetcher.Page) (sharin
 	return sharing, strings.Join(slices.Compact(clauses), or)
 }
 
-// anySeen knows what any of the accounts' does: a post is of one account. One
-// that wants all of its posts has no Seen, and the others do not know them.
+// anySeen returns a Seen that reports what that of any account reports, nil if none has
+// one. A post is of one account, so an account without Seen, which wants all of its
+// posts, gets them: the others do not report them.
 func anySeen(qs []fetcher.TimelineQuery, sharing []int) func(id string) bool {
 	var known []func(string) bool
 	for _, i := range sharing {
@@ -78,9 +79,8 @@ func anySeen(qs []fetcher.TimelineQuery, sharing []int) func(id string) bool {
 	}
 }
 
-// split gives each account its share of the answer. One post whose author can
-// not be told could be anybody's: then all are read alone, where the query says
-// whose it is.
+// split sets the page of each account from the answer. A post without an author could be
+// of any of them: then all are read alone, where the query says whose it is.
 func split(answer *fetcher.Page, qs []fetcher.TimelineQuery, sharing []int, pages []fetcher.Page) {
 	oldest, _ := reach(answer)
 	next := ""
@@ -112,14 +112,14 @@ func split(answer *fetcher.Page, qs []fetcher.TimelineQuery, sharing []int, page
 	}
 }
 
-// by reports whether a post is of the account that a query asks for. What has
-// the handle and not the id is the reader's to refuse: see Page.UserID.
+// by reports whether a post is of the account that a query asks for, by its handle or its
+// id. The caller judges a post that has the handle and another id: see Page.UserID.
 func by(tw *fetcher.Tweet, q *fetcher.TimelineQuery) bool {
 	return tw.Username != "" && strings.EqualFold(handle(tw.Username), handle(q.Username)) ||
 		q.UserID != "" && tw.UserID == q.UserID
 }
 
-// idOf is the id of the account with a handle, "" when no post tells.
+// idOf returns the id of the account with a handle, "" when no post has it.
 func idOf(tweets []fetcher.Tweet, name string) string {
 	for i := range tweets {
 		if tweets[i].UserID != "" && strings.EqualFold(handle(tweets[i].Username), name) {
@@ -129,12 +129,12 @@ func idOf(tweets []fetcher.Tweet, name string) string {
 	return ""
 }
 
-// orderSlack is how far two posts may stand in the wrong order where the
-// platform tells publication times to the second.
+// orderSlack is how much later than the post before it a post may be and still count as
+// in order: some platforms have times in whole seconds.
 const orderSlack = time.Second
 
-// reach is how far back an answer certainly goes: as fetcher.Reach has it, and
-// no further than its newest post where the posts are not newest first.
+// reach returns how far back an answer certainly goes, as fetcher.Reach has it. If the
+// posts are not newest first, that is no further than the newest one.
 func reach(page *fetcher.Page) (at time.Time, ordered bool) {
 	var r fetcher.Reach
 	var newest, last time.Time

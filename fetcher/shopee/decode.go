@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	errorNotFound = 4        // of an item that never was or is no more
-	errorBlocked  = 90309999 // of the anti-bot check
-	itemDeleted   = 0        // of the field status, where item_status is missing
-	maxCTime      = 253402300799
+	errorNotFound = 4            // the error of an item that does not exist
+	errorBlocked  = 90309999     // the error of the anti-bot check
+	itemDeleted   = 0            // a value of the field status, for items without item_status
+	maxCTime      = 253402300799 // the last second of the year 9999
 )
 
 // answer is the envelope of every document.
 type answer struct {
 	Error    value           `json:"error"`
 	ErrorMsg value           `json:"error_msg"`
-	Tracking value           `json:"tracking_id"` // of the anti-bot check alone
+	Tracking value           `json:"tracking_id"` // only in answers of the anti-bot check
 	Data     json.RawMessage `json:"data"`
 }
 
@@ -98,7 +98,7 @@ func decode(body []byte, q fetcher.ProductQuery, front Storefront) (fetcher.Prod
 	return it.product(front), nil
 }
 
-// gone: the item is no longer shown to anybody.
+// gone reports whether the item is not shown to anybody any more.
 func (it *item) gone() bool {
 	switch strings.ToLower(it.ItemStatus.text()) {
 	case "deleted", "seller_delete", "shopee_delete", "banned", "invalid":
@@ -189,7 +189,7 @@ func (it *item) product(front Storefront) fetcher.Product {
 	return p
 }
 
-// discount is the label as shown, or made of the number of percent.
+// discount returns the label of the document, or one made of the percentage.
 func (it *item) discount() string {
 	if label := it.Discount.text(); label != "" && label != "0%" {
 		return label
@@ -200,7 +200,7 @@ func (it *item) discount() string {
 	return ""
 }
 
-// imageURL makes an image's key, or a URL that came in its place, a URL.
+// imageURL returns the URL of an image from its key, or from a URL in place of one.
 func imageURL(key string, front Storefront) string {
 	switch {
 	case key == "":
@@ -214,12 +214,12 @@ func imageURL(key string, front Storefront) string {
 	return front.ImageURL + url.PathEscape(key)
 }
 
-// isCaptcha recognises the page that stands in for a document.
+// isCaptcha reports whether a body is a captcha page in place of a document.
 func isCaptcha(body []byte) bool {
 	head := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 64<<10)]))
 	return bytes.HasPrefix(head, []byte("<")) &&
 		(bytes.Contains(head, []byte("captcha")) || bytes.Contains(head, []byte("/verify/")))
 }
 
-// cut shortens s to n bytes at most, at the start of a character.
+// cut shortens s to at most n bytes, between two characters.
 func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }

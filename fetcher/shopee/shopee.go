@@ -19,8 +19,8 @@ import (
 // defaultMarket is read when a query names none.
 const defaultMarket = "sg"
 
-// ErrBlocked: the storefront took the request for a robot's. It is a
-// fetcher.ErrUnauthorized: asking again does not help.
+// ErrBlocked says that the storefront's anti-bot check refused the request. It wraps
+// fetcher.ErrUnauthorized, since asking again does not help.
 var ErrBlocked = fmt.Errorf("shopee: refused by the anti-bot check: %w", fetcher.ErrUnauthorized)
 
 // Config sets up a Reader. The zero value of each field means its default.
@@ -79,9 +79,9 @@ func New(cfg Config) (*Reader, error) {
 }
 
 // Product reads an item in one request. Errors: *fetcher.ArgumentError for a query
-// that is not allowed, ErrBlocked; of package fetcher ErrNotFound also for
-// an item that was deleted or banned, *RateLimitError, *StatusError,
-// ErrMalformed for a document that cannot be understood or is another item's.
+// that is not allowed; ErrBlocked; of package fetcher ErrNotFound, also for an item
+// that was deleted or banned, *RateLimitError, *StatusError, and ErrMalformed for a
+// document that cannot be read or is of another item.
 func (r *Reader) Product(ctx context.Context, q fetcher.ProductQuery) (fetcher.ProductDetail, error) {
 	market := strings.ToLower(q.Market)
 	if market == "" {
@@ -112,7 +112,8 @@ func refuse(field, value, allowed string) (fetcher.ProductDetail, error) {
 	return fetcher.ProductDetail{}, fmt.Errorf("shopee: %w", &fetcher.ArgumentError{Field: field, Value: value[:min(len(value), 40)], Allowed: allowed})
 }
 
-// blocked recognises an anti-bot answer by its status.
+// blocked returns ErrBlocked for the statuses of an anti-bot answer, and other errors as
+// they are.
 func blocked(err error) error {
 	var status *fetcher.StatusError
 	if errors.Is(err, fetcher.ErrProtected) || errors.As(err, &status) && status.Code == http.StatusTeapot {
@@ -121,8 +122,9 @@ func blocked(err error) error {
 	return err
 }
 
-// ParseURL reads an item's address as people copy it: a storefront's host and a
-// path that ends in -i.{shop_id}.{item_id}, or /product/{shop_id}/{item_id}.
+// ParseURL parses an item's address in a browser: a storefront's host and a path that
+// ends in -i.{shop_id}.{item_id}, or /product/{shop_id}/{item_id}. The error is a
+// *fetcher.ArgumentError.
 func (r *Reader) ParseURL(raw string) (fetcher.ProductQuery, error) {
 	refuse := func(allowed string) (fetcher.ProductQuery, error) {
 		shown := strings.ToValidUTF8(raw[:min(len(raw), 200)], "")

@@ -12,8 +12,8 @@ type Storefront struct {
 	ImageURL string
 }
 
-// DefaultStorefronts are the marketplaces by market code: sg (read when a query
-// names none), my, th, vn, id, ph, tw, br and mx. The map is the caller's own.
+// DefaultStorefronts returns the marketplaces by market code: sg (the default of a
+// query), my, th, vn, id, ph, tw, br and mx. Each call returns a new map.
 func DefaultStorefronts() map[string]Storefront {
 	fronts := make(map[string]Storefront)
 	for _, f := range [...]struct{ code, host, currency string }{

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// priceScale is what prices are multiplied with in documents.
+// priceScale is the factor by which prices are multiplied in documents.
 const priceScale = 1e5
 
-// value is one JSON value, read as what it is needed for; what does not fit is
-// zero. It is nil for a field that is missing.
+// value is a JSON value. Its methods convert it to the type that is needed; a value of
+// another type is zero. It is nil for a field that is missing.
 type value []byte
 
 func (v *value) UnmarshalJSON(b []byte) error {
@@ -69,7 +69,7 @@ func (v value) star() float64 { return min(max(v.number(), 0), 5) }
 // texts are the strings of a list.
 func (v value) texts() []string {
 	var list values
-	json.Unmarshal(v, &list) // what is no list gives none
+	json.Unmarshal(v, &list) // anything but a list has no strings
 	out := make([]string, 0, len(list))
 	for _, item := range list {
 		out = append(out, item.text())
@@ -77,7 +77,7 @@ func (v value) texts() []string {
 	return out
 }
 
-// values is a list; what is none is empty.
+// values is a list; anything else is an empty one.
 type values []value
 
 func (vs *values) UnmarshalJSON(b []byte) error {
@@ -88,7 +88,7 @@ func (vs *values) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// records is a list of objects; what is none is left out.
+// records is a list of objects; other elements are left out.
 type records []map[string]value
 
 func (rs *records) UnmarshalJSON(b []byte) error {
@@ -120,7 +120,7 @@ func (r *rating) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// counts are those in all, and by stars "5" to "1", each of which is there.
+// counts returns the number of ratings, and that of each number of stars, "1" to "5".
 func (r *rating) counts() (total int64, byStars map[string]int64) {
 	byStars = map[string]int64{"1": 0, "2": 0, "3": 0, "4": 0, "5": 0}
 	for stars := 1; stars <= 5 && stars < len(r.Count); stars++ {
@@ -132,7 +132,7 @@ func (r *rating) counts() (total int64, byStars map[string]int64) {
 	return total, byStars
 }
 
-// positive is nil for what is not above 0.
+// positive returns nil for a number that is not above 0.
 func positive(f float64) *float64 {
 	if f <= 0 {
 		return nil
@@ -140,7 +140,7 @@ func positive(f float64) *float64 {
 	return &f
 }
 
-// filled is nil for "".
+// filled returns nil for "".
 func filled(s string) *string {
 	if s == "" {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// growth bounds what is made of a page: times Config.MaxBody.
+// growth bounds the tree and the result of a page, in multiples of Config.MaxBody.
 const growth = 4
 
-// convert gives a page's title and its content in a format.
+// convert returns a page's title and its content in a format.
 func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, content string, err error) {
 	text := decode(p.body, p.contentType)
 	limit := growth * int(s.cfg.MaxBody)
@@ -46,8 +46,8 @@ func (s *Scraper) convert(ctx context.Context, p *page, format string) (title, c
 	return title, content, nil
 }
 
-// render writes a document in a format. The steps cannot be interrupted, so
-// the context is asked between them.
+// render writes a document in a format. The steps cannot be interrupted, so the
+// context is checked between them.
 func (s *Scraper) render(ctx context.Context, p *page, doc *document, format string) (string, error) {
 	body := doc.body
 	if s.cfg.MainContent {
@@ -79,7 +79,7 @@ func (s *Scraper) render(ctx context.Context, p *page, doc *document, format str
 	return strings.TrimSpace(b.String()), nil
 }
 
-// mainContent is nil where none was found.
+// mainContent returns the element with the main content, nil if none is found.
 func mainContent(doc *document, p *page) *html.Node {
 	parser := readability.NewParser()
 	parser.DisableJSONLD = true // scripts are gone
@@ -104,7 +104,7 @@ func markHeadings(root *html.Node) {
 	}
 }
 
-// restoreHeadings gives the headings the level that was noted.
+// restoreHeadings gives the headings the levels that markHeadings noted.
 func restoreHeadings(body *html.Node) {
 	for n := range body.Descendants() {
 		for i, a := range n.Attr {
@@ -119,7 +119,7 @@ func restoreHeadings(body *html.Node) {
 	}
 }
 
-// decode gives a page's text in UTF-8.
+// decode returns a page's text in UTF-8.
 func decode(body []byte, contentType string) string {
 	e, name, certain := charset.DetermineEncoding(body, contentType)
 	// The guess is made from the first 1,024 bytes alone.

@@ -7,38 +7,38 @@
 //
 // # Where it connects to
 //
-// To public addresses only, by the same judgement as webhooks: webhook.PublicAddr,
-// applied to the address of each connection at the moment it is made, whatever a
-// name resolved to before. Schemes are http and https, ports 80, 443, 8080 and
-// 8443; no proxy of the environment is used, and no cookie or Referer is sent.
-// Redirects are followed, at most 5; each one passes the same checks as the
-// first address. Config.AllowPrivate opens private networks, for tests.
+// A Scraper connects to public addresses only, by the same check as webhooks
+// (webhook.PublicAddr), which is made on the address of each connection when it is
+// opened, whatever the name resolved to before. Schemes are http and https, ports 80,
+// 443, 8080 and 8443. It uses no proxy of the environment, and sends no cookie and no
+// Referer. It follows at most 5 redirects, and checks each like the first address.
+// Config.AllowPrivate allows private networks, for tests.
 //
 // # robots.txt
 //
-// Is read and followed as RFC 9309 has it, for each origin on the way, unless
+// The robots.txt of each origin on the way is read and followed (RFC 9309), unless
 // Config.IgnoreRobots is set: the group of the User-Agent's product name, else
 // that of *; the longest matching rule counts, Allow at a tie. A missing file
-// (4xx) allows everything; one that cannot be had (5xx, no connection) fails
-// the call. Files are remembered for an hour, up to 16 MiB of them; of each the
-// first 500 KiB and 10,000 rules count.
+// (4xx) allows everything; one that cannot be read (5xx, no connection) fails
+// the call. Files are cached for an hour, up to 16 MiB of them; of each the first
+// 500 KiB and 10,000 rules count.
 //
 // # Hostile pages
 //
-// A page may be made to hurt its reader. The bounds: time for the whole call;
-// bytes after decompression, of what is kept and of the result; elements; depth
-// of elements, of lists and of tables; calls at a time. A page over a bound of
-// size is fetcher.ErrMalformed, depth is flattened. The tree is built here, in
-// time and memory linear in the page, since golang.org/x/net/html.Parse is not
-// (a page of 20 kB can make it build 600,000 nodes): the elements that carry
-// content are kept, scripts, styles, frames, forms' fields and drawings are not.
+// A page may be made to exhaust its reader. There are bounds on the time of a call;
+// on bytes, after decompression, of the page, of the tree and of the result; on the
+// number of elements; on the depth of elements, of lists and of tables; and on
+// concurrent calls. A page over a bound of size is fetcher.ErrMalformed; elements that
+// are too deep are flattened. The tree is built here, in time and memory linear in the
+// page, which golang.org/x/net/html.Parse does not promise (a page of 20 kB can make it
+// build 600,000 nodes). It has the elements with content, and leaves out scripts,
+// styles, frames, form fields and drawings.
 // Encodings are those of the WHATWG standard: byte order mark, Content-Type,
 // meta element, else UTF-8 if the page is that, else windows-1252.
 //
 // The HTML has a fixed set of elements and attributes, absolute links of the
-// schemes http, https, mailto and tel, and no scripts; all the same, whoever
-// shows it in a browser should pass it through a sanitizer of its own, as any
-// foreign HTML.
+// schemes http, https, mailto and tel, and no scripts. A program that shows it in a
+// browser should still sanitize it, like any foreign HTML.
 //
 // Main-content extraction is codeberg.org/readeck/go-readability, Markdown is
 // made by github.com/JohannesKaufmann/html-to-markdown.

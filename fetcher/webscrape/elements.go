@@ -5,8 +5,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// group says how the tree builder treats an element. One that is in none is
-// transparent: it is left out, what is in it is kept.
+// group says how the tree builder treats an element. An element of no group is
+// transparent: it is left out, and its content is kept.
 type group uint16
 
 const (
@@ -16,7 +16,7 @@ const (
 	nesting       // a list or quotation: each level indents what is in it
 	tabular       // the parts of a table
 	heading
-	dropped // left out with all that is in it
+	dropped // left out with its content
 	foreign // dropped, and ended by the start of a block, as browsers do
 	hasURL  // has a link to resolve
 )
@@ -54,14 +54,15 @@ func init() {
 	}
 }
 
-// keptAttributes are those that the HTML has, beside links.
+// keptAttributes are those that the result has, beside links.
 var keptAttributes = map[string]bool{
 	"alt": true, "class": true, "colspan": true, "datetime": true, "dir": true, "height": true, "id": true,
 	"itemprop": true, "lang": true, "rel": true, "reversed": true, "role": true, "rowspan": true, "scope": true,
 	"start": true, "title": true, "width": true,
 }
 
-// attribute is the first one of a name, as in browsers; "" if there is none.
+// attribute returns the first attribute of a name, which is what browsers take; "" if
+// there is none.
 func attribute(t *html.Token, name string) string {
 	for _, a := range t.Attr {
 		if a.Key == name {

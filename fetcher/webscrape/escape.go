@@ -104,8 +104,8 @@ func escape(s string, lineStart, inTable bool) string {
 	return b.String()
 }
 
-// lineMark is where to escape a text that would start a heading, an item or a
-// line under a heading at the start of a line; -1 if it would not.
+// lineMark returns where to put a backslash into a text that, at the start of a line,
+// would be a heading, a list item or the line under a heading; -1 if it would not.
 func lineMark(s string) int {
 	if s == "" {
 		return -1
@@ -142,7 +142,7 @@ func isEntity(s string) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
-// isWord takes every byte outside ASCII for part of a letter.
+// isWord reports whether c is part of a letter or a digit; every byte outside ASCII is.
 func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
 }

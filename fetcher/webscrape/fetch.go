@@ -31,7 +31,7 @@ type answer struct {
 	over   bool // the body is longer than what is in page.body
 }
 
-// fetch gets the page, after a look at each origin's robots.txt.
+// fetch reads the page, after checking the robots.txt of each origin on the way.
 func (s *Scraper) fetch(ctx context.Context, u *url.URL) (*page, error) {
 	transport := s.transport()
 	defer transport.CloseIdleConnections()
@@ -73,7 +73,7 @@ func (s *Scraper) get(ctx context.Context, transport http.RoundTripper, u *url.U
 		}
 		ref, err := url.Parse(strings.TrimSpace(next))
 		if err != nil {
-			return nil, refuse(u.Host, "the page redirects to what is no URL")
+			return nil, refuse(u.Host, "the page redirects to an invalid URL")
 		}
 		if u, err = s.parseURL(u.ResolveReference(ref).String()); err != nil {
 			return nil, fmt.Errorf("webscrape: redirect: %w", err)
@@ -148,18 +148,18 @@ func statusLine(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// pageError is a *fetcher.PageError with the host.
+// pageError returns a *fetcher.PageError with the host.
 func pageError(host, reason string, err error) error {
 	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Err: err})
 }
 
-// refuse is the error for what is not read.
+// refuse returns the error for a page that is not converted.
 func refuse(host, reason string) error {
 	return fmt.Errorf("webscrape: %s: %w", host, &fetcher.PageError{Reason: reason, Refused: true, Err: fetcher.ErrMalformed})
 }
 
-// kind is the media type of a page, looked for in its first bytes if the server
-// did not name one.
+// kind returns the media type of a page, guessed from its first bytes if the server
+// did not send one.
 func (p *page) kind() string {
 	if strings.TrimSpace(p.contentType) == "" {
 		sniffed, _, _ := strings.Cut(http.DetectContentType(p.body), ";")

@@ -13,8 +13,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
-// hostilePages are made to cost their reader time, memory or stack. Each is as
-// long as it needs to be, up to 256 KiB, or 1 MiB with STREAMWATCH_LONG=1.
+// hostilePages are made to take much time, memory or stack. They have up to 256 KiB,
+// or 1 MiB with STREAMWATCH_LONG=1.
 func hostilePages() map[string]string {
 	hostileScale := hostileScale
 	if os.Getenv("STREAMWATCH_LONG") != "" {
@@ -61,9 +61,9 @@ func hostilePages() map[string]string {
 	}
 }
 
-// Each page is done with, or refused, within bounds of time and size. The bound
-// on time is some fifty times what the slowest takes: what it is to show is that
-// no page costs the square of its length, which takes minutes.
+// Each page is converted or refused within bounds of time and size. The bound on time
+// is some fifty times what the slowest page takes: the test is to show that no page
+// takes time in the square of its length, which would be minutes.
 func TestHostilePages(t *testing.T) {
 	at, _ := url.Parse("https://example.com/dir/page")
 	for _, main := range []bool{false, true} {
@@ -87,7 +87,7 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// What makes other parsers build more than they read is not built.
+// Pages for which other parsers build more than they read get a bounded tree.
 func TestTreeIsBounded(t *testing.T) {
 	at, _ := url.Parse("https://example.com/")
 	for name, body := range hostilePages() {
@@ -107,7 +107,7 @@ func TestTreeIsBounded(t *testing.T) {
 	}
 }
 
-// treeProblem says which bound a tree breaks, "" for none.
+// treeProblem returns which bound a tree exceeds, "" for none.
 func treeProblem(doc *document, length int) string {
 	nodes := 0
 	var walk func(n *html.Node, depth, nested, tables int) string

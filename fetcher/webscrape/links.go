@@ -22,8 +22,8 @@ func (b *builder) rebase(href string) {
 	}
 }
 
-// resolve makes a link absolute; "" for one that leads nowhere: scripts, data,
-// what is no URL or longer than 4 KiB.
+// resolve makes a link absolute. It returns "" for a link that is left out: a script,
+// data, an invalid URL, or one longer than 4 KiB.
 func (b *builder) resolve(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > maxAttribute {
@@ -40,7 +40,7 @@ func (b *builder) resolve(ref string) string {
 	return ""
 }
 
-// attributes are the ones kept of a tag, each name once.
+// attributes returns the attributes of a tag that are kept, each name once.
 func (b *builder) attributes(t *html.Token, g group) []html.Attribute {
 	var out []html.Attribute
 	add := func(key, value string) {
@@ -72,7 +72,7 @@ func (b *builder) attributes(t *html.Token, g group) []html.Attribute {
 	return out
 }
 
-// hasLink reports whether a link or image leads anywhere.
+// hasLink reports whether a link or image has an address.
 func hasLink(attrs []html.Attribute) bool {
 	return slices.ContainsFunc(attrs, func(a html.Attribute) bool { return a.Key == "href" || a.Key == "src" })
 }

@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// site is a loopback web site that notes the requests it gets. A path without a
-// handler is 404, robots.txt too.
+// site is a web site on loopback that records the requests it gets. A path without a
+// handler is 404, robots.txt included.
 type site struct {
 	*httptest.Server
 	mu       sync.Mutex

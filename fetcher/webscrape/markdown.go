@@ -41,9 +41,9 @@ func markdown(body *html.Node) (string, error) {
 	return string(out), err
 }
 
-// flattenTables turns tables into plain blocks that Markdown has no table for,
-// and those whose rows, filled up to the longest one, would take more cells than
-// are left. The innermost go first.
+// flattenTables turns tables into plain blocks if Markdown cannot express them, or if
+// they have more than left cells, with all rows filled up to the longest one. The
+// innermost tables come first.
 func flattenTables(n *html.Node, left *int) {
 	for c := range n.ChildNodes() {
 		flattenTables(c, left)
@@ -59,8 +59,8 @@ func flattenTables(n *html.Node, left *int) {
 	flatten(n)
 }
 
-// isLayout reports whether a table says that it is one in looks only, or holds
-// or stands in what a table in Markdown cannot.
+// isLayout reports whether a table is marked as mere layout, or has something in it or
+// around it that a table in Markdown cannot have.
 func isLayout(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if a.Key == "role" && (a.Val == "presentation" || a.Val == "none") {
@@ -116,7 +116,7 @@ func span(cell *html.Node, key string) int {
 	return 1
 }
 
-// flatten makes blocks of a table's parts.
+// flatten turns a table and its parts into blocks.
 func flatten(n *html.Node) {
 	for d := range n.Descendants() {
 		switch d.DataAtom {

@@ -106,9 +106,8 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// A redirect of a public site to a private address is refused, whatever the
-// address looks like. The public site is this machine, by a transport of the
-// test's.
+// A redirect of a public site to a private address is refused, however the address is
+// written. The test's transport answers for the public site.
 func TestRedirectIntoThePrivateNetwork(t *testing.T) {
 	for _, location := range []string{
 		"http://127.0.0.1/", "//10.0.0.1/", "http://[::1]/", "http://localhost:8080/", "http://169.254.169.254/", "http://0/", "https://192.168.0.1:8443/",

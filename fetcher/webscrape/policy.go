@@ -30,11 +30,11 @@ const (
 // ports are those of web servers.
 var ports = []uint16{80, 443, 8080, 8443}
 
-// parseURL checks an address of a page, the first one and each redirect's. The
-// fragment is dropped, an international host name becomes its xn-- form. The
-// host itself is judged as a webhook's.
+// parseURL checks the address of a page, the first one and that of each redirect. It
+// drops the fragment and writes an international host name in its xn-- form. The host
+// is checked like that of a webhook.
 func (s *Scraper) parseURL(raw string) (*url.URL, error) {
-	shown := "***" // what cannot be parsed may hold anything
+	shown := "***" // a URL that cannot be parsed may have a password anywhere
 	refuse := func(allowed string) (*url.URL, error) {
 		return nil, fmt.Errorf("webscrape: %w", &fetcher.ArgumentError{Field: "url", Value: shown, Allowed: allowed})
 	}
@@ -89,8 +89,8 @@ func (s *Scraper) portOK(port uint16) bool {
 	return slices.Contains(ports, port) || s.cfg.AllowPrivate && port != 0
 }
 
-// transport is made for one call and closed at its end, so that no connection
-// outlives the judgement of its address.
+// transport returns a transport for one call, which closes it at its end, so that no
+// connection outlives the check of its address.
 func (s *Scraper) transport() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // so that the cap on header bytes is exact
@@ -107,8 +107,8 @@ func (s *Scraper) transport() *http.Transport {
 	}
 }
 
-// fetchError says what went wrong without naming an address: what a name
-// resolves to inside a network, or which resolver it has, is not for everyone.
+// fetchError returns an error that names no address: callers are not to learn what a
+// name resolves to inside the network, or which resolver there is.
 func fetchError(ctx context.Context, host string, err error) error {
 	var (
 		dns     *net.DNSError

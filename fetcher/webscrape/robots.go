@@ -10,8 +10,8 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/internal/robots"
 )
 
-// mayRead returns nil if the robots.txt of u's origin lets u be read,
-// ErrDisallowed if not, and what kept it from being read otherwise.
+// mayRead returns nil if the robots.txt of u's origin allows u, ErrDisallowed if it
+// does not, and another error if the file cannot be read.
 func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *url.URL) error {
 	allowed, err := s.robots.Allowed(ctx, u, func(ctx context.Context, file *url.URL) ([]byte, bool, error) {
 		return s.readRobots(ctx, transport, file)
@@ -22,8 +22,8 @@ func (s *Scraper) mayRead(ctx context.Context, transport http.RoundTripper, u *u
 	return err
 }
 
-// readRobots gets an origin's robots.txt. Its own redirects are followed
-// (RFC 9309, 2.3.1.2) without asking further files.
+// readRobots reads an origin's robots.txt. Its redirects are followed (RFC 9309,
+// 2.3.1.2) without reading the robots.txt of their targets.
 func (s *Scraper) readRobots(ctx context.Context, transport http.RoundTripper, file *url.URL) ([]byte, bool, error) {
 	a, err := s.get(ctx, transport, file, robots.MaxFile, func(*url.URL) error { return nil })
 	switch {

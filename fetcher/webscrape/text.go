@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// plainText is a tree's text: a blank line between paragraphs, a tab between
-// cells, "- " before an item's text; white space counts as in a browser.
+// plainText returns a tree's text, with a blank line between paragraphs, a tab between
+// cells, and "- " before a list item. White space collapses as in a browser.
 func plainText(n *html.Node) string {
 	var w textWriter
 	w.node(n, false)
@@ -52,7 +52,8 @@ func (w *textWriter) node(n *html.Node, pre bool) {
 	w.breaks = max(w.breaks, breaks)
 }
 
-// lineBreaks is how many an element's start and end make at least.
+// lineBreaks returns how many line breaks there are at least before and after an
+// element.
 func lineBreaks(a atom.Atom) int {
 	switch a {
 	case atom.Li, atom.Tr, atom.Dt, atom.Dd, atom.Caption, atom.Figcaption, atom.Summary:

@@ -20,19 +20,19 @@ const (
 
 var errTooLarge = errors.New("too many elements or too much text")
 
-// document is what is kept of a page.
+// document is the tree and the title of a page.
 type document struct {
 	root  *html.Node // html with a body
 	body  *html.Node
 	title string
 }
 
-// builder makes a tree of the tokens of a page. Each token costs a bounded
-// amount of time and memory, which html.Parse does not promise: elements are
-// closed by a few rules of their own, none is opened again.
+// builder builds a tree from the tokens of a page. Each token takes bounded time and
+// memory, which html.Parse does not promise: elements are closed by a few simple rules,
+// and none is opened again.
 type builder struct {
 	base   *url.URL
-	based  bool // by a base element
+	based  bool // base is that of a base element
 	stack  []*html.Node
 	text   strings.Builder // until the next element
 	budget int             // bytes left for text and attributes
@@ -87,8 +87,8 @@ func parse(text string, at *url.URL, limit int) (*document, error) {
 
 func (b *builder) top() *html.Node { return b.stack[len(b.stack)-1] }
 
-// flush adds the text so far. Text right inside a table, where none may be,
-// gets a cell; white space there is dropped.
+// flush adds the text so far to the tree. Text directly inside a table, where none may
+// be, gets a cell; white space there is dropped.
 func (b *builder) flush() {
 	if b.text.Len() == 0 {
 		return
@@ -146,8 +146,8 @@ func (b *builder) closeFrom(i int) {
 	b.stack = b.stack[:i]
 }
 
-// find is the innermost open element among names that no boundary stands
-// before, 0 if there is none: the body is not one.
+// find returns the index in the stack of the innermost open element among names, 0 if
+// there is none, or none inside the innermost boundary.
 func (b *builder) find(names, boundary []atom.Atom) int {
 	for i := len(b.stack) - 1; i > 0; i-- {
 		a := b.stack[i].DataAtom
@@ -230,8 +230,8 @@ func (b *builder) start(t html.Token) {
 	b.push(t.DataAtom, attrs)
 }
 
-// tooDeep: one more element of this kind is not opened. The parts of a table
-// that was are.
+// tooDeep reports whether an element is left out because of its depth. The parts of a
+// table that was left out are, too.
 func (b *builder) tooDeep(a atom.Atom, g group) bool {
 	if g&void != 0 {
 		return false
@@ -240,7 +240,7 @@ func (b *builder) tooDeep(a atom.Atom, g group) bool {
 		a == atom.Table && b.depth[a] >= maxTables || g&tabular != 0 && b.unseen[atom.Table] > 0
 }
 
-// makeRoom closes what the start of an element ends.
+// makeRoom closes the elements that the start of another one ends.
 func (b *builder) makeRoom(a atom.Atom, g group) {
 	if g&block != 0 && b.depth[atom.P] > 0 {
 		b.closeOpen([]atom.Atom{atom.P}, inTable)

@@ -27,15 +27,15 @@ type Config struct {
 	// most 16 MiB. A call in progress takes up to about 20 times as much memory.
 	MaxBody int64
 	// MaxConcurrent is how many pages are read at a time; further calls wait for
-	// their turn, until their context ends. Defaults to 8, at most 1,024.
+	// their turn, which Timeout includes. Defaults to 8, at most 1,024.
 	MaxConcurrent int
 	// MainContent leaves out navigation, advertisements and the like. A page in
-	// which no main content is found is given whole.
+	// which no main content is found is converted whole.
 	MainContent bool
-	// IgnoreRobots reads pages that robots.txt closes to the User-Agent.
+	// IgnoreRobots also reads pages that robots.txt disallows for the User-Agent.
 	IgnoreRobots bool
 	// UserAgent defaults to upstream.DefaultUserAgent. Its product name, the part
-	// before the slash, is what robots.txt is asked for.
+	// before the slash, selects the group in robots.txt.
 	UserAgent string
 	// AllowPrivate also allows private networks and any port, as
 	// webhook.Config.AllowPrivate does.
@@ -44,7 +44,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// ErrDisallowed: robots.txt closes the page. It is a fetcher.ErrProtected.
+// ErrDisallowed says that robots.txt disallows the page. It wraps fetcher.ErrProtected.
 var ErrDisallowed = fmt.Errorf("webscrape: robots.txt disallows the page: %w", fetcher.ErrProtected)
 
 // Scraper reads pages. It is safe for concurrent use, keeps no connection open
@@ -104,8 +104,8 @@ func New(cfg Config) (*Scraper, error) {
 // wraps netguard.ErrAddressNotAllowed for a name that leads to an address that is not
 // public; ErrDisallowed; of package fetcher ErrNotFound (404, 410, no such host),
 // ErrUnauthorized (401), ErrProtected (403), *RateLimitError (429), *StatusError for
-// any other status outside 2xx, ErrMalformed for what is no page or over a bound;
-// context.DeadlineExceeded once the time is up.
+// any other status outside 2xx, ErrMalformed for something that is not a page or over a
+// bound; context.DeadlineExceeded after Config.Timeout.
 func (s *Scraper) Scrape(ctx context.Context, q fetcher.ScrapeQuery) (fetcher.ScrapeResult, error) {
 	format := q.Format
 	switch format {
@@ -140,7 +140,7 @@ func (s *Scraper) Scrape(ctx context.Context, q fetcher.ScrapeQuery) (fetcher.Sc
 	return res, nil
 }
 
-// cut shortens s to n bytes at most, at the start of a character.
+// cut shortens s to at most n bytes, between two characters.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
