@@ -160,6 +160,7 @@ func (d *Detector) Run(ctx context.Context) error {
 	shards.Go(func() { streaming{d}.run(ctx, poll.Accounts) })
 	shards.Go(func() { streaming{d}.run(ctx, poll.Queries) })
 	shards.Wait()
+	d.env.Budget.Spend.End()
 	close(d.committer.stop)
 	committer.Wait()
 	return context.Cause(ctx)

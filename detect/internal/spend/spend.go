@@ -167,6 +167,16 @@ func (s *Spend) Stored(position string) {
 // storeEvery is how often a position is stored that no other commit has carried.
 const storeEvery = 10 * time.Second
 
+// End has stored what Run has left. Nothing may be added any more.
+func (s *Spend) End() { s.store() }
+
+// store has the position stored, unless it is in the journal.
+func (s *Spend) store() {
+	if _, _, ok := s.Position(); ok {
+		s.cfg.Store()
+	}
+}
+
 // Run has the position stored now and then, until stop is closed or ctx ends.
 func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
 	if s.cfg.Limit == 0 {
@@ -177,9 +187,7 @@ func (s *Spend) Run(ctx context.Context, stop <-chan struct{}) {
 	for {
 		select {
 		case <-ticker.C:
-			if _, _, ok := s.Position(); ok {
-				s.cfg.Store()
-			}
+			s.store()
 		case <-stop:
 			return
 		case <-ctx.Done():
