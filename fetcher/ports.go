@@ -99,7 +99,8 @@ type Page struct {
 	// because it must not ask yet: the poll then covers what was published until then.
 	// Zero is for an answer of the platform itself.
 	AsOf time.Time
-	// Billed is what the platform charges for this answer.
+	// Billed is what the platform charges for this answer. It counts beside an error,
+	// too.
 	Billed Billed
 	// Err says of a page of a BatchFetcher's answer that this account could not
 	// be read, while others could; the page's other fields are ignored.

@@ -193,3 +193,27 @@ func TestARefusedBoundIsForgotten(t *testing.T) {
 		t.Errorf("after that the page is %+v, asked for with %v: want by time", p, r.asked[len(r.asked)-1])
 	}
 }
+
+// What X charges for is told beside an error as well: an account that was looked up, and
+// posts beside a token that is none.
+func TestBilledBesideAnError(t *testing.T) {
+	r := newRig(t, xapitest.Config{}, nil)
+	const found = `{"data":[{"id":"12","username":"ann"}]}`
+	const odd = `{"data":[{"id":"1","text":"a"},{"id":"2","text":"b"}],"meta":{"result_count":2,"next_token":"a b&c"}}`
+	answers := map[string]http.Handler{"/2/users/by": says(200, found), "/2/users/12/tweets": says(500, `{}`), "/2/tweets/search/recent": says(200, odd)}
+	r.Instead(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { answers[q.URL.Path].ServeHTTP(w, q) }))
+	timeline := func() (fetcher.Page, error) {
+		return r.Timeline(context.Background(), fetcher.TimelineQuery{Username: "ann"})
+	}
+	if page, err := timeline(); err == nil || page.Billed != (fetcher.Billed{Users: 1}) {
+		t.Errorf("a timeline that fails after a look-up: billed %+v, %v; want an account and an error", page.Billed, err)
+	}
+	page, err := r.Search(context.Background(), fetcher.SearchQuery{Query: "go"})
+	if err == nil || page.Billed != (fetcher.Billed{Posts: 2}) || len(page.Tweets) > 0 {
+		t.Errorf("a search: billed %+v, %d posts, %v; want 2 posts billed and an error", page.Billed, len(page.Tweets), err)
+	}
+	answers["/2/users/12/tweets"] = says(200, strings.ReplaceAll(odd, `"1"`, `"3"`))
+	if page, err = timeline(); err == nil || page.Billed != (fetcher.Billed{Posts: 1}) || len(page.Tweets) > 0 {
+		t.Errorf("a timeline: billed %+v, %d posts, %v; want 1 more post billed and an error", page.Billed, len(page.Tweets), err)
+	}
+}

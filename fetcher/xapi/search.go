@@ -35,7 +35,7 @@ const (
 func (f *Fetcher) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page, error) {
 	page, err := f.search(ctx, &q)
 	if err != nil {
-		return fetcher.Page{}, fmt.Errorf("xapi: search %q: %w", clip(q.Query), err)
+		return fetcher.Page{Billed: page.Billed}, fmt.Errorf("xapi: search %q: %w", clip(q.Query), err)
 	}
 	return page, nil
 }
@@ -61,6 +61,7 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	if err != nil {
 		return page, err
 	}
+	page.Billed = d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)
 	if len(posts) == 0 && len(d.Errors) > 0 && d.Meta.ResultCount == 0 {
 		if err := d.accountFault(); err != nil {
 			return page, err
@@ -70,7 +71,7 @@ func (f *Fetcher) search(ctx context.Context, q *fetcher.SearchQuery) (page fetc
 	if err != nil {
 		return page, err
 	}
-	page = fetcher.Page{RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)}
+	page.RateLimit, page.ServerTime = a.rate, a.at
 	fill(&page, posts, &d.Includes, q.Seen)
 	switch {
 	case token != "":

@@ -22,17 +22,17 @@ import (
 // Errors are those of package fetcher: ErrNotFound also means a handle that nobody has,
 // ErrProtected private posts or a suspended account, ErrUnauthorized a token that X
 // refuses, and a *RateLimitError says in Reason when credits or a cap are used up, which
-// closes the whole source.
+// closes the whole source. Beside an error the page has Billed alone.
 func (f *Fetcher) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	page, err := f.timeline(ctx, &q)
+	page.Billed.Users += f.users.owed.Swap(0)
 	if err != nil {
 		who := q.Username
 		if who == "" {
 			who = q.UserID
 		}
-		return fetcher.Page{}, fmt.Errorf("xapi: account %q: %w", who, err)
+		return fetcher.Page{Billed: page.Billed}, fmt.Errorf("xapi: account %q: %w", who, err)
 	}
-	page.Billed.Users += f.users.owed.Swap(0)
 	return page, nil
 }
 
@@ -60,6 +60,7 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	if err != nil {
 		return page, err
 	}
+	page.Billed = d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)
 	if len(posts) == 0 {
 		if err := d.accountFault(); err != nil {
 			return page, err
@@ -69,7 +70,7 @@ func (f *Fetcher) timeline(ctx context.Context, q *fetcher.TimelineQuery) (page 
 	if err != nil {
 		return page, err
 	}
-	page = fetcher.Page{UserID: id, RateLimit: a.rate, ServerTime: a.at, Billed: d.Includes.bill(f.client.ledger, a.day(f.client), postIDs(posts)...)}
+	page.UserID, page.RateLimit, page.ServerTime = id, a.rate, a.at
 	fill(&page, posts, &d.Includes, q.Seen)
 	for i := range page.Tweets {
 		setAuthor(&page.Tweets[i], id, q.Username)
