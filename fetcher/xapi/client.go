@@ -76,10 +76,14 @@ type answer struct {
 	at   time.Time // of the Date header, zero if missing
 }
 
-// day is what an answer's bill is counted by: X's clock, else our own.
+// maxSkew is how far X's clock may be from our own.
+const maxSkew = 24 * time.Hour
+
+// day is what an answer's bill is counted by: X's clock, and our own where X does not
+// tell, or is too far from it.
 func (a *answer) day(c *client) time.Time {
-	if a.at.IsZero() {
-		return c.now()
+	if now := c.now(); a.at.IsZero() || a.at.Sub(now).Abs() > maxSkew {
+		return now
 	}
 	return a.at
 }

@@ -48,7 +48,7 @@ type Config struct {
 	// each; one that is not is read from its time bound on. Defaults to 100,000.
 	MaxRemembered int
 	// Now is the clock for rate limits and the day of the bill, where an answer has
-	// no Date. Defaults to time.Now.
+	// no Date, or one that is more than a day off. Defaults to time.Now.
 	Now func() time.Time
 }
 

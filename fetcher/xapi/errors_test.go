@@ -217,3 +217,21 @@ func TestBilledBesideAnError(t *testing.T) {
 		t.Errorf("a timeline: billed %+v, %d posts, %v; want 1 more post billed and an error", page.Billed, len(page.Tweets), err)
 	}
 }
+
+// A Date that is far off does not tell the day of the bill: every post would count again.
+func TestBillOfAnOddDate(t *testing.T) {
+	r := newRig(t, xapitest.Config{}, nil)
+	const odd = `{"data":[{"id":"1","text":"a"}],"meta":{"result_count":1}}`
+	var billed int64
+	for _, date := range []string{"Fri, 01 Jan 2100 00:00:00 GMT", "Sat, 01 Jan 2101 00:00:00 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "soon"} {
+		r.Instead(says(200, odd, "Date", date))
+		page, err := r.Timeline(context.Background(), fetcher.TimelineQuery{UserID: "12"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		billed += page.Billed.Posts
+	}
+	if billed != 1 {
+		t.Errorf("a post that is returned four times is billed %d times, want once", billed)
+	}
+}
