@@ -89,6 +89,25 @@ func TestFeedsAndX(t *testing.T) {
 	}
 }
 
+// What -since reads before the engine starts is billed as well.
+func TestBillOfSince(t *testing.T) {
+	x := xapitest.New(xapitest.Config{Token: "app-token"})
+	x.AddAccount("ann")
+	x.Publish("ann", xapitest.Post{Text: "an old post", At: time.Now().Add(-time.Hour)})
+	server := httptest.NewServer(x)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out := &reacting{on: map[string]func(){"watching x:": cancel}}
+	sum, err := watch(ctx, options{x: xOptions{list{"ann"}, server.URL, 1, "app-token"}, since: true, allowPrivate: true, interval: time.Second}, out)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if notes := strings.Join(sum.notes, "\n"); !strings.Contains(notes, "x: 1 posts and 1 accounts billed, $0.015") || !strings.Contains(out.String(), "an old post") {
+		t.Errorf("notes %q:\n%s", notes, out.String())
+	}
+}
+
 func TestXNeedsAToken(t *testing.T) {
 	o, err := parse([]string{"-x", "nasa"}, &bytes.Buffer{})
 	if err != nil {

@@ -122,7 +122,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.webhook, "webhook", "", "deliver real posts to this `URL`, too")
 	fs.StringVar(&o.secret, "secret", "", "webhook signing secret, 24 characters or more (default: one is generated and shown)")
 	fs.BoolVar(&o.allowPrivate, "allow-private", false, "let -webhook be http://, and -webhook and -feed addresses of a private network")
-	fs.BoolVar(&o.since, "since", false, "print the newest post of each real account at once")
+	fs.BoolVar(&o.since, "since", false, "print the newest post of each real account at once; X charges up to $0.035 for each, beside -x-limit")
 	fs.DurationVar(&o.runFor, "for", 0, "stop watching real accounts after this long (default: at Ctrl-C)")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

@@ -33,6 +33,8 @@ type accounts struct {
 
 	sources []streamwatch.Source // of names that begin with one of theirs
 	feeds   int                  // how many of names are feeds, the last ones
+
+	billed fetcher.Billed // by X, for what -since has read: the engine knows nothing of it
 }
 
 type account struct {
@@ -300,6 +302,7 @@ func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		page, err := all.Timeline(ctx, fetcher.TimelineQuery{Username: name, Limit: 5})
 		cancel()
+		all.billed = all.billed.Plus(page.Billed)
 		if errors.Is(err, fetcher.ErrNotFound) || errors.Is(err, fetcher.ErrProtected) || errors.Is(err, fetcher.ErrUnauthorized) {
 			continue // the first poll tells
 		}
@@ -371,8 +374,8 @@ func sumUp(engine *streamwatch.Engine, lines *ticker, all *accounts, o options) 
 		dropped += d.NoID + d.NoTime + d.Future + d.Author + d.Excess + d.SameID
 	}
 	s.notes = append(s.notes, fmt.Sprintf("%d polls, %d failed, %d gaps, %d posts dropped as malformed", polls, failed, gaps, dropped))
-	if cost := sources["x"].Cost; cost.Total > 0 {
-		s.notes = append(s.notes, fmt.Sprintf("x: %d posts and %d accounts billed, $%.3f", cost.Billed.Posts, cost.Billed.Users, cost.Total))
+	if b := sources["x"].Cost.Billed.Plus(all.billed); b != (fetcher.Billed{}) {
+		s.notes = append(s.notes, fmt.Sprintf("x: %d posts and %d accounts billed, $%.3f", b.Posts, b.Users, xapi.Prices().Cost(b)))
 	}
 	s.brought(sources[""], all.stream != nil, false)
 	if o.webhook != "" {
