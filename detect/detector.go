@@ -148,7 +148,6 @@ func (d *Detector) Run(ctx context.Context) error {
 	defer close(d.done)
 	d.env.Budget.Spend.Begin(ctx)
 	d.pollFrom.Store(d.clock() + int64(rulesWait))
-
 	var shards, committer sync.WaitGroup
 	committer.Go(func() { d.committer.run(ctx) })
 	for _, sh := range d.shards {
