@@ -70,6 +70,30 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// A feed that has moved to where a web page is now is looked for at its own address again.
+func TestMovedToAPage(t *testing.T) {
+	parked := false
+	f, _ := serving(t, nil, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.String() == feedURL && !parked:
+			http.Redirect(w, r, "https://moved.example.org/", http.StatusMovedPermanently)
+		case r.URL.String() != feedURL && parked:
+			io.WriteString(w, "<!DOCTYPE html><html><body>This domain is for sale")
+		default:
+			io.WriteString(w, items("a"))
+		}
+	})
+	r := newReader(t, f)
+	r.read()
+	parked = true
+	if _, err := r.try(); !errors.Is(err, fetcher.ErrMalformed) {
+		t.Fatalf("error %v, want ErrMalformed of the page", err)
+	}
+	if _, err := r.try(); err != nil {
+		t.Errorf("error %v, want the feed at its own address", err)
+	}
+}
+
 func TestRedirectsThatAreNotFollowed(t *testing.T) {
 	for _, to := range []string{"http://127.0.0.1/", "ftp://example.com/", "http://[::1]/", "https://u:p@example.com/", "https://example.com:9/", "/feed", "https://" + strings.Repeat("a", 3000) + ".com/"} {
 		f, s := serving(t, nil, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })

@@ -15,7 +15,7 @@ func parseXML(text string, base *url.URL) (*document, error) {
 	o := outlineOf(text)
 	switch {
 	case o.root < 0 || o.name != "rss" && o.name != "rdf" && o.name != "feed":
-		return nil, malformed("no feed: want RSS, Atom or JSON Feed")
+		return nil, notFeed(text, o.name, base)
 	case o.deep:
 		return nil, malformed("elements are nested deeper than %d", maxDepth)
 	case o.large:

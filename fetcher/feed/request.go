@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -159,6 +160,9 @@ const (
 // refused is the error of an answer outside 2xx, and notes what it says of the feed.
 func (f *Fetcher) refused(s *state, resp *answer) error {
 	now := f.cfg.Now()
+	if strings.Contains(resp.Header.Get("Content-Type"), "html") { // not to be quoted
+		resp.Body = io.NopCloser(strings.NewReader(http.StatusText(resp.StatusCode)))
+	}
 	err := upstream.AnswerError(resp.Response, now, "")
 	var limit *fetcher.RateLimitError
 	var status *fetcher.StatusError

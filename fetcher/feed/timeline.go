@@ -87,7 +87,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	}
 	resp.NotModified = got.StatusCode == http.StatusNotModified && kept.Header(0) != nil
 	if !resp.NotModified && got.StatusCode/100 != 2 {
-		return fetcher.Page{}, f.refused(s, got)
+		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, f.refused(s, got))
 	}
 	whole := true
 	if !resp.NotModified {
@@ -103,6 +103,7 @@ func (f *Fetcher) read(ctx context.Context, a *account, s *state, start *url.URL
 	}
 	doc, err := parse(resp.Body, got.Header, got.url)
 	if err != nil {
+		s.set(func(p *polled) { p.moved = nil }) // a page may be where the feed has moved to
 		return fetcher.Page{}, fmt.Errorf("%s: %w", got.url.Host, err)
 	}
 	doc.cut = doc.cut || !whole
