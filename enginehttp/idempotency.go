@@ -37,6 +37,7 @@ type repeat struct {
 	answer  reply             // its status is 0 while the request is under way
 	until   time.Time
 	charged bool
+	paying  chan struct{} // closed when the request ends that is charged; nil while none is
 	place   *list.Element // in order; nil until there is an answer
 }
 
@@ -45,23 +46,30 @@ func newRepeats() *repeats {
 }
 
 // begin returns the repeat of a key: a new one, or the one of the first request,
-// with its answer. It is an error if that request is under way, or was another one.
-func (s *repeats) begin(k repeatKey, asked [sha256.Size]byte, now time.Time) (*repeat, error) {
+// with its answer. It is an error if that request is under way, or was another one. While
+// the answer is charged to another request, wait is closed when that has ended; begin has
+// to be called again then. Otherwise the caller is charged, unless charged is set, and has
+// to call end.
+func (s *repeats) begin(k repeatKey, asked [sha256.Size]byte, now time.Time) (r *repeat, wait <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(now)
-	r := s.byKey[k]
+	r = s.byKey[k]
 	switch {
 	case r == nil:
 		r = &repeat{repeatKey: k, asked: asked}
 		s.byKey[k] = r
-		return r, nil
 	case r.asked != asked:
-		return nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
+		return nil, nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
 	case r.answer.status == 0:
-		return nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
+		return nil, nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
+	case r.paying != nil:
+		return nil, r.paying, nil
 	}
-	return r, nil
+	if !r.charged {
+		r.paying = make(chan struct{})
+	}
+	return r, nil, nil
 }
 
 // keep stores the answer, and removes the oldest ones beyond the bounds.
@@ -85,10 +93,14 @@ func (s *repeats) keep(r *repeat, answer reply, now time.Time) {
 	}
 }
 
-// end forgets the key if the request got no answer to keep.
+// end ends a request. The key is forgotten if it got no answer to keep.
 func (s *repeats) end(r *repeat) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.paying != nil {
+		close(r.paying)
+		r.paying = nil
+	}
 	if r.answer.status == 0 && s.byKey[r.repeatKey] == r {
 		delete(s.byKey, r.repeatKey)
 	}
@@ -138,5 +150,15 @@ func (h *Handler) repeated(c *call, rt *route) (*repeat, error) {
 		return nil, refused("Idempotency-Key", sent[0], "one of 1 to 255 visible ASCII characters")
 	}
 	asked := sha256.Sum256(append([]byte(c.URL.Path+"\n"), c.body...))
-	return h.repeats.begin(repeatKey{c.who.Owner, rt.name, sent[0]}, asked, time.Now())
+	for {
+		again, wait, err := h.repeats.begin(repeatKey{c.who.Owner, rt.name, sent[0]}, asked, time.Now())
+		if wait == nil {
+			return again, err
+		}
+		select {
+		case <-wait:
+		case <-c.Context().Done():
+			return nil, c.Context().Err()
+		}
+	}
 }

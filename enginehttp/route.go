@@ -98,12 +98,12 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.fail(err)
 		return
 	}
+	if again != nil {
+		defer h.repeats.end(again) // also after a panic
+	}
 	var hold hold
 	if again == nil || !h.repeats.isPaid(again) {
 		if hold, err = h.reserve(ctx, x, rt); err != nil {
-			if again != nil {
-				h.repeats.end(again)
-			}
 			x.fail(h.withBalance(ctx, x, err, 0))
 			return
 		}
@@ -139,7 +139,6 @@ func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, 
 		x.Header().Set("Idempotent-Replayed", "true")
 		return again.answer, nil
 	}
-	defer h.repeats.end(again) // also after a panic
 	answer, err := rt.serve(c)
 	if err == nil {
 		// Kept before it is sent, so that a client that has left can ask for it again.

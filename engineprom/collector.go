@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -49,7 +50,7 @@ func New(source Source, o Options) (*Collector, error) {
 		o.Buckets = DefaultBuckets
 	}
 	for i, b := range o.Buckets {
-		if b <= 0 || i > 0 && b <= o.Buckets[i-1] {
+		if !(b > 0) || math.IsInf(b, 1) || i > 0 && b <= o.Buckets[i-1] {
 			return nil, fmt.Errorf("engineprom: Options.Buckets[%d] %g is not allowed: want more than 0 and than the one before", i, b)
 		}
 	}

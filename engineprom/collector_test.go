@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http/httptest"
 	"os"
 	"reflect"
@@ -155,6 +156,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	}{
 		{"no source", nil, nil, "source is missing"},
 		{"a bound of 0", fixed{}, []float64{0, 1}, "Buckets[0] 0 is not allowed"},
+		{"a bound that is no number", fixed{}, []float64{1, math.NaN()}, "Buckets[1] NaN is not allowed"},
+		{"a bound without an end", fixed{}, []float64{1, math.Inf(1)}, "Buckets[1] +Inf is not allowed"},
 		{"falling bounds", fixed{}, []float64{1, 2, 2}, "Buckets[2] 2 is not allowed"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
