@@ -123,9 +123,11 @@ func TestCostLimitOverRestarts(t *testing.T) {
 
 func TestCostOfProbesAndStreams(t *testing.T) {
 	s := make(chan *wire, 1)
+	var log bytes.Buffer
 	charging(t, func(c *settings) {
 		stream := newWire()
 		s <- stream
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		c.Shards, c.Cost.Limit, c.Roles.Stream, c.Roles.Probe, c.ProbeRate = 1, 1, stream, c.Fetcher.(*priced), 0.1
 	}, func(w *priced, d *Detector) {
 		stream := <-s
@@ -143,6 +145,9 @@ func TestCostOfProbesAndStreams(t *testing.T) {
 		}
 		if n := polls(w.world, func() { after(23 * time.Hour) }); n != 0 || w.probes != probes || stream.connects() != connects {
 			t.Errorf("%d polls, %d probes and %d connections after the limit", n, w.probes-probes, stream.connects()-connects)
+		}
+		if text := log.String(); !strings.Contains(text, `"retry in"=23h`) {
+			t.Errorf("log\n%s\nwant the stream to retry at midnight", text)
 		}
 		after(45 * time.Minute)
 		if w.probes == probes || stream.connects() != connects+1 || !d.Stats().Stream.Connected {

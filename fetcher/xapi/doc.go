@@ -27,6 +27,8 @@
 // once a UTC day however often it is returned. Calls that return nothing are free, and so
 // are failed ones. Page.Billed and Probe.Billed say what an answer costs; the Fetcher
 // remembers what was charged for, 500,000 things a day, and counts what is beyond as new.
+// So it does after a restart: what is read again on the same day counts twice, and X
+// charges less than is counted.
 //
 // 1,000 accounts that post once a day each, in US dollars:
 //
@@ -49,7 +51,8 @@
 //
 // So a probe, which elsewhere saves calls, is dear here, and reading often is free. A
 // source whose credits are used up answers 402: a *fetcher.RateLimitError with All, and a
-// Reason that says so, closes it for 15 minutes at a time. A usage cap does for an hour.
+// Reason that says so, closes it for 15 minutes at a time. A usage cap asks for an hour, of
+// which an engine waits 15 minutes before it asks again, and a stream all.
 //
 // # Reads with a lower bound
 //

@@ -175,7 +175,7 @@ func (s *Supervisor) keepConnected(ctx context.Context) {
 			}
 			failures++
 			s.cfg.Health.count(func(st *Stats) { st.Disconnects++ })
-			wait = max(s.cfg.Backoff(failures), min(fetcher.RetryAfter(err), longestWait))
+			wait = max(s.cfg.Backoff(failures), min(fetcher.RetryAfter(err), longestWait), s.cfg.Closed())
 			s.cfg.Logger.Warn("stream broke off", "lasted", lasted, "retry in", wait, "error", err)
 		}
 		select {
