@@ -17,7 +17,8 @@
 // Text is the title in one line, or where there is none the beginning of the content.
 // FullText is the title, a blank line and the content, else the summary, as plain text
 // without HTML, up to 64 KiB; a title that begins the content is not repeated. Entry has
-// the title, the link, the categories and the enclosures; Permalink is the link. Media are
+// the title, the link, the categories and the enclosures; Permalink is the link, else the
+// first enclosure, else the site, else the feed. Media are
 // the enclosures, also those of Media RSS, that are pictures, sound or film, and the
 // entry's picture. UserName is the feed's title, Source who wrote the entry, Username the
 // account as it was asked for. Relative addresses are made absolute. Counts stay 0.

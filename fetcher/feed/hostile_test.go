@@ -2,6 +2,7 @@ package feed
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -58,6 +59,52 @@ func TestDocumentOfElements(t *testing.T) {
 	} {
 		if doc, err := parse([]byte(text), nil, base); err != nil || len(doc.entries) != 1 {
 			t.Errorf("%s: %v, want its entry", name, err)
+		}
+	}
+}
+
+// What goes into a post of an entry is bounded.
+func TestBoundsOfAnEntry(t *testing.T) {
+	base, err := url.Parse("https://example.com/feed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("a", 100_000)
+	var b strings.Builder
+	for n := range 1000 {
+		fmt.Fprintf(&b, "<category>%d%s</category>", n, long[:2000])
+	}
+	doc, err := parse([]byte(`<rss version="2.0"><channel><title>t</title><item><guid>1</guid><link>https://example.com/`+long+`</link>`+b.String()+`</item></channel></rss>`), nil, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := doc.entries[0]
+	if len(e.categories) != maxCategories || len(e.categories[0]) != maxTitle || e.link != "" {
+		t.Errorf("%d categories, the first of %d bytes, and a link of %d bytes; want %d, %d and none", len(e.categories), len(e.categories[0]), len(e.link), maxCategories, maxTitle)
+	}
+}
+
+// A post always leads somewhere: an entry without a page to its recording, else to the site, else to the feed.
+func TestPermalink(t *testing.T) {
+	a, err := newAccount("https://example.com/feed", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := func(link string) *document { return &document{about: about{link: link}} }
+	file := []fetcher.Enclosure{{URL: "https://example.com/1.mp3"}}
+	for _, c := range []struct {
+		e    entry
+		doc  *document
+		want string
+	}{
+		{entry{link: "https://example.com/1", enclosures: file}, site("https://example.com/"), "https://example.com/1"},
+		{entry{enclosures: file}, site("https://example.com/"), "https://example.com/1.mp3"},
+		{entry{}, site("https://example.com/"), "https://example.com/"},
+		{entry{}, site(""), "https://example.com/feed"},
+	} {
+		post := c.e.tweet(a, c.doc, "1", time.Time{})
+		if post.Permalink != c.want || post.Entry.Link != c.e.link {
+			t.Errorf("Permalink %q, Entry.Link %q, want %q and %q", post.Permalink, post.Entry.Link, c.want, c.e.link)
 		}
 	}
 }

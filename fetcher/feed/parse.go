@@ -167,11 +167,14 @@ func people(list []*gofeed.Person) (out []person) {
 	return out
 }
 
-// tidy trims the texts of a list and leaves out empty ones and repetitions.
+// tidy trims the categories of an entry and leaves out empty ones and repetitions.
 func tidy(list []string) (out []string) {
 	seen := map[string]bool{}
 	for _, s := range list {
-		if s = strings.TrimSpace(s); s != "" && !seen[s] {
+		if len(out) == maxCategories {
+			return out
+		}
+		if s = clip(strings.TrimSpace(s), maxTitle); s != "" && !seen[s] {
 			seen[s] = true
 			out = append(out, s)
 		}
@@ -179,10 +182,13 @@ func tidy(list []string) (out []string) {
 	return out
 }
 
-// absolute resolves a reference. What is not http or https then is "".
+// maxReference bounds the addresses that a document has, in bytes.
+const maxReference = 8 << 10
+
+// absolute resolves a reference. What is not http or https then, or too long, is "".
 func absolute(base *url.URL, ref string) string {
 	ref = strings.TrimSpace(ref)
-	if ref == "" {
+	if ref == "" || len(ref) > maxReference {
 		return ""
 	}
 	u, err := url.Parse(ref)

@@ -55,7 +55,7 @@ func TestRSS(t *testing.T) {
 	if !reflect.DeepEqual(one, want) {
 		t.Errorf("\n got %+v\nwant %+v", one, want)
 	}
-	if odd := posts[1]; odd.Permalink != "" || !odd.PublishedAt.Equal(time.Unix(1772445600, 0)) {
+	if odd := posts[1]; odd.Entry.Link != "" || !odd.PublishedAt.Equal(time.Unix(1772445600, 0)) {
 		t.Errorf("%+v, want no link, and seconds since 1970", odd)
 	}
 	if two := posts[2]; two.Permalink != "https://ice.example.org/permalink" || two.Text != "No title here, only a text" || two.Entry.Title != "" {

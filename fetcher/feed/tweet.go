@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	maxText     = 280      // characters of Text where an entry has no title
-	maxFullText = 64 << 10 // bytes of FullText
-	maxTitle    = 1 << 10  // bytes of a title, and of other short texts
+	maxText       = 280      // characters of Text where an entry has no title
+	maxFullText   = 64 << 10 // bytes of FullText
+	maxTitle      = 1 << 10  // bytes of a title, and of other short texts
+	maxCategories = 100
 )
 
 // tweet maps an entry. id and at are what the feed's memory says of it.
@@ -31,7 +32,7 @@ func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetche
 		ID: id, Username: a.name, UserID: a.id, UserName: clip(titleText(doc.about.title), maxTitle),
 		Text: title, FullText: clip(together(title, content.Text), maxFullText),
 		CreatedAt: fetcher.FormatTime(at), PublishedAt: at,
-		Lang: language(e.language, doc.about.language), Permalink: e.link, Source: e.byline(doc),
+		Lang: language(e.language, doc.about.language), Permalink: e.page(a, doc), Source: e.byline(doc),
 		Entry: &fetcher.Entry{Title: title, Link: e.link, Categories: e.categories, Enclosures: e.enclosures},
 		Media: e.media(), URLs: e.urls(content.Links),
 	}
@@ -39,6 +40,20 @@ func (e *entry) tweet(a *account, doc *document, id string, at time.Time) fetche
 		t.Text = firstOf(content.Text, maxText)
 	}
 	return t
+}
+
+// page is where an entry can be seen: its link, else its first file, else the site, else
+// the feed.
+func (e *entry) page(a *account, doc *document) string {
+	switch {
+	case e.link != "":
+		return e.link
+	case len(e.enclosures) > 0:
+		return e.enclosures[0].URL
+	case doc.about.link != "":
+		return doc.about.link
+	}
+	return a.url.String()
 }
 
 // together puts the title before the text, unless that begins with it.
