@@ -289,6 +289,8 @@ func flagged(err error, o options) error {
 	switch {
 	case fe.Field == "webhook_secret":
 		return fmt.Errorf("-secret is not allowed: want %s", fe.Allowed)
+	case fe.Field == "usernames":
+		return fmt.Errorf("account %q is not allowed: want %s", fe.Value, fe.Allowed)
 	case !o.allowPrivate:
 		return fmt.Errorf("-webhook %q is not allowed: want %s (-allow-private admits http and private addresses)", fe.Value, fe.Allowed)
 	}
@@ -320,7 +322,7 @@ func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 				t = other
 			}
 		}
-		fmt.Fprintf(w, "newest  @%-23s  %s  %s  %s\n", name, oneLine(t.Text, 60), age(time.Since(t.PublishedAt)), t.Permalink)
+		fmt.Fprintf(w, "newest  @%-23s  %s  %s  %s\n", name, oneLine(t.Text, 60), published(t.PublishedAt), t.Permalink)
 	}
 }
 

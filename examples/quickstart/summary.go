@@ -134,6 +134,14 @@ func oneLine(s string, n int) string {
 	return `"` + string(clean) + `"`
 }
 
+// published is the age of a post. A feed's entry may have no date.
+func published(at time.Time) string {
+	if at.Unix() <= 0 {
+		return "without a date"
+	}
+	return age(time.Since(at))
+}
+
 // age is how long ago something was, for people.
 func age(d time.Duration) string {
 	switch {
