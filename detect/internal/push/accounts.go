@@ -77,5 +77,8 @@ func (s *Supervisor) want(accounts []fetcher.Account, rate float64) {
 	defer s.mu.Unlock()
 	s.anew = s.anew || !slices.Equal(s.wanted, accounts)
 	s.wanted, s.names, s.rate = accounts, names, rate
+	if len(s.covering) > 0 { // one that left and came back meanwhile is no change for the stream
+		s.cfg.Sink.Cover(s.covering, true)
+	}
 	s.bell.Ring()
 }

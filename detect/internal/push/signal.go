@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	case fetcher.SignalUp:
 		l.upAt, l.post = now, now
 		covered := s.covered(sig)
-		s.cfg.Sink.Cover(covered, sig.Resumed && s.unbroken)
+		s.cover(covered, sig.Resumed && s.unbroken)
 		s.unbroken = true
 		s.accounts.Ring() // what is expected of them
 		s.cfg.Health.connected(len(covered))
@@ -36,7 +37,7 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 		s.cfg.Logger.Info("stream is up", s.noun(), len(covered), "resumed", sig.Resumed)
 	case fetcher.SignalAccounts:
 		covered := s.covered(sig)
-		s.cfg.Sink.Cover(covered, true)
+		s.cover(covered, true)
 		s.accounts.Ring()
 		s.cfg.Health.count(func(st *Stats) { st.Accounts = int64(len(covered)) })
 	case fetcher.SignalGap:
@@ -58,6 +59,12 @@ func (s *Supervisor) signal(ctx context.Context, l *link, sig *fetcher.Signal) e
 	}
 	s.cfg.Positions.Pass(sig.Position)
 	return nil
+}
+
+// cover tells the Sink whose posts the stream brings. s.mu is held.
+func (s *Supervisor) cover(accounts []fetcher.Account, unbroken bool) {
+	s.covering = slices.Clone(accounts)
+	s.cfg.Sink.Cover(accounts, unbroken)
 }
 
 // post takes a post.

@@ -70,6 +70,7 @@ type Supervisor struct {
 	trusted  bool              // as the Sink knows
 	unbroken bool              // nothing was left out since the Sink was told of accounts
 	mute     int               // connections cut in a row because no post came
+	covering []fetcher.Account // whose posts the connection brings, as the Sink was told
 }
 
 // link is one connection.
@@ -247,6 +248,7 @@ func (s *Supervisor) disconnected(l *link) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tellGap(l)
+	s.covering = nil
 	s.cfg.Health.broken()
 	s.trust()
 	if l.upAt.IsZero() {
