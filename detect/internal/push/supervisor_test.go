@@ -206,8 +206,9 @@ func TestAccountsReachTheConnection(t *testing.T) {
 		}
 		s.wantConnects(1, "after changes")
 		want := []cover{{1, false}, {2, true}, {5, true}}
-		if !slices.Equal(s.covers, want) {
-			t.Errorf("covered %v, want %v", s.covers, want)
+		changes := slices.CompactFunc(s.covers, func(a, b cover) bool { return a.accounts == b.accounts }) // the same list may be told again
+		if !slices.Equal(changes, want) {
+			t.Errorf("covered %v, want %v", changes, want)
 		}
 	})
 }
