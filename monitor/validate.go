@@ -112,7 +112,7 @@ func validURL(before, after string) bool {
 	if !ok {
 		source, scheme = "", before
 	}
-	if ok && !validName(source) || scheme != "http" && scheme != "https" || after == "" {
+	if ok && !validName(source) || !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") || after == "" {
 		return false
 	}
 	return !strings.ContainsFunc(after, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) })

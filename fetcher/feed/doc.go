@@ -36,7 +36,8 @@
 // when an entry is changed, and no two entries may share one. It is the feed's address and
 // the guid (RSS 1.0: rdf:about; Atom and JSON Feed: id), hashed; without a guid the link,
 // without a link the title and the content. A link to the site itself is none. What
-// several entries of a document have is joined with the next of these. Ids of two feeds
+// several entries of a document share does not tell them apart: the next of these is
+// added. Ids of two feeds
 // never meet: each begins with 16 letters and digits that name the feed.
 //
 // Publishers also change guids: all of them when they move to another program, some back
@@ -62,8 +63,8 @@
 // was published when it was first seen. One that tells the day alone, or midnight, as
 // static sites write it, was published when it was first seen, if that was on that day
 // somewhere on Earth. What a feed shows when it is first read, and does not date, is from
-// before: it has 1970 for its time, and is never news. So has what a feed shows then that
-// gives all its entries the time at which it is asked.
+// before: it has 1970 for its time, and is never news. A feed that
+// gives all its entries the time of the request is taken for one without dates.
 //
 // An entry with an honest date from before its monitor began is no event for that monitor,
 // also when it appears later.
@@ -77,8 +78,8 @@
 //   - an entry without a date, or with the day alone, that appeared while no process ran
 //     is taken for an old one, and not delivered
 //   - an old entry that was given a new date is delivered, once
-//   - an entry of the last half hour whose guid changes is delivered again, and so is one
-//     without a guid whose link another entry then has, too
+//   - an entry of the last half hour is delivered again if its guid changes, or if it has
+//     none and another entry gets the same link
 //
 // With a Memory, such as NewDir's, none of this happens. It is written before a page with
 // something new is returned; when the process ends before the engine has stored that, the
@@ -98,9 +99,8 @@
 // engine goes on to read back to there. A poll that needs the posts themselves, such as
 // that for a new monitor, is made all the same.
 //
-// Requests to one host are Config.HostGap apart. A second is what a server with a person
-// before it sees at most, and lets 900 feeds of one host be read every 15 minutes; those
-// that would wait for more than five seconds are told when to come. Each host is a bucket
+// Requests to one host are Config.HostGap apart, a second by default, which lets 900 feeds
+// of one host be read every 15 minutes; those that would wait for more than five seconds are told when to come. Each host is a bucket
 // (fetcher.Bucketer): one that answers 429 holds up no other. The User-Agent has
 // Config.Contact. robots.txt is asked with Config.Robots only: feeds are there for
 // programs.
