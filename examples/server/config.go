@@ -64,6 +64,7 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 	fs.StringVar(&c.db, "db", "streamwatch.db", "SQLite `file`; with -demo one that is removed at the end")
 	fs.StringVar(&c.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port, or with ?addr=host:port&addr=… a cluster")
 	var sources, more []string // of the environment; of the command line
+	inArgs := false
 	if command == "serve" {
 		fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
 		fs.StringVar(&c.tlsCert, "tls-cert", "", "certificate `file` (PEM); with -tls-key, serve HTTPS")
@@ -97,7 +98,11 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 		fs.StringVar(&c.appView, "appview", "", "with -platform bluesky: ask this AppView instead of the public one, a `URL`; not with -pds")
 		fs.StringVar(&c.pds, "pds", "", "with -platform bluesky: read the accounts' records from this PDS instead of an AppView, a `URL`; not with -appview")
 		fs.Func("source", sourceUsage, func(v string) error {
-			more = append(more, strings.Fields(v)...)
+			if !inArgs { // of the environment: several, with spaces between them
+				more = append(more, strings.Fields(v)...)
+			} else {
+				more = append(more, v)
+			}
 			return nil // parseSources tells, and nothing that is secret
 		})
 		fs.StringVar(&c.segment, "segment", "social", "the word after /v1 in the paths")
@@ -135,7 +140,7 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 	if err != nil {
 		return c, err
 	}
-	sources, more = more, nil
+	sources, more, inArgs = more, nil, true
 	if err := fs.Parse(args); err != nil {
 		if err == flag.ErrHelp {
 			fs.SetOutput(out)

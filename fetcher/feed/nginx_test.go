@@ -18,22 +18,22 @@ import (
 
 const nginxConfig = `daemon off;
 master_process off;
-pid %[1]s/pid;
-error_log %[1]s/error.log;
+pid "%[1]s/pid";
+error_log "%[1]s/error.log";
 events { worker_connections 64; }
 http {
-	client_body_temp_path %[1]s/t1; proxy_temp_path %[1]s/t2; fastcgi_temp_path %[1]s/t3; uwsgi_temp_path %[1]s/t4; scgi_temp_path %[1]s/t5;
+	client_body_temp_path "%[1]s/t1"; proxy_temp_path "%[1]s/t2"; fastcgi_temp_path "%[1]s/t3"; uwsgi_temp_path "%[1]s/t4"; scgi_temp_path "%[1]s/t5";
 	log_format plain '$status $request_uri';
-	access_log %[1]s/access.log plain;
+	access_log "%[1]s/access.log" plain;
 	types { application/rss+xml xml; }
 	gzip on; gzip_types application/rss+xml; gzip_min_length 10;
 	server {
 		listen %[2]s;
-		root %[1]s/www;
+		root "%[1]s/www";
 		location = /old { return 301 /feed.xml; }
 		location = /older { return 308 /old; }
 		location = /gone { return 410; }
-		location = /plain { gzip off; alias %[1]s/www/feed.xml; default_type text/xml; }
+		location = /plain { gzip off; alias "%[1]s/www/feed.xml"; default_type text/xml; }
 	}
 }
 `
