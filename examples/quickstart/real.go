@@ -271,7 +271,7 @@ func neverRead(ctx context.Context, engine *streamwatch.Engine, all *accounts) e
 	for _, name := range all.names {
 		st, ok, err := engine.Account(ctx, name)
 		if err == nil && ok && st.Failures > 0 && st.LastContact.IsZero() {
-			failed = append(failed, fmt.Sprintf("@%s (%v)", name, st.Err))
+			failed = append(failed, fmt.Sprintf("%s (%v)", shownAs(name), st.Err))
 		}
 	}
 	if len(failed) == 0 {
@@ -309,11 +309,11 @@ func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 			continue // the first poll tells
 		}
 		if err != nil {
-			fmt.Fprintf(w, "newest  @%-23s  cannot be read: %v\n", name, err)
+			fmt.Fprintf(w, "newest  %-24s  cannot be read: %v\n", shownAs(name), err)
 			continue
 		}
 		if len(page.Tweets) == 0 {
-			fmt.Fprintf(w, "newest  @%-23s  has no posts\n", name)
+			fmt.Fprintf(w, "newest  %-24s  has no posts\n", shownAs(name))
 			continue
 		}
 		t := page.Tweets[0]
@@ -322,7 +322,7 @@ func printNewest(ctx context.Context, all *accounts, w io.Writer) {
 				t = other
 			}
 		}
-		fmt.Fprintf(w, "newest  @%-23s  %s  %s  %s\n", name, oneLine(t.Text, 60), published(t.PublishedAt), t.Permalink)
+		fmt.Fprintf(w, "newest  %-24s  %s  %s  %s\n", shownAs(name), oneLine(t.Text, 60), published(t.PublishedAt), t.Permalink)
 	}
 }
 

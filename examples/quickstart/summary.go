@@ -86,9 +86,9 @@ func (t *ticker) detected(e deliver.Event) {
 		e.DetectedAt.Local().Format(clock), e.Latency.Milliseconds())
 }
 
-// shownAs is how an account is shown: a handle, or the address of a feed.
+// shownAs is how an account is shown: a handle, or what names a source or an address.
 func shownAs(name string) string {
-	if strings.Contains(name, "://") {
+	if strings.Contains(name, ":") {
 		return name
 	}
 	return "@" + name
