@@ -136,7 +136,7 @@ func TestActivityEnds(t *testing.T) {
 	}{
 		"disconnected by X": {do: func(f *fake) {
 			f.Streams.SendLine(`{"errors":[{"title":"operational-disconnect","disconnect_type":"UpstreamOperationalDisconnect","detail":"Gone for\noperational reasons.","type":"https://api.twitter.com/2/problems/operational-disconnect"}]}`)
-		}, want: "X ends the stream: operational-disconnect: UpstreamOperationalDisconnect: Gone for operational reasons."},
+		}, want: "the stream was ended by X: operational-disconnect: UpstreamOperationalDisconnect: Gone for operational reasons."},
 		"the cap on posts": {do: func(f *fake) {
 			f.Streams.SendLine(`{"errors":[{"title":"UsageCapExceeded","period":"Monthly","type":"https://api.twitter.com/2/problems/usage-capped"}]}`)
 		}, want: "the cap on posts is reached (Monthly)", limit: time.Hour},

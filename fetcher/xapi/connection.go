@@ -158,7 +158,7 @@ func (c *connection) row(r row) error {
 	case errors.Is(r.err, errLongRow):
 		return c.send(fetcher.Signal{Kind: fetcher.SignalGap})
 	case errors.Is(r.err, io.EOF):
-		return errors.New("X has closed the stream")
+		return errors.New("the stream was closed by X")
 	case r.err != nil:
 		return fmt.Errorf("the stream broke off: %w", r.err)
 	}

@@ -126,7 +126,7 @@ func TestFilteredStreamPosts(t *testing.T) {
 		}
 		f.Streams.SendLine(`{"data":{"id":"9"},"matching_rules":[{"id":"77","tag":"x"}],"errors":[{"title":"Not Found Error"}]}`)
 		f.Streams.SendLine(`{"errors":[{"title":"operational-disconnect","disconnect_type":"SlowReader","type":"https://api.twitter.com/2/problems/operational-disconnect"}]}`)
-		if err := l.over(); err == nil || !strings.Contains(err.Error(), "X ends the stream: operational-disconnect: SlowReader") {
+		if err := l.over(); err == nil || !strings.Contains(err.Error(), "the stream was ended by X: operational-disconnect: SlowReader") {
 			t.Errorf("ended with %v, want what X says", err)
 		}
 	})

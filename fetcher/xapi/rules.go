@@ -33,9 +33,7 @@ type rules struct {
 	surplus []string          // ids of own ones that there are twice
 	foreign int               // rules of other programs
 	shared  map[string]string // tags of wanted rules that another program has, by id
-	refused map[string]bool   // tags of wanted rules that X does not take
 	full    bool              // X takes no more
-	left    int               // rules that there is no room for, as was logged
 }
 
 func newRules(c *client, cfg *FilteredStreamConfig, live *since, refuse *refusals) *rules {

@@ -38,5 +38,5 @@ func notData(errs []problem) (fetcher.Signal, error) {
 			said = append(said, s)
 		}
 	}
-	return fetcher.Signal{}, fmt.Errorf("X ends the stream: %s", upstream.Detail(strings.Join(said, ": "), ""))
+	return fetcher.Signal{}, fmt.Errorf("the stream was ended by X: %s", upstream.Detail(strings.Join(said, ": "), ""))
 }
