@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,7 +124,7 @@ func TestCostLimitOverRestarts(t *testing.T) {
 
 func TestCostOfProbesAndStreams(t *testing.T) {
 	s := make(chan *wire, 1)
-	var log bytes.Buffer
+	var log logged
 	charging(t, func(c *settings) {
 		stream := newWire()
 		s <- stream
@@ -154,6 +155,24 @@ func TestCostOfProbesAndStreams(t *testing.T) {
 			t.Errorf("%d probes and %d connections on the next day", w.probes-probes, stream.connects()-connects)
 		}
 	})
+}
+
+// logged is a log that is read while it is written.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
 }
 
 func TestPlannedCost(t *testing.T) {
