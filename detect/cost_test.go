@@ -124,7 +124,7 @@ func TestCostLimitOverRestarts(t *testing.T) {
 
 func TestCostOfProbesAndStreams(t *testing.T) {
 	s := make(chan *wire, 1)
-	var log logged
+	var log sharedLog
 	charging(t, func(c *settings) {
 		stream := newWire()
 		s <- stream
@@ -157,19 +157,19 @@ func TestCostOfProbesAndStreams(t *testing.T) {
 	})
 }
 
-// logged is a log that is read while it is written.
-type logged struct {
+// sharedLog is a log that is read while it is written.
+type sharedLog struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *sharedLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.Write(p)
 }
 
-func (l *logged) String() string {
+func (l *sharedLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
