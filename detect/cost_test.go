@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +28,12 @@ func (p *priced) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher
 		}
 	}
 	return pg, err
+}
+
+// probed is how many calls of Probe there were.
+func (p *priced) probed() (n int) {
+	p.do(func() { n = p.probes })
+	return n
 }
 
 func (p *priced) ProbeLimit() int { return 100 }
@@ -124,7 +129,7 @@ func TestCostLimitOverRestarts(t *testing.T) {
 
 func TestCostOfProbesAndStreams(t *testing.T) {
 	s := make(chan *wire, 1)
-	var log sharedLog
+	var log logText
 	charging(t, func(c *settings) {
 		stream := newWire()
 		s <- stream
@@ -139,40 +144,22 @@ func TestCostOfProbesAndStreams(t *testing.T) {
 			t.Errorf("billed %+v, want 20 events and an account in 10 s", c.Billed)
 		}
 		after(time.Hour / 6) // 0.04 for events and 1 for accounts
-		probes, connects := w.probes, stream.connects()
+		probes, connects := w.probed(), stream.connects()
 		c = d.Stats().Cost
 		if !c.Closed || d.Stats().Stream.Connected {
 			t.Errorf("cost %+v, stream %+v: want the limit reached, and no connection", c, d.Stats().Stream)
 		}
-		if n := polls(w.world, func() { after(23 * time.Hour) }); n != 0 || w.probes != probes || stream.connects() != connects {
-			t.Errorf("%d polls, %d probes and %d connections after the limit", n, w.probes-probes, stream.connects()-connects)
+		if n := polls(w.world, func() { after(23 * time.Hour) }); n != 0 || w.probed() != probes || stream.connects() != connects {
+			t.Errorf("%d polls, %d probes and %d connections after the limit", n, w.probed()-probes, stream.connects()-connects)
 		}
 		if text := log.String(); !strings.Contains(text, `"retry in"=23h`) {
 			t.Errorf("log\n%s\nwant the stream to retry at midnight", text)
 		}
 		after(45 * time.Minute)
-		if w.probes == probes || stream.connects() != connects+1 || !d.Stats().Stream.Connected {
-			t.Errorf("%d probes and %d connections on the next day", w.probes-probes, stream.connects()-connects)
+		if w.probed() == probes || stream.connects() != connects+1 || !d.Stats().Stream.Connected {
+			t.Errorf("%d probes and %d connections on the next day", w.probed()-probes, stream.connects()-connects)
 		}
 	})
-}
-
-// sharedLog is a log that is read while it is written.
-type sharedLog struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *sharedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *sharedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 func TestPlannedCost(t *testing.T) {
