@@ -54,7 +54,10 @@ func (f *followed) next() fetcher.Signal {
 				return g
 			}
 		case err := <-f.ended:
-			f.t.Fatalf("the stream ended: %v", err)
+			if len(f.signals) == 0 {
+				f.t.Fatalf("the stream ended: %v", err)
+			}
+			f.ended <- err // after the signals that came before
 		case <-late.C:
 			f.t.Fatal("waited in vain for a signal")
 		}
