@@ -46,8 +46,8 @@ type Plans struct {
 	// its marks have missed so far.
 	Probes *ProbePlan
 	// CostPerDay is what the platform will charge a day by Config.Cost.Prices, for the
-	// accounts' posts, each returned once as TimelineQuery.Since allows, and for probes
-	// and the stream. For queries it is what their posts have come to so far, 0 before
+	// accounts' posts, each returned once as TimelineQuery.Since allows, for each probed
+	// account once, and for the stream. For queries it is what their posts have come to so far, 0 before
 	// Run.
 	CostPerDay float64
 }

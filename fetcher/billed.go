@@ -18,8 +18,6 @@ func (b Billed) Plus(o Billed) Billed {
 // value is for a platform that charges nothing.
 type Prices struct {
 	Post, User, Event float64
-	// OncePerDay: what was charged for is free until the end of the day, in UTC.
-	OncePerDay bool
 }
 
 // Cost is the price of b.

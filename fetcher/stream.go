@@ -80,8 +80,8 @@ type Signal struct {
 	// Accounts of SignalUp, SignalAccounts and SignalGap, as StreamQuery named them.
 	Accounts []Account
 	// Queries, of a Roles.SearchStream, are in SignalUp and SignalAccounts what it
-	// brings, and in SignalPost which of these the post matches: each the Query of
-	// a SearchQuery as StreamQuery had it.
+	// brings, in SignalGap as Accounts are, and in SignalPost which of these the
+	// post matches: each the Query of a SearchQuery as StreamQuery had it.
 	Queries []string
 	// Resumed is SignalUp's.
 	Resumed bool

@@ -38,7 +38,7 @@ type WebSubConfig struct {
 	// to 10 days, at least 1 h, at most 365 days.
 	Lease time.Duration
 	// Logger gets leases that end, hubs that refuse, and feeds whose hub leaves out
-	// entries. Defaults to slog.Default().
+	// entries. Defaults to none.
 	Logger *slog.Logger
 }
 
@@ -91,7 +91,7 @@ func NewWebSub(cfg WebSubConfig) (*WebSub, error) {
 		cfg.Lease = defaultLease
 	}
 	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	private := cfg.Fetcher.cfg.AllowPrivate
 	w := &WebSub{fetcher: cfg.Fetcher, bell: batch.NewBell(), turn: make(chan struct{}, 1), feeds: newFeeds()}

@@ -14,7 +14,7 @@ import (
 // Empty and failed answers are free. A program's own data and contracts have other
 // prices.
 func Prices() fetcher.Prices {
-	return fetcher.Prices{Post: 0.005, User: 0.010, Event: 0.005, OncePerDay: true}
+	return fetcher.Prices{Post: 0.005, User: 0.010, Event: 0.005}
 }
 
 // maxBilled bounds the ids that a ledger has of one day: some 20 MB.

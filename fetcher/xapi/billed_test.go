@@ -46,7 +46,7 @@ func TestLedgerIsBounded(t *testing.T) {
 
 func TestPrices(t *testing.T) {
 	p := Prices()
-	if p.Post != 0.005 || p.User != 0.010 || p.Event != 0.005 || !p.OncePerDay {
+	if p.Post != 0.005 || p.User != 0.010 || p.Event != 0.005 {
 		t.Errorf("the prices are %+v", p)
 	}
 }

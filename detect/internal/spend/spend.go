@@ -233,27 +233,3 @@ func (p prober) Probe(ctx context.Context, accounts []fetcher.Account) (fetcher.
 	p.spend.Add(answer.Billed)
 	return answer, err
 }
-
-// Expected is what a plan knows of what will be billed.
-type Expected struct {
-	Accounts int
-	Posts    float64 // a second
-	Probed   bool    // all accounts are probed
-	Streamed bool    // all posts are pushed as well
-}
-
-// PerDay is what a platform charges for a day: for each post once as it is found, and
-// once more where it is pushed as an event; and for each account that is probed once, if
-// the platform bills nothing twice a day. How often these are probed otherwise, only the
-// count tells.
-func PerDay(p fetcher.Prices, e Expected) float64 {
-	perDay := e.Posts * (24 * time.Hour).Seconds()
-	cost := perDay * p.Post
-	if e.Streamed {
-		cost += perDay * p.Event
-	}
-	if e.Probed {
-		cost += float64(e.Accounts) * p.User
-	}
-	return cost
-}
