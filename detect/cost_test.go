@@ -88,8 +88,18 @@ func TestCostLimit(t *testing.T) {
 		if c := d.Stats().Cost; c.Billed.Posts != 15 || c.Today < 0.0249 || c.Today > 0.0251 || c.Closed {
 			t.Errorf("cost on the next day %+v", c)
 		}
-		if n := strings.Count(log.String(), "Cost.Limit"); n != 1 {
-			t.Errorf("log\n%s\nwant one line of the limit", log.String())
+		for range 7 { // with 5 of the day before
+			post()
+			after(time.Minute)
+		}
+		if c := d.Stats().Cost; c.Billed.Posts != 20 || !c.Closed {
+			t.Errorf("cost when the limit is reached again %+v", c)
+		}
+		if n := polls(w.world, func() { after(time.Hour) }); n != 0 {
+			t.Errorf("%d polls after the limit was reached again", n)
+		}
+		if n := strings.Count(log.String(), "Cost.Limit"); n != 2 {
+			t.Errorf("log\n%s\nwant one line of the limit a day", log.String())
 		}
 	})
 }

@@ -149,6 +149,7 @@ var badFields = []struct {
 	{"GET", rules + "/{rule}/logs?page=0", "", 422, "page \\\"0\\\""},
 	{"GET", rules + "/{rule}/logs?page_size=101", "", 422, "page_size \\\"101\\\""},
 	{"GET", social + "/stream/logs?author_username=https://a.example/b%20c", "", 422, "or an address of at most 512 visible ASCII characters"},
+	{"GET", social + "/stream/logs?author_username=https://a.example/" + strings.Repeat("a", 500), "", 422, "or an address of at most 512 visible ASCII characters"},
 	{"GET", rules + "/{rule}/logs?author_username=%00", "", 422, "author_username "},
 	{"GET", rules + "/{rule}/logs?delivery_status=lost", "", 422, "delivery_status \\\"lost\\\" is not allowed: want pending,"},
 	{"GET", rules + "?limit=101", "", 422, "limit \\\"101\\\" is not allowed: want 1 to 100"},

@@ -247,6 +247,7 @@ func TestSilenceByMisses(t *testing.T) {
 		pass(time.Minute)
 		s.wantConnects(2, "after the pause")
 		miss(mostUnheard)
+		pass(time.Minute)
 		s.wantConnects(2, "while it may miss twice as many")
 		miss(mostUnheard)
 		pass(time.Minute)
