@@ -148,7 +148,7 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		if err != nil || len(running) > 0 {
 			return reply{Open: true}, err
 		}
-		_, open, err := s.store.Outbox().NextDue(ctx)
+		_, open, err := s.store.Outbox().NextDue(ctx, nil)
 		return reply{Open: open}, err
 	}
 	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
@@ -40,8 +41,9 @@ type Outbox interface {
 	// error. Without an Attempt only Due and EndpointDeleted are looked at.
 	Settle(ctx context.Context, ss ...Settlement) error
 	// NextDue is the smallest Due of the deliveries that are not final, those
-	// claimed included, and may be the zero time; false when there are none.
-	NextDue(ctx context.Context) (time.Time, bool, error)
+	// claimed included, and may be the zero time; false when there are none. Only
+	// endpoints of parts count, by fleet.PartOf of their ids; nil is all.
+	NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error)
 	// Reopen makes final deliveries of r.Owner StatePending again, due at r.Due,
 	// with their logs as they are, Uncounted = Attempts, Waited = 0 and without
 	// EndpointDeleted, all of them or none, and says how many. What is open, unknown,
@@ -66,6 +68,9 @@ type ClaimRequest struct {
 	// Skip leaves out these endpoints, whose lanes have no room: the deliveries
 	// of others fill Limit. Names may be unknown or there twice.
 	Skip []string
+	// Parts bounds the claim to endpoints of these parts, by fleet.PartOf of their
+	// ids. Nil is all.
+	Parts *fleet.Set
 }
 
 // Log answers questions about deliveries and events, the newest first. Every

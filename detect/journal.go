@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
@@ -58,6 +59,16 @@ type Batch struct {
 	// DeliverBy is until when the committing process has the deliveries to
 	// itself; afterwards anyone may claim them.
 	DeliverBy time.Time
+	// Fence is what the committing engine has of a fleet. When one batch shows a fence
+	// that is not the present one of its term, the whole Commit fails with
+	// fleet.ErrFenced. One without a fence fails it with fleet.ErrShared while the store
+	// has a term whose lease is not over; otherwise it ends the terms that are left. Stores that
+	// are no storage.Sharing look neither at this nor at Lanes.
+	Fence fleet.Fence
+	// Lanes are the parts whose endpoints the committing engine sends to, by
+	// fleet.PartOf of their ids. Deliveries to other endpoints are due at CommittedAt in
+	// place of DeliverBy; those to handlers are its own. Nil is all.
+	Lanes *fleet.Set
 
 	Deliveries []deliver.Delivery // Commit appends those it made
 	Unpaid     []string           // Commit appends the ids of charges not made

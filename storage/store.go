@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -58,6 +59,17 @@ type Store interface {
 	// was acknowledged is kept. It returns nil when all calls had ended by
 	// themselves, and is called once, by whoever opened the store.
 	Close(ctx context.Context) error
+}
+
+// Sharing is what a Store implements, too, when several engines may share it: see
+// package fleet. Then Journal.Commit looks at Batch.Fence and Batch.Lanes, Outbox at
+// ClaimRequest.Parts and the parts of NextDue, and every Create, Update and Delete of
+// Monitors, Rules, Endpoints and Keys that changes a record has its entry in the feed.
+// What is written at Store holds for these roles as well.
+type Sharing interface {
+	Members() fleet.Members
+	Feed() fleet.Feed
+	Signals() fleet.Signals
 }
 
 // Keyed is what a Store implements, too, when it keeps the service's API keys.

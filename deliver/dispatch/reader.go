@@ -84,7 +84,7 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	if err := r.renew(ctx, now); err != nil {
 		return 0, false, err
 	}
-	next, ok, err := r.cfg.Outbox.NextDue(ctx)
+	next, ok, err := r.cfg.Outbox.NextDue(ctx, nil)
 	if err != nil {
 		return 0, false, err
 	}

@@ -264,7 +264,7 @@ func TestHardStopGivesBackWhatWaitsForItsEndpoint(t *testing.T) {
 		pass(time.Second)
 		b.cut()
 		<-b.done
-		if due, ok, _ := b.store.Outbox().NextDue(context.Background()); !ok || due.After(time.Now()) {
+		if due, ok, _ := b.store.Outbox().NextDue(context.Background(), nil); !ok || due.After(time.Now()) {
 			t.Errorf("the delivery is claimable in %s, want now", time.Until(due))
 		}
 	})

@@ -95,7 +95,7 @@ func BenchmarkClaimSettle(b *testing.B) {
 		if err := s.Outbox().Settle(b.Context(), ss...); err != nil {
 			b.Fatal(err)
 		}
-		if _, _, err := s.Outbox().NextDue(b.Context()); err != nil {
+		if _, _, err := s.Outbox().NextDue(b.Context(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -174,7 +174,7 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 			cursors, err := s.Journal().Cursors(ctx, "t1", "t3", "")
 			must(t, err)
 			want(t, "cursors", len(cursors), 0)
-			_, open, err := s.Outbox().NextDue(ctx)
+			_, open, err := s.Outbox().NextDue(ctx, nil)
 			must(t, err)
 			want(t, "open deliveries", open, false)
 			wantBalance(t, s, "acme", 10, 0)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // outbox implements deliver.Outbox.
@@ -57,7 +58,7 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return nil
 }
 
-func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
+func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
 	s := o.s
 	if err := s.lock(ctx); err != nil {
 		return time.Time{}, false, err

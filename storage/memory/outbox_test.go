@@ -152,7 +152,7 @@ func TestSettle(t *testing.T) {
 				want(t, "state", entry.State, row.state)
 				want(t, "attempts in the log", strings.Join(tries, " "), row.tries)
 				want(t, "attempts", entry.Attempts, len(tries))
-				due, open, err := s.Outbox().NextDue(t.Context())
+				due, open, err := s.Outbox().NextDue(t.Context(), nil)
 				must(t, err)
 				want(t, "open", open, row.due >= 0)
 				if open {
@@ -214,7 +214,7 @@ func TestNextDue(t *testing.T) {
 	s, ds := withDue(t, 30, 20, 10)
 	next := func(what string, seconds int) {
 		t.Helper()
-		due, open, err := s.Outbox().NextDue(t.Context())
+		due, open, err := s.Outbox().NextDue(t.Context(), nil)
 		must(t, err)
 		want(t, what+": open", open, seconds >= 0)
 		if open {

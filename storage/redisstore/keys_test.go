@@ -38,7 +38,7 @@ func questions(s *redisstore.Store) []func(context.Context) error {
 		func(ctx context.Context) error { _, err := s.Endpoints().Get(ctx, "acme", "kept"); return err },
 		func(ctx context.Context) error { _, err := s.Endpoints().List(ctx, "acme", ""); return err },
 		func(ctx context.Context) error { _, err := s.Journal().Cursors(ctx, "t"); return err },
-		func(ctx context.Context) error { _, _, err := s.Outbox().NextDue(ctx); return err },
+		func(ctx context.Context) error { _, _, err := s.Outbox().NextDue(ctx, nil); return err },
 		func(ctx context.Context) error {
 			_, err := s.Log().Deliveries(ctx, deliver.LogQuery{Owner: "acme"})
 			return err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // outbox implements deliver.Outbox.
@@ -104,7 +105,7 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 	return err
 }
 
-func (o outbox) NextDue(ctx context.Context) (time.Time, bool, error) {
+func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
 	out, err := o.s.run(ctx, "outbox_next", "")
 	if err != nil || text(out[0]) == "" {
 		return time.Time{}, false, err

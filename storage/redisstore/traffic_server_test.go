@@ -109,7 +109,7 @@ func (tr *traffic) calls() []trafficCall {
 			return nothing(s.Outbox().Settle(ctx, tr.settlements(r)...))
 		}},
 		{"Outbox.NextDue", 1, false, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
-			due, open, err := s.Outbox().NextDue(ctx)
+			due, open, err := s.Outbox().NextDue(ctx, nil)
 			return []any{due, open}, err
 		}},
 		{"Ledger.Append", 4, true, func(ctx context.Context, s storage.Store, r *rand.Rand) (any, error) {
@@ -230,7 +230,7 @@ func contents(t testing.TB, s storage.Store) map[string]any {
 	}
 	cursors, err := s.Journal().Cursors(t.Context(), targets...)
 	need(t, err)
-	due, open, err := s.Outbox().NextDue(t.Context())
+	due, open, err := s.Outbox().NextDue(t.Context(), nil)
 	need(t, err)
 	all["monitors"], all["rules"], all["cursors"], all["next due"] = monitors, rules, cursors, []any{due, open}
 	for i, owner := range trafficOwners {

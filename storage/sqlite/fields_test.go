@@ -140,7 +140,7 @@ func TestTimes(t *testing.T) {
 			ev := handled(acme, "1", "log")
 			ev.EarliestAt = row.give
 			commitAt(t, s, row.give, ev)
-			due, open, err := s.Outbox().NextDue(t.Context())
+			due, open, err := s.Outbox().NextDue(t.Context(), nil)
 			must(t, err)
 			want(t, "open", open, true)
 			want(t, "due", due, row.want)

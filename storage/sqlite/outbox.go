@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
@@ -124,7 +125,7 @@ func openDeliveries(t *tx, ns []int64) ([]deliver.Delivery, error) {
 	return ds, nil
 }
 
-func (o outbox) NextDue(ctx context.Context) (due time.Time, open bool, err error) {
+func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (due time.Time, open bool, err error) {
 	err = o.s.read(ctx, func(r *snapshot) error {
 		open, err = one(r, `SELECT due_at FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1`, nil, timeColumn{&due})
 		return err

@@ -227,7 +227,7 @@ func everyCall(s *sqlite.Store) map[string]func(context.Context) error {
 				DeliveryID: id, Attempt: &deliver.Attempt{N: 1}, State: deliver.StateFailed,
 			})
 		},
-		"Outbox.NextDue": func(ctx context.Context) error { _, _, err := s.Outbox().NextDue(ctx); return err },
+		"Outbox.NextDue": func(ctx context.Context) error { _, _, err := s.Outbox().NextDue(ctx, nil); return err },
 		"Log.Deliveries": func(ctx context.Context) error { _, err := s.Log().Deliveries(ctx, deliver.LogQuery{}); return err },
 		"Log.Delivery": func(ctx context.Context) error {
 			_, err := s.Log().Delivery(ctx, "acme", deliver.DeliveryID(deliver.EventID("src", "1"), "kept"))

@@ -201,7 +201,7 @@ func TestClose(t *testing.T) {
 			over := background(func() error { return h.s.Close(row.ctx) })
 			// Until no new call gets in, and in the second case not even a queued one.
 			for shut := false; !shut || row.closed != nil && !h.s.Stopped(); {
-				_, _, err := h.s.Outbox().NextDue(t.Context())
+				_, _, err := h.s.Outbox().NextDue(t.Context(), nil)
 				shut = errors.Is(err, sqlite.ErrClosed)
 			}
 			h.release() // the transaction under way is finished in any case

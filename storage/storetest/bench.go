@@ -39,7 +39,7 @@ func BenchStore(b *testing.B, kit Kit) {
 			return answered(err, len(evs) == 100)
 		}},
 		{"next due", func(ctx context.Context, s storage.Store) error {
-			_, open, err := s.Outbox().NextDue(ctx)
+			_, open, err := s.Outbox().NextDue(ctx, nil)
 			return answered(err, open)
 		}},
 		{"balance", func(ctx context.Context, s storage.Store) error {

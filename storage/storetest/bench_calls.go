@@ -62,7 +62,7 @@ func (t benchTest) mixed(b *testing.B) {
 			}
 			return t.store.Outbox().Settle(ctx, ss...)
 		case 1:
-			_, _, err := t.store.Outbox().NextDue(ctx)
+			_, _, err := t.store.Outbox().NextDue(ctx, nil)
 			return err
 		default:
 			return t.store.Journal().Commit(ctx, []*detect.Batch(t.polls(benchStored+int(polls.Add(1)), 1)))

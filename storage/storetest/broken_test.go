@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage"
 )
@@ -139,11 +140,11 @@ func (o brokenOutbox) Settle(ctx context.Context, ss ...deliver.Settlement) erro
 	return o.Outbox.Settle(ctx, ss...)
 }
 
-func (o brokenOutbox) NextDue(ctx context.Context) (time.Time, bool, error) {
+func (o brokenOutbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
 	if f := o.b.nextDue; f != nil {
 		return f(ctx)
 	}
-	return o.Outbox.NextDue(ctx)
+	return o.Outbox.NextDue(ctx, parts)
 }
 
 type brokenLog struct {

@@ -105,7 +105,7 @@ func storeCalls() []storeCall {
 			return s.Outbox().Settle(ctx, attempted(id, 1, deliver.StateFailed, start))
 		}},
 		{"Outbox", "NextDue", func(ctx context.Context, s storage.Store, _ time.Time) error {
-			_, _, err := s.Outbox().NextDue(ctx)
+			_, _, err := s.Outbox().NextDue(ctx, nil)
 			return err
 		}},
 		{"Outbox", "Reopen", func(ctx context.Context, s storage.Store, start time.Time) error {

@@ -235,7 +235,7 @@ func (t *storeTest) entry(owner, id string) deliver.LogEntry {
 // nextDue returns NextDue as seconds after the start, or "none".
 func (t *storeTest) nextDue() string {
 	t.Helper()
-	due, open, err := t.store.Outbox().NextDue(t.Context())
+	due, open, err := t.store.Outbox().NextDue(t.Context(), nil)
 	t.ok(err, "Outbox.NextDue")
 	if !open {
 		return "none"

@@ -112,7 +112,7 @@ func timeCases() []storeCase {
 			e := t.entry("acme", b.Deliveries[0].ID)
 			t.same(e.Log, []deliver.Attempt{try}, "an attempt's time did not survive")
 			t.same(e.Due, at, "a delivery's Due did not survive")
-			due, open, err := t.store.Outbox().NextDue(t.Context())
+			due, open, err := t.store.Outbox().NextDue(t.Context(), nil)
 			t.ok(err, "Outbox.NextDue")
 			expect(t, open, true, "NextDue lost an open delivery because of its Due")
 			t.same(due, at, "NextDue gave another time than the only delivery's Due")

@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -132,9 +133,9 @@ func (o faultyOutbox) Reopen(ctx context.Context, r deliver.ReopenRequest) (int,
 	return answer(ctx, o.f, "Outbox.Reopen", func() (int, error) { return o.real.Reopen(ctx, r) })
 }
 
-func (o faultyOutbox) NextDue(ctx context.Context) (due time.Time, open bool, err error) {
+func (o faultyOutbox) NextDue(ctx context.Context, parts *fleet.Set) (due time.Time, open bool, err error) {
 	due, err = answer(ctx, o.f, "Outbox.NextDue", func() (at time.Time, err error) {
-		at, open, err = o.real.NextDue(ctx)
+		at, open, err = o.real.NextDue(ctx, parts)
 		return at, err
 	})
 	return due, open && err == nil, err

@@ -106,7 +106,7 @@ func (t *storeTest) view() storeView {
 	v.Totals, err = t.store.Ledger().Totals(ctx, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "kept"},
 		billing.Source{Owner: "acme", Kind: billing.KindRule, ID: "kept"}, billing.Source{Owner: "acme", Kind: billing.KindMonitor, ID: "m1"})
 	t.ok(err, "Ledger.Totals")
-	v.NextDue, _, err = t.store.Outbox().NextDue(ctx)
+	v.NextDue, _, err = t.store.Outbox().NextDue(ctx, nil)
 	t.ok(err, "Outbox.NextDue")
 	return v
 }

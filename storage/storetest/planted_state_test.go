@@ -98,7 +98,7 @@ func nextDueIgnoresLeases(s storage.Store) storage.Store {
 			return s.Journal().Commit(ctx, batches)
 		},
 		nextDue: func(ctx context.Context) (time.Time, bool, error) {
-			_, open, err := s.Outbox().NextDue(ctx)
+			_, open, err := s.Outbox().NextDue(ctx, nil)
 			if !open {
 				return time.Time{}, false, err
 			}

@@ -39,7 +39,7 @@ func preciseCases() []storeCase {
 			}
 			due := func(want time.Duration, of string) {
 				t.Helper()
-				got, _, err := t.store.Outbox().NextDue(t.Context())
+				got, _, err := t.store.Outbox().NextDue(t.Context(), nil)
 				t.ok(err, "Outbox.NextDue")
 				t.same(got, after(t, want*us), "NextDue has to give the end of %s to the microsecond", of)
 				expect(t, len(claim(want-1)), 0, "Claim gave a delivery a microsecond before the end of %s", of)
