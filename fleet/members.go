@@ -44,7 +44,7 @@ type Members interface {
 	//     term's, with ErrFenced. A generation below is let in: the answer of an
 	//     earlier Beat was lost;
 	//  2. draws another epoch if b.Seen is above the count of beats, or b.Lost is
-	//     set, and makes the count b.Seen: see State.Epoch;
+	//     set, and makes the count at least b.Seen: see State.Epoch;
 	//  3. takes the parts of b.Give from the term, as far as it has them;
 	//  4. moves every lease that ends later than now + its length to that moment: the
 	//     clock may have been ahead;
@@ -101,7 +101,8 @@ type Beat struct {
 //
 //	min(Rate, Total − the grants of the other terms), at least 0,
 //
-// so that the sum of the grants is never above the lowest Total that was asked with.
+// so that the sum of the grants is never above the Total that all ask with. One that
+// asks with a lower Total than the others gets what they leave of it.
 type Ask struct {
 	Budget string
 	Total  float64

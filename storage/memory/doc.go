@@ -24,6 +24,13 @@
 // replaced. Sequence numbers and balances of owners stay for good. What a monitor or
 // rule was charged in all is kept until it is deleted.
 //
+// # Several engines
+//
+// The engines of one process may share a store, as nodes of a fleet: see storage.Sharing.
+// Leases go by Options.Now. The feed keeps the last 10,000 changes or more. Signals reach
+// every receiver, unless 1,024 wait for it already: then it gets a SignalLook in their
+// place.
+//
 // # What is shared
 //
 // Records are copied when they are stored and when they are returned. The exceptions

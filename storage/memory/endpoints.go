@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // endpoints implements deliver.EndpointStore.
@@ -31,6 +32,7 @@ func (es endpoints) Create(ctx context.Context, e deliver.Endpoint) error {
 	}
 	source := sourceKey{e.Source.Owner, e.Source.ID}
 	s.bound[source] = append(s.bound[source], r)
+	s.feed.add(fleet.Endpoint, e.Source.Owner, e.ID)
 	return nil
 }
 
@@ -82,6 +84,7 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 	if !s.endpoints.replace(r, &changed) {
 		return deliver.ErrEndpointDuplicate
 	}
+	s.feed.add(fleet.Endpoint, changed.Source.Owner, changed.ID)
 	return nil
 }
 
@@ -97,6 +100,7 @@ func (es endpoints) Delete(ctx context.Context, owner, id string) error {
 	}
 	s.endpoints.remove(r)
 	delete(s.replays, id)
+	s.feed.add(fleet.Endpoint, owner, id)
 
 	source := sourceKey{owner, r.rec.Source.ID}
 	rows := slices.DeleteFunc(s.bound[source], func(b *row[deliver.Endpoint]) bool { return b == r })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // journal implements detect.Journal.
@@ -24,6 +25,9 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		}
 	}
 	now := s.opts.Now()
+	if err := s.roster.fenced(batches, now); err != nil {
+		return err
+	}
 	s.balances.expire(now) // charges may use what expired reservations held
 	for _, b := range batches {
 		s.commit(b, now)
@@ -63,7 +67,11 @@ func (s *Store) commit(b *detect.Batch, now time.Time) {
 		}
 		b.Events[i].Seq, b.Events[i].CommittedAt = e.seq, now
 		s.addressees(e.ev, func(endpointID string) {
-			if d := s.events.deliverTo(e, endpointID, b.DeliverBy, now); d != nil {
+			due := b.DeliverBy
+			if deliver.ViaOf(endpointID) == deliver.ViaWebhook && !b.Lanes.Has(fleet.PartOf(endpointID)) {
+				due = now // another engine sends it
+			}
+			if d := s.events.deliverTo(e, endpointID, due, now); d != nil {
 				b.Deliveries = append(b.Deliveries, d.view())
 			}
 		})

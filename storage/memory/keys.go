@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // keys implements apikey.Store.
@@ -37,6 +38,7 @@ func (ks keys) Create(ctx context.Context, k apikey.Key) error {
 		return apikey.ErrDuplicate
 	}
 	s.keys.byLookup[k.Lookup()] = r
+	s.feed.add(fleet.Key, k.Owner, k.ID)
 	return nil
 }
 
@@ -89,6 +91,7 @@ func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 	k.Hash = r.rec.Hash
 	k.Version++
 	s.keys.replace(r, &k)
+	s.feed.add(fleet.Key, k.Owner, k.ID)
 	return nil
 }
 
@@ -104,5 +107,6 @@ func (ks keys) Delete(ctx context.Context, owner, id string) error {
 	}
 	s.keys.remove(r)
 	delete(s.keys.byLookup, r.rec.Lookup())
+	s.feed.add(fleet.Key, owner, id)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
@@ -23,6 +24,7 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 		},
 		version:   func(m *monitor.Monitor) *int64 { return &m.Version },
 		kind:      billing.KindMonitor,
+		of:        fleet.Monitor,
 		notFound:  monitor.ErrNotFound,
 		duplicate: monitor.ErrDuplicate,
 		conflict:  monitor.ErrConflict,

@@ -26,6 +26,10 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 		if d == nil || d.due.After(r.Now) {
 			break
 		}
+		if l := s.events.open.byEndpoint[d.endpointID]; !r.Parts.Has(l.part) {
+			skipped = append(skipped, s.events.open.hide(l))
+			continue
+		}
 		s.events.open.remove(d)
 		claimed = append(claimed, d)
 	}
@@ -64,7 +68,7 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 		return time.Time{}, false, err
 	}
 	defer s.mu.Unlock()
-	if d := s.events.open.first(); d != nil {
+	if d := s.events.open.firstIn(parts); d != nil {
 		return d.due, true, nil
 	}
 	return time.Time{}, false, nil

@@ -3,6 +3,8 @@ package memory
 import (
 	"container/heap"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // queue holds the open deliveries: a lane for each endpoint, ordered by due time, and
@@ -15,6 +17,7 @@ type queue struct {
 }
 
 type lane struct {
+	part  fleet.Part
 	due   minHeap[*delivery]
 	index int // in queue.lanes, -1 while detached
 }
@@ -33,7 +36,7 @@ func (l *lane) place() *int         { return &l.index }
 func (q *queue) add(d *delivery) {
 	l := q.byEndpoint[d.endpointID]
 	if l == nil {
-		l = new(lane)
+		l = &lane{part: fleet.PartOf(d.endpointID)}
 		heap.Push(&l.due, d)
 		q.byEndpoint[d.endpointID] = l
 		heap.Push(&q.lanes, l) // after its first delivery, which lanes are compared by
@@ -78,16 +81,39 @@ func (q *queue) firstOf(endpointID string) *delivery {
 	return nil
 }
 
+// firstIn is first of the endpoints of some parts. It looks at lanes that are due before
+// that one, and at no other delivery in them than the first.
+func (q *queue) firstIn(parts *fleet.Set) (first *delivery) {
+	look := []int{0} // heads of parts of the heap
+	for len(look) > 0 {
+		i := look[len(look)-1]
+		look = look[:len(look)-1]
+		if i >= len(q.lanes) || first != nil && first.before(q.lanes[i].due[0]) {
+			continue
+		}
+		if l := q.lanes[i]; parts.Has(l.part) {
+			first = l.due[0]
+			continue
+		}
+		look = append(look, 2*i+1, 2*i+2)
+	}
+	return first
+}
+
 // detach hides the lanes of these endpoints until they are attached again. The
 // deliveries in them must not be touched meanwhile.
 func (q *queue) detach(endpointIDs []string) (detached []*lane) {
 	for _, id := range endpointIDs {
 		if l := q.byEndpoint[id]; l != nil && l.index >= 0 {
-			heap.Remove(&q.lanes, l.index)
-			detached = append(detached, l)
+			detached = append(detached, q.hide(l))
 		}
 	}
 	return detached
+}
+
+func (q *queue) hide(l *lane) *lane {
+	heap.Remove(&q.lanes, l.index)
+	return l
 }
 
 func (q *queue) attach(lanes []*lane) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/rule"
 )
 
@@ -18,6 +19,7 @@ func (s *Store) ruleRecords() records[rule.Rule] {
 		clone:     func(r rule.Rule) rule.Rule { return r }, // nothing in it is shared
 		version:   func(r *rule.Rule) *int64 { return &r.Version },
 		kind:      billing.KindRule,
+		of:        fleet.Rule,
 		notFound:  rule.ErrNotFound,
 		duplicate: rule.ErrDuplicate,
 		conflict:  rule.ErrConflict,

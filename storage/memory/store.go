@@ -15,8 +15,9 @@ import (
 )
 
 var (
-	_ storage.Store = (*Store)(nil)
-	_ storage.Keyed = (*Store)(nil)
+	_ storage.Store   = (*Store)(nil)
+	_ storage.Keyed   = (*Store)(nil)
+	_ storage.Sharing = (*Store)(nil)
 )
 
 // ErrClosed is returned by every call after Close.
@@ -38,7 +39,7 @@ type Options struct {
 	// MaxEntries is how many ledger entries are retained for all owners together;
 	// beyond it the oldest are removed. Defaults to 100,000.
 	MaxEntries int
-	// Now stamps events and deliveries and decides what has expired. It is
+	// Now stamps events and deliveries and decides what has expired, leases too. It is
 	// called with the store locked, so it must not call the store. Defaults to
 	// time.Now.
 	Now func() time.Time
@@ -81,6 +82,10 @@ type Store struct {
 
 	events   events
 	balances balances
+
+	roster    roster
+	feed      feed
+	receivers map[*receiver]struct{}
 }
 
 // New returns an empty store.
@@ -97,6 +102,8 @@ func New(opts Options) *Store {
 		cursors:   make(map[string]detect.Cursor),
 		events:    newEvents(opts),
 		balances:  newBalances(opts),
+		roster:    newRoster(),
+		receivers: make(map[*receiver]struct{}),
 	}
 }
 
@@ -135,6 +142,9 @@ func (s *Store) Close(context.Context) error {
 		return ErrClosed
 	}
 	s.closed = true
+	for r := range s.receivers {
+		r.signal()
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // table holds records by id, with another key that is unique for each owner. The
@@ -97,6 +98,7 @@ type records[T any] struct {
 	clone   func(T) T
 	version func(*T) *int64
 	kind    billing.Kind // of their entries in the ledger
+	of      fleet.Kind   // of their entries in the feed
 
 	notFound, duplicate, conflict error
 }
@@ -110,6 +112,8 @@ func (rs records[T]) Create(ctx context.Context, rec T) error {
 	if rs.t.create(&rec) == nil {
 		return rs.duplicate
 	}
+	owner, id, _ := rs.t.keys(&rec)
+	rs.s.feed.add(rs.of, owner, id)
 	return nil
 }
 
@@ -144,6 +148,7 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 	if !rs.t.replace(r, &rec) {
 		return rs.duplicate
 	}
+	rs.s.feed.add(rs.of, owner, id)
 	return nil
 }
 
@@ -158,6 +163,7 @@ func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
 	}
 	rs.t.remove(r)
 	delete(rs.s.balances.totals, billing.Source{Owner: owner, Kind: rs.kind, ID: id})
+	rs.s.feed.add(rs.of, owner, id)
 	return nil
 }
 
