@@ -36,6 +36,7 @@ var levels = [][]string{
 	{"detect/internal/accounts"},
 	{"detect/internal/queries"},
 	{"detect/internal/streams"},
+	{"detect/internal/shards"},
 	{"detect"},
 	{"internal/platforms"},
 	{"storage"},

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -36,8 +37,8 @@ type AccountStatus struct {
 // It waits for Run to begin.
 func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
 	var found *AccountStatus
-	err = d.ask(ctx, shardOf(d, username), func(sh *shard) {
-		a := sh.accounts
+	err = shardOf(d, username).Ask(ctx, func(sh *shards.Shard) {
+		a := sh.Accounts
 		if slot, ok := a.Find(accounts.HashName(username), username); ok && a.Watched(slot) {
 			st := newAccountStatus(d, a, slot)
 			found = &st

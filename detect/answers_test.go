@@ -66,7 +66,7 @@ func TestManyRulesOfOneAccount(t *testing.T) {
 				}
 				say("nasa", "fourth", 1000)
 				wantSorted(t, w, want...)
-				if n := d.shards[0].accounts.Table.Programs(); n != rules-1 {
+				if n := d.shards[0].Accounts.Table.Programs(); n != rules-1 {
 					t.Errorf("%d programs are kept of %d rules", n, rules-1)
 				}
 			})
@@ -106,17 +106,17 @@ func benchmarkJudge(b *testing.B, subs int, kind string) {
 			s.Match = func(t *fetcher.Tweet) bool { return t.IsRetweet }
 		}
 		sub := s.onShard([]accounts.Account{{Hash: accounts.HashName("nasa")}}, false)
-		sh.accounts.SetSubscription(&sub)
+		sh.Accounts.SetSubscription(&sub)
 	}
-	slot, _ := sh.accounts.Find(accounts.HashName("nasa"), "nasa")
+	slot, _ := sh.Accounts.Find(accounts.HashName("nasa"), "nasa")
 	tw := fetcher.Tweet{ID: "1", Username: "nasa", PublishedAt: time.Now(),
 		Text: "about twenty words of a text as people write them on such a platform, one of them word0, the others have no rules"}
-	p := sh.accounts.Polls.Start(slot, 0, time.Now())
+	p := sh.Accounts.Polls.Start(slot, 0, time.Now())
 	p.Out.Begun, p.Out.Posts = time.Now(), 1
 	p.Out.Pages = []poll.Page{{Tweets: []fetcher.Tweet{tw}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		p.News, p.Found = p.News[:0], p.Found[:0]
-		sh.accounts.Polls.Judge(p)
+		sh.Accounts.Polls.Judge(p)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
 
@@ -124,18 +125,18 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		}
 	}
 	after(time.Minute)
-	err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
-		if sh.workers.Busy() > 4 || sh.open() > 12 {
-			t.Errorf("%d calls, %d polls", sh.workers.Busy(), sh.open())
+	err := d.shards[0].Ask(t.Context(), func(sh *shards.Shard) {
+		if calls, polls := sh.UnderWay(); calls > 4 || polls > 12 {
+			t.Errorf("%d calls, %d polls", calls, polls)
 		}
-		table, watched := sh.accounts.Table, 0
+		table, watched := sh.Accounts.Table, 0
 		for slot := range table.Size() {
 			if table.At(slot).State != accounts.Free {
 				watched++
 				continue
 			}
-			_, planned := sh.accounts.Sched.At(slot)
-			if rate, paced := sh.accounts.Sched.Rate(slot); planned || paced && rate > 0 || len(sh.accounts.Polls.Gaps(slot)) > 0 {
+			_, planned := sh.Accounts.Sched.At(slot)
+			if rate, paced := sh.Accounts.Sched.Rate(slot); planned || paced && rate > 0 || len(sh.Accounts.Polls.Gaps(slot)) > 0 {
 				t.Errorf("free slot %d is planned", slot)
 			}
 		}
@@ -159,8 +160,8 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 		t.Errorf("stopping took %v", time.Since(begin))
 	}
 	for _, sh := range d.shards {
-		if sh.workers.Busy() != 0 || sh.open() != 0 {
-			t.Errorf("%d calls %d polls after the end", sh.workers.Busy(), sh.open())
+		if calls, polls := sh.UnderWay(); calls != 0 || polls != 0 {
+			t.Errorf("%d calls %d polls after the end", calls, polls)
 		}
 	}
 }

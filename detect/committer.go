@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
@@ -24,14 +25,14 @@ type committer struct {
 // waiting is a batch and its poll, nil for an empty one that carries a position.
 type waiting struct {
 	batch *Batch
-	shard *shard
+	shard *shards.Shard
 	poll  *poll.Poll
 }
 
 // settle tells the shard how the commit ended.
 func (w *waiting) settle(err error) {
 	if w.shard != nil { // else nobody waits
-		w.shard.mail.Put(message{settled: w.poll, err: err})
+		w.shard.Settled(w.poll, err)
 	}
 }
 
@@ -63,6 +64,11 @@ func pollGaps(gaps []Gap) []poll.Gap {
 
 func newCommitter(d *Detector) *committer {
 	return &committer{d: d, queue: batch.NewQueue[waiting](0), stop: make(chan struct{})}
+}
+
+// take has what came of a poll committed.
+func (c *committer) take(sh *shards.Shard, p *poll.Poll, events []deliver.Event) {
+	c.queue.Put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
 }
 
 // run commits until stop is closed and nothing waits.

@@ -14,7 +14,6 @@ import (
 
 // Bounds that are not configurable.
 const (
-	maxOpen       = 1024                 // polls under way or waiting for commit, per shard
 	maxGroup      = 1024                 // batches in one commit
 	maxRate       = 1e6                  // calls a second
 	maxBatch      = 1000                 // accounts in one call

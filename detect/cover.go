@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
@@ -45,8 +46,8 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 			bounds[monitor.Key(name)] = 0
 		}
 	}
-	err := r.eachAccount(ctx, bounds, func(sh *shard, name string, slot int32) {
-		bounds[name] = sh.accounts.MonitorInterval(slot)
+	err := r.eachAccount(ctx, bounds, func(sh *shards.Shard, name string, slot int32) {
+		bounds[name] = sh.Accounts.MonitorInterval(slot)
 	})
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ const askAtOnce = 1024
 
 // eachAccount calls fn on its shard for each account named by a key of names
 // that is polled. The calls come one after the other.
-func (r *router) eachAccount(ctx context.Context, names map[string]time.Duration, fn func(sh *shard, name string, slot int32)) error {
+func (r *router) eachAccount(ctx context.Context, names map[string]time.Duration, fn func(sh *shards.Shard, name string, slot int32)) error {
 	d := r.d
 	parts := make([][]string, len(d.shards))
 	for name := range names {
@@ -74,9 +75,9 @@ func (r *router) eachAccount(ctx context.Context, names map[string]time.Duration
 	for i, part := range parts {
 		for len(part) > 0 {
 			n := min(len(part), askAtOnce)
-			err := d.ask(ctx, d.shards[i], func(sh *shard) {
+			err := d.shards[i].Ask(ctx, func(sh *shards.Shard) {
 				for _, name := range part[:n] {
-					if slot, ok := sh.accounts.Find(accounts.HashName(name), name); ok {
+					if slot, ok := sh.Accounts.Find(accounts.HashName(name), name); ok {
 						fn(sh, name, slot)
 					}
 				}

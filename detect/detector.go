@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
@@ -15,6 +14,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/detect/internal/streams"
 	"github.com/streamwatch/streamwatch/internal/lateness"
@@ -30,9 +30,8 @@ type Detector struct {
 	deps      Deps
 	epoch     time.Time
 	env       *poll.Env // what all polls share
-	batchSize int       // accounts in a call at most
 	late      *lateness.Tracker
-	shards    []*shard
+	shards    []*shards.Shard
 	committer *committer
 	count     counters
 	router    *router
@@ -40,7 +39,7 @@ type Detector struct {
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
 	streams   [2]*streams.Stream // by poll.Kind, nil without a Streamer
-	pollFrom  atomic.Int64       // on the clock: no poll starts before it; see rulesWait
+	gate      shards.Gate        // see rulesWait
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -69,7 +68,6 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	}
 	d := &Detector{cfg: cfg, deps: deps, epoch: time.Now(),
 		stop: make(chan struct{}), done: make(chan struct{})}
-	d.batchSize = cfg.BatchSize
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
@@ -95,22 +93,22 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if i < cfg.FetchSlots%n {
 			slots++
 		}
-		sh := newShard(d, slots)
+		sh := shards.New(shards.Config{Env: d.env, Slots: slots, BatchSize: cfg.BatchSize, Stop: d.stop, Done: d.done, Gate: &d.gate, Commit: d.committer.take})
 		if d.probes != nil {
-			sh.accounts.Probes = d.newSweep(sh)
+			sh.Accounts.Probes = newSweep(d, sh)
 		}
-		sh.follow()
+		streaming{d}.follow(sh)
 		d.shards = append(d.shards, sh)
 	}
 	if cfg.Pace != PaceInterval {
-		if d.paced, err = schedule.NewByBudget(d.shards[0].accounts.Table, schedule.BudgetConfig{
+		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
 			PollRate: planner{d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: deps.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}
-		d.shards[0].accounts.Sched = d.paced
+		d.shards[0].Accounts.Sched = d.paced
 	}
 	return d, nil
 }
@@ -147,18 +145,18 @@ func (d *Detector) Run(ctx context.Context) error {
 	d.mu.Unlock()
 	defer close(d.done)
 	d.env.Budget.Spend.Begin(ctx)
-	d.pollFrom.Store(d.clock() + int64(rulesWait))
-	var shards, committer sync.WaitGroup
+	d.gate.From(d.clock() + int64(rulesWait))
+	var running, committer sync.WaitGroup
 	committer.Go(func() { d.committer.run(ctx) })
 	for _, sh := range d.shards {
-		shards.Go(func() { sh.run(ctx) })
+		running.Go(func() { sh.Run(ctx) })
 	}
-	shards.Go(func() { d.forecast.Run(ctx, d.stop) })
-	shards.Go(func() { d.env.Budget.Spend.Run(ctx, d.stop) })
-	shards.Go(func() { d.router.run(ctx) })
-	shards.Go(func() { streaming{d}.run(ctx, poll.Accounts) })
-	shards.Go(func() { streaming{d}.run(ctx, poll.Queries) })
-	shards.Wait()
+	running.Go(func() { d.forecast.Run(ctx, d.stop) })
+	running.Go(func() { d.env.Budget.Spend.Run(ctx, d.stop) })
+	running.Go(func() { d.router.run(ctx) })
+	running.Go(func() { streaming{d}.run(ctx, poll.Accounts) })
+	running.Go(func() { streaming{d}.run(ctx, poll.Queries) })
+	running.Wait()
 	d.env.Budget.Spend.End()
 	close(d.committer.stop)
 	committer.Wait()
@@ -176,7 +174,7 @@ func (d *Detector) Stop() {
 // ring wakes all shards.
 func (d *Detector) ring() {
 	for _, sh := range d.shards {
-		sh.mail.Bell().Ring()
+		sh.Ring()
 	}
 }
 
@@ -215,20 +213,11 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	if err != nil {
 		return err
 	}
-	settings := make([]*setting, len(d.shards))
-	d.mu.Lock()
-	for i, sh := range d.shards {
-		settings[i] = &setting{sub: sub.onShard(parts[i], d.started), done: make(chan struct{})}
-		sh.mail.Put(message{set: settings[i]})
-	}
-	started := d.started
-	d.mu.Unlock()
-	for _, s := range settings {
-		if err := d.await(ctx, s.done, started); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.tell(ctx, func(sh *shards.Shard, i int, started bool, done func()) {
+		mine := sub.onShard(parts[i], started)
+		sh.Accounts.SetSubscription(&mine)
+		done()
+	})
 }
 
 // Remove ends a source's subscription and returns when nothing of it can be
@@ -239,16 +228,27 @@ func (d *Detector) Remove(ctx context.Context, sourceID string) error {
 }
 
 func (d *Detector) remove(ctx context.Context, sourceID string) error {
-	removals := make([]*removal, len(d.shards))
+	return d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
+		sh.Accounts.RemoveSubscription(sourceID)
+		sh.Accounts.Polls.WhenSettled(done)
+	})
+}
+
+// tell has fn called on each shard, which is the i-th, and waits until each has called
+// done. What several callers tell comes in the same order on all shards. Before Run, as
+// started says, it does not wait.
+func (d *Detector) tell(ctx context.Context, fn func(sh *shards.Shard, i int, started bool, done func())) error {
+	waits := make([]chan struct{}, len(d.shards))
 	d.mu.Lock()
-	for i, sh := range d.shards {
-		removals[i] = &removal{sourceID: sourceID, done: make(chan struct{})}
-		sh.mail.Put(message{remove: removals[i]})
-	}
 	started := d.started
+	for i, sh := range d.shards {
+		waits[i] = make(chan struct{})
+		done := func() { close(waits[i]) }
+		sh.Tell(func(sh *shards.Shard) { fn(sh, i, started, done) })
+	}
 	d.mu.Unlock()
-	for _, r := range removals {
-		if err := d.await(ctx, r.done, started); err != nil {
+	for _, done := range waits {
+		if err := d.await(ctx, done, started); err != nil {
 			return err
 		}
 	}
@@ -309,6 +309,11 @@ func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]accounts.A
 		}
 	}
 	return parts, nil
+}
+
+// shardOf is the shard that owns an account.
+func shardOf(d *Detector, username string) *shards.Shard {
+	return d.shards[accounts.HashName(username)%uint64(len(d.shards))]
 }
 
 // clock is the detector's own time, in nanoseconds since it was made: it does

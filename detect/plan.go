@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"math"
 	"time"
 
@@ -119,7 +120,7 @@ type planner struct{ d *Detector }
 // settings are what plans are made from.
 func (p planner) settings() forecast.Settings {
 	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
-		Rate: p.d.cfg.FetchRate, Batch: p.d.batchSize, Shards: len(p.d.shards),
+		Rate: p.d.cfg.FetchRate, Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards),
 		Pages: p.d.pagesPer(poll.Accounts), Fetch: p.d.env.Count.Fetch.Snapshot().Mean()}
 }
 
@@ -171,7 +172,7 @@ func (p planner) probes(now Plan, accounts int) *ProbePlan {
 
 // pollRate is how many accounts a second the calls allow to poll.
 func (p planner) pollRate() float64 {
-	together := max(1, min(int64(p.d.batchSize), p.d.env.Count.Kinds[poll.Accounts].Targets.Load()))
+	together := max(1, min(int64(p.d.cfg.BatchSize), p.d.env.Count.Kinds[poll.Accounts].Targets.Load()))
 	rate := forecast.ForAccounts(p.d.cfg.FetchRate, math.Float64frombits(p.d.count.queryRate.Load()))
 	if p.d.probes != nil && p.d.cfg.ProbeRate == 0 {
 		rate *= 1 - p.d.probes.Share()
@@ -188,8 +189,8 @@ func (p planner) groups(ctx context.Context) ([]pace.Group, error) {
 	counts := map[pace.Group]int{}
 	for _, sh := range p.d.shards {
 		for from, more := int32(0), true; more; from += groupSlots {
-			err := p.d.ask(ctx, sh, func(sh *shard) {
-				more = accounts.Groups(sh.accounts, from, groupSlots, counts)
+			err := sh.Ask(ctx, func(sh *shards.Shard) {
+				more = accounts.Groups(sh.Accounts, from, groupSlots, counts)
 			})
 			if err != nil {
 				return nil, err

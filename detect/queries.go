@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
@@ -96,8 +97,8 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	if found.Sources == 0 {
 		return QueryStatus{}, false, nil
 	}
-	err = d.ask(ctx, d.queryShard(text), func(sh *shard) {
-		st := sh.queries.Status(text)
+	err = queryShard(d, text).Ask(ctx, func(sh *shards.Shard) {
+		st := sh.Queries.Status(text)
 		found.LastPoll, found.LastContact, found.LastPost, found.NextPoll = st.Since, st.Contact, st.LastPost, st.NextPoll
 		found.Interval, found.Failures, found.Err, found.Gaps = st.Every, st.Failures, st.Err, gapsOf(st.Gaps)
 		if st.Err != nil {
@@ -111,6 +112,6 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 }
 
 // queryShard is the shard that owns a query.
-func (d *Detector) queryShard(text string) *shard {
+func queryShard(d *Detector, text string) *shards.Shard {
 	return d.shards[accounts.Hash(QueryTarget(text))%uint64(len(d.shards))]
 }

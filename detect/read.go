@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"maps"
 	"time"
 
@@ -20,14 +21,14 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 	}
 	for _, sh := range d.shards {
 		part := map[string]time.Time{} // of its own: ask may return before it is written
-		err := d.ask(ctx, sh, func(sh *shard) {
-			src := sh.accounts.Source(sourceID)
+		err := sh.Ask(ctx, func(sh *shards.Shard) {
+			src := sh.Accounts.Source(sourceID)
 			if src == nil {
 				return
 			}
 			src.EachOf(func(slot int32) {
-				if at := sh.accounts.ReadFor(slot, sourceID); !at.IsZero() {
-					part[monitor.Key(sh.accounts.Username(slot))] = at.Add(-d.cfg.MaxOverlap)
+				if at := sh.Accounts.ReadFor(slot, sourceID); !at.IsZero() {
+					part[monitor.Key(sh.Accounts.Username(slot))] = at.Add(-d.cfg.MaxOverlap)
 				}
 			})
 		})
@@ -80,8 +81,8 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 // or Start.Read if there was none since it joined.
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
 	var found time.Time
-	err := r.d.ask(ctx, r.d.queryShard(sub.Query), func(sh *shard) {
-		found = sh.queries.ReadFor(sub.Query, sub.Source.ID)
+	err := queryShard(r.d, sub.Query).Ask(ctx, func(sh *shards.Shard) {
+		found = sh.Queries.ReadFor(sub.Query, sub.Source.ID)
 	})
 	if err != nil { // found may still be written
 		return time.Time{}, err
@@ -97,8 +98,8 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 		names[monitor.Key(name)] = 0
 	}
 	earliest, n := time.Time{}, 0
-	err := r.eachAccount(ctx, names, func(sh *shard, _ string, slot int32) {
-		since := sh.accounts.ReadFor(slot, sub.Source.ID)
+	err := r.eachAccount(ctx, names, func(sh *shards.Shard, _ string, slot int32) {
+		since := sh.Accounts.ReadFor(slot, sub.Source.ID)
 		if n++; n == 1 || since.Before(earliest) {
 			earliest = since
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
@@ -140,13 +141,13 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 		}
 	}
 	start := queries.Start{Since: m.Start, Gaps: pollGaps(gaps), From: m.From, Read: m.Read}
-	mine := r.d.queryShard(sub.Query)
+	mine := queryShard(r.d, sub.Query)
 	for _, sh := range r.d.shards {
-		err := r.d.ask(ctx, sh, func(sh *shard) {
+		err := sh.Ask(ctx, func(sh *shards.Shard) {
 			if sh == mine {
-				sh.queries.Set(sub.Source.ID, sub.terms(), start)
+				sh.Queries.Set(sub.Source.ID, sub.terms(), start)
 			} else {
-				sh.queries.Set(sub.Source.ID, nil, queries.Start{})
+				sh.Queries.Set(sub.Source.ID, nil, queries.Start{})
 			}
 		})
 		if err != nil {
@@ -162,17 +163,10 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 // unsearch ends a source's search and waits until nothing of it can be
 // committed any more.
 func (r *router) unsearch(ctx context.Context, sourceID string) error {
-	for _, sh := range r.d.shards {
-		rm := &removal{sourceID: sourceID, done: make(chan struct{})}
-		sh.mail.Put(message{ask: func(sh *shard) {
-			sh.queries.Set(sourceID, nil, queries.Start{})
-			sh.queries.Polls.WhenSettled(rm.settled)
-		}})
-		if err := r.d.await(ctx, rm.done, true); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
+		sh.Queries.Set(sourceID, nil, queries.Start{})
+		sh.Queries.Polls.WhenSettled(done)
+	})
 }
 
 func (r *router) store(ctx context.Context, c Cursor) error {

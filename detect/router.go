@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"math"
 	"time"
 
@@ -62,7 +63,7 @@ func (r *router) run(ctx context.Context) {
 			r.d.deps.Logger.Error("routing of queries failed", "error", err)
 			wait = rerouteWait
 		}
-		if err == nil && r.d.pollFrom.Swap(0) != 0 {
+		if err == nil && r.d.gate.From(0) {
 			r.d.ring()
 		}
 		if open || err != nil {
@@ -130,7 +131,7 @@ func (r *router) note() {
 	d.streams[poll.Queries].Changed()
 	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * d.pagesPer(poll.Queries)))
 	for _, sh := range d.shards {
-		sh.mail.Put(message{ask: func(sh *shard) { sh.accounts.Sched.Refresh() }})
+		sh.Tell(func(sh *shards.Shard) { sh.Accounts.Sched.Refresh() })
 	}
 }
 

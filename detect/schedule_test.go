@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
 // A monitor's new interval holds for the accounts that it has.
@@ -33,8 +35,8 @@ func TestAccountsLieInTheOrderOfTheirPolls(t *testing.T) {
 		defer start(t, d)()
 		s := sub("m", accountNames(100)...)
 		set(t, d, s)
-		if err := d.ask(t.Context(), d.shards[0], func(sh *shard) {
-			table := sh.accounts.Table
+		if err := d.shards[0].Ask(t.Context(), func(sh *shards.Shard) {
+			table := sh.Accounts.Table
 			for slot := int32(1); slot < table.Size(); slot++ {
 				if before, it := table.Username(slot-1), table.Username(slot); Phase(before, s.Interval) > Phase(it, s.Interval) {
 					t.Errorf("%s lies before %s, whose phase is lower", before, it)

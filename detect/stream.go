@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/detect/internal/streams"
 	"github.com/streamwatch/streamwatch/fetcher"
 )
@@ -27,15 +28,15 @@ func (s streaming) of(kind poll.Kind, streamer fetcher.Streamer) *streams.Stream
 	return streams.New(streams.Config{Streamer: streamer, Kind: kind, AuditEvery: d.cfg.AuditEvery, Logger: d.deps.Logger, Now: d.deps.Now,
 		Shards: func() (list []streams.Shard) {
 			for _, sh := range d.shards {
-				list = append(list, sh)
+				list = append(list, shards.Streamed{Shard: sh})
 			}
 			return list
 		},
 		ShardOf: func(name string) streams.Shard {
 			if kind == poll.Queries {
-				return d.queryShard(name)
+				return shards.Streamed{Shard: queryShard(d, name)}
 			}
-			return shardOf(d, name)
+			return shards.Streamed{Shard: shardOf(d, name)}
 		},
 		Position: s.position, Store: s.store, Backoff: d.env.Backoff, Billed: d.env.Budget.Spend.Add, Closed: d.env.Budget.Spend.Wait})
 }
@@ -53,12 +54,12 @@ func (s streaming) position(ctx context.Context, target string) (string, error) 
 func (s streaming) store() { s.d.committer.queue.Put(waiting{batch: &Batch{}}) }
 
 // follow has a shard's accounts and queries follow the streams.
-func (sh *shard) follow() {
-	if s := sh.d.streams[poll.Accounts]; s != nil {
-		sh.accounts.Pushed = accounts.NewPushed(sh.accounts, s.Health(), sh.d.cfg.AuditEvery)
+func (s streaming) follow(sh *shards.Shard) {
+	if of := s.d.streams[poll.Accounts]; of != nil {
+		sh.Accounts.Pushed = accounts.NewPushed(sh.Accounts, of.Health(), s.d.cfg.AuditEvery)
 	}
-	if s := sh.d.streams[poll.Queries]; s != nil {
-		sh.queries.Pushed = queries.NewPushed(sh.queries, s.Health(), sh.d.cfg.AuditEvery)
+	if of := s.d.streams[poll.Queries]; of != nil {
+		sh.Queries.Pushed = queries.NewPushed(sh.Queries, of.Health(), s.d.cfg.AuditEvery)
 	}
 }
 
@@ -67,22 +68,6 @@ func (s streaming) run(ctx context.Context, kind poll.Kind) {
 	ctx, end := untilStop(ctx, s.d.stop)
 	defer end()
 	s.d.streams[kind].Run(ctx)
-}
-
-// Do and Ask are those of streams.Shard.
-func (sh *shard) Do(kind poll.Kind, fn func(streams.Covered)) {
-	sh.mail.Put(message{ask: func(sh *shard) { fn(sh.covered(kind)) }})
-}
-
-func (sh *shard) Ask(ctx context.Context, kind poll.Kind, fn func(streams.Covered)) error {
-	return sh.d.ask(ctx, sh, func(sh *shard) { fn(sh.covered(kind)) })
-}
-
-func (sh *shard) covered(kind poll.Kind) streams.Covered {
-	if kind == poll.Queries {
-		return sh.queries.Pushed
-	}
-	return sh.accounts.Pushed
 }
 
 // positions are the cursors of the streams, and of what was spent, to commit with a group,

@@ -1,4 +1,4 @@
-package detect
+package shards
 
 import (
 	"context"
@@ -12,15 +12,16 @@ import (
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
-// shard owns a share of the targets: it starts their polls when they are due. All
-// of its state is touched by its goroutine alone; others send it messages.
-type shard struct {
-	d        *Detector
-	mail     *batch.Queue[message] // bounded by the polls under way and the callers that wait
-	slots    int                   // upstream calls that may be under way at once
-	workers  *poll.Workers
-	accounts *accounts.Targets
-	queries  *queries.Targets
+// Shard owns a share of the targets: it starts their polls when they are due.
+type Shard struct {
+	// Accounts and Queries belong to the shard's goroutine once Run has begun.
+	Accounts *accounts.Targets
+	Queries  *queries.Targets
+
+	env     *poll.Env
+	cfg     Config
+	mail    *batch.Queue[message] // bounded by the polls under way and the callers that wait
+	workers *poll.Workers
 
 	hasTicket bool
 	ticket    int64 // when the next call may be made, on the detector's clock
@@ -34,25 +35,32 @@ type shard struct {
 	ahead int // keeps readAhead's reads from being optimized away
 }
 
-func newShard(d *Detector, slots int) *shard {
-	sh := &shard{d: d, mail: batch.NewQueue[message](0), slots: slots}
-	sh.workers = poll.NewWorkers(d.env, slots, func(p *poll.Poll) { sh.mail.Put(message{landed: p}) })
-	commit := func(p *poll.Poll, events []deliver.Event) {
-		d.committer.queue.Put(waiting{batch: newBatch(p, events), shard: sh, poll: p})
-	}
-	sh.accounts = accounts.NewTargets(d.env, &sh.times, commit)
-	sh.queries = queries.NewTargets(d.env, &sh.times, commit)
+// Config sets up a Shard. All fields are required.
+type Config struct {
+	Env       *poll.Env
+	Slots     int // upstream calls that may be under way at once
+	BatchSize int // accounts in a call at most
+	// Stop is closed to have Run end, and Done when it has.
+	Stop, Done <-chan struct{}
+	// Gate says before when no poll begins: see Gate.
+	Gate *Gate
+	// Commit has a poll's events and its cursor committed, and Settled called then.
+	Commit func(sh *Shard, p *poll.Poll, events []deliver.Event)
+}
+
+// New makes a Shard without targets, which are polled at their intervals.
+func New(cfg Config) *Shard {
+	sh := &Shard{env: cfg.Env, cfg: cfg, mail: batch.NewQueue[message](0)}
+	sh.workers = poll.NewWorkers(cfg.Env, cfg.Slots, func(p *poll.Poll) { sh.mail.Put(message{landed: p}) })
+	commit := func(p *poll.Poll, events []deliver.Event) { cfg.Commit(sh, p, events) }
+	sh.Accounts = accounts.NewTargets(cfg.Env, &sh.times, commit)
+	sh.Queries = queries.NewTargets(cfg.Env, &sh.times, commit)
 	return sh
 }
 
-// shardOf is the shard that owns an account.
-func shardOf(d *Detector, username string) *shard {
-	return d.shards[accounts.HashName(username)%uint64(len(d.shards))]
-}
-
-// run is the shard's goroutine. It ends when the detector stops and no poll or
+// Run is the shard's goroutine. It ends when Config.Stop is closed and no poll or
 // commit of this shard is under way; ctx cuts the polls short.
-func (sh *shard) run(ctx context.Context) {
+func (sh *Shard) Run(ctx context.Context) {
 	defer sh.workers.Join()
 	defer context.AfterFunc(ctx, sh.mail.Bell().Ring)()
 	timer := time.NewTimer(time.Hour)
@@ -68,10 +76,10 @@ func (sh *shard) run(ctx context.Context) {
 			sh.handle(&msgs[i])
 		}
 		clear(msgs) // its space goes back to the queue
-		if !sh.stopping && (sh.d.isStopped() || ctx.Err() != nil) {
+		if !sh.stopping && (sh.stopped() || ctx.Err() != nil) {
 			sh.stopping = true
 		}
-		if sh.accounts.Pushed.Follow(groupSlots, sh.times.Now) {
+		if sh.Accounts.Pushed.Follow(followSlots, sh.times.Now) {
 			sh.mail.Bell().Ring()
 		}
 		wake := sh.startDue(ctx)
@@ -80,7 +88,7 @@ func (sh *shard) run(ctx context.Context) {
 		}
 		if wake != armed {
 			armed = wake
-			timer.Reset(time.Duration(wake - sh.d.clock()))
+			timer.Reset(time.Duration(wake - sh.env.Clock()))
 		}
 		select {
 		case <-sh.mail.Bell():
@@ -90,33 +98,24 @@ func (sh *shard) run(ctx context.Context) {
 	}
 }
 
-// open is how many polls have not ended.
-func (sh *shard) open() int { return sh.accounts.Polls.Open() + sh.queries.Polls.Open() }
-
-// updateClocks reads both clocks.
-func (sh *shard) updateClocks() { sh.times = poll.Times{Now: sh.d.clock(), Wall: sh.d.deps.Now()} }
-
-func (sh *shard) handle(m *message) {
-	switch {
-	case m.set != nil:
-		sh.accounts.SetSubscription(&m.set.sub)
-		close(m.set.done)
-	case m.remove != nil:
-		sh.accounts.RemoveSubscription(m.remove.sourceID)
-		sh.accounts.Polls.WhenSettled(m.remove.settled)
-	case m.landed != nil:
-		sh.workers.Ended(m.landed)
-		m.landed.Machine.Landed(m.landed)
-	case m.settled != nil:
-		m.settled.Machine.Settled(m.settled, m.err)
-	case m.probed != nil:
-		sh.workers.Done()
-		sh.probing--
-		sh.accounts.Probes.Landed(m.probed, sh.times.Now)
-	case m.ask != nil:
-		m.ask(sh)
+// stopped reports whether Config.Stop is closed.
+func (sh *Shard) stopped() bool {
+	select {
+	case <-sh.cfg.Stop:
+		return true
+	default:
+		return false
 	}
 }
+
+// open is how many polls have not ended.
+func (sh *Shard) open() int { return sh.Accounts.Polls.Open() + sh.Queries.Polls.Open() }
+
+// UnderWay is how many upstream calls and polls have not ended.
+func (sh *Shard) UnderWay() (calls, polls int) { return sh.workers.Busy(), sh.open() }
+
+// updateClocks reads both clocks.
+func (sh *Shard) updateClocks() { sh.times = poll.Times{Now: sh.env.Clock(), Wall: sh.env.Now()} }
 
 // never is a time that does not come, and longSleep one that only messages come
 // before.
@@ -125,22 +124,28 @@ const (
 	longSleep = int64(1 << 62)
 )
 
+// Bounds that are not configurable.
+const (
+	maxOpen     = 1024 // polls under way or waiting for commit
+	followSlots = 4096 // accounts looked at at a time when a stream's trust changes
+)
+
 // startDue starts the polls that are due, as far as slots and budget allow, and
 // returns when to go on if no message comes.
-func (sh *shard) startDue(ctx context.Context) (wake int64) {
+func (sh *Shard) startDue(ctx context.Context) (wake int64) {
 	for !sh.stopping {
 		sh.updateClocks()
 		now := sh.times.Now
-		if from := sh.d.pollFrom.Load(); now < from {
+		if from := sh.cfg.Gate.until.Load(); now < from {
 			return from
 		}
 		probeAt := sh.startProbes(ctx)
-		at, ok := sh.accounts.Sched.NextAt()
+		at, ok := sh.Accounts.Sched.NextAt()
 		if !ok {
 			at = never
 		}
-		search, searchAt := sh.queries.Turn(at, now, sh.accounts.Sched.TakesTurns())
-		fill, fillAt, fills := sh.accounts.Polls.FillTurn(search || ok && at <= now, now)
+		search, searchAt := sh.Queries.Turn(at, now, sh.Accounts.Sched.TakesTurns())
+		fill, fillAt, fills := sh.Accounts.Polls.FillTurn(search || ok && at <= now, now)
 		if !fills {
 			fillAt = never
 		}
@@ -153,23 +158,23 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 		if wait := sh.budgetWait(now); wait > 0 {
 			return min(now+int64(wait), probeAt)
 		}
-		if sh.accounts.Probes != nil && sh.accounts.Probes.Turn(now) && sh.startProbe(ctx) {
+		if sh.Accounts.Probes != nil && sh.Accounts.Probes.Turn(now) && sh.startProbe(ctx) {
 			sh.hasTicket = false
 			continue
 		}
 		if fill {
-			if p := sh.accounts.Polls.StartFill(func(slot int32) bool { return sh.accounts.Waits(slot) > 0 }); p != nil {
+			if p := sh.Accounts.Polls.StartFill(func(slot int32) bool { return sh.Accounts.Waits(slot) > 0 }); p != nil {
 				sh.read(ctx, p)
 			}
 			continue
 		}
-		sh.accounts.Polls.Starve(1)
+		sh.Accounts.Polls.Starve(1)
 		if search {
 			sh.startSearch(ctx)
 			continue
 		}
-		sh.queries.AccountsHadLast = true
-		if sh.d.batchSize == 1 && !sh.d.env.Budget.Bounded() && min(searchAt, fillAt) > now {
+		sh.Queries.AccountsHadLast = true
+		if sh.cfg.BatchSize == 1 && !sh.env.Budget.Bounded() && min(searchAt, fillAt) > now {
 			sh.sweep(ctx)
 		} else {
 			sh.startPolls(ctx)
@@ -179,8 +184,8 @@ func (sh *shard) startDue(ctx context.Context) (wake int64) {
 }
 
 // budgetWait is how long the next call must wait for the budget.
-func (sh *shard) budgetWait(now int64) time.Duration {
-	b := sh.d.env.Budget
+func (sh *Shard) budgetWait(now int64) time.Duration {
+	b := sh.env.Budget
 	if closed := b.Closed(now); closed > 0 {
 		// Drop the ticket: with a new one, calls keep to the rate when the gate opens.
 		sh.hasTicket = false
@@ -200,7 +205,7 @@ func (sh *shard) budgetWait(now int64) time.Duration {
 
 // startPolls begins the poll of the account due first, and in the same call of
 // those that are due about then, as many as one call takes.
-func (sh *shard) startPolls(ctx context.Context) {
+func (sh *Shard) startPolls(ctx context.Context) {
 	var group []*poll.Poll
 	sh.take()
 	for _, next := range sh.taken {
@@ -225,15 +230,15 @@ func (sh *shard) startPolls(ctx context.Context) {
 }
 
 // take takes out the accounts that share the next upstream call.
-func (sh *shard) take() {
-	sched := sh.accounts.Sched
+func (sh *Shard) take() {
+	sched := sh.Accounts.Sched
 	sh.taken = sh.taken[:0]
-	for len(sh.taken) < sh.d.batchSize {
+	for len(sh.taken) < sh.cfg.BatchSize {
 		due, ok := sched.Next(sh.times.Now, len(sh.taken) > 0)
 		if !ok {
 			return
 		}
-		alone := sh.accounts.At(due.Slot).Is(accounts.Alone)
+		alone := sh.Accounts.At(due.Slot).Is(accounts.Alone)
 		if alone && len(sh.taken) > 0 {
 			sched.Fail(due.Slot, due.At) // for the next call
 			return
@@ -246,27 +251,27 @@ func (sh *shard) take() {
 }
 
 // start plans an account's poll. It returns nil for an account that has to wait.
-func (sh *shard) start(due schedule.Due) *poll.Poll {
-	if until := sh.accounts.Waits(due.Slot); until > 0 {
-		sh.accounts.Sched.Fail(due.Slot, until)
+func (sh *Shard) start(due schedule.Due) *poll.Poll {
+	if until := sh.Accounts.Waits(due.Slot); until > 0 {
+		sh.Accounts.Sched.Fail(due.Slot, until)
 		return nil
 	}
-	sh.d.env.Count.Lag.Record(time.Duration(sh.times.Now - due.At))
-	return sh.accounts.Polls.Start(due.Slot, due.At, sh.times.Wall.Add(time.Duration(due.At-sh.times.Now)))
+	sh.env.Count.Lag.Record(time.Duration(sh.times.Now - due.At))
+	return sh.Accounts.Polls.Start(due.Slot, due.At, sh.times.Wall.Add(time.Duration(due.At-sh.times.Now)))
 }
 
 // startSearch begins the poll of the query that is due first.
-func (sh *shard) startSearch(ctx context.Context) {
-	q := sh.queries
+func (sh *Shard) startSearch(ctx context.Context) {
+	q := sh.Queries
 	slot, at, _ := q.Sched.Next()
 	q.Sched.Remove(slot)
 	q.AccountsHadLast = false
-	sh.d.env.Count.Lag.Record(time.Duration(sh.times.Now - at))
+	sh.env.Count.Lag.Record(time.Duration(sh.times.Now - at))
 	sh.read(ctx, q.Polls.Start(slot, at, sh.times.Wall.Add(time.Duration(at-sh.times.Now))))
 }
 
 // read makes a poll's upstream call, which uses the ticket.
-func (sh *shard) read(ctx context.Context, p *poll.Poll) {
+func (sh *Shard) read(ctx context.Context, p *poll.Poll) {
 	sh.hasTicket = false
 	sh.workers.Read(ctx, p)
 }

@@ -1,4 +1,4 @@
-package detect
+package shards
 
 import "context"
 
@@ -7,22 +7,22 @@ import "context"
 const sweepMost = 16
 
 // room is how many calls may be begun now.
-func (sh *shard) room() int { return min(sh.slots-sh.workers.Busy(), maxOpen-sh.open()) }
+func (sh *Shard) room() int { return min(sh.cfg.Slots-sh.workers.Busy(), maxOpen-sh.open()) }
 
 // sweep begins the polls of the accounts that are due first, each with a call of its
 // own. It is for when nothing else is due and calls are not bounded.
-func (sh *shard) sweep(ctx context.Context) {
+func (sh *Shard) sweep(ctx context.Context) {
 	most := min(sh.room(), sweepMost)
 	sh.taken = sh.taken[:0]
 	for len(sh.taken) < most {
-		due, ok := sh.accounts.Sched.Next(sh.times.Now, false)
+		due, ok := sh.Accounts.Sched.Next(sh.times.Now, false)
 		if !ok {
 			break
 		}
 		sh.taken = append(sh.taken, due)
 	}
 	sh.readAhead()
-	sh.accounts.Polls.Starve(len(sh.taken) - 1) // the first is counted
+	sh.Accounts.Polls.Starve(len(sh.taken) - 1) // the first is counted
 	for _, next := range sh.taken {
 		if p := sh.start(next); p != nil {
 			sh.read(ctx, p)
@@ -33,8 +33,8 @@ func (sh *shard) sweep(ctx context.Context) {
 // readAhead touches the state of the accounts taken, which is scattered over memory.
 // In this loop the processor waits for several cache misses at a time; otherwise it
 // would wait for one after the other, longer than the rest of a poll takes.
-func (sh *shard) readAhead() {
-	table := sh.accounts.Table
+func (sh *Shard) readAhead() {
+	table := sh.Accounts.Table
 	for _, next := range sh.taken {
 		sh.ahead += int(table.At(next.Slot).Since)
 	}

@@ -1,0 +1,43 @@
+package shards
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Gate keeps polls, probes and searches from beginning: before a moment, and while it is
+// held. All shards share it. The zero value is open.
+type Gate struct {
+	until atomic.Int64 // on the detector's clock; longSleep while it is held
+
+	mu   sync.Mutex
+	from int64
+	held bool
+}
+
+// From closes the gate before a moment of the detector's clock; 0 opens it. It reports
+// whether that was a change.
+func (g *Gate) From(at int64) (changed bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	changed = g.from != at
+	g.from = at
+	g.set()
+	return changed
+}
+
+// Hold closes the gate, or lets it go.
+func (g *Gate) Hold(held bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.held = held
+	g.set()
+}
+
+func (g *Gate) set() {
+	if g.held {
+		g.until.Store(longSleep)
+	} else {
+		g.until.Store(g.from)
+	}
+}

@@ -1,0 +1,79 @@
+package shards
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/streams"
+	"github.com/streamwatch/streamwatch/internal/probe"
+)
+
+// message is what a shard is sent: one of its fields; err goes with settled.
+type message struct {
+	landed  *poll.Poll // its pages have come
+	settled *poll.Poll // what it brought is committed, or with err is not
+	err     error
+	probed  *probe.Call // has ended
+	tell    func(*Shard)
+}
+
+func (sh *Shard) handle(m *message) {
+	switch {
+	case m.landed != nil:
+		sh.workers.Ended(m.landed)
+		m.landed.Machine.Landed(m.landed)
+	case m.settled != nil:
+		m.settled.Machine.Settled(m.settled, m.err)
+	case m.probed != nil:
+		sh.workers.Done()
+		sh.probing--
+		sh.Accounts.Probes.Landed(m.probed, sh.times.Now)
+	case m.tell != nil:
+		m.tell(sh)
+	}
+}
+
+// Ring wakes the shard, so that it looks at the clock, the budget and Config.Stop.
+func (sh *Shard) Ring() { sh.mail.Bell().Ring() }
+
+// Tell has fn called on the shard's goroutine, after what it was told before.
+func (sh *Shard) Tell(fn func(*Shard)) { sh.mail.Put(message{tell: fn}) }
+
+// Settled says that what a poll brought is committed, or with an error that it is not.
+func (sh *Shard) Settled(p *poll.Poll, err error) { sh.mail.Put(message{settled: p, err: err}) }
+
+// Ask runs fn on the shard's goroutine and waits for it. After an error fn may still run.
+func (sh *Shard) Ask(ctx context.Context, fn func(*Shard)) error {
+	done := make(chan struct{})
+	sh.Tell(func(sh *Shard) { fn(sh); close(done) })
+	select {
+	case <-done:
+		return nil
+	case <-sh.cfg.Stop: // who stops it waits for some of the callers
+		return sh.env.Budget.Stopped()
+	case <-sh.cfg.Done:
+		return sh.env.Budget.Stopped()
+	case <-ctx.Done():
+		return fmt.Errorf("detect: %w", context.Cause(ctx))
+	}
+}
+
+// Streamed is a Shard as streams see it.
+type Streamed struct{ *Shard }
+
+// Do and Ask are those of streams.Shard.
+func (s Streamed) Do(kind poll.Kind, fn func(streams.Covered)) {
+	s.Tell(func(sh *Shard) { fn(sh.covered(kind)) })
+}
+
+func (s Streamed) Ask(ctx context.Context, kind poll.Kind, fn func(streams.Covered)) error {
+	return s.Shard.Ask(ctx, func(sh *Shard) { fn(sh.covered(kind)) })
+}
+
+func (sh *Shard) covered(kind poll.Kind) streams.Covered {
+	if kind == poll.Queries {
+		return sh.Queries.Pushed
+	}
+	return sh.Accounts.Pushed
+}

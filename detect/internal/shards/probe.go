@@ -1,0 +1,45 @@
+package shards
+
+import (
+	"context"
+)
+
+// maxProbing is how many calls of the Prober a shard has under way.
+const maxProbing = 4
+
+// startProbes makes the calls that probes have to themselves, and says when the
+// next one may be made.
+func (sh *Shard) startProbes(ctx context.Context) (next int64) {
+	sweep := sh.Accounts.Probes
+	if sweep == nil {
+		return never
+	}
+	if wait := sh.env.Budget.Spend.Wait(); wait > 0 {
+		return sh.times.Now + int64(wait)
+	}
+	sweep.Repeat(sh.times.Now)
+	for sweep.Due(sh.times.Now) && sh.startProbe(ctx) {
+		continue
+	}
+	if sweep.Due(sh.times.Now) {
+		return never // a message wakes the shard
+	}
+	return sweep.NextAt()
+}
+
+// startProbe calls the Prober, if a call is free and there are accounts.
+func (sh *Shard) startProbe(ctx context.Context) bool {
+	if sh.probing == maxProbing || sh.room() <= 0 {
+		return false
+	}
+	call := sh.Accounts.Probes.Start(sh.times.Now)
+	if call == nil {
+		return false
+	}
+	sh.probing++
+	sh.env.Count.Calls.Add(1)
+	sh.workers.Do(ctx,
+		func(ctx context.Context) { sh.Accounts.Probes.Make(ctx, call) },
+		func() { sh.mail.Put(message{probed: call}) })
+	return true
+}

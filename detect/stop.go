@@ -1,0 +1,21 @@
+package detect
+
+import (
+	"context"
+	"sync"
+)
+
+// untilStop returns a context that ends with ctx and when stop is closed. end has to be
+// called.
+func untilStop(ctx context.Context, stop <-chan struct{}) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { cancel(); waiting.Wait() }
+}
