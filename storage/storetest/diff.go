@@ -53,6 +53,12 @@ func diff(path string, got, want reflect.Value) string {
 			}
 		}
 		return ""
+	case reflect.Map:
+		// fmt prints maps in the order of their keys; an empty one equals nil.
+		if g, w := fmt.Sprint(got.Interface()), fmt.Sprint(want.Interface()); g != w {
+			return tell(path, g, w)
+		}
+		return ""
 	case reflect.Pointer:
 		if got.IsNil() || want.IsNil() {
 			if got.IsNil() != want.IsNil() {

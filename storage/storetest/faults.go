@@ -50,19 +50,28 @@ type FaultPlan struct {
 // For a second fault, wrap the result again. The store is safe for concurrent use.
 // FaultyStore panics on a plan that is not allowed, such as one with a Method that no
 // store has. Once the store has died, s still works, and is the caller's to close, or to
-// use as a process after a crash would.
+// use as a process after a crash would. Of a storage.Sharing it is one, too; Join, Beat
+// and the others are methods of Members, Feed and Signals.
 func FaultyStore(s storage.Store, plan FaultPlan) storage.Store {
 	known := plan.Method == ""
 	for _, c := range storeCalls() {
 		known = known || plan.Method == c.role+"."+c.method
 	}
+	for _, c := range fleetCalls() {
+		known = known || plan.Method == c.role+"."+c.method
+	}
+	known = known || plan.Method == "Signals.Receive"
 	if !known {
 		panic(fmt.Sprintf(`storetest: FaultPlan.Method %q is not allowed: want role and method, such as "Journal.Commit", or none for any`, plan.Method))
 	}
 	if plan.Call < 0 || plan.Delay < 0 || plan.Do < FailBefore || plan.Do > DelayOnly {
 		panic(fmt.Sprintf("storetest: FaultPlan %+v is not allowed: want Call and Delay not below 0, and a StoreFault", plan))
 	}
-	return &faultyStore{Store: s, plan: plan}
+	f := newFaultyStore(s, plan)
+	if real, ok := s.(storage.Sharing); ok {
+		return faultySharing{f, faultyFleet{f, real}}
+	}
+	return f
 }
 
 type faultyStore struct {
@@ -72,6 +81,15 @@ type faultyStore struct {
 	mu    sync.Mutex
 	calls int // calls of plan.Method so far
 	dead  bool
+
+	life context.Context // ends when the store dies
+	end  context.CancelFunc
+}
+
+func newFaultyStore(s storage.Store, plan FaultPlan) *faultyStore {
+	f := &faultyStore{Store: s, plan: plan}
+	f.life, f.end = context.WithCancel(context.Background())
+	return f
 }
 
 // begin counts a call. hit says that it goes wrong, dead that the store has died.
@@ -92,6 +110,7 @@ func (f *faultyStore) die() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dead = true
+	f.end()
 }
 
 // call makes a call as the plan says.

@@ -29,6 +29,11 @@ type Kit struct {
 	// Clock is the clock that the opened stores use. If it is nil, the stores are
 	// assumed to use time.Now, and tests that need time to pass are skipped.
 	Clock *Clock
+	// LeaseClock advances the clock by which leases of a fleet end, or sets it back if d
+	// is negative, when that is not Clock. It reports whether it did: nothing moves the
+	// clock of a server. Then cases wait for leases to end, some seconds in all, and
+	// those in which the clock jumps are skipped, as without both.
+	LeaseClock func(d time.Duration) bool
 	// Retention is how long the opened stores keep an event after the last of its
 	// deliveries became final. Without it, or without Clock, tests of retention are
 	// skipped.
@@ -65,7 +70,7 @@ type Features struct {
 //
 // The contracts are in the documentation of the ports and, as far as they hold for all of
 // them, of storage.Store; the guide for authors of stores is that of package storage. A
-// store that implements storage.Keyed is tested for that, too.
+// store that implements storage.Keyed or storage.Sharing is tested for that, too.
 func TestStore(t *testing.T, kit Kit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -92,6 +97,18 @@ func (k *Kit) validate() error {
 		return fmt.Errorf("storetest: Kit.Seeds %d is not allowed: want 1 or more, or 0 for %d", k.Seeds, defaultSeeds)
 	}
 	return nil
+}
+
+// moveLeases advances the clock of leases by d, and reports whether that was possible.
+func (k *Kit) moveLeases(d time.Duration) bool {
+	switch {
+	case k.LeaseClock != nil:
+		return k.LeaseClock(d)
+	case k.Clock != nil:
+		k.Clock.Advance(d)
+		return true
+	}
+	return false
 }
 
 // needs is what a case requires of the Kit besides Open.
@@ -151,6 +168,12 @@ func storeRoles() []storeRole {
 		{"replays", append(replayCases(), replayLifeCases()...)},
 		{"ledger", slices.Concat(ledgerCases(), totalCases(), reservationCases())},
 		{"keys", keyCases()},
+		{"members", slices.Concat(joinCases(), beatCases(), leaseCases(), epochCases(), grantCases(), handOutCases())},
+		{"fence", append(fenceCases(), fenceRaceCases()...)},
+		{"feed", feedCases()},
+		{"signals", signalCases()},
+		{"parts", partCases()},
+		{"fleet", fleetLifeCases()},
 		{"values", valueCases()},
 		{"clock", clockCases()},
 		{"retention", slices.Concat(retentionCases(), forgettingCases(), growthCases())},

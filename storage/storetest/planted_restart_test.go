@@ -102,7 +102,7 @@ func TestPlantedRestartFaults(t *testing.T) {
 			}
 			kit.Reopen = func(t testing.TB, s storage.Store) storage.Store {
 				s.Close(t.Context())
-				return newHandle(row.reopen(s.(handle).Store))
+				return newHandle(row.reopen(dataOf(s)))
 			}
 			said := record(t, kit, row.find)
 			if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, row.says) }) {

@@ -16,16 +16,34 @@ import (
 // stays for the next one.
 type handle struct{ *faultyStore }
 
+// sharingHandle is a handle of a storage.Sharing.
+type sharingHandle struct {
+	handle
+	faultyFleet
+}
+
 func newHandle(data storage.Store) storage.Store {
-	return handle{&faultyStore{Store: data, plan: FaultPlan{Call: math.MaxInt}}}
+	h := handle{newFaultyStore(data, FaultPlan{Call: math.MaxInt})}
+	if real, ok := data.(storage.Sharing); ok {
+		return sharingHandle{h, faultyFleet{h.faultyStore, real}}
+	}
+	return h
 }
 
 func (h handle) Close(context.Context) error { h.die(); return nil }
 
+// dataOf returns what a handle is of.
+func dataOf(s storage.Store) storage.Store {
+	if h, ok := s.(sharingHandle); ok {
+		return h.Store
+	}
+	return s.(handle).Store
+}
+
 // fullKit opens stores in memory that outlive their handles, each wrapped.
 func fullKit(wrap func(storage.Store) storage.Store) Kit {
 	clock := NewClock()
-	again := func(_ testing.TB, s storage.Store) storage.Store { return newHandle(s.(handle).Store) }
+	again := func(_ testing.TB, s storage.Store) storage.Store { return newHandle(dataOf(s)) }
 	return Kit{
 		Open: func(testing.TB) storage.Store {
 			return newHandle(wrap(memory.New(memory.Options{Now: clock.Now, Retention: time.Hour})))
@@ -46,6 +64,7 @@ func TestStoreSuite(t *testing.T) {
 }
 
 func TestStoreSuiteWithOpenAlone(t *testing.T) {
+	t.Parallel() // waits for leases to end
 	TestStore(t, Kit{Open: func(testing.TB) storage.Store { return memory.New(memory.Options{}) }})
 }
 

@@ -1,0 +1,226 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// longLease is a lease that does not end during a case by itself.
+const longLease = 10 * time.Minute
+
+// fleetTest is a store that several engines may share.
+type fleetTest struct {
+	*storeTest
+	sharing storage.Sharing
+}
+
+// onFleet returns a case for stores that are a storage.Sharing; for others it is skipped.
+func onFleet(name string, run func(*fleetTest)) storeCase {
+	return storeCase{name: name, run: func(t *storeTest) {
+		if _, ok := t.store.(storage.Sharing); !ok {
+			t.Skip("the store is no storage.Sharing")
+		}
+		run(newFleetTest(t))
+	}}
+}
+
+// onDurableFleet is onFleet for stores that are Durable, too.
+func onDurableFleet(name string, run func(*fleetTest)) storeCase {
+	c := onFleet(name, run)
+	c.needs = needsDurable
+	return c
+}
+
+func newFleetTest(t *storeTest) *fleetTest { return &fleetTest{t, t.store.(storage.Sharing)} }
+
+// reopen replaces the store by one that Kit.Reopen opens with its data.
+func (t *fleetTest) reopen() {
+	t.storeTest.reopen()
+	t.sharing = t.store.(storage.Sharing)
+}
+
+// twice calls run with two stores on the same data when Kit.Features.Shared is promised,
+// and with one store for both when not.
+func twice(run func(one, two *fleetTest)) func(*fleetTest) {
+	return func(t *fleetTest) {
+		if !t.kit.Features.Shared {
+			run(t, t)
+			return
+		}
+		two := *t.storeTest
+		two.store = t.kit.Join(t.TB, t.store)
+		defer two.close()
+		run(t, newFleetTest(&two))
+	}
+}
+
+// lease returns a lease that pass lets end: a short one when that takes real time.
+func (t *fleetTest) lease() time.Duration {
+	if t.kit.moveLeases(0) {
+		return 10 * time.Second
+	}
+	return 2 * time.Second
+}
+
+// pass lets time pass for leases, by their clock or, when nothing moves that, by waiting.
+func (t *fleetTest) pass(d time.Duration) {
+	t.Helper()
+	if t.kit.moveLeases(d) {
+		return
+	}
+	if testing.Short() {
+		t.Skip("NOT TESTED: waits for leases to end, since their clock cannot be moved")
+	}
+	t.ok(sleep(t.Context(), d), "waiting")
+}
+
+// jump moves the clock of leases, forwards or back, and returns what moves it back again.
+// It skips the case when nothing moves that clock.
+func (t *fleetTest) jump(d time.Duration) (back func()) {
+	t.Helper()
+	if !t.kit.moveLeases(d) {
+		t.Skip("NOT TESTED: the clock of leases cannot be moved, see Kit.LeaseClock")
+	}
+	return func() { t.kit.moveLeases(-d) }
+}
+
+// node is a member of the fleet, which the case plays.
+type node struct {
+	*fleetTest
+	fleet.State // as answered last
+}
+
+func (t *fleetTest) joins(n fleet.Node) (*node, error) {
+	st, err := t.sharing.Members().Join(t.Context(), n)
+	return &node{t, st}, err
+}
+
+// join begins a term.
+func (t *fleetTest) join(name string, lease time.Duration) *node {
+	t.Helper()
+	n, err := t.joins(fleet.Node{Name: name, Weight: 1, Lease: lease, Fingerprint: "f"})
+	t.ok(err, "Members.Join")
+	return n
+}
+
+// beats beats with the fence that was answered last, and with what edits say.
+func (n *node) beats(edits ...func(*fleet.Beat)) error {
+	b := fleet.Beat{Fence: n.Fence, Want: n.Own.Len(), Weight: 1, Seen: n.Beats}
+	for _, edit := range edits {
+		edit(&b)
+	}
+	st, err := n.sharing.Members().Beat(n.Context(), b)
+	if err == nil {
+		n.State = st
+	}
+	return err
+}
+
+// beat is beats that has to succeed.
+func (n *node) beat(edits ...func(*fleet.Beat)) *node {
+	n.Helper()
+	n.ok(n.beats(edits...), "Members.Beat")
+	return n
+}
+
+func (n *node) leave() {
+	n.Helper()
+	n.ok(n.sharing.Members().Leave(n.Context(), n.Fence), "Members.Leave")
+}
+
+func wants(k int) func(*fleet.Beat) { return func(b *fleet.Beat) { b.Want = k } }
+
+// gives gives parts up, and wants none in their place.
+func gives(parts fleet.Set) func(*fleet.Beat) {
+	return func(b *fleet.Beat) { b.Give, b.Want = parts, 0 }
+}
+
+func suspects(ns ...*node) func(*fleet.Beat) {
+	return func(b *fleet.Beat) {
+		for _, n := range ns {
+			b.Suspects = append(b.Suspects, n.Fence.Term)
+		}
+	}
+}
+
+func asks(as ...fleet.Ask) func(*fleet.Beat) { return func(b *fleet.Beat) { b.Asks = as } }
+
+func (t *fleetTest) look() fleet.State {
+	t.Helper()
+	st, err := t.sharing.Members().Look(t.Context())
+	t.ok(err, "Members.Look")
+	return st
+}
+
+// members returns the names of the terms.
+func (t *fleetTest) members() string {
+	t.Helper()
+	return joined(t.look().Members, func(m fleet.Member) string { return m.Node.Name })
+}
+
+// member returns the term of that name as others see it.
+func (t *fleetTest) member(name string) fleet.Member {
+	t.Helper()
+	for _, m := range t.look().Members {
+		if m.Node.Name == name {
+			return m
+		}
+	}
+	t.Fatalf("Members.Look does not show %q", name)
+	return fleet.Member{}
+}
+
+// whole fails the case unless each part is free or of one term.
+func (t *fleetTest) whole() {
+	t.Helper()
+	st := t.look()
+	var of fleet.Set
+	sum := st.Free
+	for _, m := range st.Members {
+		if both := of.And(m.Parts); both.Len() > 0 {
+			t.Errorf("the parts %v are of two terms, one of them %q's", both, m.Node.Name)
+		}
+		of = of.Plus(m.Parts)
+		sum += m.Parts.Len()
+	}
+	expect(t.storeTest, sum, fleet.Parts, "the free parts and those of all terms have to be all there are")
+}
+
+// commits commits an event, a cursor and a charge of 1 with a fence.
+func (t *fleetTest) commits(f fleet.Fence, tweets ...string) error {
+	var bs []*detect.Batch
+	for _, tweet := range tweets {
+		bs = append(bs, &detect.Batch{
+			Cursor: &detect.Cursor{Target: "target", Since: t.start, UserID: tweet}, Events: []deliver.Event{newEvent(acme, tweet, "log")},
+			Charges: []billing.Entry{line("charge of "+tweet, -1)}, DeliverBy: t.start, Fence: f,
+		})
+	}
+	return t.store.Journal().Commit(t.Context(), bs)
+}
+
+// kept describes what commits has left in the store.
+func (t *fleetTest) kept() string {
+	t.Helper()
+	return fmt.Sprintf("events %s, cursor %s, balance %s, due %d", t.logged("acme"),
+		joined(t.cursors("target"), func(c detect.Cursor) string { return c.UserID }), t.balance("acme"), len(t.claim(t.start.Add(-lease), 100)))
+}
+
+// grantsOf describes grants.
+func grantsOf(g map[string]float64) string {
+	var parts []string
+	for budget, rate := range g {
+		parts = append(parts, fmt.Sprintf("%s=%g", budget, rate))
+	}
+	slices.SortFunc(parts, cmp.Compare[string])
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,203 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// receiveWait is how long a case waits for signals, in real time.
+const receiveWait = 5 * time.Second
+
+// waitStep is the pause between two looks at what other goroutines do.
+const waitStep = time.Millisecond
+
+// ear is a Receive under way.
+type ear struct {
+	mu    sync.Mutex
+	heard []fleet.Signal
+	busy  atomic.Int32
+	err   error
+}
+
+func (e *ear) take(s fleet.Signal) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard = append(e.heard, s)
+}
+
+// has reports whether a signal of that key was heard.
+func (e *ear) has(key string) (fleet.Signal, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.heard {
+		if s.Key == key {
+			return s, true
+		}
+	}
+	return fleet.Signal{}, false
+}
+
+// listen begins to receive, and returns when a signal has arrived at each of the ears. It
+// skips the case when none arrives at any.
+func (t *fleetTest) listen(ears map[*ear]*fleetTest) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for e, at := range ears {
+		wg.Go(func() {
+			e.err = at.sharing.Signals().Receive(ctx, func(s fleet.Signal) {
+				if e.busy.Add(1) > 1 {
+					t.Errorf("Receive has to call its function from one goroutine")
+				}
+				defer e.busy.Add(-1)
+				e.take(s)
+			})
+		})
+	}
+	end = func() {
+		cancel()
+		wg.Wait()
+		for e := range ears {
+			t.refused(e.err, context.Canceled, "Receive has to return the error of its context")
+		}
+	}
+	heard := t.until(func() int {
+		t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, Key: "probe"}), "Signals.Send")
+		n := 0
+		for e := range ears {
+			if _, ok := e.has("probe"); ok {
+				n++
+			}
+		}
+		return n
+	}, len(ears))
+	switch {
+	case heard == 0:
+		end()
+		t.Skip("NOT TESTED: no signal arrived, so that the store is taken for one that carries none")
+	case heard < len(ears):
+		t.Errorf("signals arrived at %d of %d receivers: Send has to send to all that receive", heard, len(ears))
+	}
+	return end
+}
+
+// until calls is until it returns n, and returns what it returned last.
+func (t *fleetTest) until(is func() int, n int) int {
+	t.Helper()
+	began := time.Now()
+	for {
+		got := is()
+		if got >= n || time.Since(began) > receiveWait {
+			return got
+		}
+		t.ok(sleep(t.Context(), 5*time.Millisecond), "waiting")
+	}
+}
+
+// signalCases are about hints between nodes.
+func signalCases() []storeCase {
+	return []storeCase{
+		onFleet("a signal reaches all that receive", twice(func(one, two *fleetTest) {
+			ears := map[*ear]*fleetTest{{}: one, {}: two, {}: two}
+			end := one.listen(ears)
+			defer end()
+			for i, s := range []fleet.Signal{
+				{Kind: fleet.SignalChanged, Term: "term", N: 1<<53 - 1},
+				{Kind: fleet.SignalApplied, Term: "term", N: 7},
+				{Kind: fleet.SignalDue, Term: "term", Parts: []fleet.Part{0, 3, 1023}},
+				{Kind: fleet.SignalHead, Term: "term", N: 9},
+				{Kind: fleet.SignalClosed, Until: one.at(3600)},
+				{Kind: fleet.SignalLook},
+				{Kind: fleet.SignalHead, Key: "żółw 🚀\x00\r\n'%s"},
+				{Kind: fleet.SignalHead, Key: strings.Repeat("k", 1024)},
+			} {
+				heard := 0
+				for try := 0; try < 3 && heard < len(ears); try++ { // any may be lost, but hardly three
+					s.Key = fmt.Sprint(i, " ", try, " ", s.Key)
+					one.ok([]*fleetTest{one, two}[i%2].sharing.Signals().Send(one.Context(), s), "Signals.Send")
+					heard = one.until(func() int {
+						n := 0
+						for e := range ears {
+							if got, ok := e.has(s.Key); ok {
+								one.same(got, s, "a signal did not arrive as it was sent")
+								n++
+							}
+						}
+						return n
+					}, len(ears))
+				}
+				expect(one.storeTest, heard, len(ears), "a signal that was sent three times has to reach all that receive")
+			}
+		})),
+		onFleet("Send waits for no receiver", func(t *fleetTest) {
+			stuck, free := make(chan struct{}), &ear{}
+			end := t.listen(map[*ear]*fleetTest{free: t})
+			defer end()
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				t.sharing.Signals().Receive(ctx, func(fleet.Signal) { <-stuck })
+			})
+			defer func() { cancel(); close(stuck); wg.Wait() }()
+			for i := range 3000 {
+				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalDue, Parts: []fleet.Part{fleet.Part(i % fleet.Parts)}}), "Signals.Send")
+			}
+			heard := t.until(func() int {
+				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalHead, Key: "after"}), "Signals.Send")
+				if _, ok := free.has("after"); ok {
+					return 1
+				}
+				return 0
+			}, 1)
+			expect(t.storeTest, heard, 1, "a receiver that is slow has to keep signals from no other")
+		}),
+		onFleet("a node that does not receive any more hinders nobody", func(t *fleetTest) {
+			gone, here := &ear{}, &ear{}
+			t.listen(map[*ear]*fleetTest{gone: t})()
+			end := t.listen(map[*ear]*fleetTest{here: t})
+			defer end()
+			gone.mu.Lock()
+			before := len(gone.heard)
+			gone.mu.Unlock()
+			for range 5 {
+				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalLook, Key: "late"}), "Signals.Send")
+			}
+			t.until(func() int {
+				if _, ok := here.has("late"); ok {
+					return 1
+				}
+				return 0
+			}, 1)
+			gone.mu.Lock()
+			defer gone.mu.Unlock()
+			expect(t.storeTest, len(gone.heard), before, "a function was called after its Receive had returned")
+		}),
+		onFleet("Close ends Receive", func(t *fleetTest) {
+			returned := make(chan error, 1)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*receiveWait)
+			defer cancel()
+			heard := make(chan struct{}, 1)
+			go func() {
+				returned <- t.sharing.Signals().Receive(ctx, func(fleet.Signal) {
+					select {
+					case heard <- struct{}{}:
+					default:
+					}
+				})
+			}()
+			t.until(func() int { // until it receives, or the store carries no signals
+				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalLook}), "Signals.Send")
+				return len(heard)
+			}, 1)
+			t.close()
+			t.refused(<-returned, errAny, "Receive has to return an error when the store is closed")
+			expect(t.storeTest, ctx.Err() == nil, true, "Close has to end Receive")
+		}),
+	}
+}
