@@ -22,7 +22,7 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
 	{"secret", "latency", "fleet", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted"},
-	{"internal/netguard", "internal/control", "deliver/internal/signature"},
+	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature"},
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},

@@ -77,4 +77,5 @@ const (
 	SignalHead    SignalKind = "head"    // an owner has events up to N
 	SignalClosed  SignalKind = "closed"  // a source refuses calls of a bucket
 	SignalLook    SignalKind = "look"    // something may have been missed: look at everything
+	SignalMembers SignalKind = "members" // parts are free, or members have come or gone
 )

@@ -1,0 +1,200 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/batch"
+)
+
+// recheck is how often the members are looked at while somebody waits for them.
+const recheck = 250 * time.Millisecond
+
+// barrier has callers wait until all members follow the feed as far as it goes. They
+// share its looks.
+type barrier struct {
+	n    *Node
+	bell batch.Bell // somebody waits, or a member follows more
+
+	mu      sync.Mutex
+	waits   []*wait
+	applied map[string]uint64 // by term, as signalled
+	stopped bool
+}
+
+// wait is one caller.
+type wait struct {
+	asked   bool // a look has begun since the call
+	known   bool // and has come: last and missing are set
+	last    uint64
+	missing []string // terms
+	done    chan error
+}
+
+func newBarrier(n *Node) *barrier {
+	return &barrier{n: n, bell: batch.NewBell(), applied: map[string]uint64{}}
+}
+
+var errStopped = errors.New("node: it does not run")
+
+// Barrier waits until all changes of records that were made before the call are
+// followed by every member of the fleet, this one included, or their terms have ended.
+func (n *Node) Barrier(ctx context.Context) error {
+	n.Send(fleet.Signal{Kind: fleet.SignalChanged})
+	b, w := n.waits, &wait{done: make(chan error, 1)}
+	b.mu.Lock()
+	if b.stopped {
+		b.mu.Unlock()
+		return errStopped
+	}
+	b.waits = append(b.waits, w)
+	b.mu.Unlock()
+	b.bell.Ring()
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.waits = slices.DeleteFunc(b.waits, func(o *wait) bool { return o == w })
+		return ctx.Err()
+	}
+}
+
+func (b *barrier) run(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	defer b.stop()
+	var next time.Time // of the next look
+	for ctx.Err() == nil {
+		waiting, fresh := b.open()
+		if now := time.Now(); waiting && (fresh || !now.Before(next)) {
+			b.ask()
+			st, err := b.n.look(ctx)
+			if err == nil {
+				b.note(st)
+			}
+			next = time.Now().Add(recheck)
+			if err != nil {
+				b.retry()
+				timer.Reset(recheck)
+				select { // not sooner: the store may be gone
+				case <-timer.C:
+				case <-ctx.Done():
+				}
+				continue
+			}
+		}
+		b.settle()
+		if waiting, fresh = b.open(); fresh {
+			continue
+		}
+		timer.Reset(time.Hour)
+		if waiting {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case <-b.bell:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// open reports whether somebody waits, and whether a look has still to begin for them.
+func (b *barrier) open() (waiting, fresh bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.waits) > 0, slices.ContainsFunc(b.waits, func(w *wait) bool { return !w.asked })
+}
+
+func (b *barrier) ask() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.waits {
+		w.asked = true
+	}
+}
+
+// retry takes back a look that has failed.
+func (b *barrier) retry() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.waits {
+		w.asked = w.known
+	}
+}
+
+// note takes the answer of a look: how far the feed goes, and who does not follow it
+// so far.
+func (b *barrier) note(st fleet.State) {
+	own := b.n.Fence().Term
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	here := make(map[string]uint64, len(st.Members))
+	for _, m := range st.Members {
+		here[m.Term] = max(b.applied[m.Term], m.Applied)
+	}
+	b.applied = here
+	for _, w := range b.waits {
+		if !w.asked {
+			continue
+		}
+		if !w.known {
+			w.known, w.last = true, st.Feed
+		}
+		w.missing = w.missing[:0]
+		for _, m := range st.Members {
+			if m.Term != own && here[m.Term] < w.last {
+				w.missing = append(w.missing, m.Term)
+			}
+		}
+	}
+}
+
+// signalled notes how far another node follows.
+func (b *barrier) signalled(term string, applied uint64) {
+	b.mu.Lock()
+	if _, known := b.applied[term]; known || len(b.applied) < 4096 {
+		b.applied[term] = max(b.applied[term], applied)
+	}
+	b.mu.Unlock()
+	b.bell.Ring()
+}
+
+// forget drops what was signalled: the store has lost its last changes, and their
+// numbers are given again.
+func (b *barrier) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.applied)
+}
+
+// settle lets those go for whom nobody is missing.
+func (b *barrier) settle() {
+	own, joined := b.n.feed.applied.Load(), b.n.stand.isJoined()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waits = slices.DeleteFunc(b.waits, func(w *wait) bool {
+		w.missing = slices.DeleteFunc(w.missing, func(term string) bool { return b.applied[term] >= w.last })
+		if !w.known || len(w.missing) > 0 || joined && own < w.last {
+			return false
+		}
+		w.done <- nil
+		return true
+	})
+}
+
+func (b *barrier) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopped = true
+	for _, w := range b.waits {
+		w.done <- errStopped
+	}
+	b.waits = nil
+}

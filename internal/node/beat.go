@@ -1,0 +1,149 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// beat sends a beat and takes in what it answers. It is false when the term has ended.
+func (t *term) beat(ctx context.Context) bool {
+	n := t.n
+	n.stand.sending() // what is asked for from now on, the next beat may have to bring
+	v := n.roster.view(t.id)
+	budgets := n.cfg.Host.Budgets()
+	lost := n.tail.found.Load()
+	b := fleet.Beat{
+		Fence: n.Fence(), Give: t.given, Want: t.want(v), Suspects: v.suspects, Weight: n.cfg.Node.Weight,
+		Applied: n.feed.applied.Load(), Seen: n.roster.beats(), Lost: lost > n.tail.told.Load(),
+		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: write(budgets, t.says()),
+	}
+	sent := time.Now()
+	var st fleet.State
+	err := n.call(ctx, func(ctx context.Context) (err error) { st, err = n.cfg.Members.Beat(ctx, b); return err })
+	if err == nil && t.hosted.Minus(st.Own) != (fleet.Set{}) {
+		err = errTaken
+	}
+	t.last = time.Now()
+	if errors.Is(err, fleet.ErrFenced) || errors.Is(err, errTaken) {
+		n.cfg.Logger.Error("the node's term has ended", "term", t.id, "error", err)
+		n.stand.end()
+		return false
+	}
+	n.stand.sent(st, sent.Add(n.times.lease-n.times.margin), err)
+	if err != nil {
+		t.missed(ctx, err)
+		return true
+	}
+	t.answered(b, st, sent, v)
+	n.tail.told.Store(lost)
+	return true
+}
+
+// want is how many parts to have: the share, but not too many more at once, and none
+// more while the Host is busy.
+func (t *term) want(v view) int {
+	has := t.hosted.Plus(t.taken)
+	switch {
+	case !t.ready || t.busy:
+		return has.Len()
+	case v.alone:
+		return v.want
+	}
+	return min(v.want, has.Len()+atOnce)
+}
+
+// says is what the Host has to say, if it is not too long.
+func (t *term) says() []byte {
+	raw := t.n.cfg.Host.Says()
+	if len(raw) > maxSays {
+		t.n.cfg.Logger.Error("what the engine says of itself is too long for a beat, and left out", "bytes", len(raw), "allowed", maxSays)
+		return nil
+	}
+	return raw
+}
+
+// missed has a beat that failed tried again.
+func (t *term) missed(ctx context.Context, err error) {
+	t.n.roster.failed()
+	if !t.failed && ctx.Err() == nil {
+		t.n.cfg.Logger.Warn("a beat failed: it is tried again", "term", t.id, "error", err)
+	}
+	t.failed = true
+	t.next = t.last.Add(t.pause.NextBackOff())
+}
+
+// answered takes in the answer of a beat.
+func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before view) {
+	n := t.n
+	if t.failed {
+		n.cfg.Logger.Info("beats are answered again", "term", t.id)
+	}
+	t.failed = false
+	t.pause.Reset()
+	t.next = t.last.Add(t.interval())
+	n.note(st, sent)
+	n.compare(st)
+	n.grants.granted(n.cfg.Host, b.Asks, st.Grants)
+	t.taken = t.taken.Plus(st.Own.Minus(t.hosted))
+	t.given = t.given.Minus(b.Give)
+
+	after := n.roster.view(t.id)
+	// Others may take what was given, or what those had who were ended.
+	if b.Give != (fleet.Set{}) || len(before.suspects) > len(after.suspects) {
+		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
+	}
+	switch now := time.Now(); {
+	case !short(b.Asks, st.Grants):
+		t.hungry.Reset()
+		t.hunger = time.Time{}
+	case now.After(t.hunger):
+		t.hunger = now.Add(t.hungry.NextBackOff())
+		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
+		n.stand.ask(2 * n.times.gap)
+	}
+	t.soon()
+}
+
+// giveAll beats for a node that leaves, until the Host has given everything.
+func (t *term) giveAll(ctx context.Context) error {
+	t.ready, t.busy, t.hosted = true, true, t.n.Parts()
+	gave := make(chan error, 1)
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { gave <- t.n.cfg.Host.Give(inner, fleet.Set{}, t.hosted) }()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		timer.Reset(time.Until(t.due()))
+		select {
+		case err := <-gave:
+			if err == nil {
+				t.n.stand.gave(t.hosted)
+			}
+			return err
+		case <-timer.C:
+		case <-t.n.stand.beats:
+		}
+		if !time.Now().Before(t.due()) && !t.beat(ctx) {
+			cancel()
+			<-gave
+			return fleet.ErrFenced
+		}
+	}
+}
+
+// note takes a state that was asked for at sent.
+func (n *Node) note(st fleet.State, sent time.Time) {
+	n.roster.note(st, sent)
+	if n.epoch == st.Epoch {
+		return
+	}
+	// Numbers of changes are given again, as those of events are.
+	n.epoch = st.Epoch
+	n.cfg.Host.Epoch(st.Epoch)
+	n.waits.forget()
+	n.feed.reread()
+}

@@ -1,0 +1,180 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/batch"
+)
+
+const (
+	lookEvery  = time.Second // after so long the feed is read without a signal
+	maxChanges = 1000        // for one Host.Apply
+)
+
+// task is what the loop of beats has the follower do.
+type task struct {
+	kind       taskKind
+	own, parts fleet.Set
+}
+
+type taskKind int
+
+const (
+	ready taskKind = iota // all records are followed: the term may have parts
+	take
+	give
+)
+
+type outcome struct {
+	task
+	err error
+}
+
+// follower makes the calls to the Host that may take long, one at a time: it takes and
+// gives parts and follows the feed. It runs once in a term.
+type follower struct {
+	n       *Node
+	applied atomic.Uint64 // the last change that is followed, 0 before all were read
+	bell    batch.Bell    // the feed is to be looked at
+	anew    atomic.Bool   // all records are to be read
+	tasks   chan task
+	done    chan outcome
+	told    time.Time // the beat that was asked for because of a change
+}
+
+func newFollower(n *Node) *follower {
+	return &follower{n: n, bell: batch.NewBell(), tasks: make(chan task, 1), done: make(chan outcome, 1)}
+}
+
+// reset begins a term.
+func (f *follower) reset() {
+	f.applied.Store(0)
+	f.anew.Store(true)
+	for len(f.tasks) > 0 {
+		<-f.tasks
+	}
+	for len(f.done) > 0 {
+		<-f.done
+	}
+}
+
+// reread has all records read again.
+func (f *follower) reread() {
+	f.anew.Store(true)
+	f.bell.Ring()
+}
+
+func (f *follower) run(ctx context.Context) {
+	pause := f.n.pause()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	begun := false
+	var notBefore time.Time // after an error
+	for ctx.Err() == nil {
+		select {
+		case t := <-f.tasks:
+			f.done <- outcome{t, f.do(ctx, t)}
+			continue
+		case <-timer.C:
+		case <-f.bell:
+		case <-ctx.Done():
+			return
+		}
+		if wait := time.Until(notBefore); wait > 0 {
+			timer.Reset(wait)
+			continue
+		}
+		more, err := f.step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			f.n.cfg.Logger.Error("following the changes of records failed", "error", err)
+			wait := pause.NextBackOff()
+			notBefore = time.Now().Add(wait)
+			timer.Reset(wait)
+			continue
+		case !begun:
+			begun = true
+			f.done <- outcome{task: task{kind: ready}}
+		}
+		pause.Reset()
+		if more {
+			timer.Reset(0)
+		} else {
+			timer.Reset(lookEvery)
+		}
+	}
+}
+
+func (f *follower) do(ctx context.Context, t task) error {
+	if t.kind == take {
+		return f.n.cfg.Host.Take(ctx, t.own, t.parts)
+	}
+	return f.n.cfg.Host.Give(ctx, t.own, t.parts)
+}
+
+// step follows the next changes, and reports whether there may be more.
+func (f *follower) step(ctx context.Context) (more bool, err error) {
+	feed, host := f.n.cfg.Feed, f.n.cfg.Host
+	if f.anew.Swap(false) {
+		var last uint64
+		if err := f.n.call(ctx, func(ctx context.Context) (err error) { last, err = feed.Last(ctx); return err }); err != nil {
+			f.anew.Store(true)
+			return false, err
+		}
+		if err := host.Reread(ctx); err != nil {
+			f.anew.Store(true)
+			return false, err
+		}
+		f.follows(last)
+		return true, nil
+	}
+	after := f.applied.Load()
+	var changes []fleet.Change
+	err = f.n.call(ctx, func(ctx context.Context) (err error) { changes, err = feed.Since(ctx, after, maxChanges); return err })
+	if errors.Is(err, fleet.ErrTooOld) {
+		f.n.cfg.Logger.Warn("the feed of changes does not reach back: all records are read", "after", after)
+		f.anew.Store(true)
+		return true, nil
+	}
+	if err != nil || len(changes) == 0 {
+		return false, err
+	}
+	if err := host.Apply(ctx, changes); err != nil {
+		return false, err
+	}
+	f.follows(changes[len(changes)-1].N)
+	return true, nil
+}
+
+// follows tells all that changes are followed up to last.
+func (f *follower) follows(last uint64) {
+	f.applied.Store(last)
+	f.n.waits.bell.Ring()
+	f.n.Send(fleet.Signal{Kind: fleet.SignalApplied, N: last})
+	// Beats say it, too, to those whom no signal reaches. A hundred nodes say it every
+	// two seconds at most.
+	now := time.Now()
+	if now.Before(f.told) {
+		return
+	}
+	at := f.told.Add(max(lookEvery/2, lookEvery/50*time.Duration(f.n.Members())))
+	if soon := now.Add(f.n.times.gap); at.Before(soon) {
+		at = soon
+	}
+	f.told = at
+	f.n.stand.ask(at.Sub(now))
+}
+
+// pause is for what is tried again.
+func (n *Node) pause() *backoff.ExponentialBackOff {
+	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
+		backoff.WithMaxInterval(n.times.lease/8), backoff.WithMaxElapsedTime(0))
+}

@@ -1,0 +1,137 @@
+package node
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// maxSays is how much of Host.Says goes into a beat.
+const maxSays = 8 << 10
+
+// says is what the nodes tell each other in Beat.Says.
+type says struct {
+	Demand map[string]float64 `json:"demand,omitempty"`
+	Host   []byte             `json:"host,omitempty"`
+}
+
+// readSays reads what another node says. Of one that speaks otherwise nothing is known.
+func readSays(raw []byte) (s says) {
+	if json.Unmarshal(raw, &s) != nil {
+		return says{}
+	}
+	return s
+}
+
+func write(budgets []Budget, host []byte) []byte {
+	s := says{Demand: map[string]float64{}, Host: host}
+	for _, b := range budgets {
+		s.Demand[b.Name] = amount(b.Demand)
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic("node: " + err.Error()) // no value of these types is refused
+	}
+	return raw
+}
+
+// amount makes a rate or a demand one that can be divided.
+func amount(v float64) float64 {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// grants are the rates that the Host was told.
+type grants struct {
+	mu  sync.Mutex
+	now map[string]float64
+}
+
+func (g *grants) all() map[string]float64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.now)
+}
+
+func (g *grants) of(budget string) float64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.now[budget]
+}
+
+func (g *grants) set(host Host, budget string, rate float64) {
+	g.mu.Lock()
+	was, known := g.now[budget]
+	g.now[budget] = rate
+	g.mu.Unlock()
+	if !known || was != rate {
+		host.Grant(budget, rate)
+	}
+}
+
+// reset begins a term: nothing is granted.
+func (g *grants) reset(host Host) {
+	g.mu.Lock()
+	clear(g.now)
+	g.mu.Unlock()
+	for _, b := range host.Budgets() {
+		g.set(host, b.Name, 0)
+	}
+}
+
+// asks says what to ask for. What is less than now is told to the Host first, so that
+// it has come down before another node may go up.
+func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
+	asks := make([]fleet.Ask, len(budgets))
+	for i, b := range budgets {
+		now := g.of(b.Name)
+		rate := share(b, others)
+		// Small changes are not worth that all others follow.
+		if len(others) > 0 && now <= amount(b.Total) && math.Abs(rate-now) < max(rate, now)/100 {
+			rate = now
+		}
+		if rate < now {
+			g.set(host, b.Name, rate)
+		}
+		asks[i] = fleet.Ask{Budget: b.Name, Total: amount(b.Total), Rate: rate}
+	}
+	return asks
+}
+
+// granted tells the Host what the store has granted.
+func (g *grants) granted(host Host, asks []fleet.Ask, granted map[string]float64) {
+	for _, a := range asks {
+		g.set(host, a.Budget, min(granted[a.Budget], a.Rate))
+	}
+}
+
+// short reports whether a node has far less than what it asks for: the others should
+// hear of it before their next beats.
+func short(asks []fleet.Ask, granted map[string]float64) bool {
+	for _, a := range asks {
+		if granted[a.Budget] < a.Rate/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// share is the node's part of a budget, by its demand.
+func share(b Budget, others []says) float64 {
+	own, sum, of := amount(b.Demand), amount(b.Demand), 1.0
+	for _, s := range others {
+		if d, ok := s.Demand[b.Name]; ok {
+			sum += amount(d)
+			of++
+		}
+	}
+	if sum == 0 || math.IsInf(sum, 0) {
+		return amount(b.Total) / of
+	}
+	return amount(b.Total) * (own / sum)
+}

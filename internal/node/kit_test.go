@@ -1,0 +1,521 @@
+package node_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/node"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+const (
+	lease = 10 * time.Second
+	total = 100.0 // of the budget "calls"
+)
+
+// world is a fleet on a store in memory. What no two nodes may do at once is checked
+// whenever one of them changes.
+type world struct {
+	t     testing.TB
+	store *memory.Store
+	ahead atomic.Int64 // of the store's clock
+	lease time.Duration
+	nodes map[string]*member
+	logs  bytes.Buffer
+	logMu sync.Mutex
+
+	mu    sync.Mutex
+	hosts []*host
+	over  int // times that a grant, an owner was one too many
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, lease: lease, nodes: map[string]*member{}}
+	w.store = memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }})
+	return w
+}
+
+func (w *world) Write(p []byte) (int, error) {
+	w.logMu.Lock()
+	defer w.logMu.Unlock()
+	return w.logs.Write(p)
+}
+
+func (w *world) logged(text string) int {
+	w.logMu.Lock()
+	defer w.logMu.Unlock()
+	return bytes.Count(w.logs.Bytes(), []byte(text))
+}
+
+func (w *world) change(ctx context.Context) {
+	id := fmt.Sprintf("m%d", time.Now().UnixNano())
+	if err := w.store.Monitors().Create(ctx, monitor.Monitor{ID: id, Owner: "o", CreatedAt: time.Now()}); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// member is one node of the world, and its wire to the store.
+type member struct {
+	*node.Node
+	w    *world
+	name string
+	host *host
+	wire *wire
+	stop context.CancelFunc
+	ran  chan struct{}
+}
+
+type option func(*node.Config)
+
+func weight(v float64) option { return func(c *node.Config) { c.Node.Weight = v } }
+
+// start has a node join and run.
+func (w *world) start(name string, opts ...option) *member {
+	w.t.Helper()
+	m := &member{w: w, name: name, wire: newWire(w), ran: make(chan struct{})}
+	m.host = &host{w: w, name: name, demand: -1, grants: map[string]float64{}, giveFor: 20 * time.Millisecond, takeFor: 20 * time.Millisecond}
+	cfg := node.Config{
+		Node:    fleet.Node{Name: name, Weight: 1, Lease: w.lease, Fingerprint: "f"},
+		Members: wiredMembers{m.wire, w.store.Members()}, Feed: wiredFeed{m.wire, w.store.Feed()},
+		Signals: wiredSignals{m.wire, w.store.Signals()}, Host: m.host,
+		Logger: slog.New(slog.NewTextHandler(w, nil)),
+	}
+	for _, o := range opts {
+		o(&cfg)
+	}
+	var err error
+	if m.Node, err = node.New(cfg); err != nil {
+		w.t.Fatal(err)
+	}
+	m.host.node = m.Node
+	w.mu.Lock()
+	w.hosts = append(w.hosts, m.host)
+	w.mu.Unlock()
+	if err := m.Join(context.Background()); err != nil {
+		w.t.Fatalf("%s does not join: %v", name, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	go func() {
+		defer close(m.ran)
+		if err := m.Run(ctx); err != nil {
+			w.t.Errorf("Run of %s: %v", name, err)
+		}
+	}()
+	w.nodes[name] = m
+	return m
+}
+
+// leave is a planned stop.
+func (m *member) leave() {
+	m.w.t.Helper()
+	m.stop()
+	<-m.ran
+	if err := m.Leave(context.Background()); err != nil {
+		m.w.t.Errorf("Leave of %s: %v", m.name, err)
+	}
+	m.bury()
+}
+
+// kill is a crash: nothing more of the node reaches anybody.
+func (m *member) kill() {
+	m.host.die()
+	m.wire.set(cut)
+	m.stop()
+	<-m.ran
+	m.bury()
+}
+
+func (m *member) bury() {
+	delete(m.w.nodes, m.name)
+	m.host.die()
+	m.w.mu.Lock()
+	defer m.w.mu.Unlock()
+	for i, h := range m.w.hosts {
+		if h == m.host {
+			m.w.hosts = append(m.w.hosts[:i:i], m.w.hosts[i+1:]...)
+			return
+		}
+	}
+}
+
+// end stops all that is left.
+func (w *world) end() {
+	for _, m := range maps.Clone(w.nodes) {
+		m.wire.set(up)
+		m.kill()
+	}
+	w.store.Close(context.Background())
+}
+
+// owners counts the parts of each node that polls, and those of nobody.
+func (w *world) owners() (parts map[string]int, nobody int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	parts = map[string]int{}
+	var all fleet.Set
+	for _, h := range w.hosts {
+		if h.acts() {
+			parts[h.name] = h.own.Len()
+			all = all.Plus(h.own)
+		}
+	}
+	return parts, fleet.Parts - all.Len()
+}
+
+// until waits for a condition, and returns how long that took.
+func (w *world) until(most time.Duration, what string, ok func() bool) time.Duration {
+	w.t.Helper()
+	begun := time.Now()
+	for !ok() {
+		if time.Since(begun) > most {
+			parts, nobody := w.owners()
+			w.t.Fatalf("%s: not after %v; parts %v, of nobody %d", what, most, parts, nobody)
+		}
+		pass(10 * time.Millisecond)
+	}
+	return time.Since(begun)
+}
+
+// covered reports whether all parts are polled.
+func (w *world) covered() bool {
+	_, nobody := w.owners()
+	return nobody == 0
+}
+
+// even reports whether all parts are polled, and nobody has more than its share.
+func (w *world) even() bool {
+	parts, nobody := w.owners()
+	for _, n := range parts {
+		if n > (fleet.Parts+len(parts)-1)/len(parts) {
+			return false
+		}
+	}
+	return nobody == 0 && len(parts) == len(w.nodes)
+}
+
+func pass(d time.Duration) { <-time.After(d) }
+
+// check looks for two that have the same, with w.mu held.
+func (w *world) check() {
+	var all fleet.Set
+	sum := 0.0
+	for _, h := range w.hosts {
+		if !h.acts() {
+			continue
+		}
+		if both := all.And(h.own); both != (fleet.Set{}) {
+			if w.over++; w.over == 1 {
+				w.t.Errorf("parts %v are polled by %s and by another node", both, h.name)
+			}
+		}
+		all = all.Plus(h.own)
+		sum += h.grants["calls"]
+	}
+	if sum > total*(1+1e-9) {
+		if w.over++; w.over == 1 {
+			w.t.Errorf("rates of %v are used, want at most %v", sum, total)
+		}
+	}
+}
+
+// host is an engine that does nothing but note what it has. Its fields are guarded by
+// the world's mutex.
+type host struct {
+	w    *world
+	name string
+	node *node.Node
+
+	own     fleet.Set
+	held    bool
+	dead    bool
+	demand  float64 // below 0: one for each part
+	grants  map[string]float64
+	applied []uint64
+	signals []fleet.Signal
+	said    []byte
+	epochs  []uint64
+	begun   int // parts that were taken
+	losses  int
+	rereads int
+	refuse  error // of Apply, Take and Give
+	applyIn time.Duration
+	giveFor time.Duration
+	takeFor time.Duration
+}
+
+func (h *host) acts() bool { return !h.held && !h.dead }
+
+func (h *host) lock(f func()) {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	f()
+	h.w.check()
+}
+
+func (h *host) die() { h.lock(func() { h.dead, h.own = true, fleet.Set{} }) }
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *host) Take(ctx context.Context, own, taken fleet.Set) (err error) {
+	h.lock(func() {
+		if h.dead {
+			return
+		}
+		if own != h.own.Plus(taken) {
+			h.w.t.Errorf("%s: Take of %v with %v, had %v", h.name, taken, own, h.own)
+		}
+		fresh := taken.Minus(h.own)
+		h.begun += fresh.Len()
+		h.own, err = own, h.refuse
+	})
+	if err != nil {
+		return err
+	}
+	return wait(ctx, h.takeFor)
+}
+
+func (h *host) Give(ctx context.Context, own, given fleet.Set) (err error) {
+	h.lock(func() {
+		if !h.dead && (own.Plus(given) != h.own || own.And(given) != fleet.Set{}) {
+			h.w.t.Errorf("%s: Give of %v with %v, had %v", h.name, given, own, h.own)
+		}
+		err = h.refuse
+	})
+	if err == nil {
+		err = wait(ctx, h.giveFor)
+	}
+	if err == nil {
+		h.lock(func() { h.own = own })
+	}
+	return err
+}
+
+func (h *host) Lost() {
+	h.lock(func() { h.own = fleet.Set{}; h.losses++ })
+}
+
+func (h *host) Apply(ctx context.Context, changes []fleet.Change) (err error) {
+	if err := wait(ctx, h.applyIn); err != nil {
+		return err
+	}
+	h.lock(func() {
+		if err = h.refuse; err != nil {
+			return
+		}
+		for _, c := range changes {
+			if n := len(h.applied); n > 0 && c.N <= h.applied[n-1] {
+				h.w.t.Errorf("%s follows %d after %d", h.name, c.N, h.applied[n-1])
+			}
+			h.applied = append(h.applied, c.N)
+		}
+	})
+	return err
+}
+
+func (h *host) Reread(ctx context.Context) error {
+	h.lock(func() { h.rereads++ })
+	return wait(ctx, 20*time.Millisecond)
+}
+
+func (h *host) Hold(hold bool)            { h.lock(func() { h.held = hold }) }
+func (h *host) Signal(s fleet.Signal)     { h.lock(func() { h.signals = append(h.signals, s) }) }
+func (h *host) Epoch(epoch uint64)        { h.lock(func() { h.epochs = append(h.epochs, epoch) }) }
+func (h *host) Grant(b string, r float64) { h.lock(func() { h.grants[b] = r }) }
+
+func (h *host) Says() (said []byte) {
+	h.lock(func() { said = h.said })
+	return said
+}
+
+func (h *host) Budgets() (b []node.Budget) {
+	h.lock(func() {
+		b = []node.Budget{{Name: "calls", Total: total, Demand: h.demand}}
+		if h.demand < 0 {
+			b[0].Demand = float64(h.own.Len())
+		}
+	})
+	return b
+}
+
+// wire is the way of one node to the store.
+type wire struct {
+	w     *world
+	mu    sync.Mutex
+	is    wireState
+	moved chan struct{} // closed when it changes
+	// lost is how many answers of beats get lost yet.
+	lost  int
+	mute  bool // signals are lost
+	beats int
+	seen  []fleet.Beat
+}
+
+type wireState int
+
+const (
+	up     wireState = iota
+	cut              // calls fail at once
+	hangs            // calls wait until their time is over
+	frozen           // calls wait until the process goes on, whatever their time
+)
+
+func newWire(w *world) *wire { return &wire{w: w, moved: make(chan struct{})} }
+
+func (l *wire) set(s wireState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.is = s
+	close(l.moved)
+	l.moved = make(chan struct{})
+}
+
+var errCut = errors.New("the store is not reached")
+
+// pass lets a call through, or not.
+func (l *wire) pass(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		is, changed := l.is, l.moved
+		l.mu.Unlock()
+		switch is {
+		case up:
+			return wait(ctx, time.Millisecond)
+		case cut:
+			if err := wait(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			return errCut
+		case hangs:
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		case frozen:
+			<-changed
+		}
+	}
+}
+
+type wiredMembers struct {
+	l *wire
+	m fleet.Members
+}
+
+func (m wiredMembers) Join(ctx context.Context, n fleet.Node) (st fleet.State, err error) {
+	if err = m.l.pass(ctx); err == nil {
+		if st, err = m.m.Join(ctx, n); err == nil {
+			err = m.l.pass(ctx)
+		}
+	}
+	return st, err
+}
+
+func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, err error) {
+	if err := m.l.pass(ctx); err != nil {
+		return st, err
+	}
+	m.l.mu.Lock()
+	m.l.beats++
+	m.l.seen = append(m.l.seen, b)
+	lost := m.l.lost > 0
+	if lost {
+		m.l.lost--
+	}
+	m.l.mu.Unlock()
+	if st, err = m.m.Beat(ctx, b); err != nil {
+		return st, err
+	}
+	if lost {
+		return fleet.State{}, errCut
+	}
+	return st, m.l.pass(ctx)
+}
+
+func (m wiredMembers) Leave(ctx context.Context, f fleet.Fence) error {
+	if err := m.l.pass(ctx); err != nil {
+		return err
+	}
+	return m.m.Leave(ctx, f)
+}
+
+func (m wiredMembers) Look(ctx context.Context) (st fleet.State, err error) {
+	if err := m.l.pass(ctx); err != nil {
+		return st, err
+	}
+	if st, err = m.m.Look(ctx); err == nil {
+		err = m.l.pass(ctx)
+	}
+	return st, err
+}
+
+type wiredFeed struct {
+	l *wire
+	f fleet.Feed
+}
+
+func (f wiredFeed) Since(ctx context.Context, after uint64, limit int) ([]fleet.Change, error) {
+	if err := f.l.pass(ctx); err != nil {
+		return nil, err
+	}
+	return f.f.Since(ctx, after, limit)
+}
+
+func (f wiredFeed) Last(ctx context.Context) (uint64, error) {
+	if err := f.l.pass(ctx); err != nil {
+		return 0, err
+	}
+	return f.f.Last(ctx)
+}
+
+type wiredSignals struct {
+	l *wire
+	s fleet.Signals
+}
+
+func (s wiredSignals) Send(ctx context.Context, sig fleet.Signal) error {
+	if err := s.l.pass(ctx); err != nil {
+		return err
+	}
+	if s.l.muted() {
+		return nil
+	}
+	return s.s.Send(ctx, sig)
+}
+
+func (s wiredSignals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
+	return s.s.Receive(ctx, func(sig fleet.Signal) {
+		if !s.l.muted() {
+			fn(sig)
+		}
+	})
+}
+
+func (l *wire) muted() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mute || l.is != up
+}
+
+func (m *member) count() int {
+	parts := m.Parts()
+	return parts.Len()
+}

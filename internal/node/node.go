@@ -1,0 +1,212 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// Config is what a Node needs. Only Logger may be left out.
+type Config struct {
+	Node    fleet.Node // without Seen
+	Members fleet.Members
+	Feed    fleet.Feed
+	Signals fleet.Signals
+	Host    Host
+	Logger  *slog.Logger // by default nothing is logged
+}
+
+// Node is the membership of one engine. Every method is safe for concurrent use.
+type Node struct {
+	cfg    Config
+	times  times
+	stand  *standing
+	roster *roster
+	grants *grants
+	feed   *follower
+	out    *outgoing
+	waits  *barrier
+	tail   tail
+	used   bool            // Join has been called
+	epoch  uint64          // as the Host was told
+	warned map[string]bool // terms of other settings
+}
+
+// times are the lengths that follow from the lease.
+type times struct {
+	lease  time.Duration
+	beat   time.Duration // from one beat to the next, ± 10 %
+	call   time.Duration // the longest call to the store
+	margin time.Duration // trust ends so long before the lease
+	gap    time.Duration // the shortest time between two beats
+}
+
+func timesOf(lease time.Duration) times {
+	return times{
+		lease: lease, beat: lease / 4, call: lease / 4,
+		margin: min(lease/8, 1250*time.Millisecond), gap: min(lease/40, 250*time.Millisecond),
+	}
+}
+
+const maxName = 64
+
+// New checks a configuration. It starts nothing.
+func New(cfg Config) (*Node, error) {
+	switch {
+	case cfg.Members == nil || cfg.Feed == nil || cfg.Signals == nil:
+		return nil, errors.New("node: Members, Feed and Signals must be set")
+	case cfg.Host == nil:
+		return nil, errors.New("node: Host must be set")
+	case cfg.Node.Name == "" || len(cfg.Node.Name) > maxName:
+		return nil, fmt.Errorf("node: Name %q: want 1 to %d bytes", cfg.Node.Name, maxName)
+	case !(cfg.Node.Weight > 0) || cfg.Node.Weight > 1e9:
+		return nil, fmt.Errorf("node: Weight %v: want one above 0, up to 1e9", cfg.Node.Weight)
+	case cfg.Node.Lease < time.Second || cfg.Node.Lease > 10*time.Minute || cfg.Node.Lease%time.Millisecond != 0:
+		return nil, fmt.Errorf("node: Lease %v: want 1s to 10m, in whole milliseconds", cfg.Node.Lease)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	n := &Node{cfg: cfg, times: timesOf(cfg.Node.Lease), stand: newStanding(), grants: &grants{now: map[string]float64{}},
+		out: newOutgoing(), warned: map[string]bool{}}
+	n.roster = newRoster(cfg.Node, n.times)
+	n.feed = newFollower(n)
+	n.waits = newBarrier(n)
+	return n, nil
+}
+
+// Join begins the term, without parts. It tries until the store takes it, for a lease
+// at most. A member of the same name is ended by it.
+func (n *Node) Join(ctx context.Context) error {
+	if n.used {
+		return errors.New("node: Join called twice")
+	}
+	n.used = true
+	ctx, cancel := context.WithTimeout(ctx, n.times.lease)
+	defer cancel()
+	if st, err := n.look(ctx); err == nil {
+		if m, ok := named(st, n.cfg.Node.Name); ok && !m.Over {
+			n.cfg.Logger.Warn("a node of this name is in the fleet: its term is ended", "node", m.Node.Name, "term", m.Term)
+		}
+	}
+	pause := n.pause()
+	for {
+		err := n.begin(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node: joining the fleet: %w", err)
+		case <-time.After(pause.NextBackOff()):
+		}
+	}
+}
+
+// Run beats, takes and gives parts and follows the feed until ctx ends, which is no
+// error. Leave is to be called soon after it: nothing beats in between.
+func (n *Node) Run(ctx context.Context) error {
+	if !n.stand.start() {
+		return errors.New("node: Run is to be called once, after Join")
+	}
+	defer n.stand.stop()
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { n.receive(ctx) })
+	others.Go(func() { n.out.run(ctx, n) })
+	others.Go(func() { n.watch(ctx) })
+	others.Go(func() { n.waits.run(ctx) })
+	for {
+		t := newTerm(n)
+		if !t.run(ctx) {
+			return nil
+		}
+		n.cfg.Host.Lost()
+		n.stand.drop()
+		if !n.rejoin(ctx) {
+			return nil
+		}
+	}
+}
+
+// Leave gives all parts and ends the term, after Run. If Host.Give fails the term is
+// not ended, since something of the parts may still go on: its lease runs out.
+func (n *Node) Leave(ctx context.Context) error {
+	if !n.stand.leave() {
+		return errors.New("node: Leave is to be called once, when Run has returned")
+	}
+	defer n.stand.stop()
+	if !n.stand.isJoined() {
+		return nil
+	}
+	err := n.giveAll(ctx)
+	if errors.Is(err, fleet.ErrFenced) {
+		n.cfg.Host.Lost()
+		n.stand.drop()
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("node: leaving the fleet: %w", err)
+	}
+	n.stand.end()
+	pause := n.pause()
+	for {
+		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Members.Leave(ctx, n.Fence()) })
+		if err == nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node: leaving the fleet: %w", err)
+		case <-time.After(pause.NextBackOff()):
+		}
+	}
+	n.Send(fleet.Signal{Kind: fleet.SignalMembers})
+	n.out.flush(ctx, n)
+	return nil
+}
+
+// giveAll has the Host give everything, while the term is kept.
+func (n *Node) giveAll(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	watching.Go(func() { n.watch(ctx) })
+	return newTerm(n).giveAll(ctx)
+}
+
+// Fence is what commits show now: that of the last term once it has ended, so that
+// they are refused.
+func (n *Node) Fence() fleet.Fence { return n.stand.present() }
+
+// Parts are those that the node has, as the last beat has told, without those that
+// the Host has given since.
+func (n *Node) Parts() fleet.Set { return n.stand.own() }
+
+// LostTail has the next beat say that the store has lost its last writes: see
+// fleet.Beat.Lost.
+func (n *Node) LostTail() {
+	n.tail.tell()
+	n.stand.ask(0)
+}
+
+// call bounds a call to the store in time.
+func (n *Node) call(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, n.times.call)
+	defer cancel()
+	return f(ctx)
+}
+
+func (n *Node) look(ctx context.Context) (st fleet.State, err error) {
+	err = n.call(ctx, func(ctx context.Context) error {
+		st, err = n.cfg.Members.Look(ctx)
+		return err
+	})
+	return st, err
+}

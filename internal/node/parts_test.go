@@ -1,0 +1,147 @@
+package node_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+func fleetOf(w *world, n int) {
+	w.t.Helper()
+	for i := range n {
+		w.start(fmt.Sprintf("n%03d", i))
+	}
+	w.until(time.Minute, "the parts are shared out", w.even)
+}
+
+func TestAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		m := w.start("a")
+		if d := w.until(time.Minute, "a lone node has all", w.covered); d > 500*time.Millisecond {
+			t.Errorf("after %v, want 500ms", d)
+		}
+		pass(time.Second)
+		if g := m.State().Grants["calls"]; g != total {
+			t.Errorf("a lone node is granted %v, want all: %v", g, total)
+		}
+	})
+}
+
+// F3
+func TestPlannedStop(t *testing.T) {
+	for _, n := range []int{2, 3, 10} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			defer w.end()
+			fleetOf(w, n)
+			for range 10 {
+				m := w.nodes["n000"]
+				begun := time.Now()
+				m.leave()
+				w.until(time.Minute, "the others have the parts", w.covered)
+				if d := time.Since(begun); d > 2*time.Second {
+					t.Errorf("of %d nodes one stops: its parts are polled after %v, want 2s", n, d)
+				}
+				w.until(10*time.Second, "even", w.even)
+				w.start("n000")
+				w.until(10*time.Second, "even", w.even)
+				pass(time.Second)
+			}
+		})
+	}
+}
+
+// F4
+func TestJoinMoves(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 10, 30} {
+		for _, mute := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.end()
+				fleetOf(w, n)
+				pass(3 * lease)
+				moved := func() (sum int) {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					for _, h := range w.hosts {
+						sum += h.begun
+					}
+					return sum
+				}
+				before := moved()
+				if mute {
+					for _, m := range w.nodes {
+						m.wire.mu.Lock()
+						m.wire.mute = true
+						m.wire.mu.Unlock()
+					}
+				}
+				m := w.start("joins")
+				share := fleet.Parts / (n + 1)
+				d := w.until(time.Minute, "its share is there", func() bool { return w.even() && m.count() >= share })
+				m.wire.mu.Lock()
+				beats := m.wire.beats
+				m.wire.mu.Unlock()
+				if beats > 6 {
+					t.Errorf("%d nodes, one joins: %d beats, want at most 6", n, beats)
+				}
+				pass(3 * lease)
+				if got, most := moved()-before, (fleet.Parts+n)/(n+1); got > most {
+					t.Errorf("%d nodes, one joins: %d parts moved, want at most %d", n, got, most)
+				}
+				if !w.even() {
+					t.Errorf("%d nodes, one joins: the busiest has more than its share", n)
+				}
+				t.Logf("%d nodes, one joins (no signals: %v): %d beats, %v", n, mute, beats, d)
+			})
+		}
+	}
+}
+
+// F2
+func TestCrash(t *testing.T) {
+	for _, n := range []int{2, 3, 10} {
+		worst := time.Duration(0)
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			defer w.end()
+			fleetOf(w, n)
+			for i := range 30 {
+				pass(3*lease + time.Duration(i)*100*time.Millisecond)
+				begun := time.Now()
+				w.nodes["n001"].kill()
+				w.until(time.Minute, "the others have the parts", w.covered)
+				if d := time.Since(begun); d > 12*time.Second {
+					t.Errorf("of %d nodes one dies: its parts are polled after %v, want 12s", n, d)
+				} else {
+					worst = max(worst, d)
+				}
+				w.start("n001")
+				w.until(10*time.Second, "even", w.even)
+			}
+		})
+		t.Logf("%d nodes: at most %v", n, worst)
+	}
+}
+
+func TestHundred(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 100)
+		pass(3 * lease)
+		parts, nobody := w.owners()
+		least, most := fleet.Parts, 0
+		for _, n := range parts {
+			least, most = min(least, n), max(most, n)
+		}
+		if most > 11 || least < 10 || nobody > 0 {
+			t.Errorf("100 nodes have %d to %d parts, want 10 to 11; of nobody %d", least, most, nobody)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// atOnce is how many parts a node gives, and takes, in a beat.
+const atOnce = fleet.Parts / 4
+
+// shares divides all parts by weights: each gets its quota rounded down, and what is
+// left goes to the largest remainders, the first of them among equals. So nobody has
+// more than its quota rounded up, somebody wants each part, and when a node of the same
+// weight joins nobody else wants more than before.
+func shares(weights []float64) []int {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	shares := make([]int, len(weights))
+	rest := make([]float64, len(weights))
+	order := make([]int, len(weights))
+	left := fleet.Parts
+	for i, w := range weights {
+		quota := fleet.Parts * (w / sum)
+		shares[i] = int(quota)
+		rest[i] = quota - float64(shares[i])
+		order[i] = i
+		left -= shares[i]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })
+	for _, i := range order[:min(max(left, 0), len(order))] {
+		shares[i]++
+	}
+	return shares
+}

@@ -1,0 +1,184 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/batch"
+)
+
+const (
+	together = time.Millisecond // signals of so long go together
+	maxKeys  = 4096             // owners, and buckets, that wait to be signalled
+)
+
+// outgoing are the signals to be sent. Those of one kind and key are one.
+type outgoing struct {
+	bell batch.Bell
+
+	mu      sync.Mutex
+	latest  map[fleet.SignalKind]uint64 // changed and applied
+	due     fleet.Set
+	heads   map[string]uint64
+	closed  map[string]time.Time
+	hints   map[fleet.SignalKind]bool // look and members
+	blocked bool                      // sending has failed since the last time it did not
+}
+
+func newOutgoing() *outgoing {
+	o := &outgoing{bell: batch.NewBell()}
+	o.clear()
+	return o
+}
+
+func (o *outgoing) clear() {
+	o.latest, o.heads, o.due = map[fleet.SignalKind]uint64{}, map[string]uint64{}, fleet.Set{}
+	o.closed, o.hints = map[string]time.Time{}, map[fleet.SignalKind]bool{}
+}
+
+// Send tells the other nodes, within some milliseconds. It does not block, and joins
+// what waits. A SignalChanged without a number says that something was changed: this
+// node looks, too.
+func (n *Node) Send(s fleet.Signal) {
+	if s.Kind == fleet.SignalChanged {
+		n.feed.bell.Ring()
+	}
+	n.out.put(s)
+}
+
+func (o *outgoing) put(s fleet.Signal) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch s.Kind {
+	case fleet.SignalChanged, fleet.SignalApplied:
+		o.latest[s.Kind] = max(o.latest[s.Kind], s.N)
+	case fleet.SignalDue:
+		for _, p := range s.Parts {
+			if p < fleet.Parts {
+				o.due.Add(p)
+			}
+		}
+	case fleet.SignalHead:
+		o.heads[s.Key] = max(o.heads[s.Key], s.N)
+	case fleet.SignalClosed:
+		if s.Until.After(o.closed[s.Key]) {
+			o.closed[s.Key] = s.Until
+		}
+	case fleet.SignalLook, fleet.SignalMembers:
+		o.hints[s.Kind] = true
+	default:
+		return
+	}
+	if len(o.heads) > maxKeys || len(o.closed) > maxKeys { // cheaper to have all look once
+		clear(o.heads)
+		clear(o.closed)
+		o.hints[fleet.SignalLook] = true
+	}
+	o.bell.Ring()
+}
+
+// take returns what waits, the most urgent first.
+func (o *outgoing) take() (all []fleet.Signal) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, kind := range []fleet.SignalKind{fleet.SignalChanged, fleet.SignalApplied} {
+		if last, ok := o.latest[kind]; ok {
+			all = append(all, fleet.Signal{Kind: kind, N: last})
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(o.hints)) {
+		all = append(all, fleet.Signal{Kind: kind})
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.closed)) {
+		all = append(all, fleet.Signal{Kind: fleet.SignalClosed, Key: key, Until: o.closed[key]})
+	}
+	if o.due != (fleet.Set{}) {
+		all = append(all, fleet.Signal{Kind: fleet.SignalDue, Parts: slices.Collect(o.due.All())})
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.heads)) {
+		all = append(all, fleet.Signal{Kind: fleet.SignalHead, Key: key, N: o.heads[key]})
+	}
+	o.clear()
+	return all
+}
+
+func (o *outgoing) run(ctx context.Context, n *Node) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-o.bell:
+		case <-ctx.Done():
+			// What the last commits have brought is still told.
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.times.gap)
+			defer cancel()
+			o.flush(last, n)
+			return
+		}
+		timer.Reset(together)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		o.flush(ctx, n)
+	}
+}
+
+func (o *outgoing) flush(ctx context.Context, n *Node) {
+	term := n.Fence().Term
+	for _, s := range o.take() {
+		if ctx.Err() != nil {
+			return
+		}
+		s.Term = term
+		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Signals.Send(ctx, s) })
+		if err != nil && !o.blocked && ctx.Err() == nil {
+			n.cfg.Logger.Warn("signals are not sent: other nodes look by themselves", "error", err)
+		}
+		o.blocked = err != nil
+	}
+}
+
+// receive takes signals until ctx ends.
+func (n *Node) receive(ctx context.Context) {
+	pause := n.pause()
+	for ctx.Err() == nil {
+		err := n.cfg.Signals.Receive(ctx, n.heard)
+		if ctx.Err() != nil {
+			return
+		}
+		n.cfg.Logger.Warn("signals are not received: this node looks by itself", "error", err)
+		select {
+		case <-time.After(pause.NextBackOff()):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (n *Node) heard(s fleet.Signal) {
+	if s.Term != "" && s.Term == n.Fence().Term {
+		return
+	}
+	switch s.Kind {
+	case fleet.SignalChanged:
+		if s.N == 0 || s.N > n.feed.applied.Load() {
+			n.feed.bell.Ring()
+		}
+	case fleet.SignalApplied:
+		n.waits.signalled(s.Term, s.N)
+	case fleet.SignalLook, fleet.SignalMembers:
+		// All hear it at once: they should not all beat at once.
+		n.stand.ask(time.Duration(rand.Int64N(int64(n.times.gap))))
+		if s.Kind == fleet.SignalLook {
+			n.feed.bell.Ring()
+			n.cfg.Host.Signal(s)
+		}
+	case fleet.SignalDue, fleet.SignalHead, fleet.SignalClosed:
+		n.cfg.Host.Signal(s)
+	}
+}

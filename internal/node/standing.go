@@ -1,0 +1,241 @@
+package node
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/batch"
+)
+
+// standing is what is known of the own term, by all goroutines.
+type standing struct {
+	mu     sync.Mutex
+	phase  phase
+	joined bool // the term is not known to have ended
+	fence  fleet.Fence
+	parts  fleet.Set
+	trust  time.Time // until then the term is trusted
+	begun  uint64    // beats begun
+	ended  uint64    // beats that have ended
+	turn   chan struct{}
+	wish   time.Time  // a beat is asked for at this time; none is when it is zero
+	beats  batch.Bell // wakes the loop of beats
+	trusts batch.Bell // wakes who watches over trust
+}
+
+// phase is what is running.
+type phase int
+
+const (
+	idle phase = iota
+	running
+	stopped
+	leaving
+	over
+)
+
+func newStanding() *standing {
+	return &standing{turn: make(chan struct{}), beats: batch.NewBell(), trusts: batch.NewBell()}
+}
+
+func (s *standing) start() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase != idle || s.fence.IsZero() {
+		return false
+	}
+	s.phase = running
+	return true
+}
+
+func (s *standing) leave() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase == running || s.phase == leaving || s.phase == over {
+		return false
+	}
+	s.phase = leaving
+	return true
+}
+
+// stop ends the phase, and whoever waits for a beat.
+func (s *standing) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase++; s.phase > over {
+		s.phase = over
+	}
+	s.next()
+}
+
+// next lets those go on who wait for a beat.
+func (s *standing) next() {
+	close(s.turn)
+	s.turn = make(chan struct{})
+}
+
+// begin sets a term that has just begun.
+func (s *standing) begin(f fleet.Fence, trust time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined, s.fence, s.parts, s.trust, s.wish = true, f, fleet.Set{}, trust, time.Time{}
+	s.next()
+	s.trusts.Ring()
+}
+
+// end notes that the term has ended: nothing is trusted any more.
+func (s *standing) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined, s.trust = false, time.Time{}
+	s.next()
+	s.trusts.Ring()
+}
+
+// drop forgets the parts of a term that has ended, once the Host has stopped them.
+func (s *standing) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = fleet.Set{}
+}
+
+func (s *standing) sending() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun++
+	s.wish = time.Time{}
+}
+
+// sent notes that a beat has ended. What it has changed counts from now on.
+func (s *standing) sent(st fleet.State, trust time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = s.begun
+	if err == nil {
+		s.fence, s.parts, s.trust = st.Fence, st.Own, trust
+		s.trusts.Ring()
+	}
+	s.next()
+}
+
+// gave notes that the Host has given some parts.
+func (s *standing) gave(given fleet.Set) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts = s.parts.Minus(given)
+}
+
+func (s *standing) present() fleet.Fence {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fence
+}
+
+func (s *standing) own() fleet.Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parts
+}
+
+func (s *standing) isJoined() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.joined
+}
+
+// ask asks for a beat so long from now, or earlier.
+func (s *standing) ask(in time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.askLocked(in)
+}
+
+func (s *standing) askLocked(in time.Duration) {
+	if at := time.Now().Add(in); s.wish.IsZero() || at.Before(s.wish) {
+		s.wish = at
+		s.beats.Ring()
+	}
+}
+
+func (s *standing) wished() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wish
+}
+
+// trusted is how long the term is still trusted.
+func (s *standing) trusted() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Until(s.trust)
+}
+
+// moved is Node.Moved.
+func (s *standing) moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	need, asked := s.begun, false // a beat under way may have changed it
+	for {
+		switch {
+		case !s.joined || s.fence.Term != was.Term || s.phase != running && s.phase != leaving:
+			return s.fence, false
+		case s.fence.Generation > was.Generation:
+			return s.fence, true
+		case s.ended < need:
+		case asked:
+			return s.fence, false
+		default: // the answer of an earlier beat was lost, or the term was ended
+			need, asked = s.begun+1, true
+			s.askLocked(0)
+		}
+		turn := s.turn
+		s.mu.Unlock()
+		select {
+		case <-turn:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+		if ctx.Err() != nil {
+			return s.fence, false
+		}
+	}
+}
+
+// Moved is to be called with the fence of a commit that was refused with ErrFenced. It
+// waits for the beat that is under way, or for one more, and returns the present
+// fence: true says that it is another one of the same term, to commit again with.
+func (n *Node) Moved(ctx context.Context, was fleet.Fence) (fleet.Fence, bool) {
+	return n.stand.moved(ctx, was)
+}
+
+// watch holds the Host while the term is not trusted. It depends on no call to the
+// store.
+func (n *Node) watch(ctx context.Context) {
+	held := false
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		left := n.stand.trusted()
+		if hold := left <= 0; hold != held {
+			held = hold
+			if hold {
+				n.cfg.Logger.Warn("the term is not trusted: no beat has been answered in time")
+			} else {
+				n.cfg.Logger.Info("the term is trusted again")
+			}
+			n.cfg.Host.Hold(hold)
+		}
+		if held {
+			left = time.Hour // the bell comes first
+		}
+		timer.Reset(left)
+		select {
+		case <-timer.C:
+		case <-n.stand.trusts:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

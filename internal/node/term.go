@@ -1,0 +1,263 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// term is the loop of beats of one term. It alone decides what is taken and given.
+type term struct {
+	n  *Node
+	id string
+
+	ready  bool      // the Host follows all records
+	busy   bool      // the Host takes or gives
+	hosted fleet.Set // what the Host was told to have
+	taken  fleet.Set // the term's by the last beat; to be told to the Host, or told in vain
+	giving fleet.Set // the Host was told to give; it may not have done so yet
+	given  fleet.Set // the Host has given; the store has not answered yet
+
+	next   time.Time // of the next beat
+	last   time.Time // of the last one
+	retry  time.Time // of what the Host has refused
+	look   time.Time // of the next look, when one has failed
+	failed bool      // the last beat has
+	pause  *backoff.ExponentialBackOff
+	again  *backoff.ExponentialBackOff // of the Host
+	hungry *backoff.ExponentialBackOff // of signals for a share of a budget
+	hunger time.Time
+}
+
+// tail is whether the store has to be told that it has lost its last writes.
+type tail struct{ found, told atomic.Uint64 }
+
+func (t *tail) tell() { t.found.Add(1) }
+
+var errTaken = errors.New("node: the store has taken parts that were not given")
+
+func newTerm(n *Node) *term {
+	t := &term{n: n, id: n.Fence().Term, pause: n.pause(), again: n.pause(), last: time.Now()}
+	t.hungry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMultiplier(2),
+		backoff.WithMaxInterval(4*n.times.lease), backoff.WithMaxElapsedTime(0))
+	t.next = t.last.Add(t.interval())
+	return t
+}
+
+// begin joins, and begins a term with nothing.
+func (n *Node) begin(ctx context.Context) error {
+	self := n.cfg.Node
+	self.Seen = n.roster.beats()
+	sent := time.Now()
+	var st fleet.State
+	err := n.call(ctx, func(ctx context.Context) (err error) { st, err = n.cfg.Members.Join(ctx, self); return err })
+	if err != nil {
+		return err
+	}
+	n.roster.note(st, sent)
+	n.feed.reset()
+	n.grants.reset(n.cfg.Host)
+	n.epoch = st.Epoch
+	n.cfg.Host.Epoch(st.Epoch)
+	n.stand.begin(st.Fence, sent.Add(n.times.lease-n.times.margin))
+	n.compare(st)
+	n.Send(fleet.Signal{Kind: fleet.SignalMembers})
+	n.cfg.Logger.Info("the node has joined the fleet", "node", self.Name, "term", st.Fence.Term, "members", len(st.Members))
+	return nil
+}
+
+// rejoin begins the next term after one that has ended. While another engine has this
+// node's name it waits: the two would end each other for ever.
+func (n *Node) rejoin(ctx context.Context) bool {
+	pause, told := n.pause(), false
+	for ctx.Err() == nil {
+		wait := n.times.beat
+		sent := time.Now()
+		st, err := n.look(ctx)
+		if err == nil {
+			n.roster.note(st, sent)
+			m, ok := named(st, n.cfg.Node.Name)
+			if ok && !n.roster.dead(m.Term) {
+				if !told {
+					n.cfg.Logger.Error("another engine has joined the fleet under this node's name: names must differ; this one waits until the other is gone",
+						"node", m.Node.Name, "term", m.Term)
+					told = true
+				}
+			} else if err = n.begin(ctx); err == nil {
+				return true
+			}
+		}
+		if err != nil {
+			n.roster.failed()
+			wait = pause.NextBackOff()
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+	return false
+}
+
+// compare warns of members that have other settings. They are not refused: a deploy
+// that changes settings goes through the nodes one after the other.
+func (n *Node) compare(st fleet.State) {
+	for _, m := range st.Members {
+		if m.Node.Fingerprint != n.cfg.Node.Fingerprint && !n.warned[m.Term] {
+			if len(n.warned) > 1000 {
+				clear(n.warned)
+			}
+			n.warned[m.Term] = true
+			n.cfg.Logger.Warn("a member of the fleet has other settings: Pace, FetchRate and cursors must be the same for all",
+				"member", m.Node.Name, "fingerprint", m.Node.Fingerprint, "own", n.cfg.Node.Fingerprint)
+		}
+	}
+}
+
+// run beats until ctx ends, or until the term has: then it is true.
+func (t *term) run(ctx context.Context) (ended bool) {
+	inner, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { t.n.feed.run(inner) })
+	defer following.Wait()
+	defer cancel()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		if !t.turn(ctx) {
+			return true
+		}
+		t.plan()
+		timer.Reset(time.Until(t.wake()))
+		select {
+		case <-timer.C:
+		case <-t.n.stand.beats:
+		case o := <-t.n.feed.done:
+			t.done(o)
+		case <-ctx.Done():
+		}
+	}
+	return false
+}
+
+// interval is the time to the next beat.
+func (t *term) interval() time.Duration {
+	return time.Duration(float64(t.n.times.beat) * (0.9 + 0.2*rand.Float64()))
+}
+
+// due is when to beat next: a beat that was asked for comes earlier, but not at once
+// after another, and not while the store refuses them.
+func (t *term) due() time.Time {
+	at := t.next
+	if wish := t.n.stand.wished(); !t.failed && !wish.IsZero() && wish.Before(at) {
+		at = wish
+		if soonest := t.last.Add(t.n.times.gap); at.Before(soonest) {
+			at = soonest
+		}
+	}
+	return at
+}
+
+func (t *term) looks() time.Time {
+	at := t.n.roster.nextLook(t.id)
+	if t.look.After(at) {
+		return t.look
+	}
+	return at
+}
+
+func (t *term) wake() time.Time {
+	at := t.due()
+	if look := t.looks(); look.Before(at) {
+		at = look
+	}
+	if !t.retry.IsZero() && t.retry.Before(at) {
+		at = t.retry
+	}
+	return at
+}
+
+// turn looks and beats if it is time to. It is false when the term has ended.
+func (t *term) turn(ctx context.Context) bool {
+	n := t.n
+	if now := time.Now(); !now.Before(t.looks()) && now.Before(t.due()) {
+		st, err := n.look(ctx)
+		if err != nil {
+			n.roster.failed()
+			t.look = time.Now().Add(n.times.beat)
+		} else {
+			t.look = time.Time{}
+			n.note(st, now)
+			t.soon()
+		}
+	}
+	if time.Now().Before(t.due()) {
+		return true
+	}
+	return t.beat(ctx)
+}
+
+// soon asks for a beat when there is something to gain by it.
+func (t *term) soon() {
+	v := t.n.roster.view(t.id)
+	own := t.n.Parts()
+	if len(v.suspects) > 0 || t.ready && !t.busy && v.free > 0 && own.Len() < v.want {
+		t.n.stand.ask(0)
+	}
+}
+
+// plan has the Host begin what the term was given, or give what is above its share.
+func (t *term) plan() {
+	if t.busy || !t.ready || time.Now().Before(t.retry) {
+		return
+	}
+	t.retry = time.Time{}
+	switch none := (fleet.Set{}); {
+	case t.taken != none:
+		t.hosted = t.hosted.Plus(t.taken)
+		t.start(task{take, t.hosted, t.taken})
+	case t.giving != none:
+		t.start(task{give, t.hosted.Minus(t.giving), t.giving})
+	case t.given == none:
+		if above := t.hosted.Len() - t.n.roster.view(t.id).want; above > 0 {
+			t.giving = t.hosted.First(min(above, atOnce))
+			t.start(task{give, t.hosted.Minus(t.giving), t.giving})
+		}
+	}
+}
+
+func (t *term) start(what task) {
+	t.busy = true
+	t.n.feed.tasks <- what
+}
+
+// done takes what the Host has answered.
+func (t *term) done(o outcome) {
+	if o.kind == ready {
+		t.ready = true
+		t.n.stand.ask(0)
+		return
+	}
+	t.busy = false
+	if o.err != nil {
+		t.n.cfg.Logger.Error("parts were not taken or given", "error", o.err, "give", o.kind == give, "parts", o.parts.Len())
+		t.retry = time.Now().Add(t.again.NextBackOff())
+		return
+	}
+	t.again.Reset()
+	if o.kind == take {
+		t.taken = t.taken.Minus(o.parts)
+		t.soon()
+		return
+	}
+	t.hosted, t.giving, t.given = t.hosted.Minus(o.parts), fleet.Set{}, t.given.Plus(o.parts)
+	t.n.stand.gave(o.parts)
+	t.n.stand.ask(0)
+}
