@@ -10,6 +10,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
@@ -154,7 +155,7 @@ func (c *commit) batch(b *detect.Batch) error {
 		c.known[b.Events[i].ID] = true // it may come again
 		ev := b.Events[i]
 		ev.Handlers = slices.Clone(ev.Handlers)
-		if err := c.event(&ev, b.DeliverBy, out); err != nil {
+		if err := c.event(&ev, b, out); err != nil {
 			return err
 		}
 		out.seqs[i] = ev.Seq
@@ -171,23 +172,28 @@ func (c *commit) batch(b *detect.Batch) error {
 }
 
 // event records a new event and makes its deliveries.
-func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) (err error) {
+func (c *commit) event(ev *deliver.Event, b *detect.Batch, out *outcome) (err error) {
 	c.lastSeq[ev.Source.Owner]++
 	c.newest++
 	ev.Seq, ev.CommittedAt = c.lastSeq[ev.Source.Owner], c.now
 	if c.events, err = eventValues(c.events, c.newest, ev); err != nil {
 		return err
 	}
-	to := c.receivers(ev)
+	bound := c.bound[boundTo(ev)]
+	to := receivers(bound, ev.Handlers)
 	if len(to) > maxDeliveries {
 		return fmt.Errorf("sqlite: event with %d deliveries is not allowed: want at most %d", len(to), maxDeliveries)
 	}
 	for place, endpointID := range to {
+		part, due := fleet.PartOf(endpointID), b.DeliverBy
+		if place < len(bound) && !b.Lanes.Has(part) {
+			due = c.now
+		}
 		d := deliver.Delivery{
 			ID: deliver.DeliveryID(ev.ID, endpointID), EndpointID: endpointID, Event: ev,
 			State: deliver.StatePending, Due: due, CreatedAt: c.now,
 		}
-		c.deliveries = append(c.deliveries, firstDelivery(c.newest)+int64(place), d.ID, endpointID, nanos(due))
+		c.deliveries = append(c.deliveries, firstDelivery(c.newest)+int64(place), d.ID, endpointID, int64(part), nanos(due))
 		out.deliveries = append(out.deliveries, d)
 	}
 	if len(to) == 0 {
@@ -197,12 +203,12 @@ func (c *commit) event(ev *deliver.Event, due time.Time, out *outcome) (err erro
 	return nil
 }
 
-// receivers names the endpoints that get the event: those bound to its source,
-// in order of creation, then its handlers, each once.
-func (c *commit) receivers(ev *deliver.Event) []string {
-	to := slices.Clone(c.bound[boundTo(ev)])
-	named := make(map[string]bool, len(ev.Handlers))
-	for _, name := range ev.Handlers {
+// receivers names the endpoints that get an event: those bound to its source, in
+// order of creation, then its handlers, each once.
+func receivers(bound, handlers []string) []string {
+	to := slices.Clone(bound)
+	named := make(map[string]bool, len(handlers))
+	for _, name := range handlers {
 		if !named[name] {
 			named[name] = true
 			to = append(to, deliver.HandlerEndpoint(name))
@@ -219,7 +225,7 @@ func (c *commit) write() error {
 		values []any
 	}{
 		{`INSERT INTO events (` + eventColumns + `, author_key) VALUES {rows}`, eventWidth, c.events},
-		{`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, c.deliveries},
+		{`INSERT INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, c.deliveries},
 		{`INSERT INTO settled (event, settled_at) VALUES {rows}`, 2, c.settled},
 		{`REPLACE INTO cursors (target, since, user_id, gaps, position) VALUES {rows}`, 5, c.cursors},
 	} {

@@ -20,9 +20,9 @@
 //
 // What one call changes is one transaction, however much that is: deleting an
 // endpoint with 100,000 open deliveries holds up other writes for some tenths of a
-// second. So does, for every 50,000 endpoints with open deliveries, a Claim whose
-// Skip names endpoints with more than about a thousand deliveries that are due
-// before all others.
+// second. So does, for every 50,000 endpoints with open deliveries, a Claim that
+// leaves out, by Skip or Parts, more than about a thousand deliveries that are due
+// before all others. Of the endpoints those of its Parts count.
 //
 // A context that ends before its write has begun withdraws it, also while another
 // program has the file locked. Afterwards the call waits for the outcome, which
@@ -78,6 +78,12 @@
 // grows beyond that only while a read lasts long: then writes wait for the read, up
 // to 100 ms every 16 MiB, and Options.Logger hears of it.
 //
+// Several engines may share the file, one a process, on one machine: see package
+// fleet. One process writes at a time, so that they spread the work of polling and
+// sending, and go on when one of them ends, but do not write faster together. The
+// clock of leases is Options.Now, which has to be the same for all of them. There are
+// no signals but that the file has changed: Signals says how soon.
+//
 // Endpoint secrets are stored as given: whoever can read the file, or a backup, can
 // read them.
 //
@@ -108,6 +114,9 @@
 //   - ledger_entries, source_totals, reservations: the ledger
 //   - removed_events, removed_entries, resolved_reservations: ids that stay known
 //   - totals: how many events were made and removed
+//   - terms, parts, grants: the engines that share the file, and what each has
+//   - changes: the last changes of monitors, rules, endpoints and API keys
+//   - fleet: how many signs of life the engines gave
 //
 // Times are Unix nanoseconds, NULL for none, from 1677 to 2262; amounts are
 // thousandths of a credit. The views delivery_log, attempt_log and billing_log show

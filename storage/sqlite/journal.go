@@ -19,6 +19,9 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	var c *commit
 	err := j.s.write(ctx, func(t *tx) error {
 		c = newCommit(t, j.s.opts.Now())
+		if err := t.admit(nanos(c.now), batches); err != nil {
+			return err
+		}
 		return c.all(batches)
 	})
 	if err != nil {

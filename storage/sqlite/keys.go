@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // keys implements apikey.Store. Records are stored as those of monitors and rules
@@ -23,10 +24,13 @@ func (ks keys) Create(ctx context.Context, k apikey.Key) error {
 	return ks.s.write(ctx, func(t *tx) error {
 		n, err := t.change(`INSERT INTO api_keys (id, owner, lookup, version, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			k.ID, k.Owner, k.Lookup(), k.Version, string(doc))
-		if err == nil && n == 0 {
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
 			return apikey.ErrDuplicate
 		}
-		return err
+		return t.changed(fleet.Key, k.Owner, k.ID)
 	})
 }
 
@@ -89,16 +93,22 @@ func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 		if err != nil {
 			return wrap(err)
 		}
-		return t.exec(`UPDATE api_keys SET version = ?, record = ? WHERE id = ?`, changed.Version, string(doc), k.ID)
+		if err := t.exec(`UPDATE api_keys SET version = ?, record = ? WHERE id = ?`, changed.Version, string(doc), k.ID); err != nil {
+			return err
+		}
+		return t.changed(fleet.Key, k.Owner, k.ID)
 	})
 }
 
 func (ks keys) Delete(ctx context.Context, owner, id string) error {
 	return ks.s.write(ctx, func(t *tx) error {
 		n, err := t.change(`DELETE FROM api_keys WHERE id = ? AND owner = ?`, id, owner)
-		if err == nil && n == 0 {
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
 			return apikey.ErrNotFound
 		}
-		return err
+		return t.changed(fleet.Key, owner, id)
 	})
 }

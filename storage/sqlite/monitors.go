@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 )
@@ -19,6 +20,7 @@ func (s *Store) monitorRecords() records[monitor.Monitor] {
 		},
 		version:   func(m *monitor.Monitor) *int64 { return &m.Version },
 		kind:      billing.KindMonitor,
+		changed:   fleet.Monitor,
 		notFound:  monitor.ErrNotFound,
 		duplicate: monitor.ErrDuplicate,
 		conflict:  monitor.ErrConflict,
@@ -44,6 +46,7 @@ func (s *Store) ruleRecords() records[rule.Rule] {
 		},
 		version:   func(r *rule.Rule) *int64 { return &r.Version },
 		kind:      billing.KindRule,
+		changed:   fleet.Rule,
 		notFound:  rule.ErrNotFound,
 		duplicate: rule.ErrDuplicate,
 		conflict:  rule.ErrConflict,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/crashpoint"
 )
 
@@ -126,9 +127,9 @@ func replay(t *tx, r *deliver.Replay, create, reopened []replayed) ([]deliver.De
 	}
 	var rows []any
 	for _, e := range create {
-		rows = append(rows, e.place, deliver.DeliveryID(evs[e.n].ID, r.EndpointID), r.EndpointID, nanos(r.Due))
+		rows = append(rows, e.place, deliver.DeliveryID(evs[e.n].ID, r.EndpointID), r.EndpointID, int64(fleet.PartOf(r.EndpointID)), nanos(r.Due))
 	}
-	if err := t.execRows(`INSERT INTO deliveries (n, id, endpoint_id, due_at) VALUES {rows}`, 4, rows); err != nil {
+	if err := t.execRows(`INSERT INTO deliveries (n, id, endpoint_id, part, due_at) VALUES {rows}`, 5, rows); err != nil {
 		return nil, err
 	}
 	if err := reopen(t, again, nanos(r.Due)); err != nil {

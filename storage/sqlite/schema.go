@@ -8,7 +8,7 @@ const applicationID = 0x7374726d
 
 // firstVersion is the version of the schema below, in PRAGMA user_version. Lower
 // ones were written before the first release and are refused: see ErrOlder.
-const firstVersion = 7
+const firstVersion = 8
 
 // migrations lead from the schema below to newer versions, one version each. A
 // migration that was released is never changed.
@@ -115,6 +115,7 @@ CREATE TABLE deliveries (
 	event            INTEGER NOT NULL AS (n >> 16), -- events.n
 	id               TEXT NOT NULL UNIQUE,
 	endpoint_id      TEXT NOT NULL,
+	part             INTEGER NOT NULL, -- of the endpoint: parts.part
 	state            TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'retrying', 'delivered', 'failed')),
 	due_at           INTEGER, -- NULL once the state is final
 	attempts         INTEGER NOT NULL DEFAULT 0, -- rows in attempts
@@ -123,7 +124,7 @@ CREATE TABLE deliveries (
 	endpoint_deleted INTEGER NOT NULL DEFAULT 0  -- 1 if that ended the delivery
 ) STRICT;
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_of_endpoint ON deliveries (part, endpoint_id, due_at) WHERE due_at IS NOT NULL;
 
 CREATE TABLE attempts (
 	delivery         INTEGER NOT NULL, -- deliveries.n
@@ -207,6 +208,46 @@ CREATE TABLE totals ( -- one row, written when events are removed
 	removed INTEGER NOT NULL  -- events removed so far: the others are newest - removed
 ) STRICT;
 INSERT INTO totals VALUES (0, 0);
+
+-- Engines that share the store. All of these are empty while one is alone, but for
+-- changes and the row of fleet.
+CREATE TABLE terms (
+	term        TEXT PRIMARY KEY, -- random
+	name        TEXT NOT NULL UNIQUE, -- of the engine
+	generation  INTEGER NOT NULL, -- grows with every change of its parts
+	weight      REAL NOT NULL,
+	fingerprint TEXT NOT NULL, -- of its settings
+	lease       INTEGER NOT NULL, -- duration
+	until       INTEGER NOT NULL, -- end of the lease
+	beats       INTEGER NOT NULL,
+	applied     INTEGER NOT NULL, -- changes.n
+	says        BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE parts (
+	part INTEGER PRIMARY KEY, -- 0 to 1023; without a row when no term has it
+	term TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE grants (
+	term   TEXT NOT NULL,
+	budget TEXT NOT NULL,
+	rate   REAL NOT NULL,
+	PRIMARY KEY (term, budget)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE changes ( -- of records, the last ones
+	n     INTEGER PRIMARY KEY, -- without holes
+	kind  TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	id    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE fleet ( -- one row
+	beats INTEGER NOT NULL, -- of all terms so far, with their beginnings
+	epoch INTEGER NOT NULL -- random, 0 while the store has lost nothing
+) STRICT;
+INSERT INTO fleet VALUES (0, 0);
 `
 
 // newestEvent is SQL for the greatest events.n ever given, 0 for none.

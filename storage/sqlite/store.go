@@ -17,8 +17,9 @@ import (
 )
 
 var (
-	_ storage.Store = (*Store)(nil)
-	_ storage.Keyed = (*Store)(nil)
+	_ storage.Store   = (*Store)(nil)
+	_ storage.Keyed   = (*Store)(nil)
+	_ storage.Sharing = (*Store)(nil)
 )
 
 // Store is a storage.Store in a file. It is safe for concurrent use.
@@ -182,6 +183,12 @@ func (g *gate) leave() {
 	if g.callers--; g.callers == 0 && g.idle != nil {
 		close(g.idle)
 	}
+}
+
+func (g *gate) isShut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.idle != nil
 }
 
 func (g *gate) shut() (idle <-chan struct{}, err error) {
