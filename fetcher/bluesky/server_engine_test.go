@@ -4,22 +4,20 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/fetcher/bluesky"
 	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // watch is an engine, embedded as a program would, that watches accounts of a real
-// server once a second.
+// server once a second, or by a stream.
 type watch struct {
 	t testing.TB
 
@@ -28,16 +26,20 @@ type watch struct {
 	polls map[string]int // complete polls by account
 }
 
-func startWatch(s *realServer, people []*person) *watch {
+// auditEvery is how often an account is polled whose posts a stream brings.
+const auditEvery = 5 * time.Second
+
+func startWatch(s *realServer, people []*person, stream fetcher.Streamer) *watch {
 	s.t.Helper()
 	w := &watch{t: s.t, found: map[string]int{}, polls: map[string]int{}}
 	b := s.fetcher(bluesky.Config{PDS: s.url, HTTP: &http.Client{Transport: countedPolls{s.from, w}, Timeout: time.Minute}})
-	e, err := streamwatch.New(streamwatch.Config{Fetcher: b, OnEvent: func(_ context.Context, ev deliver.Event) error {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.found[ev.TweetID]++
-		return nil
-	}})
+	e, err := streamwatch.New(streamwatch.Config{Fetcher: b, Roles: fetcher.Roles{Stream: stream}, Detect: detect.Config{AuditEvery: auditEvery},
+		OnEvent: func(_ context.Context, ev deliver.Event) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.found[ev.TweetID]++
+			return nil
+		}})
 	s.must(err)
 	s.must(e.Start(s.t.Context()))
 	s.t.Cleanup(func() {
@@ -125,7 +127,7 @@ func (w *watch) each(uris []string, people []*person) {
 func TestServerBurst(t *testing.T) {
 	s := needServer(t)
 	people := s.people(2)
-	w := startWatch(s, people)
+	w := startWatch(s, people, nil)
 	made := make([][]string, len(people))
 	var writing sync.WaitGroup
 	for i, p := range people {
@@ -138,86 +140,4 @@ func TestServerBurst(t *testing.T) {
 	}
 	writing.Wait()
 	w.each(append(made[0], made[1]...), people)
-}
-
-// writers post all the time, also while the server is gone: a post is sent again until
-// the server has acknowledged it.
-type writers struct {
-	mu     sync.Mutex
-	made   []string
-	failed int
-}
-
-func (w *writers) write(ctx context.Context, p *person) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		at := time.Now()
-		for acknowledged := false; !acknowledged; {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			uri, err := p.put(context.WithoutCancel(ctx), timestampID(at), text("posted", at))
-			w.mu.Lock()
-			if acknowledged = err == nil; acknowledged {
-				w.made = append(w.made, uri)
-			} else {
-				w.failed++
-			}
-			w.mu.Unlock()
-		}
-	}
-}
-
-func (w *writers) posts() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.made[:len(w.made):len(w.made)]
-}
-
-// A server that is killed and comes back, while posts are made and read, costs
-// neither a post nor a second event of one.
-func TestServerRestart(t *testing.T) {
-	s := needServer(t)
-	file := os.Getenv("BLUESKY_PDS_PID")
-	if file == "" {
-		t.Skip("SKIPPED: NO RESTART: BLUESKY_PDS_PID does not name a file with the server's process id; .ci/bluesky has one")
-	}
-	pid := func() int { // 0 while the server does not answer
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return 0
-		}
-		n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-		return n
-	}
-	const posts = 60 // before, and as many after
-	people := s.people(3)
-	w := startWatch(s, people)
-	wr := &writers{}
-	ctx, stop := context.WithCancel(t.Context())
-	var writing sync.WaitGroup
-	defer writing.Wait()
-	defer stop()
-	for _, p := range people {
-		writing.Go(func() { wr.write(ctx, p) })
-	}
-	until(t, "posts are found", func() bool { return w.count(wr.posts()) >= posts })
-	was := pid()
-	if was <= 1 {
-		t.Fatalf("%s has no process id", file)
-	}
-	s.must(syscall.Kill(was, syscall.SIGKILL))
-	until(t, "another server process", func() bool { now := pid(); return now != 0 && now != was })
-	again := len(wr.posts())
-	until(t, "posts are made again", func() bool { return len(wr.posts()) >= again+posts })
-	stop()
-	writing.Wait()
-	if wr.failed == 0 {
-		t.Error("no writer noticed that the server was gone")
-	}
-	t.Logf("%d posts, %d attempts failed", len(wr.posts()), wr.failed)
-	w.each(wr.posts(), people)
 }

@@ -22,6 +22,7 @@ var (
 	sqliteTests   = []string{"./storage/sqlite"}
 	xapiTests     = []string{"./fetcher/xapi"}
 	redisTests    = []string{"./storage/redisstore"}
+	blueskyTests  = []string{"./fetcher/bluesky"}
 )
 
 // list has a few rows for each promise, those whose breaking is the likeliest and
@@ -57,6 +58,8 @@ var list = []breakage{
 	{"what a stream brings does not move what was read", "detect/internal/poll", "(*Poll).Whole", begin("if p.Plan.Pushed { return true }"), detectTests},
 	{"a post that a stream missed has polls come back", "detect/internal/push", "(*Health).trusted", begin("return !h.up.IsZero()"), detectTests},
 	{"an account rests when it was read since the stream brings it", "detect/internal/accounts", "(*Pushed).audits", never("s.a.At(slot).Since < st.from"), detectTests},
+	{"the stream of a PDS goes on where it ended", "fetcher/bluesky", "(*repoStream).resume", begin("return"), blueskyTests},
+	{"the position of a PDS is not ahead of what was emitted", "fetcher/bluesky", "(*repoStream).message", swap("e.Seq", "e.Seq + 20"), blueskyTests},
 	{"a stream on which nothing comes is connected anew", "detect/internal/push", "(*Supervisor).cut", drop("l.cancel"), detectTests},
 	{"a stream that was cut as silent is not trusted", "detect/internal/push", "(*Supervisor).cut", drop("s.cfg.Health.broken"), []string{"./detect/internal/push"}},
 	{"a stream that left something out has its accounts polled at once", "detect/internal/accounts", "(*Pushed).Cover", swap("!unbroken", "false"), detectTests},
