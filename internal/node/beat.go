@@ -37,7 +37,7 @@ func (t *term) beat(ctx context.Context) bool {
 		t.missed(ctx, err)
 		return true
 	}
-	t.answered(b, st, sent, v)
+	t.answered(b, st, sent, v, budgets)
 	n.tail.told.Store(lost)
 	return true
 }
@@ -76,7 +76,7 @@ func (t *term) missed(ctx context.Context, err error) {
 }
 
 // answered takes in the answer of a beat.
-func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before view) {
+func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before view, budgets []Budget) {
 	n := t.n
 	if t.failed {
 		n.cfg.Logger.Info("beats are answered again", "term", t.id)
@@ -95,14 +95,17 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	if b.Give != (fleet.Set{}) || len(before.suspects) > len(after.suspects) {
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 	}
-	switch now := time.Now(); {
-	case !short(b.Asks, st.Grants):
+	if now := time.Now(); !n.grants.short(budgets, after.says) {
 		t.hungry.Reset()
 		t.hunger = time.Time{}
-	case now.After(t.hunger):
+	} else if now.After(t.hunger) {
 		t.hunger = now.Add(t.hungry.NextBackOff())
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 		n.stand.ask(2 * n.times.gap)
+	}
+	// A beat shares by what the one before has shown. Who called was new in this one.
+	if n.stand.wasCalled() && n.grants.above(budgets, after.says) {
+		n.stand.ask(0)
 	}
 	t.soon()
 }

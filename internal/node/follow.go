@@ -95,7 +95,9 @@ func (f *follower) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			f.n.cfg.Logger.Error("following the changes of records failed", "error", err)
+			if notBefore.IsZero() {
+				f.n.cfg.Logger.Warn("following the changes of records failed: it is tried again", "error", err)
+			}
 			wait := pause.NextBackOff()
 			notBefore = time.Now().Add(wait)
 			timer.Reset(wait)
@@ -105,6 +107,7 @@ func (f *follower) run(ctx context.Context) {
 			f.done <- outcome{task: task{kind: ready}}
 		}
 		pause.Reset()
+		notBefore = time.Time{}
 		if more {
 			timer.Reset(0)
 		} else {

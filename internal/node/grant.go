@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -11,6 +12,9 @@ import (
 
 // maxSays is how much of Host.Says goes into a beat.
 const maxSays = 8 << 10
+
+// slack is by how much of it a grant has to change.
+const slack = 0.01
 
 // says is what the nodes tell each other in Beat.Says.
 type says struct {
@@ -92,7 +96,7 @@ func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
 		now := g.of(b.Name)
 		rate := share(b, others)
 		// Small changes are not worth that all others follow.
-		if len(others) > 0 && now <= amount(b.Total) && math.Abs(rate-now) < max(rate, now)/100 {
+		if len(others) > 0 && now <= amount(b.Total) && math.Abs(rate-now) < max(rate, now)*slack {
 			rate = now
 		}
 		if rate < now {
@@ -110,15 +114,15 @@ func (g *grants) granted(host Host, asks []fleet.Ask, granted map[string]float64
 	}
 }
 
-// short reports whether a node has far less than what it asks for: the others should
-// hear of it before their next beats.
-func short(asks []fleet.Ask, granted map[string]float64) bool {
-	for _, a := range asks {
-		if granted[a.Budget] < a.Rate/2 {
-			return true
-		}
-	}
-	return false
+// short reports whether a node has far less than its share: the others should hear of
+// it before their next beats.
+func (g *grants) short(budgets []Budget, others []says) bool {
+	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name) < share(b, others)/2 })
+}
+
+// above reports whether a node has more than its share.
+func (g *grants) above(budgets []Budget, others []says) bool {
+	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name)*(1-slack) > share(b, others) })
 }
 
 // share is the node's part of a budget, by its demand.

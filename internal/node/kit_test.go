@@ -3,7 +3,6 @@ package node_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -26,13 +25,14 @@ const (
 // world is a fleet on a store in memory. What no two nodes may do at once is checked
 // whenever one of them changes.
 type world struct {
-	t     testing.TB
-	store *memory.Store
-	ahead atomic.Int64 // of the store's clock
-	lease time.Duration
-	nodes map[string]*member
-	logs  bytes.Buffer
-	logMu sync.Mutex
+	t       testing.TB
+	store   *memory.Store
+	ahead   atomic.Int64 // of the store's clock
+	changes atomic.Int64
+	lease   time.Duration
+	nodes   map[string]*member
+	logs    bytes.Buffer
+	logMu   sync.Mutex
 
 	mu    sync.Mutex
 	hosts []*host
@@ -58,8 +58,8 @@ func (w *world) logged(text string) int {
 }
 
 func (w *world) change(ctx context.Context) {
-	id := fmt.Sprintf("m%d", time.Now().UnixNano())
-	if err := w.store.Monitors().Create(ctx, monitor.Monitor{ID: id, Owner: "o", CreatedAt: time.Now()}); err != nil {
+	id := fmt.Sprint("m", w.changes.Add(1))
+	if err := w.store.Monitors().Create(ctx, monitor.Monitor{ID: id, Owner: "o", Name: id, CreatedAt: time.Now()}); err != nil {
 		w.t.Error(err)
 	}
 }
@@ -73,6 +73,8 @@ type member struct {
 	wire *wire
 	stop context.CancelFunc
 	ran  chan struct{}
+
+	weight float64
 }
 
 type option func(*node.Config)
@@ -97,7 +99,7 @@ func (w *world) start(name string, opts ...option) *member {
 	if m.Node, err = node.New(cfg); err != nil {
 		w.t.Fatal(err)
 	}
-	m.host.node = m.Node
+	m.host.node, m.weight = m.Node, cfg.Node.Weight
 	w.mu.Lock()
 	w.hosts = append(w.hosts, m.host)
 	w.mu.Unlock()
@@ -353,166 +355,6 @@ func (h *host) Budgets() (b []node.Budget) {
 		}
 	})
 	return b
-}
-
-// wire is the way of one node to the store.
-type wire struct {
-	w     *world
-	mu    sync.Mutex
-	is    wireState
-	moved chan struct{} // closed when it changes
-	// lost is how many answers of beats get lost yet.
-	lost  int
-	mute  bool // signals are lost
-	beats int
-	seen  []fleet.Beat
-}
-
-type wireState int
-
-const (
-	up     wireState = iota
-	cut              // calls fail at once
-	hangs            // calls wait until their time is over
-	frozen           // calls wait until the process goes on, whatever their time
-)
-
-func newWire(w *world) *wire { return &wire{w: w, moved: make(chan struct{})} }
-
-func (l *wire) set(s wireState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.is = s
-	close(l.moved)
-	l.moved = make(chan struct{})
-}
-
-var errCut = errors.New("the store is not reached")
-
-// pass lets a call through, or not.
-func (l *wire) pass(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		is, changed := l.is, l.moved
-		l.mu.Unlock()
-		switch is {
-		case up:
-			return wait(ctx, time.Millisecond)
-		case cut:
-			if err := wait(ctx, time.Millisecond); err != nil {
-				return err
-			}
-			return errCut
-		case hangs:
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		case frozen:
-			<-changed
-		}
-	}
-}
-
-type wiredMembers struct {
-	l *wire
-	m fleet.Members
-}
-
-func (m wiredMembers) Join(ctx context.Context, n fleet.Node) (st fleet.State, err error) {
-	if err = m.l.pass(ctx); err == nil {
-		if st, err = m.m.Join(ctx, n); err == nil {
-			err = m.l.pass(ctx)
-		}
-	}
-	return st, err
-}
-
-func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, err error) {
-	if err := m.l.pass(ctx); err != nil {
-		return st, err
-	}
-	m.l.mu.Lock()
-	m.l.beats++
-	m.l.seen = append(m.l.seen, b)
-	lost := m.l.lost > 0
-	if lost {
-		m.l.lost--
-	}
-	m.l.mu.Unlock()
-	if st, err = m.m.Beat(ctx, b); err != nil {
-		return st, err
-	}
-	if lost {
-		return fleet.State{}, errCut
-	}
-	return st, m.l.pass(ctx)
-}
-
-func (m wiredMembers) Leave(ctx context.Context, f fleet.Fence) error {
-	if err := m.l.pass(ctx); err != nil {
-		return err
-	}
-	return m.m.Leave(ctx, f)
-}
-
-func (m wiredMembers) Look(ctx context.Context) (st fleet.State, err error) {
-	if err := m.l.pass(ctx); err != nil {
-		return st, err
-	}
-	if st, err = m.m.Look(ctx); err == nil {
-		err = m.l.pass(ctx)
-	}
-	return st, err
-}
-
-type wiredFeed struct {
-	l *wire
-	f fleet.Feed
-}
-
-func (f wiredFeed) Since(ctx context.Context, after uint64, limit int) ([]fleet.Change, error) {
-	if err := f.l.pass(ctx); err != nil {
-		return nil, err
-	}
-	return f.f.Since(ctx, after, limit)
-}
-
-func (f wiredFeed) Last(ctx context.Context) (uint64, error) {
-	if err := f.l.pass(ctx); err != nil {
-		return 0, err
-	}
-	return f.f.Last(ctx)
-}
-
-type wiredSignals struct {
-	l *wire
-	s fleet.Signals
-}
-
-func (s wiredSignals) Send(ctx context.Context, sig fleet.Signal) error {
-	if err := s.l.pass(ctx); err != nil {
-		return err
-	}
-	if s.l.muted() {
-		return nil
-	}
-	return s.s.Send(ctx, sig)
-}
-
-func (s wiredSignals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
-	return s.s.Receive(ctx, func(sig fleet.Signal) {
-		if !s.l.muted() {
-			fn(sig)
-		}
-	})
-}
-
-func (l *wire) muted() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mute || l.is != up
 }
 
 func (m *member) count() int {

@@ -173,7 +173,7 @@ func (n *Node) heard(s fleet.Signal) {
 		n.waits.signalled(s.Term, s.N)
 	case fleet.SignalLook, fleet.SignalMembers:
 		// All hear it at once: they should not all beat at once.
-		n.stand.ask(time.Duration(rand.Int64N(int64(n.times.gap))))
+		n.stand.call(time.Duration(rand.Int64N(int64(n.times.gap))))
 		if s.Kind == fleet.SignalLook {
 			n.feed.bell.Ring()
 			n.cfg.Host.Signal(s)

@@ -21,6 +21,7 @@ type standing struct {
 	ended  uint64    // beats that have ended
 	turn   chan struct{}
 	wish   time.Time  // a beat is asked for at this time; none is when it is zero
+	called bool       // by another node
 	beats  batch.Bell // wakes the loop of beats
 	trusts batch.Bell // wakes who watches over trust
 }
@@ -157,6 +158,23 @@ func (s *standing) askLocked(in time.Duration) {
 		s.wish = at
 		s.beats.Ring()
 	}
+}
+
+// call asks for a beat because another node does.
+func (s *standing) call(in time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.called = true
+	s.askLocked(in)
+}
+
+// wasCalled reports whether call was used since it was asked last.
+func (s *standing) wasCalled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	called := s.called
+	s.called = false
+	return called
 }
 
 func (s *standing) wished() time.Time {

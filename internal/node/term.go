@@ -208,7 +208,10 @@ func (t *term) turn(ctx context.Context) bool {
 func (t *term) soon() {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
-	if len(v.suspects) > 0 || t.ready && !t.busy && v.free > 0 && own.Len() < v.want {
+	switch {
+	case len(v.suspects) > 0, t.ready && !t.busy && v.free > 0 && own.Len() < v.want:
+		t.n.stand.ask(0)
+	case time.Now().After(t.hunger) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
 		t.n.stand.ask(0)
 	}
 }

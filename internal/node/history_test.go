@@ -1,0 +1,150 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// many is how often a random test is done, with -short and without.
+func many(short, long int) int {
+	if testing.Short() {
+		return short
+	}
+	return long
+}
+
+// Whatever happens, no part is polled by two nodes that trust their terms, and no rate
+// is used twice; no node is ended that could beat; and when all is calm all parts are
+// polled, evenly, all the rate is used and all changes are followed.
+func TestHistories(t *testing.T) {
+	for seed := range uint64(many(60, 1000)) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 2))
+			w := newWorld(t)
+			defer w.end()
+			if rng.IntN(4) == 0 {
+				w.lease = time.Duration(1000+rng.IntN(30_000)) * time.Millisecond
+			}
+			h := history{w: w, rng: rng, seed: seed, cut: map[*member]bool{}}
+			for i := range 1 + rng.IntN(5) {
+				h.start(fmt.Sprint("n", i))
+			}
+			for range 30 {
+				h.event()
+				if rng.IntN(3) > 0 {
+					pass(time.Duration(rng.Int64N(int64(w.lease))))
+				}
+			}
+			h.calm()
+		})
+	}
+}
+
+// history does things to a fleet.
+type history struct {
+	w    *world
+	rng  *rand.Rand
+	seed uint64
+	cut  map[*member]bool // had no way to the store, alone
+}
+
+func (h *history) start(name string) {
+	m := h.w.start(name, weight(float64(1+h.rng.IntN(2))))
+	m.host.lock(func() {
+		m.host.giveFor = time.Duration(h.rng.Int64N(int64(h.w.lease / 8)))
+		m.host.takeFor = time.Duration(h.rng.Int64N(int64(h.w.lease / 8)))
+		m.host.demand = []float64{-1, 0, 10 * h.rng.Float64()}[h.rng.IntN(3)]
+	})
+}
+
+func (h *history) event() {
+	w, rng := h.w, h.rng
+	name := fmt.Sprint("n", rng.IntN(6))
+	m := w.nodes[name]
+	states := []wireState{cut, hangs, frozen}
+	switch what := rng.IntN(16); {
+	case m == nil:
+		h.start(name)
+	case what < 2 && !h.cut[m]:
+		m.leave()
+	case what < 4:
+		m.kill()
+	case what < 7:
+		h.cut[m] = true
+		m.wire.set(states[rng.IntN(3)])
+		go func(d time.Duration) {
+			pass(d)
+			m.wire.set(up)
+		}(time.Duration(rng.Int64N(int64(3 * w.lease))))
+	case what < 8: // all are cut off
+		for _, m := range w.nodes {
+			m.wire.outage(states[rng.IntN(3)])
+		}
+		pass(time.Duration(rng.Int64N(int64(3 * w.lease))))
+		for _, m := range w.nodes {
+			m.wire.outage(up)
+		}
+	case what < 10:
+		w.ahead.Add(int64(time.Hour) * int64(rng.IntN(3)-1))
+	case what < 12:
+		m.wire.mu.Lock()
+		m.wire.lost = 1 + rng.IntN(3)
+		m.wire.mu.Unlock()
+	case what < 13:
+		m.wire.mu.Lock()
+		m.wire.mute = !m.wire.mute
+		m.wire.mu.Unlock()
+	default:
+		w.change(context.Background())
+	}
+	for name, m := range w.nodes {
+		w.mu.Lock()
+		losses := m.host.losses
+		w.mu.Unlock()
+		if losses > 0 && !h.cut[m] {
+			w.t.Errorf("seed %d: the term of %s was ended, which could beat", h.seed, name)
+			h.cut[m] = true
+		}
+	}
+}
+
+func (h *history) calm() {
+	w := h.w
+	for _, m := range w.nodes {
+		m.wire.set(up)
+		m.wire.mu.Lock()
+		m.wire.lost, m.wire.mute = 0, false
+		m.wire.mu.Unlock()
+	}
+	if len(w.nodes) == 0 {
+		h.start("n0")
+	}
+	pass(4 * w.lease)
+	if _, nobody := w.owners(); nobody > 0 {
+		w.t.Errorf("seed %d: when all is calm %d parts are of nobody", h.seed, nobody)
+	}
+	if behind := w.behind(); len(behind) > 0 {
+		for _, name := range behind {
+			if w.nodes[name].State().Applied != w.last() {
+				w.t.Errorf("seed %d: when all is calm %s follows %d of %d changes", h.seed, name, w.nodes[name].State().Applied, w.last())
+			}
+		}
+	}
+	if rates, sum := w.rates(); sum < 0.95*total {
+		w.t.Errorf("seed %d: when all is calm %v of %v is used: %v", h.seed, sum, total, rates)
+	}
+	weights := 0.0
+	for _, m := range w.nodes {
+		weights += m.weight
+	}
+	parts, _ := w.owners()
+	for name, m := range w.nodes {
+		if most := int(1024*m.weight/weights) + 1; parts[name] > most {
+			w.t.Errorf("seed %d: when all is calm %s has %d parts, want at most %d", h.seed, name, parts[name], most)
+		}
+	}
+}

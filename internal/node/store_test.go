@@ -1,0 +1,287 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+func TestStoreOutage(t *testing.T) {
+	for name, how := range map[string]wireState{"calls fail": cut, "calls hang": hangs, "calls hang beyond their time": frozen} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.end()
+				fleetOf(w, 4)
+				for i := range 5 {
+					pass(lease + time.Duration(i)*700*time.Millisecond)
+					terms := map[string]fleet.Fence{}
+					for name, m := range w.nodes {
+						terms[name] = m.Fence()
+						m.wire.set(how)
+					}
+					pass(9 * time.Second)
+					for name, m := range w.nodes {
+						w.mu.Lock()
+						held := m.host.held
+						w.mu.Unlock()
+						if !held || m.State().Trusted {
+							t.Errorf("%s is not held 9s after the store was reached last", name)
+						}
+					}
+					pass(21 * time.Second)
+					for _, m := range w.nodes {
+						m.wire.set(up)
+					}
+					w.until(5*time.Second, "all go on", w.covered)
+					pass(3 * lease)
+					for name, m := range w.nodes {
+						if got := m.Fence(); got != terms[name] {
+							t.Errorf("%s: the fence is %v after an outage, want %v as before", name, got, terms[name])
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// One node is cut off while the others are not: it is held before they have its parts,
+// which the world checks, and begins anew.
+func TestCutOff(t *testing.T) {
+	for name, how := range map[string]wireState{"calls fail": cut, "calls hang": hangs, "the process stands still": frozen} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.end()
+				fleetOf(w, 3)
+				for i := range 10 {
+					pass(2*lease + time.Duration(i)*300*time.Millisecond)
+					m := w.nodes["n001"]
+					before := m.Fence()
+					m.wire.set(how)
+					begun := time.Now()
+					pass(lease - 1250*time.Millisecond)
+					w.until(5*time.Second, "the others have its parts", w.covered)
+					if d := time.Since(begun); d > 12*time.Second {
+						t.Errorf("its parts are polled after %v, want 12s", d)
+					}
+					pass(lease)
+					m.wire.set(up)
+					w.until(10*time.Second, "it has its share again", w.even)
+					if now := m.Fence(); now.Term == before.Term {
+						t.Error("the term is the same, though its parts were others'")
+					}
+					w.mu.Lock()
+					if m.host.losses != i+1 {
+						t.Errorf("Host.Lost was called %d times, want %d", m.host.losses, i+1)
+					}
+					w.mu.Unlock()
+				}
+			})
+		})
+	}
+}
+
+func TestClockJumps(t *testing.T) {
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(jump.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				defer w.end()
+				fleetOf(w, 4)
+				terms := map[string]string{}
+				for name, m := range w.nodes {
+					terms[name] = m.Fence().Term
+				}
+				for i := range 20 {
+					pass(time.Duration(3000+i*170) * time.Millisecond)
+					w.ahead.Add(int64(jump))
+				}
+				pass(3 * lease)
+				for name, m := range w.nodes {
+					if m.Fence().Term != terms[name] {
+						t.Errorf("the term of %s was ended by a clock", name)
+					}
+				}
+				// A dead one is still ended.
+				w.nodes["n002"].kill()
+				begun := time.Now()
+				pass(time.Second)
+				w.ahead.Add(int64(jump))
+				w.until(time.Minute, "its parts are taken", w.covered)
+				if d := time.Since(begun); d > 2*lease {
+					t.Errorf("a dead node's parts are polled after %v, want two leases", d)
+				} else {
+					t.Logf("a dead node's parts are polled after %v", d)
+				}
+			})
+		})
+	}
+}
+
+func TestOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		w.start("a")
+		earlier := w.start("b")
+		w.until(10*time.Second, "even", w.even)
+		delete(w.nodes, "b")
+		later := w.start("b")
+		w.until(10*time.Second, "the later one has the share", w.even)
+		pass(3 * lease)
+		if n := later.count(); n != fleet.Parts/2 {
+			t.Errorf("the later one has %d parts, want half of all", n)
+		}
+		w.mu.Lock()
+		if len(earlier.host.epochs) != 1 || later.host.losses != 0 || earlier.host.losses != 1 {
+			t.Errorf("the earlier one has joined %d times and was ended %d times, the later %d; want 1, 1 and 0",
+				len(earlier.host.epochs), earlier.host.losses, later.host.losses)
+		}
+		w.mu.Unlock()
+		if n := w.logged("another engine has joined the fleet under this node's name"); n != 1 {
+			t.Errorf("logged %d times, want once as an error", n)
+		}
+		if w.logged("level=ERROR msg=\"another engine") != 1 || w.logged("level=WARN msg=\"a node of this name") != 1 {
+			t.Error("both should log it")
+		}
+		if _, ok := earlier.Moved(t.Context(), earlier.Fence()); ok {
+			t.Error("a commit of the earlier one is to be tried again")
+		}
+		// When the name is free again, the earlier one goes on.
+		later.leave()
+		w.nodes["b"] = earlier
+		w.until(2*lease, "the earlier one has the share", w.even)
+	})
+}
+
+func TestAllDie(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 3)
+		for _, m := range []string{"n000", "n001", "n002"} {
+			w.nodes[m].kill()
+		}
+		pass(100 * time.Millisecond)
+		for i := range 3 {
+			w.start(fmt.Sprintf("n%03d", i))
+		}
+		d := w.until(time.Minute, "all is polled", w.covered)
+		t.Logf("after %v", d)
+		if d > 1500*time.Millisecond {
+			t.Errorf("all is polled after %v, want 1.5s", d)
+		}
+	})
+}
+
+func TestLostAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 2)
+		lose := func(n int) {
+			for _, m := range w.nodes {
+				m.wire.mu.Lock()
+				m.wire.lost = n
+				m.wire.mu.Unlock()
+			}
+		}
+		for range 10 {
+			lose(2)
+			m := w.start("c")
+			m.wire.lost = 2
+			w.until(20*time.Second, "even", w.even)
+			lose(2)
+			m.leave()
+			w.until(20*time.Second, "even", w.even)
+			lose(1)
+			pass(lease)
+		}
+		for _, m := range w.nodes {
+			if m.host.losses > 0 {
+				t.Errorf("%s began anew because an answer was lost", m.name)
+			}
+		}
+	})
+}
+
+// An answer was lost: the store has another generation than the node knows of.
+func TestMoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 2)
+		pass(lease)
+		m := w.nodes["n000"]
+		was := m.Fence()
+		if _, ok := m.Moved(t.Context(), was); ok {
+			t.Error("the fence is the same, and said to be another")
+		}
+		// The store takes a beat of which the node hears nothing.
+		w.nodes["n001"].leave()
+		b := fleet.Beat{Fence: was, Want: fleet.Parts, Weight: 1}
+		if _, err := w.store.Members().Beat(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		now, ok := m.Moved(t.Context(), was)
+		if !ok || now.Term != was.Term || now.Generation <= was.Generation || now != m.Fence() {
+			t.Errorf("after another generation: %v, %v; had %v", now, ok, was)
+		}
+		if d := time.Since(begun); d > 300*time.Millisecond {
+			t.Errorf("after %v, want one beat", d)
+		}
+		// One that is known already.
+		if again, ok := m.Moved(t.Context(), was); !ok || again != now {
+			t.Errorf("a fence of before: %v, %v, want %v", again, ok, now)
+		}
+		// The term is ended by somebody.
+		if err := w.store.Members().Leave(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := m.Moved(t.Context(), now); ok {
+			t.Error("the term has ended, and its commit is to be tried again")
+		}
+		w.until(5*time.Second, "it begins anew", w.covered)
+		// Its context bounds it.
+		m.wire.set(hangs)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, ok := m.Moved(ctx, m.Fence()); ok {
+			t.Error("true without an answer")
+		}
+		m.wire.set(up)
+	})
+}
+
+// The host cannot do what it is told for a while: nothing is given that it has not
+// given.
+func TestHostRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 2)
+		for _, m := range w.nodes {
+			w.mu.Lock()
+			m.host.refuse = errCut
+			w.mu.Unlock()
+		}
+		m := w.start("c")
+		pass(2 * lease)
+		if n := m.count(); n > 0 {
+			t.Errorf("it has %d parts, which nobody gave", n)
+		}
+		for _, m := range w.nodes {
+			w.mu.Lock()
+			m.host.refuse = nil
+			w.mu.Unlock()
+		}
+		w.until(5*time.Second, "even", w.even)
+	})
+}

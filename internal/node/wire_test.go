@@ -1,0 +1,192 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// wire is the way of one node to the store.
+type wire struct {
+	w     *world
+	mu    sync.Mutex
+	is    wireState
+	all   wireState     // an outage of the store
+	moved chan struct{} // closed when it changes
+	// lost is how many answers of beats get lost yet.
+	lost  int
+	mute  bool // signals are lost
+	beats int
+	calls int
+	seen  []fleet.Beat
+}
+
+type wireState int
+
+const (
+	up     wireState = iota
+	cut              // calls fail at once
+	hangs            // calls wait until their time is over
+	frozen           // calls wait until the process goes on, whatever their time
+)
+
+func newWire(w *world) *wire { return &wire{w: w, moved: make(chan struct{})} }
+
+func (l *wire) set(s wireState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.is = s
+	close(l.moved)
+	l.moved = make(chan struct{})
+}
+
+// outage is one of the store.
+func (l *wire) outage(s wireState) {
+	l.mu.Lock()
+	l.all = s
+	is := l.is
+	l.mu.Unlock()
+	l.set(is)
+}
+
+var errCut = errors.New("the store is not reached")
+
+// pass lets a call through, or not.
+func (l *wire) pass(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		is, changed := l.is, l.moved
+		if l.all != up {
+			is = l.all
+		}
+		l.calls++
+		l.mu.Unlock()
+		switch is {
+		case up:
+			return wait(ctx, time.Millisecond)
+		case cut:
+			if err := wait(ctx, time.Millisecond); err != nil {
+				return err
+			}
+			return errCut
+		case hangs:
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		case frozen:
+			<-changed
+		}
+	}
+}
+
+type wiredMembers struct {
+	l *wire
+	m fleet.Members
+}
+
+func (m wiredMembers) Join(ctx context.Context, n fleet.Node) (st fleet.State, err error) {
+	if err = m.l.pass(ctx); err == nil {
+		if st, err = m.m.Join(ctx, n); err == nil {
+			err = m.l.pass(ctx)
+		}
+	}
+	return st, err
+}
+
+func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, err error) {
+	if err := m.l.pass(ctx); err != nil {
+		return st, err
+	}
+	m.l.mu.Lock()
+	m.l.beats++
+	m.l.seen = append(m.l.seen, b)
+	lost := m.l.lost > 0
+	if lost {
+		m.l.lost--
+	}
+	m.l.mu.Unlock()
+	if st, err = m.m.Beat(ctx, b); err != nil {
+		return st, err
+	}
+	if lost {
+		return fleet.State{}, errCut
+	}
+	return st, m.l.pass(ctx)
+}
+
+func (m wiredMembers) Leave(ctx context.Context, f fleet.Fence) error {
+	if err := m.l.pass(ctx); err != nil {
+		return err
+	}
+	return m.m.Leave(ctx, f)
+}
+
+func (m wiredMembers) Look(ctx context.Context) (st fleet.State, err error) {
+	if err := m.l.pass(ctx); err != nil {
+		return st, err
+	}
+	if st, err = m.m.Look(ctx); err == nil {
+		err = m.l.pass(ctx)
+	}
+	return st, err
+}
+
+type wiredFeed struct {
+	l *wire
+	f fleet.Feed
+}
+
+func (f wiredFeed) Since(ctx context.Context, after uint64, limit int) ([]fleet.Change, error) {
+	if err := f.l.pass(ctx); err != nil {
+		return nil, err
+	}
+	return f.f.Since(ctx, after, limit)
+}
+
+func (f wiredFeed) Last(ctx context.Context) (uint64, error) {
+	if err := f.l.pass(ctx); err != nil {
+		return 0, err
+	}
+	return f.f.Last(ctx)
+}
+
+type wiredSignals struct {
+	l *wire
+	s fleet.Signals
+}
+
+func (s wiredSignals) Send(ctx context.Context, sig fleet.Signal) error {
+	if err := s.l.pass(ctx); err != nil {
+		return err
+	}
+	if s.l.muted() {
+		return nil
+	}
+	return s.s.Send(ctx, sig)
+}
+
+func (s wiredSignals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
+	return s.s.Receive(ctx, func(sig fleet.Signal) {
+		if !s.l.muted() {
+			fn(sig)
+		}
+	})
+}
+
+func (l *wire) muted() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mute || l.is != up || l.all != up
+}
+
+// count is how many calls were made.
+func (l *wire) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls
+}
