@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -37,17 +38,16 @@ func fenceRaceCases() []storeCase {
 			other := one.join("other", longLease)
 			for r := range rounds {
 				n := one.join("n", one.lease()).beat(wants(8))
-				committing := commitBeside(two, n.Fence, fmt.Sprint("round ", r))
-				row.change(one, n, other)
-				first := mark(one, other.Fence, fmt.Sprint("first ", r))
-				committing.Wait()
+				var first uint64
+				commitBeside(two, n.Fence, fmt.Sprint("round ", r), func() {
+					row.change(one, n, other)
+					first = mark(one, other.Fence, fmt.Sprint("first ", r))
+				})
 				last := mark(one, other.Fence, fmt.Sprint("last ", r))
 				if last != first+1 {
 					one.Fatalf("%d commits with the old fence were stored after %s: the call that ends a fence has to wait for commits under way, and later ones are refused", last-first-1, row.name)
 				}
-				if gone := one.member("other").Term; gone != other.Fence.Term {
-					one.Fatalf("the term of another node was ended")
-				}
+				expect(one.storeTest, one.member("other").Term, other.Fence.Term, "the term of another node was ended")
 			}
 		})))
 	}
@@ -62,11 +62,20 @@ func mark(t *fleetTest, f fleet.Fence, tweet string) uint64 {
 	return b.Events[0].Seq
 }
 
-// commitBeside commits from four goroutines until that is refused, and returns when each
-// has done so a few times.
-func commitBeside(t *fleetTest, f fleet.Fence, tweet string) *sync.WaitGroup {
+// commitBeside commits from four goroutines until that is refused. It calls change when
+// each has done so a few times, and returns when all have ended.
+func commitBeside(t *fleetTest, f fleet.Fence, tweet string, change func()) {
 	const enough, most = 3, 20_000
+	ctx, cancel := context.WithCancel(t.Context())
 	var done, ready sync.WaitGroup
+	changed := false
+	defer func() {
+		if !changed { // the case ends
+			cancel()
+		}
+		done.Wait()
+		cancel()
+	}()
 	for w := range 4 {
 		ready.Add(1)
 		done.Go(func() {
@@ -77,13 +86,11 @@ func commitBeside(t *fleetTest, f fleet.Fence, tweet string) *sync.WaitGroup {
 					begun()
 				}
 				if i > 200 { // the end of a lease may take seconds
-					if sleep(t.Context(), time.Millisecond) != nil {
-						return
-					}
+					sleep(ctx, time.Millisecond)
 				}
 				b := &detect.Batch{Events: []deliver.Event{newEvent(acme, fmt.Sprint(tweet, "-", w, "-", i))}, Fence: f}
-				switch err := t.store.Journal().Commit(t.Context(), []*detect.Batch{b}); {
-				case errors.Is(err, fleet.ErrFenced):
+				switch err := t.store.Journal().Commit(ctx, []*detect.Batch{b}); {
+				case errors.Is(err, fleet.ErrFenced) || ctx.Err() != nil:
 					return
 				case err != nil:
 					t.Errorf("Commit beside a call that ends its fence: the error is %v, want none or %v", err, fleet.ErrFenced)
@@ -94,7 +101,8 @@ func commitBeside(t *fleetTest, f fleet.Fence, tweet string) *sync.WaitGroup {
 		})
 	}
 	ready.Wait()
-	return &done
+	change()
+	changed = true
 }
 
 // handOutCases are about beats of many nodes at once.
