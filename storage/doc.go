@@ -77,6 +77,37 @@
 // has: refuse further calls until the data has been read again, or acknowledge only
 // what has been written and synced once more.
 //
+// # Several engines
+//
+// A store that several engines may share is a Sharing, too; every other store is for
+// one engine at a time and need not read this. Three roles more, in package fleet, and
+// a few lines in those above:
+//
+//   - Members: terms, which parts and grants each has, and when its lease ends. A
+//     Beat is one transaction in the order that its text gives. Free parts are handed
+//     out under a lock, or by statements that skip what others have locked: a part is
+//     of one term or of none.
+//   - The fence: Journal.Commit looks up the term of Batch.Fence in its own
+//     transaction, and locks it as a reader does, so that commits do not wait for
+//     each other while Beat, Join and Leave wait for the commits under way whose
+//     fence they end. To look first and commit then is wrong: the term may end in
+//     between. The look-up costs the same for one part and for a thousand. ErrFenced
+//     and ErrShared leave everything as it was.
+//   - Lanes and parts: Commit makes the deliveries to endpoints outside Batch.Lanes
+//     due at once, those to handlers never. Claim and NextDue go by the parts of
+//     endpoints; keep the part beside the Due, for they are asked often.
+//   - Feed: a number for each change of a monitor, rule, endpoint or key, drawn from
+//     a counter that the transaction holds locked until it commits. A sequence or
+//     auto-increment gives numbers that become visible out of order.
+//   - Signals: hints. One that is lost costs a second, one that waits for its
+//     receivers costs a commit. A store that carries none does nothing.
+//
+// The clock of leases has to be one for all engines: the server's, or that of the one
+// machine. A clock that jumps evicts nobody who beats, if leases that end too late are
+// moved as Beat says. After a restart all is there: terms, generations, parts, the
+// count of beats, the epoch and the feed. A store that has lost its last writes, as
+// after a failover, has lost of all of these together what came after a moment.
+//
 // # What must always hold
 //
 //   - An event id is one event: a post found again is no second one.
@@ -208,7 +239,9 @@
 //		})
 //	}
 //
-// Begin with Open alone; cases that need more are skipped. Claim Durable when what
+// Begin with Open alone; cases that need more are skipped. A Sharing is tested for what
+// it is, with Shared through two stores at once; let Features.Signals say that signals
+// arrive, and Kit.LeaseClock move the clock of leases when that is not Kit.Clock. Claim Durable when what
 // was acknowledged outlives the process, and run the suite twice: with a Reopen
 // that closes the store, and with one that ends it as a crash would, throwing away
 // what was not synced. Other goroutines may be calling the old store then: their
@@ -232,5 +265,6 @@
 //
 // Monitors and Rules may even come from another database: then the ledger's totals
 // of those that are deleted stay. The other six may be wrapped, but not taken from
-// different stores: they share their transactions.
+// different stores: they share their transactions. The store that embeds one is no
+// Sharing and no Keyed, unless it has their accessors.
 package storage

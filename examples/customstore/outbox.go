@@ -136,7 +136,7 @@ func (s *state) open(id string, d delivery, due time.Time, isNew bool) {
 	s.Lives.put(d.EventID, l)
 }
 
-func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (next time.Time, open bool, err error) {
+func (o outbox) NextDue(ctx context.Context, _ *fleet.Set) (next time.Time, open bool, err error) {
 	err = o.s.view(ctx, func(st *state, _ time.Time) {
 		for _, d := range st.Deliveries.all() {
 			if !d.State.Final() && (!open || d.Due.Before(next)) {

@@ -15,6 +15,7 @@ func kit() storetest.Kit {
 		Open: func(testing.TB) storage.Store {
 			return memory.New(memory.Options{Now: clock.Now, Retention: time.Hour})
 		},
+		Features:  storetest.Features{Signals: true},
 		Clock:     clock,
 		Retention: time.Hour,
 		Seeds:     20,

@@ -59,6 +59,9 @@ type Features struct {
 	// Shared promises that several stores may have the same data open at once, and
 	// that each call sees what calls of the others have acknowledged before it.
 	Shared bool
+	// Signals promises, of a storage.Sharing, that signals reach all that receive as long
+	// as nothing breaks.
+	Signals bool
 }
 
 // TestStore checks that a store keeps the contracts of all its ports, in named subtests
@@ -121,6 +124,7 @@ const (
 	needsRetention
 	needsIDRetention
 	needsEntryRetention
+	needsSignals
 )
 
 // lacks returns why a case cannot run, "" if it can.
@@ -132,6 +136,8 @@ func (k *Kit) lacks(n needs) string {
 		return "Kit.Features.Durable is not promised"
 	case n&needsShared != 0 && !k.Features.Shared:
 		return "Kit.Features.Shared is not promised"
+	case n&needsSignals != 0 && !k.Features.Signals:
+		return "Kit.Features.Signals is not promised"
 	case n&(needsRetention|needsIDRetention) != 0 && k.Retention <= 0:
 		return "Kit.Retention is 0: not known"
 	case n&needsIDRetention != 0 && k.IDRetention <= 0:

@@ -53,7 +53,7 @@ func fullKit(wrap func(storage.Store) storage.Store) Kit {
 			return again(t, s)
 		},
 		Join:     again,
-		Features: Features{Durable: true, Shared: true},
+		Features: Features{Durable: true, Shared: true, Signals: true},
 		Clock:    clock, Retention: time.Hour,
 	}
 }

@@ -140,6 +140,16 @@ var list = []breakage{
 	// A store keeps what it has acknowledged, once.
 	{"memory: a known event is not stored again", "storage/memory", "(*events).record", never("l.byID[k]"), memoryTests},
 	{"memory: a claim holds for its time", "storage/memory", "outbox.Claim", begin("r.Lease = 0"), memoryTests},
+
+	// Of several engines each has its parts, and no other writes for them.
+	{"memory: a fence that is over is refused", "storage/memory", "(*roster).fenced", swap("t.generation != b.Fence.Generation", "false"), memoryTests},
+	{"memory: a term whose lease lasts is not ended", "storage/memory", "members.Beat", swap("other.over(now)", "true"), memoryTests},
+	{"memory: a lease that ends too late is moved", "storage/memory", "members.Beat", never("other.until.After(latest)"), memoryTests},
+	{"memory: grants never sum up to more than there is", "storage/memory", "(*roster).grant", swap("other != t", "false"), memoryTests},
+	{"memory: a claim is of its parts", "storage/memory", "outbox.Claim", never("!r.Parts.Has(l.part)"), memoryTests},
+	{"sqlite: a fence that is over is refused", "storage/sqlite", "(*tx).admit", never("!present"), sqliteTests},
+	{"sqlite: parts that are taken change the fence", "storage/sqlite", "members.Beat", swap("given || taken", "given"), sqliteTests},
+	{"sqlite: a change of a record is told to other engines", "storage/sqlite", "(*tx).changed", begin("return nil"), sqliteTests},
 	{"sqlite: a claim holds for its time", "storage/sqlite", "outbox.Claim", begin("r.Lease = 0"), sqliteTests},
 	{"sqlite: a commit has all of its batches", "storage/sqlite", "journal.Commit", begin("batches = batches[:min(len(batches), 1)]"), sqliteTests},
 	{"sqlite: a reservation holds its amount", "storage/sqlite", "ledger.Reserve", begin("r.Amount = 1"), sqliteTests},
