@@ -22,10 +22,12 @@ const modulePath = "github.com/streamwatch/streamwatch"
 // above everything it imports; a new backend, adapter or example is covered.
 var levels = [][]string{
 	{"secret", "latency", "fleet", "internal/invalid", "internal/netguard/ssrftest", "internal/crashpoint", "internal/batch", "internal/planted"},
-	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature"},
+	{"internal/netguard", "internal/control", "internal/node", "deliver/internal/signature", "deliver/dispatch/internal/breaker", "deliver/dispatch/internal/alarm",
+		"deliver/dispatch/internal/turnstile"},
 	{"fetcher", "billing", "monitor", "apikey"},
 	{"rule/query", "deliver"},
 	{"rule"},
+	{"deliver/dispatch/internal/health"},
 	{"deliver/receive", "deliver/webhook", "deliver/dispatch", "deliver/wshub", "deliver/internal/delivertest"},
 	{"deliver/endpoints"},
 	{"internal/seen", "internal/due", "internal/lateness"},

@@ -125,37 +125,3 @@ func TestRedeliveryHasItsWaits(t *testing.T) {
 		b.stop()
 	})
 }
-
-// A receiver that only asks for waits is failing after an hour without success,
-// and disabled after a day.
-func TestAskingForeverIsFailing(t *testing.T) {
-	var h dispatch.Health
-	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
-	for m := 0; m < 60; m++ {
-		if kind, _ := h.Asked(at(m)); kind != "" {
-			t.Fatalf("%s after %d minutes of waits", kind, m)
-		}
-	}
-	for m := 60; m <= 25*60; m++ {
-		kind, since := h.Asked(at(m))
-		want := deliver.NoticeKind("")
-		switch m {
-		case 69:
-			want = deliver.NoticeFailing
-		case 25 * 60:
-			want = deliver.NoticeDisabled
-		}
-		if kind != want || kind != "" && !since.Equal(at(60)) {
-			t.Fatalf("minute %d: told %q since %s, want %q since %s", m, kind, since, want, at(60))
-		}
-	}
-	h = dispatch.Health{}
-	for m := range 48 * 60 {
-		if m%59 == 0 {
-			h.Record(at(m), deliver.Result{OK: true})
-		} else if kind, _ := h.Asked(at(m)); kind != "" {
-			t.Fatalf("%s in minute %d, though something succeeds each hour", kind, m)
-		}
-	}
-}

@@ -1,6 +1,10 @@
 package dispatch
 
-import "time"
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
 
 // claims is what the reader of the outbox asks of the scheduler. Its methods take the
 // scheduler's mutex.
@@ -41,12 +45,21 @@ func (c claims) allowed() claimable {
 	return may
 }
 
-// beginRound counts a look of the reader, and gives it what has overflowed.
-func (c claims) beginRound() (round int64, spilled []dueChange) {
+// round is a look of the reader.
+type round struct {
+	n       int64
+	spilled []dueChange // what has overflowed
+	parts   *fleet.Set  // whose deliveries may be claimed; nil is all
+	term    int
+}
+
+// beginRound counts a look of the reader.
+func (c claims) beginRound() round {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	c.s.overflow.round++
-	return c.s.overflow.round, c.s.overflow.take()
+	sh := &c.s.share
+	return round{c.s.overflow.round, c.s.overflow.take(), sh.parts, sh.terms}
 }
 
 // caughtUp tells that all that was due in this round has been claimed, except for the
@@ -55,6 +68,7 @@ func (c claims) caughtUp(round int64, skipped []string) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	c.s.overflow.caughtUp(round, skipped)
+	c.s.share.caughtUp(round)
 }
 
 // holdsAny reports whether there are deliveries in memory.
@@ -74,7 +88,7 @@ func (c claims) expiring(soon, due time.Time) []dueChange {
 		for _, queue := range [][]*item{l.queue.items, l.queue.replays} {
 			for _, it := range queue {
 				if it.Due.Before(soon) {
-					list = append(list, dueChange{it.ID, it.Due, due})
+					list = append(list, dueChange{it.ID, it.EndpointID, it.Due, due})
 				}
 			}
 		}
@@ -97,9 +111,11 @@ func (c claims) renewed(list []dueChange, now time.Time) {
 func (c claims) giveBack(now time.Time) []dueChange {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	list := c.s.overflow.take()
+	list := append(c.s.overflow.take(), c.s.share.giving...)
 	for _, it := range c.s.held {
-		list = append(list, dueChange{it.ID, it.Due, now})
+		if !it.lost {
+			list = append(list, it.givenBack(now))
+		}
 	}
 	clear(c.s.held)
 	return list

@@ -3,10 +3,12 @@ package dispatch
 import (
 	"errors"
 	"fmt"
-	"github.com/streamwatch/streamwatch/deliver"
 	"log/slog"
 	"net/url"
 	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // Config sets up a Dispatcher. The zero value of each field means
@@ -38,6 +40,12 @@ type Config struct {
 	// Lease is how long a claimed delivery is this dispatcher's. Defaults to
 	// 45 s; at least four times Timeout.
 	Lease time.Duration
+
+	// Elsewhere is told of parts that are not this dispatcher's and have something due,
+	// or will have soon: see Dispatcher.SetParts. Whoever has them can be told, and call
+	// Wake. It is called without locks, by several goroutines at once, and must not
+	// block. Defaults to none.
+	Elsewhere func(parts []fleet.Part)
 
 	// Observer is told of endpoints in trouble and deliveries given up: see
 	// Notice. It is called without locks, by several goroutines at once, and must

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 )
 
 // Dispatcher sends deliveries: those that a commit hands over at once, and those that
@@ -19,10 +22,11 @@ type Dispatcher struct {
 	cfg      *Config
 	sched    *scheduler
 	records  records
+	moves    moves
 	reader   *reader
 	workers  *workers
 	settler  *settler
-	health   *healthWriter
+	health   *health.Writer
 	replayer *replayer
 	timing   *timing
 	stop     chan struct{} // closed by Stop
@@ -36,15 +40,15 @@ func New(cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	d := &Dispatcher{cfg: &cfg, stop: make(chan struct{}), timing: new(timing)}
-	a := newAlarm()
-	d.health = newHealthWriter(&cfg)
+	a := alarm.New()
+	d.health = health.NewWriter()
 	d.sched = newScheduler(&cfg, a, d.health)
-	d.records = records{d.sched}
-	d.health.written = d.records.setFailingSince
+	d.records, d.moves = records{d.sched}, moves{d.sched}
+	d.health.Endpoints, d.health.Observer, d.health.Logger, d.health.Written = cfg.Endpoints, cfg.Observer, cfg.Logger, d.records.setFailingSince
 	d.settler = newSettler(&cfg, d.sched)
 	d.replayer = newReplayer(&cfg, d.sched, d.stop)
-	d.workers = &workers{cfg: &cfg, sched: d.sched, settler: d.settler, replayer: d.replayer, timing: d.timing}
-	d.reader = &reader{cfg: &cfg, sched: d.sched, claims: claims{d.sched}, alarm: a, stop: d.stop}
+	d.workers = &workers{cfg: &cfg, sched: d.sched, moves: d.moves, settler: d.settler, replayer: d.replayer, timing: d.timing}
+	d.reader = &reader{cfg: &cfg, sched: d.sched, claims: claims{d.sched}, moves: d.moves, alarm: a, stop: d.stop, looking: turnstile.New()}
 	return d, nil
 }
 
@@ -58,7 +62,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 	var settling, writing, replaying sync.WaitGroup
 	settling.Go(func() { d.settler.run(ctx) })
-	writing.Go(d.health.run)
+	writing.Go(d.health.Run)
 	if d.cfg.Replays != nil {
 		replaying.Go(func() { d.replayer.run(ctx) })
 	}
@@ -69,7 +73,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.sched.close()
 	d.workers.running.Wait()
 	close(d.settler.stop)
-	close(d.health.stop)
+	d.health.Stop()
 	settling.Wait()
 	d.giveBackHeld(ctx)
 	writing.Wait()
@@ -94,7 +98,7 @@ func (d *Dispatcher) Stop() { d.stopped.Do(func() { close(d.stop) }) }
 // Enqueue takes deliveries straight from a commit. It does not block: those that find
 // their lane full, or waiting for long, stay in the outbox until they are due, and then
 // take their turn before newer ones.
-func (d *Dispatcher) Enqueue(ds []deliver.Delivery) { d.sched.enqueue(ds, false) }
+func (d *Dispatcher) Enqueue(ds []deliver.Delivery) { d.cfg.tell(d.sched.enqueue(ds)) }
 
 // Stats reads the counters and histograms. The counters are of one moment.
 func (d *Dispatcher) Stats() Stats {
@@ -112,7 +116,9 @@ func (d *Dispatcher) Drop(endpointID string) { d.records.drop(endpointID) }
 // after it has returned.
 func (d *Dispatcher) Refresh(endpointID string) {
 	d.records.changed(endpointID)
-	d.replayer.ask()
+	if d.moves.has(endpointID) {
+		d.replayer.ask()
+	}
 }
 
 // Reset forgets the failures of an endpoint whose owner has changed the receiver or says
@@ -141,14 +147,16 @@ func (d *Dispatcher) Sender(scheme string) deliver.Sender {
 // at most.
 func (d *Dispatcher) Flush(ctx context.Context) { d.settler.flush(ctx) }
 
-// Reopen has final deliveries sent again, from now on: see deliver.Outbox.
-func (d *Dispatcher) Reopen(ctx context.Context, owner string, ids []string) (int, error) {
+// Reopen has final deliveries of an endpoint sent again, from now on: see deliver.Outbox.
+func (d *Dispatcher) Reopen(ctx context.Context, owner, endpointID string, ids []string) (int, error) {
 	now := d.cfg.Now()
 	n, err := d.cfg.Outbox.Reopen(ctx, deliver.ReopenRequest{Owner: owner, IDs: ids, Due: now})
 	if err != nil {
 		return 0, err
 	}
-	d.reader.alarm.wakeAt(now)
+	if !d.moves.tell(endpointID) {
+		d.reader.alarm.WakeAt(now)
+	}
 	return n, nil
 }
 
@@ -162,7 +170,9 @@ func (d *Dispatcher) StartReplay(ctx context.Context, r deliver.Replay) error {
 	if err := d.cfg.Replays.Start(ctx, r); err != nil {
 		return err
 	}
-	d.replayer.ask()
+	if !d.moves.tell(r.EndpointID) {
+		d.replayer.ask()
+	}
 	return nil
 }
 

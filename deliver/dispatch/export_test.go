@@ -1,31 +1,5 @@
 package dispatch
 
-import (
-	"github.com/streamwatch/streamwatch/deliver"
-	"time"
-)
-
-// Breaker is a lane's, for tests with times of their own.
-type Breaker struct{ b breaker }
-
-// Record counts an attempt and says for how long the breaker is open from now.
-func (b *Breaker) Record(now time.Time, ok bool) time.Duration { return b.b.record(now, ok) }
-
-// Health is an endpoint's, for tests with times of their own.
-type Health struct{ h health }
-
-// Record counts an attempt and says what is to be told.
-func (h *Health) Record(at time.Time, res deliver.Result) (kind deliver.NoticeKind, reason string, since time.Time) {
-	v := h.h.record(at, &res, false)
-	return v.kind, v.reason, v.since
-}
-
-// Asked counts an attempt that was answered with a wait.
-func (h *Health) Asked(at time.Time) (kind deliver.NoticeKind, since time.Time) {
-	v := h.h.record(at, &deliver.Result{StatusCode: 429, Error: "status 429"}, true)
-	return v.kind, v.since
-}
-
 // RetryDelay is the wait after a failed attempt.
 var RetryDelay = retryDelay
 

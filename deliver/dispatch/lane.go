@@ -7,6 +7,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 )
 
 const (
@@ -28,6 +30,7 @@ const (
 type lane struct {
 	id, owner string
 	handler   bool // in-process: no record, no breaker
+	given     bool // another dispatcher's by now; it is here for what is under way
 	state     laneState
 	record    laneRecord
 	queue     laneQueue
@@ -37,8 +40,8 @@ type lane struct {
 	limiter       *rate.Limiter
 	until         time.Time   // nothing starts before, unless the gate is open
 	timer         *time.Timer // offers the lane again at until
-	breaker       breaker
-	health        health
+	breaker       breaker.Breaker
+	health        health.Health
 }
 
 // laneRecord is the endpoint as it was read last.
@@ -68,6 +71,7 @@ type item struct {
 	lane     *lane
 	sending  bool // taken from the queue
 	replayed bool // made by a step of a replay
+	lost     bool // claimed in a term that was lost
 }
 
 // tried returns how many attempts of the retry schedule the delivery has had.
@@ -136,7 +140,7 @@ func (l *lane) fresh(now time.Time) bool {
 // idle reports whether forgetting the lane loses nothing.
 func (l *lane) idle(now time.Time) bool {
 	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.state.record.reading() && l.queue.behind == 0 &&
-		l.gate(now) == gateOpen && l.breaker.open == 0 && l.health == health{} &&
+		l.gate(now) == gateOpen && !l.breaker.Open() && l.health == health.Health{} &&
 		(l.limiter == nil || l.limiter.TokensAt(now) >= float64(l.limiter.Burst()))
 }
 
@@ -162,7 +166,7 @@ func (l *lane) setRecord(cfg *Config, e deliver.Endpoint, now time.Time) {
 	if l.limiter == nil || was.Limits != e.Limits {
 		l.setLimits(e.Limits, cfg.LaneInFlight)
 	}
-	l.health.read(was, &e)
+	l.health.Read(was, &e)
 	r := laneRecord{endpoint: e, readAt: now}
 	r.sender, r.scheme = cfg.sender(e.URL)
 	if e.Status == deliver.EndpointDisabled {
@@ -188,7 +192,7 @@ func (l *lane) setLimits(limits deliver.Limits, inFlight int) {
 // reset forgets what earlier attempts have brought on the lane.
 func (l *lane) reset() {
 	l.on(eventReset)
-	l.breaker, l.health = breaker{}, health{}
+	l.breaker, l.health = breaker.Breaker{}, health.Health{}
 }
 
 // capacity bounds the queue now, by what the configuration allows and what is free in
@@ -224,5 +228,5 @@ func (l *lane) takesReplays(now time.Time) bool {
 		return false
 	}
 	return len(l.queue.replays) < replayLow && len(l.queue.items) <= l.inFlightLimit && l.queue.behind == 0 && !l.queue.full &&
-		!l.state.pace.hung() && l.breaker.open == 0 && !l.state.record.reading() && l.gate(now) == gateOpen
+		!l.state.pace.hung() && !l.breaker.Open() && !l.state.record.reading() && l.gate(now) == gateOpen
 }

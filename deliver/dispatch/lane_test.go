@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 	"golang.org/x/time/rate"
 )
 
@@ -13,6 +15,13 @@ func TestLaneIsIdleWhenNothingWouldBeLost(t *testing.T) {
 	now := time.Now()
 	limiter := rate.NewLimiter(1, 2) // two at once, one a second
 	limiter.AllowN(now, 1)
+	var failed, asked health.Health
+	failed.Record(now, &deliver.Result{}, false)
+	asked.Record(now, &deliver.Result{}, true)
+	var open breaker.Breaker
+	for range 10 {
+		open.Record(now, false)
+	}
 	for _, row := range []struct {
 		name string
 		lane lane
@@ -28,9 +37,9 @@ func TestLaneIsIdleWhenNothingWouldBeLost(t *testing.T) {
 		{"endpoint is being read", lane{state: laneState{record: recordReading}}, false},
 		{"behind", lane{queue: laneQueue{behind: 1}}, false},
 		{"waits", lane{state: laneState{gate: gateWaiting}, until: now.Add(1)}, false},
-		{"breaker is open", lane{breaker: breaker{open: breakerFirst, until: now}}, false},
-		{"failed", lane{health: health{failures: 1, since: now}}, false},
-		{"was asked to wait", lane{health: health{asked: now}}, false},
+		{"breaker is open", lane{breaker: open}, false},
+		{"failed", lane{health: failed}, false},
+		{"was asked to wait", lane{health: asked}, false},
 		{"its rate is in use", lane{limiter: limiter}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {

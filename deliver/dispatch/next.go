@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // job is what a worker does for a lane: it reads the endpoint, ends deliveries that
@@ -33,7 +34,7 @@ const (
 // begun before that, or it does not begin.
 func (s *scheduler) next(j *job) bool {
 	now := time.Now()
-	for !s.closed {
+	for !s.closed && !s.share.onHold {
 		l := s.ready.next(s.cfg.Workers)
 		if l == nil {
 			return false
@@ -58,7 +59,7 @@ func (s *scheduler) next(j *job) bool {
 		s.counts.InFlight++
 		s.offer(l)
 		if l.queue.full && s.halfEmpty(l) {
-			s.alarm.bell.Ring()
+			s.alarm.Bell.Ring()
 		}
 		return true
 	}
@@ -96,7 +97,7 @@ func (s *scheduler) begin(l *lane, j *job) bool {
 		it := l.queue.pop()
 		if !s.cfg.leaseCovers(it.Due, now) {
 			delete(s.held, it.ID)
-			s.alarm.wakeAt(it.Due)
+			s.alarm.WakeAt(it.Due)
 			continue
 		}
 		it.sending = true
@@ -125,6 +126,9 @@ func (s *scheduler) finished(j *job) bool {
 	}
 	s.ready.busy[j.class]--
 	s.counts.InFlight--
+	if l := j.lane; l.given && !l.busy() && s.lanes[l.id] == l {
+		delete(s.lanes, l.id)
+	}
 	s.offer(j.lane)
 	if !s.next(j) {
 		return false
@@ -134,14 +138,19 @@ func (s *scheduler) finished(j *job) bool {
 }
 
 // release forgets deliveries whose outcomes are recorded, and has retries picked up in
-// time.
-func (s *scheduler) release(group []outcome) {
+// time. It returns the parts of other dispatchers that have any.
+func (s *scheduler) release(group []outcome) (elsewhere fleet.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range group {
 		delete(s.held, o.item.ID)
 		if st := &o.settlement; !st.EndpointDeleted && (st.State == deliver.StateRetrying || st.Attempt == nil) {
-			s.alarm.wakeAt(st.Due)
+			if p, theirs := s.share.theirs(o.item.EndpointID); theirs {
+				elsewhere.Add(p)
+			} else {
+				s.alarm.WakeAt(st.Due)
+			}
 		}
 	}
+	return elsewhere
 }

@@ -25,10 +25,12 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	} else {
 		wait = askedWait(s.cfg.RetrySchedule, it, res)
 	}
-	if !l.handler {
+	if !l.handler && !l.given {
 		wait = s.judge(l, j.began, res, own > 0, wait)
 	}
-	l.on(attemptEvent(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
+	if !l.given {
+		l.on(attemptEvent(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
+	}
 	if timedOut {
 		s.trim(l, hungQueue)
 	}
@@ -48,7 +50,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		st.Due = end.Add(max(wait, retryDelay(schedule[it.tried()], res.RetryAfter)))
 		s.counts.Retried++
 	}
-	if wait > 0 {
+	if wait > 0 && !l.given {
 		s.pause(l, wait)
 	}
 	return st
@@ -60,11 +62,11 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 func (s *scheduler) judge(l *lane, began time.Time, res *deliver.Result, granted bool, asked time.Duration) time.Duration {
 	var wait time.Duration
 	if !granted {
-		if wait = l.breaker.record(time.Now(), res.OK); wait > 0 {
+		if wait = l.breaker.Record(time.Now(), res.OK); wait > 0 {
 			s.counts.Opened++
 		}
 	}
-	s.health.request(l, l.health.record(began, res, granted), s.cfg.Now())
+	s.health.Request(l.id, l.owner, l.health.Record(began, res, granted), s.cfg.Now())
 	return max(wait, asked)
 }
 

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
 )
 
 // overflow is what lanes leave to the outbox, and the lanes that take nothing from it
 // now. The scheduler's mutex guards it.
 type overflow struct {
-	alarm   *alarm
+	alarm   *alarm.Alarm
 	blocked map[*lane]struct{} // full or parked: nothing is claimed for them
 	behind  map[*lane]struct{} // overflowed, and not caught up since
 	round   int64              // counts looks of the reader, from 1
@@ -18,12 +19,12 @@ type overflow struct {
 
 // dueChange is a delivery whose Due is to be changed while it is claimed.
 type dueChange struct {
-	id      string
-	claimed time.Time // until when
-	due     time.Time
+	id, endpoint string
+	claimed      time.Time // until when
+	due          time.Time
 }
 
-func newOverflow(a *alarm) overflow {
+func newOverflow(a *alarm.Alarm) overflow {
 	return overflow{alarm: a, blocked: map[*lane]struct{}{}, behind: map[*lane]struct{}{}, round: 1}
 }
 
@@ -41,14 +42,19 @@ func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
 	if l.state.gate == gateParked {
 		due = now.Add(max(0, time.Until(l.until)))
 	}
-	l.queue.behind = o.round
-	o.behind[l] = struct{}{}
+	o.follow(l, o.round)
 	if len(o.spilled) < maxHeld {
-		o.spilled = append(o.spilled, dueChange{dv.ID, dv.Due, due})
-		o.alarm.wakeAt(now)
+		o.spilled = append(o.spilled, dueChange{dv.ID, dv.EndpointID, dv.Due, due})
+		o.alarm.WakeAt(now)
 		return
 	}
-	o.alarm.wakeAt(dv.Due)
+	o.alarm.WakeAt(dv.Due)
+}
+
+// follow has a lane take what the outbox has, and then what is new.
+func (o *overflow) follow(l *lane, round int64) {
+	l.queue.behind = round
+	o.behind[l] = struct{}{}
 }
 
 // forget drops a lane.

@@ -7,11 +7,15 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 const (
 	claimLimit  = 512             // deliveries claimed in one call
 	blockedWait = time.Second     // how often to look while a lane takes nothing
+	sharedWait  = time.Second     // how often to look while other dispatchers share the outbox
 	idleWait    = time.Hour       // a bell ends it
 	readTimeout = 5 * time.Second // of one call of the outbox
 )
@@ -22,9 +26,11 @@ type reader struct {
 	cfg     *Config
 	sched   *scheduler
 	claims  claims
-	alarm   *alarm
+	moves   moves
+	alarm   *alarm.Alarm
 	stop    <-chan struct{}
 	renewal time.Time // when claims are to be renewed
+	looking turnstile.Turnstile
 }
 
 // run sleeps until a delivery is due, claims what is, and queues it. It ends when the
@@ -49,21 +55,24 @@ func (r *reader) run(ctx context.Context) {
 		if stop == nil && (err != nil || !due) {
 			return
 		}
-		timer.Reset(r.alarm.sleep(r.cfg.Now(), wait, r.longestSleep()))
+		timer.Reset(r.alarm.Sleep(r.cfg.Now(), wait, r.longestSleep()))
 		select {
 		case <-timer.C:
-		case <-r.alarm.bell:
+		case <-r.alarm.Bell:
 		case <-stop:
 			stop = nil
 		case <-ctx.Done():
 		}
-		r.alarm.awake()
+		r.alarm.Awake()
 	}
 }
 
-// longestSleep bounds a sleep: nobody rings for what another process commits, or for a
-// commit whose answer was lost.
+// longestSleep bounds a sleep: nobody has to ring for what another process commits, or
+// for a commit whose answer was lost.
 func (r *reader) longestSleep() time.Duration {
+	if shares, _ := r.moves.shares(); shares {
+		return min(sharedWait, r.cfg.Lease/8)
+	}
 	if r.claims.holdsAny() {
 		return r.cfg.Lease / 8 // to renew claims in time
 	}
@@ -73,23 +82,31 @@ func (r *reader) longestSleep() time.Duration {
 // look claims what is due. It returns how long to sleep, and whether a soft stop has to
 // wait: more may be due, or lanes are full that will have room.
 func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err error) {
+	if err := r.looking.Enter(ctx); err != nil {
+		return 0, false, err
+	}
+	defer r.looking.Leave()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	now := r.cfg.Now()
-	r.alarm.clear()
-	round, spilled := r.claims.beginRound()
-	if err := changeDue(ctx, r.cfg, spilled, now); err != nil {
+	r.alarm.Clear()
+	round := r.claims.beginRound()
+	if err := changeDue(ctx, r.cfg, round.spilled, now); err != nil {
 		return 0, false, err
 	}
+	r.moves.tellOf(round.spilled)
 	if err := r.renew(ctx, now); err != nil {
 		return 0, false, err
 	}
-	next, ok, err := r.cfg.Outbox.NextDue(ctx, nil)
+	if round.parts != nil && *round.parts == (fleet.Set{}) {
+		return idleWait, false, nil
+	}
+	next, ok, err := r.cfg.Outbox.NextDue(ctx, round.parts)
 	if err != nil {
 		return 0, false, err
 	}
 	if !ok || next.After(now) {
-		r.claims.caughtUp(round, nil)
+		r.claims.caughtUp(round.n, nil)
 		if !ok {
 			return idleWait, false, nil
 		}
@@ -99,17 +116,17 @@ func (r *reader) look(ctx context.Context) (wait time.Duration, due bool, err er
 	if may.limit == 0 {
 		return blockedWait, true, nil
 	}
-	claimed, err := r.cfg.Outbox.Claim(ctx, deliver.ClaimRequest{Now: now, Lease: r.cfg.Lease, Limit: may.limit, Skip: may.skip})
+	claimed, err := r.cfg.Outbox.Claim(ctx, deliver.ClaimRequest{Now: now, Lease: r.cfg.Lease, Limit: may.limit, Skip: may.skip, Parts: round.parts})
 	if err != nil {
 		return 0, false, err
 	}
+	r.sched.enqueueClaimed(claimed, round.term, false)
 	if len(claimed) < may.limit {
-		r.claims.caughtUp(round, may.skip)
+		r.claims.caughtUp(round.n, may.skip)
 	}
 	if len(claimed) == 0 {
 		return may.again, may.emptying, nil
 	}
-	r.sched.enqueue(claimed, true)
 	return 0, true, nil
 }
 

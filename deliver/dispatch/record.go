@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 )
 
 // How long a lane waits when its endpoint cannot be read: twice as long each time. A
@@ -70,8 +71,8 @@ func (r records) event(l *lane) laneEvent {
 	case now.Sub(e.PausedSince) < deliver.MaxPause:
 		return eventReadPaused
 	}
-	r.s.health.request(l, verdict{kind: deliver.NoticeDisabled, paused: true, since: e.PausedSince,
-		reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}, now)
+	r.s.health.Request(l.id, l.owner, health.Verdict{Kind: deliver.NoticeDisabled, Paused: true, Since: e.PausedSince,
+		Reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}, now)
 	l.record.refusal = "the endpoint was paused for too long"
 	return eventReadRefusing
 }
@@ -80,16 +81,10 @@ func (r records) event(l *lane) laneEvent {
 func (r records) drop(endpointID string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	l, ok := r.s.lanes[endpointID]
-	if !ok {
-		return
+	if l, ok := r.s.lanes[endpointID]; ok {
+		r.s.clear(l)
+		delete(r.s.lanes, endpointID)
 	}
-	for _, it := range l.queue.takeAll() {
-		delete(r.s.held, it.ID)
-	}
-	delete(r.s.lanes, endpointID)
-	r.s.overflow.forget(l)
-	r.s.ready.leave(l)
 }
 
 // changed has the endpoint's record read before the next attempt.
@@ -140,8 +135,8 @@ func (r records) setFailingSince(endpointID string, since time.Time) {
 func (r records) failingSince(endpointID string) time.Time {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	if l, ok := r.s.lanes[endpointID]; ok && l.health.failures > 0 {
-		return l.health.since.UTC().Round(0)
+	if l, ok := r.s.lanes[endpointID]; ok && !l.health.Since().IsZero() {
+		return l.health.Since().UTC().Round(0)
 	}
 	return time.Time{}
 }
@@ -151,5 +146,5 @@ func (r records) inTrouble(endpointID string) bool {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	l, ok := r.s.lanes[endpointID]
-	return ok && (l.breaker.open > 0 || l.parked())
+	return ok && (l.breaker.Open() || l.parked())
 }

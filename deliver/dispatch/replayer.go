@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/turnstile"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
@@ -16,6 +17,7 @@ const (
 	maxReplays  = 256         // that one process carries out at a time; others wait
 	replayIdle  = time.Second // how often to look whether a lane has room again
 	replayShare = 4           // a step is followed by so many times as long without one
+	sharedFound = 16_384      // replays read at a time where other dispatchers' are among them
 )
 
 // replayer carries out replays, one step at a time. It is one goroutine of
@@ -25,19 +27,23 @@ const (
 type replayer struct {
 	cfg   *Config
 	sched *scheduler
+	moves moves
 	stop  <-chan struct{}
 	bell  batch.Bell
+	steps turnstile.Turnstile
 
 	mu      sync.Mutex
 	asked   bool      // there may be others to run
+	hinted  bool      // likewise, but there is no hurry
+	taken   bool      // those of another dispatcher may be this one's by now
 	looked  time.Time // when Running was asked last
 	running map[string]deliver.Replay
 	waits   map[string]string // by endpoint: why it does not go on
 }
 
 func newReplayer(cfg *Config, s *scheduler, stop <-chan struct{}) *replayer {
-	return &replayer{cfg: cfg, sched: s, stop: stop, bell: batch.NewBell(), asked: true,
-		running: map[string]deliver.Replay{}, waits: map[string]string{}}
+	return &replayer{cfg: cfg, sched: s, moves: moves{s}, stop: stop, bell: batch.NewBell(), asked: true,
+		running: map[string]deliver.Replay{}, waits: map[string]string{}, steps: turnstile.New()}
 }
 
 // ask has it look for replays to carry out.
@@ -46,6 +52,33 @@ func (r *replayer) ask() {
 	r.asked = true
 	r.mu.Unlock()
 	r.bell.Ring()
+}
+
+// hint has it look for replays within about a second.
+func (r *replayer) hint() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.hinted {
+		r.hinted = true
+		r.bell.Ring()
+	}
+}
+
+// keep forgets the replays of other dispatchers' endpoints, and has it look for those of
+// parts that were taken.
+func (r *replayer) keep(taken bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.running {
+		if !r.moves.has(id) {
+			delete(r.running, id)
+			delete(r.waits, id)
+		}
+	}
+	if taken {
+		r.taken, r.asked = true, true
+		r.bell.Ring()
+	}
 }
 
 // count returns how many replays are under way.
@@ -98,7 +131,7 @@ func (r *replayer) run(ctx context.Context) {
 func (r *replayer) idle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.running) == 0 && !r.asked
+	return len(r.running) == 0 && !r.asked && !r.hinted
 }
 
 // round makes one step of each replay whose lane has room, and reports whether it made
@@ -106,13 +139,13 @@ func (r *replayer) idle() bool {
 func (r *replayer) round(ctx context.Context) (any bool) {
 	r.look(ctx)
 	for _, rp := range r.list() {
-		if !r.sched.takesReplays(rp.EndpointID) {
-			continue
-		}
-		if ctx.Err() != nil {
+		if r.steps.Enter(ctx) != nil {
 			return false
 		}
-		any = r.step(ctx, rp) || any
+		if r.sched.takesReplays(rp.EndpointID) {
+			any = r.step(ctx, rp) || any
+		}
+		r.steps.Leave()
 	}
 	return any
 }
@@ -130,17 +163,32 @@ func (r *replayer) list() []deliver.Replay {
 // look finds replays that are due: new ones, and those of processes that died.
 func (r *replayer) look(ctx context.Context) {
 	r.mu.Lock()
-	now := time.Now()
-	if !r.asked && now.Sub(r.looked) < r.cfg.Lease/2 {
+	now, every := time.Now(), r.cfg.Lease/2
+	if r.hinted {
+		every = min(every, replayIdle)
+	}
+	if !r.asked && now.Sub(r.looked) < every {
 		r.mu.Unlock()
 		return
 	}
-	r.asked, r.looked = false, now
+	due, limit := r.cfg.Now(), maxReplays
+	if shares, _ := r.moves.shares(); shares {
+		limit = sharedFound
+	}
+	taken := r.taken
+	if taken {
+		due = due.Add(r.cfg.Lease) // until then they were another dispatcher's
+	}
+	r.asked, r.hinted, r.taken, r.looked = false, false, false, now
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	found, err := r.cfg.Replays.Running(ctx, r.cfg.Now(), maxReplays)
+	found, err := r.cfg.Replays.Running(ctx, due, limit)
 	if err != nil {
+		r.mu.Lock()
+		r.taken = r.taken || taken
+		r.hinted = r.hinted || taken
+		r.mu.Unlock()
 		if ctx.Err() == nil {
 			r.cfg.Logger.Error("reading replays failed", "error", err)
 		}
@@ -149,7 +197,7 @@ func (r *replayer) look(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rp := range found {
-		if had, ok := r.running[rp.EndpointID]; (ok || len(r.running) < maxReplays) && had.ID != rp.ID {
+		if had, ok := r.running[rp.EndpointID]; (ok || len(r.running) < maxReplays) && had.ID != rp.ID && r.moves.has(rp.EndpointID) {
 			r.running[rp.EndpointID] = rp
 		}
 	}
@@ -158,12 +206,13 @@ func (r *replayer) look(ctx context.Context) {
 // step makes one step, and reports whether the store was asked with success.
 func (r *replayer) step(ctx context.Context, rp deliver.Replay) bool {
 	now := r.cfg.Now()
+	_, term := r.moves.shares()
 	call, cancel := context.WithTimeout(ctx, readTimeout)
 	got, made, err := r.cfg.Replays.Step(call, deliver.ReplayStep{Owner: rp.Owner, EndpointID: rp.EndpointID, ID: rp.ID,
 		Cursor: rp.Cursor, Limit: replayBatch, Now: now.UTC().Round(0), DeliverBy: now.Add(r.cfg.Lease)})
 	cancel()
 	if err == nil {
-		r.sched.enqueueReplayed(made)
+		r.sched.enqueueClaimed(made, term, true)
 	}
 	id := rp.EndpointID
 	r.mu.Lock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cenkalti/backoff/v4"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
 )
 
 // MaxRetries bounds the retries of a delivery after its first attempt.
@@ -35,9 +36,9 @@ func checkSchedule(s []time.Duration) ([]time.Duration, error) {
 
 // Bounds of the waits that receivers ask for, which use up no retry.
 const (
-	maxWaited   = time.Hour   // in all, for one delivery
-	minWait     = time.Second // of one
-	waitedShare = 10          // and this part of those before it: so there are at most about 75
+	maxWaited   = health.MaxWaited // in all, for one delivery
+	minWait     = time.Second      // of one
+	waitedShare = 10               // and this part of those before it: so there are at most about 75
 )
 
 // grantedWait returns how long a delivery waits because its receiver asked for it, in

@@ -5,14 +5,17 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // scheduler holds the deliveries in memory, in lanes, and says what is done next. Its
 // mutex guards all of it, the lanes included.
 type scheduler struct {
 	cfg    *Config
-	alarm  *alarm        // of the outbox reader
-	health *healthWriter // of endpoints' records
+	alarm  *alarm.Alarm   // of the outbox reader
+	health *health.Writer // of endpoints' records
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
@@ -24,9 +27,10 @@ type scheduler struct {
 	closing  bool       // nothing is taken any more
 	closed   bool       // no attempt starts any more
 	counts   Stats      // the counters
+	share    share      // whose lanes these are
 }
 
-func newScheduler(cfg *Config, a *alarm, h *healthWriter) *scheduler {
+func newScheduler(cfg *Config, a *alarm.Alarm, h *health.Writer) *scheduler {
 	return &scheduler{cfg: cfg, alarm: a, health: h, lanes: map[string]*lane{}, sweepAt: maxLanes,
 		overflow: newOverflow(a), held: map[string]*item{}}
 }
@@ -62,24 +66,50 @@ func (s *scheduler) cut() {
 	s.closed = true
 }
 
-// enqueue queues deliveries of a commit, or those that the reader has claimed.
-func (s *scheduler) enqueue(ds []deliver.Delivery, claimed bool) {
+// enqueue queues deliveries of a commit. Those of other dispatchers' lanes are left to
+// the outbox, handlers' excepted; it returns the parts of which some are due there.
+func (s *scheduler) enqueue(ds []deliver.Delivery) (elsewhere fleet.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range ds {
-		s.push(&ds[i], claimed)
+		dv := &ds[i]
+		p, theirs := s.share.theirs(dv.EndpointID)
+		if theirs {
+			_, handler := deliver.HandlerName(dv.EndpointID)
+			theirs = !handler
+		}
+		switch {
+		case !theirs:
+			s.push(dv, false)
+		case dv.Due.After(dv.CreatedAt): // it was this dispatcher's when it was committed
+			s.overflow.leave(dv, s.cfg.Now())
+		default:
+			elsewhere.Add(p)
+		}
 	}
 	s.pump()
+	return elsewhere
 }
 
-// enqueueReplayed queues what a step of a replay made. It is sent when nothing else
-// waits in its lane.
-func (s *scheduler) enqueueReplayed(ds []deliver.Delivery) {
+// enqueueClaimed queues deliveries that were claimed, or made by a step of a replay, in a
+// term. Those of a replay are sent when nothing else waits in their lane.
+func (s *scheduler) enqueueClaimed(ds []deliver.Delivery, term int, replayed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts.Replayed += int64(len(ds))
+	if replayed {
+		s.counts.Replayed += int64(len(ds))
+	}
 	for i := range ds {
-		s.pushReplayed(&ds[i])
+		_, theirs := s.share.theirs(ds[i].EndpointID)
+		switch {
+		case term != s.share.terms: // that was lost: the claims end by themselves
+		case theirs:
+			s.overflow.leave(&ds[i], s.cfg.Now())
+		case replayed:
+			s.pushReplayed(&ds[i])
+		default:
+			s.push(&ds[i], true)
+		}
 	}
 	s.pump()
 }
@@ -127,7 +157,7 @@ func (s *scheduler) pushReplayed(dv *deliver.Delivery) {
 // hold remembers an item that was queued, and offers its lane.
 func (s *scheduler) hold(it *item) {
 	s.held[it.ID] = it
-	s.alarm.wakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // claims on what waits are renewed
+	s.alarm.WakeAt(it.Due.Add(-3 * s.cfg.Lease / 4)) // claims on what waits are renewed
 	s.offer(it.lane)
 }
 
@@ -153,8 +183,34 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 		l.record.endpoint = deliver.Endpoint{ID: l.id, URL: l.id, Status: deliver.EndpointActive}
 		l.record.sender, l.record.scheme = s.cfg.sender(l.id)
 	}
+	if s.share.isFresh(l.id) {
+		s.overflow.follow(l, s.share.since)
+	}
 	s.lanes[dv.EndpointID] = l
 	return l
+}
+
+// clear empties a lane, and forgets what it has learned. One with something under way
+// stays, if the lane comes back that counts. It returns what was queued.
+func (s *scheduler) clear(l *lane) []*item {
+	items := l.queue.takeAll()
+	for _, it := range items {
+		delete(s.held, it.ID)
+	}
+	s.overflow.forget(l)
+	s.ready.leave(l)
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	switch {
+	case !l.busy():
+		delete(s.lanes, l.id)
+	case l.handler:
+		l.queue.behind = 0
+	default:
+		l.forget(s.cfg.LaneInFlight)
+	}
+	return items
 }
 
 // pump starts workers while there is work and room, until the scheduler closes.
@@ -211,7 +267,7 @@ func (s *scheduler) stats() Stats {
 	now := s.counts
 	now.Held, now.Lanes = int64(len(s.held)), int64(len(s.lanes))
 	for _, l := range s.lanes {
-		if l.breaker.open > 0 {
+		if l.breaker.Open() {
 			now.Open++
 		}
 	}

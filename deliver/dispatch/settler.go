@@ -139,7 +139,7 @@ func (s *settler) write(run context.Context, group []outcome) {
 		}
 		timer.Stop()
 	}
-	s.sched.release(group)
+	s.cfg.tell(s.sched.release(group))
 	s.tellExhausted(group)
 }
 

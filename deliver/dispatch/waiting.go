@@ -21,7 +21,7 @@ func (s *scheduler) pause(l *lane, wait time.Duration) {
 	l.on(eventPark)
 	s.overflow.blocked[l] = struct{}{}
 	s.trim(l, 0)
-	s.alarm.wakeAt(s.cfg.Now().Add(wait))
+	s.alarm.WakeAt(s.cfg.Now().Add(wait))
 }
 
 // resume offers a lane that waits no more.
@@ -63,7 +63,7 @@ func (s *scheduler) halfEmpty(l *lane) bool {
 func (s *scheduler) takesReplays(endpointID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing || s.closed || len(s.held) > maxHeld/2 {
+	if _, theirs := s.share.theirs(endpointID); theirs || s.closing || s.closed || len(s.held) > maxHeld/2 {
 		return false
 	}
 	l, ok := s.lanes[endpointID]

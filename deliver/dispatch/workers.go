@@ -13,6 +13,7 @@ import (
 type workers struct {
 	cfg      *Config
 	sched    *scheduler
+	moves    moves
 	settler  *settler
 	replayer *replayer
 	timing   *timing
@@ -56,12 +57,16 @@ func (w *workers) attempt(ctx context.Context, j *job) {
 		timedOut = !res.OK && (attempt.Err() != nil || res.Error == deliver.TimeoutError)
 		cancel()
 	}
-	w.settler.ended.Add(1)
 	if ctx.Err() != nil && !res.OK {
 		// Cut by the shutdown: that says nothing about the receiver.
+		if w.moves.abandoned(it) {
+			return
+		}
+		w.settler.ended.Add(1)
 		w.settler.put(outcome{it, deliver.Settlement{DeliveryID: it.ID, Due: w.cfg.Now()}})
 		return
 	}
+	w.settler.ended.Add(1)
 	end := w.cfg.Now()
 	res.Bound()
 	a := deliver.Attempt{N: it.Attempts + 1, At: j.began, Duration: max(0, end.Sub(j.began)),

@@ -63,7 +63,7 @@ type Dispatcher interface {
 	FailingSince(endpointID string) time.Time
 	Sender(scheme string) deliver.Sender
 	Flush(ctx context.Context)
-	Reopen(ctx context.Context, owner string, ids []string) (int, error)
+	Reopen(ctx context.Context, owner, endpointID string, ids []string) (int, error)
 	StartReplay(ctx context.Context, r deliver.Replay) error
 	Replay(ctx context.Context, owner, endpointID string) (deliver.Replay, error)
 }

@@ -40,7 +40,7 @@ func (m *Manager) Redeliver(ctx context.Context, owner, id string) (deliver.LogE
 			return deliver.LogEntry{}, err
 		}
 	}
-	if _, err := m.cfg.Dispatcher.Reopen(ctx, owner, []string{id}); err != nil {
+	if _, err := m.cfg.Dispatcher.Reopen(ctx, owner, e.EndpointID, []string{id}); err != nil {
 		return deliver.LogEntry{}, err
 	}
 	return m.cfg.Log.Delivery(ctx, owner, id)
@@ -66,7 +66,7 @@ func (m *Manager) Recover(ctx context.Context, owner, endpointID string, since t
 			return total, err
 		}
 		for len(ids) > 0 {
-			n, err := m.cfg.Dispatcher.Reopen(ctx, owner, ids[:min(reopenAtOnce, len(ids))])
+			n, err := m.cfg.Dispatcher.Reopen(ctx, owner, endpointID, ids[:min(reopenAtOnce, len(ids))])
 			total += n
 			if err != nil {
 				return total, err

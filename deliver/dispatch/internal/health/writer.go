@@ -1,8 +1,10 @@
-package dispatch
+package health
 
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -16,47 +18,65 @@ const (
 	writeTries  = 20              // of a change that meets others
 )
 
-// healthWriter writes into endpoints' records what attempts found out about them, and
+// Writer writes into endpoints' records what attempts found out about them, and
 // tells the observer. It is one goroutine, so that a slow store holds up no attempt.
-type healthWriter struct {
-	cfg     *Config
-	written func(endpointID string, failingSince time.Time) // tells the scheduler what a record says
-	bell    batch.Bell
-	stop    chan struct{} // closed when no attempt is under way any more
+type Writer struct {
+	// Endpoints, Observer and Logger are those of a dispatch.Config.
+	Endpoints deliver.EndpointStore
+	Observer  func(deliver.Notice)
+	Logger    *slog.Logger
+	// Written is told what a record says now.
+	Written func(endpointID string, failingSince time.Time)
+
+	bell batch.Bell
+	stop chan struct{}
 
 	mu      sync.Mutex
-	pending map[string]pendingHealth // by endpoint id; as many as there are lanes at most
+	pending map[string]change // by endpoint id; as many as there are lanes at most
 }
 
-// pendingHealth is a change of an endpoint's record that is to be written.
-type pendingHealth struct {
-	verdict
+// change is a change of an endpoint's record that is to be written.
+type change struct {
+	Verdict
 	owner     string
 	at        time.Time
 	unwritten bool // a recovery before it was not written
 }
 
-func newHealthWriter(cfg *Config) *healthWriter {
-	return &healthWriter{cfg: cfg, bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]pendingHealth{}}
+// NewWriter returns a Writer whose exported fields are still to be set.
+func NewWriter() *Writer {
+	return &Writer{bell: batch.NewBell(), stop: make(chan struct{}), pending: map[string]change{}}
 }
 
-// request asks for a change. A later one replaces it, unless the endpoint is to be
+// Request asks for a change. A later one replaces it, unless the endpoint is to be
 // disabled.
-func (w *healthWriter) request(l *lane, v verdict, at time.Time) {
-	if v.kind == "" {
+func (w *Writer) Request(id, owner string, v Verdict, at time.Time) {
+	if v.Kind == "" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.pending[l.id].kind
-	if before == deliver.NoticeDisabled && v.kind != deliver.NoticeRecovered {
+	before := w.pending[id].Kind
+	if before == deliver.NoticeDisabled && v.Kind != deliver.NoticeRecovered {
 		return
 	}
-	w.pending[l.id] = pendingHealth{v, l.owner, at, before == deliver.NoticeRecovered}
+	w.pending[id] = change{v, owner, at, before == deliver.NoticeRecovered}
 	w.bell.Ring()
 }
 
-func (w *healthWriter) run() {
+// Keep forgets changes of endpoints that are not to be written here any more.
+func (w *Writer) Keep(has func(endpointID string) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.pending, func(id string, _ change) bool { return !has(id) })
+}
+
+// Stop has Run write what is pending, within keepTimeout, and return. It may be called
+// once.
+func (w *Writer) Stop() { close(w.stop) }
+
+// Run writes until Stop is called.
+func (w *Writer) Run() {
 	pause := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(time.Second), backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0))
 	var again <-chan time.Time
@@ -81,10 +101,10 @@ func (w *healthWriter) run() {
 
 // writeAll writes what is pending, and reports whether the store took all; the rest
 // stays pending. The last time it takes keepTimeout in all.
-func (w *healthWriter) writeAll(last bool) bool {
+func (w *Writer) writeAll(last bool) bool {
 	w.mu.Lock()
 	pending := w.pending
-	w.pending = map[string]pendingHealth{}
+	w.pending = map[string]change{}
 	w.mu.Unlock()
 	all, cancel := context.WithCancel(context.Background())
 	if last {
@@ -98,10 +118,10 @@ func (w *healthWriter) writeAll(last bool) bool {
 		cancel()
 		switch {
 		case err == nil && n.Kind != "":
-			w.cfg.Logger.Warn("endpoint "+string(n.Kind), "owner", n.Owner, "endpoint", id, "since", n.Since, "reason", n.Reason)
-			w.cfg.Observer(n)
+			w.Logger.Warn("endpoint "+string(n.Kind), "owner", n.Owner, "endpoint", id, "since", n.Since, "reason", n.Reason)
+			w.Observer(n)
 		case err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) && !errors.Is(err, deliver.ErrSealed):
-			w.cfg.Logger.Error("marking an endpoint failed", "endpoint", id, "as", string(p.kind), "error", err)
+			w.Logger.Error("marking an endpoint failed", "endpoint", id, "as", string(p.Kind), "error", err)
 			w.mu.Lock()
 			if _, newer := w.pending[id]; !newer {
 				w.pending[id] = p
@@ -115,46 +135,46 @@ func (w *healthWriter) writeAll(last bool) bool {
 
 // write changes an endpoint's record if that is still right: other processes may have
 // had success, and its owner may have enabled it again.
-func (w *healthWriter) write(ctx context.Context, id string, p *pendingHealth) (deliver.Notice, error) {
+func (w *Writer) write(ctx context.Context, id string, p *change) (deliver.Notice, error) {
 	for tries := 1; ; tries++ {
-		e, err := w.cfg.Endpoints.Get(ctx, p.owner, id)
+		e, err := w.Endpoints.Get(ctx, p.owner, id)
 		if err != nil {
 			return deliver.Notice{}, err
 		}
 		if !p.apply(&e) {
-			w.written(id, e.FailingSince)
+			w.Written(id, e.FailingSince)
 			return deliver.Notice{}, nil
 		}
-		err = w.cfg.Endpoints.Update(ctx, e)
+		err = w.Endpoints.Update(ctx, e)
 		if errors.Is(err, deliver.ErrEndpointConflict) && tries < writeTries {
 			continue
 		}
 		if err != nil {
 			return deliver.Notice{}, err
 		}
-		w.written(id, e.FailingSince)
-		return deliver.Notice{Kind: p.kind, Owner: p.owner, Endpoint: id, At: p.at, Reason: p.reason, Since: p.since}, nil
+		w.Written(id, e.FailingSince)
+		return deliver.Notice{Kind: p.Kind, Owner: p.owner, Endpoint: id, At: p.at, Reason: p.Reason, Since: p.Since}, nil
 	}
 }
 
 // apply changes a record, and reports whether there is anything to write.
-func (p *pendingHealth) apply(e *deliver.Endpoint) bool {
+func (p *change) apply(e *deliver.Endpoint) bool {
 	if e.Status == deliver.EndpointDisabled {
 		return false
 	}
-	switch p.kind {
+	switch p.Kind {
 	case deliver.NoticeFailing:
 		if !e.FailingSince.IsZero() && !p.unwritten {
 			return false
 		}
-		e.FailingSince = p.since.UTC().Round(0)
+		e.FailingSince = p.Since.UTC().Round(0)
 	case deliver.NoticeRecovered:
 		if e.FailingSince.IsZero() {
 			return false
 		}
 		e.FailingSince = time.Time{}
 	case deliver.NoticeDisabled:
-		if p.paused {
+		if p.Paused {
 			if e.PausedSince.IsZero() || p.at.Sub(e.PausedSince) < deliver.MaxPause {
 				return false // resumed, or paused again
 			}
@@ -162,7 +182,7 @@ func (p *pendingHealth) apply(e *deliver.Endpoint) bool {
 		} else if !p.gone && (e.FailingSince.IsZero() || p.at.Sub(e.FailingSince) < disableAfter) {
 			return false
 		}
-		e.Status, e.StatusReason, e.StatusSince = deliver.EndpointDisabled, p.reason, p.at.UTC().Round(0)
+		e.Status, e.StatusReason, e.StatusSince = deliver.EndpointDisabled, p.Reason, p.at.UTC().Round(0)
 	}
 	return true
 }

@@ -1,10 +1,10 @@
-package dispatch_test
+package breaker_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
 )
 
 // try is an attempt, so long after the one before, and for how long the breaker
@@ -57,7 +57,7 @@ func TestBreaker(t *testing.T) {
 		{"the probe succeeds: all is forgotten", join(opened, opens(30*s, time.Minute), passes(1, 60*s), fails(9, 0), opens(0, 30*s))},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var b dispatch.Breaker
+			var b breaker.Breaker
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			for i, try := range row.tries {
 				now = now.Add(try.after)

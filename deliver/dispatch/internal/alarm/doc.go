@@ -1,0 +1,2 @@
+// Package alarm wakes who sleeps until the earliest of many times.
+package alarm

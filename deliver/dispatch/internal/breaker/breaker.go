@@ -1,0 +1,75 @@
+package breaker
+
+import "time"
+
+const (
+	window  = time.Minute
+	slots   = 12   // parts of the window: it is 55 to 60 s long
+	least   = 10   // attempts in the window before it can open
+	share   = 0.70 // of them failed
+	first   = 30 * time.Second
+	longest = 10 * time.Minute
+)
+
+// Breaker keeps requests from an endpoint that fails nearly all of them. It
+// opens for 30 s; then one attempt, the probe, decides: a success closes it, a
+// failure opens it for twice as long, up to 10 minutes. Times are from one
+// clock and never step back. The zero value is closed.
+type Breaker struct {
+	epoch  time.Time // where slots are counted from
+	newest int64     // slot of the latest attempt
+	counts [slots]struct{ all, failed uint32 }
+
+	open  time.Duration // how long it opened for; 0 when closed
+	until time.Time     // when the probe may be made
+}
+
+// Record counts an attempt that has ended, and says for how long none may begin
+// now, 0 for no time.
+func (b *Breaker) Record(now time.Time, ok bool) time.Duration {
+	if b.open > 0 {
+		switch {
+		case now.Before(b.until): // it was under way when the breaker opened
+			return 0
+		case ok:
+			*b = Breaker{}
+			return 0
+		}
+		return b.trip(now, min(2*b.open, longest))
+	}
+	all, failed := b.count(now, ok)
+	if ok || all < least || float64(failed) < share*float64(all) {
+		return 0
+	}
+	return b.trip(now, first)
+}
+
+// Open reports whether it is open, or was until the probe that has not ended.
+func (b *Breaker) Open() bool { return b.open > 0 }
+
+func (b *Breaker) trip(now time.Time, open time.Duration) time.Duration {
+	*b = Breaker{open: open, until: now.Add(open)}
+	return open
+}
+
+// count adds an attempt to the window, and sums it up.
+func (b *Breaker) count(now time.Time, ok bool) (all, failed uint64) {
+	if b.epoch.IsZero() {
+		b.epoch = now
+	}
+	slot := int64(now.Sub(b.epoch) / (window / slots))
+	b.newest = max(b.newest, slot-slots)
+	for b.newest < slot {
+		b.newest++
+		b.counts[b.newest%slots].all, b.counts[b.newest%slots].failed = 0, 0
+	}
+	s := &b.counts[slot%slots]
+	s.all++
+	if !ok {
+		s.failed++
+	}
+	for _, s := range b.counts {
+		all, failed = all+uint64(s.all), failed+uint64(s.failed)
+	}
+	return all, failed
+}

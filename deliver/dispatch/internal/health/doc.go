@@ -1,0 +1,3 @@
+// Package health judges endpoints by their attempts, and writes into their records which
+// are failing, have recovered, or are disabled.
+package health

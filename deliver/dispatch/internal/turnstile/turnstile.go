@@ -1,0 +1,25 @@
+package turnstile
+
+import "context"
+
+// Turnstile lets one in at a time.
+type Turnstile chan struct{}
+
+// New returns a Turnstile with nobody in it.
+func New() Turnstile { return make(Turnstile, 1) }
+
+// Enter waits for its turn, or until ctx ends: then the error is its cause.
+func (t Turnstile) Enter(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Leave lets the next one in.
+func (t Turnstile) Leave() { <-t }
