@@ -36,6 +36,8 @@ type childConfig struct {
 	Bug      string // a planted fault, see bugs; "" for none
 	// Ledger is what a process does that runs no engine; nil for one that does.
 	Ledger *ledgerTask
+	// Worker is what a node of a fleet does that runs no engine; nil for one that does.
+	Worker *fleetTask
 }
 
 // bugs are faults that a store can be wrapped in, to see that they are found.
@@ -64,6 +66,9 @@ func runChild(setting string) error {
 	opened, err := openStore(ctx, cfg.Store)
 	if err != nil {
 		return err
+	}
+	if cfg.Worker != nil {
+		return runWorker(ctx, opened.Store, *cfg.Worker, &child{lines: json.NewEncoder(os.Stdout)}, json.NewDecoder(os.Stdin))
 	}
 	crashpoint.Hit("store.opened")
 	store := withPoints(opened.Store)

@@ -63,6 +63,28 @@
 // not at all, no balance was below zero, a reservation ends in one way only, and
 // what is available and reserved is what was appended less what was charged (I5).
 //
+// # A fleet
+//
+//	go run ./crashtest -fleet 4 -store redis -handovers 10000
+//
+// has so many processes share a store, as nodes of a fleet (package fleet), until its
+// parts have changed hands as often as wanted. They run no engine: what a node does with a
+// part is to write 1, 2, 3 …, from where the part's cursor is, each number in a commit
+// that shows its fence. They give parts without need, leave, are killed by SIGKILL, and
+// are stopped for up to three leases of a second; and they never look whether their lease
+// may be over, so that the store alone keeps a node from writing what it has lost. Each number says
+// who has written it, and afterwards the store is read: a number is stale when it comes
+// after one of a later term, or when a later term did not find it as it took the part
+// (F1). Every number that was confirmed is there, and none is there twice. A run in which no commit
+// was refused has shown nothing, and fails.
+//
+// With -failovers a Redis master with two replicas fails over by Sentinel, every second
+// time because it was killed. It may lose its last writes; nodes notice that by the numbers
+// of their events, and write again what is gone. -store cluster is a Redis Cluster.
+// -plant nofence has every commit show a fence that is always right: as if the store
+// looked at none; -plant early has nodes give parts before their commits have ended. Both
+// have to be found.
+//
 // # Rounds
 //
 // A run of an engine has rounds of 25 kills, each on a new store; in every second one settled

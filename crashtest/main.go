@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,6 +23,10 @@ func parse(args []string) (options, error) {
 	fs.IntVar(&o.kills, "kills", 1000, "how many kills")
 	fs.Uint64Var(&o.seed, "seed", 1, "what is left to chance follows from it, as far as processes can be repeated")
 	fs.IntVar(&o.ledger, "ledger", 0, "so many random operations of the ledger in place of an engine")
+	fs.IntVar(&o.fleet, "fleet", 0, "so many nodes that share the store")
+	fs.IntVar(&o.handovers, "handovers", 0, "with -fleet: how often parts change hands, between nodes without an engine")
+	fs.IntVar(&o.failovers, "failovers", 0, "with -handovers and redis: so many failovers by Sentinel")
+	fs.StringVar(&o.plant, "plant", "", "with -handovers: a `fault` to be found: "+strings.Join(plants, " or "))
 	fs.BoolVar(&o.json, "json", false, "print one JSON object per line")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -29,6 +34,8 @@ func parse(args []string) (options, error) {
 	switch {
 	case fs.NArg() > 0:
 		return o, fmt.Errorf("crashtest: argument %q is not allowed: want flags only", fs.Arg(0))
+	case o.fleet != 0 || o.handovers != 0 || o.failovers != 0 || o.plant != "":
+		return o, o.checkFleet()
 	case !slices.Contains(kinds, o.kind):
 		return o, fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
 	case o.kills < 1 || o.kills > 1_000_000:
@@ -37,6 +44,27 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("crashtest: -ledger %d is not allowed: want 0, or 100 for each kill and at most %d", o.ledger, maxLedger)
 	}
 	return o.shared(), nil
+}
+
+// checkFleet judges the flags of a fleet.
+func (o options) checkFleet() error {
+	switch kinds := append([]string{kindCluster}, kinds...); {
+	case runtime.GOOS != "linux":
+		return fmt.Errorf("crashtest: -fleet is for Linux: %s cannot stop a process for a while", runtime.GOOS)
+	case !slices.Contains(kinds, o.kind):
+		return fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
+	case o.fleet < 2 || o.fleet > 64:
+		return fmt.Errorf("crashtest: -fleet %d is not allowed: want 2 to 64", o.fleet)
+	case o.handovers < 1 || o.handovers > 1_000_000:
+		return fmt.Errorf("crashtest: -handovers %d is not allowed: want 1 to 1,000,000", o.handovers)
+	case o.failovers < 0 || o.failovers > 1000 || o.failovers > 0 && o.kind != kindRedis:
+		return fmt.Errorf("crashtest: -failovers %d is not allowed with -store %s: want 0 to 1,000, and redis for more than 0", o.failovers, o.kind)
+	case o.plant != "" && !slices.Contains(plants, o.plant):
+		return fmt.Errorf("crashtest: -plant %q is not allowed: want %s", o.plant, strings.Join(plants, " or "))
+	case o.ledger != 0:
+		return fmt.Errorf("crashtest: -ledger %d is not allowed with -fleet: want 0", o.ledger)
+	}
+	return nil
 }
 
 // shared fills in what follows from the rest.
@@ -89,7 +117,10 @@ func command(args []string, stdout, stderr io.Writer) int {
 		write(io.Writer) error
 		violations() []violation
 	} = newRun(o, stderr)
-	if o.ledger > 0 {
+	switch {
+	case o.fleet > 0:
+		r = newHandoverRun(o, stderr)
+	case o.ledger > 0:
 		r = newLedgerRun(o, stderr)
 	}
 	err = r.play(ctx)

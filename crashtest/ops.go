@@ -55,6 +55,8 @@ type op struct {
 	// Since and Until bound a replay. An endpoint that is created with Since gets
 	// the events from then on.
 	Since, Until time.Time
+	// Goals are the numbers that workers of a fleet have to pass before the end.
+	Goals *goals `json:",omitempty"`
 }
 
 // reply is one line from it.
@@ -65,6 +67,7 @@ type reply struct {
 	Rule      string // its id
 	Endpoints []endpoint
 	Open      bool
+	Fleet     *fleetSaid `json:",omitempty"` // of a worker
 }
 
 // Words for the errors that are answers.

@@ -17,7 +17,7 @@ import (
 type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	lines   *json.Encoder
+	asks    *json.Encoder
 	replies chan reply // closed when it has ended and all are in
 	stderr  bytes.Buffer
 	started time.Time
@@ -45,7 +45,7 @@ func startProcess(cfg childConfig) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.lines = json.NewEncoder(p.in)
+	p.asks = json.NewEncoder(p.in)
 	p.started = time.Now()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -69,7 +69,13 @@ func (p *process) listen(out io.Reader) {
 
 // ask sends an operation. A process that has ended takes none, which its end
 // will tell.
-func (p *process) ask(o op) { _ = p.lines.Encode(o) }
+func (p *process) ask(o op) { _ = p.asks.Encode(o) }
+
+func (p *process) lines() <-chan reply { return p.replies }
+
+// stop has a process notice nothing until resume.
+func (p *process) stop()   { _ = p.cmd.Process.Signal(stopSignal) }
+func (p *process) resume() { _ = p.cmd.Process.Signal(goOnSignal) }
 
 func (p *process) kill() {
 	p.killed = true

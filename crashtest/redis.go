@@ -20,6 +20,7 @@ type redisServer struct {
 	dir       string
 	address   string
 	retaining bool
+	settings  []string // beside those that all have
 	process   *exec.Cmd
 	client    *redis.Client // for plain commands
 }
@@ -31,11 +32,15 @@ const redisName = "crashtest"
 const answersWithin = 20 * time.Second
 
 func startRedis(dir string, retaining bool) (*redisServer, error) {
+	return startServer(dir, retaining, "--appendfsync", "always")
+}
+
+func startServer(dir string, retaining bool, settings ...string) (*redisServer, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // for a free port
 	if err != nil {
 		return nil, err
 	}
-	s := &redisServer{dir: dir, address: l.Addr().String(), retaining: retaining}
+	s := &redisServer{dir: dir, address: l.Addr().String(), retaining: retaining, settings: settings}
 	if err := l.Close(); err != nil {
 		return nil, err
 	}
@@ -52,8 +57,8 @@ func (s *redisServer) start() error {
 	if err != nil {
 		return err
 	}
-	s.process = exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--logfile", "redis.log",
-		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+	s.process = exec.Command("redis-server", append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--logfile", "redis.log",
+		"--save", "", "--appendonly", "yes", "--maxmemory-policy", "noeviction"}, s.settings...)...)
 	endWithParent(s.process)
 	if err := s.process.Start(); err != nil {
 		return fmt.Errorf("crashtest: redis-server: %w", err)
@@ -114,7 +119,7 @@ func openRedis(ctx context.Context, cfg storeConfig) (opened, error) {
 	if cfg.Retaining {
 		opts.Retention = retention
 	}
-	store, err := redisstore.Open(ctx, &redis.UniversalOptions{Addrs: []string{cfg.Address}}, opts)
+	store, err := redisstore.Open(ctx, &redis.UniversalOptions{Addrs: strings.Split(cfg.Address, ","), MasterName: cfg.Master}, opts)
 	if err != nil {
 		return opened{}, err
 	}

@@ -16,8 +16,15 @@ type options struct {
 	// ledger is how many random operations of the ledger a process does; 0 for
 	// one that runs an engine.
 	ledger int
-	dir    string // for the stores; "" for the system's
-	bug    string // planted, by tests only
+	// fleet is how many nodes share the store; 0 for an engine that is alone.
+	fleet int
+	// handovers are how often parts are to change hands between nodes without an
+	// engine; 0 for engines.
+	handovers int
+	failovers int    // of what stands behind the store
+	plant     string // a fault of these nodes, "" for none
+	dir       string // for the stores; "" for the system's
+	bug       string // planted, by tests only
 	// patience bounds how long a process that is not killed takes to do all it
 	// is to do.
 	patience time.Duration

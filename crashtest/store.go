@@ -25,15 +25,18 @@ type backend interface {
 // storeConfig tells a process which store to open.
 type storeConfig struct {
 	Kind    string
-	Address string // file or host:port
+	Address string // file or host:port, or several of these with commas between
+	// Master is the name that the sentinels at Address have for it, "" without any.
+	Master string
 	// Retaining removes what is settled after a second.
 	Retaining bool
 }
 
 // Kinds of stores.
 const (
-	kindSQLite = "sqlite"
-	kindRedis  = "redis"
+	kindSQLite  = "sqlite"
+	kindRedis   = "redis"
+	kindCluster = "cluster" // of Redis, for fleets
 )
 
 var kinds = []string{kindSQLite, kindRedis}
@@ -49,7 +52,7 @@ type opened struct {
 
 // openStore opens a store in the process under test.
 func openStore(ctx context.Context, cfg storeConfig) (opened, error) {
-	if cfg.Kind == kindRedis {
+	if cfg.Kind != kindSQLite {
 		return openRedis(ctx, cfg)
 	}
 	return openSQLite(ctx, cfg)

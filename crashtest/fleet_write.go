@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// writes is one of the term's writers: it writes the next numbers of some parts until
+// the term ends.
+func (t *term) writes(ctx context.Context) {
+	for ctx.Err() == nil {
+		list := t.next()
+		if len(list) > 0 {
+			acks, again, err := t.write(ctx, list)
+			t.written(list, acks, again, err)
+			if errors.Is(err, fleet.ErrFenced) {
+				t.end()
+			}
+		}
+		if !pause(ctx, writeEvery) {
+			return
+		}
+	}
+}
+
+// next takes some parts out of the queue.
+func (t *term) next() []*chain {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := slices.Clone(t.queue[:min(chainsPerCommit, len(t.queue))])
+	t.queue = t.queue[len(list):]
+	for _, c := range list {
+		c.busy = true
+	}
+	return list
+}
+
+// step is a number that is being written, and whether it was lost before.
+func (c *chain) step() (n uint64, filled bool) {
+	if len(c.lost) > 0 {
+		return c.lost[0], true
+	}
+	return c.n + 1, false
+}
+
+// write commits the next number of each part. A commit without a clear outcome is
+// made again with the same ids.
+func (t *term) write(ctx context.Context, list []*chain) (acks []ack, again int, err error) {
+	fence := t.shown()
+	batches := make([]*detect.Batch, len(list))
+	for i, c := range list {
+		batches[i] = c.batch(t.id)
+	}
+	show := fence
+	if t.Plant == plantNoFence {
+		show = t.Shown
+	}
+	for {
+		for _, b := range batches {
+			b.Fence = show
+		}
+		call, cancel := context.WithTimeout(ctx, callWithin)
+		err := t.store.Journal().Commit(call, batches)
+		cancel()
+		switch {
+		case err == nil:
+			acks, err = t.judge(ctx, list, batches)
+			return acks, again, err
+		case errors.Is(err, fleet.ErrFenced):
+			newer := t.shown()
+			if newer == fence {
+				return nil, again, err
+			}
+			fence, show = newer, newer
+			again++
+			if t.Plant == plantEarly { // so that the next one has begun
+				pause(ctx, t.Lease/beatsPerLease)
+			}
+		case !pause(ctx, 10*time.Millisecond):
+			return nil, again, err
+		}
+	}
+}
+
+// shown is the term's fence once no beat is under way.
+func (t *term) shown() fleet.Fence {
+	t.calling <- struct{}{}
+	defer func() { <-t.calling }()
+	return t.fence
+}
+
+// batch is the commit of a part's next number.
+func (c *chain) batch(term string) *detect.Batch {
+	n, filled := c.step()
+	body, err := json.Marshal(link{Term: term, Taken: c.taken, N: n, Filled: filled})
+	if err != nil {
+		panic(err) // it has nothing that cannot be encoded
+	}
+	owner := ownerOf(c.part)
+	return &detect.Batch{
+		Cursor: &detect.Cursor{Target: targets()[c.part], Position: strconv.FormatUint(max(n, c.n), 10)},
+		Events: []deliver.Event{{
+			// Of this term's alone: what another one writes is no repetition.
+			ID:     fmt.Sprintf("%s-%d-%s-%d", owner, n, term, c.taken),
+			Source: deliver.Source{Kind: deliver.SourceMonitor, ID: owner, Owner: owner}, TweetID: strconv.FormatUint(n, 10),
+			DetectedAt: time.Now(), Body: body,
+		}},
+	}
+}
+
+// judge moves the parts on. When the numbers that the store has given differ from
+// those that were written, it has lost some.
+func (t *term) judge(ctx context.Context, list []*chain, batches []*detect.Batch) (acks []ack, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	for i, c := range list {
+		n, filled := c.step()
+		if filled {
+			c.lost = c.lost[1:]
+			continue
+		}
+		c.n = n
+		acks = append(acks, ack{c.part, c.taken, n})
+		if batches[i].Events[0].Seq != n && err == nil {
+			err = t.lookBack(ctx, c)
+		}
+	}
+	return acks, err
+}
+
+// written tells what became of a commit, and puts its parts back.
+func (t *term) written(list []*chain, acks []ack, again int, err error) {
+	said := fleetSaid{Term: t.id, Acks: acks, Again: again}
+	if errors.Is(err, fleet.ErrFenced) {
+		said.Refused = err.Error()
+	}
+	wrote := make(map[fleet.Part]bool)
+	for _, a := range acks {
+		wrote[a.Part] = true
+	}
+	t.mu.Lock()
+	goals := t.goals.Load()
+	for _, c := range list {
+		c.busy = false
+		done := goals != nil && wrote[c.part] && c.n > goals[c.part] && len(c.lost) == 0
+		if !c.given && !done {
+			t.queue = append(t.queue, c)
+		}
+	}
+	t.idle.Broadcast()
+	t.mu.Unlock()
+	if len(acks) > 0 || said.Refused != "" || again > 0 {
+		t.say(said)
+	}
+}
