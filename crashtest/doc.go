@@ -70,8 +70,8 @@
 // has so many processes share a store, as nodes of a fleet (package fleet), until its
 // parts have changed hands as often as wanted. They run no engine: what a node does with a
 // part is to write 1, 2, 3 …, from where the part's cursor is, each number in a commit
-// that shows its fence. They give parts without need, leave, are killed by SIGKILL, and
-// are stopped for up to three leases of a second; and they never look whether their lease
+// that shows its fence. They give parts without need, leave, are killed by SIGKILL (with
+// SQLite also at the points named sqlite.fleet), and are stopped for up to three leases of a second; and they never look whether their lease
 // may be over, so that the store alone keeps a node from writing what it has lost. Each number says
 // who has written it, and afterwards the store is read: a number is stale when it comes
 // after one of a later term, or when a later term did not find it as it took the part

@@ -30,6 +30,13 @@ type fleetNode interface {
 	wait() end
 }
 
+// listened is a worker and what it waits for.
+type listened struct {
+	fleetNode
+	point string
+	gone  chan struct{} // closed when it has ended
+}
+
 // handoverRun has workers take parts from each other while they are stopped and
 // killed, and then looks for writes of those who had lost them.
 type handoverRun struct {
@@ -42,11 +49,12 @@ type handoverRun struct {
 	failover func() error
 	shown    fleet.Fence
 	verdict  verdict
-	nodes    []fleetNode
+	nodes    []*listened
 	pumps    sync.WaitGroup
 	pauses   int
 	killed   int
-	failed   int // over
+	hits     map[string]int // kills at named points
+	failed   int            // over
 	took     time.Duration
 	log      io.Writer
 
@@ -55,7 +63,7 @@ type handoverRun struct {
 }
 
 func newHandoverRun(o options, log io.Writer) *handoverRun {
-	return &handoverRun{options: o, books: newFleetBooks(), log: log}
+	return &handoverRun{options: o, books: newFleetBooks(), hits: make(map[string]int), log: log}
 }
 
 func (r *handoverRun) violations() []violation { return r.found }
@@ -83,7 +91,7 @@ func (r *handoverRun) play(ctx context.Context) error {
 		return o.Store, err
 	}
 	r.launch = func(task fleetTask) (fleetNode, error) {
-		return startProcess(childConfig{Store: b.config(), Worker: &task})
+		return startProcess(childConfig{Store: b.config(), Point: task.Point, Skip: task.Skip, Worker: &task})
 	}
 	err = errors.Join(r.work(ctx), b.close())
 	if len(r.found) > 0 {
@@ -131,14 +139,30 @@ func (r *handoverRun) work(ctx context.Context) (err error) {
 	return err
 }
 
+// handoversPerHit is in how many hand-overs each named point has to be hit.
+const handoversPerHit = 10_000
+
 // enough is whether so much happened that the run shows something.
 func (r *handoverRun) enough() {
 	if r.verdict.handovers < r.handovers {
 		r.violated("handovers", "%d of %d came before the end", r.verdict.handovers, r.handovers)
 	}
+	for _, name := range r.lacking() {
+		r.violated("points", "%s was not hit in %d kills", name, r.killed)
+	}
 	if r.books.refused == 0 && r.plant != plantNoFence {
 		r.violated("refused", "no commit was: nothing has shown that one would be")
 	}
+}
+
+// lacking are the named points that no process has died at, though it had the time.
+func (r *handoverRun) lacking() (names []string) {
+	for _, p := range sharedPointsOf(r.kind) {
+		if r.hits[p.name] == 0 && r.handovers >= handoversPerHit {
+			names = append(names, p.name)
+		}
+	}
+	return names
 }
 
 // disturbed starts all workers, and lets each meet its fate until there were enough
@@ -146,16 +170,16 @@ func (r *handoverRun) enough() {
 func (r *handoverRun) disturbed(ctx context.Context) error {
 	calm := make(chan struct{})
 	var fates sync.WaitGroup
-	r.nodes = make([]fleetNode, r.fleet)
+	r.nodes = make([]*listened, r.fleet)
 	errs := make([]error, r.fleet+1)
 	for i := range r.nodes {
-		if errs[i] = r.start(i, 0); errs[i] != nil {
+		if errs[i] = r.start(i, 0, nil); errs[i] != nil {
 			close(calm)
 			return errors.Join(errs...)
 		}
 	}
 	for i := range r.nodes {
-		fates.Go(func() { errs[i] = r.fate(i, calm) })
+		fates.Go(func() { errs[i] = r.fate(i, rand.New(rand.NewPCG(r.seed, 8+uint64(i))), calm) })
 	}
 	if r.failovers > 0 {
 		fates.Go(func() { errs[r.fleet] = r.fails(calm) })
@@ -175,22 +199,32 @@ func (r *handoverRun) disturbed(ctx context.Context) error {
 func (r *handoverRun) done() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// A few of them are lost with failovers, or were counted twice.
-	return len(r.found) > 0 || r.failed >= r.failovers && r.books.handed() >= r.handovers+r.handovers/50+r.fleet
+	// A few of them are lost with failovers, or were counted twice. Where they came so
+	// fast that they show nothing yet, there are more.
+	handed, refused := r.books.counts()
+	showed := len(r.lacking()) == 0 && (refused > 0 || r.plant == plantNoFence)
+	return len(r.found) > 0 || r.failed >= r.failovers && handed >= r.handovers+r.handovers/50+r.fleet && (showed || handed >= 4*r.handovers)
 }
 
-// start launches worker i, and listens to it.
-func (r *handoverRun) start(i, life int) error {
+// start launches worker i, and listens to it. Every third life but the first is to end at a
+// named point, if the store has any.
+func (r *handoverRun) start(i, life int, rnd *rand.Rand) error {
 	task := fleetTask{Name: fmt.Sprintf("node-%d", i), Seed: r.seed<<20 + uint64(life*r.fleet+i), Lease: fleetLease, Plant: r.plant, Shown: r.shown}
 	if r.failovers > 0 {
 		task.LookBack = 64
+	}
+	if points := sharedPointsOf(r.kind); life > 0 && len(points) > 0 && rnd.IntN(3) == 0 {
+		p := points[rnd.IntN(len(points))]
+		task.Point, task.Skip = p.name, rnd.IntN(p.skip+1)
 	}
 	n, err := r.launch(task)
 	if err != nil {
 		return err
 	}
-	r.nodes[i] = n
+	node := &listened{n, task.Point, make(chan struct{})}
+	r.nodes[i] = node
 	r.pumps.Go(func() {
+		defer close(node.gone)
 		for line := range n.lines() {
 			if line.Fleet != nil {
 				r.books.heard(i, line.Fleet)
@@ -205,36 +239,72 @@ func (r *handoverRun) start(i, life int) error {
 
 // fate stops a worker for up to three leases, or kills it and starts another, again and
 // again until calm.
-func (r *handoverRun) fate(i int, calm <-chan struct{}) error {
-	rnd := rand.New(rand.NewPCG(r.seed, 8+uint64(i)))
-	upTo := func(leases float64) bool { // reports whether it is calm
-		timer := time.NewTimer(time.Duration(rnd.Float64() * leases * float64(fleetLease)))
-		defer timer.Stop()
-		select {
-		case <-calm:
-			return true
-		case <-timer.C:
-			return false
-		}
+func (r *handoverRun) fate(i int, rnd *rand.Rand, calm <-chan struct{}) error {
+	life := 1
+	again := func() error {
+		r.wait(rnd, 2, calm, nil)
+		life++
+		return r.start(i, life-1, rnd)
 	}
-	for life := 1; !upTo(6); {
+	for {
+		node := r.nodes[i]
+		switch r.wait(rnd, 6, calm, node.gone) {
+		case itIsCalm:
+			if node.point == "" {
+				return nil
+			}
+			// It would die in the rest: another takes its place, which has no such point.
+			r.books.ended(i)
+			node.kill()
+			return r.start(i, 0, rnd)
+		case itIsGone:
+			r.books.ended(i)
+			r.mu.Lock()
+			r.hits[node.point]++
+			r.mu.Unlock()
+			r.count(&r.killed)
+			if err := again(); err != nil {
+				return err
+			}
+			continue
+		}
 		if rnd.IntN(10) < 7 {
-			r.nodes[i].stop()
-			upTo(3)
-			r.nodes[i].resume()
+			node.stop()
+			r.wait(rnd, 3, calm, nil)
+			node.resume()
 			r.count(&r.pauses)
 			continue
 		}
 		r.books.ended(i)
-		r.nodes[i].kill()
+		node.kill()
 		r.count(&r.killed)
-		upTo(2)
-		if err := r.start(i, life); err != nil {
+		if err := again(); err != nil {
 			return err
 		}
-		life++
 	}
-	return nil
+}
+
+// What a wait ends with.
+type waited int
+
+const (
+	itIsTime waited = iota
+	itIsCalm
+	itIsGone
+)
+
+// wait lasts up to so many leases.
+func (r *handoverRun) wait(rnd *rand.Rand, leases float64, calm, gone <-chan struct{}) waited {
+	timer := time.NewTimer(time.Duration(rnd.Float64() * leases * float64(fleetLease)))
+	defer timer.Stop()
+	select {
+	case <-gone:
+		return itIsGone
+	case <-calm:
+		return itIsCalm
+	case <-timer.C:
+		return itIsTime
+	}
 }
 
 func (r *handoverRun) count(n *int) {
@@ -262,7 +332,8 @@ func (r *handoverRun) fails(calm <-chan struct{}) error {
 			return nil
 		}
 		r.count(&r.failed)
-		fmt.Fprintf(r.log, "failover %d of %d, %d hand-overs\n", r.failed, r.failovers, r.books.handed())
+		handed, _ := r.books.counts()
+		fmt.Fprintf(r.log, "failover %d of %d, %d hand-overs\n", r.failed, r.failovers, handed)
 	}
 	return nil
 }

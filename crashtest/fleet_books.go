@@ -84,10 +84,11 @@ func (b *fleetBooks) ended(node int) {
 	}
 }
 
-func (b *fleetBooks) handed() int {
+// counts are the hand-overs and the refusals so far.
+func (b *fleetBooks) counts() (handed, refused int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.handovers
+	return b.handovers, b.refused
 }
 
 func (b *fleetBooks) silence() time.Duration {

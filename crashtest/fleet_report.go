@@ -12,23 +12,24 @@ import (
 
 // handoverReport is the last line of a run with -json.
 type handoverReport struct {
-	Bench     string     `json:"bench"`
-	Store     string     `json:"store"`
-	Nodes     int        `json:"nodes"`
-	Seed      uint64     `json:"seed"`
-	Plant     string     `json:"plant,omitempty"`
-	Seconds   float64    `json:"seconds"`
-	Pauses    int        `json:"pauses"`
-	Kills     int        `json:"kills"`
-	Failovers int        `json:"failovers"`
-	Writes    int        `json:"writes"`
-	Handovers int        `json:"handovers"`
-	Refused   int        `json:"refused"`
-	Again     int        `json:"again"` // refused because the worker had moved on, and then taken
-	Stale     int        `json:"stale_accepted"`
-	Lost      int        `json:"lost"`
-	Doubled   int        `json:"doubled"`
-	Takeover  percentile `json:"takeover_ms"`
+	Bench     string         `json:"bench"`
+	Store     string         `json:"store"`
+	Nodes     int            `json:"nodes"`
+	Seed      uint64         `json:"seed"`
+	Plant     string         `json:"plant,omitempty"`
+	Seconds   float64        `json:"seconds"`
+	Pauses    int            `json:"pauses"`
+	Kills     int            `json:"kills"`
+	Points    map[string]int `json:"kills_at,omitempty"` // named points
+	Failovers int            `json:"failovers"`
+	Writes    int            `json:"writes"`
+	Handovers int            `json:"handovers"`
+	Refused   int            `json:"refused"`
+	Again     int            `json:"again"` // refused because the worker had moved on, and then taken
+	Stale     int            `json:"stale_accepted"`
+	Lost      int            `json:"lost"`
+	Doubled   int            `json:"doubled"`
+	Takeover  percentile     `json:"takeover_ms"`
 }
 
 // percentile has milliseconds.
@@ -50,7 +51,7 @@ func percentiles(sorted []time.Duration) percentile {
 func (r *handoverRun) report() handoverReport {
 	return handoverReport{
 		Bench: "crashtest", Store: r.kind, Nodes: r.fleet, Seed: r.seed, Plant: r.plant, Seconds: math.Round(r.took.Seconds()*10) / 10,
-		Pauses: r.pauses, Kills: r.killed, Failovers: r.failed, Writes: r.verdict.writes, Handovers: r.verdict.handovers,
+		Pauses: r.pauses, Kills: r.killed, Points: r.hits, Failovers: r.failed, Writes: r.verdict.writes, Handovers: r.verdict.handovers,
 		Refused: r.books.refused, Again: r.books.again, Stale: r.verdict.stale, Lost: r.verdict.lost, Doubled: r.verdict.doubled,
 		Takeover: percentiles(r.verdict.takeovers),
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -213,5 +215,42 @@ func TestTakeover(t *testing.T) {
 	v, err := b.check(func(p fleet.Part) ([]link, error) { return chainOf("a1 a2 b3"), nil }, false)
 	if err != nil || len(v.takeovers) != 2 || v.takeovers[0] != at(2).Sub(b.deaths[0].at) {
 		t.Errorf("%v, %v, want two of %s", v.takeovers, err, at(2).Sub(b.deaths[0].at))
+	}
+}
+
+// A run with processes, on each store that there is.
+func TestHandovers(t *testing.T) {
+	for _, row := range []struct {
+		kind      string
+		failovers int
+		program   string
+	}{{kind: kindSQLite}, {kind: kindRedis, program: "redis-server"}, {kind: kindCluster, program: "redis-server"}, {kind: kindRedis, failovers: 2, program: "redis-sentinel"}} {
+		name := row.kind
+		if row.failovers > 0 {
+			name = "sentinel"
+		}
+		t.Run(name, func(t *testing.T) {
+			if row.kind != kindSQLite && (testing.Short() || tempo > 1) {
+				t.Skip("starts servers for some seconds")
+			}
+			if row.program != "" {
+				if _, err := exec.LookPath(row.program); err != nil {
+					t.Skipf("no %s: %v", row.program, err)
+				}
+			}
+			var out strings.Builder
+			r := newHandoverRun(options{kind: row.kind, fleet: 3, handovers: 500, failovers: row.failovers, seed: 1, json: true, dir: t.TempDir()}, t.Output())
+			if err := r.play(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.write(&out); err != nil {
+				t.Fatal(err)
+			}
+			var o handoverReport
+			if err := json.Unmarshal([]byte(out.String()), &o); err != nil || len(r.found) > 0 || o.Handovers < 500 || o.Failovers < row.failovers {
+				t.Errorf("%s, %v, %v", out.String(), err, r.found)
+			}
+			t.Log(out.String())
+		})
 	}
 }

@@ -23,6 +23,9 @@ type fleetTask struct {
 	// LookBack is how many numbers of a part a worker looks at when it takes it, for
 	// those that a failover has lost; 0 when nothing gets lost.
 	LookBack int
+	// Point is one at which the process dies, "" for none, after Skip passes.
+	Point string
+	Skip  int
 	// Plant is a fault of the worker, "" for none.
 	Plant string
 	// Shown is the fence of every commit with plantNoFence: that of a term that nobody

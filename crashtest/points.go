@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // point is a moment at which a process may be made to die.
 type point struct {
 	name string
@@ -20,6 +22,7 @@ const (
 	starting               // at each start
 	opening                // when the store has not been used yet
 	stopping               // in a graceful stop
+	sharing                // as a node of a fleet
 )
 
 // points are all named moments. Those that begin with sqlite. are inside the
@@ -78,17 +81,25 @@ var points = []point{
 	{name: "sqlite.replay.made", skip: 2, do: doReplay, store: "sqlite"},
 	{name: "sqlite.backup.copied", do: doBackup, store: "sqlite"},
 	{name: "sqlite.close.stopped", when: stopping, store: "sqlite"},
+	{name: "sqlite.fleet.ended", when: sharing, store: "sqlite"},
+	{name: "sqlite.fleet.given", when: sharing, skip: 4, store: "sqlite"},
+	{name: "sqlite.fleet.taken", when: sharing, skip: 4, store: "sqlite"},
 }
 
-// pointsOf are the points that a backend has.
+// pointsOf are the points that an engine passes which is alone on a backend.
 func pointsOf(store string) []point {
 	var of []point
 	for _, p := range points {
-		if p.store == "" || p.store == store {
+		if p.when != sharing && (p.store == "" || p.store == store) {
 			of = append(of, p)
 		}
 	}
 	return of
+}
+
+// sharedPointsOf are those that only nodes of a fleet pass.
+func sharedPointsOf(store string) []point {
+	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return p.when != sharing || p.store != store })
 }
 
 // retentionPoint is where an event is removed.
