@@ -115,7 +115,7 @@ func (t *term) chosen(share int, ending bool) (give fleet.Set, want int) {
 	want = share
 	switch t.rests--; {
 	case ending:
-	case t.rand.IntN(4) == 0:
+	case t.rand.IntN(8) == 0:
 		n, t.rests = max(n, len(own)/8), 1+t.rand.IntN(2)
 		want = len(own) - n
 	case t.rests >= 0:

@@ -116,7 +116,8 @@ func (w *worker) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, end := context.WithCancel(ctx)
+	life := ctx
+	ctx, end := context.WithCancel(life)
 	defer end()
 	t := &term{worker: w, id: st.Fence.Term, end: end, fence: st.Fence, calling: make(chan struct{}, 1),
 		own: make(map[fleet.Part]*chain), others: make(map[string]*sight)}
@@ -124,7 +125,7 @@ func (w *worker) serve(ctx context.Context) error {
 	t.note(st)
 	var writers sync.WaitGroup
 	for range writersPerWorker {
-		writers.Go(func() { t.writes(ctx) })
+		writers.Go(func() { t.writes(ctx, life) })
 	}
 	t.beats(ctx)
 	end()

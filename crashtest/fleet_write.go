@@ -15,12 +15,12 @@ import (
 )
 
 // writes is one of the term's writers: it writes the next numbers of some parts until
-// the term ends.
-func (t *term) writes(ctx context.Context) {
+// ctx, the term's, ends. A commit that has begun goes on, as long as the worker lives.
+func (t *term) writes(ctx, life context.Context) {
 	for ctx.Err() == nil {
 		list := t.next()
 		if len(list) > 0 {
-			acks, again, err := t.write(ctx, list)
+			acks, again, err := t.write(ctx, life, list)
 			t.written(list, acks, again, err)
 			if errors.Is(err, fleet.ErrFenced) {
 				t.end()
@@ -54,7 +54,7 @@ func (c *chain) step() (n uint64, filled bool) {
 
 // write commits the next number of each part. A commit without a clear outcome is
 // made again with the same ids.
-func (t *term) write(ctx context.Context, list []*chain) (acks []ack, again int, err error) {
+func (t *term) write(ctx, life context.Context, list []*chain) (acks []ack, again int, err error) {
 	fence := t.shown()
 	batches := make([]*detect.Batch, len(list))
 	for i, c := range list {
@@ -68,12 +68,12 @@ func (t *term) write(ctx context.Context, list []*chain) (acks []ack, again int,
 		for _, b := range batches {
 			b.Fence = show
 		}
-		call, cancel := context.WithTimeout(ctx, callWithin)
+		call, cancel := context.WithTimeout(life, callWithin)
 		err := t.store.Journal().Commit(call, batches)
 		cancel()
 		switch {
 		case err == nil:
-			acks, err = t.judge(ctx, list, batches)
+			acks, err = t.judge(life, list, batches)
 			return acks, again, err
 		case errors.Is(err, fleet.ErrFenced):
 			newer := t.shown()
