@@ -122,10 +122,15 @@
 // describes the format of the values.
 //
 //	version            text  the version of the data
-//	count              h     n, the last number given to a record, delivery or entry
+//	count              h     n, the last number given to a record, delivery or entry; of a
+//	                         fleet b, how many joins and beats, e, the epoch, and c, the
+//	                         last change
 //	journal            h     cursors, last event numbers, what is bound to sources, runs
-//	                         of event ids, answers of calls (runs, write)
+//	                         of event ids, answers of calls, generations of terms (runs,
+//	                         write, members)
 //	clients            h     until when answers are kept, by store (write)
+//	members            h     terms of a fleet (members)
+//	changes            l     the last changes of records (changes)
 //	events             h     record of an event by id, empty when it was removed (log)
 //	firsts             h     a number before which no event is stored, by owner
 //	settled, late      l, z  events without open deliveries, the first to be removed

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // journal implements detect.Journal.
@@ -22,13 +23,21 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		// Taken again for each attempt, so that it is after the changes of endpoints that
 		// the attempt knows.
 		p := j.s.plan(batches, j.s.opts.Now())
+		if p.alone {
+			p.clock = j.s.clock()
+		}
 		out, err := j.s.run(ctx, p.script(most), "", p.words(most)...)
 		if err != nil {
 			return err
 		}
-		if text(out[0]) == "stale" { // endpoints were bound or unbound elsewhere
+		switch text(out[0]) {
+		case "stale": // endpoints were bound or unbound elsewhere
 			j.s.bound.learn(p.asked(), list(out[1]))
 			continue
+		case "fenced":
+			return fleet.ErrFenced
+		case "shared":
+			return fleet.ErrShared
 		}
 		return p.tell(batches, list(out[1]))
 	}

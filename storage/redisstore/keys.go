@@ -40,7 +40,7 @@ func (ks keys) Create(ctx context.Context, k apikey.Key) error {
 		return fmt.Errorf("redisstore: %w", err)
 	}
 	return ks.verdict(ks.s.run(ctx, "records_create", ofKeys,
-		k.ID, escaped(k.Owner), k.Lookup(), "", strconv.FormatInt(k.Version, 10), doc))
+		k.ID, escaped(k.Owner), k.Lookup(), "", strconv.FormatInt(k.Version, 10), doc, ofKeys[:1]))
 }
 
 func (ks keys) Get(ctx context.Context, owner, id string) (apikey.Key, error) {
@@ -100,9 +100,9 @@ func (ks keys) Update(ctx context.Context, k apikey.Key) error {
 		return fmt.Errorf("redisstore: %w", err)
 	}
 	return ks.verdict(ks.s.run(ctx, "records_update", ofKeys, k.ID, escaped(k.Owner), k.Lookup(), "",
-		strconv.FormatInt(was, 10), strconv.FormatInt(k.Version, 10), doc))
+		strconv.FormatInt(was, 10), strconv.FormatInt(k.Version, 10), doc, ofKeys[:1]))
 }
 
 func (ks keys) Delete(ctx context.Context, owner, id string) error {
-	return ks.verdict(ks.s.run(ctx, "records_delete", ofKeys, id, escaped(owner), ""))
+	return ks.verdict(ks.s.run(ctx, "records_delete", ofKeys, id, escaped(owner), "", ofKeys[:1]))
 }

@@ -57,6 +57,9 @@ func questions(s *redisstore.Store) []func(context.Context) error {
 			_, err := s.Ledger().Entries(ctx, billing.EntryQuery{Owner: "acme", SourceID: "x"})
 			return err
 		},
+		func(ctx context.Context) error { _, err := s.Members().Look(ctx); return err },
+		func(ctx context.Context) error { _, err := s.Feed().Since(ctx, 0, 10); return err },
+		func(ctx context.Context) error { _, err := s.Feed().Last(ctx); return err },
 	}
 }
 
@@ -174,7 +177,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		must(t, s.Outbox().Settle(t.Context()))
 		must(t, s.Ledger().Append(t.Context()))
 	}
-	kept := map[string]bool{"version": true, "count": true, "journal": true, "firsts": true, "balances": true, "clients": true}
+	kept := map[string]bool{"version": true, "changes": true, "count": true, "journal": true, "firsts": true, "balances": true, "clients": true}
 	for _, key := range server.Keys() {
 		name := strings.TrimPrefix(key, "{streamwatch}:")
 		if !kept[name] {

@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 )
@@ -28,6 +29,7 @@ func writingCalls(s *redisstore.Store) []struct {
 } {
 	one := source("acme", "src")
 	kept := deliver.DeliveryID(deliver.EventID("src", "0"), "kept")
+	var fence fleet.Fence
 	return []struct {
 		name string
 		do   func(context.Context) (any, error)
@@ -69,6 +71,22 @@ func writingCalls(s *redisstore.Store) []struct {
 		}},
 		{"Ledger.Commit", func(ctx context.Context) (any, error) { return nil, s.Ledger().Commit(ctx, "r", billing.Entry{}) }},
 		{"Ledger.Release", func(ctx context.Context) (any, error) { return nil, s.Ledger().Release(ctx, "kept") }},
+		{"Members.Join", func(ctx context.Context) (any, error) {
+			st, err := s.Members().Join(ctx, fleet.Node{Name: "a", Lease: time.Minute})
+			fence = st.Fence
+			return fmt.Sprint(st.Fence.Generation, st.Beats), err
+		}},
+		{"Members.Beat", func(ctx context.Context) (any, error) {
+			st, err := s.Members().Beat(ctx, fleet.Beat{Fence: fence, Want: 3, Asks: []fleet.Ask{{Budget: "b", Total: 3, Rate: 2}}})
+			fence = st.Fence
+			return fmt.Sprint(st.Fence.Generation, st.Beats, st.Members[0].Beats, st.Own, st.Grants), err
+		}},
+		{"Journal.Commit with a fence", func(ctx context.Context) (any, error) {
+			b := &detect.Batch{Fence: fence, Events: []deliver.Event{newEvent(one, "2", "log")}, DeliverBy: start}
+			err := s.Journal().Commit(ctx, []*detect.Batch{b})
+			return fmt.Sprint(b.Events[0].Seq, endpointsOf(b.Deliveries)), err
+		}},
+		{"Members.Leave", func(ctx context.Context) (any, error) { return nil, s.Members().Leave(ctx, fence) }},
 	}
 }
 
@@ -80,9 +98,9 @@ func furnish(t testing.TB, s *redisstore.Store) {
 	must(t, s.Ledger().Reserve(t.Context(), billing.Reservation{ID: "kept", Owner: "acme", Amount: 4}))
 }
 
-// ofStores matches what is different for each store: its answers, and its line in the list
-// of stores.
-var ofStores = regexp.MustCompile(`(?m)^   a?[A-Z2-7]{26}\d*: .*\n`)
+// ofStores matches what is different for each store: its answers, its line in the list of
+// stores, and terms of fleets.
+var ofStores = regexp.MustCompile(`(?m)^   [at]?[A-Z2-7]{26}\d*: .*\n`)
 
 // dump returns all data of a server except what ofStores matches.
 func dump(server interface{ Dump() string }) string {

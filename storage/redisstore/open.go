@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataVersion is the version of the data; any other is refused.
-	dataVersion = 4
+	dataVersion = 5
 	dataMark    = "streamwatch "
 	// oldestServer is the oldest major version of Redis. Since 7.0 the error of a
 	// script keeps its code, which tells whether the call may be tried again.
@@ -33,6 +33,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	if to == nil {
 		return nil, errors.New("redisstore: options of the client are missing: want at least Addrs")
 	}
+	ownClock := opts.Now != nil
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	own.ContextTimeoutEnabled = true
 	own.ReadOnly, own.RouteByLatency, own.RouteRandomly = false, false, false
 	s := &Store{
-		opts: opts, redis: redis.NewUniversalClient(&own), prefix: "{" + opts.Name + "}:", client: rand.Text(),
+		opts: opts, ownClock: ownClock, redis: redis.NewUniversalClient(&own), prefix: "{" + opts.Name + "}:", client: rand.Text(),
 		slots: make(chan *slot, callSlots), bound: newBindings(),
 	}
 	_, s.cluster = s.redis.(*redis.ClusterClient)
@@ -52,6 +53,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 	}
 	s.added.Store(removalStep) // so that the first commit removes what earlier stores left
 	s.cut, s.cutNow = context.WithCancel(context.Background())
+	s.closing, s.closeNow = context.WithCancel(s.cut)
 	if err := s.check(ctx, own.Protocol); err != nil {
 		s.cutNow()
 		return nil, errors.Join(err, s.redis.Close())

@@ -67,7 +67,8 @@ type Options struct {
 	AllowEviction bool
 	// Now stamps events and deliveries and decides what has expired. It may be
 	// called from several goroutines. The clocks of stores that share data
-	// should agree to a second. Defaults to time.Now.
+	// should agree to a second. Leases of a fleet go by it, too; if it is not set, they
+	// go by the server's clock. Defaults to time.Now.
 	Now func() time.Time
 	// Logger gets a line when the server stops answering and when it answers again,
 	// and for queued deliveries that are missing or cannot be read. Defaults to none.

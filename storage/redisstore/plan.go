@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // plan is a commit, with deliveries for the endpoints that are believed to be bound: the
@@ -23,6 +24,9 @@ type plan struct {
 	runs    []run
 	charges []billing.Entry
 	cursors []plannedCursor // the last one of each target
+	fences  index[fleet.Fence]
+	alone   bool   // a batch has no fence
+	clock   string // of the store, if alone: see Store.clock
 	buffer  encoder
 }
 
@@ -95,6 +99,11 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 	var endpoints [][]string // by source
 	var targets index[string]
 	for _, b := range batches {
+		if b.Fence.IsZero() {
+			p.alone = true
+		} else {
+			p.fences.of(b.Fence)
+		}
 		for i := range b.Events {
 			ev := &b.Events[i]
 			source, isNew := p.sources.of(sourceName{ev.Source.Owner, ev.Source.ID})
@@ -109,7 +118,7 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 				}
 			}
 			owner, _ := p.owners.of(ev.Source.Owner)
-			p.add(planned{p: p, ev: ev}, owner, endpoints[source], b.DeliverBy)
+			p.add(planned{p: p, ev: ev}, owner, endpoints[source], b)
 		}
 		p.charges = append(p.charges, b.Charges...)
 		if b.Cursor == nil {
@@ -124,12 +133,12 @@ func (s *Store) plan(batches []*detect.Batch, now time.Time) *plan {
 	return p
 }
 
-func (p *plan) add(e planned, owner int, endpoints []string, due time.Time) {
+func (p *plan) add(e planned, owner int, endpoints []string, b *detect.Batch) {
 	if len(endpoints)+len(e.ev.Handlers) > 0 {
 		ev := *e.ev
 		ev.CommittedAt = p.now
 		ev.Handlers = slices.Clone(ev.Handlers)
-		e.ev, e.deliveries = &ev, deliveriesOf(&ev, endpoints, due)
+		e.ev, e.deliveries = &ev, deliveriesOf(&ev, endpoints, b)
 	}
 	p.events = append(p.events, e)
 	if n := len(p.runs); n > 0 && len(e.deliveries) == 0 {
@@ -142,10 +151,11 @@ func (p *plan) add(e planned, owner int, endpoints []string, due time.Time) {
 }
 
 // deliveriesOf returns the deliveries of an event: to the endpoints bound to its source,
-// in order of creation, then to its handlers, each once.
-func deliveriesOf(ev *deliver.Event, endpoints []string, due time.Time) []deliver.Delivery {
+// in order of creation, then to its handlers, each once. Those to endpoints of others are
+// due at once.
+func deliveriesOf(ev *deliver.Event, endpoints []string, b *detect.Batch) []deliver.Delivery {
 	ds := make([]deliver.Delivery, 0, len(endpoints)+len(ev.Handlers))
-	add := func(endpointID string) {
+	add := func(endpointID string, due time.Time) {
 		if slices.ContainsFunc(ds, func(d deliver.Delivery) bool { return d.EndpointID == endpointID }) {
 			return // a handler that is named twice
 		}
@@ -155,10 +165,14 @@ func deliveriesOf(ev *deliver.Event, endpoints []string, due time.Time) []delive
 		})
 	}
 	for _, id := range endpoints {
-		add(id)
+		due := b.DeliverBy
+		if b.Lanes != nil && !b.Lanes.Has(fleet.PartOf(id)) {
+			due = ev.CommittedAt
+		}
+		add(id, due)
 	}
 	for _, name := range ev.Handlers {
-		add(deliver.HandlerEndpoint(name))
+		add(deliver.HandlerEndpoint(name), b.DeliverBy)
 	}
 	return ds
 }

@@ -48,7 +48,7 @@ func (rs records[T]) Create(ctx context.Context, rec T) error {
 	}
 	owner = escaped(owner)
 	return rs.verdict(rs.s.run(ctx, "records_create", rs.kind,
-		id, owner, owner+unique, status, strconv.FormatInt(*rs.version(&rec), 10), doc))
+		id, owner, owner+unique, status, strconv.FormatInt(*rs.version(&rec), 10), doc, rs.kind[:1]))
 }
 
 func (rs records[T]) Get(ctx context.Context, owner, id string) (rec T, err error) {
@@ -71,11 +71,11 @@ func (rs records[T]) Update(ctx context.Context, rec T) error {
 	}
 	owner = escaped(owner)
 	return rs.verdict(rs.s.run(ctx, "records_update", rs.kind,
-		id, owner, owner+unique, status, strconv.FormatInt(was, 10), strconv.FormatInt(*version, 10), doc))
+		id, owner, owner+unique, status, strconv.FormatInt(was, 10), strconv.FormatInt(*version, 10), doc, rs.kind[:1]))
 }
 
 func (rs records[T]) Delete(ctx context.Context, owner, id string) error {
-	return rs.verdict(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner), string(rs.charged)))
+	return rs.verdict(rs.s.run(ctx, "records_delete", rs.kind, id, escaped(owner), string(rs.charged), rs.kind[:1]))
 }
 
 // scanChunk is how many records Scan reads at a time.

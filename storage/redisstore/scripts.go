@@ -33,6 +33,9 @@ var luaKeys = map[string]string{
 	"account":         "balances totals entries entriesgone ledger entryorder holds expiring resolved resolvedorder",
 	"charges":         "",
 	"count":           "count",
+	"changes":         "count changes",
+	"members":         "members count",
+	"terms":           "members journal count",
 	"receivers":       "deliveries log others queue",
 	"no_receivers":    "",
 	"no_removal":      "",
@@ -55,7 +58,7 @@ var luaKeys = map[string]string{
 	"endpoints_scan":   "endpoints endpointorder",
 	"endpoints_update": "urls",
 	"endpoints_delete": "endpoints endpointorder urls queue deliveries replays replaysdue",
-	"journal_commit":   "journal events",
+	"journal_commit":   "journal events members",
 	"journal_cursors":  "journal",
 	"outbox_claim":     "lanes queue deliveries",
 	"outbox_settle":    "deliveries attempts",
@@ -76,6 +79,12 @@ var luaKeys = map[string]string{
 	"ledger_page":      "ledger entries",
 	"ledger_scan":      "ledger entries",
 	"ledger_totals":    "totals",
+	"members_join":     "members journal",
+	"members_beat":     "members journal",
+	"members_leave":    "",
+	"members_look":     "",
+	"feed_since":       "count changes",
+	"feed_last":        "count",
 }
 
 // scriptFiles has the scripts, and the files that each consists of, after base. A file may
@@ -83,20 +92,20 @@ var luaKeys = map[string]string{
 var scriptFiles = map[string]string{
 	"open": "open",
 
-	"records_create": "write count records_create",
+	"records_create": "write count changes records_create",
 	"records_get":    "record records_get",
-	"records_update": "write record records_update",
-	"records_delete": "write record records_delete",
+	"records_update": "write record changes records_update",
+	"records_delete": "write record changes records_delete",
 	"records_list":   "lists records_list",
 	"records_scan":   "records_scan",
 	"records_find":   "records_find",
 
-	"endpoints_create": "write count endpoint endpoints_create",
+	"endpoints_create": "write count changes endpoint endpoints_create",
 	"endpoints_get":    "endpoint endpoints_get",
 	"endpoints_list":   "endpoints_list",
 	"endpoints_scan":   "endpoints_scan",
-	"endpoints_update": "write endpoint endpoints_update",
-	"endpoints_delete": "write endpoint runs settled queue delivery removal removal_events replay endpoints_delete",
+	"endpoints_update": "write changes endpoint endpoints_update",
+	"endpoints_delete": "write changes endpoint runs settled queue delivery removal removal_events replay endpoints_delete",
 
 	// A commit without deliveries, one with some, and one that has charges or removes old
 	// events. The fewer functions a script defines, the faster a call is.
@@ -127,6 +136,13 @@ var scriptFiles = map[string]string{
 	"ledger_page":    "lists ledger_page",
 	"ledger_scan":    "lists times ledger_scan",
 	"ledger_totals":  "ledger_totals",
+
+	"members_join":  "write members terms members_join",
+	"members_beat":  "write members terms members_beat",
+	"members_leave": "write members terms members_leave",
+	"members_look":  "members members_look",
+	"feed_since":    "feed_since",
+	"feed_last":     "feed_last",
 }
 
 // script is a Lua script as it is sent.

@@ -21,17 +21,19 @@ import (
 )
 
 var (
-	_ storage.Store = (*Store)(nil)
-	_ storage.Keyed = (*Store)(nil)
+	_ storage.Store   = (*Store)(nil)
+	_ storage.Keyed   = (*Store)(nil)
+	_ storage.Sharing = (*Store)(nil)
 )
 
 // Store is a storage.Store on Redis. It is safe for concurrent use.
 type Store struct {
-	opts    Options
-	redis   redis.UniversalClient
-	cluster bool
-	prefix  string // of all keys: the hash tag
-	client  string // names this store among those that share its data
+	opts     Options
+	ownClock bool // Options.Now is not the default
+	redis    redis.UniversalClient
+	cluster  bool
+	prefix   string // of all keys: the hash tag
+	client   string // names this store among those that share its data
 
 	slots     chan *slot                // those not in use
 	questions atomic.Uint64             // counts calls that only read
@@ -41,9 +43,11 @@ type Store struct {
 	keys      sync.Map // []any by *script, of scripts that are not for kinds of records
 	stats     stats
 
-	cut     context.Context
-	cutNow  context.CancelFunc // ends the calls under way
-	calling gate
+	cut      context.Context
+	cutNow   context.CancelFunc // ends the calls under way
+	closing  context.Context
+	closeNow context.CancelFunc // ends those that would go on for ever
+	calling  gate
 }
 
 // Monitors returns the store of monitors.
@@ -81,6 +85,7 @@ func (s *Store) Close(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.closeNow()
 	select {
 	case <-idle:
 	case <-ctx.Done():

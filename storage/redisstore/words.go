@@ -5,21 +5,37 @@ import "github.com/streamwatch/streamwatch/detect"
 // words returns the arguments of lua/journal_commit.lua and lua/charges.lua, for a commit
 // that removes up to most old events.
 func (p *plan) words(most int) []any {
-	n := 9 + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
+	n := 12 + 2*len(p.fences.names) + 2*len(p.bound) + len(p.unbound) + len(p.owners.names) + 2*len(p.events) + 3*len(p.runs) + 5*len(p.charges) + 2*len(p.cursors)
 	for i := range p.runs {
 		n += 4 * p.runs[i].deliveries
 	}
 	w := make([]any, 0, n)
+	fences := len(p.fences.names)
+	if p.alone {
+		fences++
+	}
 	w = append(w, len(p.bound)+len(p.unbound), len(p.bound), len(p.owners.names), len(p.events), flag(p.distinct()),
-		2*len(p.cursors), len(p.runs), most)
+		2*len(p.cursors), len(p.runs), most, fences)
 	for _, name := range p.asked() {
 		w = append(w, "b"+boundField(name))
 	}
 	for _, name := range p.owners.names {
 		w = append(w, "s"+escaped(name))
 	}
+	for _, f := range p.fences.names {
+		w = append(w, "t"+f.Term)
+	}
+	if p.alone {
+		w = append(w, "t")
+	}
 	for i := range p.bound {
 		w = append(w, p.bound[i].ids)
+	}
+	for _, f := range p.fences.names {
+		w = append(w, f.Generation)
+	}
+	if p.alone {
+		w = append(w, p.clock)
 	}
 	for i := range p.events {
 		w = append(w, &p.events[i].ev.ID, &p.events[i])

@@ -26,6 +26,7 @@ call('HDEL', K.endpoints, id)
 call('HDEL', K.urls, e.url)
 call('ZREM', K.endpointorder, place(e))
 rebind(e)
+keep_change('e', owner, id)
 if had then
 	call('HDEL', K.replays, id)
 	call('ZREM', K.replaysdue, had.due .. id)

@@ -17,4 +17,5 @@ end
 e.url, e.status, e.version, e.record = url, status, next_version, record
 keep_endpoint(e)
 rebind(e)
+keep_change('e', owner, id)
 return reply('done')

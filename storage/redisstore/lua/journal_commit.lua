@@ -4,19 +4,37 @@
 
 -- Arguments: how many sources, how many of these have endpoints, how many owners and
 -- events, whether all events have different ids, how many arguments there are for
--- cursors, how many runs, and how many old events to remove at most. Adding 0 converts to
--- a number faster than tonumber does.
+-- cursors, how many runs, how many old events to remove at most, and how many fences. Adding
+-- 0 converts to a number faster than tonumber does.
 local sources, bound, owners, count = ARGV[word + 1] + 0, ARGV[word + 2] + 0, ARGV[word + 3] + 0, ARGV[word + 4] + 0
 local distinct, cursors, runs, most = ARGV[word + 5], ARGV[word + 6] + 0, ARGV[word + 7] + 0, ARGV[word + 8] + 0
-word = word + 8
+local fences = ARGV[word + 9] + 0
+word = word + 9
 
--- The fields of the sources and owners in journal, and what is bound to each of the
--- first sources. Nothing is bound to the others.
-local names, asked = args(sources + owners), sources + owners
+-- The fields of the sources, owners and fences in journal, and what is bound to each of
+-- the first sources. Nothing is bound to the others.
+local names, asked = args(sources + owners + fences), sources + owners + fences
 names[asked + 1] = slot
 local is = get(K.journal, names)
 local given = answered(is[asked + 1])
 if given then return reply('done', given) end
+
+-- Fences: generation of the term; or, where batches show none, the store's clock, as
+-- moment of members.lua has it. No term may then be left whose lease is not over.
+local left
+for i = 1, fences do
+	local shown, present = ARGV[word + bound + i], is[asked - fences + i]
+	if names[asked - fences + i] ~= 't' then
+		if present ~= shown then return reply('fenced') end
+	elseif present then
+		local time = shown == '' and call('TIME')
+		if tonumber(present, 16) > (time and time[1] * 1000000 + time[2] or shown + 0) then return reply('shared') end
+		left = { 't' }
+		for k, term in ipairs(call('HGETALL', K.members)) do
+			if k % 2 == 1 then insert(left, 't' .. term) end
+		end
+	end
+end
 local stale = false
 for i = 1, sources do
 	if (is[i] or '') ~= (i <= bound and ARGV[word + i] or '') then stale = true end
@@ -25,7 +43,7 @@ if stale then
 	for i = 1, sources do is[i] = is[i] or '' end
 	return reply('stale', is)
 end
-word = word + bound
+word = word + bound + fences
 local escaped, lasts, seqs = {}, {}, {} -- by owner: its name, and its last number before and after
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
@@ -95,6 +113,10 @@ local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
 changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)
 keep_client()
+if left then
+	many('HDEL', K.journal, left)
+	call('DEL', K.members)
+end
 if all_new then
 	many('HSET', K.events, ARGV, first, first + 2 * count - 1)
 else

@@ -2,7 +2,7 @@
 local given = answered()
 if given then return reply(given[1]) end
 
-local id, owner, name, status, version, record = arg(), arg(), arg(), arg(), arg(), arg()
+local id, owner, name, status, version, record, kind = arg(), arg(), arg(), arg(), arg(), arg(), arg()
 if call('HEXISTS', K.meta, id) == 1 or call('HEXISTS', K.names, name) == 1 then return reply('duplicate') end
 
 answer({ 'done' })
@@ -12,4 +12,5 @@ call('HSET', K.records, id, record)
 call('HSET', K.names, name, id)
 call('ZADD', K.order, '0', owner .. number .. id)
 keep_count()
+keep_change(kind, owner, id)
 return reply('done')

@@ -1,9 +1,9 @@
 -- Deletes a record, and its total in the ledger, which is found by the kind of its entries,
--- its owner and its id. The kind is '' for a record that has no entries.
+-- its owner and its id. Their kind is '' for a record that has no entries.
 local given = answered()
 if given then return reply(given[1]) end
 
-local id, owner, kind = arg(), arg(), arg()
+local id, owner, charged, kind = arg(), arg(), arg(), arg()
 local m = meta(id, owner)
 if not m then return reply('unknown') end
 
@@ -12,5 +12,6 @@ call('HDEL', K.names, m.name)
 call('HDEL', K.meta, id)
 call('HDEL', K.records, id)
 call('ZREM', K.order, owner .. m.number .. id)
-if kind ~= '' then call('HDEL', K.totals, to_field(kind) .. owner .. id) end
+if charged ~= '' then call('HDEL', K.totals, to_field(charged) .. owner .. id) end
+keep_change(kind, owner, id)
 return reply('done')

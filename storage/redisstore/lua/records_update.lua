@@ -2,7 +2,7 @@
 local given = answered()
 if given then return reply(given[1]) end
 
-local id, owner, name, status, version, next_version, record = arg(), arg(), arg(), arg(), arg(), arg(), arg()
+local id, owner, name, status, version, next_version, record, kind = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
 local m = meta(id, owner)
 if not m then return reply('unknown') end
 if m.version ~= version then return reply('conflict') end
@@ -15,4 +15,5 @@ if m.name ~= name then
 end
 call('HSET', K.meta, id, to_field(owner) .. to_field(name) .. to_field(status) .. to_field(next_version) .. to_field(m.number))
 call('HSET', K.records, id, record)
+keep_change(kind, owner, id)
 return reply('done')

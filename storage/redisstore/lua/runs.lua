@@ -6,6 +6,9 @@
 --   s, owner         the number of the owner's last event
 --   c, target        the cursor of a target
 --   a, store, slot   the last answer in a slot of a store: see write.lua
+--   t, term          the generation of a term of a fleet: see members.lua
+--   t                when the last of the leases is over, in microseconds (16 digits); missing
+--                    if there are no terms
 --   r, owner, number a run: the ids of events with consecutive numbers from that one (16
 --                    digits) on: the length of an id, and the ids, "3:aaabbb"; of one event
 --                    ":aaa"

@@ -1,0 +1,14 @@
+-- Ends a term.
+local term = arg()
+local list, at = terms(term)
+if answered() or not at then return reply() end
+
+local latest = 0
+for i = 1, #list, 2 do
+	if list[i] ~= term then latest = max(latest, number_at(list[i + 1], 1, 16)) end
+end
+
+answer({})
+end_terms({ term })
+keep_latest(latest)
+return reply()

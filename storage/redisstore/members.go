@@ -1,0 +1,177 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// members implements fleet.Members.
+type members struct{ s *Store }
+
+// Members returns who is in the fleet. Leases go by the server's clock, or by Options.Now
+// if that is set.
+func (s *Store) Members() fleet.Members { return members{s} }
+
+// clock returns the time of Options.Now in microseconds since 1970, "" for the server's
+// clock.
+func (s *Store) clock() string {
+	if !s.ownClock {
+		return ""
+	}
+	return strconv.FormatInt(s.opts.Now().UnixMicro(), 10)
+}
+
+func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
+	term := rand.Text()
+	node := appendField(nil, n.Name)
+	node = appendField(node, float(n.Weight))
+	node = appendField(node, n.Fingerprint)
+	node = appendField(node, "")
+	out, err := m.s.run(ctx, "members_join", "", m.s.clock(), term, n.Lease.Microseconds(), node, n.Name, n.Seen, newEpoch())
+	return decodeState(out, err, term)
+}
+
+func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
+	asks := slices.Clone(b.Asks)
+	slices.Reverse(asks) // so that the last one of a budget counts
+	words := append(make([]any, 0, 13+len(b.Suspects)+3*len(asks)), m.s.clock(), b.Fence.Term, b.Fence.Generation,
+		bitsOf(b.Give), b.Want, float(b.Weight), hex(b.Applied), b.Says, b.Seen, flag(b.Lost), newEpoch(), len(b.Suspects))
+	for _, term := range b.Suspects {
+		words = append(words, term)
+	}
+	count, asked := len(words), map[string]bool{}
+	words = append(words, 0)
+	for _, a := range asks {
+		if !asked[a.Budget] {
+			asked[a.Budget] = true
+			words = append(words, a.Budget, float(a.Total), float(a.Rate))
+		}
+	}
+	words[count] = len(words) - count - 1
+	out, err := m.s.run(ctx, "members_beat", "", words...)
+	return decodeState(out, err, b.Fence.Term)
+}
+
+func (m members) Leave(ctx context.Context, f fleet.Fence) error {
+	_, err := m.s.run(ctx, "members_leave", "", f.Term)
+	return err
+}
+
+func (m members) Look(ctx context.Context) (fleet.State, error) {
+	out, err := m.s.run(ctx, "members_look", "", m.s.clock())
+	return decodeState(out, err, "")
+}
+
+// newEpoch returns another epoch, of 53 bits so that any reader of JSON can keep it.
+func newEpoch() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:])>>11 | 1
+}
+
+// float formats a number so that Lua reads the same one.
+func float(f float64) string {
+	return strconv.FormatFloat(max(min(f, math.MaxFloat64), -math.MaxFloat64), 'g', -1, 64)
+}
+
+// bitsOf returns a set of parts as lua/members.lua has it, "" for the empty one.
+func bitsOf(set fleet.Set) []byte {
+	if set == (fleet.Set{}) {
+		return nil
+	}
+	bits := make([]byte, 0, fleet.Parts/8)
+	for _, w := range set {
+		bits = binary.LittleEndian.AppendUint64(bits, w)
+	}
+	return bits
+}
+
+func partsOf(bits string) (set fleet.Set) {
+	for i := range set {
+		set[i] = binary.LittleEndian.Uint64([]byte(bits[8*i:]))
+	}
+	return set
+}
+
+// Where the parts of the text of a term begin: see lua/members.lua.
+const (
+	atLease   = stampLen
+	atBeats   = 2 * stampLen
+	atApplied = 3 * stampLen
+	atParts   = 4*stampLen + 4
+	atGrants  = atParts + fleet.Parts/8
+)
+
+// decodeState decodes what lua/members.lua replies to a call about a term, "" for none.
+func decodeState(out []any, err error, term string) (st fleet.State, _ error) {
+	if err != nil {
+		return st, err
+	}
+	if text(out[0]) == "fenced" {
+		return st, fleet.ErrFenced
+	}
+	if len(out) != 5 || len(list(out[3])) != 3 {
+		return st, errRecord
+	}
+	now := text(out[1])
+	terms, counts := list(out[2]), list(out[3])
+	var errs [4]error
+	for i, into := range []*uint64{&st.Feed, &st.Beats, &st.Epoch, &st.Fence.Generation} {
+		*into, errs[i] = strconv.ParseUint(text(append(counts, out[4])[i]), 10, 64)
+	}
+	st.Free = fleet.Parts
+	for i := 0; i+1 < len(terms); i += 2 {
+		m, err := decodeMember(text(terms[i]), text(terms[i+1]), now)
+		if err != nil {
+			return fleet.State{}, err
+		}
+		st.Free -= m.Parts.Len()
+		st.Members = append(st.Members, m)
+		if m.Term == term {
+			st.Fence.Term, st.Own, st.Lease, st.Grants = term, m.Parts, m.Node.Lease, m.Grants
+		}
+	}
+	slices.SortFunc(st.Members, func(a, b fleet.Member) int { return cmp.Compare(a.Node.Name, b.Node.Name) })
+	return st, errors.Join(errs[:]...)
+}
+
+func decodeMember(term, stored, now string) (fleet.Member, error) {
+	if len(stored) < atGrants {
+		return fleet.Member{}, errRecord
+	}
+	var grants, weight, says string
+	m := fleet.Member{Term: term, Parts: partsOf(stored[atParts:atGrants]), Over: stored[:atLease] <= now}
+	rest, errF := cutFields(stored[atGrants:], &grants, &m.Node.Name, &weight, &m.Node.Fingerprint, &says)
+	if errF != nil || rest != "" {
+		return m, errRecord
+	}
+	var errs [4]error
+	var lease uint64
+	lease, errs[0] = fromHex(stored[atLease:atBeats])
+	m.Beats, errs[1] = fromHex(stored[atBeats:atApplied])
+	m.Applied, errs[2] = fromHex(stored[atApplied : atApplied+stampLen])
+	m.Node.Weight, errs[3] = strconv.ParseFloat(weight, 64)
+	m.Node.Lease = time.Duration(lease) * time.Microsecond
+	m.Says = []byte(says)
+	m.Grants = make(map[string]float64)
+	for grants != "" {
+		var budget, grant string
+		var err error
+		if grants, err = cutFields(grants, &budget, &grant); err != nil {
+			return m, err
+		}
+		if m.Grants[budget], err = strconv.ParseFloat(grant, 64); err != nil {
+			return m, errRecord
+		}
+	}
+	return m, errors.Join(errs[:]...)
+}

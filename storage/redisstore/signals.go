@@ -1,0 +1,124 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// signals implements fleet.Signals by a channel of Redis: a sharded one on a cluster, so
+// that only the nodes that have the store's slot pass signals on.
+type signals struct{ s *Store }
+
+// Signals returns the signals between the engines that use this store. Each Receive has a
+// connection of its own. It notices within 6 s that the server does not answer any more.
+func (s *Store) Signals() fleet.Signals { return signals{s} }
+
+func (g signals) channel() string { return g.s.prefix + "signals" }
+
+// Send makes one attempt.
+func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
+	s := g.s
+	if err := s.calling.enter(); err != nil {
+		return err
+	}
+	defer s.calling.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	doc, err := json.Marshal(sig)
+	if err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	if s.cluster {
+		err = s.redis.SPublish(ctx, g.channel(), doc).Err()
+	} else {
+		err = s.redis.Publish(ctx, g.channel(), doc).Err()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return fmt.Errorf("redisstore: signal: %w", err)
+}
+
+// Receive tries to connect anew after 50 ms, later after up to 1 s.
+func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
+	s := g.s
+	if err := s.calling.enter(); err != nil {
+		return err
+	}
+	defer s.calling.leave()
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+
+	const shortest, longest = 50 * time.Millisecond, time.Second
+	wait, missed := shortest, false
+	for within.Err() == nil {
+		if heard := g.listen(within, missed, fn); heard {
+			wait = shortest
+		}
+		missed = true
+		select {
+		case <-within.Done():
+		case <-time.After(wait):
+			wait = min(2*wait, longest)
+		}
+		if nodes, ok := s.redis.(*redis.ClusterClient); ok {
+			nodes.ReloadState(within) // the slot may have moved
+		}
+	}
+	return s.ended(ctx)
+}
+
+// quiet is after how long without a message a connection is asked for a sign of life. It
+// is given up after twice that.
+const quiet = 3 * time.Second
+
+// listen calls fn for each signal until the connection breaks, first with a SignalLook if
+// some were missed. heard says whether there was a connection.
+func (g signals) listen(ctx context.Context, missed bool, fn func(fleet.Signal)) (heard bool) {
+	subscribe := g.s.redis.Subscribe
+	if g.s.cluster {
+		subscribe = g.s.redis.SSubscribe
+	}
+	sub := subscribe(ctx, g.channel())
+	defer sub.Close()
+	defer context.AfterFunc(ctx, func() { sub.Close() })()
+	ask := time.AfterFunc(quiet, func() { _ = sub.Ping(ctx) })
+	defer ask.Stop()
+	giveUp := time.AfterFunc(2*quiet, func() { sub.Close() })
+	defer giveUp.Stop()
+
+	for {
+		message, err := sub.Receive(ctx)
+		if err != nil || ctx.Err() != nil {
+			return heard
+		}
+		ask.Reset(quiet)
+		giveUp.Reset(2 * quiet)
+		switch message := message.(type) {
+		case *redis.Subscription:
+			if message.Kind == "sunsubscribe" { // the slot has moved
+				return heard
+			}
+			if missed || heard {
+				fn(fleet.Signal{Kind: fleet.SignalLook})
+			}
+			heard = true
+		case *redis.Message:
+			var sig fleet.Signal
+			if json.Unmarshal([]byte(message.Payload), &sig) == nil {
+				fn(sig)
+			}
+		}
+	}
+}
