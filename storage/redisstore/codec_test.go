@@ -69,7 +69,7 @@ func fill(v reflect.Value) {
 
 func TestDeliveriesComeBackWhole(t *testing.T) {
 	ev := &deliver.Event{ID: "evt", Source: deliver.Source{ID: "m", Kind: deliver.SourceRule}, AuthorUsername: "NASA"}
-	stored := "d" + stamp(noon) + "00000002" + hex(7) + hex(9) + string(appendDelivery(ev, escaped("acme"), escaped("whk"), noon))
+	stored := "d" + stamp(noon) + "00000002" + hex(7) + hex(9) + string(appendDelivery(ev, escaped("acme"), laneOf("whk"), noon))
 	d, err := decodeDelivery("dlv", stored, map[string]*deliver.Event{"evt": {ID: "evt"}})
 	same(t, d, deliver.Delivery{ID: "dlv", Event: &deliver.Event{ID: "evt", Seq: 9}, EndpointID: "whk", State: deliver.StateDelivered,
 		Due: noon, CreatedAt: noon, Attempts: 2}, err)
@@ -79,7 +79,7 @@ func TestDeliveriesComeBackWhole(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	ev := &deliver.Event{Source: deliver.Source{Owner: "acme"}, Body: []byte("{}"), Handlers: []string{"log"}}
 	f.Add(string(appendEvent(nil, ev, ev.CommittedAt)))
-	f.Add("p" + stamp(noon) + "00000001" + hex(1) + hex(1) + string(appendDelivery(ev, escaped("acme"), escaped("e"), noon)))
+	f.Add("p" + stamp(noon) + "00000001" + hex(1) + hex(1) + string(appendDelivery(ev, escaped("acme"), laneOf("e"), noon)))
 	f.Add(hex(1) + string(appendField(nil, appendAttempt(&deliver.Attempt{}))))
 	f.Add(string(appendCursor(nil, &detect.Cursor{Gaps: make([]detect.Gap, 2)})))
 	f.Add("1:0" + "2:-1" + "6:acme\x00\x00" + "0:" + string(entryRest(&billing.Entry{})))

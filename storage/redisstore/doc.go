@@ -106,7 +106,7 @@
 //	LLEN {streamwatch}:forgottenorder  ids of removed events
 //	ZCARD {streamwatch}:queue          open deliveries
 //	ZCARD {streamwatch}:lanes          endpoints that have open deliveries
-//	ZRANGE {streamwatch}:lanes 0 0     the lane with the delivery that is due first
+//	ZRANGE {streamwatch}:turns 0 0     the part with the delivery that is due first
 //
 // A backup is the server's: BGSAVE and a copy of its file, or a copy of the
 // append-only directory; both hold the state after some call. Endpoint secrets
@@ -116,7 +116,7 @@
 //
 // The set of keys is fixed, without any for a single owner or endpoint, so that scripts can
 // declare all keys that they use. There are hashes (h), sorted sets (z) with score 0, whose
-// members are sorted as texts, and lists (l). In a member, a number or time is 16
+// members are sorted as texts, but for turns, and lists (l). In a member, a number or time is 16
 // hexadecimal digits, a time being the nanoseconds since 1677, and an owner's name ends in
 // two NUL. The keys may be read, but must not be written. The file of Lua in parentheses
 // describes the format of the values.
@@ -143,7 +143,8 @@
 //	others             h     deliveries of events that have several (delivery)
 //	log                z     owner, number, id of each delivery
 //	queue              z     lane, due, number, id of each open delivery (queue)
-//	lanes              z     due, number, lane of the first of each lane (queue)
+//	lanes              z     part, due, number, lane of the first of each lane (queue)
+//	turns              z     parts with open deliveries, by when the first is due (queue)
 //	replays            h     replay by endpoint (replay)
 //	replaysdue         z     due, endpoint of each replay that is running
 //	endpoints          h     endpoint by id (endpoint)

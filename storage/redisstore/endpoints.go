@@ -124,7 +124,7 @@ func (es endpoints) Update(ctx context.Context, e deliver.Endpoint) error {
 // With more than about 300,000 that is longer than the 5 seconds after which a server
 // answers other calls with BUSY; these are tried again for Options.RetryFor.
 func (es endpoints) Delete(ctx context.Context, owner, id string) error {
-	return es.verdict(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), escaped(id)))
+	return es.verdict(es.s.run(ctx, "endpoints_delete", "", id, escaped(owner), laneOf(id)))
 }
 
 // Scan calls fn for the endpoints by owner and source, 64 at a time: see records.Scan.

@@ -124,7 +124,7 @@ func decodeDelivery(id, stored string, events map[string]*deliver.Event) (d deli
 	d.Due, errs[1] = fromStamp(stored[atDue:atAttempts])
 	attempts, errs[2] = fromHex(stored[atAttempts:atNumber])
 	seq, errs[3] = fromHex(stored[atSeq:atFields])
-	d.EndpointID, errs[4] = unescaped(lane)
+	d.EndpointID, errs[4] = endpointOf(lane)
 	dec := newDecoder(rest)
 	d.CreatedAt = dec.instant()
 	d.Attempts, d.Uncounted = int(attempts&maxAttempts), int(attempts>>attemptBits) // see lua/delivery.lua

@@ -40,10 +40,10 @@ func (o outbox) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.De
 }
 
 func (o outbox) claim(ctx context.Context, r *deliver.ClaimRequest) ([]deliver.Delivery, error) {
-	words := make([]any, 0, 4+len(r.Skip))
-	words = append(words, stamp(r.Now), stamp(r.Now.Add(r.Lease)), r.Limit, len(r.Skip))
+	words := make([]any, 0, 5+len(r.Skip))
+	words = append(words, stamp(r.Now), stamp(r.Now.Add(r.Lease)), r.Limit, digitsOf(r.Parts), len(r.Skip))
 	for _, id := range r.Skip {
-		words = append(words, escaped(id))
+		words = append(words, laneOf(id))
 	}
 	out, err := o.s.run(ctx, "outbox_claim", "", words...)
 	if err != nil {
@@ -106,7 +106,7 @@ func (o outbox) Settle(ctx context.Context, ss ...deliver.Settlement) error {
 }
 
 func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
-	out, err := o.s.run(ctx, "outbox_next", "")
+	out, err := o.s.run(ctx, "outbox_next", "", digitsOf(parts))
 	if err != nil || text(out[0]) == "" {
 		return time.Time{}, false, err
 	}
@@ -116,6 +116,28 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool,
 
 // reach makes a call that reads next to nothing: it fails if other calls would.
 func (s *Store) reach(ctx context.Context) error {
-	_, err := s.run(ctx, "outbox_next", "")
+	_, err := s.run(ctx, "outbox_next", "", "")
 	return err
+}
+
+// laneOf returns the lane of an endpoint: its part, of 1,024, as two letters, and its
+// escaped id.
+func laneOf(endpointID string) string {
+	part := fleet.PartOf(endpointID)
+	return string([]byte{'@' + byte(part>>5), '@' + byte(part&31)}) + escaped(endpointID)
+}
+
+// endpointOf returns the endpoint of a lane.
+func endpointOf(lane string) (string, error) { return unescaped(lane[min(2, len(lane)):]) }
+
+// digitsOf returns a set of parts as 1,024 digits, 1 for each that is in it; "" for all.
+func digitsOf(set *fleet.Set) string {
+	if set == nil {
+		return ""
+	}
+	digits := make([]byte, fleet.Parts)
+	for part := range digits {
+		digits[part] = flag(set.Has(fleet.Part(part)))[0]
+	}
+	return string(digits)
 }

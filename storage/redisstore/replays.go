@@ -111,7 +111,7 @@ func (rs replays) Step(ctx context.Context, q deliver.ReplayStep) (deliver.Repla
 	if err != nil {
 		return deliver.Replay{}, nil, err
 	}
-	owner, lane := escaped(r.Owner), escaped(r.EndpointID)
+	owner, lane := escaped(r.Owner), laneOf(r.EndpointID)
 	events := make(map[string]*deliver.Event)
 	words := append(make([]any, 0, 10+4*len(evs)), r.EndpointID, owner, lane, r.ID, r.Cursor,
 		stamp(q.DeliverBy), stamp(q.Now), max(q.Limit, 1), stop, len(evs))

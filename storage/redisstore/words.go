@@ -65,7 +65,7 @@ func (e *planned) appendDeliveries(w []any) []any {
 	owner := escaped(e.ev.Source.Owner)
 	for k := range e.deliveries {
 		d := &e.deliveries[k]
-		lane := escaped(d.EndpointID)
+		lane := laneOf(d.EndpointID)
 		w = append(w, d.ID, lane, stamp(d.Due), appendDelivery(e.ev, owner, lane, d.CreatedAt))
 	}
 	return w

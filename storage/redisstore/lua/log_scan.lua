@@ -13,7 +13,7 @@ for i, value in ipairs(get(K.deliveries, ids)) do
 		from, at = field(value, at)
 		by, at = field(value, at)
 		if (source == '' or source == from) and (author == '' or author == by)
-			and (with == '' or sub(lane, 1, #with) == with) and (without == '' or sub(lane, 1, #without) ~= without)
+			and (with == '' or sub(lane, 3, #with + 2) == with) and (without == '' or sub(lane, 3, #without + 2) ~= without)
 			and (kind == '' or kind == field(value, at)) then
 			insert(matching, sub(members[i], #owner + 1))
 			insert(events, (field(value, 58)))

@@ -4,11 +4,11 @@ local give, want, weight, applied, says = arg(), arg() + 0, arg(), arg(), arg()
 local seen, lost, other = arg() + 0, arg(), arg()
 local suspects, asks = args(arg() + 0), args(arg() + 0)
 
-local now = moment(clock)
+local done, now = answered(), moment(clock)
 local list, at = terms(term)
 local was = at and call('HGET', K.journal, 't' .. term) + 0
 if not at or generation > was then return reply('fenced') end
-if answered() then return state(now, list, format('%.0f', was)) end
+if done then return state(now, list, format('%.0f', was)) end
 local beats, epoch = counted_beats(seen, lost, other)
 
 -- has reports whether a bit is set in a byte.

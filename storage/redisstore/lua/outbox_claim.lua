@@ -1,7 +1,7 @@
 -- Claims deliveries that are due at a moment, the longest due first: they become due again
--- when the lease ends. It looks at the first delivery of each lane, so that leaving out a
--- lane takes one step, however many deliveries that has.
-local moment, ends, limit = arg(), arg(), tonumber(arg())
+-- when the lease ends. Leaving out a lane takes one step, however many deliveries that has,
+-- and so does leaving out a part.
+local moment, ends, limit, wanted = arg(), arg(), tonumber(arg()), arg()
 local skip = {}
 for _, lane in ipairs(args(tonumber(arg()))) do skip[lane] = true end
 
@@ -25,55 +25,66 @@ if given then
 	return reply(list, events, {})
 end
 
--- The deliveries to claim are in the lanes whose first deliveries are the longest due.
-local order, from = {}, '-'
-repeat
-	local lanes = call('ZRANGEBYLEX', K.lanes, from, '(' .. after(moment), 'LIMIT', '0', '100')
-	for _, l in ipairs(lanes) do
-		local name = sub(l, 33)
-		if not skip[name] and #order < limit then insert(order, { name = name, key = sub(l, 1, 32), at = 0, list = {} }) end
-	end
-	from = '(' .. (lanes[100] or '')
-until #lanes < 100 or #order == limit
-
--- advance moves a lane to its next delivery that is due. The lane's key is nil if there is
--- none.
-local share = math.floor(limit / max(#order, 1)) + 1
-local function advance(lane)
-	lane.at = lane.at + 1
-	if lane.at > #lane.list and not lane.ended then
-		local first = lane.list[#lane.list]
-		lane.size = (lane.size or share / 2) * 2
-		lane.list = call('ZRANGEBYLEX', K.queue, first and '(' .. first or '[' .. lane.name, '(' .. lane.name .. after(moment),
-			'LIMIT', '0', format('%d', lane.size))
-		lane.at, lane.ended = 1, #lane.list < lane.size
-	end
-	lane.member = lane.list[lane.at]
-	lane.key = lane.member and sub(lane.member, #lane.name + 1, #lane.name + 32)
+-- The deliveries to claim are merged from the lanes, and these from the parts. A part has
+-- lanes, and a lane has deliveries, of which a few are read at a time: the member of each
+-- is the name of the part or lane, due and number, which are its key, and lane or id.
+local due = {}
+for _, part in ipairs(call('ZRANGEBYSCORE', K.turns, '-inf', turn(moment))) do
+	if in_parts(wanted, part) then insert(due, { name = part, from = K.lanes }) end
 end
 
+-- advance moves a part to its next lane, or a lane to its next delivery, that is due. Its
+-- key is nil if there is none.
+local share = math.floor(limit / max(#due, 1)) + 1
+local function advance(item)
+	item.at = (item.at or 0) + 1
+	if not item.list or item.at > #item.list and not item.ended then
+		local key, last = item.from, item.list and item.list[#item.list]
+		item.size = (item.size or share / 2) * 2
+		item.list = call('ZRANGEBYLEX', key, last and '(' .. last or '[' .. item.name, '(' .. item.name .. after(moment),
+			'LIMIT', '0', format('%d', item.size))
+		item.at, item.ended = 1, #item.list < item.size
+	end
+	item.member = item.list[item.at]
+	item.key = item.member and sub(item.member, #item.name + 1, #item.name + 32)
+end
+
+local order = {}
+for _, part in ipairs(due) do
+	advance(part)
+	if part.key then insert(order, part) end
+end
+table.sort(order, function(a, b) return a.key < b.key end)
+
 local ids, members, into = {}, {}, {}
-for _, lane in ipairs(order) do touched[lane.name] = lane.key end
-for _, lane in ipairs(order) do advance(lane) end
 local top = 1 -- order is sorted from here on
-while #ids < limit and top <= #order do
-	local lane = order[top]
-	if lane.key then
-		insert(members, lane.member)
-		insert(ids, sub(lane.member, #lane.name + 33))
+while #ids < limit and order[top] do
+	local item, lane = order[top]
+	local key, what = item.key, sub(item.member, #item.name + 33)
+	if item.from == K.queue then
+		insert(members, item.member)
+		insert(ids, what)
 		insert(into, '0')
-		insert(into, lane.name .. ends .. sub(lane.key, 17) .. ids[#ids])
+		insert(into, item.name .. ends .. sub(key, 17) .. what)
+	elseif not skip[what] then
+		lane = { name = what, from = K.queue }
+		touched[what] = key
 		advance(lane)
 	end
-	if not lane.key then
+	advance(item)
+	if not item.key then
 		top = top + 1
 	else
 		local i = top
-		while order[i + 1] and order[i + 1].key < lane.key do
+		while order[i + 1] and order[i + 1].key < item.key do
 			order[i] = order[i + 1]
 			i = i + 1
 		end
-		order[i] = lane
+		order[i] = item
+	end
+	if lane then -- what it has next is what its part had
+		top = top - 1
+		order[top] = lane
 	end
 end
 
