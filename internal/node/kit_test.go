@@ -247,7 +247,10 @@ type host struct {
 	signals []fleet.Signal
 	said    []byte
 	epochs  []uint64
-	begun   int // parts that were taken
+	begun   int  // parts that were taken
+	read    bool // all records, in this term
+	gives   int  // calls
+	most    int  // parts of a call
 	losses  int
 	rereads int
 	refuse  error // of Apply, Take and Give
@@ -284,6 +287,10 @@ func (h *host) Take(ctx context.Context, own, taken fleet.Set) (err error) {
 		if own != h.own.Plus(taken) {
 			h.w.t.Errorf("%s: Take of %v with %v, had %v", h.name, taken, own, h.own)
 		}
+		if !h.read {
+			h.w.t.Errorf("%s takes parts before it follows all records", h.name)
+		}
+		h.most = max(h.most, taken.Len())
 		fresh := taken.Minus(h.own)
 		h.begun += fresh.Len()
 		h.own, err = own, h.refuse
@@ -299,6 +306,8 @@ func (h *host) Give(ctx context.Context, own, given fleet.Set) (err error) {
 		if !h.dead && (own.Plus(given) != h.own || own.And(given) != fleet.Set{}) {
 			h.w.t.Errorf("%s: Give of %v with %v, had %v", h.name, given, own, h.own)
 		}
+		h.gives++
+		h.most = max(h.most, given.Len())
 		err = h.refuse
 	})
 	if err == nil {
@@ -311,7 +320,7 @@ func (h *host) Give(ctx context.Context, own, given fleet.Set) (err error) {
 }
 
 func (h *host) Lost() {
-	h.lock(func() { h.own = fleet.Set{}; h.losses++ })
+	h.lock(func() { h.own, h.read = fleet.Set{}, false; h.losses++ })
 }
 
 func (h *host) Apply(ctx context.Context, changes []fleet.Change) (err error) {
@@ -334,7 +343,11 @@ func (h *host) Apply(ctx context.Context, changes []fleet.Change) (err error) {
 
 func (h *host) Reread(ctx context.Context) error {
 	h.lock(func() { h.rereads++ })
-	return wait(ctx, 20*time.Millisecond)
+	if err := wait(ctx, 20*time.Millisecond); err != nil {
+		return err
+	}
+	h.lock(func() { h.read = true })
+	return nil
 }
 
 func (h *host) Hold(hold bool)            { h.lock(func() { h.held = hold }) }

@@ -84,9 +84,7 @@ func TestJoinMoves(t *testing.T) {
 				m := w.start("joins")
 				share := fleet.Parts / (n + 1)
 				d := w.until(time.Minute, "its share is there", func() bool { return w.even() && m.count() >= share })
-				m.wire.mu.Lock()
-				beats := m.wire.beats
-				m.wire.mu.Unlock()
+				beats := m.wire.taken()
 				if beats > 6 {
 					t.Errorf("%d nodes, one joins: %d beats, want at most 6", n, beats)
 				}
@@ -94,6 +92,18 @@ func TestJoinMoves(t *testing.T) {
 				if got, most := moved()-before, (fleet.Parts+n)/(n+1); got > most {
 					t.Errorf("%d nodes, one joins: %d parts moved, want at most %d", n, got, most)
 				}
+				w.mu.Lock()
+				if m.host.most > fleet.Parts/4 {
+					t.Errorf("%d nodes, one joins: it takes up to %d parts at once, want a quarter of all", n, m.host.most)
+				}
+				for _, other := range w.nodes {
+					for _, b := range other.wire.seen {
+						if b.Give.Len() > fleet.Parts/4 {
+							t.Errorf("%d parts are given at once, want a quarter of all", b.Give.Len())
+						}
+					}
+				}
+				w.mu.Unlock()
 				if !w.even() {
 					t.Errorf("%d nodes, one joins: the busiest has more than its share", n)
 				}
@@ -139,6 +149,18 @@ func TestHundred(t *testing.T) {
 		least, most := fleet.Parts, 0
 		for _, n := range parts {
 			least, most = min(least, n), max(most, n)
+		}
+		// A fleet in which nothing happens beats and looks at its feed, and does no more.
+		calls := func() (sum int) {
+			for _, m := range w.nodes {
+				sum += m.wire.count()
+			}
+			return sum
+		}
+		before := calls()
+		pass(time.Minute)
+		if n, want := float64(calls()-before)/60, 100*(2*1/2.5+1); n > 1.15*want {
+			t.Errorf("100 nodes make %.0f calls a second, want %.0f", n, want)
 		}
 		if most > 11 || least < 10 || nobody > 0 {
 			t.Errorf("100 nodes have %d to %d parts, want 10 to 11; of nobody %d", least, most, nobody)

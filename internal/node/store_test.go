@@ -63,6 +63,9 @@ func TestCutOff(t *testing.T) {
 					pass(2*lease + time.Duration(i)*300*time.Millisecond)
 					m := w.nodes["n001"]
 					before := m.Fence()
+					w.mu.Lock()
+					gives := m.host.gives
+					w.mu.Unlock()
 					m.wire.set(how)
 					begun := time.Now()
 					pass(lease - 1250*time.Millisecond)
@@ -77,6 +80,9 @@ func TestCutOff(t *testing.T) {
 						t.Error("the term is the same, though its parts were others'")
 					}
 					w.mu.Lock()
+					if m.host.gives != gives {
+						t.Error("parts were given back that are others' already")
+					}
 					if m.host.losses != i+1 {
 						t.Errorf("Host.Lost was called %d times, want %d", m.host.losses, i+1)
 					}
@@ -211,52 +217,56 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// An answer was lost: the store has another generation than the node knows of.
-func TestMoved(t *testing.T) {
+// A node that takes long to give keeps its term meanwhile.
+func TestSlowStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.end()
 		fleetOf(w, 2)
 		pass(lease)
 		m := w.nodes["n000"]
-		was := m.Fence()
-		if _, ok := m.Moved(t.Context(), was); ok {
-			t.Error("the fence is the same, and said to be another")
-		}
-		// The store takes a beat of which the node hears nothing.
-		w.nodes["n001"].leave()
-		b := fleet.Beat{Fence: was, Want: fleet.Parts, Weight: 1}
-		if _, err := w.store.Members().Beat(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
+		m.host.lock(func() { m.host.giveFor = 3 * lease })
 		begun := time.Now()
-		now, ok := m.Moved(t.Context(), was)
-		if !ok || now.Term != was.Term || now.Generation <= was.Generation || now != m.Fence() {
-			t.Errorf("after another generation: %v, %v; had %v", now, ok, was)
+		go func() {
+			pass(2 * lease)
+			if !w.covered() {
+				t.Error("parts are not polled while they are given")
+			}
+		}()
+		m.leave()
+		if d := time.Since(begun); d < 3*lease {
+			t.Errorf("left after %v, want when all was given", d)
 		}
-		if d := time.Since(begun); d > 300*time.Millisecond {
-			t.Errorf("after %v, want one beat", d)
+		w.until(2*time.Second, "the other has all", w.covered)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if m.host.losses > 0 {
+			t.Error("the term was ended meanwhile")
 		}
-		// One that is known already.
-		if again, ok := m.Moved(t.Context(), was); !ok || again != now {
-			t.Errorf("a fence of before: %v, %v, want %v", again, ok, now)
-		}
-		// The term is ended by somebody.
-		if err := w.store.Members().Leave(t.Context(), now); err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := m.Moved(t.Context(), now); ok {
-			t.Error("the term has ended, and its commit is to be tried again")
-		}
-		w.until(5*time.Second, "it begins anew", w.covered)
-		// Its context bounds it.
-		m.wire.set(hangs)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	})
+}
+
+// A node that cannot give does not say that it has.
+func TestStopThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 2)
+		m := w.nodes["n000"]
+		m.host.lock(func() { m.host.giveFor = time.Hour })
+		m.stop()
+		<-m.ran
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, ok := m.Moved(ctx, m.Fence()); ok {
-			t.Error("true without an answer")
+		if err := m.Leave(ctx); err == nil {
+			t.Error("Leave returned nil, though nothing was given")
 		}
-		m.wire.set(up)
+		st, err := w.store.Members().Look(t.Context())
+		if err != nil || len(st.Members) != 2 || st.Free > 0 {
+			t.Errorf("%d members, %d parts free, %v; want 2 and 0", len(st.Members), st.Free, err)
+		}
+		m.bury()
+		w.until(12*time.Second, "the other has all", w.covered)
 	})
 }
 

@@ -74,7 +74,8 @@ func (n *Node) begin(ctx context.Context) error {
 }
 
 // rejoin begins the next term after one that has ended. While another engine has this
-// node's name it waits: the two would end each other for ever.
+// node's name it waits: the two would end each other for ever. Its own last term may
+// still be there, if the store has lost its last writes.
 func (n *Node) rejoin(ctx context.Context) bool {
 	pause, told := n.pause(), false
 	for ctx.Err() == nil {
@@ -84,7 +85,7 @@ func (n *Node) rejoin(ctx context.Context) bool {
 		if err == nil {
 			n.roster.note(st, sent)
 			m, ok := named(st, n.cfg.Node.Name)
-			if ok && !n.roster.dead(m.Term) {
+			if ok && m.Term != n.Fence().Term && !n.roster.dead(m.Term) {
 				if !told {
 					n.cfg.Logger.Error("another engine has joined the fleet under this node's name: names must differ; this one waits until the other is gone",
 						"node", m.Node.Name, "term", m.Term)

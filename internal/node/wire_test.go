@@ -17,11 +17,13 @@ type wire struct {
 	all   wireState     // an outage of the store
 	moved chan struct{} // closed when it changes
 	// lost is how many answers of beats get lost yet.
-	lost  int
-	mute  bool // signals are lost
-	beats int
-	calls int
-	seen  []fleet.Beat
+	lost   int
+	late   time.Duration // answers of beats are
+	mute   bool          // signals are lost
+	beats  int
+	refuse error // of the next beat
+	calls  int
+	seen   []fleet.Beat
 }
 
 type wireState int
@@ -109,12 +111,20 @@ func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, e
 	if lost {
 		m.l.lost--
 	}
+	late, refuse := m.l.late, m.l.refuse
+	m.l.refuse = nil
 	m.l.mu.Unlock()
+	if refuse != nil {
+		return st, refuse
+	}
 	if st, err = m.m.Beat(ctx, b); err != nil {
 		return st, err
 	}
 	if lost {
 		return fleet.State{}, errCut
+	}
+	if err := wait(ctx, late); err != nil {
+		return fleet.State{}, err
 	}
 	return st, m.l.pass(ctx)
 }
@@ -182,6 +192,13 @@ func (l *wire) muted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mute || l.is != up || l.all != up
+}
+
+// taken is how many beats the store has taken.
+func (l *wire) taken() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.beats
 }
 
 // count is how many calls were made.
