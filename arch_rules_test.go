@@ -37,7 +37,7 @@ var levels = [][]string{
 	{"detect/internal/poll", "detect/internal/routing"},
 	{"detect/internal/accounts"},
 	{"detect/internal/queries"},
-	{"detect/internal/streams"},
+	{"detect/internal/streams", "detect/internal/parts"},
 	{"detect/internal/shards"},
 	{"detect"},
 	{"internal/platforms"},

@@ -2,7 +2,9 @@ package detect
 
 import (
 	"context"
+	"fmt"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
+	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
@@ -31,6 +33,10 @@ type AccountStatus struct {
 	Err      error  `json:"-"` // of the last of them
 	Error    string // its text
 	Gaps     []Gap  // open ranges
+
+	// Elsewhere: another node of a fleet polls it. LastPoll, UserID and Gaps are as the
+	// journal has them then, which may be minutes behind; what follows from polls is zero.
+	Elsewhere bool
 }
 
 // Account tells how an account is doing; ok is false when nobody watches it.
@@ -44,10 +50,30 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 			found = &st
 		}
 	})
-	if err != nil || found == nil {
+	switch {
+	case err != nil:
 		return AccountStatus{}, false, err
+	case found == nil:
+		return d.sharing.account(ctx, username)
 	}
 	return *found, true, nil
+}
+
+// account is Account of one that another node polls.
+func (s *sharing) account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
+	wants := s.elsewhere.Wants(accounts.HashName(username))
+	if wants.Sources == 0 {
+		return AccountStatus{}, false, nil
+	}
+	found, err := s.d.deps.Journal.Cursors(ctx, accounts.Key(username))
+	if err != nil {
+		return AccountStatus{}, false, fmt.Errorf("detect: read cursors: %w", err)
+	}
+	st = AccountStatus{Username: strings.TrimPrefix(username, "@"), Sources: wants.Sources, Interval: wants.Shortest, Elsewhere: true}
+	for _, c := range found {
+		st.UserID, st.LastPoll, st.Gaps = c.UserID, c.Since, c.Gaps
+	}
+	return st, true, nil
 }
 
 func newAccountStatus(d *Detector, a *accounts.Targets, slot int32) AccountStatus {

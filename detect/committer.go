@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
@@ -20,6 +21,7 @@ type committer struct {
 	// targets wait.
 	queue *batch.Queue[waiting]
 	stop  chan struct{} // closed when no batch will come any more
+	turn  chan struct{} // held by a commit
 }
 
 // waiting is a batch and its poll, nil for an empty one that carries a position.
@@ -63,7 +65,7 @@ func pollGaps(gaps []Gap) []poll.Gap {
 }
 
 func newCommitter(d *Detector) *committer {
-	return &committer{d: d, queue: batch.NewQueue[waiting](0), stop: make(chan struct{})}
+	return &committer{d: d, queue: batch.NewQueue[waiting](0), stop: make(chan struct{}), turn: make(chan struct{}, 1)}
 }
 
 // take has what came of a poll committed.
@@ -74,7 +76,9 @@ func (c *committer) take(sh *shards.Shard, p *poll.Poll, events []deliver.Event)
 // run commits until stop is closed and nothing waits.
 func (c *committer) run(ctx context.Context) {
 	for group := c.queue.Wait(c.stop, maxGroup); len(group) > 0; group = c.queue.Wait(c.stop, maxGroup) {
+		c.turn <- struct{}{}
 		c.commit(ctx, group)
+		<-c.turn
 	}
 }
 
@@ -85,6 +89,14 @@ func (c *committer) commit(ctx context.Context, group []waiting) {
 		err := c.try(ctx, group)
 		if err == nil {
 			c.handOver(group)
+			return
+		}
+		if errors.Is(err, fleet.ErrFenced) { // what was polled is another node's
+			c.d.deps.Logger.Debug("commit refused", "batches", len(group), "error", err)
+			c.d.count.fenced.Add(int64(len(group)))
+			for i := range group {
+				group[i].settle(err)
+			}
 			return
 		}
 		c.d.count.commitErrors.Add(1)

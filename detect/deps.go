@@ -28,6 +28,10 @@ type Deps struct {
 	// is Event.Platform, and part of the ids. The Journal must keep cursors apart.
 	Platform string
 
+	// Node is the name of the process among those of a fleet, for what each counts by
+	// itself: see Cost.Limit.
+	Node string
+
 	// OnCommit gets the deliveries of each commit, in order, right after it.
 	// It must not block.
 	OnCommit func([]deliver.Delivery)
@@ -36,6 +40,10 @@ type Deps struct {
 	// FoundAt are the same. It must not block, nor call the detector, which would
 	// have to answer itself.
 	OnGap func(Gap)
+	// OnClosed is called when a rate limit has closed a bucket, or "" for that of all
+	// calls, so that others who share the limit can be told: see Detector.CloseBucket. It
+	// must not block.
+	OnClosed func(bucket string, until time.Time)
 	// OnTrouble is called when an account's polls have failed three times in a row
 	// and for 10 minutes, or at once when one that never answered is not found,
 	// protected or refused; and with a nil error when it recovers. It must not

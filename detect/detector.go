@@ -1,17 +1,16 @@
 package detect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/budget"
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
+	"github.com/streamwatch/streamwatch/detect/internal/parts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
@@ -39,7 +38,8 @@ type Detector struct {
 	paced     *schedule.ByBudget // of the only shard; nil when intervals set the pace
 	probes    *probe.Health      // nil without a Prober
 	streams   [2]*streams.Stream // by poll.Kind, nil without a Streamer
-	gate      shards.Gate        // see rulesWait
+	sharing   *sharing
+	gate      shards.Gate // see rulesWait
 
 	mu      sync.Mutex // orders Set and Remove, guards started
 	started bool
@@ -71,7 +71,8 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if d.late, err = lateness.New(lateness.Config{Initial: cfg.Overlap, Min: cfg.MinOverlap, Max: cfg.MaxOverlap}); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)
 	}
-	d.env = d.newEnv()
+	d.env = newEnv(d)
+	d.sharing = newSharing(d)
 	d.deps.Roles.Probe = d.env.Budget.Spend.Prober(deps.Roles.Probe)
 	if p := deps.Roles.Probe; p != nil {
 		d.probes = probe.NewHealth(max(1, p.ProbeLimit()))
@@ -114,12 +115,12 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 }
 
 // newEnv returns what all polls share.
-func (d *Detector) newEnv() *poll.Env {
+func newEnv(d *Detector) *poll.Env {
 	cfg, deps := &d.cfg, &d.deps
 	return &poll.Env{Fetcher: deps.Fetcher, Roles: deps.Roles, Late: d.late,
 		Budget: budget.New(budget.Config{PerSecond: cfg.FetchRate, Burst: cfg.FetchBurst, Epoch: d.epoch, Clock: d.clock, Now: deps.Now,
 			Stop: d.stop, Stopped: ErrStopped, Ring: d.ring, Logger: deps.Logger,
-			Spend: spend.Config{Cost: cfg.Cost, Load: streaming{d}.position, Store: streaming{d}.store}}),
+			Limited: deps.OnClosed, Spend: spend.Config{Cost: cfg.Cost, Node: deps.Node, Load: streaming{d}.position, Store: streaming{d}.store}}),
 		FetchTimeout: cfg.FetchTimeout, MaxPages: cfg.MaxPages, PageSize: cfg.PageSize,
 		Horizon: cfg.Horizon, MaxOverlap: cfg.MaxOverlap, MinBackoff: cfg.MinBackoff, MaxBackoff: cfg.MaxBackoff, Handlers: deps.Handlers, Platform: deps.Platform,
 		Logger: deps.Logger, Now: deps.Now, Clock: d.clock, Epoch: d.epoch,
@@ -184,15 +185,6 @@ func (d *Detector) isStarted() bool {
 	return d.started
 }
 
-func (d *Detector) isStopped() bool {
-	select {
-	case <-d.stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // Set adds a subscription, or replaces the one its source has, and returns
 // when it is in effect; before Run it only takes note. An account that nobody
 // watched is polled at once. Posts published before an account's Since are not
@@ -209,15 +201,7 @@ func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	if most := int64(len(d.shards)) * maxTargets; d.env.Count.Kinds[poll.Accounts].Targets.Load()+int64(len(sub.Accounts)) > most {
 		return fmt.Errorf("detect: Accounts: %d more are not allowed: want at most %d in all, with %d Shards", len(sub.Accounts), most, len(d.shards))
 	}
-	parts, err := d.split(ctx, &sub)
-	if err != nil {
-		return err
-	}
-	return d.tell(ctx, func(sh *shards.Shard, i int, started bool, done func()) {
-		mine := sub.onShard(parts[i], started)
-		sh.Accounts.SetSubscription(&mine)
-		done()
-	})
+	return d.sharing.put(ctx, &sub)
 }
 
 // Remove ends a source's subscription and returns when nothing of it can be
@@ -228,6 +212,11 @@ func (d *Detector) Remove(ctx context.Context, sourceID string) error {
 }
 
 func (d *Detector) remove(ctx context.Context, sourceID string) error {
+	if err := d.sharing.hold(ctx, d.sharing.setting, 1); err != nil {
+		return err
+	}
+	defer d.sharing.release(d.sharing.setting, 1)
+	d.sharing.elsewhere.Set(sourceID, parts.Terms{}, nil, time.Time{})
 	return d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
 		sh.Accounts.RemoveSubscription(sourceID)
 		sh.Accounts.Polls.WhenSettled(done)
@@ -273,43 +262,6 @@ func (d *Detector) await(ctx context.Context, done <-chan struct{}, started bool
 // it may be made: for calls of the same upstream that are not polls. The error
 // is ctx's or ErrStopped; the call is then left to others.
 func (d *Detector) Spend(ctx context.Context) error { return d.env.Budget.Wait(ctx) }
-
-// split sorts a subscription's accounts by shard and looks up their cursors.
-func (d *Detector) split(ctx context.Context, sub *Subscription) ([][]accounts.Account, error) {
-	parts := make([][]accounts.Account, len(d.shards))
-	byKey := make(map[string]int, len(sub.Accounts))
-	keys := make([]string, 0, len(sub.Accounts))
-	for i, a := range sub.Accounts {
-		key := accounts.Key(a.Username)
-		if _, twice := byKey[key]; !twice {
-			byKey[key] = i
-			keys = append(keys, key)
-		}
-	}
-	cursors := make(map[string]*poll.Cursor)
-	for from := 0; from < len(keys); from += cursorChunk {
-		chunk := keys[from:min(from+cursorChunk, len(keys))]
-		found, err := d.deps.Journal.Cursors(ctx, chunk...)
-		if err != nil {
-			return nil, fmt.Errorf("detect: read cursors: %w", err)
-		}
-		for i := range found {
-			c := &found[i]
-			cursors[c.Target] = &poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: pollGaps(c.Gaps)}
-		}
-	}
-	for _, key := range keys {
-		hash := accounts.Hash(key)
-		i := hash % uint64(len(d.shards))
-		parts[i] = append(parts[i], accounts.Account{Hash: hash, Index: byKey[key], Cursor: cursors[key]})
-	}
-	if step := uint64(sub.Interval); step > 0 { // what is polled together lies together
-		for _, part := range parts {
-			slices.SortFunc(part, func(a, b accounts.Account) int { return cmp.Compare(a.Hash%step, b.Hash%step) })
-		}
-	}
-	return parts, nil
-}
 
 // shardOf is the shard that owns an account.
 func shardOf(d *Detector, username string) *shards.Shard {

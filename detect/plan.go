@@ -2,7 +2,6 @@ package detect
 
 import (
 	"context"
-	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"math"
 	"time"
 
@@ -101,9 +100,10 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 }
 
 // Plan predicts what the subscriptions as they are will bring, and what other
-// budgets, in calls a second, would. It waits for Run to begin.
+// budgets, in calls a second, would. It waits for Run to begin. With SetParts it is of what
+// this node polls and searches for, out of what SetRate says, and lists all queries.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
-	groups, err := planner{d}.groups(ctx)
+	groups, err := d.sharing.all().Groups(ctx)
 	if err != nil {
 		return Plans{}, err
 	}
@@ -120,8 +120,8 @@ type planner struct{ d *Detector }
 // settings are what plans are made from.
 func (p planner) settings() forecast.Settings {
 	return forecast.Settings{Budgeted: p.d.cfg.Pace != PaceInterval, AtLeast: p.d.cfg.Pace == PaceAtLeast, MinBound: MinBound,
-		Rate: p.d.cfg.FetchRate, Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards),
-		Pages: p.d.pagesPer(poll.Accounts), Fetch: p.d.env.Count.Fetch.Snapshot().Mean()}
+		Rate: p.rate(), Batch: p.d.cfg.BatchSize, Shards: len(p.d.shards),
+		Pages: p.pagesPer(poll.Accounts), Fetch: p.d.env.Count.Fetch.Snapshot().Mean()}
 }
 
 // plans plans for accounts and queries.
@@ -154,53 +154,36 @@ func (p planner) queryPosts() float64 {
 
 // probes is what probes make of a plan; nil without them.
 func (p planner) probes(now Plan, accounts int) *ProbePlan {
-	health := p.d.probes
-	if health == nil {
+	if p.d.probes == nil {
 		return nil
 	}
-	call := min(p.settings().Fetch, now.Mean)
-	wait := now.Mean - call
-	if own := p.d.cfg.ProbeRate; own > 0 {
-		missed := health.Stats().MissRate
-		sweep := float64(accounts) / float64(max(1, p.d.deps.Roles.Probe.ProbeLimit())) / own
-		found := min(time.Duration(sweep/2*float64(time.Second)), wait)
-		mean := time.Duration((1-missed)*float64(found) + missed*float64(wait))
-		return &ProbePlan{Mean: call + mean, CallsPerMinute: now.CallsPerMinute + 60*own}
-	}
-	return &ProbePlan{Mean: call + time.Duration(health.Speedup()*float64(wait)), CallsPerMinute: now.CallsPerMinute}
+	plan := ProbePlan(p.settings().Probes(forecast.Plan(now), accounts, forecast.ProbeSettings{
+		Rate: p.d.cfg.ProbeRate, Limit: max(1, p.d.deps.Roles.Probe.ProbeLimit()),
+		Missed: p.d.probes.Stats().MissRate, Speedup: p.d.probes.Speedup(),
+	}))
+	return &plan
 }
 
 // pollRate is how many accounts a second the calls allow to poll.
 func (p planner) pollRate() float64 {
 	together := max(1, min(int64(p.d.cfg.BatchSize), p.d.env.Count.Kinds[poll.Accounts].Targets.Load()))
-	rate := forecast.ForAccounts(p.d.cfg.FetchRate, math.Float64frombits(p.d.count.queryRate.Load()))
+	rate := forecast.ForAccounts(p.rate(), math.Float64frombits(p.d.count.queryRate.Load()))
 	if p.d.probes != nil && p.d.cfg.ProbeRate == 0 {
 		rate *= 1 - p.d.probes.Share()
 	}
 	return rate / p.settings().CallsPerPoll(float64(together))
 }
 
-// groupSlots is how many targets are summarised at a time, so that polls do
-// not wait for a plan.
-const groupSlots = 4096
+// rate is how many calls a second are made at most, 0 for no bound.
+func (p planner) rate() float64 {
+	if rate := p.d.env.Budget.Rate(); rate > 0 {
+		return rate
+	}
+	return p.d.cfg.FetchRate // none is made, and plans are of what would be
+}
 
-// groups summarises the accounts for a forecast.
-func (p planner) groups(ctx context.Context) ([]pace.Group, error) {
-	counts := map[pace.Group]int{}
-	for _, sh := range p.d.shards {
-		for from, more := int32(0), true; more; from += groupSlots {
-			err := sh.Ask(ctx, func(sh *shards.Shard) {
-				more = accounts.Groups(sh.Accounts, from, groupSlots, counts)
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	groups := make([]pace.Group, 0, len(counts))
-	for g, n := range counts {
-		g.Accounts = n
-		groups = append(groups, g)
-	}
-	return groups, nil
+// callsFor is how many calls a second so many polls take.
+func (p planner) callsFor(polls float64) float64 {
+	s, targets := p.settings(), float64(p.d.env.Count.Kinds[poll.Accounts].Targets.Load())
+	return polls * s.CallsPerPoll(s.Together(targets))
 }

@@ -28,7 +28,7 @@ type PlannedQuery struct {
 // queries sums up rules by query; see forecast.Queries.
 func (p planner) queries(rules []forecast.Rule) []PlannedQuery {
 	var plan []PlannedQuery
-	for _, q := range forecast.Queries(rules, p.d.pagesPer(poll.Queries)) {
+	for _, q := range forecast.Queries(rules, p.pagesPer(poll.Queries)) {
 		plan = append(plan, PlannedQuery(q))
 	}
 	return plan
@@ -43,7 +43,7 @@ func plannedRule(w routing.Want, covered bool) forecast.Rule {
 func (p planner) queriesFor(queries []QuerySubscription, bound func(account string) time.Duration) []PlannedQuery {
 	rules := make([]forecast.Rule, 0, len(queries))
 	for i := range queries {
-		rules = append(rules, plannedRule(queries[i].want(), p.d.covers(&queries[i], bound)))
+		rules = append(rules, plannedRule(queries[i].want(), covers(p.d, &queries[i], bound)))
 	}
 	return p.queries(rules)
 }
@@ -76,6 +76,10 @@ type QueryStatus struct {
 	Err      error  `json:"-"` // of the last of them
 	Error    string // its text
 	Gaps     []Gap  // open ranges
+
+	// Elsewhere: another node of a fleet searches. LastPoll and Gaps are as the journal has
+	// them then; what else follows from polls is zero.
+	Elsewhere bool
 }
 
 // Query tells how a query is doing, by its text as in QuerySubscription.Query;
@@ -86,9 +90,13 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 		return QueryStatus{}, false, err
 	}
 	defer unlock()
-	found := QueryStatus{Query: text}
+	found, shortest := QueryStatus{Query: text}, time.Duration(0)
 	for _, rule := range d.router.rules.Of(text) {
 		found.Sources++
+		found.Elsewhere = rule.Elsewhere
+		if rule.Origin == routing.Search && (shortest == 0 || rule.Every < shortest) {
+			shortest = rule.Every
+		}
 		if rule.Origin == routing.Timelines {
 			found.Covered++
 			found.Authors = rule.Authors
@@ -96,6 +104,11 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	}
 	if found.Sources == 0 {
 		return QueryStatus{}, false, nil
+	}
+	if found.Elsewhere && found.Covered < found.Sources {
+		c, err := d.router.cursorOf(ctx, text)
+		found.LastPoll, found.Gaps, found.Interval = c.Since, gapsOf(c.Gaps), shortest
+		return found, err == nil, err
 	}
 	err = queryShard(d, text).Ask(ctx, func(sh *shards.Shard) {
 		st := sh.Queries.Status(text)

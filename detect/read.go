@@ -6,6 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -13,8 +15,9 @@ import (
 // ReadUntil returns until when a source has got what its accounts published, by
 // monitor.Key: MaxOverlap before they were read for it, because posts may become
 // visible late. Accounts that have not been read for it are missing; before Run all
-// are.
-func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]time.Time, error) {
+// are. Those that other nodes poll are only there if they are named; of them the journal
+// tells.
+func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	if !d.isStarted() {
 		return until, nil
@@ -37,7 +40,17 @@ func (d *Detector) ReadUntil(ctx context.Context, sourceID string) (map[string]t
 		}
 		maps.Copy(until, part)
 	}
-	return until, nil
+	var keys []string
+	for _, name := range named {
+		if d.sharing.elsewhere.Has(sourceID, accounts.HashName(name)) {
+			keys = append(keys, accounts.Key(name))
+		}
+	}
+	stored, err := d.sharing.stored(ctx, sourceID, keys)
+	for key, at := range stored {
+		until[accounts.NameOf(key)] = at.Add(-d.cfg.MaxOverlap)
+	}
+	return until, err
 }
 
 // QueryReadUntil returns until when a query subscription has got what was published:
@@ -78,8 +91,13 @@ func (r *router) readUntil(ctx context.Context, from routing.Origin, sub *QueryS
 }
 
 // searchedUntil returns when the last complete poll of a subscription's query began,
-// or Start.Read if there was none since it joined.
+// or Start.Read if there was none since it joined. Of a query that another node searches
+// for the journal tells.
 func (r *router) searchedUntil(ctx context.Context, sub *QuerySubscription) (time.Time, error) {
+	if rule := r.rules.Get(sub.Source.ID); rule != nil && rule.Elsewhere {
+		c, err := r.cursorOf(ctx, sub.Query)
+		return poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest()), err
+	}
 	var found time.Time
 	err := queryShard(r.d, sub.Query).Ask(ctx, func(sh *shards.Shard) {
 		found = sh.Queries.ReadFor(sub.Query, sub.Source.ID)
@@ -98,13 +116,30 @@ func (r *router) timelinesUntil(ctx context.Context, sub *QuerySubscription) (ti
 		names[monitor.Key(name)] = 0
 	}
 	earliest, n := time.Time{}, 0
-	err := r.eachAccount(ctx, names, func(sh *shards.Shard, _ string, slot int32) {
-		since := sh.Accounts.ReadFor(slot, sub.Source.ID)
+	found := func(since time.Time) {
 		if n++; n == 1 || since.Before(earliest) {
 			earliest = since
 		}
+	}
+	total := len(names)
+	var keys []string // of those that other nodes poll
+	for name := range names {
+		if r.d.sharing.elsewhere.Has(sub.Source.ID, accounts.HashName(name)) {
+			keys = append(keys, accounts.Key(name))
+			delete(names, name)
+		}
+	}
+	stored, err := r.d.sharing.stored(ctx, sub.Source.ID, keys)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, at := range stored {
+		found(at)
+	}
+	err = r.d.sharing.all().Each(ctx, names, func(sh *shards.Shard, _ string, slot int32) {
+		found(sh.Accounts.ReadFor(slot, sub.Source.ID))
 	})
-	if err != nil || n < len(names) {
+	if err != nil || n < total {
 		return time.Time{}, err
 	}
 	return earliest, nil

@@ -22,6 +22,11 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 	}
 	defer unlock()
 	rule := r.rules.Get(sub.Source.ID)
+	if rule != nil && rule.Elsewhere && r.d.sharing.share.Query(rule.Query) && r.d.isStarted() {
+		if err := r.take(ctx, rule); err != nil {
+			return err
+		}
+	}
 	if rule == nil {
 		if r.rules.Len() >= maxQueries {
 			return fmt.Errorf("detect: another query is not allowed: want at most %d in all", maxQueries)
@@ -52,6 +57,23 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 	return nil
 }
 
+// take has a rule begin whose query another node has searched for until now: as after a
+// restart.
+func (r *router) take(ctx context.Context, rule *routing.Rule) error {
+	sub, state := r.subs[rule.ID], rule.State
+	before, err := r.readBefore(ctx, &sub)
+	if err != nil {
+		return err
+	}
+	if rule.Origin == routing.Timelines {
+		state.Behind = before.Behind
+	} else {
+		state = before
+	}
+	r.put(rule, sub, state)
+	return nil
+}
+
 // remove forgets one.
 func (r *router) remove(ctx context.Context, sourceID string) error {
 	unlock, err := r.lock(ctx)
@@ -79,6 +101,7 @@ func (r *router) remove(ctx context.Context, sourceID string) error {
 
 // put notes where a rule's posts come from.
 func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State) {
+	s.Elsewhere = !r.d.sharing.share.Query(sub.Query)
 	r.rules.Put(rule, sub.want(), s)
 	r.subs[sub.Source.ID] = sub
 }
@@ -87,10 +110,13 @@ func (r *router) put(rule *routing.Rule, sub QuerySubscription, s routing.State)
 // changes when all of it is done.
 func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscription, covered bool) error {
 	f := routing.Facts{Covered: covered, Oldest: r.d.env.Oldest(), Overlap: r.d.cfg.MaxOverlap}
-	var gaps []Gap
+	var gaps []poll.Gap
 	var err error
-	if !covered {
-		var stored Cursor
+	own := r.d.sharing.share.Query(sub.Query)
+	// Searched for as before, and not to be read anew for each change of the parts.
+	same := !r.d.sharing.share.Alone() && rule.Origin == routing.Search && rule.Query == sub.Query && !rule.Elsewhere
+	if !covered && own && !same {
+		var stored poll.Cursor
 		if stored, err = r.cursorOf(ctx, sub.Query); err != nil {
 			return err
 		}
@@ -100,8 +126,14 @@ func (r *router) route(ctx context.Context, rule *routing.Rule, sub QuerySubscri
 		if f.ReadUntil, err = r.readUntil(ctx, rule.Origin, &sub); err != nil {
 			return err
 		}
+		if rule.Origin == routing.Timelines && !r.d.sharing.share.Alone() && !f.ReadUntil.IsZero() {
+			f.ReadUntil = f.ReadUntil.Add(-changeTold) // others may have ended their part before
+		}
 	}
 	next, m := r.rules.Route(rule, sub.want(), f)
+	if same || !own {
+		m.Store = time.Time{}
+	}
 	if m.To == routing.Timelines {
 		err = r.fromTimelines(ctx, &sub, m)
 	} else {
@@ -134,14 +166,17 @@ func (r *router) fromTimelines(ctx context.Context, sub *QuerySubscription, m ro
 }
 
 // fromSearch subscribes a rule to the search of its query.
-func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routing.Move, gaps []Gap) error {
+func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routing.Move, gaps []poll.Gap) error {
 	if !m.Store.IsZero() {
 		if err := r.store(ctx, Cursor{Target: queries.Target(sub.Query), Since: m.Store}); err != nil {
 			return err
 		}
 	}
-	start := queries.Start{Since: m.Start, Gaps: pollGaps(gaps), From: m.From, Read: m.Read}
+	start := queries.Start{Since: m.Start, Gaps: gaps, From: m.From, Read: m.Read}
 	mine := queryShard(r.d, sub.Query)
+	if !r.d.sharing.share.Query(sub.Query) {
+		mine = nil // another node searches
+	}
 	for _, sh := range r.d.shards {
 		err := sh.Ask(ctx, func(sh *shards.Shard) {
 			if sh == mine {
@@ -174,15 +209,13 @@ func (r *router) store(ctx context.Context, c Cursor) error {
 }
 
 // cursorOf returns the journal's cursor of a query, the zero one if there is none.
-func (r *router) cursorOf(ctx context.Context, text string) (Cursor, error) {
-	found, err := r.d.deps.Journal.Cursors(ctx, queries.Target(text))
-	if err != nil {
-		return Cursor{}, fmt.Errorf("detect: read cursors: %w", err)
+func (r *router) cursorOf(ctx context.Context, text string) (poll.Cursor, error) {
+	target := queries.Target(text)
+	found, err := r.d.sharing.cursors(ctx, []string{target})
+	if c := found[target]; c != nil && !c.Since.IsZero() {
+		return *c, nil
 	}
-	if len(found) == 0 || found[0].Since.IsZero() {
-		return Cursor{}, nil
-	}
-	return found[0], nil
+	return poll.Cursor{}, err
 }
 
 // forgetQueries removes from the journal the cursors of queries that no rule searches
@@ -190,7 +223,7 @@ func (r *router) cursorOf(ctx context.Context, text string) (Cursor, error) {
 // next process needs the cursor. It reports whether some are left.
 func (r *router) forgetQueries(ctx context.Context) (open bool, err error) {
 	for rule := range r.rules.All() {
-		if !rule.Behind || rule.Origin != routing.Timelines {
+		if !rule.Behind || rule.Origin != routing.Timelines || !r.d.sharing.share.Query(rule.Query) {
 			continue
 		}
 		sub := r.subs[rule.ID]
@@ -221,17 +254,17 @@ func (r *router) readBefore(ctx context.Context, sub *QuerySubscription) (s rout
 			targets = append(targets, accounts.Key(name))
 		}
 	}
-	found, err := r.d.deps.Journal.Cursors(ctx, targets...)
+	found, err := r.d.sharing.cursors(ctx, targets)
 	if err != nil {
-		return routing.State{}, fmt.Errorf("detect: read cursors: %w", err)
+		return routing.State{}, err
 	}
 	n := 0
-	for _, c := range found {
-		if c.Target == targets[0] {
+	for target, c := range found {
+		if target == targets[0] {
 			s.SearchedBefore, s.Behind = c.Since, !c.Since.IsZero()
 			continue
 		}
-		until := poll.ReadUntil(c.Since, pollGaps(c.Gaps), r.d.env.Oldest())
+		until := poll.ReadUntil(c.Since, c.Gaps, r.d.env.Oldest())
 		if n++; n == 1 || until.Before(s.TimelinesBefore) {
 			s.TimelinesBefore = until
 		}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
+	"log/slog"
 	"math"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/forecast"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
@@ -30,8 +33,10 @@ func newRouter(d *Detector) *router {
 // lock waits for the change under way to end. It gives up when the detector stops:
 // that change may wait for Run, which waits for the caller.
 func (r *router) lock(ctx context.Context) (unlock func(), err error) {
-	if r.d.isStopped() {
+	select {
+	case <-r.d.stop:
 		return nil, ErrStopped
+	default:
 	}
 	select {
 	case r.turn <- struct{}{}:
@@ -46,7 +51,7 @@ func (r *router) lock(ctx context.Context) (unlock func(), err error) {
 // run routes what was set before Run, and again whenever accounts have changed.
 // It is a goroutine of Run.
 func (r *router) run(ctx context.Context) {
-	ctx, end := untilStop(ctx, r.d.stop)
+	ctx, end := deadline.UntilStop(ctx, r.d.stop)
 	defer end()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
@@ -60,7 +65,11 @@ func (r *router) run(ctx context.Context) {
 		}
 		open, err := r.reroute(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.d.deps.Logger.Error("routing of queries failed", "error", err)
+			level := slog.LevelError
+			if errors.Is(err, fleet.ErrFenced) {
+				level = slog.LevelDebug
+			}
+			r.d.deps.Logger.Log(ctx, level, "routing of queries failed", "error", err)
 			wait = rerouteWait
 		}
 		if err == nil && r.d.gate.From(0) {
@@ -117,6 +126,18 @@ func (r *router) reroute(ctx context.Context) (open bool, err error) {
 	return open, errors.Join(err, ferr)
 }
 
+// shared follows a change of which queries the detector searches for. Those that it has
+// taken begin when they are set again.
+func (r *router) shared() {
+	for rule := range r.rules.All() {
+		if !rule.Elsewhere && !r.d.sharing.share.Query(rule.Query) {
+			r.put(rule, r.subs[rule.ID], rule.State)
+		}
+	}
+	r.accountsChanged()
+	r.note()
+}
+
 // accountsChanged wakes run, and has the stream follow.
 func (r *router) accountsChanged() {
 	r.bell.Ring()
@@ -129,7 +150,7 @@ func (r *router) note() {
 	d := r.d
 	d.count.covered.Store(int64(r.rules.Covered()))
 	d.streams[poll.Queries].Changed()
-	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * d.pagesPer(poll.Queries)))
+	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * planner{d}.pagesPer(poll.Queries)))
 	for _, sh := range d.shards {
 		sh.Tell(func(sh *shards.Shard) { sh.Accounts.Sched.Refresh() })
 	}

@@ -37,12 +37,9 @@ type Stats struct {
 
 	Dropped DroppedStats
 
-	// What a Fetcher did against its contract. Package fetchertest finds the cause.
-	// NoNext counts full pages without Page.Next that hide posts: each is a gap.
-	NoNext int64
-	// WrongVersions counts pages whose Page.Version stayed while their posts
-	// differ. After the first, TimelineQuery.Known is not set any more.
-	WrongVersions int64
+	BreachStats
+	// Parts is what SetParts has left to other nodes; zero without it.
+	Parts PartsStats
 
 	NegativeLatency int64 // clamped to 0: clocks disagree
 	Commits         int64
@@ -81,6 +78,25 @@ type Stats struct {
 	Forecast *Comparison
 }
 
+// BreachStats counts what a Fetcher did against its contract. Package fetchertest finds the
+// cause.
+type BreachStats struct {
+	// NoNext counts full pages without Page.Next that hide posts: each is a gap.
+	NoNext int64
+	// WrongVersions counts pages whose Page.Version stayed while their posts
+	// differ. After the first, TimelineQuery.Known is not set any more.
+	WrongVersions int64
+}
+
+// PartsStats tells what a node of a fleet polls, and what it does not.
+type PartsStats struct {
+	Own       int64 // parts
+	Elsewhere int64 // accounts that other nodes poll
+	// Fenced counts polls that were dropped because the journal refused their commit:
+	// they came after what was polled had gone to another node.
+	Fenced int64
+}
+
 // CostStats tells what a platform has charged.
 type CostStats = spend.Stats
 
@@ -112,7 +128,7 @@ type PaceStats struct {
 // package poll.
 type counters struct {
 	events, known, commits, commitErrors atomic.Int64
-	covered                              atomic.Int64
+	covered, fenced                      atomic.Int64
 	queryRate                            atomic.Uint64 // bits of a float64: calls a second
 }
 
@@ -128,15 +144,18 @@ func (d *Detector) Stats() Stats {
 		Baseline: p.Baseline.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), Gaps: p.Gaps.Load(),
 		Dropped: DroppedStats{NoID: p.NoID.Load(), NoTime: p.NoTime.Load(), Future: p.Future.Load(),
 			Author: p.Author.Load(), Excess: p.Excess.Load(), SameID: p.SameID.Load()},
-		NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load(),
+		BreachStats:     BreachStats{NoNext: p.NoNext.Load(), WrongVersions: p.WrongVersions.Load()},
 		NegativeLatency: p.Negative.Load(), Commits: c.commits.Load(), CommitErrors: c.commitErrors.Load(),
 		Calls: p.Calls.Load(), Unchanged: p.Unchanged.Load(), Filled: p.Filled.Load(), Shallow: p.Shallow.Load(),
 		Lag: p.Lag.Snapshot(), Fetch: p.Fetch.Snapshot(), Latency: accounts.Stages.Parts(), Lateness: d.late.Snapshot(),
 		ClockSkew: time.Duration(p.Skew.Load()), SkewedPolls: p.Skewed.Load(),
 		Queries: QueryStats{Targets: queries.Targets.Load(), Covered: c.covered.Load(), Polls: queries.Polls.Load(),
 			Pages: queries.Pages.Load(), Errors: queries.Errors.Load(), Latency: queries.Stages.Parts()},
-		Pace: d.paceStats(), Cost: d.env.Budget.Spend.Stats(),
+		Pace: paceStats(d), Cost: d.env.Budget.Spend.Stats(),
 		Stream: d.streams[poll.Accounts].Stats(), SearchStream: d.streams[poll.Queries].Stats(),
+	}
+	if share := d.sharing.share; !share.Alone() {
+		s.Parts = PartsStats{Own: int64(share.Parts()), Elsewhere: int64(d.sharing.elsewhere.Len()), Fenced: c.fenced.Load()}
 	}
 	if d.probes != nil {
 		s.Probes = d.probes.Stats()
@@ -147,17 +166,7 @@ func (d *Detector) Stats() Stats {
 	return s
 }
 
-// pagesPer is how many pages a successful poll of a kind has read in the mean.
-func (d *Detector) pagesPer(kind poll.Kind) float64 {
-	c := &d.env.Count.Kinds[kind]
-	polls := c.Polls.Load() - c.Errors.Load()
-	if polls <= 0 {
-		return 1
-	}
-	return max(1, float64(c.Pages.Load())/float64(polls))
-}
-
-func (d *Detector) paceStats() PaceStats {
+func paceStats(d *Detector) PaceStats {
 	if d.paced == nil {
 		return PaceStats{}
 	}

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"context"
+	"github.com/streamwatch/streamwatch/detect/internal/deadline"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
@@ -65,7 +66,7 @@ func (s streaming) follow(sh *shards.Shard) {
 
 // run keeps a stream connected, as a goroutine of Run.
 func (s streaming) run(ctx context.Context, kind poll.Kind) {
-	ctx, end := untilStop(ctx, s.d.stop)
+	ctx, end := deadline.UntilStop(ctx, s.d.stop)
 	defer end()
 	s.d.streams[kind].Run(ctx)
 }

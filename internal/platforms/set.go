@@ -120,10 +120,14 @@ func (s *Set) each(fn func(*Platform) error) error {
 }
 
 // ReadUntil is that of all platforms, by the key of the full name.
-func (s *Set) ReadUntil(ctx context.Context, sourceID string) (map[string]time.Time, error) {
-	all := map[string]time.Time{}
+func (s *Set) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
+	all, namesOf := map[string]time.Time{}, map[*Platform][]string{}
+	for _, account := range named {
+		p, name := s.Split(account)
+		namesOf[p] = append(namesOf[p], name)
+	}
 	err := s.each(func(p *Platform) error {
-		until, err := p.Detector.ReadUntil(ctx, sourceID)
+		until, err := p.Detector.ReadUntil(ctx, sourceID, namesOf[p]...)
 		for key, at := range until {
 			all[monitor.Key(p.full(key))] = at
 			if p == &s.list[0] {

@@ -94,6 +94,21 @@ func (s *Sweep) probedAt(st *state) time.Time { return s.epoch.Add(time.Duration
 // Shares reports whether probes take turns with polls.
 func (s *Sweep) Shares() bool { return s.cfg.PerSecond == 0 }
 
+// SetRate changes how many calls a second probes have to themselves, where they have some:
+// 0 is none.
+func (s *Sweep) SetRate(perSecond float64, now int64) {
+	if s.Shares() {
+		return
+	}
+	s.cfg.PerSecond = max(perSecond, leastRate)
+	if next := now + int64(1e9/s.cfg.PerSecond); perSecond <= 0 || s.at > next {
+		s.at = next
+	}
+}
+
+// leastRate is as good as none, so that times do not overflow.
+const leastRate = 1e-9
+
 // never is a time that does not come.
 const never = int64(1<<63 - 1)
 

@@ -1,12 +1,19 @@
 package accounts
 
-import "github.com/streamwatch/streamwatch/monitor"
+import (
+	"strings"
+
+	"github.com/streamwatch/streamwatch/monitor"
+)
 
 // keyPrefix begins the name of an account's timeline.
 const keyPrefix = "account:"
 
 // Key names an account's timeline: in the journal, and for its hash.
 func Key(username string) string { return keyPrefix + monitor.Key(username) }
+
+// NameOf is the monitor.Key of the account that has a Key.
+func NameOf(key string) string { return strings.TrimPrefix(key, keyPrefix) }
 
 // Hash is FNV-1a over the target's key: the same in every process.
 func Hash(key string) uint64 { return mix(fnv(fnvBasis, key)) }

@@ -32,6 +32,25 @@ func (s slotSet) has(slot int32) bool {
 	return i < len(s) && s[i].from <= slot
 }
 
+// without is the set but for some sorted slots.
+func (s slotSet) without(sorted []int32) slotSet {
+	var left slotSet
+	for _, run := range s {
+		for ; len(sorted) > 0 && sorted[0] < run.to; sorted = sorted[1:] {
+			if gone := sorted[0]; gone >= run.from {
+				if gone > run.from {
+					left = append(left, slotRun{run.from, gone})
+				}
+				run.from = gone + 1
+			}
+		}
+		if run.from < run.to {
+			left = append(left, run)
+		}
+	}
+	return left
+}
+
 func (s slotSet) each(fn func(slot int32)) {
 	for _, run := range s {
 		for slot := run.from; slot < run.to; slot++ {

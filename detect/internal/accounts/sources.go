@@ -71,6 +71,18 @@ func (t *Table) SetAccounts(src *Source, sorted []int32, p *query.Program, left 
 // Programs is how many sources have a program that decides for them.
 func (t *Table) Programs() int { return t.index.Len() }
 
+// drop removes accounts from a source, by sorted slots. A source without accounts is
+// forgotten.
+func (t *Table) drop(src *Source, sorted []int32) {
+	if src.slots = src.slots.without(sorted); len(src.slots) == 0 {
+		delete(t.sources, src.ID)
+		t.index.Follow(&src.Source, nil)
+	}
+}
+
+// Interval is the longest time between two polls that the source asks for; 0 for none.
+func (src *Source) Interval() time.Duration { return src.interval }
+
 // EachOf calls fn for each account of a source.
 func (src *Source) EachOf(fn func(slot int32)) { src.slots.each(fn) }
 
@@ -83,19 +95,22 @@ type wants struct {
 
 // want is a source and the time from which on posts are for it.
 type want struct {
-	source   *Source
-	since    time.Time
+	source *Source
+	since  time.Time
+	// from is how far back to read for who is fresh where that is later than since,
+	// because another node has read what was before; zero for since.
+	from     time.Time
 	interval time.Duration // a copy of the source's, close to what a poll reads anyway
 	refs     int
 	at       int // in Source.wants
 }
 
-// take returns a source's want with the given beginning, and makes one if it is not
+// take returns a source's want with the given beginnings, and makes one if it is not
 // among the source's last few.
-func (ws *wants) take(src *Source, since time.Time) int32 {
+func (ws *wants) take(src *Source, since, from time.Time) int32 {
 	const few = 4
 	for _, w := range src.wants[max(0, len(src.wants)-few):] {
-		if ws.list[w].since.Equal(since) {
+		if ws.list[w].since.Equal(since) && ws.list[w].from.Equal(from) {
 			ws.list[w].refs++
 			return w
 		}
@@ -107,7 +122,7 @@ func (ws *wants) take(src *Source, since time.Time) int32 {
 		w = int32(len(ws.list))
 		ws.list = append(ws.list, want{})
 	}
-	ws.list[w] = want{source: src, since: since, interval: src.interval, refs: 1, at: len(src.wants)}
+	ws.list[w] = want{source: src, since: since, from: from, interval: src.interval, refs: 1, at: len(src.wants)}
 	src.wants = append(src.wants, w)
 	return w
 }

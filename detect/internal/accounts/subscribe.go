@@ -18,6 +18,7 @@ type Subscription struct {
 	Mine    []Account
 	Spread  bool // the first polls wait for their place in the interval
 	Late    bool // it comes after Run has begun
+	Shared  bool // other nodes poll other accounts
 }
 
 // Account is one of a Subscription.
@@ -25,23 +26,39 @@ type Account struct {
 	Hash   uint64       // see HashName
 	Index  int          // in All
 	Cursor *poll.Cursor // what the journal has, nil for nothing
+	// Known: it is a target, so that Cursor was not read.
+	Known bool
+	// Taken: another node has polled it for the source until now.
+	Taken bool
 }
 
-// SetSubscription adds or replaces a source's subscription.
-func (a *Targets) SetSubscription(s *Subscription) {
+// SetSubscription adds or replaces a source's subscription. It returns false, and does
+// nothing, when an account that is Known is no target any more.
+func (a *Targets) SetSubscription(s *Subscription) bool {
+	for _, mine := range s.Mine {
+		if mine.Known {
+			if _, ok := a.Table.Find(mine.Hash, s.All[mine.Index].Username); !ok {
+				return false
+			}
+		}
+	}
 	src, changed := a.SetSource(s.Terms)
 	anew := src.QueryChanged(s.Program)
 	slots := make([]int32, 0, len(s.Mine))
 	for _, mine := range s.Mine {
 		account := s.All[mine.Index]
-		slot := a.slotFor(mine, account)
+		slot := a.slotFor(mine, account, s.Shared)
 		slots = append(slots, slot)
-		added := a.Subscribe(slot, src, account.Since, anew)
+		var from time.Time
+		if mine.Taken {
+			from = readElsewhere(a, slot)
+		}
+		added := a.Subscribe(slot, src, account.Since, from, anew)
 		if added {
 			if err, told := a.Polls.Trouble(slot); told {
 				a.tell(slot, src, err)
 			}
-			if s.Late && !s.Resumes {
+			if s.Late && !s.Resumes && !mine.Taken {
 				a.rewindFor(slot, account.Since)
 			}
 		}
@@ -52,10 +69,11 @@ func (a *Targets) SetSubscription(s *Subscription) {
 	slices.Sort(slots)
 	a.SetAccounts(src, slots, s.Program, func(slot int32) { a.unsubscribe(slot, src) })
 	a.Pack()
+	return true
 }
 
 // slotFor finds or makes an account's target.
-func (a *Targets) slotFor(mine Account, account monitor.Account) int32 {
+func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) int32 {
 	if slot, ok := a.Table.Find(mine.Hash, account.Username); ok {
 		return slot
 	}
@@ -65,6 +83,9 @@ func (a *Targets) slotFor(mine Account, account monitor.Account) int32 {
 		t.Since = ToSeconds(c.Since)
 		t.Set(Cold, true)
 		a.Polls.Restore(slot, c.Gaps)
+		if shared {
+			*a.found.at(slot) = t.Since
+		}
 		// A subscriber that begins now means the account that has the handle now.
 		if !account.Since.After(c.Since) {
 			a.Table.SetUserID(slot, c.UserID)
@@ -102,6 +123,7 @@ func (a *Targets) rewindFor(slot int32, since time.Time) {
 	}
 	if t.Is(Cold) && since.Before(t.Since.Time().Add(-a.env.MaxOverlap)) {
 		t.Since = ToSeconds(since)
+		a.rewound[slot] = struct{}{}
 	}
 }
 

@@ -99,8 +99,8 @@ func (t *Table) Covered(slot int32) {
 func (t *Table) Uncovered(slot int32) (since time.Time, ok bool) {
 	tg := t.At(slot)
 	t.Each(slot, func(s Subscriber, src *Source, from time.Time) {
-		if src.read.After(from) {
-			from = src.read
+		if until := latest(src.read, t.wants.list[s.want].from); until.After(from) {
+			from = until
 		}
 		if found := tg.Since.Time(); src.resumes && tg.Is(Cold) && found.After(from) {
 			from = found
@@ -174,6 +174,7 @@ func (t *Table) Cutoff(slot int32, overlap, ahead time.Duration) time.Time {
 		if first || since.Before(wanted) {
 			wanted, first = since, false
 		}
+		since = latest(since, t.wants.list[s.want].from)
 		if s.Fresh && !tg.Is(Cold) && since.Before(back) {
 			back = since
 		}
@@ -184,10 +185,18 @@ func (t *Table) Cutoff(slot int32, overlap, ahead time.Duration) time.Time {
 	return back
 }
 
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
 // Subscribe adds a subscriber to an account, or renews the source's own, and reports
 // whether it was added. With anew set, a source that is renewed asks for something
-// else, of which it has got nothing yet.
-func (t *Table) Subscribe(slot int32, src *Source, since time.Time, anew bool) (added bool) {
+// else, of which it has got nothing yet. One that is added has got what another node has
+// read before from; zero for nothing.
+func (t *Table) Subscribe(slot int32, src *Source, since, from time.Time, anew bool) (added bool) {
 	added = true
 	t.change(slot, func(s Subscriber) Subscriber {
 		if t.wants.list[s.want].source != src {
@@ -197,9 +206,12 @@ func (t *Table) Subscribe(slot int32, src *Source, since time.Time, anew bool) (
 		if anew {
 			s.Fresh, s.covered = true, false
 		}
-		if anew || since.After(t.wants.list[s.want].since) {
+		if had := t.wants.list[s.want]; anew || since.After(had.since) {
+			if anew {
+				had.from = time.Time{}
+			}
 			t.wants.drop(s.want)
-			s.want = t.wants.take(src, since)
+			s.want = t.wants.take(src, since, had.from)
 		}
 		return s
 	})
@@ -207,7 +219,7 @@ func (t *Table) Subscribe(slot int32, src *Source, since time.Time, anew bool) (
 		return false
 	}
 	tg := t.At(slot)
-	s := Subscriber{want: t.wants.take(src, since), Fresh: true}
+	s := Subscriber{want: t.wants.take(src, since, from), Fresh: true}
 	if tg.want < 0 {
 		tg.setFirst(s)
 	} else {

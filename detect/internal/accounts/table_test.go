@@ -28,7 +28,7 @@ func TestNothingIsKeptOfWhatWent(t *testing.T) {
 			if !ok {
 				at = table.Add("@" + name)
 			}
-			table.Subscribe(at, src, time.Unix(int64(rng.IntN(3)), 0), false)
+			table.Subscribe(at, src, time.Unix(int64(rng.IntN(3)), 0), time.Time{}, false)
 			if rng.IntN(4) == 0 {
 				table.SetUserID(at, []string{"", "42", "did:plc:x"}[rng.IntN(3)])
 			}
@@ -96,7 +96,7 @@ func TestSubscribersAreCovered(t *testing.T) {
 	table := NewTable()
 	join := func(id string) {
 		src, _ := table.SetSource(Terms{Source: interest.Source{Source: deliver.Source{ID: id}}, Interval: time.Minute, Weight: 1})
-		table.Subscribe(0, src, time.Unix(int64(len(id)), 0), false)
+		table.Subscribe(0, src, time.Unix(int64(len(id)), 0), time.Time{}, false)
 	}
 	slot := table.Add("nasa")
 	join("a")

@@ -23,6 +23,9 @@ type Targets struct {
 	Pushed *Pushed
 	env    *poll.Env
 	times  *poll.Times
+
+	found   dense[Seconds]     // Since of the journal, of those that Subscription.Shared brought
+	rewound map[int32]struct{} // by rewindFor, and not read since
 }
 
 var _ poll.Targets = (*Targets)(nil)
@@ -30,7 +33,7 @@ var _ poll.Targets = (*Targets)(nil)
 // NewTargets makes targets without accounts, which are polled at their intervals;
 // times and commit are those of poll.NewMachine.
 func NewTargets(env *poll.Env, times *poll.Times, commit func(*poll.Poll, []deliver.Event)) *Targets {
-	a := &Targets{Table: NewTable(), env: env, times: times}
+	a := &Targets{Table: NewTable(), env: env, times: times, rewound: map[int32]struct{}{}}
 	a.Sched = schedule.NewByInterval(intervals{a}, env.Epoch)
 	a.Polls = poll.NewMachine(env, times, traits, a, commit)
 	return a
@@ -141,6 +144,9 @@ func (a *Targets) Apply(p *poll.Poll) {
 	a.Table.Shown.SetVersion(slot, version)
 	t.Since = ToSeconds(out.Begun)
 	t.Set(Cold, false)
+	if len(a.rewound) > 0 {
+		delete(a.rewound, slot)
+	}
 	a.Table.Covered(slot)
 }
 
@@ -153,6 +159,10 @@ func (a *Targets) Release(slot int32) {
 		a.Probes.Forget(slot)
 	}
 	a.Pushed.forget(slot)
+	delete(a.rewound, slot)
+	if a.found.chunks != nil {
+		*a.found.at(slot) = 0
+	}
 	a.Table.Release(slot)
 	a.env.Count.Kinds[poll.Accounts].Targets.Add(-1)
 }
@@ -253,6 +263,10 @@ func (a *Targets) ask(slot int32) schedule.Ask {
 	return ask
 }
 
+// PolledEvery is how long an account's polls are apart: by its interval, or because a
+// stream brings its posts.
+func PolledEvery(a *Targets, slot int32) time.Duration { return intervals{a}.Interval(slot) }
+
 // intervals are the accounts as the schedule asks for them.
 type intervals struct{ *Targets }
 
@@ -265,9 +279,15 @@ func (i intervals) Interval(slot int32) time.Duration {
 func (a *Targets) ReadFor(slot int32, sourceID string) time.Time {
 	until := poll.ReadUntil(a.Since(slot), a.Polls.Gaps(slot), a.env.Oldest())
 	a.Each(slot, func(s Subscriber, src *Source, _ time.Time) {
-		if s.Fresh && src.ID == sourceID {
-			until = time.Time{} // it has not got all yet
+		if !s.Fresh || src.ID != sourceID {
+			return
 		}
+		if from := a.wants.list[s.want].from; !from.IsZero() { // by another node
+			from = from.Add(a.env.MaxOverlap)
+			until = earliest(until, from)
+			return
+		}
+		until = time.Time{} // it has not got all yet
 	})
 	return until
 }

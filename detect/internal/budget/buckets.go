@@ -15,6 +15,7 @@ type Buckets struct {
 	clock  func() int64
 	now    func() time.Time
 	logger *slog.Logger
+	tell   func(bucket string, until time.Time)
 
 	any   atomic.Bool // one may be closed
 	mu    sync.Mutex
@@ -22,15 +23,26 @@ type Buckets struct {
 }
 
 // newBuckets returns Buckets of which none is closed.
-func newBuckets(clock func() int64, now func() time.Time, logger *slog.Logger) *Buckets {
-	return &Buckets{clock: clock, now: now, logger: logger, until: map[string]int64{}}
+func newBuckets(cfg Config) *Buckets {
+	return &Buckets{clock: cfg.Clock, now: cfg.Now, logger: cfg.Logger, tell: cfg.Limited, until: map[string]int64{}}
 }
 
 // CloseFor closes a bucket for a time, at most MaxClosed. It never opens earlier than an
 // earlier call has said.
 func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
+	if until, ok := b.close(name, wait, why); ok {
+		b.tell(name, until)
+	}
+}
+
+// Close is CloseFor for what another process has met: Limited is not told.
+func (b *Buckets) Close(name string, wait time.Duration, why string) { b.close(name, wait, why) }
+
+// close reports until when it has closed a bucket; ok is false when that is closed for
+// longer.
+func (b *Buckets) close(name string, wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
-		return
+		return time.Time{}, false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,13 +50,15 @@ func (b *Buckets) CloseFor(name string, wait time.Duration, why string) {
 	until := now + int64(min(wait, MaxClosed)+rand.N(2*time.Second))
 	old := b.until[name]
 	if until <= old {
-		return
+		return time.Time{}, false
 	}
 	b.until[name] = until
 	b.any.Store(true)
+	opens = b.now().Add(time.Duration(until - now))
 	if old <= now {
-		b.logger.Warn("rate limited", "bucket", name, "until", b.now().Add(time.Duration(until-now)), "why", why)
+		b.logger.Warn("rate limited", "bucket", name, "until", opens, "why", why)
 	}
+	return opens, true
 }
 
 // Any reports whether a bucket may be closed.

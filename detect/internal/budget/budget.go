@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -28,10 +29,14 @@ type Budget struct {
 	until   atomic.Int64  // the gate is closed until then
 	limited atomic.Bool   // it was closed, and no page has come since
 
+	rate    atomic.Uint64 // bits of a float64: calls a second, as SetRate said last
+	changes atomic.Uint64 // of rate: tickets from before are void
+
 	reading atomic.Int64 // polls that wait to read on: see WaitPage
 
-	mu    sync.Mutex
-	spare []int64 // tickets that were given back, earliest first
+	mu      sync.Mutex
+	spare   []int64       // tickets that were given back, earliest first
+	changed chan struct{} // closed when rate changes
 }
 
 // MaxClosed is the longest time for which a rate limit closes the gate.
@@ -46,14 +51,21 @@ type Config struct {
 	Now       func() time.Time
 	Stop      <-chan struct{} // closed to end all waiting
 	Stopped   error           // with this
-	Ring      func()          // wakes those that Reading held up
-	Spend     spend.Config    // Now, Logger and Reached are the Budget's
-	Logger    *slog.Logger
+	Ring      func()          // wakes those that Reading held up, or the rate
+	// Limited is told when a rate limit has closed a bucket, "" for the gate. Nil is
+	// nobody.
+	Limited func(bucket string, until time.Time)
+	Spend   spend.Config // Now, Logger and Reached are the Budget's
+	Logger  *slog.Logger
 }
 
 // New makes a budget whose gate is open.
 func New(cfg Config) *Budget {
-	b := &Budget{cfg: cfg, Buckets: newBuckets(cfg.Clock, cfg.Now, cfg.Logger)}
+	if cfg.Limited == nil {
+		cfg.Limited = func(string, time.Time) {}
+	}
+	b := &Budget{cfg: cfg, Buckets: newBuckets(cfg), changed: make(chan struct{})}
+	b.rate.Store(math.Float64bits(cfg.PerSecond))
 	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.Close
 	b.Spend = spend.New(cfg.Spend)
 	if cfg.PerSecond > 0 {
@@ -81,6 +93,9 @@ func (b *Budget) Ticket(now int64) int64 {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.Rate() == 0 {
+		return never
+	}
 	// A ticket that nobody used for longer than the bucket holds calls is void.
 	void := now - int64(float64(b.limiter.Burst())/float64(b.limiter.Limit())*1e9)
 	for len(b.spare) > 0 {
@@ -94,13 +109,17 @@ func (b *Budget) Ticket(now int64) int64 {
 	return now + int64(b.limiter.ReserveN(wall, 1).DelayFrom(wall))
 }
 
-// giveBack returns a ticket that was not used, for the next caller.
-func (b *Budget) giveBack(at int64) {
+// giveBack returns a ticket that was not used, for the next caller, unless the rate has
+// changed since.
+func (b *Budget) giveBack(at int64, taken uint64) {
 	if b.limiter == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if taken != b.changes.Load() {
+		return
+	}
 	i, _ := slices.BinarySearch(b.spare, at)
 	b.spare = slices.Insert(b.spare, i, at)
 }
@@ -120,17 +139,18 @@ func (b *Budget) Wait(ctx context.Context) error {
 		now := b.cfg.Clock()
 		closed := b.Closed(now)
 		if closed <= 0 {
+			changes, changed := b.change()
 			at := b.Ticket(now)
-			if err := b.pause(ctx, time.Duration(at-now)); err != nil {
-				b.giveBack(at)
+			if err := b.pause(ctx, time.Duration(at-now), changed); err != nil {
+				b.giveBack(at, changes)
 				return err
 			}
-			if b.Closed(b.cfg.Clock()) <= 0 {
+			if b.Closed(b.cfg.Clock()) <= 0 && changes == b.changes.Load() {
 				return nil
 			}
-			continue // it closed meanwhile
+			continue // it closed meanwhile, or has another rate
 		}
-		if err := b.pause(ctx, closed); err != nil {
+		if err := b.pause(ctx, closed, nil); err != nil {
 			return err
 		}
 	}
@@ -148,8 +168,8 @@ func (b *Budget) WaitPage(ctx context.Context) error {
 	return b.Wait(ctx)
 }
 
-// pause waits, unless ctx ends or the detector stops.
-func (b *Budget) pause(ctx context.Context, wait time.Duration) error {
+// pause waits, unless ctx ends or the detector stops, or until changed is closed.
+func (b *Budget) pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) error {
 	if wait <= 0 {
 		return nil
 	}
@@ -160,6 +180,8 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration) error {
 		return ctx.Err()
 	case <-b.cfg.Stop:
 		return b.cfg.Stopped
+	case <-changed:
+		return nil
 	case <-timer.C:
 		return nil
 	}
@@ -169,28 +191,38 @@ func (b *Budget) pause(ctx context.Context, wait time.Duration) error {
 // chosen at random, so that processes that share a limit do not come back at the
 // same time. The gate never opens earlier than an earlier call has said. Closing an
 // open gate is logged.
-func (b *Budget) CloseFor(wait time.Duration, why string) { b.Close(min(wait, MaxClosed), why) }
+func (b *Budget) CloseFor(wait time.Duration, why string) {
+	if until, ok := b.close(min(wait, MaxClosed), why); ok {
+		b.cfg.Limited("", until)
+	}
+}
 
-// Close is CloseFor for a limit of our own: it lasts however long it has to.
-func (b *Budget) Close(wait time.Duration, why string) {
+// Close is CloseFor for a limit of our own, or one that another process has met: it lasts
+// however long it has to, and Limited is not told.
+func (b *Budget) Close(wait time.Duration, why string) { b.close(wait, why) }
+
+// close reports until when it has closed the gate; ok is false when that is closed for
+// longer.
+func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool) {
 	if wait <= 0 {
-		return
+		return time.Time{}, false
 	}
 	now := b.cfg.Clock()
 	until := now + int64(wait+rand.N(2*time.Second))
 	for {
 		old := b.until.Load()
 		if until <= old {
-			return
+			return time.Time{}, false
 		}
 		if !b.until.CompareAndSwap(old, until) {
 			continue
 		}
 		b.limited.Store(true)
+		opens = b.cfg.Now().Add(time.Duration(until - now))
 		if old <= now {
-			b.cfg.Logger.Warn("rate limited", "until", b.cfg.Now().Add(time.Duration(until-now)), "why", why)
+			b.cfg.Logger.Warn("rate limited", "until", opens, "why", why)
 		}
-		return
+		return opens, true
 	}
 }
 

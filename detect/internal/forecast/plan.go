@@ -71,9 +71,7 @@ func (cfg Settings) Plans(groups []pace.Group, searches float64, budgets []float
 }
 
 func (cfg Settings) intervals(groups []pace.Group, accounts int) Plan {
-	// An account shares its call with those due in the next part of its interval.
-	together := min(float64(cfg.Batch), 1+float64(accounts)/float64(cfg.Shards*schedule.LookAhead))
-	calls := cfg.CallsPerPoll(together)
+	calls := cfg.CallsPerPoll(cfg.Together(float64(accounts)))
 	f := pace.Intervals(groups)
 	if polls := f.CallsPerMinute / 60; cfg.Rate > 0 && polls*calls > cfg.Rate {
 		// More are due at a time: calls are as full as they need to be, or can.
@@ -110,6 +108,12 @@ func (cfg Settings) budget(groups []pace.Group, accounts int, budget float64) (P
 // ForAccounts returns what searches leave of a budget: they go first, but accounts
 // keep half of it.
 func ForAccounts(budget, searches float64) float64 { return max(budget-searches, budget/2) }
+
+// Together is how many accounts share a call where intervals set the pace: an account
+// shares its own with those due in the next part of its interval.
+func (cfg Settings) Together(accounts float64) float64 {
+	return min(float64(cfg.Batch), 1+accounts/float64(cfg.Shards*schedule.LookAhead))
+}
 
 // CallsPerPoll is how many calls a poll takes whose first page so many accounts
 // share; pages after the first are read alone.

@@ -1,9 +1,11 @@
 package poll
 
 import (
+	"errors"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 // Machine takes the polls of the targets of one kind from their start until
@@ -166,6 +168,8 @@ func (m *Machine) reschedule(p *Poll, err error) {
 		if m.troubles[p.Slot] == nil {
 			m.targets.Done(p, now)
 		}
+	case errors.Is(err, fleet.ErrFenced): // it may be another node's by now, or will be given up
+		m.targets.Fail(p.Slot, now+int64(m.env.MinBackoff))
 	case err != nil: // the store has failed and not the target: it is due again soon
 		wait := m.env.Backoff(m.trouble(p).commitFailed(err))
 		if every := m.targets.Every(p.Slot); every > 0 {

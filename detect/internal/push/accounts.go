@@ -23,8 +23,11 @@ const (
 func (s *Supervisor) AccountsChanged() { s.accounts.Ring() }
 
 // Run keeps the stream connected, and its accounts those that are wanted, until ctx
-// ends. It may be called once.
+// ends. It may be called again then, and connects as if it had never been connected.
 func (s *Supervisor) Run(ctx context.Context) {
+	s.mu.Lock()
+	s.wanted, s.names, s.rate, s.unbroken, s.mute = nil, map[string]string{}, 0, false, 0
+	s.mu.Unlock()
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	keeping.Go(func() { s.keepConnected(ctx) })

@@ -28,11 +28,14 @@ type opened struct {
 // NewPositions begins without a position.
 func NewPositions() *Positions { return &Positions{first: 1, room: make(chan struct{}, 1)} }
 
-// Begin sets the position from the journal. Nothing may have been added.
+// Begin sets the position from the journal. Posts that are open count for it no more.
 func (p *Positions) Begin(stored string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done, p.stored = stored, stored
+	for i := range p.open {
+		p.open[i].position = ""
+	}
 }
 
 // Add takes note of a post, and waits while too many are open. The number is above 0.

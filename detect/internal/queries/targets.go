@@ -152,7 +152,9 @@ func (s *Targets) Release(slot int32) {
 	s.Sched.Remove(slot)
 	s.slots[slot] = nil
 	s.free = append(s.free, slot)
-	delete(s.byText, q.text)
+	if s.byText[q.text] == q { // else it was given up
+		delete(s.byText, q.text)
+	}
 	s.env.Count.Kinds[poll.Queries].Targets.Add(-1)
 }
 

@@ -20,6 +20,8 @@ type State struct {
 	// Behind: the journal has a cursor of its query that no search of the rule moves.
 	// The next process would take it for how far the rule's posts were read.
 	Behind bool
+	// Elsewhere: another node searches for its query, if it is to be searched for.
+	Elsewhere bool
 	// Restarted: it was there before Run, so the journal tells what earlier processes
 	// have read for it.
 	Restarted bool

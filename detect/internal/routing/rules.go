@@ -93,6 +93,9 @@ func sums(list []*Rule) (polls float64, covered int) {
 		case Timelines:
 			covered++
 		case Search:
+			if r.Elsewhere {
+				continue
+			}
 			polls = max(polls, float64(time.Second)/float64(r.Every))
 		}
 	}

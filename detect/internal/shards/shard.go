@@ -24,12 +24,14 @@ type Shard struct {
 	workers *poll.Workers
 
 	hasTicket bool
-	ticket    int64 // when the next call may be made, on the detector's clock
+	ticket    int64  // when the next call may be made, on the detector's clock
+	changes   uint64 // of the budget, when it was taken
 	stopping  bool
 
 	times poll.Times // as updateClocks read them
 
 	probing int // calls under way
+	demand  demand
 
 	taken []schedule.Due
 	ahead int // keeps readAhead's reads from being optimized away
@@ -194,10 +196,14 @@ func (sh *Shard) budgetWait(now int64) time.Duration {
 	if !b.Bounded() {
 		return 0
 	}
+	if sh.changes != b.Changes() {
+		sh.hasTicket = false
+	}
 	if !sh.hasTicket && b.Reading() {
 		return time.Duration(longSleep - now) // the last of them rings
 	}
 	if !sh.hasTicket {
+		sh.changes = b.Changes()
 		sh.ticket, sh.hasTicket = b.Ticket(now), true
 	}
 	return time.Duration(sh.ticket - now)

@@ -17,7 +17,9 @@ type Cost struct {
 	Prices fetcher.Prices
 	// Limit is how much may be charged for a day, from midnight to midnight UTC, 0 for
 	// no limit: when it is reached, nothing is asked for until the next. Answers under
-	// way may exceed it. Processes on one store count each for itself.
+	// way may exceed it. Of the nodes of a fleet each counts for itself, and keeps the
+	// part of Limit that it has of the FetchRate: on a day on which nodes come or go, more
+	// may be charged in all. Without a FetchRate each keeps the whole Limit.
 	Limit float64
 }
 
@@ -33,10 +35,18 @@ type Config struct {
 	Load   func(ctx context.Context, target string) (position string, err error)
 	Store  func()
 	Logger *slog.Logger
+	// Node is the name of the process in a fleet, "" for none: each has a record of its
+	// own.
+	Node string
 }
 
 // target is the name in the journal. Those of accounts and queries have a prefix.
-const target = "spend"
+func (c *Config) target() string {
+	if c.Node == "" {
+		return "spend"
+	}
+	return "spend/" + c.Node
+}
 
 // Check returns an error for prices or a limit that are not allowed.
 func (c Cost) Check() error {
@@ -63,6 +73,7 @@ type Spend struct {
 	until atomic.Int64 // Unix nanoseconds; before it nothing may be asked for
 
 	mu     sync.Mutex
+	limit  float64   // the part of Cost.Limit that is kept
 	day    time.Time // that today is of
 	today  fetcher.Billed
 	total  fetcher.Billed
@@ -70,7 +81,21 @@ type Spend struct {
 }
 
 // New counts from nothing on.
-func New(cfg Config) *Spend { return &Spend{cfg: cfg} }
+func New(cfg Config) *Spend { return &Spend{cfg: cfg, limit: cfg.Limit} }
+
+// SetShare says how much of the limit is kept, as a part of 1 above 0. It reports whether
+// a limit that was reached is not any more, so that calls may be made.
+func (s *Spend) SetShare(share float64) (reopened bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = s.cfg.Limit * share
+	s.turn()
+	if s.limit > 0 && s.cfg.Prices.Cost(s.today) < s.limit {
+		return s.until.Swap(0) > s.cfg.Now().UnixNano()
+	}
+	s.judge()
+	return false
+}
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
@@ -96,12 +121,12 @@ func (s *Spend) turn() {
 // judge closes the rest of the day when the limit is reached. s.mu is held.
 func (s *Spend) judge() {
 	cost := s.cfg.Prices.Cost(s.today)
-	if s.cfg.Limit == 0 || cost < s.cfg.Limit {
+	if s.limit == 0 || cost < s.limit {
 		return
 	}
 	next := s.day.Add(24 * time.Hour)
 	if s.until.Swap(next.UnixNano()) != next.UnixNano() {
-		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's Cost.Limit of %g is reached: %.4g", s.cfg.Limit, cost))
+		s.cfg.Reached(next.Sub(s.cfg.Now()), fmt.Sprintf("the day's Cost.Limit of %g is reached: %.4g", s.limit, cost))
 	}
 }
 
@@ -120,7 +145,7 @@ func (s *Spend) Begin(ctx context.Context) {
 	if s.cfg.Limit == 0 {
 		return
 	}
-	position, err := s.cfg.Load(ctx, target)
+	position, err := s.cfg.Load(ctx, s.cfg.target())
 	if err != nil {
 		s.cfg.Logger.Error("reading what was spent today failed: counting from 0", "error", err)
 		return
@@ -154,7 +179,7 @@ func (s *Spend) Position() (name, position string, ok bool) {
 		return "", "", false
 	}
 	position = fmt.Sprintf(layout, s.day.Format(time.DateOnly), s.today.Posts, s.today.Users, s.today.Events)
-	return target, position, position != s.stored
+	return s.cfg.target(), position, position != s.stored
 }
 
 // Stored takes note that a position is in the journal.
@@ -201,7 +226,7 @@ type Stats struct {
 	Billed fetcher.Billed // since the process began
 	Total  float64        // its price by Config.Cost.Prices
 	// Today is since midnight, in UTC, by other processes before included where there is
-	// a Limit; Limit is Config.Cost.Limit.
+	// a Limit; Limit is Config.Cost.Limit, or the part of it that a node of a fleet keeps.
 	Today, Limit float64
 	// Closed: the limit is reached, and nothing is asked for until midnight.
 	Closed bool
@@ -212,7 +237,7 @@ func (s *Spend) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn()
-	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today), Limit: s.cfg.Limit, Closed: s.Wait() > 0}
+	return Stats{Billed: s.total, Total: s.cfg.Prices.Cost(s.total), Today: s.cfg.Prices.Cost(s.today), Limit: s.limit, Closed: s.Wait() > 0}
 }
 
 // Prober returns one that counts what p's answers cost; nil for nil.

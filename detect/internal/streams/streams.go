@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/push"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/batch"
 )
 
 // Config sets up a Stream. All fields are required.
@@ -64,11 +65,12 @@ type Stream struct {
 	health     *push.Health
 	positions  *push.Positions
 	supervisor *push.Supervisor
+	turn       turn
 }
 
 // New makes a Stream. Nothing happens before Run.
 func New(cfg Config) *Stream {
-	s := &Stream{cfg: cfg, positions: push.NewPositions(), health: push.NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
+	s := &Stream{cfg: cfg, turn: turn{bell: batch.NewBell()}, positions: push.NewPositions(), health: push.NewHealth(cfg.Streamer.Brings, cfg.AuditEvery, cfg.Now)}
 	s.supervisor = push.New(push.Config{Streamer: cfg.Streamer, Queries: cfg.Kind == poll.Queries, Sink: sink{s}, Health: s.health,
 		Positions: s.positions, Accounts: s.wanted, Store: cfg.Store, Billed: cfg.Billed, Closed: cfg.Closed, Backoff: cfg.Backoff, Logger: cfg.Logger, Now: cfg.Now})
 	return s
@@ -101,11 +103,23 @@ func (s *Stream) Changed() {
 	}
 }
 
-// Run keeps the stream connected, from the stored position on, until ctx ends.
+// Run keeps the stream connected, while it is this process's, from the stored position on,
+// until ctx ends.
 func (s *Stream) Run(ctx context.Context) {
 	if s == nil {
 		return
 	}
+	for {
+		run, end, err := s.turn.begin(ctx)
+		if err != nil {
+			return
+		}
+		s.run(run)
+		end()
+	}
+}
+
+func (s *Stream) run(ctx context.Context) {
 	position, err := s.cfg.Position(ctx, s.target())
 	if err != nil { // polls find what came meanwhile
 		s.cfg.Logger.Error("reading the stream's position failed", "error", err)
@@ -121,7 +135,7 @@ func (s *Stream) Done(numbers []uint64) { s.positions.Done(numbers) }
 // Position is what to commit with some posts; ok is false when it is in the journal
 // already.
 func (s *Stream) Position(numbers []uint64) (target, position string, ok bool) {
-	if s == nil {
+	if s == nil || s.turn.off.Load() {
 		return "", "", false
 	}
 	position, ok = s.positions.With(numbers)

@@ -1,13 +1,13 @@
-package detect
+package deadline
 
 import (
 	"context"
 	"sync"
 )
 
-// untilStop returns a context that ends with ctx and when stop is closed. end has to be
+// UntilStop returns a context that ends with ctx and when stop is closed. end has to be
 // called.
-func untilStop(ctx context.Context, stop <-chan struct{}) (_ context.Context, end func()) {
+func UntilStop(ctx context.Context, stop <-chan struct{}) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {

@@ -1,0 +1,100 @@
+package accounts
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+)
+
+// Given is what GiveUp tells of accounts that it has given up.
+type Given struct {
+	// Wanted are their hashes, by the sources that want them.
+	Wanted map[*Source][]uint64
+	// Cursors are of those of which the journal would have the next node read too little,
+	// by their keys: a source has joined that lacks posts from before.
+	Cursors map[string]*poll.Cursor
+}
+
+// GiveUp gives up the accounts from a slot on, n slots at most, that are not kept, so
+// that another node may poll them: nobody subscribes to them any more. It reports whether
+// slots are left.
+func GiveUp(a *Targets, from, n int32, kept func(username string) bool) (g Given, more bool) {
+	g = Given{Wanted: map[*Source][]uint64{}, Cursors: map[string]*poll.Cursor{}}
+	slots := map[*Source][]int32{}
+	for slot := from; slot < min(from+n, a.Size()); slot++ {
+		if !a.Watched(slot) || kept(a.Username(slot)) {
+			continue
+		}
+		hash := a.Hash(slot)
+		if c := lacking(a, slot); c != nil {
+			g.Cursors[a.Key(slot)] = c
+		}
+		var sources []*Source
+		a.Each(slot, func(_ Subscriber, src *Source, _ time.Time) { sources = append(sources, src) })
+		for _, src := range sources {
+			g.Wanted[src] = append(g.Wanted[src], hash)
+			slots[src] = append(slots[src], slot)
+			a.Unsubscribe(slot, src)
+		}
+		if a.Polled(slot) { // what the poll brings is dropped, also if the account comes back meanwhile
+			a.roster.remove(slot)
+		} else {
+			a.Polls.Release(slot)
+		}
+	}
+	for src, gone := range slots {
+		a.drop(src, gone)
+	}
+	a.Pack()
+	return g, from+n < a.Size()
+}
+
+// lacking is a cursor from which on a node that takes an account reads what those lack
+// that have joined, nil when the journal's will do.
+func lacking(a *Targets, slot int32) *poll.Cursor {
+	t := a.At(slot)
+	if t.Since == 0 {
+		return nil // the journal has none either
+	}
+	since := t.Since.Time()
+	if _, rewound := a.rewound[slot]; t.Is(Cold) && !rewound {
+		return nil
+	}
+	if !t.Is(Cold) {
+		lack, any := lack(a.Table, slot)
+		if lack = latest(lack, a.env.Oldest()); !any || !lack.Before(since) {
+			return nil
+		}
+		since = lack
+	}
+	return &poll.Cursor{Since: since, UserID: a.UserID(slot), Gaps: a.Polls.Gaps(slot)}
+}
+
+// lack is from when on those lack posts who are fresh; ok is false when none is.
+func lack(t *Table, slot int32) (since time.Time, ok bool) {
+	t.Each(slot, func(s Subscriber, src *Source, from time.Time) {
+		from = latest(from, latest(src.read, t.wants.list[s.want].from))
+		if s.Fresh && (!ok || from.Before(since)) {
+			since, ok = from, true
+		}
+	})
+	return since, ok
+}
+
+// readElsewhere is from when on an account has to be read for a source for which another
+// node has read it until now, by the cursor with which it was taken; zero if there was
+// none.
+func readElsewhere(a *Targets, slot int32) time.Time {
+	if a.found.chunks == nil || *a.found.at(slot) == 0 {
+		return time.Time{}
+	}
+	const step = 10 * time.Minute // few different ones, which sources can share: see wants
+	return a.found.at(slot).Time().Add(-a.env.MaxOverlap).Truncate(step)
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,295 @@
+package parts
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Elsewhere is which sources want which of the accounts that other nodes poll. An account
+// is its accounts.HashName, and takes some 25 bytes for a source. It is safe for
+// concurrent use. The zero value is empty.
+type Elsewhere struct {
+	mu sync.RWMutex
+	// A hash table with linear probing, of each account once.
+	keys []uint64 // 0 is empty
+	of   []int32  // the only source, or if negative ^ the first of nodes
+	n    int
+
+	nodes   []node
+	free    int32 // of nodes, + 1; 0 for none
+	sources []source
+	unused  []int32 // of sources
+	byID    map[string]int32
+}
+
+// node is one of several sources of an account.
+type node struct{ source, next int32 } // next + 1; 0 for none
+
+// source is what is known of a monitor or rule.
+type source struct {
+	Terms
+	joined time.Time
+	hashes []uint64 // sorted
+}
+
+// Terms are what a source asks for.
+type Terms struct {
+	Rule     bool
+	Interval time.Duration // 0 for none
+}
+
+// Set sets which accounts a source wants, by sorted hashes: none forgets it. What is
+// added has joined then.
+func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i, known := x.byID[id]
+	switch {
+	case !known && len(hashes) == 0:
+		return
+	case !known:
+		i = x.newSource(id)
+	}
+	src := &x.sources[i]
+	src.Terms = t
+	if slices.Equal(src.hashes, hashes) {
+		return
+	}
+	had := src.hashes
+	src.hashes = slices.Clone(hashes)
+	for _, h := range had {
+		if _, keeps := slices.BinarySearch(hashes, h); !keeps {
+			x.remove(h, i)
+		}
+	}
+	for _, h := range hashes {
+		if _, there := slices.BinarySearch(had, h); !there {
+			x.add(h, i)
+			src.joined = joined
+		}
+	}
+	if len(hashes) == 0 {
+		x.sources[i] = source{}
+		x.unused = append(x.unused, i)
+		delete(x.byID, id)
+	}
+}
+
+// Add adds accounts to those of a source.
+func (x *Elsewhere) Add(id string, t Terms, hashes []uint64) {
+	x.mu.RLock()
+	if i, known := x.byID[id]; known {
+		hashes = append(slices.Clone(x.sources[i].hashes), hashes...)
+	}
+	x.mu.RUnlock()
+	slices.Sort(hashes)
+	x.Set(id, t, slices.Compact(hashes), time.Time{})
+}
+
+// Has reports whether a source wants an account that another node polls.
+func (x *Elsewhere) Has(id string, hash uint64) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	i, known := x.byID[id]
+	if !known {
+		return false
+	}
+	_, has := slices.BinarySearch(x.sources[i].hashes, hash)
+	return has
+}
+
+// Joined is when a source last came to want an account, as far as Set was told.
+func (x *Elsewhere) Joined(id string) time.Time {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if i, known := x.byID[id]; known {
+		return x.sources[i].joined
+	}
+	return time.Time{}
+}
+
+// Wants is what sources ask for of an account together.
+type Wants struct {
+	Sources   int
+	Shortest  time.Duration // interval; 0 for none
+	ByMonitor time.Duration // the shortest that monitors ask for
+}
+
+// Wants returns that of an account.
+func (x *Elsewhere) Wants(hash uint64) (w Wants) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	at, ok := x.find(hash)
+	if !ok {
+		return w
+	}
+	if only := x.of[at]; only >= 0 {
+		w.add(x.sources[only].Terms)
+		return w
+	}
+	for n := ^x.of[at] + 1; n != 0; n = x.nodes[n-1].next {
+		w.add(x.sources[x.nodes[n-1].source].Terms)
+	}
+	return w
+}
+
+func (w *Wants) add(t Terms) {
+	w.Sources++
+	if t.Interval == 0 {
+		return
+	}
+	if w.Shortest == 0 || t.Interval < w.Shortest {
+		w.Shortest = t.Interval
+	}
+	if !t.Rule && (w.ByMonitor == 0 || t.Interval < w.ByMonitor) {
+		w.ByMonitor = t.Interval
+	}
+}
+
+// Len is how many accounts there are.
+func (x *Elsewhere) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.n
+}
+
+func (x *Elsewhere) newSource(id string) int32 {
+	if x.byID == nil {
+		x.byID = map[string]int32{}
+	}
+	i := int32(len(x.sources))
+	if n := len(x.unused); n > 0 {
+		i, x.unused = x.unused[n-1], x.unused[:n-1]
+	} else {
+		x.sources = append(x.sources, source{})
+	}
+	x.byID[id] = i
+	return i
+}
+
+// add adds a source that the account does not have.
+func (x *Elsewhere) add(hash uint64, source int32) {
+	at, ok := x.find(hash)
+	if !ok {
+		x.insert(hash, source)
+		return
+	}
+	first := int32(0)
+	if only := x.of[at]; only >= 0 {
+		first = x.newNode(only, 0)
+	} else {
+		first = ^only + 1
+	}
+	x.of[at] = ^(x.newNode(source, first) - 1)
+}
+
+// newNode returns a node's index + 1.
+func (x *Elsewhere) newNode(source, next int32) int32 {
+	if n := x.free; n != 0 {
+		x.free = x.nodes[n-1].next
+		x.nodes[n-1] = node{source, next}
+		return n
+	}
+	x.nodes = append(x.nodes, node{source, next})
+	return int32(len(x.nodes))
+}
+
+// remove removes a source that the account has.
+func (x *Elsewhere) remove(hash uint64, source int32) {
+	at, _ := x.find(hash)
+	if x.of[at] >= 0 {
+		x.delete(at)
+		return
+	}
+	first := ^x.of[at] + 1
+	for link := &first; *link != 0; link = &x.nodes[*link-1].next {
+		if n := *link; x.nodes[n-1].source == source {
+			*link = x.nodes[n-1].next
+			x.nodes[n-1].next, x.free = x.free, n
+			break
+		}
+	}
+	if last := x.nodes[first-1]; last.next == 0 {
+		x.of[at] = last.source
+		x.nodes[first-1].next, x.free = x.free, first
+		return
+	}
+	x.of[at] = ^(first - 1)
+}
+
+// key is how a hash is kept.
+func key(hash uint64) uint64 { return max(hash, 1) }
+
+// home is where the search for a key begins.
+func (x *Elsewhere) home(key uint64) int {
+	hi, _ := bits.Mul64(key, uint64(len(x.keys)))
+	return int(hi)
+}
+
+func (x *Elsewhere) after(i int) int {
+	if i++; i == len(x.keys) {
+		return 0
+	}
+	return i
+}
+
+func (x *Elsewhere) find(hash uint64) (at int, ok bool) {
+	if x.n == 0 {
+		return 0, false
+	}
+	k := key(hash)
+	for at = x.home(k); x.keys[at] != 0; at = x.after(at) {
+		if x.keys[at] == k {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// insert puts in an account that is not there.
+func (x *Elsewhere) insert(hash uint64, source int32) {
+	if size := len(x.keys); x.n >= size*7/8 {
+		x.resize(max(16, size+size/4))
+	}
+	x.put(key(hash), source)
+	x.n++
+}
+
+func (x *Elsewhere) resize(size int) {
+	keys, of := x.keys, x.of
+	x.keys, x.of = make([]uint64, size), make([]int32, size)
+	for i, k := range keys {
+		if k != 0 {
+			x.put(k, of[i])
+		}
+	}
+}
+
+func (x *Elsewhere) put(key uint64, of int32) {
+	at := x.home(key)
+	for x.keys[at] != 0 {
+		at = x.after(at)
+	}
+	x.keys[at], x.of[at] = key, of
+}
+
+// delete empties a place, and moves later ones up into the hole.
+func (x *Elsewhere) delete(hole int) {
+	size := len(x.keys)
+	for i := x.after(hole); x.keys[i] != 0; i = x.after(i) {
+		home := x.home(x.keys[i])
+		if between := (i-home+size)%size < (i-hole+size)%size; !between {
+			x.keys[hole], x.of[hole] = x.keys[i], x.of[i]
+			hole = i
+		}
+	}
+	x.keys[hole] = 0
+	if x.n--; size > 1024 && x.n < size/4 {
+		x.resize(size / 2)
+	}
+	if x.n == 0 {
+		x.nodes, x.free = nil, 0
+	}
+}

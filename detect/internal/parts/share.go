@@ -1,0 +1,78 @@
+package parts
+
+import (
+	"sync/atomic"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/queries"
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// Share says which accounts and queries a detector polls. It is safe for concurrent use.
+type Share struct {
+	prefix   string // of the targets of a platform that has a name
+	streamed [2]bool
+	stream   fleet.Part
+	own      atomic.Pointer[fleet.Set] // nil: all
+}
+
+// NewShare is that of a detector which polls everything. What a stream brings, streamed
+// by poll.Kind, is of one part.
+func NewShare(platform string, streamed [2]bool) *Share {
+	s := &Share{streamed: streamed, stream: fleet.PartOf("stream/" + platform)}
+	if platform != "" {
+		s.prefix = platform + "/"
+	}
+	return s
+}
+
+// Alone reports whether all parts are its own because Set was never called.
+func (s *Share) Alone() bool { return s.own.Load() == nil }
+
+// Set sets the parts, and returns those that are its own no more.
+func (s *Share) Set(own fleet.Set) (given fleet.Set) {
+	before := s.own.Swap(&own)
+	if before == nil {
+		all := fleet.All()
+		before = &all
+	}
+	return before.Minus(own)
+}
+
+// Parts is how many parts are its own.
+func (s *Share) Parts() int {
+	if own := s.own.Load(); own != nil {
+		return own.Len()
+	}
+	return fleet.Parts
+}
+
+// Account reports whether an account is of its parts.
+func (s *Share) Account(username string) bool {
+	own := s.own.Load()
+	switch {
+	case own == nil:
+		return true
+	case s.streamed[poll.Accounts]:
+		return own.Has(s.stream)
+	case s.prefix == "":
+		return own.Has(fleet.PartOfHash(accounts.HashName(username)))
+	}
+	return own.Has(fleet.PartOf(s.prefix + accounts.Key(username)))
+}
+
+// Query reports whether a query is of its parts.
+func (s *Share) Query(text string) bool {
+	own := s.own.Load()
+	switch {
+	case own == nil:
+		return true
+	case s.streamed[poll.Queries]:
+		return own.Has(s.stream)
+	}
+	return own.Has(fleet.PartOf(s.prefix + queries.Target(text)))
+}
+
+// Stream reports whether the streams are of its parts.
+func (s *Share) Stream() bool { return s.own.Load().Has(s.stream) }

@@ -1,0 +1,63 @@
+package shards
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+)
+
+// demand is what a shard's accounts ask for together, summed up now and then.
+type demand struct {
+	bits  atomic.Uint64 // of the last sum
+	begun atomic.Int64  // when it was begun, on the detector's clock; 0 for never
+}
+
+const (
+	demandEvery = int64(time.Second)
+	demandSlots = 4096 // looked at at a time, so that polls do not wait
+)
+
+// ByInterval and ByBudget are what an account asks for where intervals set the pace, polls
+// a second, and where a budget does.
+func ByInterval(sh *Shard, slot int32) float64 {
+	if every := accounts.PolledEvery(sh.Accounts, slot); every > 0 {
+		return 1 / every.Seconds()
+	}
+	return 0
+}
+
+func ByBudget(sh *Shard, slot int32) float64 {
+	rate := sh.Accounts.PostRate(slot)
+	if rate <= 0 {
+		rate = accounts.UnknownRate
+	}
+	return math.Sqrt(sh.Accounts.Ask(slot).Weight * rate)
+}
+
+// Demand is the sum of what each account asks for, up to a second old and the time that
+// adding up takes; 0 before the first sum.
+func (sh *Shard) Demand(of func(sh *Shard, slot int32) float64) float64 {
+	d, now := &sh.demand, max(1, sh.env.Clock())
+	if begun := d.begun.Load(); (begun == 0 || now-begun >= demandEvery) && d.begun.CompareAndSwap(begun, now) {
+		sh.Tell(func(sh *Shard) { sh.addUp(of, 0, 0) })
+	}
+	return math.Float64frombits(d.bits.Load())
+}
+
+// addUp adds to a sum what the accounts from a slot on ask for.
+func (sh *Shard) addUp(of func(sh *Shard, slot int32) float64, from int32, sum float64) {
+	size := sh.Accounts.Size()
+	to := min(from+demandSlots, size)
+	for slot := from; slot < to; slot++ {
+		if sh.Accounts.Watched(slot) {
+			sum += of(sh, slot)
+		}
+	}
+	if to < size {
+		sh.Tell(func(sh *Shard) { sh.addUp(of, to, sum) })
+		return
+	}
+	sh.demand.bits.Store(math.Float64bits(sum))
+}

@@ -1,0 +1,33 @@
+package shards
+
+import (
+	"context"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/internal/pace"
+)
+
+// groupSlots is how many targets are summarised at a time, so that polls do not wait for a
+// plan.
+const groupSlots = 4096
+
+// Groups summarises the accounts for a forecast.
+func (a *All) Groups(ctx context.Context) ([]pace.Group, error) {
+	counts := map[pace.Group]int{}
+	for _, sh := range a.Shards {
+		for from, more := int32(0), true; more; from += groupSlots {
+			err := sh.Ask(ctx, func(sh *Shard) {
+				more = accounts.Groups(sh.Accounts, from, groupSlots, counts)
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	groups := make([]pace.Group, 0, len(counts))
+	for g, n := range counts {
+		g.Accounts = n
+		groups = append(groups, g)
+	}
+	return groups, nil
+}

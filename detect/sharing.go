@@ -1,0 +1,162 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/parts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// SetParts says that from now on only the accounts and queries of these parts are polled,
+// by fleet.PartOf of their cursors' targets as the journal has them, with Deps.Platform
+// and a slash before. All that a stream brings is of one part, that of "stream/" and
+// Deps.Platform, so that one node has the stream, and hands it over with its position.
+// Without a call all parts are the detector's own. Every node has all subscriptions: by
+// them all decide alike about rules.
+//
+// What is given up ends at once: no poll of it begins, and SetParts returns when nothing
+// of it can be committed any more. What is taken begins when the subscriptions are set
+// again, from the cursors that the journal has then, as after a restart.
+func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
+	return d.sharing.set(ctx, own)
+}
+
+// sharing is what a Detector has to do because other nodes poll, too.
+type sharing struct {
+	d         *Detector
+	share     *parts.Share
+	elsewhere parts.Elsewhere
+	turn      chan struct{} // held by SetParts
+	// setting is held by those who set and remove subscriptions of accounts, and all of it
+	// while accounts are given up.
+	setting chan struct{}
+}
+
+// maxSetting is how many subscriptions are set at a time.
+const maxSetting = 64
+
+// changeTold is how long the other nodes take to hear of a change, at most.
+const changeTold = 30 * time.Second
+
+func newSharing(d *Detector) *sharing {
+	streamed := [2]bool{poll.Accounts: d.deps.Roles.Stream != nil, poll.Queries: d.deps.Roles.SearchStream != nil}
+	return &sharing{d: d, share: parts.NewShare(d.deps.Platform, streamed), turn: make(chan struct{}, 1), setting: make(chan struct{}, maxSetting)}
+}
+
+// set is Detector.SetParts.
+func (s *sharing) set(ctx context.Context, own fleet.Set) error {
+	if err := s.hold(ctx, s.turn, 1); err != nil {
+		return err
+	}
+	defer s.release(s.turn, 1)
+	left := shards.NewLeft()
+	if err := s.give(ctx, own, left); err != nil {
+		return err
+	}
+	d := s.d
+	for _, of := range d.streams {
+		if err := of.Given(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.WhenSettled(done) }); err != nil {
+		return err
+	}
+	if err := s.hold(ctx, d.committer.turn, 1); err != nil { // a commit may carry a position
+		return err
+	}
+	s.release(d.committer.turn, 1)
+	s.storeLacking(ctx, left.Cursors())
+	if s.share.Stream() {
+		for _, of := range d.streams {
+			of.Take()
+		}
+	}
+	return nil
+}
+
+// hold takes n of what a channel holds.
+func (s *sharing) hold(ctx context.Context, of chan struct{}, n int) error {
+	for held := range n {
+		select {
+		case of <- struct{}{}:
+		case <-ctx.Done():
+			s.release(of, held)
+			return fmt.Errorf("detect: %w", context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+func (s *sharing) release(of chan struct{}, n int) {
+	for range n {
+		<-of
+	}
+}
+
+// give sets the parts, and gives up what is not of them.
+func (s *sharing) give(ctx context.Context, own fleet.Set, left *shards.Left) error {
+	d := s.d
+	unlock, err := d.router.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.hold(ctx, s.setting, maxSetting); err != nil {
+		return err
+	}
+	defer s.release(s.setting, maxSetting)
+	s.share.Set(own)
+	if !s.share.Stream() {
+		for _, of := range d.streams {
+			of.Give()
+		}
+	}
+	err = d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.GiveUp(s.share, &s.elsewhere, left, done) })
+	if err != nil {
+		return err
+	}
+	d.router.shared()
+	return nil
+}
+
+// storeLacking stores the cursors without which those would lose posts who have joined an
+// account and were not served before it was given up.
+func (s *sharing) storeLacking(ctx context.Context, cursors map[string]*poll.Cursor) {
+	var batches []*Batch
+	for target, c := range cursors {
+		batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsOf(c.Gaps)}})
+	}
+	for chunk := range slices.Chunk(batches, maxGroup) {
+		if err := s.d.deps.Journal.Commit(ctx, chunk); err != nil {
+			if !errors.Is(err, fleet.ErrFenced) { // else they are another's already
+				s.d.deps.Logger.Warn("storing cursors of accounts that are given up failed", "accounts", len(cursors), "error", err)
+			}
+			return
+		}
+	}
+}
+
+// stored returns until when accounts have been read for a source by other nodes, as far
+// as the journal tells, by their keys in the journal.
+func (s *sharing) stored(ctx context.Context, sourceID string, keys []string) (map[string]time.Time, error) {
+	joined := s.elsewhere.Joined(sourceID)
+	cursors, err := s.cursors(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	until := make(map[string]time.Time, len(cursors))
+	for key, c := range cursors {
+		at := poll.ReadUntil(c.Since, c.Gaps, s.d.env.Oldest())
+		if !at.IsZero() && (joined.IsZero() || at.After(joined.Add(changeTold))) { // else it may have been for others
+			until[key] = at
+		}
+	}
+	return until, nil
+}

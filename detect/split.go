@@ -1,0 +1,76 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/parts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
+)
+
+// put has each shard follow its own of a subscription's accounts.
+func (s *sharing) put(ctx context.Context, sub *Subscription) error {
+	if err := s.hold(ctx, s.setting, 1); err != nil {
+		return err
+	}
+	defer s.release(s.setting, 1)
+	div := &shards.Division{Source: sub.Source.ID, Accounts: sub.Accounts, Interval: sub.Interval}
+	done, err := s.try(ctx, sub, div, !s.share.Alone() && s.d.isStarted())
+	if err == nil && !done {
+		_, err = s.try(ctx, sub, div, false)
+	}
+	return err
+}
+
+// try does so. It reports false when an account that it found polled was not any more:
+// then nothing has changed on that shard. With known unset, all cursors are read.
+func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Division, known bool) (done bool, err error) {
+	if err := s.all().Divide(ctx, div, known); err != nil {
+		return false, err
+	}
+	d := s.d
+	failed := make([]bool, len(d.shards))
+	shared := !s.share.Alone()
+	err = d.tell(ctx, func(sh *shards.Shard, i int, started bool, done func()) {
+		mine := sub.onShard(div.Shards[i], started)
+		mine.Shared = shared
+		failed[i] = !sh.Accounts.SetSubscription(&mine)
+		done()
+	})
+	if err != nil || known && slices.Contains(failed, true) {
+		return false, err
+	}
+	if shared {
+		var joined time.Time
+		if d.isStarted() {
+			joined = d.deps.Now()
+		}
+		s.elsewhere.Set(sub.Source.ID, parts.Terms{Rule: sub.Source.Kind == deliver.SourceRule, Interval: sub.Interval}, div.Elsewhere, joined)
+	}
+	return true, nil
+}
+
+// all are the detector's shards, and what they do not have.
+func (s *sharing) all() *shards.All {
+	return &shards.All{Shards: s.d.shards, Share: s.share, Elsewhere: &s.elsewhere, Cursors: s.cursors}
+}
+
+// cursors reads cursors, by their targets.
+func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*poll.Cursor, error) {
+	cursors := make(map[string]*poll.Cursor)
+	for from := 0; from < len(targets); from += cursorChunk {
+		found, err := s.d.deps.Journal.Cursors(ctx, targets[from:min(from+cursorChunk, len(targets))]...)
+		if err != nil {
+			return nil, fmt.Errorf("detect: read cursors: %w", err)
+		}
+		for i := range found {
+			c := &found[i]
+			cursors[c.Target] = &poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: pollGaps(c.Gaps)}
+		}
+	}
+	return cursors, nil
+}

@@ -1,0 +1,73 @@
+package platforms
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
+)
+
+// SetParts is that of all detectors: see detect.Detector.SetParts.
+func (s *Set) SetParts(ctx context.Context, own fleet.Set) error {
+	var setting sync.WaitGroup
+	errs := make([]error, len(s.list))
+	for i := range s.list {
+		setting.Go(func() { errs[i] = s.list[i].Detector.SetParts(ctx, own) })
+	}
+	setting.Wait()
+	return errors.Join(errs...)
+}
+
+// Hold is that of all detectors.
+func (s *Set) Hold(hold bool) {
+	for i := range s.list {
+		s.list[i].Detector.Hold(hold)
+	}
+}
+
+// Budget is calls a second that the nodes of a fleet share.
+type Budget struct {
+	Rate   float64 // of all nodes together
+	Demand float64 // of this one: see detect.Detector.Demand; 0 where nobody knows
+}
+
+// probes ends the name of a budget that a platform's probes have to themselves.
+const probes = "/probes"
+
+// Budgets are those that the platforms have, by their names and, for probes, with
+// "/probes" behind. Unbounded ones are left out.
+func (s *Set) Budgets() map[string]Budget {
+	all := map[string]Budget{}
+	for i := range s.list {
+		p := &s.list[i]
+		if rate := p.Detector.Rate(); rate > 0 {
+			all[p.Name] = Budget{Rate: rate, Demand: p.Detector.Demand()}
+		}
+		if rate := p.Detector.ProbeRate(); rate > 0 {
+			all[p.Name+probes] = Budget{Rate: rate, Demand: float64(p.Detector.Stats().Targets)}
+		}
+	}
+	return all
+}
+
+// SetRates sets the calls a second of Budgets. Those without a rate stay as they are.
+func (s *Set) SetRates(rates map[string]float64) {
+	for i := range s.list {
+		p := &s.list[i]
+		if rate, ok := rates[p.Name]; ok && p.Detector.Rate() > 0 {
+			p.Detector.SetRate(rate)
+		}
+		if rate, ok := rates[p.Name+probes]; ok && p.Detector.ProbeRate() > 0 {
+			p.Detector.SetProbeRate(rate)
+		}
+	}
+}
+
+// CloseBucket closes a bucket of a platform: see detect.Detector.CloseBucket.
+func (s *Set) CloseBucket(platform, bucket string, until time.Time) {
+	if p := s.Named(platform); p != nil {
+		p.Detector.CloseBucket(bucket, until)
+	}
+}
