@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/internal/pace"
@@ -17,6 +17,7 @@ import (
 type marks struct {
 	history *history
 	counts  [][]int32 // by account: of its first posts, those that marks show
+	past    []int     // by account: posts until now, as far as it was asked
 	lie     string    // "never" or "always": changed
 	now     int64
 	calls   uint64
@@ -26,7 +27,7 @@ const probeLimit = 100
 
 func newMarks(a *history, missed float64, lie string) *marks {
 	rng := rand.New(rand.NewPCG(5, 6))
-	m := &marks{history: a, lie: lie, counts: make([][]int32, len(a.posts))}
+	m := &marks{history: a, lie: lie, counts: make([][]int32, len(a.posts)), past: make([]int, len(a.posts))}
 	for account, posts := range a.posts {
 		counts := make([]int32, len(posts)+1)
 		for i := range posts {
@@ -47,10 +48,11 @@ func (m *marks) Probe(_ context.Context, accounts []fetcher.Account) (fetcher.Pr
 	p := fetcher.Probe{Marks: make([]fetcher.Mark, len(accounts))}
 	for i := range accounts {
 		account := slotOf(accounts[i])
-		n, found := slices.BinarySearch(m.history.posts[account], m.now)
-		if found {
+		n, posts := m.past[account], m.history.posts[account]
+		for n < len(posts) && posts[n] <= m.now {
 			n++
 		}
+		m.past[account] = n
 		switch m.lie {
 		case "never":
 			n = 0
@@ -68,6 +70,7 @@ func (m *marks) Probe(_ context.Context, accounts []fetcher.Account) (fetcher.Pr
 type probed struct {
 	marks  *marks
 	pacer  *pace.Pacer
+	names  []fetcher.Account // by slot
 	sweep  *probe.Sweep
 	health *probe.Health
 	budget float64
@@ -81,6 +84,9 @@ func newProbed(a *history, budget, missed float64, lie string) (policy, error) {
 		return nil, err
 	}
 	p.pacer = own.(paced).p
+	for slot := range a.posts {
+		p.names = append(p.names, fetcher.Account{UserID: string(rune(slot))})
+	}
 	p.sweep = probe.New(probe.Config{Prober: p.marks, Health: p.health, Accounts: (*probedAccounts)(p), Timeout: time.Hour,
 		Backoff: func(int) time.Duration { return time.Second }, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return moment(p.marks.now) }})
 	return p, nil
@@ -124,9 +130,12 @@ type probedAccounts probed
 func (p *probedAccounts) Size() int32      { return int32(len(p.marks.history.posts)) }
 func (p *probedAccounts) Ready(int32) bool { return true }
 func (p *probedAccounts) Account(slot int32) fetcher.Account {
-	return fetcher.Account{UserID: string(rune(slot))}
+	return p.names[slot]
 }
 func (p *probedAccounts) Hurry(slot int32, now int64) { p.pacer.Alarm(slot, now) }
 
 // slotOf is the inverse of Account.
-func slotOf(a fetcher.Account) int { return int([]rune(a.UserID)[0]) }
+func slotOf(a fetcher.Account) int {
+	r, _ := utf8.DecodeRuneInString(a.UserID)
+	return int(r)
+}

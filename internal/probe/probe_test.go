@@ -315,6 +315,61 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// Accounts whose marks have changed are polled with the next calls, 10 at most, and
+// then the probes make up for these, and for no more.
+func TestChangesGoBeforeProbes(t *testing.T) {
+	changed := func(w *world, n int) {
+		for i := range n {
+			w.marks[i]++
+		}
+		w.call()
+	}
+	for _, row := range []struct{ changed, polls int }{{0, 0}, {1, 1}, {3, 3}, {50, 10}} {
+		w := newWorld(100, 100, 0)
+		w.call()
+		share := 0.0
+		turn := func() bool {
+			probe := w.sweep.Turn(w.clock())
+			share += w.health.Share()
+			return probe
+		}
+		turn() // a probe would be next
+		changed(w, row.changed)
+		polls, probes := 0, 1
+		for !turn() {
+			polls++
+		}
+		if polls != row.polls {
+			t.Errorf("%d polls before the next probe after %d changes, want %d", polls, row.changed, row.polls)
+		}
+		for range 100 {
+			if turn() {
+				probes++
+			}
+		}
+		if math.Abs(float64(probes)-share) > 1 {
+			t.Errorf("%d of %d calls after %d changes are probes, want %.0f", probes, 101+polls, row.changed, share)
+		}
+	}
+	w := newWorld(100, 100, 0)
+	w.call()
+	for range 5 {
+		changed(w, 10)
+		for range 10 {
+			if w.sweep.Turn(w.clock()) {
+				t.Fatal("a probe goes before an account that has changed")
+			}
+		}
+	}
+	probes := 0
+	for w.sweep.Turn(w.clock()) {
+		probes++
+	}
+	if probes < 10 || probes > 40 {
+		t.Errorf("%d probes in a row after 50 polls, want those for 10 of them", probes)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	w := newWorld(2, 2, 1)
 	w.call()

@@ -48,6 +48,7 @@ type Sweep struct {
 	marks []state // by slot
 
 	turns   float64 // of the shared calls, that are the probes'
+	waiting int     // accounts that go before the probes
 	hurried int     // accounts, since the last shared call
 	at      int64   // when the next call may be made
 	failed  int     // calls in a row
@@ -124,7 +125,13 @@ func (s *Sweep) NextAt() int64 {
 	return at
 }
 
+// mostTurns bounds how many calls in a row go to accounts whose marks have changed,
+// and how many the probes make up for after them.
+const mostTurns = 10
+
 // Turn reports whether the next call that probes share with polls is a probe's.
+// Accounts whose marks have changed go first: a probe finds posts that may be there, a
+// poll of theirs one that most likely is.
 func (s *Sweep) Turn(now int64) bool {
 	if s.off || !s.Shares() || now < s.at {
 		return false
@@ -134,7 +141,12 @@ func (s *Sweep) Turn(now int64) bool {
 	if s.failed > 0 {
 		return true // it is tried again
 	}
-	if s.turns += s.cfg.Health.Share(); s.turns < 1 {
+	s.turns = min(s.turns+s.cfg.Health.Share(), mostTurns)
+	if s.waiting > 0 {
+		s.waiting--
+		return false
+	}
+	if s.turns < 1 {
 		return false
 	}
 	s.turns--
@@ -157,6 +169,7 @@ func (s *Sweep) Repeat(now int64) {
 
 func (s *Sweep) hurry(slot int32, now int64) {
 	s.hurried++
+	s.waiting = min(s.waiting+1, mostTurns)
 	s.cfg.Accounts.Hurry(slot, now)
 }
 
@@ -179,7 +192,8 @@ func (s *Sweep) Start(now int64) *Call {
 		s.at = max(s.at, now) + int64(1e9/s.cfg.PerSecond)
 	}
 	size := s.cfg.Accounts.Size()
-	c := &Call{asked: s.cfg.Now(), err: errEnded}
+	most := min(s.limit, int(size))
+	c := &Call{slots: make([]int32, 0, most), accounts: make([]fetcher.Account, 0, most), asked: s.cfg.Now(), err: errEnded}
 	for range size {
 		if s.next >= size {
 			s.next = 0
