@@ -1,0 +1,124 @@
+// Fleet measures what several engines on one store do together.
+//
+//	go run ./fleet -virtual -nodes 100 -accounts 10000000 -for 1h -crashes 10 -deploy
+//
+// is in VIRTUAL TIME (testing/synctest): so many nodes, each the membership of an engine
+// (internal/node) on one store in memory, begin, are joined by one more, crash and are
+// replaced, and with -deploy are stopped and started again one after the other. A call
+// to the store takes 2 ms, stopping the polls of parts 20 ms and beginning them 100 ms;
+// what the machine computes takes no time. No engine polls: every part's owners are noted, with the
+// moments at which they began and ended, and each account is polled at its moments (whole
+// intervals and its phase, as detect does it) by whoever has its part then. All accounts count
+// for how loaded a node is; polls are followed for a sample of at most 100,000, every
+// n-th by name. It says when parts and polls come to whom; it says nothing
+// about the machine, the store or the network.
+//
+//   - "crash": from the last poll of a node that died to the first elsewhere, less the
+//     interval, of all accounts that it had; "to the owner" is from the crash until another
+//     node has begun the part. A moment that nobody polls at is not made up for: the
+//     next one comes an interval later.
+//   - "planned stop": from the moment when a node stops polling a part until another has begun it.
+//   - "node added": how many parts moved, in how many beats (a quarter of a lease each),
+//     and how many parts the most loaded node had then.
+//   - "polls": made in place of those that one engine would have made, and those
+//     that two nodes made at once.
+//   - "budget": the highest sum of the rates that nodes had, and the lowest when steady, as a
+//     share of the whole.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+)
+
+// options are the flags.
+type options struct {
+	report.Options
+	virtual  bool
+	nodes    []int
+	accounts int
+	crashes  int
+	deploy   bool
+	interval time.Duration
+	seed     uint64
+}
+
+func parse(args []string) (o options, err error) {
+	var nodes string
+	o.Options, err = report.ParseFlags("fleet", args, func(fs *flag.FlagSet) {
+		fs.BoolVar(&o.virtual, "virtual", true, "in virtual time, without engines")
+		fs.StringVar(&nodes, "nodes", "100", "how many nodes")
+		fs.IntVar(&o.accounts, "accounts", 10_000_000, "how many accounts")
+		fs.IntVar(&o.crashes, "crashes", 10, "how many nodes crash")
+		fs.BoolVar(&o.deploy, "deploy", false, "stop and start every node, one after the other")
+		fs.DurationVar(&o.interval, "interval", time.Minute, "between two polls of an account")
+		fs.Uint64Var(&o.seed, "seed", 1, "of what is left to chance")
+	})
+	if err != nil {
+		return o, err
+	}
+	if o.For < 50*time.Millisecond { // only to see that it works
+		o.For, nodes, o.accounts, o.crashes, o.deploy = 10*time.Minute, "5", 10_000, 2, true
+	} else if o.For < 10*time.Minute {
+		o.For = time.Hour
+	}
+	for word := range strings.SplitSeq(nodes, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 2 || n > 1000 {
+			return o, fmt.Errorf("fleet: -nodes %q is not allowed: want 2 to 1000", nodes)
+		}
+		o.nodes = append(o.nodes, n)
+	}
+	switch {
+	case o.accounts < 1000:
+		return o, fmt.Errorf("fleet: -accounts %d is not allowed: want at least 1,000", o.accounts)
+	case o.crashes < 0 || o.crashes > 100:
+		return o, fmt.Errorf("fleet: -crashes %d is not allowed: want 0 to 100", o.crashes)
+	case o.interval < time.Second || o.interval > o.For/4:
+		return o, fmt.Errorf("fleet: -interval %s is not allowed: want 1s to a quarter of -for", o.interval)
+	}
+	return o, nil
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(report.ExitCode(err))
+	}
+	inTest(func(t *testing.T) error {
+		var rows []report.Row
+		for _, n := range o.nodes {
+			rows = append(rows, inVirtualTime(t, o, n).rows()...)
+		}
+		return report.Write(os.Stdout, o.JSON, rows)
+	})
+}
+
+// inTest calls fn as a test, for only tests have virtual time, and ends the program.
+// What package testing prints is dropped.
+func inTest(fn func(t *testing.T) error) {
+	out := os.Stdout
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Args, os.Stdout = os.Args[:1], null // the flags are read
+	test := testing.InternalTest{Name: "fleet", F: func(t *testing.T) {
+		os.Stdout = out
+		defer func() { os.Stdout = null }()
+		if err := fn(t); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			t.Fail()
+		}
+	}}
+	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
+}
