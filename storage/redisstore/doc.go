@@ -116,7 +116,7 @@
 //
 // The set of keys is fixed, without any for a single owner or endpoint, so that scripts can
 // declare all keys that they use. There are hashes (h), sorted sets (z) with score 0, whose
-// members are sorted as texts, but for turns, and lists (l). In a member, a number or time is 16
+// members are sorted as texts, and lists (l). In a member, a number or time is 16
 // hexadecimal digits, a time being the nanoseconds since 1677, and an owner's name ends in
 // two NUL. The keys may be read, but must not be written. The file of Lua in parentheses
 // describes the format of the values.
@@ -144,7 +144,7 @@
 //	log                z     owner, number, id of each delivery
 //	queue              z     lane, due, number, id of each open delivery (queue)
 //	lanes              z     part, due, number, lane of the first of each lane (queue)
-//	turns              z     parts with open deliveries, by when the first is due (queue)
+//	turns              z     due, number, part of the first of each part (queue)
 //	replays            h     replay by endpoint (replay)
 //	replaysdue         z     due, endpoint of each replay that is running
 //	endpoints          h     endpoint by id (endpoint)

@@ -63,7 +63,7 @@ var luaKeys = map[string]string{
 	"journal_cursors":  "journal",
 	"outbox_claim":     "turns lanes queue deliveries",
 	"outbox_settle":    "deliveries attempts",
-	"outbox_next":      "turns lanes",
+	"outbox_next":      "turns",
 	"outbox_reopen":    "deliveries",
 	"log_page":         "log",
 	"log_scan":         "log deliveries events",

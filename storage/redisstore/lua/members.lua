@@ -24,6 +24,12 @@ end
 -- number_at returns the number that some hexadecimal digits of a text are.
 local function number_at(text, first, last) return tonumber(sub(text, first, last), 16) end
 
+-- later returns a time, or when the lease of a text is over if that is later.
+local function later(time, text)
+	local ends = sub(text, 1, 16)
+	return ends > time and ends or time
+end
+
 -- terms returns all terms, each followed by its text, and where the text of one of them is.
 local function terms(wanted)
 	local list, at = call('HGETALL', K.members)

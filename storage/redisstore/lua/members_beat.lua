@@ -17,23 +17,25 @@ local function has(bits, bit) return bits % (2 * bit) >= bit end
 local suspected = {}
 for _, suspect in ipairs(suspects) do suspected[suspect] = true end
 local own, changed, gone, rest = list[at], {}, {}, {}
-local lease, count, latest, taken = number_at(own, 17, 32), number_at(own, 65, 68), 0, 0
+local lease, count, taken, n = sub(own, 17, 32), number_at(own, 65, 68), 0, 0
+local present, ends = hex(now), hex(now + tonumber(lease, 16))
+local most, latest = { [lease] = ends }, ends -- by lease: the latest end of one
 for i = 1, #list, 2 do
 	local id, text = list[i], list[i + 1]
-	local ends, most = number_at(text, 1, 16), now + number_at(text, 17, 32)
-	if id ~= term then
-		if suspected[id] and ends <= now then
-			insert(gone, id)
-		else
-			if ends > most then
-				ends, text = most, hex(most) .. sub(text, 17)
-				insert(changed, id)
-				insert(changed, text)
-			end
-			latest, taken = max(latest, ends), taken + number_at(text, 65, 68)
-			insert(rest, id)
-			insert(rest, text)
+	local over, length = sub(text, 1, 16), sub(text, 17, 32)
+	if id ~= term and suspected[id] and over <= present then
+		insert(gone, id)
+	elseif id ~= term then
+		most[length] = most[length] or hex(now + tonumber(length, 16))
+		if over > most[length] then
+			text = most[length] .. sub(text, 17)
+			insert(changed, id)
+			insert(changed, text)
 		end
+		latest = later(latest, text)
+		taken = taken + number_at(text, 65, 68)
+		rest[n + 1], rest[n + 2] = id, text
+		n = n + 2
 	end
 end
 
@@ -41,43 +43,45 @@ end
 -- same part.
 local parts, moved = sub(own, 69, 196), false
 if give ~= '' or want > count and taken + count < PARTS then
-	local mine, given, free = { byte(parts, 1, -1) }, { byte(give, 1, -1) }, {}
-	for n = 1, PARTS / 8 do free[n] = 255 - mine[n] end
+	local bytes, given, free = { byte(parts, 1, -1) }, { byte(give, 1, -1) }, {}
+	for n = 1, PARTS / 8 do free[n] = 255 - bytes[n] end
 	for i = 2, #rest, 2 do
 		for n, bits in ipairs({ byte(rest[i], 69, 196) }) do free[n] = free[n] - bits end
 	end
 	for n, bits in ipairs(given) do
 		for b = 0, 7 do
 			local bit = 2 ^ b
-			if has(bits, bit) and has(mine[n], bit) then mine[n], count, moved = mine[n] - bit, count - 1, true end
+			if has(bits, bit) and has(bytes[n], bit) then bytes[n], count, moved = bytes[n] - bit, count - 1, true end
 		end
 	end
 	for n, bits in ipairs(free) do
 		for b = 0, bits > 0 and count < want and 7 or -1 do
 			local bit = 2 ^ b
 			if count < want and has(bits, bit) and not has(given[n] or 0, bit) then
-				mine[n], count, moved = mine[n] + bit, count + 1, true
+				bytes[n], count, moved = bytes[n] + bit, count + 1, true
 			end
 		end
 	end
-	parts = char(unpack(mine))
+	parts = char(unpack(bytes))
 end
-local present = format('%.0f', moved and was + 1 or was)
+local raised = format('%.0f', moved and was + 1 or was)
 
-local granted = {}
-for i = 1, #asks, 3 do
-	local budget = to_field(asks[i])
-	local free = asks[i + 1] + 0
-	for k = 2, #rest, 2 do
-		local grants, from = field(rest[k], FIELDS), 1
-		while from <= #grants do
-			local name, grant
-			name, from = field(grants, from)
-			grant, from = field(grants, from)
-			if name == asks[i] then free = free - grant end
-		end
+-- What is left of each budget.
+local left, granted = {}, {}
+for i = 1, #asks, 3 do left[asks[i]] = asks[i + 1] + 0 end
+for i = 2, #asks > 0 and #rest or 0, 2 do
+	local text = rest[i]
+	local colon = find(text, ':', FIELDS, true)
+	local from, last = colon + 1, colon + sub(text, FIELDS, colon - 1)
+	while from <= last do
+		local budget, grant
+		budget, from = field(text, from)
+		grant, from = field(text, from)
+		if left[budget] then left[budget] = left[budget] - grant end
 	end
-	insert(granted, budget .. to_field(format('%.17g', max(min(asks[i + 2] + 0, free), 0))))
+end
+for i = 1, #asks, 3 do
+	insert(granted, to_field(asks[i]) .. to_field(format('%.17g', max(min(asks[i + 2] + 0, left[asks[i]]), 0))))
 end
 
 local _, from = field(own, FIELDS)
@@ -85,7 +89,7 @@ local name, fingerprint
 name, from = field(own, from)
 _, from = field(own, from)
 fingerprint = field(own, from)
-local text = hex(now + lease) .. hex(lease) .. hex(number_at(own, 33, 48) + 1) .. applied .. format('%04x', count) .. parts
+local text = ends .. lease .. hex(number_at(own, 33, 48) + 1) .. applied .. format('%04x', count) .. parts
 	.. to_field(concat(granted)) .. to_field(name) .. to_field(weight) .. to_field(fingerprint) .. to_field(says)
 for _, t in ipairs({ term, text }) do
 	insert(changed, t)
@@ -95,7 +99,7 @@ end
 answer({})
 end_terms(gone)
 many('HSET', K.members, changed)
-call('HSET', K.journal, 't' .. term, present)
-keep_latest(max(latest, now + lease))
+call('HSET', K.journal, 't' .. term, raised)
+keep_latest(latest)
 keep_beat(beats, epoch)
-return state(now, rest, present)
+return state(now, rest, raised)

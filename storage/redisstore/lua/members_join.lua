@@ -5,7 +5,8 @@ local now = moment(clock)
 local list, at = terms(term)
 if answered() then return at and state(now, list, '1') or reply('fenced') end
 
-local gone, rest, latest = {}, {}, now + lease
+local ends = hex(now + lease)
+local gone, rest, latest = {}, {}, ends
 for i = 1, #list, 2 do
 	local _, from = field(list[i + 1], FIELDS)
 	if field(list[i + 1], from) == name then
@@ -13,10 +14,10 @@ for i = 1, #list, 2 do
 	else
 		insert(rest, list[i])
 		insert(rest, list[i + 1])
-		latest = max(latest, number_at(list[i + 1], 1, 16))
+		latest = later(latest, list[i + 1])
 	end
 end
-local text = hex(now + lease) .. hex(lease) .. hex(0) .. hex(0) .. '0000' .. string.rep(char(0), PARTS / 8) .. to_field('') .. node
+local text = ends .. hex(lease) .. hex(0) .. hex(0) .. '0000' .. string.rep(char(0), PARTS / 8) .. to_field('') .. node
 insert(rest, term)
 insert(rest, text)
 local beats, epoch = counted_beats(seen, '', other)

@@ -3,9 +3,9 @@ local term = arg()
 local list, at = terms(term)
 if answered() or not at then return reply() end
 
-local latest = 0
+local latest = ''
 for i = 1, #list, 2 do
-	if list[i] ~= term then latest = max(latest, number_at(list[i + 1], 1, 16)) end
+	if list[i] ~= term then latest = later(latest, list[i + 1]) end
 end
 
 answer({})

@@ -2,8 +2,8 @@
 -- when the lease ends. Leaving out a lane takes one step, however many deliveries that has,
 -- and so does leaving out a part.
 local moment, ends, limit, wanted = arg(), arg(), tonumber(arg()), arg()
-local skip = {}
-for _, lane in ipairs(args(tonumber(arg()))) do skip[lane] = true end
+local skip, skipped = {}, tonumber(arg())
+for _, lane in ipairs(args(skipped)) do skip[lane] = true end
 
 -- found returns the deliveries that an earlier attempt of this call claimed, except those
 -- settled or claimed again since then, and their events.
@@ -27,15 +27,20 @@ end
 
 -- The deliveries to claim are merged from the lanes, and these from the parts. A part has
 -- lanes, and a lane has deliveries, of which a few are read at a time: the member of each
--- is the name of the part or lane, due and number, which are its key, and lane or id.
-local due = {}
-for _, part in ipairs(call('ZRANGEBYSCORE', K.turns, '-inf', turn(moment))) do
-	if in_parts(wanted, part) then insert(due, { name = part, from = K.lanes }) end
-end
+-- is the name of the part or lane, due and number, which are its key, and lane or id. Each
+-- part has a delivery to claim, unless one of the lanes that are left out is in it.
+local order, from, enough = {}, '-', limit + skipped
+repeat
+	local turns = call('ZRANGEBYLEX', K.turns, from, '(' .. after(moment), 'LIMIT', '0', '100')
+	for _, t in ipairs(turns) do
+		if #order < enough and in_parts(wanted, t) then insert(order, { name = sub(t, 33), key = sub(t, 1, 32), from = K.lanes }) end
+	end
+	from = '(' .. (turns[100] or '')
+until #turns < 100 or #order >= enough
 
 -- advance moves a part to its next lane, or a lane to its next delivery, that is due. Its
 -- key is nil if there is none.
-local share = math.floor(limit / max(#due, 1)) + 1
+local share = math.floor(limit / max(#order, 1)) + 1
 local function advance(item)
 	item.at = (item.at or 0) + 1
 	if not item.list or item.at > #item.list and not item.ended then
@@ -49,17 +54,11 @@ local function advance(item)
 	item.key = item.member and sub(item.member, #item.name + 1, #item.name + 32)
 end
 
-local order = {}
-for _, part in ipairs(due) do
-	advance(part)
-	if part.key then insert(order, part) end
-end
-table.sort(order, function(a, b) return a.key < b.key end)
-
 local ids, members, into = {}, {}, {}
 local top = 1 -- order is sorted from here on
 while #ids < limit and order[top] do
 	local item, lane = order[top]
+	if not item.list then advance(item) end -- to the first, which has its key
 	local key, what = item.key, sub(item.member, #item.name + 33)
 	if item.from == K.queue then
 		insert(members, item.member)
@@ -67,9 +66,8 @@ while #ids < limit and order[top] do
 		insert(into, '0')
 		insert(into, item.name .. ends .. sub(key, 17) .. what)
 	elseif not skip[what] then
-		lane = { name = what, from = K.queue }
+		lane = { name = what, key = key, from = K.queue }
 		touched[what] = key
-		advance(lane)
 	end
 	advance(item)
 	if not item.key then

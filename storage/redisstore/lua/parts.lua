@@ -1,6 +1,7 @@
--- in_parts reports whether a part, which is two letters (see queue.lua), is in a set: 1,024
+-- in_parts reports whether the part of a member of turns (see queue.lua) is in a set: 1,024
 -- digits, 1 for each part that is in it, or '' for all parts.
-local function in_parts(set, part)
-	local high, low = byte(part, 1, 2)
-	return set == '' or byte(set, 32 * high + low - 2111) == 49
+local function in_parts(set, member)
+	if set == '' then return true end
+	local high, low = byte(member, 33, 34)
+	return byte(set, 32 * high + low - 2111) == 49
 end

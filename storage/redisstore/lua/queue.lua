@@ -1,29 +1,28 @@
 -- The queue of open deliveries. queue is sorted: lane, due, number, id of each delivery; a
 -- lane is the part of an endpoint and its escaped id. A part is two letters, from @ to _, of
 -- 5 bits each. lanes is sorted, and has the first delivery of each lane: part, due, number,
--- lane. turns has the parts with lanes; the score is turn of when the first of these is due.
+-- lane. turns is sorted, and has the first one of each part: due, number, part.
 local touched = {} -- by lane: due and number of its first delivery before the change, or false
 
-local function first_of(lane)
-	local first = call('ZRANGEBYLEX', K.queue, '[' .. lane, '(' .. after(lane), 'LIMIT', '0', '1')[1]
-	return first and sub(first, #lane + 1, #lane + 32) or false
+-- first_of returns due and number of the first member of queue with a lane, or of lanes
+-- with a part.
+local function first_of(key, name)
+	local first = call('ZRANGEBYLEX', key, '[' .. name, '(' .. after(name), 'LIMIT', '0', '1')[1]
+	return first and sub(first, #name + 1, #name + 32) or false
 end
 
 -- touch is called before the queue of a lane is changed, relink after all changes.
 local function touch(lane)
-	if touched[lane] == nil then touched[lane] = first_of(lane) end
+	if touched[lane] == nil then touched[lane] = first_of(K.queue, lane) end
 end
-
--- turn returns a time without its last 12 bits, 4 microseconds, so that a score can have it.
-local function turn(time) return format('%.0f', tonumber(sub(time, 1, 13), 16)) end
 
 local function relink()
 	local gone, come, parts = {}, {}, {}
 	for lane, was in pairs(touched) do
-		local is = first_of(lane)
+		local is = first_of(K.queue, lane)
 		if is ~= was then
 			local part = sub(lane, 1, 2)
-			parts[part] = true
+			if parts[part] == nil then parts[part] = first_of(K.lanes, part) end
 			if was then insert(gone, part .. was .. lane) end
 			if is then
 				insert(come, '0')
@@ -33,12 +32,17 @@ local function relink()
 	end
 	many('ZREM', K.lanes, gone)
 	many('ZADD', K.lanes, come)
-	for part in pairs(parts) do
-		local first = call('ZRANGEBYLEX', K.lanes, '[' .. part, '(' .. after(part), 'LIMIT', '0', '1')[1]
-		if first then
-			call('ZADD', K.turns, turn(sub(first, 3, 18)), part)
-		else
-			call('ZREM', K.turns, part)
+	gone, come = {}, {}
+	for part, was in pairs(parts) do
+		local is = first_of(K.lanes, part)
+		if is ~= was then
+			if was then insert(gone, was .. part) end
+			if is then
+				insert(come, '0')
+				insert(come, is .. part)
+			end
 		end
 	end
+	many('ZREM', K.turns, gone)
+	many('ZADD', K.turns, come)
 end

@@ -1,6 +1,6 @@
 -- Changes of terms.
 
--- end_terms removes terms; keep_latest notes when the last of the leases is over, 0 if
+-- end_terms removes terms; keep_latest notes when the last of the leases is over, '' if
 -- there are none.
 local function end_terms(list)
 	if #list == 0 then return end
@@ -11,8 +11,8 @@ local function end_terms(list)
 end
 
 local function keep_latest(ends)
-	if ends > 0 then
-		call('HSET', K.journal, 't', hex(ends))
+	if ends ~= '' then
+		call('HSET', K.journal, 't', ends)
 	else
 		call('HDEL', K.journal, 't')
 	end
