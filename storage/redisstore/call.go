@@ -160,9 +160,7 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 			backoff.WithMaxInterval(250*time.Millisecond), backoff.WithMaxElapsedTime(s.opts.RetryFor))
 		err = backoff.Retry(func() error {
 			s.stats.retries.Add(1)
-			if nodes, ok := s.redis.(*redis.ClusterClient); ok {
-				nodes.ReloadState(ctx) // in the background; otherwise the client asks once a minute
-			}
+			s.reload(ctx)
 			err := call(ctx)
 			if err == nil {
 				return nil
@@ -182,6 +180,14 @@ func (s *Store) retry(ctx context.Context, writes bool, call func(context.Contex
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	return err
+}
+
+// reload makes the client of a cluster ask, in the background, which node has which slots;
+// otherwise it does so once a minute.
+func (s *Store) reload(ctx context.Context) {
+	if nodes, ok := s.redis.(*redis.ClusterClient); ok {
+		nodes.ReloadState(ctx)
+	}
 }
 
 // verdict is what a failed attempt means.

@@ -67,7 +67,7 @@ func serverKit(to *redis.UniversalOptions) storetest.Kit {
 			return open(t, nameOf(s))
 		},
 		Join:     func(t testing.TB, s storage.Store) storage.Store { return open(t, nameOf(s)) },
-		Features: storetest.Features{Durable: true, Shared: true},
+		Features: storetest.Features{Durable: true, Shared: true, Signals: true},
 		Clock:    clock, Retention: retention,
 		// The defaults.
 		IDRetention:    30 * 24 * time.Hour,

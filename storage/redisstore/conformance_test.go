@@ -40,7 +40,7 @@ func kit(addr string) storetest.Kit {
 			return on(t, names[s])
 		},
 		Join:      func(t testing.TB, s storage.Store) storage.Store { return on(t, names[s]) },
-		Features:  storetest.Features{Durable: true, Shared: true},
+		Features:  storetest.Features{Durable: true, Shared: true, Signals: true},
 		Clock:     clock,
 		Retention: time.Hour,
 		// The defaults.

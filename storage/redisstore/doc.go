@@ -18,12 +18,15 @@
 // slot of a store, calls wait, and fail after Options.RetryFor. The server must
 // not evict: Open wants "maxmemory-policy noeviction". With access lists, a user
 // needs the commands HELLO, EVAL, EVALSHA, CONFIG GET or INFO, those that the
-// scripts make (@read, @write), and the keys {Name}:*.
+// scripts make (@read, @write, TIME), and the keys {Name}:*; for a fleet also PING and
+// PUBLISH and SUBSCRIBE, on a cluster SPUBLISH and SSUBSCRIBE, and the channel
+// {Name}:signals.
 //
 // Replicas are never read, because they may be behind. If Addrs has a host name that
 // moves from server to server, a store may read the old state from a former master until
 // its connections end; Sentinel and cluster clients notice the change themselves. No call
-// blocks in the server, so one pool of connections is enough. The client library logs to
+// blocks in the server but Signals.Receive, which has a connection of its own, so one pool
+// of connections is enough. The client library logs to
 // stderr unless redis.SetLogger is called.
 //
 // # What a caller may rely on
@@ -59,6 +62,27 @@
 // affect others. If all data was removed, as by FLUSHALL, calls that write fail until the
 // store is opened again.
 //
+// # Fleets
+//
+// A Store is a storage.Sharing: several engines may share it. A fence costs a commit one
+// more field of the hash that it reads anyway, whatever the number of parts. Because a
+// script is atomic, a commit that shows a fence is over before a beat changes that, and one
+// that comes later is refused. A beat that is sent again after a lost reply changes nothing
+// more, and answers with what there is by then, or with fleet.ErrFenced if the term has
+// ended meanwhile.
+//
+// Leases go by the server's clock, which another master may have set differently: that
+// evicts nobody who beats. If Options.Now is set, they go by that.
+//
+// Deliveries are found by part: what is due in other parts costs a claim about 0.3
+// microseconds of the server for each such part, of 1,024, however many lanes it has. A
+// beat of one of 100 nodes takes about 0.3 ms of the server, of one of 10 nodes 60
+// microseconds.
+//
+// Signals are published on a channel, on a cluster a sharded one, and are kept nowhere: who
+// is not connected misses them, and is told to look when it is again. After a failover that
+// took 1 s with Sentinel, and 4 s in a cluster.
+//
 // # What is lost when
 //
 //   - A process dies: nothing that was acknowledged.
@@ -75,6 +99,11 @@
 // Charges of a lost commit are lost with it. Sequence numbers of lost events are given
 // again.
 //
+// Terms, parts, generations, the feed and its numbers, cursors and events are lost
+// together: what is left is as it was after some call. A node whose parts have changed
+// since then is refused, and joins anew. State.Epoch then is another one, because nodes
+// tell the store how many beats they have seen.
+//
 // # Memory
 //
 // Everything is in memory: about 560 bytes for an event beside its body (60 to 180
@@ -84,6 +113,9 @@
 // more while an append-only file is rewritten under writes. If the memory is full,
 // nothing more is recorded, and nothing removed, until there is more memory: raise an
 // alarm at 80 % of maxmemory.
+//
+// A term of a fleet takes about 500 bytes and what its node says, until it is ended; the
+// feed keeps the last 10,000 changes, each with the length of its ids and about 10 bytes.
 //
 // What is kept, and how long, is as in storage/sqlite. Open deliveries are never removed.
 // An event stays while one of its deliveries is open, and for Options.Retention after
@@ -106,6 +138,7 @@
 //	LLEN {streamwatch}:forgottenorder  ids of removed events
 //	ZCARD {streamwatch}:queue          open deliveries
 //	ZCARD {streamwatch}:lanes          endpoints that have open deliveries
+//	HKEYS {streamwatch}:members        terms of a fleet
 //	ZRANGE {streamwatch}:turns 0 0     the part with the delivery that is due first
 //
 // A backup is the server's: BGSAVE and a copy of its file, or a copy of the

@@ -40,10 +40,11 @@ func (g signals) Send(ctx context.Context, sig fleet.Signal) error {
 	} else {
 		err = s.redis.Publish(ctx, g.channel(), doc).Err()
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case ctx.Err() != nil:
+	}
+	s.reload(ctx)
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return fmt.Errorf("redisstore: signal: %w", err)
@@ -72,9 +73,7 @@ func (g signals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 		case <-time.After(wait):
 			wait = min(2*wait, longest)
 		}
-		if nodes, ok := s.redis.(*redis.ClusterClient); ok {
-			nodes.ReloadState(within) // the slot may have moved
-		}
+		s.reload(within)
 	}
 	return s.ended(ctx)
 }
