@@ -93,7 +93,7 @@ func TestBoundIsKeptWhileOthersJoin(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				names := enginetest.AccountNames(301)
 				n := &noted{Platform: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: names})}
-				e := newEngine(t, streamwatch.Config{Fetcher: n, MaxAccounts: 300,
+				e := newEngine(t, streamwatch.Config{Fetcher: n, Quotas: streamwatch.Quotas{MonitorAccounts: 300},
 					Detect: detect.Config{Pace: detect.PaceBudget, FetchRate: 1}})
 				create(t, e, monitor.CreateRequest{Name: "bounded", Usernames: names[:1], PollInterval: bound})
 				others := monitor.CreateRequest{Name: "others", Usernames: names[1:]}

@@ -45,7 +45,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 				key := deliver.GenerateSecret()
 				r := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: key, Answer: enginetest.FailFirst(0.1, 7)})
 				cfg := streamwatch.Config{
-					Fetcher: row.source(t, p), MaxAccounts: accounts / 10,
+					Fetcher: row.source(t, p), Quotas: streamwatch.Quotas{MonitorAccounts: accounts / 10},
 					Webhook: webhook.Config{Transport: r.RoundTripper()},
 				}
 				cfg.Detect.FetchSlots = 256

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,6 +78,10 @@ type Config struct {
 	// they are.
 	Sealer endpoints.Sealer
 
+	// Fleet makes the engine share its Store, and the work, with others: see
+	// FleetConfig. Nil: the engine is alone on its Store.
+	Fleet *FleetConfig
+
 	// DefaultInterval is a monitor's poll interval when it names none.
 	// Defaults to 60 s. Where a budget sets the pace it is not used: such a
 	// monitor has no bound of its own.
@@ -86,8 +89,6 @@ type Config struct {
 	// MinInterval is the shortest poll interval allowed, such as 100 ms. Defaults to
 	// 1 s.
 	MinInterval time.Duration
-	// MaxAccounts bounds the accounts of a monitor. Defaults to 100.
-	MaxAccounts int
 	// Quotas bound what each owner may have. Defaults to no bounds.
 	Quotas Quotas
 
@@ -131,12 +132,12 @@ type Engine struct {
 	meter      *billing.Meter // nil without Config.Billing
 	admission  *admission
 	writes     *writes
+	fleet      *membership // nil without Config.Fleet
+	shared     sharedKey
 
-	state atomic.Int32 // a state
+	life lifecycle
 	// sealed says which endpoints cannot be opened, nil when all can.
 	sealed atomic.Pointer[error]
-	mu     sync.Mutex // orders Start and Shutdown
-	parts  []*part    // in order of stopping
 }
 
 // New checks cfg and returns an engine. It starts no goroutine.
@@ -186,7 +187,17 @@ func (e *Engine) wire() (err error) {
 	if e.webhook, err = webhook.New(wc); err != nil {
 		return fmt.Errorf("field Webhook: %w", err)
 	}
-	e.writes = newWrites(e.store.Journal())
+	if e.cfg.Fleet != nil {
+		if e.fleet, err = newFleet(e, *e.cfg.Fleet); err != nil {
+			return err
+		}
+	}
+	journal := e.store.Journal()
+	if e.fleet != nil {
+		journal = fenced{journal, e.fleet}
+		dc.Elsewhere = e.fleet.elsewhere
+	}
+	e.writes = newWrites(journal)
 	dc.Outbox, dc.Endpoints, dc.Replays = notedOutbox{e.store.Outbox(), e.writes}, e.store.Endpoints(), e.store.Replays()
 	if e.cfg.Sealer != nil {
 		if dc.Endpoints, err = endpoints.NewSealedStore(dc.Endpoints, e.cfg.Sealer); err != nil {
@@ -209,7 +220,7 @@ func (e *Engine) wire() (err error) {
 	if e.grace = dc.Lease; e.grace == 0 {
 		e.grace = max(45*time.Second, shortest)
 	}
-	deps := detect.Deps{Journal: notedJournal{e.store.Journal(), e.writes}, Now: e.cfg.Now}
+	deps := detect.Deps{Journal: notedJournal{journal, e.writes}, Now: e.cfg.Now}
 	if e.cfg.OnEvent != nil {
 		deps.Handlers = []string{handlerName}
 		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}
@@ -224,7 +235,7 @@ func (e *Engine) wire() (err error) {
 		return err
 	}
 	mc := endpoints.Config{
-		Store: dc.Endpoints, Dispatcher: e.dispatcher, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
+		Store: dc.Endpoints, Dispatcher: telling{e.dispatcher, e.fleet}, Log: e.store.Log(), AllowPrivate: e.cfg.Webhook.AllowPrivate, AllowNets: e.cfg.Webhook.AllowNets,
 		Admit: e.admission.newEndpoint, Now: e.cfg.Now,
 	}
 	e.bound.failed = batch.NewBell()
@@ -241,7 +252,7 @@ func (e *Engine) wire() (err error) {
 	e.monitors, err = monitor.NewManager(monitor.Config{
 		Store: e.store.Monitors(), Tracker: tracker{e}, Webhooks: webhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Paced: sources{e}.paced(), CheckAccount: sources{e}.checkAccount,
-		MaxAccounts: e.cfg.MaxAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor,
+		MaxAccounts: e.cfg.Quotas.MonitorAccounts, DefaultInterval: e.cfg.DefaultInterval, MinInterval: e.cfg.MinInterval, Admit: e.admission.monitor, Created: e.fleet.changed, Settle: e.fleet.inEffect,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
 	if err != nil {
@@ -277,6 +288,9 @@ func (e *Engine) Account(ctx context.Context, username string) (st detect.Accoun
 		return detect.AccountStatus{}, false, ErrNotRunning
 	}
 	st, ok, err = e.platforms.Account(ctx, username)
+	if ok && e.fleet != nil {
+		st.Node = e.fleet.node.NameOf(e.platforms.Part(username))
+	}
 	return st, ok, notRunning(err)
 }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/streamwatch/streamwatch/detect"
-	"github.com/streamwatch/streamwatch/monitor"
 )
 
 // cutGrace is how long Shutdown waits after it has cut everything short.
@@ -21,6 +19,13 @@ const (
 	running
 	ended
 )
+
+// lifecycle is how far an engine is.
+type lifecycle struct {
+	state atomic.Int32 // a state
+	mu    sync.Mutex   // orders Start and Shutdown
+	parts []*part      // in order of stopping
+}
 
 // part is a long-lived part of a running engine.
 type part struct {
@@ -36,43 +41,43 @@ var (
 	ErrNotRunning = errors.New("streamwatch: engine is not running")
 )
 
-func (e *Engine) is() state { return state(e.state.Load()) }
+func (e *Engine) is() state { return state(e.life.state.Load()) }
 
 // Start reads the monitors and rules from the store and starts detection and
 // delivery. It returns once everything runs; ctx bounds only the reading. An engine
 // can be started once. Endpoints whose secrets cannot be opened are logged and make
 // Ready return an error; everything else runs.
 func (e *Engine) Start(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.life.mu.Lock()
+	defer e.life.mu.Unlock()
 	if e.is() != fresh {
 		return ErrStarted
 	}
-	err := e.monitors.Each(ctx, func(m monitor.Monitor) error {
-		if m.Status != monitor.Active {
-			return nil
+	if e.fleet == nil {
+		if err := checkAlone(ctx, e.store); err != nil {
+			return err
 		}
-		if strings.HasPrefix(m.StatusReason, monitor.ReasonUpstream) {
-			e.monitors.Report(m.Owner, m.ID, "", nil) // of the process before; what lasts is reported again
-		}
-		sub := detect.ForMonitor(m)
-		sub.Spread = true
-		return e.platforms.Set(ctx, sub)
-	})
-	if err != nil {
-		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
-	if err := e.startRules(ctx); err != nil {
-		return fmt.Errorf("streamwatch: run rules: %w", err)
+	if err := (tracking{e}).all(ctx); err != nil {
+		return err
 	}
 	if err := e.checkSeals(ctx); err != nil {
 		return err
 	}
-	e.state.Store(int32(running))
+	if e.fleet != nil {
+		if err := e.fleet.node.Join(ctx); err != nil {
+			return err
+		}
+	}
+	e.life.state.Store(int32(running))
 	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
 		e.run("meter", nil, e.meter.Run)
 	}
 	e.run("detector", e.platforms.Stop, e.platforms.Run)
+	if e.fleet != nil { // it leaves when nothing is polled any more
+		stop := make(chan struct{})
+		e.run("fleet", sync.OnceFunc(func() { close(stop) }), func(ctx context.Context) error { return e.fleet.run(ctx, stop) })
+	}
 	e.run("dispatcher", e.dispatcher.Stop, e.dispatcher.Run)
 	e.run("monitors", nil, e.monitors.Run)
 	e.run("rules", nil, e.rules.Run)
@@ -87,7 +92,7 @@ func (e *Engine) run(name string, stop func(), run func(context.Context) error) 
 		stop = cut
 	}
 	p := &part{name: name, stop: stop, cut: cut, done: make(chan struct{})}
-	e.parts = append(e.parts, p)
+	e.life.parts = append(e.life.parts, p)
 	go func() {
 		defer close(p.done)
 		if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -104,15 +109,15 @@ func (e *Engine) run(name string, stop func(), run func(context.Context) error) 
 // it returns, unless a Fetcher or Sender ignores its context: then the error
 // says so.
 func (e *Engine) Shutdown(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.life.mu.Lock()
+	defer e.life.mu.Unlock()
 	if e.is() != running {
 		return ErrNotRunning
 	}
-	e.state.Store(int32(ended))
+	e.life.state.Store(int32(ended))
 	var err error
-	for i, p := range e.parts {
-		share, cancel := shareOf(ctx, len(e.parts)-i)
+	for i, p := range e.life.parts {
+		share, cancel := shareOf(ctx, len(e.life.parts)-i)
 		p.stop()
 		select {
 		case <-p.done:
@@ -127,7 +132,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	}
 	grace := time.NewTimer(cutGrace)
 	defer grace.Stop()
-	for _, p := range e.parts {
+	for _, p := range e.life.parts {
 		select {
 		case <-p.done:
 		case <-grace.C:

@@ -316,7 +316,7 @@ func TestConfigErrorsNameTheField(t *testing.T) {
 		"Overlap":                {Fetcher: p, Detect: detect.Config{Overlap: -1}},
 		"Workers":                {Fetcher: p, Deliver: dispatch.Config{Workers: -1}},
 		"MinInterval":            {Fetcher: p, MinInterval: -1, DefaultInterval: time.Second},
-		"MaxAccounts":            {Fetcher: p, MaxAccounts: -1},
+		"Quotas.MonitorAccounts": {Fetcher: p, Quotas: streamwatch.Quotas{MonitorAccounts: -1}},
 		"Webhook":                {Fetcher: p, Webhook: webhook.Config{Timeout: -1}},
 	} {
 		if _, err := streamwatch.New(cfg); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "want") {

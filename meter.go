@@ -21,13 +21,14 @@ func (e *Engine) addMeter() (err error) {
 	return err
 }
 
-// streams is the meter's Streams: the active monitors and rules.
+// streams is the meter's Streams: the active monitors and rules, in a fleet those of the
+// owners that the node has.
 type streams struct{ e *Engine }
 
 func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error {
 	err := s.e.monitors.Each(ctx, func(m monitor.Monitor) error {
 		paused := m.Status == monitor.Paused && m.StatusReason == monitor.ReasonCredits
-		if m.Status != monitor.Active && !paused {
+		if m.Status != monitor.Active && !paused || !s.e.fleet.owns(m.Owner) {
 			return nil
 		}
 		return fn(billing.Stream{Kind: billing.KindMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name,
@@ -38,7 +39,7 @@ func (s streams) Each(ctx context.Context, fn func(billing.Stream) error) error 
 	}
 	return s.e.rules.Each(ctx, func(r rule.Rule) error {
 		paused := r.Status == rule.Paused && r.StatusReason == rule.ReasonCredits
-		if r.Status != rule.Active && !paused {
+		if r.Status != rule.Active && !paused || !s.e.fleet.owns(r.Owner) {
 			return nil
 		}
 		return fn(billing.Stream{Kind: billing.KindRule, ID: r.ID, Owner: r.Owner, Name: r.Tag,

@@ -18,6 +18,8 @@ type Quotas struct {
 	// Accounts is how many accounts all of an owner's monitors watch together; one
 	// that two monitors watch counts twice, as it is priced.
 	Accounts int
+	// MonitorAccounts is how many accounts one monitor watches. 0 means 100.
+	MonitorAccounts int
 	// Connections is how many WebSocket connections all of an owner's keys have: see
 	// wshub.Options.MaxPerOwner, which it sets unless that is set. Those beyond are
 	// closed with 4003.
@@ -28,7 +30,7 @@ func (q *Quotas) check() error {
 	for _, f := range []struct {
 		name string
 		n    int
-	}{{"Monitors", q.Monitors}, {"Rules", q.Rules}, {"Endpoints", q.Endpoints}, {"Accounts", q.Accounts}, {"Connections", q.Connections}} {
+	}{{"Monitors", q.Monitors}, {"Rules", q.Rules}, {"Endpoints", q.Endpoints}, {"Accounts", q.Accounts}, {"MonitorAccounts", q.MonitorAccounts}, {"Connections", q.Connections}} {
 		if f.n < 0 {
 			return fmt.Errorf("streamwatch: Config.Quotas.%s %d is not allowed: want 1 or more, or 0 for no bound", f.name, f.n)
 		}

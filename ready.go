@@ -12,6 +12,10 @@ import (
 // ErrNotStarted is returned by Ready before Start has returned.
 var ErrNotStarted = errors.New("streamwatch: engine is not started")
 
+// ErrNoContact is returned by Ready while the node has not reached the store for so long
+// that others may have taken over its work.
+var ErrNoContact = errors.New("streamwatch: the node has no contact with its fleet")
+
 // Ready returns nil while the engine works: from the return of Start until Shutdown
 // begins. Otherwise it returns ErrNotStarted, ErrNotRunning, or an error that an
 // operator has to fix. An error that wraps deliver.ErrSealed names endpoints whose
@@ -23,6 +27,9 @@ func (e *Engine) Ready() error {
 		return ErrNotStarted
 	case ended:
 		return ErrNotRunning
+	}
+	if e.fleet != nil && !e.fleet.node.State().Trusted {
+		return ErrNoContact
 	}
 	if err := e.sealed.Load(); err != nil {
 		return *err

@@ -3,7 +3,6 @@ package streamwatch
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -60,36 +59,15 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 func (e *Engine) addRules() (err error) {
 	e.rules, err = rule.NewManager(rule.Config{
 		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
-		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Platforms: sources{e}.names(), Admit: e.admission.rule,
+		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Platforms: sources{e}.names(), Admit: e.admission.rule, Created: e.fleet.changed, Settle: e.fleet.inEffect,
 		Logger: e.cfg.Logger, Now: e.cfg.Now,
 	})
 	return err
 }
 
-// startRules hands the active rules to the detector. A rule that cannot run, because
-// it was stored by an engine with another dialect or with a Searcher, has the reason
-// in its status reason; the others run.
-func (e *Engine) startRules(ctx context.Context) error {
-	return e.rules.Each(ctx, func(r rule.Rule) error {
-		if r.Status != rule.Active {
-			return nil
-		}
-		if strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
-			e.rules.Report(r.Owner, r.ID, "", nil) // of the process before; what lasts is reported again
-		}
-		sub, err := ruleTracker{e}.subscription(r)
-		refused := err != nil
-		if err == nil {
-			sub.Spread = true
-			err = e.platforms.SetQuery(ctx, r.Platform, sub)
-		}
-		if refused || errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown) {
-			e.cfg.Logger.Error("running a rule failed", "rule", r.ID, "error", err)
-			e.rules.Report(r.Owner, r.ID, "", err)
-			return nil
-		}
-		return err
-	})
+// unrunnable reports whether an engine with other sources would run the rule.
+func unrunnable(err error) bool {
+	return errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown)
 }
 
 // planRules returns the price of the active rules and their queries, without those

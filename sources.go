@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -89,6 +90,10 @@ func (s sources) add(tuned detect.Config, deps detect.Deps) error {
 		own.Platform, own.Fetcher, own.Roles, own.Logger = src.Name, src.Fetcher, src.Roles, e.cfg.Logger
 		own.Journal, own.OnCommit = commits.Of(src.Name, journal)
 		own.OnGap, own.OnTrouble = e.cfg.OnGap, managers{e}.reportTrouble
+		if e.fleet != nil {
+			own.Node = e.fleet.name
+			own.OnClosed = func(bucket string, until time.Time) { e.fleet.closed(src.Name, bucket, until) }
+		}
 		if src.Name != "" {
 			own.Logger = e.cfg.Logger.With("source", src.Name)
 			own.OnTrouble = func(t detect.Trouble) {

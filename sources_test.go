@@ -181,7 +181,7 @@ func TestSourceClosed(t *testing.T) {
 				}
 				cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: name, Fetcher: f, Detect: detect.Config{FetchRate: 2}})
 			}
-			cfg.OnEvent, cfg.MaxAccounts = events.handle, 1000
+			cfg.OnEvent, cfg.Quotas.MonitorAccounts = events.handle, 1000
 			e := newEngine(t, cfg)
 			if err := e.Start(t.Context()); err != nil {
 				t.Fatal(err)

@@ -17,9 +17,11 @@ type Stats struct {
 	// is ""; nil without Config.Sources.
 	Sources map[string]detect.Stats
 	Deliver dispatch.Stats
-	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing.
+	// WebSocket is zero without Config.WebSocket, Billing without Config.Billing, Fleet
+	// without Config.Fleet.
 	WebSocket wshub.Stats
 	Billing   billing.Stats
+	Fleet     FleetStats
 }
 
 // Causes returns what the time from publication to acknowledgement was spent on, in
@@ -33,7 +35,7 @@ func (s *Stats) Causes() []latency.Cause {
 
 // Stats reads the counters.
 func (e *Engine) Stats() Stats {
-	st := Stats{Deliver: e.dispatcher.Stats()}
+	st := Stats{Deliver: e.dispatcher.Stats(), Fleet: e.fleet.stats()}
 	st.Detect, st.Sources = e.platforms.Stats()
 	if e.hub != nil {
 		st.WebSocket = e.hub.Stats()

@@ -3,6 +3,7 @@ package streamwatch
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/wshub"
@@ -22,6 +23,12 @@ func (e *Engine) addHub(deps *detect.Deps, senders map[string]deliver.Sender) (e
 	}
 	o := *e.cfg.WebSocket
 	o.Events, o.Has, o.Logger = e.store.Log(), managers{e}.has, e.cfg.Logger
+	if e.fleet != nil {
+		if o.CatchUp == 0 {
+			o.CatchUp = time.Second // what other nodes commit may not be announced
+		}
+		_ = 0 //HUB o.OnLost = func() { e.fleet.node.LostTail() }
+	}
 	if o.MaxPerOwner == 0 {
 		o.MaxPerOwner = e.cfg.Quotas.Connections
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 const (
@@ -49,7 +50,7 @@ func newWrites(j detect.Journal) *writes {
 func (w *writes) note(err error) {
 	var batch *detect.BatchError
 	var field *deliver.FieldError
-	if errors.Is(err, context.Canceled) || errors.As(err, &batch) || errors.As(err, &field) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, fleet.ErrFenced) || errors.As(err, &batch) || errors.As(err, &field) {
 		return
 	}
 	w.mu.Lock()

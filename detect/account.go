@@ -37,6 +37,8 @@ type AccountStatus struct {
 	// Elsewhere: another node of a fleet polls it. LastPoll, UserID and Gaps are as the
 	// journal has them then, which may be minutes behind; what follows from polls is zero.
 	Elsewhere bool
+	// Node is the name of the node that polls it; an engine sets it, "" without a fleet.
+	Node string
 }
 
 // Account tells how an account is doing; ok is false when nobody watches it.

@@ -17,10 +17,8 @@ func (d *Detector) Hold(hold bool) {
 	d.ring()
 }
 
-// Rate is Config.FetchRate, and ProbeRate Config.ProbeRate: what the nodes of a fleet have
-// together.
-func (d *Detector) Rate() float64      { return d.cfg.FetchRate }
-func (d *Detector) ProbeRate() float64 { return d.cfg.ProbeRate }
+// Rates are Config.FetchRate and Config.ProbeRate: what the nodes of a fleet have together.
+func (d *Detector) Rates() (calls, probes float64) { return d.cfg.FetchRate, d.cfg.ProbeRate }
 
 // SetRate sets how many calls a second are made in place of Config.FetchRate, which must
 // not be 0: the share of it that this node of a fleet has. With 0 none is made.

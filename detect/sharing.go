@@ -27,6 +27,9 @@ func (d *Detector) SetParts(ctx context.Context, own fleet.Set) error {
 	return d.sharing.set(ctx, own)
 }
 
+// Part is the part of an account: see SetParts.
+func (d *Detector) Part(username string) fleet.Part { return d.sharing.share.OfAccount(username) }
+
 // sharing is what a Detector has to do because other nodes poll, too.
 type sharing struct {
 	d         *Detector

@@ -62,5 +62,19 @@ func (c cursors) mac(upstream string) []byte {
 // cursors returns the cursors of a request: its owner, the endpoint, and the
 // parameters that select what is listed.
 func (h *Handler) cursors(c *call, endpoint string, scope ...string) cursors {
-	return cursors{h.opts.CursorKey, c.who.Owner, endpoint, strings.Join(scope, "\x00")}
+	return cursors{h.cursorKey(c), c.who.Owner, endpoint, strings.Join(scope, "\x00")}
+}
+
+// cursorKey is Options.CursorKey or its default. In the first seconds of a fleet there is
+// none that the others know: then cursors are valid only here.
+func (h *Handler) cursorKey(c *call) secret.Value {
+	if h.opts.CursorKey != "" {
+		return h.opts.CursorKey
+	}
+	key, err := h.engine.SharedKey(c.Context())
+	if err != nil {
+		h.opts.Logger.Warn("cursors are not valid on other nodes", "error", err)
+		return h.ownKey
+	}
+	return key
 }

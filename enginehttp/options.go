@@ -38,7 +38,8 @@ type Options struct {
 	Providers Providers
 	// RatePerMinute is how many requests a minute a key without a rate of its own
 	// may make. That many may come at once; the allowance refills evenly. 1 to
-	// 1,000,000, by default 600.
+	// 1,000,000, by default 600. Each of the engines of a fleet allows its share, and
+	// says so in the headers of its answers.
 	RatePerMinute int
 	// MaxRates bounds for how many keys requests are counted. Beyond it, the count
 	// of the key that was idle the longest is forgotten. 1 to 10,000,000, by
@@ -48,8 +49,9 @@ type Options struct {
 	// most an hour, by default 30 s.
 	Timeout time.Duration
 	// CursorKey signs next_cursor. It has at least 16 bytes, and is the same in all
-	// processes that serve the same clients. Defaults to a random key: then cursors
-	// are valid only in this process.
+	// processes that serve the same clients. Defaults to a random key, which the
+	// engines of a fleet have in common; without a fleet cursors are then valid only
+	// in this process.
 	CursorKey secret.Value
 	// Origins are the origins whose pages may use the service from a browser, such
 	// as "https://app.example.com": they get CORS headers. For WebSocket clients
@@ -124,12 +126,7 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 	if o.Timeout < 0 || o.Timeout > time.Hour {
 		return o, fmt.Errorf("enginehttp: Timeout %s is not allowed: want more than 0 and at most 1h, or 0 for 30s", o.Timeout)
 	}
-	switch {
-	case o.CursorKey == "":
-		key := make([]byte, 32)
-		rand.Read(key) // never fails
-		o.CursorKey = secret.Value(key)
-	case len(o.CursorKey) < 16:
+	if o.CursorKey != "" && len(o.CursorKey) < 16 {
 		return o, fmt.Errorf("enginehttp: CursorKey of %d bytes is not allowed: want 16 or more, or none for a random one", len(o.CursorKey))
 	}
 	if o.Logger == nil {
@@ -147,7 +144,8 @@ type Handler struct {
 	rates   *rates
 	repeats *repeats
 	health  health
-	doc     []byte // the OpenAPI document
+	ownKey  secret.Value // see cursorKey
+	doc     []byte       // the OpenAPI document
 }
 
 // New checks o and returns the handler. Its errors name the option, the value and
@@ -158,7 +156,7 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), rates: newRates(o.MaxRates), repeats: newRepeats(), doc: document(o.Segment)}
+	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), ownKey: secret.Value(rand.Text()), rates: newRates(o.MaxRates), repeats: newRepeats(), doc: document(o.Segment)}
 	h.routes = h.table()
 	for _, rt := range h.routes {
 		h.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {

@@ -191,10 +191,12 @@ func (rt *route) permits(s apikey.Scope) error {
 	return nil
 }
 
-// rateOf returns how many requests a minute a key may make.
+// rateOf returns how many requests a minute a key may make here: its rate, divided by
+// the nodes of the fleet.
 func (h *Handler) rateOf(who apikey.Principal) int {
+	rate := h.opts.RatePerMinute
 	if who.RatePerMinute > 0 {
-		return who.RatePerMinute
+		rate = who.RatePerMinute
 	}
-	return h.opts.RatePerMinute
+	return max(1, rate/h.engine.Nodes())
 }

@@ -35,6 +35,9 @@ func (f fixed) Stats() streamwatch.Stats { return f.s }
 var notExported = map[string]string{
 	"Detect.Forecast": "it compares two plans; read it from Engine.Stats",
 	"Sources":         "TestSources shows them",
+	"Fleet.Name":      "each process is scraped by itself",
+	"Fleet.Nodes":     "TestFleet shows them",
+	"Fleet.Grants":    "TestFleet shows them",
 }
 
 // Every field of streamwatch.Stats is in a metric: each gets a value of its own,
@@ -104,6 +107,18 @@ func TestSources(t *testing.T) {
 	}
 	if strings.Contains(got, `source="bluesky",stage="send"`) {
 		t.Error("what is counted for all sources together is shown for one")
+	}
+}
+
+func TestFleet(t *testing.T) {
+	s := streamwatch.Stats{Fleet: streamwatch.FleetStats{Name: "a", Grants: map[string]float64{"": 2.5, "bluesky": 4},
+		Nodes: []streamwatch.FleetNode{{Name: "a", Living: true}, {Name: "b", Living: true}, {Name: "c"}}}}
+	got := scrape(t, fixed{s}, engineprom.Options{})
+	for _, line := range []string{"streamwatch_fleet_nodes 2", `streamwatch_fleet_granted_calls_per_second{of=""} 2.5`,
+		`streamwatch_fleet_granted_calls_per_second{of="bluesky"} 4`} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package engineprom
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch"
@@ -62,6 +64,22 @@ func streams(read func(*detect.StreamStats) float64) func(*stats) []value {
 	return func(s *stats) []value {
 		return []value{{label: "accounts", number: read(&s.Detect.Stream)}, {label: "queries", number: read(&s.Detect.SearchStream)}}
 	}
+}
+
+// nodes counts the living ones.
+func nodes(s *stats) []value {
+	var n float64
+	for i := range s.Fleet.Nodes {
+		n += float64(flag(s.Fleet.Nodes[i].Living))
+	}
+	return []value{{number: n}}
+}
+
+func grants(s *stats) (list []value) {
+	for _, source := range slices.Sorted(maps.Keys(s.Fleet.Grants)) {
+		list = append(list, value{label: source, number: s.Fleet.Grants[source]})
+	}
+	return list
 }
 
 func seconds(d time.Duration) float64 { return d.Seconds() }
@@ -215,5 +233,17 @@ func deliveryMetrics() []metric {
 		{"streams_resumed_total", counter, "Monitors and rules resumed when credits covered them again.", "", one(func(s *stats) int64 { return s.Billing.Resumed })},
 		{"streams_charged", gauge, "Monitors and rules that are charged now.", "", one(func(s *stats) int64 { return s.Billing.Running })},
 		{"streams_waiting", gauge, "Monitors and rules that wait for credits now.", "", one(func(s *stats) int64 { return s.Billing.Waiting })},
+
+		// The fleet.
+		{"fleet_trusted", gauge, "1 while the node has contact with its fleet; otherwise it polls and sends nothing.", "", one(func(s *stats) int64 { return flag(s.Fleet.Trusted) })},
+		{"fleet_nodes", gauge, "Nodes of the fleet that live, as this one sees it.", "", nodes},
+		{"fleet_parts", gauge, "Parts that the node has, of 1,024.", "", one(func(s *stats) int64 { return s.Fleet.Parts })},
+		{"fleet_parts_free", gauge, "Parts that no node has.", "", one(func(s *stats) int64 { return s.Fleet.Free })},
+		{"fleet_changes_behind", gauge, "Changes of monitors, rules, webhooks and keys that the node does not follow yet.", "", one(func(s *stats) int64 { return s.Fleet.Behind })},
+		{"fleet_parts_taken_total", counter, "Parts begun.", "", one(func(s *stats) int64 { return s.Fleet.Taken })},
+		{"fleet_parts_given_total", counter, "Parts given to other nodes.", "", one(func(s *stats) int64 { return s.Fleet.Given })},
+		{"fleet_terms_lost_total", counter, "Times that others ended the node's membership.", "", one(func(s *stats) int64 { return s.Fleet.Lost })},
+		{"fleet_commits_refused_total", counter, "Commits refused because parts had changed meanwhile, those included that were then made.", "", one(func(s *stats) int64 { return s.Fleet.Refused })},
+		{"fleet_granted_calls_per_second", gauge, "The node's share of the calls a second to a source.", "of", grants},
 	}
 }

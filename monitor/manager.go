@@ -60,6 +60,12 @@ type Config struct {
 	// nothing of it. done is called when the change has been stored or has failed.
 	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Monitor, is Monitor) (done func(), err error)
+	// Created, if set, is called after a monitor was created: other processes may be told.
+	Created func()
+	// Settle, if set, is called after a monitor was updated or deleted, and waits until
+	// that is in effect in all processes. Its error says that it is not; the change is
+	// stored.
+	Settle func(ctx context.Context) error
 	// ChangeTimeout bounds Create and Update, without the wait for changes before
 	// them. Defaults to 10 s.
 	ChangeTimeout time.Duration
@@ -104,7 +110,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	}
 	m := &Manager{cfg: cfg}
 	m.control = control.New(control.Config[Monitor, struct{}]{
-		Kind: m.kind(), Store: cfg.Store, Tracker: tracker{m}, Webhooks: cfg.Webhooks, Admit: cfg.Admit,
+		Kind: m.kind(), Store: cfg.Store, Tracker: tracker{m}, Webhooks: cfg.Webhooks, Admit: cfg.Admit, Created: cfg.Created, Settle: cfg.Settle,
 		ChangeTimeout: cfg.ChangeTimeout, Logger: cfg.Logger, Now: cfg.Now,
 	})
 	return m, nil
@@ -142,6 +148,12 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 // ends it.
 func (m *Manager) Each(ctx context.Context, fn func(Monitor) error) error {
 	return m.control.Each(ctx, func(mon Monitor) error { return fn(m.effective(mon)) })
+}
+
+// Follow has the Tracker follow a monitor as it is stored, which another process may have
+// changed or deleted.
+func (m *Manager) Follow(ctx context.Context, owner, id string) error {
+	return m.control.Follow(ctx, owner, id)
 }
 
 // Run writes reported troubles into the monitors' status reasons until ctx

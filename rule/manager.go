@@ -56,6 +56,11 @@ type Config struct {
 	// has no effect. done is called when the change has been stored or has failed.
 	// Admit must not call the manager.
 	Admit func(ctx context.Context, was *Rule, is Rule) (done func(), err error)
+	// Created, if set, is called after a rule was created: other processes may be told.
+	Created func()
+	// Settle, if set, is called after a rule was updated or deleted, and waits until that
+	// is in effect in all processes. Its error says that it is not; the change is stored.
+	Settle func(ctx context.Context) error
 	// ChangeTimeout bounds Create and Update, not counting the wait for earlier
 	// changes. Defaults to 10 s.
 	ChangeTimeout time.Duration
@@ -93,7 +98,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	cfg.Parse.Now = cfg.Now
 	m := &Manager{cfg: cfg}
 	m.control = control.New(control.Config[Rule, Parsed]{
-		Kind: m.kind(), Store: cfg.Store, Tracker: cfg.Tracker, Webhooks: cfg.Webhooks, Admit: cfg.Admit,
+		Kind: m.kind(), Store: cfg.Store, Tracker: cfg.Tracker, Webhooks: cfg.Webhooks, Admit: cfg.Admit, Created: cfg.Created, Settle: cfg.Settle,
 		ChangeTimeout: cfg.ChangeTimeout, Logger: cfg.Logger, Now: cfg.Now,
 	})
 	return m, nil
@@ -123,6 +128,12 @@ func (m *Manager) List(ctx context.Context, q Query) (Page, error) {
 // returns. Changes wait meanwhile.
 func (m *Manager) Each(ctx context.Context, fn func(Rule) error) error {
 	return m.control.Each(ctx, fn)
+}
+
+// Follow has the Tracker follow a rule as it is stored, which another process may have
+// changed or deleted.
+func (m *Manager) Follow(ctx context.Context, owner, id string) error {
+	return m.control.Follow(ctx, owner, id)
 }
 
 // Run stores what Report is told in the rules' StatusReason, until ctx ends. It may

@@ -182,7 +182,7 @@ func (m *measurement) config() (streamwatch.Config, error) {
 		Fetcher:         m.replay,
 		DefaultInterval: m.cfg.Interval,
 		MinInterval:     min(m.cfg.Interval, time.Second),
-		MaxAccounts:     m.cfg.PerMonitor,
+		Quotas:          streamwatch.Quotas{MonitorAccounts: m.cfg.PerMonitor},
 	}
 	if m.cfg.Engine != nil {
 		m.cfg.Engine(&cfg)

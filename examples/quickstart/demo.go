@@ -62,7 +62,7 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 		OnGap:       func(g detect.Gap) { lines.print("gap: %s could not be read\n", g) },
 		Webhook:     webhook.Config{AllowPrivate: true}, // the receiver is on loopback
 		MinInterval: o.interval,
-		MaxAccounts: o.accounts,
+		Quotas:      streamwatch.Quotas{MonitorAccounts: o.accounts},
 	}
 	if o.push {
 		cfg.Roles.Stream = platform.Streamer(enginetest.StreamConfig{})

@@ -154,7 +154,7 @@ func (a *accounts) openFeeds(o options) error {
 
 // config is an engine's for the accounts.
 func (a *accounts) config() (cfg streamwatch.Config) {
-	cfg.Sources, cfg.MaxAccounts = a.sources, len(a.names)
+	cfg.Sources, cfg.Quotas.MonitorAccounts = a.sources, len(a.names)
 	for _, s := range a.at {
 		if !slices.ContainsFunc(a.sources, func(named streamwatch.Source) bool { return named.Fetcher == s.source }) {
 			cfg.Fetcher, cfg.Roles = a, fetcher.Roles{Stream: a.stream}

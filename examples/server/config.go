@@ -19,7 +19,7 @@ import (
 type config struct {
 	command string
 
-	db, redis string
+	stored
 
 	// of serve
 	addr, tlsCert, tlsKey, opsAddr string
@@ -41,6 +41,13 @@ type config struct {
 	owner, name, tier, id, scope string
 	rate                         int
 	credits                      int64
+}
+
+// stored is where everything is kept, and by whom.
+type stored struct {
+	db, redis string
+	fleet     bool
+	node      string
 }
 
 // watched are the platforms that serve watches.
@@ -67,6 +74,8 @@ func parse(command string, args []string, env func(string) (string, bool), out i
 	inArgs := false
 	if command == "serve" {
 		fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
+		fs.BoolVar(&c.fleet, "fleet", false, "share the work with the other servers on the same -redis or -db that are started so")
+		fs.StringVar(&c.node, "node", "", "with -fleet: the server's `name`, which no other has (default: the host's name and the process's number)")
 		fs.StringVar(&c.tlsCert, "tls-cert", "", "certificate `file` (PEM); with -tls-key, serve HTTPS")
 		fs.StringVar(&c.tlsKey, "tls-key", "", "key `file` (PEM)")
 		fs.StringVar(&c.opsAddr, "ops-addr", "", "serve /metrics, /livez and /readyz here, until the very end")
@@ -188,6 +197,10 @@ func (c *config) check() error {
 	switch {
 	case c.demo && c.platform != "", !c.demo && c.platform == "" && len(c.sources) == 0:
 		return fmt.Errorf("want either -demo or -platform, such as -platform https://mastodon.social, or -source")
+	case c.demo && c.fleet:
+		return fmt.Errorf("-fleet is not allowed with -demo: its file and its platform are of one process")
+	case c.node != "" && !c.fleet:
+		return fmt.Errorf("-node %q is not allowed without -fleet", c.node)
 	case (c.appView != "" || c.pds != "") && c.platform != "bluesky":
 		return fmt.Errorf("-appview %q and -pds %q are not allowed: they need -platform bluesky", c.appView, c.pds)
 	case c.appView != "" && c.pds != "":

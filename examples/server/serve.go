@@ -164,6 +164,9 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 			},
 		},
 	}
+	if c.fleet {
+		cfg.Fleet = &streamwatch.FleetConfig{Name: c.node}
+	}
 	if c.perSecond > 0 {
 		cfg.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: c.perSecond}
 	}

@@ -95,7 +95,7 @@ func TestConnectionLog(t *testing.T) {
 }
 
 func TestRedisOptions(t *testing.T) {
-	if in := (&config{redis: "redis://me:pw@h:1/2"}).where(); in != "redis://me:xxxxx@h:1/2" {
+	if in := (&config{stored: stored{redis: "redis://me:pw@h:1/2"}}).where(); in != "redis://me:xxxxx@h:1/2" {
 		t.Errorf("where: %q, want the address without the password", in)
 	}
 	o, err := redisOptions("redis://me:pw@h:1/2")

@@ -21,6 +21,14 @@ const (
 // record as it is stored, and the signing secret if one was generated. On an
 // error nothing is left behind.
 func (m *Manager[R, P]) Create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
+	made, generated, err := m.create(ctx, r, key)
+	if err == nil {
+		m.cfg.Created()
+	}
+	return made, generated, err
+}
+
+func (m *Manager[R, P]) create(ctx context.Context, r R, key secret.Value) (R, secret.Value, error) {
 	var none R
 	h := m.kind.Head(&r)
 	*h.Status, *h.Version, *h.WebhookSecretSet = Active, 1, *h.WebhookURL != ""

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Config sets up a Manager. Admit, ChangeTimeout, Logger and Now have defaults,
+// Config sets up a Manager. Admit, Created, Settle, ChangeTimeout, Logger and Now have defaults,
 // the other fields are required.
 type Config[R, P any] struct {
 	Kind     Kind[R, P]
@@ -17,6 +17,12 @@ type Config[R, P any] struct {
 	Webhooks Webhooks[R]
 	// Admit is asked before a change is stored: see monitor.Config.
 	Admit func(ctx context.Context, was *R, is R) (done func(), err error)
+	// Created is called after a record was created, without the lock. Defaults to
+	// nothing.
+	Created func()
+	// Settle is called after a record was changed or deleted, without the lock: it
+	// waits until the change is in effect everywhere. Defaults to not waiting.
+	Settle func(ctx context.Context) error
 	// ChangeTimeout bounds Create and Update once they hold the lock. Defaults
 	// to 10 s.
 	ChangeTimeout time.Duration
@@ -43,6 +49,12 @@ func New[R, P any](cfg Config[R, P]) *Manager[R, P] {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Created == nil {
+		cfg.Created = func() {}
+	}
+	if cfg.Settle == nil {
+		cfg.Settle = func(context.Context) error { return nil }
 	}
 	if cfg.Admit == nil {
 		cfg.Admit = func(context.Context, *R, R) (func(), error) { return func() {}, nil }
@@ -79,6 +91,13 @@ func (m *Manager[R, P]) Each(ctx context.Context, fn func(R) error) error {
 // Delete ends a record and removes its endpoints. It returns ErrConflict if the
 // record has another version than the one given; 0 stands for any.
 func (m *Manager[R, P]) Delete(ctx context.Context, owner, id string, version int64) error {
+	if err := m.remove(ctx, owner, id, version); err != nil {
+		return err
+	}
+	return m.settle(ctx)
+}
+
+func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version int64) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -101,6 +120,33 @@ func (m *Manager[R, P]) Delete(ctx context.Context, owner, id string, version in
 		err = errors.Join(err, m.apply(context.WithoutCancel(ctx), r))
 	}
 	return err
+}
+
+// settle waits until a change that is stored is in effect everywhere.
+func (m *Manager[R, P]) settle(ctx context.Context) error {
+	if err := m.cfg.Settle(ctx); err != nil {
+		return fmt.Errorf("%s: the change is stored and not in effect everywhere yet: %w", m.kind.Name, err)
+	}
+	return nil
+}
+
+// Follow makes the tracker follow a record as it is stored, which another process may
+// have changed or deleted.
+func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := m.cfg.Store.Get(ctx, owner, id)
+	if errors.Is(err, m.kind.ErrNotFound) {
+		m.troubles.forget(id)
+		return m.cfg.Tracker.Untrack(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	return m.apply(ctx, r)
 }
 
 // get reads a record of that version, or of any for 0.

@@ -22,6 +22,14 @@ type Request struct {
 // one was generated. An error that comes with a record says that the change is
 // stored and not in effect yet.
 func (m *Manager[R, P]) Update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
+	r, generated, err := m.update(ctx, owner, id, q, change)
+	if err == nil {
+		err = m.settle(ctx)
+	}
+	return r, generated, err
+}
+
+func (m *Manager[R, P]) update(ctx context.Context, owner, id string, q Request, change func(r *R, now time.Time) error) (R, secret.Value, error) {
 	var none R
 	unlock, err := m.lock(ctx)
 	if err != nil {

@@ -20,6 +20,12 @@ func (s *Set) SetParts(ctx context.Context, own fleet.Set) error {
 	return errors.Join(errs...)
 }
 
+// Part is that of an account's platform.
+func (s *Set) Part(account string) fleet.Part {
+	p, name := s.Split(account)
+	return p.Detector.Part(name)
+}
+
 // Hold is that of all detectors.
 func (s *Set) Hold(hold bool) {
 	for i := range s.list {
@@ -42,11 +48,12 @@ func (s *Set) Budgets() map[string]Budget {
 	all := map[string]Budget{}
 	for i := range s.list {
 		p := &s.list[i]
-		if rate := p.Detector.Rate(); rate > 0 {
-			all[p.Name] = Budget{Rate: rate, Demand: p.Detector.Demand()}
+		calls, ofProbes := p.Detector.Rates()
+		if calls > 0 {
+			all[p.Name] = Budget{Rate: calls, Demand: p.Detector.Demand()}
 		}
-		if rate := p.Detector.ProbeRate(); rate > 0 {
-			all[p.Name+probes] = Budget{Rate: rate, Demand: float64(p.Detector.Stats().Targets)}
+		if ofProbes > 0 {
+			all[p.Name+probes] = Budget{Rate: ofProbes, Demand: float64(p.Detector.Stats().Targets)}
 		}
 	}
 	return all
@@ -56,10 +63,11 @@ func (s *Set) Budgets() map[string]Budget {
 func (s *Set) SetRates(rates map[string]float64) {
 	for i := range s.list {
 		p := &s.list[i]
-		if rate, ok := rates[p.Name]; ok && p.Detector.Rate() > 0 {
+		calls, ofProbes := p.Detector.Rates()
+		if rate, ok := rates[p.Name]; ok && calls > 0 {
 			p.Detector.SetRate(rate)
 		}
-		if rate, ok := rates[p.Name+probes]; ok && p.Detector.ProbeRate() > 0 {
+		if rate, ok := rates[p.Name+probes]; ok && ofProbes > 0 {
 			p.Detector.SetProbeRate(rate)
 		}
 	}

@@ -51,15 +51,18 @@ func (s *Share) Parts() int {
 // Account reports whether an account is of its parts.
 func (s *Share) Account(username string) bool {
 	own := s.own.Load()
+	return own == nil || own.Has(s.OfAccount(username))
+}
+
+// OfAccount is the part of an account.
+func (s *Share) OfAccount(username string) fleet.Part {
 	switch {
-	case own == nil:
-		return true
 	case s.streamed[poll.Accounts]:
-		return own.Has(s.stream)
+		return s.stream
 	case s.prefix == "":
-		return own.Has(fleet.PartOfHash(accounts.HashName(username)))
+		return fleet.PartOfHash(accounts.HashName(username))
 	}
-	return own.Has(fleet.PartOf(s.prefix + accounts.Key(username)))
+	return fleet.PartOf(s.prefix + accounts.Key(username))
 }
 
 // Query reports whether a query is of its parts.

@@ -1,0 +1,189 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/node"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// FleetConfig makes an engine a node of a fleet: of all engines that were started with
+// one on the same Store, which has to be a storage.Sharing. They share the accounts, the
+// queries, the endpoints and the budgets of the sources; each of them takes every change
+// and answers every question, and has WebSocket clients of its own. When a node dies the
+// others have what it had within Lease and a quarter. All nodes need the same Sources
+// and Detect.
+//
+// OnEvent is called on the node that found the event. Quotas, and the credits that a new
+// monitor or rule needs, are checked by each node for itself.
+type FleetConfig struct {
+	// Name tells the node from the others, in Stats and the log; 1 to 64 bytes. An
+	// engine that starts with the name of another replaces it. Defaults to the name of
+	// the host and the number of the process.
+	Name string
+	// Weight is the node's share of the work beside those of the others. Defaults to 1.
+	Weight float64
+	// Lease is for how long a node keeps what it has without a word from it, from 1 s
+	// to 10 min. Defaults to 10 s.
+	Lease time.Duration
+	// Signals makes nodes tell each other at once what they would find within a second.
+	// Defaults to the Store's.
+	Signals fleet.Signals
+}
+
+func (c FleetConfig) withDefaults() (FleetConfig, error) {
+	if c.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return c, fmt.Errorf("streamwatch: Config.Fleet.Name is missing, and the host has no name: %w", err)
+		}
+		c.Name = fmt.Sprintf("%.40s-%d", host, os.Getpid())
+	}
+	if c.Weight == 0 {
+		c.Weight = 1
+	}
+	if c.Lease == 0 {
+		c.Lease = 10 * time.Second
+	}
+	switch {
+	case len(c.Name) > 64:
+		return c, fmt.Errorf("streamwatch: Config.Fleet.Name %.64q… is not allowed: want 1 to 64 bytes", c.Name)
+	case !(c.Weight > 0 && c.Weight <= 1000):
+		return c, fmt.Errorf("streamwatch: Config.Fleet.Weight %v is not allowed: want more than 0 and at most 1000", c.Weight)
+	case c.Lease < time.Second || c.Lease > 10*time.Minute:
+		return c, fmt.Errorf("streamwatch: Config.Fleet.Lease %s is not allowed: want 1s to 10m", c.Lease)
+	}
+	return c, nil
+}
+
+// newFleet makes an engine a node.
+func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	store, ok := e.store.(storage.Sharing)
+	if !ok {
+		return nil, errors.New("field Fleet: the Store cannot be shared: want a storage.Sharing, such as those of storage/redisstore and storage/sqlite")
+	}
+	if cfg.Signals == nil {
+		cfg.Signals = store.Signals()
+	}
+	m := newMembership(e, cfg.Name)
+	m.node, err = node.New(node.Config{
+		Node:    fleet.Node{Name: cfg.Name, Weight: cfg.Weight, Lease: cfg.Lease, Fingerprint: e.cfg.fingerprint()},
+		Members: store.Members(), Feed: store.Feed(), Signals: cfg.Signals,
+		Host: m, Logger: e.cfg.Logger,
+	})
+	return m, err
+}
+
+// fingerprint is a hash of what all nodes must agree on.
+func (c *Config) fingerprint() string {
+	h := fnv.New64a()
+	fmt.Fprintln(h, fleet.Parts)
+	for _, s := range c.allSources(c.Detect) {
+		fmt.Fprintln(h, s.Name, s.Detect.Pace, s.Detect.FetchRate, s.Detect.ProbeRate)
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// checkAlone returns an error that wraps fleet.ErrShared if the store has a fleet,
+// which an engine without Config.Fleet would work against.
+func checkAlone(ctx context.Context, of storage.Store) error {
+	store, ok := of.(storage.Sharing)
+	if !ok {
+		return nil
+	}
+	state, err := store.Members().Look(ctx)
+	if err != nil {
+		return fmt.Errorf("streamwatch: read members: %w", err)
+	}
+	for _, m := range state.Members {
+		if !m.Over {
+			return fmt.Errorf("streamwatch: the Store has a fleet, of which %q is a node: %w", m.Node.Name, fleet.ErrShared)
+		}
+	}
+	return nil
+}
+
+// Nodes is how many engines of the fleet there are, this one included: 1 without
+// Config.Fleet.
+func (e *Engine) Nodes() int {
+	if e.fleet == nil {
+		return 1
+	}
+	return max(1, e.fleet.node.Members())
+}
+
+// changed tells the other nodes that a record was changed.
+func (m *membership) changed() {
+	if m != nil {
+		m.node.Send(fleet.Signal{Kind: fleet.SignalChanged})
+	}
+}
+
+// telling is the dispatcher of the endpoint manager: the other nodes are told what it is.
+type telling struct {
+	*dispatch.Dispatcher
+	fleet *membership
+}
+
+func (t telling) Refresh(endpointID string) {
+	t.Dispatcher.Refresh(endpointID)
+	t.fleet.changed()
+}
+
+func (t telling) Reset(endpointID string) {
+	t.Dispatcher.Reset(endpointID)
+	t.fleet.changed()
+}
+
+func (t telling) Drop(endpointID string) {
+	t.Dispatcher.Drop(endpointID)
+	t.fleet.changed()
+}
+
+// inEffect waits until all nodes follow the changes that were stored so far.
+func (m *membership) inEffect(ctx context.Context) error {
+	if m == nil || m.e.is() != running {
+		return nil
+	}
+	return m.node.Barrier(ctx)
+}
+
+// fenced shows the fence of the node in every commit.
+type fenced struct {
+	detect.Journal
+	m *membership
+}
+
+// Commit commits again when it was refused only because the parts of the node have
+// changed meanwhile.
+func (j fenced) Commit(ctx context.Context, batches []*detect.Batch) error {
+	for {
+		fence, lanes := j.m.node.Fence(), j.m.lanes.Load()
+		for _, b := range batches {
+			b.Fence, b.Lanes = fence, lanes
+		}
+		err := j.Journal.Commit(ctx, batches)
+		if !errors.Is(err, fleet.ErrFenced) {
+			if err == nil {
+				j.m.committed(batches)
+			}
+			return err
+		}
+		j.m.count.refused.Add(1)
+		if _, moved := j.m.node.Moved(ctx, fence); !moved {
+			return err
+		}
+	}
+}

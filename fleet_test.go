@@ -1,0 +1,191 @@
+package streamwatch_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// Three engines share a store: each account is polled by one of them at its interval,
+// and every post comes once.
+func TestFleetSharesTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 300
+		w := newFleetWorld(t, accounts)
+		nodes := w.start("a", "b", "c")
+		pass(10 * time.Second) // they take their parts
+		w.watch(accounts, nodes...)
+		pass(10 * time.Second)
+		begun := time.Now()
+		if err := w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: 100, Total: 6000}); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Second)
+		lasted := time.Since(begun)
+		shares := map[string]int{}
+		for _, name := range enginetest.AccountNames(accounts) {
+			polls := slices.DeleteFunc(w.pollsOf(name), func(p polled) bool { return p.at.Before(begun) })
+			want := int(lasted / w.interval)
+			if n := len(polls); n < want-1 || n > want+1 {
+				t.Errorf("%s is polled %d times in %s, want %d", name, n, lasted, want)
+			}
+			for _, p := range polls {
+				if p.by != polls[0].by {
+					t.Errorf("%s is polled by %s and %s", name, polls[0].by, p.by)
+				}
+			}
+			shares[polls[0].by]++
+		}
+		for _, n := range nodes {
+			if got := shares[n.name]; got < accounts/3-40 || got > accounts/3+40 {
+				t.Errorf("%s polls %d of %d accounts, want about a third", n.name, got, accounts)
+			}
+			if got := n.Nodes(); got != 3 {
+				t.Errorf("%s counts %d nodes, want 3", n.name, got)
+			}
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+		w.check()
+	})
+}
+
+// A node dies, another is stopped and comes back: what each had is polled by the others
+// within the time that is promised, and every post comes once or, if it was sent and not
+// recorded, twice.
+func TestFleetTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 200
+		w := newFleetWorld(t, accounts)
+		nodes := w.start("a", "b", "c")
+		w.watch(accounts, nodes...)
+		pass(15 * time.Second)
+		posting := make(chan error, 1)
+		go func() {
+			posting <- w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: 50, Total: 6000})
+		}()
+		pass(20 * time.Second)
+		nodes[0].kill()
+		w.within("after a crash", w.interval+12*time.Second)
+		pass(20 * time.Second)
+		nodes[1].stop()
+		w.within("after a planned stop", w.interval+2*time.Second)
+		nodes[1] = w.start("b")[0]
+		pass(20 * time.Second)
+		if err := <-posting; err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute) // claims of the dead end
+		nodes[1].stop()
+		nodes[2].stop()
+		w.check()
+	})
+}
+
+// within waits, and fails the test for each account that nobody has polled since.
+func (w *fleetWorld) within(what string, bound time.Duration) {
+	w.t.Helper()
+	since := time.Now()
+	pass(bound)
+	unpolled := 0
+	for account := range w.polls {
+		polls := w.pollsOf(account)
+		if last := polls[len(polls)-1]; last.at.Before(since) {
+			unpolled++
+		}
+	}
+	if unpolled > 0 {
+		w.t.Errorf("%s: %d of %d accounts are not polled within %s", what, unpolled, len(w.polls), bound)
+	}
+}
+
+// When Pause has returned, no node commits an event of the monitor any more, whichever
+// was asked. Resumed through another node, it goes on there at once.
+func TestFleetChangesThroughAnyNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 100
+		w := newFleetWorld(t, accounts)
+		nodes := w.start("a", "b", "c")
+		pass(10 * time.Second)
+		created := time.Now()
+		w.watch(accounts, nodes[0])
+		pass(250 * time.Millisecond)
+		for _, name := range enginetest.AccountNames(accounts) {
+			if polls := w.pollsOf(name); len(polls) == 0 {
+				t.Errorf("%s is not polled 250ms after its monitor was made on a", name)
+			}
+		}
+		go w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: 100, Total: 4000})
+		pass(5*time.Second - time.Since(created)%time.Second)
+		paused := monitor.Paused
+		for i, watch := range w.watches {
+			begun := time.Now()
+			if _, err := nodes[i%3].Monitors().Update(t.Context(), "", watch.MonitorID, monitor.UpdateRequest{Status: &paused}); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); took > 150*time.Millisecond {
+				t.Errorf("pause through %s took %s, want at most 150ms", nodes[i%3].name, took)
+			}
+		}
+		end := time.Now()
+		before := len(w.events())
+		pass(20 * time.Second)
+		if after := w.events(); len(after) != before {
+			t.Errorf("%d events are committed after Pause has returned, at %s", len(after)-before, end)
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
+// events are those that the store has of all owners.
+func (w *fleetWorld) events() []uint64 {
+	w.t.Helper()
+	list, err := w.store.Log().Events(w.t.Context(), "", 0, 1_000_000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var seqs []uint64
+	for _, e := range list {
+		seqs = append(seqs, e.Seq)
+	}
+	return seqs
+}
+
+// An engine that is alone does not start on the store of a fleet, nor commit to one that
+// became a fleet's.
+func TestFleetRefusesALoneEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 10)
+		w.tune = func(c *streamwatch.Config) { c.Fleet = nil }
+		early := w.engine("early")
+		if err := early.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.tune = nil
+		nodes := w.start("a")
+		if err := early.Writable(t.Context()); !errors.Is(err, fleet.ErrShared) {
+			t.Errorf("a commit of an engine that is alone, beside a fleet: %v, want fleet.ErrShared", err)
+		}
+		early.stop()
+		w.tune = func(c *streamwatch.Config) { c.Fleet = nil }
+		late := w.engine("late")
+		if err := late.Start(t.Context()); !errors.Is(err, fleet.ErrShared) {
+			t.Errorf("Start of an engine that is alone, beside a fleet: %v, want fleet.ErrShared", err)
+		}
+		nodes[0].stop()
+		if err := late.Start(t.Context()); err != nil {
+			t.Errorf("Start when the fleet has gone: %v", err)
+		}
+		late.stop()
+	})
+}

@@ -1,0 +1,285 @@
+package streamwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/internal/node"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// membership is an engine as a node of a fleet: what the node has the engine do.
+type membership struct {
+	e     *Engine
+	node  *node.Node
+	lanes atomic.Pointer[fleet.Set] // whose endpoints the dispatcher sends to
+	// tracked are the monitors and rules that the detectors know, by id. Only the
+	// node's goroutine uses it.
+	tracked map[string]fleet.Kind
+	name    string
+	count   struct{ taken, given, lost, refused atomic.Int64 }
+}
+
+var _ node.Host = (*membership)(nil)
+
+func newMembership(e *Engine, name string) *membership {
+	m := &membership{e: e, name: name, tracked: map[string]fleet.Kind{}}
+	m.lanes.Store(new(fleet.Set))
+	return m
+}
+
+// owns reports whether the node has the part of a key.
+func (m *membership) owns(key string) bool {
+	if m == nil {
+		return true
+	}
+	parts := m.node.Parts()
+	return parts.Has(fleet.PartOf(key))
+}
+
+// run is the node until ctx ends or stop is closed; then it gives all that it has to the
+// others.
+func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
+	soft, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-stop:
+			cancel()
+		case <-soft.Done():
+		}
+	}()
+	err := m.node.Run(soft)
+	cancel()
+	<-done
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, m.node.Leave(ctx))
+}
+
+// Take begins what the node has now.
+func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
+	if err := m.e.platforms.SetParts(ctx, own); err != nil {
+		return err
+	}
+	if err := m.e.dispatcher.SetParts(ctx, own); err != nil {
+		return err
+	}
+	m.lanes.Store(&own)
+	if err := m.makeSharedKey(ctx, taken); err != nil {
+		return err
+	}
+	m.count.taken.Add(int64(taken.Len()))
+	return m.followAll(ctx, taken)
+}
+
+// Give ends what the node gives to others.
+func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
+	m.lanes.Store(&own)
+	if err := m.e.platforms.SetParts(ctx, own); err != nil && !errors.Is(err, detect.ErrStopped) {
+		return err
+	}
+	m.count.given.Add(int64(given.Len()))
+	return m.e.dispatcher.SetParts(ctx, own)
+}
+
+// Lost ends all, and gives nothing back: others have it.
+func (m *membership) Lost() {
+	m.count.lost.Add(1)
+	m.lanes.Store(new(fleet.Set))
+	m.e.dispatcher.Lose()
+	// What is under way is refused by its fence: nobody has to wait for it.
+	ctx, cancel := context.WithTimeout(context.Background(), lostWait)
+	defer cancel()
+	if err := m.e.platforms.SetParts(ctx, fleet.Set{}); err != nil && !errors.Is(err, detect.ErrStopped) {
+		m.e.cfg.Logger.Warn("polls under way while the node lost its term", "error", err)
+	}
+}
+
+// lostWait bounds the wait for polls of a term that was lost.
+const lostWait = 5 * time.Second
+
+// Hold stops polls and sends while others may have the parts.
+func (m *membership) Hold(hold bool) {
+	m.e.platforms.Hold(hold)
+	m.e.dispatcher.Hold(hold)
+}
+
+// Apply follows records that were changed, through whatever node.
+func (m *membership) Apply(ctx context.Context, changes []fleet.Change) error {
+	for _, c := range changes {
+		if err := m.follow(ctx, c); err != nil {
+			return fmt.Errorf("streamwatch: follow %s %s: %w", c.Kind, c.ID, err)
+		}
+	}
+	return nil
+}
+
+func (m *membership) follow(ctx context.Context, c fleet.Change) error {
+	switch c.Kind {
+	case fleet.Monitor:
+		m.tracked[c.ID] = c.Kind
+		return m.e.monitors.Follow(ctx, c.Owner, c.ID)
+	case fleet.Rule:
+		m.tracked[c.ID] = c.Kind
+		return m.refused(c, m.e.rules.Follow(ctx, c.Owner, c.ID))
+	case fleet.Endpoint:
+		return m.e.dispatcher.Follow(ctx, c.Owner, c.ID)
+	}
+	return nil // keys are looked up each time that they are used
+}
+
+// refused reports a rule that this engine cannot run, which hinders no other.
+func (m *membership) refused(c fleet.Change, err error) error {
+	if err == nil || !unrunnable(err) {
+		return err
+	}
+	m.e.cfg.Logger.Error("running a rule failed", "rule", c.ID, "error", err)
+	return nil
+}
+
+// Reread follows all records.
+func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}) }
+
+// followAll has the detectors follow all records, with what the node has begun to poll:
+// the troubles that others wrote into the records of these are forgotten, and reported
+// anew if they last.
+func (m *membership) followAll(ctx context.Context, taken fleet.Set) error {
+	gone := m.tracked
+	m.tracked = make(map[string]fleet.Kind, len(gone))
+	keep := func(id string, kind fleet.Kind) {
+		m.tracked[id] = kind
+		delete(gone, id)
+	}
+	err := (tracking{m.e}).monitors(ctx, func(mon monitor.Monitor) bool {
+		keep(mon.ID, fleet.Monitor)
+		for _, a := range mon.Accounts {
+			if taken.Has(m.e.platforms.Part(a.Username)) {
+				return true
+			}
+		}
+		return false
+	})
+	if err != nil {
+		m.restore(gone)
+		return fmt.Errorf("streamwatch: watch monitors: %w", err)
+	}
+	err = (tracking{m.e}).rules(ctx, func(r rule.Rule) bool {
+		keep(r.ID, fleet.Rule)
+		return taken.Has(fleet.PartOf(r.ID))
+	})
+	if err != nil {
+		m.restore(gone)
+		return fmt.Errorf("streamwatch: run rules: %w", err)
+	}
+	for id, kind := range gone { // paused or deleted while the node did not follow
+		var err error
+		if kind == fleet.Rule {
+			err = m.e.platforms.RemoveQuery(ctx, id)
+		} else {
+			err = m.e.platforms.Remove(ctx, id)
+		}
+		if err != nil {
+			m.restore(gone)
+			return fmt.Errorf("streamwatch: end %s %s: %w", kind, id, err)
+		}
+	}
+	return nil
+}
+
+// restore keeps what a reading that failed has not found yet.
+func (m *membership) restore(gone map[string]fleet.Kind) {
+	for id, kind := range gone {
+		m.tracked[id] = kind
+	}
+}
+
+// Budgets are the calls a second to the sources that are bounded.
+func (m *membership) Budgets() []node.Budget {
+	var list []node.Budget
+	for name, b := range m.e.platforms.Budgets() {
+		list = append(list, node.Budget{Name: name, Total: b.Rate, Demand: b.Demand})
+	}
+	return list
+}
+
+// Grant bounds the calls a second to a source.
+func (m *membership) Grant(budget string, rate float64) {
+	m.e.platforms.SetRates(map[string]float64{budget: rate})
+}
+
+// Says is nothing: what nodes tell each other, node.Node says.
+func (m *membership) Says() []byte { return nil }
+
+// Signal follows a hint of another node.
+func (m *membership) Signal(s fleet.Signal) {
+	switch s.Kind {
+	case fleet.SignalDue:
+		lanes := m.lanes.Load()
+		for _, p := range s.Parts {
+			if lanes.Has(p) {
+				m.e.dispatcher.Wake()
+				return
+			}
+		}
+	case fleet.SignalHead:
+		if m.e.hub != nil {
+			_ = 0 //HUB m.e.hub.Announce(s.Key, s.N)
+		}
+	case fleet.SignalClosed:
+		source, bucket, _ := strings.Cut(s.Key, "/")
+		m.e.platforms.CloseBucket(source, bucket, s.Until)
+	case fleet.SignalLook:
+		m.e.dispatcher.Wake()
+		if m.e.hub != nil {
+			_ = 0 //HUB m.e.hub.Look()
+		}
+	}
+}
+
+// closed tells the others that a source refuses calls.
+func (m *membership) closed(source, bucket string, until time.Time) {
+	m.node.Send(fleet.Signal{Kind: fleet.SignalClosed, Key: source + "/" + bucket, Until: until})
+}
+
+// elsewhere tells the others that they have deliveries to send.
+func (m *membership) elsewhere(parts []fleet.Part) {
+	m.node.Send(fleet.Signal{Kind: fleet.SignalDue, Parts: parts})
+}
+
+// committed tells the others' WebSocket clients of new events.
+func (m *membership) committed(batches []*detect.Batch) {
+	if m.e.hub == nil {
+		return
+	}
+	heads := map[string]uint64{}
+	for _, b := range batches {
+		for i := range b.Events {
+			owner := b.Events[i].Source.Owner
+			heads[owner] = max(heads[owner], b.Events[i].Seq)
+		}
+	}
+	for owner, n := range heads {
+		if n > 0 {
+			m.node.Send(fleet.Signal{Kind: fleet.SignalHead, Key: owner, N: n})
+		}
+	}
+}
+
+// Epoch is of the numbers that the store gives now.
+func (m *membership) Epoch(epoch uint64) {
+	if m.e.hub != nil {
+		_ = 0 //HUB m.e.hub.SetEpoch(epoch)
+	}
+}

@@ -1,0 +1,80 @@
+package streamwatch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// sharedKeyTarget is the target of the cursor whose position is the shared key. With its
+// space it is no account's, nor a query's.
+const sharedKeyTarget = "shared key"
+
+// ErrNoSharedKey is what SharedKey returns until a node of a new fleet has made the key.
+var ErrNoSharedKey = errors.New("streamwatch: the fleet has no shared key yet: ask again in a second")
+
+// SharedKey returns a random key that all nodes of a fleet have in common, to sign what
+// another node has to recognize, such as the cursors of pages. It is in the Store in the
+// clear. Without Config.Fleet the key is this engine's own.
+func (e *Engine) SharedKey(ctx context.Context) (secret.Value, error) {
+	k := &e.shared
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.key != "" {
+		return k.key, nil
+	}
+	if e.fleet == nil {
+		k.key = newSharedKey()
+		return k.key, nil
+	}
+	stored, err := readSharedKey(ctx, e.writes.journal)
+	if err == nil && stored == "" {
+		err = ErrNoSharedKey
+	}
+	k.key = stored
+	return stored, err
+}
+
+// sharedKey is what Engine.SharedKey has found, "" for nothing.
+type sharedKey struct {
+	mu  sync.Mutex
+	key secret.Value
+}
+
+func newSharedKey() secret.Value { return secret.Value(rand.Text() + rand.Text()) }
+
+// readSharedKey returns the stored key, "" if there is none.
+func readSharedKey(ctx context.Context, j detect.Journal) (secret.Value, error) {
+	found, err := j.Cursors(ctx, sharedKeyTarget)
+	if err != nil {
+		return "", fmt.Errorf("streamwatch: read the shared key: %w", err)
+	}
+	if len(found) == 0 {
+		return "", nil
+	}
+	return secret.Value(found[0].Position), nil
+}
+
+// makeSharedKey stores a key if there is none. Only the node that has its part does, so
+// that there is never another.
+func (m *membership) makeSharedKey(ctx context.Context, taken fleet.Set) error {
+	if !taken.Has(fleet.PartOf(sharedKeyTarget)) {
+		return nil
+	}
+	journal := m.e.writes.journal
+	stored, err := readSharedKey(ctx, journal)
+	if err != nil || stored != "" {
+		return err
+	}
+	err = journal.Commit(ctx, []*detect.Batch{{Cursor: &detect.Cursor{Target: sharedKeyTarget, Position: string(newSharedKey())}}})
+	if err != nil {
+		return fmt.Errorf("streamwatch: store the shared key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package streamwatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// tracking hands stored records to the detectors.
+type tracking struct{ e *Engine }
+
+// all hands the active monitors and rules to the detector. A node of a fleet polls
+// nothing of it before it has parts.
+func (t tracking) all(ctx context.Context) error {
+	e := t.e
+	if e.fleet != nil {
+		if err := e.fleet.Give(ctx, fleet.Set{}, fleet.All()); err != nil {
+			return err
+		}
+		return e.fleet.Reread(ctx)
+	}
+	if err := t.monitors(ctx, func(monitor.Monitor) bool { return true }); err != nil {
+		return fmt.Errorf("streamwatch: watch monitors: %w", err)
+	}
+	if err := t.rules(ctx, func(rule.Rule) bool { return true }); err != nil {
+		return fmt.Errorf("streamwatch: run rules: %w", err)
+	}
+	return nil
+}
+
+// monitors hands the active monitors to the detector. The troubles of those that
+// begin are forgotten, which a process before has written: what lasts is reported again.
+func (t tracking) monitors(ctx context.Context, begins func(monitor.Monitor) bool) error {
+	e := t.e
+	return e.monitors.Each(ctx, func(m monitor.Monitor) error {
+		if m.Status != monitor.Active {
+			return nil
+		}
+		if begins(m) && strings.HasPrefix(m.StatusReason, monitor.ReasonUpstream) {
+			e.monitors.Report(m.Owner, m.ID, "", nil)
+		}
+		sub := detect.ForMonitor(m)
+		sub.Spread = true
+		return e.platforms.Set(ctx, sub)
+	})
+}
+
+// rules hands the active rules to the detector, as monitors does those. A
+// rule that cannot run, because it was stored by an engine with another dialect or with
+// a Searcher, has the reason in its status reason; the others run.
+func (t tracking) rules(ctx context.Context, begins func(rule.Rule) bool) error {
+	e := t.e
+	return e.rules.Each(ctx, func(r rule.Rule) error {
+		if r.Status != rule.Active {
+			return nil
+		}
+		if begins(r) && strings.HasPrefix(r.StatusReason, rule.ReasonUpstream) {
+			e.rules.Report(r.Owner, r.ID, "", nil)
+		}
+		sub, err := ruleTracker{e}.subscription(r)
+		refused := err != nil
+		if err == nil {
+			sub.Spread = true
+			err = e.platforms.SetQuery(ctx, r.Platform, sub)
+		}
+		if refused || unrunnable(err) {
+			e.cfg.Logger.Error("running a rule failed", "rule", r.ID, "error", err)
+			e.rules.Report(r.Owner, r.ID, "", err)
+			return nil
+		}
+		return err
+	})
+}
