@@ -21,7 +21,7 @@ func many(short, long int) int {
 // is used twice; no node is ended that could beat; and when all is calm all parts are
 // polled, evenly, all the rate is used and all changes are followed.
 func TestHistories(t *testing.T) {
-	for seed := range uint64(many(60, 1000)) {
+	for seed := range uint64(many(40, 1000)) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			w := newWorld(t)

@@ -22,6 +22,7 @@ var (
 	sqliteTests   = []string{"./storage/sqlite"}
 	xapiTests     = []string{"./fetcher/xapi"}
 	redisTests    = []string{"./storage/redisstore"}
+	nodeTests     = []string{"./internal/node"}
 	blueskyTests  = []string{"./fetcher/bluesky"}
 )
 
@@ -159,4 +160,24 @@ var list = []breakage{
 	{"redisstore: a claim holds for its time", "storage/redisstore", "outbox.Claim", begin("r.Lease = 1"), redisTests},
 	{"redisstore: a commit has all of its batches", "storage/redisstore", "journal.Commit", begin("batches = batches[:min(len(batches), 1)]"), redisTests},
 	{"redisstore: a reservation holds its amount", "storage/redisstore", "ledger.Reserve", begin("r.Amount = 1"), redisTests},
+	{"node: parts are given when the host has stopped them", "internal/node", "(*follower).do", begin("if t.kind == give { go f.n.cfg.Host.Give(ctx, t.own, t.parts); return nil }"), nodeTests},
+	{"node: parts are begun when the beat that took them is answered", "internal/node", "(*term).plan", begin("free := fleet.All(); for _, m := range t.n.roster.state.Members { free = free.Minus(m.Parts) }; t.taken = t.taken.Plus(free.Minus(t.hosted))"), nodeTests},
+	{"node: parts are begun when all records are followed", "internal/node", "(*follower).step", never("f.anew.Swap(false)"), nodeTests},
+	{"node: a quarter of the parts is given at once", "internal/node", "(*term).plan", swap("min(above, atOnce)", "above"), nodeTests},
+	{"node: a quarter of the parts is taken at once", "internal/node", "(*term).want", swap("min(v.want, has.Len() + atOnce)", "v.want"), nodeTests},
+	{"node: no clock alone ends a term", "internal/node", "(*roster).gone", begin("return m.Over"), nodeTests},
+	{"node: an outage of the store is no silence of others", "internal/node", "(*roster).note", always("blind <= r.times.lease / 2"), nodeTests},
+	{"node: a grant goes up when the store has granted it", "internal/node", "(*grants).asks", always("rate < now"), nodeTests},
+	{"node: a grant comes down before the store hears of it", "internal/node", "(*grants).asks", never("rate < now"), nodeTests},
+	{"node: a term that has ended gives nothing back", "internal/node", "(*Node).Run", swap("n.cfg.Host.Lost()", "func() { n.cfg.Host.Give(ctx, fleet.Set{}, n.Parts()); n.cfg.Host.Lost() }()"), nodeTests},
+	{"node: parts that were taken and not given end the term", "internal/node", "(*term).beat", never("t.hosted.Minus(st.Own)"), nodeTests},
+	{"node: trust is counted from before the beat was sent", "internal/node", "(*term).beat", swap("sent.Add(n.times.lease - n.times.margin)", "time.Now().Add(n.times.lease - n.times.margin)"), nodeTests},
+	{"node: without trust the host is held", "internal/node", "(*Node).watch", never("hold != held"), nodeTests},
+	{"node: a refused commit waits for the beat under way", "internal/node", "(*standing).moved", swap("s.ended < need", "false"), nodeTests},
+	{"node: two engines of one name do not end each other for ever", "internal/node", "(*Node).rejoin", never("n.roster.dead(m.Term)"), nodeTests},
+	{"node: the own last term is no other engine's", "internal/node", "(*Node).rejoin", swap("m.Term != n.Fence().Term", "true"), nodeTests},
+	{"node: a barrier waits for all members", "internal/node", "(*barrier).settle", swap("len(w.missing) > 0", "false"), nodeTests},
+	{"node: a barrier waits for this node", "internal/node", "(*barrier).settle", swap("own < w.last", "false"), nodeTests},
+	{"node: a barrier looks after it was called", "internal/node", "(*barrier).open", swap("!w.asked", "false"), nodeTests},
+	{"node: another epoch has all records read", "internal/node", "(*Node).note", drop("n.feed.reread"), nodeTests},
 }
