@@ -84,7 +84,7 @@ func TestMovedWaits(t *testing.T) {
 		if now, ok := m.Moved(t.Context(), was); !ok || now.Generation <= was.Generation || now != m.Fence() {
 			t.Errorf("%v, %v; had %v", now, ok, was)
 		}
-		if d := time.Since(begun); d > 300*time.Millisecond || m.wire.taken() != beats {
+		if d := time.Since(begun); d > 320*time.Millisecond || m.wire.taken() != beats {
 			t.Errorf("after %v and %d more beats, want when the one under way has ended", d, m.wire.taken()-beats)
 		}
 	})
