@@ -103,11 +103,7 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 		n.Send(fleet.Signal{Kind: fleet.SignalMembers})
 		n.stand.ask(2 * n.times.gap)
 	}
-	// A beat shares by what the one before has shown. Who called was new in this one.
-	if n.stand.wasCalled() && n.grants.above(budgets, after.says) {
-		n.stand.ask(0)
-	}
-	t.soon()
+	t.soon(false)
 }
 
 // giveAll beats for a node that leaves, until the Host has given everything.

@@ -59,35 +59,40 @@ func TestMoved(t *testing.T) {
 }
 
 // A commit is refused while the answer of the beat that has changed the fence is on its
-// way.
+// way, or gets lost there: then the next one tells.
 func TestMovedWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		defer w.end()
-		fleetOf(w, 2)
-		pass(lease)
-		m := w.nodes["n000"]
-		was := m.Fence()
-		m.wire.mu.Lock()
-		m.wire.late = 300 * time.Millisecond
-		m.wire.mu.Unlock()
-		w.nodes["n001"].leave()
-		w.until(time.Second, "the store has taken the beat", func() bool {
-			st, err := w.store.Members().Look(t.Context())
-			return err == nil && st.Free == 0
+	for _, lost := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			defer w.end()
+			fleetOf(w, 2)
+			pass(lease)
+			m := w.nodes["n000"]
+			was := m.Fence()
+			m.wire.mu.Lock()
+			m.wire.late = 300 * time.Millisecond
+			m.wire.mu.Unlock()
+			w.nodes["n001"].leave()
+			w.until(2*time.Second, "the store has taken the beat", func() bool {
+				st, err := w.store.Members().Look(t.Context())
+				return err == nil && st.Free == 0
+			})
+			if m.Fence() != was || m.count() != fleet.Parts/2 {
+				t.Fatal("the answer has come")
+			}
+			m.wire.mu.Lock()
+			m.wire.lost = lost
+			m.wire.mu.Unlock()
+			beats := m.wire.taken()
+			begun := time.Now()
+			if now, ok := m.Moved(t.Context(), was); !ok || now.Generation <= was.Generation || now != m.Fence() {
+				t.Errorf("%v, %v; had %v", now, ok, was)
+			}
+			if d := time.Since(begun); lost == 0 && d > 320*time.Millisecond || m.wire.taken() != beats+lost {
+				t.Errorf("after %v and %d more beats, want when the one under way has ended", d, m.wire.taken()-beats)
+			}
 		})
-		if m.Fence() != was || m.count() != fleet.Parts/2 {
-			t.Fatal("the answer has come")
-		}
-		beats := m.wire.taken()
-		begun := time.Now()
-		if now, ok := m.Moved(t.Context(), was); !ok || now.Generation <= was.Generation || now != m.Fence() {
-			t.Errorf("%v, %v; had %v", now, ok, was)
-		}
-		if d := time.Since(begun); d > 320*time.Millisecond || m.wire.taken() != beats {
-			t.Errorf("after %v and %d more beats, want when the one under way has ended", d, m.wire.taken()-beats)
-		}
-	})
+	}
 }
 
 // The lease is counted from before a beat was sent, however late its answer comes.

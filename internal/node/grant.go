@@ -13,8 +13,17 @@ import (
 // maxSays is how much of Host.Says goes into a beat.
 const maxSays = 8 << 10
 
-// slack is by how much of it a grant has to change.
+// slack is how much of its share a node may lack.
 const slack = 0.01
+
+// worth reports whether a grant is to change. What many nodes have too much may be all
+// that one should have: together they keep no more than slack of a share.
+func worth(now, rate float64, others int) bool {
+	if rate < now {
+		return now-rate > slack*rate/float64(others)
+	}
+	return rate-now > slack*rate
+}
 
 // says is what the nodes tell each other in Beat.Says.
 type says struct {
@@ -95,8 +104,7 @@ func (g *grants) asks(host Host, budgets []Budget, others []says) []fleet.Ask {
 	for i, b := range budgets {
 		now := g.of(b.Name)
 		rate := share(b, others)
-		// Small changes are not worth that all others follow.
-		if len(others) > 0 && now <= amount(b.Total) && math.Abs(rate-now) < max(rate, now)*slack {
+		if len(others) > 0 && now <= amount(b.Total) && !worth(now, rate, len(others)) {
 			rate = now
 		}
 		if rate < now {
@@ -122,7 +130,10 @@ func (g *grants) short(budgets []Budget, others []says) bool {
 
 // above reports whether a node has more than its share.
 func (g *grants) above(budgets []Budget, others []says) bool {
-	return slices.ContainsFunc(budgets, func(b Budget) bool { return g.of(b.Name)*(1-slack) > share(b, others) })
+	return slices.ContainsFunc(budgets, func(b Budget) bool {
+		now, rate := g.of(b.Name), share(b, others)
+		return rate < now && len(others) > 0 && worth(now, rate, len(others))
+	})
 }
 
 // share is the node's part of a budget, by its demand.

@@ -84,7 +84,7 @@ func TestGrants(t *testing.T) {
 
 // A node that joins has no rate before the others have come down; then it comes soon.
 func TestGrantToOneThatJoins(t *testing.T) {
-	for _, n := range []int{1, 3, 20} {
+	for _, n := range []int{1, 3, 20, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			defer w.end()

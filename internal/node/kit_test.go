@@ -213,7 +213,7 @@ func (w *world) check() {
 	var all fleet.Set
 	sum := 0.0
 	for _, h := range w.hosts {
-		if !h.acts() {
+		if !h.acts() || h.twin {
 			continue
 		}
 		if both := all.And(h.own); both != (fleet.Set{}) {
@@ -241,6 +241,7 @@ type host struct {
 	own     fleet.Set
 	held    bool
 	dead    bool
+	twin    bool    // another one has its name: both may believe to have the parts until it hears of it
 	demand  float64 // below 0: one for each part
 	grants  map[string]float64
 	applied []uint64

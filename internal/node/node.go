@@ -154,6 +154,7 @@ func (n *Node) Leave(ctx context.Context) error {
 		return fmt.Errorf("node: leaving the fleet: %w", err)
 	}
 	n.stand.end()
+	n.grants.reset(n.cfg.Host) // others have them from now on
 	pause := n.pause()
 	for {
 		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Members.Leave(ctx, n.Fence()) })

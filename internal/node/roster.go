@@ -98,6 +98,7 @@ func (r *roster) living(own string) (living []*fleet.Member, suspects []string) 
 type view struct {
 	want     int // the share of the own term
 	alone    bool
+	missing  bool // the own term is: it has been ended
 	living   int
 	suspects []string
 	says     []says // of the others that live
@@ -120,7 +121,7 @@ func (r *roster) view(own string) view {
 		weights = append(weights, m.Node.Weight)
 	}
 	if at < 0 {
-		at = len(weights)
+		at, v.missing = len(weights), true
 		weights = append(weights, 0)
 		v.living++
 	}
@@ -217,6 +218,13 @@ func (n *Node) State() State {
 		s.Members = append(s.Members, Member{Member: m, Silent: time.Since(sight.since), Living: living})
 	}
 	return s
+}
+
+// came is when the state came.
+func (r *roster) came() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.come
 }
 
 // beats is State.Beats as this process saw it last, or before the store has lost some.

@@ -21,7 +21,7 @@ type standing struct {
 	ended  uint64    // beats that have ended
 	turn   chan struct{}
 	wish   time.Time  // a beat is asked for at this time; none is when it is zero
-	called bool       // by another node
+	called time.Time  // a look is asked for at this time, by another node
 	beats  batch.Bell // wakes the loop of beats
 	trusts batch.Bell // wakes who watches over trust
 }
@@ -106,7 +106,7 @@ func (s *standing) sending() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begun++
-	s.wish = time.Time{}
+	s.wish, s.called = time.Time{}, time.Time{}
 }
 
 // sent notes that a beat has ended. What it has changed counts from now on.
@@ -160,21 +160,28 @@ func (s *standing) askLocked(in time.Duration) {
 	}
 }
 
-// call asks for a beat because another node does.
+// call asks for a look so long from now, or earlier: another node says that it is worth
+// one.
 func (s *standing) call(in time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.called = true
-	s.askLocked(in)
+	if at := time.Now().Add(in); s.called.IsZero() || at.Before(s.called) {
+		s.called = at
+		s.beats.Ring()
+	}
 }
 
-// wasCalled reports whether call was used since it was asked last.
-func (s *standing) wasCalled() bool {
+func (s *standing) calledAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	called := s.called
-	s.called = false
-	return called
+	return s.called
+}
+
+// looking notes that a look, or a beat, has begun.
+func (s *standing) looking() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.called = time.Time{}
 }
 
 func (s *standing) wished() time.Time {

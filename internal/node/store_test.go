@@ -138,7 +138,9 @@ func TestOneName(t *testing.T) {
 		earlier := w.start("b")
 		w.until(10*time.Second, "even", w.even)
 		delete(w.nodes, "b")
+		earlier.host.lock(func() { earlier.host.twin = true })
 		later := w.start("b")
+		w.until(500*time.Millisecond, "the earlier one hears of it", func() bool { return earlier.count() == 0 })
 		w.until(10*time.Second, "the later one has the share", w.even)
 		pass(3 * lease)
 		if n := later.count(); n != fleet.Parts/2 {
@@ -162,6 +164,7 @@ func TestOneName(t *testing.T) {
 		// When the name is free again, the earlier one goes on.
 		later.leave()
 		w.nodes["b"] = earlier
+		earlier.host.lock(func() { earlier.host.twin = false })
 		w.until(2*lease, "the earlier one has the share", w.even)
 	})
 }

@@ -166,8 +166,16 @@ func (t *term) due() time.Time {
 	return at
 }
 
+// looks is when to look next. Another node that calls is heard soon, but not at once
+// after a look.
 func (t *term) looks() time.Time {
 	at := t.n.roster.nextLook(t.id)
+	if call := t.n.stand.calledAt(); !call.IsZero() && call.Before(at) {
+		at = call
+		if soonest := t.n.roster.came().Add(t.n.times.gap); at.Before(soonest) {
+			at = soonest
+		}
+	}
 	if t.look.After(at) {
 		return t.look
 	}
@@ -189,6 +197,8 @@ func (t *term) wake() time.Time {
 func (t *term) turn(ctx context.Context) bool {
 	n := t.n
 	if now := time.Now(); !now.Before(t.looks()) && now.Before(t.due()) {
+		called := !n.stand.calledAt().IsZero()
+		n.stand.looking()
 		st, err := n.look(ctx)
 		if err != nil {
 			n.roster.failed()
@@ -196,7 +206,7 @@ func (t *term) turn(ctx context.Context) bool {
 		} else {
 			t.look = time.Time{}
 			n.note(st, now)
-			t.soon()
+			t.soon(called)
 		}
 	}
 	if time.Now().Before(t.due()) {
@@ -205,14 +215,16 @@ func (t *term) turn(ctx context.Context) bool {
 	return t.beat(ctx)
 }
 
-// soon asks for a beat when there is something to gain by it.
-func (t *term) soon() {
+// soon asks for a beat when there is something to gain by it, for another node that has
+// called, too.
+func (t *term) soon(called bool) {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
 	switch {
-	case len(v.suspects) > 0, t.ready && !t.busy && v.free > 0 && own.Len() < v.want:
+	case v.missing, len(v.suspects) > 0, t.ready && !t.busy && v.free > 0 && own.Len() < v.want:
 		t.n.stand.ask(0)
-	case time.Now().After(t.hunger) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
+	case called && t.n.grants.above(t.n.cfg.Host.Budgets(), v.says),
+		time.Now().After(t.hunger) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
 		t.n.stand.ask(0)
 	}
 }
@@ -258,7 +270,7 @@ func (t *term) done(o outcome) {
 	t.again.Reset()
 	if o.kind == take {
 		t.taken = t.taken.Minus(o.parts)
-		t.soon()
+		t.soon(false)
 		return
 	}
 	t.hosted, t.giving, t.given = t.hosted.Minus(o.parts), fleet.Set{}, t.given.Plus(o.parts)

@@ -107,10 +107,6 @@ func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, e
 	m.l.mu.Lock()
 	m.l.beats++
 	m.l.seen = append(m.l.seen, b)
-	lost := m.l.lost > 0
-	if lost {
-		m.l.lost--
-	}
 	late, refuse := m.l.late, m.l.refuse
 	m.l.refuse = nil
 	m.l.mu.Unlock()
@@ -120,11 +116,11 @@ func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, e
 	if st, err = m.m.Beat(ctx, b); err != nil {
 		return st, err
 	}
-	if lost {
-		return fleet.State{}, errCut
-	}
 	if err := wait(ctx, late); err != nil {
 		return fleet.State{}, err
+	}
+	if m.l.loses() {
+		return fleet.State{}, errCut
 	}
 	return st, m.l.pass(ctx)
 }
@@ -192,6 +188,17 @@ func (l *wire) muted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mute || l.is != up || l.all != up
+}
+
+// loses reports whether an answer gets lost.
+func (l *wire) loses() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost == 0 {
+		return false
+	}
+	l.lost--
+	return true
 }
 
 // taken is how many beats the store has taken.
