@@ -192,7 +192,7 @@ func (h *Hub) acquire(owner string) *stream {
 	s := h.streams[owner]
 	if s == nil {
 		ctx, stop := context.WithCancel(h.ctx)
-		s = newStream(h, owner, stop)
+		s = newStream(h, owner, h.epoch, stop)
 		h.streams[owner] = s
 		h.wg.Go(func() { s.run(ctx) })
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +57,7 @@ type conn struct {
 	// is when it last had everything. The stream's mutex guards both.
 	live    bool
 	levelAt time.Time
+	epoch   uint64 // of pos; the writer's after join
 	// missed is set by join: a gap frame for a client that resumes after a number
 	// that the store does not have, nil for others.
 	missed *frame
@@ -114,7 +114,7 @@ func (c *conn) greet(key string) {
 	if c.missed != nil {
 		seq = 0
 	}
-	if !c.send(connectedFrame("con_"+rand.Text(), key, seq)) || c.missed != nil && !c.send(c.missed.data) {
+	if !c.send(connectedFrame("con_"+rand.Text(), key, seq, c.epoch)) || c.missed != nil && !c.send(c.missed.data) {
 		return
 	}
 	c.missed = nil
@@ -215,7 +215,7 @@ func (c *conn) writeAll() {
 			}
 		case slow:
 			c.h.tooSlow.Add(1)
-			c.end(websocket.StatusTryAgainLater, "too slow: resume with since="+strconv.FormatUint(upTo, 10))
+			c.end(websocket.StatusTryAgainLater, "too slow: resume with since="+since(c.epoch, upTo))
 			return
 		}
 	}
@@ -243,7 +243,7 @@ func (c *conn) wrote(fr *frame) {
 	if fr.source != "" {
 		c.h.sent.Add(1)
 		if fr.logged && fr.sent.CompareAndSwap(false, true) {
-			c.h.record.add(outcome{c.stream.owner, fr.seq})
+			c.h.record.add(fr.event)
 		}
 	}
 	c.moveTo(fr.seq)
@@ -263,15 +263,15 @@ func (c *conn) replay(head uint64) bool {
 	evs, err := c.h.read(c.h.ctx, c.stream.owner, pos, replayPage)
 	if err != nil {
 		c.h.trouble("events not replayed", "owner", c.stream.owner, "after", pos, "error", err)
-		c.end(websocket.StatusTryAgainLater, "store unavailable: resume with since="+strconv.FormatUint(pos, 10))
+		c.end(websocket.StatusTryAgainLater, "store unavailable: resume with since="+since(c.epoch, pos))
 		return false
 	}
 	if len(evs) == 0 { // removed by retention
-		return c.writeFrames([]*frame{gapFrame(pos+1, head)}, head)
+		return c.writeFrames([]*frame{gapFrame(pos+1, head, c.epoch)}, head)
 	}
 	for i := range evs {
 		ev := &evs[i]
-		if ev.Seq > pos+1 && !c.writeFrames([]*frame{gapFrame(pos+1, ev.Seq-1)}, ev.Seq-1) {
+		if ev.Seq > pos+1 && !c.writeFrames([]*frame{gapFrame(pos+1, ev.Seq-1, c.epoch)}, ev.Seq-1) {
 			return false
 		}
 		if pos = ev.Seq; c.filter.takes(ev.Source.Kind, ev.Source.ID) && !c.writeFrames([]*frame{eventFrame(ev)}, pos) {

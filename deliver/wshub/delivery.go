@@ -62,7 +62,7 @@ func (h *Hub) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 			pending, moved = s.pending(ev)
 		}
 		// Looked at second: a connection records a write before it moves on.
-		done := h.record.has(outcome{ev.Source.Owner, ev.Seq})
+		done := h.record.has(ev.ID)
 		cut := false
 		if !done && pending {
 			select {
@@ -102,42 +102,37 @@ func (s *stream) pending(ev *deliver.Event) (bool, <-chan struct{}) {
 // a dispatcher holds in memory. The oldest are forgotten.
 const maxOutcomes = 65_536
 
-// outcome is an event that a client got.
-type outcome struct {
-	owner string
-	seq   uint64
-}
-
-// outcomes remembers them for Send, which may come after the client has left.
+// outcomes remembers the events that were written for Send, which may come after the client
+// has left.
 type outcomes struct {
 	mu    sync.Mutex
-	known map[outcome]struct{}
-	order []outcome // a ring once it is full
+	known map[string]struct{} // by the events' ids
+	order []string            // a ring once it is full
 	next  int
 }
 
-func (o *outcomes) add(k outcome) {
+func (o *outcomes) add(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, ok := o.known[k]; ok {
+	if _, ok := o.known[id]; ok {
 		return
 	}
 	if o.known == nil {
-		o.known = map[outcome]struct{}{}
+		o.known = map[string]struct{}{}
 	}
-	o.known[k] = struct{}{}
+	o.known[id] = struct{}{}
 	if len(o.order) < maxOutcomes {
-		o.order = append(o.order, k)
+		o.order = append(o.order, id)
 		return
 	}
 	delete(o.known, o.order[o.next])
-	o.order[o.next] = k
+	o.order[o.next] = id
 	o.next = (o.next + 1) % maxOutcomes
 }
 
-func (o *outcomes) has(k outcome) bool {
+func (o *outcomes) has(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, ok := o.known[k]
+	_, ok := o.known[id]
 	return ok
 }

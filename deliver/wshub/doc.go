@@ -35,16 +35,27 @@
 // # Order
 //
 // Frames have the owner's sequence numbers and come in their order, whatever the
-// order in which commits are announced: what was not announced is read from the
-// store before anything after it is sent. So a client that resumes from the last
+// order in which commits are announced, also by other processes: what was not announced
+// is read from the store before anything after it is sent. So a client that resumes from the last
 // seq it saw, gap frames by their to_seq, loses nothing and gets nothing twice.
 // A gap frame says that events were dropped for a slow client (they can be
 // replayed with since=<from_seq - 1>) or that retention had removed them.
 //
 // A since beyond the newest event is of a store that was replaced or lost its end.
 // The client gets connected with seq 0, then a gap frame from 1 to the newest (to 0
-// when there is none), and goes on from there. The same goes for since=<epoch>.<seq>,
-// two decimal numbers: this hub's numbers have no epoch.
+// when there is none), and goes on from there.
+//
+// A store that several processes share and that has lost its end gives numbers twice.
+// From then on they have an epoch, a number below 2^53, which connected and gap frames
+// tell:
+//
+//	{"type":"connected",…,"seq":41,"epoch":7}
+//	{"type":"gap","from_seq":1,"to_seq":60,"epoch":9}
+//
+// A client resumes with ?since=<epoch>.<seq>, by the epoch that it was told last, and with
+// ?since=<seq> when it was told none. A since of another epoch gets the answer to one that
+// is beyond the newest; 0 is before the first event of any. A gap frame whose epoch is not
+// that of the frames before it says that what follows has other numbers: see Hub.SetEpoch.
 //
 // # Bounds
 //

@@ -15,6 +15,7 @@ import (
 // All connections share it; it does not change.
 type frame struct {
 	seq    uint64 // of the event, or the last of the gap
+	event  string // its id; "" for a gap
 	source string // id of the monitor or rule; "" for a gap
 	kind   deliver.SourceKind
 	data   []byte
@@ -46,21 +47,30 @@ func eventFrame(ev *deliver.Event) *frame {
 	if len(post) > 0 {
 		b = append(append(b, `,"tweet":`...), post...)
 	}
-	return &frame{seq: ev.Seq, source: ev.Source.ID, kind: ev.Source.Kind, data: append(b, '}'),
+	return &frame{seq: ev.Seq, event: ev.ID, source: ev.Source.ID, kind: ev.Source.Kind, data: append(b, '}'),
 		logged: slices.Contains(ev.Handlers, handlerName(ev.Source.Owner))}
 }
 
-func gapFrame(from, to uint64) *frame {
+// gapFrame and connectedFrame say the epoch, but for 0: from then on it is that of
+// numbers.
+func gapFrame(from, to, epoch uint64) *frame {
 	b := append([]byte(nil), `{"type":"gap","from_seq":`...)
 	b = strconv.AppendUint(b, from, 10)
 	b = append(b, `,"to_seq":`...)
-	return &frame{seq: to, data: append(strconv.AppendUint(b, to, 10), '}')}
+	return &frame{seq: to, data: append(appendEpoch(strconv.AppendUint(b, to, 10), epoch), '}')}
 }
 
-func connectedFrame(connection, key string, seq uint64) []byte {
+func connectedFrame(connection, key string, seq, epoch uint64) []byte {
 	b := fetcher.AppendString([]byte(`{"type":"connected","connection_id":`), connection)
 	b = fetcher.AppendString(append(b, `,"api_key_id":`...), key)
-	return append(strconv.AppendUint(append(b, `,"seq":`...), seq, 10), '}')
+	return append(appendEpoch(strconv.AppendUint(append(b, `,"seq":`...), seq, 10), epoch), '}')
+}
+
+func appendEpoch(b []byte, epoch uint64) []byte {
+	if epoch == 0 {
+		return b
+	}
+	return strconv.AppendUint(append(b, `,"epoch":`...), epoch, 10)
 }
 
 func pingFrame(now time.Time) []byte {

@@ -86,9 +86,15 @@ type Options struct {
 	// 10,000.
 	MaxConnections int
 	// CatchUp is how often the store is read, for each owner with a connection,
-	// for events that no Publish announced and no later one made visible: commits
-	// of other processes, and those whose answer was lost. Defaults to 30 s.
+	// for events that nobody announced and no later one made visible: commits
+	// of other processes, and those whose answer was lost. That is one read, which mostly
+	// brings nothing. Defaults to 30 s.
 	CatchUp time.Duration
+	// OnLost is told, once in an epoch, that two events had the same number: the store
+	// has lost its last events. The owner's stream stands still from then on, until
+	// Hub.SetEpoch is called with the store's new epoch. It must not block. Nil: that is
+	// not looked for.
+	OnLost func()
 	// Logger gets what an operator should know. Defaults to none.
 	Logger *slog.Logger
 }
@@ -152,6 +158,7 @@ type Hub struct {
 
 	mu      sync.Mutex
 	closed  bool
+	epoch   uint64         // of numbers, 0 for none
 	revoked int            // counts Revoke
 	open    int            // connections, those included that are being upgraded
 	keyless int            // those that wait for their first message
@@ -162,6 +169,7 @@ type Hub struct {
 	streams map[string]*stream   // by owner
 
 	record outcomes
+	lost   atomic.Bool // OnLost was told in this epoch
 	sent, dropped, tooSlow,
 	refused atomic.Int64
 }

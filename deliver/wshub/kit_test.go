@@ -190,6 +190,7 @@ type message struct {
 	Seq          uint64          `json:"seq"`
 	From         uint64          `json:"from_seq"`
 	To           uint64          `json:"to_seq"`
+	Epoch        uint64          `json:"epoch"`
 	Code         int             `json:"code"`
 	Message      string          `json:"message"`
 	ConnectionID string          `json:"connection_id"`
@@ -208,13 +209,20 @@ func (m message) String() string {
 	case "tweet":
 		return fmt.Sprintf("tweet %d", m.Seq)
 	case "gap":
-		return fmt.Sprintf("gap %d-%d", m.From, m.To)
+		return fmt.Sprintf("gap %d-%d", m.From, m.To) + m.of()
 	case "connected":
-		return fmt.Sprintf("connected %d", m.Seq)
+		return fmt.Sprintf("connected %d", m.Seq) + m.of()
 	case "error":
 		return fmt.Sprintf("error %d", m.Code)
 	}
 	return m.Type
+}
+
+func (m message) of() string {
+	if m.Epoch == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of %d", m.Epoch)
 }
 
 // read gives the next message, or says how the connection was closed.

@@ -35,9 +35,18 @@ func (f *filter) wants(fr *frame) bool { return fr.source == "" || f.takes(fr.ki
 
 // start is where a client wants to continue.
 type start struct {
-	resume  bool   // false: from now on
-	seq     uint64 // what the client has
-	foreign bool   // of an epoch; this hub's numbers have none
+	resume bool   // false: from now on
+	seq    uint64 // what the client has
+	epoch  uint64 // that it is of
+	bare   bool   // there was none
+}
+
+// of reports whether the number is of an epoch. 0 is before the first event in all.
+func (f *start) of(epoch uint64) bool {
+	if f.bare {
+		return epoch == 0 || f.seq == 0
+	}
+	return epoch != 0 && f.epoch == epoch
 }
 
 // parseQuery reads what narrows and resumes a stream.
@@ -56,13 +65,14 @@ func parseQuery(q url.Values) (flt filter, from start, err error) {
 			}
 		}
 	}
+	from.bare = true
 	if q.Has("since") {
 		from.resume = true
 		seq := q.Get("since")
 		epoch, rest, ok := strings.Cut(seq, ".")
 		if ok {
-			seq, from.foreign = rest, true
-			_, err = strconv.ParseUint(epoch, 10, 64)
+			seq, from.bare = rest, false
+			from.epoch, err = strconv.ParseUint(epoch, 10, 64)
 		}
 		if err == nil {
 			from.seq, err = strconv.ParseUint(seq, 10, 63)

@@ -32,6 +32,14 @@ func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do t
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pos := c.pos.Load()
+	switch {
+	case !s.found:
+		return nil, pos, level
+	case c.epoch != s.epoch: // what it has is of other numbers
+		c.epoch, c.live, c.levelAt = s.epoch, true, time.Now()
+		c.pos.Store(s.head)
+		return append(buf[:0], gapFrame(1, s.head, s.epoch)), s.head, write
+	}
 	if pos >= s.head {
 		c.live, c.levelAt = true, time.Now()
 		return nil, pos, level
@@ -42,10 +50,13 @@ func (s *stream) next(c *conn, buf []*frame) (frames []*frame, upTo uint64, do t
 				return nil, pos, slow
 			}
 			s.h.dropped.Add(int64(dropped))
-			return append(buf[:0], gapFrame(pos+1, last)), last, write
+			return append(buf[:0], gapFrame(pos+1, last, s.epoch)), last, write
 		}
 	}
 	if pos < s.base {
+		if s.lost {
+			return nil, pos, level // what the store has may be other events
+		}
 		c.live = false
 		return nil, s.head, replay
 	}

@@ -18,7 +18,9 @@ type store struct {
 	mu     sync.Mutex
 	events map[string][]deliver.Event
 	last   map[string]uint64
+	lost   int // how often the last events were lost
 	reads  int
+	given  int // events, in all reads
 	err    error
 	delay  func() // before an answer
 }
@@ -35,6 +37,9 @@ func (s *store) commit(srcs ...deliver.Source) []deliver.Event {
 	for _, src := range srcs {
 		s.last[src.Owner]++
 		ev := event(src, s.last[src.Owner])
+		if s.lost > 0 {
+			ev.ID = deliver.EventID(src.ID, fmt.Sprint(ev.TweetID, " ", s.lost))
+		}
 		s.events[src.Owner] = append(s.events[src.Owner], ev)
 		out = append(out, ev)
 	}
@@ -62,6 +67,35 @@ func (s *store) remove(owner string, seqs ...uint64) {
 	s.events[owner] = slices.DeleteFunc(s.events[owner], func(e deliver.Event) bool { return slices.Contains(seqs, e.Seq) })
 }
 
+// lose is a failover to a store that has an owner's events up to n.
+func (s *store) lose(owner string, n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events[owner] = slices.DeleteFunc(s.events[owner], func(e deliver.Event) bool { return e.Seq > n })
+	s.last[owner] = n
+	s.lost++
+}
+
+// cost returns how many reads there were, and how many events they gave.
+func (s *store) cost() (reads, given int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads, s.given
+}
+
+// slow has reads take their time from now on.
+func (s *store) slow(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = func() { <-time.After(d) }
+}
+
+func (s *store) newest(owner string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last[owner]
+}
+
 func (s *store) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,6 +121,7 @@ func (s *store) Events(ctx context.Context, owner string, after uint64, limit in
 			out = append(out, ev)
 		}
 	}
+	s.given += len(out)
 	return out, ctx.Err()
 }
 

@@ -31,12 +31,19 @@ type stream struct {
 	owner string
 	refs  int // connections, counted under the hub's mutex
 	bell  batch.Bell
-	ready chan struct{} // closed when head is known
 	stop  context.CancelFunc
 
 	waiting atomic.Int32 // callers of outcome
 
 	mu    sync.Mutex
+	want  uint64        // the epoch
+	epoch uint64        // of head and the ring
+	found bool          // they are of the epoch that is wanted
+	ready chan struct{} // closed when found is set
+	lost  bool          // the store has given numbers twice: nothing more is taken in this epoch
+	heard uint64        // the highest number that was announced without its event
+	doubt uint64        // one that was announced after it was passed, 0 for none
+	ids   passed
 	inbox []deliver.Event
 	head  uint64 // everything up to here is in the ring, or was
 	known bool   // head is a number that was really reached
@@ -47,8 +54,8 @@ type stream struct {
 	moved chan struct{} // closed when a client got on while a caller waits
 }
 
-func newStream(h *Hub, owner string, stop context.CancelFunc) *stream {
-	return &stream{h: h, owner: owner, stop: stop, bell: batch.NewBell(), ready: make(chan struct{}),
+func newStream(h *Hub, owner string, epoch uint64, stop context.CancelFunc) *stream {
+	return &stream{h: h, owner: owner, want: epoch, stop: stop, bell: batch.NewBell(), ready: make(chan struct{}),
 		conns: map[*conn]struct{}{}, moved: make(chan struct{})}
 }
 
@@ -70,29 +77,28 @@ func (s *stream) run(ctx context.Context) {
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(5*time.Second), backoff.WithMaxElapsedTime(0))
 	timer := time.NewTimer(0) // finds the head at once
 	defer timer.Stop()
-	found, look := false, false // look: into the store, for what nobody announced
+	var checked checks
+	look, failed := false, false // look: into the store, for what nobody announced
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.bell:
-			if !found {
+			if failed && !s.isFound() {
 				continue // the timer is set
 			}
 		case <-timer.C:
-			look = found
+			look = s.isFound()
 		}
 		var err error
-		if !found {
-			if err = s.find(ctx); err == nil {
-				found = true
-				close(s.ready)
-			}
+		if !s.isFound() {
+			err = s.find(ctx)
 		}
 		if err == nil {
-			err = s.follow(ctx, look)
+			err = s.follow(ctx, look, &checked)
 			look = err != nil
 		}
+		failed = err != nil
 		wait := s.h.opts.CatchUp
 		if err == nil {
 			pause.Reset()
@@ -104,16 +110,28 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
+func (s *stream) isFound() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.found
+}
+
 // find searches the store for the last sequence number, in about twice as many reads
-// as the number has bits.
+// as the number has bits, and begins there.
 func (s *stream) find(ctx context.Context) error {
+	s.mu.Lock()
+	epoch := s.want
+	s.mu.Unlock()
 	var err error
+	var last deliver.Event
 	none := func(after uint64) bool { // none above
 		if err != nil {
 			return true
 		}
 		var evs []deliver.Event
-		evs, err = s.h.read(ctx, s.owner, after, 1)
+		if evs, err = s.h.read(ctx, s.owner, after, 1); len(evs) > 0 {
+			last = evs[0]
+		}
 		return len(evs) == 0
 	}
 	low, high := uint64(0), uint64(1)
@@ -127,55 +145,109 @@ func (s *stream) find(ctx context.Context) error {
 			low = mid + 1
 		}
 	}
+	if low > 0 && s.h.opts.OnLost != nil {
+		none(low - 1)
+	}
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.head, s.base = low, low
+	if epoch != s.want {
+		s.bell.Ring() // again
+		return nil
+	}
+	s.ring, s.bytes, s.ids = nil, 0, passed{}
+	s.head, s.base, s.known = low, low, false
+	if last.Seq == low {
+		s.ids.add(&last)
+	}
+	s.epoch, s.found, s.lost = epoch, true, false
+	close(s.ready)
+	for c := range s.conns {
+		c.bell.Ring()
+	}
 	return nil
 }
 
 // follow adds announced events in order. Where one is missing, or when look is set,
 // it reads the store to its end: whatever was announced before that read was
 // committed before it.
-func (s *stream) follow(ctx context.Context, look bool) error {
+func (s *stream) follow(ctx context.Context, look bool, done *checks) error {
 	s.mu.Lock()
 	inbox := s.inbox
 	s.inbox = nil
+	if !s.found || s.lost {
+		s.mu.Unlock()
+		return nil
+	}
 	sort.Slice(inbox, func(i, j int) bool { return inbox[i].Seq < inbox[j].Seq })
 	for i := range inbox {
-		if look = look || inbox[i].Seq > s.head+1; look {
+		if inbox[i].Seq > s.head && (look || inbox[i].Seq > s.head+1) {
+			look = true
 			break
 		}
 		s.push(&inbox[i])
 	}
-	after := s.head
+	heard := s.heard > s.head
+	look, s.heard = look || heard, 0
+	check, doubt := s.due(look, heard, done)
 	s.mu.Unlock()
-	for look {
-		evs, err := s.h.read(ctx, s.owner, after, readLimit)
-		s.mu.Lock()
-		for i := range evs {
-			s.push(&evs[i])
+	var err error
+	if doubt > 0 {
+		var evs []deliver.Event
+		evs, err = s.h.read(ctx, s.owner, doubt-1, 1)
+		s.take(evs)
+	}
+	if err == nil && look {
+		err = s.catchUp(ctx, check)
+	}
+	s.tellLost()
+	return err
+}
+
+// catchUp reads the store to its end. With check it begins with the newest event that the
+// stream has passed.
+func (s *stream) catchUp(ctx context.Context, check bool) error {
+	for after, first := s.take(nil), true; ; first = false {
+		if check && after > 0 {
+			after--
 		}
-		after = s.head
-		s.mu.Unlock()
-		if err != nil {
+		evs, err := s.h.read(ctx, s.owner, after, readLimit)
+		if first && !check && len(evs) > 0 && s.h.opts.OnLost != nil {
+			check = true // nobody has announced these
+			continue
+		}
+		after, check = s.take(evs), false
+		if err != nil || len(evs) < readLimit {
 			return err
 		}
-		look = len(evs) == readLimit
 	}
-	return nil
+}
+
+// take adds events from the store, and returns the head.
+func (s *stream) take(evs []deliver.Event) (head uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range evs {
+		if s.found { // else they may be of another epoch
+			s.push(&evs[i])
+		}
+	}
+	return s.head
 }
 
 // push adds an event to the ring, unless it is there already, with a gap frame before
 // it for numbers that the store no longer has. The caller holds the mutex.
 func (s *stream) push(ev *deliver.Event) {
-	if ev.Seq <= s.head {
+	if s.lost = s.lost || s.h.opts.OnLost != nil && s.ids.other(ev); ev.Seq <= s.head || s.lost {
 		return
 	}
+	if s.h.opts.OnLost != nil {
+		s.ids.add(ev)
+	}
 	if s.known && ev.Seq > s.head+1 {
-		s.add(gapFrame(s.head+1, ev.Seq-1))
+		s.add(gapFrame(s.head+1, ev.Seq-1, s.epoch))
 	}
 	s.add(eventFrame(ev))
 	s.known = true
@@ -216,17 +288,20 @@ func (s *stream) trim() {
 // starts from now with a gap frame for all that there is. join waits until the head
 // is known.
 func (s *stream) join(ctx context.Context, c *conn, from start) error {
+	s.mu.Lock()
+	ready := s.ready
+	s.mu.Unlock()
 	select {
-	case <-s.ready:
+	case <-ready:
 	case <-c.done: // the hub is closing
 		return context.Canceled
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	s.mu.Lock()
-	reached := from.seq <= s.head
+	epoch, reached := s.epoch, from.seq <= s.head
 	s.mu.Unlock()
-	if from.foreign {
+	if !from.of(epoch) {
 		reached = false
 	} else if from.resume && !reached {
 		evs, err := s.h.read(ctx, s.owner, from.seq-1, 1)
@@ -238,11 +313,12 @@ func (s *stream) join(ctx context.Context, c *conn, from start) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pos := s.head
+	c.epoch = s.epoch
 	switch {
-	case from.resume && reached:
+	case from.resume && reached && s.epoch == epoch:
 		pos = from.seq
 	case from.resume:
-		c.missed = gapFrame(1, s.head)
+		c.missed = gapFrame(1, s.head, s.epoch)
 	}
 	c.pos.Store(pos)
 	c.live, c.levelAt = pos >= s.head, time.Now()

@@ -21,7 +21,8 @@ const (
 
 // client is what a user of the service writes. All it has to remember is the seq
 // of its last frame, the first one included, which says where the stream begins:
-// a line that breaks before the first post misses none either.
+// a line that breaks before the first post misses none either. With it goes the epoch,
+// if the service has told one: numbers of another epoch are of other posts.
 type client struct {
 	url  string // with scheme and path: ws, wss, http or https
 	key  string
@@ -29,6 +30,7 @@ type client struct {
 	ws   *websocket.Conn
 	seen bool // a frame, so that last counts
 	last uint64
+	of   uint64 // the epoch of last, 0 for none
 	got  int
 }
 
@@ -38,6 +40,7 @@ type frame struct {
 	Seq            uint64 `json:"seq"`
 	FromSeq        uint64 `json:"from_seq"`
 	ToSeq          uint64 `json:"to_seq"`
+	Epoch          uint64 `json:"epoch"`
 	Code           int    `json:"code"`
 	AuthorUsername string `json:"author_username"`
 	TweetText      string `json:"tweet_text"`
@@ -47,7 +50,9 @@ type frame struct {
 // posted now.
 func (c *client) connect(ctx context.Context) error {
 	url := c.url
-	if c.seen {
+	if c.seen && c.of > 0 {
+		url += fmt.Sprintf("?since=%d.%d", c.of, c.last)
+	} else if c.seen {
 		url += fmt.Sprintf("?since=%d", c.last)
 	}
 	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Api-Key": {c.key}}})
@@ -67,7 +72,7 @@ func (c *client) connect(ctx context.Context) error {
 	if f.Type != "connected" {
 		return fmt.Errorf("the first frame is %q, code %d: want connected", f.Type, f.Code)
 	}
-	c.seen, c.last = true, f.Seq
+	c.seen, c.last, c.of = true, f.Seq, f.Epoch
 	fmt.Fprintf(c.out, "connected, resuming after %d\n", f.Seq)
 	return nil
 }
@@ -113,7 +118,7 @@ func (c *client) print(ctx context.Context, posts int) error {
 			c.last = f.Seq
 		case "gap":
 			fmt.Fprintf(c.out, "%d to %d were left out\n", f.FromSeq, f.ToSeq)
-			c.last = f.ToSeq
+			c.last, c.of = f.ToSeq, f.Epoch
 		case "ping":
 			if err := c.ws.Write(ctx, websocket.MessageText, []byte(`{"type":"pong"}`)); err != nil {
 				return err

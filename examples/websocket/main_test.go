@@ -67,6 +67,7 @@ func TestWatchResumes(t *testing.T) {
 		{"after a post", `{"type":"tweet","seq":41}`, "41"},
 		{"after a gap", `{"type":"gap","from_seq":41,"to_seq":43}`, "43"},
 		{"before the first", `{"type":"ping"}`, "40"},
+		{"after a gap that begins an epoch", `{"type":"gap","from_seq":1,"to_seq":20,"epoch":7}`, "7.20"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel() // each waits a second before it connects again

@@ -206,6 +206,9 @@ func (c *connection) message(ctx context.Context, b []byte) error {
 			s.Kind, s.Post = fetcher.SignalPost, post
 		}
 	case f.Type == typeGap:
+		if f.Epoch != c.last.Epoch {
+			c.last.Epoch, c.last.Seq = f.Epoch, 0
+		}
 		c.last.Seq = max(c.last.Seq, f.To)
 		s.Kind = fetcher.SignalGap
 	case f.Type == typePing:
@@ -222,8 +225,8 @@ func (c *connection) message(ctx context.Context, b []byte) error {
 // numbers above that of this one, which is the position's if the stream resumes there.
 func (c *connection) connected(f *frame) error {
 	c.up = true
-	c.last = position{Place: c.stream.place, Key: f.KeyID, Seq: f.Seq}
-	resumed := c.from.known() && c.from.Key == f.KeyID && c.from.Seq == f.Seq
+	c.last = position{Place: c.stream.place, Key: f.KeyID, Seq: f.Seq, Epoch: f.Epoch}
+	resumed := c.from.known() && c.from.Key == f.KeyID && c.from.Seq == f.Seq && c.from.Epoch == f.Epoch
 	accounts, _ := c.accounts()
 	c.bring(accounts)
 	return c.tell(fetcher.Signal{Kind: fetcher.SignalUp, Accounts: accounts, Resumed: resumed})

@@ -49,8 +49,8 @@
 //
 // # Positions
 //
-// A Stream resumes by the seq of the other service's frames: what the monitors of the
-// key's owner found meanwhile comes first, in order, each post once. When the service
-// does not have all of it any more it sends a gap, which is a fetcher.SignalGap. It sends
-// the posts that it finds, but neither edits nor deletions.
+// A Stream resumes by the seq, and the epoch, of the other service's frames: what the
+// monitors of the key's owner found meanwhile comes first, in order, each post once. When
+// the service does not have all of it any more it sends a gap, which is a
+// fetcher.SignalGap. It sends the posts that it finds, but neither edits nor deletions.
 package remote

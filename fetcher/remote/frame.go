@@ -13,6 +13,7 @@ type frame struct {
 
 	KeyID string `json:"api_key_id"` // connected
 	To    uint64 `json:"to_seq"`     // gap
+	Epoch uint64 `json:"epoch"`      // connected, gap; of the numbers from there on, 0 for none
 
 	Timestamp string `json:"timestamp"` // ping
 

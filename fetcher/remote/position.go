@@ -15,6 +15,8 @@ type position struct {
 	Key string `json:"key"`
 	// Seq is the number of the last frame.
 	Seq uint64 `json:"seq"`
+	// Epoch is what the number belongs to: another one has other events.
+	Epoch uint64 `json:"epoch,omitempty"`
 }
 
 // maxKeyID bounds the id of a key in a position, in bytes.
@@ -32,12 +34,18 @@ func parsePosition(text, place string) position {
 
 func (p position) known() bool { return p.Place != "" }
 
-func (p position) since() string { return strconv.FormatUint(p.Seq, 10) }
+func (p position) since() string {
+	seq := strconv.FormatUint(p.Seq, 10)
+	if p.Epoch == 0 {
+		return seq
+	}
+	return strconv.FormatUint(p.Epoch, 10) + "." + seq
+}
 
 func (p position) text() string {
 	if len(p.Key) > maxKeyID {
 		p.Key = ""
 	}
-	b, _ := json.Marshal(p) // two strings and a number
+	b, _ := json.Marshal(p) // strings and numbers
 	return string(b)
 }

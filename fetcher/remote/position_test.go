@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,6 +50,7 @@ func TestPositions(t *testing.T) {
 			{"none", s.key.Secret, "", false, 0, false},
 			{"nonsense", s.key.Secret, "{", false, 0, false},
 			{"another platform's", s.key.Secret, `{"host":"jetstream","time_us":5,"seq":1}`, false, 0, false},
+			{"of another epoch", s.key.Secret, strings.Replace(at, `"seq":1`, `"seq":1,"epoch":7`, 1), false, 0, true},
 			{"beyond all", s.key.Secret, strings.Replace(at, `"seq":1`, `"seq":999`, 1), false, 0, true},
 			{"beyond numbers", s.key.Secret, strings.Replace(at, `"seq":1`, `"seq":18446744073709551615`, 1), false, 0, false},
 		} {
@@ -93,6 +95,45 @@ func TestPositions(t *testing.T) {
 		l = listen(t, newStream(t, server.Client(), s.key.Secret), g.Position, "ann")
 		if up := l.next(t); !up.Resumed {
 			t.Errorf("not resumed at %s: %+v", g.Position, up)
+		}
+		_ = l.stop()
+	})
+}
+
+// A service whose store has lost its end gives its numbers twice: the epoch keeps them
+// apart.
+func TestPositionsHaveAnEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		modern()
+		p := newPlatform()
+		s := newService(t, p)
+		server := serve(t, s)
+		s.start()
+		defer func() { s.stop() }()
+		s.watch("m", []string{"ann"})
+		l := listen(t, newStream(t, server.Client(), s.key.Secret), "", "ann")
+		l.next(t)
+		<-time.After(time.Minute)
+		p.Post("ann", "0")
+		if g := l.next(t); strings.Contains(g.Position, "epoch") {
+			t.Errorf("position %s of a service without an epoch", g.Position)
+		}
+		for _, epoch := range []uint64{7, 9} {
+			s.engine.WebSocket().SetEpoch(epoch)
+			g := l.next(t)
+			if want := fmt.Sprintf(`"epoch":%d`, epoch); g.Kind != fetcher.SignalGap || !strings.Contains(g.Position, want) {
+				t.Errorf("%+v, want a gap and a position with %s", g, want)
+			}
+			_ = l.stop()
+			p.Post("ann", "meanwhile")
+			<-time.After(11 * time.Second)
+			l = listen(t, newStream(t, server.Client(), s.key.Secret), g.Position, "ann")
+			if up := l.next(t); !up.Resumed {
+				t.Errorf("not resumed at %s: %+v", g.Position, up)
+			}
+			if g := l.next(t); g.Kind != fetcher.SignalPost {
+				t.Errorf("%+v, want the post", g)
+			}
 		}
 		_ = l.stop()
 	})

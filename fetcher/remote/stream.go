@@ -40,8 +40,8 @@ type StreamConfig struct {
 // monitors of the key's owner, on one connection. It is safe for concurrent use.
 //
 // It brings the posts of the accounts of its query that an active monitor has. The
-// accounts may change without a new connection. A position is the seq of the last frame:
-// the service brings everything since then, as long as it keeps it.
+// accounts may change without a new connection. A position is the seq of the last frame
+// with its epoch: the service brings everything since then, as long as it keeps it.
 type Stream struct {
 	service
 	cfg   StreamConfig // without the key, as fmt prints unexported fields, too

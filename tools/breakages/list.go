@@ -99,6 +99,7 @@ var list = []breakage{
 	{"a dispatcher that lost its parts gives no claims back", "deliver/dispatch", "(*Dispatcher).Lose", begin("d.SetParts(context.Background(), fleet.Set{})"), dispatchTests},
 	{"a WebSocket client is sent no event twice", "deliver/wshub", "(*stream).push", swap("ev.Seq <= s.head", "ev.Seq < s.head"), wshubTests},
 	{"a WebSocket client that comes back goes on where it was", "deliver/wshub", "(*stream).join", swap("from.seq <= s.head", "false"), wshubTests},
+	{"a WebSocket client that comes back takes nothing new for something old", "deliver/wshub", "(*start).of", swap("f.epoch == epoch", "true"), wshubTests},
 	{"a WebSocket client gets what the hub was not told of", "deliver/wshub", "(*stream).follow", swap("inbox[i].Seq > s.head + 1", "false"), wshubTests},
 
 	// One bad neighbour harms nobody.
