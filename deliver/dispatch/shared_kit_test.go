@@ -217,3 +217,62 @@ func (s *shared) log() []deliver.LogEntry {
 	}
 	return p.Entries
 }
+
+// spied is an outbox that remembers what it was asked.
+type spied struct {
+	deliver.Outbox
+	mu      sync.Mutex
+	looks   int
+	parts   []*fleet.Set
+	back    int // settlements without an attempt
+	settled func(ss []deliver.Settlement) error
+}
+
+func (o *spied) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
+	o.mu.Lock()
+	o.looks++
+	o.parts = append(o.parts, parts)
+	o.mu.Unlock()
+	return o.Outbox.NextDue(ctx, parts)
+}
+
+func (o *spied) Claim(ctx context.Context, r deliver.ClaimRequest) ([]deliver.Delivery, error) {
+	o.mu.Lock()
+	o.parts = append(o.parts, r.Parts)
+	o.mu.Unlock()
+	return o.Outbox.Claim(ctx, r)
+}
+
+func (o *spied) Settle(ctx context.Context, ss ...deliver.Settlement) error {
+	o.mu.Lock()
+	settled := o.settled
+	for _, s := range ss {
+		if s.Attempt == nil {
+			o.back++
+		}
+	}
+	o.mu.Unlock()
+	if settled != nil {
+		if err := settled(ss); err != nil {
+			return err
+		}
+	}
+	return o.Outbox.Settle(ctx, ss...)
+}
+
+func (o *spied) count() (looks, back int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.looks, o.back
+}
+
+func takes(d time.Duration) func(context.Context, *deliver.Delivery) deliver.Result {
+	return func(ctx context.Context, _ *deliver.Delivery) deliver.Result {
+		select {
+		case <-time.After(d):
+			return deliver.Result{OK: true, StatusCode: 200}
+		case <-ctx.Done():
+			return deliver.Result{Error: "cut"}
+		}
+	}
+}

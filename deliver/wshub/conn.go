@@ -63,14 +63,19 @@ type conn struct {
 	missed *frame
 
 	pinging atomic.Bool
-	second  time.Time // when the counting of heard began; the reader's
-	count   int
+	flood
 
 	once   sync.Once
 	done   chan struct{} // closed by end
 	code   websocket.StatusCode
 	reason string
 	killer *time.Timer
+}
+
+// flood counts what a client sends; the reader's.
+type flood struct {
+	second time.Time // when the counting began
+	count  int
 }
 
 // end closes the connection, with the first reason it is given. It does not wait.

@@ -44,6 +44,19 @@ func (h *Hub) Announce(owner string, head uint64) {
 	}
 }
 
+// numbering is what a stream knows of its numbers beside the events. The stream's mutex
+// guards it.
+type numbering struct {
+	want  uint64        // the epoch
+	epoch uint64        // of head and the ring
+	found bool          // they are of the epoch that is wanted
+	ready chan struct{} // closed when found is set
+	lost  bool          // the store has given numbers twice: nothing more is taken in this epoch
+	heard uint64        // the highest number that was announced without its event
+	doubt uint64        // one that was announced after it was passed, 0 for none
+	ids   passed
+}
+
 // begin has the stream find its head anew, in another epoch.
 func (s *stream) begin(epoch uint64) {
 	s.mu.Lock()

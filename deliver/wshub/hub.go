@@ -170,9 +170,11 @@ type Hub struct {
 
 	record outcomes
 	lost   atomic.Bool // OnLost was told in this epoch
-	sent, dropped, tooSlow,
-	refused atomic.Int64
+	counters
 }
+
+// counters are those of Stats.
+type counters struct{ sent, dropped, tooSlow, refused atomic.Int64 }
 
 // New checks opts and returns a hub. It starts nothing: goroutines come with
 // connections.

@@ -35,15 +35,8 @@ type stream struct {
 
 	waiting atomic.Int32 // callers of outcome
 
-	mu    sync.Mutex
-	want  uint64        // the epoch
-	epoch uint64        // of head and the ring
-	found bool          // they are of the epoch that is wanted
-	ready chan struct{} // closed when found is set
-	lost  bool          // the store has given numbers twice: nothing more is taken in this epoch
-	heard uint64        // the highest number that was announced without its event
-	doubt uint64        // one that was announced after it was passed, 0 for none
-	ids   passed
+	mu sync.Mutex
+	numbering
 	inbox []deliver.Event
 	head  uint64 // everything up to here is in the ring, or was
 	known bool   // head is a number that was really reached
@@ -55,7 +48,7 @@ type stream struct {
 }
 
 func newStream(h *Hub, owner string, epoch uint64, stop context.CancelFunc) *stream {
-	return &stream{h: h, owner: owner, want: epoch, stop: stop, bell: batch.NewBell(), ready: make(chan struct{}),
+	return &stream{h: h, owner: owner, numbering: numbering{want: epoch, ready: make(chan struct{})}, stop: stop, bell: batch.NewBell(),
 		conns: map[*conn]struct{}{}, moved: make(chan struct{})}
 }
 
