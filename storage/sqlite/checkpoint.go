@@ -56,7 +56,7 @@ func (w *writer) checkpoint() (busy bool, err error) {
 	}
 	var frames, copied int
 	err = w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &copied)
-	if err := setTimeout(ctx, w.conn, busyTimeout); err != nil {
+	if err := setTimeout(ctx, w.conn, askEvery); err != nil {
 		w.disconnect()
 		return false, wrap(err)
 	}

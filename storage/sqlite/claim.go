@@ -17,47 +17,68 @@ import (
 // from lane to lane instead: a lane is what is open for one endpoint, and its
 // endpoint's part comes first in the index deliveries_of_endpoint.
 
-// most is how many deliveries that are not asked for are read before that.
-const most = 1024
-
-// errEnough ends a query whose further rows are not needed.
-var errEnough = errors.New("sqlite: enough")
-
 // claimable gives the deliveries due at now, the longest due first, up to limit,
 // of the endpoints that r asks for. It reads up to most more than limit; enough
-// reports whether that was sufficient, or claimBut is needed.
+// reports whether that was sufficient, or claimLanes is needed.
 func claimable(t *tx, r *deliver.ClaimRequest, now int64, limit int) (ns []int64, enough bool, err error) {
-	if limit == 0 {
-		return nil, true, nil
+	if r.Parts == nil && len(r.Skip) == 0 {
+		ns, err = numbers(t, `SELECT n FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`, now, limit)
+		return ns, true, err
 	}
-	reach := limit
-	if len(r.Skip) > 0 || r.Parts != nil {
-		reach = min(limit, most) + most
+	parts, skip, err := asked(r)
+	if err != nil {
+		return nil, false, err
 	}
-	seen := 0
-	err = each(t, `SELECT n, endpoint_id, part FROM deliveries WHERE due_at <= ? ORDER BY due_at, n LIMIT ?`, []any{now, reach}, func(found *sql.Rows) error {
+	most := 1024
+	if parts != nil {
+		most = 512 // what is due for others is no exception in a fleet
+	}
+	reach := min(limit, most) + most
+	ns, err = numbers(t, `SELECT n FROM (SELECT n, due_at, part, endpoint_id FROM deliveries WHERE due_at <= ?1 ORDER BY due_at, n LIMIT ?3)
+		WHERE (?4 IS NULL OR part IN (SELECT value FROM json_each(?4))) AND endpoint_id NOT IN (SELECT value FROM json_each(?5))
+		ORDER BY due_at, n LIMIT ?2`, now, limit, reach, parts, skip)
+	if err != nil || len(ns) == limit {
+		return ns, true, err
+	}
+	more, err := t.exists(`SELECT 1 FROM deliveries WHERE due_at <= ? LIMIT 1 OFFSET ?`, now, reach)
+	return ns, !more, err
+}
+
+// asked gives what r asks for as JSON. No parts is NULL; an empty set is a list.
+func asked(r *deliver.ClaimRequest) (parts, skip any, err error) {
+	if r.Parts != nil {
+		if parts, err = partsJSON(*r.Parts); err != nil {
+			return nil, nil, err
+		}
+	}
+	skip, err = listJSON(r.Skip)
+	return parts, skip, err
+}
+
+// partsJSON encodes a set of parts for json_each.
+func partsJSON(s fleet.Set) (any, error) {
+	list, err := listJSON(slices.Collect(s.All()))
+	if list == nil && err == nil {
+		list = "[]"
+	}
+	return list, err
+}
+
+// numbers gives the first column of an answer.
+func numbers(a asker, query string, args ...any) (ns []int64, err error) {
+	err = each(a, query, args, func(rows *sql.Rows) error {
 		var n int64
-		var endpoint string
-		var part fleet.Part
-		err := found.Scan(&n, &endpoint, &part)
-		if seen++; r.Parts.Has(part) && !slices.Contains(r.Skip, endpoint) {
-			ns = append(ns, n)
-		}
-		if err == nil && len(ns) == limit {
-			return errEnough
-		}
+		err := rows.Scan(&n)
+		ns = append(ns, n)
 		return wrap(err)
 	})
-	if errors.Is(err, errEnough) {
-		return ns, true, nil
-	}
-	return ns, seen < reach, err
+	return ns, err
 }
 
 // openLanes are the endpoints that have open deliveries, of the parts in ?1, as SQL
 // that begins a query.
 const openLanes = `WITH RECURSIVE
-	own (part) AS (SELECT value FROM json_each(?1)),
+	own (part) AS (SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part = value)),
 	lane (part, id) AS (
 		SELECT own.part, (SELECT min(d.endpoint_id) FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part = own.part) FROM own
 		UNION ALL
@@ -65,18 +86,12 @@ const openLanes = `WITH RECURSIVE
 			WHERE d.due_at IS NOT NULL AND d.part = lane.part AND d.endpoint_id > lane.id)
 		FROM lane WHERE lane.id IS NOT NULL)`
 
-// ofLanes completes a query of openLanes. Without parts it is of all that have open
-// deliveries, found one by one.
-func ofLanes(parts *fleet.Set, query string) (string, any, error) {
-	if parts == nil {
-		return strings.Replace(openLanes+query, `SELECT value FROM json_each(?1)`,
-			`SELECT min(part) FROM deliveries WHERE due_at IS NOT NULL AND ?1 IS NULL
+// anyLanes are those of all parts that have open deliveries, found one by one.
+var anyLanes = strings.Replace(openLanes,
+	`SELECT value FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part = value)`,
+	`SELECT min(part) FROM deliveries WHERE due_at IS NOT NULL AND ?1 IS NULL
 		UNION ALL
-		SELECT (SELECT min(d.part) FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part > own.part) FROM own WHERE own.part IS NOT NULL`, 1), nil, nil
-	}
-	list, err := listJSON(slices.Collect(parts.All()))
-	return openLanes + query, list, err
-}
+		SELECT (SELECT min(d.part) FROM deliveries d WHERE d.due_at IS NOT NULL AND d.part > own.part) FROM own WHERE own.part IS NOT NULL`, 1)
 
 // claimBut selects the deliveries due at ?2, the longest due first, up to ?3, of the
 // open lanes but those in ?4. It reads nothing of what is due for those left out. What
@@ -93,22 +108,16 @@ const claimBut = `,
 	ORDER BY d.due_at, d.n LIMIT ?3`
 
 // claimLanes is claimable, from lane to lane.
-func claimLanes(t *tx, r *deliver.ClaimRequest, now int64, limit int) (ns []int64, err error) {
-	query, parts, err := ofLanes(r.Parts, claimBut)
+func claimLanes(t *tx, r *deliver.ClaimRequest, now int64, limit int) ([]int64, error) {
+	parts, skip, err := asked(r)
 	if err != nil {
 		return nil, err
 	}
-	skip, err := listJSON(r.Skip)
-	if err != nil {
-		return nil, err
+	lanes := openLanes
+	if parts == nil {
+		lanes = anyLanes
 	}
-	err = each(t, query, []any{parts, now, limit, skip}, func(found *sql.Rows) error {
-		var n int64
-		err := found.Scan(&n)
-		ns = append(ns, n)
-		return wrap(err)
-	})
-	return ns, err
+	return numbers(t, lanes+claimBut, parts, now, limit, skip)
 }
 
 // NextDue implements deliver.Outbox.
@@ -126,30 +135,32 @@ func (o outbox) NextDue(ctx context.Context, parts *fleet.Set) (due time.Time, o
 
 // nextOf is NextDue of some parts.
 func nextOf(r *snapshot, parts *fleet.Set) (due time.Time, open bool, err error) {
+	const most = 128
+	errFound := errors.New("found")
 	seen := 0
-	err = each(r, `SELECT due_at, part FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?`, []any{most}, func(found *sql.Rows) error {
+	err = each(r, `SELECT due_at, part FROM deliveries WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?`, []any{most}, func(rows *sql.Rows) error {
 		seen++
-		var at time.Time
 		var part fleet.Part
-		err := found.Scan(timeColumn{&at}, &part)
-		if err == nil && parts.Has(part) {
-			due = at
-			return errEnough
+		if err := rows.Scan(timeColumn{&due}, &part); err != nil {
+			return wrap(err)
 		}
-		return wrap(err)
+		if parts.Has(part) {
+			return errFound
+		}
+		return nil
 	})
-	if errors.Is(err, errEnough) {
+	switch {
+	case errors.Is(err, errFound):
 		return due, true, nil
+	case err != nil || seen < most:
+		return time.Time{}, false, err
 	}
-	if err != nil || seen < most {
-		return due, false, err
-	}
-	query, list, err := ofLanes(parts, ` SELECT min((SELECT min(d.due_at) FROM deliveries d
-		WHERE d.part = lane.part AND d.endpoint_id = lane.id AND d.due_at IS NOT NULL)) FROM lane`)
+	list, err := partsJSON(*parts)
 	if err != nil {
-		return due, false, err
+		return time.Time{}, false, err
 	}
 	var first sql.NullInt64
-	_, err = one(r, query, []any{list}, &first)
+	_, err = one(r, openLanes+` SELECT min((SELECT min(d.due_at) FROM deliveries d
+		WHERE d.part = lane.part AND d.endpoint_id = lane.id AND d.due_at IS NOT NULL)) FROM lane`, []any{list}, &first)
 	return timeOf(first.Int64), first.Valid, err
 }

@@ -52,7 +52,7 @@ func claimAll(t *testing.T, s *sqlite.Store, now time.Time) []deliver.Delivery {
 // Whatever is due for others, and however much, a claim of parts finds its own, and so
 // does the question when something is due.
 func TestClaimsOfPartsAreThoseOfASortedList(t *testing.T) {
-	const endpoints, events, reach = 30, 200, 1024
+	const endpoints, events, most = 30, 200, 512
 	s, _ := open(t, sqlite.Options{})
 	random := rand.New(rand.NewPCG(1, 2))
 	commitLate := func(events int, name string) (ds []deliver.Delivery) {
@@ -105,7 +105,7 @@ func TestClaimsOfPartsAreThoseOfASortedList(t *testing.T) {
 	check("few")
 	// More for one endpoint than a claim looks at.
 	b := &detect.Batch{DeliverBy: at(-10)}
-	for i := range reach + 100 {
+	for i := range most + 100 {
 		b.Events = append(b.Events, handled(globex, fmt.Sprint("many", i), "0"))
 	}
 	commit(t, s, b)

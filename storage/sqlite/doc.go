@@ -21,8 +21,8 @@
 // What one call changes is one transaction, however much that is: deleting an
 // endpoint with 100,000 open deliveries holds up other writes for some tenths of a
 // second. So does, for every 50,000 endpoints with open deliveries, a Claim that
-// leaves out, by Skip or Parts, more than about a thousand deliveries that are due
-// before all others. Of the endpoints those of its Parts count.
+// leaves out more than 1,024 deliveries that are due before all others by Skip, or
+// more than 512 by Parts. Of the endpoints those of its Parts count.
 //
 // A context that ends before its write has begun withdraws it, also while another
 // program has the file locked. Afterwards the call waits for the outcome, which
@@ -81,8 +81,8 @@
 // Several engines may share the file, one a process, on one machine: see package
 // fleet. One process writes at a time, so that they spread the work of polling and
 // sending, and go on when one of them ends, but do not write faster together. The
-// clock of leases is Options.Now, which has to be the same for all of them. There are
-// no signals but that the file has changed: Signals says how soon.
+// clock of leases is Options.Now, which has to be the same for all of them. What the
+// others commit is noticed within some milliseconds: see Signals.
 //
 // Endpoint secrets are stored as given: whoever can read the file, or a backup, can
 // read them.
@@ -114,7 +114,8 @@
 //   - ledger_entries, source_totals, reservations: the ledger
 //   - removed_events, removed_entries, resolved_reservations: ids that stay known
 //   - totals: how many events were made and removed
-//   - terms, parts, grants: the engines that share the file, and what each has
+//   - terms, parts, grants, closed: the engines that share the file, what each has,
+//     and which sources refuse their calls
 //   - changes: the last changes of monitors, rules, endpoints and API keys
 //   - fleet: how many signs of life the engines gave
 //

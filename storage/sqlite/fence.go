@@ -23,7 +23,7 @@ func (t *tx) admit(now int64, batches []*detect.Batch) error {
 			if !present {
 				return fleet.ErrFenced
 			}
-			t.admits(f)
+			t.admits(f, true)
 		}
 	}
 	if !alone {
@@ -35,7 +35,7 @@ func (t *tx) admit(now int64, batches []*detect.Batch) error {
 	case err != nil:
 		return err
 	case !left:
-		t.admits(fleet.Fence{})
+		t.admits(fleet.Fence{}, false)
 		return nil
 	case until > now:
 		return fleet.ErrShared
@@ -44,7 +44,8 @@ func (t *tx) admit(now int64, batches []*detect.Batch) error {
 }
 
 // admits notes a fence that was found good.
-func (t *tx) admits(f fleet.Fence) {
+func (t *tx) admits(f fleet.Fence, shared bool) {
+	*t.shared = shared
 	if t.admitted == nil {
 		t.admitted = make(map[fleet.Fence]bool)
 	}

@@ -246,38 +246,3 @@ func TestFeedKeepsTheLast(t *testing.T) {
 	_, err = s.Feed().Since(t.Context(), 2999, 1)
 	wantErr(t, err, fleet.ErrTooOld)
 }
-
-// Signals tell of what another store, and of what the same store has committed.
-func TestSignalsOfCommits(t *testing.T) {
-	a, b, _ := two(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	told := make(chan fleet.Signal, 1000)
-	received := background(func() error {
-		return a.Signals().Receive(ctx, func(s fleet.Signal) { told <- s })
-	})
-	look := func(what string) {
-		t.Helper()
-		select {
-		case s := <-told:
-			want(t, "signal of "+what, s.Kind, fleet.SignalLook)
-		case <-time.After(10 * time.Second):
-			t.Fatal("no signal of " + what)
-		}
-	}
-	look("the beginning")
-	must(t, commitAs(t, b, fleet.Fence{}, "1"))
-	look("another store's commit")
-	must(t, commitAs(t, a, fleet.Fence{}, "2"))
-	look("the same store's commit")
-	must(t, b.Signals().Send(ctx, fleet.Signal{Kind: fleet.SignalDue}))
-	cancel()
-	wantErr(t, <-received, context.Canceled)
-	want(t, "signals without a commit", len(told), 0)
-
-	received = background(func() error {
-		return a.Signals().Receive(t.Context(), func(s fleet.Signal) { told <- s })
-	})
-	look("another beginning")
-	must(t, a.Close(t.Context()))
-	wantErr(t, <-received, sqlite.ErrClosed)
-}

@@ -16,8 +16,8 @@ func (w *writer) begin() (*tx, error) {
 	if err := w.connect(); err != nil {
 		return nil, err
 	}
-	t := &tx{conn: w.conn, stmts: w.stmts}
-	err := t.exec("BEGIN IMMEDIATE")
+	t := &tx{conn: w.conn, stmts: w.stmts, shared: &w.turns.shared}
+	err := w.lock(t)
 	if err == nil {
 		err = t.checkVersion()
 	}

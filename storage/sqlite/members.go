@@ -105,7 +105,7 @@ func (m members) Look(ctx context.Context) (st fleet.State, err error) {
 func (m members) change(ctx context.Context, term string, do func(t *tx, now int64) error) (st fleet.State, err error) {
 	err = m.s.write(ctx, func(t *tx) error {
 		now := nanos(m.s.opts.Now())
-		t.admitted = nil
+		t.admitted, *t.shared = nil, true
 		if err := do(t, now); err != nil {
 			return err
 		}
@@ -151,8 +151,11 @@ func (t *tx) count(seen uint64, lost bool) error {
 // giveParts takes parts from a term, as far as it has them. It reports whether it had
 // any.
 func (t *tx) giveParts(term string, parts fleet.Set) (any bool, err error) {
-	list, err := listJSON(slices.Collect(parts.All()))
-	if err != nil || list == nil {
+	if parts == (fleet.Set{}) {
+		return false, nil
+	}
+	list, err := partsJSON(parts)
+	if err != nil {
 		return false, err
 	}
 	n, err := t.change(`DELETE FROM parts WHERE term = ? AND part IN (SELECT value FROM json_each(?))`, term, list)
@@ -176,8 +179,12 @@ func (t *tx) takeParts(term string, want int, not fleet.Set) (any bool, err erro
 	if err != nil || want <= 0 {
 		return false, err
 	}
-	list, err := listJSON(slices.Collect(free.First(want).All()))
-	if err != nil || list == nil {
+	taken := free.First(want)
+	if taken == (fleet.Set{}) {
+		return false, nil
+	}
+	list, err := partsJSON(taken)
+	if err != nil {
 		return false, err
 	}
 	return true, t.exec(`INSERT INTO parts (part, term) SELECT value, ? FROM json_each(?)`, term, list)

@@ -82,7 +82,11 @@ func openStore(ctx context.Context, path string, opts Options) (_ *Store, err er
 	if err != nil {
 		return nil, wrap(err)
 	}
-	if err := waitTurn(ctx, conn, func() error { return prepareFile(ctx, conn, migrations) }); err != nil {
+	err = waitTurn(ctx, conn, func() error { return prepareFile(ctx, conn, migrations) })
+	if err == nil {
+		err = setTimeout(ctx, conn, askEvery)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, wrap(err)
 	}

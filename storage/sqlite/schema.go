@@ -243,6 +243,11 @@ CREATE TABLE changes ( -- of records, the last ones
 	id    TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE closed ( -- buckets of sources that refuse calls
+	key   TEXT PRIMARY KEY,
+	until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE fleet ( -- one row
 	beats INTEGER NOT NULL, -- of all terms so far, with their beginnings
 	epoch INTEGER NOT NULL -- random, 0 while the store has lost nothing

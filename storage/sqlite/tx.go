@@ -17,6 +17,7 @@ type tx struct {
 	added int                     // rows that retention will have to remove one day
 
 	admitted map[fleet.Fence]bool // fences that were found good: see admit
+	shared   *bool                // whether other engines use the file: see turns
 }
 
 // statement is a query, and for how many rows it has values: see inRows.

@@ -32,6 +32,7 @@ type writer struct {
 	conn    *sql.Conn // nil until it is needed, and after it broke
 	stmts   map[statement]*sql.Stmt
 	failing bool // the last write failed
+	turns   turns
 
 	logBound int64 // size of the log, in bytes, from which on it is to be emptied
 	blocked  bool  // reads kept it from being emptied the last time
@@ -130,7 +131,9 @@ func (w *writer) run() {
 			if waiting == 0 {
 				break
 			}
+			w.turns.giveWay()
 			w.runGroup()
+			w.turns.end()
 		}
 	}
 }
@@ -173,6 +176,10 @@ func (w *writer) connect() error {
 	}
 	conn, err := w.db.Conn(context.Background())
 	if err != nil {
+		return wrap(err)
+	}
+	if err := setTimeout(context.Background(), conn, askEvery); err != nil {
+		conn.Close()
 		return wrap(err)
 	}
 	w.use(conn)
