@@ -70,7 +70,7 @@ type Config struct {
 	// refuses a set Now, which is the engine's.
 	Webhook webhook.Config
 	// WebSocket sends events to WebSocket clients: see Engine.WebSocket. Its
-	// Events, Has and Logger are the engine's to set: New refuses a set one. Nil for
+	// Events, Has, OnLost and Logger are the engine's to set: New refuses a set one. Nil for
 	// none.
 	WebSocket *wshub.Options
 	// Sealer encrypts the endpoints' secrets and header values before the Store

@@ -235,16 +235,13 @@ func (m *membership) Signal(s fleet.Signal) {
 		}
 	case fleet.SignalHead:
 		if m.e.hub != nil {
-			_ = 0 //HUB m.e.hub.Announce(s.Key, s.N)
+			m.e.hub.Announce(s.Key, s.N)
 		}
 	case fleet.SignalClosed:
 		source, bucket, _ := strings.Cut(s.Key, "/")
 		m.e.platforms.CloseBucket(source, bucket, s.Until)
 	case fleet.SignalLook:
 		m.e.dispatcher.Wake()
-		if m.e.hub != nil {
-			_ = 0 //HUB m.e.hub.Look()
-		}
 	}
 }
 
@@ -280,6 +277,6 @@ func (m *membership) committed(batches []*detect.Batch) {
 // Epoch is of the numbers that the store gives now.
 func (m *membership) Epoch(epoch uint64) {
 	if m.e.hub != nil {
-		_ = 0 //HUB m.e.hub.SetEpoch(epoch)
+		m.e.hub.SetEpoch(epoch)
 	}
 }

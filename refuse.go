@@ -18,7 +18,7 @@ func (c *Config) refuseSet() error {
 		{"Webhook.Now", c.Webhook.Now != nil},
 	}
 	if o := c.WebSocket; o != nil {
-		fields = append(fields, field{"WebSocket.Events", o.Events != nil}, field{"WebSocket.Has", o.Has != nil},
+		fields = append(fields, field{"WebSocket.Events", o.Events != nil}, field{"WebSocket.Has", o.Has != nil}, field{"WebSocket.OnLost", o.OnLost != nil},
 			field{"WebSocket.Logger", o.Logger != nil})
 	}
 	if o := c.Billing; o != nil {

@@ -27,7 +27,7 @@ func (e *Engine) addHub(deps *detect.Deps, senders map[string]deliver.Sender) (e
 		if o.CatchUp == 0 {
 			o.CatchUp = time.Second // what other nodes commit may not be announced
 		}
-		_ = 0 //HUB o.OnLost = func() { e.fleet.node.LostTail() }
+		o.OnLost = func() { e.fleet.node.LostTail() }
 	}
 	if o.MaxPerOwner == 0 {
 		o.MaxPerOwner = e.cfg.Quotas.Connections
