@@ -4,7 +4,9 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"testing/synctest"
 
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -15,9 +17,16 @@ func TestCallsAreAllThereAre(t *testing.T) {
 	for _, c := range storeCalls() {
 		called[c.role+"."+c.method] = true
 	}
-	store := reflect.TypeFor[storage.Store]()
-	for _, role := range storeRoleNames {
+	for _, c := range fleetCalls() {
+		called[c.role+"."+c.method] = true
+	}
+	called["Signals.Receive"] = true // has cases of its own
+	store, sharing := reflect.TypeFor[storage.Store](), reflect.TypeFor[storage.Sharing]()
+	for _, role := range append([]string{"Members", "Feed", "Signals"}, storeRoleNames...) {
 		m, ok := store.MethodByName(role)
+		if !ok {
+			m, ok = sharing.MethodByName(role)
+		}
 		if !ok {
 			t.Fatalf("a store has no %s", role)
 		}
@@ -44,4 +53,40 @@ func TestFaultyStoreReachesEveryMethod(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of a store that several engines may share every method can fail, too.
+func TestFaultyStoreReachesTheFleet(t *testing.T) {
+	for _, planned := range fleetCalls() {
+		t.Run(planned.role+"."+planned.method, func(t *testing.T) {
+			for _, c := range fleetCalls() {
+				data := memory.New(memory.Options{})
+				st, err := data.Members().Join(t.Context(), fleet.Node{Name: "n", Weight: 1, Lease: longLease})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := FaultyStore(data, FaultPlan{Method: planned.role + "." + planned.method}).(storage.Sharing)
+				err = c.do(t.Context(), s, st.Fence)
+				if hit := c.role == planned.role && c.method == planned.method; hit != errors.Is(err, ErrStoreFault) {
+					t.Errorf("%s.%s: error = %v", c.role, c.method, err)
+				}
+			}
+		})
+	}
+}
+
+// A store that dies ends what receives.
+func TestFaultyStoreEndsReceive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := FaultyStore(memory.New(memory.Options{}), FaultPlan{Method: "Signals.Send", Call: 1, Do: DieBefore}).(storage.Sharing)
+		returned := make(chan error, 1)
+		go func() { returned <- s.Signals().Receive(t.Context(), func(fleet.Signal) {}) }()
+		synctest.Wait()
+		if err := s.Signals().Send(t.Context(), fleet.Signal{}); !errors.Is(err, ErrStoreDied) {
+			t.Errorf("Send: error = %v, want %v", err, ErrStoreDied)
+		}
+		if err := <-returned; !errors.Is(err, ErrStoreDied) {
+			t.Errorf("Receive: error = %v, want %v", err, ErrStoreDied)
+		}
+	})
 }

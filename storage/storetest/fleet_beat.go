@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/streamwatch/streamwatch/fleet"
 )
@@ -95,10 +96,14 @@ func beatCases() []storeCase {
 		onFleet("what Beat was given and answers shares no memory with the store", func(t *fleetTest) {
 			says := []byte("says")
 			a := t.join("a", longLease).beat(asks(fleet.Ask{Budget: "x", Total: 1, Rate: 1}), func(b *fleet.Beat) { b.Says = says })
-			before := t.look()
+			looked := t.look()
+			before := fmt.Sprint(looked)
 			says[0] = 'X'
-			a.Members[0].Says[1], a.Grants["x"], a.Members[0].Grants["x"] = 'X', 7, 8
-			t.same(t.look(), before, "what Beat was given, or answered, shares memory with the store")
+			a.Grants["x"] = 7
+			for _, m := range []fleet.Member{a.Members[0], looked.Members[0]} {
+				m.Says[1], m.Grants["x"] = 'X', 8
+			}
+			expect(t.storeTest, fmt.Sprint(t.look()), before, "what Beat was given, or Beat and Look have answered, shares memory with the store")
 		}),
 	}
 	for _, row := range []struct {

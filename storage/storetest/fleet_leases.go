@@ -46,7 +46,9 @@ func leaseCases() []storeCase {
 			a := t.join("a", t.lease()).beat(wants(10))
 			t.pass(t.lease() + time.Millisecond)
 			a.beat(suspects(a), func(b *fleet.Beat) { b.Suspects = append(b.Suspects, "unknown", "", "*", "a") })
-			expect(t.storeTest, a.Own.Len(), 10, "Beat ended its own term")
+			expect(t.storeTest, t.members(), "a", "Beat ended its own term")
+			expect(t.storeTest, a.beat().Own.Len(), 10, "Beat freed the parts of its own term")
+			t.whole()
 		}),
 		onFleet("a beat prolongs the lease by its length", func(t *fleetTest) {
 			a, b := t.join("a", t.lease()), t.join("b", longLease)

@@ -195,6 +195,7 @@ func signalCases() []storeCase {
 				t.ok(t.sharing.Signals().Send(t.Context(), fleet.Signal{Kind: fleet.SignalLook}), "Signals.Send")
 				return len(heard)
 			}, 1)
+			t.ok(sleep(t.Context(), 50*time.Millisecond), "waiting for the last of them to be taken")
 			t.close()
 			t.refused(<-returned, errAny, "Receive has to return an error when the store is closed")
 			expect(t.storeTest, ctx.Err() == nil, true, "Close has to end Receive")
