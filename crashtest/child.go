@@ -28,6 +28,7 @@ const childVariable = "STREAMWATCH_CRASHTEST_CHILD"
 // childConfig is what the process is told.
 type childConfig struct {
 	Life     int    // numbers the processes of a round
+	Node     string // its name in a fleet, "" for an engine that is alone
 	Platform string // URL
 	Receiver string // URL
 	Store    storeConfig
@@ -75,6 +76,9 @@ func runChild(setting string) error {
 	if cfg.Bug != "" {
 		store = bugs[cfg.Bug](store)
 	}
+	if shared, ok := opened.Store.(storage.Sharing); ok {
+		store = pointedSharing{store, shared}
+	}
 	if cfg.Ledger != nil {
 		return runLedger(ctx, store, *cfg.Ledger)
 	}
@@ -86,6 +90,9 @@ func runChild(setting string) error {
 		return err
 	}
 	c := child{service: service{engine: engine, store: store, backup: opened.backup}, lines: json.NewEncoder(os.Stdout)}
+	if err := c.send(reply{Up: true}); err != nil {
+		return err
+	}
 	return c.serve(ctx, os.Stdin)
 }
 
@@ -102,6 +109,9 @@ func newEngine(cfg childConfig, store storage.Store) (*streamwatch.Engine, error
 		OnEvent:     (&sink{cfg.Receiver + handlerPath, &http.Client{Transport: transport}}).take,
 		Webhook:     webhook.Config{AllowPrivate: true, Transport: pointedTransport{transport}},
 		MinInterval: pollInterval,
+	}
+	if cfg.Node != "" {
+		ec.Fleet = &streamwatch.FleetConfig{Name: cfg.Node, Lease: fleetLease}
 	}
 	ec.Detect.Overlap = overlap
 	ec.Detect.MaxPages = 100

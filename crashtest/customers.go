@@ -46,6 +46,7 @@ type customers struct {
 	second    endpointSlot // of the first fixed monitor: it stays
 	money     [4]moneySlot
 	saving    bool   // a backup is under way
+	unsure    int    // monitors that may have been made, and undone: the answer was an error
 	fixed     string // id of the first monitor that is never changed
 	backups   []backup
 }
@@ -138,6 +139,9 @@ func (c *customers) answered(r reply) {
 		t.done(reply{})
 		return
 	}
+	if t.Do == doCreateMonitor {
+		c.unsure++
+	}
 	if t.tries >= maxTries {
 		c.broke("answers", "%s failed %d times, at last with %q", t.Do, t.tries, r.Err)
 		return
@@ -145,11 +149,13 @@ func (c *customers) answered(r reply) {
 	c.waiting = append(c.waiting, t)
 }
 
-// orphaned puts back what a process took with it.
-func (c *customers) orphaned() {
+// orphaned puts back what a process took with it, by the numbers of the operations.
+func (c *customers) orphaned(of func(n int) bool) {
 	for n, t := range c.flight {
-		delete(c.flight, n)
-		c.waiting = append(c.waiting, t)
+		if of(n) {
+			delete(c.flight, n)
+			c.waiting = append(c.waiting, t)
+		}
 	}
 }
 

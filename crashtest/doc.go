@@ -65,10 +65,17 @@
 //
 // # A fleet
 //
+//	go run ./crashtest -fleet 3 -store redis -kills 300 -pauses 300 -cuts 100
+//
+// has three engines share a store, as nodes of a fleet (package fleet), each in a process
+// of its own. At random moments they are killed, stopped for up to three leases of a second, and cut off from
+// Redis for as long by a proxy; customers ask whichever is well. What is wrong is looked for at the end of
+// each round, when all have had the time to finish and have stopped: I1 to I6 and I8 over
+// what all of them did, and that at rest no account was polled by two (F6).
+//
 //	go run ./crashtest -fleet 4 -store redis -handovers 10000
 //
-// has so many processes share a store, as nodes of a fleet (package fleet), until its
-// parts have changed hands as often as wanted. They run no engine: what a node does with a
+// has nodes take parts from each other, until they have changed hands as often as wanted. They run no engine: what a node does with a
 // part is to write 1, 2, 3 …, from where the part's cursor is, each number in a commit
 // that shows its fence. They give parts without need, leave, are killed by SIGKILL (with
 // SQLite also at the points named sqlite.fleet), and are stopped for up to three leases of a second; and they never look whether their lease

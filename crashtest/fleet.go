@@ -131,6 +131,9 @@ func (r *handoverRun) work(ctx context.Context) (err error) {
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
+	if len(r.found) > 0 && r.failovers > 0 {
+		return nil // what was lost has not been written again
+	}
 	r.verdict, err = r.books.check(func(p fleet.Part) ([]link, error) { return links(ctx, store, p, 0) }, r.failovers > 0)
 	r.found = append(r.found, r.verdict.found...)
 	if err == nil && len(r.found) == 0 {

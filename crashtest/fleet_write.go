@@ -60,6 +60,9 @@ func (t *term) write(ctx, life context.Context, list []*chain) (acks []ack, agai
 	for i, c := range list {
 		batches[i] = c.batch(t.id)
 	}
+	if t.Plant == plantEarly { // it is slow, so that a beat gives its parts meanwhile
+		pause(life, writeEvery)
+	}
 	show := fence
 	if t.Plant == plantNoFence {
 		show = t.Shown

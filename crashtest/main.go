@@ -25,6 +25,8 @@ func parse(args []string) (options, error) {
 	fs.IntVar(&o.ledger, "ledger", 0, "so many random operations of the ledger in place of an engine")
 	fs.IntVar(&o.fleet, "fleet", 0, "so many nodes that share the store")
 	fs.IntVar(&o.handovers, "handovers", 0, "with -fleet: how often parts change hands, between nodes without an engine")
+	fs.IntVar(&o.pauses, "pauses", 0, "with -fleet: how often engines are stopped for a while")
+	fs.IntVar(&o.cuts, "cuts", 0, "with -fleet and redis: how often engines are cut off from the store")
 	fs.IntVar(&o.failovers, "failovers", 0, "with -handovers and redis: so many failovers by Sentinel")
 	fs.StringVar(&o.plant, "plant", "", "with -handovers: a `fault` to be found: "+strings.Join(plants, " or "))
 	fs.BoolVar(&o.json, "json", false, "print one JSON object per line")
@@ -34,8 +36,8 @@ func parse(args []string) (options, error) {
 	switch {
 	case fs.NArg() > 0:
 		return o, fmt.Errorf("crashtest: argument %q is not allowed: want flags only", fs.Arg(0))
-	case o.fleet != 0 || o.handovers != 0 || o.failovers != 0 || o.plant != "":
-		return o, o.checkFleet()
+	case o.fleet != 0 || o.handovers != 0 || o.failovers != 0 || o.pauses != 0 || o.cuts != 0 || o.plant != "":
+		return o.shared(), o.checkFleet()
 	case !slices.Contains(kinds, o.kind):
 		return o, fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
 	case o.kills < 1 || o.kills > 1_000_000:
@@ -55,8 +57,16 @@ func (o options) checkFleet() error {
 		return fmt.Errorf("crashtest: -store %q is not allowed: want %s", o.kind, strings.Join(kinds, " or "))
 	case o.fleet < 2 || o.fleet > 64:
 		return fmt.Errorf("crashtest: -fleet %d is not allowed: want 2 to 64", o.fleet)
-	case o.handovers < 1 || o.handovers > 1_000_000:
-		return fmt.Errorf("crashtest: -handovers %d is not allowed: want 1 to 1,000,000", o.handovers)
+	case o.handovers < 0 || o.handovers > 1_000_000:
+		return fmt.Errorf("crashtest: -handovers %d is not allowed: want 0, for engines, to 1,000,000", o.handovers)
+	case o.handovers == 0 && (o.kind == kindCluster || o.failovers > 0 || o.plant != ""):
+		return errors.New("crashtest: -handovers is missing: want it with -store cluster, -failovers and -plant")
+	case o.handovers > 0 && (o.pauses > 0 || o.cuts > 0):
+		return errors.New("crashtest: -handovers is not allowed with -pauses and -cuts: these are for engines")
+	case o.kills < 1 || o.kills > 1_000_000 || o.pauses < 0 || o.pauses > 1_000_000 || o.cuts < 0 || o.cuts > 1_000_000:
+		return fmt.Errorf("crashtest: -kills %d, -pauses %d and -cuts %d are not allowed: want 1, 0 and 0 to 1,000,000", o.kills, o.pauses, o.cuts)
+	case o.cuts > 0 && o.kind != kindRedis:
+		return fmt.Errorf("crashtest: -cuts %d is not allowed with -store %s: want redis", o.cuts, o.kind)
 	case o.failovers < 0 || o.failovers > 1000 || o.failovers > 0 && o.kind != kindRedis:
 		return fmt.Errorf("crashtest: -failovers %d is not allowed with -store %s: want 0 to 1,000, and redis for more than 0", o.failovers, o.kind)
 	case o.plant != "" && !slices.Contains(plants, o.plant):
@@ -118,6 +128,8 @@ func command(args []string, stdout, stderr io.Writer) int {
 		violations() []violation
 	} = newRun(o, stderr)
 	switch {
+	case o.fleet > 0 && o.handovers == 0:
+		r = newEnginesRun(o, stderr)
 	case o.fleet > 0:
 		r = newHandoverRun(o, stderr)
 	case o.ledger > 0:

@@ -67,6 +67,7 @@ type reply struct {
 	Rule      string // its id
 	Endpoints []endpoint
 	Open      bool
+	Up        bool       `json:",omitempty"` // it has started
 	Fleet     *fleetSaid `json:",omitempty"` // of a worker
 }
 

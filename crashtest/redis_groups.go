@@ -99,7 +99,7 @@ func (s *redisServer) info(ctx context.Context, field string) string {
 }
 
 // agreesWithin bounds how long servers take to agree on something.
-const agreesWithin = 30 * time.Second
+const agreesWithin = 90 * time.Second
 
 // until waits for something that servers are to agree on.
 func until(what string, ok func(context.Context) bool) error {
@@ -311,7 +311,10 @@ func (g *sentinelGroup) failover() error {
 		if err := old.start(); err != nil {
 			return err
 		}
-		if err := old.client.Do(ctx, "REPLICAOF", "127.0.0.1", g.master(ctx).port()).Err(); err != nil {
+		if err := until("the old master follows the new one", func(ctx context.Context) bool {
+			m := g.master(ctx) // the client may rest because it could not connect
+			return m != nil && old.client.Do(ctx, "REPLICAOF", "127.0.0.1", m.port()).Err() == nil
+		}); err != nil {
 			return err
 		}
 	}

@@ -99,7 +99,7 @@ func (r *round) posting(ctx context.Context) (stop func()) {
 // ended counts how a life ended, and checks what it left.
 func (r *round) ended(ctx context.Context, proc *process, p plan) error {
 	how := proc.wait()
-	r.customers.orphaned()
+	r.customers.orphaned(func(int) bool { return true })
 	if polled, ok := r.world.firstPoll(r.lived); ok {
 		took := polled.Sub(proc.started)
 		r.tally.firstPolls = append(r.tally.firstPolls, took)
@@ -127,10 +127,16 @@ func (r *round) ended(ctx context.Context, proc *process, p plan) error {
 
 // look checks what the store says now.
 func (r *round) look(ctx context.Context, resting bool) error {
+	return r.lookAt(ctx, resting, func(*state) {})
+}
+
+// lookAt is look, once note has seen what the store says.
+func (r *round) lookAt(ctx context.Context, resting bool, note func(*state)) error {
 	s, err := r.backend.read(ctx)
 	if err != nil {
 		s.Damage = fmt.Sprintf("it cannot be read: %v", err)
 	}
+	note(&s)
 	o := &outcome{Shown: r.world.shown(), Customers: r.customers.facts, State: s, Retaining: r.retaining, Rested: r.rested}
 	o.Requests, o.Handled = r.world.receiver.seen()
 	check := checkMoment

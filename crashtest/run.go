@@ -21,6 +21,8 @@ type options struct {
 	// handovers are how often parts are to change hands between nodes without an
 	// engine; 0 for engines.
 	handovers int
+	pauses    int    // of engines
+	cuts      int    // of engines from their store
 	failovers int    // of what stands behind the store
 	plant     string // a fault of these nodes, "" for none
 	dir       string // for the stores; "" for the system's

@@ -31,6 +31,12 @@ func passed(name string, err error) error {
 // pointedStore has points around the calls of its ports.
 type pointedStore struct{ storage.Store }
 
+// pointedSharing is a pointedStore that several engines may share.
+type pointedSharing struct {
+	storage.Store
+	storage.Sharing
+}
+
 func withPoints(s storage.Store) storage.Store { return pointedStore{s} }
 
 func (s pointedStore) Monitors() monitor.Store          { return pointedMonitors{s.Store.Monitors()} }

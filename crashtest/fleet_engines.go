@@ -1,0 +1,462 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"text/tabwriter"
+	"time"
+)
+
+// enginesRun is a number of rounds in which several engines share a store.
+type enginesRun struct {
+	*run
+	paused, cut  int // so far
+	failed       int // starts that were repeated
+	polls, twice int // while nothing was disturbed
+}
+
+func newEnginesRun(o options, log io.Writer) *enginesRun {
+	return &enginesRun{run: newRun(o, log)}
+}
+
+// play runs rounds until there were enough kills, pauses and cuts, or something was
+// violated. The error is the harness's own.
+func (r *enginesRun) play(ctx context.Context) error {
+	begin := time.Now()
+	defer func() { r.tally.took = time.Since(begin) }()
+	most := max(r.kills, r.options.pauses, r.options.cuts)
+	rounds := (most + r.every - 1) / r.every
+	for n := range rounds {
+		part := func(of int) int { return of*(n+1)/rounds - of*n/rounds }
+		rd := &enginesRound{
+			round: &round{run: r.run, seed: r.seed + uint64(n), retaining: n%2 == 1}, all: r,
+			rand: rand.New(rand.NewPCG(r.seed+uint64(n), 9)), left: map[fate]int{aKill: part(r.kills), aPause: part(r.options.pauses), aCut: part(r.options.cuts)},
+		}
+		if err := rd.play(ctx); err != nil {
+			return err
+		}
+		r.tally.rounds++
+		fmt.Fprintf(r.log, "round %d, seed %d: %d kills, %d pauses, %d cuts, %d posts, %d detections, %d deliveries, %s\n", n, rd.seed,
+			r.tally.kills, r.paused, r.cut, r.tally.posts, r.tally.events+r.tally.removed, r.tally.deliveries, time.Since(begin).Round(time.Second))
+		if len(rd.found) > 0 {
+			r.tally.found = rd.found
+			fmt.Fprintf(r.log, "the store is kept in %s\n", rd.dir)
+			return nil
+		}
+	}
+	return nil
+}
+
+// fate is what happens to an engine.
+type fate int
+
+const (
+	aKill fate = iota
+	aPause
+	aCut
+)
+
+// enginesRound is a store that engines share, from its first opening to a rest.
+type enginesRound struct {
+	*round
+	all   *enginesRun
+	rand  *rand.Rand
+	left  map[fate]int
+	nodes []*engineNode
+	said  chan engineSaid
+	asked map[int]*engineNode // who was asked an operation, by its number
+	rest  *finishing          // nil before the end
+	wants bool                // customers want something new all the time
+	stops bool                // all were asked to stop
+	began time.Time
+}
+
+// engineNode is a node, one process after the other.
+type engineNode struct {
+	name  string
+	proxy *proxy // nil when nothing can be cut
+	life  int
+	proc  *process // nil while there is none
+	state nodeState
+	fails int       // starts in a row
+	due   time.Time // of what comes next
+}
+
+type nodeState int
+
+const (
+	isDown nodeState = iota
+	isStarting
+	isUp
+	isPaused
+	isCut
+	isDying // it was killed, or asked to stop
+)
+
+// engineSaid is a line of a process, or its end.
+type engineSaid struct {
+	node *engineNode
+	proc *process
+	reply
+	ended bool
+}
+
+// play runs the round, and gives what was violated. The error is the harness's own.
+func (r *enginesRound) play(ctx context.Context) (err error) {
+	if r.dir, err = os.MkdirTemp(r.options.dir, "crashtest"); err != nil {
+		return err
+	}
+	if r.backend, err = newBackend(r.kind, r.dir, r.retaining); err != nil {
+		return err
+	}
+	if r.world, err = newWorld(r.seed); err != nil {
+		return errors.Join(err, r.backend.close())
+	}
+	r.began = time.Now()
+	r.ends, r.asked, r.said = make(map[string]ending), make(map[int]*engineNode), make(chan engineSaid, 1024)
+	r.customers = newCustomers(r.seed, r.world.receiverURL, r.backend.backups())
+	for i := range r.fleet {
+		n := &engineNode{name: fmt.Sprintf("node-%d", i)}
+		if r.all.options.cuts > 0 {
+			if n.proxy, err = newProxy(r.backend.config().Address); err != nil {
+				break
+			}
+		}
+		r.nodes = append(r.nodes, n)
+	}
+	if err == nil {
+		err = r.live(ctx)
+	}
+	for _, n := range r.nodes {
+		if n.proxy != nil {
+			n.proxy.close()
+		}
+	}
+	r.world.close()
+	err = errors.Join(err, r.backend.close())
+	if len(r.found) == 0 {
+		err = errors.Join(err, os.RemoveAll(r.dir))
+	}
+	return err
+}
+
+// live has the customers settle, lets things happen, and then rests.
+func (r *enginesRound) live(ctx context.Context) error {
+	defer r.killAll()
+	r.customers.settle(r.world.names)
+	if err := r.loop(ctx, func(time.Time) bool { return r.customers.idle() }); err != nil || len(r.found) > 0 {
+		return err
+	}
+	stop := r.posting(ctx)
+	r.wants = true
+	err := r.loop(ctx, r.disturb)
+	r.wants = false
+	stop()
+	if err != nil || len(r.found) > 0 {
+		return err
+	}
+	r.rest = &finishing{round: r.round}
+	began := time.Now()
+	if err := r.loop(ctx, func(now time.Time) bool {
+		if now.Sub(began) > r.patience {
+			r.violated("rest", "the fleet has not finished what it had to do after %s; %d operations wait for an answer and %d to be asked",
+				r.patience, len(r.customers.flight), len(r.customers.waiting))
+		}
+		return r.rest.done()
+	}); err != nil || len(r.found) > 0 {
+		return err
+	}
+	polls, twice := r.world.shared()
+	r.all.polls, r.all.twice = r.all.polls+polls, r.all.twice+twice
+	if twice*100 > polls {
+		r.violated("F6", "%d of %d polls were of an account that another node had just polled", twice, polls)
+	}
+	if err := r.stopAll(ctx); err != nil || len(r.found) > 0 {
+		return err
+	}
+	if err := r.lookAt(ctx, true, r.undone); err != nil {
+		return err
+	}
+	for _, b := range r.customers.backups {
+		r.checkBackup(ctx, b)
+	}
+	r.tally.backups += len(r.customers.backups)
+	r.tally.add(r.last)
+	return nil
+}
+
+// undone notes the monitors that were made when their store was cut off, and then deleted
+// because it had not said so: nobody was told of them, but posts were found for them.
+func (r *enginesRound) undone(s *state) {
+	there := make(map[string]bool)
+	for _, m := range s.Monitors {
+		there[m.ID] = true
+	}
+	of := make(map[string]string) // source by event
+	for _, e := range s.Events {
+		of[e.ID] = e.Source
+		w := r.customers.Watches[e.Source]
+		if w == nil && !there[e.Source] && r.customers.unsure > 0 {
+			r.customers.unsure--
+			w = &watchFacts{Owner: e.Owner, Since: make(map[string][]time.Time), DeleteAsked: true, Deleted: true}
+			r.customers.Watches[e.Source] = w
+		}
+		if w != nil && w.Name == "" {
+			w.Since[e.Author] = []time.Time{{}}
+		}
+	}
+	for _, d := range s.Deliveries {
+		w := r.customers.Watches[of[d.Event]]
+		if w != nil && w.Name == "" && d.Endpoint != handlerEndpoint && r.customers.Endpoints[d.Endpoint] == nil {
+			r.customers.Endpoints[d.Endpoint] = &endpointFacts{Source: of[d.Event], DeleteAsked: r.began}
+		}
+	}
+}
+
+// loop serves customers and nodes until done says so, or something was violated.
+func (r *enginesRound) loop(ctx context.Context, done func(time.Time) bool) error {
+	tick := time.NewTicker(4 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return errStopped
+		case s := <-r.said:
+			r.heard(s)
+		case now := <-tick.C:
+			for _, n := range r.nodes {
+				if err := r.next(n, now); err != nil {
+					return err
+				}
+			}
+			r.serve()
+			if len(r.found) > 0 || done(now) {
+				return nil
+			}
+		}
+	}
+}
+
+// serve has customers ask one thing of a node that can answer.
+func (r *enginesRound) serve() {
+	if r.stops {
+		return
+	}
+	var up []*engineNode
+	for _, n := range r.nodes {
+		if n.state == isUp {
+			up = append(up, n)
+		}
+	}
+	if len(up) == 0 {
+		return
+	}
+	if r.wants {
+		r.customers.want("")
+	}
+	if t := r.customers.next(); t != nil {
+		n := up[r.rand.IntN(len(up))]
+		r.asked[t.N] = n
+		n.proc.ask(t.op)
+	}
+}
+
+// heard takes a line, or notes an end.
+func (r *enginesRound) heard(s engineSaid) {
+	switch {
+	case s.ended:
+		r.endedOne(s.node, s.proc)
+	case s.Up && s.node.state == isStarting:
+		s.node.state, s.node.fails = isUp, 0
+	case s.N > 0:
+		delete(r.asked, s.N)
+		r.customers.answered(s.reply)
+	}
+}
+
+// endedOne notes how a process ended. One that could not start, as when the
+// store was locked by one that is paused, is started again, as any service would be.
+func (r *enginesRound) endedOne(n *engineNode, proc *process) {
+	how := proc.wait()
+	r.customers.orphaned(func(op int) bool { return r.asked[op] == n })
+	for number, node := range r.asked {
+		if node == n {
+			delete(r.asked, number)
+		}
+	}
+	if at, ok := r.world.firstPoll(n.life); ok {
+		r.tally.firstPolls = append(r.tally.firstPolls, at.Sub(proc.started))
+	}
+	switch {
+	case proc.killed || r.stops && how == end{}:
+	case n.state == isStarting && n.fails < maxFails:
+		n.fails++
+		r.all.failed++
+	default:
+		r.violated("process", "%s, process %d, ended by itself: %+v", n.name, n.life, how)
+	}
+	n.proc, n.state = nil, isDown
+	n.due = time.Now().Add(r.upTo(2))
+}
+
+// maxFails bounds the starts of a node in a row that end by themselves.
+const maxFails = 10
+
+// upTo is a random time of up to so many leases.
+func (r *enginesRound) upTo(leases float64) time.Duration {
+	return time.Duration(r.rand.Float64() * leases * float64(fleetLease))
+}
+
+// next starts a node that is down, and ends what has been disturbed for long enough.
+func (r *enginesRound) next(n *engineNode, now time.Time) error {
+	if r.stops || now.Before(n.due) {
+		return nil
+	}
+	switch n.state {
+	case isDown:
+		return r.start(n)
+	case isPaused:
+		n.proc.resume()
+	case isCut:
+		n.proxy.heal()
+	default:
+		return nil
+	}
+	n.state, n.due = isUp, now.Add(r.upTo(3))
+	return nil
+}
+
+func (r *enginesRound) start(n *engineNode) error {
+	r.lived++
+	n.life = r.lived
+	store := r.backend.config()
+	if n.proxy != nil {
+		store.Address = n.proxy.addr()
+	}
+	proc, err := startProcess(childConfig{Life: n.life, Node: n.name, Platform: r.world.platformURL, Receiver: r.world.receiverURL, Store: store, Bug: r.bug})
+	if err != nil {
+		return err
+	}
+	r.tally.starts++
+	n.proc, n.state, n.due = proc, isStarting, time.Now().Add(r.upTo(3))
+	go func() {
+		for rep := range proc.replies {
+			r.said <- engineSaid{n, proc, rep, false}
+		}
+		r.said <- engineSaid{node: n, proc: proc, ended: true}
+	}()
+	return nil
+}
+
+// disturb lets the fates of the round come over nodes that are well. It is done when
+// none is left, and all are well again.
+func (r *enginesRound) disturb(now time.Time) bool {
+	var fates []fate
+	for f, n := range r.left {
+		for range n {
+			fates = append(fates, f)
+		}
+	}
+	well := true
+	for _, n := range r.nodes {
+		well = well && n.state == isUp
+		if len(fates) == 0 || now.Before(n.due) {
+			continue
+		}
+		f := fates[r.rand.IntN(len(fates))]
+		if n.state == isUp || n.state == isStarting && f == aKill {
+			r.befall(n, f, now)
+			return false
+		}
+	}
+	return well && len(fates) == 0
+}
+
+func (r *enginesRound) befall(n *engineNode, f fate, now time.Time) {
+	r.left[f]--
+	switch f {
+	case aKill:
+		n.proc.kill()
+		n.state = isDying
+		r.tally.kills++
+	case aPause:
+		n.proc.stop()
+		n.state, n.due = isPaused, now.Add(r.upTo(3))
+		r.all.paused++
+	case aCut:
+		n.proxy.cut([]proxyState{refuses, silent}[r.rand.IntN(2)])
+		n.state, n.due = isCut, now.Add(r.upTo(3))
+		r.all.cut++
+	}
+}
+
+// stopAll stops every node softly, one after the other's request.
+func (r *enginesRound) stopAll(ctx context.Context) error {
+	r.stops = true
+	for _, n := range r.nodes {
+		if n.proc != nil {
+			n.proc.ask(op{N: stopNumber, Do: doStop})
+			n.state = isDying
+		}
+	}
+	began := time.Now()
+	return r.loop(ctx, func(now time.Time) bool {
+		left := 0
+		for _, n := range r.nodes {
+			if n.proc != nil {
+				left++
+			}
+		}
+		if now.Sub(began) > patience+4*startsWithin {
+			r.violated("process", "%d nodes have not stopped after %s", left, now.Sub(began))
+		}
+		return left == 0
+	})
+}
+
+// killAll ends what is left, and waits for it.
+func (r *enginesRound) killAll() {
+	r.stops = true
+	for _, n := range r.nodes {
+		if n.proc != nil {
+			n.proc.kill()
+		}
+	}
+	for _, n := range r.nodes {
+		for n.proc != nil {
+			if s := <-r.said; s.ended {
+				s.proc.wait()
+				s.node.proc = nil
+			}
+		}
+	}
+}
+
+// write prints what a run found.
+func (r *enginesRun) write(w io.Writer) error {
+	list := r.figures()
+	for _, n := range []struct {
+		metric string
+		value  int
+	}{
+		{"nodes", r.fleet}, {"pauses", r.paused}, {"cuts from the store", r.cut}, {"starts repeated", r.failed},
+		{"polls at rest", r.polls}, {"polls of what another node had just polled", r.twice},
+	} {
+		list = append(list, figure{"crashtest", r.kind, "streamwatch", n.metric, float64(n.value), "count"})
+	}
+	for i := range list {
+		list[i].Case += " fleet"
+	}
+	if r.json {
+		return errors.Join(writeFound(r.log, r.tally.found), writeLines(w, list))
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range list[1:] {
+		fmt.Fprintf(table, "%s\t%.0f\t%s\n", f.Metric, f.Value, f.Unit)
+	}
+	return errors.Join(table.Flush(), writeFound(w, r.tally.found))
+}

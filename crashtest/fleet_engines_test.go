@@ -1,0 +1,121 @@
+package main
+
+import (
+	"io"
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// playedTogether runs one round of engines that share a store.
+func playedTogether(t *testing.T, o options) *enginesRun {
+	t.Helper()
+	if testing.Short() || tempo > 1 {
+		t.Skip("kills processes for some seconds")
+	}
+	o.dir = t.TempDir()
+	r := newEnginesRun(o.shared(), t.Output())
+	if err := r.play(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestEnginesShareAStore(t *testing.T) {
+	for _, row := range []struct {
+		kind string
+		cuts int
+	}{{kindSQLite, 0}, {kindRedis, 3}} {
+		t.Run(row.kind, func(t *testing.T) {
+			if _, err := exec.LookPath("redis-server"); row.kind == kindRedis && err != nil {
+				t.Skipf("no redis-server: %v", err)
+			}
+			r := playedTogether(t, options{kind: row.kind, fleet: 3, kills: 4, pauses: 4, cuts: row.cuts, seed: 1})
+			var out strings.Builder
+			if err := r.write(&out); err != nil {
+				t.Fatal(err)
+			}
+			if len(r.tally.found) > 0 || r.tally.kills != 4 || r.paused != 4 || r.cut != row.cuts || r.tally.events < 20 || r.polls == 0 || r.tally.starts < 7 ||
+				!strings.HasSuffix(out.String(), "\n0 violations\n") {
+				t.Error(out.String())
+			}
+		})
+	}
+}
+
+func TestPlantedFaultsOfEnginesThatShareAreFound(t *testing.T) {
+	o := options{kind: kindSQLite, fleet: 2, kills: 2, pauses: 1, seed: 1, bug: "charges for a detection twice"}
+	if r := playedTogether(t, o); !slices.ContainsFunc(r.tally.found, func(v violation) bool { return v.Invariant == "I5" }) {
+		t.Errorf("found %v, want a violation of I5", r.tally.found)
+	}
+}
+
+// Two nodes that poll one account are seen in what the platform was asked.
+func TestSharedPolls(t *testing.T) {
+	w := &world{pollers: map[string][]poller{"/a": {{"1", at(0)}, {"1", at(0)}, {"2", at(0).Add(pollInterval / 4)}, {"1", at(9)}}, "/b": {{"2", at(0)}}}}
+	if polls, twice := w.shared(); polls != 5 || twice != 1 {
+		t.Errorf("%d polls, %d of them twice, want 5 and 1", polls, twice)
+	}
+}
+
+func TestProxy(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // it sends back what it gets
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				_, _ = io.Copy(c, c)
+			}()
+		}
+	}()
+	p, err := newProxy(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	answers := func(c net.Conn) bool {
+		c.SetDeadline(time.Now().Add(200 * time.Millisecond))
+		b := make([]byte, 1)
+		_, err := c.Write([]byte("x"))
+		if err == nil {
+			_, err = io.ReadFull(c, b)
+		}
+		return err == nil && b[0] == 'x'
+	}
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", p.addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	for _, how := range []proxyState{refuses, silent} {
+		before := dial()
+		if !answers(before) {
+			t.Fatal("nothing passes")
+		}
+		p.cut(how)
+		if answers(before) || answers(dial()) {
+			t.Errorf("state %d: something passes", how)
+		}
+		p.heal()
+		if answers(before) {
+			t.Errorf("state %d: an old connection lives again", how)
+		}
+		if !answers(dial()) {
+			t.Errorf("state %d: nothing passes any more", how)
+		}
+	}
+}
