@@ -1,7 +1,9 @@
 package dispatch
 
+import "github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
+
 // RetryDelay is the wait after a failed attempt.
-var RetryDelay = retryDelay
+var RetryDelay = retry.Delay
 
 // SweepNext has the next new lane forget those that are idle, and gives the number
 // of lanes at which it would have been done.

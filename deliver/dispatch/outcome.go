@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
@@ -19,7 +20,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts.Attempts++
-	own, wait := grantedWait(it.Waited, res)
+	own, wait := retry.Granted(it.Waited, res)
 	if own > 0 {
 		a.Error = invalid.Cut(a.Error, deliver.MaxErrorText-64) + ", asked to wait " + res.RetryAfter.String()
 	} else {
@@ -47,7 +48,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		s.counts.Failed++
 	default:
 		st.State = deliver.StateRetrying
-		st.Due = end.Add(max(wait, retryDelay(schedule[it.tried()], res.RetryAfter)))
+		st.Due = end.Add(max(wait, retry.Delay(schedule[it.tried()], res.RetryAfter)))
 		s.counts.Retried++
 	}
 	if wait > 0 && !l.given {
@@ -72,7 +73,7 @@ func (s *scheduler) judge(l *lane, began time.Time, res *deliver.Result, granted
 
 // askedWait returns how long the whole endpoint is left alone after an attempt that
 // counts, because the receiver asks for it. What it asks for is bounded as for the
-// delivery itself: see retryDelay.
+// delivery itself: see retry.Delay.
 func askedWait(schedule []time.Duration, it *item, res *deliver.Result) time.Duration {
 	tooMany := res.StatusCode == http.StatusTooManyRequests
 	if res.OK || !tooMany && res.StatusCode != http.StatusServiceUnavailable {

@@ -1,0 +1,50 @@
+package retry
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+)
+
+// jitter spreads each delay by this share to both sides.
+const jitter = 0.2
+
+// Bounds of the waits that receivers ask for, which use up no retry.
+const (
+	maxWaited   = health.MaxWaited // in all, for one delivery
+	minWait     = time.Second      // of one
+	waitedShare = 10               // and this part of those before it: so there are at most about 75
+)
+
+// Granted returns how long a delivery waits because its receiver asked for it, in
+// whole milliseconds, and how long the other deliveries to it wait: no retry is used up. Both are 0 when the receiver did not ask or has had all of maxWaited.
+func Granted(waited time.Duration, res *deliver.Result) (own, others time.Duration) {
+	left := maxWaited - waited
+	if res.OK || res.Permanent || res.RetryAfter <= 0 || left <= 0 {
+		return 0, 0
+	}
+	asked := max(res.RetryAfter, minWait, waited/waitedShare)
+	asked = min((asked + time.Millisecond - 1).Truncate(time.Millisecond), left)
+	spread := rand.N(time.Duration(float64(asked)*jitter) + 1).Truncate(time.Millisecond)
+	return min(asked+spread, left), min(res.RetryAfter, asked)
+}
+
+// Delay is the wait after a failed attempt whose planned delay is base. A
+// receiver that asks for more time gets it, up to twice the plan; then the
+// jitter only adds, so that it is never asked earlier than it wished.
+func Delay(base, retryAfter time.Duration) time.Duration {
+	planned := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(base),
+		backoff.WithRandomizationFactor(jitter),
+		backoff.WithMaxElapsedTime(0), // by default it gives up on plans beyond 15 minutes
+	).NextBackOff()
+	asked := min(retryAfter, 2*base)
+	if asked <= planned {
+		return planned
+	}
+	return asked + rand.N(time.Duration(float64(asked)*jitter)+1)
+}
