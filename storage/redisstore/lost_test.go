@@ -114,6 +114,14 @@ func TestACallWhoseReplyIsLostTakesEffectOnce(t *testing.T) {
 	}{{"lost", loseReply}, {"of another call", mixReply}} {
 		s, l, server := openLinked(t, redisstore.Options{})
 		twin, twinServer, _ := open(t, redisstore.Options{})
+		for _, server := range []*miniredis.Miniredis{server, twinServer} { // so that they know the scripts, and run them at once
+			other, _ := openOn(t, server, redisstore.Options{Name: "other"})
+			furnish(t, other)
+			for _, call := range writingCalls(other) {
+				_, err := call.do(t.Context())
+				must(t, err)
+			}
+		}
 		furnish(t, s)
 		furnish(t, twin)
 		calls := writingCalls(twin)
