@@ -123,13 +123,23 @@ func feedCases() []storeCase {
 			if testing.Short() {
 				t.Skip("makes 10,000 changes")
 			}
-			m := monitor.Monitor{ID: "m", Owner: "acme", Name: "n"}
-			t.ok(t.store.Monitors().Create(t.Context(), m), "Monitors.Create")
-			for ; m.Version < feedKept+5; m.Version++ {
-				t.ok(t.store.Monitors().Update(t.Context(), m), "Monitors.Update")
+			const writers = 8
+			var wg sync.WaitGroup
+			for w := range writers {
+				m := monitor.Monitor{ID: fmt.Sprint(w), Owner: "acme", Name: fmt.Sprint(w)}
+				t.createMonitors(m.ID)
+				wg.Go(func() {
+					for ; m.Version < feedKept/writers; m.Version++ {
+						if err := t.store.Monitors().Update(t.Context(), m); err != nil {
+							t.Errorf("Monitors.Update failed: %v", err)
+							return
+						}
+					}
+				})
 			}
+			wg.Wait()
 			last := t.last()
-			expect(t.storeTest, last, feedKept+6, "the number of the last change")
+			expect(t.storeTest, last, feedKept+writers, "the number of the last change")
 			for n := last - feedKept; n < last; n += 1000 {
 				cs := t.since(n, 1000)
 				if len(cs) != 1000 || cs[0].N != n+1 || cs[999].N != n+1000 {
