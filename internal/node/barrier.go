@@ -140,6 +140,7 @@ func (b *barrier) note(st fleet.State) {
 		here[m.Term] = max(b.applied[m.Term], m.Applied)
 	}
 	b.applied = here
+	last := uint64(0)
 	for _, w := range b.waits {
 		if !w.asked {
 			continue
@@ -149,10 +150,18 @@ func (b *barrier) note(st fleet.State) {
 		}
 		w.missing = w.missing[:0]
 		for _, m := range st.Members {
-			if m.Term != own && here[m.Term] < w.last {
+			// Who reads all records has yet to say that it has, and looks at the feed after
+			// that: see stage.
+			if m.Term != own && here[m.Term] < w.last && (m.Parts != (fleet.Set{}) || !readSays(m.Says).Reads) {
 				w.missing = append(w.missing, m.Term)
 			}
 		}
+		if len(w.missing) > 0 {
+			last = max(last, w.last)
+		}
+	}
+	if last > 0 {
+		b.n.Send(fleet.Signal{Kind: fleet.SignalChanged, N: last})
 	}
 }
 
@@ -176,7 +185,8 @@ func (b *barrier) forget() {
 
 // settle lets those go for whom nobody is missing.
 func (b *barrier) settle() {
-	own, joined := b.n.feed.applied.Load(), b.n.stand.isJoined()
+	whole := b.n.feed.whole.Load()
+	own, joined := b.n.feed.applied.Load(), b.n.stand.isJoined() && whole
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waits = slices.DeleteFunc(b.waits, func(w *wait) bool {

@@ -18,7 +18,7 @@ func (t *term) beat(ctx context.Context) bool {
 	b := fleet.Beat{
 		Fence: n.Fence(), Give: t.given, Want: t.want(v), Suspects: v.suspects, Weight: n.cfg.Node.Weight,
 		Applied: n.feed.applied.Load(), Seen: n.roster.beats(), Lost: lost > n.tail.told.Load(),
-		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: write(budgets, t.says()),
+		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: write(budgets, t.says(), t.stage == reads),
 	}
 	sent := time.Now()
 	var st fleet.State
@@ -47,7 +47,7 @@ func (t *term) beat(ctx context.Context) bool {
 func (t *term) want(v view) int {
 	has := t.hosted.Plus(t.taken)
 	switch {
-	case !t.ready || t.busy:
+	case t.stage < ready || t.busy:
 		return has.Len()
 	case v.alone:
 		return v.want
@@ -89,6 +89,9 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	n.grants.granted(n.cfg.Host, b.Asks, st.Grants)
 	t.taken = t.taken.Plus(st.Own.Minus(t.hosted))
 	t.given = t.given.Minus(b.Give)
+	if t.stage == tells {
+		t.stage = checks
+	}
 
 	after := n.roster.view(t.id)
 	// Others may take what was given, or what those had who were ended.
@@ -108,7 +111,7 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 
 // giveAll beats for a node that leaves, until the Host has given everything.
 func (t *term) giveAll(ctx context.Context) error {
-	t.ready, t.busy, t.hosted = true, true, t.n.Parts()
+	t.stage, t.busy, t.hosted = ready, true, t.n.Parts()
 	gave := make(chan error, 1)
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()

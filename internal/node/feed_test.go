@@ -47,9 +47,8 @@ func TestBarrier(t *testing.T) {
 		barrier := func(what string, least, most time.Duration, slow ...string) {
 			t.Helper()
 			pass(1234 * time.Millisecond)
-			w.change(t.Context())
 			begun := time.Now()
-			if err := m.Barrier(t.Context()); err != nil {
+			if err := w.barrier(t.Context(), m); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
 			if behind := w.behind(); !slices.Equal(behind, slow) {
@@ -124,6 +123,35 @@ func TestBarrier(t *testing.T) {
 		m.stop()
 		if err := <-done; err == nil {
 			t.Error("returned nil when the node was stopped")
+		}
+	})
+}
+
+// A node that joins and takes long to read all records holds up no barrier, and polls
+// nothing before it follows what one has returned for: the world checks that.
+func TestBarrierWhileOneReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 2)
+		pass(lease)
+		for i := range 200 {
+			reads := 300*time.Millisecond + time.Duration(i)*time.Millisecond
+			m := w.startSlow("joins", reads)
+			pass(10 * time.Millisecond)
+			for range 60 {
+				begun := time.Now()
+				if err := w.barrier(t.Context(), w.nodes["n000"]); err != nil {
+					t.Error(err)
+				}
+				if d := time.Since(begun); d > 100*time.Millisecond {
+					t.Fatalf("a barrier returns after %v while a node reads for %v", d, reads)
+				}
+				pass(time.Duration(i%10) * time.Millisecond)
+			}
+			w.until(5*time.Second, "it has its share", w.even)
+			m.leave()
+			w.until(5*time.Second, "even", w.even)
 		}
 	})
 }

@@ -26,10 +26,13 @@ type task struct {
 type taskKind int
 
 const (
-	ready taskKind = iota // all records are followed: the term may have parts
+	read  taskKind = iota // all records: it is not told to, and says when it has
+	check                 // what was changed until now
 	take
 	give
 )
+
+func (k taskKind) String() string { return [...]string{"read", "check", "take", "give"}[k] }
 
 type outcome struct {
 	task
@@ -40,7 +43,9 @@ type outcome struct {
 // gives parts and follows the feed. It runs once in a term.
 type follower struct {
 	n       *Node
-	applied atomic.Uint64 // the last change that is followed, 0 before all were read
+	applied atomic.Uint64 // the last change that is followed
+	whole   atomic.Bool   // all records were read in this term
+	wanted  atomic.Uint64 // another node waits until this change is followed; 0: none does
 	bell    batch.Bell    // the feed is to be looked at
 	anew    atomic.Bool   // all records are to be read
 	tasks   chan task
@@ -55,6 +60,7 @@ func newFollower(n *Node) *follower {
 // reset begins a term.
 func (f *follower) reset() {
 	f.applied.Store(0)
+	f.whole.Store(false)
 	f.anew.Store(true)
 	for len(f.tasks) > 0 {
 		<-f.tasks
@@ -104,7 +110,7 @@ func (f *follower) run(ctx context.Context) {
 			continue
 		case !begun:
 			begun = true
-			f.done <- outcome{task: task{kind: ready}}
+			f.done <- outcome{task: task{kind: read}}
 		}
 		pause.Reset()
 		notBefore = time.Time{}
@@ -117,10 +123,17 @@ func (f *follower) run(ctx context.Context) {
 }
 
 func (f *follower) do(ctx context.Context, t task) error {
-	if t.kind == take {
+	switch t.kind {
+	case take:
 		return f.n.cfg.Host.Take(ctx, t.own, t.parts)
+	case give:
+		return f.n.cfg.Host.Give(ctx, t.own, t.parts)
 	}
-	return f.n.cfg.Host.Give(ctx, t.own, t.parts)
+	for {
+		if more, err := f.step(ctx); err != nil || !more {
+			return err
+		}
+	}
 }
 
 // step follows the next changes, and reports whether there may be more.
@@ -137,6 +150,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		f.follows(last)
+		f.whole.Store(true)
 		return true, nil
 	}
 	after := f.applied.Load()
@@ -154,14 +168,14 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	f.follows(changes[len(changes)-1].N)
-	return true, nil
+	return len(changes) == maxChanges, nil
 }
 
 // follows tells all that changes are followed up to last.
 func (f *follower) follows(last uint64) {
 	f.applied.Store(last)
 	f.n.waits.bell.Ring()
-	f.n.Send(fleet.Signal{Kind: fleet.SignalApplied, N: last})
+	f.answer()
 	// Beats say it, too, to those whom no signal reaches. A hundred nodes say it every
 	// two seconds at most.
 	now := time.Now()
@@ -174,6 +188,22 @@ func (f *follower) follows(last uint64) {
 	}
 	f.told = at
 	f.n.stand.ask(at.Sub(now))
+}
+
+// want has another node told when a change is followed.
+func (f *follower) want(change uint64) {
+	for old := f.wanted.Load(); old < change && !f.wanted.CompareAndSwap(old, change); old = f.wanted.Load() {
+	}
+	f.answer()
+	f.bell.Ring()
+}
+
+// answer tells the other nodes how far this one follows, if one of them waits for that.
+func (f *follower) answer() {
+	wanted, applied := f.wanted.Load(), f.applied.Load()
+	if wanted > 0 && applied >= wanted && f.wanted.CompareAndSwap(wanted, 0) {
+		f.n.Send(fleet.Signal{Kind: fleet.SignalApplied, N: applied})
+	}
 }
 
 // pause is for what is tried again.

@@ -27,20 +27,27 @@ func worth(now, rate float64, others int) bool {
 
 // says is what the nodes tell each other in Beat.Says.
 type says struct {
+	// Reads: it has not read all records yet. It has no parts until it has said
+	// otherwise.
+	Reads  bool               `json:"reads,omitempty"`
 	Demand map[string]float64 `json:"demand,omitempty"`
 	Host   []byte             `json:"host,omitempty"`
 }
 
-// readSays reads what another node says. Of one that speaks otherwise nothing is known.
+// readSays reads what another node says. Of one that speaks otherwise nothing is known,
+// and one that has not spoken yet has just joined.
 func readSays(raw []byte) (s says) {
+	if len(raw) == 0 {
+		return says{Reads: true}
+	}
 	if json.Unmarshal(raw, &s) != nil {
 		return says{}
 	}
 	return s
 }
 
-func write(budgets []Budget, host []byte) []byte {
-	s := says{Demand: map[string]float64{}, Host: host}
+func write(budgets []Budget, host []byte, reads bool) []byte {
+	s := says{Reads: reads, Demand: map[string]float64{}, Host: host}
 	for _, b := range budgets {
 		s.Demand[b.Name] = amount(b.Demand)
 	}

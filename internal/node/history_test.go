@@ -53,7 +53,7 @@ type history struct {
 }
 
 func (h *history) start(name string) {
-	m := h.w.start(name, weight(float64(1+h.rng.IntN(2))))
+	m := h.w.startSlow(name, time.Duration(h.rng.Int64N(int64(h.w.lease))), weight(float64(1+h.rng.IntN(2))))
 	m.host.lock(func() {
 		m.host.giveFor = time.Duration(h.rng.Int64N(int64(h.w.lease / 8)))
 		m.host.takeFor = time.Duration(h.rng.Int64N(int64(h.w.lease / 8)))
@@ -99,7 +99,11 @@ func (h *history) event() {
 		m.wire.mute = !m.wire.mute
 		m.wire.mu.Unlock()
 	default:
-		w.change(context.Background())
+		go func() { // it may wait for one that is cut off, and is no error if it is stopped
+			ctx, cancel := context.WithTimeout(context.Background(), 3*w.lease)
+			defer cancel()
+			w.barrier(ctx, m)
+		}()
 	}
 	for name, m := range w.nodes {
 		w.mu.Lock()
@@ -123,7 +127,7 @@ func (h *history) calm() {
 	if len(w.nodes) == 0 {
 		h.start("n0")
 	}
-	pass(4 * w.lease)
+	pass(5 * w.lease)
 	if _, nobody := w.owners(); nobody > 0 {
 		w.t.Errorf("seed %d: when all is calm %d parts are of nobody", h.seed, nobody)
 	}

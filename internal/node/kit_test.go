@@ -34,9 +34,10 @@ type world struct {
 	logs    bytes.Buffer
 	logMu   sync.Mutex
 
-	mu    sync.Mutex
-	hosts []*host
-	over  int // times that a grant, an owner was one too many
+	mu     sync.Mutex
+	hosts  []*host
+	passed uint64 // the last change for which a barrier has returned
+	over   int    // times that a grant, an owner was one too many
 }
 
 func newWorld(t testing.TB) *world {
@@ -64,6 +65,20 @@ func (w *world) change(ctx context.Context) {
 	}
 }
 
+// barrier changes a record, and has it waited for.
+func (w *world) barrier(ctx context.Context, m *member) error {
+	w.change(ctx)
+	last := w.last()
+	err := m.Barrier(ctx)
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.passed = max(w.passed, last)
+		w.check()
+	}
+	return err
+}
+
 // member is one node of the world, and its wire to the store.
 type member struct {
 	*node.Node
@@ -84,8 +99,14 @@ func weight(v float64) option { return func(c *node.Config) { c.Node.Weight = v 
 // start has a node join and run.
 func (w *world) start(name string, opts ...option) *member {
 	w.t.Helper()
+	return w.startSlow(name, 20*time.Millisecond, opts...)
+}
+
+// startSlow is start of one that takes a while to read all records.
+func (w *world) startSlow(name string, reads time.Duration, opts ...option) *member {
+	w.t.Helper()
 	m := &member{w: w, name: name, wire: newWire(w), ran: make(chan struct{})}
-	m.host = &host{w: w, name: name, demand: -1, grants: map[string]float64{}, giveFor: 20 * time.Millisecond, takeFor: 20 * time.Millisecond}
+	m.host = &host{w: w, name: name, demand: -1, grants: map[string]float64{}, giveFor: 20 * time.Millisecond, takeFor: 20 * time.Millisecond, readFor: reads}
 	cfg := node.Config{
 		Node:    fleet.Node{Name: name, Weight: 1, Lease: w.lease, Fingerprint: "f"},
 		Members: wiredMembers{m.wire, w.store.Members()}, Feed: wiredFeed{m.wire, w.store.Feed()},
@@ -221,6 +242,11 @@ func (w *world) check() {
 				w.t.Errorf("parts %v are polled by %s and by another node", both, h.name)
 			}
 		}
+		if applied := h.follows(); applied < w.passed && h.own != (fleet.Set{}) {
+			if w.over++; w.over == 1 {
+				w.t.Errorf("%s polls, and follows %d changes; a barrier has returned at %d", h.name, applied, w.passed)
+			}
+		}
 		all = all.Plus(h.own)
 		sum += h.grants["calls"]
 	}
@@ -229,146 +255,6 @@ func (w *world) check() {
 			w.t.Errorf("rates of %v are used, want at most %v", sum, total)
 		}
 	}
-}
-
-// host is an engine that does nothing but note what it has. Its fields are guarded by
-// the world's mutex.
-type host struct {
-	w    *world
-	name string
-	node *node.Node
-
-	own     fleet.Set
-	held    bool
-	dead    bool
-	twin    bool    // another one has its name: both may believe to have the parts until it hears of it
-	demand  float64 // below 0: one for each part
-	grants  map[string]float64
-	applied []uint64
-	signals []fleet.Signal
-	said    []byte
-	epochs  []uint64
-	begun   int  // parts that were taken
-	read    bool // all records, in this term
-	gives   int  // calls
-	most    int  // parts of a call
-	losses  int
-	rereads int
-	refuse  error // of Apply, Take and Give
-	applyIn time.Duration
-	giveFor time.Duration
-	takeFor time.Duration
-}
-
-func (h *host) acts() bool { return !h.held && !h.dead }
-
-func (h *host) lock(f func()) {
-	h.w.mu.Lock()
-	defer h.w.mu.Unlock()
-	f()
-	h.w.check()
-}
-
-func (h *host) die() { h.lock(func() { h.dead, h.own = true, fleet.Set{} }) }
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (h *host) Take(ctx context.Context, own, taken fleet.Set) (err error) {
-	h.lock(func() {
-		if h.dead {
-			return
-		}
-		if own != h.own.Plus(taken) {
-			h.w.t.Errorf("%s: Take of %v with %v, had %v", h.name, taken, own, h.own)
-		}
-		if !h.read {
-			h.w.t.Errorf("%s takes parts before it follows all records", h.name)
-		}
-		h.most = max(h.most, taken.Len())
-		fresh := taken.Minus(h.own)
-		h.begun += fresh.Len()
-		h.own, err = own, h.refuse
-	})
-	if err != nil {
-		return err
-	}
-	return wait(ctx, h.takeFor)
-}
-
-func (h *host) Give(ctx context.Context, own, given fleet.Set) (err error) {
-	h.lock(func() {
-		if !h.dead && (own.Plus(given) != h.own || own.And(given) != fleet.Set{}) {
-			h.w.t.Errorf("%s: Give of %v with %v, had %v", h.name, given, own, h.own)
-		}
-		h.gives++
-		h.most = max(h.most, given.Len())
-		err = h.refuse
-	})
-	if err == nil {
-		err = wait(ctx, h.giveFor)
-	}
-	if err == nil {
-		h.lock(func() { h.own = own })
-	}
-	return err
-}
-
-func (h *host) Lost() {
-	h.lock(func() { h.own, h.read = fleet.Set{}, false; h.losses++ })
-}
-
-func (h *host) Apply(ctx context.Context, changes []fleet.Change) (err error) {
-	if err := wait(ctx, h.applyIn); err != nil {
-		return err
-	}
-	h.lock(func() {
-		if err = h.refuse; err != nil {
-			return
-		}
-		for _, c := range changes {
-			if n := len(h.applied); n > 0 && c.N <= h.applied[n-1] {
-				h.w.t.Errorf("%s follows %d after %d", h.name, c.N, h.applied[n-1])
-			}
-			h.applied = append(h.applied, c.N)
-		}
-	})
-	return err
-}
-
-func (h *host) Reread(ctx context.Context) error {
-	h.lock(func() { h.rereads++ })
-	if err := wait(ctx, 20*time.Millisecond); err != nil {
-		return err
-	}
-	h.lock(func() { h.read = true })
-	return nil
-}
-
-func (h *host) Hold(hold bool)            { h.lock(func() { h.held = hold }) }
-func (h *host) Signal(s fleet.Signal)     { h.lock(func() { h.signals = append(h.signals, s) }) }
-func (h *host) Epoch(epoch uint64)        { h.lock(func() { h.epochs = append(h.epochs, epoch) }) }
-func (h *host) Grant(b string, r float64) { h.lock(func() { h.grants[b] = r }) }
-
-func (h *host) Says() (said []byte) {
-	h.lock(func() { said = h.said })
-	return said
-}
-
-func (h *host) Budgets() (b []node.Budget) {
-	h.lock(func() {
-		b = []node.Budget{{Name: "calls", Total: total, Demand: h.demand}}
-		if h.demand < 0 {
-			b[0].Demand = float64(h.own.Len())
-		}
-	})
-	return b
 }
 
 func (m *member) count() int {

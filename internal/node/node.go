@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fleet"
@@ -32,7 +33,7 @@ type Node struct {
 	out    *outgoing
 	waits  *barrier
 	tail   tail
-	used   bool            // Join has been called
+	used   atomic.Bool     // Join has been called
 	epoch  uint64          // as the Host was told
 	warned map[string]bool // terms of other settings
 }
@@ -83,10 +84,9 @@ func New(cfg Config) (*Node, error) {
 // Join begins the term, without parts. It tries until the store takes it, for a lease
 // at most. A member of the same name is ended by it.
 func (n *Node) Join(ctx context.Context) error {
-	if n.used {
+	if n.used.Swap(true) {
 		return errors.New("node: Join called twice")
 	}
-	n.used = true
 	ctx, cancel := context.WithTimeout(ctx, n.times.lease)
 	defer cancel()
 	if st, err := n.look(ctx); err == nil {

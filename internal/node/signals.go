@@ -166,9 +166,7 @@ func (n *Node) heard(s fleet.Signal) {
 	}
 	switch s.Kind {
 	case fleet.SignalChanged:
-		if s.N == 0 || s.N > n.feed.applied.Load() {
-			n.feed.bell.Ring()
-		}
+		n.feed.want(s.N)
 	case fleet.SignalApplied:
 		n.waits.signalled(s.Term, s.N)
 	case fleet.SignalLook, fleet.SignalMembers:

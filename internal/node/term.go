@@ -18,7 +18,7 @@ type term struct {
 	n  *Node
 	id string
 
-	ready  bool      // the Host follows all records
+	stage  stage     // what the term may have
 	busy   bool      // the Host takes or gives
 	hosted fleet.Set // what the Host was told to have
 	taken  fleet.Set // the term's by the last beat; to be told to the Host, or told in vain
@@ -36,6 +36,18 @@ type term struct {
 	hunger time.Time
 }
 
+// stage is how far the Host follows the records. A barrier waits for nobody who has yet
+// to read them all; so who has read them says so, and looks again at what was changed
+// meanwhile, before it has any part.
+type stage int
+
+const (
+	reads  stage = iota // all records
+	tells               // that they are read, in the next beat
+	checks              // what was changed until then
+	ready               // for parts
+)
+
 // tail is whether the store has to be told that it has lost its last writes.
 type tail struct{ found, told atomic.Uint64 }
 
@@ -44,10 +56,10 @@ func (t *tail) tell() { t.found.Add(1) }
 var errTaken = errors.New("node: the store has taken parts that were not given")
 
 func newTerm(n *Node) *term {
-	t := &term{n: n, id: n.Fence().Term, pause: n.pause(), again: n.pause(), last: time.Now()}
+	t := &term{n: n, id: n.Fence().Term, pause: n.pause(), again: n.pause(), last: time.Now().Add(-n.times.gap)}
 	t.hungry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Second), backoff.WithMultiplier(2),
 		backoff.WithMaxInterval(4*n.times.lease), backoff.WithMaxElapsedTime(0))
-	t.next = t.last.Add(t.interval())
+	t.next = time.Now().Add(t.interval())
 	return t
 }
 
@@ -221,7 +233,7 @@ func (t *term) soon(called bool) {
 	v := t.n.roster.view(t.id)
 	own := t.n.Parts()
 	switch {
-	case v.missing, len(v.suspects) > 0, t.ready && !t.busy && v.free > 0 && own.Len() < v.want:
+	case v.missing, len(v.suspects) > 0, t.stage == ready && !t.busy && v.free > 0 && own.Len() < v.want:
 		t.n.stand.ask(0)
 	case called && t.n.grants.above(t.n.cfg.Host.Budgets(), v.says),
 		time.Now().After(t.hunger) && t.n.grants.short(t.n.cfg.Host.Budgets(), v.says):
@@ -231,11 +243,13 @@ func (t *term) soon(called bool) {
 
 // plan has the Host begin what the term was given, or give what is above its share.
 func (t *term) plan() {
-	if t.busy || !t.ready || time.Now().Before(t.retry) {
+	if t.busy || t.stage < checks || time.Now().Before(t.retry) {
 		return
 	}
 	t.retry = time.Time{}
 	switch none := (fleet.Set{}); {
+	case t.stage == checks:
+		t.start(task{kind: check})
 	case t.taken != none:
 		t.hosted = t.hosted.Plus(t.taken)
 		t.start(task{take, t.hosted, t.taken})
@@ -256,24 +270,28 @@ func (t *term) start(what task) {
 
 // done takes what the Host has answered.
 func (t *term) done(o outcome) {
-	if o.kind == ready {
-		t.ready = true
+	if o.kind == read {
+		t.stage = tells
 		t.n.stand.ask(0)
 		return
 	}
 	t.busy = false
 	if o.err != nil {
-		t.n.cfg.Logger.Error("parts were not taken or given", "error", o.err, "give", o.kind == give, "parts", o.parts.Len())
+		t.n.cfg.Logger.Error("the engine did not do what its node has told it: it is tried again", "task", o.kind, "parts", o.parts.Len(), "error", o.err)
 		t.retry = time.Now().Add(t.again.NextBackOff())
 		return
 	}
 	t.again.Reset()
-	if o.kind == take {
+	switch o.kind {
+	case check:
+		t.stage = ready
+		t.n.stand.ask(0)
+	case take:
 		t.taken = t.taken.Minus(o.parts)
 		t.soon(false)
-		return
+	case give:
+		t.hosted, t.giving, t.given = t.hosted.Minus(o.parts), fleet.Set{}, t.given.Plus(o.parts)
+		t.n.stand.gave(o.parts)
+		t.n.stand.ask(0)
 	}
-	t.hosted, t.giving, t.given = t.hosted.Minus(o.parts), fleet.Set{}, t.given.Plus(o.parts)
-	t.n.stand.gave(o.parts)
-	t.n.stand.ask(0)
 }
