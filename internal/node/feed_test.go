@@ -135,8 +135,8 @@ func TestBarrierWhileOneReads(t *testing.T) {
 		defer w.end()
 		fleetOf(w, 2)
 		pass(lease)
-		for i := range 200 {
-			reads := 300*time.Millisecond + time.Duration(i)*time.Millisecond
+		for i := range many(30, 200) {
+			reads := 300*time.Millisecond + time.Duration(7*i)*time.Millisecond
 			m := w.startSlow("joins", reads)
 			pass(10 * time.Millisecond)
 			for range 60 {
