@@ -26,10 +26,11 @@ type turns struct {
 // lock begins a transaction when no other connection writes, or fails after
 // busyTimeout.
 func (w *writer) lock(t *tx) error {
+	began := time.Now()
 	for left := busyTimeout; ; left -= askEvery {
-		// This takes askEvery when another writes.
+		// This takes askEvery, or more, when another writes.
 		err := t.exec("BEGIN IMMEDIATE")
-		if left <= 0 || !hasCode(err, result.SQLITE_BUSY) {
+		if left <= 0 || time.Since(began) >= busyTimeout || !hasCode(err, result.SQLITE_BUSY) {
 			return err
 		}
 	}
