@@ -24,9 +24,19 @@
 //     that two nodes made at once.
 //   - "budget": the highest sum of the rates that nodes had, and the lowest when steady, as a
 //     share of the whole.
+//
+// With -store redis, or sqlite, it is in REAL TIME, on a server or file of its own:
+//
+//	go run ./fleet -store redis -nodes 1,2,4 -accounts 100000
+//
+// runs engines of this process, and says for each number of nodes how many polls each
+// account gets in two intervals, how many calls are made in any 10 s under a FetchRate
+// while a node leaves and another joins, and how many commits of 16 events the nodes
+// make in a second without engines.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -47,13 +57,15 @@ type options struct {
 	crashes  int
 	deploy   bool
 	interval time.Duration
+	store    string // of engines, "" for virtual time
 	seed     uint64
 }
 
 func parse(args []string) (o options, err error) {
 	var nodes string
 	o.Options, err = report.ParseFlags("fleet", args, func(fs *flag.FlagSet) {
-		fs.BoolVar(&o.virtual, "virtual", true, "in virtual time, without engines")
+		fs.BoolVar(&o.virtual, "virtual", false, "in virtual time, without engines: the default without -store")
+		fs.StringVar(&o.store, "store", "", "engines in real time on a `store`: redis or sqlite")
 		fs.StringVar(&nodes, "nodes", "100", "how many nodes")
 		fs.IntVar(&o.accounts, "accounts", 10_000_000, "how many accounts")
 		fs.IntVar(&o.crashes, "crashes", 10, "how many nodes crash")
@@ -64,24 +76,31 @@ func parse(args []string) (o options, err error) {
 	if err != nil {
 		return o, err
 	}
-	if o.For < 50*time.Millisecond { // only to see that it works
+	least := 2
+	if o.store != "" {
+		least = 1
+	}
+	if o.store != "" || o.For >= 10*time.Minute {
+	} else if o.For < 50*time.Millisecond { // only to see that it works
 		o.For, nodes, o.accounts, o.crashes, o.deploy = 10*time.Minute, "5", 10_000, 2, true
-	} else if o.For < 10*time.Minute {
+	} else {
 		o.For = time.Hour
 	}
 	for word := range strings.SplitSeq(nodes, ",") {
 		n, err := strconv.Atoi(word)
-		if err != nil || n < 2 || n > 1000 {
-			return o, fmt.Errorf("fleet: -nodes %q is not allowed: want 2 to 1000", nodes)
+		if err != nil || n < least || n > 1000 {
+			return o, fmt.Errorf("fleet: -nodes %q is not allowed: want %d to 1000", nodes, least)
 		}
 		o.nodes = append(o.nodes, n)
 	}
 	switch {
+	case o.store != "" && o.store != "redis" && o.store != "sqlite" || o.store != "" && o.virtual:
+		return o, fmt.Errorf("fleet: -store %q is not allowed: want redis or sqlite, without -virtual", o.store)
 	case o.accounts < 1000:
 		return o, fmt.Errorf("fleet: -accounts %d is not allowed: want at least 1,000", o.accounts)
 	case o.crashes < 0 || o.crashes > 100:
 		return o, fmt.Errorf("fleet: -crashes %d is not allowed: want 0 to 100", o.crashes)
-	case o.interval < time.Second || o.interval > o.For/4:
+	case o.interval < time.Second || o.store == "" && o.interval > o.For/4:
 		return o, fmt.Errorf("fleet: -interval %s is not allowed: want 1s to a quarter of -for", o.interval)
 	}
 	return o, nil
@@ -92,6 +111,14 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(report.ExitCode(err))
+	}
+	if o.store != "" {
+		rows, err := inRealTime(o)
+		if err := errors.Join(err, report.Write(os.Stdout, o.JSON, rows)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	inTest(func(t *testing.T) error {
 		var rows []report.Row
