@@ -21,8 +21,12 @@ func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
 
 func (t tracker) Untrack(ctx context.Context, id string) error { return t.e.platforms.Remove(ctx, id) }
 
-func (t tracker) ReadUntil(ctx context.Context, id string) (map[string]time.Time, error) {
-	return t.e.platforms.ReadUntil(ctx, id)
+func (t tracker) ReadUntil(ctx context.Context, m monitor.Monitor) (map[string]time.Time, error) {
+	var names []string
+	for _, a := range m.Accounts {
+		names = append(names, a.Username)
+	}
+	return t.e.platforms.ReadUntil(ctx, m.ID, names...)
 }
 
 // webhooks is the monitor manager's Webhooks, on the endpoint manager.

@@ -61,8 +61,8 @@ type Config struct {
 	// Detect tunes the polling: among others whether intervals set the pace or
 	// a budget of calls does (Pace, FetchRate).
 	Detect detect.Config
-	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Replays, Logger and Now
-	// are the engine's to set: New refuses a set one. Senders are added to the webhook sender by URL
+	// Deliver tunes the dispatcher. Its Outbox, Endpoints, Replays, Elsewhere, Logger and
+	// Now are the engine's to set: New refuses a set one. Senders are added to the webhook sender by URL
 	// scheme; one for "https" or "http" replaces it.
 	Deliver dispatch.Config
 	// Webhook tunes the webhook client, which by default reaches public

@@ -15,6 +15,7 @@ func (c *Config) refuseSet() error {
 		{"Deliver.Replays", c.Deliver.Replays != nil},
 		{"Deliver.Logger", c.Deliver.Logger != nil},
 		{"Deliver.Now", c.Deliver.Now != nil},
+		{"Deliver.Elsewhere", c.Deliver.Elsewhere != nil},
 		{"Webhook.Now", c.Webhook.Now != nil},
 	}
 	if o := c.WebSocket; o != nil {

@@ -39,6 +39,16 @@
 // a post finds its rules by an index, however many watch its account: Plan lists what is
 // asked, and why.
 //
+// # Parts
+//
+// Several detectors on one journal, each in a process of its own, are nodes of a fleet: see
+// package fleet. Each has all subscriptions, and polls the accounts and queries of its
+// parts: see SetParts. What a node takes begins at the stored cursors, as after a restart;
+// of what it does not poll it keeps some 25 bytes for each account and subscription, by
+// which all nodes decide alike about rules. What is read for them elsewhere the journal
+// tells. All that a stream brings is of one part. Hold, SetRate and CloseBucket follow
+// what the other nodes do, Demand says what this one would have.
+//
 // # What cannot be read
 //
 // A poll that meets its page cap leaves a Gap: recorded with the cursor, reported, and

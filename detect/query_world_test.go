@@ -106,11 +106,7 @@ func (w *searchable) polled(query string) (times []time.Time, pages int) {
 // say publishes a text, whose last word is its id.
 func (w *searchable) say(account, text string, late time.Duration) {
 	id := text[strings.LastIndexByte(text, ' ')+1:]
-	w.publish(account, id, late)
-	w.do(func() {
-		posts := w.posts[account]
-		posts[len(posts)-1].tweet.Text = text
-	})
+	w.publishText(account, id, text, late)
 }
 
 // detector makes one that searches the world; tune may be nil.

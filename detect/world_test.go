@@ -73,11 +73,15 @@ func (w *world) setCommitErr(f func([]*Batch) error) { w.do(func() { w.commitErr
 
 // publish adds a post that becomes visible late.
 func (w *world) publish(account, id string, late time.Duration) {
+	w.publishText(account, id, "post "+id, late)
+}
+
+func (w *world) publishText(account, id, text string, late time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
 	w.posts[account] = append(w.posts[account], post{visible: now.Add(late), tweet: fetcher.Tweet{
-		ID: id, Text: "post " + id, Username: account, UserID: "id-" + account, PublishedAt: now}})
+		ID: id, Text: text, Username: account, UserID: "id-" + account, PublishedAt: now}})
 }
 
 func (w *world) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {

@@ -41,7 +41,7 @@ func (d *desk) Untrack(_ context.Context, id string) error {
 	return nil
 }
 
-func (d *desk) ReadUntil(context.Context, string) (map[string]time.Time, error) {
+func (d *desk) ReadUntil(context.Context, monitor.Monitor) (map[string]time.Time, error) {
 	return d.read, d.readErr
 }
 

@@ -35,7 +35,7 @@ func restart(mon *Monitor, now time.Time) {
 
 // advance makes posts of each account count from where it has been read to.
 func (m *Manager) advance(ctx context.Context, mon *Monitor) error {
-	until, err := m.cfg.Tracker.ReadUntil(ctx, mon.ID)
+	until, err := m.cfg.Tracker.ReadUntil(ctx, *mon)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type Tracker interface {
 	// ReadUntil returns, by Key, until when each account of a tracked monitor has
 	// been read, the overlap included. Accounts that were not read, or for which this
 	// is unknown, are missing.
-	ReadUntil(ctx context.Context, id string) (map[string]time.Time, error)
+	ReadUntil(ctx context.Context, m Monitor) (map[string]time.Time, error)
 }
 
 // Webhooks keeps the endpoint that a monitor's webhook_url makes.

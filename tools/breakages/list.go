@@ -43,7 +43,7 @@ var list = []breakage{
 	{"a rule that joins gets what its query showed before", "detect/internal/queries", "(*Targets).followQuery", swap("sub{…}", "sub{Terms: t, from: start.From, read: start.Read}"), detectTests},
 	{"an unchanged page hides no post that was dropped", "detect/internal/accounts", "(*Targets).Apply", never("p.Sound"), detectTests},
 	{"an unchanged search does not make its posts forgotten", "detect/internal/queries", "(*Query).note", drop("q.seen.Add"), detectTests},
-	{"an engine that starts again goes on with its monitors", ".", "(*Engine).Start", swap("m.Status != monitor.Active", "m.Status == monitor.Active"), rootTests},
+	{"an engine that starts again goes on with its monitors", ".", "tracking.monitors", swap("m.Status != monitor.Active", "m.Status == monitor.Active"), rootTests},
 
 	// Nothing is detected twice, nothing is lost once detected.
 	{"nothing is applied before the commit", "detect/internal/poll", "(*Machine).Landed", begin("m.targets.Apply(p)"), detectTests},
@@ -181,4 +181,12 @@ var list = []breakage{
 	{"node: a barrier waits for this node", "internal/node", "(*barrier).settle", swap("own < w.last", "own < w.last && false"), nodeTests},
 	{"node: a barrier looks after it was called", "internal/node", "(*barrier).open", swap("!w.asked", "false"), nodeTests},
 	{"node: another epoch has all records read", "internal/node", "(*Node).note", drop("n.feed.reread"), nodeTests},
+
+	// Detection by parts.
+	{"nothing of a part is committed after SetParts has given it up", "detect", "(*sharing).set", swap("sh.WhenSettled(done)", "done()"), detectTests},
+	{"a part that is taken begins at the cursors of then", "detect/internal/shards", "(*All).Divide", swap("!part[i].Known", "div.taken == nil"), detectTests},
+	{"authors of other nodes' parts count when rules are decided", "detect", "(*router).covered", swap("r.d.sharing.share.Alone()", "true"), detectTests},
+	{"a part's query is searched for by one node", "detect", "(*router).fromSearch", swap("r.d.sharing.share.Query(sub.Query)", "true"), detectTests},
+	{"a stream that is given up stores no position", "detect/internal/streams", "(*Stream).Position", swap("s.turn.off.Load()", "false"), detectTests},
+	{"a commit that is fenced is no trouble", "detect/internal/poll", "(*Machine).reschedule", never("errors.Is(err, fleet.ErrFenced)"), detectTests},
 }

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
 )
 
@@ -25,16 +23,16 @@ type Budget struct {
 	Spend *spend.Spend
 
 	cfg     Config
-	limiter *rate.Limiter // nil: unbounded
-	until   atomic.Int64  // the gate is closed until then
-	limited atomic.Bool   // it was closed, and no page has come since
+	until   atomic.Int64 // the gate is closed until then
+	limited atomic.Bool  // it was closed, and no page has come since
 
 	rate    atomic.Uint64 // bits of a float64: calls a second, as SetRate said last
-	changes atomic.Uint64 // of rate: tickets from before are void
+	changes atomic.Uint64 // of rate: see Changes
 
 	reading atomic.Int64 // polls that wait to read on: see WaitPage
 
 	mu      sync.Mutex
+	bucket  bucket
 	spare   []int64       // tickets that were given back, earliest first
 	changed chan struct{} // closed when rate changes
 }
@@ -69,13 +67,13 @@ func New(cfg Config) *Budget {
 	cfg.Spend.Now, cfg.Spend.Logger, cfg.Spend.Reached = cfg.Now, cfg.Logger, b.Close
 	b.Spend = spend.New(cfg.Spend)
 	if cfg.PerSecond > 0 {
-		b.limiter = rate.NewLimiter(rate.Limit(cfg.PerSecond), cfg.Burst)
+		b.bucket = bucket{rate: cfg.PerSecond, burst: float64(cfg.Burst), tokens: float64(cfg.Burst), last: cfg.Clock()}
 	}
 	return b
 }
 
 // Bounded reports whether calls wait for tickets.
-func (b *Budget) Bounded() bool { return b.limiter != nil }
+func (b *Budget) Bounded() bool { return b.cfg.PerSecond > 0 }
 
 // Stopped is the error of waits that the detector's end cut short.
 func (b *Budget) Stopped() error { return b.cfg.Stopped }
@@ -88,7 +86,7 @@ func (b *Budget) Closed(now int64) time.Duration { return time.Duration(b.until.
 
 // Ticket takes one call out of the budget and returns when it may be made.
 func (b *Budget) Ticket(now int64) int64 {
-	if b.limiter == nil {
+	if !b.Bounded() {
 		return now
 	}
 	b.mu.Lock()
@@ -97,7 +95,7 @@ func (b *Budget) Ticket(now int64) int64 {
 		return never
 	}
 	// A ticket that nobody used for longer than the bucket holds calls is void.
-	void := now - int64(float64(b.limiter.Burst())/float64(b.limiter.Limit())*1e9)
+	void := now - int64(b.bucket.burst/b.bucket.rate*1e9)
 	for len(b.spare) > 0 {
 		at := b.spare[0]
 		b.spare = b.spare[1:]
@@ -105,19 +103,19 @@ func (b *Budget) Ticket(now int64) int64 {
 			return at
 		}
 	}
-	wall := b.cfg.Epoch.Add(time.Duration(now))
-	return now + int64(b.limiter.ReserveN(wall, 1).DelayFrom(wall))
+	return b.bucket.take(now)
 }
 
-// giveBack returns a ticket that was not used, for the next caller, unless the rate has
-// changed since.
-func (b *Budget) giveBack(at int64, taken uint64) {
-	if b.limiter == nil {
+// GiveBack returns a ticket that was not used, for the next caller; changes is what
+// Changes was before it was taken.
+func (b *Budget) GiveBack(at int64, changes uint64) {
+	if !b.Bounded() || at == never {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if taken != b.changes.Load() {
+	if changes != b.changes.Load() { // it is of another rate
+		b.bucket.tokens++
 		return
 	}
 	i, _ := slices.BinarySearch(b.spare, at)
@@ -142,10 +140,13 @@ func (b *Budget) Wait(ctx context.Context) error {
 			changes, changed := b.change()
 			at := b.Ticket(now)
 			if err := b.pause(ctx, time.Duration(at-now), changed); err != nil {
-				b.giveBack(at, changes)
+				b.GiveBack(at, changes)
 				return err
 			}
-			if b.Closed(b.cfg.Clock()) <= 0 && changes == b.changes.Load() {
+			switch {
+			case changes != b.changes.Load() && at > b.cfg.Clock():
+				b.GiveBack(at, changes)
+			case b.Closed(b.cfg.Clock()) <= 0:
 				return nil
 			}
 			continue // it closed meanwhile, or has another rate

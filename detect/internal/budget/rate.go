@@ -2,9 +2,6 @@ package budget
 
 import (
 	"math"
-	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // never is a time that does not come, with room for sums.
@@ -13,19 +10,21 @@ const never = int64(1 << 62)
 // Rate is how many calls a second may be made, 0 for no bound or, where Bounded, for none.
 func (b *Budget) Rate() float64 { return math.Float64frombits(b.rate.Load()) }
 
-// Changes counts the calls of SetRate. A ticket from before the last one is void.
+// Changes counts the changes of Rate. A ticket from before the last one is to be given
+// back: it may be for much too late.
 func (b *Budget) Changes() uint64 { return b.changes.Load() }
 
 // SetRate changes how many calls a second may be made, where they are bounded: 0 is none.
 // The burst changes in proportion, and is at least 1; so does the limit of Spend.
 func (b *Budget) SetRate(perSecond float64) {
-	if b.limiter == nil || perSecond == b.Rate() {
+	if !b.Bounded() || perSecond == b.Rate() {
 		return
 	}
 	b.mu.Lock()
-	now, share := b.cfg.Epoch.Add(time.Duration(b.cfg.Clock())), perSecond/b.cfg.PerSecond
-	b.limiter.SetLimitAt(now, rate.Limit(perSecond))
-	b.limiter.SetBurstAt(now, max(1, int(math.Round(float64(b.cfg.Burst)*share))))
+	share := perSecond / b.cfg.PerSecond
+	b.bucket.advance(b.cfg.Clock())
+	b.bucket.rate, b.bucket.burst = perSecond, max(1, float64(b.cfg.Burst)*share)
+	b.bucket.tokens += float64(len(b.spare))
 	b.spare = nil
 	b.rate.Store(math.Float64bits(perSecond))
 	b.changes.Add(1)
@@ -44,4 +43,30 @@ func (b *Budget) change() (n uint64, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changes.Load(), b.changed
+}
+
+// bucket fills at a rate, and may owe tokens.
+type bucket struct {
+	rate   float64 // tokens a second
+	burst  float64
+	tokens float64 // below 0 when tickets were given for later
+	last   int64   // when tokens was right
+}
+
+// take takes a token and returns when it is there.
+func (b *bucket) take(now int64) int64 {
+	b.advance(now)
+	b.tokens--
+	if b.tokens >= 0 {
+		return now
+	}
+	return now + int64(min(-b.tokens/b.rate*1e9, float64(never/2)))
+}
+
+// advance fills the bucket up to a moment.
+func (b *bucket) advance(now int64) {
+	if now > b.last {
+		b.tokens = min(b.burst, b.tokens+float64(now-b.last)/1e9*b.rate)
+		b.last = now
+	}
 }

@@ -41,7 +41,7 @@ type Terms struct {
 }
 
 // Set sets which accounts a source wants, by sorted hashes: none forgets it. What is
-// added has joined then.
+// added has joined then; zero for what other nodes or processes have read for it before.
 func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -67,7 +67,9 @@ func (x *Elsewhere) Set(id string, t Terms, hashes []uint64, joined time.Time) {
 	for _, h := range hashes {
 		if _, there := slices.BinarySearch(had, h); !there {
 			x.add(h, i)
-			src.joined = joined
+			if !joined.IsZero() {
+				src.joined = joined
+			}
 		}
 	}
 	if len(hashes) == 0 {

@@ -196,7 +196,8 @@ func (sh *Shard) budgetWait(now int64) time.Duration {
 	if !b.Bounded() {
 		return 0
 	}
-	if sh.changes != b.Changes() {
+	if sh.hasTicket && sh.changes != b.Changes() {
+		b.GiveBack(sh.ticket, sh.changes)
 		sh.hasTicket = false
 	}
 	if !sh.hasTicket && b.Reading() {
