@@ -156,6 +156,29 @@ func TestBarrierWhileOneReads(t *testing.T) {
 	})
 }
 
+// The same, when no signal reaches who joins.
+func TestBarrierJustBeforeOneHasRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.end()
+		fleetOf(w, 2)
+		pass(lease)
+		for i := range 100 {
+			m := w.startSlow("joins", 300*time.Millisecond)
+			m.wire.mu.Lock()
+			m.wire.deaf, m.wire.slow = true, 50*time.Millisecond
+			m.wire.mu.Unlock()
+			pass(250*time.Millisecond + time.Duration(i)*time.Millisecond)
+			if err := w.barrier(t.Context(), w.nodes["n000"]); err != nil {
+				t.Error(err)
+			}
+			w.until(5*time.Second, "it has its share", w.even)
+			m.leave()
+			w.until(5*time.Second, "even", w.even)
+		}
+	})
+}
+
 // Barriers share looks: a thousand callers cost no more than some.
 func TestBarriersShareLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -194,7 +217,7 @@ func TestFeedWithoutSignals(t *testing.T) {
 		w := newWorld(t)
 		defer w.end()
 		fleetOf(w, 3)
-		for i := range 30 {
+		for i := range 100 {
 			pass(time.Second + time.Duration(i)*37*time.Millisecond)
 			w.change(t.Context())
 			w.until(1100*time.Millisecond, "all follow", func() bool { return len(w.behind()) == 0 })

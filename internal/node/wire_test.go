@@ -21,7 +21,9 @@ type wire struct {
 	late   time.Duration // answers of beats are
 	mute   bool          // signals are lost
 	beats  int
-	refuse error // of the next beat
+	slow   time.Duration // beats are on their way for so long
+	deaf   bool          // signals do not come
+	refuse error         // of the next beat
 	calls  int
 	seen   []fleet.Beat
 }
@@ -101,6 +103,12 @@ func (m wiredMembers) Join(ctx context.Context, n fleet.Node) (st fleet.State, e
 }
 
 func (m wiredMembers) Beat(ctx context.Context, b fleet.Beat) (st fleet.State, err error) {
+	m.l.mu.Lock()
+	slow := m.l.slow
+	m.l.mu.Unlock()
+	if err := wait(ctx, slow); err != nil {
+		return st, err
+	}
 	if err := m.l.pass(ctx); err != nil {
 		return st, err
 	}
@@ -178,7 +186,7 @@ func (s wiredSignals) Send(ctx context.Context, sig fleet.Signal) error {
 
 func (s wiredSignals) Receive(ctx context.Context, fn func(fleet.Signal)) error {
 	return s.s.Receive(ctx, func(sig fleet.Signal) {
-		if !s.l.muted() {
+		if !s.l.muted() && !s.l.isDeaf() {
 			fn(sig)
 		}
 	})
@@ -213,4 +221,10 @@ func (l *wire) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls
+}
+
+func (l *wire) isDeaf() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.deaf
 }

@@ -180,6 +180,7 @@ var list = []breakage{
 	{"node: a barrier waits for all members", "internal/node", "(*barrier).settle", swap("len(w.missing) > 0", "false"), nodeTests},
 	{"node: a barrier waits for this node", "internal/node", "(*barrier).settle", swap("own < w.last", "own < w.last && false"), nodeTests},
 	{"node: a barrier looks after it was called", "internal/node", "(*barrier).open", swap("!w.asked", "false"), nodeTests},
+	{"node: who joins looks at the feed after it has said that it follows it", "internal/node", "(*term).answered", swap("checks", "ready"), nodeTests},
 	{"node: another epoch has all records read", "internal/node", "(*Node).note", drop("n.feed.reread"), nodeTests},
 
 	// Detection by parts.
