@@ -159,6 +159,7 @@ func TestWhoJoinedIsServedByTheNextNode(t *testing.T) {
 		since := time.Now()
 		n.subs = []Subscription{sub("m", "nasa")}
 		n.give(t, 0, fleet.All())
+		n.give(t, 1, fleet.Set{})
 		for i := range 60 {
 			w.publish("nasa", fmt.Sprint("p", i), 0)
 			after(2 * time.Minute)
