@@ -284,7 +284,7 @@ func TestStreamIsHandedOver(t *testing.T) {
 		n.give(t, 0, mine)
 		n.give(t, 1, fleet.All().Minus(mine))
 		after(5 * time.Minute)
-		if got := len(wires[0].last().Accounts); got != 20 || wires[1].connects() != 0 {
+		if got := n.list[0].Stats().Stream.Accounts; got != 20 || wires[1].connects() != 0 {
 			t.Fatalf("the stream of the first is for %d accounts, the other has connected %d times", got, wires[1].connects())
 		}
 		var want []string
@@ -316,7 +316,7 @@ func TestStreamIsHandedOver(t *testing.T) {
 			connects := wires[owner].connects()
 			n.give(t, owner, fleet.All())
 			after(3 * time.Minute)
-			if q := wires[owner].last(); wires[owner].connects() != connects+1 || q.Position != position || len(q.Accounts) != 20 {
+			if q := wires[owner].last(); wires[owner].connects() != connects+1 || q.Position != position || n.list[owner].Stats().Stream.Accounts != 20 {
 				t.Fatalf("connected %d times, from %q: want once more, from %q", wires[owner].connects()-connects, q.Position, position)
 			}
 		}
