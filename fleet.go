@@ -77,7 +77,7 @@ func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
 	if cfg.Signals == nil {
 		cfg.Signals = store.Signals()
 	}
-	m := newMembership(e, cfg.Name)
+	m := newMembership(e, cfg)
 	m.node, err = node.New(node.Config{
 		Node:    fleet.Node{Name: cfg.Name, Weight: cfg.Weight, Lease: cfg.Lease, Fingerprint: e.cfg.fingerprint()},
 		Members: store.Members(), Feed: store.Feed(), Signals: cfg.Signals,

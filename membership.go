@@ -24,13 +24,14 @@ type membership struct {
 	// node's goroutine uses it.
 	tracked map[string]fleet.Kind
 	name    string
+	lease   time.Duration
 	count   struct{ taken, given, lost, refused atomic.Int64 }
 }
 
 var _ node.Host = (*membership)(nil)
 
-func newMembership(e *Engine, name string) *membership {
-	m := &membership{e: e, name: name, tracked: map[string]fleet.Kind{}}
+func newMembership(e *Engine, cfg FleetConfig) *membership {
+	m := &membership{e: e, name: cfg.Name, lease: cfg.Lease, tracked: map[string]fleet.Kind{}}
 	m.lanes.Store(new(fleet.Set))
 	return m
 }
@@ -81,7 +82,11 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 		return err
 	}
 	m.count.taken.Add(int64(taken.Len()))
-	return m.followAll(ctx, taken)
+	missed := movedWait
+	if m.node.Orphans(taken) != (fleet.Set{}) {
+		missed = m.lease + m.lease/4
+	}
+	return m.followAll(ctx, taken, missed)
 }
 
 // Give ends what the node gives to others.
@@ -106,6 +111,9 @@ func (m *membership) Lost() {
 		m.e.cfg.Logger.Warn("polls under way while the node lost its term", "error", err)
 	}
 }
+
+// movedWait is how long a part that one node gives to another is polled by neither.
+const movedWait = time.Second
 
 // lostWait bounds the wait for polls of a term that was lost.
 const lostWait = 5 * time.Second
@@ -150,19 +158,19 @@ func (m *membership) refused(c fleet.Change, err error) error {
 }
 
 // Reread follows all records.
-func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}) }
+func (m *membership) Reread(ctx context.Context) error { return m.followAll(ctx, fleet.Set{}, 0) }
 
 // followAll has the detectors follow all records, with what the node has begun to poll:
 // the troubles that others wrote into the records of these are forgotten, and reported
 // anew if they last.
-func (m *membership) followAll(ctx context.Context, taken fleet.Set) error {
+func (m *membership) followAll(ctx context.Context, taken fleet.Set, missed time.Duration) error {
 	gone := m.tracked
 	m.tracked = make(map[string]fleet.Kind, len(gone))
 	keep := func(id string, kind fleet.Kind) {
 		m.tracked[id] = kind
 		delete(gone, id)
 	}
-	err := (tracking{m.e}).monitors(ctx, func(mon monitor.Monitor) bool {
+	err := (tracking{m.e}).monitors(ctx, missed, func(mon monitor.Monitor) bool {
 		keep(mon.ID, fleet.Monitor)
 		for _, a := range mon.Accounts {
 			if taken.Has(m.e.platforms.Part(a.Username)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fleet"
@@ -24,7 +25,7 @@ func (t tracking) all(ctx context.Context) error {
 		}
 		return e.fleet.Reread(ctx)
 	}
-	if err := t.monitors(ctx, func(monitor.Monitor) bool { return true }); err != nil {
+	if err := t.monitors(ctx, 0, func(monitor.Monitor) bool { return true }); err != nil {
 		return fmt.Errorf("streamwatch: watch monitors: %w", err)
 	}
 	if err := t.rules(ctx, func(rule.Rule) bool { return true }); err != nil {
@@ -33,9 +34,10 @@ func (t tracking) all(ctx context.Context) error {
 	return nil
 }
 
-// monitors hands the active monitors to the detector. The troubles of those that
+// monitors hands the active monitors to the detector; for so long nobody may have polled
+// what begins. The troubles of those that
 // begin are forgotten, which a process before has written: what lasts is reported again.
-func (t tracking) monitors(ctx context.Context, begins func(monitor.Monitor) bool) error {
+func (t tracking) monitors(ctx context.Context, missed time.Duration, begins func(monitor.Monitor) bool) error {
 	e := t.e
 	return e.monitors.Each(ctx, func(m monitor.Monitor) error {
 		if m.Status != monitor.Active {
@@ -45,7 +47,7 @@ func (t tracking) monitors(ctx context.Context, begins func(monitor.Monitor) boo
 			e.monitors.Report(m.Owner, m.ID, "", nil)
 		}
 		sub := detect.ForMonitor(m)
-		sub.Spread = true
+		sub.Spread, sub.Missed = true, missed
 		return e.platforms.Set(ctx, sub)
 	})
 }

@@ -23,6 +23,7 @@ type roster struct {
 	come   time.Time         // when it came
 	broken bool              // a call has failed since
 	high   uint64            // the highest State.Beats
+	orphan fleet.Set         // parts of members that were ended for their silence, and that no other has taken
 }
 
 // sight is what was seen of a term.
@@ -70,8 +71,31 @@ func (r *roster) note(st fleet.State, sent time.Time) {
 		}
 		seen[m.Term] = s
 	}
+	for i := range r.state.Members {
+		m := &r.state.Members[i]
+		if s := r.seen[m.Term]; seen[m.Term] == nil && s != nil && now.Sub(s.since) >= m.Node.Lease/2 {
+			r.orphan = r.orphan.Plus(m.Parts)
+		}
+	}
+	for i := range st.Members {
+		if m := &st.Members[i]; m.Node.Name != r.self.Name {
+			r.orphan = r.orphan.Minus(m.Parts)
+		}
+	}
 	r.high = max(r.high, st.Beats)
 	r.state, r.seen, r.last, r.come, r.broken = st, seen, sent, now, false
+}
+
+// Orphans are those of some parts that the node has just taken whose last member was not
+// heard of for long before its term ended: nobody has polled them meanwhile. They are told
+// once.
+func (n *Node) Orphans(taken fleet.Set) fleet.Set {
+	r := n.roster
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	orphans := r.orphan.And(taken)
+	r.orphan = r.orphan.Minus(taken)
+	return orphans
 }
 
 // gone reports whether a member is taken for dead: its lease is over, and no beat was

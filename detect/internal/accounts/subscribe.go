@@ -16,9 +16,10 @@ type Subscription struct {
 	Program *query.Program // decides in place of Match, nil for none
 	All     []monitor.Account
 	Mine    []Account
-	Spread  bool // the first polls wait for their place in the interval
-	Late    bool // it comes after Run has begun
-	Shared  bool // other nodes poll other accounts
+	Spread  bool          // the first polls wait for their place in the interval
+	Missed  time.Duration // see schedule.Ask
+	Late    bool          // it comes after Run has begun
+	Shared  bool          // other nodes poll other accounts
 }
 
 // Account is one of a Subscription.
@@ -63,7 +64,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 			}
 		}
 		if added || changed {
-			a.schedule(slot, added, s.Spread)
+			a.schedule(slot, added, s)
 		}
 	}
 	slices.Sort(slots)
@@ -97,7 +98,7 @@ func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) in
 
 // schedule adds an account to the schedule, or follows a change in what its
 // subscribers ask for.
-func (a *Targets) schedule(slot int32, added, spread bool) {
+func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 	first := schedule.AtOnce
 	switch {
 	case a.Polled(slot):
@@ -105,12 +106,14 @@ func (a *Targets) schedule(slot int32, added, spread bool) {
 		first = schedule.Planned
 	case a.Polls.Failures(slot) > 0: // it is resting
 		first = schedule.Planned
-	case spread:
+	case s.Spread:
 		first = schedule.Spread
 	case !added:
 		first = schedule.Changed
 	}
-	a.Sched.Set(slot, a.env.Clock(), a.ask(slot), first)
+	ask := a.ask(slot)
+	ask.Missed = s.Missed
+	a.Sched.Set(slot, a.env.Clock(), ask, first)
 }
 
 // rewindFor moves a cold account's cursor back for a subscriber that is added after Run

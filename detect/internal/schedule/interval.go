@@ -47,7 +47,9 @@ func (s *ByInterval) Set(slot int32, now int64, ask Ask, first First) {
 	switch first {
 	case AtOnce, Changed:
 		s.queue.Set(slot, now)
-	case Spread, Anew:
+	case Spread:
+		s.queue.Set(slot, max(now, s.grid(s.accounts.Hash(slot), now-int64(ask.Missed), ask.Interval)))
+	case Anew:
 		s.queue.Set(slot, s.grid(s.accounts.Hash(slot), now, ask.Interval))
 	case Planned: // its interval is looked up when the poll has ended
 	}
