@@ -15,8 +15,8 @@
 //
 //   - "crash": from the last poll of a node that died to the first elsewhere, less the
 //     interval, of all accounts that it had; "to the owner" is from the crash until another
-//     node has begun the part. A moment that nobody polls at is not made up for: the
-//     next one comes an interval later.
+//     node has begun the part. A moment that nobody polled at is made up for when the part
+//     is begun.
 //   - "planned stop": from the moment when a node stops polling a part until another has begun it.
 //   - "node added": how many parts moved, in how many beats (a quarter of a lease each),
 //     and how many parts the most loaded node had then.

@@ -62,7 +62,7 @@ type outcome struct {
 	begun                  time.Duration // until all parts were polled
 	moved, beats, most     int           // after a node was added
 	mostAccounts           float64       // of that node, by the mean
-	crashes, madeUp, stops []time.Duration
+	crashes, stops []time.Duration
 	owners                 []time.Duration
 	polls, wanted, twice   int
 	highest, lowest        float64 // sum of grants
@@ -293,11 +293,10 @@ func (w *world) follow(crashes, stops []crash, out *outcome) {
 		for _, name := range names {
 			if p := partOf(name); c.own.Has(p) {
 				if gap, ok := w.gap(name, p, c.at); ok {
-					out.crashes = append(out.crashes, gap-w.interval)
-					if next, ok := w.next(p, c.life, c.at); ok { // the moment that was missed is after the crash
+					if next, ok := w.next(p, c.life, c.at); ok { // a moment that was missed is after the crash
 						gap = min(gap, w.interval+next.from.Sub(c.at))
 					}
-					out.madeUp = append(out.madeUp, gap-w.interval)
+					out.crashes = append(out.crashes, gap-w.interval)
 				}
 			}
 		}
@@ -400,7 +399,6 @@ func (o outcome) rows() (rows []report.Row) {
 	}
 	add("all start: until every part is polled", o.begun.Seconds(), "s")
 	spread("crash: last poll to the first elsewhere, less the interval", o.crashes)
-	spread("crash: the same, if missed moments were made up for", o.madeUp)
 	spread("crash to the owner", o.owners)
 	spread("planned stop to the owner", o.stops)
 	add("node added: parts moved", float64(o.moved), "parts")
