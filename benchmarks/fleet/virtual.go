@@ -58,15 +58,15 @@ type crash struct {
 
 // outcome is what a run found.
 type outcome struct {
-	name                   string
-	begun                  time.Duration // until all parts were polled
-	moved, beats, most     int           // after a node was added
-	mostAccounts           float64       // of that node, by the mean
-	crashes, stops []time.Duration
-	owners                 []time.Duration
-	polls, wanted, twice   int
-	highest, lowest        float64 // sum of grants
-	lost                   int64
+	name                 string
+	begun                time.Duration // until all parts were polled
+	moved, beats, most   int           // after a node was added
+	mostAccounts         float64       // of that node, by the mean
+	crashes, stops       []time.Duration
+	owners               []time.Duration
+	polls, wanted, twice int
+	highest, lowest      float64 // sum of grants
+	lost                 int64
 }
 
 func inVirtualTime(t *testing.T, o options, nodes int) (out outcome) {
