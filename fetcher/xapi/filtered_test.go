@@ -310,6 +310,7 @@ func TestFilteredStreamNames(t *testing.T) {
 			l := listen(t, s, fetcher.StreamQuery{Queries: queries("cat")})
 			l.next()
 			l.stop()
+			synctest.Wait() // until X knows that the connection has ended
 		}
 		if want := []string{"author_id true false", "author_id false true", "author_id false true"}; !slices.Equal(asked, want) {
 			t.Errorf("asked for %q, want %q", asked, want)
