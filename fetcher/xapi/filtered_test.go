@@ -72,6 +72,7 @@ func TestFilteredStreamKeepsItsRules(t *testing.T) {
 			t.Errorf("rules %q, want those of others and that of cow boy", got)
 		}
 		l.stop()
+		synctest.Wait()
 		listen(t, s, fetcher.StreamQuery{Queries: queries("cow boy", "cats min_likes:10")}).stop()
 		if len(*lines) != 2 || !strings.Contains((*lines)[0], "min_likes") || !strings.Contains((*lines)[1], "characters") {
 			t.Errorf("the log has %q, want one line of each query that is no rule", *lines)
@@ -212,6 +213,7 @@ func TestFilteredStreamRefusedRules(t *testing.T) {
 		l.next()
 		wantQueries(t, "later", l.next(), fetcher.SignalAccounts, "cow", "ant")
 		l.stop()
+		synctest.Wait()
 		l = listen(t, s, q)
 		wantQueries(t, "of the next connection", l.next(), fetcher.SignalUp, "cow", "ant")
 		l.stop()
