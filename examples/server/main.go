@@ -27,13 +27,19 @@
 //	go run ./examples/server keys -db streams.db -owner acme
 //	go run ./examples/server revoke -db streams.db -owner acme -id key_…
 //
+// With -fleet, servers that were started on the same -redis, or -db, share the work; the
+// folder deploy has them for Compose and Kubernetes:
+//
+//	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379 -fleet
+//	go run ./examples/server -platform bluesky -redis redis://127.0.0.1:6379 -fleet -addr 127.0.0.1:8081
+//
 // With a key of the scope admin, the first of which is made like this, an owner
 // lists, makes and revokes his keys at /v1/account/keys himself.
 //
 // Every flag can also come from the environment: STREAMWATCH_ADDR for -addr and
 // so on; the command line goes first. Secrets come from there alone:
 // STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest,
-// STREAMWATCH_CURSOR_KEY lets several processes understand each other's cursors,
+// STREAMWATCH_CURSOR_KEY lets processes that are no fleet understand each other's cursors,
 // STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable of
 // its own.
 package main
