@@ -154,7 +154,7 @@ func (t telling) Drop(endpointID string) {
 
 // inEffect waits until all nodes follow the changes that were stored so far.
 func (m *membership) inEffect(ctx context.Context) error {
-	if m == nil || m.e.is() != running {
+	if m == nil || m.e.is() == fresh {
 		return nil
 	}
 	return m.node.Barrier(ctx)

@@ -11,6 +11,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
 )
 
 // Three engines share a store: each account is polled by one of them at its interval,
@@ -95,15 +96,18 @@ func (w *fleetWorld) within(what string, bound time.Duration) {
 	w.t.Helper()
 	since := time.Now()
 	pass(bound)
-	unpolled := 0
-	for account := range w.polls {
-		polls := w.pollsOf(account)
-		if last := polls[len(polls)-1]; last.at.Before(since) {
-			unpolled++
+	unpolled, accounts := 0, 0
+	for _, watch := range w.watches {
+		for _, account := range watch.Accounts {
+			polls := w.pollsOf(account)
+			accounts++
+			if len(polls) == 0 || polls[len(polls)-1].at.Before(since) {
+				unpolled++
+			}
 		}
 	}
 	if unpolled > 0 {
-		w.t.Errorf("%s: %d of %d accounts are not polled within %s", what, unpolled, len(w.polls), bound)
+		w.t.Errorf("%s: %d of %d accounts are not polled within %s", what, unpolled, accounts, bound)
 	}
 }
 
@@ -221,6 +225,37 @@ func TestFleetMakesUpForMissedPolls(t *testing.T) {
 			t.Errorf("%d polls, want at most %d", polls, most)
 		}
 		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
+
+// A record that a node cannot run holds up nobody: neither the changes that come after
+// it, nor a node that starts later.
+func TestFleetGoesOnBesideABadRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFleetWorld(t, 20)
+		nodes := w.start("a", "b")
+		w.watch(20, nodes...)
+		pass(10 * time.Second)
+		bad := rule.Rule{ID: "rul_bad", Tag: "bad", Query: `((`, Status: rule.Active, Interval: time.Minute, CreatedAt: time.Now(), UpdatedAt: time.Now(), Since: time.Now(), Version: 1}
+		if err := w.store.Rules().Create(t.Context(), bad); err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, w.start("c")...)
+		pass(10 * time.Second)
+		paused := monitor.Paused
+		begun := time.Now()
+		if _, err := nodes[0].Monitors().Update(t.Context(), "", w.watches[0].MonitorID, monitor.UpdateRequest{Status: &paused}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("a pause took %s", took)
+		}
+		for _, n := range nodes {
+			if f := n.Stats().Fleet; f.Behind != 0 || f.Parts == 0 {
+				t.Errorf("%s is %d changes behind, and has %d parts", n.name, f.Behind, f.Parts)
+			}
 			n.stop()
 		}
 	})

@@ -73,7 +73,12 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.meter != nil { // the first to stop: it pauses and resumes what the others run
 		e.run("meter", nil, e.meter.Run)
 	}
-	e.run("detector", e.platforms.Stop, e.platforms.Run)
+	e.run("detector", e.platforms.Stop, func(ctx context.Context) error {
+		if e.fleet != nil {
+			defer close(e.fleet.drained)
+		}
+		return e.platforms.Run(ctx)
+	})
 	if e.fleet != nil { // it leaves when nothing is polled any more
 		stop := make(chan struct{})
 		e.run("fleet", sync.OnceFunc(func() { close(stop) }), func(ctx context.Context) error { return e.fleet.run(ctx, stop) })

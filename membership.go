@@ -25,13 +25,15 @@ type membership struct {
 	tracked map[string]fleet.Kind
 	name    string
 	lease   time.Duration
+	missed  time.Duration // for so long nobody has polled what is being taken; of the node's goroutine
+	drained chan struct{} // closed when the detectors have ended
 	count   struct{ taken, given, lost, refused atomic.Int64 }
 }
 
 var _ node.Host = (*membership)(nil)
 
 func newMembership(e *Engine, cfg FleetConfig) *membership {
-	m := &membership{e: e, name: cfg.Name, lease: cfg.Lease, tracked: map[string]fleet.Kind{}}
+	m := &membership{e: e, drained: make(chan struct{}), name: cfg.Name, lease: cfg.Lease, tracked: map[string]fleet.Kind{}}
 	m.lanes.Store(new(fleet.Set))
 	return m
 }
@@ -66,12 +68,17 @@ func (m *membership) run(ctx context.Context, stop <-chan struct{}) error {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(err, m.node.Leave(ctx))
+	err = errors.Join(err, m.node.Leave(ctx))
+	m.e.dispatcher.Hold(false) // for what handlers have to get
+	return err
 }
 
 // Take begins what the node has now.
 func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
-	if err := m.e.platforms.SetParts(ctx, own); err != nil {
+	if m.node.Orphans(taken) != (fleet.Set{}) {
+		m.missed = m.lease + m.lease/4
+	}
+	if err := m.setParts(ctx, own); err != nil {
 		return err
 	}
 	if err := m.e.dispatcher.SetParts(ctx, own); err != nil {
@@ -81,41 +88,63 @@ func (m *membership) Take(ctx context.Context, own, taken fleet.Set) error {
 	if err := m.makeSharedKey(ctx, taken); err != nil {
 		return err
 	}
-	m.count.taken.Add(int64(taken.Len()))
-	missed := movedWait
-	if m.node.Orphans(taken) != (fleet.Set{}) {
-		missed = m.lease + m.lease/4
+	if err := m.followAll(ctx, taken, max(m.missed, movedWait)); err != nil {
+		return err
 	}
-	return m.followAll(ctx, taken, missed)
+	m.missed = 0
+	m.count.taken.Add(int64(taken.Len()))
+	return nil
 }
 
 // Give ends what the node gives to others.
 func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
 	m.lanes.Store(&own)
-	if err := m.e.platforms.SetParts(ctx, own); err != nil && !errors.Is(err, detect.ErrStopped) {
+	if err := m.setParts(ctx, own); err != nil {
+		return err
+	}
+	if err := m.e.dispatcher.SetParts(ctx, own); err != nil {
 		return err
 	}
 	m.count.given.Add(int64(given.Len()))
-	return m.e.dispatcher.SetParts(ctx, own)
+	return nil
 }
 
-// Lost ends all, and gives nothing back: others have it.
+// setParts returns when nothing of other parts can be committed any more. Detectors that
+// stop commit what is under way to the end.
+func (m *membership) setParts(ctx context.Context, own fleet.Set) error {
+	err := m.e.platforms.SetParts(ctx, own)
+	if !errors.Is(err, detect.ErrStopped) {
+		return err
+	}
+	select {
+	case <-m.drained:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("streamwatch: polls under way: %w", context.Cause(ctx))
+	}
+}
+
+// Lost ends all, and gives nothing back: others have it. It returns when nothing of the
+// lost term waits for its commit any more, which the next term's fence would let in.
 func (m *membership) Lost() {
 	m.count.lost.Add(1)
 	m.lanes.Store(new(fleet.Set))
 	m.e.dispatcher.Lose()
-	// What is under way is refused by its fence: nobody has to wait for it.
-	ctx, cancel := context.WithTimeout(context.Background(), lostWait)
-	defer cancel()
-	if err := m.e.platforms.SetParts(ctx, fleet.Set{}); err != nil && !errors.Is(err, detect.ErrStopped) {
-		m.e.cfg.Logger.Warn("polls under way while the node lost its term", "error", err)
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), lostWait)
+		err := m.setParts(ctx, fleet.Set{})
+		cancel()
+		if err == nil {
+			return
+		}
+		m.e.cfg.Logger.Warn("the node has lost its term, and waits for polls under way", "error", err)
 	}
 }
 
 // movedWait is how long a part that one node gives to another is polled by neither.
 const movedWait = time.Second
 
-// lostWait bounds the wait for polls of a term that was lost.
+// lostWait is how often a node that waits for polls of a lost term says so.
 const lostWait = 5 * time.Second
 
 // Hold stops polls and sends while others may have the parts.
@@ -138,23 +167,35 @@ func (m *membership) follow(ctx context.Context, c fleet.Change) error {
 	switch c.Kind {
 	case fleet.Monitor:
 		m.tracked[c.ID] = c.Kind
-		return m.e.monitors.Follow(ctx, c.Owner, c.ID)
+		return m.refused(ctx, c, m.e.monitors.Follow(ctx, c.Owner, c.ID))
 	case fleet.Rule:
 		m.tracked[c.ID] = c.Kind
-		return m.refused(c, m.e.rules.Follow(ctx, c.Owner, c.ID))
+		return m.refused(ctx, c, m.e.rules.Follow(ctx, c.Owner, c.ID))
 	case fleet.Endpoint:
 		return m.e.dispatcher.Follow(ctx, c.Owner, c.ID)
 	}
 	return nil // keys are looked up each time that they are used
 }
 
-// refused reports a rule that this engine cannot run, which hinders no other.
-func (m *membership) refused(c fleet.Change, err error) error {
-	if err == nil || !unrunnable(err) {
+// refused ends a record that this engine cannot run, by what it ran of it before. It
+// hinders no other.
+func (m *membership) refused(ctx context.Context, c fleet.Change, err error) error {
+	switch {
+	case errors.Is(err, detect.ErrStopped):
+		return nil // nothing is polled here any more
+	case err == nil || !unrunnable(err):
 		return err
 	}
-	m.e.cfg.Logger.Error("running a rule failed", "rule", c.ID, "error", err)
-	return nil
+	m.e.cfg.Logger.Error("a record cannot be followed, as it is for an engine with other settings", "kind", c.Kind, "id", c.ID, "error", err)
+	return m.end(ctx, c.ID, c.Kind)
+}
+
+// end has the detectors forget a record.
+func (m *membership) end(ctx context.Context, id string, kind fleet.Kind) error {
+	if kind == fleet.Rule {
+		return m.e.platforms.RemoveQuery(ctx, id)
+	}
+	return m.e.platforms.Remove(ctx, id)
 }
 
 // Reread follows all records.
@@ -192,13 +233,7 @@ func (m *membership) followAll(ctx context.Context, taken fleet.Set, missed time
 		return fmt.Errorf("streamwatch: run rules: %w", err)
 	}
 	for id, kind := range gone { // paused or deleted while the node did not follow
-		var err error
-		if kind == fleet.Rule {
-			err = m.e.platforms.RemoveQuery(ctx, id)
-		} else {
-			err = m.e.platforms.Remove(ctx, id)
-		}
-		if err != nil {
+		if err := m.end(ctx, id, kind); err != nil {
 			m.restore(gone)
 			return fmt.Errorf("streamwatch: end %s %s: %w", kind, id, err)
 		}
@@ -265,9 +300,6 @@ func (m *membership) elsewhere(parts []fleet.Part) {
 
 // committed tells the others' WebSocket clients of new events.
 func (m *membership) committed(batches []*detect.Batch) {
-	if m.e.hub == nil {
-		return
-	}
 	heads := map[string]uint64{}
 	for _, b := range batches {
 		for i := range b.Events {

@@ -8,6 +8,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
@@ -65,9 +66,9 @@ func (e *Engine) addRules() (err error) {
 	return err
 }
 
-// unrunnable reports whether an engine with other sources would run the rule.
+// unrunnable reports whether an engine with other settings would run the rule or monitor.
 func unrunnable(err error) bool {
-	return errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown)
+	return errors.Is(err, detect.ErrNoSearcher) || errors.Is(err, platforms.ErrUnknown) || invalid.IsRefused(err)
 }
 
 // planRules returns the price of the active rules and their queries, without those

@@ -2,6 +2,7 @@ package streamwatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type tracking struct{ e *Engine }
 func (t tracking) all(ctx context.Context) error {
 	e := t.e
 	if e.fleet != nil {
-		if err := e.fleet.Give(ctx, fleet.Set{}, fleet.All()); err != nil {
+		if err := errors.Join(e.platforms.SetParts(ctx, fleet.Set{}), e.dispatcher.SetParts(ctx, fleet.Set{})); err != nil {
 			return err
 		}
 		return e.fleet.Reread(ctx)
@@ -48,7 +49,12 @@ func (t tracking) monitors(ctx context.Context, missed time.Duration, begins fun
 		}
 		sub := detect.ForMonitor(m)
 		sub.Spread, sub.Missed = true, missed
-		return e.platforms.Set(ctx, sub)
+		err := e.platforms.Set(ctx, sub)
+		if e.fleet != nil && unrunnable(err) { // an engine with other settings runs it
+			e.cfg.Logger.Error("running a monitor failed", "monitor", m.ID, "error", err)
+			return nil
+		}
+		return err
 	})
 }
 

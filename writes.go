@@ -88,6 +88,9 @@ func (w *writes) check(ctx context.Context) error {
 	// Not the asker's context: what it gave up would stand for others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
 	defer cancel()
+	if j, ok := w.journal.(fenced); ok && j.m.node.Fence().IsZero() {
+		return nil // a node that has not joined has nothing to write
+	}
 	now := time.Now()
 	err := w.journal.Commit(ctx, []*detect.Batch{{Cursor: &detect.Cursor{Target: probeTarget, Since: now.UTC()}}})
 	w.note(err)

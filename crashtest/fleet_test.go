@@ -137,7 +137,7 @@ func inMemory(t *testing.T, o options) (r *handoverRun) {
 
 func TestHandoversInMemory(t *testing.T) {
 	for seed := range uint64(3) {
-		const wanted = 3000 / tempo
+		const wanted = 3000
 		r := inMemory(t, options{kind: "memory", fleet: 4, handovers: wanted, seed: seed})
 		o := r.report()
 		if len(r.found) > 0 || o.Handovers < wanted || o.Refused == 0 || o.Stale+o.Lost+o.Doubled > 0 || o.Takeover.P50 <= 0 || o.Takeover.Max > 8000 {
@@ -149,7 +149,7 @@ func TestHandoversInMemory(t *testing.T) {
 // What finds nothing is worth what it finds when something is wrong.
 func TestPlantedFaultsOfFleetsAreFound(t *testing.T) {
 	for _, plant := range plants {
-		r := inMemory(t, options{kind: "memory", fleet: 4, handovers: 3000 / tempo, seed: 1, plant: plant})
+		r := inMemory(t, options{kind: "memory", fleet: 4, handovers: 3000, seed: 1, plant: plant})
 		if o := r.report(); o.Stale == 0 || !slices.ContainsFunc(r.found, func(v violation) bool { return v.Invariant == "F1" }) {
 			t.Errorf("%s: %+v, %v", plant, o, r.found)
 		}

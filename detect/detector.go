@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/detect/internal/streams"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/pace"
 	"github.com/streamwatch/streamwatch/internal/probe"
@@ -196,7 +197,7 @@ func (d *Detector) Set(ctx context.Context, sub Subscription) error {
 
 func (d *Detector) set(ctx context.Context, sub Subscription) error {
 	if err := sub.validate(d.cfg.Pace); err != nil {
-		return err
+		return invalid.Refused(err)
 	}
 	if most := int64(len(d.shards)) * maxTargets; d.env.Count.Kinds[poll.Accounts].Targets.Load()+int64(len(sub.Accounts)) > most {
 		return fmt.Errorf("detect: Accounts: %d more are not allowed: want at most %d in all, with %d Shards", len(sub.Accounts), most, len(d.shards))

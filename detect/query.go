@@ -12,6 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
 	"github.com/streamwatch/streamwatch/detect/internal/routing"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/invalid"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/rule/query"
 )
@@ -128,7 +129,7 @@ func (s *QuerySubscription) want() routing.Want {
 // Since are not events. ErrNoSearcher when the query cannot be polled.
 func (d *Detector) SetQuery(ctx context.Context, sub QuerySubscription) error {
 	if err := sub.validate(); err != nil {
-		return err
+		return invalid.Refused(err)
 	}
 	if d.deps.Roles.Search == nil && !sub.coverable() {
 		return fmt.Errorf("%w %q", ErrNoSearcher, clip(sub.Query))

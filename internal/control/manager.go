@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/invalid"
 )
 
 // Config sets up a Manager. Admit, Created, Settle, ChangeTimeout, Logger and Now have defaults,
@@ -122,8 +124,13 @@ func (m *Manager[R, P]) remove(ctx context.Context, owner, id string, version in
 	return err
 }
 
+// settleTimeout is more than it takes until a process that has died counts as gone.
+const settleTimeout = 30 * time.Second
+
 // settle waits until a change that is stored is in effect everywhere.
 func (m *Manager[R, P]) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
 	if err := m.cfg.Settle(ctx); err != nil {
 		return fmt.Errorf("%s: the change is stored and not in effect everywhere yet: %w", m.kind.Name, err)
 	}
@@ -165,7 +172,7 @@ func (m *Manager[R, P]) apply(ctx context.Context, r R) error {
 	}
 	p, err := m.kind.Parse(&r)
 	if err != nil {
-		return err
+		return invalid.Refused(err)
 	}
 	return m.cfg.Tracker.Track(ctx, r, p)
 }
