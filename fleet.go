@@ -19,11 +19,12 @@ import (
 // one on the same Store, which has to be a storage.Sharing. They share the accounts, the
 // queries, the endpoints and the budgets of the sources; each of them takes every change
 // and answers every question, and has WebSocket clients of its own. When a node dies the
-// others have what it had within Lease and a quarter. All nodes need the same Sources
-// and Detect.
+// others have what it had within Lease and a quarter. All nodes need the same Sources,
+// Detect and Rules.
 //
 // OnEvent is called on the node that found the event. Quotas, and the credits that a new
-// monitor or rule needs, are checked by each node for itself.
+// monitor or rule needs, are checked by each node for itself. A StatusReason says what
+// one of the nodes that poll for the monitor or rule has met last.
 type FleetConfig struct {
 	// Name tells the node from the others, in Stats and the log; 1 to 64 bytes. An
 	// engine that starts with the name of another replaces it. Defaults to the name of
@@ -90,6 +91,7 @@ func newFleet(e *Engine, cfg FleetConfig) (*membership, error) {
 func (c *Config) fingerprint() string {
 	h := fnv.New64a()
 	fmt.Fprintln(h, fleet.Parts)
+	fmt.Fprintln(h, c.Rules.Parse.Dialect)
 	for _, s := range c.allSources(c.Detect) {
 		fmt.Fprintln(h, s.Name, s.Detect.Pace, s.Detect.FetchRate, s.Detect.ProbeRate)
 	}

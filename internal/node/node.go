@@ -102,6 +102,7 @@ func (n *Node) Join(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			n.used.Store(false) // it may be called again
 			return fmt.Errorf("node: joining the fleet: %w", err)
 		case <-time.After(pause.NextBackOff()):
 		}
