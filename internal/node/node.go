@@ -135,8 +135,8 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// Leave gives all parts and ends the term, after Run. If Host.Give fails the term is
-// not ended, since something of the parts may still go on: its lease runs out.
+// Leave gives all parts and ends the term, after Run. If Host.Give fails until ctx ends,
+// the term is not ended, since something of the parts may still go on: its lease runs out.
 func (n *Node) Leave(ctx context.Context) error {
 	if !n.stand.leave() {
 		return errors.New("node: Leave is to be called once, when Run has returned")
@@ -145,18 +145,26 @@ func (n *Node) Leave(ctx context.Context) error {
 	if !n.stand.isJoined() {
 		return nil
 	}
-	err := n.giveAll(ctx)
-	if errors.Is(err, fleet.ErrFenced) {
-		n.cfg.Host.Lost()
-		n.stand.drop()
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("node: leaving the fleet: %w", err)
+	pause := n.pause()
+	for {
+		err := n.giveAll(ctx)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, fleet.ErrFenced) {
+			n.cfg.Host.Lost()
+			n.stand.drop()
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("node: leaving the fleet: %w", err)
+		case <-time.After(pause.NextBackOff()):
+		}
 	}
 	n.stand.end()
 	n.grants.reset(n.cfg.Host) // others have them from now on
-	pause := n.pause()
+	pause.Reset()
 	for {
 		err := n.call(ctx, func(ctx context.Context) error { return n.cfg.Members.Leave(ctx, n.Fence()) })
 		if err == nil {
