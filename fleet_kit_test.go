@@ -59,6 +59,7 @@ type engine struct {
 	w     *fleetWorld
 	name  string
 	store *severable
+	slow  atomic.Pointer[chan struct{}] // answers come when it is closed; nil for at once
 }
 
 func (w *fleetWorld) engine(name string) *engine {
@@ -125,6 +126,13 @@ func (n *engine) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher
 		key := strings.ToLower(q.Username)
 		n.w.polls[key] = append(n.w.polls[key], polled{time.Now(), n.name})
 		n.w.mu.Unlock()
+	}
+	if until := n.slow.Load(); until != nil {
+		select {
+		case <-*until:
+		case <-ctx.Done():
+			return fetcher.Page{}, ctx.Err()
+		}
 	}
 	return n.w.platform.Timeline(ctx, q)
 }

@@ -1,6 +1,7 @@
 package streamwatch_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -258,5 +259,47 @@ func TestFleetGoesOnBesideABadRecord(t *testing.T) {
 			}
 			n.stop()
 		}
+	})
+}
+
+// A node that stops gives its parts when the polls under way have been committed, not
+// before: nobody else polls their accounts meanwhile.
+func TestFleetGivesWhenPollsHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 10
+		w := newFleetWorld(t, accounts)
+		w.tune = func(c *streamwatch.Config) { c.Detect.FetchTimeout = time.Minute }
+		a := w.start("a")[0]
+		w.watch(accounts, a)
+		pass(5 * time.Second)
+		answer := make(chan struct{})
+		a.slow.Store(&answer)
+		pass(3 * time.Second) // all polls are under way
+		stopped := make(chan error, 1)
+		go func() { stopped <- a.Shutdown(context.Background()) }()
+		b := w.start("b")[0]
+		pass(20 * time.Second)
+		pollsOfB := func() (n int) {
+			for _, name := range enginetest.AccountNames(accounts) {
+				for _, p := range w.pollsOf(name) {
+					if p.by == "b" {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		if n := pollsOfB(); n > 0 {
+			t.Errorf("b has made %d polls while those of a are under way", n)
+		}
+		close(answer)
+		pass(5 * time.Second)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		if n := pollsOfB(); n < accounts {
+			t.Errorf("b has made %d polls after a has stopped, want at least %d", n, accounts)
+		}
+		b.stop()
 	})
 }
