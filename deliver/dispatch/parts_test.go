@@ -16,8 +16,8 @@ import (
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
-// A dispatcher asks for its parts alone. Calls of Wake are one look; without any, there is
-// one a second.
+// A dispatcher asks for its parts alone. Calls of Wake during a look are one more look;
+// without any, there is one a second.
 func TestWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var spy *spied
@@ -35,12 +35,19 @@ func TestWake(t *testing.T) {
 			t.Errorf("%d looks in 10 s, want one a second", after-before)
 		}
 		before, _ = spy.count()
+		release := make(chan struct{})
+		spy.mu.Lock()
+		spy.looking = func() { <-release }
+		spy.mu.Unlock()
+		a.d.Wake()
+		synctest.Wait() // the look has begun
 		for range 1000 {
 			a.d.Wake()
 		}
+		close(release)
 		synctest.Wait()
-		if after, _ := spy.count(); after-before < 1 || after-before > 3 {
-			t.Errorf("%d looks for 1,000 calls, want 1", after-before)
+		if after, _ := spy.count(); after-before != 2 {
+			t.Errorf("%d looks for a call and 1,000 calls during its look, want 2", after-before)
 		}
 		for _, parts := range spy.parts {
 			if parts == nil || !reflect.DeepEqual(*parts, p) {

@@ -226,13 +226,18 @@ type spied struct {
 	parts   []*fleet.Set
 	back    int // settlements without an attempt
 	settled func(ss []deliver.Settlement) error
+	looking func() // called at each look, if set
 }
 
 func (o *spied) NextDue(ctx context.Context, parts *fleet.Set) (time.Time, bool, error) {
 	o.mu.Lock()
 	o.looks++
 	o.parts = append(o.parts, parts)
+	looking := o.looking
 	o.mu.Unlock()
+	if looking != nil {
+		looking()
+	}
 	return o.Outbox.NextDue(ctx, parts)
 }
 
