@@ -51,7 +51,7 @@ var levels = [][]string{
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "enginehttp"},
 	{"enginetest/check", "enginetest/replay"},
-	{"examples/*", "crashtest"},
+	{"examples/*", "cmd/*", "crashtest"},
 }
 
 // testLevel is the highest package a test may import.

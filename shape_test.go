@@ -32,7 +32,6 @@ var wide = map[string]shape{
 	"enginehttp/deliveryRecord":     {fields: 21},
 	"enginetest/accountJSON":        {fields: 23},
 	"enginetest/status":             {fields: 25},
-	"examples/server/config":        {fields: 30},
 	"fetcher/Product":               {fields: 31},
 	"fetcher/Tweet":                 {fields: 45},
 	"fetcher/User":                  {fields: 26},

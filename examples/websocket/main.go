@@ -9,7 +9,7 @@
 //	go run ./examples/websocket -url http://127.0.0.1:8080/v1/social/stream -key sw_live_…
 //
 // is the client alone: it prints the posts of a service, such as
-// examples/server, until Ctrl-C, and resumes when the connection is lost.
+// streamwatch serve, until Ctrl-C, and resumes when the connection is lost.
 package main
 
 import (

@@ -35,6 +35,15 @@ import (
 // maxConnections bounds the connections of clients, WebSocket included.
 const maxConnections = 10_000
 
+// runServe is the command serve.
+func runServe(ctx context.Context, p process, args []string) error {
+	c, err := parseServe(p, args)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, c, p.out, p.logs)
+}
+
 // serve runs the service until ctx ends, and then lets what is under way end.
 func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	log := logger(c, logs)
@@ -59,7 +68,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	if _, err := newService(c, memory.New(memory.Options{}), base, log); err != nil {
 		return err
 	}
-	store, done, err := openStore(ctx, c, log)
+	store, done, err := openStore(ctx, c.stored, c.demo, log)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,83 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
+// adminConfig is what a command about keys and credits is asked for.
+type adminConfig struct {
+	command string
+	stored
+	owner, name, tier, id, scope string
+	rate                         int
+	credits                      int64
+}
+
+// adminAbout is what -h says of each command.
+var adminAbout = map[string]string{
+	"key":     "Key issues a key and shows it, this once; also while a service runs on the same store.",
+	"keys":    "Keys lists the keys of an owner. None is shown in full.",
+	"revoke":  "Revoke has a key refused, within a second by a service on the same store.",
+	"credits": "Credits gives credits to an owner.",
+}
+
+// runAdmin is the command of that name.
+func runAdmin(command string) func(context.Context, process, []string) error {
+	return func(ctx context.Context, p process, args []string) error {
+		c, err := parseAdmin(p, command, args)
+		if err != nil {
+			return err
+		}
+		return admin(ctx, c, p.out)
+	}
+}
+
+func parseAdmin(p process, command string, args []string) (adminConfig, error) {
+	c := adminConfig{command: command}
+	fs := newFlags(command, adminAbout[command])
+	c.stored.flags(fs)
+	fs.StringVar(&c.owner, "owner", "", "whose keys and credits")
+	switch command {
+	case "key":
+		fs.StringVar(&c.name, "name", "default", "what the owner calls the key")
+		fs.StringVar(&c.tier, "tier", "", "the owner's tier, for people")
+		fs.StringVar(&c.scope, "scope", "write", "what the key may do: read, write, or admin, which lets the owner make and revoke keys over HTTP")
+		fs.IntVar(&c.rate, "rate", 0, "requests a minute (default: the server's)")
+		fs.Int64Var(&c.credits, "credits", 0, "credits to give at once")
+	case "credits":
+		fs.Int64Var(&c.credits, "credits", 0, "credits to give")
+		fs.StringVar(&c.id, "id", "", "id of the top-up; the same again gives nothing more (default: a new one)")
+	case "revoke":
+		fs.StringVar(&c.id, "id", "", "the key's id")
+	}
+	if err := fs.environment(p); err != nil {
+		return c, err
+	}
+	if err := fs.parse(p, args); err != nil {
+		return c, err
+	}
+	if err := c.check(); err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}
+
+func (c *adminConfig) check() error {
+	switch {
+	case c.owner == "":
+		return errors.New("-owner is missing: want whose keys and credits")
+	case c.command == "revoke" && c.id == "":
+		return errors.New("-id is missing: want the key's id, see the command keys")
+	case c.credits < 0 || c.credits > 1e15 || c.command == "credits" && c.credits == 0:
+		return fmt.Errorf("-credits %d is not allowed: want 1 to 1000000000000000", c.credits)
+	}
+	return nil
+}
+
 // admin issues, lists and revokes keys and gives credits, also while a server
 // runs on the same store.
-func admin(ctx context.Context, c config, out io.Writer) error {
+func admin(ctx context.Context, c adminConfig, out io.Writer) error {
 	if err := tryAdmin(ctx, c); err != nil {
 		return err
 	}
-	store, done, err := openStore(ctx, c, slog.New(slog.DiscardHandler))
+	store, done, err := openStore(ctx, c.stored, false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -75,7 +145,7 @@ func admin(ctx context.Context, c config, out io.Writer) error {
 
 // tryAdmin finds what openStore must not make a new database for: a key that is
 // refused, or a question about one that is not there.
-func tryAdmin(ctx context.Context, c config) error {
+func tryAdmin(ctx context.Context, c adminConfig) error {
 	switch c.command {
 	case "key":
 		store := memory.New(memory.Options{})
@@ -95,7 +165,7 @@ func tryAdmin(ctx context.Context, c config) error {
 	return nil
 }
 
-func (c *config) issue() apikey.IssueRequest {
+func (c *adminConfig) issue() apikey.IssueRequest {
 	return apikey.IssueRequest{Owner: c.owner, Name: c.name, Tier: c.tier, RatePerMinute: c.rate, Scope: apikey.Scope(c.scope)}
 }
 

@@ -76,7 +76,7 @@ func TestParseSources(t *testing.T) {
 		for _, f := range strings.Fields(flags) {
 			args = append(args, "-source", f)
 		}
-		_, err := parse("serve", args, sourceEnv, io.Discard)
+		_, err := parseServe(process{env: sourceEnv, out: io.Discard}, args)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", flags, err, want)
 		}
@@ -89,11 +89,11 @@ func TestParseSources(t *testing.T) {
 // Sources of the environment are those of the command line, unless that has some.
 func TestSourcesOfTheEnvironment(t *testing.T) {
 	env := func(name string) (string, bool) { return "a=fake b=fake,stream", name == "STREAMWATCH_SOURCE" }
-	c, err := parse("serve", nil, env, io.Discard)
+	c, err := parseServe(process{env: env, out: io.Discard}, nil)
 	if err != nil || len(c.sources) != 2 || c.sources[0].name != "a" || !c.sources[1].stream {
 		t.Errorf("sources %+v, %v", c.sources, err)
 	}
-	c, err = parse("serve", []string{"-source", "c=fake"}, env, io.Discard)
+	c, err = parseServe(process{env: env, out: io.Discard}, []string{"-source", "c=fake"})
 	if err != nil || len(c.sources) != 1 || c.sources[0].name != "c" {
 		t.Errorf("sources %+v, %v: want that of the command line", c.sources, err)
 	}
@@ -101,13 +101,13 @@ func TestSourcesOfTheEnvironment(t *testing.T) {
 
 // Each kind has the roles and the budget that its options ask for.
 func TestOpenSources(t *testing.T) {
-	c, err := parse("serve", []string{
+	c, err := parseServe(process{env: sourceEnv, out: io.Discard}, []string{
 		"-source", "b=bluesky,probe,stream,calls=5", "-source", "p=bluesky,https://pds.example.com,pds,stream",
 		"-source", "m=mastodon,https://a.example,token=MASTODON_TOKEN,probe=2,stream=wss://s.example", "-source", "n=mastodon,https://b.example",
 		"-source", "r=remote,https://streams.example.com,token=OTHER_KEY,stream", "-source", "f=fake,probe,stream",
 		"-source", "x=x,token=OTHER_KEY,probe,stream,rules,limit=5", "-source", "y=x,https://x.example,token=OTHER_KEY",
 		"-source", "news=feed,contact=ops@example.com,memory=" + t.TempDir() + ",stream=https://s.example.com/websub/,token=HUB_SECRET", "-source", "g=feed",
-	}, sourceEnv, io.Discard)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestOpenSources(t *testing.T) {
 
 // What X charges is bounded, and hubs of feeds find their way.
 func TestOpenXAndFeeds(t *testing.T) {
-	c, err := parse("serve", []string{"-source", "x=x,token=OTHER_KEY,rules,limit=5", "-source", "f=feed,stream=https://s.example.com/websub,token=HUB_SECRET"}, sourceEnv, io.Discard)
+	c, err := parseServe(process{env: sourceEnv, out: io.Discard}, []string{"-source", "x=x,token=OTHER_KEY,rules,limit=5", "-source", "f=feed,stream=https://s.example.com/websub,token=HUB_SECRET"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +184,8 @@ func TestSources(t *testing.T) {
 	logR, logW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"-demo", "-addr", "127.0.0.1:0", "-log", "json", "-drain", "0s", "-source", "pushed=fake,stream",
-			"-source", "probed=fake,probe=10", "-source", "toots=mastodon,http://127.0.0.1:1"}, noEnv, outW, logW)
+		err := run(ctx, process{noEnv, outW, logW}, []string{"serve", "-demo", "-addr", "127.0.0.1:0", "-log", "json", "-drain", "0s", "-source", "pushed=fake,stream",
+			"-source", "probed=fake,probe=10", "-source", "toots=mastodon,http://127.0.0.1:1"})
 		outW.CloseWithError(io.EOF)
 		logW.CloseWithError(io.EOF)
 		ended <- err

@@ -134,8 +134,8 @@ func startDemo(ctx context.Context, mux *http.ServeMux, d *demoPlatform, store k
 	return nil
 }
 
-// secrets are those by which a request may be signed.
-func secrets(e deliver.Endpoint) []deliver.Secret {
+// secretsOf are those by which a request may be signed.
+func secretsOf(e deliver.Endpoint) []deliver.Secret {
 	all := []deliver.Secret{e.Secret}
 	for _, old := range e.OldSecrets {
 		all = append(all, old.Secret)
@@ -151,7 +151,7 @@ func demoReceiver(ctx context.Context, endpoints deliver.EndpointStore, log *slo
 		if err != nil {
 			return nil
 		}
-		return secrets(e)
+		return secretsOf(e)
 	}})
 	if err != nil {
 		return nil, err

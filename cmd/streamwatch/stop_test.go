@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -37,7 +39,7 @@ func TestSlowRequestIsCut(t *testing.T) {
 	logR, logW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"-demo", "-addr", "127.0.0.1:0", "-ops-addr", "127.0.0.1:0", "-drain", "1s", "-stop-time", "200ms"}, noEnv, outW, logW)
+		err := run(ctx, process{noEnv, outW, logW}, []string{"serve", "-demo", "-addr", "127.0.0.1:0", "-ops-addr", "127.0.0.1:0", "-drain", "1s", "-stop-time", "200ms"})
 		outW.Close()
 		logW.Close()
 		ended <- err
@@ -119,7 +121,7 @@ func TestMetricsAreForOperators(t *testing.T) {
 		"-platform bluesky -metrics":              true,
 		"-demo":                                   true,
 	} {
-		c, err := parse("serve", strings.Fields(args), noEnv, io.Discard)
+		c, err := parseServe(process{env: noEnv, out: io.Discard}, strings.Fields(args))
 		if err != nil || c.metrics != want {
 			t.Errorf("%s: metrics for everybody %v, %v, want %v", args, c.metrics, err, want)
 		}
@@ -131,5 +133,18 @@ func TestMetricsAreForOperators(t *testing.T) {
 				t.Errorf("%s: /metrics gave %d, want %d", args, rec.Code, want)
 			}
 		}
+	}
+}
+
+func TestConnectionLog(t *testing.T) {
+	var out bytes.Buffer
+	l := connectionLog(slog.New(slog.NewTextHandler(&out, nil)))
+	l.Print("http: TLS handshake error from 192.0.2.1:4: EOF")
+	if out.Len() > 0 {
+		t.Errorf("a handshake is logged: %s", &out)
+	}
+	l.Print("http: Accept error: too many open files; retrying in 5ms")
+	if !strings.Contains(out.String(), "level=WARN") || !strings.Contains(out.String(), "too many open files") {
+		t.Errorf("log %q", &out)
 	}
 }

@@ -15,14 +15,27 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
+// stored is where everything is kept, and by whom.
+type stored struct {
+	db, redis string
+	fleet     bool
+	node      string
+}
+
+// flags adds those that the service and its administration share.
+func (s *stored) flags(fs flags) {
+	fs.StringVar(&s.db, "db", "streamwatch.db", "SQLite `file`; with -demo one that is removed at the end")
+	fs.StringVar(&s.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port, or with ?addr=host:port&addr=… a cluster")
+}
+
 // keyedStore keeps everything: SQLite's and Redis' do.
 type keyedStore interface {
 	storage.Store
 	storage.Keyed
 }
 
-// openStore opens what the flags name; done closes it.
-func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStore, done func(), err error) {
+// openStore opens what the flags name, or a file that done removes; done closes it.
+func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) (store keyedStore, done func(), err error) {
 	closing := func() {}
 	switch {
 	case c.redis != "":
@@ -30,7 +43,7 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStor
 		if to, err = redisOptions(c.redis); err == nil {
 			store, err = redisstore.Open(ctx, to, redisstore.Options{Logger: log})
 		}
-	case c.demo:
+	case temporary:
 		var dir string
 		if dir, err = os.MkdirTemp("", "streamwatch-demo-"); err == nil {
 			closing = func() { os.RemoveAll(dir) }
@@ -52,7 +65,7 @@ func openStore(ctx context.Context, c config, log *slog.Logger) (store keyedStor
 }
 
 // where names the store, so that who issues a key sees whether it is the server's.
-func (c *config) where() string {
+func (c *stored) where() string {
 	if c.redis == "" {
 		if path, err := filepath.Abs(c.db); err == nil {
 			return path

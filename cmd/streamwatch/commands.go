@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// process is what a command has of the process that it runs in.
+type process struct {
+	env  func(string) (string, bool)
+	out  io.Writer // what was asked for
+	logs io.Writer // the rest
+}
+
+// command is something that the program can do.
+type command struct {
+	name    string // its words, with a space between them
+	summary string
+	run     func(ctx context.Context, p process, args []string) error
+}
+
+// commands are all that the program can do, as the command help lists them.
+var commands = []command{
+	{"serve", "run the service until it is told to stop", runServe},
+	{"key", "issue a key, beside a service or before there is one", runAdmin("key")},
+	{"keys", "list an owner's keys", runAdmin("keys")},
+	{"revoke", "revoke a key", runAdmin("revoke")},
+	{"credits", "give an owner credits", runAdmin("credits")},
+	{"version", "say which version this is", runVersion},
+}
+
+// usageError is a mistake on the command line, or in what it names.
+type usageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e usageError) Unwrap() error { return e.error }
+
+// run runs the command that args begin with.
+func run(ctx context.Context, p process, args []string) error {
+	if len(args) == 0 {
+		help(p.logs)
+		return usageError{fmt.Errorf("command is missing: want one of %s", names())}
+	}
+	if args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
+		help(p.out)
+		return flag.ErrHelp
+	}
+	if args[0] == "help" {
+		if len(args) == 1 {
+			help(p.out)
+			return flag.ErrHelp
+		}
+		args = append(args[1:len(args):len(args)], "-h")
+	}
+	c, rest, ok := find(args)
+	if !ok {
+		return usageError{fmt.Errorf("command %.40q is not allowed: want one of %s", args[0], names())}
+	}
+	return c.run(ctx, p, rest)
+}
+
+// find finds the command that args begin with; rest is what follows.
+func find(args []string) (c command, rest []string, ok bool) {
+	for _, c := range commands {
+		words := strings.Fields(c.name)
+		if len(args) >= len(words) && strings.Join(args[:len(words)], " ") == c.name {
+			return c, args[len(words):], true
+		}
+	}
+	return command{}, nil, false
+}
+
+func names() string {
+	all := make([]string, 0, len(commands)+1)
+	for _, c := range commands {
+		all = append(all, c.name)
+	}
+	return strings.Join(append(all, "help"), ", ")
+}
+
+// help lists the commands.
+func help(w io.Writer) {
+	fmt.Fprint(w, "Streamwatch watches social accounts and delivers what they post.\n\nUsage:\n\n    streamwatch command [flags]\n\nCommands:\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, c := range commands {
+		fmt.Fprintf(t, "    %s\t%s\n", c.name, c.summary)
+	}
+	t.Flush()
+	fmt.Fprint(w, "\nstreamwatch command -h lists the flags of a command.\n")
+}

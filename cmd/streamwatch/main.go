@@ -1,0 +1,84 @@
+// Streamwatch is the engine as a program, for who wants no Go code: the whole service
+// with monitors, filter rules, webhooks, WebSocket, credits and keys behind HTTP, as
+// package enginehttp describes it.
+//
+//	streamwatch help
+//
+// lists the commands, and streamwatch serve -h the flags of one.
+//
+//	streamwatch serve -demo
+//
+// needs no setup: a fake platform posts, everything is kept in a file that is
+// removed at the end, and a key with credits is printed, so that every endpoint
+// can be tried with curl at once.
+//
+//	streamwatch serve -platform https://mastodon.social -db streams.db
+//	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379
+//	streamwatch serve -platform bluesky -pds https://pds.example.com
+//
+// watch real accounts, and several platforms at once as
+//
+//	export MASTODON_TOKEN=… OTHER_KEY=…
+//	streamwatch serve -source bsky=bluesky,probe,stream,calls=5 \
+//		-source masto=mastodon,https://mastodon.social,token=MASTODON_TOKEN,stream \
+//		-source other=remote,https://streams.example.com,token=OTHER_KEY,stream
+//
+// where accounts are named bsky:alice.example.com, masto:Gargron and so on; a bare
+// name is one of the first source. Keys and credits are issued beside it, on the same store:
+//
+//	streamwatch key -db streams.db -owner acme -name production -credits 100000
+//	streamwatch key -db streams.db -owner acme -name operations -scope admin
+//	streamwatch credits -db streams.db -owner acme -credits 5000
+//	streamwatch keys -db streams.db -owner acme
+//	streamwatch revoke -db streams.db -owner acme -id key_…
+//
+// With -fleet, servers that were started on the same -redis, or -db, share the work; the
+// folder deploy of the module has them for Compose and Kubernetes:
+//
+//	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379 -fleet
+//	streamwatch serve -platform bluesky -redis redis://127.0.0.1:6379 -fleet -addr 127.0.0.1:8081
+//
+// With a key of the scope admin, the first of which is made like this, an owner
+// lists, makes and revokes his keys at /v1/account/keys himself.
+//
+// Every flag of these commands can also come from the environment: STREAMWATCH_ADDR for
+// -addr and so on; the command line goes first. Secrets come from there alone:
+// STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest,
+// STREAMWATCH_CURSOR_KEY lets processes that are no fleet understand each other's cursors,
+// STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable of
+// its own.
+//
+// The exit status is 0 when all went well, 2 when the command line or what it names is
+// not allowed, and 1 for every other failure.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, process{env: os.LookupEnv, out: os.Stdout, logs: os.Stderr}, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "streamwatch:", err)
+	}
+	os.Exit(status(err))
+}
+
+// status is the exit status that an error of run stands for.
+func status(err error) int {
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, new(usageError)):
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseServe(t *testing.T) {
+	env := func(name string) (string, bool) {
+		v, ok := map[string]string{"STREAMWATCH_ADDR": "127.0.0.1:1", "STREAMWATCH_SEAL_KEY": "k", "STREAMWATCH_PLATFORM": "bluesky"}[name]
+		return v, ok
+	}
+	c, err := parseServe(process{env: env, out: io.Discard}, []string{"-addr", "127.0.0.1:2"})
+	if err != nil || c.addr != "127.0.0.1:2" || c.platform != "bluesky" || string(c.sealKey) != "k" {
+		t.Errorf("%+v, %v: want the environment, and the command line before it", c, err)
+	}
+	for args, want := range map[string]string{
+		"-source b=bluesky":       "",
+		"-source b=blusky":        `kind "blusky" is not allowed`,
+		"":                        "want either -demo or -platform",
+		"-demo -platform bluesky": "want either -demo or -platform",
+		"-platform bluesky -pds https://pds.example.com":      "",
+		"-platform bluesky -appview http://127.0.0.1:2584":    "",
+		"-platform bluesky -pds https://p -appview https://a": "want one of them",
+		"-demo -pds https://p":                                "they need -platform bluesky",
+		"-demo -tls-cert a":                                   "-tls-cert and -tls-key: want both",
+		"-demo -log xml":                                      `-log "xml" is not allowed`,
+		"-demo -interval -1s":                                 "-interval -1s is not allowed",
+		"-demo stray":                                         `argument "stray" is not allowed`,
+		"-owner x":                                            "-owner",
+		"-demo -ops-addr 127.0.0.1:9 -calls 5":                "",
+		"-demo -interval 100ms":                               "-interval 100ms is not allowed: want 1s or more, see -min-interval",
+		"-demo -min-interval 99ms":                            "-min-interval 99ms is not allowed: want 100ms to",
+		"-demo -origins example.com":                          `origin "example.com" is not allowed`,
+		"-demo -drain 2m":                                     "-drain 2m0s is not allowed",
+		"-demo -stop-time 0s":                                 "-stop-time 0s is not allowed",
+		"-demo -max-rules -1":                                 "-max-… below 0 is not allowed",
+		"-demo -max-monitors 5 -max-rules 5 -max-webhooks 5 -max-accounts 5 -max-websockets 5": "",
+		"-demo -keyless 0": "-keyless 0 is not allowed",
+		"-demo -min-interval 100ms -interval 100ms -origins https://a.example,http://[::1]:3000": "",
+	} {
+		_, err := parseServe(process{env: noEnv, out: io.Discard}, strings.Fields(args))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", args, err, want)
+		}
+	}
+	if _, err := parseServe(process{env: func(n string) (string, bool) { return "often", n == "STREAMWATCH_INTERVAL" }}, nil); err == nil || !strings.Contains(err.Error(), `STREAMWATCH_INTERVAL "often"`) {
+		t.Errorf("a bad variable: %v", err)
+	}
+	var help bytes.Buffer
+	if _, err := parseServe(process{env: noEnv, out: &help}, []string{"-h"}); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "-platform") {
+		t.Errorf("-h: %v, %q", err, help.String())
+	}
+}
+
+// A flag that is refused says which it is, and leaves no new database behind.
+func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	for args, want := range map[string]string{
+		"serve -platform nonsense":                              `-platform "nonsense" is not allowed`,
+		"serve -platform bluesky -pds nonsense":                 "-pds is not allowed",
+		"serve -platform bluesky -appview nonsense":             "-appview",
+		"serve -platform bluesky -interval 1ns":                 "1ns",
+		"serve -platform bluesky -calls 1e9":                    "1e+09",
+		"serve -platform bluesky -segment a/b":                  "a/b",
+		"serve -platform bluesky -addr " + busy.Addr().String(): "-addr",
+		"serve -platform bluesky -ops-addr nonsense":            `-ops-addr "nonsense" is not allowed`,
+		"serve -platform bluesky -tls-cert none -tls-key none":  "-tls-cert and -tls-key",
+		"key -owner a -rate -5":                                 "-5",
+		"keys -owner a":                                         "-db",
+		"revoke -owner a -id x":                                 "-db",
+	} {
+		dir := t.TempDir()
+		all := strings.Fields(args)
+		if all[0] == "serve" && !strings.Contains(args, " -addr ") {
+			all = append(all, "-addr", "127.0.0.1:0")
+		}
+		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, append(all, "-db", filepath.Join(dir, "new.db")))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", args, err, want)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: left behind: %v, %v", args, files, err)
+		}
+	}
+}
