@@ -49,7 +49,7 @@ var levels = [][]string{
 	{"storage/*", "fetcher/*", "storage/redisstore/internal/redistest"},
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
-	{"enginetest", "engineprom", "enginehttp"},
+	{"enginetest", "engineprom", "enginehttp", "engineui"},
 	{"enginetest/check", "enginetest/replay"},
 	{"examples/*", "cmd/*", "crashtest"},
 }

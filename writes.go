@@ -35,6 +35,8 @@ func (e *Engine) Writable(ctx context.Context) error { return e.writes.check(ctx
 type writes struct {
 	journal detect.Journal
 	turn    chan struct{} // held by who probes
+	// watchers are told of what was committed: see Engine.Watch.
+	watchers watchers
 
 	mu        sync.Mutex
 	good, bad time.Time // when a write succeeded and failed last; zero for never
@@ -109,6 +111,9 @@ type notedJournal struct {
 func (j notedJournal) Commit(ctx context.Context, batches []*detect.Batch) error {
 	err := j.Journal.Commit(ctx, batches)
 	j.w.note(err)
+	if err == nil {
+		j.w.watchers.tell(batches)
+	}
 	return err
 }
 

@@ -1,0 +1,225 @@
+package engineui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
+)
+
+// Config sets up a Console. Engine, and either Authorize or Login, are required.
+type Config struct {
+	// Engine is what the console shows.
+	Engine *streamwatch.Engine
+	// Authorize says who sends a request, and what they may see. It is called for every
+	// request but those of the style sheet and the script, and every few seconds for one
+	// that lasts, by several goroutines at once. After an error the answer is 403.
+	Authorize func(*http.Request) (Viewer, error)
+	// Login lets in who has an API key. Not with Authorize.
+	Login *KeyLogin
+	// Ledger has the credits that the console shows. Nil: there is no page of them.
+	Ledger billing.Ledger
+	// Logger gets what a page could not show, and why. Defaults to none.
+	Logger *slog.Logger
+	// Now stamps. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Console is an http.Handler. Its methods are safe for concurrent use.
+type Console struct {
+	cfg       Config
+	engine    *streamwatch.Engine
+	templates map[string]*template.Template // by page's path
+	login     *login // nil without Config.Login
+	csrf      http.CrossOriginProtection
+	windows   *windows
+	forecast  *forecast
+	tail      *tail
+	stop      context.CancelFunc
+	done      []<-chan struct{} // of the goroutines
+}
+
+// New checks cfg and returns a console. It starts goroutines, which Close ends.
+func New(cfg Config) (*Console, error) {
+	switch {
+	case cfg.Engine == nil:
+		return nil, errors.New("engineui: Config.Engine is missing: want an engine")
+	case cfg.Authorize == nil && cfg.Login == nil:
+		return nil, errors.New("engineui: Config.Authorize is missing: want a func, such as AllowLoopback, or Config.Login")
+	case cfg.Authorize != nil && cfg.Login != nil:
+		return nil, errors.New("engineui: Config.Login is not allowed beside Config.Authorize: want one of them")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &Console{cfg: cfg, engine: cfg.Engine}
+	var err error
+	if cfg.Login != nil {
+		if c.login, err = newLogin(*cfg.Login, c.engine.SharedKey, cfg.Now); err != nil {
+			return nil, err
+		}
+		c.cfg.Authorize = c.login.authorize
+	}
+	if c.templates, err = parsePages(); err != nil {
+		return nil, fmt.Errorf("engineui: %w", err)
+	}
+	c.windows = newWindows(c.engine.Stats, cfg.Now)
+	c.forecast = newForecast(c.engine.Plan, cfg.Now)
+	c.tail = newTail()
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.run(ctx, c.windows.run)
+	c.run(ctx, c.forecast.run)
+	unwatch := c.engine.Watch(c.tail.publish)
+	c.run(ctx, func(ctx context.Context) {
+		<-ctx.Done()
+		unwatch()
+		c.tail.close()
+	})
+	return c, nil
+}
+
+func (c *Console) run(ctx context.Context, f func(context.Context)) {
+	done := make(chan struct{})
+	c.done = append(c.done, done)
+	go func() {
+		defer close(done)
+		f(ctx)
+	}()
+}
+
+// Close ends the console's goroutines and the live tails, and returns when they have
+// ended. Pages are still answered, with figures that get old. It may be called again.
+func (c *Console) Close() {
+	c.stop()
+	for _, done := range c.done {
+		<-done
+	}
+}
+
+// policy is the Content-Security-Policy: nothing but the console's own files.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// pageTime bounds the making of a page.
+const pageTime = 10 * time.Second
+
+// ServeHTTP answers a request by the last element of its path.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	if a, ok := assets[name]; ok {
+		a.serve(w, r)
+		return
+	}
+	v := &view{Request: r, c: c}
+	if err := c.serve(w, v, name); err != nil {
+		c.fail(w, v, err)
+	}
+}
+
+func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
+	write := v.Method == http.MethodPost
+	if !write && v.Method != http.MethodGet && v.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		return &failure{http.StatusMethodNotAllowed, "The console knows GET and POST."}
+	}
+	if write {
+		if err := c.csrf.Check(v.Request); err != nil {
+			return &failure{http.StatusForbidden, "The form was sent from a page of another site."}
+		}
+		v.Body = http.MaxBytesReader(w, v.Body, maxForm)
+	}
+	if c.login != nil && (name == "login" || name == "logout") {
+		return c.login.serve(w, v, name)
+	}
+	var err error
+	if v.Viewer, err = c.cfg.Authorize(v.Request); err != nil {
+		return c.refuse(w, v, name, err)
+	}
+	v.query = v.URL.Query()
+	v.Owner = v.Viewer.Owner
+	if v.Viewer.All && v.query.Has("owner") {
+		v.Owner = v.query.Get("owner")
+	}
+	if name == "tail" && !write {
+		return c.serveTail(w, v)
+	}
+	p := c.page(name, v.Viewer)
+	if p == nil {
+		return errNotFound
+	}
+	v.page = p
+	ctx, cancel := context.WithTimeout(v.Context(), pageTime)
+	defer cancel()
+	v.Request = v.WithContext(ctx)
+	if write {
+		return c.change(w, v)
+	}
+	if v.Data, err = p.load(c, v); err != nil {
+		return err
+	}
+	return c.render(w, v, http.StatusOK)
+}
+
+// refuse answers a request that Authorize has not let through.
+func (c *Console) refuse(w http.ResponseWriter, v *view, name string, err error) error {
+	switch {
+	case errors.Is(err, errLogin) && (name == "tail" || v.Method == http.MethodPost):
+		return &failure{http.StatusUnauthorized, "Log in first."}
+	case errors.Is(err, errLogin):
+		redirect(w, "login")
+		return nil
+	case !errors.Is(err, ErrDenied):
+		c.cfg.Logger.Error("a request to the console could not be authorized", "error", err)
+	}
+	return &failure{http.StatusForbidden, "You may not see this."}
+}
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 64 << 10
+
+// change carries out a form, and leads back to a page.
+func (c *Console) change(w http.ResponseWriter, v *view) error {
+	switch {
+	case v.page.change == nil:
+		return &failure{http.StatusMethodNotAllowed, "This page has nothing to change."}
+	case !v.Viewer.Write:
+		return &failure{http.StatusForbidden, "You may look, and change nothing."}
+	}
+	if err := v.ParseForm(); err != nil {
+		return &failure{http.StatusBadRequest, "The form could not be read."}
+	}
+	to, err := v.page.change(c, v)
+	if err != nil {
+		return err
+	}
+	redirect(w, to)
+	return nil
+}
+
+// redirect sends the browser to another page of the console, by a relative link:
+// http.Redirect would leave out a prefix that was stripped.
+func redirect(w http.ResponseWriter, to string) {
+	if to == "" {
+		to = "./"
+	}
+	w.Header().Set("Location", to)
+	w.WriteHeader(http.StatusSeeOther)
+}

@@ -1,0 +1,229 @@
+package engineui
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// KeyLogin lets in who has an API key: a form asks for it, and a cookie holds it sealed
+// by Engine.SharedKey, so that all nodes of a fleet know the session. The cookie is of
+// the console's paths, is not shown to scripts, and is sent from no other site. Every
+// request authenticates the key again: when it ends, so do its sessions.
+//
+// A viewer sees what is the key's owner's, and may change it if the key's scope allows
+// changes.
+type KeyLogin struct {
+	// Auth finds the owner of a key. Required.
+	Auth apikey.Authenticator
+	// Operator says whose keys see all owners and the engine. Nil: nobody's.
+	Operator func(apikey.Principal) bool
+	// Lasts is how long a session lasts, 1 min to 30 days. Defaults to 8 h.
+	Lasts time.Duration
+}
+
+// Bounds of logins.
+const (
+	cookieName = "streamwatch_console"
+	maxKey     = 512 // bytes of an API key
+	// Guesses are counted by address, or /64 network, in so many counters: addresses
+	// that share one share its guesses.
+	guessCounters  = 4096
+	guessesAtOnce  = 10
+	guessesPerHour = 120
+)
+
+// login is a KeyLogin at work.
+type login struct {
+	KeyLogin
+	shared func(context.Context) (secret.Value, error)
+	now    func() time.Time
+	seed   maphash.Seed
+
+	mu      sync.Mutex
+	aead    cipher.AEAD
+	guesses [guessCounters]*rate.Limiter
+}
+
+func newLogin(cfg KeyLogin, shared func(context.Context) (secret.Value, error), now func() time.Time) (*login, error) {
+	if cfg.Lasts == 0 {
+		cfg.Lasts = 8 * time.Hour
+	}
+	switch {
+	case cfg.Auth == nil:
+		return nil, errors.New("engineui: Config.Login.Auth is missing: want an apikey.Authenticator")
+	case cfg.Lasts < time.Minute || cfg.Lasts > 30*24*time.Hour:
+		return nil, fmt.Errorf("engineui: Config.Login.Lasts %s is not allowed: want 1m to 720h, or 0 for 8h", cfg.Lasts)
+	}
+	return &login{KeyLogin: cfg, shared: shared, now: now, seed: maphash.MakeSeed()}, nil
+}
+
+// sealer makes and opens cookies.
+func (l *login) sealer(ctx context.Context) (cipher.AEAD, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.aead != nil {
+		return l.aead, nil
+	}
+	shared, err := l.shared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key, err := hkdf.Key(sha256.New, []byte(shared), nil, "streamwatch console session", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	l.aead, err = cipher.NewGCMWithRandomNonce(block)
+	return l.aead, err
+}
+
+// authorize finds the viewer of a session.
+func (l *login) authorize(r *http.Request) (Viewer, error) {
+	cookie, err := r.Cookie(cookieName)
+	if err != nil {
+		return Viewer{}, errLogin
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	if err != nil {
+		return Viewer{}, errLogin
+	}
+	aead, err := l.sealer(r.Context())
+	if err != nil {
+		return Viewer{}, err
+	}
+	text, err := aead.Open(nil, nil, sealed, nil)
+	if err != nil || len(text) <= 8 || !l.now().Before(time.Unix(int64(binary.BigEndian.Uint64(text)), 0)) {
+		return Viewer{}, errLogin
+	}
+	return l.viewer(r.Context(), secret.Value(text[8:]))
+}
+
+// viewer is who has a key.
+func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
+	who, err := l.Auth.Authenticate(ctx, key)
+	switch {
+	case errors.Is(err, apikey.ErrInvalid):
+		return Viewer{}, errLogin
+	case err != nil:
+		return Viewer{}, err
+	}
+	return Viewer{Name: who.Owner, Owner: who.Owner, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite()}, nil
+}
+
+// loginPage is the form; its Data is a sentence about the try before.
+var loginPage = &page{path: "login", title: "Log in", file: "login.html"}
+
+// serve answers requests for the form, and those that it sends.
+func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
+	v.page = loginPage
+	if name == "logout" {
+		if v.Method == http.MethodPost {
+			http.SetCookie(w, l.cookie(v.Request, "", -1))
+		}
+		redirect(w, "login")
+		return nil
+	}
+	if v.Method != http.MethodPost {
+		return v.c.render(w, v, http.StatusOK)
+	}
+	if wait := l.guess(v.RemoteAddr); wait > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int(wait.Seconds())+1))
+		v.Data = "Too many tries. Wait " + dur(wait.Round(time.Second)+time.Second) + "."
+		return v.c.render(w, v, http.StatusTooManyRequests)
+	}
+	if err := v.ParseForm(); err != nil {
+		return &failure{http.StatusBadRequest, "The form could not be read."}
+	}
+	key := v.PostForm.Get("key")
+	if key == "" || len(key) > maxKey {
+		return l.wrong(w, v)
+	}
+	ctx, cancel := context.WithTimeout(v.Context(), pageTime)
+	defer cancel()
+	switch _, err := l.viewer(ctx, secret.Value(key)); {
+	case errors.Is(err, errLogin):
+		return l.wrong(w, v)
+	case err != nil:
+		return err
+	}
+	aead, err := l.sealer(ctx)
+	if err != nil {
+		return err
+	}
+	text := binary.BigEndian.AppendUint64(nil, uint64(l.now().Add(l.Lasts).Unix()))
+	sealed := aead.Seal(nil, nil, append(text, key...), nil)
+	http.SetCookie(w, l.cookie(v.Request, base64.RawURLEncoding.EncodeToString(sealed), int(l.Lasts.Seconds())))
+	redirect(w, "")
+	return nil
+}
+
+func (l *login) wrong(w http.ResponseWriter, v *view) error {
+	v.Data = "The key is missing, invalid or expired."
+	return v.c.render(w, v, http.StatusUnauthorized)
+}
+
+// cookie has no Path: browsers take that of the form, without its last element, which
+// is the console's whatever prefix it has.
+func (l *login) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{Name: cookieName, Value: value, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"}
+}
+
+// guess counts a try, and says how long to wait before it is allowed.
+func (l *login) guess(remote string) time.Duration {
+	slot := maphash.Comparable(l.seed, network(remote)) % guessCounters
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.guesses[slot] == nil {
+		l.guesses[slot] = rate.NewLimiter(rate.Limit(guessesPerHour)/3600, guessesAtOnce)
+	}
+	now := l.now()
+	try := l.guesses[slot].ReserveN(now, 1)
+	wait := try.DelayFrom(now)
+	if wait > 0 {
+		try.CancelAt(now)
+	}
+	return wait
+}
+
+// network is what guesses from an address are counted by: an IPv4 address, or the /64
+// network of an IPv6 address.
+func network(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if addr = addr.Unmap().WithZone(""); addr.Is4() {
+		return addr.String()
+	}
+	prefix, err := addr.Prefix(64)
+	if err != nil {
+		return host
+	}
+	return prefix.String()
+}

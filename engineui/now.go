@@ -1,0 +1,126 @@
+package engineui
+
+import (
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// nowData is what the first page shows. What is of the engine is nil for viewers of one
+// owner.
+type nowData struct {
+	Engine *nowEngine
+	Tail   []item // the newest first
+	Fleet  bool   // the tail is of this node
+}
+
+type nowEngine struct {
+	Ready   error
+	Windows []windowData
+	Hour    lines
+	Plan    planData
+}
+
+// windowData is a window as a table.
+type windowData struct {
+	window
+	Name   string
+	Axis   axis
+	Stages []stage
+	Causes stack
+}
+
+// stage is a row of it.
+type stage struct {
+	Name, What    string
+	Count         int64
+	P50, P95, P99 time.Duration
+	Spread        spread
+	Sum           bool // of others
+}
+
+// planData sets what was planned beside what was measured.
+type planData struct {
+	planned
+	Age      time.Duration
+	Measured latency.Snapshot // from publication to detection, of the last hour
+	Calls    float64          // a minute
+	Length   time.Duration
+	Hours    []hourPlan
+}
+
+// hourPlan is a source's plan of an hour ago with what came of it.
+type hourPlan struct {
+	Source string
+	detect.Comparison
+}
+
+// now is the first page.
+func (c *Console) now(v *view) (any, error) {
+	d := nowData{Tail: c.tail.latest(v.follows()), Fleet: c.engine.Nodes() > 1}
+	if !v.Viewer.All {
+		return d, nil
+	}
+	short, long, hour := c.windows.both()
+	d.Engine = &nowEngine{Ready: c.engine.Ready(), Windows: []windowData{newWindowData("5 minutes", short), newWindowData("hour", long)}, Hour: hourLines(hour)}
+	p := planData{planned: c.forecast.get(), Measured: long.parts.Detection, Length: long.Length()}
+	if minutes := long.Length().Minutes(); minutes > 0 {
+		p.Calls = float64(long.Counts.Calls) / minutes
+	}
+	if !p.At.IsZero() {
+		p.Age = c.cfg.Now().Sub(p.At)
+	}
+	st := c.engine.Stats()
+	for _, s := range sourceList(&st) {
+		if s.Stats.Forecast != nil {
+			p.Hours = append(p.Hours, hourPlan{s.Name, *s.Stats.Forecast})
+		}
+	}
+	d.Engine.Plan = p
+	return d, nil
+}
+
+func newWindowData(name string, w window) windowData {
+	d := windowData{window: w, Name: name, Axis: newAxis(max(w.total.Quantile(0.99), w.parts.Total.Quantile(0.99))), Causes: newStack(w.causes())}
+	for _, s := range []struct {
+		name, what string
+		of         latency.Snapshot
+		sum        bool
+	}{
+		{"schedule", "from publication to the first poll due after it", w.parts.Schedule, false},
+		{"visibility", "the platform showed it late", w.parts.Visibility, false},
+		{"failure", "polls or commits had failed", w.parts.Failure, false},
+		{"queue", "waiting for the budget, a limit or a slot", w.parts.Queue, false},
+		{"fetch", "the call that brought it", w.parts.Fetch, false},
+		{"process", "reading on, judging", w.parts.Process, false},
+		{"commit", "until the store had it", w.parts.Commit, false},
+		{"detected", "from publication to detection", w.parts.Detection, true},
+		{"handover", "from the commit to the first attempt", w.handover, false},
+		{"send", "the attempt that succeeded", w.send, false},
+		{"delivered", "from publication to the acknowledgement", w.total, true},
+	} {
+		d.Stages = append(d.Stages, stage{Name: s.name, What: s.what, Count: s.of.Count(), P50: s.of.Quantile(0.5), P95: s.of.Quantile(0.95),
+			P99: s.of.Quantile(0.99), Spread: newSpread(d.Axis, s.of), Sum: s.sum})
+	}
+	return d
+}
+
+// hourLines are p50 and p95 of detection in each step of the hour.
+func hourLines(hour []window) lines {
+	var p50, p95 []float64
+	for _, w := range hour {
+		if w.parts.Detection.Count() == 0 {
+			p50, p95 = append(p50, math.NaN()), append(p95, math.NaN())
+			continue
+		}
+		p50 = append(p50, float64(w.parts.Detection.Quantile(0.5)))
+		p95 = append(p95, float64(w.parts.Detection.Quantile(0.95)))
+	}
+	l := newLines([]string{"p50", "p95"}, [][]float64{p50, p95}, func(v float64) string { return dur(time.Duration(v)) })
+	if len(hour) > 0 {
+		l.Start = clock(hour[0].From)
+	}
+	return l
+}

@@ -1,0 +1,261 @@
+package engineui
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+)
+
+// Bounds of the live tail.
+const (
+	tailKept     = 200 // events in memory for all, of which a page shows tailShown
+	tailShown    = 25
+	tailQueue    = 64  // events that wait for one client; the oldest make room
+	tailClients  = 100 // in all
+	tailPerOwner = 10  // of one owner's viewers; operators have as many together
+	tailPause    = 250 * time.Millisecond
+	tailCheck    = 5 * time.Second // how often a client is authorized anew
+	tailWrite    = 5 * time.Second // how long a client may take to read
+)
+
+// item is an event as the tail shows it.
+type item struct {
+	At       time.Time     `json:"-"`
+	Clock    string        `json:"at"`
+	Stamp    string        `json:"stamp"`
+	Latency  time.Duration `json:"-"`
+	Late     string        `json:"late"`
+	Author   string        `json:"author"`
+	Platform string        `json:"platform"`
+	Text     string        `json:"text"`
+	URL      string        `json:"url"` // "" unless it may be followed
+	For      string        `json:"for"` // the monitor or rule
+	Owner    string        `json:"owner"`
+}
+
+func newItem(e *deliver.Event) item {
+	return item{
+		At: e.DetectedAt, Clock: clock(e.DetectedAt), Stamp: stamp(e.DetectedAt), Latency: e.Latency, Late: dur(e.Latency),
+		Author: cut(100, e.AuthorUsername), Platform: e.Platform, Text: cut(100, e.TextPreview), URL: out(e.TweetURL, "").URL,
+		For: cut(100, e.Source.Name), Owner: e.Source.Owner,
+	}
+}
+
+// follows is what a viewer's tail has.
+type follows struct {
+	all   bool // of all owners
+	owner string
+}
+
+func (f follows) has(i *item) bool { return f.all || f.owner == i.Owner }
+
+// follows is everything for an operator who has chosen no owner.
+func (v *view) follows() follows {
+	return follows{all: v.Viewer.All && !v.query.Has("owner"), owner: v.Owner}
+}
+
+// tail keeps the newest events, and hands new ones to those who look.
+type tail struct {
+	mu      sync.Mutex
+	recent  []item // a ring of at most tailKept
+	next    int
+	clients map[*tailClient]struct{}
+	closed  chan struct{}
+	serving sync.WaitGroup
+}
+
+func newTail() *tail {
+	return &tail{clients: map[*tailClient]struct{}{}, closed: make(chan struct{})}
+}
+
+// tailClient is one who looks. Its queue is guarded by the tail's mutex.
+type tailClient struct {
+	follows
+	group   string // whose clients are counted together
+	queue   []item
+	dropped int
+	wake    chan struct{}
+}
+
+// publish takes new events. It does not block.
+func (t *tail) publish(events []deliver.Event) {
+	if len(events) > tailKept {
+		events = events[len(events)-tailKept:]
+	}
+	items := make([]item, len(events))
+	for i := range events {
+		items[i] = newItem(&events[i])
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range items {
+		if len(t.recent) < tailKept {
+			t.recent = append(t.recent, items[i])
+		} else {
+			t.recent[t.next] = items[i]
+			t.next = (t.next + 1) % tailKept
+		}
+		for c := range t.clients {
+			if !c.has(&items[i]) {
+				continue
+			}
+			if len(c.queue) == tailQueue {
+				c.queue = append(c.queue[:0], c.queue[1:]...)
+				c.dropped++
+			}
+			c.queue = append(c.queue, items[i])
+			select {
+			case c.wake <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// latest are the newest events that somebody may see, the newest first.
+func (t *tail) latest(of follows) (list []item) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for n := len(t.recent) - 1; n >= 0 && len(list) < tailShown; n-- {
+		if i := &t.recent[(t.next+n)%len(t.recent)]; of.has(i) {
+			list = append(list, *i)
+		}
+	}
+	return list
+}
+
+// close ends what is being served.
+func (t *tail) close() {
+	t.mu.Lock()
+	close(t.closed)
+	t.mu.Unlock()
+	t.serving.Wait()
+}
+
+// errClosed and errCrowded are why there is no tail.
+var (
+	errClosed  = &failure{http.StatusServiceUnavailable, "The console is closed."}
+	errCrowded = &failure{http.StatusServiceUnavailable, "Too many look at the live events. Close another page."}
+)
+
+func (t *tail) join(c *tailClient) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case <-t.closed:
+		return errClosed
+	default:
+	}
+	same := 0
+	for o := range t.clients {
+		if o.group == c.group {
+			same++
+		}
+	}
+	if len(t.clients) >= tailClients || same >= tailPerOwner {
+		return errCrowded
+	}
+	t.clients[c] = struct{}{}
+	t.serving.Add(1)
+	return nil
+}
+
+func (t *tail) leave(c *tailClient) {
+	t.mu.Lock()
+	delete(t.clients, c)
+	t.mu.Unlock()
+	t.serving.Done()
+}
+
+// take empties a client's queue.
+func (t *tail) take(c *tailClient) (items []item, dropped int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	items, dropped = c.queue, c.dropped
+	c.queue, c.dropped = nil, 0
+	return items, dropped
+}
+
+// serveTail sends events as they are committed, as server-sent events, until the client
+// leaves, is not authorized any more, or the console is closed. What a client is too slow
+// for is left out, and it is told how much.
+func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
+	me := &tailClient{follows: v.follows(), wake: make(chan struct{}, 1), group: "owner " + v.Viewer.Owner}
+	if v.Viewer.All {
+		me.group = "all"
+	}
+	rc := http.NewResponseController(w)
+	if err := c.tail.join(me); err != nil {
+		w.Header().Set("Retry-After", "10")
+		return err
+	}
+	defer c.tail.leave(me)
+	_ = rc.SetReadDeadline(time.Time{}) // a server's ReadTimeout is for requests that end
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx
+	send := func(text string) error {
+		_ = rc.SetWriteDeadline(time.Now().Add(tailWrite)) // where it is not supported the server's own holds
+		if _, err := fmt.Fprint(w, text); err != nil {
+			return err
+		}
+		return rc.Flush()
+	}
+	if err := send("retry: 3000\nevent: ready\ndata:\n\n"); err != nil {
+		if errors.Is(err, http.ErrNotSupported) {
+			c.cfg.Logger.Error("the live tail needs a ResponseWriter that can be flushed", "error", err)
+		}
+		return nil
+	}
+	check := time.NewTicker(tailCheck)
+	defer check.Stop()
+	for {
+		select {
+		case <-v.Context().Done():
+			return nil
+		case <-c.tail.closed:
+			return nil
+		case <-check.C:
+			if who, err := c.cfg.Authorize(v.Request); err != nil || who.All != v.Viewer.All || who.Owner != v.Viewer.Owner {
+				return nil
+			}
+			if send(":\n\n") != nil {
+				return nil
+			}
+			continue
+		case <-me.wake:
+		}
+		items, dropped := c.tail.take(me)
+		if send(frames(items, dropped)) != nil {
+			return nil
+		}
+		// A busy engine must not flood the browser: what comes meanwhile is sent together.
+		select {
+		case <-time.After(tailPause):
+		case <-v.Context().Done():
+			return nil
+		}
+	}
+}
+
+// frames are the events as the protocol has them.
+func frames(items []item, dropped int) string {
+	var b []byte
+	if dropped > 0 {
+		b = fmt.Appendf(b, "event: dropped\ndata: %d\n\n", dropped)
+	}
+	for i := range items {
+		line, err := json.Marshal(&items[i])
+		if err != nil {
+			continue // strings and nothing else: there is no such error
+		}
+		b = append(b, "event: item\ndata: "...)
+		b = append(b, line...)
+		b = append(b, "\n\n"...)
+	}
+	return string(b)
+}

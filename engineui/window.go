@@ -1,0 +1,154 @@
+package engineui
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// sample is what an engine had counted at a time, of all its sources.
+type sample struct {
+	at                    time.Time
+	parts                 latency.Parts // of accounts and queries
+	handover, send, total latency.Snapshot
+	counts                counts
+}
+
+// counts are the counters of which pages show how much they grow.
+type counts struct {
+	Events, Calls, Polls, Errors, Delivered, Retried, Failed int64
+}
+
+func (c counts) sub(o counts) counts {
+	return counts{c.Events - o.Events, c.Calls - o.Calls, c.Polls - o.Polls, c.Errors - o.Errors,
+		c.Delivered - o.Delivered, c.Retried - o.Retried, c.Failed - o.Failed}
+}
+
+func take(at time.Time, st streamwatch.Stats) sample {
+	s := sample{at: at, handover: st.Deliver.Handover, send: st.Deliver.Send, total: st.Deliver.Total}
+	s.counts.Delivered, s.counts.Retried, s.counts.Failed = st.Deliver.Delivered, st.Deliver.Retried, st.Deliver.Failed
+	for _, d := range sourceStats(&st) {
+		s.parts = addParts(s.parts, addParts(d.Latency, d.Queries.Latency))
+		s.counts.Events += d.Events
+		s.counts.Calls += d.Calls
+		s.counts.Polls += d.Polls + d.Queries.Polls
+		s.counts.Errors += d.PollErrors + d.Queries.Errors
+	}
+	return s
+}
+
+// sourceStats are the statistics of each source by name, also of one without.
+func sourceStats(st *streamwatch.Stats) map[string]detect.Stats {
+	if st.Sources != nil {
+		return st.Sources
+	}
+	return map[string]detect.Stats{"": st.Detect}
+}
+
+func addParts(a, b latency.Parts) latency.Parts {
+	return eachPart(a, b, latency.Snapshot.Add)
+}
+
+// since is what came between an earlier sample and s.
+func (s sample) since(earlier sample) window {
+	return window{
+		From: earlier.at, To: s.at, parts: eachPart(s.parts, earlier.parts, latency.Snapshot.Sub), handover: s.handover.Sub(earlier.handover),
+		send: s.send.Sub(earlier.send), total: s.total.Sub(earlier.total), Counts: s.counts.sub(earlier.counts),
+	}
+}
+
+func eachPart(a, b latency.Parts, f func(a, b latency.Snapshot) latency.Snapshot) latency.Parts {
+	return latency.Parts{
+		Schedule: f(a.Schedule, b.Schedule), Visibility: f(a.Visibility, b.Visibility), Failure: f(a.Failure, b.Failure),
+		Queue: f(a.Queue, b.Queue), Fetch: f(a.Fetch, b.Fetch), Process: f(a.Process, b.Process), Commit: f(a.Commit, b.Commit),
+		Total: f(a.Total, b.Total), Detection: f(a.Detection, b.Detection),
+	}
+}
+
+// window is what happened between two times.
+type window struct {
+	From, To              time.Time
+	parts                 latency.Parts
+	handover, send, total latency.Snapshot
+	Counts                counts
+}
+
+// Length is how long it is, which right after the start is less than was asked for.
+func (w *window) Length() time.Duration { return w.To.Sub(w.From) }
+
+// causes are the shares of each cause, as streamwatch.Stats.Causes has them.
+func (w *window) causes() []latency.Cause {
+	return latency.Shares(append(w.parts.Causes(),
+		latency.Cause{Name: "handover", Mean: w.handover.Mean()}, latency.Cause{Name: "send", Mean: w.send.Mean()}))
+}
+
+// How often samples are taken, and how many are kept: 31 each make 30 steps. A sample
+// takes some 60 KB.
+const (
+	shortStep, longStep = 10 * time.Second, 2 * time.Minute
+	steps               = 30
+)
+
+// windows keeps samples of the last five minutes, and sparser ones of the last hour.
+type windows struct {
+	stats func() streamwatch.Stats
+	now   func() time.Time
+
+	mu          sync.Mutex
+	short, long []sample // the oldest first; at most steps+1
+}
+
+func newWindows(stats func() streamwatch.Stats, now func() time.Time) *windows {
+	w := &windows{stats: stats, now: now}
+	first := take(now(), stats())
+	w.short, w.long = []sample{first}, []sample{first}
+	return w
+}
+
+// run takes samples until ctx ends.
+func (w *windows) run(ctx context.Context) {
+	ticker := time.NewTicker(shortStep)
+	defer ticker.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		s := take(w.now(), w.stats())
+		w.mu.Lock()
+		w.short = keep(w.short, s)
+		if n%int(longStep/shortStep) == 0 {
+			w.long = keep(w.long, s)
+		}
+		w.mu.Unlock()
+	}
+}
+
+func keep(list []sample, s sample) []sample {
+	if len(list) > steps {
+		copy(list, list[1:])
+		list = list[:steps]
+	}
+	return append(list, s)
+}
+
+// both are the last five minutes and the last hour, as far as the console has run so
+// long, and the steps of the hour.
+func (w *windows) both() (short, long window, hour []window) {
+	s := take(w.now(), w.stats())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 1; i < len(w.long); i++ {
+		hour = append(hour, w.long[i].since(w.long[i-1]))
+	}
+	last := w.long[len(w.long)-1]
+	if s.at.Sub(last.at) > 0 {
+		hour = append(hour, s.since(last))
+	}
+	return s.since(w.short[0]), s.since(w.long[0]), hour
+}
