@@ -37,7 +37,7 @@ type Console struct {
 	cfg       Config
 	engine    *streamwatch.Engine
 	templates map[string]*template.Template // by page's path
-	login     *login // nil without Config.Login
+	login     *login                        // nil without Config.Login
 	csrf      http.CrossOriginProtection
 	windows   *windows
 	forecast  *forecast

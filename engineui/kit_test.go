@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/engineui"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -93,7 +93,9 @@ func (v *view) Owned() bool { return v.page.owned }
 func (v *view) CanWrite() bool { return v.Viewer.Write }
 
 // LoggedIn reports whether the viewer can log out.
-func (v *view) LoggedIn() bool { return v.c.login != nil && v.page != loginPage && v.page != failurePage }
+func (v *view) LoggedIn() bool {
+	return v.c.login != nil && v.page != loginPage && v.page != failurePage
+}
 
 // Nav lists the pages that have a link on all.
 func (v *view) Nav() (list []*page) {
