@@ -30,6 +30,7 @@ var commands = []command{
 	{"keys", "list an owner's keys", runAdmin("keys")},
 	{"revoke", "revoke a key", runAdmin("revoke")},
 	{"credits", "give an owner credits", runAdmin("credits")},
+	{"watch", "print the posts of accounts as they are found", runWatch},
 	{"version", "say which version this is", runVersion},
 }
 

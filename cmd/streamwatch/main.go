@@ -6,6 +6,10 @@
 //
 // lists the commands, and streamwatch serve -h the flags of one.
 //
+//	streamwatch watch -since mastodon:Gargron@mastodon.social bluesky:bsky.app
+//
+// prints the posts of accounts as they are found, and needs neither key nor file.
+//
 //	streamwatch serve -demo
 //
 // needs no setup: a fake platform posts, everything is kept in a file that is

@@ -16,7 +16,7 @@ import (
 type config struct {
 	stored
 	listening
-	watched
+	platforms
 	pace
 	stopping
 	logging
@@ -52,8 +52,8 @@ type logging struct {
 // secrets come from the environment.
 type secrets struct{ sealKey, cursorKey, token secret.Value }
 
-// watched are the platforms that serve watches.
-type watched struct {
+// platforms are what the service watches.
+type platforms struct {
 	demo                   bool
 	platform, appView, pds string
 	sources                []sourceFlag

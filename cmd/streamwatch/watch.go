@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// watchConfig is what the command watch is asked for.
+type watchConfig struct {
+	accounts               []string // kind:account, as they were given
+	since                  bool
+	interval, feedInterval time.Duration
+	appView                string
+	allowPrivate           bool
+}
+
+// watchStop is how long polls under way may go on at the end.
+const watchStop = 15 * time.Second
+
+// runWatch is the command watch.
+func runWatch(ctx context.Context, p process, args []string) error {
+	c, err := parseWatch(p, args)
+	if err != nil {
+		return err
+	}
+	return watch(ctx, p, c)
+}
+
+func parseWatch(p process, args []string) (watchConfig, error) {
+	c := watchConfig{feedInterval: 5 * time.Minute}
+	fs := newFlags("watch", "Watch prints the posts of accounts as they are found, until Ctrl-C. Accounts are mastodon:user@host,\nbluesky:handle and feed:https://host/path. Nothing is kept, and no key is needed.")
+	fs.takes = "account…"
+	fs.BoolVar(&c.since, "since", false, "print the newest post of each account at once")
+	fs.DurationVar(&c.interval, "interval", 15*time.Second, "time between two polls of an account, 5s to 1h; of feeds at least 5m")
+	fs.StringVar(&c.appView, "appview", "", "ask this AppView for bluesky: accounts instead of the public one, a `URL`")
+	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let feeds be http:// and in private networks")
+	var err error
+	if c.accounts, err = fs.parseAll(p, args); err != nil {
+		return c, err
+	}
+	switch {
+	case len(c.accounts) == 0:
+		return c, usageError{errors.New("account is missing: want one or more such as mastodon:Gargron@mastodon.social, bluesky:bsky.app or feed:https://go.dev/blog/feed.atom")}
+	case c.interval < 5*time.Second || c.interval > time.Hour:
+		return c, usageError{fmt.Errorf("-interval %s is not allowed: want 5s to 1h", c.interval)}
+	}
+	return c, nil
+}
+
+// watch prints what is posted until ctx ends.
+func watch(ctx context.Context, p process, c watchConfig) (err error) {
+	all, err := openWatched(c)
+	if err != nil {
+		return usageError{err}
+	}
+	posts := &postLines{w: p.out}
+	engine, err := streamwatch.New(streamwatch.Config{
+		Sources: all.sources, Quotas: streamwatch.Quotas{MonitorAccounts: len(all.names)},
+		Logger:  slog.New(slog.NewTextHandler(p.logs, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		OnEvent: func(_ context.Context, e deliver.Event) error { return posts.found(e) },
+	})
+	if err != nil {
+		return err
+	}
+	if err := all.tryAll(ctx, c.since, posts, p.logs); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if err := engine.Start(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchStop)
+		defer cancel()
+		err = errors.Join(err, neverRead(within, engine, all.names), engine.Shutdown(within))
+	}()
+	feed := func(name string) bool { return strings.HasPrefix(name, "feed:") }
+	for _, m := range []struct {
+		name  string
+		every time.Duration
+		of    []string
+	}{
+		{"accounts", c.interval, slices.DeleteFunc(slices.Clone(all.names), feed)},
+		{"feeds", max(c.interval, c.feedInterval), slices.DeleteFunc(slices.Clone(all.names), func(n string) bool { return !feed(n) })},
+	} {
+		if len(m.of) == 0 {
+			continue
+		}
+		if _, err := engine.Monitors().Create(ctx, monitor.CreateRequest{Name: m.name, Usernames: m.of, PollInterval: m.every}); err != nil {
+			return err
+		}
+		fmt.Fprintf(p.logs, "watching %s every %s; Ctrl-C stops\n", strings.Join(m.of, ", "), m.every)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// tryAll reads each account once: that one is not there is told before anything
+// runs. A failure that may pass is told, too, and the polls that follow try again.
+func (a *watched) tryAll(ctx context.Context, since bool, posts *postLines, logs io.Writer) error {
+	var refused error
+	for _, name := range a.names {
+		kind, account, _ := strings.Cut(name, ":")
+		within, cancel := context.WithTimeout(ctx, 20*time.Second)
+		page, err := a.source(kind).Fetcher.Timeline(within, fetcher.TimelineQuery{Username: account, Limit: 5})
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return refused
+		case errors.Is(err, fetcher.ErrNotFound), errors.Is(err, fetcher.ErrProtected), errors.Is(err, fetcher.ErrUnauthorized):
+			refused = errors.Join(refused, fmt.Errorf("account %q cannot be watched: %w", name, err))
+		case err != nil:
+			fmt.Fprintf(logs, "%s cannot be read now: %v\n", name, err)
+		case since && len(page.Tweets) == 0:
+			fmt.Fprintf(logs, "%s has no posts\n", name)
+		case since:
+			newest := slices.MaxFunc(page.Tweets, func(x, y fetcher.Tweet) int { return x.PublishedAt.Compare(y.PublishedAt) })
+			if err := posts.newest(name, newest); err != nil {
+				return err
+			}
+		}
+	}
+	return refused
+}
+
+// neverRead says which accounts every poll failed for, nil when there are none.
+func neverRead(ctx context.Context, engine *streamwatch.Engine, names []string) error {
+	var failed []string
+	for _, name := range names {
+		st, ok, err := engine.Account(ctx, name)
+		if err == nil && ok && st.Failures > 0 && st.LastContact.IsZero() {
+			failed = append(failed, fmt.Sprintf("%s (%v)", name, st.Err))
+		}
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was watched of %s: every poll failed", strings.Join(failed, ", "))
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// postLines prints a line for each post. Its methods may be called at once.
+type postLines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// found prints a post that was detected.
+func (l *postLines) found(e deliver.Event) error {
+	return l.print(e.DetectedAt, e.Platform+":"+e.AuthorUsername, e.TextPreview, e.Latency.Round(100*time.Millisecond).String()+" late", e.TweetURL)
+}
+
+// newest prints a post that was there before.
+func (l *postLines) newest(name string, t fetcher.Tweet) error {
+	when := "newest"
+	if t.PublishedAt.Unix() > 0 { // a feed's entry may have no date
+		when += ", of " + t.PublishedAt.Local().Format(time.DateTime)
+	}
+	return l.print(time.Now(), name, t.Text, when, t.Permalink)
+}
+
+func (l *postLines) print(at time.Time, name, text, when, url string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := fmt.Fprintf(l.w, "%s  %-28s  \"%s\"  %s  %s\n", at.Local().Format("15:04:05"), plain(name), shortened(plain(text), 80), when, cmp.Or(plain(url), "-"))
+	return err
+}
+
+// plain is a text on one line, without what would control a terminal.
+func plain(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
+}
+
+// shortened is at most n characters of a text.
+func shortened(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
