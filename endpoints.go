@@ -61,7 +61,7 @@ func (r reconciler) run(ctx context.Context) error {
 		if r.e.sealed.Load() == nil {
 			continue
 		}
-		if err := r.e.checkSeals(ctx); err != nil && ctx.Err() == nil {
+		if err := checkSeals(ctx, r.e); err != nil && ctx.Err() == nil {
 			r.e.cfg.Logger.Error("reading endpoints failed", "error", err)
 		}
 	}

@@ -225,7 +225,7 @@ func (e *Engine) wire() (err error) {
 		deps.Handlers = []string{handlerName}
 		dc.Senders[deliver.SchemeHandler] = deliver.Handlers{handlerName: e.cfg.OnEvent}
 	}
-	if err = e.addHub(&deps, dc.Senders); err != nil {
+	if err = addHub(e, &deps, dc.Senders); err != nil {
 		return err
 	}
 	if e.dispatcher, err = dispatch.New(dc); err != nil {
@@ -246,7 +246,7 @@ func (e *Engine) wire() (err error) {
 	if e.endpoints, err = endpoints.New(mc); err != nil {
 		return err
 	}
-	if err = e.addRules(); err != nil {
+	if err = addRules(e); err != nil {
 		return err
 	}
 	e.monitors, err = monitor.NewManager(monitor.Config{
@@ -258,7 +258,7 @@ func (e *Engine) wire() (err error) {
 	if err != nil {
 		return err
 	}
-	return e.addMeter()
+	return addMeter(e)
 }
 
 // Monitors creates and changes monitors, also while the engine runs. With

@@ -61,7 +61,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := (tracking{e}).all(ctx); err != nil {
 		return err
 	}
-	if err := e.checkSeals(ctx); err != nil {
+	if err := checkSeals(ctx, e); err != nil {
 		return err
 	}
 	if e.fleet != nil {

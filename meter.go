@@ -10,7 +10,7 @@ import (
 )
 
 // addMeter makes the meter that Config.Billing asks for.
-func (e *Engine) addMeter() (err error) {
+func addMeter(e *Engine) (err error) {
 	if e.cfg.Billing == nil {
 		return nil
 	}

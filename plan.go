@@ -40,7 +40,7 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
 	}
-	queries, err := e.planRules(ctx, &plan)
+	queries, err := planRules(ctx, e, &plan)
 	if err != nil {
 		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
 	}

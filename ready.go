@@ -42,7 +42,7 @@ const maxNamed = 10
 
 // checkSeals notes for Ready which endpoints cannot be opened, and logs what is
 // new.
-func (e *Engine) checkSeals(ctx context.Context) error {
+func checkSeals(ctx context.Context, e *Engine) error {
 	list, err := e.endpoints.Sealed(ctx)
 	if err != nil {
 		return fmt.Errorf("streamwatch: read endpoints: %w", err)

@@ -57,7 +57,7 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 }
 
 // addRules makes the rules' manager.
-func (e *Engine) addRules() (err error) {
+func addRules(e *Engine) (err error) {
 	e.rules, err = rule.NewManager(rule.Config{
 		Store: e.store.Rules(), Tracker: ruleTracker{e}, Webhooks: ruleWebhooks{e.bound}, ChangeTimeout: e.grace / 4,
 		Parse: e.cfg.Rules.Parse, MinInterval: e.cfg.Rules.MinInterval, Platforms: sources{e}.names(), Admit: e.admission.rule, Created: e.fleet.changed, Settle: e.fleet.inEffect,
@@ -73,7 +73,7 @@ func unrunnable(err error) bool {
 
 // planRules returns the price of the active rules and their queries, without those
 // that cannot run.
-func (e *Engine) planRules(ctx context.Context, plan *Plan) (subs []platforms.Query, err error) {
+func planRules(ctx context.Context, e *Engine, plan *Plan) (subs []platforms.Query, err error) {
 	err = e.rules.Each(ctx, func(r rule.Rule) error {
 		if r.Status != rule.Active {
 			return nil

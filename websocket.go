@@ -17,7 +17,7 @@ func (e *Engine) WebSocket() *wshub.Hub { return e.hub }
 
 // addHub creates the hub, announces commits to it, and has it return the outcome of
 // its deliveries.
-func (e *Engine) addHub(deps *detect.Deps, senders map[string]deliver.Sender) (err error) {
+func addHub(e *Engine, deps *detect.Deps, senders map[string]deliver.Sender) (err error) {
 	if e.cfg.WebSocket == nil {
 		return nil
 	}
