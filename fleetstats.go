@@ -30,6 +30,7 @@ type FleetNode struct {
 	Parts  int
 	Living bool
 	Silent time.Duration // since its last beat was seen
+	Lease  time.Duration // for how long a beat counts
 }
 
 // stats is zero for an engine that is alone.
@@ -44,7 +45,7 @@ func (m *membership) stats() FleetStats {
 		out.Behind = int64(st.Feed - st.Applied)
 	}
 	for _, n := range st.Members {
-		out.Nodes = append(out.Nodes, FleetNode{Name: n.Node.Name, Weight: n.Node.Weight, Parts: n.Parts.Len(), Living: n.Living, Silent: n.Silent})
+		out.Nodes = append(out.Nodes, FleetNode{Name: n.Node.Name, Weight: n.Node.Weight, Parts: n.Parts.Len(), Living: n.Living, Silent: n.Silent, Lease: n.Node.Lease})
 	}
 	return out
 }

@@ -144,6 +144,8 @@ type EntryQuery struct {
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
 	PageSize int  // 0 means 20
+	// NoTotal: EntryPage.Total may be 0, as a store may take long to count.
+	NoTotal bool
 }
 
 // EntryPage is one page of entries, and how many match in all, on whatever page.

@@ -116,6 +116,8 @@ type LogQuery struct {
 	Asc      bool // oldest first; newest first by default
 	Page     int  // from 1; 0 means 1; empty beyond the last
 	PageSize int  // 0 means 20
+	// NoTotal: LogPage.Total may be 0, as a store may take long to count.
+	NoTotal bool
 }
 
 // MaxLogPage bounds LogQuery.PageSize.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,19 +14,15 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/engineui"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// operator sees and may change everything.
-var operator = engineui.Viewer{Name: "operator", All: true, Write: true}
-
-// as lets everybody in as one viewer.
-func as(who engineui.Viewer) func(*http.Request) (engineui.Viewer, error) {
-	return func(*http.Request) (engineui.Viewer, error) { return who, nil }
-}
 
 // byHeader takes the viewer's name from a header: "operator", or an owner, who may write
 // unless the name ends in "-reader".
@@ -34,66 +31,125 @@ func byHeader(r *http.Request) (engineui.Viewer, error) {
 	case "":
 		return engineui.Viewer{}, engineui.ErrDenied
 	case "operator":
-		return operator, nil
+		return engineui.Viewer{Name: "operator", All: true, Write: true}, nil
 	default:
 		owner, reads := strings.CutSuffix(who, "-reader")
 		return engineui.Viewer{Name: owner, Owner: owner, Write: !reads}, nil
 	}
 }
 
-// newEngine is an engine that is started, on a store in memory and a fake platform.
-func newEngine(t *testing.T, cfg streamwatch.Config) *streamwatch.Engine {
+// hookSecret signs the webhooks of every owner; it must not be shown.
+const hookSecret = "whsec_c2VjcmV0LXRoYXQtbXVzdC1ub3QtYmUtc2hvd24="
+
+// world is an engine with two customers, and its console. It belongs into a synctest
+// bubble.
+type world struct {
+	*engineui.Console
+	t        *testing.T
+	platform *enginetest.Platform
+	store    *memory.Store
+	engine   *streamwatch.Engine
+	ids      []string // of globex's records
+}
+
+// newWorld starts one in which acme watches acme_news and globex watches globex_news,
+// every second.
+func newWorld(t *testing.T, change ...func(*streamwatch.Config, *engineui.Config)) *world {
 	t.Helper()
-	if cfg.Fetcher == nil && cfg.Sources == nil {
-		cfg.Fetcher = enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1})
+	w := &world{t: t, store: memory.New(memory.Options{})}
+	w.platform = enginetest.NewPlatform(enginetest.PlatformConfig{Seed: 1, Accounts: []string{"acme_news", "globex_news"}})
+	hook := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: hookSecret})
+	cfg := streamwatch.Config{Fetcher: w.platform, Store: w.store, Webhook: webhook.Config{Transport: hook.RoundTripper()}}
+	ui := engineui.Config{Authorize: byHeader, Ledger: w.store.Ledger()}
+	for _, f := range change {
+		f(&cfg, &ui)
 	}
-	e, err := streamwatch.New(cfg)
-	if err != nil {
+	var err error
+	if w.engine, err = streamwatch.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Start(t.Context()); err != nil {
+	if err := w.engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ui.Engine = w.engine
+	if w.Console, err = engineui.New(ui); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		w.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := e.Shutdown(ctx); err != nil {
+		if err := w.engine.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := w.store.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	return e
+	for _, owner := range []string{"acme", "globex"} {
+		m, err := w.engine.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: owner, Name: owner + "-monitor", Usernames: []string{owner + "_news"},
+			PollInterval: time.Second, WebhookURL: "https://hooks." + owner + ".example.com/in", WebhookSecret: hookSecret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.Ledger().Append(t.Context(), billing.Entry{ID: owner + "-top-up", Owner: owner, Kind: billing.KindTopUp, Amount: 5 * billing.Credit, At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		hooks, err := w.engine.Endpoints().List(t.Context(), owner, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner == "globex" {
+			w.ids = append(w.ids, m.ID, "globex_news", "globex-monitor", "globex")
+			for _, h := range hooks {
+				w.ids = append(w.ids, h.ID)
+			}
+		}
+	}
+	return w
 }
 
-func newConsole(t *testing.T, cfg engineui.Config) *engineui.Console {
-	t.Helper()
-	c, err := engineui.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
+// post publishes a post and lets it be found.
+func (w *world) post(account, text string, opts ...enginetest.PostOption) {
+	w.t.Helper()
+	w.platform.Post(account, text, opts...)
+	<-time.After(3 * time.Second)
 }
 
-// get asks a handler for a page as a viewer, without a socket.
-func get(t *testing.T, h http.Handler, viewer, path string) (status int, body string) {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, path, nil)
-	if viewer != "" {
-		r.Header.Set("Viewer", viewer)
-	}
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+// get asks for a page as a viewer, without a socket.
+func get(h http.Handler, viewer, path string) (status int, body string) {
+	w := ask(h, http.MethodGet, path, "", http.Header{"Viewer": {viewer}})
 	return w.Code, w.Body.String()
 }
 
-// wellFormed reports tags that are not closed as they were opened.
-func wellFormed(t *testing.T, page string) {
+func ask(h http.Handler, method, path, form string, header http.Header) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(form))
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	if form != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// tag is a start tag of a page.
+type tag struct {
+	name string
+	attr map[string]string
+}
+
+// tags reads a page, and reports tags that are not closed as they were opened.
+func tags(t *testing.T, page string) (all []tag) {
 	t.Helper()
-	void := map[string]bool{"meta": true, "link": true, "input": true, "br": true, "hr": true, "img": true}
+	void := []string{"meta", "link", "input", "br", "hr", "img"}
 	var open []string
-	z := html.NewTokenizer(strings.NewReader(page))
-	for {
-		switch z.Next() {
+	for z := html.NewTokenizer(strings.NewReader(page)); ; {
+		kind := z.Next()
+		token := z.Token()
+		switch kind {
 		case html.ErrorToken:
 			if z.Err() != io.EOF {
 				t.Errorf("not HTML: %v", z.Err())
@@ -101,19 +157,85 @@ func wellFormed(t *testing.T, page string) {
 			if len(open) > 0 {
 				t.Errorf("not closed: %v", open)
 			}
-			return
-		case html.StartTagToken:
-			name, _ := z.TagName()
-			if !void[string(name)] {
-				open = append(open, string(name))
+			return all
+		case html.StartTagToken, html.SelfClosingTagToken:
+			one := tag{token.Data, map[string]string{}}
+			for _, a := range token.Attr {
+				if _, twice := one.attr[a.Key]; twice {
+					t.Errorf("<%s> has %s twice", token.Data, a.Key)
+				}
+				one.attr[a.Key] = a.Val
+			}
+			all = append(all, one)
+			if kind == html.StartTagToken && !slices.Contains(void, token.Data) {
+				open = append(open, token.Data)
 			}
 		case html.EndTagToken:
-			name, _ := z.TagName()
-			if len(open) == 0 || open[len(open)-1] != string(name) {
-				t.Errorf("</%s> closes %v", name, open)
-				return
+			if len(open) == 0 || open[len(open)-1] != token.Data {
+				t.Errorf("</%s> closes %v", token.Data, open)
+				return all
 			}
 			open = open[:len(open)-1]
 		}
+	}
+}
+
+// sound reports what a page must not have, or lacks: by the policy, for keyboards and
+// for those who cannot see it.
+func sound(t *testing.T, page string) {
+	t.Helper()
+	all := tags(t, page)
+	labels, ids := map[string]bool{}, map[string]bool{}
+	count := map[string]int{}
+	for _, g := range all {
+		count[g.name]++
+		if g.name == "label" {
+			labels[g.attr["for"]] = true
+		}
+		if id, ok := g.attr["id"]; ok {
+			if ids[id] {
+				t.Errorf("the id %q is there twice", id)
+			}
+			ids[id] = true
+		}
+	}
+	for _, g := range all {
+		for name, value := range g.attr {
+			if name == "style" || strings.HasPrefix(name, "on") {
+				t.Errorf("<%s> has the attribute %s", g.name, name)
+			}
+			if (name == "href" || name == "src" || name == "action") && strings.Contains(value, ":") && g.attr["rel"] != "noopener noreferrer nofollow" {
+				t.Errorf("<%s> leads to %q", g.name, value)
+			}
+			if strings.Contains(value, "ZgotmplZ") {
+				t.Errorf("<%s> has the refused value %s=%q", g.name, name, value)
+			}
+		}
+		switch g.name {
+		case "style":
+			t.Error("there is a <style>")
+		case "script":
+			if g.attr["src"] != "console.js" {
+				t.Errorf("there is a script of %q", g.attr["src"])
+			}
+		case "svg":
+			if g.attr["aria-hidden"] != "true" && (g.attr["role"] != "img" || g.attr["aria-label"] == "") {
+				t.Errorf("an svg has no text: %v", g.attr)
+			}
+		case "th":
+			if g.attr["scope"] == "" {
+				t.Error("a <th> has no scope")
+			}
+		case "input", "select", "textarea":
+			if g.attr["type"] != "hidden" && !labels[g.attr["id"]] && g.attr["aria-label"] == "" {
+				t.Errorf("<%s name=%q> has no label", g.name, g.attr["name"])
+			}
+		}
+	}
+	if count["h1"] != 1 || count["main"] != 1 || count["title"] != 1 {
+		t.Errorf("%d h1, %d main, %d title, want one of each", count["h1"], count["main"], count["title"])
+	}
+	if !ids["content"] || all[0].name != "html" || all[0].attr["lang"] == "" {
+		t.Error("there is no skip link's target, or no language")
 	}
 }

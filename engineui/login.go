@@ -148,8 +148,8 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 		return v.c.render(w, v, http.StatusOK)
 	}
 	if wait := l.guess(v.RemoteAddr); wait > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(int(wait.Seconds())+1))
-		v.Data = "Too many tries. Wait " + dur(wait.Round(time.Second)+time.Second) + "."
+		w.Header().Set("Retry-After", fmt.Sprint(int64((wait+time.Second-1)/time.Second)))
+		v.Data = "Too many tries. Wait " + dur(wait.Truncate(time.Second)+time.Second) + "."
 		return v.c.render(w, v, http.StatusTooManyRequests)
 	}
 	if err := v.ParseForm(); err != nil {

@@ -16,6 +16,7 @@ type sample struct {
 	parts                 latency.Parts // of accounts and queries
 	handover, send, total latency.Snapshot
 	counts                counts
+	calls                 map[string]int64 // by source
 }
 
 // counts are the counters of which pages show how much they grow.
@@ -29,12 +30,13 @@ func (c counts) sub(o counts) counts {
 }
 
 func take(at time.Time, st streamwatch.Stats) sample {
-	s := sample{at: at, handover: st.Deliver.Handover, send: st.Deliver.Send, total: st.Deliver.Total}
+	s := sample{at: at, calls: map[string]int64{}, handover: st.Deliver.Handover, send: st.Deliver.Send, total: st.Deliver.Total}
 	s.counts.Delivered, s.counts.Retried, s.counts.Failed = st.Deliver.Delivered, st.Deliver.Retried, st.Deliver.Failed
-	for _, d := range sourceStats(&st) {
+	for name, d := range sourceStats(&st) {
 		s.parts = addParts(s.parts, addParts(d.Latency, d.Queries.Latency))
 		s.counts.Events += d.Events
 		s.counts.Calls += d.Calls
+		s.calls[name] = d.Calls
 		s.counts.Polls += d.Polls + d.Queries.Polls
 		s.counts.Errors += d.PollErrors + d.Queries.Errors
 	}
@@ -55,8 +57,13 @@ func addParts(a, b latency.Parts) latency.Parts {
 
 // since is what came between an earlier sample and s.
 func (s sample) since(earlier sample) window {
+	calls := map[string]int64{}
+	for name, n := range s.calls {
+		calls[name] = n - earlier.calls[name]
+	}
 	return window{
-		From: earlier.at, To: s.at, parts: eachPart(s.parts, earlier.parts, latency.Snapshot.Sub), handover: s.handover.Sub(earlier.handover),
+		calls: calls,
+		From:  earlier.at, To: s.at, parts: eachPart(s.parts, earlier.parts, latency.Snapshot.Sub), handover: s.handover.Sub(earlier.handover),
 		send: s.send.Sub(earlier.send), total: s.total.Sub(earlier.total), Counts: s.counts.sub(earlier.counts),
 	}
 }
@@ -75,6 +82,7 @@ type window struct {
 	parts                 latency.Parts
 	handover, send, total latency.Snapshot
 	Counts                counts
+	calls                 map[string]int64 // by source
 }
 
 // Length is how long it is, which right after the start is less than was asked for.

@@ -139,8 +139,10 @@ func (l ledger) Entries(ctx context.Context, q billing.EntryQuery) (billing.Entr
 	page := billing.EntryPage{Entries: []billing.Entry{}}
 	var rows []int64
 	err := l.s.search(ctx, func(r *snapshot) error {
-		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
-			return err
+		if !q.NoTotal {
+			if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
+				return err
+			}
 		}
 		err := each(r, `SELECT n, id, owner, kind, amount, balance, at, source_id, source_name, endpoint, num_accounts, tier_label, rate`+
 			from+behind+` ORDER BY n `+order+` LIMIT ? OFFSET ?`, append(append(args, shown...), limit, offset), func(found *sql.Rows) error {

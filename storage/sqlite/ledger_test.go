@@ -64,3 +64,18 @@ func TestManyReservationsEndAtOnce(t *testing.T) {
 	}
 	wantBalance(t, s, "acme", 0, many-1)
 }
+
+// A page that needs no total is not counted for.
+func TestNoTotal(t *testing.T) {
+	s, _ := open(t, sqlite.Options{})
+	must(t, s.Ledger().Append(t.Context(), entry("a", 1), entry("b", 1)))
+	for _, row := range []struct {
+		without bool
+		want    int
+	}{{false, 2}, {true, 0}} {
+		p, err := s.Ledger().Entries(t.Context(), billing.EntryQuery{Owner: "acme", NoTotal: row.without})
+		must(t, err)
+		want(t, "total", p.Total, row.want)
+		want(t, "entries", len(p.Entries), 2)
+	}
+}

@@ -60,8 +60,10 @@ func (l deliveryLog) Deliveries(ctx context.Context, q deliver.LogQuery) (delive
 	}
 	var page deliver.LogPage
 	err := l.s.search(ctx, func(r *snapshot) error {
-		if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
-			return err
+		if !q.NoTotal {
+			if _, err := one(r, `SELECT count(*)`+from, args, &page.Total); err != nil {
+				return err
+			}
 		}
 		// One more than a page has, to know whether another follows.
 		entries, ns, err := r.entries(from+behind+` ORDER BY e.seq`+order+`, d.n`+order+` LIMIT ? OFFSET ?`,

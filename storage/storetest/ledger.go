@@ -186,6 +186,15 @@ func entryQueryCases() []storeCase {
 			p, err := t.store.Ledger().Entries(t.Context(), row.q)
 			t.ok(err, "Ledger.Entries")
 			expect(t, p.Total, row.total, "Total has to count all entries that match, not those on the page")
+			next := p.Next
+			row.q.NoTotal = true
+			expect(t, t.lines(row.q), row.want, "Entries has to show %s with NoTotal, too", row.name)
+			p, err = t.store.Ledger().Entries(t.Context(), row.q)
+			t.ok(err, "Ledger.Entries")
+			expect(t, p.Next, next, "Next has to be the same with NoTotal")
+			if p.Total != 0 && p.Total != row.total {
+				t.Errorf("Total is %d with NoTotal, want 0 or %d", p.Total, row.total)
+			}
 		}})
 	}
 	return cases

@@ -69,6 +69,14 @@ func logCases() []storeCase {
 			for _, e := range page.Entries {
 				t.same(e, t.entry(row.q.Owner, e.ID), "Deliveries and Delivery show one delivery in two ways")
 			}
+			row.q.NoTotal = true
+			uncounted, err := t.store.Log().Deliveries(t.Context(), row.q)
+			t.ok(err, "Log.Deliveries")
+			if uncounted.Total != 0 && uncounted.Total != row.total {
+				t.Errorf("Total is %d with NoTotal, want 0 or %d", uncounted.Total, row.total)
+			}
+			uncounted.Total = page.Total
+			t.same(uncounted, page, "Deliveries shows another page with NoTotal")
 		}})
 	}
 	return append(append(append(cases, wayLogCases()...), eventLogCases()...),

@@ -1,0 +1,201 @@
+package engineui_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/engineui"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// nobody knows no key.
+type nobody struct{}
+
+func (nobody) Authenticate(context.Context, secret.Value) (apikey.Principal, error) {
+	return apikey.Principal{}, apikey.ErrInvalid
+}
+
+// door is a console that is entered by keys.
+type door struct {
+	*world
+	keys *apikey.Manager
+}
+
+// newDoor has sessions of the default length for 0.
+func newDoor(t *testing.T, lasts time.Duration) *door {
+	d := &door{}
+	d.world = newWorld(t, func(_ *streamwatch.Config, ui *engineui.Config) {
+		ui.Authorize = nil
+		ui.Login = &engineui.KeyLogin{Auth: late{d}, Operator: func(p apikey.Principal) bool { return p.Owner == "staff" }, Lasts: lasts}
+	})
+	var err error
+	if d.keys, err = apikey.NewManager(apikey.Config{Store: d.store.Keys()}); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// late is the door's keys, which are made after it.
+type late struct{ d *door }
+
+func (l late) Authenticate(ctx context.Context, key secret.Value) (apikey.Principal, error) {
+	if key == "not now" {
+		return apikey.Principal{}, errors.New("the store does not answer")
+	}
+	return l.d.keys.Authenticate(ctx, key)
+}
+
+func (d *door) issue(owner string, scope apikey.Scope) apikey.Issued {
+	d.t.Helper()
+	issued, err := d.keys.Issue(d.t.Context(), apikey.IssueRequest{Owner: owner, Name: "console", Scope: scope})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return issued
+}
+
+// enter sends the form, and returns the answer with its cookie.
+func (d *door) enter(key string) (*httptest.ResponseRecorder, *http.Cookie) {
+	d.t.Helper()
+	got := ask(d, http.MethodPost, "/console/login", url.Values{"key": {key}}.Encode(), http.Header{"Sec-Fetch-Site": {"same-origin"}})
+	for _, c := range got.Result().Cookies() {
+		return got, c
+	}
+	return got, nil
+}
+
+func (d *door) with(c *http.Cookie, method, path string) *httptest.ResponseRecorder {
+	return ask(d, method, path, "", http.Header{"Cookie": {c.Name + "=" + c.Value}})
+}
+
+func TestLogin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, 0)
+		d.post("acme_news", "acme's post")
+		d.post("globex_news", "globex's post")
+		key := d.issue("acme", apikey.ScopeRead)
+
+		first := ask(d, http.MethodGet, "/console/", "", nil)
+		if first.Code != http.StatusSeeOther || first.Header().Get("Location") != "login" {
+			t.Errorf("without a session: status %d, Location %q, want 303 to login", first.Code, first.Header().Get("Location"))
+		}
+		form := ask(d, http.MethodGet, "/console/login", "", nil)
+		if form.Code != http.StatusOK || !strings.Contains(form.Body.String(), `type="password"`) {
+			t.Errorf("the form: status %d", form.Code)
+		}
+		sound(t, form.Body.String())
+
+		for name, wrong := range map[string]string{"a key of nobody": "sw_live_x", "none": "", "a long one": strings.Repeat("x", 600)} {
+			if got, c := d.enter(wrong); got.Code != http.StatusUnauthorized || c != nil {
+				t.Errorf("%s: status %d, cookie %v", name, got.Code, c)
+			}
+		}
+		if got, c := d.enter("not now"); got.Code != http.StatusServiceUnavailable || c != nil || strings.Contains(got.Body.String(), "does not answer") {
+			t.Errorf("a key that cannot be checked: status %d", got.Code)
+		}
+		if got := ask(d, http.MethodPost, "/console/login", "key="+string(key.Secret), http.Header{"Sec-Fetch-Site": {"cross-site"}}); got.Code != http.StatusForbidden {
+			t.Errorf("the form of another site: status %d, want 403", got.Code)
+		}
+
+		got, c := d.enter(string(key.Secret))
+		if got.Code != http.StatusSeeOther || got.Header().Get("Location") != "./" || c == nil {
+			t.Fatalf("with the key: status %d to %q, cookie %v", got.Code, got.Header().Get("Location"), c)
+		}
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "" || c.MaxAge != 8*3600 || strings.Contains(c.Value, string(key.Secret)) {
+			t.Errorf("cookie %v", c)
+		}
+		page := d.with(c, http.MethodGet, "/console/")
+		if page.Code != http.StatusOK || !strings.Contains(page.Body.String(), "acme&#39;s post") || strings.Contains(page.Body.String(), "globex") {
+			t.Errorf("acme's page: status %d", page.Code)
+		}
+		sound(t, page.Body.String())
+		if got := d.with(c, http.MethodGet, "/console/sources"); got.Code != http.StatusNotFound {
+			t.Errorf("a customer sees the sources: status %d", got.Code)
+		}
+		if got := d.with(&http.Cookie{Name: c.Name, Value: c.Value[:len(c.Value)-3] + "AAA"}, http.MethodGet, "/console/"); got.Code != http.StatusSeeOther {
+			t.Errorf("with a cookie that was changed: status %d, want 303", got.Code)
+		}
+
+		out := d.with(c, http.MethodPost, "/console/logout")
+		if cookies := out.Result().Cookies(); out.Code != http.StatusSeeOther || len(cookies) != 1 || cookies[0].MaxAge >= 0 {
+			t.Errorf("log out: status %d, cookies %v", out.Code, cookies)
+		}
+
+		if _, err := d.keys.Revoke(t.Context(), "acme", key.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.with(c, http.MethodGet, "/console/"); got.Code != http.StatusSeeOther {
+			t.Errorf("after the key was revoked: status %d, want 303 to login", got.Code)
+		}
+		if got := d.with(c, http.MethodGet, "/console/tail"); got.Code != http.StatusUnauthorized {
+			t.Errorf("the tail after the key was revoked: status %d, want 401", got.Code)
+		}
+	})
+}
+
+func TestOperatorsLogIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, 0)
+		_, c := d.enter(string(d.issue("staff", apikey.ScopeAdmin).Secret))
+		if got := d.with(c, http.MethodGet, "/console/sources"); got.Code != http.StatusOK {
+			t.Errorf("an operator's key: status %d", got.Code)
+		}
+	})
+}
+
+func TestSessionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, 10*time.Minute)
+		_, c := d.enter(string(d.issue("acme", apikey.ScopeWrite).Secret))
+		<-time.After(10*time.Minute - 2*time.Second)
+		if got := d.with(c, http.MethodGet, "/console/"); got.Code != http.StatusOK {
+			t.Errorf("before the session has ended: status %d", got.Code)
+		}
+		<-time.After(2 * time.Second)
+		if got := d.with(c, http.MethodGet, "/console/"); got.Code != http.StatusSeeOther {
+			t.Errorf("after the session has ended: status %d, want 303", got.Code)
+		}
+	})
+}
+
+// Guesses are limited by address; others are not held up.
+func TestGuesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, 0)
+		try := func(remote string) int {
+			r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader("key=wrong"))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.RemoteAddr = remote
+			w := httptest.NewRecorder()
+			d.ServeHTTP(w, r)
+			if w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") != "30" {
+				t.Errorf("Retry-After %q, want 30", w.Header().Get("Retry-After"))
+			}
+			return w.Code
+		}
+		for i := range 10 {
+			if got := try("[2001:db8::" + string(rune('1'+i%9)) + "]:1"); got != http.StatusUnauthorized {
+				t.Errorf("guess %d: status %d", i, got)
+			}
+		}
+		if got := try("[2001:db8::abcd]:1"); got != http.StatusTooManyRequests {
+			t.Errorf("guess 11 from one network: status %d, want 429", got)
+		}
+		if got := try("192.0.2.1:1"); got != http.StatusUnauthorized {
+			t.Errorf("a guess from elsewhere: status %d", got)
+		}
+		<-time.After(31 * time.Second)
+		if got := try("[2001:db8::1]:1"); got != http.StatusUnauthorized {
+			t.Errorf("half a minute later: status %d", got)
+		}
+	})
+}

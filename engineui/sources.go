@@ -1,0 +1,73 @@
+package engineui
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// sourceData is a source as the page shows it.
+type sourceData struct {
+	source
+	Calls  float64 // a minute, over Length
+	Length time.Duration
+	Plan   planned
+	Price  float64 // a day, by the last plan; 0 without one
+	Budget float64 // calls a second that were planned with; 0 where intervals set the pace
+}
+
+// sources is the page of the platforms and what they allow.
+func (c *Console) sources(*view) (any, error) {
+	st := c.engine.Stats()
+	_, long, _ := c.windows.both()
+	plan := c.forecast.get()
+	var list []sourceData
+	for _, s := range sourceList(&st) {
+		d := sourceData{source: s, Length: long.Length(), Plan: plan}
+		if minutes := d.Length.Minutes(); minutes > 0 {
+			d.Calls = float64(long.calls[s.Name]) / minutes
+		}
+		plans, ok := plan.Plan.Sources[s.Name]
+		if !ok {
+			plans = plan.Plan.Plans
+		}
+		d.Price, d.Budget = plans.CostPerDay, plans.Now.Budget
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Streams are the streams of a source that has connected one, or tried to.
+func (d *sourceData) Streams() (list []streamData) {
+	for _, s := range []streamData{{"accounts", d.Stats.Stream}, {"queries", d.Stats.SearchStream}} {
+		if s.Connects+s.Disconnects > 0 || s.Connected {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// streamData is a stream with what it brings the posts of.
+type streamData struct {
+	Of string
+	detect.StreamStats
+}
+
+// State is how far polls rely on it, in words.
+func (s streamData) State() string {
+	switch {
+	case !s.Connected:
+		return "not connected"
+	case !s.Trusted:
+		return "connected, not trusted yet"
+	}
+	return "trusted"
+}
+
+// Probed reports whether the source is asked which accounts have changed.
+func (d *sourceData) Probed() bool { return d.Stats.Probes.Calls > 0 }
+
+// Billed reports whether the platform charges.
+func (d *sourceData) Billed() bool {
+	return d.Price > 0 || d.Stats.Cost.Limit > 0 || d.Stats.Cost.Total > 0
+}
