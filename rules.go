@@ -53,6 +53,9 @@ func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus,
 		return detect.QueryStatus{}, false, err
 	}
 	st, ok, err = e.platforms.Query(ctx, p.Canonical())
+	if ok && e.fleet != nil {
+		st.Node = e.fleet.node.NameOf(st.Part)
+	}
 	return st, ok, notRunning(err)
 }
 

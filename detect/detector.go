@@ -106,7 +106,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
 			AtLeast:  cfg.Pace == PaceAtLeast,
-			PollRate: planner{d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: deps.Logger,
+			PollRate: planner{d: d}.pollRate, MinBackoff: cfg.MinBackoff, Logger: deps.Logger,
 		}); err != nil {
 			return nil, fmt.Errorf("detect: %w", err)
 		}

@@ -90,18 +90,18 @@ func (d *Detector) PlanFor(subs []Subscription, queries []QuerySubscription, bud
 	for _, g := range watched {
 		groups = append(groups, *g)
 	}
-	planned := planner{d}.queriesFor(queries, func(name string) time.Duration {
+	planned := planner{d: d}.queriesFor(queries, func(name string) time.Duration {
 		if g := watched[monitor.Key(name)]; g != nil {
 			return g.Interval
 		}
 		return 0
 	})
-	return planner{d}.plans(groups, planned, budgets)
+	return planner{d: d}.plans(groups, planned, budgets)
 }
 
 // Plan predicts what the subscriptions as they are will bring, and what other
-// budgets, in calls a second, would. It waits for Run to begin. With SetParts it is of what
-// this node polls and searches for, out of what SetRate says, and lists all queries.
+// budgets, in calls a second, would. It waits for Run to begin. With SetParts it is of what all
+// nodes poll and search for, out of FetchRate; accounts elsewhere count as this node's own do.
 func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) {
 	groups, err := d.sharing.all().Groups(ctx)
 	if err != nil {
@@ -111,11 +111,16 @@ func (d *Detector) Plan(ctx context.Context, budgets ...float64) (Plans, error) 
 	if err != nil {
 		return Plans{}, err
 	}
-	return planner{d}.plans(groups, planner{d}.queries(rules), budgets)
+	p := planner{d, !d.sharing.share.Alone()}
+	groups = d.sharing.elsewhere.Groups(groups, d.cfg.Pace != PaceInterval, accounts.UnknownRate)
+	return p.plans(groups, p.queries(rules), budgets)
 }
 
 // planner makes plans from what a Detector has seen.
-type planner struct{ d *Detector }
+type planner struct {
+	d     *Detector
+	fleet bool // plans are for all nodes
+}
 
 // settings are what plans are made from.
 func (p planner) settings() forecast.Settings {
@@ -176,7 +181,7 @@ func (p planner) pollRate() float64 {
 
 // rate is how many calls a second are made at most, 0 for no bound.
 func (p planner) rate() float64 {
-	if rate := p.d.env.Budget.Rate(); rate > 0 {
+	if rate := p.d.env.Budget.Rate(); rate > 0 && !p.fleet {
 		return rate
 	}
 	return p.d.cfg.FetchRate // none is made, and plans are of what would be

@@ -3,6 +3,7 @@ package detect
 import (
 	"context"
 	"github.com/streamwatch/streamwatch/detect/internal/shards"
+	"github.com/streamwatch/streamwatch/fleet"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
@@ -80,6 +81,8 @@ type QueryStatus struct {
 	// Elsewhere: another node of a fleet searches. LastPoll and Gaps are as the journal has
 	// them then; what else follows from polls is zero.
 	Elsewhere bool
+	Part      fleet.Part // that it is of
+	Node      string     // as in AccountStatus
 }
 
 // Query tells how a query is doing, by its text as in QuerySubscription.Query;
@@ -90,7 +93,7 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 		return QueryStatus{}, false, err
 	}
 	defer unlock()
-	found, shortest := QueryStatus{Query: text}, time.Duration(0)
+	found, shortest := QueryStatus{Query: text, Part: d.sharing.share.OfQuery(text)}, time.Duration(0)
 	for _, rule := range d.router.rules.Of(text) {
 		found.Sources++
 		found.Elsewhere = rule.Elsewhere

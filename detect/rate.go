@@ -58,7 +58,7 @@ func (d *Detector) Demand() (sum float64) {
 	if d.paced != nil {
 		return sum
 	}
-	return planner{d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load())
+	return planner{d: d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load())
 }
 
 // CloseBucket has calls wait until a time that count against a limit which another process

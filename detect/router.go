@@ -150,7 +150,7 @@ func (r *router) note() {
 	d := r.d
 	d.count.covered.Store(int64(r.rules.Covered()))
 	d.streams[poll.Queries].Changed()
-	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * planner{d}.pagesPer(poll.Queries)))
+	d.count.queryRate.Store(math.Float64bits(r.rules.Polls() * planner{d: d}.pagesPer(poll.Queries)))
 	for _, sh := range d.shards {
 		sh.Tell(func(sh *shards.Shard) { sh.Accounts.Sched.Refresh() })
 	}

@@ -127,11 +127,15 @@ func (x *Elsewhere) Wants(hash uint64) (w Wants) {
 	if !ok {
 		return w
 	}
-	if only := x.of[at]; only >= 0 {
-		w.add(x.sources[only].Terms)
+	return x.wants(x.of[at])
+}
+
+func (x *Elsewhere) wants(of int32) (w Wants) {
+	if of >= 0 {
+		w.add(x.sources[of].Terms)
 		return w
 	}
-	for n := ^x.of[at] + 1; n != 0; n = x.nodes[n-1].next {
+	for n := ^of + 1; n != 0; n = x.nodes[n-1].next {
 		w.add(x.sources[x.nodes[n-1].source].Terms)
 	}
 	return w

@@ -68,13 +68,15 @@ func (s *Share) OfAccount(username string) fleet.Part {
 // Query reports whether a query is of its parts.
 func (s *Share) Query(text string) bool {
 	own := s.own.Load()
-	switch {
-	case own == nil:
-		return true
-	case s.streamed[poll.Queries]:
-		return own.Has(s.stream)
+	return own == nil || own.Has(s.OfQuery(text))
+}
+
+// OfQuery is the part of a query.
+func (s *Share) OfQuery(text string) fleet.Part {
+	if s.streamed[poll.Queries] {
+		return s.stream
 	}
-	return own.Has(fleet.PartOf(s.prefix + queries.Target(text)))
+	return fleet.PartOf(s.prefix + queries.Target(text))
 }
 
 // Stream reports whether the streams are of its parts.

@@ -1,0 +1,54 @@
+package parts
+
+import (
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/internal/pace"
+)
+
+// Groups returns what a forecast for the whole fleet is made from: the accounts of the
+// node and those elsewhere. These post as the node's own do, or, where it has none, so
+// many times a second: accounts are spread over the parts without regard to that.
+// Under a budget, where rates decide, each group of the node's own grows in proportion.
+func (x *Elsewhere) Groups(own []pace.Group, budgeted bool, unknown float64) []pace.Group {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.n == 0 {
+		return own
+	}
+	accounts, rate := 0, 0.0
+	for _, g := range own {
+		accounts += g.Accounts
+		rate += float64(g.Accounts) * g.Rate
+	}
+	if budgeted && accounts > 0 {
+		return scaled(own, float64(accounts+x.n)/float64(accounts))
+	}
+	if accounts > 0 {
+		unknown = rate / float64(accounts)
+	}
+	counts := map[time.Duration]int{}
+	for at, of := range x.of {
+		if x.keys[at] != 0 {
+			counts[x.wants(of).Shortest]++
+		}
+	}
+	for interval, n := range counts {
+		own = append(own, pace.Group{Accounts: n, Rate: unknown, Interval: interval})
+	}
+	return own
+}
+
+// scaled multiplies the accounts of groups, the sum of which is as exact as a number of
+// accounts can be.
+func scaled(groups []pace.Group, by float64) []pace.Group {
+	var want, have float64
+	for i := range groups {
+		g := &groups[i]
+		want += float64(g.Accounts) * by
+		g.Accounts = int(math.Round(want - have))
+		have += float64(g.Accounts)
+	}
+	return groups
+}
