@@ -40,9 +40,9 @@ func newClient(g *netguard.Guard) *client {
 }
 
 // exchange implements exchanger.
-func (c *client) exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time) (deliver.Result, error) {
+func (c *client) exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time, traceparent string) (deliver.Result, error) {
 	request := requests.Get().(*[]byte)
-	*request = p.appendRequest((*request)[:0], d, now)
+	*request = p.appendRequest((*request)[:0], d, now, traceparent)
 	if cap(*request) <= maxKeptRequest {
 		defer requests.Put(request)
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
+// headerTrace is the traceparent header of W3C's Trace Context, as net/http spells it.
+const headerTrace = "Traceparent"
+
 // maxPrepared bounds the endpoints that a Sender remembers; one more clears them.
 const maxPrepared = 4096
 
@@ -33,6 +36,7 @@ type prepared struct {
 	template *http.Request
 	to       origin
 	head     []byte // a request's first lines, but for those of a delivery
+	traced   bool   // the endpoint's own headers have a traceparent
 	refusal  string // why nothing is sent, "" when it is
 	mac      keyed  // of X-Signature-256
 	standard keyed  // of webhook-signature, by the newest secret
@@ -100,6 +104,7 @@ func (p *prepared) init(cfg *Config) {
 			req.Header.Set(h.Name, string(h.Value))
 		}
 	}
+	p.traced = req.Header.Get(headerTrace) != ""
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", cfg.UserAgent)
 	req.Header.Set(deliver.HeaderWebhookID, e.ID)
@@ -124,7 +129,7 @@ func address(u *url.URL) string {
 }
 
 // appendRequest appends the request for a delivery as HTTP/1.1 has it.
-func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time) []byte {
+func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time, traceparent string) []byte {
 	field := func(name string) {
 		b = append(b, name...)
 		b = append(b, ": "...)
@@ -149,18 +154,26 @@ func (p *prepared) appendRequest(b []byte, d *deliver.Delivery, now time.Time) [
 	field(deliver.HeaderStandardSignature)
 	b = p.appendStandard(b, d, now)
 	end()
+	if traceparent != "" && !p.traced {
+		field(headerTrace)
+		b = append(b, traceparent...)
+		end()
+	}
 	end()
 	return append(b, d.Event.Body...)
 }
 
 // request is appendRequest for a RoundTripper. The values of the delivery's own headers
 // are one allocation.
-func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time) *http.Request {
+func (p *prepared) request(ctx context.Context, d *deliver.Delivery, now time.Time, traceparent string) *http.Request {
 	own := []string{d.ID, string(p.appendSignature(nil, d, now)), d.ID, strconv.FormatInt(now.Unix(), 10), string(p.appendStandard(nil, d, now))}
 	req := p.template.WithContext(ctx)
 	req.Header = maps.Clone(p.template.Header)
 	for i, name := range []string{deliver.HeaderDeliveryID, deliver.HeaderSignature, deliver.HeaderStandardID, deliver.HeaderStandardTimestamp, deliver.HeaderStandardSignature} {
 		req.Header[name] = own[i : i+1 : i+1]
+	}
+	if traceparent != "" && !p.traced {
+		req.Header[headerTrace] = []string{traceparent}
 	}
 	body := d.Event.Body
 	req.ContentLength = int64(len(body))

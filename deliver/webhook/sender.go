@@ -60,6 +60,12 @@ type Config struct {
 	// and closes idle connections: Close leaves it alone. An http.Transport adds an
 	// Accept-Encoding header unless DisableCompression is set.
 	Transport http.RoundTripper
+	// Trace is for distributed tracing. It is called as an attempt begins, from many
+	// goroutines, and returns the context of the request, the value of its traceparent
+	// header (https://www.w3.org/TR/trace-context/), "" for none, and done, which is
+	// called once with the outcome. An endpoint's own header of that name goes before.
+	// What is refused before a request is made has no trace. Nil for none.
+	Trace func(ctx context.Context, d *deliver.Delivery) (request context.Context, traceparent string, done func(deliver.Result))
 }
 
 // Bounds of one attempt's answer and of the connections kept.
@@ -122,7 +128,7 @@ func (w *Sender) Close() {
 // Send makes one attempt. A 2xx status within the time is success, whatever
 // becomes of the body after it; anything else is a failure, 410 and
 // PermanentStatus a permanent one. Retry-After is read from 429 and 503.
-func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
+func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) (r deliver.Result) {
 	p := w.prepare(&d.Endpoint)
 	if p.refusal != "" {
 		return deliver.Result{Permanent: true, Error: p.refusal}
@@ -130,13 +136,19 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 	if strings.ContainsFunc(d.ID, unicode.IsControl) { // it is a header's value
 		return deliver.Result{Permanent: true, Error: "delivery id not allowed"}
 	}
+	var traceparent string
+	if w.cfg.Trace != nil {
+		var done func(deliver.Result)
+		ctx, traceparent, done = w.cfg.Trace(ctx, d)
+		defer func() { done(r) }()
+	}
 	// The dispatcher's deadline is this one, unless the two were set apart.
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > w.cfg.Timeout {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, w.cfg.Timeout)
 		defer cancel()
 	}
-	r, err := w.http.exchange(ctx, p, d, w.cfg.Now())
+	r, err := w.http.exchange(ctx, p, d, w.cfg.Now(), traceparent)
 	if err != nil {
 		return deliver.Result{Error: sendError(err)}
 	}
@@ -148,7 +160,7 @@ func (w *Sender) Send(ctx context.Context, d *deliver.Delivery) deliver.Result {
 type exchanger interface {
 	// exchange sends the request for a delivery, once, and judges the answer. It ends
 	// when ctx ends.
-	exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time) (deliver.Result, error)
+	exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time, traceparent string) (deliver.Result, error)
 	// closeIdle closes connections that no attempt has.
 	closeIdle()
 }

@@ -13,8 +13,8 @@ import (
 type transport struct{ http.RoundTripper }
 
 // exchange implements exchanger.
-func (t transport) exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time) (deliver.Result, error) {
-	resp, err := t.RoundTrip(p.request(ctx, d, now))
+func (t transport) exchange(ctx context.Context, p *prepared, d *deliver.Delivery, now time.Time, traceparent string) (deliver.Result, error) {
+	resp, err := t.RoundTrip(p.request(ctx, d, now, traceparent))
 	if err != nil {
 		return deliver.Result{}, err
 	}
