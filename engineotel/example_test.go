@@ -1,0 +1,102 @@
+package engineotel_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/engineotel"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// A program chooses the exporter; here it is one that keeps the spans.
+func ExampleInstrument() {
+	spans := tracetest.NewInMemoryExporter()
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans), sdktrace.WithIDGenerator(engineotel.IDs()))
+	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+	handled := make(chan string, 1)
+	cfg, err := engineotel.Instrument(streamwatch.Config{
+		Fetcher: platform,
+		OnEvent: func(_ context.Context, e deliver.Event) error {
+			handled <- e.TextPreview
+			return nil
+		},
+		MinInterval: 100 * time.Millisecond,
+	}, engineotel.Options{TracerProvider: tp, Ratio: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	engine, err := streamwatch.New(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := engine.Start(ctx); err != nil {
+		log.Fatal(err)
+	}
+	request := monitor.CreateRequest{Name: "space", Usernames: []string{"nasa"}, PollInterval: 100 * time.Millisecond}
+	if _, err := engine.Monitors().Create(ctx, request); err != nil {
+		log.Fatal(err)
+	}
+	platform.Post("nasa", "Lift-off")
+	fmt.Println(<-handled)
+	if err := engine.Shutdown(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	var detected tracetest.SpanStub
+	for _, s := range spans.GetSpans() {
+		if s.Name == "detect post" {
+			detected = s
+		}
+	}
+	for _, s := range spans.GetSpans() {
+		if s.Parent.SpanID() == detected.SpanContext.SpanID() {
+			fmt.Println(detected.Name, "/", s.Name)
+		}
+	}
+	// Output:
+	// Lift-off
+	// detect post / fetch
+	// detect post / commit
+	// detect post / process event
+}
+
+func ExampleMetrics() {
+	engine, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// A program has a PeriodicReader with an exporter here.
+	reader := metric.NewManualReader(metric.WithProducer(engineotel.Histograms(engine)))
+	mp := metric.NewMeterProvider(metric.WithReader(reader))
+	registration, err := engineotel.Metrics(engine, mp)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer registration.Unregister()
+
+	var found metricdata.ResourceMetrics
+	if err := reader.Collect(context.Background(), &found); err != nil {
+		log.Fatal(err)
+	}
+	for _, sm := range found.ScopeMetrics {
+		for _, m := range sm.Metrics {
+			if m.Name == "streamwatch.events" || m.Name == "streamwatch.delivery.duration" {
+				fmt.Printf("%s (%s): %s\n", m.Name, m.Unit, m.Description)
+			}
+		}
+	}
+	// Output:
+	// streamwatch.events ({event}): Events committed.
+	// streamwatch.delivery.duration (s): From publication to the receiver's acknowledgement.
+}

@@ -1,0 +1,232 @@
+package engineotel_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/deliver/webhook"
+	"github.com/streamwatch/streamwatch/engineotel"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// receiver answers with one status after the other, and tells of each request.
+type receiver struct {
+	*httptest.Server
+	requests chan string // their traceparents
+}
+
+func newReceiver(t *testing.T, statuses ...int) *receiver {
+	r := &receiver{requests: make(chan string, 100)}
+	answers := make(chan int, len(statuses))
+	for _, s := range statuses {
+		answers <- s
+	}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.WriteHeader(<-answers)
+		r.requests <- req.Header.Get("traceparent")
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// process is what one process on the store does: an engine with traces of its own.
+type process struct {
+	*streamwatch.Engine
+	t     *testing.T
+	store storage.Store
+	end   func()
+}
+
+func start(t *testing.T, c *collector, path string, cfg streamwatch.Config, o engineotel.Options) *process {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp, closeProvider := c.provider()
+	o.TracerProvider = tp
+	cfg.Store, cfg.MinInterval, cfg.Webhook = store, 10*time.Millisecond, webhook.Config{AllowPrivate: true}
+	engine, err := streamwatch.New(instrument(t, cfg, o))
+	if err == nil {
+		err = engine.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &process{engine, t, store, closeProvider}
+}
+
+// stop ends the process. What it has traced is with the collector then.
+func (p *process) stop() {
+	p.t.Helper()
+	if err := p.Shutdown(context.Background()); err != nil {
+		p.t.Error(err)
+	}
+	p.close()
+}
+
+func (p *process) close() {
+	p.t.Helper()
+	if err := p.store.Close(context.Background()); err != nil {
+		p.t.Error(err)
+	}
+	p.end()
+}
+
+const watched = "private_person"
+
+func (p *process) watch(url string) {
+	p.t.Helper()
+	m, err := p.Monitors().Create(p.t.Context(), monitor.CreateRequest{Name: "news", Usernames: []string{watched}, PollInterval: 20 * time.Millisecond})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := p.Endpoints().Create(p.t.Context(), endpoints.NewEndpoint{
+		Source: deliver.Source{Kind: deliver.SourceMonitor, ID: m.Monitor.ID, Owner: m.Monitor.Owner, Name: "news"}, URL: url,
+		Headers: []deliver.Header{{Name: "Authorization", Value: "Bearer s3cr3t"}},
+	}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// One trace runs from the poll to a 2xx, over a retry and over a restart with another
+// engine on the same store. The receiver sees which attempt it got.
+func TestOneTraceFromPollToAcknowledgement(t *testing.T) {
+	c := newCollector(t)
+	hook := newReceiver(t, 503, 500, 200)
+	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{watched}})
+	cfg := streamwatch.Config{Fetcher: platform, Deliver: dispatch.Config{RetrySchedule: []time.Duration{time.Millisecond, time.Hour}}}
+	path := filepath.Join(t.TempDir(), "streams.db")
+
+	first := start(t, c, path, cfg, engineotel.Options{Ratio: 1})
+	first.watch(hook.URL + "/hook/s3cr3t?token=s3cr3t")
+	post := platform.Post(watched, "a text of a s3cr3t")
+	got := []string{<-hook.requests, <-hook.requests}
+	first.stop()
+
+	cfg.Now = func() time.Time { return time.Now().Add(2 * time.Hour) } // when the next attempt is due
+	second := start(t, c, path, cfg, engineotel.Options{Ratio: 1})
+	got = append(got, <-hook.requests)
+	second.stop()
+
+	roots := c.named("detect post")
+	if len(roots) != 1 {
+		t.Fatalf("%d spans of detections, want 1", len(roots))
+	}
+	root := roots[0]
+	if len(root.ParentSpanId) != 0 || root.StartTimeUnixNano != uint64(post.PublishedAt.UnixNano()) {
+		t.Errorf("the first span has the parent %x and begins at %d, want none and the publication at %d", root.ParentSpanId, root.StartTimeUnixNano, post.PublishedAt.UnixNano())
+	}
+	var moments []string
+	for _, e := range root.Events {
+		moments = append(moments, e.Name)
+	}
+	if want := []string{"streamwatch.due", "streamwatch.requested", "streamwatch.fetched", "streamwatch.detected"}; !slices.Equal(moments, want) {
+		t.Errorf("its events are %q, want %q", moments, want)
+	}
+
+	attempts := c.named("POST")
+	if len(attempts) != 3 {
+		t.Fatalf("%d attempts, want 3", len(attempts))
+	}
+	for i, a := range attempts {
+		if !bytes.Equal(a.TraceId, root.TraceId) || !bytes.Equal(a.ParentSpanId, root.SpanId) || a.Kind != tracepb.Span_SPAN_KIND_CLIENT {
+			t.Errorf("attempt %d is %v, want it below the first span", i+1, a)
+		}
+		if got[i] != parentOf(a) {
+			t.Errorf("attempt %d: the receiver got %q, want %q", i+1, got[i], parentOf(a))
+		}
+		at := attributes(a.Attributes)
+		status := []int64{503, 500, 200}[i]
+		if at["http.response.status_code"] != status || at["server.address"] != "127.0.0.1" || at["http.request.method"] != "POST" ||
+			!strings.HasSuffix(at["url.full"].(string), "/REDACTED") {
+			t.Errorf("attempt %d has the attributes %v", i+1, at)
+		}
+		if failed := status != 200; failed != (a.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR) || failed != (at["error.type"] != nil) {
+			t.Errorf("attempt %d, answered with %d, has the status %v and the error %v", i+1, status, a.Status, at["error.type"])
+		}
+		if resent, _ := at["http.request.resend_count"].(int64); resent != int64(i) {
+			t.Errorf("attempt %d says it was sent %d times before", i+1, resent)
+		}
+	}
+
+	below := map[string]*tracepb.Span{}
+	for _, name := range []string{"fetch", "commit"} {
+		for _, s := range c.named(name) {
+			if bytes.Equal(s.ParentSpanId, root.SpanId) {
+				below[name] = s
+			}
+		}
+		if below[name] == nil {
+			t.Fatalf("no span %q below the first span", name)
+		}
+	}
+	commit := slices.IndexFunc(c.named("commit"), func(s *tracepb.Span) bool { return linked(s, root) })
+	if commit < 0 {
+		t.Fatal("no commit has a link to the event")
+	}
+	if of := c.named("commit")[commit]; !linked(root, of) || !linked(below["commit"], of) || bytes.Equal(of.TraceId, root.TraceId) {
+		t.Errorf("the event has no link to its commit %v, or shares its trace", of)
+	}
+	if !slices.ContainsFunc(c.named("fetch timeline"), func(s *tracepb.Span) bool { return linked(root, s) && linked(below["fetch"], s) }) {
+		t.Error("the event has no link to the call that brought it")
+	}
+	for _, private := range []string{"s3cr3t", watched, post.ID, "Bearer", "whsec"} {
+		if strings.Contains(c.all(), private) {
+			t.Errorf("the traces show %q", private)
+		}
+	}
+}
+
+// Options.Accounts adds names.
+func TestAccountsIfAskedFor(t *testing.T) {
+	c := newCollector(t)
+	hook := newReceiver(t, 200)
+	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{watched}})
+	p := start(t, c, filepath.Join(t.TempDir(), "streams.db"), streamwatch.Config{Fetcher: platform}, engineotel.Options{Ratio: 1, Accounts: true})
+	p.watch(hook.URL)
+	platform.Post(watched, "hello")
+	<-hook.requests
+	p.stop()
+	for _, name := range []string{"detect post", "fetch timeline"} {
+		if list := c.named(name); len(list) == 0 || attributes(list[0].Attributes)["streamwatch.account"] != watched {
+			t.Errorf("%s does not name the account", name)
+		}
+	}
+}
+
+// Of a post that is not sampled there is no span, and the receiver is told so by a
+// traceparent without the flag, the same trace's on every attempt.
+func TestNotSampled(t *testing.T) {
+	c := newCollector(t)
+	hook := newReceiver(t, 500, 200)
+	platform := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{watched}})
+	cfg := streamwatch.Config{Fetcher: platform, Deliver: dispatch.Config{RetrySchedule: []time.Duration{time.Millisecond}}}
+	p := start(t, c, filepath.Join(t.TempDir(), "streams.db"), cfg, engineotel.Options{Ratio: 1e-15})
+	p.watch(hook.URL)
+	platform.Post(watched, "hello")
+	one, two := <-hook.requests, <-hook.requests
+	p.stop()
+	if !strings.HasPrefix(one, "00-") || len(one) != 55 || !strings.HasSuffix(one, "-00") || one != two {
+		t.Errorf("the receiver got %q and %q, want the same traceparent twice, not sampled", one, two)
+	}
+	if len(c.spans) != 0 {
+		t.Errorf("%d spans, want none", len(c.spans))
+	}
+}
