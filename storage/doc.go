@@ -203,6 +203,13 @@
 // TestStore asks for removal by time where Kit says after how long; a store that bounds
 // by number proves it itself, with numbers small enough for a test.
 //
+// # Forgetting an owner
+//
+// A store that can be told to forget an owner is an Eraser, too. Look for the owner's name
+// in every table, also where it is a part of a key or of a record, and keep the greatest
+// number that any erased owner had: it is one number for the whole store, so that nothing
+// tells who was there. With Kit.Files the suite looks through the bytes of the files.
+//
 // # Traps
 //
 //   - A deliver.Secret encodes as ***: endpoints go through
@@ -266,5 +273,5 @@
 // Monitors and Rules may even come from another database: then the ledger's totals
 // of those that are deleted stay. The other six may be wrapped, but not taken from
 // different stores: they share their transactions. The store that embeds one is no
-// Sharing and no Keyed, unless it has their accessors.
+// Sharing, no Keyed and no Eraser, unless it has their methods.
 package storage

@@ -114,10 +114,15 @@ func (s *Store) update(ctx context.Context, f func(draft *state, now time.Time) 
 		return nil
 	}
 	if err := s.write(body); err != nil {
-		s.ended = fmt.Errorf("customstore: the disk failed, open the store again: %w", err)
-		return s.ended
+		return s.fail(err)
 	}
 	return nil
+}
+
+// fail ends the store: nobody knows what the disk has.
+func (s *Store) fail(err error) error {
+	s.ended = fmt.Errorf("customstore: the disk failed, open the store again: %w", err)
+	return s.ended
 }
 
 func (s *Store) ready(ctx context.Context) error {

@@ -14,6 +14,7 @@ type events struct {
 	retention  time.Duration
 	maxEvents  int
 	owners     map[string]*history
+	erased     uint64         // the greatest number that an erased owner had: new owners begin after it
 	byID       map[key]*event // retained
 	removed    recent[struct{}]
 	settled    []*event // retained, without open deliveries, by settledAt
@@ -80,7 +81,7 @@ func newEvents(opts Options) events {
 func (l *events) owner(name string) *history {
 	h := l.owners[name]
 	if h == nil {
-		h = new(history)
+		h = &history{seq: l.erased}
 		l.owners[name] = h
 	}
 	return h

@@ -127,8 +127,8 @@ func (c *commit) readNumbers([]*detect.Batch) error {
 		return err
 	}
 	return c.t.eachRows(`WITH asked (owner) AS (VALUES {rows})
-		SELECT owner, max(coalesce((SELECT max(e.seq) FROM events e WHERE e.owner = asked.owner), 0),
-			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)) FROM asked`, 1, owners, func(rows *sql.Rows) error {
+		SELECT owner, coalesce(nullif(max(coalesce((SELECT max(e.seq) FROM events e WHERE e.owner = asked.owner), 0),
+			coalesce((SELECT o.removed_seq FROM owners o WHERE o.owner = asked.owner), 0)), 0), (SELECT erased_seq FROM totals)) FROM asked`, 1, owners, func(rows *sql.Rows) error {
 		var owner string
 		var seq uint64
 		err := rows.Scan(&owner, &seq)

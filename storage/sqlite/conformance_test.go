@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -42,6 +43,16 @@ func kit() storetest.Kit {
 		Join: func(t testing.TB, s storage.Store) storage.Store {
 			t.Helper()
 			return openAt(t, pathOf(s))
+		},
+		// Reading the files lets go of SQLite's locks, which nobody else wants here.
+		Files: func(t testing.TB, s storage.Store) (all []byte) {
+			t.Helper()
+			for _, end := range []string{"", "-wal", "-shm"} {
+				b, err := os.ReadFile(pathOf(s) + end)
+				must(t, err)
+				all = append(all, b...)
+			}
+			return all
 		},
 		Features:  storetest.Features{Durable: true, Shared: true},
 		Clock:     clock,

@@ -100,6 +100,9 @@
 // kind, and twice as many as it adds. What is past its retention and not removed
 // yet is not shown. The file does not shrink: free pages are used again.
 //
+// Erase removes an owner. Bytes of rows that were deleted, by Erase or by retention, stay
+// in free pages until others are written there: Scrub rewrites the file without them.
+//
 // # The file
 //
 // The tables can be read, but must not be written to, with the sqlite3 program.
@@ -113,7 +116,8 @@
 //   - owners: balances
 //   - ledger_entries, source_totals, reservations: the ledger
 //   - removed_events, removed_entries, resolved_reservations: ids that stay known
-//   - totals: how many events were made and removed
+//   - totals: how many events were made and removed, and the greatest number of an
+//     owner that was erased
 //   - terms, parts, grants, closed: the engines that share the file, what each has,
 //     and which sources refuse their calls
 //   - changes: the last changes of monitors, rules, endpoints and API keys

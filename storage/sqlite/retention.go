@@ -102,8 +102,8 @@ func tooMany(table string) string {
 // removeEvents removes settled events with their deliveries and attempts, those
 // that were settled first going first. Their ids stay known.
 func (r retention) removeEvents(t *tx, now time.Time, step int) error {
-	var stored, newest int
-	if _, err := one(t, `SELECT `+newestEvent+` - removed, `+newestEvent+` FROM totals`, nil, &stored, &newest); err != nil {
+	var stored int
+	if _, err := one(t, `SELECT `+newestEvent+` - removed FROM totals`, nil, &stored); err != nil {
 		return err
 	}
 	events, err := firstSettled(t, nanos(now.Add(-r.opts.Retention)), stored-r.opts.MaxEvents, step)
@@ -114,26 +114,47 @@ func (r retention) removeEvents(t *tx, now time.Time, step int) error {
 	if err != nil {
 		return err
 	}
-	const old = `(SELECT value FROM json_each(?1))`
-	err = t.exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ?2 FROM events WHERE n IN `+old+` ORDER BY n`, list, nanos(now))
+	err = t.exec(`INSERT INTO removed_events (id, recorded_at) SELECT id, ?2 FROM events WHERE n IN (SELECT value FROM json_each(?1)) ORDER BY n`, list, nanos(now))
 	if err != nil {
 		return err
 	}
 	crashpoint.Hit("sqlite.retention.event")
-	deliveries := `(SELECT d.n FROM json_each(?1) old CROSS JOIN deliveries d ON ` + ofEvent("d.n", "old.value") + `)`
-	for _, change := range []string{
-		`INSERT INTO owners (owner, removed_seq) SELECT owner, max(seq) FROM events WHERE n IN ` + old + ` GROUP BY owner
-			ON CONFLICT DO UPDATE SET removed_seq = max(removed_seq, excluded.removed_seq)`,
-		`DELETE FROM attempts WHERE delivery IN ` + deliveries,
-		`DELETE FROM deliveries WHERE n IN ` + deliveries,
-		`DELETE FROM settled WHERE event IN ` + old,
-		`DELETE FROM events WHERE n IN ` + old,
-	} {
-		if err := t.exec(change, list); err != nil {
-			return err
-		}
+	_, _, err = dropEvents(t, events)
+	return err
+}
+
+// dropEvents removes events with their deliveries and attempts, and says how many there
+// were of these.
+func dropEvents(t *tx, events []int64) (deliveries, attempts int, err error) {
+	list, err := listJSON(events)
+	if err != nil {
+		return 0, 0, err
 	}
-	return t.exec(`UPDATE totals SET newest = ?, removed = removed + ?`, newest, len(events))
+	var newest int
+	if _, err := one(t, `SELECT `+newestEvent, nil, &newest); err != nil {
+		return 0, 0, err
+	}
+	const old = `(SELECT value FROM json_each(?1))`
+	of := `(SELECT d.n FROM json_each(?1) old CROSS JOIN deliveries d ON ` + ofEvent("d.n", "old.value") + `)`
+	var none int
+	for _, change := range []struct {
+		count *int
+		query string
+	}{
+		{&none, `INSERT INTO owners (owner, removed_seq) SELECT owner, max(seq) FROM events WHERE n IN ` + old + ` GROUP BY owner
+			ON CONFLICT DO UPDATE SET removed_seq = max(removed_seq, excluded.removed_seq)`},
+		{&attempts, `DELETE FROM attempts WHERE delivery IN ` + of},
+		{&deliveries, `DELETE FROM deliveries WHERE n IN ` + of},
+		{&none, `DELETE FROM settled WHERE event IN ` + old},
+		{&none, `DELETE FROM events WHERE n IN ` + old},
+	} {
+		n, err := t.change(change.query, list)
+		if err != nil {
+			return 0, 0, err
+		}
+		*change.count = int(n)
+	}
+	return deliveries, attempts, t.exec(`UPDATE totals SET newest = ?, removed = removed + ?`, newest, len(events))
 }
 
 // firstSettled gives up to most events that were settled at expired or before, or

@@ -12,7 +12,10 @@ const firstVersion = 8
 
 // migrations lead from the schema below to newer versions, one version each. A
 // migration that was released is never changed.
-var migrations []string
+var migrations = []string{
+	// 9: the greatest number of an event of any owner that was erased: see Store.Erase.
+	`ALTER TABLE totals ADD COLUMN erased_seq INTEGER NOT NULL DEFAULT 0`,
+}
 
 // newestVersion is the version of the schema that this package reads and writes.
 func newestVersion() int { return firstVersion + len(migrations) }

@@ -45,6 +45,9 @@ type Kit struct {
 	// EntryRetention is how long the opened stores keep a ledger entry. Without it, or
 	// without Clock, tests of it are skipped: a store need not remove entries by time.
 	EntryRetention time.Duration
+	// Files gives all bytes that a store has on its disk, or its server's, while it is
+	// open. Without it the test that they have nothing of an erased owner is skipped.
+	Files func(t testing.TB, s storage.Store) []byte
 	// Seeds is how many sequences of random calls are made in each test that makes
 	// such. Each has a store of its own, and is the same in every run. Defaults to 3.
 	Seeds int
@@ -73,7 +76,8 @@ type Features struct {
 //
 // The contracts are in the documentation of the ports and, as far as they hold for all of
 // them, of storage.Store; the guide for authors of stores is that of package storage. A
-// store that implements storage.Keyed or storage.Sharing is tested for that, too.
+// store that implements storage.Keyed, storage.Sharing or storage.Eraser is tested for
+// that, too.
 func TestStore(t *testing.T, kit Kit) {
 	t.Helper()
 	if err := kit.validate(); err != nil {
@@ -174,6 +178,7 @@ func storeRoles() []storeRole {
 		{"replays", append(replayCases(), replayLifeCases()...)},
 		{"ledger", slices.Concat(ledgerCases(), totalCases(), reservationCases())},
 		{"keys", keyCases()},
+		{"erase", eraseCases()},
 		{"members", slices.Concat(joinCases(), beatCases(), leaseCases(), epochCases(), grantCases(), handOutCases())},
 		{"fence", append(fenceCases(), fenceRaceCases()...)},
 		{"feed", feedCases()},

@@ -1,0 +1,65 @@
+package storage
+
+import "context"
+
+// Eraser is what a Store implements, too, when it can forget an owner. The stores of this
+// module do. Engine.Erase is the way to call it while an engine runs: it ends the owner's
+// work first. What is written at Store holds for this role but for the outcome: each
+// method makes many short writes, between which others have their turn, and one that
+// failed or was cut short is made again, and goes on.
+type Eraser interface {
+	// Erase removes all that the store has of an owner: monitors, rules, endpoints with
+	// their secrets and replays, API keys, events, open and final deliveries with their
+	// attempts, balance, ledger entries, totals and reservations. Entries of the feed
+	// keep their number, kind and id, and lose the owner's name. The cursors of targets
+	// are removed, too; whose they are the store does not know.
+	//
+	// What may stay is what tells nothing of the owner: hashes, such as the ids of
+	// events, and ids that retention still keeps of what it has removed before.
+	//
+	// No number of an owner's events comes again: the events of an owner without any
+	// stored are numbered from one more than the greatest number that an erased owner
+	// had, and from 1 while none was erased. So who comes back to a WebSocket with a
+	// number from before misses nothing.
+	//
+	// Erase removes what is there; what other calls write for the owner meanwhile may
+	// stay. For an owner of whom there is nothing it returns zeros.
+	Erase(ctx context.Context, owner string, targets ...string) (Erased, error)
+	// Scrub sees to it that the store's files have nothing any more of what was removed,
+	// whenever that was, where deleting alone leaves bytes. It may rewrite the files, and
+	// other writes may wait for it. left names what is out of its reach, each as a
+	// sentence for the operator: backups are always.
+	Scrub(ctx context.Context) (left []string, err error)
+}
+
+// Erased counts what an Erase removed.
+type Erased struct {
+	Monitors     int `json:"monitors"`
+	Rules        int `json:"rules"`
+	Endpoints    int `json:"endpoints"`
+	Replays      int `json:"replays"`
+	Keys         int `json:"keys"`
+	Events       int `json:"events"`
+	Deliveries   int `json:"deliveries"`
+	Attempts     int `json:"attempts"`
+	Entries      int `json:"entries"`
+	Reservations int `json:"reservations"`
+	Cursors      int `json:"cursors"`
+	Changes      int `json:"changes"` // entries of the feed that lost the owner's name
+}
+
+// Add adds the counts of another Erase.
+func (e *Erased) Add(o Erased) {
+	e.Monitors += o.Monitors
+	e.Rules += o.Rules
+	e.Endpoints += o.Endpoints
+	e.Replays += o.Replays
+	e.Keys += o.Keys
+	e.Events += o.Events
+	e.Deliveries += o.Deliveries
+	e.Attempts += o.Attempts
+	e.Entries += o.Entries
+	e.Reservations += o.Reservations
+	e.Cursors += o.Cursors
+	e.Changes += o.Changes
+}

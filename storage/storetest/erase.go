@@ -1,0 +1,280 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// eraseTest is a store that was furnished, with what it shows of globex before.
+type eraseTest struct {
+	*storeTest
+	theirs storeView
+}
+
+// eraseCases are about what a storage.Eraser leaves of acme, and of globex.
+func eraseCases() []storeCase {
+	return append(eraseLifeCases(),
+		onEraser("of an erased owner nothing is shown", func(t eraseTest) {
+			t.erase("acme", "kept")
+			t.same(t.of("acme"), storeView{}, "after Erase the store shows something of the owner")
+			expect(t.storeTest, len(t.claim(t.at(1e6), 10)), 0, "after Erase Claim gave a delivery of the owner")
+			due, err := t.store.Replays().Running(t.Context(), t.at(1e6), 10)
+			t.ok(err, "Replays.Running")
+			expect(t.storeTest, len(due), 0, "after Erase a replay of the owner runs")
+			if s, ok := t.store.(storage.Keyed); ok {
+				list, err := s.Keys().List(t.Context(), "acme")
+				t.ok(err, "Keys.List")
+				expect(t.storeTest, len(list), 0, "after Erase the owner has API keys")
+				_, err = s.Keys().Find(t.Context(), keyHash(1)[:16])
+				t.refused(err, apikey.ErrNotFound, "Find found an API key of an erased owner")
+			}
+		}),
+		onEraser("other owners keep everything", func(t eraseTest) {
+			t.erase("acme", "kept")
+			t.same(t.of("globex"), t.theirs, "Erase changed what another owner has")
+			expect(t.storeTest, len(t.cursors("theirs")), 1, "Erase removed a cursor that it was not told of")
+			if s, ok := t.store.(storage.Keyed); ok {
+				_, err := s.Keys().Find(t.Context(), keyHash(2)[:16])
+				t.ok(err, "Keys.Find of another owner's key")
+			}
+		}),
+		onEraser("Erase counts what it removed", func(t eraseTest) {
+			e := t.erase("acme", "kept", "no such target")
+			e.Changes = 0
+			if _, ok := t.store.(storage.Keyed); ok {
+				expect(t.storeTest, e.Keys, 1, "Erase has to count the API keys")
+				e.Keys = 0
+			}
+			want := storage.Erased{Monitors: 1, Rules: 1, Endpoints: 2, Replays: 1, Events: 2, Deliveries: 3, Attempts: 2, Entries: 2, Reservations: 1, Cursors: 1}
+			t.same(e, want, "Erase has to count what it removed")
+			t.same(t.erase("acme", "kept"), storage.Erased{}, "a second Erase found something")
+			t.same(t.erase("nobody"), storage.Erased{}, "Erase of an unknown owner found something")
+		}),
+		onEraser("an owner is a whole name and no pattern", func(t eraseTest) {
+			for _, owner := range []string{"acm", "acme ", "ACME", "%", "*", "acme\x00", ""} {
+				t.same(t.erase(owner), storage.Erased{}, "Erase took %q for acme", owner)
+			}
+			expect(t.storeTest, len(t.of("acme").Events), 2, "Erase of another name removed an owner's events")
+		}),
+		onEraser("what was settled late, or is tried again, harms nobody", func(t eraseTest) {
+			id := deliver.DeliveryID(deliver.EventID("src", "0"), deliver.HandlerEndpoint("log"))
+			t.erase("acme")
+			t.settle(attempted(id, 2, deliver.StateDelivered, t.start))
+			_, err := t.store.Log().Delivery(t.Context(), "acme", id)
+			t.refused(err, deliver.ErrDeliveryNotFound, "a settlement brought a delivery of an erased owner back")
+			n, err := t.store.Outbox().Reopen(t.Context(), deliver.ReopenRequest{Owner: "acme", IDs: []string{id}, Due: t.start})
+			t.ok(err, "Outbox.Reopen")
+			expect(t.storeTest, n, 0, "Reopen found a delivery of an erased owner")
+			t.same(t.of("globex"), t.theirs, "a settlement for an erased owner changed what another one has")
+		}),
+		onEraser("many events go, and retention goes on", func(t eraseTest) {
+			t.ok(t.store.Endpoints().Delete(t.Context(), "globex", "theirs"), "Endpoints.Delete") // open deliveries would stay
+			for n := range 20 {
+				b := &detect.Batch{DeliverBy: t.start}
+				for k := range 50 {
+					b.Events = append(b.Events, newEvent(acme, fmt.Sprint("many ", n, k)), newEvent(globex, fmt.Sprint("many ", n, k)))
+				}
+				t.commit(b)
+			}
+			expect(t.storeTest, t.erase("acme").Events, 1002, "Erase has to remove all events")
+			expect(t.storeTest, len(t.events("acme")), 0, "Erase left events")
+			expect(t.storeTest, len(t.events("globex")), 1001, "Erase removed another owner's events")
+			if t.kit.Clock == nil || t.kit.Retention == 0 {
+				return
+			}
+			t.kit.Clock.Advance(2 * t.kit.Retention)
+			for n := range 40 {
+				t.commit(&detect.Batch{Events: []deliver.Event{newEvent(globex, fmt.Sprint("later ", n))}})
+			}
+			expect(t.storeTest, len(t.events("globex")), 40, "after Erase retention has to go on")
+		}),
+	)
+}
+
+// eraseLifeCases are about who comes after an erased owner, restarts, and files.
+func eraseLifeCases() []storeCase {
+	src := storeSource("acme", "src")
+	return []storeCase{
+		onEraser("who comes after begins anew, with other numbers", func(t eraseTest) {
+			t.erase("acme", "kept")
+			b := t.commitDue(t.start, append(newEvents(src, "21", "22"), newEvent(globex, "23"))...)
+			expect(t.storeTest, seqsOf(b.Events), "3 4 2", "the numbers of an owner after an erasure have to begin after the greatest that an erased owner had, and those of others go on")
+			expect(t.storeTest, endpointsOf(b.Deliveries), "theirs", "Commit made deliveries to endpoints of an erased owner")
+			t.same(t.events("acme"), b.Events[:2], "Log.Events has to give the events of who came after")
+			b = t.commitDue(t.start, newEvent(storeSource("initech", "m"), "1"), newEvent(src, "24"))
+			expect(t.storeTest, seqsOf(b.Events), "3 5", "numbers have to go on without holes after an erasure")
+			t.topUp("acme", 5)
+			expect(t.storeTest, t.balance("acme"), "5+0", "a balance after an erasure has to begin at 0")
+			m := fullMonitor(t.storeTest)
+			m.ID, m.Version = "kept", 1
+			t.ok(t.store.Monitors().Create(t.Context(), m), "Monitors.Create with the id and name of one that was erased")
+			t.bind(src, "kept")
+		}),
+		onEraser("numbers go on after a second erasure", func(t eraseTest) {
+			t.erase("acme")
+			t.commitDue(t.start, newEvents(src, "21", "22", "23")...)
+			t.erase("acme")
+			t.erase("globex") // had one event: the greatest number counts
+			b := t.commitDue(t.start, newEvent(globex, "24"), newEvent(src, "25"))
+			expect(t.storeTest, seqsOf(b.Events), "6 6", "numbers have to begin after the greatest that any erased owner had")
+		}),
+		onEraser("events of who comes after can be replayed", func(t eraseTest) {
+			t.erase("acme")
+			t.commitDue(t.start, newEvents(src, "21", "22")...)
+			t.bind(src, "late")
+			rp := replayOf(t.storeTest, src, "late", "r")
+			startReplay(t.storeTest, rp)
+			var made []deliver.Delivery
+			for n := 0; n < 5 && rp.State == deliver.ReplayRunning; n++ {
+				var ds []deliver.Delivery
+				rp, ds = stepReplay(t.storeTest, rp, 10)
+				made = append(made, ds...)
+			}
+			expect(t.storeTest, tweetsOf(made), "21 22", "a replay has to find the events after an erasure")
+			expect(t.storeTest, rp.State, deliver.ReplayDone, "a replay has to end")
+		}),
+		onEraser("the feed keeps its numbers and forgets the name", func(t eraseTest) {
+			s, ok := t.store.(storage.Sharing)
+			if !ok {
+				t.Skip("the store is no storage.Sharing")
+			}
+			before, err := s.Feed().Since(t.Context(), 0, 1000)
+			t.ok(err, "Feed.Since")
+			expect(t.storeTest, t.erase("acme").Changes > 0, true, "Erase has to count the changes that lost the owner's name")
+			after, err := s.Feed().Since(t.Context(), 0, 1000)
+			t.ok(err, "Feed.Since")
+			for i := range before {
+				if before[i].Owner == "acme" {
+					before[i].Owner = ""
+				}
+			}
+			t.same(after[:min(len(before), len(after))], before, "of an owner's changes Erase has to remove the name alone")
+			for _, c := range after {
+				expect(t.storeTest, c.Owner != "acme", true, "the feed names an erased owner")
+			}
+		}),
+		eraseNeeds(needsDurable, onEraser("an erasure survives a restart", func(t eraseTest) {
+			t.erase("acme", "kept")
+			t.scrub()
+			t.reopen()
+			t.same(t.of("acme"), storeView{}, "after Reopen the store shows something of an erased owner")
+			t.same(t.of("globex"), t.theirs, "after Erase, Scrub and Reopen another owner has not what it had")
+			b := t.commitDue(t.start, newEvent(src, "21"))
+			expect(t.storeTest, seqsOf(b.Events), "3", "after Reopen numbers begin after the greatest that an erased owner had")
+		})),
+		onEraser("after Scrub the files have nothing of the owner", func(t eraseTest) {
+			if t.kit.Files == nil {
+				t.Skip("Kit.Files is nil: what the store has on the disk is not known")
+			}
+			words := []string{"acme", "Space agencies", "rockets", "example.com/kept", "whsec_of_the_conformance_suite", "post of an erased owner", "erased-account"}
+			ev := newEvent(src, "31", "log")
+			ev.Body, ev.TextPreview = []byte("post of an erased owner"), "post of an erased owner"
+			t.commit(&detect.Batch{Events: []deliver.Event{ev}, Cursor: &detect.Cursor{Target: "erased-account", Since: t.start}, DeliverBy: t.start})
+			m := fullMonitor(t.storeTest)
+			m.ID, m.Name, m.Version = "updated", "acme's rockets before", 0
+			t.ok(t.store.Monitors().Create(t.Context(), m), "Monitors.Create")
+			m.Name = "acme's rockets after"
+			t.ok(t.store.Monitors().Update(t.Context(), m), "Monitors.Update")
+			t.ok(t.store.Monitors().Delete(t.Context(), "acme", "updated"), "Monitors.Delete")
+			if _, err := t.store.(storage.Eraser).Scrub(t.Context()); err != nil { // so that the files have all
+				t.Fatalf("Scrub failed: %v", err)
+			}
+			before := t.kit.Files(t.TB, t.store)
+			for _, word := range words {
+				expect(t.storeTest, bytes.Contains(before, []byte(word)), true, "Kit.Files has to give what the store has on the disk: %q is not there before Erase", word)
+			}
+			t.erase("acme", "kept", "erased-account")
+			t.scrub()
+			after := t.kit.Files(t.TB, t.store)
+			for _, word := range words {
+				expect(t.storeTest, bytes.Contains(after, []byte(word)), false, "after Erase and Scrub the files have %q of an erased owner", word)
+			}
+			expect(t.storeTest, bytes.Contains(after, []byte("globex")), true, "after Erase and Scrub the files have nothing of another owner, or Kit.Files gives others")
+			t.same(t.of("globex"), t.theirs, "Erase and Scrub changed what another owner has")
+		}),
+	}
+}
+
+// onEraser returns a case for stores that are a storage.Eraser; for others it is skipped.
+func onEraser(name string, run func(eraseTest)) storeCase {
+	return storeCase{name: name, run: func(t *storeTest) {
+		if _, ok := t.store.(storage.Eraser); !ok {
+			t.Skip("the store is no storage.Eraser")
+		}
+		t.furnish()
+		e := t.endpoint(globex, "theirs")
+		e.Secret = "whsec_of_another_owner"
+		t.ok(t.store.Endpoints().Create(t.Context(), e), "Endpoints.Create")
+		t.ok(t.store.Monitors().Create(t.Context(), monitor.Monitor{ID: "m3", Owner: "globex", Name: "their monitor"}), "Monitors.Create")
+		t.ok(t.store.Rules().Create(t.Context(), rule.Rule{ID: "r3", Owner: "globex", Tag: "their rule"}), "Rules.Create")
+		t.commit(&detect.Batch{Cursor: &detect.Cursor{Target: "theirs", Since: t.start}})
+		if s, ok := t.store.(storage.Keyed); ok {
+			for i, owner := range []string{"acme", "globex"} {
+				t.ok(s.Keys().Create(t.Context(), apikey.Key{ID: fmt.Sprint("key ", i), Owner: owner, Hash: keyHash(i + 1)}), "Keys.Create")
+			}
+		}
+		run(eraseTest{t, t.of("globex")})
+	}}
+}
+
+func eraseNeeds(n needs, c storeCase) storeCase {
+	c.needs |= n
+	return c
+}
+
+// of is what the store shows of one owner.
+func (t *storeTest) of(owner string) (v storeView) {
+	t.Helper()
+	all := t.view()
+	v.Monitors = only(all.Monitors, func(m monitor.Monitor) bool { return m.Owner == owner })
+	v.Rules = only(all.Rules, func(r rule.Rule) bool { return r.Owner == owner })
+	v.Endpoints = only(all.Endpoints, func(e deliver.Endpoint) bool { return e.Source.Owner == owner })
+	v.Replays = only(all.Replays, func(r deliver.Replay) bool { return r.Owner == owner })
+	v.Events = only(all.Events, func(ev deliver.Event) bool { return ev.Source.Owner == owner })
+	v.Deliveries = only(all.Deliveries, func(d deliver.LogEntry) bool { return d.Event.Source.Owner == owner })
+	v.Entries = only(all.Entries, func(e billing.Entry) bool { return e.Owner == owner })
+	balance, err := t.store.Ledger().Balance(t.Context(), owner)
+	t.ok(err, "Ledger.Balance")
+	if balance != (billing.Balance{}) {
+		v.Balances = []billing.Balance{balance}
+	}
+	if owner == "acme" {
+		v.Cursors = all.Cursors
+		for _, total := range all.Totals {
+			if total != 0 {
+				v.Totals = append(v.Totals, total)
+			}
+		}
+	}
+	return v
+}
+
+func only[T any](list []T, keep func(T) bool) (kept []T) {
+	for _, v := range list {
+		if keep(v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+func (t *storeTest) erase(owner string, targets ...string) storage.Erased {
+	t.Helper()
+	e, err := t.store.(storage.Eraser).Erase(t.Context(), owner, targets...)
+	t.ok(err, "Erase")
+	return e
+}
+
+func (t *storeTest) scrub() {
+	t.Helper()
+	_, err := t.store.(storage.Eraser).Scrub(t.Context())
+	t.ok(err, "Scrub")
+}
