@@ -17,9 +17,14 @@ import (
 // Real servers keep the contracts, even if the server is killed every third time that a
 // store is opened again.
 func TestServerConformance(t *testing.T) {
-	server := redistest.Single(t, "appendfsync always")
+	server := redistest.Single(t, "appendfsync always", "save 3600 1000000", "rdbcompression no")
 	kit := serverKit(&redis.UniversalOptions{Addrs: []string{server.Addr()}})
-	reopen, reopened := kit.Reopen, 0
+	open, reopen, reopened := kit.Open, kit.Reopen, 0
+	kit.Open = func(t testing.TB) storage.Store { // the files have one store at a time
+		need(t, server.Client().FlushAll(t.Context()).Err())
+		return open(t)
+	}
+	kit.Files = func(testing.TB, storage.Store) []byte { return server.Files() }
 	kit.Reopen = func(t testing.TB, s storage.Store) storage.Store {
 		if reopened++; reopened%3 == 0 && !testing.Short() {
 			server.Restart()

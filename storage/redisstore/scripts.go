@@ -59,7 +59,7 @@ var luaKeys = map[string]string{
 	"endpoints_scan":   "endpoints endpointorder",
 	"endpoints_update": "urls",
 	"endpoints_delete": "endpoints endpointorder urls queue deliveries replays replaysdue",
-	"journal_commit":   "journal events members",
+	"journal_commit":   "journal events members firsts",
 	"journal_cursors":  "journal",
 	"outbox_claim":     "turns lanes queue deliveries",
 	"outbox_settle":    "deliveries attempts",
@@ -86,6 +86,15 @@ var luaKeys = map[string]string{
 	"members_look":     "",
 	"feed_since":       "count changes",
 	"feed_last":        "count",
+	"erase_records":    "*records *meta *names *order totals",
+	"erase_endpoints":  "endpoints endpointorder urls journal replays replaysdue",
+	"erase_deliveries": "log deliveries attempts others queue",
+	"erase_events":     "journal firsts events settledagain settledof",
+	"erase_list":       "settled entryorder changes",
+	"erase_late":       "late clients journal",
+	"erase_ledger":     "ledger entries totals balances",
+	"erase_holds":      "holds expiring",
+	"erase_cursors":    "journal",
 }
 
 // scriptFiles has the scripts, and the files that each consists of, after base. A file may
@@ -144,6 +153,16 @@ var scriptFiles = map[string]string{
 	"members_look":  "members members_look",
 	"feed_since":    "feed_since",
 	"feed_last":     "feed_last",
+
+	"erase_records":    "write record erase_records",
+	"erase_endpoints":  "write endpoint replay erase_endpoints",
+	"erase_deliveries": "write settled queue delivery erase_deliveries",
+	"erase_events":     "write runs erase_events",
+	"erase_list":       "write erase_list",
+	"erase_late":       "write erase_late",
+	"erase_ledger":     "write erase_ledger",
+	"erase_holds":      "write erase_holds",
+	"erase_cursors":    "write erase_cursors",
 }
 
 // script is a Lua script as it is sent.

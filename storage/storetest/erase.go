@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
@@ -80,7 +81,7 @@ func eraseCases() []storeCase {
 			for n := range 20 {
 				b := &detect.Batch{DeliverBy: t.start}
 				for k := range 50 {
-					b.Events = append(b.Events, newEvent(acme, fmt.Sprint("many ", n, k)), newEvent(globex, fmt.Sprint("many ", n, k)))
+					b.Events = append(b.Events, newEvent(acme, fmt.Sprint("many ", n, " ", k)), newEvent(globex, fmt.Sprint("many ", n, " ", k)))
 				}
 				t.commit(b)
 			}
@@ -91,10 +92,15 @@ func eraseCases() []storeCase {
 				return
 			}
 			t.kit.Clock.Advance(2 * t.kit.Retention)
-			for n := range 40 {
-				t.commit(&detect.Batch{Events: []deliver.Event{newEvent(globex, fmt.Sprint("later ", n))}})
+			for n := range 20 { // a write removes a part
+				b := &detect.Batch{}
+				for k := range 100 {
+					b.Events = append(b.Events, newEvent(globex, fmt.Sprint("later ", n, " ", k)))
+				}
+				t.commit(b)
 			}
-			expect(t.storeTest, len(t.events("globex")), 40, "after Erase retention has to go on")
+			old := only(t.events("globex"), func(ev deliver.Event) bool { return strings.HasPrefix(ev.TweetID, "many ") })
+			expect(t.storeTest, len(old), 0, "after Erase retention has to go on")
 		}),
 	)
 }

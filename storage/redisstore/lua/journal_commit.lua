@@ -45,9 +45,11 @@ if stale then
 end
 word = word + bound + fences
 local escaped, lasts, seqs = {}, {}, {} -- by owner: its name, and its last number before and after
+local erased -- the number after which a new owner begins: see f in runs.lua
 for i = 1, owners do
 	escaped[i] = sub(names[sources + i], 2)
-	lasts[i] = is[sources + i] or '0'
+	if not is[sources + i] then erased = erased or call('HGET', K.journal, 'f') or '0' end
+	lasts[i] = is[sources + i] or erased
 	seqs[i] = lasts[i] + 0
 end
 
@@ -113,6 +115,11 @@ local told = concat(flags) .. ',' .. concat(lasts, ' ') .. ',' .. unpaid
 changes[changed + 1], changes[changed + 2] = slot, to_answer({ told })
 many('HSET', K.journal, changes)
 keep_client()
+if news > 0 and erased and erased ~= '0' then
+	for i = 1, owners do
+		if not is[sources + i] then call('HSET', K.firsts, escaped[i], format('%d', erased + 1)) end
+	end
+end
 if left then
 	many('HDEL', K.journal, left)
 	call('DEL', K.members)

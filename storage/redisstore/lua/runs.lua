@@ -4,6 +4,8 @@
 --   b, source        what is bound to a source: a field for the id of each active
 --                    endpoint, in order of creation
 --   s, owner         the number of the owner's last event
+--   f                the greatest such number of an owner that was erased: the first event
+--                    of an owner without a last one gets the next; missing if none was
 --   c, target        the cursor of a target
 --   a, store, slot   the last answer in a slot of a store: see write.lua
 --   t, term          the generation of a term of a fleet: see members.lua

@@ -1,0 +1,157 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+var _ storage.Eraser = (*Store)(nil)
+
+// eraseStep is how many records, deliveries, numbers of events or entries a script of
+// Erase removes at most, and eraseLook how many items of a list it looks at: either takes
+// the server about a millisecond.
+const (
+	eraseStep = 256
+	eraseLook = 1000
+)
+
+// Erase implements storage.Eraser, by many short scripts.
+func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e storage.Erased, err error) {
+	er := eraser{s, ctx, escaped(owner)}
+	for _, step := range []func() error{
+		func() error { return er.records("monitors", billing.KindMonitor, &e.Monitors) },
+		func() error { return er.records("rules", billing.KindRule, &e.Rules) },
+		func() error { return er.records(ofKeys, "", &e.Keys) },
+		func() error { return er.most("erase_endpoints", &e.Endpoints, &e.Replays) },
+		func() error { return er.most("erase_deliveries", &e.Deliveries, &e.Attempts) },
+		func() error { return er.events(&e.Events) },
+		func() error { return er.most("erase_ledger", &e.Entries) },
+		func() error { return er.reservations(&e.Reservations) },
+		func() error { return er.list("settled", nil) },
+		func() error { return er.list("entryorder", nil) },
+		func() error { return er.list("changes", &e.Changes) },
+		func() error { _, err := s.run(ctx, "erase_late", "", er.owner, callSlots); return err },
+		func() error { return er.cursors(targets, &e.Cursors) },
+		// Retention may have met the owner's name in a list meanwhile, and noted it.
+		func() error { return er.events(&e.Events) },
+	} {
+		if err := step(); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// eraser runs the scripts of one Erase.
+type eraser struct {
+	s     *Store
+	ctx   context.Context
+	owner string // escaped
+}
+
+// do runs a script and adds its answers to the counts. first is the first of them.
+func (er eraser) do(script, kind string, counts []*int, args ...any) (first int, out []any, err error) {
+	out, err = er.s.run(er.ctx, script, kind, append([]any{er.owner}, args...)...)
+	if err != nil {
+		return 0, nil, err
+	}
+	for i := range counts {
+		n, err := strconv.Atoi(text(out[i]))
+		if err != nil {
+			return 0, nil, err
+		}
+		*counts[i] += n
+		if i == 0 {
+			first = n
+		}
+	}
+	return first, out, nil
+}
+
+// most runs a script until its first answer is 0.
+func (er eraser) most(script string, counts ...*int) error {
+	for n := 1; n > 0; {
+		var err error
+		if n, _, err = er.do(script, "", counts, eraseStep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (er eraser) records(kind string, charged billing.Kind, count *int) error {
+	for n := 1; n > 0; {
+		var err error
+		if n, _, err = er.do("erase_records", kind, []*int{count}, string(charged), eraseStep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (er eraser) events(count *int) error {
+	for more := "1"; more != ""; {
+		_, out, err := er.do("erase_events", "", []*int{count}, eraseStep)
+		if err != nil {
+			return err
+		}
+		more = text(out[1])
+	}
+	return nil
+}
+
+func (er eraser) reservations(count *int) error {
+	for at := "0"; ; {
+		out, err := er.s.run(er.ctx, "erase_holds", "", er.owner, at)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(text(out[1]))
+		if err != nil {
+			return err
+		}
+		*count += n
+		if at = text(out[0]); at == "0" {
+			return nil
+		}
+	}
+}
+
+// list takes the owner's name out of a list.
+func (er eraser) list(name string, count *int) error {
+	var looked, changed int
+	for n := 1; n > 0; {
+		var err error
+		if n, _, err = er.do("erase_list", "", []*int{&looked, &changed}, name, looked, eraseLook); err != nil {
+			return err
+		}
+	}
+	if count != nil {
+		*count += changed
+	}
+	return nil
+}
+
+func (er eraser) cursors(targets []string, count *int) error {
+	for len(targets) > 0 {
+		step := targets[:min(len(targets), eraseStep)]
+		targets = targets[len(step):]
+		words := []any{len(step)}
+		for _, target := range step {
+			words = append(words, target)
+		}
+		out, err := er.s.run(er.ctx, "erase_cursors", "", words...)
+		if err != nil {
+			return err
+		}
+		n, err := strconv.Atoi(text(out[0]))
+		if err != nil {
+			return err
+		}
+		*count += n
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+-- Takes an owner's name out of count items of a list, from the end but for the last skip:
+-- new items come at the end, and retention takes the first ones. What is left of an item
+-- keeps its place and time, and removes nothing. The answer is how many items were looked
+-- at, and how many were changed.
+local given = answered()
+if given then return reply(given[1], given[2]) end
+
+local owner, which, skip, count = arg(), arg(), tonumber(arg()), tonumber(arg())
+local key = ({ settled = K.settled, entryorder = K.entryorder, changes = K.changes })[which]
+local list = call('LRANGE', key, format('%d', -skip - count), format('%d', -skip - 1))
+
+-- without returns the item without the owner's name, nil if it does not have it.
+local function without(e)
+	if which == 'settled' then
+		if field(e, 35) == owner then return sub(e, 1, 16) .. hex(0) .. '00' .. to_field('') end
+	elseif which == 'entryorder' then
+		if field(e, 17) == owner then return sub(e, 1, 16) .. to_field('') .. hex(0) end
+	elseif sub(e, 2, #owner + 1) == owner and #owner > 2 then
+		return sub(e, 1, 1) .. '\0\0' .. sub(e, #owner + 2)
+	end
+end
+
+local changed, at = {}, {}
+for i, e in ipairs(list) do
+	local is = without(e)
+	if is then
+		insert(changed, is)
+		insert(at, format('%d', i - #list - skip - 1))
+	end
+end
+local told = { format('%d', #list), format('%d', #changed) }
+
+answer(told)
+for i, is in ipairs(changed) do call('LSET', key, at[i], is) end
+return reply(told[1], told[2])

@@ -1,0 +1,142 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// scrubAsk is how often Scrub asks whether the server has written its files.
+const scrubAsk = 100 * time.Millisecond
+
+// Scrub implements storage.Eraser: it has the server rewrite its append-only file
+// (BGREWRITEAOF) and its snapshot (BGSAVE), whichever it keeps, and returns when they are
+// written, some seconds for each GB. Other calls go on; the server needs the memory that
+// such a rewrite takes. What the server refuses, as managed ones do, is left for the
+// operator, and so are the files of replicas.
+func (s *Store) Scrub(ctx context.Context) (left []string, err error) {
+	if err := s.calling.enter(); err != nil {
+		return nil, err
+	}
+	defer s.calling.leave()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.cut, cancel)()
+	left, err = s.scrub(inner)
+	switch {
+	case err == nil:
+		return left, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case s.cut.Err() != nil:
+		return nil, ErrClosed
+	}
+	return nil, fmt.Errorf("redisstore: scrub: %w", err)
+}
+
+func (s *Store) scrub(ctx context.Context) (left []string, err error) {
+	var node redis.UniversalClient = s.redis
+	if c, ok := s.redis.(*redis.ClusterClient); ok {
+		if node, err = c.MasterForKey(ctx, s.prefix); err != nil {
+			return nil, err
+		}
+	}
+	state, err := infoOf(ctx, node)
+	if refused(err) {
+		return []string{"the server refuses INFO: have its append-only file and its snapshots written anew"}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if state["aof_enabled"] == "1" {
+		err := rewrite(ctx, node, node.BgRewriteAOF, "aof_rewrite_in_progress", "aof_rewrite_scheduled", "aof_last_bgrewrite_status")
+		if refused(err) {
+			left = append(left, "the server refuses BGREWRITEAOF: its append-only file keeps what it had until it is rewritten")
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	config, err := node.ConfigGet(ctx, "save").Result()
+	switch {
+	case refused(err) || err == nil && config["save"] == "":
+		left = append(left, "a snapshot of the server that was made by hand, or by a managed service, keeps what it had")
+	case err != nil:
+		return nil, err
+	default:
+		save := func(ctx context.Context) *redis.StatusCmd {
+			cmd := redis.NewStatusCmd(ctx, "bgsave", "schedule")
+			_ = node.Process(ctx, cmd)
+			return cmd
+		}
+		err := rewrite(ctx, node, save, "rdb_bgsave_in_progress", "", "rdb_last_bgsave_status")
+		if refused(err) {
+			left = append(left, "the server refuses BGSAVE: its snapshot keeps what it had until the next one")
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if n, _ := strconv.Atoi(state["connected_slaves"]); n > 0 {
+		left = append(left, fmt.Sprintf("the files of %d replicas keep what they had until each has rewritten them: BGREWRITEAOF and BGSAVE there", n))
+	}
+	return append(left, "backups of the server, and its SLOWLOG, keep what they had"), nil
+}
+
+// rewrite waits until a rewrite that is under way has ended, has another one begin, which
+// has what is there now, and waits for that. Fields of INFO tell.
+func rewrite(ctx context.Context, node redis.UniversalClient, begin func(context.Context) *redis.StatusCmd, running, scheduled, status string) error {
+	idle := func() error {
+		for {
+			state, err := infoOf(ctx, node)
+			if err != nil {
+				return err
+			}
+			if state[running] != "1" && state[scheduled] != "1" {
+				if state[status] != "ok" {
+					return fmt.Errorf("the server could not write its files: %s is %q", status, state[status])
+				}
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(scrubAsk):
+			}
+		}
+	}
+	if err := idle(); err != nil {
+		return err
+	}
+	if err := begin(ctx).Err(); err != nil {
+		return err
+	}
+	return idle()
+}
+
+// infoOf has the fields of INFO that Scrub asks for.
+func infoOf(ctx context.Context, node redis.UniversalClient) (map[string]string, error) {
+	fields := map[string]string{}
+	for _, section := range []string{"persistence", "replication"} {
+		info, err := node.Info(ctx, section).Result()
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(info) {
+			if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+				fields[name] = value
+			}
+		}
+	}
+	return fields, nil
+}
+
+// refused reports that the server does not let the user run the command.
+func refused(err error) bool {
+	return redis.HasErrorPrefix(err, "NOPERM") || err != nil && (strings.Contains(err.Error(), "unknown command") || strings.Contains(err.Error(), "not supported"))
+}
