@@ -18,7 +18,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 			return err
 		}
 	}
-	most := j.s.removeAfter(batches)
+	most := j.removeAfter(batches)
 	for {
 		// Taken again for each attempt, so that it is after the changes of endpoints that
 		// the attempt knows.

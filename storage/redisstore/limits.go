@@ -26,15 +26,15 @@ const removalShare = 1024
 // removeAfter returns how many old events this commit may remove: none, or, once commits
 // have added removalStep events or that share of MaxEvents, removalStep and twice as many
 // as they have added. A commit counts as at least one event.
-func (s *Store) removeAfter(batches []*detect.Batch) int {
+func (j journal) removeAfter(batches []*detect.Batch) int {
 	events := 0
 	for _, b := range batches {
 		events += len(b.Events)
 	}
-	added := s.added.Add(int64(max(events, 1)))
-	if added < int64(min(removalStep, s.opts.MaxEvents/removalShare)) {
+	added := j.s.added.Add(int64(max(events, 1)))
+	if added < int64(min(removalStep, j.s.opts.MaxEvents/removalShare)) {
 		return 0
 	}
-	s.added.Add(-added)
+	j.s.added.Add(-added)
 	return removalStep + 2*int(added)
 }

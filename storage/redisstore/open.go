@@ -65,7 +65,7 @@ func Open(ctx context.Context, to *redis.UniversalOptions, opts Options) (*Store
 func (s *Store) check(ctx context.Context, protocol int) error {
 	var refusal error // not retried
 	err := s.retry(ctx, false, func(ctx context.Context) (err error) {
-		refusal, err = s.look(ctx, protocol)
+		refusal, err = look(ctx, s, protocol)
 		return err
 	})
 	switch {
@@ -89,7 +89,7 @@ func (s *Store) check(ctx context.Context, protocol int) error {
 
 // look checks the server that has the store's slot. refusal says why it cannot be used;
 // err, that it could not be asked.
-func (s *Store) look(ctx context.Context, protocol int) (refusal, err error) {
+func look(ctx context.Context, s *Store, protocol int) (refusal, err error) {
 	var node redis.UniversalClient = s.redis
 	if c, ok := s.redis.(*redis.ClusterClient); ok {
 		if node, err = c.MasterForKey(ctx, s.prefix); err != nil {

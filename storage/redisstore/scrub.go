@@ -29,7 +29,7 @@ func (s *Store) Scrub(ctx context.Context) (left []string, err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.cut, cancel)()
-	left, err = s.scrub(inner)
+	left, err = scrub(inner, s)
 	switch {
 	case err == nil:
 		return left, nil
@@ -41,7 +41,7 @@ func (s *Store) Scrub(ctx context.Context) (left []string, err error) {
 	return nil, fmt.Errorf("redisstore: scrub: %w", err)
 }
 
-func (s *Store) scrub(ctx context.Context) (left []string, err error) {
+func scrub(ctx context.Context, s *Store) (left []string, err error) {
 	var node redis.UniversalClient = s.redis
 	if c, ok := s.redis.(*redis.ClusterClient); ok {
 		if node, err = c.MasterForKey(ctx, s.prefix); err != nil {
