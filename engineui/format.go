@@ -18,15 +18,17 @@ var funcs = template.FuncMap{
 
 // dur is a duration with three digits or so: 812 ms, 3.21 s, 4 min 10 s, 2 h 5 min, 3 d 4 h.
 func dur(d time.Duration) string {
-	switch sign := ""; {
+	switch {
 	case d < 0:
 		return "−" + dur(-d)
 	case d == 0:
 		return "0"
+	case d < 10*time.Microsecond:
+		return "< 0.01 ms"
 	case d < time.Millisecond:
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 2, 64) + " ms"
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64) + " ms"
 	case d < time.Second:
-		return sign + strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
+		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
 	case d < time.Minute:
 		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
 	case d < time.Hour:

@@ -2,6 +2,7 @@ package engineui_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -79,7 +80,7 @@ func newWorld(t *testing.T, change ...func(*streamwatch.Config, *engineui.Config
 		w.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := w.engine.Shutdown(ctx); err != nil {
+		if err := w.engine.Shutdown(ctx); err != nil && !errors.Is(err, streamwatch.ErrNotRunning) {
 			t.Error(err)
 		}
 		if err := w.store.Close(ctx); err != nil {
@@ -106,6 +107,7 @@ func newWorld(t *testing.T, change ...func(*streamwatch.Config, *engineui.Config
 			}
 		}
 	}
+	<-time.After(250 * time.Millisecond) // no post comes at the moment of a poll
 	return w
 }
 
