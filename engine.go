@@ -280,20 +280,6 @@ func (e *Engine) Price(m monitor.Monitor) billing.Price {
 // Pricing returns Config.Pricing or its default.
 func (e *Engine) Pricing() billing.Pricing { return e.cfg.Pricing }
 
-// Account returns the state of a watched account, which tells a silent account from
-// one that cannot be read. ok is false when no active monitor tracks it; the error is
-// ErrNotRunning, or ctx's.
-func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
-	if e.is() != running {
-		return detect.AccountStatus{}, false, ErrNotRunning
-	}
-	st, ok, err = e.platforms.Account(ctx, username)
-	if ok && e.fleet != nil {
-		st.Node = e.fleet.node.NameOf(e.platforms.Part(username))
-	}
-	return st, ok, notRunning(err)
-}
-
 // Spend waits until the program may make one upstream call of its own, and counts it
 // against the budget that polls share: Detect.FetchRate and the upstream's rate
 // limits. Without FetchRate it waits for rate limits only. It works before Start;

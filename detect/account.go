@@ -3,12 +3,12 @@ package detect
 import (
 	"context"
 	"fmt"
-	"github.com/streamwatch/streamwatch/detect/internal/shards"
 	"strings"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/shards"
 )
 
 // AccountStatus tells how one account is doing: a silent one is polled and
@@ -39,16 +39,57 @@ type AccountStatus struct {
 	Elsewhere bool
 	// Node is the name of the node that polls it; an engine sets it, "" without a fleet.
 	Node string
+
+	// Missing is how many posts Rate makes expected since LastPost; 0 while either is
+	// unknown. Delay is the mean time from publication to commit of the posts that its
+	// polls have found, as far as they are remembered; 0 for none.
+	Missing float64
+	Delay   time.Duration
+	// Rank is how bad it stands by WorstQuery.By, more being worse: a number of failures,
+	// posts or gaps, or seconds. Only Worst sets it.
+	Rank float64
+	// Polls are the last ones, the newest first: of the accounts of a shard together 1,024
+	// are remembered that found something or failed, and as many others. Worst leaves them
+	// and Delay out.
+	Polls []PastPoll
+}
+
+// PastPoll is a poll of an account that has ended. Its times are to the millisecond.
+type PastPoll struct {
+	Begun, Due time.Time
+	Read, Took time.Duration // from Begun until its last page had come, until it was committed or had failed
+	Found      int           // new posts
+	// Delay is the mean time from their publication to the commit, LongestWait the longest;
+	// 0 for none, and for posts of a First poll or a Fill, which are history.
+	Delay, LongestWait time.Duration
+	First              bool // of the account in this process
+	Gap, Fill          bool // it left a gap, it read on in one
+	Pushed             bool // a stream has brought the posts, and nothing was read
+	Error              string
 }
 
 // Account tells how an account is doing; ok is false when nobody watches it.
 // It waits for Run to begin.
 func (d *Detector) Account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
+	return d.account(ctx, username, func(string) bool { return true })
+}
+
+// AccountOf is Account for an owner: ok is false when none of its own sources watches the
+// account, and Sources counts these alone.
+func (d *Detector) AccountOf(ctx context.Context, owner, username string) (st AccountStatus, ok bool, err error) {
+	return d.account(ctx, username, func(o string) bool { return o == owner })
+}
+
+func (d *Detector) account(ctx context.Context, username string, sees func(owner string) bool) (st AccountStatus, ok bool, err error) {
 	var found *AccountStatus
 	err = shardOf(d, username).Ask(ctx, func(sh *shards.Shard) {
-		a := sh.Accounts
-		if slot, ok := a.Find(accounts.HashName(username), username); ok && a.Watched(slot) {
-			st := newAccountStatus(d, a, slot)
+		a, hash := sh.Accounts, accounts.HashName(username)
+		if slot, ok := a.Find(hash, username); ok && a.Watched(slot) {
+			st := newAccountStatus(d, a, slot, sees)
+			st.Delay = shards.Delays(a)[slot]
+			for _, p := range a.Polls.Memory.Past(hash) {
+				st.Polls = append(st.Polls, PastPoll(p))
+			}
 			found = &st
 		}
 	})
@@ -56,14 +97,16 @@ func (d *Detector) Account(ctx context.Context, username string) (st AccountStat
 	case err != nil:
 		return AccountStatus{}, false, err
 	case found == nil:
-		return d.sharing.account(ctx, username)
+		return d.sharing.account(ctx, username, sees)
+	case found.Sources == 0:
+		return AccountStatus{}, false, nil
 	}
 	return *found, true, nil
 }
 
 // account is Account of one that another node polls.
-func (s *sharing) account(ctx context.Context, username string) (st AccountStatus, ok bool, err error) {
-	wants := s.elsewhere.Wants(accounts.HashName(username))
+func (s *sharing) account(ctx context.Context, username string, sees func(owner string) bool) (st AccountStatus, ok bool, err error) {
+	wants := s.elsewhere.Wants(accounts.HashName(username), sees)
 	if wants.Sources == 0 {
 		return AccountStatus{}, false, nil
 	}
@@ -78,17 +121,22 @@ func (s *sharing) account(ctx context.Context, username string) (st AccountStatu
 	return st, true, nil
 }
 
-func newAccountStatus(d *Detector, a *accounts.Targets, slot int32) AccountStatus {
+func newAccountStatus(d *Detector, a *accounts.Targets, slot int32, sees func(owner string) bool) AccountStatus {
 	t := a.At(slot)
 	st := AccountStatus{Username: a.Username(slot), UserID: a.UserID(slot), LastPoll: t.Since.Time(), LastPost: t.Post.Time(),
-		Interval: a.Interval(slot), Rate: a.PostRate(slot), Gaps: gapsOf(a.Polls.Gaps(slot)), Failures: a.Polls.Failures(slot)}
+		Interval: a.Interval(slot), Rate: a.PostRate(slot), Gaps: gapsAs[Gap](a.Polls.Gaps(slot)), Failures: a.Polls.Failures(slot)}
 	if !t.Is(accounts.Cold) { // what another process did is no contact of ours
 		st.LastContact = st.LastPoll
 	}
 	if at, ok := a.Polls.Contact(slot); ok {
 		st.LastContact = at
 	}
-	a.Subscribers(slot, func(deliver.Source) { st.Sources++ })
+	st.Missing = shards.Missing(a, slot, d.deps.Now())
+	a.Subscribers(slot, func(src deliver.Source) {
+		if sees(src.Owner) {
+			st.Sources++
+		}
+	})
 	if st.Err, _ = a.Polls.Trouble(slot); st.Err != nil {
 		st.Error = st.Err.Error()
 	}
@@ -96,4 +144,34 @@ func newAccountStatus(d *Detector, a *accounts.Targets, slot int32) AccountStatu
 		st.NextPoll = d.wall(at)
 	}
 	return st
+}
+
+// WorstBy says by what accounts are compared.
+type WorstBy uint8
+
+const (
+	WorstFailing WorstBy = iota // polls and commits that failed in a row
+	WorstSilent                 // AccountStatus.Missing, from 3: by chance so many are missing in one case of 20
+	WorstGaps                   // open gaps
+	WorstSlow                   // AccountStatus.Delay
+)
+
+// WorstQuery asks for accounts.
+type WorstQuery struct {
+	By    WorstBy
+	Limit int // at most so many; an engine takes 0 for 50
+	// Owner bounds them to accounts that a source of an owner's watches; All does not.
+	Owner string
+	All   bool
+}
+
+// Worst returns the accounts that stand worst, the worst first, of those that this
+// process polls. Polls do not wait meanwhile. It waits for Run to begin.
+func (d *Detector) Worst(ctx context.Context, q WorstQuery) (worst []AccountStatus, err error) {
+	sees := func(owner string) bool { return q.All || owner == q.Owner }
+	return shards.Worst(ctx, d.shards, shards.Query{By: shards.Order(q.By), Limit: q.Limit, Sees: sees}, func(a *accounts.Targets, slot int32, rank float64) AccountStatus {
+		st := newAccountStatus(d, a, slot, sees)
+		st.Rank = rank
+		return st
+	})
 }

@@ -42,24 +42,15 @@ func (w *waiting) settle(err error) {
 func newBatch(p *poll.Poll, events []deliver.Event) *Batch {
 	b := &Batch{Events: events}
 	if c := p.Cursor; c != nil {
-		b.Cursor = &Cursor{Target: p.Key(), Since: c.Since, UserID: c.UserID, Gaps: gapsOf(c.Gaps)}
+		b.Cursor = &Cursor{Target: p.Key(), Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}
 	}
 	return b
 }
 
-// gapsOf and pollGaps convert gaps from and to the form that polls know.
-func gapsOf(gaps []poll.Gap) []Gap {
-	var out []Gap // nil when there are none
+// gapsAs converts gaps from or to the form that polls know; nil when there are none.
+func gapsAs[To, From Gap | poll.Gap](gaps []From) (out []To) {
 	for _, g := range gaps {
-		out = append(out, Gap(g))
-	}
-	return out
-}
-
-func pollGaps(gaps []Gap) []poll.Gap {
-	var out []poll.Gap
-	for _, g := range gaps {
-		out = append(out, poll.Gap(g))
+		out = append(out, To(g))
 	}
 	return out
 }

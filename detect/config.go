@@ -16,7 +16,6 @@ import (
 const (
 	maxGroup      = 1024                 // batches in one commit
 	maxRate       = 1e6                  // calls a second
-	maxBatch      = 1000                 // accounts in one call
 	maxQueries    = 1 << 20              // queries in all
 	maxTargets    = due.MaxSlots / 4 * 3 // accounts of a shard, leaving room for unequal shards
 	commitTimeout = 30 * time.Second
@@ -146,7 +145,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	case c.Pace != PaceInterval:
 		shards, burst = 1, 1
 	}
-	batch, limit := batching(b)
+	batch, limit := poll.Batching(b)
 	switch {
 	case c.BatchSize < 0 || c.BatchSize > limit:
 		return c, fmt.Errorf("detect: BatchSize %d is not allowed: want 1 to %d, what one call takes, or 0 for the default", c.BatchSize, limit)

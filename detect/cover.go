@@ -48,7 +48,7 @@ func (r *router) covered(ctx context.Context, subs ...QuerySubscription) ([]bool
 	}
 	if !r.d.sharing.share.Alone() { // before the shards are asked: accounts come from there
 		for name := range bounds {
-			bounds[name] = r.d.sharing.elsewhere.Wants(accounts.HashName(name)).ByMonitor
+			bounds[name] = r.d.sharing.elsewhere.Wants(accounts.HashName(name), nil).ByMonitor
 		}
 	}
 	err := r.d.sharing.all().Each(ctx, bounds, func(sh *shards.Shard, name string, slot int32) {

@@ -83,20 +83,3 @@ func (d Deps) withDefaults() (Deps, error) {
 	}
 	return d, nil
 }
-
-// defaultBatch is how many accounts go in one call when a BatchFetcher does
-// not tell its limit.
-const defaultBatch = 20
-
-// batching returns how many accounts are read in one call by default, and at
-// most. b is nil where calls are not shared.
-func batching(b fetcher.BatchFetcher) (size, limit int) {
-	if b == nil {
-		return 1, 1
-	}
-	if l, ok := b.(interface{ BatchLimit() int }); ok {
-		size = max(1, min(l.BatchLimit(), maxBatch))
-		return size, size
-	}
-	return defaultBatch, maxBatch
-}

@@ -42,8 +42,7 @@ type Detector struct {
 	sharing   *sharing
 	gate      shards.Gate // see rulesWait
 
-	mu      sync.Mutex // orders Set and Remove, guards started
-	started bool
+	teller  shards.Teller
 	stop    chan struct{} // closed by Stop
 	stopped sync.Once
 	done    chan struct{} // closed when Run returns
@@ -102,6 +101,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		streaming{d}.follow(sh)
 		d.shards = append(d.shards, sh)
 	}
+	d.teller = shards.Teller{Shards: d.shards, Done: d.done, Stopped: ErrStopped}
 	if cfg.Pace != PaceInterval {
 		if d.paced, err = schedule.NewByBudget(d.shards[0].Accounts.Table, schedule.BudgetConfig{
 			Pace:     pace.Config{OthersDelay: cfg.Shares.OthersDelay, OwnerSurplus: cfg.Shares.OwnerSurplus},
@@ -113,6 +113,15 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 		d.shards[0].Accounts.Sched = d.paced
 	}
 	return d, nil
+}
+
+// newSweep gives a shard its part of the probes.
+func newSweep(d *Detector, sh *shards.Shard) *probe.Sweep {
+	return probe.New(probe.Config{
+		Prober: d.deps.Roles.Probe, Health: d.probes, Accounts: accounts.Probed{Targets: sh.Accounts},
+		PerSecond: d.cfg.ProbeRate / float64(min(d.cfg.Shards, d.cfg.FetchSlots)),
+		Timeout:   d.cfg.FetchTimeout, Backoff: d.env.Backoff, Logger: d.deps.Logger, Now: d.deps.Now,
+	})
 }
 
 // newEnv returns what all polls share.
@@ -138,13 +147,9 @@ func newEnv(d *Detector) *poll.Env {
 // for the journal to tell how far the queries that were set before have been read, for
 // 2 s at most. What was fetched and not committed is found again by the next process.
 func (d *Detector) Run(ctx context.Context) error {
-	d.mu.Lock()
-	if d.started {
-		d.mu.Unlock()
+	if !d.teller.Begin() {
 		return errors.New("detect: Run called twice")
 	}
-	d.started = true
-	d.mu.Unlock()
 	defer close(d.done)
 	d.env.Budget.Spend.Begin(ctx)
 	d.gate.From(d.clock() + int64(rulesWait))
@@ -180,12 +185,6 @@ func (d *Detector) ring() {
 	}
 }
 
-func (d *Detector) isStarted() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.started
-}
-
 // Set adds a subscription, or replaces the one its source has, and returns
 // when it is in effect; before Run it only takes note. An account that nobody
 // watched is polled at once. Posts published before an account's Since are not
@@ -218,45 +217,10 @@ func (d *Detector) remove(ctx context.Context, sourceID string) error {
 	}
 	defer d.sharing.release(d.sharing.setting, 1)
 	d.sharing.elsewhere.Set(sourceID, parts.Terms{}, nil, time.Time{})
-	return d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
+	return d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
 		sh.Accounts.RemoveSubscription(sourceID)
 		sh.Accounts.Polls.WhenSettled(done)
 	})
-}
-
-// tell has fn called on each shard, which is the i-th, and waits until each has called
-// done. What several callers tell comes in the same order on all shards. Before Run, as
-// started says, it does not wait.
-func (d *Detector) tell(ctx context.Context, fn func(sh *shards.Shard, i int, started bool, done func())) error {
-	waits := make([]chan struct{}, len(d.shards))
-	d.mu.Lock()
-	started := d.started
-	for i, sh := range d.shards {
-		waits[i] = make(chan struct{})
-		done := func() { close(waits[i]) }
-		sh.Tell(func(sh *shards.Shard) { fn(sh, i, started, done) })
-	}
-	d.mu.Unlock()
-	for _, done := range waits {
-		if err := d.await(ctx, done, started); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d *Detector) await(ctx context.Context, done <-chan struct{}, started bool) error {
-	if !started {
-		return nil
-	}
-	select {
-	case <-done:
-		return nil
-	case <-d.done:
-		return ErrStopped
-	case <-ctx.Done():
-		return fmt.Errorf("detect: %w", context.Cause(ctx))
-	}
 }
 
 // Spend takes one call out of the budget that all polls share, and waits until

@@ -110,13 +110,13 @@ func (d *Detector) Query(ctx context.Context, text string) (st QueryStatus, ok b
 	}
 	if found.Elsewhere && found.Covered < found.Sources {
 		c, err := d.router.cursorOf(ctx, text)
-		found.LastPoll, found.Gaps, found.Interval = c.Since, gapsOf(c.Gaps), shortest
+		found.LastPoll, found.Gaps, found.Interval = c.Since, gapsAs[Gap](c.Gaps), shortest
 		return found, err == nil, err
 	}
 	err = queryShard(d, text).Ask(ctx, func(sh *shards.Shard) {
 		st := sh.Queries.Status(text)
 		found.LastPoll, found.LastContact, found.LastPost, found.NextPoll = st.Since, st.Contact, st.LastPost, st.NextPoll
-		found.Interval, found.Failures, found.Err, found.Gaps = st.Every, st.Failures, st.Err, gapsOf(st.Gaps)
+		found.Interval, found.Failures, found.Err, found.Gaps = st.Every, st.Failures, st.Err, gapsAs[Gap](st.Gaps)
 		if st.Err != nil {
 			found.Error = st.Err.Error()
 		}

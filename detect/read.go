@@ -19,7 +19,7 @@ import (
 // tells.
 func (d *Detector) ReadUntil(ctx context.Context, sourceID string, named ...string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
-	if !d.isStarted() {
+	if !d.teller.Begun() {
 		return until, nil
 	}
 	for _, sh := range d.shards {

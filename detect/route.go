@@ -22,7 +22,7 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 	}
 	defer unlock()
 	rule := r.rules.Get(sub.Source.ID)
-	if rule != nil && rule.Elsewhere && r.d.sharing.share.Query(rule.Query) && r.d.isStarted() {
+	if rule != nil && rule.Elsewhere && r.d.sharing.share.Query(rule.Query) && r.d.teller.Begun() {
 		if err := r.take(ctx, rule); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (r *router) set(ctx context.Context, sub QuerySubscription) error {
 		}
 		rule = &routing.Rule{}
 	}
-	if !r.d.isStarted() {
+	if !r.d.teller.Begun() {
 		before, err := r.readBefore(ctx, &sub)
 		if err == nil {
 			r.put(rule, sub, before)
@@ -85,7 +85,7 @@ func (r *router) remove(ctx context.Context, sourceID string) error {
 	if rule == nil {
 		return nil
 	}
-	if r.d.isStarted() {
+	if r.d.teller.Begun() {
 		if err := errors.Join(r.unsearch(ctx, sourceID), r.d.remove(ctx, sourceID)); err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (r *router) fromSearch(ctx context.Context, sub QuerySubscription, m routin
 // unsearch ends a source's search and waits until nothing of it can be
 // committed any more.
 func (r *router) unsearch(ctx context.Context, sourceID string) error {
-	return r.d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
+	return r.d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) {
 		sh.Queries.Set(sourceID, nil, queries.Start{})
 		sh.Queries.Polls.WhenSettled(done)
 	})

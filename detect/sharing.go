@@ -68,7 +68,7 @@ func (s *sharing) set(ctx context.Context, own fleet.Set) error {
 			return err
 		}
 	}
-	if err := d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.WhenSettled(done) }); err != nil {
+	if err := d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.WhenSettled(done) }); err != nil {
 		return err
 	}
 	if err := s.hold(ctx, d.committer.turn, 1); err != nil { // a commit may carry a position
@@ -121,7 +121,7 @@ func (s *sharing) give(ctx context.Context, own fleet.Set, left *shards.Left) er
 			of.Give()
 		}
 	}
-	err = d.tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.GiveUp(s.share, &s.elsewhere, left, done) })
+	err = d.teller.Tell(ctx, func(sh *shards.Shard, _ int, _ bool, done func()) { sh.GiveUp(s.share, &s.elsewhere, left, done) })
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *sharing) give(ctx context.Context, own fleet.Set, left *shards.Left) er
 func (s *sharing) storeLacking(ctx context.Context, cursors map[string]*poll.Cursor) {
 	var batches []*Batch
 	for target, c := range cursors {
-		batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsOf(c.Gaps)}})
+		batches = append(batches, &Batch{Cursor: &Cursor{Target: target, Since: c.Since, UserID: c.UserID, Gaps: gapsAs[Gap](c.Gaps)}})
 	}
 	for chunk := range slices.Chunk(batches, maxGroup) {
 		if err := s.d.deps.Journal.Commit(ctx, chunk); err != nil {

@@ -19,7 +19,7 @@ func (s *sharing) put(ctx context.Context, sub *Subscription) error {
 	}
 	defer s.release(s.setting, 1)
 	div := &shards.Division{Source: sub.Source.ID, Accounts: sub.Accounts, Interval: sub.Interval}
-	done, err := s.try(ctx, sub, div, !s.share.Alone() && s.d.isStarted())
+	done, err := s.try(ctx, sub, div, !s.share.Alone() && s.d.teller.Begun())
 	if err == nil && !done {
 		_, err = s.try(ctx, sub, div, false)
 	}
@@ -35,7 +35,7 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 	d := s.d
 	failed := make([]bool, len(d.shards))
 	shared := !s.share.Alone()
-	err = d.tell(ctx, func(sh *shards.Shard, i int, started bool, done func()) {
+	err = d.teller.Tell(ctx, func(sh *shards.Shard, i int, started bool, done func()) {
 		mine := sub.onShard(div.Shards[i], started)
 		mine.Shared = shared
 		failed[i] = !sh.Accounts.SetSubscription(&mine)
@@ -46,10 +46,10 @@ func (s *sharing) try(ctx context.Context, sub *Subscription, div *shards.Divisi
 	}
 	if shared {
 		var joined time.Time
-		if d.isStarted() {
+		if d.teller.Begun() {
 			joined = d.deps.Now()
 		}
-		s.elsewhere.Set(sub.Source.ID, parts.Terms{Rule: sub.Source.Kind == deliver.SourceRule, Interval: sub.Interval}, div.Elsewhere, joined)
+		s.elsewhere.Set(sub.Source.ID, parts.Terms{Owner: sub.Source.Owner, Rule: sub.Source.Kind == deliver.SourceRule, Interval: sub.Interval}, div.Elsewhere, joined)
 	}
 	return true, nil
 }
@@ -69,7 +69,7 @@ func (s *sharing) cursors(ctx context.Context, targets []string) (map[string]*po
 		}
 		for i := range found {
 			c := &found[i]
-			cursors[c.Target] = &poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: pollGaps(c.Gaps)}
+			cursors[c.Target] = &poll.Cursor{Since: c.Since, UserID: c.UserID, Gaps: gapsAs[poll.Gap](c.Gaps)}
 		}
 	}
 	return cursors, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/spend"
 	"github.com/streamwatch/streamwatch/internal/lateness"
+	"github.com/streamwatch/streamwatch/internal/probe"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -19,8 +20,10 @@ type Stats struct {
 	Pages       int64 // pages read
 	PollErrors  int64
 	RateLimited int64 // polls refused for being over a limit
-	Panics      int64 // Fetcher calls that panicked
-	Unchanged   int64 // first pages that were as they had been, and not read
+	// Closed are the limits that hold calls up now, by name, and until when; "" is that of all.
+	Closed    map[string]time.Time
+	Panics    int64 // Fetcher calls that panicked
+	Unchanged int64 // first pages that were as they had been, and not read
 
 	Posts    int64 // posts on all pages, those not decoded included
 	Events   int64 // events committed
@@ -37,6 +40,7 @@ type Stats struct {
 
 	Dropped DroppedStats
 
+	LimitStats
 	BreachStats
 	// Parts is what SetParts has left to other nodes; zero without it.
 	Parts PartsStats
@@ -78,6 +82,13 @@ type Stats struct {
 	Forecast *Comparison
 }
 
+// LimitStats tells of the platform's limits.
+type LimitStats struct {
+	RateLimited int64 // polls refused for being over one
+	// Closed are those that hold calls up now, by name, and until when; "" is that of all.
+	Closed map[string]time.Time
+}
+
 // BreachStats counts what a Fetcher did against its contract. Package fetchertest finds the
 // cause.
 type BreachStats struct {
@@ -96,6 +107,9 @@ type PartsStats struct {
 	// they came after what was polled had gone to another node.
 	Fenced int64
 }
+
+// ProbeStats counts what probes did; zero without Roles.Probe.
+type ProbeStats = probe.Stats
 
 // CostStats tells what a platform has charged.
 type CostStats = spend.Stats
@@ -139,7 +153,7 @@ func (d *Detector) Stats() Stats {
 	s := Stats{
 		Targets: accounts.Targets.Load(),
 		Polls:   accounts.Polls.Load(), Pages: accounts.Pages.Load(), PollErrors: accounts.Errors.Load(),
-		RateLimited: p.RateLimited.Load(), Panics: p.Panics.Load(),
+		LimitStats: LimitStats{RateLimited: p.RateLimited.Load(), Closed: d.env.Budget.Limits()}, Panics: p.Panics.Load(),
 		Posts: p.Posts.Load(), Events: c.events.Load(), Known: c.known.Load(),
 		Baseline: p.Baseline.Load(), Late: p.Late.Load(), Ancient: p.Ancient.Load(), Gaps: p.Gaps.Load(),
 		Dropped: DroppedStats{NoID: p.NoID.Load(), NoTime: p.NoTime.Load(), Future: p.Future.Load(),

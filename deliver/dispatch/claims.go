@@ -3,6 +3,7 @@ package dispatch
 import (
 	"time"
 
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -31,10 +32,10 @@ func (c claims) allowed() claimable {
 			l.queue.full = false
 		}
 		switch {
-		case gate == gateParked:
+		case gate == lanestate.GateParked:
 			may.again = min(may.again, l.until.Sub(now))
 		case l.queue.full:
-			may.emptying = may.emptying || !l.state.pace.hung() && l.limiter == nil && gate == gateOpen
+			may.emptying = may.emptying || !l.state.Pace.Hung() && l.limiter == nil && gate == lanestate.GateOpen
 		default:
 			delete(c.s.overflow.blocked, l)
 			continue

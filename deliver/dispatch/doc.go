@@ -5,7 +5,7 @@
 // decides which attempt is made next; workers make it; the settler records what came of
 // it; the reader claims from the outbox what is due; the replayer carries out replays;
 // the health writer marks endpoints that fail in their records. What a lane does is
-// decided by its state: see laneState. Several dispatchers may share an outbox, each with
+// decided by its state: see package lanestate. Several dispatchers may share an outbox, each with
 // the lanes of some parts: see Dispatcher.SetParts.
 //
 // # Retries

@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
 const (
@@ -31,7 +32,7 @@ type lane struct {
 	id, owner string
 	handler   bool // in-process: no record, no breaker
 	given     bool // another dispatcher's by now; it is here for what is under way
-	state     laneState
+	state     lanestate.State
 	record    laneRecord
 	queue     laneQueue
 	turn      turn
@@ -49,7 +50,7 @@ type laneRecord struct {
 	endpoint deliver.Endpoint
 	sender   deliver.Sender // nil when there is none for its scheme
 	scheme   string
-	refusal  string    // why deliveries end unsent, in recordRefusing
+	refusal  string    // why deliveries end unsent, in lanestate.RecordRefusing
 	readAt   time.Time // when endpoint was read
 	failures int       // reads that failed in a row
 }
@@ -100,22 +101,24 @@ func (q *laneQueue) takeAll() []*item {
 }
 
 // on moves the lane's state.
-func (l *lane) on(e laneEvent) { l.state = l.state.after(e) }
+func (l *lane) on(e lanestate.Event) { l.state = l.state.After(e) }
 
 // gate returns whether attempts may begin now. A wait that is over opens it.
-func (l *lane) gate(now time.Time) gateState {
-	if l.state.gate != gateOpen && !now.Before(l.until) {
-		l.on(eventElapsed)
+func (l *lane) gate(now time.Time) lanestate.GateState {
+	if l.state.Gate != lanestate.GateOpen && !now.Before(l.until) {
+		l.on(lanestate.EventElapsed)
 	}
-	return l.state.gate
+	return l.state.Gate
 }
 
 // parked reports whether the lane waits with its queue in the outbox.
-func (l *lane) parked() bool { return l.state.gate == gateParked && l.gate(time.Now()) == gateParked }
+func (l *lane) parked() bool {
+	return l.state.Gate == lanestate.GateParked && l.gate(time.Now()) == lanestate.GateParked
+}
 
 // maxInFlight returns how many attempts may be under way now.
 func (l *lane) maxInFlight() int {
-	if l.state.pace.cautious() {
+	if l.state.Pace.Cautious() {
 		return 1
 	}
 	return l.inFlightLimit
@@ -123,7 +126,7 @@ func (l *lane) maxInFlight() int {
 
 // wantsWorker reports whether a worker could do something, but for the time.
 func (l *lane) wantsWorker() bool {
-	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.state.record.reading()
+	return (len(l.queue.items) > 0 || l.mayReplay()) && l.queue.inFlight < l.maxInFlight() && !l.state.Record.Reading()
 }
 
 // mayReplay reports whether a delivery of a replay may be sent: replays take up to
@@ -134,24 +137,24 @@ func (l *lane) mayReplay() bool {
 
 // fresh reports whether the record was read lately enough to send by it.
 func (l *lane) fresh(now time.Time) bool {
-	return l.handler || l.state.record >= recordActive && now.Sub(l.record.readAt) < endpointTTL
+	return l.handler || l.state.Record >= lanestate.RecordActive && now.Sub(l.record.readAt) < endpointTTL
 }
 
 // idle reports whether forgetting the lane loses nothing.
 func (l *lane) idle(now time.Time) bool {
-	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.state.record.reading() && l.queue.behind == 0 &&
-		l.gate(now) == gateOpen && !l.breaker.Open() && l.health == health.Health{} &&
+	return l.queue.waiting() == 0 && l.queue.inFlight == 0 && !l.state.Record.Reading() && l.queue.behind == 0 &&
+		l.gate(now) == lanestate.GateOpen && !l.breaker.Open() && l.health == health.Health{} &&
 		(l.limiter == nil || l.limiter.TokensAt(now) >= float64(l.limiter.Burst()))
 }
 
 // class returns how the lane stands when workers are short.
 func (l *lane) class() class {
 	switch {
-	case l.state.pace.slow():
+	case l.state.Pace.Slow():
 		return classSlow
 	case l.queue.inFlight > 0:
 		return classMore
-	case l.state.pace.answered() || l.handler:
+	case l.state.Pace.Answered() || l.handler:
 		return classFirst
 	}
 	return classNew
@@ -191,7 +194,7 @@ func (l *lane) setLimits(limits deliver.Limits, inFlight int) {
 
 // reset forgets what earlier attempts have brought on the lane.
 func (l *lane) reset() {
-	l.on(eventReset)
+	l.on(lanestate.EventReset)
 	l.breaker, l.health = breaker.Breaker{}, health.Health{}
 }
 
@@ -199,7 +202,7 @@ func (l *lane) reset() {
 // memory.
 func (l *lane) capacity(limit, held int) int {
 	n := min(limit, max(1, (maxHeld-held)/freeShare))
-	if l.state.pace.hung() {
+	if l.state.Pace.Hung() {
 		n = min(n, hungQueue)
 	}
 	if l.limiter != nil {
@@ -224,9 +227,9 @@ func (l *lane) replayWait(now time.Time) time.Duration {
 
 // takesReplays reports whether more of a replay may be made for the lane.
 func (l *lane) takesReplays(now time.Time) bool {
-	if l.fresh(now) && l.state.record == recordRefusing {
+	if l.fresh(now) && l.state.Record == lanestate.RecordRefusing {
 		return false
 	}
 	return len(l.queue.replays) < replayLow && len(l.queue.items) <= l.inFlightLimit && l.queue.behind == 0 && !l.queue.full &&
-		!l.state.pace.hung() && !l.breaker.Open() && !l.state.record.reading() && l.gate(now) == gateOpen
+		!l.state.Pace.Hung() && !l.breaker.Open() && !l.state.Record.Reading() && l.gate(now) == lanestate.GateOpen
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"golang.org/x/time/rate"
 )
 
@@ -28,15 +29,15 @@ func TestLaneIsIdleWhenNothingWouldBeLost(t *testing.T) {
 		want bool
 	}{
 		{"new", lane{}, true},
-		{"used", lane{state: laneState{recordActive, gateOpen, paceSteady}, record: laneRecord{endpoint: deliver.Endpoint{ID: "a"}, readAt: now}, inFlightLimit: 4}, true},
-		{"waited until now", lane{state: laneState{gate: gateParked}, until: now}, true},
+		{"used", lane{state: lanestate.State{Record: lanestate.RecordActive, Pace: lanestate.PaceSteady}, record: laneRecord{endpoint: deliver.Endpoint{ID: "a"}, readAt: now}, inFlightLimit: 4}, true},
+		{"waited until now", lane{state: lanestate.State{Gate: lanestate.GateParked}, until: now}, true},
 		{"its rate is whole again", lane{limiter: rate.NewLimiter(1, 2)}, true},
 		{"queue", lane{queue: laneQueue{items: []*item{{}}}}, false},
 		{"queue of replays", lane{queue: laneQueue{replays: []*item{{}}}}, false},
 		{"attempt under way", lane{queue: laneQueue{inFlight: 1}}, false},
-		{"endpoint is being read", lane{state: laneState{record: recordReading}}, false},
+		{"endpoint is being read", lane{state: lanestate.State{Record: lanestate.RecordReading}}, false},
 		{"behind", lane{queue: laneQueue{behind: 1}}, false},
-		{"waits", lane{state: laneState{gate: gateWaiting}, until: now.Add(1)}, false},
+		{"waits", lane{state: lanestate.State{Gate: lanestate.GateWaiting}, until: now.Add(1)}, false},
 		{"breaker is open", lane{breaker: open}, false},
 		{"failed", lane{health: failed}, false},
 		{"was asked to wait", lane{health: asked}, false},

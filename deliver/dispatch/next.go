@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -42,11 +43,11 @@ func (s *scheduler) next(j *job) bool {
 		*j = job{lane: l, class: l.class()}
 		switch {
 		case !l.fresh(now):
-			l.on(eventReadBegun)
+			l.on(lanestate.EventReadBegun)
 			j.kind = jobRead
-		case l.state.record == recordDeleted:
+		case l.state.Record == lanestate.RecordDeleted:
 			j.kind, j.items = jobRefuse, l.queue.takeAll()
-		case l.state.record == recordRefusing:
+		case l.state.Record == lanestate.RecordRefusing:
 			j.kind, j.items, j.refusal = jobRefuse, l.queue.takeAll(), l.record.refusal
 		case s.delayed(l, now):
 			continue
@@ -73,15 +74,15 @@ func (s *scheduler) delayed(l *lane, now time.Time) bool {
 		s.offerAfter(l, wait)
 		return true
 	}
-	if l.limiter != nil && l.gate(now) == gateOpen {
+	if l.limiter != nil && l.gate(now) == lanestate.GateOpen {
 		r := l.limiter.ReserveN(now, 1)
 		if wait := r.DelayFrom(now); wait > 0 {
 			r.CancelAt(now)
 			l.until = now.Add(wait)
-			l.on(eventWait)
+			l.on(lanestate.EventWait)
 		}
 	}
-	if l.gate(now) != gateOpen {
+	if l.gate(now) != lanestate.GateOpen {
 		s.offer(l)
 		return true
 	}

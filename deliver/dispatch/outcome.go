@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/retry"
 	"github.com/streamwatch/streamwatch/internal/invalid"
 )
@@ -30,7 +31,7 @@ func (s *scheduler) conclude(j *job, res *deliver.Result, a *deliver.Attempt, en
 		wait = s.judge(l, j.began, res, own > 0, wait)
 	}
 	if !l.given {
-		l.on(attemptEvent(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
+		l.on(lanestate.Attempt(res.OK, a.Duration >= s.cfg.Timeout/slowShare, timedOut, wait > 0))
 	}
 	if timedOut {
 		s.trim(l, hungQueue)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
 // overflow is what lanes leave to the outbox, and the lanes that take nothing from it
@@ -39,7 +40,7 @@ func (o *overflow) setFull(l *lane) {
 // very many are added at once, the claims of the rest run out by themselves.
 func (o *overflow) add(l *lane, dv *deliver.Delivery, now time.Time) {
 	due := now
-	if l.state.gate == gateParked {
+	if l.state.Gate == lanestate.GateParked {
 		due = now.Add(max(0, time.Until(l.until)))
 	}
 	o.follow(l, o.round)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 )
 
 // How long a lane waits when its endpoint cannot be read: twice as long each time. A
@@ -32,22 +33,22 @@ func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait ti
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
 	switch {
-	case r.s.lanes[l.id] != l || l.state.record != recordReading:
-		l.on(eventReadFailed) // dropped, or changed meanwhile: it is read again
+	case r.s.lanes[l.id] != l || l.state.Record != lanestate.RecordReading:
+		l.on(lanestate.EventReadFailed) // dropped, or changed meanwhile: it is read again
 		return 0, false
 	case err == nil:
 		l.setRecord(r.s.cfg, e, time.Now())
 		l.on(r.event(l))
-		if l.state.record == recordUnread {
+		if l.state.Record == lanestate.RecordUnread {
 			r.s.pause(l, pausedLook)
 		}
 		return 0, false
 	case errors.Is(err, deliver.ErrEndpointNotFound):
-		l.on(eventReadDeleted)
+		l.on(lanestate.EventReadDeleted)
 		l.record.readAt = time.Now()
 		return 0, false
 	}
-	l.on(eventReadFailed)
+	l.on(lanestate.EventReadFailed)
 	if cut {
 		return 0, false
 	}
@@ -61,20 +62,20 @@ func (r records) take(l *lane, e deliver.Endpoint, err error, cut bool) (wait ti
 
 // event returns what the record that was read says; it is called with the mutex. An
 // endpoint that is paused for too long is refused, and to be disabled.
-func (r records) event(l *lane) laneEvent {
+func (r records) event(l *lane) lanestate.Event {
 	e, now := &l.record.endpoint, r.s.cfg.Now()
 	switch {
 	case l.record.refusal != "":
-		return eventReadRefusing
+		return lanestate.EventReadRefusing
 	case e.PausedSince.IsZero():
-		return eventReadActive
+		return lanestate.EventReadActive
 	case now.Sub(e.PausedSince) < deliver.MaxPause:
-		return eventReadPaused
+		return lanestate.EventReadPaused
 	}
 	r.s.health.Request(l.id, l.owner, health.Verdict{Kind: deliver.NoticeDisabled, Paused: true, Since: e.PausedSince,
 		Reason: "paused since " + e.PausedSince.UTC().Format(time.RFC3339)}, now)
 	l.record.refusal = "the endpoint was paused for too long"
-	return eventReadRefusing
+	return lanestate.EventReadRefusing
 }
 
 // drop ends an endpoint's lane. Attempts under way finish.
@@ -100,10 +101,10 @@ func (r records) changed(endpointID string) {
 // the mutex.
 func (r records) readAgain(l *lane) {
 	if !l.handler {
-		l.on(eventChanged)
+		l.on(lanestate.EventChanged)
 	}
 	if l.record.failures > 0 { // it waits for a record that can be read
-		l.on(eventElapsed)
+		l.on(lanestate.EventElapsed)
 		r.s.resume(l)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/alarm"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -179,7 +180,7 @@ func (s *scheduler) lane(dv *deliver.Delivery) *lane {
 	l := &lane{id: dv.EndpointID, owner: dv.Owner(), inFlightLimit: s.cfg.LaneInFlight}
 	if _, ok := deliver.HandlerName(dv.EndpointID); ok {
 		l.handler, l.inFlightLimit = true, 1
-		l.state.record = recordActive
+		l.state.Record = lanestate.RecordActive
 		l.record.endpoint = deliver.Endpoint{ID: l.id, URL: l.id, Status: deliver.EndpointActive}
 		l.record.sender, l.record.scheme = s.cfg.sender(l.id)
 	}
@@ -233,7 +234,7 @@ func (s *scheduler) startWorkers() {
 
 // offer has a lane take part in the turns, now or when it has waited.
 func (s *scheduler) offer(l *lane) {
-	if now := time.Now(); l.state.gate != gateOpen && l.queue.waiting() > 0 && l.gate(now) != gateOpen {
+	if now := time.Now(); l.state.Gate != lanestate.GateOpen && l.queue.waiting() > 0 && l.gate(now) != lanestate.GateOpen {
 		s.ready.leave(l)
 		s.offerAfter(l, l.until.Sub(now))
 		return

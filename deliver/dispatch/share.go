@@ -7,6 +7,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/breaker"
 	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/health"
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
 	"github.com/streamwatch/streamwatch/fleet"
 )
 
@@ -88,13 +89,13 @@ func dueOf(dv *deliver.Delivery, now time.Time) time.Time {
 }
 
 // busy reports whether something of the lane is under way.
-func (l *lane) busy() bool { return l.queue.inFlight > 0 || l.state.record.reading() }
+func (l *lane) busy() bool { return l.queue.inFlight > 0 || l.state.Record.Reading() }
 
 // forget makes a lane another dispatcher's: as new, but for what is under way.
 func (l *lane) forget(inFlight int) {
-	var state laneState
-	if l.state.record.reading() {
-		state.record = recordOutdated
+	var state lanestate.State
+	if l.state.Record.Reading() {
+		state.Record = lanestate.RecordOutdated
 	}
 	l.given, l.state, l.record = true, state, laneRecord{}
 	l.queue.full, l.queue.behind = false, 0

@@ -1,6 +1,10 @@
 package dispatch
 
-import "time"
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver/dispatch/internal/lanestate"
+)
 
 // pauseHeld is how long a lane may wait with its queue in memory. For longer waits the
 // queue goes back to the outbox.
@@ -10,15 +14,15 @@ const pauseHeld = 10 * time.Second
 // back in the order they had.
 func (s *scheduler) pause(l *lane, wait time.Duration) {
 	now := time.Now()
-	if until := now.Add(wait); l.gate(now) == gateOpen || until.After(l.until) {
+	if until := now.Add(wait); l.gate(now) == lanestate.GateOpen || until.After(l.until) {
 		l.until = until
 	}
 	if wait <= pauseHeld {
-		l.on(eventWait)
+		l.on(lanestate.EventWait)
 		s.offer(l)
 		return
 	}
-	l.on(eventPark)
+	l.on(lanestate.EventPark)
 	s.overflow.blocked[l] = struct{}{}
 	s.trim(l, 0)
 	s.alarm.WakeAt(s.cfg.Now().Add(wait))

@@ -1,9 +1,11 @@
 package platforms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -147,6 +149,30 @@ func (s *Set) Account(ctx context.Context, username string) (st detect.AccountSt
 		st.Username = p.full(st.Username)
 	}
 	return st, ok, err
+}
+
+// AccountOf is Account for an owner: see detect.Detector.
+func (s *Set) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
+	p, name := s.Split(username)
+	st, ok, err = p.Detector.AccountOf(ctx, owner, name)
+	if ok {
+		st.Username = p.full(st.Username)
+	}
+	return st, ok, err
+}
+
+// Worst is that of all platforms together, with full names.
+func (s *Set) Worst(ctx context.Context, q detect.WorstQuery) (all []detect.AccountStatus, err error) {
+	err = s.each(func(p *Platform) error {
+		list, err := p.Detector.Worst(ctx, q)
+		for _, st := range list {
+			st.Username = p.full(st.Username)
+			all = append(all, st)
+		}
+		return err
+	})
+	slices.SortStableFunc(all, func(a, b detect.AccountStatus) int { return cmp.Compare(b.Rank, a.Rank) })
+	return all[:min(len(all), q.Limit)], err
 }
 
 // Spend takes a call from the budget of a platform; "" is that of bare names.

@@ -227,6 +227,18 @@ func (b *Budget) close(wait time.Duration, why string) (opens time.Time, ok bool
 	}
 }
 
+// Limits returns until when each limit is closed that is, "" for the gate; nil for none.
+func (b *Budget) Limits() map[string]time.Time {
+	closed := b.Buckets.Closed()
+	if wait := b.Closed(b.cfg.Clock()); wait > 0 {
+		closed[""] = b.cfg.Now().Add(wait)
+	}
+	if len(closed) == 0 {
+		return nil
+	}
+	return closed
+}
+
 // Works notes that a call brought a page, and logs the first one after the gate was
 // closed.
 func (b *Budget) Works() {

@@ -36,6 +36,7 @@ type source struct {
 
 // Terms are what a source asks for.
 type Terms struct {
+	Owner    string
 	Rule     bool
 	Interval time.Duration // 0 for none
 }
@@ -119,29 +120,32 @@ type Wants struct {
 	ByMonitor time.Duration // the shortest that monitors ask for
 }
 
-// Wants returns that of an account.
-func (x *Elsewhere) Wants(hash uint64) (w Wants) {
+// Wants returns that of an account, by the sources of some owners; nil is all.
+func (x *Elsewhere) Wants(hash uint64, of func(owner string) bool) (w Wants) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	at, ok := x.find(hash)
 	if !ok {
 		return w
 	}
-	return x.wants(x.of[at])
+	return x.wants(x.of[at], of)
 }
 
-func (x *Elsewhere) wants(of int32) (w Wants) {
-	if of >= 0 {
-		w.add(x.sources[of].Terms)
+func (x *Elsewhere) wants(at int32, of func(owner string) bool) (w Wants) {
+	if at >= 0 {
+		w.add(x.sources[at].Terms, of)
 		return w
 	}
-	for n := ^of + 1; n != 0; n = x.nodes[n-1].next {
-		w.add(x.sources[x.nodes[n-1].source].Terms)
+	for n := ^at + 1; n != 0; n = x.nodes[n-1].next {
+		w.add(x.sources[x.nodes[n-1].source].Terms, of)
 	}
 	return w
 }
 
-func (w *Wants) add(t Terms) {
+func (w *Wants) add(t Terms, of func(owner string) bool) {
+	if of != nil && !of(t.Owner) {
+		return
+	}
 	w.Sources++
 	if t.Interval == 0 {
 		return

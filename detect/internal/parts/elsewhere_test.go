@@ -53,13 +53,13 @@ func TestElsewhereIsWhatWasSet(t *testing.T) {
 			for id, m := range model {
 				has := slices.Contains(m.hashes, h)
 				if has {
-					want.add(m.Terms)
+					want.add(m.Terms, nil)
 				}
 				if x.Has(id, h) != has {
 					t.Fatalf("seed %d: %s has %d: %t, want %t", seed, id, h, !has, has)
 				}
 			}
-			if got := x.Wants(h); got != want {
+			if got := x.Wants(h, nil); got != want {
 				t.Fatalf("seed %d: account %d is wanted %+v, want %+v", seed, h, got, want)
 			}
 			all := map[uint64]bool{}
@@ -87,7 +87,7 @@ func TestElsewhereShrinks(t *testing.T) {
 	x.Set("m", Terms{Interval: time.Second}, hashes, time.Time{})
 	x.Set("m2", Terms{Interval: time.Minute}, hashes[:5000], time.Time{})
 	for i, h := range hashes {
-		if w := x.Wants(h); w.ByMonitor != time.Second || (w.Sources == 2) != (i < 5000) {
+		if w := x.Wants(h, nil); w.ByMonitor != time.Second || (w.Sources == 2) != (i < 5000) {
 			t.Fatalf("account %d: %+v", i, w)
 		}
 	}

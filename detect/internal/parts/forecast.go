@@ -31,7 +31,7 @@ func (x *Elsewhere) Groups(own []pace.Group, budgeted bool, unknown float64) []p
 	counts := map[time.Duration]int{}
 	for at, of := range x.of {
 		if x.keys[at] != 0 {
-			counts[x.wants(of).Shortest]++
+			counts[x.wants(of, nil).Shortest]++
 		}
 	}
 	for interval, n := range counts {

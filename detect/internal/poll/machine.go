@@ -28,6 +28,7 @@ type Machine struct {
 	contacts map[int32]int64         // Unix seconds when a page last came, where no whole poll did since
 	book     gapBook
 	pushes   pushes
+	Memory   Memory // of polls of accounts
 
 	known uint64 // polls whose first page could be unchanged
 	judge judge
@@ -132,6 +133,9 @@ func (m *Machine) Settled(p *Poll, err error) {
 		return
 	}
 	m.ended(p)
+	if m.traits.Kind == Accounts {
+		m.Memory.add(p, m.times.Wall, err)
+	}
 	if p.Plan.Pushed {
 		m.pushes.settled(p, err)
 		return

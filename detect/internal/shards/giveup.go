@@ -53,7 +53,7 @@ func (sh *Shard) GiveUp(share *parts.Share, elsewhere *parts.Elsewhere, left *Le
 func (sh *Shard) giveUp(from int32, share *parts.Share, elsewhere *parts.Elsewhere, left *Left, done func()) {
 	given, more := accounts.GiveUp(sh.Accounts, from, giveUpSlots, share.Account)
 	for src, hashes := range given.Wanted {
-		elsewhere.Add(src.ID, parts.Terms{Rule: src.Kind == deliver.SourceRule, Interval: src.Interval()}, hashes)
+		elsewhere.Add(src.ID, parts.Terms{Owner: src.Owner, Rule: src.Kind == deliver.SourceRule, Interval: src.Interval()}, hashes)
 	}
 	left.add(given.Cursors)
 	if !more {

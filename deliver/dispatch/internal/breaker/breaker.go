@@ -73,3 +73,6 @@ func (b *Breaker) count(now time.Time, ok bool) (all, failed uint64) {
 	}
 	return all, failed
 }
+
+// Until is when an open breaker lets the probe be made, zero for one that is closed.
+func (b *Breaker) Until() time.Time { return b.until }

@@ -1,4 +1,4 @@
-package dispatch
+package lanestate
 
 import (
 	"fmt"
@@ -57,8 +57,8 @@ func TestLaneState(t *testing.T) {
 		for g, gate := range gateNames {
 			for p, pace := range paceNames {
 				for e, event := range eventNames {
-					s := laneState{recordState(r), gateState(g), paceState(p)}.after(laneEvent(e))
-					got := fmt.Sprint(recordNames[s.record], " ", gateNames[s.gate], " ", paceNames[s.pace])
+					s := State{RecordState(r), GateState(g), PaceState(p)}.After(Event(e))
+					got := fmt.Sprint(recordNames[s.Record], " ", gateNames[s.Gate], " ", paceNames[s.Pace])
 					want := fmt.Sprint(after("record", event, recordNames, r), " ", after("gate", event, gateNames, g), " ", after("pace", event, paceNames, p))
 					if got != want {
 						t.Errorf("%s %s %s, %s: now %s, want %s", record, gate, pace, event, got, want)
@@ -68,7 +68,7 @@ func TestLaneState(t *testing.T) {
 			}
 		}
 	}
-	if all := int(recordStates) * int(gateStates) * int(paceStates) * int(laneEvents); pairs != all {
+	if all := int(recordStates) * int(gateStates) * int(paceStates) * int(events); pairs != all {
 		t.Errorf("%d pairs, want all %d", pairs, all)
 	}
 }
@@ -81,19 +81,19 @@ func TestPaceIsWhatTheAttemptsWere(t *testing.T) {
 	attempts := []attempt{{ok: true}, {ok: true, slow: true}, {}, {slow: true}, {wait: true}, {slow: true, wait: true},
 		{slow: true, timedOut: true}, {slow: true, timedOut: true, wait: true}}
 	type facts struct{ answered, hung, slow, cautious bool }
-	var try func(s laneState, is facts, left int)
-	try = func(s laneState, is facts, left int) {
-		if got := (facts{s.pace.answered(), s.pace.hung(), s.pace.slow(), s.pace.cautious()}); got != is {
-			t.Fatalf("%s says %+v, want %+v", paceNames[s.pace], got, is)
+	var try func(s State, is facts, left int)
+	try = func(s State, is facts, left int) {
+		if got := (facts{s.Pace.Answered(), s.Pace.Hung(), s.Pace.Slow(), s.Pace.Cautious()}); got != is {
+			t.Fatalf("%s says %+v, want %+v", paceNames[s.Pace], got, is)
 		}
 		if left == 0 {
 			return
 		}
-		try(s.after(eventReset), facts{answered: is.answered}, left-1)
+		try(s.After(EventReset), facts{answered: is.answered}, left-1)
 		for _, a := range attempts {
 			next := facts{is.answered || !a.timedOut, a.timedOut, a.slow, a.timedOut || a.wait || is.cautious && !a.ok}
-			try(s.after(attemptEvent(a.ok, a.slow, a.timedOut, a.wait)), next, left-1)
+			try(s.After(Attempt(a.ok, a.slow, a.timedOut, a.wait)), next, left-1)
 		}
 	}
-	try(laneState{}, facts{}, 5)
+	try(State{}, facts{}, 5)
 }

@@ -1,0 +1,154 @@
+package shards
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/internal/top"
+)
+
+// Order says by what accounts are compared: see detect.WorstBy.
+type Order uint8
+
+const (
+	Failing Order = iota
+	Silent
+	Gaps
+	Slow
+)
+
+// Query asks for the accounts of a shard that stand worst.
+type Query struct {
+	By    Order
+	Limit int
+	// Sees says whose accounts are looked at: those that a source of such an owner has.
+	Sees func(owner string) bool
+}
+
+// LeastMissing is how many posts must be missing, by an account's rate, before it counts as
+// silent: by chance no post comes then in one case of 20.
+const LeastMissing = 3
+
+// Missing is how many posts an account's rate makes expected since its last post; 0
+// while either is unknown.
+func Missing(a *accounts.Targets, slot int32, now time.Time) float64 {
+	last := a.At(slot).Post
+	if last == 0 {
+		return 0
+	}
+	return max(0, a.PostRate(slot)*now.Sub(last.Time()).Seconds())
+}
+
+// Delays are the mean delays of the accounts of which polls are remembered, by slot.
+func Delays(a *accounts.Targets) map[int32]time.Duration {
+	of := map[int32]time.Duration{}
+	a.Polls.Memory.Delays(func(slot int32, hash uint64, mean time.Duration) {
+		if slot < a.Size() && a.Watched(slot) && a.Hash(slot) == hash {
+			of[slot] = mean
+		}
+	})
+	return of
+}
+
+// ranked is an account and how bad it stands, above 0.
+type ranked struct {
+	slot int32
+	rank float64
+}
+
+// Worst finds the accounts that stand worst. Of those of each shard status makes, on its
+// goroutine, what is returned, the worst first. A shard looks at some accounts at a time,
+// so that polls do not wait.
+func Worst[T any](ctx context.Context, all []*Shard, q Query, status func(a *accounts.Targets, slot int32, rank float64) T) (list []T, err error) {
+	type made struct {
+		status T
+		rank   float64
+	}
+	worst := top.New(q.Limit, func(a, b made) int { return cmp.Compare(b.rank, a.rank) })
+	for _, sh := range all {
+		found := top.New(q.Limit, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
+		for from := int32(0); from >= 0; {
+			next := make(chan int32, 1) // after an error the shard may still use it
+			if err := sh.Ask(ctx, func(sh *Shard) { next <- ranking{sh, &q}.rank(found, from) }); err != nil {
+				return nil, err
+			}
+			from = <-next
+		}
+		mine := make(chan []made, 1)
+		err := sh.Ask(ctx, func(sh *Shard) {
+			var of []made
+			for _, r := range found.All() {
+				if (ranking{sh, &q}).sees(r.slot) { // it may be another account by now
+					of = append(of, made{status(sh.Accounts, r.slot, r.rank), r.rank})
+				}
+			}
+			mine <- of
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range <-mine {
+			worst.Add(m)
+		}
+	}
+	for _, m := range worst.All() {
+		list = append(list, m.status)
+	}
+	return list, nil
+}
+
+// ranking ranks the accounts of a shard, on its goroutine.
+type ranking struct {
+	sh *Shard
+	q  *Query
+}
+
+// rank adds the accounts from a slot on, and returns where to go on, -1 at the end.
+func (r ranking) rank(found *top.List[ranked], from int32) int32 {
+	a := r.sh.Accounts
+	if r.q.By == Slow {
+		for slot, mean := range Delays(a) {
+			if mean > 0 && r.sees(slot) {
+				found.Add(ranked{slot, mean.Seconds()})
+			}
+		}
+		return -1
+	}
+	to := min(from+demandSlots, a.Size())
+	for slot := from; slot < to; slot++ {
+		if !a.Watched(slot) {
+			continue
+		}
+		if rank := r.of(slot); rank > 0 && r.sees(slot) {
+			found.Add(ranked{slot, rank})
+		}
+	}
+	if to == a.Size() {
+		return -1
+	}
+	return to
+}
+
+func (r ranking) of(slot int32) float64 {
+	a := r.sh.Accounts
+	switch r.q.By {
+	case Failing:
+		return float64(a.Polls.Failures(slot))
+	case Gaps:
+		return float64(len(a.Polls.Gaps(slot)))
+	}
+	if missing := Missing(a, slot, r.sh.times.Wall); missing >= LeastMissing && !math.IsInf(missing, 0) {
+		return missing
+	}
+	return 0
+}
+
+// sees reports whether somebody watches an account whose accounts are looked at.
+func (r ranking) sees(slot int32) (sees bool) {
+	r.sh.Accounts.Subscribers(slot, func(src deliver.Source) { sees = sees || r.q.Sees(src.Owner) })
+	return sees
+}
