@@ -13,19 +13,19 @@ import (
 // one that cannot be read. ok is false when no active monitor tracks it; the error is
 // ErrNotRunning, or ctx's.
 func (e *Engine) Account(ctx context.Context, username string) (st detect.AccountStatus, ok bool, err error) {
-	return e.account(username, func() (detect.AccountStatus, bool, error) { return e.platforms.Account(ctx, username) })
+	return account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.Account(ctx, username) })
 }
 
 // AccountOf is Account for an owner: ok is false when no active monitor or rule of its own
 // tracks the account, and Sources counts these alone. Errors are told as owners may read
 // them: hosts of the service are not in them.
 func (e *Engine) AccountOf(ctx context.Context, owner, username string) (st detect.AccountStatus, ok bool, err error) {
-	st, ok, err = e.account(username, func() (detect.AccountStatus, bool, error) { return e.platforms.AccountOf(ctx, owner, username) })
+	st, ok, err = account(e, username, func() (detect.AccountStatus, bool, error) { return e.platforms.AccountOf(ctx, owner, username) })
 	forOwner(&st)
 	return st, ok, err
 }
 
-func (e *Engine) account(username string, ask func() (detect.AccountStatus, bool, error)) (st detect.AccountStatus, ok bool, err error) {
+func account(e *Engine, username string, ask func() (detect.AccountStatus, bool, error)) (st detect.AccountStatus, ok bool, err error) {
 	if e.is() != running {
 		return detect.AccountStatus{}, false, ErrNotRunning
 	}

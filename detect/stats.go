@@ -15,15 +15,12 @@ import (
 type Stats struct {
 	Targets int64 // accounts watched now
 
-	Polls       int64 // polls finished, failed ones included
-	Calls       int64 // upstream calls made
-	Pages       int64 // pages read
-	PollErrors  int64
-	RateLimited int64 // polls refused for being over a limit
-	// Closed are the limits that hold calls up now, by name, and until when; "" is that of all.
-	Closed    map[string]time.Time
-	Panics    int64 // Fetcher calls that panicked
-	Unchanged int64 // first pages that were as they had been, and not read
+	Polls      int64 // polls finished, failed ones included
+	Calls      int64 // upstream calls made
+	Pages      int64 // pages read
+	PollErrors int64
+	Panics     int64 // Fetcher calls that panicked
+	Unchanged  int64 // first pages that were as they had been, and not read
 
 	Posts    int64 // posts on all pages, those not decoded included
 	Events   int64 // events committed

@@ -32,7 +32,7 @@ func TestElsewhereIsWhatWasSet(t *testing.T) {
 		}
 		for range 2000 {
 			id := string(rune('A' + rng.IntN(12)))
-			terms := Terms{Rule: rng.IntN(3) == 0, Interval: time.Duration(rng.IntN(5)) * time.Second}
+			terms := Terms{Owner: []string{"ann", "bob"}[rng.IntN(2)], Rule: rng.IntN(3) == 0, Interval: time.Duration(rng.IntN(5)) * time.Second}
 			var hashes []uint64
 			for range rng.IntN(8) {
 				hashes = append(hashes, hash())
@@ -48,18 +48,20 @@ func TestElsewhereIsWhatWasSet(t *testing.T) {
 				x.Set(id, terms, hashes, time.Time{})
 			}
 			model[id] = had{terms, hashes}
-			var want Wants
+			var want, anns Wants
+			ann := func(owner string) bool { return owner == "ann" }
 			h := hash()
 			for id, m := range model {
 				has := slices.Contains(m.hashes, h)
 				if has {
 					want.add(m.Terms, nil)
+					anns.add(m.Terms, ann)
 				}
 				if x.Has(id, h) != has {
 					t.Fatalf("seed %d: %s has %d: %t, want %t", seed, id, h, !has, has)
 				}
 			}
-			if got := x.Wants(h, nil); got != want {
+			if got, of := x.Wants(h, nil), x.Wants(h, ann); got != want || of != anns {
 				t.Fatalf("seed %d: account %d is wanted %+v, want %+v", seed, h, got, want)
 			}
 			all := map[uint64]bool{}
