@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (m *Memory) add(p *Poll, end time.Time, err error) {
 		e.delay, e.longest = millis(sum/time.Duration(len(p.Found))), millis(longest)
 	}
 	if err != nil {
-		e.err = strings.Clone(invalid.Cut(err.Error(), pastError))
+		e.err = strings.Clone(invalid.Cut(fmt.Sprint(err), pastError)) // which may be a nil of some type
 	}
 	of := &m.quiet
 	if err != nil || e.found > 0 || e.flags&(pastGap|pastFill) != 0 {
