@@ -32,7 +32,8 @@
 // runs engines of this process, and says for each number of nodes how many polls each
 // account gets in two intervals, how many calls are made in any 10 s under a FetchRate
 // while a node leaves and another joins, and how many commits of 16 events the nodes
-// make in a second without engines.
+// make in a second without engines; then how long it takes until what happens on one of two
+// nodes has its effect on the other.
 package main
 
 import (

@@ -71,7 +71,27 @@ func inRealTime(o options) (rows []report.Row, err error) {
 		}
 		add("commits of 16", rate, "1/s")
 	}
-	return rows, nil
+	d, err := measureDelays(open)
+	if err != nil {
+		return rows, err
+	}
+	for _, measured := range []struct {
+		name string
+		of   []time.Duration
+	}{
+		{"a monitor made through one node, to its first poll by the other", d.Made},
+		{"a commit of one node, to the frame of the other's WebSocket client", d.Frame},
+		{"a commit of one node, to the request that the other sends", d.Hook},
+		{"a monitor is paused", d.Paused},
+	} {
+		for _, q := range []struct {
+			name string
+			at   float64
+		}{{"p50", 0.5}, {"p99", 0.99}} {
+			rows = append(rows, report.Row{Bench: "fleet", Case: fmt.Sprintf("%s, %d of: %s", o.store, len(measured.of), measured.name), Impl: report.Ours, Metric: q.name, Value: quantile(measured.of, q.at), Unit: "ms"})
+		}
+	}
+	return append(rows, report.Row{Bench: "fleet", Case: o.store + ", events of monitors that were paused before", Impl: report.Ours, Metric: "count", Value: float64(d.Late), Unit: "events"}), nil
 }
 
 // startRedis runs a server of our own, synced every second.
