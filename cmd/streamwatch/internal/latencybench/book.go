@@ -1,0 +1,77 @@
+package latencybench
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
+)
+
+// A marker is in a post's text, and is looked for in whatever arrives: a detector may
+// wrap the text in any format.
+var marker = regexp.MustCompile(`swb-[0-9a-f]{16}`)
+
+// newMarker cannot be guessed, so that nobody can tell of a post that he has not seen.
+func newMarker() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return "swb-" + hex.EncodeToString(b[:])
+}
+
+// Channels by which posts arrive.
+const (
+	channelWebhook   = "webhook"
+	channelWebSocket = "websocket"
+)
+
+// book notes what arrives. Its methods are safe for concurrent use.
+type book struct {
+	start time.Time // with a monotonic reading
+
+	mu       sync.Mutex
+	arrivals []receipt.Arrival
+	blank    map[string]int
+	overflow int
+	closed   bool
+}
+
+func newBook() *book { return &book{start: time.Now(), blank: map[string]int{}} }
+
+// since is the time on the runner's monotonic clock.
+func (b *book) since() time.Duration { return time.Since(b.start) }
+
+// arrived notes the posts of a body that had been read at a moment. One that holds a
+// post's text several times brings it once.
+func (b *book) arrived(at time.Duration, channel string, body []byte, signature, delivery string) {
+	seen := map[string]bool{}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	for _, m := range marker.FindAll(body, -1) {
+		switch {
+		case seen[string(m)]:
+			continue
+		case len(b.arrivals) == receipt.MaxArrivals:
+			b.overflow++
+			continue
+		}
+		seen[string(m)] = true
+		b.arrivals = append(b.arrivals, receipt.Arrival{At: at, Channel: channel, Marker: string(m), Signature: signature, Delivery: delivery[:min(len(delivery), 200)]})
+	}
+	if len(seen) == 0 {
+		b.blank[channel]++
+	}
+}
+
+// close ends the notes and returns them by arrival.
+func (b *book) close() ([]receipt.Arrival, receipt.Finish) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return byArrival(b.arrivals), receipt.Finish{Finished: b.since(), Overflow: b.overflow, Blank: b.blank}
+}

@@ -1,0 +1,28 @@
+package poster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/fakeserver"
+)
+
+// Fake posts on the fake platform.
+type Fake struct{ Server *fakeserver.Server }
+
+var _ Poster = Fake{}
+
+// Accounts are those of the platform.
+func (f Fake) Accounts() []string { return f.Server.Accounts() }
+
+// Post publishes at once.
+func (f Fake) Post(_ context.Context, account int, text string) (Posted, error) {
+	t := f.Server.Post(account, text)
+	return Posted{ID: t.ID, At: t.PublishedAt}, nil
+}
+
+// Delete is not supported: nobody is in the way of what a fake platform keeps.
+func (Fake) Delete(context.Context, string) error { return errors.ErrUnsupported }
+
+// Limits are those of a record.
+func (Fake) Limits() Limits { return Limits{Posts: 100_000, InFlight: 1} }

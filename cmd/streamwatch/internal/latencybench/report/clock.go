@@ -1,0 +1,56 @@
+package report
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
+)
+
+// Clock says how the platform's clock stands to the runner's. Latencies do not depend
+// on it, since the runner sees both their ends: it tells how far a latency that a
+// detector says of itself can be off.
+type Clock struct {
+	// Offset is what the platform's clock shows beyond the runner's, give or take Error.
+	Offset float64 `json:"offset_ms"`
+	Error  float64 `json:"error_ms"`
+	// Consistent: one offset explains all posts. Else a clock was set or drifted, and
+	// Error covers what all of them allow.
+	Consistent bool `json:"consistent"`
+	Samples    int  `json:"samples"`
+}
+
+// clockOf compares when the platform says that posts were published with when the
+// runner knows that they were: each post bounds the offset from both sides.
+func clockOf(rec *receipt.Record) *Clock {
+	var samples int
+	resolution := time.Second
+	for i := range rec.Posts {
+		if at := rec.Posts[i].PlatformTime; !at.IsZero() && at.Nanosecond() != 0 {
+			resolution = time.Millisecond
+		}
+	}
+	var low, high, lowest, highest time.Duration
+	for i := range rec.Posts {
+		p := &rec.Posts[i]
+		if p.PlatformTime.IsZero() || p.Error != "" {
+			continue
+		}
+		from := p.PlatformTime.Sub(rec.Run.Started.Add(p.Acked))
+		to := p.PlatformTime.Add(resolution).Sub(rec.Run.Started.Add(p.Sent))
+		if samples == 0 {
+			low, high, lowest, highest = from, to, from, to
+		}
+		samples++
+		low, high = max(low, from), min(high, to)
+		lowest, highest = min(lowest, from), max(highest, to)
+	}
+	if samples == 0 {
+		return nil
+	}
+	c := &Clock{Consistent: low <= high, Samples: samples}
+	if !c.Consistent {
+		low, high = lowest, highest
+	}
+	c.Offset, c.Error = ms(low/2+high/2), ms((high-low+1)/2)
+	return c
+}

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// WriteText writes the figures as a table for people.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	p := &r.Posts
+	fmt.Fprintf(&b, "%d posts: %d scored, %d of the warm-up, %d not published\n", p.Due, p.Scored, p.Warmup, p.Failed)
+	if r.Lag.P99 > 100 {
+		fmt.Fprintf(&b, "the runner was late: posts were sent %s after they were due (p99)\n", show(&r.Lag.P99))
+	}
+	if r.Posting.Max >= 1 {
+		fmt.Fprintf(&b, "publishing took %s (p50), %s at most: latencies are too high by up to that\n", show(&r.Posting.P50), show(&r.Posting.Max))
+	}
+	if c := r.Clock; c != nil {
+		fmt.Fprintf(&b, "the platform's clock is %+.1f ms off ours, ± %.1f ms", c.Offset, c.Error)
+		if !c.Consistent {
+			b.WriteString(", and one of them was set meanwhile")
+		}
+		b.WriteString("\n")
+	}
+	for i := range r.Channels {
+		r.Channels[i].text(&b)
+	}
+	if r.Overflow > 0 {
+		fmt.Fprintf(&b, "%d arrivals were too many to record: the figures are not complete\n", r.Overflow)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (c *Channel) text(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%s: %d of %d received, %d lost", c.Name, c.Received, c.of, c.Lost)
+	if c.Late > 0 {
+		fmt.Fprintf(b, " (%d of them came too late)", c.Late)
+	}
+	fmt.Fprintf(b, ", %d doubles, %d out of order\n", c.Doubles, c.OutOfOrder)
+	for _, n := range []struct {
+		count int
+		what  string
+	}{
+		{c.Forged, "arrivals with a wrong signature, which do not count"},
+		{c.Unsigned, "arrivals without a signature, which do not count"},
+		{c.Unverified, "arrivals that could not be verified: no secret was given"},
+		{c.Unknown, "arrivals that are not of this run"},
+		{c.Blank, "requests or frames without a marker"},
+	} {
+		if n.count > 0 {
+			fmt.Fprintf(b, "  %d %s\n", n.count, n.what)
+		}
+	}
+	for _, p := range c.Percentiles {
+		fmt.Fprintf(b, "  %-6s %-9s 95 %%: %s to %s\n", percent(p.Q), show(p.MS), show(p.Low), showHigh(p.High, c.Lost))
+	}
+	if c.Received > 0 {
+		fmt.Fprintf(b, "  %-6s %s\n", "max", show(&c.Max))
+	}
+}
+
+func percent(q float64) string { return "p" + strconv.FormatFloat(q*100, 'f', -1, 64) }
+
+// show is a time of a report, to three digits.
+func show(v *float64) string {
+	if v == nil {
+		return "lost"
+	}
+	d := time.Duration(*v * float64(time.Millisecond))
+	switch {
+	case d >= time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
+	case d >= time.Millisecond:
+		return strconv.FormatFloat(*v, 'g', 3, 64) + " ms"
+	}
+	return strconv.FormatInt(d.Microseconds(), 10) + " µs"
+}
+
+func showHigh(v *float64, lost int) string {
+	if v == nil && lost == 0 {
+		return "unknown, with so few posts"
+	}
+	return show(v)
+}

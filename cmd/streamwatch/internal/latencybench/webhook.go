@@ -1,0 +1,48 @@
+package latencybench
+
+import (
+	"cmp"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/secret"
+)
+
+// maxBody bounds a webhook request and a WebSocket frame, in bytes.
+const maxBody = 1 << 20
+
+// webhook receives requests. It answers 204, 401 when the signature is wrong or
+// missing, and 413.
+type webhook struct {
+	book   *book
+	scheme scheme
+	key    func() secret.Value // "" to check nothing
+}
+
+func (w *webhook) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost && r.Method != http.MethodPut {
+		http.Error(rw, "want POST", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxBody))
+	at := w.book.since()
+	if err != nil {
+		http.Error(rw, "want a body of at most 1 MiB", http.StatusRequestEntityTooLarge)
+		return
+	}
+	signature := w.scheme.check(w.key(), r.Header, body)
+	w.book.arrived(at, channelWebhook, body, signature, cmp.Or(r.Header.Get(deliver.HeaderDeliveryID), r.Header.Get(deliver.HeaderStandardID)))
+	if signature == receipt.Invalid || signature == receipt.Absent {
+		http.Error(rw, "no valid signature", http.StatusUnauthorized)
+		return
+	}
+	rw.WriteHeader(http.StatusNoContent)
+}
+
+// newServer bounds what a stranger can do to a receiver or a fake platform.
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+}

@@ -1,0 +1,87 @@
+package latencybench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench/receipt"
+)
+
+// reconnectAfter is the wait after a connection is lost. What a detector sends meanwhile
+// is lost, unless it resumes by itself.
+const reconnectAfter = time.Second
+
+// socket is a WebSocket client.
+type socket struct {
+	book   *book
+	url    string
+	header http.Header
+	hello  string // a first message, such as a subscription; "" for none
+	http   *http.Client
+	note   func(format string, args ...any)
+}
+
+// connect dials, and sends the first message.
+func (s *socket) connect(ctx context.Context) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, s.url, &websocket.DialOptions{HTTPHeader: s.header, HTTPClient: s.http})
+	if err != nil {
+		return nil, fmt.Errorf("websocket: %w", err)
+	}
+	ws.SetReadLimit(maxBody)
+	if s.hello != "" {
+		if err := ws.Write(ctx, websocket.MessageText, []byte(s.hello)); err != nil {
+			ws.CloseNow()
+			return nil, fmt.Errorf("websocket: first message: %w", err)
+		}
+	}
+	return ws, nil
+}
+
+// watch notes frames until ctx ends, from a connection that it closes, and from others
+// when that is lost.
+func (s *socket) watch(ctx context.Context, ws *websocket.Conn) {
+	for {
+		err := s.read(ctx, ws)
+		ws.CloseNow()
+		if ctx.Err() != nil {
+			return
+		}
+		s.note("websocket: connection lost: %v", err)
+		for {
+			if !pause(ctx, reconnectAfter) {
+				return
+			}
+			if ws, err = s.connect(ctx); err == nil {
+				break
+			}
+			s.note("%v", err)
+		}
+	}
+}
+
+func (s *socket) read(ctx context.Context, ws *websocket.Conn) error {
+	for {
+		_, frame, err := ws.Read(ctx)
+		at := s.book.since()
+		if err != nil {
+			return err
+		}
+		var control struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(frame, &control) == nil && control.Type == "ping" {
+			if err := ws.Write(ctx, websocket.MessageText, []byte(`{"type":"pong"}`)); err != nil {
+				return err
+			}
+			continue
+		}
+		s.book.arrived(at, channelWebSocket, frame, receipt.Connection, "")
+	}
+}
