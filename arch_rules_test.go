@@ -50,6 +50,9 @@ var levels = [][]string{
 	{"."}, // the engine, package streamwatch
 	{"enginetest/arrivals", "enginetest/internal/inprocess", "enginetest/internal/social"},
 	{"enginetest", "engineprom", "enginehttp", "engineui"},
+	{"cmd/streamwatch/internal/latencybench/receipt", "cmd/streamwatch/internal/latencybench/fakeserver", "cmd/streamwatch/internal/latencybench/detector"},
+	{"cmd/streamwatch/internal/latencybench/report", "cmd/streamwatch/internal/latencybench/poster"},
+	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
 	{"enginetest/check", "enginetest/replay"},
 	{"examples/*", "cmd/*", "crashtest"},
 }

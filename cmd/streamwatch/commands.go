@@ -31,6 +31,9 @@ var commands = []command{
 	{"revoke", "revoke a key", runAdmin("revoke")},
 	{"credits", "give an owner credits", runAdmin("credits")},
 	{"watch", "print the posts of accounts as they are found", runWatch},
+	{"bench latency", "measure how late posts arrive from any detector", runBenchLatency},
+	{"bench verify", "check the receipts of a bench latency", runBenchVerify},
+	{"bench detector", "run the detector of a bench latency, by hand", runBenchDetector},
 	{"version", "say which version this is", runVersion},
 }
 

@@ -233,7 +233,7 @@ func (o *options) check(set map[string]bool) error {
 		return fmt.Errorf("-after %s is not allowed: want 0 to 1h", o.after)
 	case o.in.webhook == "off" && o.in.websocket == "":
 		return errors.New("-webhook off is not allowed without -websocket: nothing could arrive")
-	case o.in.websocket == "self" && !o.self.on:
+	case o.in.websocket == "self" && o.self.detector != "self":
 		return errors.New("-websocket self is not allowed without -detector self")
 	}
 	if o.in.websocket != "" && o.in.websocket != "self" {

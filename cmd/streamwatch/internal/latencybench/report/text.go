@@ -57,6 +57,9 @@ func (c *Channel) text(b *strings.Builder) {
 		}
 	}
 	for _, p := range c.Percentiles {
+		if float64(c.of)*(1-p.Q) < 1 {
+			continue // of so few posts it is the maximum
+		}
 		fmt.Fprintf(b, "  %-6s %-9s 95 %%: %s to %s\n", percent(p.Q), show(p.MS), show(p.Low), showHigh(p.High, c.Lost))
 	}
 	if c.Received > 0 {

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench"
+)
+
+// runBenchLatency is the command bench latency.
+func runBenchLatency(ctx context.Context, p process, args []string) error {
+	return benchError(latencybench.Latency(ctx, p.env, p.out, p.logs, args))
+}
+
+// runBenchVerify is the command bench verify.
+func runBenchVerify(_ context.Context, p process, args []string) error {
+	return benchError(latencybench.Verify(p.out, args))
+}
+
+// runBenchDetector is the command bench detector.
+func runBenchDetector(ctx context.Context, p process, args []string) error {
+	return benchError(latencybench.Detector(ctx, p.env, os.Stdin, p.out, p.logs, args))
+}
+
+// benchError keeps whose mistake it was.
+func benchError(err error) error {
+	if errors.As(err, new(latencybench.UsageError)) {
+		return usageError{err}
+	}
+	return err
+}
