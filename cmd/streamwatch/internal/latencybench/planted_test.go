@@ -57,11 +57,11 @@ func (p *planted) Post(_ context.Context, _ int, text string) (poster.Posted, er
 	if p.refuse != nil && p.refuse(n) {
 		return poster.Posted{}, errors.New("refused")
 	}
-	time.Sleep(p.takes / 2)
+	pause(context.Background(), p.takes/2)
 	at := time.Now()
 	for _, r := range p.plan(n) {
 		p.senders.Go(func() {
-			time.Sleep(r.after)
+			pause(context.Background(), r.after)
 			body := fmt.Sprintf(`{"post":{"text":%q,"again":%[1]q}}`, text)
 			if r.text != "" {
 				body = r.text
@@ -74,7 +74,7 @@ func (p *planted) Post(_ context.Context, _ int, text string) (poster.Posted, er
 			p.hook.ServeHTTP(httptest.NewRecorder(), req)
 		})
 	}
-	time.Sleep(p.takes / 2)
+	pause(context.Background(), p.takes/2)
 	return poster.Posted{ID: fmt.Sprint(n), At: at.Add(-7 * time.Second)}, nil
 }
 
