@@ -71,6 +71,7 @@ var forbiddenInCore = []string{
 	"codeberg.org/readeck",
 	"github.com/getkin/kin-openapi",
 	"github.com/fxamacker/cbor",
+	"go.yaml.in/yaml",
 	"github.com/mmcdole/gofeed",
 	"testing",
 	"net/http/httptest",

@@ -8,6 +8,7 @@ require (
 	github.com/mmcdole/gofeed v1.4.2
 	github.com/zeebo/xxh3 v1.1.0
 	go.uber.org/goleak v1.3.0
+	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/net v0.58.0
 	golang.org/x/time v0.14.0
 	modernc.org/sqlite v1.59.0

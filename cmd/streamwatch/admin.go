@@ -63,10 +63,7 @@ func parseAdmin(p process, command string, args []string) (adminConfig, error) {
 	case "revoke":
 		fs.StringVar(&c.id, "id", "", "the key's id")
 	}
-	if err := fs.environment(p); err != nil {
-		return c, err
-	}
-	if err := fs.parse(p, args); err != nil {
+	if _, err := fs.fill(p, args); err != nil {
 		return c, err
 	}
 	if err := c.check(); err != nil {

@@ -26,6 +26,7 @@ type command struct {
 // commands are all that the program can do, as the command help lists them.
 var commands = []command{
 	{"serve", "run the service until it is told to stop", runServe},
+	{"check", "explain what a configuration has serve do, and what is wrong or missing", runCheck},
 	{"key", "issue a key, beside a service or before there is one", runAdmin("key")},
 	{"keys", "list an owner's keys", runAdmin("keys")},
 	{"revoke", "revoke a key", runAdmin("revoke")},

@@ -21,13 +21,13 @@ func TestRun(t *testing.T) {
 		status   int
 		out, err string
 	}{
-		"":                    {2, "", "command is missing: want one of serve, key"},
+		"":                    {2, "", "command is missing: want one of serve, check, key"},
 		"help":                {0, "    serve ", ""},
 		"-h":                  {0, "    version ", ""},
 		"help serve":          {0, "-platform", ""},
 		"serve -h":            {0, "streamwatch serve [flags]", ""},
 		"key -h":              {0, "-credits", ""},
-		"dance":               {2, "", `command "dance" is not allowed: want one of serve, key`},
+		"dance":               {2, "", `command "dance" is not allowed: want one of serve, check, key`},
 		"version":             {0, "go          go1.", ""},
 		"version stray":       {2, "", `argument "stray" is not allowed`},
 		"serve -nonsense":     {2, "", "-nonsense"},

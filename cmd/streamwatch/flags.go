@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
+	"time"
 )
 
 // flags are those of a command, with what -h says of it.
@@ -23,20 +25,95 @@ func newFlags(name, about string) flags {
 	return flags{FlagSet: fs, about: about}
 }
 
+// origins are where flags have their values from, by name: what to call them in an
+// error. Those that have their default are left out.
+type origins map[string]string
+
+// called is what an error calls a flag.
+func (o origins) called(name string) string {
+	if from := o[name]; from != "" {
+		return from
+	}
+	return "-" + name
+}
+
 // envPrefix begins the names of the environment variables.
 const envPrefix = "STREAMWATCH_"
 
-// environment sets the flags that variables name: STREAMWATCH_OPS_ADDR is -ops-addr.
-func (f flags) environment(p process) (err error) {
+// variable is the environment variable of a flag: STREAMWATCH_OPS_ADDR is -ops-addr.
+func variable(name string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// fill sets the flags by the command line, which has no arguments, and those that it
+// leaves out by the environment.
+func (f flags) fill(p process, args []string) (origins, error) {
+	if err := f.parse(p, args); err != nil {
+		return nil, err
+	}
+	from := origins{}
+	f.Visit(func(one *flag.Flag) { from[one.Name] = "-" + one.Name })
+	var errs []error
 	f.VisitAll(func(one *flag.Flag) {
-		name := envPrefix + strings.ToUpper(strings.ReplaceAll(one.Name, "-", "_"))
-		if v, ok := p.env(name); ok && err == nil {
-			if e := one.Value.Set(v); e != nil {
-				err = usageError{fmt.Errorf("%s %q is not allowed: %w", name, v, e)}
+		text, ok := p.env(variable(one.Name))
+		if !ok || from[one.Name] != "" {
+			return
+		}
+		from[one.Name] = variable(one.Name)
+		values := []string{text}
+		if _, list := one.Value.(*texts); list {
+			values = strings.Fields(text)
+		}
+		for _, v := range values {
+			if err := f.set(one, v); err != nil {
+				errs = append(errs, fmt.Errorf("%s %w", variable(one.Name), err))
 			}
 		}
 	})
-	return err
+	if err := errors.Join(errs...); err != nil {
+		return from, usageError{err}
+	}
+	return from, nil
+}
+
+// set gives a flag a value that is not of the command line. The error says which is
+// allowed.
+func (f flags) set(one *flag.Flag, text string) error {
+	err := one.Value.Set(text)
+	if err == nil {
+		return nil
+	}
+	want := ""
+	if g, ok := one.Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case time.Duration:
+			want = "a duration such as 1m30s"
+		case bool:
+			want = "true or false"
+		case int, int64:
+			want = "a whole number"
+		case float64:
+			want = "a number"
+		case *slog.Level:
+			want = "debug, info, warn or error"
+		}
+	}
+	if want == "" { // the flag's own function has said it
+		return fmt.Errorf("%q is not allowed: %w", text, err)
+	}
+	return fmt.Errorf("%q is not allowed: want %s", text, want)
+}
+
+// texts are the values of a flag that may be given several times.
+type texts []string
+
+// String implements flag.Value.
+func (t *texts) String() string { return strings.Join(*t, " ") }
+
+// Set implements flag.Value.
+func (t *texts) Set(v string) error {
+	*t = append(*t, v)
+	return nil
 }
 
 // parse reads the command line of a command without arguments.

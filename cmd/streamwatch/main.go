@@ -50,7 +50,8 @@
 // STREAMWATCH_SEAL_KEY (openssl rand -base64 32) encrypts webhook secrets at rest,
 // STREAMWATCH_CURSOR_KEY lets processes that are no fleet understand each other's cursors,
 // STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable of
-// its own.
+// its own. A configuration file, -config, comes last; streamwatch check tells what all of
+// them come to, and where each value is from.
 //
 // The exit status is 0 when all went well, 2 when the command line or what it names is
 // not allowed, and 1 for every other failure.

@@ -22,13 +22,13 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 	case c.platform == "bluesky":
 		b, err := bluesky.New(bluesky.Config{BaseURL: c.appView, PDS: c.pds})
 		if err != nil {
-			return nil, fmt.Errorf("-appview or -pds is not allowed: %w", err)
+			return nil, usageError{fmt.Errorf("%s or %s is not allowed: %w", c.from.called("appview"), c.from.called("pds"), err)}
 		}
 		return b, nil
 	}
 	m, err := mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
 	if err != nil {
-		return nil, fmt.Errorf("-platform %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.platform, err)
+		return nil, usageError{fmt.Errorf("%s %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.from.called("platform"), c.platform, err)}
 	}
 	return m, nil
 }

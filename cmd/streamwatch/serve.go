@@ -49,7 +49,7 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	log := logger(c, logs)
 	listener, err := net.Listen("tcp", c.addr)
 	if err != nil {
-		return fmt.Errorf("-addr %q is not allowed: %w", c.addr, err)
+		return usageError{fmt.Errorf("%s %q is not allowed: %w", c.from.called("addr"), c.addr, err)}
 	}
 	defer listener.Close() // again is harmless
 	opsListener, err := listenOps(c)
@@ -57,15 +57,9 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	defer opsListener.Close()
-	base := "http://" + listener.Addr().String()
-	if c.tlsCert != "" {
-		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
-			return fmt.Errorf("-tls-cert and -tls-key are not allowed: %w", err)
-		}
-		base = "https://" + listener.Addr().String()
-	}
+	base := c.scheme() + "://" + listener.Addr().String()
 	// A flag that is refused must not leave a new database behind.
-	if _, err := newService(c, memory.New(memory.Options{}), base, log); err != nil {
+	if err := try(c, base, log); err != nil {
 		return err
 	}
 	store, done, err := openStore(ctx, c.stored, c.demo, log)
@@ -115,6 +109,17 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		}
 	}
 	return errors.Join(err, stopServer(server, c.stopTime, log))
+}
+
+// try returns an error for what is not allowed, and touches neither store nor network.
+func try(c config, base string, log *slog.Logger) error {
+	if c.tlsCert != "" {
+		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
+			return usageError{fmt.Errorf("%s and %s are not allowed: %w", c.from.called("tls-cert"), c.from.called("tls-key"), err)}
+		}
+	}
+	_, err := newService(c, memory.New(memory.Options{}), base, log)
+	return err
 }
 
 // service is what the flags ask for, on a store. Nothing of it runs yet.
@@ -182,7 +187,7 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 	var err error
 	if c.sealKey != "" {
 		if cfg.Sealer, err = endpoints.NewAESSealer(endpoints.SealKey{ID: "1", Key: c.sealKey}); err != nil {
-			return nil, fmt.Errorf("%sSEAL_KEY: %w", envPrefix, err)
+			return nil, usageError{fmt.Errorf("%s: %w", c.from.called("seal-key"), err)}
 		}
 	}
 	return streamwatch.New(cfg)
@@ -268,7 +273,7 @@ func listenOps(c config) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", c.opsAddr)
 	if err != nil {
-		return nil, fmt.Errorf("-ops-addr %q is not allowed: %w", c.opsAddr, err)
+		return nil, usageError{fmt.Errorf("%s %q is not allowed: %w", c.from.called("ops-addr"), c.opsAddr, err)}
 	}
 	return l, nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -21,6 +23,8 @@ type config struct {
 	stopping
 	logging
 	secrets
+	file         string // of the configuration
+	from         origins
 	segment      string
 	quotas       streamwatch.Quotas
 	allowPrivate bool
@@ -30,8 +34,25 @@ type config struct {
 type listening struct {
 	addr, tlsCert, tlsKey, opsAddr string
 	metrics                        bool
-	origins                        []string
+	origins                        originList
 	keyless                        int
+}
+
+// originList are origins with commas between them.
+type originList []string
+
+// String implements flag.Value.
+func (l *originList) String() string { return strings.Join(*l, ",") }
+
+// Set implements flag.Value.
+func (l *originList) Set(v string) error {
+	*l = strings.Split(v, ",")
+	for _, o := range *l {
+		if err := enginehttp.CheckOrigin(o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pace is how often accounts are polled.
@@ -52,6 +73,11 @@ type logging struct {
 // secrets come from the environment.
 type secrets struct{ sealKey, cursorKey, token secret.Value }
 
+// values are the secrets by name, which are no flags but have variables as these.
+func (s *secrets) values() map[string]*secret.Value {
+	return map[string]*secret.Value{"seal-key": &s.sealKey, "cursor-key": &s.cursorKey, "token": &s.token}
+}
+
 // platforms are what the service watches.
 type platforms struct {
 	demo                   bool
@@ -59,12 +85,24 @@ type platforms struct {
 	sources                []sourceFlag
 }
 
-// parseServe reads the flags of serve.
-func parseServe(p process, args []string) (c config, err error) {
-	fs := newFlags("serve", "Serve runs the service until it is told to stop, by an interrupt or SIGTERM.")
+// quotaFlag is a bound of what an owner may have.
+type quotaFlag struct {
+	name, what string
+	n          *int
+}
+
+func quotaFlags(q *streamwatch.Quotas) []quotaFlag {
+	return []quotaFlag{
+		{"monitors", "monitors", &q.Monitors}, {"rules", "filter rules", &q.Rules},
+		{"webhooks", "webhooks", &q.Endpoints}, {"accounts", "accounts in its monitors", &q.Accounts},
+		{"websockets", "WebSocket connections", &q.Connections},
+	}
+}
+
+// flags adds those of the service; sources gets the values of -source.
+func (c *config) flags(fs flags, sources *texts) {
 	c.stored.flags(fs)
-	var sources, more []string // of the environment; of the command line
-	inArgs := false
+	fs.StringVar(&c.file, "config", "", "configuration `file`, in YAML: its keys are the names of these flags, which go before it; see streamwatch check -h")
 	fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
 	fs.BoolVar(&c.fleet, "fleet", false, "share the work with the other servers on the same -redis or -db that are started so")
 	fs.StringVar(&c.node, "node", "", "with -fleet: the server's `name`, which no other has (default: the host's name and the process's number)")
@@ -74,38 +112,16 @@ func parseServe(p process, args []string) (c config, err error) {
 	fs.BoolVar(&c.metrics, "metrics", false, "serve /metrics on -addr, too, to everybody (on with -demo)")
 	fs.DurationVar(&c.drain, "drain", 2*time.Second, "when told to stop, go on for so long while /readyz says no")
 	fs.DurationVar(&c.stopTime, "stop-time", 15*time.Second, "then let requests and deliveries under way go on for so long before they are cut")
-	fs.Func("origins", "let pages of these origins use the service from browsers: https://app.example.com,… (default none)", func(v string) error {
-		c.origins = strings.Split(v, ",")
-		for _, o := range c.origins {
-			if err := enginehttp.CheckOrigin(o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	fs.Var(&c.origins, "origins", "let pages of these origins use the service from browsers: https://app.example.com,… (default none)")
 	fs.IntVar(&c.keyless, "keyless", 10, "WebSocket connections from one address that may wait to show their key; more behind a proxy")
-	for _, q := range []struct {
-		name, what string
-		n          *int
-	}{
-		{"monitors", "monitors", &c.quotas.Monitors}, {"rules", "filter rules", &c.quotas.Rules},
-		{"webhooks", "webhooks", &c.quotas.Endpoints}, {"accounts", "accounts in its monitors", &c.quotas.Accounts},
-		{"websockets", "WebSocket connections", &c.quotas.Connections},
-	} {
+	for _, q := range quotaFlags(&c.quotas) {
 		fs.IntVar(q.n, "max-"+q.name, 0, "`number` of "+q.what+" that an owner may have (default no bound)")
 	}
 	fs.BoolVar(&c.demo, "demo", false, "a fake platform, a key with credits, a file that is removed at the end")
 	fs.StringVar(&c.platform, "platform", "", "what to watch: bluesky, or the `URL` of a Mastodon server; not with -demo")
 	fs.StringVar(&c.appView, "appview", "", "with -platform bluesky: ask this AppView instead of the public one, a `URL`; not with -pds")
 	fs.StringVar(&c.pds, "pds", "", "with -platform bluesky: read the accounts' records from this PDS instead of an AppView, a `URL`; not with -appview")
-	fs.Func("source", sourceUsage, func(v string) error {
-		if !inArgs { // of the environment: several, with spaces between them
-			more = append(more, strings.Fields(v)...)
-		} else {
-			more = append(more, v)
-		}
-		return nil // parseSources tells, and nothing that is secret
-	})
+	fs.Var(sources, "source", sourceUsage)
 	fs.StringVar(&c.segment, "segment", "social", "the word after /v1 in the paths")
 	fs.DurationVar(&c.interval, "interval", 0, "time between two polls of an account, -min-interval or more (default 60s, with -demo 1s)")
 	fs.DurationVar(&c.minInterval, "min-interval", 0, "shortest interval that a monitor or rule may ask for, 100ms or more (default 1s for monitors, 100ms for rules)")
@@ -113,24 +129,42 @@ func parseServe(p process, args []string) (c config, err error) {
 	fs.BoolVar(&c.allowPrivate, "allow-private", false, "let webhooks and pages be http:// and in private networks (on with -demo)")
 	fs.StringVar(&c.logFormat, "log", "text", "text or json")
 	fs.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
-	if err := fs.environment(p); err != nil {
+}
+
+// parseServe reads what the command serve is asked for: flags go before the
+// environment, and that before the configuration file. The error has all that is wrong.
+func parseServe(p process, args []string) (config, error) {
+	return readConfig(p, args, newFlags("serve", "Serve runs the service until it is told to stop, by an interrupt or SIGTERM."))
+}
+
+func readConfig(p process, args []string, fs flags) (c config, err error) {
+	sources := &texts{}
+	c.flags(fs, sources)
+	if c.from, err = fs.fill(p, args); err != nil {
 		return c, err
 	}
-	sources, more, inArgs = more, nil, true
-	if err := fs.parse(p, args); err != nil {
-		return c, err
+	for name := range c.secrets.values() {
+		if v, ok := p.env(variable(name)); ok && v != "" {
+			c.from[name] = variable(name)
+		}
 	}
-	if len(more) > 0 {
-		sources = more
+	file := &configFile{}
+	if c.file != "" {
+		if file, err = readConfigFile(c.file); err != nil {
+			return c, usageError{fmt.Errorf("%s: %w", c.from.called("config"), err)}
+		}
 	}
-	if c.sources, err = parseSources(sources, p.env); err != nil {
-		return c, usageError{err}
+	listed, variables, err := file.apply(fs, c.from, p.env)
+	for name, value := range c.secrets.values() {
+		s, _ := p.env(cmp.Or(variables[name], variable(name)))
+		*value = secret.Value(s)
 	}
-	for name, v := range map[string]*secret.Value{"SEAL_KEY": &c.sealKey, "CURSOR_KEY": &c.cursorKey, "TOKEN": &c.token} {
-		s, _ := p.env(envPrefix + name)
-		*v = secret.Value(s)
+	if c.sources = listed; len(*sources) > 0 {
+		var wrong error
+		c.sources, wrong = parseSources(c.from.called("source"), *sources, p.env)
+		err = errors.Join(err, wrong)
 	}
-	if err := c.check(); err != nil {
+	if err = errors.Join(err, c.check()); err != nil {
 		return c, usageError{err}
 	}
 	return c, nil
@@ -144,38 +178,40 @@ func (c *config) shortest() time.Duration {
 	return time.Second
 }
 
+// check compares the values with each other and with their bounds, and returns all that
+// is wrong.
 func (c *config) check() error {
-	switch {
-	case c.demo && c.platform != "", !c.demo && c.platform == "" && len(c.sources) == 0:
-		return fmt.Errorf("want either -demo or -platform, such as -platform https://mastodon.social, or -source")
-	case c.demo && c.fleet:
-		return fmt.Errorf("-fleet is not allowed with -demo: its file and its platform are of one process")
-	case c.node != "" && !c.fleet:
-		return fmt.Errorf("-node %q is not allowed without -fleet", c.node)
-	case (c.appView != "" || c.pds != "") && c.platform != "bluesky":
-		return fmt.Errorf("-appview %q and -pds %q are not allowed: they need -platform bluesky", c.appView, c.pds)
-	case c.appView != "" && c.pds != "":
-		return fmt.Errorf("-appview %q is not allowed with -pds: want one of them", c.appView)
-	case (c.tlsCert == "") != (c.tlsKey == ""):
-		return fmt.Errorf("-tls-cert and -tls-key: want both or neither")
-	case c.logFormat != "text" && c.logFormat != "json":
-		return fmt.Errorf("-log %q is not allowed: want text or json", c.logFormat)
-	case c.demo && c.sealKey != "":
-		return fmt.Errorf("%sSEAL_KEY is not allowed with -demo: its receiver reads the secrets from the store", envPrefix)
-	case c.minInterval != 0 && (c.minInterval < rule.MinInterval || c.minInterval > rule.MaxInterval):
-		return fmt.Errorf("-min-interval %s is not allowed: want %s to %s", c.minInterval, rule.MinInterval, rule.MaxInterval)
-	case c.interval != 0 && c.interval < c.shortest():
-		return fmt.Errorf("-interval %s is not allowed: want %s or more, see -min-interval", c.interval, c.shortest())
-	case c.drain < 0 || c.drain > time.Minute:
-		return fmt.Errorf("-drain %s is not allowed: want 0s to 1m", c.drain)
-	case c.stopTime <= 0 || c.stopTime > time.Hour:
-		return fmt.Errorf("-stop-time %s is not allowed: want more than 0s and at most 1h", c.stopTime)
-	case min(c.quotas.Monitors, c.quotas.Rules, c.quotas.Endpoints, c.quotas.Accounts, c.quotas.Connections) < 0:
-		return fmt.Errorf("-max-… below 0 is not allowed: want 1 or more, or 0 for no bound")
-	case c.keyless < 1:
-		return fmt.Errorf("-keyless %d is not allowed: want 1 or more", c.keyless)
-	case c.perSecond < 0:
-		return fmt.Errorf("-calls %g is not allowed: want more than 0", c.perSecond)
+	var all []error
+	refuse := func(wrong bool, name, format string, args ...any) {
+		if wrong {
+			all = append(all, fmt.Errorf("%s %w", c.from.called(name), fmt.Errorf(format, args...)))
+		}
+	}
+	if c.demo && c.platform != "" || !c.demo && c.platform == "" && len(c.sources) == 0 && c.from["source"] == "" {
+		all = append(all, errors.New("want either -demo or -platform, such as -platform https://mastodon.social, or -source"))
+	}
+	refuse(c.demo && c.fleet, "fleet", "is not allowed with -demo: its file and its platform are of one process")
+	refuse(c.node != "" && !c.fleet, "node", "%q is not allowed without -fleet", c.node)
+	refuse(c.appView != "" && c.platform != "bluesky", "appview", "%q is not allowed: it needs -platform bluesky", c.appView)
+	refuse(c.pds != "" && c.platform != "bluesky", "pds", "%q is not allowed: it needs -platform bluesky", c.pds)
+	refuse(c.appView != "" && c.pds != "", "appview", "%q is not allowed with -pds: want one of them", c.appView)
+	refuse(c.tlsCert != "" && c.tlsKey == "", "tls-cert", "%q is not allowed without -tls-key: want both or neither", c.tlsCert)
+	refuse(c.tlsCert == "" && c.tlsKey != "", "tls-key", "%q is not allowed without -tls-cert: want both or neither", c.tlsKey)
+	refuse(c.logFormat != "text" && c.logFormat != "json", "log", "%q is not allowed: want text or json", c.logFormat)
+	refuse(c.demo && c.sealKey != "", "seal-key", "is not allowed with -demo: its receiver reads the secrets from the store")
+	refuse(c.minInterval != 0 && (c.minInterval < rule.MinInterval || c.minInterval > rule.MaxInterval),
+		"min-interval", "%s is not allowed: want %s to %s", c.minInterval, rule.MinInterval, rule.MaxInterval)
+	refuse(c.interval != 0 && c.interval < c.shortest(), "interval", "%s is not allowed: want %s or more, see -min-interval", c.interval, c.shortest())
+	refuse(c.drain < 0 || c.drain > time.Minute, "drain", "%s is not allowed: want 0s to 1m", c.drain)
+	refuse(c.stopTime <= 0 || c.stopTime > time.Hour, "stop-time", "%s is not allowed: want more than 0s and at most 1h", c.stopTime)
+	for _, q := range quotaFlags(&c.quotas) {
+		refuse(*q.n < 0, "max-"+q.name, "%d is not allowed: want 1 or more, or 0 for no bound", *q.n)
+	}
+	refuse(c.keyless < 1, "keyless", "%d is not allowed: want 1 or more", c.keyless)
+	refuse(!(c.perSecond >= 0), "calls", "%g is not allowed: want more than 0", c.perSecond)
+	if c.redis != "" {
+		_, err := redisOptions(c.redis)
+		refuse(err != nil, "redis", "%w", err)
 	}
 	if c.demo {
 		c.allowPrivate, c.metrics = true, true
@@ -183,5 +219,5 @@ func (c *config) check() error {
 			c.interval = max(time.Second, c.minInterval)
 		}
 	}
-	return nil
+	return errors.Join(all...)
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/streamwatch/streamwatch/secret"
 )
 
-// sourceFlag is one -source: name=kind,url,option,…
+// sourceFlag is one -source, name=kind,url,option,…, or one of the configuration file.
 type sourceFlag struct {
+	from            string // what an error calls it
 	name, kind, url string
 	token           secret.Value
 	calls           float64 // a second, 0 for intervals
@@ -49,6 +50,9 @@ var sourceKinds = map[string]struct {
 	"fake":     {options: []string{"calls", "probe", "stream"}},
 }
 
+// kinds are those of sourceKinds, for people.
+const kinds = "bluesky, mastodon, remote, x, feed or fake"
+
 // defaultProbeRate is for sources whose accounts are polled at intervals.
 const defaultProbeRate = 1.0
 
@@ -57,23 +61,31 @@ var (
 	variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 )
 
-// parseSources reads the flags. No error has more of a value than its place and what
-// is no secret.
-func parseSources(flags []string, env func(string) (string, bool)) (all []sourceFlag, err error) {
+// checkSourceName says what the name of a source is like.
+func checkSourceName(name string) error {
+	if !sourceName.MatchString(name) || name == "did" {
+		return fmt.Errorf(`%.40q is not allowed: want a name of 1 to 32 lower-case letters, digits, "-" and "_", the first a letter, and not "did"`, name)
+	}
+	return nil
+}
+
+// parseSources reads the flags, which errors call so. No error has more of a value than
+// its place and what is no secret.
+func parseSources(called string, flags []string, env func(string) (string, bool)) (all []sourceFlag, err error) {
 	for _, flag := range flags {
 		name, rest, ok := strings.Cut(flag, "=")
 		if !ok {
-			return nil, fmt.Errorf("-source %.40q is not allowed: want name=kind,url,option,…", name)
+			return nil, fmt.Errorf("%s %.40q is not allowed: want name=kind,url,option,…", called, name)
 		}
-		if !sourceName.MatchString(name) || name == "did" {
-			return nil, fmt.Errorf(`-source %.40q is not allowed: want a name of 1 to 32 lower-case letters, digits, "-" and "_", the first a letter, and not "did"`, name)
+		if err := checkSourceName(name); err != nil {
+			return nil, fmt.Errorf("%s %w", called, err)
 		}
-		s := sourceFlag{name: name}
+		s := sourceFlag{name: name, from: called + " " + name}
 		if err := s.parse(strings.Split(rest, ","), env); err != nil {
-			return nil, fmt.Errorf("-source %.40s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", s.from, err)
 		}
 		if slices.ContainsFunc(all, func(o sourceFlag) bool { return o.name == name }) {
-			return nil, fmt.Errorf("-source %.40q is not allowed twice: want a name for each", name)
+			return nil, fmt.Errorf("%s %.40q is not allowed twice: want a name for each", called, name)
 		}
 		all = append(all, s)
 	}
@@ -81,29 +93,52 @@ func parseSources(flags []string, env func(string) (string, bool)) (all []source
 }
 
 func (s *sourceFlag) parse(fields []string, env func(string) (string, bool)) error {
-	kind, ok := sourceKinds[fields[0]]
-	if !ok {
-		return fmt.Errorf("kind %.40q is not allowed: want bluesky, mastodon, remote, x, feed or fake", fields[0])
+	if err := s.setKind(fields[0]); err != nil {
+		return err
 	}
-	s.kind, fields = fields[0], fields[1:]
+	fields = fields[1:]
 	if len(fields) > 0 && strings.Contains(fields[0], "://") && !strings.Contains(fields[0], "=") {
-		if why := map[string]string{"fake": "a fake platform has none", "feed": "accounts are addresses of feeds"}[s.kind]; why != "" {
-			return fmt.Errorf("url is not allowed: %s", why)
-		}
-		if err := plainURL("url", fields[0], "http", "https"); err != nil {
+		if err := s.setURL(fields[0]); err != nil {
 			return err
 		}
-		s.url, fields = fields[0], fields[1:]
+		fields = fields[1:]
 	}
 	for _, field := range fields {
 		option, value, given := strings.Cut(field, "=")
-		if !slices.Contains(kind.options, option) {
-			return fmt.Errorf("option %.20q is not allowed: want one of %s of %s, after a url that begins with http:// or https://", option, strings.Join(kind.options, ", "), s.kind)
-		}
-		if err := s.set(option, value, given, env); err != nil {
+		if err := s.option(option, value, given, env); err != nil {
 			return err
 		}
 	}
+	return s.check()
+}
+
+func (s *sourceFlag) setKind(kind string) error {
+	if _, ok := sourceKinds[kind]; !ok {
+		return fmt.Errorf("kind %.40q is not allowed: want %s", kind, kinds)
+	}
+	s.kind = kind
+	return nil
+}
+
+func (s *sourceFlag) setURL(value string) error {
+	if why := map[string]string{"fake": "a fake platform has none", "feed": "accounts are addresses of feeds"}[s.kind]; why != "" {
+		return fmt.Errorf("url is not allowed: %s", why)
+	}
+	s.url = value
+	return plainURL("url", value, "http", "https")
+}
+
+// option takes one of the kind's options.
+func (s *sourceFlag) option(option, value string, given bool, env func(string) (string, bool)) error {
+	if options := sourceKinds[s.kind].options; !slices.Contains(options, option) {
+		return fmt.Errorf("option %.20q is not allowed: want one of %s of %s, after a url that begins with http:// or https://", option, strings.Join(options, ", "), s.kind)
+	}
+	return s.set(option, value, given, env)
+}
+
+// check compares the options with each other.
+func (s *sourceFlag) check() error {
+	kind := sourceKinds[s.kind]
 	switch {
 	case kind.url && s.url == "":
 		return fmt.Errorf("url is missing: want where the %s is, such as %s=%s,https://example.com", map[string]string{"mastodon": "server", "remote": "service"}[s.kind], s.name, s.kind)
@@ -155,15 +190,24 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 	case "memory":
 		s.memory = value
 	case "token":
-		if !variableName.MatchString(value) {
-			return fmt.Errorf("token %s is not allowed: want the name of an environment variable, of A-Z, 0-9 and _", secret.Redacted)
-		}
-		token, _ := env(value)
-		if s.token = secret.Value(token); token == "" {
-			return fmt.Errorf("token: the environment variable %.40s is not set", value)
+		if s.token, err = secretOf(value, env); err != nil {
+			return fmt.Errorf("token %w", err)
 		}
 	}
 	return err
+}
+
+// secretOf is what the environment variable of that name has. What is no name may be
+// the secret itself, and is not told.
+func secretOf(name string, env func(string) (string, bool)) (secret.Value, error) {
+	if !variableName.MatchString(name) {
+		return "", fmt.Errorf("%s is not allowed: want the name of an environment variable, of A-Z, 0-9 and _", secret.Redacted)
+	}
+	value, _ := env(name)
+	if value == "" {
+		return "", fmt.Errorf("is missing: the environment variable %.40s is not set", name)
+	}
+	return secret.Value(value), nil
 }
 
 // streamSchemes are those of a stream's address. That of feeds is called by hubs.

@@ -20,7 +20,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/xapi"
 )
 
-// openSources makes the platforms of the flags -source, and what hubs of theirs call, by
+// openSources makes the platforms of the sources, and what hubs of theirs call, by
 // path.
 func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all []streamwatch.Source, hooks map[string]http.Handler, err error) {
 	hooks = map[string]http.Handler{}
@@ -28,13 +28,13 @@ func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all [
 		f.log, f.allowPrivate = log.With("source", f.name), allowPrivate
 		s, err := f.open()
 		if err != nil {
-			return nil, nil, fmt.Errorf("-source %s: %w", f.name, err)
+			return nil, nil, fmt.Errorf("%s: %w", f.from, err)
 		}
 		all = append(all, s)
 		if hook, ok := s.Roles.Stream.(http.Handler); ok {
 			path := f.streamPath()
 			if hooks[path] != nil || path == "/" || strings.HasPrefix(path, "/v1/") {
-				return nil, nil, fmt.Errorf("-source %s: stream with the path %q is not allowed: want one of its own, outside of /v1", f.name, path)
+				return nil, nil, fmt.Errorf("%s: stream with the path %q is not allowed: want one of its own, outside of /v1", f.from, path)
 			}
 			hooks[path] = hook
 		}

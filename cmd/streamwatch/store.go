@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/streamwatch/streamwatch/secret"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -40,7 +43,9 @@ func openStore(ctx context.Context, c stored, temporary bool, log *slog.Logger) 
 	switch {
 	case c.redis != "":
 		var to *redis.UniversalOptions
-		if to, err = redisOptions(c.redis); err == nil {
+		if to, err = redisOptions(c.redis); err != nil {
+			err = usageError{fmt.Errorf("-redis %w", err)}
+		} else {
 			store, err = redisstore.Open(ctx, to, redisstore.Options{Logger: log})
 		}
 	case temporary:
@@ -76,26 +81,35 @@ func (c *stored) where() string {
 	if err != nil {
 		return "redis"
 	}
-	return u.Redacted()
+	return redacted(u)
+}
+
+// redacted is an address without its password.
+func redacted(u *url.URL) string {
+	text := u.Redacted()
+	if _, has := u.User.Password(); has {
+		text = strings.Replace(text, ":xxxxx@", ":"+secret.Redacted+"@", 1)
+	}
+	return text
 }
 
 // redisOptions reads the address of a server, or of a cluster when it names
-// further addresses. The error does not show the password.
+// further addresses. The error, which wants a name before it, does not show the password.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("-redis is not allowed: want redis://[user:password@]host:port")
+		return nil, errors.New("is not allowed: want redis://[user:password@]host:port")
 	}
 	if u.Query().Has("addr") {
 		o, err := redis.ParseClusterURL(raw)
 		if err != nil {
-			return nil, fmt.Errorf("-redis %s is not allowed: %w", u.Redacted(), err)
+			return nil, fmt.Errorf("%s is not allowed: %w", redacted(u), err)
 		}
 		return &redis.UniversalOptions{Addrs: o.Addrs, IsClusterMode: true, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
 	}
 	o, err := redis.ParseURL(raw)
 	if err != nil {
-		return nil, fmt.Errorf("-redis %s is not allowed: %w", u.Redacted(), err)
+		return nil, fmt.Errorf("%s is not allowed: %w", redacted(u), err)
 	}
 	return &redis.UniversalOptions{Addrs: []string{o.Addr}, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestRedisOptions(t *testing.T) {
-	if in := (&stored{redis: "redis://me:pw@h:1/2"}).where(); in != "redis://me:xxxxx@h:1/2" {
+	if in := (&stored{redis: "redis://me:pw@h:1/2"}).where(); in != "redis://me:***@h:1/2" {
 		t.Errorf("where: %q, want the address without the password", in)
 	}
 	o, err := redisOptions("redis://me:pw@h:1/2")
