@@ -48,7 +48,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 	slots := make([]int32, 0, len(s.Mine))
 	for _, mine := range s.Mine {
 		account := s.All[mine.Index]
-		slot := a.slotFor(mine, account, s.Shared)
+		slot := slotFor(a, mine, account, s.Shared)
 		slots = append(slots, slot)
 		var from time.Time
 		if mine.Taken {
@@ -60,7 +60,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 				a.tell(slot, src, err)
 			}
 			if s.Late && !s.Resumes && !mine.Taken {
-				a.rewindFor(slot, account.Since)
+				rewindFor(a, slot, account.Since)
 			}
 		}
 		if added || changed {
@@ -74,7 +74,7 @@ func (a *Targets) SetSubscription(s *Subscription) bool {
 }
 
 // slotFor finds or makes an account's target.
-func (a *Targets) slotFor(mine Account, account monitor.Account, shared bool) int32 {
+func slotFor(a *Targets, mine Account, account monitor.Account, shared bool) int32 {
 	if slot, ok := a.Table.Find(mine.Hash, account.Username); ok {
 		return slot
 	}
@@ -119,7 +119,7 @@ func (a *Targets) schedule(slot int32, added bool, s *Subscription) {
 // rewindFor moves a cold account's cursor back for a subscriber that is added after Run
 // has begun and was not there before, to Horizon at most. The journal drops what the
 // others have got.
-func (a *Targets) rewindFor(slot int32, since time.Time) {
+func rewindFor(a *Targets, slot int32, since time.Time) {
 	t := a.Table.At(slot)
 	if oldest := a.env.Oldest(); since.Before(oldest) {
 		since = oldest

@@ -7,9 +7,9 @@ import (
 
 // Cursor is how far a target has been read, to be stored.
 type Cursor struct {
-	Since  time.Time
-	UserID string
-	Gaps   []Gap
+	Since  time.Time `json:"since,omitzero"`
+	UserID string    `json:"user_id,omitzero"`
+	Gaps   []Gap     `json:"gaps,omitzero"`
 }
 
 // cursor is what to store with this poll, nil when that can wait: a stored

@@ -1,7 +1,9 @@
 package poll
 
 import (
+	"context"
 	"log/slog"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -31,11 +33,11 @@ type Env struct {
 	Contract Contract
 	Count    Counters
 
-	FetchTimeout           time.Duration
-	MaxPages, PageSize     int
-	Horizon, MaxOverlap    time.Duration
-	MinBackoff, MaxBackoff time.Duration
-	Handlers               []string
+	FetchTimeout        time.Duration
+	MaxPages, PageSize  int
+	Horizon, MaxOverlap time.Duration
+	Rest
+	Handlers []string
 	// Platform is the name of the source, "" for the only one.
 	Platform string
 
@@ -45,11 +47,25 @@ type Env struct {
 	Epoch  time.Time    // its zero
 
 	On Callbacks
+
+	// WaitPage waits until a further page may be asked for; nil is Budget.WaitPage.
+	WaitPage func(context.Context) error
 }
 
-// Callbacks are told of what happens. All are required.
+// Rest is how long a target rests after failures.
+type Rest struct {
+	MinBackoff, MaxBackoff time.Duration
+	Seed                   uint64 // of the jitter
+}
+
+// NewRest returns one with a Seed at random.
+func NewRest(least, most time.Duration) Rest { return Rest{least, most, rand.Uint64()} }
+
+// Callbacks are told of what happens. All but Tape are required.
 type Callbacks struct {
-	Gap func(Gap)
+	// Tape gets a record of every poll; nil is nobody.
+	Tape Tape
+	Gap  func(Gap)
 	// Trouble is told of a target whose polls keep failing, and with a nil error
 	// when it recovers.
 	Trouble func(Trouble)

@@ -13,37 +13,40 @@ import (
 // event stamps and encodes a post for a source.
 func (j *judge) event(earliest time.Time, src deliver.Source, tw *fetcher.Tweet, pg *Page, now time.Time) deliver.Event {
 	ev := deliver.Event{
-		ID:             j.eventID(src.ID, tw.ID),
-		Source:         src,
-		TweetID:        tw.ID,
-		AuthorUsername: tw.Username,
-		TextPreview:    preview(tw),
-		TweetURL:       tw.Permalink,
-		Platform:       j.env.Platform,
-		PublishedAt:    tw.PublishedAt,
-		EarliestAt:     earliest,
-		RequestedAt:    pg.Asked,
-		FetchedAt:      pg.At,
-		DetectedAt:     now,
-		Latency:        now.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
-		Handlers:       j.env.Handlers,
+		Source:      src,
+		Platform:    j.env.Platform,
+		PublishedAt: tw.PublishedAt,
+		EarliestAt:  earliest,
+		RequestedAt: pg.Asked,
+		FetchedAt:   pg.At,
+		DetectedAt:  now,
+		Latency:     now.Sub(tw.PublishedAt).Truncate(time.Millisecond), // stamps are no finer
+		Handlers:    j.env.Handlers,
 	}
+	Describe(&ev, tw)
 	if ev.Latency < 0 {
 		j.env.Count.Negative.Add(1)
 		ev.Latency = 0
-	}
-	if ev.TweetURL == "" {
-		ev.TweetURL = "https://x.com/" + tw.Username + "/status/" + tw.ID
 	}
 	j.scratch = deliver.AppendBody(j.scratch[:0], &ev, tw)
 	ev.Body = append([]byte(nil), j.scratch...)
 	return ev
 }
 
+// Describe sets what an event has of its post, but for the times and the body, from the
+// post, its Source and its Platform.
+func Describe(ev *deliver.Event, tw *fetcher.Tweet) {
+	ev.ID = eventID(ev.Platform, ev.Source.ID, tw.ID)
+	ev.TweetID, ev.AuthorUsername, ev.TextPreview, ev.TweetURL = tw.ID, tw.Username, preview(tw), tw.Permalink
+	if ev.TweetURL == "" {
+		ev.TweetURL = "https://x.com/" + tw.Username + "/status/" + tw.ID
+	}
+}
+
 // eventID tells apart posts of several platforms that have the same id.
-func (j *judge) eventID(sourceID, tweetID string) string {
-	if j.env.Platform != "" {
-		tweetID = j.env.Platform + ":" + tweetID
+func eventID(platform, sourceID, tweetID string) string {
+	if platform != "" {
+		tweetID = platform + ":" + tweetID
 	}
 	return deliver.EventID(sourceID, tweetID)
 }

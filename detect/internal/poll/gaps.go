@@ -11,11 +11,12 @@ import (
 // Gap is a range of a target that could not be read within the page cap: see
 // detect.Gap, of which it is the form.
 type Gap struct {
-	Target   string
-	From, To time.Time
-	FoundAt  time.Time
-	Resume   string
-	FilledAt time.Time
+	Target   string    `json:"target"`
+	From     time.Time `json:"from,omitzero"`
+	To       time.Time `json:"to,omitzero"`
+	FoundAt  time.Time `json:"found_at,omitzero"`
+	Resume   string    `json:"resume,omitzero"`
+	FilledAt time.Time `json:"filled_at,omitzero"`
 }
 
 // MaxGaps bounds the gaps kept for a target; beyond it the oldest two merge.

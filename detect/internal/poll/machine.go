@@ -65,6 +65,7 @@ func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
 	p.Machine, p.Slot, p.DueAt, p.At = m, slot, due, at
 	p.Plan.Gap, p.Plan.Failed = gap, m.troubles[slot] != nil
 	m.targets.Plan(p)
+	tapeBegun(m, p)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)
 	return p
@@ -89,6 +90,7 @@ func (m *Machine) Landed(p *Poll) {
 		return
 	}
 	out := &p.Out
+	tapeLanded(m, p)
 	if out.Err != nil {
 		m.env.noteRateLimit(p, m.Failures(p.Slot))
 		giveUpPage(p, m.troubles[p.Slot])
@@ -101,6 +103,7 @@ func (m *Machine) Landed(p *Poll) {
 	events := m.Judge(p)
 	m.book.note(p)
 	p.Cursor = m.cursor(p)
+	tapeJudged(p, events)
 	p.Committing = true
 	if p.Cursor == nil && len(events) == 0 { // nothing to commit
 		m.Settled(p, nil)
@@ -132,6 +135,7 @@ func (m *Machine) Settled(p *Poll, err error) {
 		m.end(p)
 		return
 	}
+	tapeSettling(m, p)
 	m.ended(p)
 	if m.traits.Kind == Accounts {
 		m.Memory.add(p, m.times.Wall, err)
@@ -147,6 +151,7 @@ func (m *Machine) Settled(p *Poll, err error) {
 		m.apply(p)
 	}
 	m.reschedule(p, err)
+	tapeSettled(m, p, err)
 	slot := p.Slot
 	m.reuse(p)
 	m.pushes.goOn(slot)
@@ -175,14 +180,14 @@ func (m *Machine) reschedule(p *Poll, err error) {
 	case errors.Is(err, fleet.ErrFenced): // it may be another node's by now, or will be given up
 		m.targets.Fail(p.Slot, now+int64(m.env.MinBackoff))
 	case err != nil: // the store has failed and not the target: it is due again soon
-		wait := m.env.Backoff(m.trouble(p).commitFailed(err))
+		wait := m.env.backoff(p, m.trouble(p).commitFailed(err))
 		if every := m.targets.Every(p.Slot); every > 0 {
 			wait = min(wait, max(every, m.env.MinBackoff))
 		}
 		m.targets.Fail(p.Slot, now+int64(wait))
 	case p.Out.Err != nil:
 		m.followTrouble(p)
-		m.targets.Fail(p.Slot, now+int64(m.env.retryWait(m.Failures(p.Slot), p.Out.Err)))
+		m.targets.Fail(p.Slot, now+int64(m.env.retryWait(p, m.Failures(p.Slot), p.Out.Err)))
 	default:
 		m.followTrouble(p)
 		m.targets.Done(p, now)
@@ -203,6 +208,9 @@ func (m *Machine) Release(slot int32) {
 	delete(m.skews, slot)
 	delete(m.contacts, slot)
 	m.book.release(slot)
+	if m.env.On.Tape != nil {
+		m.env.On.Tape.Released(m.env, m.targets.Key(slot))
+	}
 	m.targets.Release(slot)
 }
 

@@ -28,7 +28,7 @@ func (e *Env) readOn(ctx context.Context, p *Poll) {
 	out := &p.Out
 	for {
 		out.cursors = append(out.cursors, out.Next)
-		if out.Err = e.Budget.WaitPage(ctx); out.Err != nil {
+		if out.Err = e.waitPage(ctx); out.Err != nil {
 			return
 		}
 		asked := e.Now()
@@ -43,10 +43,19 @@ func (e *Env) readOn(ctx context.Context, p *Poll) {
 	}
 }
 
+// waitPage waits until a further page may be asked for.
+func (e *Env) waitPage(ctx context.Context) error {
+	if e.WaitPage != nil {
+		return e.WaitPage(ctx)
+	}
+	return e.Budget.WaitPage(ctx)
+}
+
 // take adds a page and reports whether the poll has what it needs.
 func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	pl, out := &p.Plan, &p.Out
 	now := e.Now()
+	p.tape.answer(pg, asked, now)
 	p.Machine.count.Pages.Add(1)
 	e.Count.Fetch.Record(now.Sub(asked))
 	first := len(out.Pages) == 0
@@ -73,7 +82,7 @@ func (e *Env) take(p *Poll, pg *fetcher.Page, asked time.Time) (done bool) {
 	}
 	e.Budget.Works()
 	if limit := pg.RateLimit; limit.Known && limit.Remaining == 0 {
-		e.close(p, time.Until(limit.Reset), "the answer says that no call is left")
+		e.close(p, limit.Reset.Sub(now), "the answer says that no call is left")
 	}
 	last := out.Reach
 	cut := out.add(pg, asked, now)

@@ -47,7 +47,9 @@ func (s *pushes) begin(slot int32, posts []Push) {
 	p.Out.Posts = len(posts)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)
+	tapeBegun(m, p)
 	events := m.Judge(p)
+	tapeJudged(p, events)
 	p.Committing = true
 	if len(events) == 0 {
 		m.Settled(p, nil)
@@ -63,6 +65,7 @@ func (s *pushes) settled(p *Poll, err error) {
 		m.targets.Apply(p)
 	}
 	m.targets.Brought(slot, err != nil, m.times.Now)
+	tapeSettled(m, p, err)
 	m.reuse(p)
 	s.goOn(slot)
 }

@@ -49,6 +49,12 @@ type Targets interface {
 	// Brought follows posts that a stream has brought; when their commit failed, a
 	// poll has to find them.
 	Brought(slot int32, failed bool, now int64)
+
+	// NextAt is when a target is due, on the detector's clock, 0 where that is not
+	// planned, and whether it is polled again at once after the poll under way.
+	NextAt(slot int32) (at int64, hurried bool)
+	// Note sets what a State says of how far a target was read, and its subscribers.
+	Note(slot int32, s *State)
 }
 
 // View is what judging a poll needs to know of its target.

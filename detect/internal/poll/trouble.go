@@ -77,7 +77,7 @@ func (m *Machine) followTrouble(p *Poll) {
 	case err != nil:
 		tr = m.trouble(p)
 		atOnce := m.targets.Since(p.Slot).IsZero() && (lasting(err) || m.traits.Refusable && refused(err))
-		tell = tr.pollFailed(m.env.Now(), err, atOnce)
+		tell = tr.pollFailed(m.times.Wall, err, atOnce)
 		if tr.worthLogging(tell) {
 			m.env.Logger.Warn(m.traits.Noun+" fails", m.traits.Key, p.Name, "failures", tr.count, "error", err)
 		}
@@ -140,12 +140,12 @@ func refused(err error) bool {
 
 // retryWait returns how long a failing target rests: longer after each failure, and at
 // least as long as the upstream asks.
-func (e *Env) retryWait(failures int, err error) time.Duration {
-	wait := e.Backoff(failures)
+func (e *Env) retryWait(p *Poll, failures int, err error) time.Duration {
+	wait := e.backoff(p, failures)
 	asked := fetcher.RetryAfter(err)
 	if asked > 0 {
 		asked = min(asked, budget.MaxClosed)
-		wait = max(wait, asked+rand.N(asked/10+1))
+		wait = max(wait, asked+e.jitter(p, 2, asked/10+1))
 	}
 	return wait
 }
@@ -164,9 +164,10 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 	}
 	wait := rl.RetryAfter
 	if wait <= 0 {
-		wait = e.Backoff(failures + 1)
+		wait = e.backoff(p, failures+1)
 	}
 	if rl.All {
+		p.tape.shut("", wait)
 		e.Budget.CloseFor(wait, err.Error())
 		return
 	}
@@ -175,7 +176,9 @@ func (e *Env) noteRateLimit(p *Poll, failures int) {
 
 // close has calls wait that count against the same limit as a poll's.
 func (e *Env) close(p *Poll, wait time.Duration, why string) {
-	if name := e.Bucket(p.Machine.traits.call(p)); name != "" {
+	name := e.Bucket(p.Machine.traits.call(p))
+	p.tape.shut(name, wait)
+	if name != "" {
 		e.Budget.Buckets.CloseFor(name, wait, why)
 	} else {
 		e.Budget.CloseFor(wait, why)
@@ -201,9 +204,20 @@ func closesBudget(err error) bool {
 // between the bounds, with ±20 % of jitter. It is a formula because a backoff object
 // for each account would take too much memory.
 func (e *Env) Backoff(n int) time.Duration {
-	wait := e.MaxBackoff
-	if shift := n - 1; shift < 32 && e.MinBackoff<<shift > 0 && e.MinBackoff<<shift < wait {
-		wait = e.MinBackoff << shift
-	}
+	wait := e.rest(n)
 	return wait - wait/5 + rand.N(2*wait/5+1)
+}
+
+// backoff is Backoff with the jitter of a poll.
+func (e *Env) backoff(p *Poll, n int) time.Duration {
+	wait := e.rest(n)
+	return wait - wait/5 + e.jitter(p, 1, 2*wait/5+1)
+}
+
+// rest is Backoff without jitter.
+func (e *Env) rest(n int) time.Duration {
+	if shift := n - 1; shift < 32 && e.MinBackoff<<shift > 0 && e.MinBackoff<<shift < e.MaxBackoff {
+		return e.MinBackoff << shift
+	}
+	return e.MaxBackoff
 }

@@ -37,7 +37,7 @@ func newKit(t *testing.T) *kit {
 	}
 	k := &kit{t: t}
 	k.env = &poll.Env{Late: late, Budget: budget.New(budget.Config{Clock: func() int64 { return int64(k.now) }, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}), Epoch: epoch, Clock: func() int64 { return int64(k.now) }, Now: func() time.Time { return epoch.Add(k.now) },
-		Horizon: 24 * time.Hour, MinBackoff: time.Second, MaxBackoff: time.Minute, Logger: slog.New(slog.DiscardHandler),
+		Horizon: 24 * time.Hour, Rest: poll.Rest{MinBackoff: time.Second, MaxBackoff: time.Minute}, Logger: slog.New(slog.DiscardHandler),
 		On: poll.Callbacks{Gap: func(poll.Gap) {}, Trouble: func(poll.Trouble) {}, Account: func() {}}}
 	k.Targets = queries.NewTargets(k.env, &k.times, func(p *poll.Poll, _ []deliver.Event) { p.Machine.Settled(p, nil) })
 	return k

@@ -84,7 +84,7 @@ func (s *Targets) followQuery(q *Query, t Terms, start Start) {
 	if added {
 		q.subs = append(q.subs, sub{Terms: t, from: start.From, read: start.Read, fresh: true})
 		if err, told := s.Polls.Trouble(q.slot); told {
-			s.tell(q, &t, err)
+			tell(s, q, &t, err)
 		}
 	} else {
 		had := &q.subs[i]

@@ -161,12 +161,12 @@ func (s *Targets) Release(slot int32) {
 func (s *Targets) Tell(slot int32, err error) {
 	q := s.slots[slot]
 	for i := range q.subs {
-		s.tell(q, &q.subs[i].Terms, err)
+		tell(s, q, &q.subs[i].Terms, err)
 	}
 }
 
 // tell reports to one rule how its query's polls fare.
-func (s *Targets) tell(q *Query, t *Terms, err error) {
+func tell(s *Targets, q *Query, t *Terms, err error) {
 	s.env.On.Trouble(poll.Trouble{Query: q.text, Source: t.Source.Source, Err: err})
 }
 

@@ -1,0 +1,253 @@
+package poll
+
+import (
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/interest"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/seen"
+)
+
+// Tape gets a record of every poll that has ended. Its methods are called on the shards'
+// goroutines and must not block.
+type Tape interface {
+	// Ended gets a record that is the Tape's. What it points at is shared and must not
+	// be changed.
+	Ended(r *Record)
+	// Released is told of a target that nobody watches any more.
+	Released(e *Env, key string)
+}
+
+// TapeOf returns the Tape of a Fetcher that brings one, nil of others.
+func TapeOf(f fetcher.Fetcher) Tape {
+	if t, ok := f.(interface{ Tape() Tape }); ok {
+		return t.Tape()
+	}
+	return nil
+}
+
+// Record is a poll: what it was given, and what it decided by that alone.
+type Record struct {
+	Env  *Env
+	Kind Kind
+	Key  string // of the target
+	Name string // as polls name it
+	Hash uint64
+	Given
+	Decided
+}
+
+// Given is what a poll was decided by.
+type Given struct {
+	Due     int64 // on the detector's clock
+	At      time.Time
+	Overlap time.Duration // as it was learned
+	Longest int64         // posts of the longest page so far
+
+	Known, Audit    uint64 // versions of the first page: see Plan
+	Covered, Pushed bool   // a stream brings the target's posts, these
+
+	Before  State
+	Judging []ReaderState // when they changed meanwhile
+
+	Answers  []Answer
+	Err      error // of the last call, or of waiting for it
+	Judged   time.Time
+	Refused  []Refusal
+	Window   seen.Poll // as the target was remembered, and what of it was shown
+	Settled  Times
+	Hurried  bool  // a subscriber or a probe wants the target polled again at once
+	Unstored error // why the commit failed
+}
+
+// Decided is what became of a poll.
+type Decided struct {
+	Asked  fetcher.TimelineQuery // without Seen and Known
+	Cutoff time.Time
+	Fills  *Gap // what was read on
+	Whole  bool
+	Events []deliver.Event
+	Cursor *Cursor
+	Opened *Gap
+	Filled []Gap
+	Shut   Shut
+	Next   int64 // when the target is due again, on the detector's clock; 0 where that is not planned
+	Failed int   // polls and commits in a row
+	Told   bool  // its subscribers were told of that
+}
+
+// Answer is a page and when it was asked for and came.
+type Answer struct {
+	Asked, At time.Time
+	Page      fetcher.Page
+}
+
+// Refusal is a post that a subscriber would have got, and did not want.
+type Refusal struct{ Post, Source string }
+
+// Shut is for how long a rate limit closed which calls, before jitter.
+type Shut struct {
+	Bucket string
+	Wait   time.Duration
+}
+
+// State is what a target has come to before a poll.
+type State struct {
+	Since   time.Time     `json:"since,omitzero"`
+	Cold    bool          `json:"cold,omitzero"`
+	UserID  string        `json:"user_id,omitzero"`
+	Gaps    []Gap         `json:"gaps,omitzero"`
+	Skew    time.Duration `json:"skew_ns,omitzero"`
+	Trouble Failing       `json:"trouble,omitzero"`
+	Readers []ReaderState `json:"readers,omitzero"`
+}
+
+// Failing is how long polls have failed.
+type Failing struct {
+	Failures int       `json:"failures"`
+	Count    int       `json:"polls"`
+	Due      time.Time `json:"due,omitzero"`
+	First    time.Time `json:"first,omitzero"`
+	Reported bool      `json:"reported,omitzero"`
+}
+
+// ReaderState is a subscriber: see accounts.Terms and Subscriber.
+type ReaderState struct {
+	Source   deliver.Source `json:"source"`
+	Since    time.Time      `json:"since,omitzero"`
+	From     time.Time      `json:"from,omitzero"`
+	Read     time.Time      `json:"read,omitzero"`
+	Resumes  bool           `json:"resumes,omitzero"`
+	Fresh    bool           `json:"fresh,omitzero"`
+	Interval time.Duration  `json:"interval_ns,omitzero"`
+}
+
+// The functions below do nothing without Callbacks.Tape.
+
+// tapeBegun begins the record of a poll that is planned.
+func tapeBegun(m *Machine, p *Poll) {
+	e := m.env
+	if e.On.Tape == nil {
+		return
+	}
+	q := p.Plan.Timeline
+	q.Seen, q.Known = nil, 0
+	r := &Record{Env: e, Kind: m.traits.Kind, Key: p.Key(), Name: p.Name, Hash: p.Hash,
+		Given: Given{Due: p.DueAt, At: p.At, Overlap: e.Late.Overlap(), Longest: e.Contract.longest.Load(),
+			Known: p.Plan.known(), Audit: p.Plan.Audit, Covered: !p.Plan.Covered.IsZero(), Pushed: p.Plan.Pushed},
+		Decided: Decided{Asked: q, Cutoff: p.Plan.Cutoff, Fills: p.Plan.Gap}}
+	if p.Plan.Pushed {
+		for _, pg := range p.Out.Pages {
+			r.Answers = append(r.Answers, Answer{Asked: pg.Asked, At: pg.At, Page: fetcher.Page{Tweets: pg.Tweets}})
+		}
+	}
+	r.Before = StateOf(m, p.Slot)
+	p.tape = r
+}
+
+// StateOf returns that of a target.
+func StateOf(m *Machine, slot int32) State {
+	s := State{Gaps: m.book.gaps[slot], Skew: m.skews[slot]}
+	m.targets.Note(slot, &s)
+	if tr := m.troubles[slot]; tr != nil {
+		s.Trouble = Failing{tr.failures, tr.count, tr.due, tr.first, tr.reported}
+	}
+	return s
+}
+
+// Adopt gives a target the failures, gaps and difference of clocks of a State.
+func Adopt(m *Machine, slot int32, s *State) {
+	m.Restore(slot, s.Gaps)
+	if s.Skew != 0 {
+		m.skews[slot] = s.Skew
+	}
+	if f := s.Trouble; f != (Failing{}) {
+		m.troubles[slot] = &trouble{failures: f.Failures, count: f.Count, due: f.Due, first: f.First, reported: f.Reported}
+	}
+}
+
+// SetLongest sets how long pages are as far as is known: see Given.Longest.
+func (c *Contract) SetLongest(posts int64) { c.longest.Store(posts) }
+
+// answer keeps a page as it came.
+func (r *Record) answer(pg *fetcher.Page, asked, at time.Time) {
+	if r != nil {
+		r.Answers = append(r.Answers, Answer{asked, at, *pg})
+	}
+}
+
+func (r *Record) refused(tw *fetcher.Tweet, src *interest.Source) {
+	if r != nil {
+		r.Refused = append(r.Refused, Refusal{tw.ID, src.ID})
+	}
+}
+
+func (r *Record) shut(bucket string, wait time.Duration) {
+	if r != nil {
+		r.Shut = Shut{bucket, wait}
+	}
+}
+
+// tapeLanded keeps how reading ended, and who subscribes now.
+func tapeLanded(m *Machine, p *Poll) {
+	r := p.tape
+	if r == nil {
+		return
+	}
+	r.Err = p.Out.Err
+	var s State
+	m.targets.Note(p.Slot, &s)
+	if !slices.Equal(s.Readers, r.Before.Readers) {
+		r.Judging = s.Readers
+	}
+}
+
+// tapeJudged keeps what was decided.
+func tapeJudged(p *Poll, events []deliver.Event) {
+	r := p.tape
+	if r == nil {
+		return
+	}
+	r.Judged, r.Events, r.Cursor, r.Opened = p.judged, events, p.Cursor, p.Opened
+	r.Whole, r.Filled = p.Whole(), p.Healed
+	if c := p.Closing; c != nil && !c.FilledAt.IsZero() {
+		r.Filled = append(r.Filled, *c)
+	}
+	if p.Plan.Window != nil {
+		r.Window = p.Plan.Window.Clone()
+	}
+}
+
+// tapeSettling keeps what decides about the next poll beside this one.
+func tapeSettling(m *Machine, p *Poll) {
+	if p.tape != nil {
+		_, p.tape.Hurried = m.targets.NextAt(p.Slot)
+	}
+}
+
+// tapeSettled gives the record away.
+func tapeSettled(m *Machine, p *Poll, err error) {
+	r := p.tape
+	if r == nil {
+		return
+	}
+	r.Settled, r.Unstored = *m.times, err
+	r.Next, _ = m.targets.NextAt(p.Slot)
+	r.Failed = m.Failures(p.Slot)
+	_, r.Told = m.Trouble(p.Slot)
+	m.env.On.Tape.Ended(r)
+}
+
+// jitter returns 0 to less than n that follows from Env.Seed, the target, the poll and
+// its salt: a poll that is played again gets the same.
+func (e *Env) jitter(p *Poll, salt uint64, n time.Duration) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	x := e.Seed ^ p.Hash ^ uint64(p.DueAt)*0x9E3779B97F4A7C15 ^ salt<<56
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9 // the finalizer of SplitMix64
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return time.Duration((x ^ x>>31) % uint64(n))
+}

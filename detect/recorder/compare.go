@@ -1,0 +1,119 @@
+package recorder
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+)
+
+// compareState compares what the account has come to with what it was before the poll. Who
+// subscribes, and since when for an account that no poll has read yet, others decide.
+func (a *account) compareState(g *given) *Difference {
+	s := (&hider{plain: true}).state(poll.Accounts, poll.StateOf(a.targets.Polls, a.slot))
+	was := g.Before
+	s.Readers, was.Readers = nil, nil
+	if s.Cold && was.Cold {
+		s.Since = was.Since // a subscriber that joined may have moved it back
+	}
+	if g.Pushed {
+		s.UserID = was.UserID
+	}
+	return a.first("given.before", was, s)
+}
+
+// compare compares what was decided.
+func (a *account) compare() *Difference {
+	l := a.line
+	h := &hider{plain: true} // what was given to play is hidden already
+	now, was := h.decided(a.got), l.Decided
+	now.Calls = a.read
+	if was.Next.IsZero() || !a.scheduled || was.Fills != nil { // a gap's reading leaves it as it was
+		now.Next, was.Next = time.Time{}, time.Time{}
+	}
+	return a.first("decided", was, now)
+}
+
+// first finds the first difference of two values as JSON.
+func (a *account) first(field string, was, now any) *Difference {
+	left, right := encoded(was), encoded(now)
+	if left == right {
+		return nil
+	}
+	path, l, r := differ(field, decodedAny(left), decodedAny(right))
+	return a.difference(path, encoded(l), encoded(r))
+}
+
+func (a *account) difference(field, was, now string) *Difference {
+	return &Difference{Target: a.line.Key, Source: a.env.Platform, At: a.line.Given.At, Poll: a.polls, Field: field, Recorded: cut(was), Replayed: cut(now)}
+}
+
+// cut bounds what a difference shows.
+func cut(s string) string {
+	const most = 400
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// encoded is a value as it is written, "" for none.
+func encoded(v any) string {
+	if v == nil {
+		return ""
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err.Error()
+	}
+	return string(bytes.TrimSpace(b.Bytes()))
+}
+
+func decodedAny(s string) (v any) {
+	dec := json.NewDecoder(bytes.NewReader([]byte(s)))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return s
+	}
+	return v
+}
+
+// differ finds where two values differ first, in the order of fields' names.
+func differ(path string, was, now any) (at string, left, right any) {
+	switch w := was.(type) {
+	case map[string]any:
+		n, ok := now.(map[string]any)
+		if !ok {
+			break
+		}
+		all := maps.Clone(w)
+		maps.Copy(all, n)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if encoded(w[name]) != encoded(n[name]) {
+				return differ(path+"."+name, w[name], n[name])
+			}
+		}
+	case []any:
+		n, ok := now.([]any)
+		if !ok {
+			break
+		}
+		for i := range max(len(w), len(n)) {
+			switch {
+			case i >= len(w):
+				return fmt.Sprintf("%s[%d]", path, i), nil, n[i]
+			case i >= len(n):
+				return fmt.Sprintf("%s[%d]", path, i), w[i], nil
+			case encoded(w[i]) != encoded(n[i]):
+				return differ(fmt.Sprintf("%s[%d]", path, i), w[i], n[i])
+			}
+		}
+	}
+	return path, was, now
+}

@@ -1,0 +1,55 @@
+// Package recorder is a flight recorder: it keeps the last polls of an engine in memory,
+// with what the platforms answered and what was decided by it, and plays them again.
+//
+//	rec, err := recorder.New(recorder.Options{Dir: "/var/lib/streamwatch/recordings"})
+//	cfg = rec.Wrap(cfg) // before streamwatch.New
+//	go rec.Run(ctx)     // writes a dump after a gap, and when told to
+//	…
+//	rec.Trigger("a customer misses a post")
+//	rec.Dump(w) // or at once, to any writer
+//
+// A dump becomes a test: enginetest.Replay plays it to the code as it is now, and reports
+// the first decision that differs.
+//
+// # What is kept
+//
+// The ring has a record for each poll: when it was due and began, the answers, page by
+// page, with the times at which they came, and the error; the state of the account before
+// it, so that a ring may begin anywhere; and what was decided: which posts were new, for
+// whom, with which stamps and body, the cursor, gaps opened and filled, limits that closed
+// calls, and when the account was due again. The oldest records give way when all
+// together, by estimate, exceed Options.Bytes.
+//
+// The records point at the posts that the engine had anyway. Nothing is encoded, and
+// nothing hidden, before a dump is made.
+//
+// # What is hidden
+//
+// In a dump every text, name, address, post id and cursor of a platform is replaced by a
+// pseudonym: a keyed hash whose key is made for the dump and forgotten with it. Equal
+// strings stay equal within a dump. What decisions do not depend on, such as media, is left
+// out, and of an error only its kind, status and waiting time are kept. The ids of monitors
+// and rules, handlers' names and all times stay; who knows an account's name can guess from
+// the times of its polls, which follow from it, whether a dump has it. Options.Plain turns
+// this off. No credential, header, endpoint or secret ever is in a record.
+//
+// # What is played again
+//
+// Play gives each account's answers, at the times as recorded, to the code that plans,
+// reads, judges, commits and schedules polls, and compares what it decides, byte for byte.
+// These are taken from the recording and not decided again: when polls begin; what a
+// monitor's filter or a rule's query says of a post, for texts are hidden; the overlap that
+// was learned from the lateness of all accounts; whether a commit failed. Jitter is: its
+// seed is in the recording. When an account is due again is not compared under a budget, or
+// while a stream brings its posts, for then more than its own polls decide.
+//
+// Searches of rules are recorded, to be read, but not played: Played.LeftOut counts them. A
+// rule whose posts come from timelines is played with these.
+//
+// # What survives
+//
+// A dump that was written survives everything. What is only in the ring dies with the
+// process: a panic in a goroutine of which DumpOnPanic is deferred writes it first; after
+// kill -9, a fatal error of the runtime or a loss of power there is what Options.Every wrote
+// last.
+package recorder

@@ -1,0 +1,174 @@
+package recorder
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+)
+
+// Dump writes what is in the ring. Polls go on meanwhile.
+func (r *Recorder) Dump(w io.Writer) error { return r.dump(w, "asked for") }
+
+func (r *Recorder) dump(w io.Writer, why string) error {
+	entries, lost := r.entries()
+	zip := gzip.NewWriter(w)
+	buf := bufio.NewWriterSize(zip, 64<<10)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false) // bodies stay as they are
+	h := newHider(r.opts.Plain)
+	err := enc.Encode(line{Header: &header{formatName, formatVersion, stamp(r.opts.Now()), why, r.opts.Plain, lost}})
+	runs, polls := map[*poll.Env]int{}, 0
+	of := func(e *poll.Env) int {
+		if runs[e] == 0 {
+			runs[e] = len(runs) + 1
+			err = errors.Join(err, enc.Encode(line{Run: runOf(runs[e], e)}))
+		}
+		return runs[e]
+	}
+	for i := range entries {
+		switch e := &entries[i]; {
+		case e.poll != nil:
+			polls++
+			l := h.line(of(e.poll.Env), e.poll)
+			err = errors.Join(err, enc.Encode(line{Poll: l}))
+		case e.released != nil:
+			l := &releasedLine{of(e.released.env), h.keyOf(e.released.key)}
+			err = errors.Join(err, enc.Encode(line{Released: l}))
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = enc.Encode(line{End: &endLine{polls}})
+	}
+	if err = errors.Join(err, buf.Flush(), zip.Close()); err != nil {
+		return fmt.Errorf("recorder: dump: %w", err)
+	}
+	return nil
+}
+
+// Trigger has Run write a dump. It does not block. What it says why is in the file's
+// name and in the recording; it should be short, and no secret.
+func (r *Recorder) Trigger(why string) {
+	select {
+	case r.told <- why:
+	default: // one is to be made anyway
+	}
+}
+
+// latest is the file that Options.Every writes.
+const latest = "latest.jsonl.gz"
+
+// Run writes dumps to Options.Dir, when Trigger is called and every Options.Every, until
+// ctx ends. It returns ctx's cause, or an error when Dir cannot be made. A dump that
+// fails is logged, and Run goes on.
+func (r *Recorder) Run(ctx context.Context) error {
+	if r.opts.Dir == "" {
+		return errors.New("recorder: Options.Dir is missing: want a directory for Run to write to")
+	}
+	if err := os.MkdirAll(r.opts.Dir, 0o700); err != nil {
+		return fmt.Errorf("recorder: %w", err)
+	}
+	var tick <-chan time.Time
+	if r.opts.Every > 0 {
+		t := time.NewTicker(r.opts.Every)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			r.flush()
+			return context.Cause(ctx)
+		case <-tick:
+			r.log(r.write(latest, "every "+r.opts.Every.String()), "")
+		case why := <-r.told:
+			r.log(r.keep(why), why)
+			pause := time.NewTimer(r.opts.Apart)
+			select {
+			case <-ctx.Done():
+			case <-pause.C:
+			}
+			pause.Stop()
+		}
+	}
+}
+
+// flush writes the dump that is still wanted.
+func (r *Recorder) flush() {
+	select {
+	case why := <-r.told:
+		r.log(r.keep(why), why)
+	default:
+	}
+}
+
+func (r *Recorder) log(err error, why string) {
+	switch {
+	case err != nil:
+		r.opts.Logger.Error("recording not written", "error", err)
+	case why != "":
+		r.opts.Logger.Info("recording written", "dir", r.opts.Dir, "why", why)
+	}
+}
+
+// DumpOnPanic writes a dump to Options.Dir when the goroutine that defers it panics, and
+// lets the panic go on. Panics of other goroutines do not reach it.
+//
+//	defer rec.DumpOnPanic()
+func (r *Recorder) DumpOnPanic() {
+	if v := recover(); v != nil {
+		err := os.MkdirAll(r.opts.Dir, 0o700)
+		r.log(errors.Join(err, r.keep("panic")), "panic")
+		panic(v)
+	}
+}
+
+// keep writes a dump of its own, and removes the oldest beyond Options.Keep.
+func (r *Recorder) keep(why string) error {
+	name := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(why[:min(len(why), 40)]))
+	const stamped = "20060102T150405.000000000Z"
+	if err := r.write("recording-"+r.opts.Now().UTC().Format(stamped)+"-"+name+".jsonl.gz", why); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(r.opts.Dir, "recording-*.jsonl.gz"))
+	slices.Sort(files) // by time
+	for len(files) > r.opts.Keep {
+		err = errors.Join(err, os.Remove(files[0]))
+		files = files[1:]
+	}
+	return err
+}
+
+// write makes a file that is there as a whole or not at all.
+func (r *Recorder) write(name, why string) error {
+	f, err := os.CreateTemp(r.opts.Dir, ".recording-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(r.dump(f, why), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(r.opts.Dir, name))
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package recorder
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Recording is a dump that was read.
+type Recording struct {
+	// Made is when the dump was written, and Why what for.
+	Made time.Time
+	Why  string
+	// Plain: nothing in it is hidden.
+	Plain bool
+	// Polls are in it. Lost are those before, which had given way.
+	Polls, Lost int
+
+	lines []line
+	runs  map[int]*run
+}
+
+// Read reads what Dump has written, all of it into memory. It refuses other formats and
+// versions, and a dump that was cut.
+func Read(r io.Reader) (*Recording, error) {
+	zip, err := gzip.NewReader(bufio.NewReader(r))
+	if err != nil {
+		return nil, fmt.Errorf("recorder: not a recording: %w", err)
+	}
+	dec := json.NewDecoder(zip)
+	var first line
+	if err := dec.Decode(&first); err != nil {
+		return nil, fmt.Errorf("recorder: not a recording: %w", err)
+	}
+	switch h := first.Header; {
+	case h == nil || h.Format != formatName:
+		return nil, fmt.Errorf("recorder: not a recording: the first line is no header of a %q", formatName)
+	case h.Version != formatVersion:
+		return nil, fmt.Errorf("recorder: version %d is not allowed: want %d; play it with the release that made it", h.Version, formatVersion)
+	}
+	rec := &Recording{Made: first.Header.Made, Why: first.Header.Why, Plain: first.Header.Plain, Lost: first.Header.Lost, runs: map[int]*run{}}
+	for n := 2; ; n++ {
+		var l line
+		if err := dec.Decode(&l); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, fmt.Errorf("recorder: line %d: %w", n, err)
+		}
+		known := 0
+		switch {
+		case l.End != nil:
+			if l.End.Polls != rec.Polls {
+				return nil, fmt.Errorf("recorder: line %d: %d polls were written, and %d are there", n, l.End.Polls, rec.Polls)
+			}
+			return rec, nil
+		case l.Run != nil:
+			rec.runs[l.Run.Run] = l.Run
+			known = l.Run.Run
+		case l.Poll != nil:
+			rec.Polls++
+			known = l.Poll.Run
+		case l.Released != nil:
+			known = l.Released.Run
+		}
+		if rec.runs[known] == nil {
+			return nil, fmt.Errorf("recorder: line %d: run %d is not allowed: want one of a line before", n, known)
+		}
+		rec.lines = append(rec.lines, l)
+	}
+}

@@ -1,0 +1,215 @@
+package recorder
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/fetcher"
+)
+
+// Options set up a Recorder. The zero value of each field means its default.
+type Options struct {
+	// Bytes bounds the ring, by an estimate of what its records keep from being freed.
+	// Defaults to 16 MiB.
+	Bytes int
+	// Plain leaves texts, names, addresses and ids in dumps as they are. Defaults to
+	// false: pseudonyms.
+	Plain bool
+
+	// Dir is where Run writes dumps. Defaults to none: only Dump makes them.
+	Dir string
+	// Keep is how many dumps stay in Dir beside that of Every. The oldest are removed.
+	// Defaults to 16.
+	Keep int
+	// Apart is the shortest time between two dumps of Run's. What is told meanwhile goes
+	// into the next. Defaults to 1 min.
+	Apart time.Duration
+	// Every is how often Run writes the ring to latest.jsonl.gz in Dir, for what comes
+	// without warning. Defaults to 0: never.
+	Every time.Duration
+
+	// Logger is told of dumps, and of those that failed. Defaults to none.
+	Logger *slog.Logger
+	// Now stamps dumps. Defaults to time.Now.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() (Options, error) {
+	for _, f := range []struct {
+		ok    bool
+		name  string
+		value any
+		want  string
+	}{
+		{o.Bytes >= 0, "Bytes", o.Bytes, "0 (16 MiB) or a positive number"},
+		{o.Keep >= 0, "Keep", o.Keep, "0 (16) or a positive number"},
+		{o.Apart >= 0, "Apart", o.Apart, "0 (1 min) or a positive duration"},
+		{o.Every >= 0 && (o.Every == 0 || o.Dir != ""), "Every", o.Every, "0 for none, or a positive duration together with Dir"},
+	} {
+		if !f.ok {
+			return o, fmt.Errorf("recorder: Options.%s %v is not allowed: want %s", f.name, f.value, f.want)
+		}
+	}
+	if o.Bytes == 0 {
+		o.Bytes = 16 << 20
+	}
+	if o.Keep == 0 {
+		o.Keep = 16
+	}
+	if o.Apart == 0 {
+		o.Apart = time.Minute
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, nil
+}
+
+// Recorder keeps the last polls of one engine, or of several one after the other: it may
+// outlive a restart within the process. Its methods are safe for concurrent use.
+type Recorder struct {
+	opts Options
+	told chan string // why a dump is wanted
+
+	mu    sync.Mutex
+	ring  []entry // from head on, oldest first; those before are empty
+	head  int
+	bytes int
+	lost  int // records that gave way
+}
+
+// entry is a record, or that a target was released.
+type entry struct {
+	poll     *poll.Record
+	released *released
+	bytes    int
+}
+
+type released struct {
+	env *poll.Env
+	key string
+}
+
+// New returns an empty Recorder. It starts nothing.
+func New(opts Options) (*Recorder, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Recorder{opts: opts, told: make(chan string, 1)}, nil
+}
+
+// Wrap returns cfg with the polls of all of its sources recorded, and with each gap that
+// opens a reason for a dump. Config.OnGap is called as before. The Fetchers are wrapped:
+// their other methods are there as Roles alone, and who wraps them again hides the recorder.
+func (r *Recorder) Wrap(cfg streamwatch.Config) streamwatch.Config {
+	if cfg.Fetcher != nil {
+		cfg.Roles = cfg.Roles.Or(fetcher.RolesOf(cfg.Fetcher))
+		cfg.Fetcher = taped{cfg.Fetcher, r}
+	}
+	cfg.Sources = append([]streamwatch.Source(nil), cfg.Sources...)
+	for i := range cfg.Sources {
+		s := &cfg.Sources[i]
+		s.Roles = s.Roles.Or(fetcher.RolesOf(s.Fetcher))
+		s.Fetcher = taped{s.Fetcher, r}
+	}
+	onGap := cfg.OnGap
+	cfg.OnGap = func(g detect.Gap) {
+		if g.FilledAt.IsZero() {
+			r.Trigger("gap")
+		}
+		if onGap != nil {
+			onGap(g)
+		}
+	}
+	return cfg
+}
+
+// Stats are what a Recorder has.
+type Stats struct {
+	Records int // in the ring
+	Bytes   int // of them, by estimate
+	Lost    int // records that gave way to newer ones
+}
+
+// Stats returns them.
+func (r *Recorder) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Stats{Records: len(r.ring) - r.head, Bytes: r.bytes, Lost: r.lost}
+}
+
+// taped is a Fetcher that brings a Recorder.
+type taped struct {
+	fetcher.Fetcher
+	r *Recorder
+}
+
+// Tape is what the engine looks for.
+func (t taped) Tape() poll.Tape { return tape{t.r} }
+
+// tape is a Recorder as polls see it.
+type tape struct{ r *Recorder }
+
+func (t tape) Ended(p *poll.Record) { t.r.add(entry{poll: p, bytes: sizeOf(p)}) }
+
+func (t tape) Released(e *poll.Env, key string) {
+	t.r.add(entry{released: &released{e, key}, bytes: int(unsafe.Sizeof(entry{})) + 64})
+}
+
+// add puts an entry into the ring, and lets the oldest give way.
+func (r *Recorder) add(e entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.head > 0 && len(r.ring) == cap(r.ring) && r.head >= len(r.ring)/2 {
+		n := copy(r.ring, r.ring[r.head:])
+		clear(r.ring[n:])
+		r.ring, r.head = r.ring[:n], 0
+	}
+	r.ring = append(r.ring, e)
+	r.bytes += e.bytes
+	for r.bytes > r.opts.Bytes && r.head < len(r.ring)-1 {
+		r.bytes -= r.ring[r.head].bytes
+		r.ring[r.head] = entry{}
+		r.head++
+		r.lost++
+	}
+}
+
+// entries are those in the ring, oldest first.
+func (r *Recorder) entries() (all []entry, lost int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append(all, r.ring[r.head:]...), r.lost
+}
+
+// sizeOf estimates what a record keeps.
+func sizeOf(p *poll.Record) int {
+	n := int(unsafe.Sizeof(*p)+unsafe.Sizeof(entry{})) + p.Window.Size()
+	n += len(p.Before.Readers)*int(unsafe.Sizeof(poll.ReaderState{})) + len(p.Judging)*int(unsafe.Sizeof(poll.ReaderState{}))
+	for i := range p.Answers {
+		pg := &p.Answers[i].Page
+		n += int(unsafe.Sizeof(*pg)) + len(pg.Tweets)*int(unsafe.Sizeof(fetcher.Tweet{}))
+		for k := range pg.Tweets {
+			tw := &pg.Tweets[k]
+			n += len(tw.Text) + len(tw.FullText) + 512*len(tw.Media) + 256*(len(tw.URLs)+len(tw.UserMentions)+len(tw.Hashtags)) + 128
+			if tw.User != nil {
+				n += 1024
+			}
+		}
+	}
+	for i := range p.Events {
+		n += int(unsafe.Sizeof(deliver.Event{})) + len(p.Events[i].Body)
+	}
+	return n
+}

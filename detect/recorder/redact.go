@@ -1,0 +1,127 @@
+package recorder
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"hash"
+	"slices"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+)
+
+// hider makes pseudonyms, or nothing else of anything when it is plain.
+type hider struct {
+	plain bool
+	mac   hash.Hash
+	known map[string]string
+}
+
+func newHider(plain bool) *hider {
+	key := make([]byte, 32)
+	rand.Read(key) // never fails
+	return &hider{plain: plain, mac: hmac.New(sha256.New, key), known: map[string]string{}}
+}
+
+var letters = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
+
+// text is the pseudonym of a string, "" of none. What is too long to be used stays as
+// long as it is.
+func (h *hider) text(s string) string {
+	if h.plain || s == "" {
+		return s
+	}
+	if p, ok := h.known[s]; ok {
+		return p
+	}
+	h.mac.Reset()
+	h.mac.Write([]byte(s))
+	p := "x" + letters.EncodeToString(h.mac.Sum(nil)[:10])
+	if len(s) > poll.MaxIDLength {
+		p += strings.Repeat("x", len(s)-len(p))
+	}
+	h.known[strings.Clone(s)] = p
+	return p
+}
+
+// name is the pseudonym of a handle, whatever its case.
+func (h *hider) name(s string) string {
+	if h.plain {
+		return s
+	}
+	return h.text(monitor.Key(s))
+}
+
+// key is that of a target's name in the journal.
+func (h *hider) key(kind poll.Kind, key string) string {
+	switch {
+	case h.plain:
+		return key
+	case kind == poll.Queries:
+		return queryPrefix + h.text(key)
+	}
+	return accounts.Key(h.text(accounts.NameOf(key)))
+}
+
+// keyOf is key of a target whose kind only its name tells.
+func (h *hider) keyOf(key string) string {
+	if strings.HasPrefix(key, queryPrefix) {
+		return h.key(poll.Queries, key)
+	}
+	return h.key(poll.Accounts, key)
+}
+
+const queryPrefix = "query:"
+
+// gaps are copies that are hidden.
+func (h *hider) gaps(kind poll.Kind, gaps []poll.Gap) []poll.Gap {
+	var out []poll.Gap
+	for _, g := range gaps {
+		out = append(out, *h.gap(kind, &g))
+	}
+	return out
+}
+
+func (h *hider) gap(kind poll.Kind, g *poll.Gap) *poll.Gap {
+	if g == nil {
+		return nil
+	}
+	c := *g
+	c.Target, c.Resume = h.key(kind, g.Target), h.text(g.Resume)
+	c.From, c.To, c.FoundAt, c.FilledAt = stamp(g.From), stamp(g.To), stamp(g.FoundAt), stamp(g.FilledAt)
+	return &c
+}
+
+// state is a copy that is hidden.
+func (h *hider) state(kind poll.Kind, s poll.State) poll.State {
+	s.Since, s.Trouble.Due, s.Trouble.First = stamp(s.Since), stamp(s.Trouble.Due), stamp(s.Trouble.First)
+	s.UserID, s.Gaps = h.text(s.UserID), h.gaps(kind, s.Gaps)
+	s.Readers = h.readers(s.Readers)
+	return s
+}
+
+func (h *hider) readers(all []poll.ReaderState) []poll.ReaderState {
+	all = slices.Clone(all)
+	for i := range all {
+		r := &all[i]
+		r.Source.Owner, r.Source.Name = h.text(r.Source.Owner), h.text(r.Source.Name)
+		r.Since, r.From, r.Read = stamp(r.Since), stamp(r.From), stamp(r.Read)
+	}
+	return all
+}
+
+// tweet is what decisions depend on of a post, hidden; or the whole post.
+func (h *hider) tweet(t *fetcher.Tweet) fetcher.Tweet {
+	if h.plain {
+		return *t
+	}
+	return fetcher.Tweet{ID: h.text(t.ID), Text: h.text(t.Text), FullText: h.text(t.FullText), Username: h.name(t.Username),
+		UserID: h.text(t.UserID), UserName: h.text(t.UserName), InReplyToStatusID: h.text(t.InReplyToStatusID),
+		IsQuoteStatus: t.IsQuoteStatus, IsRetweet: t.IsRetweet,
+		PublishedAt: t.PublishedAt, Permalink: h.text(t.Permalink), Pinned: t.Pinned}
+}
