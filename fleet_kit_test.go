@@ -161,6 +161,7 @@ var errSevered = errors.New("the connection is gone")
 type severable struct {
 	*memory.Store
 	severed atomic.Bool
+	stalled atomic.Pointer[chan struct{}] // commits wait until it is closed; nil for none
 }
 
 func (s *severable) err() error {
@@ -180,6 +181,9 @@ type severableJournal struct {
 }
 
 func (j severableJournal) Commit(ctx context.Context, bs []*detect.Batch) error {
+	if until := j.s.stalled.Load(); until != nil {
+		<-*until
+	}
 	if err := j.s.err(); err != nil {
 		return err
 	}

@@ -303,3 +303,36 @@ func TestFleetGivesWhenPollsHaveEnded(t *testing.T) {
 		b.stop()
 	})
 }
+
+// A node that has lost its term joins anew when the commits of that term have ended: its
+// new fence would let them in, though others have polled the accounts since.
+func TestFleetJoinsAnewWhenCommitsHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const accounts = 10
+		w := newFleetWorld(t, accounts)
+		nodes := w.start("a", "b")
+		a, b := nodes[0], nodes[1]
+		w.watch(accounts, a)
+		pass(10 * time.Second)
+		go w.platform.Run(t.Context(), enginetest.PostRate{PerSecond: 20, Total: 2000})
+		stored := make(chan struct{})
+		a.store.stalled.Store(&stored)
+		pass(3 * time.Second) // a commit is under way
+		a.store.severed.Store(true)
+		pass(20 * time.Second)
+		a.store.severed.Store(false)
+		pass(20 * time.Second)
+		if f := a.Stats().Fleet; f.Lost != 1 || b.Nodes() != 1 {
+			t.Errorf("a has lost %d terms, and b sees %d nodes, want 1 and 1 while a commit of the lost term is under way", f.Lost, b.Nodes())
+		}
+		a.store.stalled.Store(nil)
+		close(stored)
+		pass(15 * time.Second)
+		if f := a.Stats().Fleet; f.Parts == 0 || f.Refused == 0 || b.Nodes() != 2 {
+			t.Errorf("a has %d parts, %d of its commits were refused, and b sees %d nodes, want some, some and 2 when it has ended", f.Parts, f.Refused, b.Nodes())
+		}
+		for _, n := range nodes {
+			n.stop()
+		}
+	})
+}
