@@ -1,0 +1,101 @@
+// Otel measures what tracing takes of the engine's work: a page read, the event on it
+// committed, sent as a signed POST, and settled, with and without engineotel. The traces
+// go by OTLP to the receiver's process, as does the rest.
+//
+//	go run ./otel
+//	go run ./otel -for 2s -rounds 25
+//
+// There are 16 endpoints with 4 requests in flight each; events are committed in groups
+// of up to 64, as they come while a commit runs, each with a page of 20 posts of which one
+// is new. Everything is as fast as the backlog of 2,048 events is worked off. CPU is that
+// of the measuring process, which leaves out the receiver.
+//
+// A round measures each contestant once. "ratio" is the median over the rounds of a
+// contestant's figure divided by that of "streamwatch" in the same round, which has no
+// traces; the medians of the figures themselves are in "rate" and "cpu".
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/streamwatch/streamwatch/benchmarks/report"
+	"github.com/streamwatch/streamwatch/benchmarks/sink"
+)
+
+// contestants are what is measured; the first is what the others are compared with.
+var contestants = []struct {
+	name   string
+	traced bool
+	ratio  float64
+	times  bool // http.client.request.duration, too
+}{
+	{report.Ours, false, 0, false},
+	{"traces of 1 %", true, 0.01, false},
+	{"traces of 1 %, request times", true, 0.01, true},
+	{"traces of all", true, 1, false},
+}
+
+func main() {
+	if sink.Child() {
+		return
+	}
+	var dir string
+	opts, err := report.ParseFlags("otel", os.Args[1:], func(fs *flag.FlagSet) {
+		fs.StringVar(&dir, "dir", "", "directory for the stores' files; the system's for temporary files by default")
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(report.ExitCode(err))
+	}
+	rows, err := run(opts, dir)
+	if err == nil {
+		err = report.Write(os.Stdout, opts.JSON, rows)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(opts report.Options, dir string) (rows []report.Row, err error) {
+	if dir, err = os.MkdirTemp(dir, "streamwatch-otel-"); err != nil {
+		return nil, fmt.Errorf("otel: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	snk, err := sink.Start(sink.Config{Hosts: endpoints + 1}) // the last takes traces
+	if err != nil {
+		return nil, err
+	}
+	defer snk.Stop()
+	for _, store := range []string{"memory", "sqlite"} {
+		figures := make([][]figure, len(contestants)) // by contestant and round
+		for round := range opts.Rounds {
+			for k := range contestants {
+				i := (k + round) % len(contestants)
+				f, err := measure(snk, dir, store, i, opts.For)
+				if err != nil {
+					return nil, fmt.Errorf("otel: %s on %s: %w", contestants[i].name, store, err)
+				}
+				figures[i] = append(figures[i], f)
+			}
+		}
+		for i, c := range contestants {
+			add := func(metric, unit string, value func(own, first figure) float64) {
+				var all []float64
+				for round, f := range figures[i] {
+					all = append(all, value(f, figures[0][round]))
+				}
+				slices.Sort(all)
+				rows = append(rows, report.Row{Bench: "otel", Case: store, Impl: c.name, Metric: metric, Value: (all[len(all)/2] + all[(len(all)-1)/2]) / 2, Unit: unit})
+			}
+			add("rate", "/s", func(own, _ figure) float64 { return own.rate })
+			add("cpu", "µs", func(own, _ figure) float64 { return own.cpu })
+			add("rate ratio", "", func(own, first figure) float64 { return own.rate / first.rate })
+			add("cpu ratio", "", func(own, first figure) float64 { return own.cpu / first.cpu })
+		}
+	}
+	return rows, nil
+}
