@@ -1,6 +1,8 @@
 package engineotel
 
 import (
+	"time"
+
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/latency"
 )
@@ -14,6 +16,7 @@ func detectionMetrics() []row {
 		{"poll.errors", counter, "{poll}", "Polls that failed.", "", one(func(s *stats) int64 { return s.Detect.PollErrors })},
 		{"poll.rate_limited", counter, "{poll}", "Polls refused by the platform for being over a limit.", "", one(func(s *stats) int64 { return s.Detect.RateLimited })},
 		{"call.panics", counter, "{panic}", "Fetcher calls that panicked.", "", one(func(s *stats) int64 { return s.Detect.Panics })},
+		{"limit.closed", level, "{limit}", "Limits of the platform that hold calls up now.", "", one(func(s *stats) int64 { return int64(len(s.Detect.Closed)) })},
 		{"calls", counter, "{call}", "Upstream calls made.", "", one(func(s *stats) int64 { return s.Detect.Calls })},
 		{"pages", counter, "{page}", "Pages read.", "", one(func(s *stats) int64 { return s.Detect.Pages })},
 		{"page.unchanged", counter, "{page}", "First pages that had not changed since the last poll, and were not read.", "", one(func(s *stats) int64 { return s.Detect.Unchanged })},
@@ -27,7 +30,9 @@ func detectionMetrics() []row {
 		{"call.duration", histogram, "s", "Calls of the Fetcher that brought a page.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
 		{"budget.limit", gauge, "{poll}/s", "Polls a second that the budget allows; 0 when intervals set the pace.", "", number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
 		{"budget.demand", gauge, "{poll}/s", "Polls a second needed to keep within the longest time between polls.", "", number(func(s *stats) float64 { return s.Detect.Pace.Demand })},
-		{"budget.feasible", gauge, "1", "1 while the budget covers budget_demand_polls_per_second.", "", one(func(s *stats) int64 { return flag(s.Detect.Pace.Feasible) })},
+		{"plan.p95", gauge, "s", "The 95th percentile of the time from publication to detection, as planned for the last hour; 0 before one is over.", "", planned(func(c *detect.Comparison) time.Duration { return c.Plan.P95 })},
+		{"plan.actual_p95", gauge, "s", "What it then was.", "", planned(func(c *detect.Comparison) time.Duration { return c.P95 })},
+		{"budget.feasible", gauge, "1", "1 while the budget covers budget.demand.", "", one(func(s *stats) int64 { return flag(s.Detect.Pace.Feasible) })},
 		{"clock.skew", gauge, "s", "How far this clock is ahead of the platform's.", "", number(func(s *stats) float64 { return seconds(s.Detect.ClockSkew) })},
 		{"poll.skewed", counter, "{poll}", "Polls with clocks more than 2 s apart.", "", one(func(s *stats) int64 { return s.Detect.SkewedPolls })},
 

@@ -79,11 +79,12 @@ func numbers(t *testing.T, m metricdata.Metrics) map[string]float64 {
 
 // notExported are fields that no metric shows, and why.
 var notExported = map[string]string{
-	"Detect.Forecast": "it compares two plans; read it from Engine.Stats",
-	"Sources":         "TestSources shows them",
-	"Fleet.Name":      "it is for the resource's service.instance.id",
-	"Fleet.Nodes":     "TestSources shows them",
-	"Fleet.Grants":    "TestSources shows them",
+	"Detect.Forecast":          "TestLimitsAndPlan shows what is planned",
+	"Detect.LimitStats.Closed": "TestLimitsAndPlan shows how many",
+	"Sources":                  "TestSources shows them",
+	"Fleet.Name":               "it is for the resource's service.instance.id",
+	"Fleet.Nodes":              "TestSources shows them",
+	"Fleet.Grants":             "TestSources shows them",
 }
 
 // Every field of streamwatch.Stats is in a metric: each gets a value of its own.
@@ -185,6 +186,18 @@ func TestSources(t *testing.T) {
 	stages := numbers(t, found["streamwatch.post.stage.duration"])
 	if _, ok := stages["streamwatch.stage=send"]; !ok || len(stages) != 2*7+2 {
 		t.Errorf("the stages are %v, want 7 of each source and 2 of both", stages)
+	}
+}
+
+func TestLimitsAndPlan(t *testing.T) {
+	s := streamwatch.Stats{}
+	s.Detect.Closed = map[string]time.Time{"": {}, "search": {}}
+	s.Detect.Forecast = &detect.Comparison{Plan: detect.Plan{P95: 30 * time.Second}, P95: 40 * time.Second}
+	found := collect(t, fixed{s})
+	for metric, want := range map[string]float64{"streamwatch.limit.closed": 2, "streamwatch.plan.p95": 30, "streamwatch.plan.actual_p95": 40} {
+		if got := numbers(t, found[metric])[""]; got != want {
+			t.Errorf("%s is %g, want %g", metric, got, want)
+		}
 	}
 }
 

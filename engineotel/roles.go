@@ -20,7 +20,7 @@ func (f timeline) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetche
 	k := f.begin(ctx, "fetch timeline")
 	pg, err := f.Fetcher.Timeline(k.ctx, q)
 	if err == nil {
-		
+		k.posts(pg.Tweets, q.Seen)
 	}
 	if k.span != nil {
 		k.end(err, f.account(page(&pg), q.Username)...)
@@ -37,7 +37,7 @@ func (s search) Search(ctx context.Context, q fetcher.SearchQuery) (fetcher.Page
 	k := s.begin(ctx, "fetch search")
 	pg, err := s.Searcher.Search(k.ctx, q)
 	if err == nil {
-		
+		k.posts(pg.Tweets, q.Seen)
 	}
 	if k.span != nil {
 		k.end(err, page(&pg)...)

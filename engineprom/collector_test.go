@@ -33,8 +33,8 @@ func (f fixed) Stats() streamwatch.Stats { return f.s }
 
 // notExported are fields that no metric shows, and why.
 var notExported = map[string]string{
-	"Detect.Forecast":          "it compares two plans; read it from Engine.Stats",
-	"Detect.LimitStats.Closed": "limits have names of the moment; read it from Engine.Stats",
+	"Detect.Forecast":          "TestLimitsAndPlan shows what is planned",
+	"Detect.LimitStats.Closed": "TestLimitsAndPlan shows how many",
 	"Sources":                  "TestSources shows them",
 	"Fleet.Name":               "each process is scraped by itself",
 	"Fleet.Nodes":              "TestFleet shows them",
@@ -117,6 +117,18 @@ func TestFleet(t *testing.T) {
 	got := scrape(t, fixed{s}, engineprom.Options{})
 	for _, line := range []string{"streamwatch_fleet_nodes 2", `streamwatch_fleet_granted_calls_per_second{of=""} 2.5`,
 		`streamwatch_fleet_granted_calls_per_second{of="bluesky"} 4`} {
+		if !strings.Contains(got, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+}
+
+func TestLimitsAndPlan(t *testing.T) {
+	s := streamwatch.Stats{}
+	s.Detect.Closed = map[string]time.Time{"": {}, "search": {}}
+	s.Detect.Forecast = &detect.Comparison{Plan: detect.Plan{P95: 30 * time.Second}, P95: 40 * time.Second}
+	got := scrape(t, fixed{s}, engineprom.Options{})
+	for _, line := range []string{"streamwatch_limits_closed 2", "streamwatch_plan_p95_seconds 30", "streamwatch_plan_actual_p95_seconds 40"} {
 		if !strings.Contains(got, line+"\n") {
 			t.Errorf("no line %s", line)
 		}

@@ -59,6 +59,16 @@ func durations(read func(*stats) latency.Snapshot) func(*stats) []value {
 	return func(s *stats) []value { return []value{{durations: read(s)}} }
 }
 
+// planned reads what the plan for the last hour is compared by; 0 before there is one.
+func planned(read func(*detect.Comparison) time.Duration) func(*stats) []value {
+	return number(func(s *stats) float64 {
+		if s.Detect.Forecast == nil {
+			return 0
+		}
+		return seconds(read(s.Detect.Forecast))
+	})
+}
+
 // streams reads the values of both streams of a source: of accounts and of queries.
 func streams(read func(*detect.StreamStats) float64) func(*stats) []value {
 	return func(s *stats) []value {
@@ -100,6 +110,7 @@ func detectionMetrics() []metric {
 		{"poll_errors_total", counter, "Polls that failed.", "", one(func(s *stats) int64 { return s.Detect.PollErrors })},
 		{"polls_rate_limited_total", counter, "Polls refused by the platform for being over a limit.", "", one(func(s *stats) int64 { return s.Detect.RateLimited })},
 		{"fetcher_panics_total", counter, "Fetcher calls that panicked.", "", one(func(s *stats) int64 { return s.Detect.Panics })},
+		{"limits_closed", gauge, "Limits of the platform that hold calls up now.", "", one(func(s *stats) int64 { return int64(len(s.Detect.Closed)) })},
 		{"calls_total", counter, "Upstream calls made.", "", one(func(s *stats) int64 { return s.Detect.Calls })},
 		{"pages_total", counter, "Pages read.", "", one(func(s *stats) int64 { return s.Detect.Pages })},
 		{"pages_unchanged_total", counter, "First pages that had not changed since the last poll, and were not read.", "", one(func(s *stats) int64 { return s.Detect.Unchanged })},
@@ -113,6 +124,8 @@ func detectionMetrics() []metric {
 		{"fetch_seconds", histogram, "Calls of the Fetcher that brought a page.", "", durations(func(s *stats) latency.Snapshot { return s.Detect.Fetch })},
 		{"budget_polls_per_second", gauge, "Polls a second that the budget allows; 0 when intervals set the pace.", "", number(func(s *stats) float64 { return s.Detect.Pace.Budget })},
 		{"budget_demand_polls_per_second", gauge, "Polls a second needed to keep within the longest time between polls.", "", number(func(s *stats) float64 { return s.Detect.Pace.Demand })},
+		{"plan_p95_seconds", gauge, "The 95th percentile of the time from publication to detection, as planned for the last hour; 0 before one is over.", "", planned(func(c *detect.Comparison) time.Duration { return c.Plan.P95 })},
+		{"plan_actual_p95_seconds", gauge, "What it then was.", "", planned(func(c *detect.Comparison) time.Duration { return c.P95 })},
 		{"budget_feasible", gauge, "1 while the budget covers budget_demand_polls_per_second.", "", one(func(s *stats) int64 { return flag(s.Detect.Pace.Feasible) })},
 		{"clock_skew_seconds", gauge, "How far this clock is ahead of the platform's.", "", number(func(s *stats) float64 { return seconds(s.Detect.ClockSkew) })},
 		{"polls_skewed_total", counter, "Polls with clocks more than 2 s apart.", "", one(func(s *stats) int64 { return s.Detect.SkewedPolls })},
