@@ -16,8 +16,8 @@
 // number of series stays small. For a single one of these see Engine.Account, the
 // delivery log and the hooks of streamwatch.Config.
 //
-// dashboard.json, beside this file, is a Grafana dashboard of the metrics. What to
-// watch:
+// dashboard.json, beside this file, is a Grafana dashboard of the metrics, and alerts.yaml
+// has rules for Prometheus, each with what to do. What to watch:
 //
 //	streamwatch_latency_seconds{stage}       where the time from publication to acknowledgement goes
 //	streamwatch_poll_lag_seconds             how late polls begin: too few slots, CPU or budget

@@ -61,43 +61,44 @@ func (b *board) Timeline(context.Context, fetcher.TimelineQuery) (fetcher.Page, 
 	return fetcher.Page{Tweets: tweets}, nil
 }
 
-// measure runs one contestant on a new store for about d.
-func measure(snk *sink.Sink, dir, store string, contestant int, d time.Duration) (f figure, err error) {
+// openContestant makes one on a new store.
+func openContestant(snk *sink.Sink, dir, store string, contestant int) (p *pipeline, err error) {
 	platform := &board{}
 	cfg := streamwatch.Config{Fetcher: platform, Webhook: webhook.Config{AllowPrivate: true}}
 	if store == "memory" {
 		cfg.Store = memory.New(memory.Options{})
 	} else if cfg.Store, err = sqlite.Open(background, filepath.Join(dir, fmt.Sprint(time.Now().UnixNano(), ".db")), sqlite.Options{}); err != nil {
-		return f, err
+		return nil, err
 	}
-	defer cfg.Store.Close(background)
+	var tp *sdktrace.TracerProvider
 	if c := contestants[contestant]; c.traced {
 		exporter, err := otlptracehttp.New(background, otlptracehttp.WithEndpointURL(snk.URL(endpoints, "/v1/traces")))
 		if err != nil {
-			return f, err
+			return nil, err
 		}
-		tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))
-		defer tp.Shutdown(background)
+		tp = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithIDGenerator(engineotel.IDs()))
 		o := engineotel.Options{TracerProvider: tp, Ratio: c.ratio}
 		if c.times {
 			o.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
 		}
 		if cfg, err = engineotel.Instrument(cfg, o); err != nil {
-			return f, err
+			return nil, err
 		}
 	}
-	p, err := open(cfg, platform, snk)
-	if err != nil {
-		return f, err
+	if p, err = open(cfg, platform, snk); err == nil {
+		p.tp = tp
 	}
-	if err = p.work(d / 4); err == nil { // warm
-		before, began, events := usage(), time.Now(), p.events
-		err = p.work(d)
-		n := float64(p.events - events)
-		f = figure{rate: n / time.Since(began).Seconds(), cpu: (usage() - before).Seconds() * 1e6 / n}
+	return p, err
+}
+
+// measure works for about d, until the traces of that are with the receiver.
+func (p *pipeline) measure(d time.Duration) (f figure, err error) {
+	before, began, events := usage(), time.Now(), p.events
+	if err = p.work(d); err == nil && p.tp != nil {
+		err = p.tp.ForceFlush(background)
 	}
-	p.close()
-	return f, err
+	n := float64(p.events - events)
+	return figure{rate: n / time.Since(began).Seconds(), cpu: (usage() - before).Seconds() * 1e6 / n}, err
 }
 
 // usage is the CPU time of the process.
@@ -113,6 +114,7 @@ func usage() time.Duration {
 type pipeline struct {
 	cfg     streamwatch.Config
 	board   *board
+	tp      *sdktrace.TracerProvider // nil without traces
 	hook    *webhook.Sender
 	d       *dispatch.Dispatcher
 	done    chan error
@@ -201,4 +203,8 @@ func (p *pipeline) close() {
 	<-p.done
 	p.cut()
 	p.hook.Close()
+	if p.tp != nil {
+		p.tp.Shutdown(background)
+	}
+	p.cfg.Store.Close(background)
 }
