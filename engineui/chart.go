@@ -16,9 +16,9 @@ import (
 // axis maps durations to 0 to 100, by their logarithms.
 type axis struct{ From, To time.Duration }
 
-// newAxis is from 1 ms, or less, to a power of ten that is not below most.
+// newAxis is from 10 µs to a power of ten that is not below most.
 func newAxis(most time.Duration) axis {
-	a := axis{time.Millisecond, 10 * time.Millisecond}
+	a := axis{10 * time.Microsecond, 10 * time.Millisecond}
 	for a.To < most && a.To < 1e6*time.Second {
 		a.To *= 10
 	}

@@ -27,6 +27,8 @@ func dur(d time.Duration) string {
 		return "< 0.01 ms"
 	case d < time.Millisecond:
 		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64) + " ms"
+	case d < 10*time.Millisecond:
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64) + " ms"
 	case d < time.Second:
 		return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) + " ms"
 	case d < time.Minute:

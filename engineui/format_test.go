@@ -11,7 +11,7 @@ import (
 
 func TestFormats(t *testing.T) {
 	for _, row := range []struct{ got, want string }{
-		{dur(0), "0"}, {dur(512), "< 0.01 ms"}, {dur(250 * time.Microsecond), "0.25 ms"}, {dur(812 * time.Millisecond), "812 ms"},
+		{dur(0), "0"}, {dur(512), "< 0.01 ms"}, {dur(250 * time.Microsecond), "0.25 ms"}, {dur(2449 * time.Microsecond), "2.4 ms"}, {dur(812 * time.Millisecond), "812 ms"},
 		{dur(3210 * time.Millisecond), "3.21 s"}, {dur(250 * time.Second), "4 min 10 s"}, {dur(2 * time.Minute), "2 min"}, {dur(125 * time.Minute), "2 h 5 min"},
 		{dur(100 * time.Hour), "4 d 4 h"}, {dur(-time.Second), "−1.00 s"},
 		{num(0), "0"}, {num(999), "999"}, {num(int64(1234567)), "1\u202f234\u202f567"}, {num(-1234), "−1\u202f234"}, {num(uint64(math.MaxUint64)), "18\u202f446\u202f744\u202f073\u202f709\u202f551\u202f615"},
@@ -40,10 +40,10 @@ func TestCharts(t *testing.T) {
 	h.Record(time.Second)
 	h.Record(100 * time.Hour)
 	a := newAxis(10 * time.Second)
-	if a.To != 10*time.Second || a.at(0) != 0 || a.at(100*time.Hour) != 100 || a.at(100*time.Millisecond) != 50 {
-		t.Errorf("axis %v: 0 at %v, 100 h at %v, 100 ms at %v", a, a.at(0), a.at(100*time.Hour), a.at(100*time.Millisecond))
+	if a.To != 10*time.Second || a.at(0) != 0 || a.at(100*time.Hour) != 100 || a.at(10*time.Millisecond) != 50 {
+		t.Errorf("axis %v: 0 at %v, 100 h at %v, 10 ms at %v", a, a.at(0), a.at(100*time.Hour), a.at(10*time.Millisecond))
 	}
-	if s := newSpread(a, h.Snapshot()); s.X50 != "25.5" || s.X99 != "75.1" || s.Width != "49.6" || s.Text != "p50 10 ms, p95 10 ms, p99 1.01 s" {
+	if s := newSpread(a, h.Snapshot()); s.X50 != "50.3" || s.X99 != "83.4" || s.Width != "33.0" || s.Text != "p50 10 ms, p95 10 ms, p99 1.01 s" {
 		t.Errorf("spread %+v", s)
 	}
 	st := newStack(latency.Shares([]latency.Cause{{Name: "queue", Mean: time.Second}, {Name: "fetch", Mean: 3 * time.Second}, {Name: "send"}}))

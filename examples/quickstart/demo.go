@@ -85,6 +85,13 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	if err := engine.Start(ctx); err != nil {
 		return nil, err
 	}
+	if o.ui {
+		stopUI, err := serveConsole(engine, lines)
+		if err != nil {
+			return nil, errors.Join(err, engine.Shutdown(ctx))
+		}
+		defer stopUI()
+	}
 	created, err := engine.Monitors().Create(ctx, monitor.CreateRequest{
 		Name: "quickstart", Usernames: names, PollInterval: o.interval, WebhookURL: receiverURL + "/hook", WebhookSecret: key,
 	})
@@ -99,6 +106,10 @@ func demonstrate(ctx context.Context, o options, w io.Writer) (*summary, error) 
 	}
 	if err == nil {
 		settle(platform, receiver, o)
+		if o.ui {
+			lines.print("\nno more posts; the console is there until Ctrl-C\n")
+			<-ctx.Done()
+		}
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

@@ -14,6 +14,10 @@
 //
 // show what probes and a stream bring: the same posts, found sooner.
 //
+//	go run ./examples/quickstart -ui
+//
+// serves the engine's console, too, until Ctrl-C, and prints its address.
+//
 //	go run ./examples/quickstart -mastodon https://mastodon.social/@Gargron -since
 //	go run ./examples/quickstart -bluesky bsky.app,atproto.com -since
 //	go run ./examples/quickstart -bluesky bsky.app -stream wss://jetstream2.us-east.bsky.network/subscribe
@@ -51,6 +55,7 @@ type options struct {
 	push     bool
 	probe    bool
 	json     bool
+	ui       bool
 
 	mastodon     list
 	token        string
@@ -109,6 +114,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.BoolVar(&o.push, "push", false, "demonstration: the platform pushes posts, too, and polls only check that it left out none")
 	fs.BoolVar(&o.probe, "probe", false, "demonstration: ask 10 times a second which accounts have changed, and poll these at once")
 	fs.BoolVar(&o.json, "json", false, "end with the summary as one JSON object on a line")
+	fs.BoolVar(&o.ui, "ui", false, "serve the console on a port of this machine, whose address is printed; the demonstration then stays until Ctrl-C")
 	fs.Var(&o.mastodon, "mastodon", "Mastodon, GoToSocial … accounts: `https://host/@user[,…]` or user@host; no demonstration then")
 	fs.StringVar(&o.token, "token", "", "access token for the Mastodon servers, if they want one")
 	fs.Var(&o.bluesky, "bluesky", "Bluesky accounts: `handle[,…]`, DIDs, or their pages https://bsky.app/profile/handle; no demonstration then")

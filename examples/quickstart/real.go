@@ -219,6 +219,13 @@ func watch(ctx context.Context, o options, w io.Writer) (*summary, error) {
 	if err := engine.Start(ctx); err != nil {
 		return nil, err
 	}
+	if o.ui {
+		stopUI, err := serveConsole(engine, lines)
+		if err != nil {
+			return nil, errors.Join(err, engine.Shutdown(ctx))
+		}
+		defer stopUI()
+	}
 	feeds := len(all.names) - all.feeds
 	err = errors.Join(all.begin(ctx, engine, lines, "quickstart", all.names[:feeds], o.interval, o),
 		all.begin(ctx, engine, lines, "quickstart feeds", all.names[feeds:], o.feed.interval, o))
