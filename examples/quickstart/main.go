@@ -52,10 +52,9 @@ type options struct {
 	accounts int
 	interval time.Duration
 	lasts    time.Duration // how long the accounts of the demonstration post
-	push     bool
-	probe    bool
-	json     bool
-	ui       bool
+	demoRoles
+	json bool
+	ui   bool
 
 	mastodon     list
 	token        string
@@ -70,6 +69,11 @@ type options struct {
 	allowPrivate bool
 	since        bool
 	runFor       time.Duration
+}
+
+// demoRoles are what the demonstration's platform has besides timelines.
+type demoRoles struct {
+	push, probe bool
 }
 
 // xOptions are those of X.

@@ -26,7 +26,7 @@ func TestDemonstration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := options{posts: 20, accounts: 3, interval: 500 * time.Millisecond, lasts: time.Second, push: c.push, probe: c.probe}
+			o := options{posts: 20, accounts: 3, interval: 500 * time.Millisecond, lasts: time.Second, demoRoles: demoRoles{push: c.push, probe: c.probe}}
 			sum, err := demonstrate(t.Context(), o, io.Discard)
 			if err != nil {
 				t.Fatal(err)
