@@ -57,6 +57,7 @@ func report(w io.Writer, c config, fs flags) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "What runs\n\n")
 	fmt.Fprintf(t, "  service\t%s://%s/v1/%s/\n", c.scheme(), c.addr, c.segment)
+	fmt.Fprintf(t, "  console\t%s://%s/console/, %s\n", c.scheme(), c.addr, c.consoleText())
 	fmt.Fprintf(t, "  operators\t%s\n", c.opsText())
 	fmt.Fprintf(t, "  store\t%s\n", c.storeText())
 	fmt.Fprintf(t, "  fleet\t%s\n", c.fleetText())
@@ -104,6 +105,13 @@ func (c *config) scheme() string {
 		return "https"
 	}
 	return "http"
+}
+
+func (c *config) consoleText() string {
+	if c.operator == "" {
+		return "where each key shows its owner's"
+	}
+	return "where each key shows its owner's, and admin keys of " + c.operator + " show all"
 }
 
 func (c *config) opsText() string {

@@ -173,7 +173,7 @@ func TestCheck(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"service http://0.0.0.0:8080/v1/social/", "store Redis, redis://me:***@h:1/2", "fleet with all on this store", "stop 5s while",
+		"service http://0.0.0.0:8080/v1/social/", "store Redis, redis://me:***@h:1/2", "console http://0.0.0.0:8080/console/, where each key shows its owner's operators", "fleet with all on this store", "stop 5s while",
 		"bsky: bluesky, probed, stream wss://j.example/subscribe 5 calls a second, 0.5 probes a second " + path + ":12: source bsky",
 		"masto: mastodon https://masto.example, stream, token *** every 1m0s, unless a monitor says otherwise " + path + ":13: source masto",
 		"x: x, token *** every 1m0s, unless a monitor says otherwise, at most $5 a day",

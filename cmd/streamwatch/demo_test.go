@@ -135,6 +135,7 @@ func TestDemo(t *testing.T) {
 	}
 	ask("POST", "/v1/social/stream/filter-rules", `{"tag":"hello","query":"from:jaxa post","interval_seconds":1}`, 201)
 	ask("GET", "/healthz", "", 200)
+	ask("GET", "/console/login", "", 200)
 	resp, err := client.Get(base + "/metrics")
 	if err != nil {
 		t.Fatal(err)

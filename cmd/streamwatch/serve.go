@@ -28,6 +28,7 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginehttp"
 	"github.com/streamwatch/streamwatch/engineprom"
+	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
@@ -78,6 +79,12 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 		return err
 	}
 	mux, ops := muxes(c, svc.api, svc.hooks, probes, metrics)
+	console, err := openConsole(c, svc, store.Ledger(), log)
+	if err != nil {
+		return err
+	}
+	defer console.Close()
+	mux.Handle("/console/", console)
 	if c.demo {
 		if err := startDemo(ctx, mux, svc.platforms[0].(*demoPlatform), store, svc.keys, base, out, log); err != nil {
 			return err
@@ -95,8 +102,9 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	defer func() { err = errors.Join(err, stopEngine(engine, c.stopTime, log)) }()
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
+	server.RegisterOnShutdown(console.Close) // its live tails last
 	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c) }()
-	log.Info("serving", "address", base, "description", base+"/v1/openapi.json")
+	log.Info("serving", "address", base, "description", base+"/v1/openapi.json", "console", base+"/console/")
 
 	select {
 	case err = <-failed:
@@ -248,6 +256,16 @@ func addProbes(mux *http.ServeMux, p *enginehttp.Probes) {
 	mux.HandleFunc("GET /livez", p.Live)
 	mux.HandleFunc("GET /readyz", p.Ready)
 	mux.HandleFunc("GET /healthz", p.Ready)
+}
+
+// openConsole makes the pages at /console/, for who has a key.
+func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (*engineui.Console, error) {
+	operator := func(p apikey.Principal) bool {
+		return c.operator != "" && p.Owner == c.operator && p.Scope == apikey.ScopeAdmin
+	}
+	return engineui.New(engineui.Config{
+		Engine: s.engine, Login: &engineui.KeyLogin{Auth: s.keys, Operator: operator}, Ledger: ledger, Logger: log,
+	})
 }
 
 // metricsOf is what Prometheus asks for.

@@ -35,6 +35,7 @@ type listening struct {
 	addr, tlsCert, tlsKey, opsAddr string
 	metrics                        bool
 	origins                        originList
+	operator                       string // an owner
 	keyless                        int
 }
 
@@ -113,6 +114,7 @@ func (c *config) flags(fs flags, sources *texts) {
 	fs.DurationVar(&c.drain, "drain", 2*time.Second, "when told to stop, go on for so long while /readyz says no")
 	fs.DurationVar(&c.stopTime, "stop-time", 15*time.Second, "then let requests and deliveries under way go on for so long before they are cut")
 	fs.Var(&c.origins, "origins", "let pages of these origins use the service from browsers: https://app.example.com,… (default none)")
+	fs.StringVar(&c.operator, "operator", "", "the `owner` whose admin keys see all owners, and the engine, in the console at /console/ (default nobody; with -demo the key's)")
 	fs.IntVar(&c.keyless, "keyless", 10, "WebSocket connections from one address that may wait to show their key; more behind a proxy")
 	for _, q := range quotaFlags(&c.quotas) {
 		fs.IntVar(q.n, "max-"+q.name, 0, "`number` of "+q.what+" that an owner may have (default no bound)")
@@ -215,6 +217,7 @@ func (c *config) check() error {
 	}
 	if c.demo {
 		c.allowPrivate, c.metrics = true, true
+		c.operator = cmp.Or(c.operator, demoOwner)
 		if c.interval == 0 {
 			c.interval = max(time.Second, c.minInterval)
 		}

@@ -33,8 +33,8 @@ func openSources(flags []sourceFlag, allowPrivate bool, log *slog.Logger) (all [
 		all = append(all, s)
 		if hook, ok := s.Roles.Stream.(http.Handler); ok {
 			path := f.streamPath()
-			if hooks[path] != nil || path == "/" || strings.HasPrefix(path, "/v1/") {
-				return nil, nil, fmt.Errorf("%s: stream with the path %q is not allowed: want one of its own, outside of /v1", f.from, path)
+			if hooks[path] != nil || path == "/" || strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/console/") {
+				return nil, nil, fmt.Errorf("%s: stream with the path %q is not allowed: want one of its own, outside of /v1 and /console", f.from, path)
 			}
 			hooks[path] = hook
 		}

@@ -166,7 +166,7 @@ func TestOpenXAndFeeds(t *testing.T) {
 	if _, pattern := public.Handler(httptest.NewRequest("GET", "/websub/something", nil)); pattern != "/websub/" {
 		t.Errorf("the hub's request goes to %q", pattern)
 	}
-	for _, taken := range []string{"https://s.example.com", "https://s.example.com/v1/websub"} {
+	for _, taken := range []string{"https://s.example.com", "https://s.example.com/v1/websub", "https://s.example.com/console"} {
 		f := c.sources[1]
 		f.streamURL = taken
 		if _, _, err := openSources([]sourceFlag{f}, false, slog.New(slog.DiscardHandler)); err == nil {
