@@ -3,6 +3,7 @@ package engineui
 import (
 	"html/template"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 // funcs are those that templates have.
 var funcs = template.FuncMap{
 	"dur": dur, "clock": clock, "stamp": stamp, "num": num, "figure": figure, "pct": pct, "credits": credits,
-	"out": out, "cut": cut, "join": strings.Join,
+	"out": out, "cut": cut, "join": strings.Join, "seconds": seconds, "often": often, "first": first,
 }
 
 // dur is a duration with three digits or so: 812 ms, 3.21 s, 4 min 10 s, 2 h 5 min, 3 d 4 h.
@@ -154,3 +155,23 @@ func out(href, text string) outside {
 
 // maxURL bounds the length of a link to another host.
 const maxURL = 2000
+
+// seconds is a duration in seconds as dur shows it.
+func seconds(s float64) string { return dur(time.Duration(s * float64(time.Second))) }
+
+// often is how often something happens, given for a second, in a unit that suits.
+func often(perSecond float64) string {
+	switch {
+	case perSecond >= 1:
+		return figure(perSecond) + " a second"
+	case perSecond*3600 >= 1:
+		return figure(perSecond*3600) + " an hour"
+	}
+	return figure(perSecond*24*3600) + " a day"
+}
+
+// first are the first elements of a slice, at most n.
+func first(n int, list any) any {
+	v := reflect.ValueOf(list)
+	return v.Slice(0, min(n, v.Len())).Interface()
+}

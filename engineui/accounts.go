@@ -1,0 +1,62 @@
+package engineui
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/detect"
+)
+
+// worstShown is how many accounts the page shows.
+const worstShown = 50
+
+// accountsData is the accounts that stand worst.
+type accountsData struct {
+	By       worst
+	Orders   []worst
+	Accounts []detect.AccountStatus
+	Fleet    bool // they are of this node
+}
+
+// worst is an order of the accounts.
+type worst struct {
+	Name, Title, Rank string // the latter heads the column of ranks
+	by                detect.WorstBy
+}
+
+var worstOrders = []worst{
+	{"failing", "Failing", "Failures in a row", detect.WorstFailing},
+	{"silent", "Silent", "Posts missing", detect.WorstSilent},
+	{"gaps", "With gaps", "Open gaps", detect.WorstGaps},
+	{"slow", "Slow", "Mean delay", detect.WorstSlow},
+}
+
+// accounts is the page of the accounts that stand worst, of all owners for an operator
+// who has chosen none.
+func (c *Console) accounts(v *view) (any, error) {
+	d := accountsData{By: worstOrders[0], Orders: worstOrders, Fleet: c.engine.Nodes() > 1}
+	if name := v.query.Get("by"); name != "" {
+		known := false
+		for _, o := range worstOrders {
+			if o.Name == name {
+				d.By, known = o, true
+			}
+		}
+		if !known {
+			return nil, &failure{http.StatusBadRequest, "The parameter by is not allowed: want failing, silent, gaps or slow."}
+		}
+	}
+	of := v.follows()
+	var err error
+	d.Accounts, err = c.engine.WorstAccounts(v.Context(), detect.WorstQuery{By: d.By.by, Limit: worstShown, Owner: of.owner, All: of.all})
+	return d, running(err)
+}
+
+// running turns the engine's error into what a viewer reads.
+func running(err error) error {
+	if errors.Is(err, streamwatch.ErrNotRunning) {
+		return &failure{http.StatusServiceUnavailable, "The engine does not run."}
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+package engineui
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/latency"
+)
+
+// maxBody is how much of a body a page shows, in bytes.
+const maxBody = 32 << 10
+
+// eventData is an event on its way.
+type eventData struct {
+	deliver.Event
+	Body       string
+	Deliveries []deliveryData
+}
+
+// deliveryData is its way to one endpoint.
+type deliveryData struct {
+	deliver.LogEntry
+	URL     string // of the endpoint; "" when it is gone, or a handler
+	Handler string
+	Way     stack
+	Steps   []latency.Cause
+	Headers []header // of the last attempt; nil without one
+}
+
+// header is a header of a request. What is a secret, or made of one, is ***.
+type header struct{ Name, Value string }
+
+const hidden = "***"
+
+// event is the page of one event, by its number or by one of its deliveries.
+func (c *Console) event(v *view) (any, error) {
+	if id := v.query.Get("delivery"); id != "" {
+		entry, err := c.engine.Log().Delivery(v.Context(), v.Owner, id)
+		if errors.Is(err, deliver.ErrDeliveryNotFound) {
+			return nil, errNotFound
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c.eventData(v, entry.Event)
+	}
+	seq, err := strconv.ParseUint(v.query.Get("seq"), 10, 63)
+	if err != nil || seq == 0 {
+		return nil, errNotFound
+	}
+	list, err := c.engine.Log().Events(v.Context(), v.Owner, seq-1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 || list[0].Seq != seq {
+		return nil, errNotFound
+	}
+	return c.eventData(v, &list[0])
+}
+
+// eventData finds an event's deliveries by their ids, which follow from the endpoints of
+// its source: the log need not be searched. Those to endpoints that are gone are left out.
+func (c *Console) eventData(v *view, e *deliver.Event) (any, error) {
+	d := eventData{Event: *e, Body: indented(e.Body)}
+	targets, err := c.engine.Endpoints().List(v.Context(), v.Owner, e.Source.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append([]string{"default"}, e.Handlers...) {
+		targets = append(targets, deliver.Endpoint{ID: deliver.HandlerEndpoint(name)})
+	}
+	seen := map[string]bool{}
+	for i := range targets {
+		to := &targets[i]
+		if seen[to.ID] {
+			continue
+		}
+		seen[to.ID] = true
+		entry, err := c.engine.Log().Delivery(v.Context(), v.Owner, deliver.DeliveryID(e.ID, to.ID))
+		if errors.Is(err, deliver.ErrDeliveryNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.Deliveries = append(d.Deliveries, newDeliveryData(entry, to))
+	}
+	return d, nil
+}
+
+func newDeliveryData(entry deliver.LogEntry, to *deliver.Endpoint) deliveryData {
+	d := deliveryData{LogEntry: entry, URL: to.URL, Steps: wayOf(&entry)}
+	if name, ok := deliver.HandlerName(to.ID); ok {
+		d.Handler = name
+	}
+	d.Way = newStack(latency.Shares(d.Steps))
+	if n := len(entry.Log); n > 0 && d.Handler == "" {
+		d.Headers = []header{
+			{"Content-Type", "application/json"},
+			{deliver.HeaderWebhookID, entry.EndpointID}, {deliver.HeaderDeliveryID, entry.ID},
+			{deliver.HeaderStandardID, entry.ID}, {deliver.HeaderStandardTimestamp, strconv.FormatInt(entry.Log[n-1].At.Unix(), 10)},
+			{deliver.HeaderSignature, hidden}, {deliver.HeaderStandardSignature, hidden},
+		}
+		for _, h := range to.Headers {
+			d.Headers = append(d.Headers, header{h.Name, hidden})
+		}
+	}
+	return d
+}
+
+// wayOf is the parts of the time from publication to acknowledgement, or as far as it
+// has come, in the order of the flow. Where clocks disagree a part is 0.
+func wayOf(entry *deliver.LogEntry) (list []latency.Cause) {
+	e := entry.Event
+	at := e.PublishedAt
+	step := func(name string, end time.Time) {
+		if end.IsZero() || at.IsZero() {
+			return
+		}
+		list = append(list, latency.Cause{Name: name, Mean: max(0, end.Sub(at))})
+		if end.After(at) {
+			at = end
+		}
+	}
+	step("until the poll was due", e.EarliestAt)
+	step("until it was asked for", e.RequestedAt)
+	step("fetched", e.FetchedAt)
+	step("judged", e.DetectedAt)
+	step("committed", e.CommittedAt)
+	step("until the first attempt", entry.FirstAttemptAt())
+	step("sent and acknowledged", entry.AcknowledgedAt())
+	return list
+}
+
+// indented is a body as people read it, cut to maxBody.
+func indented(body []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, body, "", "  ") != nil {
+		b.Reset()
+		b.Write(body)
+	}
+	return cut(maxBody, b.String())
+}
+
+// redeliver sends a delivery again.
+func (c *Console) redeliver(v *view) (string, error) {
+	id := v.PostForm.Get("delivery")
+	_, err := c.engine.Endpoints().Redeliver(v.Context(), v.Owner, id)
+	return v.Link("event", "delivery", id), refused(err)
+}
+
+// refused turns an error of the endpoints' manager into what a viewer reads.
+func refused(err error) error {
+	var field *deliver.FieldError
+	switch {
+	case errors.Is(err, deliver.ErrDeliveryNotFound), errors.Is(err, deliver.ErrEndpointNotFound):
+		return errNotFound
+	case errors.As(err, &field), errors.Is(err, deliver.ErrReplayRunning):
+		return &failure{http.StatusConflict, "Refused: " + err.Error() + "."}
+	}
+	return err
+}

@@ -1,0 +1,249 @@
+package engineui_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/rule"
+)
+
+// shows reports what a page lacks.
+func shows(t *testing.T, w http.Handler, viewer, path string, want ...string) string {
+	t.Helper()
+	status, body := get(w, viewer, path)
+	if status != http.StatusOK {
+		t.Fatalf("%s gets %s: status %d", viewer, path, status)
+	}
+	sound(t, body)
+	for _, text := range want {
+		if !strings.Contains(body, text) {
+			t.Errorf("%s lacks %q for %s:\n%s", path, text, viewer, body)
+		}
+	}
+	return body
+}
+
+// follow finds the first link of a page that begins so.
+func follow(t *testing.T, body, begin string) string {
+	t.Helper()
+	for _, g := range tags(t, body) {
+		if strings.HasPrefix(g.attr["href"], begin) {
+			return "/" + g.attr["href"]
+		}
+	}
+	t.Fatalf("no link begins with %q:\n%s", begin, body)
+	return ""
+}
+
+// submit sends a form of a page and follows where it leads.
+func submit(t *testing.T, w http.Handler, viewer, path, form string) (status int, body string) {
+	t.Helper()
+	got := ask(w, http.MethodPost, path, form, http.Header{"Viewer": {viewer}, "Sec-Fetch-Site": {"same-origin"}})
+	if got.Code != http.StatusSeeOther {
+		return got.Code, got.Body.String()
+	}
+	return get(w, viewer, "/"+got.Header().Get("Location"))
+}
+
+// From the list of the worst accounts to one of them, its polls and its posts, to one of
+// these and its way.
+func TestAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		<-time.After(3 * time.Second)
+		w.post("acme_news", "Lift-off")
+		w.post("globex_news", "another post")
+		for _, order := range []string{"failing", "silent", "gaps"} {
+			shows(t, w, "acme", "/accounts?by="+order, "No account stands badly")
+		}
+		body := shows(t, w, "operator", "/accounts?by=slow", "acme_news", "globex_news")
+		if body := shows(t, w, "acme", "/accounts?by=slow", "acme_news"); strings.Contains(body, "globex") {
+			t.Error("acme sees an account of globex")
+		}
+		shows(t, w, "operator", follow(t, body, "account?account=acme_news"), "Watched by", "polls since", "the first of this process")
+		shows(t, w, "operator", "/accounts?by=slow&owner=globex", "globex_news")
+		body = shows(t, w, "acme", "/account?account=ACME_News", "acme_news", "Lift-off", "expected since the last")
+		shows(t, w, "acme", follow(t, body, "event?seq="), "Lift-off", "judged", "sent and acknowledged", "delivered", "acme-monitor")
+		w.platform.SetProtected("acme_news", true)
+		<-time.After(time.Minute)
+		shows(t, w, "acme", "/accounts", "acme_news", "protected")
+		shows(t, w, "acme", "/account?account=acme_news", "failed in a row", "could not be read")
+		for path, want := range map[string]int{
+			"/account?account=globex_news": http.StatusNotFound, "/account?account=nobody": http.StatusNotFound, "/account": http.StatusNotFound,
+			"/accounts?by=size": http.StatusBadRequest,
+		} {
+			if status, _ := get(w, "acme", path); status != want {
+				t.Errorf("%s: status %d, want %d", path, status, want)
+			}
+		}
+	})
+}
+
+// An event shows its body, and of each delivery the attempts and the headers without
+// secrets; it can be sent again by who may write.
+func TestEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		hooks, err := w.engine.Endpoints().List(t.Context(), "acme", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.engine.Endpoints().Update(t.Context(), "acme", hooks[0].ID, endpoints.Update{Headers: []deliver.Header{{Name: "X-Api-Token", Value: "token-of-acme"}}}); err != nil {
+			t.Fatal(err)
+		}
+		w.post("acme_news", "Lift-off")
+		body := shows(t, w, "acme", "/events", "Lift-off")
+		path := follow(t, body, "event?seq=")
+		body = shows(t, w, "acme", path, "tweet.detected", deliver.HeaderSignature, deliver.HeaderStandardSignature, "X-Api-Token", "***", "https://hooks.acme.example.com/in", "200", "Send again")
+		if regexp.MustCompile(`token-of-acme|sha256=|v1,`).MatchString(body) {
+			t.Errorf("a secret, or a signature, is shown:\n%s", body)
+		}
+		if body := shows(t, w, "acme-reader", path); strings.Contains(body, "<form class=\"filter\"") {
+			t.Error("who may only read sees a form")
+		}
+		id := regexp.MustCompile(`name="delivery" value="([^"]+)"`).FindStringSubmatch(body)
+		if id == nil {
+			t.Fatal("no delivery to send again")
+		}
+		if status, _ := submit(t, w, "acme-reader", "/event", "delivery="+id[1]); status != http.StatusForbidden {
+			t.Errorf("a reader sends again: status %d", status)
+		}
+		if status, _ := submit(t, w, "globex", "/event", "delivery="+id[1]); status != http.StatusNotFound {
+			t.Errorf("another owner sends again: status %d", status)
+		}
+		if status, body := submit(t, w, "acme", "/event", "delivery="+id[1]); status != http.StatusOK || !strings.Contains(body, "Lift-off") {
+			t.Errorf("sent again: status %d", status)
+		}
+		<-time.After(3 * time.Second)
+		if body := shows(t, w, "acme", path); strings.Count(body, `<th scope="row" class="n">`) != 2 {
+			t.Errorf("want two attempts:\n%s", body)
+		}
+		for _, path := range []string{"/event", "/event?seq=0", "/event?seq=99", "/event?delivery=nothing"} {
+			if status, _ := get(w, "acme", path); status != http.StatusNotFound {
+				t.Errorf("%s: status %d, want 404", path, status)
+			}
+		}
+	})
+}
+
+// Events come in pages, the newest first, each once.
+func TestEventsInPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for range 130 {
+			w.platform.Post("acme_news", "a post")
+		}
+		<-time.After(time.Minute)
+		number := regexp.MustCompile(`<th scope="row"><a href="event\?seq=(\d+)">`)
+		var all []string
+		path := "/events"
+		for pages := 1; ; pages++ {
+			body := shows(t, w, "acme", path)
+			for _, m := range number.FindAllStringSubmatch(body, -1) {
+				all = append(all, m[1])
+			}
+			if !strings.Contains(body, `rel="next"`) {
+				if pages != 3 {
+					t.Errorf("%d pages, want 3", pages)
+				}
+				break
+			}
+			for _, g := range tags(t, body) {
+				if g.attr["rel"] == "next" {
+					path = "/" + g.attr["href"]
+				}
+			}
+		}
+		if len(all) != 130 || all[0] != "130" || all[129] != "1" {
+			t.Errorf("%d events, %v", len(all), all)
+		}
+		if status, _ := get(w, "acme", "/events?cursor=x"); status != http.StatusBadRequest {
+			t.Errorf("a cursor of one's own: status %d", status)
+		}
+	})
+}
+
+// What can be done to an endpoint, by who may write.
+func TestEndpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.post("acme_news", "Lift-off")
+		w.post("globex_news", "another post")
+		shows(t, w, "operator", "/endpoints", "hooks.acme.example.com", "hooks.globex.example.com", "globex", "steady", "closed")
+		shows(t, w, "operator", follow(t, shows(t, w, "operator", "/endpoints?owner=globex", "hooks.globex.example.com"), "endpoint?endpoint="), "globex-monitor")
+		path := follow(t, shows(t, w, "acme", "/endpoints", "hooks.acme.example.com", "active"), "endpoint?endpoint=")
+		shows(t, w, "acme", path, "steady", "Lift-off", "delivered", "no rate")
+		for _, row := range []struct{ form, want, then string }{
+			{"action=test", "accepted with the status 200", ""},
+			{"action=pause", "is paused", "End the pause"},
+			{"action=resume", "pause has ended", "Pause"},
+			{"action=recover&hours=2", "0 failed deliveries", ""},
+			{"action=replay&hours=168", "A replay has begun", ""},
+			{"action=disable", "is disabled", "Enable"},
+			{"action=enable", "is enabled", "Disable"},
+		} {
+			status, body := submit(t, w, "acme", path, row.form)
+			if status != http.StatusOK || !strings.Contains(body, row.want) || !strings.Contains(body, row.then) {
+				t.Errorf("%s: status %d, want %q and %q:\n%s", row.form, status, row.want, row.then, body)
+			}
+			if status, _ := submit(t, w, "globex", path, row.form); status != http.StatusNotFound {
+				t.Errorf("%s of another owner: status %d", row.form, status)
+			}
+			if status, _ := submit(t, w, "acme-reader", path, row.form); status != http.StatusForbidden {
+				t.Errorf("%s by a reader: status %d", row.form, status)
+			}
+			<-time.After(2 * time.Second)
+		}
+		if status, _ := submit(t, w, "acme", path, "action=explode"); status != http.StatusBadRequest {
+			t.Errorf("an unknown action: status %d", status)
+		}
+		if status, body := submit(t, w, "acme", path, "action=disable"); status != http.StatusOK {
+			t.Fatal(status, body)
+		}
+		if status, body := submit(t, w, "acme", path, "action=pause"); status != http.StatusConflict || !strings.Contains(body, "Refused") {
+			t.Errorf("a disabled one is paused: status %d: %s", status, body)
+		}
+		if body := shows(t, w, "acme-reader", path); strings.Contains(body, `method="post"`) {
+			t.Error("who may only read sees a form")
+		}
+	})
+}
+
+// Rules are listed, and a query is tried on the owner's newest posts.
+func TestRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for owner, tag := range map[string]string{"acme": "launches", "globex": "globex-rule"} {
+			if _, err := w.engine.Rules().Create(t.Context(), rule.CreateRequest{Owner: owner, Tag: tag, Query: "from:acme_news lift", Interval: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.post("acme_news", "Lift off at noon")
+		w.post("acme_news", "Weather")
+		w.post("globex_news", "Lift of globex")
+		body := shows(t, w, "acme", "/rules", "launches", "from:acme_news lift", "active")
+		body = shows(t, w, "acme", follow(t, body, "rules?query="), "1 of the newest 2 posts match", "Lift off at noon", "“Lift”")
+		if strings.Contains(body, "globex") {
+			t.Error("acme sees a post or a rule of globex")
+		}
+		for q, want := range map[string]string{
+			"lift OR weather": "2 of the newest 2 posts match", "(lift": "The query is not allowed", "nothing": "0 of the newest 2 posts match",
+			strings.Repeat("a", 5000): "longer than 4,096", `<script>alert(1)</script>`: "&lt;script&gt;",
+		} {
+			body := shows(t, w, "acme", "/rules?query="+url.QueryEscape(q), want)
+			if strings.Contains(body, "<script>a") {
+				t.Error("a query becomes a script")
+			}
+		}
+		if status, _ := get(w, "acme", "/rules?page=0"); status != http.StatusBadRequest {
+			t.Errorf("page 0: status %d", status)
+		}
+	})
+}

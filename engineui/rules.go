@@ -1,0 +1,122 @@
+package engineui
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/rule/query"
+)
+
+// Bounds of the page of rules.
+const (
+	rulesShown = 50
+	triedPosts = 100 // the owner's newest posts that a query is tried on
+	triedShown = 20
+	maxQuery   = 4096 // characters of a query that is tried
+)
+
+// rulesData is a page of an owner's rules, and a query that was tried.
+type rulesData struct {
+	Rules []rule.Rule
+	Page  int
+	More  bool // there is another page
+	Try   *tried
+	Text  string // of the query
+}
+
+// Before and After are the pages beside this one.
+func (d *rulesData) Before() int { return d.Page - 1 }
+func (d *rulesData) After() int  { return d.Page + 1 }
+
+// tried is what came of a query on the newest posts.
+type tried struct {
+	Refused  string // why the query cannot be parsed
+	Warnings []query.Warning
+	Upstream []query.Operator // those that a post's record does not decide
+	Posts    int              // looked at
+	Matches  int
+	Shown    []triedPost
+}
+
+// triedPost is a post with what the query says of it.
+type triedPost struct {
+	deliver.Event
+	Verdict query.Verdict
+	Clauses []query.Explanation
+}
+
+// rules is the page of the filter rules.
+func (c *Console) rules(v *view) (any, error) {
+	d := &rulesData{Text: v.query.Get("query")}
+	var err error
+	if d.Page, err = v.number("page", 1, 1, 1_000_000); err != nil {
+		return nil, err
+	}
+	page, err := c.engine.Rules().List(v.Context(), rule.Query{Owner: v.Owner, Page: d.Page, PageSize: rulesShown})
+	if err != nil {
+		return nil, err
+	}
+	d.Rules, d.More = page.Rules, page.Total > d.Page*rulesShown
+	if strings.TrimSpace(d.Text) != "" {
+		d.Try, err = c.try(v, d.Text)
+	}
+	return d, err
+}
+
+// try matches a query against the owner's newest posts.
+func (c *Console) try(v *view, text string) (*tried, error) {
+	if len(text) > maxQuery {
+		return &tried{Refused: "it is longer than 4,096 bytes"}, nil
+	}
+	p, warnings, err := c.engine.Rules().Parse(text)
+	if err != nil {
+		return &tried{Refused: err.Error()}, nil
+	}
+	t := &tried{Warnings: warnings, Upstream: p.NeedsUpstream()}
+	events, err := c.newest(v, triedPosts)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	var others []triedPost
+	for _, e := range events {
+		if id := e.Platform + ":" + e.TweetID; seen[id] { // found for several monitors or rules
+			continue
+		} else {
+			seen[id] = true
+		}
+		body, err := deliver.ParseBody(e.Body)
+		var field *deliver.FieldError
+		if errors.As(err, &field) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.Posts++
+		why := p.Explain(&body.Tweet)
+		post := triedPost{e, why.Verdict, clauses(why)}
+		if p.Match(&body.Tweet) {
+			t.Matches++
+			t.Shown = append(t.Shown, post)
+		} else {
+			others = append(others, post)
+		}
+	}
+	t.Shown = append(t.Shown, others...)
+	t.Shown = t.Shown[:min(len(t.Shown), triedShown)]
+	return t, nil
+}
+
+// clauses are the clauses of an explanation without the groups around them, 20 at most.
+func clauses(e query.Explanation) (list []query.Explanation) {
+	if len(e.Parts) == 0 {
+		return []query.Explanation{e}
+	}
+	for _, part := range e.Parts {
+		list = append(list, clauses(part)...)
+	}
+	return list[:min(len(list), 20)]
+}
