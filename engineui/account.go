@@ -41,7 +41,7 @@ func (c *Console) account(v *view) (any, error) {
 	}
 	d := accountData{AccountStatus: st, Now: c.cfg.Now()}
 	d.Picture = newTimeline(st.Polls, d.Now)
-	newest, err := c.newest(v, postsSearched)
+	newest, err := v.newest(postsSearched)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (c *Console) events(v *view) (any, error) {
 	d := eventsData{Before: v.query.Get("cursor")}
 	before := uint64(0)
 	if d.Before == "" {
-		last, err := c.lastSeq(v)
+		last, err := v.lastSeq()
 		if err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (c *Console) events(v *view) (any, error) {
 		}
 	}
 	var err error
-	d.Events, err = c.eventsBefore(v, before, eventsShown)
+	d.Events, err = v.eventsBefore(before, eventsShown)
 	if n := len(d.Events); n > 0 && d.Events[n-1].Seq > 1 {
 		d.Next = strconv.FormatUint(d.Events[n-1].Seq, 10)
 	}
@@ -44,22 +44,22 @@ func (c *Console) events(v *view) (any, error) {
 }
 
 // newest are an owner's newest events, the newest first.
-func (c *Console) newest(v *view, most int) ([]deliver.Event, error) {
-	last, err := c.lastSeq(v)
+func (v *view) newest(most int) ([]deliver.Event, error) {
+	last, err := v.lastSeq()
 	if err != nil {
 		return nil, err
 	}
-	return c.eventsBefore(v, last+1, most)
+	return v.eventsBefore(last+1, most)
 }
 
 // eventsBefore are the owner's events with the numbers before one, as far as they are
 // stored: at most so many numbers are looked at.
-func (c *Console) eventsBefore(v *view, before uint64, most int) ([]deliver.Event, error) {
+func (v *view) eventsBefore(before uint64, most int) ([]deliver.Event, error) {
 	if before <= 1 {
 		return nil, nil
 	}
 	from := before - 1 - min(before-1, uint64(most))
-	list, err := c.engine.Log().Events(v.Context(), v.Owner, from, int(before-1-from))
+	list, err := v.c.engine.Log().Events(v.Context(), v.Owner, from, int(before-1-from))
 	list = slices.DeleteFunc(list, func(e deliver.Event) bool { return e.Seq >= before })
 	slices.Reverse(list)
 	return list, err
@@ -67,10 +67,10 @@ func (c *Console) eventsBefore(v *view, before uint64, most int) ([]deliver.Even
 
 // lastSeq is the number of an owner's newest event, 0 when none is stored. It asks for one
 // event at a time, some 60 times at most: no store has to count.
-func (c *Console) lastSeq(v *view) (uint64, error) {
+func (v *view) lastSeq() (uint64, error) {
 	// after returns the number of the first event above n.
 	after := func(n uint64) (uint64, error) {
-		list, err := c.engine.Log().Events(v.Context(), v.Owner, n, 1)
+		list, err := v.c.engine.Log().Events(v.Context(), v.Owner, n, 1)
 		if err != nil || len(list) == 0 {
 			return 0, err
 		}

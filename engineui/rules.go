@@ -75,7 +75,7 @@ func (c *Console) try(v *view, text string) (*tried, error) {
 		return &tried{Refused: err.Error()}, nil
 	}
 	t := &tried{Warnings: warnings, Upstream: p.NeedsUpstream()}
-	events, err := c.newest(v, triedPosts)
+	events, err := v.newest(triedPosts)
 	if err != nil {
 		return nil, err
 	}
