@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/fetcher"
 	"github.com/streamwatch/streamwatch/monitor"
 )
@@ -34,13 +35,26 @@ type engine struct {
 }
 
 func startEngine(f *feed, interval time.Duration, seen *latencies) (contestant, error) {
-	e, err := streamwatch.New(streamwatch.Config{
+	return start(f, interval, seen, func(c streamwatch.Config) streamwatch.Config { return c })
+}
+
+// startRecorded is the engine with a flight recorder of 16 MiB.
+func startRecorded(f *feed, interval time.Duration, seen *latencies) (contestant, error) {
+	rec, err := recorder.New(recorder.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return start(f, interval, seen, rec.Wrap)
+}
+
+func start(f *feed, interval time.Duration, seen *latencies, wrap func(streamwatch.Config) streamwatch.Config) (contestant, error) {
+	e, err := streamwatch.New(wrap(streamwatch.Config{
 		Fetcher: f, MinInterval: interval, DefaultInterval: interval,
 		OnEvent: func(_ context.Context, ev deliver.Event) error {
 			seen.add(time.Since(ev.DetectedAt))
 			return nil
 		},
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,8 @@
 // for each account. CPU is user and system time of the process, garbage
 // collection included, and less what a call of the Fetcher takes alone, which is
 // shown; memory is the heap after a collection and the stacks, less the
-// Fetcher's. The latency is from Event.DetectedAt to the handler's call.
+// Fetcher's. The latency is from Event.DetectedAt to the handler's call. Both loads
+// are run with a flight recorder, detect/recorder, too.
 //
 // After the measured rounds, one more is profiled and split into stages by the
 // functions on the stack; -profile FILE writes that as text. Every run ends with
@@ -114,6 +115,10 @@ func run(o options) error {
 			p := profiled{kase: kase, polls: res.profiledPolls, stacks: res.stacks}
 			profiles = append(profiles, p)
 			shares = append(shares, p.rows()...)
+			if res, err = race(o, n, l, startRecorded); err != nil {
+				return err
+			}
+			rows = append(rows, res.rows(kase, "streamwatch with recorder")...)
 			if l == paced && n <= maxNaive {
 				if res, err = race(o, n, l, startNaive); err != nil {
 					return err

@@ -13,6 +13,7 @@
 //
 //   - streamwatch: the engine with fetcher/mastodon and storage/sqlite
 //   - streamwatch by HTTP/1.1: the same with a connection for each request under way
+//   - streamwatch with recorder: the same with a flight recorder, detect/recorder
 //   - afternoon: what one writes in an afternoon, with a ticker an account,
 //     http.Client, encoding/json, a map, and a signed http.Post. It keeps nothing.
 //   - request alone: the same requests by http.Client, the body read and dropped

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
+	"github.com/streamwatch/streamwatch/detect/recorder"
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/secret"
@@ -20,7 +21,7 @@ const monitorAccounts = 100
 
 // startOurs embeds the engine as a program would: the defaults, but for a receiver on
 // this machine and intervals below a second.
-func startOurs(o contestantOrder) (stop func() error, err error) { return embed(o, nil) }
+func startOurs(o contestantOrder) (stop func() error, err error) { return embed(o, nil, nil) }
 
 // startOursHTTP1 asks the platform by HTTP/1.1, with a connection for each request
 // under way.
@@ -28,10 +29,19 @@ func startOursHTTP1(o contestantOrder) (stop func() error, err error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return embed(o, &http.Client{Timeout: 30 * time.Second,
-		Transport: &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: inFlight, IdleConnTimeout: 90 * time.Second}})
+		Transport: &http.Transport{Protocols: &protocols, MaxIdleConnsPerHost: inFlight, IdleConnTimeout: 90 * time.Second}}, nil)
 }
 
-func embed(o contestantOrder, client *http.Client) (stop func() error, err error) {
+// startRecorded has a flight recorder that keeps the last polls.
+func startRecorded(o contestantOrder) (stop func() error, err error) {
+	rec, err := recorder.New(recorder.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return embed(o, nil, rec)
+}
+
+func embed(o contestantOrder, client *http.Client, rec *recorder.Recorder) (stop func() error, err error) {
 	ctx := context.Background()
 	platform, err := mastodon.New(mastodon.Config{BaseURL: o.URL, PageSize: o.Page, HTTP: client})
 	if err != nil {
@@ -41,10 +51,14 @@ func embed(o contestantOrder, client *http.Client) (stop func() error, err error
 	if err != nil {
 		return nil, err
 	}
-	engine, err := streamwatch.New(streamwatch.Config{
+	cfg := streamwatch.Config{
 		Fetcher: platform, Store: store, MinInterval: o.Interval, DefaultInterval: o.Interval,
 		Webhook: webhook.Config{AllowPrivate: true},
-	})
+	}
+	if rec != nil {
+		cfg = rec.Wrap(cfg)
+	}
+	engine, err := streamwatch.New(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ type outage struct {
 func newOutage(t *testing.T, opts recorder.Options) *outage {
 	o := &outage{opts: opts, store: failingStore{Store: memory.New(memory.Options{}), fails: new(atomic.Bool)}, platform: enginetest.NewPlatform(enginetest.PlatformConfig{
 		Seed: 7, Accounts: enginetest.AccountNames(6), PageSize: 5, LateShare: 0.5, LateUpTo: 4 * time.Minute, Latency: 80 * time.Millisecond,
-		RateLimit: 60, RateWindow: 5 * time.Minute,
-		Faults: enginetest.Faults{ServerError: 0.02, Truncated: 0.01, NullFields: 0.02, WrongAuthor: 0.02},
+		RateLimit: 70, RateWindow: 5 * time.Minute,
+		Faults: enginetest.Faults{ServerError: 0.02, Truncated: 0.02, RateLimited: 0.03, NullFields: 0.02, WrongAuthor: 0.02},
 	})}
 	rec, err := recorder.New(opts)
 	if err != nil {
@@ -97,6 +97,7 @@ func (o *outage) run(t *testing.T) {
 		o.down.Store(true)
 		pass(12 * time.Minute)
 		o.down.Store(false)
+		o.platform.Rename(names[5], "renamed")
 		pass(3 * time.Minute)
 		o.platform.SetProtected(names[4], true)
 		for i := range 40 { // more than the page cap reads

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -13,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "make testdata/outage.jsonl.gz anew")
 
-const recorded = "testdata/outage.jsonl.gz"
+const outageFile = "testdata/outage.jsonl.gz"
 
 // An outage that was recorded comes to the same decisions when it is played again.
 func TestRecordedOutage(t *testing.T) {
@@ -25,17 +26,23 @@ func TestRecordedOutage(t *testing.T) {
 			if err := o.rec.Dump(&b); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(recorded, b.Bytes(), 0o644); err != nil {
+			if err := os.WriteFile(outageFile, b.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		})
 	}
-	f, err := os.Open(recorded)
+	data, err := os.ReadFile(outageFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	played := enginetest.Replay(t, f)
+	text := unzipped(t, data)
+	for what, s := range map[string]string{"a rate limit": `"kind":"rate limit"`, "a closed budget": `"closed":`, "an outage": `"kind":"status"`, "a protected account": `"kind":"protected"`,
+		"a malformed answer": `"kind":"malformed"`, "a gap": `"gap":`, "a gap that is read": `"filled":`, "a failed commit": `"commit_error":`, "a filter": `"refused":`, "a restart": `"run":2`} {
+		if !strings.Contains(text, s) {
+			t.Errorf("the recording lacks %s", what)
+		}
+	}
+	played := enginetest.Replay(t, bytes.NewReader(data))
 	t.Logf("%+v", played)
 	if played.Accounts != 12 || played.Polls < 300 || played.Events < 100 || played.LeftOut != 0 {
 		t.Errorf("played %+v: want six accounts before and after the restart, and all polls", played)

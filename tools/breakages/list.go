@@ -24,6 +24,7 @@ var (
 	redisTests    = []string{"./storage/redisstore"}
 	nodeTests     = []string{"./internal/node"}
 	blueskyTests  = []string{"./fetcher/bluesky"}
+	recorderTests = []string{"./detect/recorder"}
 )
 
 // list has a few rows for each promise, those whose breaking is the likeliest and
@@ -67,7 +68,7 @@ var list = []breakage{
 	{"a post that a stream brings waits for the poll of its account", "detect/internal/poll", "(*Machine).Push", never("polled"), detectTests},
 	{"a mark that has changed has an account polled", "internal/probe", "(*Sweep).compare", drop("s.hurry"), detectTests},
 	{"a closed bucket closes nothing else", "detect/internal/poll", "(*Env).Bucket", begin(`return ""`), detectTests},
-	{"posts of two platforms with one id are two", "detect/internal/poll", "(*judge).eventID", never(`j.env.Platform != ""`), rootTests},
+	{"posts of two platforms with one id are two", "detect/internal/poll", "eventID", never(`platform != ""`), rootTests},
 	{"cursors of two platforms are two", "internal/platforms", "journal.Commit", swap("j.prefix + c.Target", "c.Target"), []string{"./internal/platforms"}},
 
 	// Ids are the same for the same thing.
@@ -190,4 +191,6 @@ var list = []breakage{
 	{"a part's query is searched for by one node", "detect", "(*router).fromSearch", swap("r.d.sharing.share.Query(sub.Query)", "true"), detectTests},
 	{"a stream that is given up stores no position", "detect/internal/streams", "(*Stream).Position", swap("s.turn.off.Load()", "false"), detectTests},
 	{"a commit that is fenced is no trouble", "detect/internal/poll", "(*Machine).reschedule", never("errors.Is(err, fleet.ErrFenced)"), detectTests},
+	{"a recorded outage comes to other decisions when the overlap is not read", "detect/internal/accounts", "(*Table).Cutoff", swap("back.Add(-overlap)", "back"), recorderTests},
+	{"a dump hides names and texts", "detect/recorder", "(*hider).text", begin("return s"), recorderTests},
 }
