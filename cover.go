@@ -15,6 +15,7 @@ type admission struct {
 	e        *Engine
 	cover    chan struct{} // held from the question for cover until its stream is stored
 	endpoint chan struct{} // held from the count of endpoints until another is stored
+	erasing  erasing
 }
 
 func newAdmission(e *Engine) *admission {
@@ -81,6 +82,9 @@ func (a *admission) activePrices(ctx context.Context, owner, but string) (prices
 // monitor is monitor.Config.Admit. Within the owner's quotas, a change that does not
 // raise the price is allowed whatever the balance.
 func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monitor.Monitor) (done func(), err error) {
+	if err := a.erasing.check(is.Owner, is.Status == monitor.Active); err != nil {
+		return nil, err
+	}
 	if err := a.monitorQuota(ctx, was, &is); err != nil {
 		return nil, err
 	}
@@ -93,6 +97,9 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 
 // rule is rule.Config.Admit.
 func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (done func(), err error) {
+	if err := a.erasing.check(is.Owner, is.Status == rule.Active); err != nil {
+		return nil, err
+	}
 	if err := a.ruleQuota(ctx, was, &is); err != nil {
 		return nil, err
 	}

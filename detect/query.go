@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/detect/internal/accounts"
 	"github.com/streamwatch/streamwatch/detect/internal/interest"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/queries"
@@ -21,10 +22,9 @@ import (
 type QuerySubscription struct {
 	// Source has an id that no Subscription has.
 	Source deliver.Source
-	// Query is what the Searcher is asked. Subscriptions with the same text share
-	// their polls. ForRule takes Program.Canonical, which makes the same of
-	// queries that differ in spaces, needless parentheses and quotes, or the case
-	// of their words.
+	// Query is what the Searcher is asked. Subscriptions with the same text share their
+	// polls. ForRule takes Program.Canonical, which makes the same of queries that differ
+	// in spaces, needless parentheses and quotes, or the case of their words.
 	Query string
 	// Interval is the wished time between two polls; the shortest of a query's
 	// subscriptions counts.
@@ -38,8 +38,7 @@ type QuerySubscription struct {
 	MaxResults int
 	// Since: posts published before are not events.
 	Since time.Time
-	// Match decides whether a post that the Searcher found is an event; nil
-	// takes all.
+	// Match decides whether a post that the Searcher found is an event; nil takes all.
 	Match func(*fetcher.Tweet) bool
 	// Authors are accounts whose timelines together have every post that answers
 	// the query, and Answers, the query itself, tells which those are. Where
@@ -144,5 +143,6 @@ func (d *Detector) RemoveQuery(ctx context.Context, sourceID string) error {
 }
 
 // QueryTarget is a query's name in the journal, and in a Gap: "query:" and its
-// text, or for one of more than 500 bytes its SHA-256.
-func QueryTarget(text string) string { return queries.Target(text) }
+// text, or for one of more than 500 bytes its SHA-256. AccountTarget is an account's.
+func QueryTarget(text string) string       { return queries.Target(text) }
+func AccountTarget(username string) string { return accounts.Key(username) }

@@ -57,6 +57,34 @@ func (s *Set) Named(name string) *Platform {
 	return s.byName[name]
 }
 
+// AccountTarget is the name of an account's cursor in the journal that Commits shares.
+func (s *Set) AccountTarget(account string) string {
+	p, name := s.Split(account)
+	return p.prefix() + detect.AccountTarget(name)
+}
+
+// QueryTargets are the cursors of a query on a platform: its own, and those of the accounts
+// whose timelines may have its posts.
+func (s *Set) QueryTargets(platform string, sub detect.QuerySubscription) (targets []string) {
+	p := s.Named(platform)
+	if p == nil {
+		return nil
+	}
+	targets = append(targets, p.prefix()+detect.QueryTarget(sub.Query))
+	for _, name := range sub.Authors {
+		targets = append(targets, p.prefix()+detect.AccountTarget(name))
+	}
+	return targets
+}
+
+// prefix begins the names of a platform's cursors.
+func (p *Platform) prefix() string {
+	if p.Name == "" {
+		return ""
+	}
+	return p.Name + "/"
+}
+
 // full is the name of a platform's account as a user writes it.
 func (p *Platform) full(account string) string {
 	if p.Name == "" {

@@ -1,0 +1,282 @@
+package streamwatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/streamwatch/streamwatch/billing"
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+)
+
+// Errors of Erase.
+var (
+	// ErrNoEraser: the Store cannot forget an owner, because it is no storage.Eraser.
+	ErrNoEraser = errors.New("streamwatch: the store cannot forget an owner: want a storage.Eraser")
+	// ErrErasing is what an owner's creations and resumptions get while it is erased, and
+	// a second Erase of it.
+	ErrErasing = errors.New("streamwatch: the owner is being erased")
+)
+
+// EraseOptions tune Engine.Erase.
+type EraseOptions struct {
+	// KeepLedgerAs is another name, which must tell nothing of the owner, for the ledger
+	// entries that the law makes one keep. They lose the names and ids of monitors, rules
+	// and of themselves, and keep kind, amount, time, price and balance. Give the same
+	// name when Erase is made again. "" keeps none.
+	KeepLedgerAs string
+	// LaterScrub leaves Store.Scrub to the caller, for a quiet hour: until then files of
+	// the store may have bytes of what was removed.
+	LaterScrub bool
+}
+
+// EraseReport is what Erase has done.
+type EraseReport struct {
+	storage.Erased
+	KeptEntries int `json:"kept_entries"` // ledger entries under KeepLedgerAs
+	// Left is what still has something of the owner and is out of the engine's reach,
+	// each as a sentence for the operator.
+	Left []string `json:"left"`
+}
+
+// Erase forgets an owner: monitors, rules, endpoints with their secrets, events,
+// deliveries, credits and API keys, the cursors of accounts and queries that nobody else
+// watches, and, unless told otherwise, the bytes of all that in the store's files. What
+// the store removes, and what may stay, is written at storage.Eraser.
+//
+// The owner's keys go first, and its polls and lanes end before anything is removed, as by
+// Pause and Delete; what is being sent at that moment is not called back. Creations for
+// the owner get ErrErasing meanwhile. In a fleet, other nodes refuse its requests within a
+// second; who authenticates otherwise has to stop these before, as well as what grants
+// credits. The rest goes on undisturbed, but for what Scrub of the store says.
+//
+// It works before Start, too, as for a program that runs beside the stopped service; the
+// Config has to name the same sources. After an error, or the end of the process, make it
+// again: it goes on, and counts what it finds then. An owner of whom there is nothing is
+// no error. The name can be used again when Erase has returned nil.
+func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r EraseReport, err error) {
+	store, ok := e.store.(storage.Eraser)
+	if !ok {
+		return r, ErrNoEraser
+	}
+	if o.KeepLedgerAs == owner && owner != "" {
+		return r, fmt.Errorf("streamwatch: EraseOptions.KeepLedgerAs %q is not allowed: want another name than the owner's, or none", owner)
+	}
+	if !e.admission.erasing.begin(owner) {
+		return r, ErrErasing
+	}
+	defer e.admission.erasing.end(owner)
+	er := eraser{e, owner}
+	if r.Keys, err = er.keys(ctx); err != nil {
+		return r, fmt.Errorf("streamwatch: erase keys: %w", err)
+	}
+	targets, err := er.stop(ctx)
+	if err != nil {
+		return r, fmt.Errorf("streamwatch: erase: %w", notRunning(err))
+	}
+	if r.Endpoints, err = er.endpoints(ctx); err != nil {
+		return r, fmt.Errorf("streamwatch: erase endpoints: %w", err)
+	}
+	if o.KeepLedgerAs != "" {
+		if r.KeptEntries, err = er.keepLedger(ctx, o.KeepLedgerAs); err != nil {
+			return r, fmt.Errorf("streamwatch: keep the ledger: %w", err)
+		}
+	}
+	for { // again for what was committed at the last moment
+		erased, err := store.Erase(ctx, owner, targets...)
+		r.Add(erased)
+		if err != nil {
+			return r, err
+		}
+		if erased == (storage.Erased{}) {
+			break
+		}
+	}
+	if o.LaterScrub {
+		r.Left = append(r.Left, "files of the store may have bytes of what was removed, until its Scrub")
+		return r, nil
+	}
+	left, err := store.Scrub(ctx)
+	r.Left = append(r.Left, left...)
+	return r, err
+}
+
+// eraser is one Erase.
+type eraser struct {
+	e     *Engine
+	owner string
+}
+
+// keys removes the owner's API keys, if the store keeps them.
+func (er eraser) keys(ctx context.Context) (n int, err error) {
+	keyed, ok := er.e.store.(storage.Keyed)
+	if !ok {
+		return 0, nil
+	}
+	keys, err := keyed.Keys().List(ctx, er.owner)
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range keys {
+		if err := keyed.Keys().Delete(ctx, er.owner, k.ID); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// stop pauses the owner's monitors and rules, after which nothing is committed for them,
+// and gives the cursors that nobody else needs. The records stay, so that another Erase
+// finds the same cursors when this one is cut short.
+func (er eraser) stop(ctx context.Context) (targets []string, err error) {
+	var pause []func() error
+	own, others := map[string]bool{}, map[string]bool{}
+	err = er.e.monitors.Each(ctx, func(m monitor.Monitor) error {
+		of := others
+		if m.Owner == er.owner {
+			of = own
+			if m.Status == monitor.Active {
+				pause = append(pause, func() error {
+					_, err := er.e.monitors.Pause(ctx, m.Owner, m.ID)
+					return err
+				})
+			}
+		}
+		for _, a := range m.Accounts {
+			of[er.e.platforms.AccountTarget(a.Username)] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = er.e.rules.Each(ctx, func(r rule.Rule) error {
+		of := others
+		if r.Owner == er.owner {
+			of = own
+			if r.Status == rule.Active {
+				pause = append(pause, func() error { return er.pauseRule(ctx, r.ID) })
+			}
+		}
+		if sub, err := (ruleTracker{er.e}).subscription(r); err == nil {
+			for _, t := range er.e.platforms.QueryTargets(r.Platform, sub) {
+				of[t] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, do := range pause {
+		if err := do(); err != nil {
+			return nil, err
+		}
+	}
+	for t := range own {
+		if !others[t] {
+			targets = append(targets, t)
+		}
+	}
+	return targets, nil
+}
+
+// pauseRule pauses a rule, or deletes one that this engine cannot read.
+func (er eraser) pauseRule(ctx context.Context, id string) error {
+	_, err := er.e.rules.Pause(ctx, er.owner, id)
+	if unrunnable(err) {
+		err = er.e.rules.Delete(ctx, er.owner, id)
+	}
+	return err
+}
+
+// endpoints ends the lanes of the owner's endpoints.
+func (er eraser) endpoints(ctx context.Context) (n int, err error) {
+	list, err := er.e.store.Endpoints().List(ctx, er.owner, "")
+	if err != nil {
+		return 0, err
+	}
+	for _, ep := range list {
+		if err := er.e.bound.Delete(ctx, er.owner, ep.ID); err != nil && !errors.Is(err, deliver.ErrEndpointNotFound) {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// keepLedger copies the owner's entries to another name, the oldest first, after one of
+// what entries that are not stored any more have come to.
+func (er eraser) keepLedger(ctx context.Context, as string) (kept int, err error) {
+	ledger := er.e.store.Ledger()
+	q := billing.EntryQuery{Owner: er.owner, Asc: true, PageSize: 100}
+	for first := true; ; first = false {
+		page, err := ledger.Entries(ctx, q)
+		if err != nil {
+			return kept, err
+		}
+		var copies []billing.Entry
+		for i, entry := range page.Entries {
+			if before := entry.Balance - entry.Amount; first && i == 0 && before != 0 {
+				copies = append(copies, billing.Entry{ID: keptID(as, ""), Owner: as, Kind: billing.KindTopUp, Amount: before, At: entry.At})
+			}
+			entry.ID, entry.Owner, entry.SourceID, entry.SourceName = keptID(as, entry.ID), as, "", ""
+			copies = append(copies, entry)
+			kept++
+		}
+		if err := ledger.Append(ctx, copies...); err != nil {
+			return kept, err
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return kept, nil
+		}
+	}
+}
+
+// keptID is the id of the copy of an entry: the same when it is copied again.
+func keptID(as, id string) string {
+	sum := sha256.Sum256([]byte(as + "\x00" + id))
+	return "kept_" + hex.EncodeToString(sum[:16])
+}
+
+// erasing are the owners that are being erased.
+type erasing struct {
+	mu     sync.Mutex
+	owners map[string]bool
+}
+
+func (s *erasing) begin(owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owners[owner] {
+		return false
+	}
+	if s.owners == nil {
+		s.owners = map[string]bool{}
+	}
+	s.owners[owner] = true
+	return true
+}
+
+func (s *erasing) end(owner string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.owners, owner)
+}
+
+// check refuses what would have the owner watch something.
+func (s *erasing) check(owner string, active bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if active && s.owners[owner] {
+		return ErrErasing
+	}
+	return nil
+}
