@@ -171,14 +171,14 @@ func New(cfg Config) (*Engine, error) {
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
 	}
-	if err := e.wire(); err != nil {
+	if err := wire(e); err != nil {
 		return nil, fmt.Errorf("streamwatch: Config: %w", err)
 	}
 	return e, nil
 }
 
 // wire builds the parts from the bottom up.
-func (e *Engine) wire() (err error) {
+func wire(e *Engine) (err error) {
 	wc, dc, tc := e.cfg.Webhook, e.cfg.Deliver, e.cfg.Detect
 	if wc.Timeout == 0 {
 		wc.Timeout = dc.Timeout
