@@ -3,9 +3,9 @@ package engineotel
 import (
 	"context"
 	"encoding/binary"
+	"math/bits"
 	"math/rand/v2"
 
-	"github.com/zeebo/xxh3"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
@@ -65,15 +65,36 @@ func spanID(n uint64) (id trace.SpanID) {
 // low is the half of a trace's id that decides whether it is sampled. All events of a
 // post have the same, so that they are sampled together, and with them the call that
 // brings it: the call knows its posts, but not yet their events.
-func low(platform uint64, postID string) uint64 { return xxh3.HashStringSeed(postID, platform) }
+func low(platform uint64, postID string) uint64 { return hash(postID, platform) }
 
 // platformSeed keeps posts of several platforms with the same id apart.
-func platformSeed(name string) uint64 { return xxh3.HashString(name) }
+func platformSeed(name string) uint64 { return hash(name, 0) }
 
 // ofEvent returns the ids of an event's trace and of its first span.
 func ofEvent(ev *deliver.Event, low uint64) (trace.TraceID, trace.SpanID) {
-	h := xxh3.HashString128(ev.ID)
-	return traceID(h.Hi, low), spanID(h.Lo)
+	return traceID(hash(ev.ID, 1), low), spanID(hash(ev.ID, 2))
+}
+
+// hash is the same in every process and release. It mixes eight bytes at a time, as wyhash
+// does (https://github.com/wangyi-fudan/wyhash): a page has many posts, each of which is
+// asked for.
+func hash(s string, seed uint64) uint64 {
+	h := mix(seed^0xa0761d6478bd642f, uint64(len(s))^0xe7037ed1a0b428db)
+	for ; len(s) >= 8; s = s[8:] {
+		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		h = mix(h^0x8ebc6af09c88c6e3, word^0x589965cc75374cc3)
+	}
+	var rest uint64
+	for i := range len(s) {
+		rest = rest<<8 | uint64(s[i])
+	}
+	return mix(mix(h^0x8ebc6af09c88c6e3, rest^0x589965cc75374cc3)^0x1d8e4e27c47d124f, 0xeb44accab455d165)
+}
+
+func mix(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
 }
 
 // ratio is a share of all traces.

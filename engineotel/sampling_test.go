@@ -66,6 +66,43 @@ func TestProcessesAgree(t *testing.T) {
 	}
 }
 
+// The trace of an event is the same in every release: attempts of before and after an
+// update are in one.
+func TestTraceOfAnEventStays(t *testing.T) {
+	for _, row := range []struct{ platform, post, parent string }{
+		{"", "1", "00-4f2fc9b57a5649f69495735f3f982805-a59ac297a2e29719-00"},
+		{"bluesky", "1", "00-4f2fc9b57a5649f637a69f8ed5467e17-a59ac297a2e29719-00"},
+		{"", "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3jzfcijpj2z2a", "00-b7f35b0a07fa91ed085018b1406d1895-6b52f5d5e4a29f7d-00"},
+	} {
+		tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
+		cfg := instrument(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})}, engineotel.Options{TracerProvider: tp, Ratio: 1e-15})
+		ev := &deliver.Event{ID: "evt_" + row.post, TweetID: row.post, Platform: row.platform}
+		if _, got, _ := cfg.Webhook.Trace(t.Context(), &deliver.Delivery{Event: ev}); got != row.parent {
+			t.Errorf("post %q of %q: traceparent %s, want %s", row.post, row.platform, got, row.parent)
+		}
+	}
+}
+
+// Shares are as asked for, whatever ids are like.
+func TestShares(t *testing.T) {
+	tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
+	cfg := instrument(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{})}, engineotel.Options{TracerProvider: tp})
+	const n = 50_000 // 500 are sampled, give or take 22
+	for _, format := range []string{"%d", "%019d", "18290%014d", "https://example.com/posts/%d", "%d,%[1]d", "%x"} {
+		sampled := 0
+		for i := range n {
+			_, parent, done := cfg.Webhook.Trace(t.Context(), &deliver.Delivery{Event: &deliver.Event{TweetID: fmt.Sprintf(format, i*8)}})
+			done(deliver.Result{OK: true})
+			if strings.HasSuffix(parent, "-01") {
+				sampled++
+			}
+		}
+		if sampled < 400 || sampled > 600 {
+			t.Errorf("%d of %d posts with ids like %q are sampled, want about 500", sampled, n, fmt.Sprintf(format, 8))
+		}
+	}
+}
+
 // A provider's TraceIDRatioBased of the same ratio takes the same traces.
 func TestRatioIsTheSDKs(t *testing.T) {
 	for _, ratio := range []float64{0.1, 0.5, 1} {

@@ -26,9 +26,9 @@ import (
 
 const (
 	endpoints = 16
-	inFlight  = 4    // requests to an endpoint
-	backlog   = 2048 // events committed and not answered yet
-	group     = 64   // events of a commit
+	inFlight  = 4   // requests to an endpoint
+	backlog   = 256 // events committed and not answered yet
+	group     = 64  // events of a commit
 )
 
 var (
@@ -91,14 +91,28 @@ func openContestant(snk *sink.Sink, dir, store string, contestant int) (p *pipel
 	return p, err
 }
 
-// measure works for about d, until the traces of that are with the receiver.
-func (p *pipeline) measure(d time.Duration) (f figure, err error) {
+// sum is what a contestant did in its turns of a round.
+type sum struct {
+	events    int
+	took, cpu time.Duration
+}
+
+func (s *sum) figure() figure {
+	n := float64(s.events)
+	return figure{rate: n / s.took.Seconds(), cpu: s.cpu.Seconds() * 1e6 / n}
+}
+
+// measure works for about d, or sends the traces that are left.
+func (p *pipeline) measure(to *sum, d time.Duration, last bool) (err error) {
 	before, began, events := usage(), time.Now(), p.events
-	if err = p.work(d); err == nil && p.tp != nil {
+	switch {
+	case !last:
+		err = p.work(d)
+	case p.tp != nil:
 		err = p.tp.ForceFlush(background)
 	}
-	n := float64(p.events - events)
-	return figure{rate: n / time.Since(began).Seconds(), cpu: (usage() - before).Seconds() * 1e6 / n}, err
+	to.events, to.took, to.cpu = to.events+p.events-events, to.took+time.Since(began), to.cpu+usage()-before
+	return err
 }
 
 // usage is the CPU time of the process.
