@@ -142,6 +142,19 @@ func TestSources(t *testing.T) {
 	})
 }
 
+// Limits that are closed are named, with the time until which they are.
+func TestClosedLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {
+			cfg.Fetcher = enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"acme_news", "globex_news"}, RateLimit: 3, RateWindow: time.Minute})
+		})
+		<-time.After(5 * time.Second)
+		_, page := get(w, "operator", "/sources")
+		sound(t, page)
+		has(t, page, "Closed all calls wait until 2000-01-01 00:01:")
+	})
+}
+
 func TestStreamsOfSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(cfg *streamwatch.Config, _ *engineui.Config) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -35,14 +37,16 @@ type item struct {
 	Text     string        `json:"text"`
 	URL      string        `json:"url"` // "" unless it may be followed
 	For      string        `json:"for"` // the monitor or rule
-	Owner    string        `json:"owner"`
+	Owner    string        `json:"-"`
+	Seq      uint64        `json:"-"`
+	Page     string        `json:"page"` // the link to the event's page; "" without one
 }
 
 func newItem(e *deliver.Event) item {
 	return item{
 		At: e.DetectedAt, Clock: clock(e.DetectedAt), Stamp: stamp(e.DetectedAt), Latency: e.Latency, Late: dur(e.Latency),
 		Author: cut(100, e.AuthorUsername), Platform: e.Platform, Text: cut(100, e.TextPreview), URL: out(e.TweetURL, "").URL,
-		For: cut(100, e.Source.Name), Owner: e.Source.Owner,
+		For: cut(100, e.Source.Name), Owner: e.Source.Owner, Seq: e.Seq,
 	}
 }
 
@@ -57,6 +61,18 @@ func (f follows) has(i *item) bool { return f.all || f.owner == i.Owner }
 // follows is everything for an operator who has chosen no owner.
 func (v *view) follows() follows {
 	return follows{all: v.Viewer.All && !v.query.Has("owner"), owner: v.Owner}
+}
+
+// EventLink returns the link to an event's page, "" if there is none.
+func (v *view) EventLink(i item) string {
+	if !v.Has("event") {
+		return ""
+	}
+	q := url.Values{"seq": {strconv.FormatUint(i.Seq, 10)}}
+	if v.Viewer.All {
+		q.Set("owner", i.Owner)
+	}
+	return "event?" + q.Encode()
 }
 
 // tail keeps the newest events, and hands new ones to those who look.
@@ -230,6 +246,9 @@ func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 		case <-me.wake:
 		}
 		items, dropped := c.tail.take(me)
+		for n := range items {
+			items[n].Page = v.EventLink(items[n])
+		}
 		if send(frames(items, dropped)) != nil {
 			return nil
 		}

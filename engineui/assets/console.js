@@ -22,7 +22,14 @@
     const time = document.createElement("time");
     time.dateTime = e.stamp;
     time.textContent = e.at;
-    at.append(time);
+    if (e.page.startsWith("event?")) {
+      const a = document.createElement("a");
+      a.href = e.page;
+      a.append(time);
+      at.append(a);
+    } else {
+      at.append(time);
+    }
     const post = cell("");
     if (/^https?:\/\//i.test(e.url)) {
       const a = document.createElement("a");
