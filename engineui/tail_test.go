@@ -342,7 +342,7 @@ func TestAddressesOfPosts(t *testing.T) {
 		link    bool
 	}{
 		{"https://social.example.com/1?a=b&c=d", true}, {"http://social.example.com/1", true},
-		{"javascript:alert(1)", false}, {"JaVaScRiPt://%0aalert(1)", false}, {"data:text/html,x", false}, {"/relative", false}, {"https:", false},
+		{"javascript:alert(1)", false}, {"JaVaScRiPt://%0aalert(1)", false}, {"javascript://social.example.com/%0aalert(1)", false}, {"ftp://social.example.com/1", false}, {"data:text/html,x", false}, {"/relative", false}, {"https:", false},
 		{"https://social.example.com/" + strings.Repeat("x", 3000), false},
 	} {
 		t.Run(row.address[:min(len(row.address), 30)], func(t *testing.T) {
