@@ -1,6 +1,6 @@
 //go:build !unix
 
-package deliver
+package webhook
 
 import "time"
 

@@ -203,6 +203,18 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestTimesHaveThreeDigits(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 µs", 0.0421: "42.1 µs", 0.9994: "999 µs", 0.9996: "1 ms", 7: "7 ms", 12.345: "12.3 ms", 999.4: "999 ms",
+		999.6: "1 s", 1234: "1.23 s", 998_900: "999 s", 21_600_000: "21600 s"} {
+		if got := show(&v); got != want {
+			t.Errorf("%v ms is %q, want %q", v, got, want)
+		}
+	}
+	if got := show(nil); got != "lost" {
+		t.Errorf("null is %q, want lost", got)
+	}
+}
+
 // The picture is XML, and has nothing that is no number.
 func TestPicture(t *testing.T) {
 	for name, rec := range map[string]*receipt.Record{

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // WriteText writes the figures as a table for people.
@@ -16,7 +15,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Lag.P99 > 100 {
 		fmt.Fprintf(&b, "the runner was late: posts were sent %s after they were due (p99)\n", show(&r.Lag.P99))
 	}
-	if r.Posting.Max >= 1 {
+	if r.Posting.P99 >= 1 {
 		fmt.Fprintf(&b, "publishing took %s (p50), %s at most: latencies are too high by up to that\n", show(&r.Posting.P50), show(&r.Posting.Max))
 	}
 	if c := r.Clock; c != nil {
@@ -74,14 +73,17 @@ func show(v *float64) string {
 	if v == nil {
 		return "lost"
 	}
-	d := time.Duration(*v * float64(time.Millisecond))
+	value, unit := *v, "ms"
 	switch {
-	case d >= time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s"
-	case d >= time.Millisecond:
-		return strconv.FormatFloat(*v, 'g', 3, 64) + " ms"
+	case value >= 999.5:
+		value, unit = value/1000, "s"
+	case value < 0.9995:
+		value, unit = value*1000, "µs"
 	}
-	return strconv.FormatInt(d.Microseconds(), 10) + " µs"
+	if value >= 999.5 { // s
+		return strconv.FormatFloat(value, 'f', 0, 64) + " " + unit
+	}
+	return strconv.FormatFloat(value, 'g', 3, 64) + " " + unit
 }
 
 func showHigh(v *float64, lost int) string {
