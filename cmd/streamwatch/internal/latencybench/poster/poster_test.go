@@ -155,11 +155,22 @@ func TestTIDTime(t *testing.T) {
 
 // A token is not sent on to where a redirect leads.
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	url, client, asked := fake(t, func(r *http.Request, _ string) (int, string) { return 307, "" })
-	if _, err := NewMastodon(t.Context(), MastodonConfig{Server: url, Token: "x", Visibility: "public", HTTP: client}); err == nil || len(*asked) != 1 {
-		t.Errorf("error %v after %v, want one of the first answer", err, *asked)
+	web := httptest.NewServer(http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect))
+	defer web.Close()
+	asked := 0
+	client := &http.Client{Transport: counted(func(r *http.Request) (*http.Response, error) {
+		asked++
+		return web.Client().Transport.RoundTrip(r)
+	})}
+	_, err := NewMastodon(t.Context(), MastodonConfig{Server: web.URL, Token: "x", Visibility: "public", HTTP: client})
+	if err == nil || !strings.Contains(err.Error(), "307") || asked != 1 {
+		t.Errorf("error %v after %d requests, want 307 after one", err, asked)
 	}
 }
+
+type counted func(*http.Request) (*http.Response, error)
+
+func (f counted) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestAnswersWithoutID(t *testing.T) {
 	url, client, _ := fake(t, func(r *http.Request, _ string) (int, string) { return 200, `{"did":"d","accessJwt":"t"}` })

@@ -3,6 +3,8 @@ package receipt
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
@@ -52,6 +54,18 @@ func TestReadGivesWhatWasWritten(t *testing.T) {
 	}
 }
 
+// forged seals the lines of a record anew, by another key than line 1 names.
+func forged(t *testing.T, text string) string {
+	t.Helper()
+	lines := text[:strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")+1]
+	sum := sha256.Sum256([]byte(lines))
+	seal, err := json.Marshal(Seal{Kind: "seal", SHA256: sum[:], Signature: ed25519.Sign(key(2), sum[:])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines + string(seal) + "\n"
+}
+
 func TestARecordThatWasChangedIsRefused(t *testing.T) {
 	sound := written(t, record(), key(1))
 	lines := strings.SplitAfter(strings.TrimSuffix(sound, "\n"), "\n")
@@ -68,6 +82,7 @@ func TestARecordThatWasChangedIsRefused(t *testing.T) {
 		{"cut before the seal", strings.Join(lines[:len(lines)-1], ""), true},
 		{"a line behind the seal", sound + lines[2], true},
 		{"sealed by a key that the first line does not name", lines[0] + strings.Join(other[1:], ""), true},
+		{"changed, and sealed anew by another key", forged(t, strings.Replace(sound, `"at_ns":9`, `"at_ns":8`, 1)), true},
 		{"no run", without(0), false},
 		{"no finish", without(4), false},
 		{"two runs", lines[0] + sound, false},
