@@ -148,6 +148,18 @@ func TestConfigFileIsRefused(t *testing.T) {
 	}
 }
 
+// The file that deploy has to begin with is allowed.
+func TestDeployedConfigFile(t *testing.T) {
+	env := func(name string) (string, bool) {
+		return "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=", name == "STREAMWATCH_SEAL_KEY"
+	}
+	var out bytes.Buffer
+	err := run(t.Context(), process{env, &out, io.Discard}, []string{"check", "-config", "../../deploy/streamwatch.yaml"})
+	if err != nil || !strings.HasSuffix(out.String(), "Missing\n\n  nothing\n") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
 // No text makes it panic, or tells a secret of the environment.
 func FuzzConfigFile(f *testing.F) {
 	f.Add(wholeFile)

@@ -65,6 +65,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // schedules name time zones, also where the system has none
 )
 
 func main() {
