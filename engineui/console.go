@@ -158,7 +158,7 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 	if v.Viewer.All && v.query.Has("owner") {
 		v.Owner = v.query.Get("owner")
 	}
-	if name == "tail" && !write {
+	if name == "tail" && v.Method == http.MethodGet {
 		return c.serveTail(w, v)
 	}
 	p := c.page(name, v.Viewer)
@@ -186,6 +186,8 @@ func (c *Console) refuse(w http.ResponseWriter, v *view, name string, err error)
 	case errors.Is(err, errLogin):
 		redirect(w, "login")
 		return nil
+	case c.login != nil:
+		return err // the key cannot be checked now
 	case !errors.Is(err, ErrDenied):
 		c.cfg.Logger.Error("a request to the console could not be authorized", "error", err)
 	}

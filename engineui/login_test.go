@@ -28,6 +28,7 @@ func (nobody) Authenticate(context.Context, secret.Value) (apikey.Principal, err
 type door struct {
 	*world
 	keys *apikey.Manager
+	down bool // the keys cannot be checked
 }
 
 // newDoor has sessions of the default length for 0.
@@ -48,7 +49,7 @@ func newDoor(t *testing.T, lasts time.Duration) *door {
 type late struct{ d *door }
 
 func (l late) Authenticate(ctx context.Context, key secret.Value) (apikey.Principal, error) {
-	if key == "not now" {
+	if l.d.down {
 		return apikey.Principal{}, errors.New("the store does not answer")
 	}
 	return l.d.keys.Authenticate(ctx, key)
@@ -99,9 +100,11 @@ func TestLogin(t *testing.T) {
 				t.Errorf("%s: status %d, cookie %v", name, got.Code, c)
 			}
 		}
-		if got, c := d.enter("not now"); got.Code != http.StatusServiceUnavailable || c != nil || strings.Contains(got.Body.String(), "does not answer") {
+		d.down = true
+		if got, c := d.enter(string(key.Secret)); got.Code != http.StatusServiceUnavailable || c != nil || strings.Contains(got.Body.String(), "does not answer") {
 			t.Errorf("a key that cannot be checked: status %d", got.Code)
 		}
+		d.down = false
 		if got := ask(d, http.MethodPost, "/console/login", "key="+string(key.Secret), http.Header{"Sec-Fetch-Site": {"cross-site"}}); got.Code != http.StatusForbidden {
 			t.Errorf("the form of another site: status %d, want 403", got.Code)
 		}
@@ -124,6 +127,12 @@ func TestLogin(t *testing.T) {
 		if got := d.with(&http.Cookie{Name: c.Name, Value: c.Value[:len(c.Value)-3] + "AAA"}, http.MethodGet, "/console/"); got.Code != http.StatusSeeOther {
 			t.Errorf("with a cookie that was changed: status %d, want 303", got.Code)
 		}
+
+		d.down = true
+		if got := d.with(c, http.MethodGet, "/console/"); got.Code != http.StatusServiceUnavailable || strings.Contains(got.Body.String(), "does not answer") {
+			t.Errorf("while keys cannot be checked: status %d, want 503", got.Code)
+		}
+		d.down = false
 
 		out := d.with(c, http.MethodPost, "/console/logout")
 		if cookies := out.Result().Cookies(); out.Code != http.StatusSeeOther || len(cookies) != 1 || cookies[0].MaxAge >= 0 {

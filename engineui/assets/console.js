@@ -7,7 +7,8 @@
   const state = section.querySelector("[data-tail-state]");
   const pause = section.querySelector("[data-tail-pause]");
   const most = 100;
-  let dropped = 0;
+  let dropped = 0; // by the server
+  let waiting = 0; // came while paused
   let paused = false;
 
   const cell = (text, name) => {
@@ -46,7 +47,7 @@
   };
   const say = (text) => { state.textContent = text; };
   const live = () => {
-    let text = paused ? "Paused." : "Live.";
+    let text = paused ? "Paused: " + waiting + " came meanwhile; they are not kept." : "Live.";
     if (dropped) text += " " + dropped + " events were left out, as they came faster than they could be shown.";
     say(text);
   };
@@ -55,7 +56,7 @@
   source.addEventListener("ready", live);
   source.addEventListener("item", (m) => {
     if (paused) {
-      dropped++;
+      waiting++;
       live();
       return;
     }
@@ -72,6 +73,7 @@
   pause.hidden = false;
   pause.addEventListener("click", () => {
     paused = !paused;
+    waiting = 0;
     pause.textContent = paused ? "Go on" : "Pause";
     live();
   });
