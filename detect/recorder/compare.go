@@ -14,7 +14,9 @@ import (
 // compareState compares what the account has come to with what it was before the poll. Who
 // subscribes, and since when for an account that no poll has read yet, others decide.
 func (a *account) compareState(g *given) *Difference {
-	s := (&hider{plain: true}).state(poll.Accounts, poll.StateOf(a.targets.Polls, a.slot))
+	var s poll.State
+	poll.StateOf(a.targets.Polls, a.slot, &s)
+	s = (&hider{plain: true}).state(poll.Accounts, s)
 	was := g.Before
 	s.Readers, was.Readers = nil, nil
 	if s.Cold && was.Cold {

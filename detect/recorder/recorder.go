@@ -110,8 +110,11 @@ func New(opts Options) (*Recorder, error) {
 }
 
 // Wrap returns cfg with the polls of all of its sources recorded, and with each gap that
-// opens a reason for a dump. Config.OnGap is called as before. The Fetchers are wrapped:
-// their other methods are there as Roles alone, and who wraps them again hides the recorder.
+// opens a reason for a dump. Config.OnGap is called as before. Other reasons, such as
+// Config.OnTrouble or a customer who reports a loss, are the caller's to Trigger.
+//
+// The Fetchers are wrapped: their other methods are there as Roles alone, and who wraps
+// them again hides the recorder.
 func (r *Recorder) Wrap(cfg streamwatch.Config) streamwatch.Config {
 	if cfg.Fetcher != nil {
 		cfg.Roles = cfg.Roles.Or(fetcher.RolesOf(cfg.Fetcher))

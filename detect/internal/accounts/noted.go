@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
@@ -20,7 +21,7 @@ func (a *Targets) NextAt(slot int32) (at int64, hurried bool) {
 func (a *Targets) Note(slot int32, s *poll.State) {
 	t := a.Table.At(slot)
 	s.Since, s.Cold, s.UserID = t.Since.Time(), t.Is(Cold), a.UserID(slot)
-	s.Readers = make([]poll.ReaderState, 0, a.subscribers(slot))
+	s.Readers = slices.Grow(s.Readers, a.subscribers(slot))
 	a.Each(slot, func(sub Subscriber, src *Source, since time.Time) {
 		w := &a.wants.list[sub.want]
 		s.Readers = append(s.Readers, poll.ReaderState{Source: src.Source.Source, Since: since, From: w.from,

@@ -32,6 +32,7 @@ type Machine struct {
 
 	known uint64 // polls whose first page could be unchanged
 	judge judge
+	noted State // scratch of tapeLanded
 }
 
 // Times are the clocks as a shard read them last: polls that begin or end together

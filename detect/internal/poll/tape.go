@@ -37,6 +37,7 @@ type Record struct {
 	Hash uint64
 	Given
 	Decided
+	one [1]Answer // of most polls
 }
 
 // Given is what a poll was decided by.
@@ -138,23 +139,23 @@ func tapeBegun(m *Machine, p *Poll) {
 		Given: Given{Due: p.DueAt, At: p.At, Overlap: e.Late.Overlap(), Longest: e.Contract.longest.Load(),
 			Known: p.Plan.known(), Audit: p.Plan.Audit, Covered: !p.Plan.Covered.IsZero(), Pushed: p.Plan.Pushed},
 		Decided: Decided{Asked: q, Cutoff: p.Plan.Cutoff, Fills: p.Plan.Gap}}
+	r.Answers = r.one[:0]
 	if p.Plan.Pushed {
 		for _, pg := range p.Out.Pages {
 			r.Answers = append(r.Answers, Answer{Asked: pg.Asked, At: pg.At, Page: fetcher.Page{Tweets: pg.Tweets}})
 		}
 	}
-	r.Before = StateOf(m, p.Slot)
+	StateOf(m, p.Slot, &r.Before)
 	p.tape = r
 }
 
-// StateOf returns that of a target.
-func StateOf(m *Machine, slot int32) State {
-	s := State{Gaps: m.book.gaps[slot], Skew: m.skews[slot]}
-	m.targets.Note(slot, &s)
+// StateOf sets an empty State to that of a target.
+func StateOf(m *Machine, slot int32, s *State) {
+	s.Gaps, s.Skew = m.book.gaps[slot], m.skews[slot]
+	m.targets.Note(slot, s)
 	if tr := m.troubles[slot]; tr != nil {
 		s.Trouble = Failing{tr.failures, tr.count, tr.due, tr.first, tr.reported}
 	}
-	return s
 }
 
 // Adopt gives a target the failures, gaps and difference of clocks of a State.
@@ -197,10 +198,11 @@ func tapeLanded(m *Machine, p *Poll) {
 		return
 	}
 	r.Err = p.Out.Err
-	var s State
-	m.targets.Note(p.Slot, &s)
+	s := &m.noted
+	s.Readers = s.Readers[:0]
+	m.targets.Note(p.Slot, s)
 	if !slices.Equal(s.Readers, r.Before.Readers) {
-		r.Judging = s.Readers
+		r.Judging = slices.Clone(s.Readers)
 	}
 }
 

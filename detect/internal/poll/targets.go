@@ -53,7 +53,8 @@ type Targets interface {
 	// NextAt is when a target is due, on the detector's clock, 0 where that is not
 	// planned, and whether it is polled again at once after the poll under way.
 	NextAt(slot int32) (at int64, hurried bool)
-	// Note sets what a State says of how far a target was read, and its subscribers.
+	// Note sets what a State says of how far a target was read, and appends its
+	// subscribers.
 	Note(slot int32, s *State)
 }
 
