@@ -54,7 +54,7 @@ var levels = [][]string{
 	{"cmd/streamwatch/internal/latencybench/receipt", "cmd/streamwatch/internal/latencybench/fakeserver", "cmd/streamwatch/internal/latencybench/detector"},
 	{"cmd/streamwatch/internal/latencybench/report", "cmd/streamwatch/internal/latencybench/poster"},
 	{"cmd/streamwatch/internal/latencybench"}, // streamwatch bench
-	{"enginetest/check", "enginetest/replay"},
+	{"enginetest/upgrade", "enginetest/check", "enginetest/replay"},
 	{"examples/*", "cmd/*", "crashtest"},
 }
 
