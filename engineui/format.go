@@ -14,7 +14,7 @@ import (
 // funcs are those that templates have.
 var funcs = template.FuncMap{
 	"dur": dur, "clock": clock, "stamp": stamp, "num": num, "figure": figure, "pct": pct, "credits": credits,
-	"out": out, "cut": cut, "join": strings.Join, "seconds": seconds, "often": often, "first": first,
+	"out": out, "cut": cut, "join": strings.Join, "seconds": seconds, "often": often, "first": first, "moment": moment,
 }
 
 // dur is a duration with three digits or so: 812 ms, 3.21 s, 4 min 10 s, 2 h 5 min, 3 d 4 h.
@@ -58,6 +58,14 @@ func clock(t time.Time) string {
 		return "–"
 	}
 	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+// moment is clock to the millisecond.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05.000")
 }
 
 // stamp is a time for the attribute datetime.

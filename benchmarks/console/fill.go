@@ -30,6 +30,7 @@ const (
 	owners  = 10 // who have the monitors and events in turns
 	perOne  = 100
 	perCall = 1000 // events in a commit
+	often   = 60   // monitors whose accounts are polled every 20 s, the others every 10 min
 	rules   = 200  // of each owner
 	entries = 1000 // of the ledger, of each owner
 )
@@ -53,7 +54,11 @@ func (f *filler) fill(ctx context.Context) error {
 		for n := n * perOne; n < f.accounts && len(names) < perOne; n++ {
 			names = append(names, account(n))
 		}
-		m, err := f.engine.Monitors().Create(ctx, monitor.CreateRequest{Owner: owner(n), Name: fmt.Sprintf("monitor %d", n), Usernames: names, PollInterval: 10 * time.Minute})
+		every := 10 * time.Minute
+		if n < often {
+			every = 20 * time.Second
+		}
+		m, err := f.engine.Monitors().Create(ctx, monitor.CreateRequest{Owner: owner(n), Name: fmt.Sprintf("monitor %d", n), Usernames: names, PollInterval: every})
 		f.sources[n] = deliver.Source{Kind: deliver.SourceMonitor, ID: m.ID, Owner: m.Owner, Name: m.Name}
 		return err
 	})
@@ -151,16 +156,28 @@ func (f *filler) event(n int) deliver.Event {
 	return ev
 }
 
-// platform has no posts; one account of 100 fails, and one has more than a page.
+// platform has few posts. By the last two digits of its name an account fails, has more
+// than a page, is silent after many posts, or posts between any two polls.
 type platform struct{}
 
 func (platform) Timeline(_ context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	switch number := q.Username[len(q.Username)-2:]; number {
+	now := time.Now()
+	post := func(at time.Time) fetcher.Tweet {
+		return fetcher.Tweet{ID: fmt.Sprint(q.Username, at.UnixNano()), Username: q.Username, PublishedAt: at}
+	}
+	switch q.Username[len(q.Username)-2:] {
 	case "13":
 		return fetcher.Page{}, &fetcher.StatusError{Code: 502}
 	case "27":
-		now := time.Now()
-		return fetcher.Page{Next: "more", Tweets: []fetcher.Tweet{{ID: fmt.Sprint(q.Username, now.UnixNano()), Username: q.Username, PublishedAt: now}}}, nil
+		return fetcher.Page{Next: "more", Tweets: []fetcher.Tweet{post(now)}}, nil
+	case "44":
+		var pg fetcher.Page
+		for n := range 20 {
+			pg.Tweets = append(pg.Tweets, post(now.Truncate(24*time.Hour).Add(-time.Duration(n)*10*time.Minute)))
+		}
+		return pg, nil
+	case "00":
+		return fetcher.Page{Tweets: []fetcher.Tweet{post(now.Add(-5 * time.Second))}}, nil
 	}
 	return fetcher.Page{}, nil
 }
