@@ -160,6 +160,9 @@ func (f *filler) event(n int) deliver.Event {
 // than a page, is silent after many posts, or posts between any two polls.
 type platform struct{}
 
+// began is when the program did.
+var began = time.Now()
+
 func (platform) Timeline(_ context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
 	now := time.Now()
 	post := func(at time.Time) fetcher.Tweet {
@@ -173,7 +176,7 @@ func (platform) Timeline(_ context.Context, q fetcher.TimelineQuery) (fetcher.Pa
 	case "44":
 		var pg fetcher.Page
 		for n := range 20 {
-			pg.Tweets = append(pg.Tweets, post(now.Truncate(24*time.Hour).Add(-time.Duration(n)*10*time.Minute)))
+			pg.Tweets = append(pg.Tweets, post(began.Add(-12*time.Hour-time.Duration(n)*10*time.Minute)))
 		}
 		return pg, nil
 	case "00":
