@@ -44,7 +44,7 @@ func BenchmarkEvent(b *testing.B) {
 		b.Run(fmt.Sprint(ratio), func(b *testing.B) {
 			s := &still{Store: memory.New(memory.Options{})}
 			for i := range 20 {
-				s.page.Tweets = append(s.page.Tweets, fetcher.Tweet{ID: fmt.Sprint(1_000_000_000_000_000_000 + i)})
+				s.page.Tweets = append(s.page.Tweets, fetcher.Tweet{ID: fmt.Sprint(int64(1_000_000_000_000_000_000) + int64(i))})
 			}
 			tp := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(engineotel.IDs()))
 			cfg, err := engineotel.Instrument(streamwatch.Config{Fetcher: s, Store: s}, engineotel.Options{TracerProvider: tp, Ratio: ratio})

@@ -11,7 +11,7 @@
 // of the measuring process, which leaves out the receiver.
 //
 // In a round the contestants take turns of 50 ms until each has had its time; then those
-// with traces send what is left of them, which counts, too. "ratio" is the median over the
+// with traces send what is left of them, which counts as CPU. "ratio" is the median over the
 // rounds of a contestant's figure divided by that of "streamwatch" in the same round, which
 // has no traces; the medians of the figures themselves are in "rate" and "cpu".
 package main

@@ -108,10 +108,11 @@ func (p *pipeline) measure(to *sum, d time.Duration, last bool) (err error) {
 	switch {
 	case !last:
 		err = p.work(d)
-	case p.tp != nil:
+		to.took += time.Since(began)
+	case p.tp != nil: // an engine does not wait for this
 		err = p.tp.ForceFlush(background)
 	}
-	to.events, to.took, to.cpu = to.events+p.events-events, to.took+time.Since(began), to.cpu+usage()-before
+	to.events, to.cpu = to.events+p.events-events, to.cpu+usage()-before
 	return err
 }
 
