@@ -33,12 +33,20 @@ func (a *attempts) begin(ctx context.Context, d *deliver.Delivery) (context.Cont
 	if a.tracer == nil {
 		return ctx, "", a.measure(ctx, d)
 	}
-	ev := a.event(d.Event)
+	n := low(platformSeed(d.Event.Platform), d.Event.TweetID)
+	if !a.ratio.takes(n) && !a.nested {
+		id, span := ofEvent(d.Event, n)
+		return ctx, traceparent(id, span, false), a.measure(ctx, d)
+	}
+	return a.follow(ctx, d, n) // apart, so that most attempts need no more of the stack
+}
+
+// follow makes the span of an attempt that is sampled.
+func (a *attempts) follow(ctx context.Context, d *deliver.Delivery, n uint64) (context.Context, string, func(deliver.Result)) {
+	ev := a.of(d.Event, n)
 	if !ev.sampled {
-		if a.nested {
-			ctx = trace.ContextWithRemoteSpanContext(ctx, ev.context)
-		}
-		return ctx, traceparent(ev.context), a.measure(ctx, d)
+		ctx = trace.ContextWithRemoteSpanContext(ctx, ev.context)
+		return ctx, traceparent(ev.context.TraceID(), ev.context.SpanID(), false), a.measure(ctx, d)
 	}
 	to := target(d.Endpoint.URL)
 	attributes := append(to.attributes(), semconv.HTTPRequestMethodPost, semconv.URLScheme(to.scheme), semconv.URLFull(to.full),
@@ -49,7 +57,8 @@ func (a *attempts) begin(ctx context.Context, d *deliver.Delivery) (context.Cont
 	requested, span := a.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, ev.context), "POST",
 		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
 	measured := a.measure(requested, d)
-	return requested, traceparent(span.SpanContext()), func(r deliver.Result) {
+	own := span.SpanContext()
+	return requested, traceparent(own.TraceID(), own.SpanID(), own.IsSampled()), func(r deliver.Result) {
 		measured(r)
 		if r.StatusCode != 0 {
 			span.SetAttributes(semconv.HTTPResponseStatusCode(r.StatusCode))
@@ -84,14 +93,13 @@ func failure(r *deliver.Result) string {
 
 // traceparent is the header of W3C's Trace Context, level 1
 // (https://www.w3.org/TR/trace-context/#traceparent-header).
-func traceparent(c trace.SpanContext) string {
-	id, span := c.TraceID(), c.SpanID()
+func traceparent(id trace.TraceID, span trace.SpanID, sampled bool) string {
 	b := make([]byte, 0, 55)
 	b = append(b, "00-"...)
 	b = hex.AppendEncode(b, id[:])
 	b = append(b, '-')
 	b = hex.AppendEncode(b, span[:])
-	if c.IsSampled() {
+	if sampled {
 		return string(append(b, "-01"...))
 	}
 	return string(append(b, "-00"...))

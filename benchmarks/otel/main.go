@@ -4,6 +4,7 @@
 //
 //	go run ./otel
 //	go run ./otel -for 1s -rounds 30
+//	go run ./otel -for 1s -rounds 20 -profile cpu.out
 //
 // There are 16 endpoints with 4 requests in flight each; events are committed in groups
 // of up to 64, as they come while a commit runs, each with a page of 20 posts of which one
@@ -21,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"time"
 
@@ -47,16 +49,17 @@ func main() {
 	if sink.Child() {
 		return
 	}
-	var dir string
+	var dir, profile string
 	opts, err := report.ParseFlags("otel", os.Args[1:], func(fs *flag.FlagSet) {
 		fs.StringVar(&dir, "dir", "", "directory for the stores' files; the system's for temporary files by default")
+		fs.StringVar(&profile, "profile", "", "write a CPU profile of the second contestant on SQLite to this file, and run nothing else")
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(report.ExitCode(err))
 	}
 	debug.SetGCPercent(400) // the garbage collector's turns are of everybody's garbage
-	rows, err := run(opts, dir)
+	rows, err := run(opts, dir, profile)
 	if err == nil {
 		err = report.Write(os.Stdout, opts.JSON, rows)
 	}
@@ -66,7 +69,7 @@ func main() {
 	}
 }
 
-func run(opts report.Options, dir string) (rows []report.Row, err error) {
+func run(opts report.Options, dir, profile string) (rows []report.Row, err error) {
 	if dir, err = os.MkdirTemp(dir, "streamwatch-otel-"); err != nil {
 		return nil, fmt.Errorf("otel: %w", err)
 	}
@@ -76,6 +79,20 @@ func run(opts report.Options, dir string) (rows []report.Row, err error) {
 		return nil, err
 	}
 	defer snk.Stop()
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return nil, fmt.Errorf("otel: %w", err)
+		}
+		defer f.Close()
+		defer pprof.StopCPUProfile()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return nil, fmt.Errorf("otel: %w", err)
+		}
+		contestants = contestants[1:2]
+		_, err = race(opts, snk, dir, "sqlite")
+		return nil, err
+	}
 	for _, store := range []string{"memory", "sqlite"} {
 		figures, err := race(opts, snk, dir, store)
 		if err != nil {
