@@ -31,6 +31,7 @@ var commands = []command{
 	{"keys", "list an owner's keys", runAdmin("keys")},
 	{"revoke", "revoke a key", runAdmin("revoke")},
 	{"credits", "give an owner credits", runAdmin("credits")},
+	{"erase", "forget an owner, while the service is stopped", runErase},
 	{"watch", "print the posts of accounts as they are found", runWatch},
 	{"bench latency", "measure how late posts arrive from any detector", runBenchLatency},
 	{"bench verify", "check the receipts of a bench latency", runBenchVerify},

@@ -35,6 +35,7 @@
 //	streamwatch credits -db streams.db -owner acme -credits 5000
 //	streamwatch keys -db streams.db -owner acme
 //	streamwatch revoke -db streams.db -owner acme -id key_…
+//	streamwatch erase -db streams.db -owner acme
 //
 // With -fleet, servers that were started on the same -redis, or -db, share the work; the
 // folder deploy of the module has them for Compose and Kubernetes:

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
+)
+
+// An owner is erased beside the stopped service: the file has nothing of it.
+func TestErase(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "a.db")
+	do := func(args string) (string, error) {
+		var out bytes.Buffer
+		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(args), "-db", db))
+		return out.String(), err
+	}
+	if _, err := do("erase -owner acme"); err == nil || !strings.Contains(err.Error(), "want a database that is there") {
+		t.Errorf("no file: %v", err)
+	}
+	for _, args := range []string{"key -owner forgotten -name laptop -credits 20", "key -owner stays -credits 5"} {
+		if _, err := do(args); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := do("erase"); err == nil || !strings.Contains(err.Error(), "-owner is missing") {
+		t.Errorf("no owner: %v", err)
+	}
+	store, err := sqlite.Open(t.Context(), db, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := monitor.Monitor{ID: "m", Owner: "forgotten", Name: "m", Accounts: []monitor.Account{{Username: "masto:hidden"}}, Status: monitor.Active}
+	if err := store.Monitors().Create(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "masto/" + detect.AccountTarget("hidden")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := do("erase -owner forgotten -sources bsky,masto -keep-ledger-as customer-4711")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"monitors": 1`, `"keys": 1`, `"cursors": 1`, `"kept_entries": 1`, "copies that Backup has made"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s: want %s", out, want)
+		}
+	}
+	b, err := os.ReadFile(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]bool{"forgotten": false, "laptop": false, "hidden": false, "stays": true, "customer-4711": true} {
+		if bytes.Contains(b, []byte(word)) != want {
+			t.Errorf("the file has %q: %t, want %t", word, !want, want)
+		}
+	}
+}
