@@ -46,6 +46,24 @@
 // Searches of rules are recorded, to be read, but not played: Played.LeftOut counts them. A
 // rule whose posts come from timelines is played with these.
 //
+// # The format
+//
+// A dump is gzip over lines of JSON, each an object with one member:
+//
+//	{"recording":{"format":"streamwatch recording","version":1,"made":…,"why":"gap",…}}   the first
+//	{"run":{"run":1,"platform":"","epoch":…,"seed":…,…}}       a source from one start to the next
+//	{"poll":{"run":1,"target":"account:x…","given":{…},"decided":{…}}}   in the order of their ends
+//	{"released":{"run":1,"target":"account:x…"}}               nobody watches it any more
+//	{"end":{"polls":499}}                                      the last
+//
+// Times are RFC 3339 with nanoseconds; members that end in _ns are nanoseconds, and due and
+// settled nanoseconds since the run's epoch. zcat and jq read it:
+//
+//	zcat outage.jsonl.gz | jq -c 'select(.poll.given.error) | .poll | [.given.at, .target, .given.error]'
+//
+// Read takes the version that it knows, and no other: a recording is played by the release
+// that made it, or, as long as the version is the same, by a later one.
+//
 // # What survives
 //
 // A dump that was written survives everything. What is only in the ring dies with the

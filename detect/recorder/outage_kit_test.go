@@ -27,7 +27,6 @@ type outage struct {
 	rec      *recorder.Recorder
 	opts     recorder.Options
 	down     atomic.Bool
-	events   atomic.Int64
 	gaps     atomic.Int64
 }
 
