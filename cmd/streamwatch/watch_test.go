@@ -25,7 +25,7 @@ func TestParseWatch(t *testing.T) {
 		"mastodon:a@b -interval 1s":   "-interval 1s is not allowed: want 5s to 1h",
 		"mastodon:a@b -often":         "-often",
 		"Gargron":                     `account "Gargron" is not allowed: want mastodon:user@host, bluesky:handle or feed:`,
-		"x:nasa":                      `account "x:nasa" is not allowed: want one that begins with mastodon:, bluesky: or feed:`,
+		"x:nasa":                      `account "x:nasa" is not allowed: want mastodon:, bluesky: or feed: before it`,
 		"bluesky:":                    `account "bluesky:" is not allowed`,
 		"mastodon:a":                  "want mastodon:user@host or mastodon:https://host/@user",
 		"mastodon:https://me:pw@a/@b": "want mastodon:user@host",

@@ -57,7 +57,7 @@ func openWatched(c watchConfig) (*watched, error) {
 				source.CheckAccount = feed.CheckPrivateAccount
 			}
 		default:
-			return nil, fmt.Errorf("account %q is not allowed: want one that begins with mastodon:, bluesky: or feed:", given)
+			return nil, fmt.Errorf("account %q is not allowed: want mastodon:, bluesky: or feed: before it", given)
 		}
 		if err := source.CheckAccount(account); err != nil {
 			return nil, fmt.Errorf("account %q is not allowed: want %w", given, err)
