@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/streamwatch/streamwatch/cmd/streamwatch/internal/latencybench"
 )
 
-// runBenchLatency is the command bench latency.
+// runBenchLatency is the command bench latency. When it is told to stop, it waits for
+// what it has posted; told again, the process ends at once.
 func runBenchLatency(ctx context.Context, p process, args []string) error {
+	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	return benchError(latencybench.Latency(ctx, p.env, p.out, p.logs, args))
 }
 

@@ -65,6 +65,7 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 	r := &runner{book: m.book, poster: m.poster, due: due, wait: o.wait, failed: func(err error) {
 		failures.Do(func() { m.note("a post was not published, the first of perhaps several: %v", err) })
 	}}
+	r.stopped = func() { m.note("no more posts; %s for those that were made. Ctrl-C again quits at once", o.wait) }
 	base, posts := r.run(ctx)
 	rec.Run.Warmup, rec.Posts = base+o.warmup, posts
 	rec.Arrivals, rec.Finish = m.book.close()

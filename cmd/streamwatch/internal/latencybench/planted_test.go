@@ -246,10 +246,11 @@ func TestStoppedRun(t *testing.T) {
 		for n := range 100 {
 			list = append(list, due{at: time.Duration(n)*time.Second + time.Millisecond})
 		}
-		_, made := (&runner{book: b, poster: p, due: list, wait: 10 * time.Second, failed: func(error) {}}).run(ctx)
+		told := 0
+		_, made := (&runner{book: b, poster: p, due: list, wait: 10 * time.Second, failed: func(error) {}, stopped: func() { told++ }}).run(ctx)
 		arrivals, _ := b.close()
-		if len(made) != 10 || len(arrivals) != 10 {
-			t.Errorf("%d posts, %d arrivals: want the 10 of the first 10 s, all of them", len(made), len(arrivals))
+		if len(made) != 10 || len(arrivals) != 10 || told != 1 {
+			t.Errorf("%d posts, %d arrivals, told %d times: want the 10 of the first 10 s, all of them, told once", len(made), len(arrivals), told)
 		}
 		p.senders.Wait()
 	})

@@ -20,6 +20,8 @@ type runner struct {
 	wait   time.Duration // after the last post
 	// failed is told of each post that was not published, by several goroutines at once.
 	failed func(error)
+	// stopped is told when ctx ends before the last post. Nil for nobody.
+	stopped func()
 }
 
 // run publishes each post when it is due, whatever has arrived of those before, and
@@ -52,6 +54,9 @@ func (r *runner) run(ctx context.Context) (base time.Duration, made []receipt.Po
 			defer func() { <-slots }()
 			r.post(soft, p, account)
 		})
+	}
+	if n < len(posts) && r.stopped != nil {
+		r.stopped()
 	}
 	underWay.Wait()
 	pause(soft, r.wait)
