@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver/webhook"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/engineui"
@@ -34,8 +35,9 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// shown are the pages of which there are pictures.
-var shown = []string{"now-light-1200", "account-light-1200", "event-light-1200", "endpoint-dark-400", "rules-dark-400"}
+// shown are the pictures that are made: one of each page.
+var shown = []string{"now-light-1200", "sources-light-1200", "fleet-light-1200", "credits-light-1200", "failing-dark-1200", "account-light-1200",
+	"endpoints-dark-1200", "endpoint-dark-400", "events-light-1200", "event-light-1200", "rules-dark-400"}
 
 var pictures = flag.String("pictures", "", "directory to write a picture of each page to, none if empty")
 
@@ -53,8 +55,12 @@ func newDemo(t *testing.T) *demo {
 	hook := enginetest.NewReceiver(enginetest.ReceiverConfig{})
 	store := memory.New(memory.Options{})
 	var err error
-	d.engine, err = streamwatch.New(streamwatch.Config{Fetcher: d.platform, Store: store, Webhook: webhook.Config{Transport: hook.RoundTripper()}})
+	d.engine, err = streamwatch.New(streamwatch.Config{Fetcher: d.platform, Store: store, Webhook: webhook.Config{Transport: hook.RoundTripper()},
+		Billing: &billing.MeterConfig{}, Fleet: &streamwatch.FleetConfig{Name: "node-1", Lease: time.Second}})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Ledger().Append(t.Context(), billing.Entry{ID: "grant", Kind: billing.KindTopUp, Amount: 100_000 * billing.Credit, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.engine.Start(t.Context()); err != nil {
