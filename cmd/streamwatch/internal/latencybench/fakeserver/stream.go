@@ -68,20 +68,23 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "stream: want user, public or public:local")
 		return
 	}
+	// It joins before it answers: what is posted once the client knows of the connection is
+	// the client's.
+	ctx, cut := context.WithCancel(r.Context())
+	defer cut()
+	c := &client{make(chan []byte, maxQueue), cut}
+	if !s.join(c) {
+		refuse(w, http.StatusServiceUnavailable, "too many streams")
+		return
+	}
+	defer s.leave(c)
 	// Whoever can read a fake platform may: a page in a browser, too.
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return // Accept has answered
 	}
 	defer ws.CloseNow()
-	ctx, cut := context.WithCancel(ws.CloseRead(r.Context()))
-	defer cut()
-	c := &client{make(chan []byte, maxQueue), cut}
-	if !s.join(c) {
-		ws.Close(websocket.StatusTryAgainLater, "too many streams")
-		return
-	}
-	defer s.leave(c)
+	ctx = ws.CloseRead(ctx)
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	for {
