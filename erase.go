@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/streamwatch/streamwatch/billing"
@@ -144,7 +145,7 @@ func (er eraser) stop(ctx context.Context) (targets []string, err error) {
 			of = own
 			if m.Status == monitor.Active {
 				pause = append(pause, func() error {
-					_, err := er.e.monitors.Pause(ctx, m.Owner, m.ID)
+					_, err := er.e.monitors.Suspend(ctx, m.Owner, m.ID, reasonErased)
 					return err
 				})
 			}
@@ -188,9 +189,14 @@ func (er eraser) stop(ctx context.Context) (targets []string, err error) {
 	return targets, nil
 }
 
+// reasonErased is the status reason of what is about to be removed. Suspending it, unlike
+// pausing, does not check the record again: what this engine would refuse, such as a
+// webhook_url of a Config that has changed since, must not stand in the way.
+const reasonErased = "the owner is being erased"
+
 // pauseRule pauses a rule, or deletes one that this engine cannot read.
 func (er eraser) pauseRule(ctx context.Context, id string) error {
-	_, err := er.e.rules.Pause(ctx, er.owner, id)
+	_, err := er.e.rules.Suspend(ctx, er.owner, id, reasonErased)
 	if unrunnable(err) {
 		err = er.e.rules.Delete(ctx, er.owner, id)
 	}
@@ -225,7 +231,13 @@ func (er eraser) keepLedger(ctx context.Context, as string) (kept int, err error
 		var copies []billing.Entry
 		for i, entry := range page.Entries {
 			if before := entry.Balance - entry.Amount; first && i == 0 && before != 0 {
-				copies = append(copies, billing.Entry{ID: keptID(as, ""), Owner: as, Kind: billing.KindTopUp, Amount: before, At: entry.At})
+				again, err := er.has(ctx, as, keptID(as, entry.ID))
+				if err != nil {
+					return kept, err
+				}
+				if !again { // or those before it are copied, too
+					copies = append(copies, billing.Entry{ID: keptID(as, "before\x00"+entry.ID), Owner: as, Kind: billing.KindTopUp, Amount: before, At: entry.At})
+				}
 			}
 			entry.ID, entry.Owner, entry.SourceID, entry.SourceName = keptID(as, entry.ID), as, "", ""
 			copies = append(copies, entry)
@@ -236,6 +248,20 @@ func (er eraser) keepLedger(ctx context.Context, as string) (kept int, err error
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
 			return kept, nil
+		}
+	}
+}
+
+// has reports whether the ledger has an entry of an owner with that id.
+func (er eraser) has(ctx context.Context, owner, id string) (bool, error) {
+	q := billing.EntryQuery{Owner: owner, Asc: true, PageSize: 100, NoTotal: true}
+	for {
+		page, err := er.e.store.Ledger().Entries(ctx, q)
+		if err != nil || slices.ContainsFunc(page.Entries, func(e billing.Entry) bool { return e.ID == id }) {
+			return err == nil, err
+		}
+		if q.Cursor = page.Next; q.Cursor == "" {
+			return false, nil
 		}
 	}
 }

@@ -267,6 +267,61 @@ func TestEraseKeepsTheLedgerUnderAnotherName(t *testing.T) {
 	}
 }
 
+// removingSome is a store whose Erase is cut short after the oldest ledger entry.
+type removingSome struct {
+	*memory.Store
+	cut bool
+}
+
+func (s *removingSome) Ledger() billing.Ledger {
+	if s.cut {
+		return withoutFirst{s.Store.Ledger()}
+	}
+	return s.Store.Ledger()
+}
+
+func (s *removingSome) Erase(ctx context.Context, owner string, targets ...string) (storage.Erased, error) {
+	if !s.cut {
+		s.cut = true
+		return storage.Erased{}, errors.New("cut short")
+	}
+	return s.Store.Erase(ctx, owner, targets...)
+}
+
+// withoutFirst shows of acme's entries all but the oldest.
+type withoutFirst struct{ billing.Ledger }
+
+func (l withoutFirst) Entries(ctx context.Context, q billing.EntryQuery) (billing.EntryPage, error) {
+	page, err := l.Ledger.Entries(ctx, q)
+	if q.Owner == "acme" && q.Asc && q.Cursor == "" && len(page.Entries) > 0 {
+		page.Entries = page.Entries[1:]
+	}
+	return page, err
+}
+
+// An Erase that is made again after the store has removed some of the ledger keeps no
+// entry twice, and makes none of those that are kept already.
+func TestEraseMadeAgainKeepsTheLedgerOnce(t *testing.T) {
+	store := &removingSome{Store: memory.New(memory.Options{})}
+	credit(t, store.Ledger(), "acme", 100)
+	for _, id := range []string{"a", "b"} {
+		if err := store.Ledger().Append(t.Context(), billing.Entry{ID: id, Owner: "acme", Kind: billing.KindMonitor, Amount: -billing.Credit}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: store})
+	keep := streamwatch.EraseOptions{KeepLedgerAs: "customer 4711"}
+	if _, err := e.Erase(t.Context(), "acme", keep); err == nil {
+		t.Fatal("the first Erase was not cut short")
+	}
+	if _, err := e.Erase(t.Context(), "acme", keep); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := store.Ledger().Balance(t.Context(), "customer 4711"); err != nil || b.Available != 98*billing.Credit {
+		t.Errorf("the kept balance is %v, %v, want 98 credits", b.Available, err)
+	}
+}
+
 func TestEraseNeedsAStoreThatCan(t *testing.T) {
 	e := newEngine(t, streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}}), Store: struct{ storage.Store }{memory.New(memory.Options{})}})
 	if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); !errors.Is(err, streamwatch.ErrNoEraser) {

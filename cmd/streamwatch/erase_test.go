@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -36,7 +37,8 @@ func TestErase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := monitor.Monitor{ID: "m", Owner: "forgotten", Name: "m", Accounts: []monitor.Account{{Username: "masto:hidden"}}, Status: monitor.Active}
+	m := monitor.Monitor{ID: "m", Owner: "forgotten", Name: "m", Accounts: []monitor.Account{{Username: "masto:hidden"}}, Status: monitor.Active,
+		WebhookURL: "http://127.0.0.1/of-allow-private", PollInterval: 100 * time.Millisecond}
 	if err := store.Monitors().Create(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
