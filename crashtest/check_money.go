@@ -77,7 +77,11 @@ func (c *checker) mayCharge(e entry) {
 		return
 	}
 	ef := c.Customers.Entries[e.ID]
+	erased, gone := c.Customers.Gone[e.Owner]
 	switch {
+	case erased:
+		c.add("I5", "entry %s of %s, who was erased", e.ID, e.Owner)
+	case gone: // not yet
 	case ef == nil:
 		c.add("I5", "entry %s of %s: nobody asked for it", e.ID, e.Owner)
 	case ef.Owner != e.Owner || ef.Amount != e.Amount:

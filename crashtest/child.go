@@ -76,8 +76,11 @@ func runChild(setting string) error {
 	if cfg.Bug != "" {
 		store = bugs[cfg.Bug](store)
 	}
-	if shared, ok := opened.Store.(storage.Sharing); ok {
-		store = pointedSharing{store, shared}
+	if more, ok := opened.Store.(interface {
+		storage.Sharing
+		storage.Eraser
+	}); ok {
+		store = pointedSharing{store, more, more}
 	}
 	if cfg.Ledger != nil {
 		return runLedger(ctx, store, *cfg.Ledger)

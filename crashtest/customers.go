@@ -186,6 +186,8 @@ func (c *customers) want(do string) {
 		c.changeMoney(do)
 	case doBackup:
 		c.makeBackup()
+	case doErase:
+		c.erase()
 	}
 }
 
@@ -212,6 +214,18 @@ func (c *customers) any() {
 func (c *customers) number(what string) string {
 	c.made++
 	return fmt.Sprintf("%s-%d", what, c.made)
+}
+
+// erase has a customer forgotten of whom nobody else knows.
+func (c *customers) erase() {
+	o := op{Do: doErase, Owner: c.number("gone"), ID: c.number("credits")}
+	c.Gone[o.Owner] = false
+	c.ask(o, func(r reply) {
+		if r.Err != "" {
+			c.broke("answers", "erase: %s", r.Err)
+		}
+		c.Gone[o.Owner] = true
+	})
 }
 
 func (c *customers) makeBackup() {

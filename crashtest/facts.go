@@ -14,6 +14,7 @@ type facts struct {
 	Endpoints    map[string]*endpointFacts // by id
 	Entries      map[string]*entryFacts    // by id
 	Reservations map[string]*reservationFacts
+	Gone         map[string]bool      // by owner who was to be forgotten: whether that was answered
 	From         map[string]time.Time // by URL, of webhooks that are to get events from before
 	Broken       []violation          // promises that an answer itself broke
 	// joined is the earliest moment since which a watch or rule that came after the
@@ -85,7 +86,7 @@ type reservationFacts struct {
 func newFacts() *facts {
 	return &facts{
 		Watches: make(map[string]*watchFacts), Rules: make(map[string]*ruleFacts), Endpoints: make(map[string]*endpointFacts),
-		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts), From: make(map[string]time.Time),
+		Entries: make(map[string]*entryFacts), Reservations: make(map[string]*reservationFacts), Gone: make(map[string]bool), From: make(map[string]time.Time),
 		joined: make(map[string]time.Time), ruled: make(map[string]bool),
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -35,6 +36,7 @@ const (
 	doCommit         = "commit"
 	doRelease        = "release"
 	doBackup         = "backup"
+	doErase          = "erase"
 	doAsk            = "ask" // whether deliveries are open, or replays run
 	doStop           = "stop"
 )
@@ -147,6 +149,8 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return reply{}, ledger.Release(ctx, o.ID)
 	case doBackup:
 		return reply{}, s.backup(ctx, o.Path)
+	case doErase:
+		return reply{}, s.erase(ctx, o)
 	case doAsk:
 		running, err := s.store.Replays().Running(ctx, time.Now().Add(time.Hour), 1)
 		if err != nil || len(running) > 0 {
@@ -156,6 +160,22 @@ func (s service) answer(ctx context.Context, o op) (reply, error) {
 		return reply{Open: open}, err
 	}
 	return reply{}, errors.New("crashtest: " + o.Do + " is no operation")
+}
+
+// erase makes a customer with credits, and forgets it.
+func (s service) erase(ctx context.Context, o op) error {
+	ledger := s.store.Ledger()
+	if err := ledger.Append(ctx, billing.Entry{ID: o.ID, Owner: o.Owner, Kind: billing.KindTopUp, Amount: 1, At: time.Now()}); err != nil {
+		return err
+	}
+	if _, err := s.engine.Erase(ctx, o.Owner, streamwatch.EraseOptions{}); err != nil {
+		return err
+	}
+	balance, err := ledger.Balance(ctx, o.Owner)
+	if err == nil && balance != (billing.Balance{}) {
+		return fmt.Errorf("crashtest: %s was erased, and has a balance of %v", o.Owner, balance)
+	}
+	return err
 }
 
 // createMonitor finds the monitor when an earlier try, which nobody answered,

@@ -80,6 +80,8 @@ var points = []point{
 	{name: "sqlite.endpoint.settled", do: doDeleteEndpoint, store: "sqlite"},
 	{name: "sqlite.replay.made", skip: 2, do: doReplay, store: "sqlite"},
 	{name: "sqlite.backup.copied", do: doBackup, store: "sqlite"},
+	{name: "sqlite.erase.step", skip: 1, do: doErase, store: "sqlite"},
+	{name: "sqlite.scrub.rewritten", do: doErase, store: "sqlite"},
 	{name: "sqlite.close.stopped", when: stopping, store: "sqlite"},
 	{name: "sqlite.fleet.ended", when: sharing, store: "sqlite"},
 	{name: "sqlite.fleet.given", when: sharing, skip: 4, store: "sqlite"},

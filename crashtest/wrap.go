@@ -31,10 +31,11 @@ func passed(name string, err error) error {
 // pointedStore has points around the calls of its ports.
 type pointedStore struct{ storage.Store }
 
-// pointedSharing is a pointedStore that several engines may share.
+// pointedSharing is a pointedStore that several engines may share, and that forgets owners.
 type pointedSharing struct {
 	storage.Store
 	storage.Sharing
+	storage.Eraser
 }
 
 func withPoints(s storage.Store) storage.Store { return pointedStore{s} }
