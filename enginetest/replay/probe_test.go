@@ -14,6 +14,9 @@ import (
 // What probes of 100 accounts bring with the calls of equal intervals, in parts of
 // their mean wait. Probes that lie cost little, and no post.
 func TestMeasureLatencyWithProbes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: plays 14 hours eight times")
+	}
 	a := arrivals.Generate(arrivals.Config{Seed: 5, Accounts: 400, Duration: 14 * time.Hour, PerDay: 8, Sigma: 1.5})
 	fixed := measure(t, replay.LatencyConfig{Arrivals: a, Interval: 5 * time.Minute, Warmup: 7 * time.Hour})
 	budget := func(c *streamwatch.Config, calls float64) {
