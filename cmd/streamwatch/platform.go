@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/fetcher/mastodon"
 	"github.com/streamwatch/streamwatch/fetcher/shopee"
 	"github.com/streamwatch/streamwatch/fetcher/webscrape"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 )
 
 // openPlatform is the platform without a name, nil where all have one. What else it
@@ -28,7 +29,7 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 	}
 	m, err := mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.from.called("platform"), c.platform, err)}
+		return nil, usageError{fmt.Errorf("%s %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.from.called("platform"), netguard.RedactURL(c.platform), err)}
 	}
 	return m, nil
 }

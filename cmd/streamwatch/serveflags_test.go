@@ -95,3 +95,10 @@ func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
 		}
 	}
 }
+
+func TestAPasswordInPlatformIsNotShown(t *testing.T) {
+	err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, []string{"check", "-platform", "https://user:hunter2@mastodon.example/?token=hunter2"})
+	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "-platform") {
+		t.Errorf("error = %v, want a refusal of -platform without the password", err)
+	}
+}

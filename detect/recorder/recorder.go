@@ -123,6 +123,9 @@ func (r *Recorder) Wrap(cfg streamwatch.Config) streamwatch.Config {
 	cfg.Sources = append([]streamwatch.Source(nil), cfg.Sources...)
 	for i := range cfg.Sources {
 		s := &cfg.Sources[i]
+		if s.Fetcher == nil {
+			continue // streamwatch.New says that it is missing
+		}
 		s.Roles = s.Roles.Or(fetcher.RolesOf(s.Fetcher))
 		s.Fetcher = taped{s.Fetcher, r}
 	}

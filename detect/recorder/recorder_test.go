@@ -327,3 +327,15 @@ func TestOptionsNotAllowed(t *testing.T) {
 		t.Errorf("Run without Dir: %v", err)
 	}
 }
+
+// A Fetcher that is missing is found by New, with the recorder as without.
+func TestWrapLeavesOutMissingFetchers(t *testing.T) {
+	rec, err := recorder.New(recorder.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = streamwatch.New(rec.Wrap(streamwatch.Config{Sources: []streamwatch.Source{{Name: "a"}}}))
+	if err == nil || !strings.Contains(err.Error(), "Sources[0].Fetcher") {
+		t.Errorf("error = %v, want that the Fetcher is missing", err)
+	}
+}
