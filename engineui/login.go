@@ -10,14 +10,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"net"
 	"net/http"
 	"net/netip"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/secret"
@@ -37,17 +34,20 @@ type KeyLogin struct {
 	Operator func(apikey.Principal) bool
 	// Lasts is how long a session lasts, 1 min to 30 days. Defaults to 8 h.
 	Lasts time.Duration
+	// Address says where a request comes from: guesses of keys are counted by it, and an
+	// IPv6 address counts as its /64 network. Nil: RemoteAddr, which behind a proxy is the
+	// proxy's, so that whoever guesses locks all others out: name there the address that
+	// the proxy has set, and never one that the client can choose.
+	Address func(*http.Request) string
 }
 
 // Bounds of logins.
 const (
 	cookieName = "streamwatch_console"
 	maxKey     = 512 // bytes of an API key
-	// Guesses are counted by address, or /64 network, in so many counters: addresses
-	// that share one share its guesses.
-	guessCounters  = 4096
-	guessesAtOnce  = 10
-	guessesPerHour = 120
+	// Wrong keys from an address, or /64 network.
+	guessesAtOnce    = 10
+	guessesPerMinute = 2
 )
 
 // login is a KeyLogin at work.
@@ -55,16 +55,19 @@ type login struct {
 	KeyLogin
 	shared func(context.Context) (secret.Value, error)
 	now    func() time.Time
-	seed   maphash.Seed
 
-	mu      sync.Mutex
-	aead    cipher.AEAD
-	guesses [guessCounters]*rate.Limiter
+	guesses *limits
+
+	mu   sync.Mutex
+	aead cipher.AEAD
 }
 
 func newLogin(cfg KeyLogin, shared func(context.Context) (secret.Value, error), now func() time.Time) (*login, error) {
 	if cfg.Lasts == 0 {
 		cfg.Lasts = 8 * time.Hour
+	}
+	if cfg.Address == nil {
+		cfg.Address = func(r *http.Request) string { return r.RemoteAddr }
 	}
 	switch {
 	case cfg.Auth == nil:
@@ -72,7 +75,7 @@ func newLogin(cfg KeyLogin, shared func(context.Context) (secret.Value, error), 
 	case cfg.Lasts < time.Minute || cfg.Lasts > 30*24*time.Hour:
 		return nil, fmt.Errorf("engineui: Config.Login.Lasts %s is not allowed: want 1m to 720h, or 0 for 8h", cfg.Lasts)
 	}
-	return &login{KeyLogin: cfg, shared: shared, now: now, seed: maphash.MakeSeed()}, nil
+	return &login{KeyLogin: cfg, shared: shared, now: now, guesses: newLimits()}, nil
 }
 
 // sealer makes and opens cookies.
@@ -147,8 +150,9 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	if v.Method != http.MethodPost {
 		return v.c.render(w, v, http.StatusOK)
 	}
-	if wait := l.guess(v.RemoteAddr); wait > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(int64((wait+time.Second-1)/time.Second)))
+	from := network(l.Address(v.Request))
+	if wait := l.guesses.take(from, l.now(), guessesPerMinute, guessesAtOnce); wait > 0 {
+		retryAfter(w, wait)
 		v.Data = "Too many tries. Wait " + dur(wait.Truncate(time.Second)+time.Second) + "."
 		return v.c.render(w, v, http.StatusTooManyRequests)
 	}
@@ -167,6 +171,7 @@ func (l *login) serve(w http.ResponseWriter, v *view, name string) error {
 	case err != nil:
 		return err
 	}
+	l.guesses.giveBack(from) // a right key is no guess
 	aead, err := l.sealer(ctx)
 	if err != nil {
 		return err
@@ -190,29 +195,12 @@ func (l *login) cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"}
 }
 
-// guess counts a try, and says how long to wait before it is allowed.
-func (l *login) guess(remote string) time.Duration {
-	slot := maphash.Comparable(l.seed, network(remote)) % guessCounters
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.guesses[slot] == nil {
-		l.guesses[slot] = rate.NewLimiter(rate.Limit(guessesPerHour)/3600, guessesAtOnce)
-	}
-	now := l.now()
-	try := l.guesses[slot].ReserveN(now, 1)
-	wait := try.DelayFrom(now)
-	if wait > 0 {
-		try.CancelAt(now)
-	}
-	return wait
-}
-
 // network is what guesses from an address are counted by: an IPv4 address, or the /64
-// network of an IPv6 address.
+// network of an IPv6 address, with or without a port.
 func network(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
-		return remote
+		host = remote
 	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil {

@@ -3,6 +3,7 @@ package engineui_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -32,11 +33,14 @@ type door struct {
 }
 
 // newDoor has sessions of the default length for 0.
-func newDoor(t *testing.T, lasts time.Duration) *door {
+func newDoor(t *testing.T, lasts time.Duration, change ...func(*engineui.KeyLogin)) *door {
 	d := &door{}
 	d.world = newWorld(t, func(_ *streamwatch.Config, ui *engineui.Config) {
 		ui.Authorize = nil
 		ui.Login = &engineui.KeyLogin{Auth: late{d}, Operator: func(p apikey.Principal) bool { return p.Owner == "staff" }, Lasts: lasts}
+		for _, f := range change {
+			f(ui.Login)
+		}
 	})
 	var err error
 	if d.keys, err = apikey.NewManager(apikey.Config{Store: d.store.Keys()}); err != nil {
@@ -205,6 +209,43 @@ func TestGuesses(t *testing.T) {
 		<-time.After(31 * time.Second)
 		if got := try("[2001:db8::1]:1"); got != http.StatusUnauthorized {
 			t.Errorf("half a minute later: status %d", got)
+		}
+	})
+}
+
+// Behind a proxy, who guesses locks out nobody but themselves.
+func TestGuessesBehindAProxy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, 0, func(l *engineui.KeyLogin) {
+			l.Address = func(r *http.Request) string { return r.Header.Get("X-Real-Ip") }
+		})
+		try := func(from, key string) int {
+			return ask(d, http.MethodPost, "/login", url.Values{"key": {key}}.Encode(), http.Header{"X-Real-Ip": {from}}).Code
+		}
+		for i := range 10 {
+			if got := try(fmt.Sprintf("2001:db8::%d", i+1), "wrong"); got != http.StatusUnauthorized {
+				t.Errorf("guess %d: status %d", i, got)
+			}
+		}
+		key := string(d.issue("acme", apikey.ScopeRead).Secret)
+		if got := try("2001:db8::abcd", key); got != http.StatusTooManyRequests {
+			t.Errorf("a try from the same network: status %d, want 429", got)
+		}
+		if got := try("2001:db8:0:1::1", key); got != http.StatusSeeOther {
+			t.Errorf("a right key from elsewhere: status %d, want 303", got)
+		}
+	})
+}
+
+// Right keys use up no guesses.
+func TestRightKeysAreNoGuesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, 0)
+		key := string(d.issue("acme", apikey.ScopeRead).Secret)
+		for i := range 30 {
+			if got, _ := d.enter(key); got.Code != http.StatusSeeOther {
+				t.Fatalf("login %d: status %d, want 303", i+1, got.Code)
+			}
 		}
 	})
 }

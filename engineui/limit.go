@@ -1,0 +1,56 @@
+package engineui
+
+import (
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// limits counts by name, in so many buckets: names that share one share what it allows.
+type limits struct {
+	seed maphash.Seed
+
+	mu      sync.Mutex
+	buckets [4096]bucket
+}
+
+// bucket is how much was taken of what is allowed at once, at a time.
+type bucket struct {
+	used float64
+	at   time.Time
+}
+
+func newLimits() *limits { return &limits{seed: maphash.MakeSeed()} }
+
+func (l *limits) bucket(name string) *bucket {
+	return &l.buckets[maphash.String(l.seed, name)%uint64(len(l.buckets))]
+}
+
+// take takes one of what a name may have, or says how long to wait before it can.
+func (l *limits) take(name string, now time.Time, perMinute, atOnce int) (wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.bucket(name)
+	b.used = max(0, b.used-max(0, now.Sub(b.at).Minutes())*float64(perMinute))
+	b.at = now
+	if over := b.used + 1 - float64(atOnce); over > 0 {
+		return max(1, time.Duration(over/float64(perMinute)*float64(time.Minute)))
+	}
+	b.used++
+	return 0
+}
+
+// giveBack gives back what was taken.
+func (l *limits) giveBack(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.bucket(name)
+	b.used = max(0, b.used-1)
+}
+
+// retryAfter tells the wait in whole seconds.
+func retryAfter(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", fmt.Sprint(int64((wait+time.Second-1)/time.Second)))
+}
