@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +39,7 @@ type Console struct {
 	engine    *streamwatch.Engine
 	templates map[string]*template.Template // by page's path
 	login     *login                        // nil without Config.Login
+	changes   *limits                       // by owner
 	csrf      http.CrossOriginProtection
 	windows   *windows
 	forecast  *forecast
@@ -62,7 +64,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &Console{cfg: cfg, engine: cfg.Engine}
+	c := &Console{cfg: cfg, engine: cfg.Engine, changes: newLimits()}
 	var err error
 	if cfg.Login != nil {
 		if c.login, err = newLogin(*cfg.Login, c.engine.SharedKey, cfg.Now); err != nil {
@@ -197,6 +199,12 @@ func (c *Console) refuse(w http.ResponseWriter, v *view, name string, err error)
 // maxForm bounds the body of a form, in bytes.
 const maxForm = 64 << 10
 
+// Changes of an owner, forms that are refused included.
+const (
+	changesPerMinute = 60
+	changesAtOnce    = 10
+)
+
 // change carries out a form, and leads back to a page.
 func (c *Console) change(w http.ResponseWriter, v *view) error {
 	switch {
@@ -204,6 +212,15 @@ func (c *Console) change(w http.ResponseWriter, v *view) error {
 		return &failure{http.StatusMethodNotAllowed, "This page has nothing to change."}
 	case !v.Viewer.Write:
 		return &failure{http.StatusForbidden, "You may look, and change nothing."}
+	}
+	rate := changesPerMinute
+	if own := v.Viewer.RatePerMinute; own > 0 {
+		rate = min(rate, own)
+	}
+	if wait := c.changes.take(v.Viewer.Owner, c.cfg.Now(), rate, min(rate, changesAtOnce)); wait > 0 {
+		retryAfter(w, wait)
+		return &failure{http.StatusTooManyRequests, "Too many changes: " + strconv.Itoa(rate) + " a minute are allowed. Nothing was done. Wait " +
+			dur(wait.Truncate(time.Second)+time.Second) + "."}
 	}
 	if err := v.ParseForm(); err != nil {
 		return &failure{http.StatusBadRequest, "The form could not be read."}

@@ -26,7 +26,8 @@ import (
 // request authenticates the key again: when it ends, so do its sessions.
 //
 // A viewer sees what is the key's owner's, and may change it if the key's scope allows
-// changes.
+// changes, at most as many a minute as the key's RatePerMinute, and 60. Pages are not
+// counted: each is a bounded number of calls to the store.
 type KeyLogin struct {
 	// Auth finds the owner of a key. Required.
 	Auth apikey.Authenticator
@@ -131,7 +132,7 @@ func (l *login) viewer(ctx context.Context, key secret.Value) (Viewer, error) {
 	case err != nil:
 		return Viewer{}, err
 	}
-	return Viewer{Name: who.Owner, Owner: who.Owner, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite()}, nil
+	return Viewer{Name: who.Owner, Owner: who.Owner, All: l.Operator != nil && l.Operator(who), Write: who.Scope.CanWrite(), RatePerMinute: who.RatePerMinute}, nil
 }
 
 // loginPage is the form; its Data is a sentence about the try before.

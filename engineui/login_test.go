@@ -249,3 +249,59 @@ func TestRightKeysAreNoGuesses(t *testing.T) {
 		}
 	})
 }
+
+// Changes are limited by owner, and by the key's own rate.
+func TestChangesAreLimited(t *testing.T) {
+	for _, row := range []struct {
+		rate, atOnce, perMinute int
+	}{{rate: 5, atOnce: 5, perMinute: 5}, {rate: 0, atOnce: 10, perMinute: 60}, {rate: 6000, atOnce: 10, perMinute: 60}} {
+		t.Run(fmt.Sprint(row.rate), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDoor(t, 0)
+				hooks, err := d.engine.Endpoints().List(t.Context(), "acme", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var sessions []*http.Cookie
+				for range 2 {
+					key, err := d.keys.Issue(t.Context(), apikey.IssueRequest{Owner: "acme", Name: "console", Scope: apikey.ScopeWrite, RatePerMinute: row.rate})
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, c := d.enter(string(key.Secret))
+					sessions = append(sessions, c)
+				}
+				// change tries so many, and returns how many were allowed.
+				change := func(most int) (allowed int) {
+					for i := range most {
+						c := sessions[i%2] // another key of the owner's is no way out
+						got := ask(d, http.MethodPost, "/endpoint?endpoint="+hooks[0].ID, "action=pause", http.Header{"Cookie": {c.Name + "=" + c.Value}})
+						switch {
+						case got.Code == http.StatusSeeOther:
+							allowed++
+						case got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") == "" || !strings.Contains(got.Body.String(), "Too many changes"):
+							t.Fatalf("change %d: status %d: %s", i+1, got.Code, got.Body)
+						}
+					}
+					return allowed
+				}
+				if got := change(row.atOnce + 5); got != row.atOnce {
+					t.Errorf("%d changes at once, want %d", got, row.atOnce)
+				}
+				<-time.After(3*time.Minute/time.Duration(row.perMinute) + time.Millisecond)
+				if got := change(10); got != 3 {
+					t.Errorf("%d changes in the time of three", got)
+				}
+				globex, err := d.engine.Endpoints().List(t.Context(), "globex", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, c := d.enter(string(d.issue("globex", apikey.ScopeWrite).Secret))
+				got := ask(d, http.MethodPost, "/endpoint?endpoint="+globex[0].ID, "action=pause", http.Header{"Cookie": {c.Name + "=" + c.Value}})
+				if got.Code != http.StatusSeeOther {
+					t.Errorf("another owner: status %d", got.Code)
+				}
+			})
+		})
+	}
+}

@@ -18,8 +18,8 @@ const (
 	tailKept     = 200 // events in memory for all, of which a page shows tailShown
 	tailShown    = 25
 	tailQueue    = 64  // events that wait for one client; the oldest make room
-	tailClients  = 100 // in all
-	tailPerOwner = 10  // of one owner's viewers; operators have as many together
+	tailClients  = 100 // in all, of which tailPerOwner are kept for operators
+	tailPerOwner = 10  // of one owner's viewers, and of all operators
 	tailPause    = 250 * time.Millisecond
 	tailCheck    = 5 * time.Second // how often a client is authorized anew
 	tailWrite    = 5 * time.Second // how long a client may take to read
@@ -88,6 +88,9 @@ type tail struct {
 func newTail() *tail {
 	return &tail{clients: map[*tailClient]struct{}{}, closed: make(chan struct{})}
 }
+
+// operators is the group of those who may see all owners.
+const operators = "operators"
 
 // tailClient is one who looks. Its queue is guarded by the tail's mutex.
 type tailClient struct {
@@ -167,13 +170,16 @@ func (t *tail) join(c *tailClient) error {
 		return errClosed
 	default:
 	}
-	same := 0
+	same, customers := 0, 0
 	for o := range t.clients {
 		if o.group == c.group {
 			same++
 		}
+		if o.group != operators {
+			customers++
+		}
 	}
-	if len(t.clients) >= tailClients || same >= tailPerOwner {
+	if same >= tailPerOwner || c.group != operators && customers >= tailClients-tailPerOwner {
 		return errCrowded
 	}
 	t.clients[c] = struct{}{}
@@ -203,7 +209,7 @@ func (t *tail) take(c *tailClient) (items []item, dropped int) {
 func (c *Console) serveTail(w http.ResponseWriter, v *view) error {
 	me := &tailClient{follows: v.follows(), wake: make(chan struct{}, 1), group: "owner " + v.Viewer.Owner}
 	if v.Viewer.All {
-		me.group = "all"
+		me.group = operators
 	}
 	rc := http.NewResponseController(w)
 	if err := c.tail.join(me); err != nil {

@@ -240,11 +240,21 @@ func TestTailsAreBounded(t *testing.T) {
 		if open("acme").ended() {
 			t.Error("refused although one has left")
 		}
-		for i := range 9 * 10 {
-			open(fmt.Sprint("owner", i/10))
+		for i := range 79 {
+			if open(fmt.Sprint("owner", i/10)).ended() {
+				t.Fatal("one of ninety is refused")
+			}
 		}
 		if l := open("one more"); !l.ended() || l.status != http.StatusServiceUnavailable {
-			t.Errorf("the hundred-and-first of all: status %d", l.status)
+			t.Errorf("the ninety-first of all owners: status %d", l.status)
+		}
+		for range 10 {
+			if open("operator").ended() {
+				t.Fatal("an operator is refused because of the owners")
+			}
+		}
+		if l := open("operator"); !l.ended() || l.status != http.StatusServiceUnavailable {
+			t.Errorf("the eleventh operator: status %d", l.status)
 		}
 		for _, l := range all {
 			l.leave()

@@ -17,6 +17,9 @@ type Viewer struct {
 	All bool
 	// Write allows changes.
 	Write bool
+	// RatePerMinute bounds the changes of the owner where it is less than 60; 0 leaves it
+	// at that. KeyLogin gives that of the key.
+	RatePerMinute int
 }
 
 // ErrDenied is for an Authorize to return: the answer is 403. So it is for any other
