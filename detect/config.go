@@ -35,8 +35,8 @@ type Config struct {
 	// FetchRate bounds the upstream calls per second; 0 means unbounded.
 	FetchRate float64
 	// FetchBurst is how many calls may be made at once after a lull. Defaults
-	// to one second's worth, at least 1; to 1 when a budget sets the pace. It
-	// needs FetchRate.
+	// to one second's worth, 10 ms' worth when a budget sets the pace, and at
+	// least 1. It needs FetchRate.
 	FetchBurst int
 	// Shares bounds what some accounts, or an owner, draw of a budget.
 	Shares Shares
@@ -143,7 +143,7 @@ func (c Config) withDefaults(b fetcher.BatchFetcher) (Config, error) {
 	case !(c.Shares.OwnerSurplus >= 0 && c.Shares.OwnerSurplus <= 1):
 		return c, fmt.Errorf("detect: Shares.OwnerSurplus %v is not allowed: want more than 0 and at most 1, or 0 for the default", c.Shares.OwnerSurplus)
 	case c.Pace != PaceInterval:
-		shards, burst = 1, 1
+		shards, burst = 1, max(1, burst/100) // timers are late by some ms, which must not cost calls
 	}
 	batch, limit := poll.Batching(b)
 	switch {

@@ -284,7 +284,7 @@ func bounded(o options, n int, open func(string) (storage.Store, error)) (used, 
 		}
 		<-time.After(steady)
 		calls, _ := e.feed.most(since)
-		most = float64(calls) / (10*rate + float64(n)) // a burst is one call of each node
+		most = float64(calls) / (10*rate + max(float64(n), rate/100)) // bursts are 10 ms' worth, and a call of each node at least
 		return nil
 	})
 	return used, most, err
