@@ -110,12 +110,14 @@ func (h *hider) event(ev *deliver.Event, answers []poll.Answer) event {
 	e := *ev
 	if !h.plain {
 		e.Source.Owner, e.Source.Name = h.text(e.Source.Owner), h.text(e.Source.Name)
-		if t := postOf(ev, answers); t != nil {
-			hidden := h.tweet(t)
-			hidden.PublishedAt = stamp(hidden.PublishedAt)
-			poll.Describe(&e, &hidden)
-			e.Body = deliver.AppendBody(nil, &e, &hidden)
+		t := postOf(ev, answers)
+		if t == nil { // nothing of the event may stay as it is
+			t = &fetcher.Tweet{ID: ev.TweetID, Username: ev.AuthorUsername, PublishedAt: ev.PublishedAt}
 		}
+		hidden := h.tweet(t)
+		hidden.PublishedAt = stamp(hidden.PublishedAt)
+		poll.Describe(&e, &hidden)
+		e.Body = deliver.AppendBody(nil, &e, &hidden)
 	}
 	return event{ID: e.ID, Source: e.Source, Post: e.TweetID, Author: e.AuthorUsername, Preview: e.TextPreview, URL: e.TweetURL,
 		Platform: e.Platform, Published: stamp(e.PublishedAt), Earliest: stamp(e.EarliestAt), Requested: stamp(e.RequestedAt),
