@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,8 +72,9 @@ func (r *Recorder) Trigger(why string) {
 const latest = "latest.jsonl.gz"
 
 // Run writes dumps to Options.Dir, when Trigger is called and every Options.Every, until
-// ctx ends. It returns ctx's cause, or an error when Dir cannot be made. A dump that
-// fails is logged, and Run goes on.
+// ctx ends. It removes the dumps beyond Options.Keep, and files that a killed process left
+// half-written an hour ago or more. It returns ctx's cause, or an error when Dir cannot be
+// made. A dump that fails is logged, and Run goes on.
 func (r *Recorder) Run(ctx context.Context) error {
 	if r.opts.Dir == "" {
 		return errors.New("recorder: Options.Dir is missing: want a directory for Run to write to")
@@ -81,6 +82,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	if err := os.MkdirAll(r.opts.Dir, 0o700); err != nil {
 		return fmt.Errorf("recorder: %w", err)
 	}
+	r.log(r.tidy(), "")
 	var tick <-chan time.Time
 	if r.opts.Every > 0 {
 		t := time.NewTicker(r.opts.Every)
@@ -93,7 +95,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 			r.flush()
 			return context.Cause(ctx)
 		case <-tick:
-			r.log(r.write(latest, "every "+r.opts.Every.String()), "")
+			r.log(errors.Join(r.write(latest, "every "+r.opts.Every.String()), r.tidy()), "")
 		case why := <-r.told:
 			r.log(r.keep(why), why)
 			pause := time.NewTimer(r.opts.Apart)
@@ -148,18 +150,43 @@ func (r *Recorder) keep(why string) error {
 	if err := r.write("recording-"+r.opts.Now().UTC().Format(stamped)+"-"+name+".jsonl.gz", why); err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(r.opts.Dir, "recording-*.jsonl.gz"))
-	slices.Sort(files) // by time
-	for len(files) > r.opts.Keep {
-		err = errors.Join(err, os.Remove(files[0]))
-		files = files[1:]
+	return r.tidy()
+}
+
+// tidy removes the oldest dumps beyond Options.Keep, and the temporary files that a
+// process left that was killed while it wrote.
+func (r *Recorder) tidy() error {
+	files, err := os.ReadDir(r.opts.Dir) // by name: dumps by time
+	var dumps []string
+	remove := func(name string) {
+		if e := os.Remove(filepath.Join(r.opts.Dir, name)); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	for _, f := range files {
+		switch name := f.Name(); {
+		case strings.HasPrefix(name, "recording-") && strings.HasSuffix(name, ".jsonl.gz"):
+			dumps = append(dumps, name)
+		case strings.HasPrefix(name, temporary):
+			// A younger one may be of another process, which writes it now.
+			if info, e := f.Info(); e == nil && r.opts.Now().Sub(info.ModTime()) > time.Hour {
+				remove(name)
+			}
+		}
+	}
+	for len(dumps) > r.opts.Keep {
+		remove(dumps[0])
+		dumps = dumps[1:]
 	}
 	return err
 }
 
+// temporary begins the name of a file that is not yet whole.
+const temporary = ".recording-"
+
 // write makes a file that is there as a whole or not at all.
 func (r *Recorder) write(name, why string) error {
-	f, err := os.CreateTemp(r.opts.Dir, ".recording-*")
+	f, err := os.CreateTemp(r.opts.Dir, temporary+"*")
 	if err != nil {
 		return err
 	}
