@@ -157,7 +157,7 @@ func (c *Console) serve(w http.ResponseWriter, v *view, name string) error {
 	}
 	v.query = v.URL.Query()
 	v.Owner = v.Viewer.Owner
-	if v.Viewer.All && v.query.Has("owner") {
+	if v.Chosen() {
 		v.Owner = v.query.Get("owner")
 	}
 	if name == "tail" && v.Method == http.MethodGet {

@@ -14,7 +14,7 @@
 //
 // Pages are made on the server and work without a script; the script adds what is
 // found while one looks. Nothing is loaded from other hosts. A page asks the store for
-// one page of each list that it shows, and never for a count: figures of time windows
-// are differences of Engine.Stats, which a goroutine of the console takes every ten
-// seconds.
+// one page of each list that it shows, and for no count but that of an owner's rules:
+// figures of time windows are differences of Engine.Stats, which a goroutine of the
+// console takes every ten seconds.
 package engineui

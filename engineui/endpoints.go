@@ -279,6 +279,6 @@ func (c *Console) changeEndpoint(v *view) (string, error) {
 // OwnerLink is Link to what is an owner's, for pages of all owners.
 func (v *view) OwnerLink(owner, path string, pairs ...string) string {
 	of := *v
-	of.Owner = owner
+	of.Owner, of.query = owner, url.Values{"owner": {owner}}
 	return of.Link(path, pairs...)
 }

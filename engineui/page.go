@@ -89,6 +89,9 @@ func (v *view) Path() string { return v.page.path }
 // Owned reports whether the page shows the records of one owner.
 func (v *view) Owned() bool { return v.page.owned }
 
+// Chosen reports whether an operator has chosen an owner.
+func (v *view) Chosen() bool { return v.Viewer.All && v.query.Has("owner") }
+
 // CanWrite reports whether the page may have forms.
 func (v *view) CanWrite() bool { return v.Viewer.Write }
 
@@ -117,10 +120,11 @@ func (p *page) Title() string { return p.title }
 func (p *page) Path() string { return p.path }
 
 // Link returns a link to another page of the console, with parameters as pairs of name
-// and value; those with an empty value are left out. An operator stays at the owner.
+// and value; those with an empty value are left out. An operator stays at the owner that
+// they have chosen.
 func (v *view) Link(path string, pairs ...string) string {
 	q := url.Values{}
-	if v.Viewer.All && v.Owner != v.Viewer.Owner {
+	if v.Chosen() {
 		q.Set("owner", v.Owner)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {

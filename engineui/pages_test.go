@@ -9,8 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/rule"
 )
 
@@ -244,6 +246,45 @@ func TestRules(t *testing.T) {
 		}
 		if status, _ := get(w, "acme", "/rules?page=0"); status != http.StatusBadRequest {
 			t.Errorf("page 0: status %d", status)
+		}
+	})
+}
+
+// An operator who has chosen an owner stays there, also where it is their own, until
+// they choose all.
+func TestOperatorsStayAtAnOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(_ *streamwatch.Config, ui *engineui.Config) {
+			ui.Authorize = func(*http.Request) (engineui.Viewer, error) {
+				return engineui.Viewer{Owner: "acme", All: true, Write: true}, nil
+			}
+		})
+		w.post("acme_news", "acme's post")
+		w.post("globex_news", "globex's post")
+		for _, owner := range []string{"acme", "globex"} {
+			body := shows(t, w, "", "/endpoints?owner="+owner, owner+"-monitor")
+			body = shows(t, w, "", follow(t, body, "endpoint?endpoint="), owner+"-monitor")
+			for _, path := range []string{"accounts", "rules"} {
+				if body := shows(t, w, "", follow(t, body, path)); !strings.Contains(body, `<input type="hidden" name="owner" value="`+owner+`">`) {
+					t.Errorf("%s: the form of %s leaves the owner", owner, path)
+				}
+			}
+			body = shows(t, w, "", follow(t, body, "endpoints"), owner+"-monitor")
+			for _, other := range []string{"acme", "globex"} {
+				if other != owner && strings.Contains(body, other+"-monitor") {
+					t.Errorf("links from %s lead to %s", owner, other)
+				}
+			}
+			shows(t, w, "", follow(t, body, "./"), owner+"&#39;s post", "All owners")
+			body = shows(t, w, "", "/", "acme&#39;s post", "globex&#39;s post")
+			if strings.Contains(body, "All owners") {
+				t.Error("all owners are shown, and can be chosen")
+			}
+			body = shows(t, w, "", follow(t, body, "endpoints"), "acme-monitor", "globex-monitor")
+			body = shows(t, w, "", follow(t, body, "endpoint?endpoint=")) // a lane of all is an owner's
+			if !strings.Contains(body, "All owners") {
+				t.Error("an owner's endpoint has no link to all owners")
+			}
 		}
 	})
 }

@@ -60,7 +60,7 @@ func (f follows) has(i *item) bool { return f.all || f.owner == i.Owner }
 
 // follows is everything for an operator who has chosen no owner.
 func (v *view) follows() follows {
-	return follows{all: v.Viewer.All && !v.query.Has("owner"), owner: v.Owner}
+	return follows{all: v.Viewer.All && !v.Chosen(), owner: v.Owner}
 }
 
 // EventLink returns the link to an event's page, "" if there is none.
