@@ -109,7 +109,7 @@ func TestConfigFileIsRefused(t *testing.T) {
 		"\t":                                             "is not YAML",
 		"redis-env: redis://me:pw-secret":                ":1: redis-env *** is not allowed: want the name of an environment variable",
 		"redis-env: NOT_SET":                             ":1: redis-env is missing: the environment variable NOT_SET is not set",
-		"redis: http://me:pw-secret@h":                   ":1: redis http://me:***@h is not allowed",
+		"redis: http://me:pw-secret@h":                   ":1: redis http://***@h is not allowed",
 		"seal-key: pw-secret":                            `:1: "seal-key" is not allowed: want one of addr`,
 		"seal-key-env: SEAL\ndemo: true":                 ":1: seal-key-env is not allowed with -demo",
 		"sources: bluesky":                               ":1: sources is a single value, which is not allowed: want a list",
@@ -185,12 +185,12 @@ func TestCheck(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"service http://0.0.0.0:8080/v1/social/", "store Redis, redis://me:***@h:1/2", "console http://0.0.0.0:8080/console/, where each key shows its owner's operators", "fleet with all on this store", "stop 5s while",
+		"service http://0.0.0.0:8080/v1/social/", "store Redis, redis://***@h:1/2", "console http://0.0.0.0:8080/console/, where each key shows its owner's operators", "fleet with all on this store", "stop 5s while",
 		"bsky: bluesky, probed, stream wss://j.example/subscribe 5 calls a second, 0.5 probes a second " + path + ":12: source bsky",
 		"masto: mastodon https://masto.example, stream, token *** every 1m0s, unless a monitor says otherwise " + path + ":13: source masto",
 		"x: x, token *** every 1m0s, unless a monitor says otherwise, at most $5 a day",
 		"seal-key *** " + path + ":4: seal-key-env", "token none",
-		" stop-time 20s -stop-time", " drain 5s " + path + ":5: drain", " interval 0s default", " redis redis://me:***@h:1/2 " + path + ":3: redis-env",
+		" stop-time 20s -stop-time", " drain 5s " + path + ":5: drain", " interval 0s default", " redis redis://***@h:1/2 " + path + ":3: redis-env",
 		"Missing tls-cert, tls-key: ", "ops-addr: nobody can read /metrics", "source news, contact: ",
 	} {
 		if !strings.Contains(text, want) {

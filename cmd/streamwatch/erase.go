@@ -6,32 +6,46 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/monitor"
+	"github.com/streamwatch/streamwatch/rule"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
 // eraseConfig is what the command erase is asked for.
 type eraseConfig struct {
 	stored
-	owner, keepAs, sources string
+	owner, keepAs, sources, file string
 }
 
 // runErase is the command erase.
 func runErase(ctx context.Context, p process, args []string) error {
 	var c eraseConfig
-	fs := newFlags("erase", "Erase forgets an owner, and writes the files of the store anew without it. Stop the service first: one that runs goes on watching for the owner.")
+	fs := newFlags("erase", "Erase forgets an owner, and writes the files of the store anew without it. Stop the service first: one that runs goes on watching for the owner. While the file is in use, or a fleet is on the store, nothing is removed.")
 	c.stored.flags(fs)
 	fs.StringVar(&c.owner, "owner", "", "who is to be forgotten")
 	fs.StringVar(&c.keepAs, "keep-ledger-as", "", "keep the ledger entries under this `name`, which must tell nothing of the owner (default: none is kept)")
 	fs.StringVar(&c.sources, "sources", "", "the `names` of the service's -source flags in their order, with commas between them")
+	fs.StringVar(&c.file, "config", "", "take the names of the sources from this configuration `file` of serve, too")
 	if _, err := fs.fill(p, args); err != nil {
 		return err
 	}
 	if err := c.check(); err != nil {
 		return usageError{err}
+	}
+	names, err := c.names()
+	if err != nil {
+		return usageError{err}
+	}
+	if err := c.checkUnused(ctx); err != nil {
+		return err
 	}
 	store, done, err := openStore(ctx, c.stored, false, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -39,10 +53,8 @@ func runErase(ctx context.Context, p process, args []string) error {
 	}
 	defer done()
 	cfg := streamwatch.Config{Store: store}
-	for name := range strings.SplitSeq(c.sources, ",") {
-		if name != "" {
-			cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: name, Fetcher: nothing{}})
-		}
+	for _, name := range names {
+		cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: name, Fetcher: nothing{}})
 	}
 	if cfg.Sources == nil {
 		cfg.Fetcher = nothing{}
@@ -51,9 +63,18 @@ func runErase(ctx context.Context, p process, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkStopped(ctx, store); err != nil {
+		return err
+	}
+	if err := checkListed(ctx, store, c.owner, names); err != nil {
+		return usageError{err}
+	}
 	report, err := engine.Erase(ctx, c.owner, streamwatch.EraseOptions{KeepLedgerAs: c.keepAs})
 	if err != nil {
 		return fmt.Errorf("%w: not all is removed, make it again", err)
+	}
+	if c.redis != "" {
+		report.Left = append(report.Left, "a service that ran on this store meanwhile goes on watching, and writes what it finds: stop it, and make the erasure again")
 	}
 	out := json.NewEncoder(p.out)
 	out.SetIndent("", "  ")
@@ -71,6 +92,111 @@ func (c *eraseConfig) check() error {
 		return fmt.Errorf("-db %q is not allowed: want a database that is there: %w", c.db, err)
 	}
 	return nil
+}
+
+// names are those of the service's sources, in their order.
+func (c *eraseConfig) names() (all []string, err error) {
+	for name := range strings.SplitSeq(c.sources, ",") {
+		if name != "" {
+			all = append(all, name)
+		}
+	}
+	if c.file == "" {
+		return all, nil
+	}
+	f, err := readConfigFile(c.file)
+	if err != nil {
+		return nil, fmt.Errorf("-config: %w", err)
+	}
+	var file struct {
+		Sources []struct{ Name string }
+	}
+	if f.root != nil {
+		if err := f.root.Decode(&file); err != nil {
+			return nil, fmt.Errorf("-config %s is not allowed: want a list of sources with names, see streamwatch check", c.file)
+		}
+	}
+	for _, s := range file.Sources {
+		if !slices.Contains(all, s.Name) {
+			all = append(all, s.Name)
+		}
+	}
+	return all, nil
+}
+
+// checkUnused returns an error if another process has the file open.
+func (c *eraseConfig) checkUnused(ctx context.Context) error {
+	if c.redis != "" {
+		return nil
+	}
+	used, err := sqlite.InUse(ctx, c.db)
+	if used {
+		err = fmt.Errorf("-db %q is in use: want the service, and what else has the file open, stopped", c.db)
+	}
+	return err
+}
+
+// checkStopped returns an error if the store has a fleet.
+func checkStopped(ctx context.Context, of keyedStore) error {
+	store, ok := of.(storage.Sharing)
+	if !ok {
+		return nil
+	}
+	state, err := store.Members().Look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range state.Members {
+		if !m.Over {
+			return fmt.Errorf("node %q of a fleet runs on the store: want all stopped; one that died counts until its lease is over", m.Node.Name)
+		}
+	}
+	return nil
+}
+
+// checkListed returns an error if an account or rule of the owner is of a source that is
+// not listed, and whose cursors would stay.
+func checkListed(ctx context.Context, store keyedStore, owner string, names []string) error {
+	missing := map[string]bool{}
+	for page := 1; ; page++ {
+		found, err := store.Monitors().List(ctx, monitor.Query{Owner: owner, Page: page, PageSize: 100})
+		if err != nil {
+			return err
+		}
+		for _, m := range found.Monitors {
+			for _, a := range m.Accounts {
+				name, rest, ok := strings.Cut(strings.TrimPrefix(a.Username, "@"), ":")
+				// An address, such as that of a feed, has no name of a source before it.
+				if name = strings.ToLower(name); ok && checkSourceName(name) == nil && !strings.HasPrefix(rest, "//") {
+					missing[name] = true
+				}
+			}
+		}
+		if len(found.Monitors) == 0 {
+			break
+		}
+	}
+	for page := 1; ; page++ {
+		found, err := store.Rules().List(ctx, rule.Query{Owner: owner, Page: page, PageSize: 100})
+		if err != nil {
+			return err
+		}
+		for _, r := range found.Rules {
+			missing[r.Platform] = true
+		}
+		if len(found.Rules) == 0 {
+			break
+		}
+	}
+	delete(missing, "") // the platform of bare names
+	for _, name := range names {
+		delete(missing, name)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("-sources %q is not allowed: the owner has accounts or rules of %s: want all names of the service's sources, or nothing is removed",
+		strings.Join(names, ","), strings.Join(slices.Sorted(maps.Keys(missing)), ", "))
 }
 
 // nothing is the platform of an engine that is not started.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
@@ -45,10 +47,33 @@ func TestErase(t *testing.T) {
 	if err := store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "masto/" + detect.AccountTarget("hidden")}}}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := do("erase -owner forgotten -sources masto"); err == nil || !strings.Contains(err.Error(), "is in use") {
+		t.Errorf("beside an open store: %v", err)
+	}
+	node := fleet.Node{Name: "n1", Weight: 1, Lease: 10 * time.Minute}
+	state, err := store.Members().Join(t.Context(), node)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := store.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	out, err := do("erase -owner forgotten -sources bsky,masto -keep-ledger-as customer-4711")
+	if _, err := do("erase -owner forgotten -sources masto"); err == nil || !strings.Contains(err.Error(), `node "n1" of a fleet runs`) {
+		t.Errorf("beside a fleet: %v", err)
+	}
+	if store, err = sqlite.Open(t.Context(), db, sqlite.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.Members().Leave(t.Context(), state.Fence), store.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"", " -sources bsky"} {
+		if _, err := do("erase -owner forgotten" + args); status(err) != 2 || !strings.Contains(err.Error(), "-sources ") || !strings.Contains(err.Error(), " of masto: want all names") {
+			t.Errorf("erase%s: %v, want one that names masto", args, err)
+		}
+	}
+	config := written(t, "sources:\n- {name: masto, kind: mastodon, url: https://m.example, token-env: NOT_SET}\n")
+	out, err := do("erase -owner forgotten -sources bsky -config " + config + " -keep-ledger-as customer-4711")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,6 +103,7 @@ func quotaFlags(q *streamwatch.Quotas) []quotaFlag {
 // flags adds those of the service; sources gets the values of -source.
 func (c *config) flags(fs flags, sources *texts) {
 	c.stored.flags(fs)
+	fs.Lookup("db").Usage += "; with -demo one that is removed at the end"
 	fs.StringVar(&c.file, "config", "", "configuration `file`, in YAML: its keys are the names of these flags, which go before it; see streamwatch check -h")
 	fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "listen here")
 	fs.BoolVar(&c.fleet, "fleet", false, "share the work with the other servers on the same -redis or -db that are started so")

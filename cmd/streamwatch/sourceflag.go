@@ -131,6 +131,9 @@ func (s *sourceFlag) setURL(value string) error {
 // option takes one of the kind's options.
 func (s *sourceFlag) option(option, value string, given bool, env func(string) (string, bool)) error {
 	if options := sourceKinds[s.kind].options; !slices.Contains(options, option) {
+		if strings.Contains(option, "://") {
+			option = secret.Redacted // an address may have a password
+		}
 		return fmt.Errorf("option %.20q is not allowed: want one of %s of %s, after a url that begins with http:// or https://", option, strings.Join(options, ", "), s.kind)
 	}
 	return s.set(option, value, given, env)

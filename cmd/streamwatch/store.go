@@ -8,11 +8,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/streamwatch/streamwatch/secret"
+	"github.com/streamwatch/streamwatch/internal/netguard"
 	"github.com/streamwatch/streamwatch/storage"
 	"github.com/streamwatch/streamwatch/storage/redisstore"
 	"github.com/streamwatch/streamwatch/storage/sqlite"
@@ -27,7 +26,7 @@ type stored struct {
 
 // flags adds those that the service and its administration share.
 func (s *stored) flags(fs flags) {
-	fs.StringVar(&s.db, "db", "streamwatch.db", "SQLite `file`; with -demo one that is removed at the end")
+	fs.StringVar(&s.db, "db", "streamwatch.db", "SQLite `file`")
 	fs.StringVar(&s.redis, "redis", "", "keep everything in Redis instead: redis://[user:password@]host:port, or with ?addr=host:port&addr=… a cluster")
 }
 
@@ -77,39 +76,30 @@ func (c *stored) where() string {
 		}
 		return c.db
 	}
-	u, err := url.Parse(c.redis)
-	if err != nil {
-		return "redis"
-	}
-	return redacted(u)
+	return netguard.RedactURL(c.redis)
 }
 
-// redacted is an address without its password.
-func redacted(u *url.URL) string {
-	text := u.Redacted()
-	if _, has := u.User.Password(); has {
-		text = strings.Replace(text, ":xxxxx@", ":"+secret.Redacted+"@", 1)
-	}
-	return text
-}
+// wantRedis is what an address of Redis may be. The text of the client's own errors has
+// values of the query.
+const wantRedis = "want redis://[user:password@]host:port, and behind it only a /database and options that go-redis knows"
 
 // redisOptions reads the address of a server, or of a cluster when it names
-// further addresses. The error, which wants a name before it, does not show the password.
+// further addresses. The error, which wants a name before it, shows neither user nor password nor values of the query.
 func redisOptions(raw string) (*redis.UniversalOptions, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("is not allowed: want redis://[user:password@]host:port")
+		return nil, errors.New("is not allowed: " + wantRedis)
 	}
 	if u.Query().Has("addr") {
 		o, err := redis.ParseClusterURL(raw)
 		if err != nil {
-			return nil, fmt.Errorf("%s is not allowed: %w", redacted(u), err)
+			return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
 		}
 		return &redis.UniversalOptions{Addrs: o.Addrs, IsClusterMode: true, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
 	}
 	o, err := redis.ParseURL(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not allowed: %w", redacted(u), err)
+		return nil, fmt.Errorf("%s is not allowed: %s", netguard.RedactURL(raw), wantRedis)
 	}
 	return &redis.UniversalOptions{Addrs: []string{o.Addr}, DB: o.DB, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}, nil
 }

@@ -3,7 +3,8 @@
 //
 //	rec, err := recorder.New(recorder.Options{Dir: "/var/lib/streamwatch/recordings"})
 //	cfg = rec.Wrap(cfg) // before streamwatch.New
-//	go rec.Run(ctx)     // writes a dump after a gap, and when told to
+//	…
+//	go func() { ran <- rec.Run(ctx) }() // writes a dump after a gap, and when told to
 //	…
 //	rec.Trigger("a customer misses a post")
 //	rec.Dump(w) // or at once, to any writer

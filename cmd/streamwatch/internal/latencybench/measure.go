@@ -52,6 +52,9 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 	if err != nil {
 		return usageErr(err)
 	}
+	if last := due[len(due)-1].at; last < o.warmup {
+		return usageErr(fmt.Errorf("-warmup %s is not allowed: the last of %d posts is due after %s, and none would be scored: want less, or more of -posts and -for", o.warmup, len(due), last.Round(time.Millisecond)))
+	}
 	if err := m.openReceivers(ctx); err != nil {
 		return err
 	}
@@ -59,7 +62,7 @@ func measure(ctx context.Context, o options, env Env, self program, out, logs io
 	for name, value := range load() {
 		rec.Run.Environment[name] = value
 	}
-	m.note("%d posts in %s, then %s of waiting", len(due), due[len(due)-1].at.Round(time.Second), o.wait)
+	m.note("%d posts in %s, then up to %s of waiting", len(due), due[len(due)-1].at.Round(time.Second), o.wait)
 	pause(ctx, o.after)
 	var failures sync.Once
 	r := &runner{book: m.book, poster: m.poster, due: due, wait: o.wait, failed: func(err error) {

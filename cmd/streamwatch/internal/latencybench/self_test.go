@@ -2,6 +2,7 @@ package latencybench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -121,6 +122,19 @@ func TestWholeRun(t *testing.T) {
 		if !strings.Contains(out.String(), want) || !strings.Contains(again.String(), want) {
 			t.Errorf("the figures lack %q:\n%s\n%s", want, &out, &again)
 		}
+	}
+}
+
+// A run that would score nothing is refused before it begins.
+func TestScheduleWithinTheWarmup(t *testing.T) {
+	o, err := parse([]string{"-posts", "60", "-rate", "2000", "-warmup", "5s"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.wait = time.Millisecond
+	err = measure(t.Context(), o, func(string) (string, bool) { return "", false }, program{}, io.Discard, io.Discard)
+	if !errors.As(err, new(UsageError)) || !strings.Contains(err.Error(), "-warmup 5s is not allowed: the last of 60 posts is due after ") {
+		t.Errorf("error %v, want one that names -warmup", err)
 	}
 }
 
