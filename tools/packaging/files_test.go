@@ -86,6 +86,9 @@ func TestCompose(t *testing.T) {
 		if s.Environment["STREAMWATCH_REDIS"] != "redis://redis:6379" || s.DependsOn["redis"].Condition != "service_healthy" {
 			t.Errorf("%s: environment %v, depends on %v", name, s.Environment, s.DependsOn)
 		}
+		if key := s.Environment["STREAMWATCH_SEAL_KEY"]; !strings.HasPrefix(key, "${STREAMWATCH_SEAL_KEY:?") {
+			t.Errorf("%s has the seal key %q, want that of .env, and no start without it", name, key)
+		}
 		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.Security, "no-new-privileges:true") || !slices.Contains(s.Tmpfs, "/tmp") {
 			t.Errorf("%s has more rights than it needs", name)
 		}
