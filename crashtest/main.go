@@ -86,7 +86,7 @@ func (o options) shared() options {
 // Shares of a run.
 const (
 	killsPerRound = 25
-	killsPerHit   = 60 // one hit of each point is wanted for so many kills
+	killsPerHit   = 62 // one hit of each point is wanted for so many kills
 	// restsWithin has room for an endpoint whose circuit breaker has opened, for 30 s
 	// and then for 60: what is never taken can be most of what a new process sends it.
 	restsWithin = 3 * time.Minute
