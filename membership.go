@@ -252,7 +252,7 @@ func (m *membership) restore(gone map[string]fleet.Kind) {
 func (m *membership) Budgets() []node.Budget {
 	var list []node.Budget
 	for name, b := range m.e.platforms.Budgets() {
-		list = append(list, node.Budget{Name: name, Total: b.Rate, Demand: b.Demand})
+		list = append(list, node.Budget{Name: name, Total: b.Rate, Demand: b.Demand, Targets: b.Accounts})
 	}
 	return list
 }

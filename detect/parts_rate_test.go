@@ -111,7 +111,7 @@ func TestDemand(t *testing.T) {
 				demand := func() (each [2]float64) {
 					for range 2 {
 						for i, d := range n.list {
-							each[i] = d.Demand()
+							each[i], _ = d.Demand()
 						}
 						after(2 * time.Second)
 					}

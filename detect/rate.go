@@ -44,21 +44,21 @@ func (d *Detector) SetProbeRate(perSecond float64) {
 }
 
 // Demand is what this node's accounts ask for, by which the nodes of a fleet share
-// FetchRate: under a budget Σ√(weight × rate of posts), which is how package pace shares
-// it; where intervals set the pace, the calls a second that these take, searches included.
-// It is cheap, and may be some seconds old.
-func (d *Detector) Demand() (sum float64) {
+// FetchRate: under a budget Σ√(weight × rate of posts), as package pace shares it, of so
+// many accounts; where intervals set the pace, the calls a second that these take, searches
+// included, and 0 accounts. It is cheap, and may be some seconds old.
+func (d *Detector) Demand() (sum float64, accounts int64) {
 	of := shards.ByInterval
 	if d.paced != nil {
-		of = shards.ByBudget
+		of, accounts = shards.ByBudget, d.env.Count.Kinds[poll.Accounts].Targets.Load()
 	}
 	for _, sh := range d.shards {
 		sum += sh.Demand(of)
 	}
 	if d.paced != nil {
-		return sum
+		return sum, accounts
 	}
-	return planner{d: d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load())
+	return planner{d: d}.callsFor(sum) + math.Float64frombits(d.count.queryRate.Load()), 0
 }
 
 // CloseBucket has calls wait until a time that count against a limit which another process

@@ -29,9 +29,10 @@ func worth(now, rate float64, others int) bool {
 type says struct {
 	// Reads: it has not read all records yet. It has no parts until it has said
 	// otherwise.
-	Reads  bool               `json:"reads,omitempty"`
-	Demand map[string]float64 `json:"demand,omitempty"`
-	Host   []byte             `json:"host,omitempty"`
+	Reads   bool               `json:"reads,omitempty"`
+	Demand  map[string]float64 `json:"demand,omitempty"`
+	Targets map[string]float64 `json:"targets,omitempty"`
+	Host    []byte             `json:"host,omitempty"`
 }
 
 // readSays reads what another node says. Of one that speaks otherwise nothing is known,
@@ -50,6 +51,12 @@ func write(budgets []Budget, host []byte, reads bool) []byte {
 	s := says{Reads: reads, Demand: map[string]float64{}, Host: host}
 	for _, b := range budgets {
 		s.Demand[b.Name] = amount(b.Demand)
+		if n := amount(b.Targets); n > 0 {
+			if s.Targets == nil {
+				s.Targets = map[string]float64{}
+			}
+			s.Targets[b.Name] = n
+		}
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -145,15 +152,27 @@ func (g *grants) above(budgets []Budget, others []says) bool {
 
 // share is the node's part of a budget, by its demand.
 func share(b Budget, others []says) float64 {
-	own, sum, of := amount(b.Demand), amount(b.Demand), 1.0
+	sum, targets, of := amount(b.Demand), amount(b.Targets), 1.0
 	for _, s := range others {
 		if d, ok := s.Demand[b.Name]; ok {
 			sum += amount(d)
+			targets += amount(s.Targets[b.Name])
 			of++
 		}
 	}
 	if sum == 0 || math.IsInf(sum, 0) {
 		return amount(b.Total) / of
 	}
-	return amount(b.Total) * (own / sum)
+	least := 0.0 // for each target
+	if targets > 0 {
+		least = sum / targets * leastDemand
+	}
+	own := max(amount(b.Demand), least*amount(b.Targets))
+	all := own
+	for _, s := range others {
+		if d, ok := s.Demand[b.Name]; ok {
+			all += max(amount(d), least*amount(s.Targets[b.Name]))
+		}
+	}
+	return amount(b.Total) * (own / all)
 }

@@ -35,8 +35,9 @@ func (s *Set) Hold(hold bool) {
 
 // Budget is calls a second that the nodes of a fleet share.
 type Budget struct {
-	Rate   float64 // of all nodes together
-	Demand float64 // of this one: see detect.Detector.Demand; 0 where nobody knows
+	Rate     float64 // of all nodes together
+	Demand   float64 // of this one: see detect.Detector.Demand; 0 where nobody knows
+	Accounts float64 // that it is of, as Demand has them
 }
 
 // probes ends the name of a budget that a platform's probes have to themselves.
@@ -50,7 +51,8 @@ func (s *Set) Budgets() map[string]Budget {
 		p := &s.list[i]
 		calls, ofProbes := p.Detector.Rates()
 		if calls > 0 {
-			all[p.Name] = Budget{Rate: calls, Demand: p.Detector.Demand()}
+			demand, accounts := p.Detector.Demand()
+			all[p.Name] = Budget{Rate: calls, Demand: demand, Accounts: float64(accounts)}
 		}
 		if ofProbes > 0 {
 			all[p.Name+probes] = Budget{Rate: ofProbes, Demand: float64(p.Detector.Stats().Targets)}
