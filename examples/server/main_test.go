@@ -181,14 +181,19 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.CloseNow()
-	fresh.Store(true)
-	for frame := ""; !strings.Contains(frame, `"a toot"`); {
-		_, b, err := ws.Read(ctx)
-		if err != nil {
-			t.Fatal(err)
+	await := func(what string) {
+		t.Helper()
+		for frame := ""; !strings.Contains(frame, what); {
+			_, b, err := ws.Read(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame = string(b)
 		}
-		frame = string(b)
 	}
+	await(`"connected"`) // from here on what is found is logged as sent to the client
+	fresh.Store(true)
+	await(`"a toot"`)
 	for path, want := range map[string]string{"/livez": "", "/readyz": "", "/metrics": "streamwatch_events_total 1", "/v1/social/stream/logs": `"total":1`, "/console/login": "<form"} {
 		if status, body := do(http.NewRequest("GET", s.base+path, nil)); status != 200 || !strings.Contains(body, want) {
 			t.Errorf("GET %s: %d %.300s, want %q", path, status, body, want)
