@@ -165,7 +165,7 @@ func share(b Budget, others []says) float64 {
 	}
 	least := 0.0 // for each target
 	if targets > 0 {
-		least = sum / targets * leastDemand
+		least = sum / targets
 	}
 	own := max(amount(b.Demand), least*amount(b.Targets))
 	all := own

@@ -53,12 +53,7 @@ type Budget struct {
 	// nobody has one the shares are equal.
 	Demand float64
 	// Targets is how many things the demand is of, 0 where that does not matter. None is
-	// counted with less than leastDemand of what all of the fleet have in the mean, so
-	// that what is seldom looked at, and so not known to be busy, is looked at all the
-	// same.
+	// counted with less than all of the fleet have in the mean, so that what is seldom
+	// looked at, and so not known to be busy, is looked at all the same: parts are alike.
 	Targets float64
 }
-
-// leastDemand bounds how much longer than the mean a target waits because of the node that
-// it is on.
-const leastDemand = 1 / 2.6

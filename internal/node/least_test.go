@@ -10,7 +10,7 @@ import (
 func TestShareHasAFloor(t *testing.T) {
 	busy := says{Demand: map[string]float64{"b": 990}, Targets: map[string]float64{"b": 50}}
 	quiet := Budget{Name: "b", Total: 100, Demand: 10, Targets: 50}
-	floor := 1000. / 100 * leastDemand * 50
+	floor := 1000. / 100 * 50
 	if got, want := share(quiet, []says{busy}), 100*floor/(990+floor); math.Abs(got-want) > 1e-9 {
 		t.Errorf("share %v, want %v", got, want)
 	}
