@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A node whose targets are not known to be busy gets enough to find out: none of them has
-// less than leastDemand of the mean, before the others' shares are taken down for it.
+// A node whose targets are not known to be busy gets enough to find out: each counts as
+// much as the mean of all.
 func TestShareHasAFloor(t *testing.T) {
 	busy := says{Demand: map[string]float64{"b": 990}, Targets: map[string]float64{"b": 50}}
 	quiet := Budget{Name: "b", Total: 100, Demand: 10, Targets: 50}
