@@ -10,26 +10,14 @@ import (
 	"testing"
 
 	"github.com/streamwatch/streamwatch/apikey"
+	"github.com/streamwatch/streamwatch/engineui"
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
 // Every key opens the console, and sees its owner's; the whole engine is for admin keys
 // of the operator.
 func TestConsole(t *testing.T) {
-	c, err := parseServe(process{env: noEnv, out: io.Discard}, []string{"-platform", "bluesky", "-operator", "ops"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, log := memory.New(memory.Options{}), slog.New(slog.DiscardHandler)
-	svc, err := newService(c, store, "http://127.0.0.1:1", log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	console, err := openConsole(c, svc, store.Ledger(), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer console.Close()
+	console, keys := openedConsole(t, "-operator", "ops")
 	ask := func(method, path, body, cookie string) *http.Response {
 		req := httptest.NewRequest(method, "http://h.example/console/"+path, strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -47,7 +35,7 @@ func TestConsole(t *testing.T) {
 		{"ops", apikey.ScopeWrite, 404},
 		{"acme", apikey.ScopeAdmin, 404},
 	} {
-		key, err := svc.keys.Issue(t.Context(), apikey.IssueRequest{Owner: who.owner, Name: "a", Scope: who.scope})
+		key, err := keys.Issue(t.Context(), apikey.IssueRequest{Owner: who.owner, Name: "a", Scope: who.scope})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,4 +54,59 @@ func TestConsole(t *testing.T) {
 	if got := ask("GET", "", "", "").StatusCode; got != 303 {
 		t.Errorf("without a key: %d, want the way to the login", got)
 	}
+}
+
+// Behind a proxy wrong keys are counted by the address that it adds, whatever the client
+// has sent before it.
+func TestClientAddress(t *testing.T) {
+	for _, tc := range []struct {
+		flags         []string
+		guesser, mine string // as the service is told
+		want          int
+	}{
+		{nil, "198.51.100.7", "203.0.113.9", 429},
+		{[]string{"-client-address", "X-Forwarded-For"}, "198.51.100.7", "203.0.113.9", 401},
+		{[]string{"-client-address", "X-Forwarded-For"}, "10.0.0.1, 198.51.100.7", "10.0.0.2, 198.51.100.7", 429},
+	} {
+		console, _ := openedConsole(t, tc.flags...)
+		guess := func(told string) int {
+			req := httptest.NewRequest("POST", "http://h.example/console/login", strings.NewReader("key=wrong"))
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			req.Header.Set("X-Forwarded-For", told)
+			rec := httptest.NewRecorder()
+			console.ServeHTTP(rec, req)
+			return rec.Code
+		}
+		for range 100 {
+			if guess(tc.guesser) == 429 {
+				break
+			}
+		}
+		if got := guess(tc.guesser); got != 429 {
+			t.Fatalf("%v: %d for the guesser, want 429", tc.flags, got)
+		}
+		if got := guess(tc.mine); got != tc.want {
+			t.Errorf("%v: %d for %q after guesses of %q, want %d", tc.flags, got, tc.mine, tc.guesser, tc.want)
+		}
+	}
+}
+
+// openedConsole is the console of a service with these flags.
+func openedConsole(t *testing.T, flags ...string) (*engineui.Console, *apikey.Manager) {
+	t.Helper()
+	c, err := parseServe(process{env: noEnv, out: io.Discard}, append([]string{"-platform", "bluesky"}, flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, log := memory.New(memory.Options{}), slog.New(slog.DiscardHandler)
+	svc, err := newService(c, store, "http://127.0.0.1:1", log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	console, err := openConsole(c, svc, store.Ledger(), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(console.Close)
+	return console, svc.keys
 }

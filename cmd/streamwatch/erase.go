@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 // eraseConfig is what the command erase is asked for.
 type eraseConfig struct {
 	stored
-	owner, keepAs, sources, file string
+	owner, keepAs, sources, file, platform string
 }
 
 // runErase is the command erase.
@@ -33,7 +34,8 @@ func runErase(ctx context.Context, p process, args []string) error {
 	fs.StringVar(&c.owner, "owner", "", "who is to be forgotten")
 	fs.StringVar(&c.keepAs, "keep-ledger-as", "", "keep the ledger entries under this `name`, which must tell nothing of the owner (default: none is kept)")
 	fs.StringVar(&c.sources, "sources", "", "the `names` of the service's -source flags in their order, with commas between them")
-	fs.StringVar(&c.file, "config", "", "take the names of the sources from this configuration `file` of serve, too")
+	fs.StringVar(&c.platform, "platform", "", "what the service's -platform is, if it has one")
+	fs.StringVar(&c.file, "config", "", "take platform and the names of the sources from this configuration `file` of serve, too")
 	if _, err := fs.fill(p, args); err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func runErase(ctx context.Context, p process, args []string) error {
 	for _, name := range names {
 		cfg.Sources = append(cfg.Sources, streamwatch.Source{Name: name, Fetcher: nothing{}})
 	}
-	if cfg.Sources == nil {
+	if cfg.Sources == nil || c.platform != "" { // which bare names are of
 		cfg.Fetcher = nothing{}
 	}
 	engine, err := streamwatch.New(cfg)
@@ -109,13 +111,15 @@ func (c *eraseConfig) names() (all []string, err error) {
 		return nil, fmt.Errorf("-config: %w", err)
 	}
 	var file struct {
-		Sources []struct{ Name string }
+		Platform string
+		Sources  []struct{ Name string }
 	}
 	if f.root != nil {
 		if err := f.root.Decode(&file); err != nil {
 			return nil, fmt.Errorf("-config %s is not allowed: want a list of sources with names, see streamwatch check", c.file)
 		}
 	}
+	c.platform = cmp.Or(c.platform, file.Platform)
 	for _, s := range file.Sources {
 		if !slices.Contains(all, s.Name) {
 			all = append(all, s.Name)

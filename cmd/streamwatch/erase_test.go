@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +20,9 @@ import (
 // An owner is erased beside the stopped service: the file has nothing of it.
 func TestErase(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "a.db")
-	do := func(args string) (string, error) {
+	do := func(args string, more ...string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), process{noEnv, &out, io.Discard}, append(strings.Fields(args), "-db", db))
+		err := run(t.Context(), process{noEnv, &out, io.Discard}, slices.Concat(strings.Fields(args), []string{"-db", db}, more))
 		return out.String(), err
 	}
 	if _, err := do("erase -owner acme"); err == nil || !strings.Contains(err.Error(), "want a database that is there") {
@@ -39,12 +40,13 @@ func TestErase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := monitor.Monitor{ID: "m", Owner: "forgotten", Name: "m", Accounts: []monitor.Account{{Username: "masto:hidden"}}, Status: monitor.Active,
+	m := monitor.Monitor{ID: "m", Owner: "forgotten", Name: "m", Accounts: []monitor.Account{{Username: "masto:hidden"}, {Username: "barely"}}, Status: monitor.Active,
 		WebhookURL: "http://127.0.0.1/of-allow-private", PollInterval: 100 * time.Millisecond}
 	if err := store.Monitors().Create(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Journal().Commit(t.Context(), []*detect.Batch{{Cursor: &detect.Cursor{Target: "masto/" + detect.AccountTarget("hidden")}}}); err != nil {
+	if err := store.Journal().Commit(t.Context(), []*detect.Batch{
+		{Cursor: &detect.Cursor{Target: "masto/" + detect.AccountTarget("hidden")}}, {Cursor: &detect.Cursor{Target: detect.AccountTarget("barely")}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := do("erase -owner forgotten -sources masto"); err == nil || !strings.Contains(err.Error(), "is in use") {
@@ -72,12 +74,12 @@ func TestErase(t *testing.T) {
 			t.Errorf("erase%s: %v, want one that names masto", args, err)
 		}
 	}
-	config := written(t, "sources:\n- {name: masto, kind: mastodon, url: https://m.example, token-env: NOT_SET}\n")
-	out, err := do("erase -owner forgotten -sources bsky -config " + config + " -keep-ledger-as customer-4711")
+	config := written(t, "platform: bluesky\nsources:\n- {name: masto, kind: mastodon, url: https://m.example, token-env: NOT_SET}\n")
+	out, err := do("erase -owner forgotten -sources bsky -keep-ledger-as customer-4711", "-config", config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"monitors": 1`, `"keys": 1`, `"cursors": 1`, `"kept_entries": 1`, "copies that Backup has made"} {
+	for _, want := range []string{`"monitors": 1`, `"keys": 1`, `"cursors": 2`, `"kept_entries": 1`, "copies that Backup has made"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s: want %s", out, want)
 		}
@@ -86,7 +88,7 @@ func TestErase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for word, want := range map[string]bool{"forgotten": false, "laptop": false, "hidden": false, "stays": true, "customer-4711": true} {
+	for word, want := range map[string]bool{"forgotten": false, "laptop": false, "hidden": false, "barely": false, "stays": true, "customer-4711": true} {
 		if bytes.Contains(b, []byte(word)) != want {
 			t.Errorf("the file has %q: %t, want %t", word, !want, want)
 		}

@@ -264,8 +264,20 @@ func openConsole(c config, s service, ledger billing.Ledger, log *slog.Logger) (
 		return c.operator != "" && p.Owner == c.operator && p.Scope == apikey.ScopeAdmin
 	}
 	return engineui.New(engineui.Config{
-		Engine: s.engine, Login: &engineui.KeyLogin{Auth: s.keys, Operator: operator}, Ledger: ledger, Logger: log,
+		Engine: s.engine, Login: &engineui.KeyLogin{Auth: s.keys, Operator: operator, Address: c.address}, Ledger: ledger, Logger: log,
 	})
+}
+
+// address is the client's. Of several the last is what the nearest proxy says; what
+// stands before it anybody may have written.
+func (c *config) address(r *http.Request) string {
+	if c.clientAddress != "" {
+		if told := r.Header.Values(c.clientAddress); len(told) > 0 {
+			last := told[len(told)-1]
+			return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+		}
+	}
+	return r.RemoteAddr
 }
 
 // metricsOf is what Prometheus asks for.

@@ -36,6 +36,7 @@ type listening struct {
 	metrics                        bool
 	origins                        originList
 	operator                       string // an owner
+	clientAddress                  string // the header that has it
 	keyless                        int
 }
 
@@ -116,6 +117,7 @@ func (c *config) flags(fs flags, sources *texts) {
 	fs.DurationVar(&c.stopTime, "stop-time", 15*time.Second, "then let requests and deliveries under way go on for so long before they are cut")
 	fs.Var(&c.origins, "origins", "let pages of these origins use the service from browsers: https://app.example.com,… (default none)")
 	fs.StringVar(&c.operator, "operator", "", "the `owner` whose admin keys see all owners, and the engine, in the console at /console/ (default nobody; with -demo the key's)")
+	fs.StringVar(&c.clientAddress, "client-address", "", "the `header` whose last word is the client's address, such as X-Forwarded-For, by which wrong keys at /console/login are counted; only behind a proxy that sets it")
 	fs.IntVar(&c.keyless, "keyless", 10, "WebSocket connections from one address that may wait to show their key; more behind a proxy")
 	for _, q := range quotaFlags(&c.quotas) {
 		fs.IntVar(q.n, "max-"+q.name, 0, "`number` of "+q.what+" that an owner may have (default no bound)")
