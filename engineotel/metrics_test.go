@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +18,10 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/engineotel"
 	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/internal/metrics"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -77,67 +76,14 @@ func numbers(t *testing.T, m metricdata.Metrics) map[string]float64 {
 	return values
 }
 
-// notExported are fields that no metric shows, and why.
-var notExported = map[string]string{
-	"Detect.Forecast":          "TestLimitsAndPlan shows what is planned",
-	"Detect.LimitStats.Closed": "TestLimitsAndPlan shows how many",
-	"Sources":                  "TestSources shows them",
-	"Fleet.Name":               "it is for the resource's service.instance.id",
-	"Fleet.Nodes":              "TestSources shows them",
-	"Fleet.Grants":             "TestSources shows them",
-}
-
-// Every field of streamwatch.Stats is in a metric: each gets a value of its own.
+// Every figure is collected.
 func TestEveryFigureIsExported(t *testing.T) {
 	var s streamwatch.Stats
-	want := map[string]float64{}
-	fill(t, reflect.ValueOf(&s).Elem(), "", want)
-	var got []float64
-	for _, m := range collect(t, fixed{s}) {
-		for _, v := range numbers(t, m) {
-			got = append(got, v)
-		}
-	}
-	for field, v := range want {
-		if !slices.Contains(got, v) {
-			t.Errorf("Stats.%s = %g is in no metric", field, v)
-		}
-	}
-	if len(want) < 40 {
-		t.Errorf("only %d figures were looked for", len(want))
-	}
-}
-
-// fill gives every field of v a number of its own, and notes it in want.
-func fill(t *testing.T, v reflect.Value, path string, want map[string]float64) {
-	for i := range v.NumField() {
-		name := strings.TrimPrefix(path+"."+v.Type().Field(i).Name, ".")
-		if notExported[name] != "" {
-			continue
-		}
-		n := 1001 + len(want)
-		want[name] = float64(n)
-		switch f := v.Field(i); x := f.Addr().Interface().(type) {
-		case *int64:
-			*x = int64(n)
-		case *float64:
-			*x = float64(n)
-		case *billing.Credits:
-			*x = billing.Credits(n) * billing.Credit
-		case *bool:
-			*x, want[name] = true, 1
-		case *time.Duration:
-			*x = time.Duration(n) * time.Second
-		case *latency.Snapshot:
-			var h latency.Histogram
-			h.Record(time.Duration(n) * time.Second)
-			*x = h.Snapshot()
-		default:
-			delete(want, name)
-			if f.Kind() != reflect.Struct {
-				t.Fatalf("Stats.%s is a %s, which fill does not know", name, f.Type())
-			}
-			fill(t, f, name, want)
+	s.Fleet.Grants = map[string]float64{"": 1}
+	found := collect(t, fixed{s})
+	for _, m := range metrics.All() {
+		if found[m.OpenTelemetry.Name].Description != m.OpenTelemetry.Help {
+			t.Errorf("%s is not collected, or says something else", m.OpenTelemetry.Name)
 		}
 	}
 }
@@ -169,7 +115,7 @@ func TestNamesAndUnits(t *testing.T) {
 // together has one.
 func TestSources(t *testing.T) {
 	s := streamwatch.Stats{Sources: map[string]detect.Stats{"": {Polls: 11}, "bluesky": {Polls: 22}},
-		Fleet: streamwatch.FleetStats{Grants: map[string]float64{"bluesky": 4}, Nodes: []streamwatch.FleetNode{{Living: true}, {}, {Living: true}}}}
+		Fleet: streamwatch.FleetStats{Grants: map[string]float64{"bluesky": 4}}}
 	s.Detect = s.Sources[""]
 	s.Deliver.Attempts = 33
 	found := collect(t, fixed{s})
@@ -177,7 +123,6 @@ func TestSources(t *testing.T) {
 		"streamwatch.polls":              {"streamwatch.platform=": 11, "streamwatch.platform=bluesky": 22},
 		"streamwatch.attempts":           {"": 33},
 		"streamwatch.fleet.call.granted": {"streamwatch.platform=bluesky": 4},
-		"streamwatch.fleet.node.count":   {"": 2},
 	} {
 		if got := numbers(t, found[metric]); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %v, want %v", metric, got, want)
@@ -186,18 +131,6 @@ func TestSources(t *testing.T) {
 	stages := numbers(t, found["streamwatch.post.stage.duration"])
 	if _, ok := stages["streamwatch.stage=send"]; !ok || len(stages) != 2*7+2 {
 		t.Errorf("the stages are %v, want 7 of each source and 2 of both", stages)
-	}
-}
-
-func TestLimitsAndPlan(t *testing.T) {
-	s := streamwatch.Stats{}
-	s.Detect.Closed = map[string]time.Time{"": {}, "search": {}}
-	s.Detect.Forecast = &detect.Comparison{Plan: detect.Plan{P95: 30 * time.Second}, P95: 40 * time.Second}
-	found := collect(t, fixed{s})
-	for metric, want := range map[string]float64{"streamwatch.limit.closed": 2, "streamwatch.plan.p95": 30, "streamwatch.plan.actual_p95": 40} {
-		if got := numbers(t, found[metric])[""]; got != want {
-			t.Errorf("%s is %g, want %g", metric, got, want)
-		}
 	}
 }
 

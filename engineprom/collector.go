@@ -3,7 +3,6 @@ package engineprom
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/internal/metrics"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -27,16 +27,14 @@ type Options struct {
 }
 
 // DefaultBuckets are from 1 ms to an hour.
-var DefaultBuckets = []float64{
-	0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600,
-}
+var DefaultBuckets = metrics.Bounds()
 
 // Collector is a prometheus.Collector, safe for concurrent use.
 type Collector struct {
 	source  Source
-	metrics []metric
-	ofEach  int                // the first ofEach metrics have a value for each source; 0 with one source
+	metrics []metrics.Metric
 	descs   []*prometheus.Desc // of metrics, in their order
+	several bool               // sources, each with values of its own
 	buckets []float64
 }
 
@@ -54,19 +52,16 @@ func New(source Source, o Options) (*Collector, error) {
 			return nil, fmt.Errorf("engineprom: Options.Buckets[%d] %g is not allowed: want more than 0 and than the one before", i, b)
 		}
 	}
-	c := &Collector{source: source, metrics: append(detectionMetrics(), deliveryMetrics()...), ofEach: len(detectionMetrics()), buckets: slices.Clone(o.Buckets)}
-	if len(source.Stats().Sources) == 0 {
-		c.ofEach = 0
-	}
-	for i, m := range c.metrics {
+	c := &Collector{source: source, metrics: metrics.All(), several: len(source.Stats().Sources) > 0, buckets: slices.Clone(o.Buckets)}
+	for _, m := range c.metrics {
 		var names []string
-		if m.label != "" {
-			names = []string{m.label}
+		if m.Prometheus.Label != "" {
+			names = []string{m.Prometheus.Label}
 		}
-		if i < c.ofEach {
+		if c.several && m.PerSource {
 			names = append(names, "source")
 		}
-		c.descs = append(c.descs, prometheus.NewDesc("streamwatch_"+m.name, m.help, names, o.Labels))
+		c.descs = append(c.descs, prometheus.NewDesc(m.Prometheus.Name, m.Prometheus.Help, names, o.Labels))
 	}
 	return c, nil
 }
@@ -81,44 +76,27 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect reads the engine's statistics once and sends every metric.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	s := c.source.Stats()
+	if !c.several {
+		s.Sources = nil // the descriptors have no label for them
+	}
 	for i, m := range c.metrics {
-		if i >= c.ofEach { // without the label source
-			for _, v := range m.values(&s) {
-				c.send(ch, i, v, labels(m.label, v))
+		m.Each(&s, func(v metrics.Value, source string, _ bool) {
+			var labels []string
+			if m.Prometheus.Label != "" {
+				labels = []string{v.Label}
 			}
-			continue
-		}
-		for n, name := range slices.Sorted(maps.Keys(s.Sources)) {
-			of := s
-			of.Detect = s.Sources[name]
-			for _, v := range m.values(&of) {
-				switch {
-				case !v.once:
-					c.send(ch, i, v, append(labels(m.label, v), name))
-				case n == 0:
-					c.send(ch, i, v, append(labels(m.label, v), ""))
-				}
+			if c.several && m.PerSource {
+				labels = append(labels, source)
 			}
-		}
-	}
-}
-
-func labels(label string, v value) []string {
-	if label == "" {
-		return nil
-	}
-	return []string{v.label}
-}
-
-// send sends a value of metric i.
-func (c *Collector) send(ch chan<- prometheus.Metric, i int, v value, labels []string) {
-	switch c.metrics[i].kind {
-	case histogram:
-		ch <- c.histogram(c.descs[i], v.durations, labels)
-	case counter:
-		ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.CounterValue, v.number, labels...)
-	default:
-		ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.GaugeValue, v.number, labels...)
+			switch m.Kind {
+			case metrics.Histogram:
+				ch <- c.histogram(c.descs[i], v.Durations, labels)
+			case metrics.Counter:
+				ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.CounterValue, v.Number, labels...)
+			default:
+				ch <- prometheus.MustNewConstMetric(c.descs[i], prometheus.GaugeValue, v.Number, labels...)
+			}
+		})
 	}
 }
 

