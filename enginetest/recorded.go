@@ -15,9 +15,9 @@ type TB interface {
 
 // Replay plays a recording of package recorder to the engine's code as it is now, in the
 // recording's time, and fails the test where a decision is not the recorded one, byte for
-// byte: with each account's first difference, ten at most. What is compared, and what is
-// taken from the recording, package recorder says. A recording that cannot be read, or
-// has nothing to play, ends the test.
+// byte: with the first difference of each account and query, ten at most. What is
+// compared, and what is taken from the recording, package recorder says. A recording that
+// cannot be read, or has nothing to play, ends the test.
 //
 //	func TestOutage(t *testing.T) {
 //		f, err := os.Open("testdata/outage.jsonl.gz")
@@ -40,12 +40,12 @@ func Replay(t TB, r io.Reader) recorder.Played {
 		return played
 	}
 	if played.Polls == 0 {
-		t.Fatalf("enginetest: nothing of the recording can be played: %d polls of searches, or of streams alone", played.LeftOut)
+		t.Fatalf("enginetest: nothing of the recording can be played: %d polls, of streams alone", played.LeftOut)
 	}
 	const most = 10
 	for i, d := range played.Differences {
 		if i == most {
-			t.Errorf("and %d more accounts", len(played.Differences)-most)
+			t.Errorf("and %d more accounts and queries", len(played.Differences)-most)
 			break
 		}
 		t.Errorf("%s", d)

@@ -1,239 +1,52 @@
 package recorder
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect/internal/accounts"
-	"github.com/streamwatch/streamwatch/detect/internal/budget"
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 	"github.com/streamwatch/streamwatch/detect/internal/schedule"
-	"github.com/streamwatch/streamwatch/detect/internal/spend"
-	"github.com/streamwatch/streamwatch/fetcher"
-	"github.com/streamwatch/streamwatch/internal/lateness"
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// account plays the polls of one account. Its clocks stand where the recording says.
+// account is an account that is played.
 type account struct {
-	env     *poll.Env
-	times   poll.Times
-	targets *accounts.Targets
-	slot    int32
-	hash    uint64
-
-	scheduled bool // its own polls alone decide when it is due
-	differs   bool
-	polls     int
-
-	now   time.Time
-	clock int64
-	line  *pollLine // being played
-	read  int       // answers given
-	got   *poll.Record
-	fault string // what the code asked for that was not recorded
+	*accounts.Targets
+	player *player
 }
 
-// newAccount returns an account in the state before its first poll of the recording.
-func newAccount(r *run, l *pollLine) (*account, error) {
-	a := &account{hash: l.Hash}
-	clock := func() int64 { return a.clock }
-	now := func() time.Time { return a.now }
-	logger := slog.New(slog.DiscardHandler)
-	a.env = &poll.Env{Fetcher: answers{a}, Roles: fetcher.Roles{Buckets: answers{a}},
-		Budget: budget.New(budget.Config{Epoch: r.Epoch, Clock: clock, Now: now, Stop: make(chan struct{}), Stopped: errors.New("recorder: stopped"), Ring: func() {},
-			Spend: spend.Config{Load: func(context.Context, string) (string, error) { return "", nil }, Store: func() {}}, Logger: logger}),
-		FetchTimeout: 100 * 365 * 24 * time.Hour, // a deadline is of the real clock
-		MaxPages:     r.MaxPages, PageSize: r.PageSize, Horizon: r.Horizon, MaxOverlap: r.MaxOverlap, Rest: poll.Rest{MinBackoff: r.MinBackoff, MaxBackoff: r.MaxBackoff, Seed: r.Seed},
-		Handlers: r.Handlers, Platform: r.Platform, Logger: logger, Now: now, Clock: clock, Epoch: r.Epoch,
-		On:       poll.Callbacks{Tape: a, Gap: func(poll.Gap) {}, Trouble: func(poll.Trouble) {}, Account: func() {}, Pushed: func(poll.Kind, []uint64) {}},
-		WaitPage: func(context.Context) error { a.turnPage(); return nil },
-	}
-	a.targets = accounts.NewTargets(a.env, &a.times, func(p *poll.Poll, _ []deliver.Event) { p.Machine.Settled(p, errorOf(a.line.Given.Unstored)) })
-	a.targets.Sched = &timetable{schedule.NewByInterval(grid{a}, r.Epoch), a}
-	a.line, a.clock, a.now = l, l.Given.Due, l.Given.At
-	a.slot = accounts.Adopt(a.targets, l.Name, &l.Given.Before, seen.WindowOf(l.Given.Window.Last, l.Given.Window.Earlier))
-	if key := a.targets.Key(a.slot); key != l.Key {
-		return nil, fmt.Errorf("recorder: target %q is not allowed: want %q, that of the name %q", l.Key, key, l.Name)
-	}
-	return a, nil
+// newAccount gives a player an account, as it was before the poll that is to be played.
+func newAccount(p *player, r *run, settled func(*poll.Poll, []deliver.Event)) {
+	l := p.line
+	a := &account{accounts.NewTargets(p.env, &p.times, settled), p}
+	a.Sched = &timetable{schedule.NewByInterval(grid{a}, r.Epoch), a}
+	p.target, p.polls = a, a.Polls
+	p.slot = accounts.Adopt(a.Targets, l.Name, &l.Given.Before, seen.WindowOf(l.Given.Window.Last, l.Given.Window.Earlier))
 }
 
-// play plays a poll, and returns the first difference, nil for none.
-func (a *account) play(l *pollLine) *Difference {
-	a.line, a.got, a.read, a.fault = l, nil, 0, ""
-	a.polls++
-	g := &l.Given
-	a.clock, a.now = g.Due, g.At
-	a.times = poll.Times{Now: g.Due, Wall: g.At}
-	tracker, err := lateness.New(lateness.Config{Initial: g.Overlap, Min: g.Overlap, Max: max(g.Overlap, time.Nanosecond)})
-	if err != nil {
-		return a.difference("given.overlap_ns", g.Overlap.String(), err.Error())
-	}
-	a.env.Late = tracker
-	a.env.Contract.SetLongest(g.Longest)
-	if d := a.compareState(g); d != nil {
-		return d
-	}
-	a.follow(g.Before.Readers)
-	switch {
-	case g.Pushed:
-		a.push()
-	case !a.poll():
-		return a.difference("decided.fills", encoded(l.Decided.Fills), "")
-	}
-	if a.fault != "" {
-		return a.difference(a.fault, "", "asked for")
-	}
-	if a.got == nil {
-		return a.difference("decided", "a poll that ended", "")
-	}
-	return a.compare()
-}
-
-// poll makes the poll, and reports whether there was one to make.
-func (a *account) poll() bool {
-	g, polls := &a.line.Given, a.targets.Polls
-	var p *poll.Poll
-	if a.line.Decided.Fills != nil {
-		if _, _, ok := polls.FillTurn(false, a.clock); !ok {
-			return false
-		}
-		if p = polls.StartFill(func(int32) bool { return false }); p == nil {
-			return false
-		}
-	} else {
-		p = polls.Start(a.slot, g.Due, g.At)
-	}
-	p.DueAt, p.At, p.Hash = g.Due, g.At, a.hash
-	p.Plan.Timeline.Known, p.Plan.Audit = g.Known, g.Audit
-	if len(g.Answers) > 0 {
-		a.now = g.Answers[0].Asked
-	}
-	a.env.Read(context.Background(), p)
-	if g.Judging != nil {
-		a.follow(g.Judging)
-	}
-	a.settle()
-	polls.Landed(p)
-	return true
-}
-
-// push plays posts that a stream brought.
-func (a *account) push() {
-	var posts []poll.Push
-	for _, ans := range a.line.Given.Answers {
-		for i := range ans.Posts {
-			posts = append(posts, poll.Push{Post: ans.Posts[i].tweet(), At: ans.At})
-		}
-	}
-	slices.Reverse(posts) // pages are kept from the last to the first
-	a.read = len(a.line.Given.Answers)
-	a.settle()
-	a.targets.Polls.Push(a.slot, false, posts...)
-}
-
-// settle sets the clocks to when the poll was judged and settled.
-func (a *account) settle() {
-	g := &a.line.Given
-	if !g.Judged.IsZero() {
-		a.now = g.Judged
-	}
-	a.targets.At(a.slot).Set(accounts.Again, g.Hurried)
-	a.clock = g.Settled
-	a.times = poll.Times{Now: g.Settled, Wall: g.SettledAt}
-}
-
-// turnPage sets the clock to when the next page was asked for.
-func (a *account) turnPage() {
-	if all := a.line.Given.Answers; a.read < len(all) {
-		a.now = all[a.read].Asked
-	}
-}
-
-// follow makes the account's subscribers as they were.
 func (a *account) follow(readers []poll.ReaderState) {
-	var s poll.State
-	a.targets.Note(a.slot, &s)
-	if slices.EqualFunc(s.Readers, readers, sameReader) {
-		return
-	}
-	accounts.Follow(a.targets, a.slot, readers, func(id string) (t accounts.Terms) {
-		t.Match = func(tw *fetcher.Tweet) bool { return a.wants(id, tw) }
+	accounts.Follow(a.Targets, a.player.slot, readers, func(id string) (t accounts.Terms) {
+		t.Match = a.player.match(id)
 		return t
 	})
 }
 
-func sameReader(a, b poll.ReaderState) bool {
-	same := a.Since.Equal(b.Since) && a.From.Equal(b.From) && a.Read.Equal(b.Read)
-	a.Since, a.From, a.Read = b.Since, b.From, b.Read
-	return same && a == b
-}
+func (a *account) hurry(hurried bool) { a.At(a.player.slot).Set(accounts.Again, hurried) }
 
-// wants is what the filter of a monitor or the query of a rule said of a post. One that it
-// was not asked about counts as wanted, so that the event shows.
-func (a *account) wants(source string, tw *fetcher.Tweet) bool {
-	return !slices.Contains(a.line.Given.Refused, poll.Refusal{Post: tw.ID, Source: source})
-}
-
-// Ended implements poll.Tape.
-func (a *account) Ended(r *poll.Record) { a.got = r }
-
-// Released implements poll.Tape.
-func (a *account) Released(*poll.Env, string) {}
-
-// answers gives the recorded answers, in order.
-type answers struct{ *account }
-
-// Timeline implements fetcher.Fetcher.
-func (s answers) Timeline(_ context.Context, q fetcher.TimelineQuery) (fetcher.Page, error) {
-	a, g := s.account, &s.line.Given
-	if a.read == len(g.Answers) {
-		if g.Errors == nil {
-			a.fault = "given.answers[" + fmt.Sprint(a.read) + "]"
-			return fetcher.Page{}, errors.New("recorder: no such answer was recorded")
-		}
-		return fetcher.Page{}, errorOf(g.Errors)
-	}
-	ans := &g.Answers[a.read]
-	if a.read++; a.read == 1 && q.Seen != nil {
-		for _, id := range g.Window.Shown {
-			q.Seen(id)
-		}
-	}
-	a.now = ans.At
-	pg := fetcher.Page{Skipped: ans.Skipped, Others: ans.Others, OldestAt: ans.OldestAt, Next: ans.Next, UserID: ans.UserID,
-		RateLimit: ans.RateLimit, ServerTime: ans.ServerTime, AsOf: ans.AsOf, Version: ans.Version, Unchanged: ans.Unchanged}
-	for i := range ans.Posts {
-		pg.Tweets = append(pg.Tweets, ans.Posts[i].tweet())
-	}
-	return pg, nil
-}
-
-// Bucket implements fetcher.Bucketer: only that of a limit that was met is known.
-func (s answers) Bucket(fetcher.Call) string {
-	if shut := s.line.Decided.Shut; shut != nil {
-		return shut.Bucket
-	}
-	return ""
-}
+func (a *account) recall(*pollLine) {} // the window has all
 
 // grid is the account as a schedule asks for it.
 type grid struct{ *account }
 
 func (g grid) Interval(slot int32) time.Duration {
-	if every := g.targets.Every(slot); every > 0 {
+	if every := g.Targets.Every(slot); every > 0 {
 		return every
 	}
 	return time.Hour // of a budget's pace: what follows from it is not compared
 }
-func (g grid) Hash(int32) uint64          { return g.hash }
-func (g grid) Username(slot int32) string { return g.targets.Username(slot) }
+func (g grid) Hash(int32) uint64          { return g.player.hash }
+func (g grid) Username(slot int32) string { return g.Targets.Username(slot) }
 
 // timetable is a schedule by interval; where the recorded one was another, it has no grid.
 type timetable struct {
@@ -242,7 +55,7 @@ type timetable struct {
 }
 
 func (t *timetable) OnGrid(slot int32, after int64) (int64, bool) {
-	if t.a.line.Decided.Next.IsZero() && !t.a.scheduled {
+	if t.a.player.line.Decided.Next.IsZero() && !t.a.player.scheduled {
 		return 0, false
 	}
 	return t.ByInterval.OnGrid(slot, after)

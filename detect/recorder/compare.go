@@ -11,12 +11,12 @@ import (
 	"github.com/streamwatch/streamwatch/detect/internal/poll"
 )
 
-// compareState compares what the account has come to with what it was before the poll. Who
-// subscribes, and since when for an account that no poll has read yet, others decide.
-func (a *account) compareState(g *given) *Difference {
+// compareState compares what the target has come to with what it was before the poll. Who
+// subscribes, and since when for a target that no poll has read yet, others decide.
+func (a *player) compareState(g *given) *Difference {
 	var s poll.State
-	poll.StateOf(a.targets.Polls, a.slot, &s)
-	s = (&hider{plain: true}).state(poll.Accounts, s)
+	poll.StateOf(a.polls, a.slot, &s)
+	s = (&hider{plain: true}).state(a.line.kind(), s)
 	was := g.Before
 	s.Readers, was.Readers = nil, nil
 	if s.Cold && was.Cold {
@@ -29,19 +29,22 @@ func (a *account) compareState(g *given) *Difference {
 }
 
 // compare compares what was decided.
-func (a *account) compare() *Difference {
+func (a *player) compare() *Difference {
 	l := a.line
 	h := &hider{plain: true} // what was given to play is hidden already
 	now, was := h.decided(a.got), l.Decided
 	now.Calls = a.read
-	if was.Next.IsZero() || !a.scheduled || was.Fills != nil { // a gap's reading leaves it as it was
+	if was.Next.IsZero() && !l.Query || !a.scheduled || was.Fills != nil { // a gap's reading leaves it as it was
 		now.Next, was.Next = time.Time{}, time.Time{}
 	}
-	return a.first("decided", was, now)
+	if d := a.first("decided", was, now); d != nil || !l.Query {
+		return d
+	}
+	return a.first("given.recalled", l.Given.Recalled, h.recalled(a.got.Recalled))
 }
 
 // first finds the first difference of two values as JSON.
-func (a *account) first(field string, was, now any) *Difference {
+func (a *player) first(field string, was, now any) *Difference {
 	left, right := encoded(was), encoded(now)
 	if left == right {
 		return nil
@@ -50,8 +53,8 @@ func (a *account) first(field string, was, now any) *Difference {
 	return a.difference(path, encoded(l), encoded(r))
 }
 
-func (a *account) difference(field, was, now string) *Difference {
-	return &Difference{Target: a.line.Key, Source: a.env.Platform, At: a.line.Given.At, Poll: a.polls, Field: field, Recorded: cut(was), Replayed: cut(now)}
+func (a *player) difference(field, was, now string) *Difference {
+	return &Difference{Target: a.line.Key, Source: a.env.Platform, At: a.line.Given.At, Poll: a.played, Field: field, Recorded: cut(was), Replayed: cut(now)}
 }
 
 // cut bounds what a difference shows.

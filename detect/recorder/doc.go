@@ -14,12 +14,12 @@
 //
 // # What is kept
 //
-// The ring has a record for each poll: when it was due and began, the answers, page by
-// page, with the times at which they came, and the error; the state of the account before
-// it, so that a ring may begin anywhere; and what was decided: which posts were new, for
-// whom, with which stamps and body, the cursor, gaps opened and filled, limits that closed
-// calls, and when the account was due again. The oldest records give way when all
-// together, by estimate, exceed Options.Bytes.
+// The ring has a record for each poll, of an account or of a query that rules are searched
+// for with: when it was due and began, the answers, page by page, with the times at which
+// they came, and the error; the state of the account or query before it, so that a ring may
+// begin anywhere; and what was decided: which posts were new, for whom, with which stamps and
+// body, the cursor, gaps opened and filled, limits that closed calls, and when it was due
+// again. The oldest records give way when all together, by estimate, exceed Options.Bytes.
 //
 // The records point at the posts that the engine had anyway. Nothing is encoded, and
 // nothing hidden, before a dump is made.
@@ -36,16 +36,19 @@
 //
 // # What is played again
 //
-// Play gives each account's answers, at the times as recorded, to the code that plans,
-// reads, judges, commits and schedules polls, and compares what it decides, byte for byte.
+// Play gives each account's and query's answers, at the times as recorded, to the code that
+// plans, reads, judges, commits and schedules polls, and compares what it decides, byte for
+// byte.
 // These are taken from the recording and not decided again: when polls begin; what a
 // monitor's filter or a rule's query says of a post, for texts are hidden; the overlap that
 // was learned from the lateness of all accounts; whether a commit failed. Jitter is: its
 // seed is in the recording. When an account is due again is not compared under a budget, or
 // while a stream brings its posts, for then more than its own polls decide.
 //
-// Searches of rules are recorded, to be read, but not played: Played.LeftOut counts them. A
-// rule whose posts come from timelines is played with these.
+// Searches of rules are played as accounts are, with what the query remembered of the posts
+// that the recording shows. When a rule's schedule wants it next is taken from the recording.
+// A rule whose posts come from timelines is played with these. Posts that a stream brings
+// before the first poll of their target are left out: Played.LeftOut counts them.
 //
 // # The format
 //

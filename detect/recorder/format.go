@@ -70,27 +70,41 @@ type pollLine struct {
 	Decided decided `json:"decided"`
 }
 
+func (l *pollLine) kind() poll.Kind {
+	if l.Query {
+		return poll.Queries
+	}
+	return poll.Accounts
+}
+
 // given is what a poll was decided by.
 type given struct {
-	Due       int64              `json:"due"` // nanoseconds of the detector's clock
-	At        time.Time          `json:"at"`
-	Overlap   time.Duration      `json:"overlap_ns"`
-	Longest   int64              `json:"longest_page"`
-	Known     uint64             `json:"known,omitempty"`
-	Audit     uint64             `json:"audit,omitempty"`
-	Covered   bool               `json:"covered,omitempty"`
-	Pushed    bool               `json:"pushed,omitempty"`
-	Before    poll.State         `json:"before"`
-	Judging   []poll.ReaderState `json:"readers_when_judged,omitempty"`
-	Window    window             `json:"remembered,omitzero"`
-	Answers   []answer           `json:"answers,omitempty"`
-	Errors    []failure          `json:"error,omitempty"`
-	Judged    time.Time          `json:"judged,omitzero"`
-	Refused   []poll.Refusal     `json:"refused,omitempty"`
-	Hurried   bool               `json:"hurried,omitempty"` // it was to be polled again at once
-	Settled   int64              `json:"settled"`
-	SettledAt time.Time          `json:"settled_at"` // nanoseconds of the detector's clock
-	Unstored  []failure          `json:"commit_error,omitempty"`
+	Due      int64              `json:"due"` // nanoseconds of the detector's clock
+	At       time.Time          `json:"at"`
+	Overlap  time.Duration      `json:"overlap_ns"`
+	Longest  int64              `json:"longest_page"`
+	Known    uint64             `json:"known,omitempty"`
+	Audit    uint64             `json:"audit,omitempty"`
+	Covered  bool               `json:"covered,omitempty"`
+	Pushed   bool               `json:"pushed,omitempty"`
+	Before   poll.State         `json:"before"`
+	Judging  []poll.ReaderState `json:"readers_when_judged,omitempty"`
+	Window   window             `json:"remembered,omitzero"`
+	Recalled *poll.Recalled     `json:"recalled,omitempty"` // of a query
+	Answers  []answer           `json:"answers,omitempty"`
+	Errors   []failure          `json:"error,omitempty"`
+	Judged   time.Time          `json:"judged,omitzero"`
+	Refused  []poll.Refusal     `json:"refused,omitempty"`
+	hurry
+	Settled   int64     `json:"settled"` // nanoseconds of the detector's clock
+	SettledAt time.Time `json:"settled_at"`
+	Unstored  []failure `json:"commit_error,omitempty"`
+}
+
+// hurry is what had the target polled again, beside its polls.
+type hurry struct {
+	Hurried bool  `json:"hurried,omitempty"` // at once
+	Wished  int64 `json:"wished,omitempty"`  // by schedules of rules, nanoseconds of the detector's clock
 }
 
 // window is the posts that an account is remembered to have shown.

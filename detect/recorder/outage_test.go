@@ -12,7 +12,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 )
 
-var update = flag.Bool("update", false, "make testdata/outage.jsonl.gz anew")
+var update = flag.Bool("update", false, "make the recordings in testdata anew")
 
 const outageFile = "testdata/outage.jsonl.gz"
 

@@ -7,11 +7,13 @@ import (
 
 // Played is what came of playing a recording.
 type Played struct {
-	Accounts, Polls, Events int // that were played; the polls also where they differ
-	// LeftOut are polls that cannot be played: of queries that are searched for, and of
-	// accounts before the first poll whose state is known.
+	// Accounts and Queries, those that are searched for, were played, with their Polls,
+	// also where these differ, and the Events of them.
+	Accounts, Queries, Polls, Events int
+	// LeftOut are polls that cannot be played: posts of a stream before the first poll of
+	// their target, and what follows a difference.
 	LeftOut int
-	// Differences are the first decision of each account that is not as it was recorded,
+	// Differences are the first decision of each target that is not as it was recorded,
 	// in the order of their times. Its later polls are not played.
 	Differences []Difference
 }
@@ -21,7 +23,7 @@ type Difference struct {
 	Target             string    // name in the journal, as in the recording
 	Source             string    // the platform, "" where there is only one
 	At                 time.Time // when the poll was due
-	Poll               int       // of the account in this run, from 1
+	Poll               int       // of the target in this run, from 1
 	Field              string    // such as "decided.events[0].detected"
 	Recorded, Replayed string    // as JSON, cut to 400 bytes; "" where there is nothing
 }
@@ -46,42 +48,49 @@ func or(s string) string {
 // error says what makes the recording impossible to play.
 func (rec *Recording) Play() (Played, error) {
 	var p Played
-	type target struct {
+	type place struct {
 		run int
 		key string
 	}
-	open, streamed := map[target]*account{}, map[target]bool{}
-	planned := map[int]bool{} // runs whose schedule plans each poll: no budget sets the pace
+	open, streamed := map[place]*player{}, map[place]bool{}
+	planned := map[int]bool{} // runs whose schedule plans each poll of an account: no budget sets the pace
 	for _, l := range rec.lines {
 		if l.Poll != nil {
-			at := target{l.Poll.Run, l.Poll.Key}
+			at := place{l.Poll.Run, l.Poll.Key}
 			streamed[at] = streamed[at] || l.Poll.Given.Covered || l.Poll.Given.Pushed
-			planned[l.Poll.Run] = planned[l.Poll.Run] || !l.Poll.Decided.Next.IsZero()
+			planned[l.Poll.Run] = planned[l.Poll.Run] || !l.Poll.Query && !l.Poll.Decided.Next.IsZero()
 		}
 	}
 	for n := range rec.lines {
 		l := &rec.lines[n]
 		if l.Released != nil {
-			delete(open, target{l.Released.Run, l.Released.Key})
+			delete(open, place{l.Released.Run, l.Released.Key})
 		}
 		pl := l.Poll
 		if pl == nil {
 			continue
 		}
-		at := target{pl.Run, pl.Key}
+		at := place{pl.Run, pl.Key}
 		a := open[at]
-		if pl.Query || a == nil && pl.Given.Pushed {
+		if a == nil && pl.Given.Pushed {
 			p.LeftOut++
 			continue
 		}
+		if g := &pl.Given; pl.Query && (g.Before.Search == nil || g.Recalled == nil || g.Recalled.Horizon <= 0) {
+			return p, fmt.Errorf("recorder: poll of %q due at %s: what the query remembers is missing", pl.Key, g.At.Format(time.RFC3339Nano))
+		}
 		if a == nil {
 			var err error
-			if a, err = newAccount(rec.runs[pl.Run], pl); err != nil {
+			if a, err = newPlayer(rec.runs[pl.Run], pl); err != nil {
 				return p, err
 			}
-			a.scheduled = planned[pl.Run] && !streamed[at]
+			a.scheduled = (pl.Query || planned[pl.Run]) && !streamed[at]
 			open[at] = a
-			p.Accounts++
+			if pl.Query {
+				p.Queries++
+			} else {
+				p.Accounts++
+			}
 		}
 		if a.differs {
 			p.LeftOut++

@@ -203,6 +203,12 @@ func (r *Recorder) entries() (all []entry, lost int) {
 func sizeOf(p *poll.Record) int {
 	n := int(unsafe.Sizeof(*p)+unsafe.Sizeof(entry{})) + p.Window.Size()
 	n += len(p.Before.Readers)*int(unsafe.Sizeof(poll.ReaderState{})) + len(p.Judging)*int(unsafe.Sizeof(poll.ReaderState{}))
+	if is := p.Before.Search; is != nil {
+		n += int(unsafe.Sizeof(*is)) + 48*len(is.Shown)
+	}
+	if r := p.Recalled; r != nil {
+		n += int(unsafe.Sizeof(*r)) + len(r.Known)*int(unsafe.Sizeof(poll.Recall{}))
+	}
 	for i := range p.Answers {
 		pg := &p.Answers[i].Page
 		n += int(unsafe.Sizeof(*pg)) + len(pg.Tweets)*int(unsafe.Sizeof(fetcher.Tweet{}))

@@ -57,6 +57,14 @@ func (h *hider) name(s string) string {
 	return h.text(monitor.Key(s))
 }
 
+// nameOf is that of a record's target: of a query the one of which key makes its key.
+func (h *hider) nameOf(r *poll.Record) string {
+	if h.plain || r.Kind == poll.Accounts {
+		return h.name(r.Name)
+	}
+	return h.text(r.Key)
+}
+
 // key is that of a target's name in the journal.
 func (h *hider) key(kind poll.Kind, key string) string {
 	switch {
@@ -102,7 +110,27 @@ func (h *hider) state(kind poll.Kind, s poll.State) poll.State {
 	s.Since, s.Trouble.Due, s.Trouble.First = stamp(s.Since), stamp(s.Trouble.Due), stamp(s.Trouble.First)
 	s.UserID, s.Gaps = h.text(s.UserID), h.gaps(kind, s.Gaps)
 	s.Readers = h.readers(s.Readers)
+	if s.Search != nil {
+		is := *s.Search
+		is.Shown = slices.Clone(is.Shown)
+		for i, id := range is.Shown {
+			is.Shown[i] = h.text(id)
+		}
+		s.Search = &is
+	}
 	return s
+}
+
+func (h *hider) recalled(r *poll.Recalled) *poll.Recalled {
+	if r == nil {
+		return nil
+	}
+	c := &poll.Recalled{SetState: r.SetState}
+	c.Since = stamp(c.Since)
+	for _, k := range r.Known {
+		c.Known = append(c.Known, poll.Recall{ID: h.text(k.ID), Old: k.Old})
+	}
+	return c
 }
 
 func (h *hider) readers(all []poll.ReaderState) []poll.ReaderState {

@@ -24,11 +24,12 @@ func TestEveryWayOfPollingPlays(t *testing.T) {
 		lasts, least = 4*time.Minute, 10
 	}
 	for _, way := range []struct {
-		name    string
-		cfg     func(p *enginetest.Platform, c *streamwatch.Config)
-		prefix  string // of accounts
-		queries []string
-		leftOut bool
+		name     string
+		cfg      func(p *enginetest.Platform, c *streamwatch.Config)
+		prefix   string // of accounts
+		queries  []string
+		searched int // of them
+		leftOut  bool
 	}{
 		{name: "intervals", cfg: func(*enginetest.Platform, *streamwatch.Config) {}},
 		{name: "a budget", cfg: func(_ *enginetest.Platform, c *streamwatch.Config) {
@@ -51,7 +52,14 @@ func TestEveryWayOfPollingPlays(t *testing.T) {
 			c.Sources = []streamwatch.Source{{Name: "fake", Fetcher: p}}
 		}},
 		{name: "rules on timelines", cfg: func(*enginetest.Platform, *streamwatch.Config) {}, queries: []string{"from:" + names[0], "from:" + names[1] + " 1"}},
-		{name: "a search", cfg: func(*enginetest.Platform, *streamwatch.Config) {}, queries: []string{"post"}, leftOut: true},
+		{name: "a search", cfg: func(*enginetest.Platform, *streamwatch.Config) {}, queries: []string{"post"}, searched: 1},
+		{name: "a stream of searches", cfg: func(p *enginetest.Platform, c *streamwatch.Config) {
+			c.Roles.SearchStream = p.Streamer(enginetest.StreamConfig{Faults: enginetest.StreamFaults{Drop: 0.1, Duplicate: 0.1}})
+			c.Detect.AuditEvery = 2 * time.Minute
+		}, queries: []string{"post"}, searched: 1},
+		{name: "searches under a budget", cfg: func(_ *enginetest.Platform, c *streamwatch.Config) {
+			c.Detect = detect.Config{Pace: detect.PaceBudget, FetchRate: 0.5}
+		}, queries: []string{"post"}, searched: 1},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -98,8 +106,8 @@ func TestEveryWayOfPollingPlays(t *testing.T) {
 				}
 				played := enginetest.Replay(t, &b)
 				t.Logf("%+v", played)
-				if played.Accounts != len(names) || played.Events < least || (played.LeftOut > 0) != way.leftOut {
-					t.Errorf("played %+v: want all accounts and their posts, and polls left out: %v", played, way.leftOut)
+				if played.Accounts != len(names) || played.Queries != way.searched || played.Events < least || played.LeftOut > 0 {
+					t.Errorf("played %+v: want all accounts, %d searches and their posts", played, way.searched)
 				}
 			})
 		})

@@ -3,6 +3,7 @@ package seen
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Clone returns a copy that shares no memory with a Windows.
@@ -37,3 +38,51 @@ func WindowOf(last, before []string) (w Window) {
 
 // Size is how many bytes a Clone takes beside its own.
 func (p *Poll) Size() int { return len(p.known.data) + 8*len(p.more) }
+
+// SetState is what a Set remembers, but for the ids.
+type SetState struct {
+	Since   time.Time     `json:"since,omitzero"` // what came from here on is young, for one horizon
+	Horizon time.Duration `json:"horizon_ns"`
+	Young   bool          `json:"young,omitzero"` // it has young ids
+	Old     bool          `json:"old,omitzero"`   // it has others
+}
+
+// State tells it.
+func (s *Set) State() SetState {
+	return SetState{s.since, s.horizon, s.young.len() > 0, s.old.len() > 0}
+}
+
+// Recall reports whether the set remembers an id, and that it is old: the next time that
+// young ids become old lets go of it.
+func (s *Set) Recall(id string) (known, old bool) {
+	h, text := s.hash(id)
+	if s.young.table(text).has(h, id) {
+		return true, false
+	}
+	old = s.old.table(text).has(h, id)
+	return old, old
+}
+
+// SetOf returns a set in a state that State has told. For the ids that it remembers there
+// are others, which nobody asks for: see Put.
+func SetOf(st SetState) *Set {
+	s := NewSet(st.Horizon)
+	s.since = st.Since
+	if st.Young {
+		s.Put("\x00young", false)
+	}
+	if st.Old {
+		s.Put("\x00old", true)
+	}
+	return s
+}
+
+// Put has the set remember an id as if it had before.
+func (s *Set) Put(id string, old bool) {
+	g := &s.young
+	if old {
+		g = &s.old
+	}
+	h, text := s.hash(id)
+	g.table(text).add(h, id, text)
+}

@@ -8,13 +8,13 @@ import (
 	"github.com/streamwatch/streamwatch/internal/seen"
 )
 
-// NextAt is when an account is due, 0 where that is not planned, and whether it is polled
-// again at once after the poll under way.
-func (a *Targets) NextAt(slot int32) (at int64, hurried bool) {
+// NextAt tells when an account is due.
+func (a *Targets) NextAt(slot int32) poll.Next {
+	next := poll.Next{Hurried: a.At(slot).Is(Again)}
 	if at, ok := a.Sched.At(slot); ok {
-		return at, a.At(slot).Is(Again)
+		next.At = at
 	}
-	return 0, a.At(slot).Is(Again)
+	return next
 }
 
 // Note sets what a State says of an account.

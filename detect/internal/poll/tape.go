@@ -58,8 +58,10 @@ type Given struct {
 	Judged   time.Time
 	Refused  []Refusal
 	Window   seen.Poll // as the target was remembered, and what of it was shown
+	Recalled *Recalled // in its place, of a query
 	Settled  Times
 	Hurried  bool  // a subscriber or a probe wants the target polled again at once
+	Wished   int64 // when schedules of rules want it next: see Next
 	Unstored error // why the commit failed
 }
 
@@ -103,6 +105,29 @@ type State struct {
 	Skew    time.Duration `json:"skew_ns,omitzero"`
 	Trouble Failing       `json:"trouble,omitzero"`
 	Readers []ReaderState `json:"readers,omitzero"`
+	Search  *SearchState  `json:"search,omitzero"` // of a query
+}
+
+// SearchState is what a query has besides: see queries.Query. What it points at does not
+// change.
+type SearchState struct {
+	Unordered bool          `json:"unordered,omitzero"`
+	Version   uint64        `json:"version,omitzero"`
+	Limit     int           `json:"limit,omitzero"`
+	Shown     []string      `json:"shown,omitzero"`
+	Rests     time.Duration `json:"rests_ns,omitzero"` // between two polls, while a stream brings its posts
+}
+
+// Recalled is what a query remembered of the posts that a poll has shown.
+type Recalled struct {
+	seen.SetState
+	Known []Recall `json:"known,omitzero"`
+}
+
+// Recall is a post that was known: see seen.Set.Recall.
+type Recall struct {
+	ID  string `json:"id"`
+	Old bool   `json:"old,omitzero"`
 }
 
 // Failing is how long polls have failed.
@@ -123,6 +148,11 @@ type ReaderState struct {
 	Resumes  bool           `json:"resumes,omitzero"`
 	Fresh    bool           `json:"fresh,omitzero"`
 	Interval time.Duration  `json:"interval_ns,omitzero"`
+
+	// Of a rule that is searched for.
+	Covered    bool `json:"covered,omitzero"`   // by the poll under way
+	Scheduled  bool `json:"scheduled,omitzero"` // Interval is that of a schedule at its busiest
+	MaxResults int  `json:"max_results,omitzero"`
 }
 
 // The functions below do nothing without Callbacks.Tape.
@@ -135,6 +165,10 @@ func tapeBegun(m *Machine, p *Poll) {
 	}
 	q := p.Plan.Timeline
 	q.Seen, q.Known = nil, 0
+	if m.traits.Kind == Queries && !p.Plan.Pushed {
+		s := p.NextSearch(e.PageSize)
+		q.Limit, q.Since = s.Limit, s.Since
+	}
 	r := &Record{Env: e, Kind: m.traits.Kind, Key: p.Key(), Name: p.Name, Hash: p.Hash,
 		Given: Given{Due: p.DueAt, At: p.At, Overlap: e.Late.Overlap(), Longest: e.Contract.longest.Load(),
 			Known: p.Plan.known(), Audit: p.Plan.Audit, Covered: !p.Plan.Covered.IsZero(), Pushed: p.Plan.Pushed},
@@ -220,12 +254,26 @@ func tapeJudged(p *Poll, events []deliver.Event) {
 	if p.Plan.Window != nil {
 		r.Window = p.Plan.Window.Clone()
 	}
+	if set := p.Plan.Set; set != nil {
+		r.Recalled = &Recalled{SetState: set.State()}
+		for i := range r.Answers {
+			r.Recalled.note(set, r.Answers[i].Page.Tweets)
+		}
+	}
+}
+
+func (r *Recalled) note(set *seen.Set, posts []fetcher.Tweet) {
+	for i := range posts {
+		if known, old := set.Recall(posts[i].ID); known {
+			r.Known = append(r.Known, Recall{posts[i].ID, old})
+		}
+	}
 }
 
 // tapeSettling keeps what decides about the next poll beside this one.
 func tapeSettling(m *Machine, p *Poll) {
 	if p.tape != nil {
-		_, p.tape.Hurried = m.targets.NextAt(p.Slot)
+		p.tape.Hurried = m.targets.NextAt(p.Slot).Hurried
 	}
 }
 
@@ -236,7 +284,8 @@ func tapeSettled(m *Machine, p *Poll, err error) {
 		return
 	}
 	r.Settled, r.Unstored = *m.times, err
-	r.Next, _ = m.targets.NextAt(p.Slot)
+	next := m.targets.NextAt(p.Slot)
+	r.Next, r.Wished = next.At, next.Wished
 	r.Failed = m.Failures(p.Slot)
 	_, r.Told = m.Trouble(p.Slot)
 	m.env.On.Tape.Ended(r)

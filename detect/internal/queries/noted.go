@@ -1,22 +1,66 @@
 package queries
 
-import "github.com/streamwatch/streamwatch/detect/internal/poll"
+import (
+	"time"
 
-// NextAt is when a query is due, 0 where that is not planned, and whether it is polled
-// again at once after the poll under way.
-func (s *Targets) NextAt(slot int32) (at int64, hurried bool) {
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+	"github.com/streamwatch/streamwatch/internal/seen"
+)
+
+// NextAt tells when a query is due.
+func (s *Targets) NextAt(slot int32) poll.Next {
+	q := s.slots[slot]
+	next := poll.Next{Wished: q.wished, Hurried: q.again}
 	if at, ok := s.Sched.At(slot); ok {
-		return at, s.slots[slot].again
+		next.At = at
 	}
-	return 0, s.slots[slot].again
+	return next
 }
 
 // Note sets what a State says of a query.
 func (s *Targets) Note(slot int32, st *poll.State) {
 	q := s.slots[slot]
 	st.Since, st.Cold = q.since, q.cold
+	st.Search = &poll.SearchState{Unordered: q.unordered, Version: q.version, Limit: q.limit, Shown: q.shown, Rests: s.Pushed.memory()}
 	for i := range q.subs {
 		sub := &q.subs[i]
-		st.Readers = append(st.Readers, poll.ReaderState{Source: sub.Source.Source, Since: sub.Since, Read: sub.read, Fresh: sub.fresh, Interval: sub.Interval})
+		st.Readers = append(st.Readers, poll.ReaderState{Source: sub.Source.Source, Since: sub.Since, From: sub.from, Read: sub.read,
+			Fresh: sub.fresh, Covered: sub.covered, Interval: sub.every(), Scheduled: sub.Next != nil, MaxResults: sub.MaxResults})
 	}
 }
+
+// Adopt adds a query in the state that Note told of one with this hash, which remembers a
+// set, and is not due. It has no subscribers yet: see Follow.
+func Adopt(s *Targets, text string, hash uint64, st *poll.State, set *seen.Set, horizon time.Duration) (slot int32) {
+	q := s.queryFor(text, Start{})
+	q.hash, q.since, q.cold = hash, st.Since, st.Cold
+	q.seen, q.horizon = set, horizon
+	if is := st.Search; is != nil {
+		q.unordered, q.version, q.limit, q.shown = is.Unordered, is.Version, is.Limit, is.Shown
+		s.Pushed = &Pushed{s: s, every: is.Rests}
+	}
+	poll.Adopt(s.Polls, q.slot, st)
+	return q.slot
+}
+
+// Follow makes the subscribers of a query those that Note told of it. match decides what
+// each wants, and next is the schedule of those that have one.
+func Follow(s *Targets, slot int32, readers []poll.ReaderState, match func(sourceID string) Terms, next func(time.Time) time.Time) {
+	q := s.slots[slot]
+	q.subs = q.subs[:0]
+	for i := range readers {
+		r := &readers[i]
+		terms := match(r.Source.ID)
+		terms.Source.Source, terms.Query, terms.Since, terms.MaxResults = r.Source, q.text, r.Since, r.MaxResults
+		if terms.Interval = r.Interval; r.Scheduled {
+			terms.Interval, terms.Every, terms.Next = 0, r.Interval, next
+		}
+		q.subs = append(q.subs, sub{Terms: terms, from: r.From, read: r.Read, fresh: r.Fresh, covered: r.Covered})
+	}
+}
+
+// Hurry has a query polled again at once after the poll under way, or not.
+func Hurry(s *Targets, slot int32, hurried bool) { s.slots[slot].again = hurried }
+
+// Memory is what a query remembers.
+func Memory(s *Targets, slot int32) *seen.Set { return s.slots[slot].seen }

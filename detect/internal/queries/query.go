@@ -21,7 +21,8 @@ type Query struct {
 	horizon time.Duration // of seen
 
 	// version is that of the first page that has been dealt with, for posts up to
-	// limit; 0 for none. shown are its posts: an unchanged page shows them again.
+	// limit; 0 for none. shown are its posts, which do not change: an unchanged page shows
+	// them again.
 	version uint64
 	limit   int
 	shown   []string
@@ -34,8 +35,9 @@ type Query struct {
 	// cold: another process has read it, and this one not yet. A first answer that is
 	// empty is more likely a glitch than the truth.
 	cold   bool
-	again  bool // poll at once when the poll under way is done
-	polled bool // a poll is under way
+	again  bool  // poll at once when the poll under way is done
+	wished int64 // by schedules, as the next poll was planned last; 0 for none
+	polled bool  // a poll is under way
 
 	stream pushed
 }

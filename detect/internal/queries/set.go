@@ -151,15 +151,20 @@ func (s *Targets) nextSearch(q *Query, now int64) int64 {
 		next = schedule.GridAfter(s.env.Epoch.UnixNano()+now, q.hash, iv) - s.env.Epoch.UnixNano()
 	}
 	wall := s.Wall(now)
+	var wished int64 = Never
 	for i := range q.subs {
 		if q.subs[i].Next == nil {
 			continue
 		}
 		if at := q.subs[i].Next(wall); !at.IsZero() {
-			next = min(next, now+max(1, int64(at.Sub(wall))))
+			wished = min(wished, now+max(1, int64(at.Sub(wall))))
 		}
 	}
-	return next
+	q.wished = 0
+	if wished != Never {
+		q.wished = wished
+	}
+	return min(next, wished)
 }
 
 // Turn reports whether a query should be polled now, and when the next

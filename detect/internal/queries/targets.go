@@ -137,9 +137,9 @@ func (q *Query) note(p *poll.Poll) {
 	case q.version == 0:
 		q.shown = nil
 	case !p.Out.Unchanged:
-		q.limit, q.shown = p.Plan.Limit, q.shown[:0]
-		for i := range p.Out.Pages[0].Tweets {
-			q.shown = append(q.shown, strings.Clone(p.Out.Pages[0].Tweets[i].ID))
+		q.limit, q.shown = p.Plan.Limit, make([]string, len(p.Out.Pages[0].Tweets))
+		for i := range q.shown {
+			q.shown[i] = strings.Clone(p.Out.Pages[0].Tweets[i].ID)
 		}
 	}
 }
