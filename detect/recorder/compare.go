@@ -18,6 +18,11 @@ func (a *player) compareState(g *given) *Difference {
 	poll.StateOf(a.polls, a.slot, &s)
 	s = (&hider{plain: true}).state(a.line.kind(), s)
 	was := g.Before
+	if g.Before.Search != nil {
+		if d := a.compareReaders(was.Readers, s.Readers); d != nil {
+			return d
+		}
+	}
 	s.Readers, was.Readers = nil, nil
 	if s.Cold && was.Cold {
 		s.Since = was.Since // a subscriber that joined may have moved it back
@@ -26,6 +31,20 @@ func (a *player) compareState(g *given) *Difference {
 		s.UserID = was.UserID
 	}
 	return a.first("given.before", was, s)
+}
+
+// compareReaders compares which rules have been read for, of those that have not joined anew.
+func (a *player) compareReaders(was, now []poll.ReaderState) *Difference {
+	for i := range was {
+		w := &was[i]
+		for k := range now {
+			n := &now[k]
+			if n.Source.ID == w.Source.ID && n.Since.Equal(w.Since) && n.From.Equal(w.From) && n.Read.Equal(w.Read) && n.Fresh != w.Fresh {
+				return a.difference(fmt.Sprintf("given.before.readers[%d].fresh", i), fmt.Sprint(w.Fresh), fmt.Sprint(n.Fresh))
+			}
+		}
+	}
+	return nil
 }
 
 // compare compares what was decided.

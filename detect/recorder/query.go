@@ -21,8 +21,12 @@ func newQuery(p *player, _ *run, settled func(*poll.Poll, []deliver.Event)) {
 	l := p.line
 	q := &query{queries.NewTargets(p.env, &p.times, settled), p, map[string]bool{}}
 	p.target, p.polls = q, q.Polls
-	set := l.Given.Recalled.SetState
-	p.slot = queries.Adopt(q.Targets, l.Name, l.Hash, &l.Given.Before, seen.SetOf(set), set.Horizon)
+	var set *seen.Set // made anew, and with what memory is decided again, where nothing is in it yet
+	is := l.Given.Recalled.SetState
+	if !is.Since.IsZero() {
+		set = seen.SetOf(is)
+	}
+	p.slot = queries.Adopt(q.Targets, l.Name, l.Hash, &l.Given.Before, set, is.Horizon)
 }
 
 func (q *query) follow(readers []poll.ReaderState) {
@@ -49,7 +53,7 @@ func (q *query) hurry(hurried bool) { queries.Hurry(q.Targets, q.player.slot, hu
 func (q *query) recall(l *pollLine) {
 	set := queries.Memory(q.Targets, q.player.slot)
 	for _, k := range l.Given.Recalled.Known {
-		if !q.shown[k.ID] {
+		if set != nil && !q.shown[k.ID] {
 			set.Put(k.ID, k.Old)
 		}
 	}
