@@ -187,7 +187,8 @@ func TestPlayFindsDifferencesOfSearches(t *testing.T) {
 	}
 	text := unzipped(t, data)
 	for _, row := range []struct{ name, old, new, field string }{
-		{"the overlap", `"overlap_ns":60000000000`, `"overlap_ns":0`, "decided.asked.since"},
+		{"the overlap", `"overlap_ns":60000000000`, `"overlap_ns":0`, "given.recalled.horizon_ns"},
+		{"how far back is read", `"from":"2000-01-01T00:0`, `"from":"1999-01-01T00:0`, "decided.asked.since"},
 		{"how much is read", `"max_results":12`, `"max_results":6`, "decided.asked.limit"},
 		{"how often", `"interval_ns":20000000000`, `"interval_ns":25000000000`, "decided.next"},
 		{"the schedule", `"wished":`, `"wished":1,"was":`, "decided.next"},
