@@ -1,7 +1,6 @@
 package streamwatch_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -19,26 +18,9 @@ import (
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/enginetest"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/heard"
 	"github.com/streamwatch/streamwatch/monitor"
 )
-
-// logbook is a logger's output, for tests.
-type logbook struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logbook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // fetchFunc is a Fetcher made of a function.
 type fetchFunc func(context.Context, fetcher.TimelineQuery) (fetcher.Page, error)
@@ -69,7 +51,7 @@ func TestOperatorIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var book logbook
+				var book heard.Output
 				var mu sync.Mutex
 				var troubles []detect.Trouble
 				e := newEngine(t, streamwatch.Config{Fetcher: row.fetch, Logger: slog.New(slog.NewTextHandler(&book, nil)),
@@ -109,7 +91,7 @@ func TestOperatorIsTold(t *testing.T) {
 func TestGivenUpDeliveryIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
-		var book logbook
+		var book heard.Output
 		e := newEngine(t, streamwatch.Config{Fetcher: p, Logger: slog.New(slog.NewTextHandler(&book, nil)),
 			OnEvent: func(context.Context, deliver.Event) error { return errors.New("database is down") }})
 		if err := e.Start(t.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
 // priced is a world that charges for each post that it returns and the caller does not
@@ -139,7 +140,7 @@ func TestCostLimitOverRestarts(t *testing.T) {
 
 func TestCostOfProbesAndStreams(t *testing.T) {
 	s := make(chan *wire, 1)
-	var log logText
+	var log heard.Output
 	charging(t, func(c *settings) {
 		stream := newWire()
 		s <- stream

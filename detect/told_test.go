@@ -6,31 +6,13 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
-
-// logText is a log that can be read while it is written.
-type logText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logText) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *logText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // logged are a log's messages, in order.
 func logged(log string) (messages []string) {
@@ -60,7 +42,7 @@ func TestRateLimitIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log logText
+				var log heard.Output
 				w := newWorld()
 				w.setSlow(time.Second) // so that many calls are under way
 				d := w.detector(t, func(c *settings) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -114,7 +96,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 	} {
 		check := func(t *testing.T, w *searchable, what string, begin func(*Detector)) {
 			t.Helper()
-			log := &logText{}
+			log := &heard.Output{}
 			until := time.Now().Add(tc.lasts)
 			calls := 0
 			fail := func() error {

@@ -42,37 +42,38 @@ type collector struct {
 func newCollector(t *testing.T) *collector {
 	c := &collector{t: t}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
-		var m collectortrace.ExportTraceServiceRequest
-		if !c.decode(w, r, &m) {
-			return
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
+	mux.HandleFunc("POST /v1/traces", takes(c, func(m *collectortrace.ExportTraceServiceRequest) {
 		for _, rs := range m.ResourceSpans {
 			for _, ss := range rs.ScopeSpans {
 				c.spans = append(c.spans, ss.Spans...)
 			}
 		}
-		c.answer(w, &collectortrace.ExportTraceServiceResponse{})
-	})
-	mux.HandleFunc("POST /v1/metrics", func(w http.ResponseWriter, r *http.Request) {
-		var m collectormetrics.ExportMetricsServiceRequest
-		if !c.decode(w, r, &m) {
-			return
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
+	}))
+	mux.HandleFunc("POST /v1/metrics", takes(c, func(m *collectormetrics.ExportMetricsServiceRequest) {
 		for _, rm := range m.ResourceMetrics {
 			for _, sm := range rm.ScopeMetrics {
 				c.metrics = append(c.metrics, sm.Metrics...)
 			}
 		}
-		c.answer(w, &collectormetrics.ExportMetricsServiceResponse{})
-	})
+	}))
 	c.server = httptest.NewServer(mux)
 	t.Cleanup(c.server.Close)
 	return c
+}
+
+// takes has take keep what a request brings, under the lock.
+func takes[M proto.Message](c *collector, take func(M)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var kind M
+		m := kind.ProtoReflect().New().Interface().(M)
+		if !c.decode(w, r, m) {
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		take(m)
+		w.Header().Set("Content-Type", "application/x-protobuf") // an empty response message has no bytes
+	}
 }
 
 func (c *collector) decode(w http.ResponseWriter, r *http.Request, into proto.Message) bool {
@@ -95,15 +96,6 @@ func (c *collector) decode(w http.ResponseWriter, r *http.Request, into proto.Me
 		return false
 	}
 	return true
-}
-
-func (c *collector) answer(w http.ResponseWriter, m proto.Message) {
-	b, err := proto.Marshal(m)
-	if err != nil {
-		c.t.Error(err)
-	}
-	w.Header().Set("Content-Type", "application/x-protobuf")
-	w.Write(b)
 }
 
 // provider is one that exports each span to the collector, with close as its end.

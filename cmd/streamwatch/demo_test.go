@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,98 +12,110 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
-// lines hands on what is written, line by line.
-type lines struct{ w *io.PipeWriter }
+// demo is a server with -demo in this process.
+type demo struct {
+	key, base string
+	client    *http.Client
+	out, log  heard.Output
+	stop      func()
+	ended     chan error
+}
 
-func (l lines) Write(b []byte) (int, error) { return l.w.Write(b) }
+func serveDemo(t *testing.T, args ...string) *demo {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	d := &demo{client: &http.Client{Transport: &http.Transport{}}, stop: stop, ended: make(chan error, 1)}
+	t.Cleanup(d.client.CloseIdleConnections)
+	go func() {
+		err := run(ctx, process{noEnv, &d.out, &d.log}, append([]string{"serve", "-demo", "-addr", "127.0.0.1:0"}, args...))
+		if err != nil {
+			fmt.Fprintln(&d.out, err)
+		}
+		d.out.End()
+		d.log.End()
+		d.ended <- err
+	}()
+	m := d.out.Wait(t, `export KEY=(\S+) BASE=(\S+)\n`)
+	d.key, d.base = m[1], m[2]
+	return d
+}
+
+// ask makes a request with the key.
+func (d *demo) ask(t *testing.T, method, path, body string) (status int, text string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, d.base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("x-api-key", d.key)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := d.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// listen opens the stream of events.
+func (d *demo) listen(t *testing.T) *websocket.Conn {
+	t.Helper()
+	ws, _, err := websocket.Dial(t.Context(), d.base+"/v1/social/stream", &websocket.DialOptions{HTTPClient: d.client, HTTPHeader: http.Header{"x-api-key": {d.key}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.CloseNow() })
+	return ws
+}
+
+// end waits for the end of a server that was told to stop.
+func (d *demo) end(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-d.ended:
+		if err != nil {
+			t.Errorf("end: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the server did not end within a minute")
+	}
+}
 
 // What the README tells a newcomer to do works: a key, a monitor, a signed
 // webhook, the log, the stream, a page, a product, metrics; and the server ends
 // when it is told to.
 func TestDemo(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	outR, outW := io.Pipe()
-	logR, logW := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, process{noEnv, lines{outW}, lines{logW}}, []string{"serve", "-demo", "-addr", "127.0.0.1:0", "-log", "json", "-drain", "0s"})
-		outW.CloseWithError(io.EOF)
-		logW.CloseWithError(io.EOF)
-		ended <- err
-	}()
-	hooked := make(chan string, 1)
-	logsRead := make(chan struct{})
-	go func() {
-		defer close(logsRead)
-		for s := bufio.NewScanner(logR); s.Scan(); {
-			if strings.Contains(s.Text(), "webhook received, signature valid") {
-				select {
-				case hooked <- s.Text():
-				default:
-				}
-			}
-			if strings.Contains(s.Text(), "sw_live_") || strings.Contains(s.Text(), "whsec_") {
-				t.Errorf("a secret is in the log: %s", s.Text())
-			}
-		}
-	}()
-	var key, base string
-	for s := bufio.NewScanner(outR); base == "" && s.Scan(); {
-		if m := regexp.MustCompile(`export KEY=(\S+) BASE=(\S+)`).FindStringSubmatch(s.Text()); m != nil {
-			key, base = m[1], m[2]
-		}
-	}
-	go io.Copy(io.Discard, outR)
-	if base == "" {
-		t.Fatalf("no key was printed: %v", <-ended)
-	}
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	ask := func(method, path, body string, want int) map[string]any {
+	d := serveDemo(t, "-log", "json", "-drain", "0s")
+	ask := func(method, path, body string, want int) (doc map[string]any) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
+		status, text := d.ask(t, method, path, body)
+		if status != want {
+			t.Fatalf("%s %s: %d %s, want %d", method, path, status, text, want)
 		}
-		req.Header.Set("x-api-key", key)
-		if body != "" {
-			req.Header.Set("Content-Type", "application/json")
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, _ := io.ReadAll(resp.Body)
-		if resp.StatusCode != want {
-			t.Fatalf("%s %s: %d %s, want %d", method, path, resp.StatusCode, text, want)
-		}
-		var doc map[string]any
-		json.Unmarshal(text, &doc)
+		json.Unmarshal([]byte(text), &doc)
 		return doc
 	}
 
-	monitor := ask("POST", "/v1/social/stream/monitors", `{"name":"space","usernames":["nasa","esa","jaxa"],"webhook_url":"`+base+`/demo/hook"}`, 201)
-	ws, _, err := websocket.Dial(ctx, base+"/v1/social/stream", &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"x-api-key": {key}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ws.CloseNow()
+	monitor := ask("POST", "/v1/social/stream/monitors", `{"name":"space","usernames":["nasa","esa","jaxa"],"webhook_url":"`+d.base+`/demo/hook"}`, 201)
+	ws := d.listen(t)
 	for frame := ""; !strings.Contains(frame, `"type":"tweet"`); {
-		_, b, err := ws.Read(ctx)
+		_, b, err := ws.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		frame = string(b)
 	}
-	select {
-	case <-hooked:
-	case <-time.After(time.Minute):
-		t.Fatal("no webhook within a minute")
-	}
+	d.log.Wait(t, "webhook received, signature valid")
 	if logs := ask("GET", fmt.Sprint("/v1/social/stream/logs?monitor_id=", monitor["id"]), "", 200); logs["total"].(float64) < 1 {
 		t.Errorf("logs %v", logs)
 	}
@@ -124,7 +135,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("GET %s: %.300s, want %s", path, b, want)
 		}
 	}
-	page := ask("POST", "/v1/web/scrape", `{"url":"`+base+`/demo/page","format":"markdown"}`, 200)
+	page := ask("POST", "/v1/web/scrape", `{"url":"`+d.base+`/demo/page","format":"markdown"}`, 200)
 	if !strings.Contains(fmt.Sprint(page["content"]), "**bold**") {
 		t.Errorf("page %v", page)
 	}
@@ -136,25 +147,14 @@ func TestDemo(t *testing.T) {
 	ask("POST", "/v1/social/stream/filter-rules", `{"tag":"hello","query":"from:jaxa post","interval_seconds":1}`, 201)
 	ask("GET", "/healthz", "", 200)
 	ask("GET", "/console/login", "", 200)
-	resp, err := client.Get(base + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if !regexp.MustCompile(`(?m)^streamwatch_events_total [1-9]`).Match(text) {
+	if _, text := d.ask(t, "GET", "/metrics", ""); !regexp.MustCompile(`(?m)^streamwatch_events_total [1-9]`).MatchString(text) {
 		t.Errorf("no events in the metrics: %.500s", text)
 	}
 
 	ws.CloseNow()
-	stop()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("end: %v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("the server did not end within a minute")
+	d.stop()
+	d.end(t)
+	if log := d.log.String(); strings.Contains(log, "sw_live_") || strings.Contains(log, "whsec_") {
+		t.Errorf("a secret is in the log:\n%s", log)
 	}
-	<-logsRead
 }

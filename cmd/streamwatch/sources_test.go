@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"log/slog"
@@ -10,11 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginehttp"
@@ -179,68 +175,15 @@ func TestOpenXAndFeeds(t *testing.T) {
 // Several platforms in one service: one that is polled, one that pushes, one that is
 // probed and one that is not there. Events, metrics and the log name them.
 func TestSources(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	outR, outW := io.Pipe()
-	logR, logW := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, process{noEnv, outW, logW}, []string{"serve", "-demo", "-addr", "127.0.0.1:0", "-log", "json", "-drain", "0s", "-source", "pushed=fake,stream",
-			"-source", "probed=fake,probe=10", "-source", "toots=mastodon,http://127.0.0.1:1"})
-		outW.CloseWithError(io.EOF)
-		logW.CloseWithError(io.EOF)
-		ended <- err
-	}()
-	var up atomic.Bool
-	logsRead := make(chan struct{})
-	go func() {
-		defer close(logsRead)
-		for s := bufio.NewScanner(logR); s.Scan(); {
-			if strings.Contains(s.Text(), `"stream is up"`) && strings.Contains(s.Text(), `"source":"pushed"`) {
-				up.Store(true)
-			}
-		}
-	}()
-	var key, base string
-	for s := bufio.NewScanner(outR); base == "" && s.Scan(); {
-		if m := regexp.MustCompile(`export KEY=(\S+) BASE=(\S+)`).FindStringSubmatch(s.Text()); m != nil {
-			key, base = m[1], m[2]
-		}
-	}
-	go io.Copy(io.Discard, outR)
-	if base == "" {
-		t.Fatalf("no key was printed: %v", <-ended)
-	}
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
-	do := func(method, path, body string) (int, string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("x-api-key", key)
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, _ := io.ReadAll(resp.Body)
-		return resp.StatusCode, string(text)
-	}
-	if status, text := do("POST", "/v1/social/stream/monitors", `{"name":"bad","usernames":["toots:a@b@c"]}`); status != 422 || !strings.Contains(text, "user@host") {
+	d := serveDemo(t, "-log", "json", "-drain", "0s", "-source", "pushed=fake,stream", "-source", "probed=fake,probe=10", "-source", "toots=mastodon,http://127.0.0.1:1")
+	if status, text := d.ask(t, "POST", "/v1/social/stream/monitors", `{"name":"bad","usernames":["toots:a@b@c"]}`); status != 422 || !strings.Contains(text, "user@host") {
 		t.Errorf("an account that cannot be: %d %s", status, text)
 	}
-	if status, text := do("POST", "/v1/social/stream/monitors", `{"name":"all","usernames":["nasa","pushed:esa","probed:jaxa","toots:ann"]}`); status != 201 {
+	if status, text := d.ask(t, "POST", "/v1/social/stream/monitors", `{"name":"all","usernames":["nasa","pushed:esa","probed:jaxa","toots:ann"]}`); status != 201 {
 		t.Fatalf("monitor: %d %s", status, text)
 	}
-	ws, _, err := websocket.Dial(ctx, base+"/v1/social/stream", &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"x-api-key": {key}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ws.CloseNow()
-	read, cancel := context.WithTimeout(ctx, time.Minute)
+	ws := d.listen(t)
+	read, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	missing := []string{`"platform":"pushed"`, `"platform":"probed"`,
 		`streamwatch_events_total{source="pushed"} [1-9]`, `streamwatch_stream_posts_total{of="accounts",source="pushed"} [1-9]`,
@@ -252,18 +195,15 @@ func TestSources(t *testing.T) {
 		if err != nil {
 			t.Fatalf("frames and metrics lack %q: %v", missing, err)
 		}
-		_, metrics := do("GET", "/metrics", "")
+		_, metrics := d.ask(t, "GET", "/metrics", "")
 		missing = slices.DeleteFunc(missing, func(want string) bool {
 			return regexp.MustCompile(want).Match(frame) || regexp.MustCompile(`(?m)^`+want).MatchString(metrics)
 		})
 	}
 	ws.CloseNow()
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("end: %v", err)
-	}
-	<-logsRead
-	if !up.Load() {
+	d.stop()
+	d.end(t)
+	if !regexp.MustCompile(`"stream is up".*"source":"pushed"`).MatchString(d.log.String()) {
 		t.Error("the log does not say that the stream of the source is up")
 	}
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamwatch/streamwatch/enginehttp"
 )
@@ -18,8 +15,6 @@ import (
 // A server that is told to stop first says that it is not ready, and serves on.
 // What then takes too long is cut, and the program has not failed for that.
 func TestSlowRequestIsCut(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	asked, release := make(chan struct{}, 1), make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -35,36 +30,10 @@ func TestSlowRequestIsCut(t *testing.T) {
 	defer slow.Close()
 	defer close(release)
 
-	outR, outW := io.Pipe()
-	logR, logW := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := run(ctx, process{noEnv, outW, logW}, []string{"serve", "-demo", "-addr", "127.0.0.1:0", "-ops-addr", "127.0.0.1:0", "-drain", "1s", "-stop-time", "200ms"})
-		outW.Close()
-		logW.Close()
-		ended <- err
-	}()
-	logged := make(chan string, 1)
-	go func() {
-		b, _ := io.ReadAll(logR)
-		logged <- string(b)
-	}()
-	out := make([]byte, 0, 4096)
-	form := regexp.MustCompile(`export KEY=(\S+) BASE=(\S+)\n`)
-	for !form.Match(out) && len(out) < cap(out) {
-		n, err := outR.Read(out[len(out):cap(out)])
-		if out = out[:len(out)+n]; err != nil {
-			t.Fatalf("no key was printed: %v", <-ended)
-		}
-	}
-	go io.Copy(io.Discard, outR)
-	m := form.FindStringSubmatch(string(out))
-	key, base := m[1], m[2]
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
+	d := serveDemo(t, "-ops-addr", "127.0.0.1:0", "-drain", "1s", "-stop-time", "200ms")
 	get := func(path string) (int, string) {
 		t.Helper()
-		resp, err := client.Get(base + path)
+		resp, err := d.client.Get(d.base + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,17 +46,17 @@ func TestSlowRequestIsCut(t *testing.T) {
 	}
 	scraped := make(chan error, 1)
 	go func() {
-		req, _ := http.NewRequest("POST", base+"/v1/web/scrape", strings.NewReader(`{"url":"`+slow.URL+`/"}`))
-		req.Header.Set("X-Api-Key", key)
+		req, _ := http.NewRequest("POST", d.base+"/v1/web/scrape", strings.NewReader(`{"url":"`+slow.URL+`/"}`))
+		req.Header.Set("X-Api-Key", d.key)
 		req.Header.Set("Content-Type", "application/json")
-		resp, err := client.Do(req)
+		resp, err := d.client.Do(req)
 		if err == nil {
 			resp.Body.Close()
 		}
 		scraped <- err
 	}()
 	<-asked
-	stop()
+	d.stop()
 	for status := 200; status == 200; { // until the signal is seen
 		var body string
 		if status, body = get("/readyz"); status != 200 && (status != 503 || body != "not ready: stopping\n") {
@@ -97,19 +66,12 @@ func TestSlowRequestIsCut(t *testing.T) {
 	if status, _ := get("/livez"); status != 200 {
 		t.Errorf("livez %d while stopping", status)
 	}
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("the program failed: %v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("the server did not end within a minute")
-	}
+	d.end(t)
 	if err := <-scraped; err == nil {
 		t.Error("the slow request was answered: want it cut")
 	}
-	if log := <-logged; !strings.Contains(log, "requests cut short") {
-		t.Errorf("log %s", log)
+	if !strings.Contains(d.log.String(), "requests cut short") {
+		t.Errorf("log %s", &d.log)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
 func TestParseWatch(t *testing.T) {
@@ -48,32 +50,6 @@ func TestParseWatch(t *testing.T) {
 	if err != nil || strings.Join(all.names, " ") != "mastodon:a@h.example bluesky:x.example mastodon:a@i.example" || len(all.sources) != 2 {
 		t.Errorf("%+v, %v: want each account once", all, err)
 	}
-}
-
-// says is an output that calls a function once when a text was written.
-type says struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-	on  map[string]func()
-}
-
-func (w *says) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.buf.Write(p)
-	for text, f := range w.on {
-		if strings.Contains(w.buf.String(), text) {
-			delete(w.on, text)
-			f()
-		}
-	}
-	return len(p), nil
-}
-
-func (w *says) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.buf.String()
 }
 
 // fakeServer answers as a Mastodon server with one account, as an AppView without posts,
@@ -131,15 +107,17 @@ func TestWatch(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	go func() { both.Wait(); cancel() }()
-	out := &says{on: map[string]func(){"a new toot": both.Done, "item 2": both.Done}}
-	logs := &says{on: map[string]func(){"watching feed:": func() { fresh.Store(true) }}}
+	var out, logs heard.Output
+	out.On("a new toot", both.Done)
+	out.On("item 2", both.Done)
+	logs.On("watching feed:", func() { fresh.Store(true) })
 	host := strings.TrimPrefix(server.URL, "http://")
-	err := watch(ctx, process{noEnv, out, logs}, watchConfig{
+	err := watch(ctx, process{noEnv, &out, &logs}, watchConfig{
 		accounts: []string{"mastodon:" + server.URL + "/@ann", "feed:" + server.URL + "/feed", "bluesky:quiet.example"},
 		since:    true, interval: time.Second, feedInterval: time.Second, appView: server.URL, allowPrivate: true,
 	})
 	if err != nil || ctx.Err() == context.DeadlineExceeded {
-		t.Errorf("%v, %v; %s", err, ctx.Err(), logs)
+		t.Errorf("%v, %v; %s", err, ctx.Err(), &logs)
 	}
 	for _, line := range []string{
 		`  mastodon:ann@` + host + `  "an old toot"  newest, of `, `  https://h.example/10` + "\n",
@@ -147,11 +125,11 @@ func TestWatch(t *testing.T) {
 		`"item 1"  newest`, `"item 2"  `,
 	} {
 		if strings.Count(out.String(), line) != 1 {
-			t.Errorf("output:\n%s\nwant %q in it, once", out, line)
+			t.Errorf("output:\n%s\nwant %q in it, once", &out, line)
 		}
 	}
 	if !strings.Contains(logs.String(), "bluesky:quiet.example has no posts") {
-		t.Errorf("log:\n%s", logs)
+		t.Errorf("log:\n%s", &logs)
 	}
 }
 
@@ -171,10 +149,11 @@ func TestWatchNobody(t *testing.T) {
 func TestWatchNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	logs := &says{on: map[string]func(){"account fails": cancel}}
-	err := watch(ctx, process{noEnv, io.Discard, logs}, watchConfig{accounts: []string{"mastodon:http://127.0.0.1:1/@ann"}, interval: time.Second})
+	var logs heard.Output
+	logs.On("account fails", cancel)
+	err := watch(ctx, process{noEnv, io.Discard, &logs}, watchConfig{accounts: []string{"mastodon:http://127.0.0.1:1/@ann"}, interval: time.Second})
 	if status(err) != 1 || !strings.Contains(err.Error(), "nothing was watched of mastodon:ann@127.0.0.1:1") || !strings.Contains(logs.String(), "cannot be read now") {
-		t.Errorf("status %d, error %v, log %s", status(err), err, logs)
+		t.Errorf("status %d, error %v, log %s", status(err), err, &logs)
 	}
 }
 

@@ -13,33 +13,8 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher/xapi/xapitest"
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
-
-// reacting is an output that calls a function once for each text that is written.
-type reacting struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-	on  map[string]func()
-}
-
-func (w *reacting) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.buf.Write(p)
-	for text, fn := range w.on {
-		if strings.Contains(w.buf.String(), text) {
-			delete(w.on, text)
-			go fn()
-		}
-	}
-	return len(p), nil
-}
-
-func (w *reacting) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.buf.String()
-}
 
 // What a feed and an account of X publish is detected, and the summary says what X has
 // charged.
@@ -67,13 +42,11 @@ func TestFeedsAndX(t *testing.T) {
 	var both sync.WaitGroup
 	both.Add(2)
 	go func() { both.Wait(); cancel() }()
-	out := &reacting{}
-	out.on = map[string]func(){
-		"watching feed:": func() { items.Add(1) },
-		"watching x:":    func() { x.Post("ann", "a new post") },
-		`"a new post"`:   both.Done,
-		`item 2`:         both.Done,
-	}
+	out := &heard.Output{}
+	out.On("watching feed:", func() { items.Add(1) })
+	out.On("watching x:", func() { x.Post("ann", "a new post") })
+	out.On(`"a new post"`, both.Done)
+	out.On(`item 2`, both.Done)
 	sum, err := watch(ctx, options{
 		x: xOptions{list{"@ann"}, xServer.URL, 1, "app-token"}, feed: feedOptions{list{feeds.URL + "/news.xml"}, time.Second}, allowPrivate: true,
 		interval: time.Second, runFor: time.Minute,
@@ -98,7 +71,8 @@ func TestBillOfSince(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	out := &reacting{on: map[string]func(){"watching x:": cancel}}
+	out := &heard.Output{}
+	out.On("watching x:", cancel)
 	sum, err := watch(ctx, options{x: xOptions{list{"ann"}, server.URL, 1, "app-token"}, since: true, allowPrivate: true, interval: time.Second}, out)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
 func TestParse(t *testing.T) {
@@ -146,7 +147,8 @@ func TestAccountThatIsNotThere(t *testing.T) {
 			for _, a := range c.accounts {
 				o.mastodon = append(o.mastodon, platform.URL+"/@"+a)
 			}
-			out := endingWriter{says: "account fails", end: cancel}
+			var out heard.Output
+			out.On("account fails", cancel)
 			_, err := watch(ctx, o, &out)
 			if c.fails != (err != nil) || c.fails && (!strings.Contains(err.Error(), "gone@") || strings.Contains(err.Error(), "there@")) {
 				t.Errorf("error %v, want one: %t", err, c.fails)
@@ -160,18 +162,4 @@ func TestAccountThatIsNotThere(t *testing.T) {
 			}
 		})
 	}
-}
-
-// endingWriter ends a run when something was said.
-type endingWriter struct {
-	bytes.Buffer
-	says string
-	end  context.CancelFunc
-}
-
-func (w *endingWriter) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(w.says)) {
-		w.end()
-	}
-	return w.Buffer.Write(p)
 }

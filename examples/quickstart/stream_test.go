@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
 // The demonstration loses nothing with a stream, with probes and with both, and says
@@ -81,7 +83,8 @@ func TestStreamOfRealAccounts(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out := endingWriter{says: `"pushed"`, end: cancel}
+	var out heard.Output
+	out.On(`"pushed"`, cancel)
 	sum, err := watch(ctx, options{
 		bluesky: list{"alice.example.com"}, blueskyHost: appView.URL, interval: time.Second, runFor: time.Minute,
 		stream: "ws" + strings.TrimPrefix(jetstream.URL, "http") + "/subscribe",

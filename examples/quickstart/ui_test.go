@@ -1,45 +1,21 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
-
-// saidWriter hands on what is written, line by line.
-type saidWriter struct {
-	mu    sync.Mutex
-	rest  bytes.Buffer
-	lines chan string // with room for all
-}
-
-func (w *saidWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.rest.Write(p)
-	for {
-		line, err := w.rest.ReadString('\n')
-		if err != nil {
-			w.rest.WriteString(line)
-			return len(p), nil
-		}
-		select {
-		case w.lines <- strings.TrimSpace(line):
-		default:
-		}
-	}
-}
 
 // With -ui the console is there, on this machine alone, until Ctrl-C.
 func TestConsole(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	w := &saidWriter{lines: make(chan string, 1000)}
+	var w heard.Output
 	type outcome struct {
 		sum *summary
 		err error
@@ -47,21 +23,12 @@ func TestConsole(t *testing.T) {
 	ended := make(chan outcome, 1)
 	go func() {
 		o := options{posts: 5, accounts: 2, interval: 200 * time.Millisecond, lasts: 500 * time.Millisecond, ui: true}
-		sum, err := demonstrate(ctx, o, w)
+		sum, err := demonstrate(ctx, o, &w)
+		w.End()
 		ended <- outcome{sum, err}
 	}()
-	var url string
-	for done := false; !done; {
-		select {
-		case line := <-w.lines:
-			if at, ok := strings.CutPrefix(line, "console: "); ok {
-				url = at
-			}
-			done = strings.Contains(line, "until Ctrl-C")
-		case got := <-ended:
-			t.Fatalf("it has ended by itself: %+v, %v", got.sum, got.err)
-		}
-	}
+	url := w.Wait(t, `console: (\S+)\n`)[1]
+	w.Wait(t, "until Ctrl-C")
 	if !strings.HasPrefix(url, "http://127.0.0.1:") || !strings.HasSuffix(url, "/") {
 		t.Fatalf("console at %q", url)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -24,6 +22,8 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
+
+	"github.com/streamwatch/streamwatch/internal/heard"
 )
 
 // asServer is a variable that has the test program be the server.
@@ -41,65 +41,46 @@ func TestMain(m *testing.M) {
 type server struct {
 	base string
 	stop func()
-	out  *output
+	out  heard.Output
 	done chan error
-}
-
-// output is what a server prints; heard gets each address it serves.
-type output struct {
-	mu    sync.Mutex
-	buf   bytes.Buffer
-	heard chan string
-}
-
-var served = regexp.MustCompile(`msg=serving address=(\S+)`)
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if m := served.FindSubmatch(b); m != nil {
-		o.heard <- string(m[1])
-	}
-	return o.buf.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }
 
 // start runs a server in this process.
 func start(t *testing.T, args ...string) *server {
 	ctx, stop := context.WithCancel(t.Context())
-	s := &server{stop: stop, out: &output{heard: make(chan string, 1)}, done: make(chan error, 1)}
-	go func() { s.done <- run(ctx, append(args, "-addr", "127.0.0.1:0"), s.out) }()
+	s := &server{stop: stop, done: make(chan error, 1)}
+	go s.runs(func() error { return run(ctx, append(args, "-addr", "127.0.0.1:0"), &s.out) })
 	return s.serving(t)
 }
 
 // startProcess runs a server in a process of its own, which SIGTERM ends.
 func startProcess(t *testing.T, args ...string) *server {
-	s := &server{out: &output{heard: make(chan string, 1)}, done: make(chan error, 1)}
+	s := &server{done: make(chan error, 1)}
 	cmd := exec.Command(os.Args[0], append(args, "-addr", "127.0.0.1:0")...)
 	cmd.Env = append(os.Environ(), asServer+"=1")
-	cmd.Stdout, cmd.Stderr = s.out, s.out
+	cmd.Stdout, cmd.Stderr = &s.out, &s.out
 	s.stop = func() { cmd.Process.Signal(syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
-	go func() { s.done <- cmd.Wait() }()
+	go s.runs(cmd.Wait)
 	return s.serving(t)
+}
+
+// runs notes how a server ends.
+func (s *server) runs(f func() error) {
+	err := f()
+	if err != nil {
+		fmt.Fprintln(&s.out, err)
+	}
+	s.out.End()
+	s.done <- err
 }
 
 func (s *server) serving(t *testing.T) *server {
 	t.Helper()
-	select {
-	case s.base = <-s.out.heard:
-	case err := <-s.done:
-		s.stop()
-		t.Fatalf("%v\n%s", err, s.out)
-	}
+	s.base = s.out.Wait(t, `msg=serving address=(\S+)`)[1]
 	return s
 }
 
@@ -108,7 +89,7 @@ func (s *server) end(t *testing.T) {
 	t.Helper()
 	s.stop()
 	if err := <-s.done; err != nil {
-		t.Errorf("%v\n%s", err, s.out)
+		t.Errorf("%v\n%s", err, &s.out)
 	}
 }
 
@@ -148,7 +129,7 @@ func TestServer(t *testing.T) {
 	s := start(t, "-platform", mastodon, "-db", db)
 	m := regexp.MustCompile(`shown only now: (\S+)`).FindStringSubmatch(s.out.String())
 	if m == nil {
-		t.Fatalf("no key in %s", s.out)
+		t.Fatalf("no key in %s", &s.out)
 	}
 	key, c := m[1], client(t)
 	do := func(req *http.Request, err error) (int, string) {
@@ -207,7 +188,7 @@ func TestServer(t *testing.T) {
 
 	s = start(t, "-platform", mastodon, "-db", db)
 	if strings.Contains(s.out.String(), "shown only now") {
-		t.Errorf("a second key: %s", s.out)
+		t.Errorf("a second key: %s", &s.out)
 	}
 	if status, body := do(http.NewRequest("GET", s.base+"/v1/social/stream/logs", nil)); status != 200 || !strings.Contains(body, `"total":1`) {
 		t.Errorf("logs after a restart: %d %s", status, body)
