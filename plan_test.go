@@ -108,6 +108,9 @@ func TestPlanIsComparedWithWhatHappened(t *testing.T) {
 // A plan made while the engine runs is what then happens, as long as a poll is
 // one call.
 func TestPlanIsWhatHappens(t *testing.T) {
+	if raceDetector {
+		t.Skip("half a minute of virtual polls: it runs without the race detector")
+	}
 	type requests []monitor.CreateRequest
 	names := enginetest.AccountNames(100)
 	every := func(interval time.Duration, names []string) monitor.CreateRequest {
