@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-
 	"time"
 
 	"github.com/streamwatch/streamwatch/secret"
@@ -19,7 +19,9 @@ import (
 
 const checkAbout = `Check takes the flags, the environment and the configuration file of serve, and tells what
 serve would do by them, where each value comes from, and what is missing. It opens neither
-store nor network. What is not allowed is told, and the exit status is then 2.
+store nor network. What is not allowed is told instead, and the exit status is then 2. So
+it is when serve would not start because a variable that is named for a secret is not set:
+all of them are under Missing.
 
 The file is YAML. Its keys are the names of the flags; sources is a list:
 
@@ -44,12 +46,22 @@ func runCheck(_ context.Context, p process, args []string) error {
 	tried := c
 	tried.sources = slices.Clone(c.sources)
 	for i := range tried.sources {
-		tried.sources[i].memory = "" // which would be made
+		s := &tried.sources[i]
+		s.memory = "" // which would be made
+		if s.tokenIn != "" && s.token == "" {
+			s.token = "stands for the one that is not set" // as long as WebSub wants it
+		}
 	}
 	if err := try(tried, c.scheme()+"://"+c.addr, slog.New(slog.DiscardHandler)); err != nil {
-		return usageError{err}
+		return usageError{errors.Join(err, c.unsetError())}
 	}
-	return report(p.out, c, fs)
+	if err := report(p.out, c, fs); err != nil {
+		return err
+	}
+	if n := len(c.unset); n > 0 {
+		return usageError{fmt.Errorf("%d of the environment variables that are named are empty or not set: see Missing", n)}
+	}
+	return nil
 }
 
 // report tells what serve will do.
@@ -71,9 +83,12 @@ func report(w io.Writer, c config, fs flags) error {
 	}
 	fmt.Fprintf(t, "\nSecrets\n\n")
 	for _, name := range []string{"seal-key", "cursor-key", "token"} {
-		if *c.secrets.values()[name] != "" {
+		switch {
+		case c.isUnset(name):
+			fmt.Fprintf(t, "  %s\tnot set\t%s\n", name, c.from.called(name))
+		case *c.secrets.values()[name] != "":
 			fmt.Fprintf(t, "  %s\t%s\t%s\n", name, secret.Redacted, c.from.called(name))
-		} else {
+		default:
 			fmt.Fprintf(t, "  %s\tnone\n", name)
 		}
 	}
@@ -85,6 +100,8 @@ func report(w io.Writer, c config, fs flags) error {
 			return
 		case one.Name == "redis" && c.redis != "":
 			value = c.where()
+		case one.Name == "redis" && c.isUnset("redis"):
+			value = "not set"
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\n", one.Name, cmp.Or(value, "–"), cmp.Or(c.from[one.Name], "default"))
 	})
@@ -128,6 +145,8 @@ func (c *config) opsText() string {
 
 func (c *config) storeText() string {
 	switch {
+	case c.isUnset("redis"):
+		return "Redis, not set"
 	case c.redis != "":
 		return "Redis, " + c.where()
 	case c.demo:
@@ -166,6 +185,7 @@ func (s *sourceFlag) text() string {
 	}{
 		{s.pds, "as a PDS"}, {s.probe, "probed"}, {s.stream, strings.TrimSpace("stream " + s.streamURL)}, {s.rules, "stream of rules"},
 		{s.contact != "", "contact " + s.contact}, {s.memory != "", "remembered in " + s.memory}, {s.token != "", "token " + secret.Redacted},
+		{s.tokenIn != "" && s.token == "", "token not set"},
 	} {
 		if o.has {
 			parts = append(parts, o.text)
@@ -189,10 +209,14 @@ func (s *sourceFlag) budget(c config) string {
 	return strings.Join(parts, ", ")
 }
 
-// missing are what is allowed, and yet not what one wants to run for long.
+// missing are the secrets that are not set, and what is allowed and yet not what one wants
+// to run for long.
 func (c *config) missing() (all []string) {
+	for _, u := range c.unset {
+		all = append(all, u.Error())
+	}
 	if c.demo {
-		return nil
+		return all
 	}
 	host, _, _ := net.SplitHostPort(c.addr)
 	ip := net.ParseIP(host)
@@ -201,10 +225,10 @@ func (c *config) missing() (all []string) {
 		is   bool
 		text string
 	}{
-		{c.sealKey == "", "seal-key: the secrets of webhooks are kept as they are; want " + variable("seal-key") + " of openssl rand -base64 32"},
+		{c.sealKey == "" && !c.isUnset("seal-key"), "seal-key: the secrets of webhooks are kept as they are; want " + variable("seal-key") + " of openssl rand -base64 32"},
 		{!local && c.tlsCert == "", "tls-cert, tls-key: API keys are sent in the clear, unless a proxy before the service has TLS"},
 		{c.opsAddr == "" && !c.metrics, "ops-addr: nobody can read /metrics"},
-		{c.redis != "" && !c.fleet && c.cursorKey == "", "cursor-key: cursors of one process are unknown to the others"},
+		{(c.redis != "" || c.isUnset("redis")) && !c.fleet && c.cursorKey == "" && !c.isUnset("cursor-key"), "cursor-key: cursors of one process are unknown to the others"},
 	} {
 		if m.is {
 			all = append(all, m.text)

@@ -17,9 +17,10 @@ import (
 // A list under sources has what -source has, and a key that ends in -env names the
 // environment variable that has a secret.
 type configFile struct {
-	path string
-	root *yaml.Node // a mapping; nil for a file without content
-	errs []error
+	path  string
+	root  *yaml.Node // a mapping; nil for a file without content
+	errs  []error
+	unset []unset
 }
 
 // maxConfigFile bounds a configuration file, in bytes.
@@ -173,6 +174,9 @@ func (f *configFile) secret(fs flags, from origins, one field, name string, secr
 		return
 	}
 	from[name] = f.at(one.at, one.key)
+	if value == "" {
+		f.unset = append(f.unset, unset{from[name], name, named})
+	}
 	if known := fs.Lookup(name); known != nil {
 		known.Value.Set(string(value))
 		return

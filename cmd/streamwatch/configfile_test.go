@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -108,7 +109,8 @@ func TestConfigFileIsRefused(t *testing.T) {
 		"demo: true\n x: y":                              ":2: is not YAML: mapping values are not allowed",
 		"\t":                                             "is not YAML",
 		"redis-env: redis://me:pw-secret":                ":1: redis-env *** is not allowed: want the name of an environment variable",
-		"redis-env: NOT_SET":                             ":1: redis-env is missing: the environment variable NOT_SET is not set",
+		"redis-env: NOT_SET":                             ":1: redis-env is missing: the environment variable NOT_SET is empty or not set: set it, or name another",
+		"log: xml\nredis-env: NOT_SET":                   ":2: redis-env is missing: ",
 		"redis: http://me:pw-secret@h":                   ":1: redis http://***@h is not allowed",
 		"seal-key: pw-secret":                            `:1: "seal-key" is not allowed: want one of addr`,
 		"seal-key-env: SEAL\ndemo: true":                 ":1: seal-key-env is not allowed with -demo",
@@ -218,5 +220,76 @@ func TestCheck(t *testing.T) {
 	out.Reset()
 	if err := run(t.Context(), process{noEnv, &out, io.Discard}, []string{"check", "-demo"}); err != nil || !strings.Contains(out.String(), "nothing\n") {
 		t.Errorf("%v, %s", err, &out)
+	}
+}
+
+// Variables of secrets that are not set are told all at once: serve does not start, and
+// check gives its whole report.
+func TestUnsetVariables(t *testing.T) {
+	path := written(t, `redis-env: R_URL
+seal-key-env: S_KEY
+cursor-key-env: EMPTY
+token-env: T
+platform: https://masto.example
+sources:
+  - name: masto
+    kind: mastodon
+    url: https://masto.example
+    stream: true
+    token-env: M_TOKEN
+  - {name: other, kind: remote, url: https://other.example, token-env: O_KEY}
+  - {name: x, kind: x, token-env: X_TOKEN, stream: true, rules: true, limit: 5}
+  - {name: news, kind: feed, token-env: N_SECRET, stream: https://example.com/hub, contact: a@b.example}
+  - {name: set, kind: mastodon, url: https://set.example, token-env: TOKEN}
+`)
+	env := func(name string) (string, bool) {
+		if name == "EMPTY" {
+			return "", true
+		}
+		return fileEnv(name)
+	}
+	for args, all := range map[string][]string{
+		"-config " + path: {":1: redis-env is missing: the environment variable R_URL ", ":2: seal-key-env is missing: the environment variable S_KEY ",
+			":3: cursor-key-env is missing: the environment variable EMPTY ", ":4: token-env is missing: the environment variable T ",
+			":11: source masto: token-env is missing: the environment variable M_TOKEN ", ":12: source other: token-env is missing: the environment variable O_KEY ",
+			":13: source x: token-env is missing: the environment variable X_TOKEN ", ":14: source news: token-env is missing: the environment variable N_SECRET "},
+		"-source a=x,token=A_TOKEN -source b=remote,https://b.example,stream,token=B_KEY": {
+			"-source a: token is missing: the environment variable A_TOKEN ", "-source b: token is missing: the environment variable B_KEY "},
+	} {
+		_, err := parseServe(process{env: env, out: io.Discard}, strings.Fields(args))
+		var out bytes.Buffer
+		failed := run(t.Context(), process{env, &out, io.Discard}, append([]string{"check"}, strings.Fields(args)...))
+		if status(err) != 2 || status(failed) != 2 {
+			t.Fatalf("%s: serve %v, check %v: want that both fail by their use", args, err, failed)
+		}
+		report, missing, _ := strings.Cut(out.String(), "Missing\n")
+		for _, want := range all {
+			if want += "is empty or not set: set it, or name another\n"; !strings.Contains(err.Error()+"\n", want) || !strings.Contains(missing, want) {
+				t.Errorf("serve or check does not say %q", want)
+			}
+		}
+		if n := strings.Count(err.Error(), " is missing: "); n != len(all) || !strings.HasPrefix(failed.Error(), fmt.Sprint(n, " of the environment variables that are named are empty")) {
+			t.Errorf("%s: serve says\n%v\nand check\n%v\nwant %d", args, err, failed, len(all))
+		}
+		for _, not := range []string{"seal-key:", "cursor-key:", "source set"} {
+			if strings.HasPrefix(args, "-config") && strings.Contains(missing, not) {
+				t.Errorf("%s: %q is missing:\n%s", args, not, missing)
+			}
+		}
+		if !strings.HasPrefix(args, "-config") {
+			continue
+		}
+		report = strings.Join(strings.Fields(report), " ")
+		for _, want := range []string{"store Redis, not set", "masto: mastodon https://masto.example, stream, token not set every", "set: mastodon https://set.example, token *** every",
+			"seal-key not set " + path + ":2: seal-key-env", "token not set " + path, "redis not set " + path + ":1: redis-env", "drain 2s default"} {
+			if !strings.Contains(report, want) {
+				t.Errorf("no %q in\n%s", want, &out)
+			}
+		}
+	}
+	// With what is not allowed it is told, too.
+	err := run(t.Context(), process{env, io.Discard, io.Discard}, []string{"check", "-config", path, "-calls", "1e9"})
+	if status(err) != 2 || !strings.Contains(err.Error(), "1e+09") || !strings.Contains(err.Error(), "the environment variable S_KEY is") {
+		t.Errorf("error %v, want what is not allowed and what is not set", err)
 	}
 }

@@ -72,8 +72,11 @@ func (f *configFile) source(n *yaml.Node, env func(string) (string, bool)) sourc
 		return s
 	}
 	for _, one := range options {
+		at := f.at(one.at, "source "+clip(s.name))
 		if err := s.fileOption(one, env); err != nil {
-			f.errs = append(f.errs, fmt.Errorf("%s: %w", f.at(one.at, "source "+clip(s.name)), err))
+			f.errs = append(f.errs, fmt.Errorf("%s: %w", at, err))
+		} else if one.key == "token-env" && s.token == "" {
+			f.unset = append(f.unset, unset{at: at + ": " + one.key, variable: s.tokenIn})
 		}
 	}
 	if err := s.check(); err != nil {

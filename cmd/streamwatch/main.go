@@ -52,7 +52,7 @@
 // STREAMWATCH_CURSOR_KEY lets processes that are no fleet understand each other's cursors,
 // STREAMWATCH_TOKEN is the access token of -platform; a -source names the variable of
 // its own. A configuration file, -config, comes last; streamwatch check tells what all of
-// them come to, and where each value is from.
+// them come to, where each value is from, and which variables are not set.
 //
 // The exit status is 0 when all went well, 2 when the command line or what it names is
 // not allowed, and 1 for every other failure.

@@ -23,6 +23,7 @@ type config struct {
 	stopping
 	logging
 	secrets
+	unset        []unset
 	file         string // of the configuration
 	from         origins
 	segment      string
@@ -70,14 +71,6 @@ type stopping struct{ drain, stopTime time.Duration }
 type logging struct {
 	logFormat string
 	logLevel  slog.Level
-}
-
-// secrets come from the environment.
-type secrets struct{ sealKey, cursorKey, token secret.Value }
-
-// values are the secrets by name, which are no flags but have variables as these.
-func (s *secrets) values() map[string]*secret.Value {
-	return map[string]*secret.Value{"seal-key": &s.sealKey, "cursor-key": &s.cursorKey, "token": &s.token}
 }
 
 // platforms are what the service watches.
@@ -136,12 +129,17 @@ func (c *config) flags(fs flags, sources *texts) {
 	fs.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 }
 
-// parseServe reads what the command serve is asked for: flags go before the
-// environment, and that before the configuration file. The error has all that is wrong.
+// parseServe reads what the command serve is asked for.
 func parseServe(p process, args []string) (config, error) {
-	return readConfig(p, args, newFlags("serve", "Serve runs the service until it is told to stop, by an interrupt or SIGTERM."))
+	c, err := readConfig(p, args, newFlags("serve", "Serve runs the service until it is told to stop, by an interrupt or SIGTERM."))
+	if err == nil && len(c.unset) > 0 {
+		err = usageError{c.unsetError()}
+	}
+	return c, err
 }
 
+// readConfig reads the flags, which go before the environment, and that before the
+// configuration file. The error has all that is wrong; without one secrets may be unset.
 func readConfig(p process, args []string, fs flags) (c config, err error) {
 	sources := &texts{}
 	c.flags(fs, sources)
@@ -160,17 +158,20 @@ func readConfig(p process, args []string, fs flags) (c config, err error) {
 		}
 	}
 	listed, variables, err := file.apply(fs, c.from, p.env)
+	c.unset = file.unset
 	for name, value := range c.secrets.values() {
 		s, _ := p.env(cmp.Or(variables[name], variable(name)))
 		*value = secret.Value(s)
 	}
 	if c.sources = listed; len(*sources) > 0 {
+		var missing []unset
 		var wrong error
-		c.sources, wrong = parseSources(c.from.called("source"), *sources, p.env)
+		c.sources, missing, wrong = parseSources(c.from.called("source"), *sources, p.env)
+		c.unset = append(c.unset, missing...)
 		err = errors.Join(err, wrong)
 	}
 	if err = errors.Join(err, c.check()); err != nil {
-		return c, usageError{err}
+		return c, usageError{errors.Join(err, c.unsetError())}
 	}
 	return c, nil
 }

@@ -18,6 +18,7 @@ type sourceFlag struct {
 	from            string // what an error calls it
 	name, kind, url string
 	token           secret.Value
+	tokenIn         string  // the environment variable that has it
 	calls           float64 // a second, 0 for intervals
 	pds             bool
 	probe, stream   bool
@@ -56,10 +57,8 @@ const kinds = "bluesky, mastodon, remote, x, feed or fake"
 // defaultProbeRate is for sources whose accounts are polled at intervals.
 const defaultProbeRate = 1.0
 
-var (
-	sourceName   = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) // as streamwatch.Source.Name
-	variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
-)
+// sourceName is as streamwatch.Source.Name.
+var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // checkSourceName says what the name of a source is like.
 func checkSourceName(name string) error {
@@ -71,25 +70,28 @@ func checkSourceName(name string) error {
 
 // parseSources reads the flags, which errors call so. No error has more of a value than
 // its place and what is no secret.
-func parseSources(called string, flags []string, env func(string) (string, bool)) (all []sourceFlag, err error) {
+func parseSources(called string, flags []string, env func(string) (string, bool)) (all []sourceFlag, missing []unset, err error) {
 	for _, flag := range flags {
 		name, rest, ok := strings.Cut(flag, "=")
 		if !ok {
-			return nil, fmt.Errorf("%s %.40q is not allowed: want name=kind,url,option,…", called, name)
+			return nil, missing, fmt.Errorf("%s %.40q is not allowed: want name=kind,url,option,…", called, name)
 		}
 		if err := checkSourceName(name); err != nil {
-			return nil, fmt.Errorf("%s %w", called, err)
+			return nil, missing, fmt.Errorf("%s %w", called, err)
 		}
 		s := sourceFlag{name: name, from: called + " " + name}
 		if err := s.parse(strings.Split(rest, ","), env); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.from, err)
+			return nil, missing, fmt.Errorf("%s: %w", s.from, err)
+		}
+		if s.tokenIn != "" && s.token == "" {
+			missing = append(missing, unset{at: s.from + ": token", variable: s.tokenIn})
 		}
 		if slices.ContainsFunc(all, func(o sourceFlag) bool { return o.name == name }) {
-			return nil, fmt.Errorf("%s %.40q is not allowed twice: want a name for each", called, name)
+			return nil, missing, fmt.Errorf("%s %.40q is not allowed twice: want a name for each", called, name)
 		}
 		all = append(all, s)
 	}
-	return all, nil
+	return all, missing, nil
 }
 
 func (s *sourceFlag) parse(fields []string, env func(string) (string, bool)) error {
@@ -145,15 +147,15 @@ func (s *sourceFlag) check() error {
 	switch {
 	case kind.url && s.url == "":
 		return fmt.Errorf("url is missing: want where the %s is, such as %s=%s,https://example.com", map[string]string{"mastodon": "server", "remote": "service"}[s.kind], s.name, s.kind)
-	case kind.token && s.token == "":
-		return errors.New("token is missing: want token= and the environment variable that has the API key of the other service, or X's bearer token")
+	case kind.token && s.tokenIn == "":
+		return errors.New("token is missing: want token=VARIABLE, in a file token-env: VARIABLE, of the environment variable that has the API key of the other service, or X's bearer token")
 	case s.pds && s.url == "":
 		return errors.New("pds is not allowed without a url: want that of the PDS")
 	case s.pds && s.probe:
 		return errors.New("probe is not allowed with pds: a PDS has no profiles to ask for")
-	case s.kind == "mastodon" && s.stream && s.token == "":
+	case s.kind == "mastodon" && s.stream && s.tokenIn == "":
 		return errors.New("stream is not allowed without token: want that of a user who follows the accounts")
-	case s.kind == "feed" && s.stream != (s.streamURL != "" && s.token != ""):
+	case s.kind == "feed" && s.stream != (s.streamURL != "" && s.tokenIn != ""):
 		return errors.New("stream or token is not allowed: want both, the public address where hubs reach this service, such as stream=https://example.com/websub, and the environment variable of a secret")
 	case s.streamURL != "" && (s.kind == "remote" || s.kind == "fake" || s.kind == "x"):
 		return fmt.Errorf("stream with an address is not allowed: want stream alone for %s", s.kind)
@@ -193,24 +195,12 @@ func (s *sourceFlag) set(option, value string, given bool, env func(string) (str
 	case "memory":
 		s.memory = value
 	case "token":
+		s.tokenIn = value
 		if s.token, err = secretOf(value, env); err != nil {
 			return fmt.Errorf("token %w", err)
 		}
 	}
 	return err
-}
-
-// secretOf is what the environment variable of that name has. What is no name may be
-// the secret itself, and is not told.
-func secretOf(name string, env func(string) (string, bool)) (secret.Value, error) {
-	if !variableName.MatchString(name) {
-		return "", fmt.Errorf("%s is not allowed: want the name of an environment variable, of A-Z, 0-9 and _", secret.Redacted)
-	}
-	value, _ := env(name)
-	if value == "" {
-		return "", fmt.Errorf("is missing: the environment variable %.40s is not set", name)
-	}
-	return secret.Value(value), nil
 }
 
 // streamSchemes are those of a stream's address. That of feeds is called by hubs.

@@ -66,8 +66,8 @@ func TestParseSources(t *testing.T) {
 		"x=fake,stream=wss://a.example":                 "want stream alone for fake",
 		"x=mastodon,https://a.example,stream":           "stream is not allowed without token",
 		"x=mastodon,https://a.example,token=tok-secret": "token *** is not allowed: want the name of an environment variable",
-		"x=mastodon,https://a.example,token=NOT_SET":    "token is missing: the environment variable NOT_SET is not set",
-		"x=mastodon,https://a.example,token=EMPTY":      "token is missing: the environment variable EMPTY is not set",
+		"x=mastodon,https://a.example,token=NOT_SET":    "token is missing: the environment variable NOT_SET is empty or not set",
+		"x=mastodon,https://a.example,token=EMPTY":      "token is missing: the environment variable EMPTY is empty or not set",
 	} {
 		args := []string{}
 		for _, f := range strings.Fields(flags) {
