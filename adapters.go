@@ -15,7 +15,7 @@ type tracker struct{ e *Engine }
 
 func (t tracker) Track(ctx context.Context, m monitor.Monitor) error {
 	sub := detect.ForMonitor(m)
-	sub.Spread = t.e.is() == fresh
+	sub.Spread = t.e.life.is() == fresh
 	return t.e.platforms.Set(ctx, sub)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/streamwatch/streamwatch/deliver/wshub"
 	"github.com/streamwatch/streamwatch/detect"
 	"github.com/streamwatch/streamwatch/fetcher"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/internal/batch"
 	"github.com/streamwatch/streamwatch/internal/platforms"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -73,9 +74,9 @@ type Config struct {
 	// Events, Has, OnLost and Logger are the engine's to set: New refuses a set one. Nil for
 	// none.
 	WebSocket *wshub.Options
-	// Sealer encrypts the endpoints' secrets and header values before the Store
-	// sees them: see endpoints.SealedStore. Defaults to none: they are stored as
-	// they are.
+	// Sealer encrypts the endpoints' secrets and header values, and the texts of
+	// Engine.Answers, before the Store sees them: see endpoints.SealedStore. Defaults to
+	// none: they are stored as they are.
 	Sealer endpoints.Sealer
 
 	// Fleet makes the engine share its Store, and the work, with others: see
@@ -134,6 +135,7 @@ type Engine struct {
 	writes     *writes
 	fleet      *membership // nil without Config.Fleet
 	shared     sharedKey
+	answers    fleet.Answers
 
 	life lifecycle
 	// sealed says which endpoints cannot be opened, nil when all can.
@@ -171,6 +173,7 @@ func New(cfg Config) (*Engine, error) {
 	if e.store == nil {
 		e.store, e.ownsStore = memory.New(memory.Options{Now: cfg.Now}), true
 	}
+	e.answers = newAnswers(e)
 	if err := wire(e); err != nil {
 		return nil, fmt.Errorf("streamwatch: Config: %w", err)
 	}

@@ -156,7 +156,7 @@ func (t telling) Drop(endpointID string) {
 
 // inEffect waits until all nodes follow the changes that were stored so far.
 func (m *membership) inEffect(ctx context.Context) error {
-	if m == nil || m.e.is() == fresh {
+	if m == nil || m.e.life.is() == fresh {
 		return nil
 	}
 	return m.node.Barrier(ctx)

@@ -41,7 +41,7 @@ var (
 	ErrNotRunning = errors.New("streamwatch: engine is not running")
 )
 
-func (e *Engine) is() state { return state(e.life.state.Load()) }
+func (l *lifecycle) is() state { return state(l.state.Load()) }
 
 // Start reads the monitors and rules from the store and starts detection and
 // delivery. It returns once everything runs; ctx bounds only the reading. An engine
@@ -50,7 +50,7 @@ func (e *Engine) is() state { return state(e.life.state.Load()) }
 func (e *Engine) Start(ctx context.Context) error {
 	e.life.mu.Lock()
 	defer e.life.mu.Unlock()
-	if e.is() != fresh {
+	if e.life.is() != fresh {
 		return ErrStarted
 	}
 	if e.fleet == nil {
@@ -116,7 +116,7 @@ func (e *Engine) run(name string, stop func(), run func(context.Context) error) 
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.life.mu.Lock()
 	defer e.life.mu.Unlock()
-	if e.is() != running {
+	if e.life.is() != running {
 		return ErrNotRunning
 	}
 	e.life.state.Store(int32(ended))

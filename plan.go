@@ -45,7 +45,7 @@ func (e *Engine) Plan(ctx context.Context, budgets ...float64) (Plan, error) {
 		return Plan{}, fmt.Errorf("streamwatch: plan: %w", err)
 	}
 	var plans platforms.Plans
-	if e.is() == running {
+	if e.life.is() == running {
 		plans, err = e.platforms.Plan(ctx, budgets...)
 	} else {
 		plans, err = e.platforms.PlanFor(subs, queries, budgets...)

@@ -22,7 +22,7 @@ var ErrNoContact = errors.New("streamwatch: the node has no contact with its fle
 // secrets were sealed with a key that Config.Sealer lacks; their deliveries wait.
 // Ready is meant for a readiness probe, asks no store, and does not block.
 func (e *Engine) Ready() error {
-	switch e.is() {
+	switch e.life.is() {
 	case fresh:
 		return ErrNotStarted
 	case ended:

@@ -45,7 +45,7 @@ func (e *Engine) PriceRule(r rule.Rule) billing.Price {
 // query.Program.Canonical are one query. ok is false when no active rule has it; the
 // error is ErrNotRunning, ctx's, or says why the text cannot be parsed.
 func (e *Engine) Query(ctx context.Context, text string) (st detect.QueryStatus, ok bool, err error) {
-	if e.is() != running {
+	if e.life.is() != running {
 		return detect.QueryStatus{}, false, ErrNotRunning
 	}
 	p, _, err := e.rules.Parse(text)
@@ -95,7 +95,7 @@ type ruleTracker struct{ e *Engine }
 
 func (t ruleTracker) Track(ctx context.Context, r rule.Rule, p rule.Parsed) error {
 	sub := detect.ForRule(r, p, t.e.cfg.Rules.Check)
-	sub.Spread = t.e.is() == fresh
+	sub.Spread = t.e.life.is() == fresh
 	return t.e.platforms.SetQuery(ctx, r.Platform, sub)
 }
 

@@ -22,11 +22,15 @@ type hold struct {
 	h      *Handler
 	x      *exchange
 	ctx    context.Context // the request's
+	id     string          // of the charge
 	charge *billing.Charge
+	// shared: the reservation may be another request's, too, which is under way.
+	shared bool
 }
 
-// reserve reserves the credits that the request costs.
-func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route) (hold, error) {
+// reserve reserves the credits that the request costs. A repetition reserves and charges
+// what the first request does, so that one of them pays; it is free if one has.
+func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *repeat) (hold, error) {
 	if rt.open || rt.admin || h.opts.Ledger == nil {
 		return hold{}, nil
 	}
@@ -34,12 +38,33 @@ func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route) (hold, er
 	if price <= 0 {
 		return hold{}, nil
 	}
-	c, err := billing.Hold(ctx, h.opts.Ledger, billing.Request{
-		ID: x.id, Owner: x.who.Owner, Endpoint: rt.name, Tier: x.who.Tier, Price: price, HoldFor: h.opts.Timeout + holdGrace})
+	o := hold{h: h, x: x, ctx: ctx, id: x.id}
+	if again != nil && again.first != nil {
+		o.id, o.shared = again.charge, true
+	}
+	err := o.reserve(rt, price)
+	for n := 2; o.shared && errors.Is(err, billing.ErrResolved); n++ {
+		// To commit what was committed is nil, and changes nothing.
+		switch err = h.opts.Ledger.Commit(ctx, o.id, billing.Entry{Kind: billing.KindRequest}); {
+		case err == nil:
+			return hold{}, nil
+		case !errors.Is(err, billing.ErrResolved):
+			return hold{}, err
+		}
+		// It was given back: nobody has got the answer yet.
+		o.id = again.charge + "." + strconv.Itoa(n)
+		err = o.reserve(rt, price)
+	}
 	if errors.Is(err, billing.ErrInsufficient) {
 		err = &failure{status: http.StatusPaymentRequired, text: "credit balance exhausted: this request costs " + creditText(price)}
 	}
-	return hold{h, x, ctx, c}, err
+	return o, err
+}
+
+func (o *hold) reserve(rt *route, price billing.Credits) (err error) {
+	o.charge, err = billing.Hold(o.ctx, o.h.opts.Ledger, billing.Request{
+		ID: o.id, Owner: o.x.who.Owner, Endpoint: rt.name, Tier: o.x.who.Tier, Price: price, HoldFor: o.h.opts.Timeout + holdGrace})
+	return err
 }
 
 // price returns what the request costs if it succeeds.
@@ -50,32 +75,30 @@ func (o *hold) price() billing.Credits {
 	return o.charge.Price()
 }
 
-// commit turns the reservation into a charge, and reports whether it did, or there
-// was nothing to charge. The answer has been sent by then: if the ledger fails, the
-// request stays uncharged, and the log tells the operator.
-func (o *hold) commit() (charged bool) {
+// commit turns the reservation into a charge. The answer has been sent by then: if the
+// ledger fails, the request stays uncharged, and the log tells the operator.
+func (o *hold) commit() {
 	if o.charge == nil {
-		return true
+		return
 	}
 	var err error
 	for range chargeTries {
 		if err = o.charge.Commit(o.ctx); err == nil {
 			o.x.charged = o.charge.Price()
-			return true
+			return
 		}
 	}
-	o.h.opts.Logger.Error("charging a request failed", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
-	return false
+	o.h.opts.Logger.Error("charging a request failed", "request_id", o.x.named, "charge_id", o.id, "owner", o.x.who.Owner, "error", err)
 }
 
-// release gives the credits back unless they were charged. If the ledger fails, the
-// reservation expires.
+// release gives the credits back unless they were charged. A reservation that is shared
+// expires, as one does if the ledger fails.
 func (o *hold) release() {
-	if o.charge == nil {
+	if o.charge == nil || o.shared {
 		return
 	}
 	if err := o.charge.Release(o.ctx); err != nil {
-		o.h.opts.Logger.Warn("releasing a reservation failed, it will expire", "request_id", o.x.named, "charge_id", o.x.id, "owner", o.x.who.Owner, "error", err)
+		o.h.opts.Logger.Warn("releasing a reservation failed, it will expire", "request_id", o.x.named, "charge_id", o.id, "owner", o.x.who.Owner, "error", err)
 	}
 }
 

@@ -1,143 +1,55 @@
 package enginehttp
 
 import (
-	"container/list"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
-	"sync"
 	"time"
+
+	"github.com/streamwatch/streamwatch/fleet"
 )
 
 const (
 	maxIdempotencyKey = 255 // bytes
-	// Answers are kept for keptFor, at most keptAnswers of them with keptBytes in
-	// all, and at most keptOfOwner of one owner, so that one owner cannot displace
-	// all answers of the others. The oldest is removed first.
-	keptFor     = 24 * time.Hour
-	keptAnswers = 10_000
-	keptOfOwner = 1_000
-	keptBytes   = 64 << 20
+	// leaseGrace is how long a request outlives Options.Timeout before a repetition is
+	// carried out although the first has not ended, as when its process has died.
+	leaseGrace = 10 * time.Second
+	// finishTimeout bounds how long the answer is stored before it is sent.
+	finishTimeout = 5 * time.Second
 )
 
-// repeats keeps the answers to requests with an Idempotency-Key, in memory.
-type repeats struct {
-	mu      sync.Mutex
-	byKey   map[repeatKey]*repeat
-	order   list.List // of *repeat with an answer, the oldest in front
-	ofOwner map[string]int
-	bytes   int
-}
-
-type repeatKey struct{ owner, route, key string }
-
-// repeat is a request with an Idempotency-Key, under way or answered.
+// repeat is a request with an Idempotency-Key.
 type repeat struct {
-	repeatKey
-	asked   [sha256.Size]byte // of path and body
-	answer  reply             // its status is 0 while the request is under way
-	until   time.Time
-	charged bool
-	paying  chan struct{} // closed when the request ends that is charged; nil while none is
-	place   *list.Element // in order; nil until there is an answer
+	h       *Handler
+	ctx     context.Context
+	request fleet.Request
+	cipher  cipher.AEAD // of the stored answer
+	// first is the answer of an earlier request, whose charge has the id charge; nil when
+	// this is the one to be carried out.
+	first  *reply
+	charge string
+	kept   bool
 }
 
-func newRepeats() *repeats {
-	return &repeats{byKey: map[repeatKey]*repeat{}, ofOwner: map[string]int{}}
-}
-
-// begin returns the repeat of a key: a new one, or the one of the first request,
-// with its answer. It is an error if that request is under way, or was another one. While
-// the answer is charged to another request, wait is closed when that has ended; begin has
-// to be called again then. Otherwise the caller is charged, unless charged is set, and has
-// to call end.
-func (s *repeats) begin(k repeatKey, asked [sha256.Size]byte, now time.Time) (r *repeat, wait <-chan struct{}, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.expire(now)
-	r = s.byKey[k]
-	switch {
-	case r == nil:
-		r = &repeat{repeatKey: k, asked: asked}
-		s.byKey[k] = r
-	case r.asked != asked:
-		return nil, nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
-	case r.answer.status == 0:
-		return nil, nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
-	case r.paying != nil:
-		return nil, r.paying, nil
-	}
-	if !r.charged {
-		r.paying = make(chan struct{})
-	}
-	return r, nil, nil
-}
-
-// keep stores the answer, and removes the oldest ones beyond the bounds.
-func (s *repeats) keep(r *repeat, answer reply, now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.answer, r.until = answer, now.Add(keptFor)
-	r.place = s.order.PushBack(r)
-	s.ofOwner[r.owner]++
-	s.bytes += len(answer.text)
-	if s.ofOwner[r.owner] > keptOfOwner {
-		for e := s.order.Front(); e != nil; e = e.Next() {
-			if old := e.Value.(*repeat); old.owner == r.owner {
-				s.remove(old)
-				break
-			}
-		}
-	}
-	for s.order.Len() > keptAnswers || s.bytes > keptBytes {
-		s.remove(s.order.Front().Value.(*repeat))
-	}
-}
-
-// end ends a request. The key is forgotten if it got no answer to keep.
-func (s *repeats) end(r *repeat) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.paying != nil {
-		close(r.paying)
-		r.paying = nil
-	}
-	if r.answer.status == 0 && s.byKey[r.repeatKey] == r {
-		delete(s.byKey, r.repeatKey)
-	}
-}
-
-// paid notes that the answer was charged: repetitions cost nothing from now on.
-func (s *repeats) paid(r *repeat) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.charged = true
-}
-
-func (s *repeats) isPaid(r *repeat) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return r.charged
-}
-
-func (s *repeats) expire(now time.Time) {
-	for e := s.order.Front(); e != nil && !now.Before(e.Value.(*repeat).until); e = s.order.Front() {
-		s.remove(e.Value.(*repeat))
-	}
-}
-
-func (s *repeats) remove(r *repeat) {
-	s.order.Remove(r.place)
-	delete(s.byKey, r.repeatKey)
-	s.bytes -= len(r.answer.text)
-	if s.ofOwner[r.owner]--; s.ofOwner[r.owner] == 0 {
-		delete(s.ofOwner, r.owner)
-	}
+// kept is an answer as it is stored, before it is encrypted.
+type kept struct {
+	Status  int    `json:"status"`
+	Version int64  `json:"version,omitempty"`
+	Text    []byte `json:"text,omitempty"`
 }
 
 // repeated returns the repeat of a request with an Idempotency-Key, or nil if it has
 // none or the route does not heed it. Two requests are the same if their paths and
-// bodies are, byte by byte.
-func (h *Handler) repeated(c *call, rt *route) (*repeat, error) {
+// bodies are, byte by byte. It is an error if the first request is under way, or was
+// another one. The caller has to call end.
+func (h *Handler) repeated(x *exchange, c *call, rt *route) (*repeat, error) {
 	sent := c.Header.Values("Idempotency-Key")
 	if !rt.once || len(sent) == 0 {
 		return nil, nil
@@ -149,16 +61,81 @@ func (h *Handler) repeated(c *call, rt *route) (*repeat, error) {
 	if !ok {
 		return nil, refused("Idempotency-Key", sent[0], "one of 1 to 255 visible ASCII characters")
 	}
-	asked := sha256.Sum256(append([]byte(c.URL.Path+"\n"), c.body...))
-	for {
-		again, wait, err := h.repeats.begin(repeatKey{c.who.Owner, rt.name, sent[0]}, asked, time.Now())
-		if wait == nil {
-			return again, err
-		}
-		select {
-		case <-wait:
-		case <-c.Context().Done():
-			return nil, c.Context().Err()
-		}
+	r := &repeat{h: h, ctx: c.Context()}
+	if err := r.name(x, c, rt, sent[0]); err != nil {
+		return nil, err
 	}
+	answer, err := h.engine.Answers().Begin(r.ctx, r.request)
+	switch {
+	case errors.Is(err, fleet.ErrOtherRequest):
+		return nil, &failure{status: http.StatusUnprocessableEntity, text: "Idempotency-Key was used for another request: want a new key for each request, the same only to repeat one"}
+	case errors.Is(err, fleet.ErrUnderWay):
+		return nil, &failure{status: http.StatusConflict, text: "a request with this Idempotency-Key is under way: try again for its answer", retry: time.Second}
+	case err != nil || answer == nil:
+		return r, err
+	}
+	r.charge = answer.By
+	r.first, err = r.open(answer.Text)
+	return r, err
+}
+
+// name sets what the store knows the request by, and how the answer is encrypted: with a
+// key that only who has the request can make, since the answer may have secrets, and a
+// store that seals none has them otherwise as they are.
+func (r *repeat) name(x *exchange, c *call, rt *route, key string) error {
+	id := sha256.Sum256([]byte(rt.name + "\n" + key))
+	derived, err := hkdf.Key(sha256.New, []byte(key+"\n"+c.URL.Path+"\n"+string(c.body)), id[:], "answer", 64)
+	if err != nil {
+		return err
+	}
+	block, err := aes.NewCipher(derived[:32])
+	if err == nil {
+		r.cipher, err = cipher.NewGCMWithRandomNonce(block)
+	}
+	r.request = fleet.Request{Owner: c.who.Owner, ID: hex.EncodeToString(id[:]), Asked: hex.EncodeToString(derived[32:]),
+		By: x.id, Lease: r.h.opts.Timeout + leaseGrace}
+	return err
+}
+
+func (r *repeat) open(text []byte) (*reply, error) {
+	plain, err := r.cipher.Open(nil, nil, text, []byte(r.request.Owner))
+	var k kept
+	if err == nil {
+		err = json.Unmarshal(plain, &k)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("enginehttp: the stored answer to a request with an Idempotency-Key does not open: %w", err)
+	}
+	return &reply{status: k.Status, version: k.Version, text: k.Text}, nil
+}
+
+// keep stores the answer. If that fails, the client gets it all the same: a repetition is
+// then carried out anew once the lease is over.
+func (r *repeat) keep(x *exchange, answer reply) {
+	plain, err := json.Marshal(kept{answer.status, answer.version, answer.text})
+	if err == nil {
+		r.kept = true
+		err = r.finish(r.cipher.Seal(nil, nil, plain, []byte(r.request.Owner)))
+	}
+	if err != nil {
+		r.h.opts.Logger.Error("storing the answer to a request with an Idempotency-Key failed, a repetition will be carried out",
+			"request_id", x.named, "owner", r.request.Owner, "error", err)
+	}
+}
+
+// end ends a request. The key is free again if there is no answer to keep.
+func (r *repeat) end(x *exchange) {
+	if r.first != nil || r.kept {
+		return
+	}
+	if err := r.finish(nil); err != nil {
+		r.h.opts.Logger.Warn("giving an Idempotency-Key free failed, it will be when its lease is over",
+			"request_id", x.named, "owner", r.request.Owner, "error", err)
+	}
+}
+
+func (r *repeat) finish(text []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), finishTimeout)
+	defer cancel()
+	return r.h.engine.Answers().Finish(ctx, r.request, text)
 }

@@ -137,15 +137,14 @@ func (o Options) withDefaults(engine *streamwatch.Engine) (Options, error) {
 
 // Handler serves /v1 for an engine. It is safe for concurrent use.
 type Handler struct {
-	engine  *streamwatch.Engine
-	opts    Options
-	mux     *http.ServeMux
-	routes  []*route
-	rates   *rates
-	repeats *repeats
-	health  health
-	ownKey  secret.Value // see cursorKey
-	doc     []byte       // the OpenAPI document
+	engine *streamwatch.Engine
+	opts   Options
+	mux    *http.ServeMux
+	routes []*route
+	rates  *rates
+	health health
+	ownKey secret.Value // see cursorKey
+	doc    []byte       // the OpenAPI document
 }
 
 // New checks o and returns the handler. Its errors name the option, the value and
@@ -156,7 +155,7 @@ func New(engine *streamwatch.Engine, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), ownKey: secret.Value(rand.Text()), rates: newRates(o.MaxRates), repeats: newRepeats(), doc: document(o.Segment)}
+	h := &Handler{engine: engine, opts: o, mux: http.NewServeMux(), ownKey: secret.Value(rand.Text()), rates: newRates(o.MaxRates), doc: document(o.Segment)}
 	h.routes = h.table()
 	for _, rt := range h.routes {
 		h.mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {

@@ -93,20 +93,18 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 			return
 		}
 	}
-	again, err := h.repeated(c, rt)
+	again, err := h.repeated(x, c, rt)
 	if err != nil {
 		x.fail(err)
 		return
 	}
 	if again != nil {
-		defer h.repeats.end(again) // also after a panic
+		defer again.end(x) // also after a panic
 	}
-	var hold hold
-	if again == nil || !h.repeats.isPaid(again) {
-		if hold, err = h.reserve(ctx, x, rt); err != nil {
-			x.fail(h.withBalance(ctx, x, err, 0))
-			return
-		}
+	hold, err := h.reserve(ctx, x, rt, again)
+	if err != nil {
+		x.fail(h.withBalance(ctx, x, err, 0))
+		return
 	}
 	defer hold.release() // does nothing after commit
 	answer, err := h.serve(x, c, rt, again)
@@ -125,25 +123,23 @@ func (h *Handler) route(x *exchange, r *http.Request, rt *route) {
 		x.cause = err
 		return
 	}
-	if hold.commit() && again != nil {
-		h.repeats.paid(again)
-	}
+	hold.commit()
 }
 
-// serve answers a request, or returns the answer that again has kept.
+// serve answers a request, or returns the answer that the first one got.
 func (h *Handler) serve(x *exchange, c *call, rt *route, again *repeat) (reply, error) {
 	if again == nil {
 		return rt.serve(c)
 	}
-	if again.place != nil {
+	if again.first != nil {
 		x.Header().Set("Idempotent-Replayed", "true")
-		return again.answer, nil
+		return *again.first, nil
 	}
 	answer, err := rt.serve(c)
 	if err == nil {
 		// Kept before it is sent, so that a client that has left can ask for it again.
 		answer = answer.encoded()
-		h.repeats.keep(again, answer, time.Now())
+		again.keep(x, answer)
 	}
 	return answer, err
 }

@@ -23,5 +23,6 @@
 //
 // Feed tells every node what was changed through the others: monitors, rules,
 // endpoints and keys. Signals are hints, which make up for the time until a node would
-// look by itself; any of them may be lost.
+// look by itself; any of them may be lost. Answers keeps what requests were answered, so
+// that one that a client repeats is carried out once, whichever node it reaches.
 package fleet

@@ -80,7 +80,7 @@
 // # Several engines
 //
 // A store that several engines may share is a Sharing, too; every other store is for
-// one engine at a time and need not read this. Three roles more, in package fleet, and
+// one engine at a time and need not read this. Four roles more, in package fleet, and
 // a few lines in those above:
 //
 //   - Members: terms, which parts and grants each has, and when its lease ends. A
@@ -99,6 +99,8 @@
 //   - Feed: a number for each change of a monitor, rule, endpoint or key, drawn from
 //     a counter that the transaction holds locked until it commits. A sequence or
 //     auto-increment gives numbers that become visible out of order.
+//   - Answers: a table of its own, of requests by owner and id. Begin is one read and at
+//     most one write in one transaction.
 //   - Signals: hints. One that is lost costs a second, one that waits for its
 //     receivers costs a commit. A store that carries none does nothing.
 //

@@ -10,9 +10,10 @@ import "context"
 type Eraser interface {
 	// Erase removes all that the store has of an owner: monitors, rules, endpoints with
 	// their secrets and replays, API keys, events, open and final deliveries with their
-	// attempts, balance, ledger entries, totals and reservations. Entries of the feed
-	// keep their number, kind and id, and lose the owner's name. The cursors of targets
-	// are removed, too; whose they are the store does not know.
+	// attempts, balance, ledger entries, totals and reservations, answers to its
+	// requests. Entries of the feed keep their number, kind and id, and lose the owner's
+	// name. The cursors of targets are removed, too; whose they are the store does not
+	// know.
 	//
 	// What may stay is what tells nothing of the owner: hashes, such as the ids of
 	// events, and ids that retention still keeps of what it has removed before.
@@ -45,6 +46,7 @@ type Erased struct {
 	Entries      int `json:"entries"`
 	Reservations int `json:"reservations"`
 	Cursors      int `json:"cursors"`
+	Answers      int `json:"answers"` // to requests, with those that are under way
 	Changes      int `json:"changes"` // entries of the feed that lost the owner's name
 }
 
@@ -61,5 +63,6 @@ func (e *Erased) Add(o Erased) {
 	e.Entries += o.Entries
 	e.Reservations += o.Reservations
 	e.Cursors += o.Cursors
+	e.Answers += o.Answers
 	e.Changes += o.Changes
 }

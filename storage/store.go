@@ -70,6 +70,7 @@ type Sharing interface {
 	Members() fleet.Members
 	Feed() fleet.Feed
 	Signals() fleet.Signals
+	Answers() fleet.Answers
 }
 
 // Keyed is what a Store implements, too, when it keeps the service's API keys.

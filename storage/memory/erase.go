@@ -36,6 +36,7 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (sto
 	e.Endpoints = s.endpoints.erase(owner)
 	s.events.erase(owner, &e)
 	s.balances.erase(owner, &e)
+	e.Answers = s.answers.erase(owner)
 	for _, target := range targets {
 		if _, ok := s.cursors[target]; ok {
 			delete(s.cursors, target)

@@ -86,6 +86,7 @@ type Store struct {
 	roster    roster
 	feed      feed
 	receivers map[*receiver]struct{}
+	answers   kept
 }
 
 // New returns an empty store.
@@ -104,6 +105,7 @@ func New(opts Options) *Store {
 		balances:  newBalances(opts),
 		roster:    newRoster(),
 		receivers: make(map[*receiver]struct{}),
+		answers:   newKept(),
 	}
 }
 

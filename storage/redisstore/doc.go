@@ -160,7 +160,7 @@
 //	version            text  the version of the data
 //	count              h     n, the last number given to a record, delivery or entry; of a
 //	                         fleet b, how many joins and beats, e, the epoch, and c, the
-//	                         last change
+//	                         last change; a, the bytes of answers
 //	journal            h     cursors, last event numbers, what is bound to sources, runs
 //	                         of event ids, answers of calls, generations of terms (runs,
 //	                         write, members)
@@ -197,6 +197,10 @@
 //	expiring           z     time, id of each reservation that expires
 //	resolved           h     how a reservation ended, by id
 //	resolvedorder      l     the same, the first to be forgotten first
+//	answers            h     answers to requests, and requests under way (answers)
+//	answerorder        z     time, number, owner and id of each answer
+//	answersof          z     owner, number, id of each answer
+//	answersbegun       z     time, owner and id of each request under way
 //	monitors:records   h     monitor by id; the same keys with rules and apikeys (record)
 //	monitors:meta      h     owner, name, status, version, number, by id
 //	monitors:names     h     id by owner and name

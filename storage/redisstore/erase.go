@@ -30,6 +30,7 @@ func (s *Store) Erase(ctx context.Context, owner string, targets ...string) (e s
 		func() error { return er.events(&e.Events) },
 		func() error { return er.most("erase_ledger", &e.Entries) },
 		func() error { return er.reservations(&e.Reservations) },
+		func() error { return er.most("erase_answers", &e.Answers) },
 		func() error { return er.list("settled", nil) },
 		func() error { return er.list("entryorder", nil) },
 		func() error { return er.list("changes", &e.Changes) },

@@ -86,6 +86,10 @@ var luaKeys = map[string]string{
 	"members_look":     "",
 	"feed_since":       "count changes",
 	"feed_last":        "count",
+	"answers":          "answers answerorder answersof answersbegun count",
+	"answers_begin":    "",
+	"answers_finish":   "answerorder answersof answersbegun count",
+	"erase_answers":    "answersof answersbegun",
 	"erase_records":    "*records *meta *names *order totals",
 	"erase_endpoints":  "endpoints endpointorder urls journal replays replaysdue",
 	"erase_deliveries": "log deliveries attempts others queue",
@@ -154,6 +158,10 @@ var scriptFiles = map[string]string{
 	"feed_since":    "feed_since",
 	"feed_last":     "feed_last",
 
+	"answers_begin":  "write answers answers_begin",
+	"answers_finish": "write count answers answers_finish",
+
+	"erase_answers":    "write answers erase_answers",
 	"erase_records":    "write record erase_records",
 	"erase_endpoints":  "write endpoint replay erase_endpoints",
 	"erase_deliveries": "write settled queue delivery erase_deliveries",

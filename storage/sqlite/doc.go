@@ -121,6 +121,7 @@
 //   - terms, parts, grants, closed: the engines that share the file, what each has,
 //     and which sources refuse their calls
 //   - changes: the last changes of monitors, rules, endpoints and API keys
+//   - answers: what requests were answered that clients may repeat
 //   - fleet: how many signs of life the engines gave
 //
 // Times are Unix nanoseconds, NULL for none, from 1677 to 2262; amounts are

@@ -66,6 +66,7 @@ func eraseSome(t *tx, owner string) (e storage.Erased, more bool, err error) {
 		{&e.Keys, `DELETE FROM api_keys WHERE n IN (SELECT n FROM api_keys WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Entries, `DELETE FROM ledger_entries WHERE n IN (SELECT n FROM ledger_entries WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Reservations, `DELETE FROM reservations WHERE id IN (SELECT id FROM reservations WHERE owner = ?1 LIMIT ?2)`},
+		{&e.Answers, `DELETE FROM answers WHERE owner = ?1 AND id IN (SELECT id FROM answers WHERE owner = ?1 LIMIT ?2)`},
 		{&e.Changes, `UPDATE changes SET owner = '' WHERE n IN (SELECT n FROM changes WHERE owner = ?1 AND owner <> '' LIMIT ?2)`},
 	} {
 		n, err := t.change(part.query, owner, eraseStep)

@@ -15,6 +15,20 @@ const firstVersion = 8
 var migrations = []string{
 	// 9: the greatest number of an event of any owner that was erased: see Store.Erase.
 	`ALTER TABLE totals ADD COLUMN erased_seq INTEGER NOT NULL DEFAULT 0`,
+	// 10: the answers to requests that clients may repeat: see Store.Answers.
+	`CREATE TABLE answers (
+	owner  TEXT NOT NULL,
+	id     TEXT NOT NULL, -- of the request
+	asked  TEXT NOT NULL, -- what it asks for
+	holder TEXT NOT NULL, -- who carries it out, or has
+	until  INTEGER NOT NULL, -- end of the lease while it is under way, else of the answer
+	place  INTEGER UNIQUE, -- in the order of the answers, NULL while it is under way
+	text   BLOB, -- NULL while it is under way
+	PRIMARY KEY (owner, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX answers_of_owner ON answers (owner, place) WHERE place IS NOT NULL;
+CREATE INDEX answers_by_size ON answers (place, length(text)) WHERE place IS NOT NULL;
+CREATE INDEX answers_by_age ON answers (until)`,
 }
 
 // newestVersion is the version of the schema that this package reads and writes.

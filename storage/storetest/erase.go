@@ -9,6 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/detect"
+	"github.com/streamwatch/streamwatch/fleet"
 	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/storage"
@@ -22,7 +23,7 @@ type eraseTest struct {
 
 // eraseCases are about what a storage.Eraser leaves of acme, and of globex.
 func eraseCases() []storeCase {
-	return append(eraseLifeCases(),
+	return append(append(eraseLifeCases(), eraseAnswerCase()),
 		onEraser("of an erased owner nothing is shown", func(t eraseTest) {
 			t.erase("acme", "kept")
 			t.same(t.of("acme"), storeView{}, "after Erase the store shows something of the owner")
@@ -103,6 +104,28 @@ func eraseCases() []storeCase {
 			expect(t.storeTest, len(old), 0, "after Erase retention has to go on")
 		}),
 	)
+}
+
+func eraseAnswerCase() storeCase {
+	return onEraser("answers to an owner's requests go, others stay", func(t eraseTest) {
+		s, ok := t.store.(storage.Sharing)
+		if !ok {
+			t.Skip("the store is no storage.Sharing")
+		}
+		f := &fleetTest{t.storeTest, s}
+		for _, owner := range []string{"acme", "globex"} {
+			f.answered(owner, "q1", "text")
+			f.answered(owner, "q2", "text")
+			expect(t.storeTest, f.begin(request(owner, "q3", "a")), "mine", "Begin of a new request has to leave it to the caller")
+		}
+		expect(t.storeTest, t.erase("acme").Answers, 3, "Erase has to count answers and requests under way")
+		t.refused(s.Answers().Finish(t.Context(), request("acme", "q3", "a"), []byte("late")), fleet.ErrNotBegun, "Finish took the answer of an erased owner's request")
+		for _, id := range []string{"q1", "q2", "q3"} {
+			expect(t.storeTest, f.begin(request("acme", id, "b")), "mine", "after Erase there is the answer to, or the lease of, the owner's request %s", id)
+		}
+		expect(t.storeTest, f.begin(request("globex", "q1", "b")), "a:text", "Erase removed another owner's answer")
+		f.notBegun(request("globex", "q3", "b"), fleet.ErrUnderWay, "Erase removed another owner's request")
+	})
 }
 
 // eraseLifeCases are about who comes after an erased owner, restarts, and files.
@@ -190,6 +213,14 @@ func eraseLifeCases() []storeCase {
 			m.Name = "acme's rockets after"
 			t.ok(t.store.Monitors().Update(t.Context(), m), "Monitors.Update")
 			t.ok(t.store.Monitors().Delete(t.Context(), "acme", "updated"), "Monitors.Delete")
+			if s, ok := t.store.(storage.Sharing); ok {
+				for _, id := range []string{"answered", "under way"} {
+					_, err := s.Answers().Begin(t.Context(), request("acme", "request "+id, "a"))
+					t.ok(err, "Answers.Begin")
+				}
+				t.ok(s.Answers().Finish(t.Context(), request("acme", "request answered", "a"), []byte("answer of an erased owner")), "Answers.Finish")
+				words = append(words, "request answered", "request under way", "answer of an erased owner")
+			}
 			if _, err := t.store.(storage.Eraser).Scrub(t.Context()); err != nil { // so that the files have all
 				t.Fatalf("Scrub failed: %v", err)
 			}

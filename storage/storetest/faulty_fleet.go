@@ -22,6 +22,7 @@ type faultyFleet struct {
 func (s faultyFleet) Members() fleet.Members { return faultyMembers{s.f, s.real.Members()} }
 func (s faultyFleet) Feed() fleet.Feed       { return faultyFeed{s.f, s.real.Feed()} }
 func (s faultyFleet) Signals() fleet.Signals { return faultySignals{s.f, s.real.Signals()} }
+func (s faultyFleet) Answers() fleet.Answers { return faultyAnswers{s.f, s.real.Answers()} }
 
 type faultyMembers struct {
 	f    *faultyStore
@@ -78,4 +79,17 @@ func (g faultySignals) Receive(ctx context.Context, fn func(fleet.Signal)) error
 		}
 		return err
 	})
+}
+
+type faultyAnswers struct {
+	f    *faultyStore
+	real fleet.Answers
+}
+
+func (a faultyAnswers) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
+	return answer(ctx, a.f, "Answers.Begin", func() (*fleet.Answer, error) { return a.real.Begin(ctx, q) })
+}
+
+func (a faultyAnswers) Finish(ctx context.Context, q fleet.Request, text []byte) error {
+	return a.f.call(ctx, "Answers.Finish", func() error { return a.real.Finish(ctx, q, text) })
 }

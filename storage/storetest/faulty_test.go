@@ -22,7 +22,7 @@ func TestCallsAreAllThereAre(t *testing.T) {
 	}
 	called["Signals.Receive"] = true // has cases of its own
 	store, sharing := reflect.TypeFor[storage.Store](), reflect.TypeFor[storage.Sharing]()
-	for _, role := range append([]string{"Members", "Feed", "Signals"}, storeRoleNames...) {
+	for _, role := range append([]string{"Members", "Feed", "Signals", "Answers"}, storeRoleNames...) {
 		m, ok := store.MethodByName(role)
 		if !ok {
 			m, ok = sharing.MethodByName(role)

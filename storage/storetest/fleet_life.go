@@ -42,6 +42,13 @@ func fleetCalls() []fleetCall {
 		{"Signals", "Send", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
 			return s.Signals().Send(ctx, fleet.Signal{Kind: fleet.SignalLook})
 		}},
+		{"Answers", "Begin", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
+			_, err := s.Answers().Begin(ctx, request("acme", "q", "a"))
+			return err
+		}},
+		{"Answers", "Finish", func(ctx context.Context, s storage.Sharing, _ fleet.Fence) error {
+			return s.Answers().Finish(ctx, request("acme", "q", "a"), []byte("text"))
+		}},
 	}
 }
 

@@ -183,6 +183,7 @@ func storeRoles() []storeRole {
 		{"fence", append(fenceCases(), fenceRaceCases()...)},
 		{"feed", feedCases()},
 		{"signals", signalCases()},
+		{"answers", append(answerCases(), answerBoundCases()...)},
 		{"parts", partCases()},
 		{"fleet", fleetLifeCases()},
 		{"values", valueCases()},

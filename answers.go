@@ -1,0 +1,64 @@
+package streamwatch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/streamwatch/streamwatch/deliver"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// Answers keeps the answers to requests that clients may repeat: in the Store if that is a
+// storage.Sharing, so that all nodes of a fleet have them, and they survive the process;
+// in this process's memory otherwise. With Config.Sealer their texts are sealed.
+func (e *Engine) Answers() fleet.Answers { return e.answers }
+
+func newAnswers(e *Engine) fleet.Answers {
+	var kept fleet.Answers
+	if store, ok := e.store.(storage.Sharing); ok {
+		kept = store.Answers()
+	} else {
+		kept = memory.New(memory.Options{Now: e.cfg.Now}).Answers()
+	}
+	if e.cfg.Sealer != nil {
+		return sealedAnswers{kept, e.cfg.Sealer}
+	}
+	return kept
+}
+
+// sealedAnswers seals the texts of Answers, each for its request.
+type sealedAnswers struct {
+	fleet.Answers
+	sealer endpoints.Sealer
+}
+
+func place(q fleet.Request) string { return "answer\x00" + q.Owner + "\x00" + q.ID }
+
+// Begin opens the answer. One from before there was a Sealer is given as it is.
+func (s sealedAnswers) Begin(ctx context.Context, q fleet.Request) (*fleet.Answer, error) {
+	a, err := s.Answers.Begin(ctx, q)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	if sealed, ok := strings.CutPrefix(string(a.Text), deliver.SealedPrefix); ok {
+		if a.Text, err = s.sealer.Open(ctx, sealed, place(q)); err != nil {
+			return nil, fmt.Errorf("streamwatch: open the answer to a request: %w", err)
+		}
+	}
+	return a, nil
+}
+
+func (s sealedAnswers) Finish(ctx context.Context, q fleet.Request, text []byte) error {
+	if len(text) > 0 {
+		sealed, err := s.sealer.Seal(ctx, text, place(q))
+		if err != nil {
+			return fmt.Errorf("streamwatch: seal the answer to a request: %w", err)
+		}
+		text = []byte(deliver.SealedPrefix + sealed)
+	}
+	return s.Answers.Finish(ctx, q, text)
+}

@@ -1,0 +1,47 @@
+-- Answers to requests that clients may repeat.
+--
+--   answers       by owner and id of a request: owner, what was asked, by whom, the number
+--                 of its answer, '' while it is under way, in fields, when that is over,
+--                 and the text
+--   answerorder   sorted: when it is over, number, owner and id of each answer
+--   answersof     sorted: owner, number, id of each answer
+--   answersbegun  sorted: when its lease is over, owner and id of each request under way
+--
+-- count has in a the bytes of all texts.
+
+-- request_of returns a request by owner and id, nil if there is none.
+local function request_of(name)
+	local text = call('HGET', K.answers, name)
+	if not text then return nil end
+	local r, at = {}, 1
+	r.owner, at = field(text, at)
+	r.asked, at = field(text, at)
+	r.by, at = field(text, at)
+	r.number, at = field(text, at)
+	r.ends, r.text = sub(text, at, at + 15), sub(text, at + 16)
+	return r
+end
+
+local function in_owner(name, r) return r.owner .. r.number .. sub(name, #r.owner + 1) end
+
+local function keep_request(name, r)
+	call('HSET', K.answers, name, to_field(r.owner) .. to_field(r.asked) .. to_field(r.by) .. to_field(r.number) .. r.ends .. r.text)
+	if r.number == '' then
+		call('ZADD', K.answersbegun, '0', r.ends .. name)
+		return
+	end
+	call('ZADD', K.answerorder, '0', r.ends .. r.number .. name)
+	call('ZADD', K.answersof, '0', in_owner(name, r))
+	call('HINCRBY', K.count, 'a', format('%d', #r.text))
+end
+
+local function remove_request(name, r)
+	call('HDEL', K.answers, name)
+	if r.number == '' then
+		call('ZREM', K.answersbegun, r.ends .. name)
+		return
+	end
+	call('ZREM', K.answerorder, r.ends .. r.number .. name)
+	call('ZREM', K.answersof, in_owner(name, r))
+	call('HINCRBY', K.count, 'a', format('%d', -#r.text))
+end
