@@ -44,9 +44,10 @@ func (h *Handler) reserve(ctx context.Context, x *exchange, rt *route, again *re
 	}
 	err := o.reserve(rt, price)
 	for n := 2; o.shared && errors.Is(err, billing.ErrResolved); n++ {
-		// To commit what was committed is nil, and changes nothing.
+		// To commit what was committed changes nothing. ErrNotFound: of what was committed
+		// only the entry is known by now.
 		switch err = h.opts.Ledger.Commit(ctx, o.id, billing.Entry{Kind: billing.KindRequest}); {
-		case err == nil:
+		case err == nil, errors.Is(err, billing.ErrNotFound):
 			return hold{}, nil
 		case !errors.Is(err, billing.ErrResolved):
 			return hold{}, err

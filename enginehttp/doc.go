@@ -55,9 +55,18 @@
 //
 // A POST that creates or sends something heeds Idempotency-Key: a request with the
 // same path, body, key and owner as an earlier one gets that one's answer, and is
-// neither carried out nor charged again. Answers of 2xx are kept for 24 hours, the
-// newest 1,000 of each owner and at most 10,000 or 64 MiB in all. They are in this
-// process's memory: a restart forgets them, and other processes do not know them.
+// neither carried out nor charged again, and 409 while that one is under way. Answers of
+// 2xx are kept for 24 hours, the newest 1,000 of each owner and at most 10,000 or 64 MiB
+// in all.
+//
+// They are in the engine's store (streamwatch.Engine.Answers), so that a repetition may
+// reach any node of a fleet, or come after a restart. A key whose process dies half-way is
+// free 10 s after Options.Timeout; what that process had done by then is not undone.
+// Answers are stored encrypted, by a key made of the request and its Idempotency-Key: with
+// a key that is random, such as a UUID, nobody opens one who has only the store, and with
+// streamwatch.Config.Sealer nobody at all. A store of one's own that is no storage.Sharing
+// keeps none: then they are in the process's memory, a restart forgets them, and other
+// processes on the same store do not know them.
 //
 // # Errors
 //

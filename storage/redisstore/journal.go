@@ -24,7 +24,7 @@ func (j journal) Commit(ctx context.Context, batches []*detect.Batch) error {
 		// the attempt knows.
 		p := j.s.plan(batches, j.s.opts.Now())
 		if p.alone {
-			p.clock = j.s.clock()
+			p.clock = clock(j.s)
 		}
 		out, err := j.s.run(ctx, p.script(most), "", p.words(most)...)
 		if err != nil {

@@ -23,7 +23,7 @@ func (s *Store) Members() fleet.Members { return members{s} }
 
 // clock returns the time of Options.Now in microseconds since 1970, "" for the server's
 // clock.
-func (s *Store) clock() string {
+func clock(s *Store) string {
 	if !s.ownClock {
 		return ""
 	}
@@ -36,14 +36,14 @@ func (m members) Join(ctx context.Context, n fleet.Node) (fleet.State, error) {
 	node = appendField(node, float(n.Weight))
 	node = appendField(node, n.Fingerprint)
 	node = appendField(node, "")
-	out, err := m.s.run(ctx, "members_join", "", m.s.clock(), term, n.Lease.Microseconds(), node, n.Name, n.Seen, newEpoch())
+	out, err := m.s.run(ctx, "members_join", "", clock(m.s), term, n.Lease.Microseconds(), node, n.Name, n.Seen, newEpoch())
 	return decodeState(out, err, term)
 }
 
 func (m members) Beat(ctx context.Context, b fleet.Beat) (fleet.State, error) {
 	asks := slices.Clone(b.Asks)
 	slices.Reverse(asks) // so that the last one of a budget counts
-	words := append(make([]any, 0, 13+len(b.Suspects)+3*len(asks)), m.s.clock(), b.Fence.Term, b.Fence.Generation,
+	words := append(make([]any, 0, 13+len(b.Suspects)+3*len(asks)), clock(m.s), b.Fence.Term, b.Fence.Generation,
 		bitsOf(b.Give), b.Want, float(b.Weight), hex(b.Applied), b.Says, b.Seen, flag(b.Lost), newEpoch(), len(b.Suspects))
 	for _, term := range b.Suspects {
 		words = append(words, term)
@@ -67,7 +67,7 @@ func (m members) Leave(ctx context.Context, f fleet.Fence) error {
 }
 
 func (m members) Look(ctx context.Context) (fleet.State, error) {
-	out, err := m.s.run(ctx, "members_look", "", m.s.clock())
+	out, err := m.s.run(ctx, "members_look", "", clock(m.s))
 	return decodeState(out, err, "")
 }
 

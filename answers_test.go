@@ -1,0 +1,84 @@
+package streamwatch_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/streamwatch/streamwatch"
+	"github.com/streamwatch/streamwatch/deliver/endpoints"
+	"github.com/streamwatch/streamwatch/enginetest"
+	"github.com/streamwatch/streamwatch/fleet"
+	"github.com/streamwatch/streamwatch/storage"
+	"github.com/streamwatch/streamwatch/storage/memory"
+)
+
+// answersOf gives the Answers of a new engine on a store.
+func answersOf(t *testing.T, s storage.Store, sealer endpoints.Sealer) fleet.Answers {
+	t.Helper()
+	e, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: s, Sealer: sealer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Answers()
+}
+
+func keepAnswer(t *testing.T, a fleet.Answers, id, text string) {
+	t.Helper()
+	q := fleet.Request{Owner: "acme", ID: id, Asked: "x", By: "first", Lease: time.Minute}
+	if had, err := a.Begin(t.Context(), q); had != nil || err != nil {
+		t.Fatalf("Begin gives %v, %v", had, err)
+	}
+	if err := a.Finish(t.Context(), q, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// storedAnswer is the answer that Begin gives, "" for none.
+func storedAnswer(t *testing.T, a fleet.Answers, id string) (string, error) {
+	t.Helper()
+	had, err := a.Begin(t.Context(), fleet.Request{Owner: "acme", ID: id, Asked: "x", By: "again", Lease: time.Minute})
+	if had == nil {
+		return "", err
+	}
+	return string(had.Text), err
+}
+
+// Engines on one store have their answers in common, a Sealer keeps them from the store,
+// and answers from before the Sealer are there still.
+func TestAnswersAreSharedAndSealed(t *testing.T) {
+	store := memory.New(memory.Options{})
+	keepAnswer(t, answersOf(t, store, nil), "plain", "text")
+	sealer := func(id string) endpoints.Sealer {
+		s, err := endpoints.NewAESSealer(endpoints.SealKey{ID: id, Key: "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	keepAnswer(t, answersOf(t, store, sealer("1")), "sealed", "secret")
+	for id, want := range map[string]string{"plain": "text", "sealed": "secret"} {
+		if got, err := storedAnswer(t, answersOf(t, store, sealer("1")), id); got != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", id, got, err, want)
+		}
+	}
+	if raw, err := storedAnswer(t, store.Answers(), "sealed"); err != nil || strings.Contains(raw, "secret") {
+		t.Errorf("the store has %q (%v)", raw, err)
+	}
+	if got, err := storedAnswer(t, answersOf(t, store, sealer("other")), "sealed"); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("without the key: %q, %v, want an error", got, err)
+	}
+}
+
+// A store that cannot be shared keeps no answers: they are each engine's own.
+func TestAnswersWithoutASharing(t *testing.T) {
+	store := struct{ storage.Store }{memory.New(memory.Options{})}
+	one, two := answersOf(t, store, nil), answersOf(t, store, nil)
+	keepAnswer(t, one, "q", "text")
+	if got, err := storedAnswer(t, one, "q"); got != "text" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := storedAnswer(t, two, "q"); got != "" || err != nil {
+		t.Errorf("another engine has %q, %v", got, err)
+	}
+}
