@@ -22,6 +22,9 @@ type brokenFleet struct {
 	since func(ctx context.Context, after uint64, limit int) ([]fleet.Change, error)
 	send  func(context.Context, fleet.Signal) error
 
+	begin  func(context.Context, fleet.Answers, fleet.Request) (*fleet.Answer, error)
+	finish func(context.Context, fleet.Answers, fleet.Request, []byte) error
+
 	commit  func(context.Context, []*detect.Batch) error
 	claim   func(context.Context, deliver.ClaimRequest) ([]deliver.Delivery, error)
 	nextDue func(context.Context, *fleet.Set) (time.Time, bool, error)
@@ -38,6 +41,7 @@ func breakFleet(s storage.Store, edit func(b *brokenFleet, m fleet.Members)) sto
 func (b *brokenFleet) Members() fleet.Members { return brokenMembers{b.real.Members(), b} }
 func (b *brokenFleet) Feed() fleet.Feed       { return brokenFeed{b.real.Feed(), b} }
 func (b *brokenFleet) Signals() fleet.Signals { return brokenSignals{b.real.Signals(), b} }
+func (b *brokenFleet) Answers() fleet.Answers { return brokenAnswers{b.real.Answers(), b} }
 func (b *brokenFleet) Journal() detect.Journal {
 	return brokenJournal{b.Store.Journal(), &broken{commit: b.commit}}
 }
