@@ -53,7 +53,7 @@ func runCheck(_ context.Context, p process, args []string) error {
 		}
 	}
 	if err := try(tried, c.scheme()+"://"+c.addr, slog.New(slog.DiscardHandler)); err != nil {
-		return usageError{errors.Join(err, c.unsetError())}
+		return errors.Join(err, c.unsetError())
 	}
 	if err := report(p.out, c, fs); err != nil {
 		return err
@@ -75,8 +75,11 @@ func report(w io.Writer, c config, fs flags) error {
 	fmt.Fprintf(t, "  fleet\t%s\n", c.fleetText())
 	fmt.Fprintf(t, "  stop\t%s while /readyz says no, then up to %s for requests and %s for deliveries\n", c.drain, c.stopTime, c.stopTime)
 	fmt.Fprintf(t, "\nSources\n\n")
-	if c.demo || c.platform != "" {
-		fmt.Fprintf(t, "  (bare names)\t%s\t%s\t%s\n", cmp.Or(c.platform, "the demonstration"), c.paceText(), c.from.called(map[bool]string{true: "demo", false: "platform"}[c.demo]))
+	switch {
+	case c.demo:
+		fmt.Fprintf(t, "  (bare names)\tthe demonstration\t%s\t%s\n", c.paceText(), c.from.called("demo"))
+	case c.platform != "":
+		fmt.Fprintf(t, "  (bare names)\t%s\t%s\t%s\n", c.platform, c.paceText(), c.from.called("platform"))
 	}
 	for _, s := range c.sources {
 		fmt.Fprintf(t, "  %s:\t%s\t%s\t%s\n", s.name, s.text(), s.budget(c), s.from)
@@ -196,9 +199,7 @@ func (s *sourceFlag) text() string {
 
 // budget is what a source may be asked, and may charge.
 func (s *sourceFlag) budget(c config) string {
-	alone := c.pace
-	alone.perSecond = s.calls
-	c.pace = alone
+	c.perSecond = s.calls
 	parts := []string{c.paceText()}
 	if s.probeRate > 0 {
 		parts = append(parts, fmt.Sprintf("%g probes a second", s.probeRate))

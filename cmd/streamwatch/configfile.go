@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/streamwatch/streamwatch/secret"
 )
 
 // configFile is a configuration file of serve, in YAML: each key is the name of a flag.
@@ -113,12 +115,11 @@ func (f *configFile) text(of field) (text string, ok bool) {
 	return "", false
 }
 
-// apply sets the flags that are in the file and not in from yet, and returns the
-// sources and the variables of secrets, by name of the secret.
-func (f *configFile) apply(fs flags, from origins, env func(string) (string, bool)) (sources []sourceFlag, secrets map[string]string, err error) {
-	secrets = map[string]string{}
+// apply sets the flags and secrets that are in the file and not in from yet, and returns
+// the sources.
+func (f *configFile) apply(fs flags, secrets map[string]*secret.Value, from origins, env func(string) (string, bool)) (sources []sourceFlag, err error) {
 	if f.root == nil {
-		return nil, secrets, nil
+		return nil, nil
 	}
 	for _, one := range f.fields(f.root) {
 		name, isSecret := secretKeys[one.key]
@@ -130,14 +131,14 @@ func (f *configFile) apply(fs flags, from origins, env func(string) (string, boo
 				sources = f.sources(one, env)
 			}
 		case isSecret:
-			f.secret(fs, from, one, name, secrets, env)
+			f.secret(fs, secrets, from, one, name, env)
 		case known == nil, one.key == "source", one.key == "config":
 			f.refuse(one.at, strconv.Quote(one.key), "is not allowed: want one of %s", strings.Join(fileKeys(fs), ", "))
 		default:
 			f.flag(fs, from, one, known)
 		}
 	}
-	return sources, secrets, errors.Join(f.errs...)
+	return sources, errors.Join(f.errs...)
 }
 
 // flag sets one flag.
@@ -161,9 +162,8 @@ func (f *configFile) flag(fs flags, from origins, one field, known *flag.Flag) {
 	}
 }
 
-// secret notes the variable of a secret. The address of Redis, which may have a
-// password, is a flag, too.
-func (f *configFile) secret(fs flags, from origins, one field, name string, secrets map[string]string, env func(string) (string, bool)) {
+// secret sets one secret. The address of Redis, which may have a password, is a flag.
+func (f *configFile) secret(fs flags, secrets map[string]*secret.Value, from origins, one field, name string, env func(string) (string, bool)) {
 	named, ok := f.text(one)
 	if !ok || from[name] != "" {
 		return
@@ -181,7 +181,7 @@ func (f *configFile) secret(fs flags, from origins, one field, name string, secr
 		known.Value.Set(string(value))
 		return
 	}
-	secrets[name] = named
+	*secrets[name] = value
 }
 
 // fileKeys are the keys that are allowed.

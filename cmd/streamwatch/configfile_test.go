@@ -288,8 +288,10 @@ sources:
 		}
 	}
 	// With what is not allowed it is told, too.
-	err := run(t.Context(), process{env, io.Discard, io.Discard}, []string{"check", "-config", path, "-calls", "1e9"})
-	if status(err) != 2 || !strings.Contains(err.Error(), "1e+09") || !strings.Contains(err.Error(), "the environment variable S_KEY is") {
-		t.Errorf("error %v, want what is not allowed and what is not set", err)
+	for flag, value := range map[string]string{"-log": "xml", "-segment": "a/b"} {
+		err := run(t.Context(), process{env, io.Discard, io.Discard}, []string{"check", "-config", path, flag, value})
+		if status(err) != 2 || !strings.Contains(err.Error(), value) || !strings.Contains(err.Error(), "the environment variable S_KEY is") {
+			t.Errorf("error %v, want what is not allowed and what is not set", err)
+		}
 	}
 }

@@ -56,14 +56,14 @@ func (f flags) fill(p process, args []string) (origins, error) {
 	var errs []error
 	f.VisitAll(func(one *flag.Flag) {
 		text, ok := p.env(variable(one.Name))
-		if !ok || from[one.Name] != "" {
-			return
-		}
-		from[one.Name] = variable(one.Name)
 		values := []string{text}
 		if _, list := one.Value.(*texts); list {
 			values = strings.Fields(text)
 		}
+		if !ok || from[one.Name] != "" || len(values) == 0 {
+			return
+		}
+		from[one.Name] = variable(one.Name)
 		for _, v := range values {
 			if err := f.set(one, v); err != nil {
 				errs = append(errs, fmt.Errorf("%s %w", variable(one.Name), err))

@@ -23,13 +23,13 @@ func openPlatform(c config) (fetcher.Fetcher, error) {
 	case c.platform == "bluesky":
 		b, err := bluesky.New(bluesky.Config{BaseURL: c.appView, PDS: c.pds})
 		if err != nil {
-			return nil, usageError{fmt.Errorf("%s or %s is not allowed: %w", c.from.called("appview"), c.from.called("pds"), err)}
+			return nil, fmt.Errorf("%s or %s is not allowed: %w", c.from.called("appview"), c.from.called("pds"), err)
 		}
 		return b, nil
 	}
 	m, err := mastodon.New(mastodon.Config{BaseURL: c.platform, Token: c.token})
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.from.called("platform"), netguard.RedactURL(c.platform), err)}
+		return nil, fmt.Errorf("%s %q is not allowed: want bluesky, or the URL of a Mastodon server: %w", c.from.called("platform"), netguard.RedactURL(c.platform), err)
 	}
 	return m, nil
 }

@@ -48,16 +48,18 @@ func runServe(ctx context.Context, p process, args []string) error {
 // serve runs the service until ctx ends, and then lets what is under way end.
 func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	log := logger(c, logs)
-	listener, err := net.Listen("tcp", c.addr)
-	if err != nil {
-		return usageError{fmt.Errorf("%s %q is not allowed: %w", c.from.called("addr"), c.addr, err)}
-	}
-	defer listener.Close() // again is harmless
-	opsListener, err := listenOps(c)
+	listener, err := listen(c, "addr", c.addr)
 	if err != nil {
 		return err
 	}
-	defer opsListener.Close()
+	defer listener.Close()       // again is harmless
+	var opsListener net.Listener // nil for none
+	if c.opsAddr != "" {
+		if opsListener, err = listen(c, "ops-addr", c.opsAddr); err != nil {
+			return err
+		}
+		defer opsListener.Close()
+	}
 	base := c.scheme() + "://" + listener.Addr().String()
 	// A flag that is refused must not leave a new database behind.
 	if err := try(c, base, log); err != nil {
@@ -95,7 +97,12 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	// From here on things run, and are stopped in the opposite order: who asks
 	// whether the process is ready is answered to the end.
 	failed := make(chan error, 2)
-	defer serveOps(ops, opsListener, failed)()
+	if opsListener != nil {
+		server := enginehttp.NewServer(ops)
+		defer server.Close()
+		go func() { failed <- serveOn(server, opsListener, "", "") }()
+		log.Info("serving operators", "address", "http://"+opsListener.Addr().String())
+	}
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
@@ -103,7 +110,9 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	server := enginehttp.NewServer(mux)
 	server.ErrorLog = connectionLog(log)
 	server.RegisterOnShutdown(console.Close) // its live tails last
-	go func() { failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c) }()
+	go func() {
+		failed <- serveOn(server, netutil.LimitListener(listener, maxConnections), c.tlsCert, c.tlsKey)
+	}()
 	log.Info("serving", "address", base, "description", base+"/v1/openapi.json", "console", base+"/console/")
 
 	select {
@@ -119,15 +128,17 @@ func serve(ctx context.Context, c config, out, logs io.Writer) (err error) {
 	return errors.Join(err, stopServer(server, c.stopTime, log))
 }
 
-// try returns an error for what is not allowed, and touches neither store nor network.
+// try returns a usageError for what is not allowed, and touches neither store nor network.
 func try(c config, base string, log *slog.Logger) error {
 	if c.tlsCert != "" {
 		if _, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey); err != nil {
 			return usageError{fmt.Errorf("%s and %s are not allowed: %w", c.from.called("tls-cert"), c.from.called("tls-key"), err)}
 		}
 	}
-	_, err := newService(c, memory.New(memory.Options{}), base, log)
-	return err
+	if _, err := newService(c, memory.New(memory.Options{}), base, log); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 // service is what the flags ask for, on a store. Nothing of it runs yet.
@@ -195,7 +206,7 @@ func newEngine(c config, store keyedStore, source fetcher.Fetcher, sources []str
 	var err error
 	if c.sealKey != "" {
 		if cfg.Sealer, err = endpoints.NewAESSealer(endpoints.SealKey{ID: "1", Key: c.sealKey}); err != nil {
-			return nil, usageError{fmt.Errorf("%s: %w", c.from.called("seal-key"), err)}
+			return nil, fmt.Errorf("%s: %w", c.from.called("seal-key"), err)
 		}
 	}
 	return streamwatch.New(cfg)
@@ -291,37 +302,20 @@ func metricsOf(engine *streamwatch.Engine) (http.Handler, error) {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }
 
-// noListener stands for no address.
-type noListener struct{ net.Listener }
-
-func (noListener) Close() error { return nil }
-
-// listenOps listens on the address of its own that ops has, if it has one.
-func listenOps(c config) (net.Listener, error) {
-	if c.opsAddr == "" {
-		return noListener{}, nil
-	}
-	l, err := net.Listen("tcp", c.opsAddr)
+// listen listens on the address that a flag has.
+func listen(c config, name, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s %q is not allowed: %w", c.from.called("ops-addr"), c.opsAddr, err)}
+		return nil, usageError{fmt.Errorf("%s %q is not allowed: %w", c.from.called(name), addr, err)}
 	}
 	return l, nil
 }
 
-// serveOps serves ops there until stop is called.
-func serveOps(ops http.Handler, l net.Listener, failed chan<- error) (stop func()) {
-	if l == (noListener{}) {
-		return func() {}
-	}
-	server := enginehttp.NewServer(ops)
-	go func() { failed <- serveOn(server, l, config{}) }()
-	return func() { server.Close() }
-}
-
-// serveOn serves until the server is shut down, which is no error.
-func serveOn(s *http.Server, l net.Listener, c config) (err error) {
-	if c.tlsCert != "" {
-		err = s.ServeTLS(l, c.tlsCert, c.tlsKey)
+// serveOn serves until the server is shut down, which is no error; with a certificate,
+// HTTPS.
+func serveOn(s *http.Server, l net.Listener, cert, key string) (err error) {
+	if cert != "" {
+		err = s.ServeTLS(l, cert, key)
 	} else {
 		err = s.Serve(l)
 	}

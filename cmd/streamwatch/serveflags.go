@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamwatch/streamwatch"
 	"github.com/streamwatch/streamwatch/enginehttp"
+	"github.com/streamwatch/streamwatch/monitor"
 	"github.com/streamwatch/streamwatch/rule"
 	"github.com/streamwatch/streamwatch/secret"
 )
@@ -146,9 +147,9 @@ func readConfig(p process, args []string, fs flags) (c config, err error) {
 	if c.from, err = fs.fill(p, args); err != nil {
 		return c, err
 	}
-	for name := range c.secrets.values() {
-		if v, ok := p.env(variable(name)); ok && v != "" {
-			c.from[name] = variable(name)
+	for name, value := range c.secrets.values() {
+		if v, _ := p.env(variable(name)); v != "" {
+			*value, c.from[name] = secret.Value(v), variable(name)
 		}
 	}
 	file := &configFile{}
@@ -157,13 +158,9 @@ func readConfig(p process, args []string, fs flags) (c config, err error) {
 			return c, usageError{fmt.Errorf("%s: %w", c.from.called("config"), err)}
 		}
 	}
-	listed, variables, err := file.apply(fs, c.from, p.env)
+	c.sources, err = file.apply(fs, c.secrets.values(), c.from, p.env)
 	c.unset = file.unset
-	for name, value := range c.secrets.values() {
-		s, _ := p.env(cmp.Or(variables[name], variable(name)))
-		*value = secret.Value(s)
-	}
-	if c.sources = listed; len(*sources) > 0 {
+	if len(*sources) > 0 {
 		var missing []unset
 		var wrong error
 		c.sources, missing, wrong = parseSources(c.from.called("source"), *sources, p.env)
@@ -173,7 +170,17 @@ func readConfig(p process, args []string, fs flags) (c config, err error) {
 	if err = errors.Join(err, c.check()); err != nil {
 		return c, usageError{errors.Join(err, c.unsetError())}
 	}
+	if c.demo {
+		c.forDemo()
+	}
 	return c, nil
+}
+
+// forDemo has defaults that differ with -demo.
+func (c *config) forDemo() {
+	c.allowPrivate, c.metrics = true, true
+	c.operator = cmp.Or(c.operator, demoOwner)
+	c.interval = cmp.Or(c.interval, max(time.Second, c.minInterval))
 }
 
 // shortest is the least interval of a monitor.
@@ -207,24 +214,18 @@ func (c *config) check() error {
 	refuse(c.demo && c.sealKey != "", "seal-key", "is not allowed with -demo: its receiver reads the secrets from the store")
 	refuse(c.minInterval != 0 && (c.minInterval < rule.MinInterval || c.minInterval > rule.MaxInterval),
 		"min-interval", "%s is not allowed: want %s to %s", c.minInterval, rule.MinInterval, rule.MaxInterval)
-	refuse(c.interval != 0 && c.interval < c.shortest(), "interval", "%s is not allowed: want %s or more, see -min-interval", c.interval, c.shortest())
+	refuse(c.interval != 0 && (c.interval < c.shortest() || c.interval > monitor.MaxInterval),
+		"interval", "%s is not allowed: want %s, see -min-interval, to %s", c.interval, c.shortest(), monitor.MaxInterval)
 	refuse(c.drain < 0 || c.drain > time.Minute, "drain", "%s is not allowed: want 0s to 1m", c.drain)
 	refuse(c.stopTime <= 0 || c.stopTime > time.Hour, "stop-time", "%s is not allowed: want more than 0s and at most 1h", c.stopTime)
 	for _, q := range quotaFlags(&c.quotas) {
 		refuse(*q.n < 0, "max-"+q.name, "%d is not allowed: want 1 or more, or 0 for no bound", *q.n)
 	}
 	refuse(c.keyless < 1, "keyless", "%d is not allowed: want 1 or more", c.keyless)
-	refuse(!(c.perSecond >= 0), "calls", "%g is not allowed: want more than 0", c.perSecond)
+	refuse(!(c.perSecond >= 0 && c.perSecond <= maxCalls), "calls", "%g is not allowed: want more than 0 and at most %d", c.perSecond, maxCalls)
 	if c.redis != "" {
 		_, err := redisOptions(c.redis)
 		refuse(err != nil, "redis", "%w", err)
-	}
-	if c.demo {
-		c.allowPrivate, c.metrics = true, true
-		c.operator = cmp.Or(c.operator, demoOwner)
-		if c.interval == 0 {
-			c.interval = max(time.Second, c.minInterval)
-		}
 	}
 	return errors.Join(all...)
 }

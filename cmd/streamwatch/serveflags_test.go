@@ -36,7 +36,10 @@ func TestParseServe(t *testing.T) {
 		"-demo stray":                                         `argument "stray" is not allowed`,
 		"-owner x":                                            "-owner",
 		"-demo -ops-addr 127.0.0.1:9 -calls 5":                "",
-		"-demo -interval 100ms":                               "-interval 100ms is not allowed: want 1s or more, see -min-interval",
+		"-demo -interval 100ms":                               "-interval 100ms is not allowed: want 1s, see -min-interval, to 24h0m0s",
+		"-demo -interval 25h":                                 "-interval 25h0m0s is not allowed: want 1s",
+		"-demo -calls 1e9":                                    "-calls 1e+09 is not allowed: want more than 0 and at most 1000000",
+		"-source a=bluesky,calls=1e9 -source b=blusky":        `-source a: calls "1e9" is not allowed: want more than 0 and at most 1000000 calls a second` + "\n" + `-source b: kind "blusky"`,
 		"-demo -min-interval 99ms":                            "-min-interval 99ms is not allowed: want 100ms to",
 		"-demo -origins example.com":                          `origin "example.com" is not allowed`,
 		"-demo -drain 2m":                                     "-drain 2m0s is not allowed",
@@ -53,6 +56,9 @@ func TestParseServe(t *testing.T) {
 	}
 	if _, err := parseServe(process{env: func(n string) (string, bool) { return "often", n == "STREAMWATCH_INTERVAL" }}, nil); err == nil || !strings.Contains(err.Error(), `STREAMWATCH_INTERVAL "often"`) {
 		t.Errorf("a bad variable: %v", err)
+	}
+	if _, err := parseServe(process{env: func(n string) (string, bool) { return " ", n == "STREAMWATCH_SOURCE" }}, nil); err == nil || !strings.Contains(err.Error(), "want either -demo or -platform") {
+		t.Errorf("no source in the variable: %v", err)
 	}
 	var help bytes.Buffer
 	if _, err := parseServe(process{env: noEnv, out: &help}, []string{"-h"}); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "-platform") {
@@ -87,8 +93,8 @@ func TestRefusedFlagLeavesNoDatabase(t *testing.T) {
 			all = append(all, "-addr", "127.0.0.1:0")
 		}
 		err := run(t.Context(), process{noEnv, io.Discard, io.Discard}, append(all, "-db", filepath.Join(dir, "new.db")))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", args, err, want)
+		if err == nil || !strings.Contains(err.Error(), want) || all[0] == "serve" && status(err) != 2 {
+			t.Errorf("%s: status %d, error %v, want %q", args, status(err), err, want)
 		}
 		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 			t.Errorf("%s: left behind: %v, %v", args, files, err)

@@ -54,6 +54,9 @@ var sourceKinds = map[string]struct {
 // kinds are those of sourceKinds, for people.
 const kinds = "bluesky, mastodon, remote, x, feed or fake"
 
+// maxCalls is the most calls a second, as of detect.Config.
+const maxCalls = 1_000_000
+
 // defaultProbeRate is for sources whose accounts are polled at intervals.
 const defaultProbeRate = 1.0
 
@@ -68,30 +71,39 @@ func checkSourceName(name string) error {
 	return nil
 }
 
-// parseSources reads the flags, which errors call so. No error has more of a value than
-// its place and what is no secret.
+// parseSources reads the flags, which errors call so. The error has all that is wrong, and
+// no more of a value than its place and what is no secret.
 func parseSources(called string, flags []string, env func(string) (string, bool)) (all []sourceFlag, missing []unset, err error) {
+	var errs []error
 	for _, flag := range flags {
-		name, rest, ok := strings.Cut(flag, "=")
-		if !ok {
-			return nil, missing, fmt.Errorf("%s %.40q is not allowed: want name=kind,url,option,…", called, name)
-		}
-		if err := checkSourceName(name); err != nil {
-			return nil, missing, fmt.Errorf("%s %w", called, err)
-		}
-		s := sourceFlag{name: name, from: called + " " + name}
-		if err := s.parse(strings.Split(rest, ","), env); err != nil {
-			return nil, missing, fmt.Errorf("%s: %w", s.from, err)
-		}
-		if s.tokenIn != "" && s.token == "" {
+		s, err := parseSource(called, flag, env)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		case slices.ContainsFunc(all, func(o sourceFlag) bool { return o.name == s.name }):
+			errs = append(errs, fmt.Errorf("%s %q is not allowed twice: want a name for each", called, s.name))
+		case s.tokenIn != "" && s.token == "":
 			missing = append(missing, unset{at: s.from + ": token", variable: s.tokenIn})
-		}
-		if slices.ContainsFunc(all, func(o sourceFlag) bool { return o.name == name }) {
-			return nil, missing, fmt.Errorf("%s %.40q is not allowed twice: want a name for each", called, name)
 		}
 		all = append(all, s)
 	}
-	return all, missing, nil
+	return all, missing, errors.Join(errs...)
+}
+
+func parseSource(called, flag string, env func(string) (string, bool)) (sourceFlag, error) {
+	name, rest, ok := strings.Cut(flag, "=")
+	if !ok {
+		return sourceFlag{}, fmt.Errorf("%s %.40q is not allowed: want name=kind,url,option,…", called, name)
+	}
+	if err := checkSourceName(name); err != nil {
+		return sourceFlag{}, fmt.Errorf("%s %w", called, err)
+	}
+	s := sourceFlag{name: name, from: called + " " + name}
+	if err := s.parse(strings.Split(rest, ","), env); err != nil {
+		return s, fmt.Errorf("%s: %w", s.from, err)
+	}
+	return s, nil
 }
 
 func (s *sourceFlag) parse(fields []string, env func(string) (string, bool)) error {
@@ -213,8 +225,8 @@ func (s *sourceFlag) streamSchemes() []string {
 
 func perSecond(option, value string) (float64, error) {
 	n, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(n > 0) {
-		return 0, fmt.Errorf("%s %.40q is not allowed: want more than 0 calls a second", option, value)
+	if err != nil || !(n > 0 && n <= maxCalls) {
+		return 0, fmt.Errorf("%s %.40q is not allowed: want more than 0 and at most %d calls a second", option, value, maxCalls)
 	}
 	return n, nil
 }

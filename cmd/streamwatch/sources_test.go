@@ -59,7 +59,7 @@ func TestParseSources(t *testing.T) {
 		"x=bluesky,pds,stream":                          "pds is not allowed without a url",
 		"x=bluesky,https://a.example,pds=1":             "pds with a value is not allowed",
 		"x=bluesky,https://a.example,pds,probe":         "probe is not allowed with pds",
-		"x=bluesky,probe=often":                         `probe "often" is not allowed: want more than 0 calls a second`,
+		"x=bluesky,probe=often":                         `probe "often" is not allowed: want more than 0 and at most 1000000 calls a second`,
 		"x=bluesky,calls":                               `calls "" is not allowed`,
 		"x=bluesky,calls=NaN":                           `calls "NaN" is not allowed`,
 		"x=bluesky,stream=https://a.example":            "stream is not allowed: want ws:// or wss:// and a host",

@@ -31,9 +31,10 @@ func TestSlowRequestIsCut(t *testing.T) {
 	defer close(release)
 
 	d := serveDemo(t, "-ops-addr", "127.0.0.1:0", "-drain", "1s", "-stop-time", "200ms")
-	get := func(path string) (int, string) {
+	ops := d.log.Wait(t, `msg="serving operators" address=(\S+)`)[1]
+	get := func(url string) (int, string) {
 		t.Helper()
-		resp, err := d.client.Get(d.base + path)
+		resp, err := d.client.Get(url)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestSlowRequestIsCut(t *testing.T) {
 		b, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(b)
 	}
-	if status, body := get("/readyz"); status != 200 {
+	if status, body := get(d.base + "/readyz"); status != 200 {
 		t.Fatalf("readyz %d %s", status, body)
 	}
 	scraped := make(chan error, 1)
@@ -59,12 +60,14 @@ func TestSlowRequestIsCut(t *testing.T) {
 	d.stop()
 	for status := 200; status == 200; { // until the signal is seen
 		var body string
-		if status, body = get("/readyz"); status != 200 && (status != 503 || body != "not ready: stopping\n") {
+		if status, body = get(d.base + "/readyz"); status != 200 && (status != 503 || body != "not ready: stopping\n") {
 			t.Errorf("readyz %d %q while stopping", status, body)
 		}
 	}
-	if status, _ := get("/livez"); status != 200 {
-		t.Errorf("livez %d while stopping", status)
+	for _, url := range []string{d.base + "/livez", ops + "/livez", ops + "/metrics"} {
+		if status, _ := get(url); status != 200 {
+			t.Errorf("%s: %d while stopping", url, status)
+		}
 	}
 	d.end(t)
 	if err := <-scraped; err == nil {
