@@ -85,14 +85,20 @@ func (a *admission) monitor(ctx context.Context, was *monitor.Monitor, is monito
 	if err := a.erasing.check(is.Owner, is.Status == monitor.Active); err != nil {
 		return nil, err
 	}
-	if err := a.monitorQuota(ctx, was, &is); err != nil {
+	counted, err := a.monitorQuota(ctx, was, &is)
+	if err != nil {
 		return nil, err
 	}
 	var paid billing.Price
 	if was != nil && was.Status == monitor.Active {
 		paid = a.e.Price(*was)
 	}
-	return a.admit(ctx, is.Owner, is.ID, is.Status == monitor.Active, paid, a.e.Price(is))
+	done, err = a.admit(ctx, is.Owner, is.ID, is.Status == monitor.Active, paid, a.e.Price(is))
+	if err != nil {
+		counted()
+		return nil, err
+	}
+	return both(counted, done), nil
 }
 
 // rule is rule.Config.Admit.
@@ -100,14 +106,20 @@ func (a *admission) rule(ctx context.Context, was *rule.Rule, is rule.Rule) (don
 	if err := a.erasing.check(is.Owner, is.Status == rule.Active); err != nil {
 		return nil, err
 	}
-	if err := a.ruleQuota(ctx, was, &is); err != nil {
+	counted, err := a.ruleQuota(ctx, was, &is)
+	if err != nil {
 		return nil, err
 	}
 	var paid billing.Price
 	if was != nil && was.Status == rule.Active {
 		paid = a.e.PriceRule(*was)
 	}
-	return a.admit(ctx, is.Owner, is.ID, is.Status == rule.Active, paid, a.e.PriceRule(is))
+	done, err = a.admit(ctx, is.Owner, is.ID, is.Status == rule.Active, paid, a.e.PriceRule(is))
+	if err != nil {
+		counted()
+		return nil, err
+	}
+	return both(counted, done), nil
 }
 
 // admit allows a stream at a price if the price is covered, or at most what is paid

@@ -9,8 +9,11 @@ import (
 )
 
 // Quotas bound what each owner may have at a time, paused and disabled ones included;
-// 0 is no bound. Lowering a quota removes nothing. Concurrent creations in one engine
-// do not exceed a quota; those of several engines on one store may.
+// 0 is no bound. Lowering a quota removes nothing. Concurrent creations do not exceed a
+// quota, in the whole fleet: nodes take turns for each owner, and one whose turn does not
+// come within 1 s gives ErrBusy. Only a node that stands still in the middle of a creation,
+// for twice as long as one may take (22 s by default), and then stores it, may exceed a
+// quota, by that one.
 type Quotas struct {
 	Monitors  int
 	Rules     int
@@ -22,7 +25,7 @@ type Quotas struct {
 	MonitorAccounts int
 	// Connections is how many WebSocket connections all of an owner's keys have: see
 	// wshub.Options.MaxPerOwner, which it sets unless that is set. Those beyond are
-	// closed with 4003.
+	// closed with 4003. Each node of a fleet counts its own.
 	Connections int
 }
 
@@ -58,21 +61,35 @@ func within(quota string, limit, have, asked int) error {
 	return &QuotaError{Quota: quota, Limit: limit, Have: have, Asked: asked}
 }
 
-// monitorQuota is asked while no other monitor is changed.
-func (a *admission) monitorQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) error {
+// monitorQuota is asked while no other monitor is changed here. No other node creates one
+// for the owner until done is called.
+func (a *admission) monitorQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) (done func(), err error) {
 	q := &a.e.cfg.Quotas
-	if was == nil && q.Monitors > 0 {
-		page, err := a.e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: 1, PageSize: 1})
-		if err != nil {
-			return err
-		}
-		if err := within("monitors", q.Monitors, page.Total, 1); err != nil {
-			return err
+	one := was == nil && q.Monitors > 0
+	more := q.Accounts > 0 && (was == nil || len(is.Accounts) > len(was.Accounts))
+	if !one && !more {
+		return func() {}, nil
+	}
+	if done, err = a.turn(ctx, is.Owner, "monitors"); err != nil {
+		return nil, err
+	}
+	if one {
+		var page monitor.Page
+		if page, err = a.e.store.Monitors().List(ctx, monitor.Query{Owner: is.Owner, Page: 1, PageSize: 1}); err == nil {
+			err = within("monitors", q.Monitors, page.Total, 1)
 		}
 	}
-	if q.Accounts == 0 || was != nil && len(is.Accounts) <= len(was.Accounts) {
-		return nil
+	if err == nil && more {
+		err = a.accountQuota(ctx, was, is)
 	}
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
+func (a *admission) accountQuota(ctx context.Context, was *monitor.Monitor, is *monitor.Monitor) error {
 	const size = 100
 	have := 0
 	for page, more := 1, true; more; page++ {
@@ -89,19 +106,26 @@ func (a *admission) monitorQuota(ctx context.Context, was *monitor.Monitor, is *
 	if was != nil {
 		asked -= len(was.Accounts)
 	}
-	return within("accounts", q.Accounts, have, asked)
+	return within("accounts", a.e.cfg.Quotas.Accounts, have, asked)
 }
 
-// ruleQuota is asked while no other rule is changed.
-func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule) error {
+// ruleQuota is monitorQuota for rules.
+func (a *admission) ruleQuota(ctx context.Context, was *rule.Rule, is *rule.Rule) (done func(), err error) {
 	if was != nil || a.e.cfg.Quotas.Rules == 0 {
-		return nil
+		return func() {}, nil
+	}
+	if done, err = a.turn(ctx, is.Owner, "rules"); err != nil {
+		return nil, err
 	}
 	page, err := a.e.store.Rules().List(ctx, rule.Query{Owner: is.Owner, Page: 1, PageSize: 1})
-	if err != nil {
-		return err
+	if err == nil {
+		err = within("rules", a.e.cfg.Quotas.Rules, page.Total, 1)
 	}
-	return within("rules", a.e.cfg.Quotas.Rules, page.Total, 1)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
 }
 
 // newEndpoint is endpoints.Config.Admit. The next call waits until done is called.
@@ -118,6 +142,12 @@ func (a *admission) newEndpoint(ctx context.Context, owner string) (done func(),
 	case <-ctx.Done():
 		return nil, fmt.Errorf("streamwatch: %w", context.Cause(ctx))
 	}
+	turned, err := a.turn(ctx, owner, "endpoints")
+	if err != nil {
+		done()
+		return nil, err
+	}
+	done = both(done, turned)
 	all, err := a.e.store.Endpoints().List(ctx, owner, "")
 	if err == nil {
 		err = within("endpoints", a.e.cfg.Quotas.Endpoints, len(all), 1)
