@@ -105,8 +105,21 @@ func (m *membership) Give(ctx context.Context, own, given fleet.Set) error {
 	if err := m.e.dispatcher.SetParts(ctx, own); err != nil {
 		return err
 	}
+	m.forget(own)
 	m.count.given.Add(int64(given.Len()))
 	return nil
+}
+
+// forget drops the troubles of what the node does not poll any more: who does reports them.
+func (m *membership) forget(own fleet.Set) {
+	account := func(username string) bool { return !own.Has(m.e.platforms.Part(username)) }
+	m.e.monitors.Forget(account)
+	m.e.rules.Forget(func(id, what string) bool {
+		if username, ok := strings.CutPrefix(what, "@"); ok {
+			return account(username)
+		}
+		return !own.Has(fleet.PartOf(id))
+	})
 }
 
 // setParts returns when nothing of other parts can be committed any more. Detectors that
@@ -135,6 +148,7 @@ func (m *membership) Lost() {
 		err := m.setParts(ctx, fleet.Set{})
 		cancel()
 		if err == nil {
+			m.forget(fleet.Set{})
 			return
 		}
 		m.e.cfg.Logger.Warn("the node has lost its term, and waits for polls under way", "error", err)

@@ -22,6 +22,7 @@ func (m *Manager) kind() control.Kind[Monitor, struct{}] {
 		Restart: restart,
 		Advance: m.advance,
 		Affects: func(_, mon *Monitor, what string) bool { return mon.has(what) },
+		Parted:  true,
 	}
 }
 

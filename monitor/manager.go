@@ -160,6 +160,12 @@ func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 // ends. It may be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
+// Forget drops what Report was told of accounts that another process reads from now on,
+// and leaves the stored reasons to that.
+func (m *Manager) Forget(elsewhere func(username string) bool) {
+	m.control.Forget(func(_, what string) bool { return elsewhere(what[1:]) })
+}
+
 // Report notes that an account of a monitor fails permanently or, with a nil error,
 // that it has recovered. It does not block; Run stores it.
 func (m *Manager) Report(owner, id, username string, err error) {

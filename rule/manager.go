@@ -140,6 +140,10 @@ func (m *Manager) Follow(ctx context.Context, owner, id string) error {
 // be called once.
 func (m *Manager) Run(ctx context.Context) error { return m.control.Run(ctx) }
 
+// Forget drops what Report was told of sources that another process reads from now on,
+// and leaves the stored reasons to that. id is the rule's, what that of Report.
+func (m *Manager) Forget(elsewhere func(id, what string) bool) { m.control.Forget(elsewhere) }
+
 // Report says that a source of a rule's posts fails permanently or, with a nil err,
 // that it has recovered. The source is what: "" for the search for the rule's query,
 // "@" and the name for an account whose timeline is read. Report does not block; Run

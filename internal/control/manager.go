@@ -153,6 +153,9 @@ func (m *Manager[R, P]) Follow(ctx context.Context, owner, id string) error {
 	if err != nil {
 		return err
 	}
+	if h := m.kind.Head(&r); m.kind.Parted && *h.Status == Active && *h.StatusReason == "" {
+		m.troubles.restore(id, owner, func(what string) bool { return m.kind.Affects(&r, &r, what) })
+	}
 	return m.apply(ctx, r)
 }
 

@@ -55,6 +55,10 @@ type Kind[R, P any] struct {
 	Advance func(ctx context.Context, r *R) error
 	// Affects reports whether a trouble of the old record is one of the new.
 	Affects func(old, r *R, what string) bool
+	// Parted: several processes may read what a record is about, each a part of it. Then
+	// Follow writes again what fails here, when another one has written that all is
+	// well; Affects has to go by r alone.
+	Parted bool
 }
 
 // Store keeps the records: see monitor.Store and rule.Store.

@@ -69,6 +69,31 @@ func (t *troubles) keep(id, owner string, affects func(what string) bool) {
 	}
 }
 
+// restore notes a record whose stored reason is gone although something of it fails here.
+// What does not affect the record any more is forgotten.
+func (t *troubles) restore(id, owner string, affects func(what string) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.failing[id], func(what, _ string) bool { return !affects(what) })
+	if len(t.failing[id]) > 0 {
+		t.note(id, owner)
+	}
+}
+
+// Forget drops the troubles of what is read elsewhere from now on; who reads it there
+// reports them anew. What is that of Report. The stored reasons stay.
+func (m *Manager[R, P]) Forget(gone func(id, what string) bool) {
+	t := &m.troubles
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, failing := range t.failing {
+		maps.DeleteFunc(failing, func(what, _ string) bool { return gone(id, what) })
+		if len(failing) == 0 {
+			delete(t.failing, id)
+		}
+	}
+}
+
 // retry makes the next turn of Run write a reason whose write failed.
 func (t *troubles) retry(id, owner string) {
 	t.mu.Lock()

@@ -149,3 +149,53 @@ func TestWebhookMovedBesideOtherProcesses(t *testing.T) {
 		t.Errorf("of a record that does not exist: %t %v", moved, err)
 	}
 }
+
+// A reason that another process has removed is written again while what it tells of fails
+// here, and affects the record as it is now. Others' reasons stay, and so do those of what
+// is read elsewhere.
+func TestReasonThatAnotherProcessRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		r, _, err := d.Create(t.Context(), thing{Owner: "o", Text: "moon"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		running(t, d)
+		follow := func(change func(*thing)) string {
+			t.Helper()
+			d.mu.Lock()
+			stored := d.stored[r.ID]
+			change(&stored)
+			stored.Version++
+			d.stored[r.ID] = stored
+			d.mu.Unlock()
+			if err := d.Follow(t.Context(), "o", r.ID); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			return d.thing(r.ID).Reason
+		}
+		d.Report("o", r.ID, "@a", errors.New("gone"))
+		synctest.Wait()
+		own := control.ReasonUpstream + "@a: gone"
+		for _, row := range []struct {
+			text   string
+			change func(*thing)
+			want   string
+		}{
+			{"removed", func(r *thing) { r.Reason = "" }, own},
+			{"another one's", func(r *thing) { r.Reason = "upstream_error: @b: gone" }, "upstream_error: @b: gone"},
+			{"removed again", func(r *thing) { r.Reason = "" }, own},
+			{"paused", func(r *thing) { r.Reason, r.Status = "", control.Paused }, ""},
+		} {
+			if got := follow(row.change); got != row.want {
+				t.Errorf("%s: reason %q, want %q", row.text, got, row.want)
+			}
+		}
+		d.Report("o", r.ID, "@a", errors.New("gone"))
+		d.Forget(func(id, what string) bool { return id == r.ID && what == "@a" })
+		if got := follow(func(r *thing) { r.Reason, r.Status = "", control.Active }); got != "" {
+			t.Errorf("reason %q of what is read elsewhere", got)
+		}
+	})
+}
