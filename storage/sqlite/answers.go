@@ -25,7 +25,11 @@ func (a answers) Begin(ctx context.Context, q fleet.Request) (kept *fleet.Answer
 		case err != nil:
 			return err
 		case !found:
-			return t.exec(`INSERT OR REPLACE INTO answers (owner, id, asked, holder, until) VALUES (?, ?, ?, ?, ?)`,
+			// One that is over: REPLACE would not count it, see the trigger answers_less.
+			if err := t.exec(`DELETE FROM answers WHERE owner = ? AND id = ?`, q.Owner, q.ID); err != nil {
+				return err
+			}
+			return t.exec(`INSERT INTO answers (owner, id, asked, holder, until) VALUES (?, ?, ?, ?, ?)`,
 				q.Owner, q.ID, q.Asked, q.By, nanos(now.Add(q.Lease)))
 		case asked != q.Asked:
 			return fleet.ErrOtherRequest
@@ -75,21 +79,16 @@ func (a answers) Finish(ctx context.Context, q fleet.Request, text []byte) error
 
 // boundAnswers removes the oldest answers beyond the bounds of all.
 func boundAnswers(t *tx) error {
-	var count, bytes int
-	if _, err := one(t, `SELECT count(*), coalesce(sum(length(text)), 0) FROM answers WHERE place IS NOT NULL`, nil, &count, &bytes); err != nil {
-		return err
-	}
-	for count > fleet.MaxAnswers || bytes > fleet.MaxAnswerBytes {
-		var place int64
-		var size int
-		if _, err := one(t, `SELECT place, length(text) FROM answers WHERE place IS NOT NULL ORDER BY place LIMIT 1`, nil, &place, &size); err != nil {
+	for {
+		var count, bytes int
+		if _, err := one(t, `SELECT answers, answer_bytes FROM totals`, nil, &count, &bytes); err != nil {
 			return err
 		}
-		if err := t.exec(`DELETE FROM answers WHERE place = ?`, place); err != nil {
+		if count <= fleet.MaxAnswers && bytes <= fleet.MaxAnswerBytes {
+			return nil
+		}
+		if err := t.exec(`DELETE FROM answers WHERE place = (SELECT min(place) FROM answers)`); err != nil {
 			return err
 		}
-		count--
-		bytes -= size
 	}
-	return nil
 }

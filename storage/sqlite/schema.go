@@ -27,8 +27,16 @@ var migrations = []string{
 	PRIMARY KEY (owner, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX answers_of_owner ON answers (owner, place) WHERE place IS NOT NULL;
-CREATE INDEX answers_by_size ON answers (place, length(text)) WHERE place IS NOT NULL;
-CREATE INDEX answers_by_age ON answers (until)`,
+CREATE INDEX answers_by_age ON answers (until);
+-- How many have a text, and the bytes of all.
+ALTER TABLE totals ADD COLUMN answers INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE totals ADD COLUMN answer_bytes INTEGER NOT NULL DEFAULT 0;
+CREATE TRIGGER answers_more AFTER UPDATE OF text ON answers WHEN old.text IS NULL AND new.text IS NOT NULL BEGIN
+	UPDATE totals SET answers = answers + 1, answer_bytes = answer_bytes + length(new.text);
+END;
+CREATE TRIGGER answers_less AFTER DELETE ON answers WHEN old.text IS NOT NULL BEGIN
+	UPDATE totals SET answers = answers - 1, answer_bytes = answer_bytes - length(old.text);
+END`,
 }
 
 // newestVersion is the version of the schema that this package reads and writes.
