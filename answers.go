@@ -22,12 +22,33 @@ func newAnswers(e *Engine) fleet.Answers {
 	if store, ok := e.store.(storage.Sharing); ok {
 		kept = store.Answers()
 	} else {
-		kept = memory.New(memory.Options{Now: e.cfg.Now}).Answers()
+		own := memory.New(memory.Options{Now: e.cfg.Now})
+		kept = ownAnswers{own.Answers(), own}
 	}
 	if e.cfg.Sealer != nil {
 		return sealedAnswers{kept, e.cfg.Sealer}
 	}
 	return kept
+}
+
+// ownAnswers are those of an engine whose store keeps none.
+type ownAnswers struct {
+	fleet.Answers
+	store *memory.Store
+}
+
+// eraseAnswers removes an owner's answers that the Store does not have, and returns how
+// many there were.
+func eraseAnswers(ctx context.Context, a fleet.Answers, owner string) (int, error) {
+	if sealed, ok := a.(sealedAnswers); ok {
+		a = sealed.Answers
+	}
+	own, ok := a.(ownAnswers)
+	if !ok {
+		return 0, nil
+	}
+	erased, err := own.store.Erase(ctx, owner)
+	return erased.Answers, err
 }
 
 // sealedAnswers seals the texts of Answers, each for its request.

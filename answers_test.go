@@ -82,3 +82,31 @@ func TestAnswersWithoutASharing(t *testing.T) {
 		t.Errorf("another engine has %q, %v", got, err)
 	}
 }
+
+// Erase removes an owner's answers, wherever they are.
+func TestEraseRemovesAnswers(t *testing.T) {
+	store := memory.New(memory.Options{})
+	for name, s := range map[string]storage.Store{
+		"in the store": store,
+		"in the engine": struct {
+			storage.Store
+			storage.Eraser
+		}{store, store},
+	} {
+		e, err := streamwatch.New(streamwatch.Config{Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{}), Store: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keepAnswer(t, e.Answers(), "q", "text")
+		report, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+		if err != nil || report.Answers != 1 {
+			t.Errorf("%s: %d answers erased, %v, want 1", name, report.Answers, err)
+		}
+		if got, err := storedAnswer(t, e.Answers(), "q"); got != "" || err != nil {
+			t.Errorf("%s: %q, %v after Erase", name, got, err)
+		}
+		if _, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{}); err != nil { // what storedAnswer has begun
+			t.Fatal(err)
+		}
+	}
+}

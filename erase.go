@@ -89,6 +89,9 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 			return r, fmt.Errorf("streamwatch: keep the ledger: %w", err)
 		}
 	}
+	if r.Answers, err = eraseAnswers(ctx, e.answers, owner); err != nil {
+		return r, fmt.Errorf("streamwatch: erase answers: %w", err)
+	}
 	for { // again for what was committed at the last moment
 		erased, err := store.Erase(ctx, owner, targets...)
 		r.Add(erased)
