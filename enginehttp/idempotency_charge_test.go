@@ -3,6 +3,7 @@ package enginehttp_test
 import (
 	"context"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -14,13 +15,13 @@ import (
 type slowTill struct {
 	billing.Ledger
 	entered, leave chan struct{}
+	began          atomic.Bool
 	panics         int
 }
 
 func (s *slowTill) Commit(ctx context.Context, id string, e billing.Entry) error {
-	if s.entered != nil {
+	if s.entered != nil && s.began.CompareAndSwap(false, true) {
 		close(s.entered)
-		s.entered = nil
 		<-s.leave
 	}
 	return s.Ledger.Commit(ctx, id, e)
