@@ -4,7 +4,7 @@
 //	rec, err := recorder.New(recorder.Options{Dir: "/var/lib/streamwatch/recordings"})
 //	cfg = rec.Wrap(cfg) // before streamwatch.New
 //	…
-//	go func() { ran <- rec.Run(ctx) }() // writes a dump after a gap, and when told to
+//	go func() { ran <- rec.Run(ctx) }() // writes a dump after a gap or a loss, and when told to
 //	…
 //	rec.Trigger("a customer misses a post")
 //	rec.Dump(w) // or at once, to any writer

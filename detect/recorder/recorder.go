@@ -86,6 +86,9 @@ type Recorder struct {
 	head  int
 	bytes int
 	lost  int // records that gave way
+
+	losses  map[*poll.Env]losses // as they were noticed
+	noticed [len(causes)]time.Time
 }
 
 // entry is a record, or that a target was released.
@@ -106,12 +109,14 @@ func New(opts Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recorder{opts: opts, told: make(chan string, 1)}, nil
+	return &Recorder{opts: opts, told: make(chan string, 1), losses: make(map[*poll.Env]losses)}, nil
 }
 
-// Wrap returns cfg with the polls of all of its sources recorded, and with each gap that
-// opens a reason for a dump. Config.OnGap is called as before. Other reasons, such as
-// Config.OnTrouble or a customer who reports a loss, are the caller's to Trigger.
+// Wrap returns cfg with the polls of all of its sources recorded. A gap that opens is a
+// reason for a dump, and so is a post that was shown and is not delivered, see DroppedStats,
+// Ancient and WrongVersions of detect.Stats: each cause once an hour at most. Config.OnGap
+// is called as before. Other reasons, such as Config.OnTrouble or a customer who reports a
+// loss, are the caller's to Trigger.
 //
 // The Fetchers are wrapped: their other methods are there as Roles alone, and who wraps
 // them again hides the recorder.
@@ -167,7 +172,10 @@ func (t taped) Tape() poll.Tape { return tape{t.r} }
 // tape is a Recorder as polls see it.
 type tape struct{ r *Recorder }
 
-func (t tape) Ended(p *poll.Record) { t.r.add(entry{poll: p, bytes: sizeOf(p)}) }
+func (t tape) Ended(p *poll.Record) {
+	t.r.add(entry{poll: p, bytes: sizeOf(p)})
+	t.r.notice(p.Env)
+}
 
 func (t tape) Released(e *poll.Env, key string) {
 	t.r.add(entry{released: &released{e, key}, bytes: int(unsafe.Sizeof(entry{})) + 64})

@@ -1,0 +1,45 @@
+package recorder
+
+import (
+	"time"
+
+	"github.com/streamwatch/streamwatch/detect/internal/poll"
+)
+
+// lossesApart is the shortest time between two dumps for one cause of a loss: a platform
+// that sends what cannot be delivered mostly does so with every answer.
+const lossesApart = time.Hour
+
+// losses are how many posts a source has shown that are not delivered, by cause.
+type losses [len(causes)]int64
+
+// causes are the reasons of dumps.
+var causes = [...]string{
+	"lost: no id", "lost: no time", "lost: from the future", "lost: another account's",
+	"lost: too many on a page", "lost: one id twice", "lost: too old", "lost: version of a page",
+}
+
+func lossesOf(c *poll.Counters) losses {
+	return losses{
+		c.NoID.Load(), c.NoTime.Load(), c.Future.Load(), c.Author.Load(),
+		c.Excess.Load(), c.SameID.Load(), c.Ancient.Load(), c.WrongVersions.Load(),
+	}
+}
+
+// notice has a dump written when a source has lost something since it was noticed last.
+func (r *Recorder) notice(e *poll.Env) {
+	now, are := r.opts.Now(), lossesOf(&e.Count)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	were := r.losses[e]
+	if are == were {
+		return
+	}
+	r.losses[e] = are
+	for i, why := range causes {
+		if are[i] > were[i] && (r.noticed[i].IsZero() || now.Sub(r.noticed[i]) >= lossesApart) {
+			r.noticed[i] = now
+			r.Trigger(why)
+		}
+	}
+}
