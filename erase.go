@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
@@ -52,13 +53,15 @@ type EraseReport struct {
 // the store removes, and what may stay, is written at storage.Eraser.
 //
 // The owner's keys go first, and its polls and lanes end before anything is removed, as by
-// Pause and Delete; what is being sent at that moment is not called back. Creations for
-// the owner get ErrErasing meanwhile. In a fleet, other nodes refuse its requests within a
-// second; who authenticates otherwise has to stop these before, as well as what grants
+// Pause and Delete, in a fleet on all nodes; what is being sent at that moment is not called
+// back. Creations for the owner get ErrErasing meanwhile. In a fleet, Erase waits for the
+// second in which other nodes may still let the owner's keys in, and removes what they make
+// in it; who authenticates otherwise has to stop these before, as well as what grants
 // credits. The rest goes on undisturbed, but for what Scrub of the store says.
 //
 // It works before Start, too, as for a program that runs beside the stopped service; the
-// Config has to name the same sources. After an error, or the end of the process, make it
+// Config has to name the same sources. While a fleet runs on the Store that is refused with
+// fleet.ErrShared: ask one of its nodes. After an error, or the end of the process, make it
 // again: it goes on, and counts what it finds then. An owner of whom there is nothing is
 // no error. The name can be used again when Erase has returned nil.
 func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r EraseReport, err error) {
@@ -69,6 +72,11 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 	if o.KeepLedgerAs == owner && owner != "" {
 		return r, fmt.Errorf("streamwatch: EraseOptions.KeepLedgerAs %q is not allowed: want another name than the owner's, or none", owner)
 	}
+	if e.life.is() == fresh {
+		if err := checkAlone(ctx, e.store); err != nil {
+			return r, err
+		}
+	}
 	if !e.admission.erasing.begin(owner) {
 		return r, ErrErasing
 	}
@@ -77,12 +85,12 @@ func (e *Engine) Erase(ctx context.Context, owner string, o EraseOptions) (r Era
 	if r.Keys, err = er.keys(ctx); err != nil {
 		return r, fmt.Errorf("streamwatch: erase keys: %w", err)
 	}
-	targets, err := er.stop(ctx)
-	if err != nil {
-		return r, fmt.Errorf("streamwatch: erase: %w", notRunning(err))
+	if err = er.awaitRefusal(ctx); err != nil {
+		return r, fmt.Errorf("streamwatch: erase: %w", err)
 	}
-	if r.Endpoints, err = er.endpoints(ctx); err != nil {
-		return r, fmt.Errorf("streamwatch: erase endpoints: %w", err)
+	targets, err := er.end(ctx, &r)
+	if err != nil {
+		return r, err
 	}
 	if o.KeepLedgerAs != "" {
 		if r.KeptEntries, err = er.keepLedger(ctx, o.KeepLedgerAs); err != nil {
@@ -136,10 +144,50 @@ func (er eraser) keys(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// stop pauses the owner's monitors and rules, after which nothing is committed for them,
-// and gives the cursors that nobody else needs. The records stay, so that another Erase
-// finds the same cursors when this one is cut short.
-func (er eraser) stop(ctx context.Context) (targets []string, err error) {
+// keysKnown is for how long other nodes may let in a key that is gone: see package apikey.
+const keysKnown = time.Second
+
+// awaitRefusal waits until no other node lets the owner in.
+func (er eraser) awaitRefusal(ctx context.Context) error {
+	if er.e.fleet == nil || er.e.life.is() == fresh {
+		return nil
+	}
+	timer := time.NewTimer(keysKnown)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// end ends the polls and lanes of the owner, in the whole fleet, and gives the cursors that
+// nobody else needs. What another node had begun to make for the owner is ended, too.
+func (er eraser) end(ctx context.Context, r *EraseReport) (targets []string, err error) {
+	for {
+		targets, paused, err := er.stop(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("streamwatch: erase: %w", notRunning(err))
+		}
+		removed, err := er.endpoints(ctx)
+		r.Endpoints += removed
+		if err != nil {
+			return nil, fmt.Errorf("streamwatch: erase endpoints: %w", err)
+		}
+		if err := er.e.fleet.inEffect(ctx); err != nil {
+			return nil, fmt.Errorf("streamwatch: erase: other nodes may work for the owner: %w", err)
+		}
+		if er.e.fleet == nil || paused+removed == 0 {
+			return targets, nil
+		}
+	}
+}
+
+// stop pauses the owner's monitors and rules, after which nothing is committed for them
+// here, and gives the cursors that nobody else needs, and how many it has paused. The records
+// stay, so that another Erase finds the same cursors when this one is cut short.
+func (er eraser) stop(ctx context.Context) (targets []string, paused int, err error) {
 	var pause []func() error
 	own, others := map[string]bool{}, map[string]bool{}
 	err = er.e.monitors.Each(ctx, func(m monitor.Monitor) error {
@@ -159,7 +207,7 @@ func (er eraser) stop(ctx context.Context) (targets []string, err error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	err = er.e.rules.Each(ctx, func(r rule.Rule) error {
 		of := others
@@ -177,11 +225,11 @@ func (er eraser) stop(ctx context.Context) (targets []string, err error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, do := range pause {
 		if err := do(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	for t := range own {
@@ -189,7 +237,7 @@ func (er eraser) stop(ctx context.Context) (targets []string, err error) {
 			targets = append(targets, t)
 		}
 	}
-	return targets, nil
+	return targets, len(pause), nil
 }
 
 // reasonErased is the status reason of what is about to be removed. Suspending it, unlike
