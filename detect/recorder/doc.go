@@ -19,7 +19,7 @@
 // they came, and the error; the state of the account or query before it, so that a ring may
 // begin anywhere; and what was decided: which posts were new, for whom, with which stamps and
 // body, the cursor, gaps opened and filled, limits that closed calls, and when it was due
-// again. The oldest records give way when all together, by estimate, exceed Options.Bytes.
+// again. A node of a fleet records what it polls itself. The oldest records give way when all together, by estimate, exceed Options.Bytes.
 //
 // The records point at the posts that the engine had anyway. Nothing is encoded, and
 // nothing hidden, before a dump is made.

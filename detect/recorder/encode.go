@@ -27,7 +27,7 @@ func (h *hider) line(run int, r *poll.Record) *pollLine {
 	l := &pollLine{Run: run, Key: h.key(r.Kind, r.Key), Name: h.nameOf(r), Query: r.Kind == poll.Queries, Hash: r.Hash, Given: given{
 		Due: r.Due, At: stamp(r.At), Overlap: r.Overlap, Longest: r.Longest, Known: r.Known, Audit: r.Audit, Covered: r.Covered,
 		Pushed: r.Pushed, Before: h.state(r.Kind, r.Before), Judging: h.readers(r.Judging),
-		Errors: h.failures(r.Err), Judged: stamp(r.Judged), Settled: r.Settled.Now, SettledAt: stamp(r.Settled.Wall), hurry: hurry{r.Hurried, r.Wished}, Recalled: h.recalled(r.Recalled), Unstored: h.failures(r.Unstored)}}
+		Errors: h.failures(r.Err), reading: reading{stamp(r.Begun), stamp(r.Judged)}, Settled: r.Settled.Now, SettledAt: stamp(r.Settled.Wall), hurry: hurry{r.Hurried, r.Wished}, Recalled: h.recalled(r.Recalled), Unstored: h.failures(r.Unstored)}}
 	g := &l.Given
 	for i := range r.Answers {
 		g.Answers = append(g.Answers, h.answer(&r.Answers[i]))

@@ -93,12 +93,18 @@ type given struct {
 	Recalled *poll.Recalled     `json:"recalled,omitempty"` // of a query
 	Answers  []answer           `json:"answers,omitempty"`
 	Errors   []failure          `json:"error,omitempty"`
-	Judged   time.Time          `json:"judged,omitzero"`
-	Refused  []poll.Refusal     `json:"refused,omitempty"`
+	reading
+	Refused []poll.Refusal `json:"refused,omitempty"`
 	hurry
 	Settled   int64     `json:"settled"` // nanoseconds of the detector's clock
 	SettledAt time.Time `json:"settled_at"`
 	Unstored  []failure `json:"commit_error,omitempty"`
+}
+
+// reading is when a poll read.
+type reading struct {
+	Begun  time.Time `json:"begun,omitzero"` // of one that got no answer
+	Judged time.Time `json:"judged,omitzero"`
 }
 
 // hurry is what had the target polled again, beside its polls.

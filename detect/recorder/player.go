@@ -129,6 +129,8 @@ func (a *player) poll() bool {
 	p.Plan.Timeline.Known, p.Plan.Search.Known, p.Plan.Audit = g.Known, g.Known, g.Audit
 	if len(g.Answers) > 0 {
 		a.now = g.Answers[0].Asked
+	} else if !g.Begun.IsZero() {
+		a.now = g.Begun
 	}
 	a.env.Read(context.Background(), p)
 	if g.Judging != nil {

@@ -65,8 +65,9 @@ func (m *Machine) start(slot int32, due int64, at time.Time, gap *Gap) *Poll {
 	p := m.newPoll()
 	p.Machine, p.Slot, p.DueAt, p.At = m, slot, due, at
 	p.Plan.Gap, p.Plan.Failed = gap, m.troubles[slot] != nil
+	before := tapeState(m, slot)
 	m.targets.Plan(p)
-	tapeBegun(m, p)
+	tapeBegun(m, p, before)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)
 	return p

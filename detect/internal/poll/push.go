@@ -36,6 +36,7 @@ func (s *pushes) begin(slot int32, posts []Push) {
 	p := m.newPoll()
 	p.Machine, p.Slot, p.At = m, slot, posts[0].At
 	p.Plan.Pushed = true
+	before := tapeState(m, slot)
 	m.targets.Plan(p)
 	p.Out.Begun = p.At
 	for i := range posts {
@@ -47,7 +48,7 @@ func (s *pushes) begin(slot int32, posts []Push) {
 	p.Out.Posts = len(posts)
 	p.index = len(m.polls)
 	m.polls = append(m.polls, p)
-	tapeBegun(m, p)
+	tapeBegun(m, p, before)
 	events := m.Judge(p)
 	tapeJudged(p, events)
 	p.Committing = true

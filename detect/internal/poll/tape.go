@@ -53,9 +53,9 @@ type Given struct {
 	Before  State
 	Judging []ReaderState // when they changed meanwhile
 
-	Answers  []Answer
-	Err      error // of the last call, or of waiting for it
-	Judged   time.Time
+	Answers []Answer
+	Err     error // of the last call, or of waiting for it
+	Reading
 	Refused  []Refusal
 	Window   seen.Poll // as the target was remembered, and what of it was shown
 	Recalled *Recalled // in its place, of a query
@@ -63,6 +63,12 @@ type Given struct {
 	Hurried  bool  // a subscriber or a probe wants the target polled again at once
 	Wished   int64 // when schedules of rules want it next: see Next
 	Unstored error // why the commit failed
+}
+
+// Reading is when a poll read.
+type Reading struct {
+	Begun  time.Time // of one that got no answer
+	Judged time.Time
 }
 
 // Decided is what became of a poll.
@@ -157,8 +163,16 @@ type ReaderState struct {
 
 // The functions below do nothing without Callbacks.Tape.
 
+// tapeState is the state of a target that is about to be planned, which may change it.
+func tapeState(m *Machine, slot int32) (s State) {
+	if m.env.On.Tape != nil {
+		StateOf(m, slot, &s)
+	}
+	return s
+}
+
 // tapeBegun begins the record of a poll that is planned.
-func tapeBegun(m *Machine, p *Poll) {
+func tapeBegun(m *Machine, p *Poll, before State) {
 	e := m.env
 	if e.On.Tape == nil {
 		return
@@ -173,13 +187,12 @@ func tapeBegun(m *Machine, p *Poll) {
 		Given: Given{Due: p.DueAt, At: p.At, Overlap: e.Late.Overlap(), Longest: e.Contract.longest.Load(),
 			Known: p.Plan.known(), Audit: p.Plan.Audit, Covered: !p.Plan.Covered.IsZero(), Pushed: p.Plan.Pushed},
 		Decided: Decided{Asked: q, Cutoff: p.Plan.Cutoff, Fills: p.Plan.Gap}}
-	r.Answers = r.one[:0]
+	r.Before, r.Answers = before, r.one[:0]
 	if p.Plan.Pushed {
 		for _, pg := range p.Out.Pages {
 			r.Answers = append(r.Answers, Answer{Asked: pg.Asked, At: pg.At, Page: fetcher.Page{Tweets: pg.Tweets}})
 		}
 	}
-	StateOf(m, p.Slot, &r.Before)
 	p.tape = r
 }
 
@@ -231,7 +244,9 @@ func tapeLanded(m *Machine, p *Poll) {
 	if r == nil {
 		return
 	}
-	r.Err = p.Out.Err
+	if r.Err = p.Out.Err; len(r.Answers) == 0 {
+		r.Begun = p.Out.Begun
+	}
 	s := &m.noted
 	s.Readers = s.Readers[:0]
 	m.targets.Note(p.Slot, s)
