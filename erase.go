@@ -178,7 +178,7 @@ func (er eraser) end(ctx context.Context, r *EraseReport) (targets []string, err
 		if err := er.e.fleet.inEffect(ctx); err != nil {
 			return nil, fmt.Errorf("streamwatch: erase: other nodes may work for the owner: %w", err)
 		}
-		if er.e.fleet == nil || paused+removed == 0 {
+		if paused+removed == 0 {
 			return targets, nil
 		}
 	}
@@ -228,7 +228,9 @@ func (er eraser) stop(ctx context.Context) (targets []string, paused int, err er
 		return nil, 0, err
 	}
 	for _, do := range pause {
-		if err := do(); err != nil {
+		// What somebody has changed or deleted since is looked at again.
+		if err := do(); err != nil && !errors.Is(err, monitor.ErrConflict) && !errors.Is(err, monitor.ErrNotFound) &&
+			!errors.Is(err, rule.ErrConflict) && !errors.Is(err, rule.ErrNotFound) {
 			return nil, 0, err
 		}
 	}

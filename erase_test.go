@@ -201,6 +201,47 @@ func TestEraseRefusesCreationsMeanwhile(t *testing.T) {
 	})
 }
 
+// changing is a store in which somebody else changes each monitor once before it is
+// written.
+type changing struct {
+	*memory.Store
+	changed map[string]bool
+}
+
+func (s changing) Monitors() monitor.Store { return changedOnce{s.Store.Monitors(), s.changed} }
+
+type changedOnce struct {
+	monitor.Store
+	changed map[string]bool
+}
+
+func (c changedOnce) Update(ctx context.Context, m monitor.Monitor) error {
+	if !c.changed[m.ID] {
+		c.changed[m.ID] = true
+		return monitor.ErrConflict
+	}
+	return c.Store.Update(ctx, m)
+}
+
+// A monitor that another node changes at that moment, as to tell that its webhook fails,
+// is erased all the same.
+func TestEraseGoesOnAfterAConflict(t *testing.T) {
+	e, err := streamwatch.New(streamwatch.Config{
+		Fetcher: enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"a"}}),
+		Store:   changing{memory.New(memory.Options{}), map[string]bool{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Monitors().Create(t.Context(), monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+	if err != nil || r.Monitors != 1 {
+		t.Errorf("%+v, %v: want one monitor erased", r, err)
+	}
+}
+
 // An Erase that was cut short is made again and removes the rest, cursors included.
 func TestEraseGoesOnAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
