@@ -264,6 +264,39 @@ func TestEraseGoesOnAfterAFailure(t *testing.T) {
 	})
 }
 
+// What was paused for want of credits is not resumed while its owner is erased, though
+// credits come.
+func TestEraseResumesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &heldEraser{Store: memory.New(memory.Options{}), reached: make(chan struct{}), goOn: make(chan struct{})}
+		reached, goOn := store.reached, store.goOn
+		p := enginetest.NewPlatform(enginetest.PlatformConfig{Accounts: []string{"nasa"}})
+		e := newEngine(t, streamwatch.Config{Fetcher: p, Store: store, Billing: &billing.MeterConfig{}})
+		stop := startEngine(t, e)
+		defer stop()
+		credit(t, store.Ledger(), "invoice 1", 80) // for the hour that stays, and some minutes
+		create(t, e, monitor.CreateRequest{Owner: "acme", Name: "m", Usernames: []string{"nasa"}, PollInterval: 5 * time.Second})
+		pass(20 * time.Minute)
+		erased := make(chan error)
+		go func() {
+			_, err := e.Erase(t.Context(), "acme", streamwatch.EraseOptions{})
+			erased <- err
+		}()
+		<-reached
+		credit(t, store.Ledger(), "invoice 2", 1000)
+		before := p.Stats().Requests
+		pass(3 * time.Minute)
+		close(goOn)
+		if err := <-erased; err != nil {
+			t.Error(err)
+		}
+		pass(time.Minute)
+		if calls := p.Stats().Requests - before; calls > 0 {
+			t.Errorf("%d calls since", calls)
+		}
+	})
+}
+
 // Ledger entries that have to be kept are kept under a name that tells nothing, with
 // the balances that they had.
 func TestEraseKeepsTheLedgerUnderAnotherName(t *testing.T) {
