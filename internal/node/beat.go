@@ -16,7 +16,7 @@ func (t *term) beat(ctx context.Context) bool {
 	budgets := n.cfg.Host.Budgets()
 	lost := n.tail.found.Load()
 	b := fleet.Beat{
-		Fence: n.Fence(), Give: t.given, Want: t.want(v), Suspects: v.suspects, Weight: n.cfg.Node.Weight,
+		Fence: n.Fence(), Give: n.stand.untold(), Want: t.want(v), Suspects: v.suspects, Weight: n.cfg.Node.Weight,
 		Applied: n.feed.applied.Load(), Seen: n.roster.beats(), Lost: lost > n.tail.told.Load(),
 		Asks: n.grants.asks(n.cfg.Host, budgets, v.says), Says: write(budgets, t.says(), t.stage == reads),
 	}
@@ -32,7 +32,7 @@ func (t *term) beat(ctx context.Context) bool {
 		n.stand.end()
 		return false
 	}
-	n.stand.sent(st, sent.Add(n.times.lease-n.times.margin), err)
+	n.stand.sent(st, b.Give, sent.Add(n.times.lease-n.times.margin), err)
 	if err != nil {
 		t.missed(ctx, err)
 		return true
@@ -88,7 +88,6 @@ func (t *term) answered(b fleet.Beat, st fleet.State, sent time.Time, before vie
 	n.compare(st)
 	n.grants.granted(n.cfg.Host, b.Asks, st.Grants)
 	t.taken = t.taken.Plus(st.Own.Minus(t.hosted))
-	t.given = t.given.Minus(b.Give)
 	if t.stage == tells {
 		t.stage = checks
 	}

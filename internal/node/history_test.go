@@ -4,24 +4,28 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // many is how often a random test is done, with -short and without.
-func many(short, long int) int {
-	if testing.Short() {
+func many(short, usual int) int {
+	switch {
+	case os.Getenv("STREAMWATCH_LONG") != "":
+		return 3 * usual
+	case testing.Short():
 		return short
 	}
-	return long
+	return usual
 }
 
 // Whatever happens, no part is polled by two nodes that trust their terms, and no rate
 // is used twice; no node is ended that could beat; and when all is calm all parts are
 // polled, evenly, all the rate is used and all changes are followed.
 func TestHistories(t *testing.T) {
-	for seed := range uint64(many(40, 1000)) {
+	for seed := range uint64(many(40, 200)) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			w := newWorld(t)

@@ -15,7 +15,8 @@ type standing struct {
 	phase  phase
 	joined bool // the term is not known to have ended
 	fence  fleet.Fence
-	parts  fleet.Set
+	parts  fleet.Set // those that the Host has, or is to take
+	given  fleet.Set // the Host has given; the store has not answered yet
 	trust  time.Time // until then the term is trusted
 	begun  uint64    // beats begun
 	ended  uint64    // beats that have ended
@@ -81,7 +82,8 @@ func (s *standing) next() {
 func (s *standing) begin(f fleet.Fence, trust time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.joined, s.fence, s.parts, s.trust, s.wish = true, f, fleet.Set{}, trust, time.Time{}
+	s.joined, s.fence, s.trust, s.wish = true, f, trust, time.Time{}
+	s.parts, s.given = fleet.Set{}, fleet.Set{}
 	s.next()
 	s.trusts.Ring()
 }
@@ -99,7 +101,7 @@ func (s *standing) end() {
 func (s *standing) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parts = fleet.Set{}
+	s.parts, s.given = fleet.Set{}, fleet.Set{}
 }
 
 func (s *standing) sending() {
@@ -109,13 +111,15 @@ func (s *standing) sending() {
 	s.wish, s.called = time.Time{}, time.Time{}
 }
 
-// sent notes that a beat has ended. What it has changed counts from now on.
-func (s *standing) sent(st fleet.State, trust time.Time, err error) {
+// sent notes that a beat has ended, which told the store of parts given. What it has
+// changed counts from now on.
+func (s *standing) sent(st fleet.State, given fleet.Set, trust time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = s.begun
 	if err == nil {
-		s.fence, s.parts, s.trust = st.Fence, st.Own, trust
+		s.given = s.given.Minus(given)
+		s.fence, s.parts, s.trust = st.Fence, st.Own.Minus(s.given), trust
 		s.trusts.Ring()
 	}
 	s.next()
@@ -125,7 +129,14 @@ func (s *standing) sent(st fleet.State, trust time.Time, err error) {
 func (s *standing) gave(given fleet.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parts = s.parts.Minus(given)
+	s.parts, s.given = s.parts.Minus(given), s.given.Plus(given)
+}
+
+// untold are the parts that the store is to be told are given.
+func (s *standing) untold() fleet.Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given
 }
 
 func (s *standing) present() fleet.Fence {

@@ -23,7 +23,6 @@ type term struct {
 	hosted fleet.Set // what the Host was told to have
 	taken  fleet.Set // the term's by the last beat; to be told to the Host, or told in vain
 	giving fleet.Set // the Host was told to give; it may not have done so yet
-	given  fleet.Set // the Host has given; the store has not answered yet
 
 	next   time.Time // of the next beat
 	last   time.Time // of the last one
@@ -139,8 +138,17 @@ func (t *term) run(ctx context.Context) (ended bool) {
 	inner, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { t.n.feed.run(inner) })
-	defer following.Wait()
-	defer cancel()
+	defer func() {
+		cancel()
+		following.Wait()
+		select {
+		case o := <-t.n.feed.done:
+			if o.kind == give && o.err == nil { // Leave must not give it again
+				t.n.stand.gave(o.parts)
+			}
+		default:
+		}
+	}()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -255,7 +263,7 @@ func (t *term) plan() {
 		t.start(task{take, t.hosted, t.taken})
 	case t.giving != none:
 		t.start(task{give, t.hosted.Minus(t.giving), t.giving})
-	case t.given == none:
+	case t.n.stand.untold() == none:
 		if above := t.hosted.Len() - t.n.roster.view(t.id).want; above > 0 {
 			t.giving = t.hosted.First(min(above, atOnce))
 			t.start(task{give, t.hosted.Minus(t.giving), t.giving})
@@ -290,7 +298,7 @@ func (t *term) done(o outcome) {
 		t.taken = t.taken.Minus(o.parts)
 		t.soon(false)
 	case give:
-		t.hosted, t.giving, t.given = t.hosted.Minus(o.parts), fleet.Set{}, t.given.Plus(o.parts)
+		t.hosted, t.giving = t.hosted.Minus(o.parts), fleet.Set{}
 		t.n.stand.gave(o.parts)
 		t.n.stand.ask(0)
 	}
