@@ -36,6 +36,7 @@ type host struct {
 	giveFor time.Duration
 	takeFor time.Duration
 	readFor time.Duration
+	gave    func() // called once, when Give has given; nil for none
 }
 
 func (h *host) acts() bool { return !h.held && !h.dead }
@@ -101,7 +102,11 @@ func (h *host) Give(ctx context.Context, own, given fleet.Set) (err error) {
 		err = wait(ctx, h.giveFor)
 	}
 	if err == nil {
-		h.lock(func() { h.own = own })
+		var gave func()
+		h.lock(func() { h.own, gave = own, h.gave })
+		if gave != nil {
+			gave()
+		}
 	}
 	return err
 }

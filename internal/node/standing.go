@@ -119,7 +119,7 @@ func (s *standing) sent(st fleet.State, given fleet.Set, trust time.Time, err er
 	s.ended = s.begun
 	if err == nil {
 		s.given = s.given.Minus(given)
-		s.fence, s.parts, s.trust = st.Fence, st.Own.Minus(s.given), trust
+		s.fence, s.parts, s.trust = st.Fence, st.Own, trust
 		s.trusts.Ring()
 	}
 	s.next()
