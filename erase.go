@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamwatch/streamwatch/apikey"
 	"github.com/streamwatch/streamwatch/billing"
 	"github.com/streamwatch/streamwatch/deliver"
 	"github.com/streamwatch/streamwatch/monitor"
@@ -144,15 +145,12 @@ func (er eraser) keys(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// keysKnown is for how long other nodes may let in a key that is gone: see package apikey.
-const keysKnown = time.Second
-
 // awaitRefusal waits until no other node lets the owner in.
 func (er eraser) awaitRefusal(ctx context.Context) error {
 	if er.e.fleet == nil || er.e.life.is() == fresh {
 		return nil
 	}
-	timer := time.NewTimer(keysKnown)
+	timer := time.NewTimer(apikey.RevokedWithin)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -48,10 +48,10 @@ func (m *Manager) find(ctx context.Context, hash string) (Key, error) {
 }
 
 const (
-	// cacheFor is how long a record may be used after the store was asked for
-	// it: a revocation by another manager takes effect within that time. It is
+	// RevokedWithin is how long a record may be used after the store was asked for
+	// it: a revocation by another Manager takes effect within that time. It is
 	// counted by the runtime's clock, which no change of Config.Now sets back.
-	cacheFor = time.Second
+	RevokedWithin = time.Second
 	// cacheSize bounds the cached records, about 500 bytes each. When it is reached,
 	// expired records are removed, or all if none has expired.
 	cacheSize = 4096
@@ -77,7 +77,7 @@ func (c *cache) get(hash string, now time.Time) (k Key, ok bool, changes uint64)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byHash[hash]
-	if ok && now.Sub(e.asked) >= cacheFor {
+	if ok && now.Sub(e.asked) >= RevokedWithin {
 		delete(c.byHash, hash)
 		ok = false
 	}
@@ -94,7 +94,7 @@ func (c *cache) put(k Key, asked time.Time, changes uint64) {
 	}
 	if len(c.byHash) >= cacheSize {
 		for hash, e := range c.byHash {
-			if asked.Sub(e.asked) >= cacheFor {
+			if asked.Sub(e.asked) >= RevokedWithin {
 				delete(c.byHash, hash)
 			}
 		}

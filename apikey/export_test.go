@@ -3,7 +3,7 @@ package apikey
 // Seams of the tests.
 const (
 	CacheSize   = cacheSize
-	CacheFor    = cacheFor
+	CacheFor    = RevokedWithin
 	ChangeTries = changeTries
 )
 

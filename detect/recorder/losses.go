@@ -13,6 +13,12 @@ const lossesApart = time.Hour
 // losses are how many posts a source has shown that are not delivered, by cause.
 type losses [len(causes)]int64
 
+// noticed are the losses of a source when they were looked at last.
+type noticed struct {
+	of *poll.Env
+	losses
+}
+
 // causes are the reasons of dumps.
 var causes = [...]string{
 	"lost: no id", "lost: no time", "lost: from the future", "lost: another account's",
@@ -28,17 +34,21 @@ func lossesOf(c *poll.Counters) losses {
 
 // notice has a dump written when a source has lost something since it was noticed last.
 func (r *Recorder) notice(e *poll.Env) {
-	now, are := r.opts.Now(), lossesOf(&e.Count)
+	now := r.opts.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	were := r.losses[e]
+	last := r.losses[e.Platform]
+	if last.of != e { // of an engine that was started since
+		last = noticed{of: e}
+	}
+	were, are := last.losses, lossesOf(&e.Count)
 	if are == were {
 		return
 	}
-	r.losses[e] = are
+	r.losses[e.Platform] = noticed{e, are}
 	for i, why := range causes {
-		if are[i] > were[i] && (r.noticed[i].IsZero() || now.Sub(r.noticed[i]) >= lossesApart) {
-			r.noticed[i] = now
+		if are[i] > were[i] && (r.dumped[i].IsZero() || now.Sub(r.dumped[i]) >= lossesApart) {
+			r.dumped[i] = now
 			r.Trigger(why)
 		}
 	}

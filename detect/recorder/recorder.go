@@ -87,8 +87,8 @@ type Recorder struct {
 	bytes int
 	lost  int // records that gave way
 
-	losses  map[*poll.Env]losses // as they were noticed
-	noticed [len(causes)]time.Time
+	losses map[string]noticed     // by source
+	dumped [len(causes)]time.Time // for a cause, last
 }
 
 // entry is a record, or that a target was released.
@@ -109,7 +109,7 @@ func New(opts Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recorder{opts: opts, told: make(chan string, 1), losses: make(map[*poll.Env]losses)}, nil
+	return &Recorder{opts: opts, told: make(chan string, 1), losses: make(map[string]noticed)}, nil
 }
 
 // Wrap returns cfg with the polls of all of its sources recorded. A gap that opens is a
