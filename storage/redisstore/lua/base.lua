@@ -39,8 +39,8 @@ local function reply(...) return { ARGV[1], ... } end
 
 -- field returns the field at a position, and the position after it.
 local function field(text, at)
-	local colon = find(text, ':', at, true)
-	local last = colon + tonumber(sub(text, at, colon - 1))
+	local _, colon, length = find(text, '^(%d+):', at)
+	local last = colon + length
 	return sub(text, colon + 1, last), last + 1
 end
 

@@ -17,7 +17,7 @@ local function has(bits, bit) return bits % (2 * bit) >= bit end
 local suspected = {}
 for _, suspect in ipairs(suspects) do suspected[suspect] = true end
 local own, changed, gone, rest = list[at], {}, {}, {}
-local lease, count, taken, n = sub(own, 17, 32), number_at(own, 65, 68), 0, 0
+local lease, count, n = sub(own, 17, 32), number_at(own, 65, 68), 0
 local present, ends = hex(now), hex(now + tonumber(lease, 16))
 local most, latest = { [lease] = ends }, ends -- by lease: the latest end of one
 for i = 1, #list, 2 do
@@ -28,12 +28,12 @@ for i = 1, #list, 2 do
 	elseif id ~= term then
 		most[length] = most[length] or hex(now + tonumber(length, 16))
 		if over > most[length] then
-			text = most[length] .. sub(text, 17)
+			over = most[length]
+			text = over .. sub(text, 17)
 			insert(changed, id)
 			insert(changed, text)
 		end
-		latest = later(latest, text)
-		taken = taken + number_at(text, 65, 68)
+		if over > latest then latest = over end
 		rest[n + 1], rest[n + 2] = id, text
 		n = n + 2
 	end
@@ -42,6 +42,8 @@ end
 -- Parts. A byte of the free ones is what others leave of it, because no two terms have the
 -- same part.
 local parts, moved = sub(own, 69, 196), false
+local taken = 0 -- by others
+for i = 2, want > count and #rest or 0, 2 do taken = taken + number_at(rest[i], 65, 68) end
 if give ~= '' or want > count and taken + count < PARTS then
 	local bytes, given, free = { byte(parts, 1, -1) }, { byte(give, 1, -1) }, {}
 	for n = 1, PARTS / 8 do free[n] = 255 - bytes[n] end
@@ -71,8 +73,8 @@ local left, granted = {}, {}
 for i = 1, #asks, 3 do left[asks[i]] = asks[i + 1] + 0 end
 for i = 2, #asks > 0 and #rest or 0, 2 do
 	local text = rest[i]
-	local colon = find(text, ':', FIELDS, true)
-	local from, last = colon + 1, colon + sub(text, FIELDS, colon - 1)
+	local _, colon, length = find(text, '^(%d+):', FIELDS)
+	local from, last = colon + 1, colon + length
 	while from <= last do
 		local budget, grant
 		budget, from = field(text, from)
