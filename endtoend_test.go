@@ -21,7 +21,9 @@ import (
 // lost, nothing is detected twice, every body is the same on every attempt and
 // every signature right.
 func TestNothingIsLostUnderFaults(t *testing.T) {
-	const accounts, perSecond, lasts = 1000, 200, 10
+	const lasts = 10 // seconds
+	accounts := sized(1000, 300, 150)
+	perSecond := accounts / 5
 	for _, row := range []struct {
 		name   string
 		source func(*testing.T, *enginetest.Platform) fetcher.Fetcher
@@ -40,7 +42,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 				p := enginetest.NewPlatform(enginetest.PlatformConfig{
 					Seed: 7, Accounts: enginetest.AccountNames(accounts),
 					LateShare: 0.2, LateUpTo: 5 * time.Second, Latency: 30 * time.Millisecond,
-					Faults: enginetest.Faults{ServerError: 0.02, Truncated: 0.02, HTML: 0.002, NullFields: 0.01, WrongAuthor: 0.01, RateLimited: 0.0002},
+					Faults: enginetest.Faults{ServerError: 0.02, Truncated: 0.02, HTML: 0.002, NullFields: 0.01, WrongAuthor: 0.01, RateLimited: 0.6 / float64(accounts)},
 				})
 				key := deliver.GenerateSecret()
 				r := enginetest.NewReceiver(enginetest.ReceiverConfig{Secret: key, Answer: enginetest.FailFirst(0.1, 7)})
@@ -61,7 +63,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 						PollInterval: 2 * time.Second, WebhookURL: "https://hooks.example.com/x", WebhookSecret: key})
 					watches = append(watches, check.Watch{MonitorID: m.ID, Accounts: group, Since: m.CreatedAt})
 				}
-				if err := p.Run(t.Context(), enginetest.PostRate{PerSecond: perSecond, Total: perSecond * lasts}); err != nil {
+				if err := p.Run(t.Context(), enginetest.PostRate{PerSecond: float64(perSecond), Total: perSecond * lasts}); err != nil {
 					t.Fatal(err)
 				}
 				pass(20 * time.Second) // late posts, backed-off accounts, retries
@@ -76,7 +78,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 					t.Errorf("%d posted, %d verified: want %d of both", report.Posted, report.Verified, perSecond*lasts)
 				}
 				s, rs, ps := e.Stats(), r.Stats(), p.Stats()
-				if s.Detect.Events != perSecond*lasts || s.Detect.Known != 0 {
+				if s.Detect.Events != int64(perSecond*lasts) || s.Detect.Known != 0 {
 					t.Errorf("%d events, %d of them found twice: want %d and none", s.Detect.Events, s.Detect.Known, perSecond*lasts)
 				}
 				if rs.Unverified != 0 || rs.BodyChanged != 0 || rs.Duplicates != 0 {
@@ -84,7 +86,7 @@ func TestNothingIsLostUnderFaults(t *testing.T) {
 				}
 				// The faults must really have happened.
 				if ps.ServerError == 0 || ps.Truncated == 0 || ps.NullFields == 0 || ps.WrongAuthor == 0 || ps.RateLimited == 0 ||
-					s.Detect.Late == 0 || s.Deliver.Retried < 150 {
+					s.Detect.Late == 0 || s.Deliver.Retried < int64(perSecond*lasts/40) {
 					t.Errorf("too quiet a run: %+v, %d late, %d retried", ps, s.Detect.Late, s.Deliver.Retried)
 				}
 			})

@@ -47,7 +47,7 @@ func TestFleetWebSocket(t *testing.T) {
 	create(t, nodes[0].Engine, monitor.CreateRequest{Name: "m", Usernames: enginetest.AccountNames(accounts), PollInterval: 100 * time.Millisecond})
 	posting := make(chan error, 1)
 	go func() {
-		posting <- w.platform.Run(ctx, enginetest.PostRate{PerSecond: 100, Total: posts})
+		posting <- w.platform.Run(ctx, enginetest.PostRate{PerSecond: 300, Total: posts})
 	}()
 	last, connections := uint64(0), 0
 	for last < posts && ctx.Err() == nil {

@@ -108,9 +108,10 @@ func TestPlanIsComparedWithWhatHappened(t *testing.T) {
 // A plan made while the engine runs is what then happens, as long as a poll is
 // one call.
 func TestPlanIsWhatHappens(t *testing.T) {
-	if raceDetector {
-		t.Skip("half a minute of virtual polls: it runs without the race detector")
+	if testing.Short() || raceDetector {
+		t.Skip("seconds of virtual polls: TestPlanIsComparedWithWhatHappened runs")
 	}
+	lasts := time.Duration(sized(120, 30, 0)) * time.Minute
 	type requests []monitor.CreateRequest
 	names := enginetest.AccountNames(100)
 	every := func(interval time.Duration, names []string) monitor.CreateRequest {
@@ -153,15 +154,19 @@ func TestPlanIsWhatHappens(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				go n.Run(ctx, enginetest.PostRate{PerSecond: row.posts})
-				pass(90 * time.Minute)
+				if cfg.Detect.Pace == detect.PaceInterval {
+					pass(lasts)
+				} else {
+					pass(90 * time.Minute) // the budget learns what the accounts post
+				}
 				plan, err := e.Plan(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				before, from := e.Stats().Detect.Latency.Detection, time.Now()
-				pass(2 * time.Hour)
+				pass(lasts)
 				found := e.Stats().Detect.Latency.Detection.Sub(before)
-				calls := float64(n.since(from)) / 120
+				calls := float64(n.since(from)) / lasts.Minutes()
 				if mean := found.Mean().Seconds(); !near(mean, plan.Now.Mean.Seconds(), 0.15) {
 					t.Errorf("mean %.1f s, planned %v", mean, plan.Now.Mean)
 				}

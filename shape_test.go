@@ -125,6 +125,9 @@ func receiver(t ast.Expr) string {
 // TestShape prints the widest types, and holds types, files and packages to their
 // bounds.
 func TestShape(t *testing.T) {
+	if raceDetector {
+		t.Skip("the tree takes seconds to read: it is read without the race detector")
+	}
 	types, files, packages, err := shapes(os.DirFS("."))
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ type pushWorld struct {
 	mu        sync.Mutex
 	got       map[string][]time.Time // when a post was handled, by id
 	brought   map[string]time.Time   // when the stream brought a post first
-	order     []broughtPost          // what it brought since it left something out, in order
+	order     []broughtPost          // what it brought since it left something out, beyond the position that is stored
 	recorded  map[string]bool        // posts with an event in the store
 	positions int                    // that were stored
 }
@@ -281,14 +281,12 @@ func (w *pushWorld) committed(bs []*detect.Batch) {
 		}
 		w.positions++
 		at := w.at(b.Cursor.Position)
-		for _, p := range slices.Backward(w.order) {
+		w.order = slices.DeleteFunc(w.order, func(p broughtPost) bool {
 			if p.at <= at && !w.recorded[p.id] {
 				w.t.Errorf("position %d is stored, and the post %s at %d is not", at, p.id, p.at)
 			}
-			if p.at < at-2000 {
-				break
-			}
-		}
+			return p.at <= at
+		})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/streamwatch/streamwatch/enginetest"
 )
 
-// A stream that breaks off 1,000 times, falls silent in every way, brings posts twice
+// A stream that breaks off hundreds of times, falls silent in every way, brings posts twice
 // and in disorder, and forgets where it was; and engines that are killed: every post
 // is handled once.
 func TestSimulatedStreamUnderFaults(t *testing.T) {
@@ -30,10 +30,7 @@ func TestSimulatedStreamOfQueriesUnderFaults(t *testing.T) {
 }
 
 func underFaults(t *testing.T, cfg enginetest.StreamConfig, rules bool) {
-	disconnects := 1000
-	if testing.Short() || raceDetector {
-		disconnects = 100
-	}
+	disconnects := sized(1000, 200, 60)
 	synctest.Test(t, func(t *testing.T) {
 		cfg.HeartbeatEvery, cfg.Lag = 5*time.Second, 100*time.Millisecond
 		w := newPushWorld(t, 40, cfg)
@@ -71,10 +68,7 @@ func underFaults(t *testing.T, cfg enginetest.StreamConfig, rules bool) {
 // A stream that drops one post in a hundred without a word: the audits find every one,
 // and trust falls within one audit interval.
 func TestSimulatedStreamThatDropsPosts(t *testing.T) {
-	lasts := 24 * time.Hour
-	if testing.Short() || raceDetector {
-		lasts = 6 * time.Hour
-	}
+	lasts := time.Duration(sized(24, 5, 2)) * time.Hour
 	synctest.Test(t, func(t *testing.T) {
 		w := newPushWorld(t, 20, enginetest.StreamConfig{HeartbeatEvery: 5 * time.Second})
 		w.begin()
@@ -116,12 +110,13 @@ func TestSimulatedStreamThatDropsPosts(t *testing.T) {
 // What the platform adds is all that a post waits for, and no post that is on its way
 // counts as missed.
 func TestSimulatedStreamThatLags(t *testing.T) {
+	lasts := time.Duration(sized(4, 2, 1)) * time.Hour
 	for _, lag := range []time.Duration{time.Millisecond, 6 * time.Second, time.Minute} {
 		t.Run(fmt.Sprint(lag), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newPushWorld(t, 20, enginetest.StreamConfig{HeartbeatEvery: 5 * time.Second, Lag: lag})
 				w.begin()
-				for began := time.Now(); time.Since(began) < 4*time.Hour; {
+				for began := time.Now(); time.Since(began) < lasts; {
 					w.post(10 * time.Second)
 				}
 				s := w.engine.Stats().Detect
@@ -132,8 +127,8 @@ func TestSimulatedStreamThatLags(t *testing.T) {
 				}
 				// Once at first, once since the stream covers it, and then the audits; posts
 				// that are about to come do not have an account polled.
-				if most := int64(len(w.names) * (3 + int(4*time.Hour/audit))); s.Polls > most {
-					t.Errorf("%d polls in 4 hours, want %d at most", s.Polls, most)
+				if most := int64(len(w.names) * (3 + int(lasts/audit))); s.Polls > most {
+					t.Errorf("%d polls in %s, want %d at most", s.Polls, lasts, most)
 				}
 			})
 		})

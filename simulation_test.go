@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sort"
 	"strconv"
@@ -23,18 +22,15 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// A day of a thousand accounts, in virtual time: posts come by the time of
+// A day of hundreds of accounts, in virtual time: posts come by the time of
 // day and show up late, the platform halves its rate limit for an hour, is down
 // for half an hour, and the engine is restarted on its store. A short run or one
 // under the race detector has a smaller world, with the same things in it, and
 // STREAMWATCH_LONG=1 one of ten thousand accounts.
 func TestSimulatedDay(t *testing.T) {
-	w := simulation{accounts: 1_000, lasts: 24 * time.Hour, interval: 15 * time.Minute}
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		w.accounts = 10_000
-	case testing.Short() || raceDetector:
-		w = simulation{accounts: 300, lasts: 2 * time.Hour, interval: time.Minute}
+	w := simulation{accounts: sized(10_000, 300, 100), lasts: 24 * time.Hour, interval: 15 * time.Minute}
+	if testing.Short() || raceDetector {
+		w.lasts, w.interval = 2*time.Hour, time.Minute
 	}
 	began := time.Now()
 	var calls int

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -24,18 +23,13 @@ import (
 	"github.com/streamwatch/streamwatch/storage/sqlite"
 )
 
-// A client that resumes where it was has each of 20,000 events once, in order,
+// A client that resumes where it was has each of thousands of events once, in order,
 // over two restarts of the engine on the same file: one while it replays what it
 // missed, one while events come in. A third of the events is committed while no
 // engine runs. When it is too slow it is closed, and resumes as well.
 func TestWebSocketResumesAcrossRestarts(t *testing.T) {
-	events, batch := 20_000, 200
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		events, batch = 100_000, 1000
-	case raceDetector:
-		events, batch = 10_000, 100
-	}
+	events := sized(100_000, 5000, 3000)
+	batch := events / 100
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "streams.db")
