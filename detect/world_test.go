@@ -126,20 +126,21 @@ func (w *world) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 func (w *world) timeline(q fetcher.TimelineQuery) fetcher.Page {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var shown []fetcher.Tweet
+	now, past := time.Now(), q.Cursor == ""
+	var shown []*fetcher.Tweet // newest first, after the cursor, and no more than tell that there is a next page
 	for account, posts := range w.posts {
 		if !strings.EqualFold(account, q.Username) {
 			continue
 		}
-		for _, p := range slices.Backward(posts) {
-			if !p.visible.After(time.Now()) {
-				shown = append(shown, p.tweet)
+		for i := len(posts) - 1; i >= 0 && len(shown) <= w.pageSize; i-- {
+			switch p := &posts[i]; {
+			case p.visible.After(now):
+			case past:
+				shown = append(shown, &p.tweet)
+			default:
+				past = p.tweet.ID == q.Cursor
 			}
 		}
-	}
-	if q.Cursor != "" {
-		i := slices.IndexFunc(shown, func(t fetcher.Tweet) bool { return t.ID == q.Cursor })
-		shown = shown[i+1:]
 	}
 	pg := fetcher.Page{UserID: "id-" + strings.ToLower(q.Username)}
 	if len(shown) > w.pageSize {
@@ -153,7 +154,7 @@ func (w *world) timeline(q fetcher.TimelineQuery) fetcher.Page {
 			pg.Skipped++
 			continue
 		}
-		pg.Tweets = append(pg.Tweets, t)
+		pg.Tweets = append(pg.Tweets, *t)
 	}
 	pg.OldestAt = reach.Time()
 	if w.dated {
