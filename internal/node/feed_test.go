@@ -135,7 +135,7 @@ func TestBarrierWhileOneReads(t *testing.T) {
 		defer w.end()
 		fleetOf(w, 2)
 		pass(lease)
-		for i := range many(30, 200) {
+		for i := range many(10, 50, 600) {
 			reads := 300*time.Millisecond + time.Duration(7*i)*time.Millisecond
 			m := w.startSlow("joins", reads)
 			pass(10 * time.Millisecond)

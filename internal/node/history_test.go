@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// many is how often a random test is done, with -short and without.
-func many(short, usual int) int {
+// many is how often a random test is done: with -short, without, and with
+// STREAMWATCH_LONG=1.
+func many(short, usual, long int) int {
 	switch {
 	case os.Getenv("STREAMWATCH_LONG") != "":
-		return 3 * usual
+		return long
 	case testing.Short():
 		return short
 	}
@@ -25,7 +26,7 @@ func many(short, usual int) int {
 // is used twice; no node is ended that could beat; and when all is calm all parts are
 // polled, evenly, all the rate is used and all changes are followed.
 func TestHistories(t *testing.T) {
-	for seed := range uint64(many(40, 200)) {
+	for seed := range uint64(many(15, 50, 600)) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			w := newWorld(t)

@@ -49,6 +49,7 @@ func (h *host) follows() uint64 {
 	return h.node.State().Applied
 }
 
+// lock is for what changes something that two nodes may not have at once.
 func (h *host) lock(f func()) {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -147,17 +148,18 @@ func (h *host) Signal(s fleet.Signal)     { h.lock(func() { h.signals = append(h
 func (h *host) Epoch(epoch uint64)        { h.lock(func() { h.epochs = append(h.epochs, epoch) }) }
 func (h *host) Grant(b string, r float64) { h.lock(func() { h.grants[b] = r }) }
 
-func (h *host) Says() (said []byte) {
-	h.lock(func() { said = h.said })
-	return said
+func (h *host) Says() []byte {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	return h.said
 }
 
-func (h *host) Budgets() (b []node.Budget) {
-	h.lock(func() {
-		b = []node.Budget{{Name: "calls", Total: total, Demand: h.demand}}
-		if h.demand < 0 {
-			b[0].Demand = float64(h.own.Len())
-		}
-	})
-	return b
+func (h *host) Budgets() []node.Budget {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	b := node.Budget{Name: "calls", Total: total, Demand: h.demand}
+	if h.demand < 0 {
+		b.Demand = float64(h.own.Len())
+	}
+	return []node.Budget{b}
 }
