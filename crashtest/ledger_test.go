@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +14,9 @@ import (
 func TestLedgerIsKept(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			if _, err := exec.LookPath("redis-server"); kind == kindRedis && err != nil {
-				t.Skipf("no redis-server: %v", err)
+			t.Parallel()
+			if kind == kindRedis {
+				needRedis(t, "redis-server")
 			}
 			r := playedLedger(t, options{kind: kind, kills: 2, seed: 3, ledger: 6000 / tempo})
 			var out strings.Builder

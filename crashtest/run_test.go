@@ -19,6 +19,29 @@ import (
 // long: a run has all that it can have, as in the gate's stage of that name.
 var long = os.Getenv("STREAMWATCH_LONG") != ""
 
+// sized is a number of things to happen: usually, and in a long run.
+func sized(usual, much int) int {
+	if long {
+		return much
+	}
+	return usual
+}
+
+// needRedis skips a test on Redis servers, which it starts, unless they are wanted.
+func needRedis(t *testing.T, program string) {
+	t.Helper()
+	required := os.Getenv("STREAMWATCH_REQUIRE_REDIS") == "1"
+	if !required && !long && os.Getenv("STREAMWATCH_REDIS") != "1" {
+		t.Skip("set STREAMWATCH_REDIS=1 to run this test with Redis servers")
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		if required {
+			t.Fatalf("STREAMWATCH_REQUIRE_REDIS=1, but: %v", err)
+		}
+		t.Skipf("no %s: %v", program, err)
+	}
+}
+
 // played runs a round of some kills.
 func played(t *testing.T, o options) *run { return playedAt(t, o, "") }
 
@@ -41,20 +64,14 @@ func playedAt(t *testing.T, o options, at string) *run {
 }
 
 func TestNothingIsViolated(t *testing.T) {
-	kills := map[string]int{kindSQLite: 8, kindRedis: 8}
-	if long {
-		kills = map[string]int{kindSQLite: 25, kindRedis: 10}
-	}
 	t.Run(kindSQLite, func(t *testing.T) {
 		t.Parallel()
-		nothingIsViolated(t, kindSQLite, kills[kindSQLite])
+		nothingIsViolated(t, kindSQLite, sized(6, 25))
 	})
 	t.Run(kindRedis, func(t *testing.T) {
 		t.Parallel()
-		if _, err := exec.LookPath("redis-server"); err != nil {
-			t.Skipf("no redis-server to kill: %v", err)
-		}
-		nothingIsViolated(t, kindRedis, kills[kindRedis])
+		needRedis(t, "redis-server")
+		nothingIsViolated(t, kindRedis, sized(8, 10))
 	})
 }
 
