@@ -13,9 +13,9 @@ import (
 // The same calls find posts sooner when a budget sets the pace, where some
 // accounts post more than others.
 func TestMeasureLatencyUnderABudget(t *testing.T) {
-	a := arrivals.Generate(arrivals.Config{Seed: 5, Accounts: 150, Duration: 12 * time.Hour, PerDay: 80, Sigma: 1.8})
-	interval := measure(t, replay.LatencyConfig{Arrivals: a, Interval: 5 * time.Minute, Warmup: 3 * time.Hour})
-	budget := measure(t, replay.LatencyConfig{Arrivals: a, Warmup: 3 * time.Hour, Engine: func(c *streamwatch.Config) {
+	a := arrivals.Generate(arrivals.Config{Seed: 5, Accounts: 50, Duration: 6 * time.Hour, PerDay: 80, Sigma: 1.8})
+	interval := measure(t, replay.LatencyConfig{Arrivals: a, Interval: 5 * time.Minute, Warmup: 2 * time.Hour})
+	budget := measure(t, replay.LatencyConfig{Arrivals: a, Warmup: 2 * time.Hour, Engine: func(c *streamwatch.Config) {
 		c.Detect.Pace, c.Detect.FetchRate = detect.PaceBudget, interval.CallsPerSecond
 	}})
 	if budget.Missed != 0 || budget.Doubled != 0 {

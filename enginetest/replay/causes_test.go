@@ -35,7 +35,7 @@ func (j dearJournal) Commit(ctx context.Context, batches []*detect.Batch) error 
 // What a post was late for is named, in recorded time at any speed, and the parts
 // add up to the whole.
 func TestMeasureLatencyCauses(t *testing.T) {
-	a := arrivals.Generate(arrivals.Config{Seed: 7, Accounts: 50, Duration: time.Hour, PerDay: 720})
+	a := arrivals.Generate(arrivals.Config{Seed: 7, Accounts: 20, Duration: 30 * time.Minute, PerDay: 2880})
 	const interval = 30 * time.Second
 	for _, tc := range []struct {
 		name     string
@@ -48,7 +48,7 @@ func TestMeasureLatencyCauses(t *testing.T) {
 		{name: "nothing but the interval", cause: "schedule", min: 14 * time.Second, max: 16 * time.Second},
 		{
 			name: "a rate below what the interval takes", cause: "queue", min: 20 * time.Second, max: time.Minute,
-			engine: func(c *streamwatch.Config, _ float64) { c.Detect.FetchRate = 1 },
+			engine: func(c *streamwatch.Config, _ float64) { c.Detect.FetchRate = 0.4 },
 		},
 		{
 			// A third of the posts is published while a call is under way, which shows them.
@@ -68,6 +68,7 @@ func TestMeasureLatencyCauses(t *testing.T) {
 			name: "commits take 5 s", cause: "commit", min: 5 * time.Second, max: 11 * time.Second,
 			engine: func(c *streamwatch.Config, speed float64) {
 				c.Store = dear{memory.New(memory.Options{}), time.Duration(5e9 / speed)}
+				c.ShutdownTimeout = 2 * time.Minute // for the commits that are left at the end
 			},
 		},
 	} {
@@ -103,7 +104,7 @@ func TestMeasureLatencyCauses(t *testing.T) {
 // What the hook sets is recorded time as well: the same configuration gives the
 // same figures at any speed.
 func TestMeasureLatencyHasOneUnit(t *testing.T) {
-	a := arrivals.Generate(arrivals.Config{Seed: 9, Accounts: 20, Duration: 4 * time.Hour, PerDay: 720})
+	a := arrivals.Generate(arrivals.Config{Seed: 9, Accounts: 20, Duration: 2 * time.Hour, PerDay: 720})
 	for _, tc := range []struct {
 		name   string
 		replay replay.Config

@@ -25,10 +25,10 @@ import (
 	"github.com/streamwatch/streamwatch/storage/memory"
 )
 
-// busy is 100 accounts with about one post in two minutes each, for 2 hours:
-// a Poisson process each.
+// busy is 50 accounts with about a post a minute each, for an hour: a Poisson
+// process each.
 func busy() *arrivals.Recording {
-	return arrivals.Generate(arrivals.Config{Seed: 1, Duration: 2 * time.Hour, PerDay: 720})
+	return arrivals.Generate(arrivals.Config{Seed: 1, Accounts: 50, Duration: time.Hour, PerDay: 1440})
 }
 
 // measure runs in virtual time.
@@ -77,8 +77,8 @@ func TestMeasureLatencyOfAFixedInterval(t *testing.T) {
 					}
 				}
 			}
-			if r.Posts != want || r.Scored != 115*time.Minute || r.Accounts != 100 || r.Name != a.Name {
-				t.Errorf("%d posts of %d accounts of %s, %s scored, want %d in 115 min", r.Posts, r.Accounts, r.Name, r.Scored, want)
+			if r.Posts != want || r.Scored != 55*time.Minute || r.Accounts != 50 || r.Name != a.Name {
+				t.Errorf("%d posts of %d accounts of %s, %s scored, want %d in 55 min", r.Posts, r.Accounts, r.Name, r.Scored, want)
 			}
 			about(t, "waiting, published in the last half minute or so,", r.Waiting, 25, 0.5)
 			about(t, "mean", r.Mean, 30*time.Second, 0.03)
@@ -100,22 +100,22 @@ func TestMeasureLatencyOfAFixedInterval(t *testing.T) {
 				}
 			}
 			about(t, "longest gap", r.LongestGap, time.Minute, 0.01)
-			about(t, "calls", r.Calls, 100*115, 0.01)
-			about(t, "calls a second", r.CallsPerSecond, 100.0/60, 0.01)
+			about(t, "calls", r.Calls, 50*55, 0.01)
+			about(t, "calls a second", r.CallsPerSecond, 50.0/60, 0.01)
 		})
 	}
 }
 
 // What happens before the end of the warm-up is in none of the figures.
 func TestMeasureLatencyWarmup(t *testing.T) {
-	r := measure(t, replay.LatencyConfig{Arrivals: busy(), Warmup: time.Hour, Engine: func(c *streamwatch.Config) {
-		c.Fetcher = closed{c.Fetcher, time.Now().Add(30 * time.Minute)}
+	r := measure(t, replay.LatencyConfig{Arrivals: busy(), Warmup: 30 * time.Minute, Engine: func(c *streamwatch.Config) {
+		c.Fetcher = closed{c.Fetcher, time.Now().Add(15 * time.Minute)}
 	}})
-	about(t, "scored", r.Scored, time.Hour, 0)
+	about(t, "scored", r.Scored, 30*time.Minute, 0)
 	about(t, "mean", r.Mean, 30*time.Second, 0.04)
 	about(t, "max", r.Max, time.Minute, 0.01)
 	about(t, "longest gap", r.LongestGap, time.Minute, 0.01)
-	about(t, "calls", r.Calls, 100*60, 0.01)
+	about(t, "calls", r.Calls, 50*30, 0.01)
 }
 
 // closed answers nothing until a moment.
@@ -135,7 +135,7 @@ func (f closed) Timeline(ctx context.Context, q fetcher.TimelineQuery) (fetcher.
 // contain what the faults cost.
 func TestMeasureLatencyOnAHardPlatform(t *testing.T) {
 	r := measure(t, replay.LatencyConfig{Arrivals: busy(), Speed: 10, Replay: replay.Config{
-		Seed: 4, PageSize: 2, MinLatency: 8 * time.Second, MaxLatency: 12 * time.Second, ErrorShare: 0.02, LateShare: 0.3, LateUpTo: 20 * time.Second,
+		Seed: 4, PageSize: 4, MinLatency: 8 * time.Second, MaxLatency: 12 * time.Second, ErrorShare: 0.02, LateShare: 0.3, LateUpTo: 20 * time.Second,
 	}})
 	if r.Missed != 0 || r.Doubled != 0 {
 		t.Errorf("%d missed, %d doubled", r.Missed, r.Doubled)
@@ -151,24 +151,24 @@ func TestMeasureLatencyHook(t *testing.T) {
 	a := busy()
 	t.Run("a budget", func(t *testing.T) {
 		r := measure(t, replay.LatencyConfig{Arrivals: a, Interval: time.Minute, Warmup: 20 * time.Minute, Engine: func(c *streamwatch.Config) {
-			c.Detect.FetchRate = 0.5 // a third of what the interval takes
+			c.Detect.FetchRate = 0.25 // a third of what the interval takes
 		}})
-		about(t, "calls a second", r.CallsPerSecond, 0.5, 0.02)
+		about(t, "calls a second", r.CallsPerSecond, 0.25, 0.02)
 		if r.Mean < 80*time.Second || r.Missed != 0 {
 			t.Errorf("mean %s, %d missed: want about 100 s", r.Mean, r.Missed)
 		}
 	})
 	t.Run("a rate in recorded time", func(t *testing.T) {
 		r := measure(t, replay.LatencyConfig{Arrivals: a, Speed: 60, Interval: time.Minute, Warmup: 20 * time.Minute, Engine: func(c *streamwatch.Config) {
-			c.Detect.FetchRate = 0.5
+			c.Detect.FetchRate = 0.25
 		}})
-		about(t, "calls a second", r.CallsPerSecond, 0.5, 0.02)
+		about(t, "calls a second", r.CallsPerSecond, 0.25, 0.02)
 	})
 	t.Run("a store", func(t *testing.T) {
 		store := memory.New(memory.Options{})
 		r := measure(t, replay.LatencyConfig{Arrivals: a, For: 10 * time.Minute, Engine: func(c *streamwatch.Config) { c.Store = store }})
 		page, err := store.Monitors().List(t.Context(), monitor.Query{Page: 1, PageSize: 20})
-		if err != nil || page.Total != 1 || len(page.Monitors[0].Accounts) != 100 || r.Detected == 0 {
+		if err != nil || page.Total != 1 || len(page.Monitors[0].Accounts) != 50 || r.Detected == 0 {
 			t.Errorf("the store has %d monitors (error %v), %d detected", page.Total, err, r.Detected)
 		}
 		about(t, "scored", r.Scored, 10*time.Minute, 0.001)

@@ -1,7 +1,7 @@
 package social
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/streamwatch/streamwatch/fetcher"
@@ -39,4 +39,7 @@ func (au Author) Post(id uint64, text string, published time.Time) fetcher.Tweet
 }
 
 // AccountName is the handle of account i, from 0.
-func AccountName(i int) string { return fmt.Sprintf("account%04d", i+1) }
+func AccountName(i int) string {
+	number := strconv.Itoa(i + 1)
+	return "account" + "0000"[min(4, len(number)):] + number
+}
