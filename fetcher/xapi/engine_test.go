@@ -56,12 +56,12 @@ func (c *counted) total() fetcher.Billed {
 // the server. With STREAMWATCH_LONG=1 there are 1,000, which takes a minute: these use up
 // the limit of the endpoint, 10,000 calls in 15 minutes, and wait for its window.
 func TestADayIsBilledForWhatIsPosted(t *testing.T) {
-	accounts, chance := 200, 5 // posts that may be billed twice by chance, at midnight
+	accounts, chance := 25, 8 // posts that may be billed twice by chance, at midnight
 	switch {
 	case os.Getenv("STREAMWATCH_LONG") != "":
 		accounts, chance = 1000, 0
 	case testing.Short() || raceDetector:
-		accounts, chance = 40, 8
+		accounts, chance = 10, 8
 	}
 	const interval, perMonitor = 90 * time.Second, 50
 	began := time.Now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -127,10 +128,13 @@ func (s *streamed) check(disconnects int, stats func(detect.Stats) detect.Stream
 }
 
 func streamDisconnects() int {
-	if testing.Short() || raceDetector {
-		return 100
+	switch {
+	case os.Getenv("STREAMWATCH_LONG") != "":
+		return 1000
+	case testing.Short() || raceDetector:
+		return 40
 	}
-	return 1000
+	return 100
 }
 
 // Every post is handled once, half of them 250 ms after X has sent them, through
