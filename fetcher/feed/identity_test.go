@@ -273,16 +273,23 @@ func history(t *testing.T, seed uint64, memory Memory, restarts bool, tame func(
 	return wrong, h
 }
 
-// histories runs many.
+// histories runs many. Of the usual ones one in twenty or more shows a rule of
+// identify.go that is broken; rare has those that it takes to show one that decides about
+// few entries.
 func histories(t *testing.T, restarts bool, memory func() Memory, tame func(*habits)) {
 	t.Parallel()
-	n, failed := 1000, 0
+	n, failed := uint64(150), 0
 	if testing.Short() {
-		n = 100
+		n = 50
 	} else if os.Getenv("STREAMWATCH_LONG") != "" {
 		n = 10_000
 	}
-	for seed := range uint64(n) {
+	rare := []uint64{299, 341, 556} // guids that one item of the document has, and several of the past
+	for i := range n + uint64(len(rare)) {
+		seed := i
+		if i >= n {
+			seed = rare[i-n]
+		}
 		wrong, h := history(t, seed, memory(), restarts, tame)
 		if len(wrong) == 0 {
 			continue
@@ -292,7 +299,7 @@ func histories(t *testing.T, restarts bool, memory func() Memory, tame func(*hab
 		}
 	}
 	if failed > 0 {
-		t.Errorf("%d of %d histories are wrong", failed, n)
+		t.Errorf("%d of %d histories are wrong", failed, n+uint64(len(rare)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -156,15 +157,22 @@ func (w *watched) check(within time.Duration) (took []time.Duration) {
 	return took
 }
 
-// A thousand pings, with renewals that are lost, hubs that die without a word, pushes that
+// Pings, a thousand with STREAMWATCH_LONG=1, with renewals that are lost, hubs that die without a word, pushes that
 // get lost, a restart and a kill: every entry is found, once, and those of hubs that work at once.
 func TestWebSubInAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		pings := 300
+		if testing.Short() {
+			pings = 150
+		} else if os.Getenv("STREAMWATCH_LONG") != "" {
+			pings = 1000
+		}
+		at := func(permille int) int { return pings * permille / 1000 }
 		w := newWatched(t, engineFeeds)
-		w.set(func() { w.lease = 6 * time.Hour })
-		for i := range 1000 {
+		w.set(func() { w.lease = time.Duration(pings) * 20 * time.Second })
+		for i := range pings {
 			switch i {
-			case 300: // renewals are lost: leases end, and nobody says so
+			case at(300): // renewals are lost: leases end, and nobody says so
 				w.set(func() {
 					w.refuses = func(hub string, _ int) *http.Response {
 						if hub == hubOf(0) {
@@ -173,26 +181,26 @@ func TestWebSubInAnEngine(t *testing.T) {
 						return nil
 					}
 				})
-			case 400: // a hub goes on to verify, and pushes nothing any more
+			case at(400): // a hub goes on to verify, and pushes nothing any more
 				w.set(func() { w.dead[hubOf(1)] = true })
-			case 500:
+			case at(500):
 				w.stop()
 				pass(20 * time.Minute)
 				w.start()
-			case 550: // what hubs push last is taken, and never committed
+			case at(550): // what hubs push last is taken, and never committed
 				w.life.dead.Store(true)
-			case 555:
+			case at(550) + 5:
 				w.kill()
 				w.start()
-			case 600:
+			case at(600):
 				w.set(func() { w.refuses = nil })
-			case 800:
+			case at(800):
 				w.set(func() { delete(w.dead, hubOf(1)) })
-			case 900: // all that a hub pushes is empty
+			case at(900): // all that a hub pushes is empty
 				w.set(func() { w.thin = true })
 			}
 			w.set(func() { w.only = i%2 == 0 })
-			if i == 700 || i == 701 { // a whole hub at once, whose pushes get lost
+			if i == at(700) || i == at(700)+1 { // a whole hub at once, whose pushes get lost
 				w.set(func() { w.dead[hubOf(2)] = true })
 				w.publish(2, 1)
 				synctest.Wait()
@@ -205,10 +213,10 @@ func TestWebSubInAnEngine(t *testing.T) {
 		st, s := w.engine.Stats().Detect.Stream, w.webSub.Stats()
 		w.stop()
 		took := w.check(audit + interval + time.Minute)
-		at := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))] }
-		t.Logf("found after p50 %s, p90 %s, p99 %s, max %s; %d polls, %d pushes repeated; answers %v; %+v", at(.5), at(.9), at(.99), at(1), w.polls, w.repeats, w.statuses, s)
-		if at(.5) > time.Second {
-			t.Errorf("half of the entries took %s or more", at(.5))
+		after := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))] }
+		t.Logf("found after p50 %s, p90 %s, p99 %s, max %s; %d polls, %d pushes repeated; answers %v; %+v", after(.5), after(.9), after(.99), after(1), w.polls, w.repeats, w.statuses, s)
+		if after(.5) > time.Second {
+			t.Errorf("half of the entries took %s or more", after(.5))
 		}
 		if st.Misses != 0 || st.Silences != 0 || !st.Trusted {
 			t.Errorf("the stream as a whole lost trust: %+v", st)
@@ -221,7 +229,11 @@ func TestWebSubInAnEngine(t *testing.T) {
 func TestWebSubSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched(t, 6)
-		for range 14 * 6 {
+		days := 4
+		if os.Getenv("STREAMWATCH_LONG") != "" {
+			days = 14
+		}
+		for range days * 6 {
 			pass(time.Duration(w.rng.ExpFloat64() * float64(4*time.Hour)))
 			w.publish(0, 6)
 		}
