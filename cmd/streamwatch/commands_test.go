@@ -10,7 +10,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	fakeRate.PerSecond = 20
+	goleak.VerifyTestMain(m)
+}
 
 func noEnv(string) (string, bool) { return "", false }
 

@@ -95,6 +95,7 @@ func (d *demo) end(t *testing.T) {
 // webhook, the log, the stream, a page, a product, metrics; and the server ends
 // when it is told to.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	d := serveDemo(t, "-log", "json", "-drain", "0s")
 	ask := func(method, path, body string, want int) (doc map[string]any) {
 		t.Helper()

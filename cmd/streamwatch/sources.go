@@ -208,6 +208,10 @@ func (f *sourceFlag) fake(s *streamwatch.Source) {
 	}
 }
 
+// fakeRate is how often the accounts of a fake platform post, together. Tests do not wait
+// so long.
+var fakeRate = enginetest.PostRate{PerSecond: 0.5}
+
 // startFakes has the accounts of the fake platforms among them post until stop is
 // called.
 func startFakes(ctx context.Context, fetchers []fetcher.Fetcher) (stop func()) {
@@ -215,7 +219,7 @@ func startFakes(ctx context.Context, fetchers []fetcher.Fetcher) (stop func()) {
 	var posting sync.WaitGroup
 	for _, f := range fetchers {
 		if d, ok := f.(*demoPlatform); ok {
-			posting.Go(func() { d.Run(ctx, enginetest.PostRate{PerSecond: 0.5}) })
+			posting.Go(func() { d.Run(ctx, fakeRate) })
 		}
 	}
 	return func() {

@@ -175,6 +175,7 @@ func TestOpenXAndFeeds(t *testing.T) {
 // Several platforms in one service: one that is polled, one that pushes, one that is
 // probed and one that is not there. Events, metrics and the log name them.
 func TestSources(t *testing.T) {
+	t.Parallel()
 	d := serveDemo(t, "-log", "json", "-drain", "0s", "-source", "pushed=fake,stream", "-source", "probed=fake,probe=10", "-source", "toots=mastodon,http://127.0.0.1:1")
 	if status, text := d.ask(t, "POST", "/v1/social/stream/monitors", `{"name":"bad","usernames":["toots:a@b@c"]}`); status != 422 || !strings.Contains(text, "user@host") {
 		t.Errorf("an account that cannot be: %d %s", status, text)

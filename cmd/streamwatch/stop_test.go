@@ -15,6 +15,7 @@ import (
 // A server that is told to stop first says that it is not ready, and serves on.
 // What then takes too long is cut, and the program has not failed for that.
 func TestSlowRequestIsCut(t *testing.T) {
+	t.Parallel()
 	asked, release := make(chan struct{}, 1), make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
