@@ -58,8 +58,8 @@ func TestChargesAreTheAnswersOf2xx(t *testing.T) {
 		open             func(t *testing.T) keyedStore
 		why              string // why not 100,000
 	}{
-		{"memory", 100_000, 20_000, 5_000, 8, func(*testing.T) keyedStore { return memory.New(memory.Options{}) }, ""},
-		{"sqlite", 4_000, 1_600, 800, 64, func(t *testing.T) keyedStore {
+		{"memory", 100_000, 6_000, 1_500, 8, func(*testing.T) keyedStore { return memory.New(memory.Options{}) }, ""},
+		{"sqlite", 4_000, 640, 320, 64, func(t *testing.T) keyedStore {
 			s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"), sqlite.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -183,9 +183,12 @@ type (
 
 // Of a thousand concurrent requests with credits for one, one succeeds.
 func TestLastCredit(t *testing.T) {
-	rounds := 20
-	if testing.Short() || raceEnabled {
-		rounds = 3
+	rounds := 5
+	switch {
+	case os.Getenv("STREAMWATCH_LONG") != "":
+		rounds = 20
+	case testing.Short() || raceEnabled:
+		rounds = 2
 	}
 	for round := range rounds {
 		w := newWorld(t, func(s *setup) {})

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -284,6 +286,13 @@ func documentPath(pattern string) (method, path string) {
 	return method, path
 }
 
+// checkedAnswers are those that were checked, by what is in them but numbers and ids, which
+// inPlain matches: to read the schema of an answer takes longer than the answer.
+var (
+	checkedAnswers sync.Map
+	inPlain        = regexp.MustCompile(`\b(mon|whk|dlv|rul|key|evt|sw_live|whsec)_[0-9a-zA-Z_-]+|X-Request-Id: [^ ]*|[0-9]+`)
+)
+
 // checkAnswer checks an answer against the document.
 func checkAnswer(t testing.TB, r *http.Request, a answer) {
 	t.Helper()
@@ -295,6 +304,9 @@ func checkAnswer(t testing.TB, r *http.Request, a answer) {
 	}
 	if r.Pattern == "" {
 		return // no route, so not in the document
+	}
+	if _, known := checkedAnswers.LoadOrStore(inPlain.ReplaceAllString(fmt.Sprint(r.Pattern, a.status, lines(a.header), a.body), "0"), true); known {
+		return
 	}
 	doc := document()
 	method, path := documentPath(r.Pattern)

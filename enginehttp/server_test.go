@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -154,12 +155,15 @@ func TestSlowBody(t *testing.T) {
 // Connections that send nothing or only a part of their headers are closed, take
 // little memory, and do not keep others from being answered.
 func TestSlowClients(t *testing.T) {
-	conns := 1000
-	if testing.Short() || raceEnabled {
-		conns = 100
+	conns, timeout := 300, time.Second
+	switch {
+	case os.Getenv("STREAMWATCH_LONG") != "":
+		conns, timeout = 1000, 2*time.Second
+	case testing.Short() || raceEnabled:
+		conns, timeout = 50, 300*time.Millisecond
 	}
 	w := newWorld(t)
-	addr, _ := serve(t, w, func(s *http.Server) { s.ReadHeaderTimeout = 2 * time.Second })
+	addr, _ := serve(t, w, func(s *http.Server) { s.ReadHeaderTimeout = timeout })
 	before := heap()
 	var wg sync.WaitGroup
 	held := make(chan struct{}, conns)

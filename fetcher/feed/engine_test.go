@@ -117,7 +117,11 @@ func TestEngine(t *testing.T) {
 		}
 		<-time.After(30 * time.Minute)
 		want := map[string]bool{}
-		for i := range 40 {
+		rounds := 20
+		if testing.Short() {
+			rounds = 10
+		}
+		for i := range rounds {
 			if i%5 == 4 { // down for a while
 				stop(e)
 			}

@@ -131,7 +131,7 @@ func TestSeveralGUIDs(t *testing.T) {
 // What a feed has not shown for long is forgotten, within bounds.
 func TestForgetting(t *testing.T) {
 	m := &memory{Format: memoryFormat}
-	for n := range 2000 {
+	for n := range minKnown + 150 {
 		show(t, m, it(fmt.Sprint(n), fmt.Sprint(n), fmt.Sprint("text ", n), 0))
 	}
 	if len(m.Known) != minKnown {

@@ -230,7 +230,9 @@ func TestWebSubSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched(t, 6)
 		days := 4
-		if os.Getenv("STREAMWATCH_LONG") != "" {
+		if testing.Short() {
+			days = 2
+		} else if os.Getenv("STREAMWATCH_LONG") != "" {
 			days = 14
 		}
 		for range days * 6 {
