@@ -53,12 +53,12 @@ func TestAnHourAcrossMidnightIsCovered(t *testing.T) {
 	}
 }
 
-// A monitor of 1,000 accounts for 60 days, or 400 in a long run, while processes
+// A monitor of 1,000 accounts for 20 days, or 400 in a long run, while processes
 // come and go, often two at a time, and the clock is set: every tick is charged
 // once. A monitor of one account each would be 576 million entries, more than
 // memory holds: TestEveryMinuteOfManyStreamsOnce keeps a bit for each.
 func TestManyDays(t *testing.T) {
-	days := sized(400, 60, 20) // 400 are half a million ticks
+	days := sized(400, 20, 8) // 400 are half a million ticks
 	price := billing.Presets{}.Monitor(1000).PerDay
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
@@ -125,7 +125,8 @@ func TestManyDays(t *testing.T) {
 // 1,000 streams of 100 owners, and a ledger that fails every other quarter of an
 // hour: every minute is charged in the end.
 func TestManyStreams(t *testing.T) {
-	const streams, hours = 1000, 3
+	const hours = 3
+	streams := sized(1000, 200, 100)
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop()
 		for i := range streams {

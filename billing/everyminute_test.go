@@ -112,16 +112,15 @@ func (l *tally) never(what string) error {
 	return l.wrong
 }
 
-// 1,000 monitors of 10 owners, while processes are restarted, two charge at once,
+// Up to 1,000 monitors of 10 owners, while processes are restarted, two charge at once,
 // the ledger fails for up to 50 minutes, and the clock is set back, so that
 // minutes come again, or ahead and back again, so that they come out of order. At
 // every minute some process runs: each is charged once, and all days cost their
 // price. Time in which none runs is TestManyDays's.
 func TestEveryMinuteOfManyStreamsOnce(t *testing.T) {
-	streams, days := 1000, *manyDays
+	streams, days := sized(1000, 200, 40), *manyDays
 	if testing.Short() || raceDetector {
-		streams, days = 100, 1
-		t.Log("a tenth of the streams: 1,000 take seconds a day, ten times that with the race detector")
+		days = 1
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // else half of the time goes there
 	synctest.Test(t, func(t *testing.T) {

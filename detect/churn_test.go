@@ -81,7 +81,7 @@ func churn(t *testing.T, seed uint64, pace Pace) {
 	set(t, d, keep)
 	var want []string
 	n := 0
-	for range 1500 {
+	for range sized(1500, 600, 200) {
 		after(time.Duration(rng.IntN(200)) * time.Millisecond)
 		switch rng.IntN(6) {
 		case 0:

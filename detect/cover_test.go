@@ -103,7 +103,7 @@ func TestRuleLosesNothingWhenMonitorsComeAndGo(t *testing.T) {
 				var want []string
 				watched := false
 				switches := 0
-				for i := range 400 {
+				for i := range sized(400, 400, 200) {
 					w.say([]string{"nasa", "esa"}[i%2], fmt.Sprintf("moon p%d", i), time.Duration(rnd.IntN(60))*time.Second)
 					want = append(want, fmt.Sprintf("r:p%d", i))
 					after(time.Duration(rnd.IntN(4000)) * time.Millisecond)

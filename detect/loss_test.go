@@ -273,7 +273,7 @@ func TestLossExcessWithNext(t *testing.T) {
 		for i := range 1500 {
 			w.publish("nasa", fmt.Sprintf("p%d", i), 0)
 		}
-		after(20 * time.Minute)
+		after(5 * time.Minute)
 		s := d.Stats()
 		if n := len(w.got()); n != 1500 && s.Gaps == 0 {
 			t.Errorf("%d of 1500 posts detected, %d dropped, %d gaps: want all, or a gap that says so", n, s.Dropped.Excess, s.Gaps)

@@ -23,9 +23,9 @@ func TestOwnerSurplusUnderABudget(t *testing.T) {
 			if other > 0 {
 				set(t, d, bounded("also", 0, other, all[:6]...))
 			}
-			after(3 * time.Hour)
+			after(time.Duration(sized(180, 90, 60)) * time.Minute)
 			begin := time.Now()
-			after(time.Hour)
+			after(time.Duration(sized(60, 30, 20)) * time.Minute)
 			for i, a := range all {
 				for _, at := range w.callTimes(a) {
 					switch {

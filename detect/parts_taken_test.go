@@ -194,7 +194,7 @@ func TestWhoIsSetLaterGoesOnWhereTheOtherNodeWas(t *testing.T) {
 		n.subs = []Subscription{sub("m", "nasa"), sub("late", "nasa")}
 		n.give(t, 0, fleet.All())
 		n.give(t, 1, fleet.Set{})
-		for i := range 1000 {
+		for i := range 300 {
 			w.publish("nasa", fmt.Sprint("p", i), 0)
 			after(time.Minute)
 		}
@@ -202,13 +202,13 @@ func TestWhoIsSetLaterGoesOnWhereTheOtherNodeWas(t *testing.T) {
 		if err := n.list[1].SetParts(t.Context(), fleet.All()); err != nil {
 			t.Fatal(err)
 		}
-		w.publish("nasa", "p1000", 0)
+		w.publish("nasa", "p300", 0)
 		set(t, n.list[1], n.subs[0])
-		after(30 * time.Second) // it is polled, and p1000 is known
+		after(30 * time.Second) // it is polled, and p300 is known
 		w.do(func() { w.calls = nil })
 		set(t, n.list[1], n.subs[1])
 		after(30 * time.Second)
-		if lost := missing(w, append(ids("m", "p", 0, 1001), ids("late", "p", 0, 1001)...)); len(lost) > 0 {
+		if lost := missing(w, append(ids("m", "p", 0, 301), ids("late", "p", 0, 301)...)); len(lost) > 0 {
 			t.Errorf("lost %v", lost)
 		}
 		w.do(func() {
@@ -332,10 +332,7 @@ func TestStreamIsHandedOver(t *testing.T) {
 
 // An account that another node polls takes little memory.
 func TestAccountsElsewhereTakeLittleMemory(t *testing.T) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 200_000
-	}
+	n := sized(1_000_000, 200_000, 100_000)
 	w := &world{cursors: map[string]Cursor{}}
 	d, err := New(Config{}, Deps{Fetcher: w, Journal: w})
 	if err != nil {

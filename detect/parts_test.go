@@ -54,10 +54,7 @@ func halves() (a, b fleet.Set) {
 // given it up.
 func TestPartsGoBackAndForth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		moves := 1000
-		if testing.Short() {
-			moves = 150
-		}
+		moves := sized(1000, 200, 60)
 		w := newWorld()
 		rng := rand.New(rand.NewPCG(1, 2))
 		names := accountNames(40)

@@ -121,7 +121,7 @@ func TestNewMonitorWatchesTheHandlesFormerOwner(t *testing.T) {
 		if err := d.Remove(t.Context(), "old"); err != nil {
 			t.Fatal(err)
 		}
-		after(365 * 24 * time.Hour)
+		after(60 * 24 * time.Hour)
 		w.do(func() { p.handles["bob"], p.handles["bobby"] = "2", "1" })
 		set(t, d, sub("new", "bob"))
 		after(time.Second)

@@ -102,7 +102,7 @@ func restarts(t *testing.T, seed uint64) {
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()
 		set(t, d, keep)
-		for range 60 {
+		for range sized(60, 60, 30) {
 			after(time.Duration(rng.IntN(4000)) * time.Millisecond)
 			a := names[rng.IntN(4)]
 			for range 1 + rng.IntN(14)*(rng.IntN(4)/3) {
