@@ -178,9 +178,9 @@ func TestStoreThatFailsIsNoInvalidKey(t *testing.T) {
 // Scanning with random keys costs the store nothing: the checksum tells.
 func TestRandomKeysAreRefusedWithoutALookUp(t *testing.T) {
 	one, _, store := pair(t)
-	n := 1_000_000
+	n := 100_000
 	if testing.Short() || raceDetector {
-		n = 50_000
+		n = 20_000
 	}
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -177,7 +177,7 @@ func testHostileReceivers(t *testing.T, own bool, sender newSender) {
 			timeout := time.Minute // not to be reached, however slow the machine
 			switch {
 			case tc.want.Error == "timeout":
-				timeout = 300 * time.Millisecond
+				timeout = 100 * time.Millisecond
 			case tc.name == "body that drips": // is cut after the headers were read
 				timeout = time.Second
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -146,13 +145,7 @@ func TestWhatRetentionRemovedIsAGap(t *testing.T) {
 // cut anywhere and resume. Each must have every event of its own since it came
 // first, in order and once; one whose hub drops has gap frames for the rest.
 func TestResume(t *testing.T) {
-	seeds := 30
-	switch {
-	case os.Getenv("STREAMWATCH_LONG") != "":
-		seeds = 150
-	case testing.Short():
-		seeds = 20
-	}
+	seeds := sized(150, 20, 10)
 	for _, policy := range []wshub.Policy{wshub.Close, wshub.Drop} {
 		t.Run([]string{"close", "drop"}[policy], func(t *testing.T) {
 			var total tally
